@@ -1,0 +1,64 @@
+"""One tree of errors. `code` is stable and goes to clients; `queues.api.errors` maps it to an HTTP status."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class TaskqError(Exception):
+    """Base of every error the engine raises on purpose."""
+
+    code: ClassVar[str] = "internal_error"
+
+
+class InvalidArgumentError(TaskqError):
+    """An option is out of its range. `str(error)` names the option and what was wrong with it."""
+
+    code = "invalid_argument"
+
+
+class LeaseLostError(TaskqError):
+    """The attempt no longer holds the job: its lease ran out, or the job was acked, failed, released or deleted."""
+
+    code = "lease_lost"
+
+    def __init__(self, job_id: str) -> None:
+        super().__init__(f"lease lost: job {job_id}")
+        self.job_id = job_id
+
+
+class JobNotFoundError(TaskqError):
+    """There is no such job in this queue."""
+
+    code = "job_not_found"
+
+    def __init__(self, job_id: str) -> None:
+        super().__init__(f"job not found: {job_id}")
+        self.job_id = job_id
+
+
+class StoreUnavailableError(TaskqError):
+    """Redis cannot be reached, is loading, or lost the connection before it answered.
+
+    The effect of the call is unknown: it may or may not have been applied.
+    """
+
+    code = "store_unavailable"
+
+
+class StoreFullError(TaskqError):
+    """Redis refused a write because it reached `maxmemory`. Nothing was written."""
+
+    code = "store_full"
+
+
+class LayoutError(TaskqError):
+    """The pool's data was written by another layout version, or with another number of partitions."""
+
+    code = "layout_mismatch"
+
+
+class ScriptError(TaskqError):
+    """A Lua script failed or replied with something its header does not list: a defect of taskq."""
+
+    code = "script_error"

@@ -1,0 +1,106 @@
+"""Every Redis key of taskq, one function or attribute each. Layout version 1.
+
+All keys of a partition carry its number as their hash tag (`{tq3}:...`), so one script touches one Redis Cluster slot.
+Bodies of this layout are described in `docs/redis-layout.md`. To change the layout: raise LAYOUT_VERSION, say in that page
+what changed, and write a migration that `manage.py pool check` can offer; a pool of another version is refused
+(LayoutError), never guessed at.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Final
+from zlib import crc32
+
+LAYOUT_VERSION: Final = 1
+
+META_KEY: Final = b"taskq:meta"
+"""hash, for ever. `layout` and `partitions`, written once when the pool is first opened. Deleted by nobody."""
+
+QUEUE_KEYS: Final = {
+    "jobs": "hash: job id → record as published (lua/lib/record.lua). Field deleted when the job is gone.",
+    "runs": "hash: job id → run (lua/lib/run.lua), from the first hand-out on. Field deleted with the job.",
+    "results": "hash: job id → result, for completed jobs. Field deleted with the job.",
+    "ready": "list of job ids, head = next; may hold tombstones (ids without a record), counted in `flags`.",
+    "prio": "zset: ready jobs with a priority other than 0; score = rank (lua/lib/ready.lua).",
+    "delayed": "zset: job id → due time, ms.",
+    "retry": "zset: job id → due time, ms.",
+    "working": "zset: job id → end of the lease, ms.",
+    "dead": "zset: job id → time of death, ms.",
+    "completed": "zset: job id → end of its retention, ms.",
+    "keys": "hash: idempotency key → `expires_ms job_id`; expired ones are swept.",
+    "stats": "hash: `<minute><metric>` → count, the last minutes only; expires by itself.",
+}
+
+PARTITION_KEYS: Final = {
+    "queues": "zset, all scores 0: `namespace/queue` of every queue that holds anything; lexicographic order.",
+    "flags": "hash: `p:ns/q` → paused since (ms), `t:ns/q` → tombstones in `ready`, `a:` and `c:ns/q` → dropped by bounds.",
+    "due": "zset: queue → earliest due time of its delayed and retry jobs, or earlier (a lower bound; the pump corrects it).",
+    "ends": "zset: queue → earliest end of a lease or a retention, or earlier (a lower bound; the reclaimer corrects it).",
+    "waiting": "zset: queue → until when (ms) a consumer waits on it; only such queues get wake-up messages.",
+    "events": "stream of transitions, capped (lua/lib/events.lua).",
+    "counters": "hash: `events_dropped` and the sweep's place (`sweep_queue`, `sweep_cursor`, `sweep_count`).",
+}
+
+
+class QueueKeys:
+    """The keys of one queue and of its partition, as bytes, by the names that script headers use."""
+
+    __slots__ = ("_keys", "_selections", "channel", "name", "namespace", "partition", "queue")
+
+    def __init__(self, namespace: str, queue: str, partition: int) -> None:
+        self.namespace = namespace
+        self.queue = queue
+        self.partition = partition
+        self.name = f"{namespace}/{queue}".encode()
+        """What the queue is called inside its partition."""
+        self.channel = wake_channel(partition)
+        tag = partition_tag(partition)
+        self._keys = {key: tag + b":" + self.name + b":" + key.encode() for key in QUEUE_KEYS}
+        self._keys |= partition_keys(partition)
+        self._selections: dict[tuple[str, ...], tuple[bytes, ...]] = {}
+
+    def select(self, names: tuple[str, ...]) -> tuple[bytes, ...]:
+        """The keys with these names, in this order; remembered, for the same scripts ask again and again."""
+        selection = self._selections.get(names)
+        if selection is None:
+            selection = self._selections[names] = tuple(self._keys[name] for name in names)
+        return selection
+
+
+def partition_tag(partition: int) -> bytes:
+    """`{tqN}`: the hash tag that every key of partition N begins with."""
+    return b"{tq%d}" % partition
+
+
+def wake_channel(partition: int) -> bytes:
+    """pub/sub channel of a partition's wake-ups: `ready\\tQUEUE\\tN`, `due\\tQUEUE\\tMS`, `done\\tQUEUE\\tJOB_ID`."""
+    return partition_tag(partition) + b":wake"
+
+
+@lru_cache(maxsize=1024)
+def partition_keys(partition: int) -> dict[str, bytes]:
+    """The keys that a partition's queues share, by name. Do not modify the answer: it is shared."""
+    tag = partition_tag(partition)
+    return {key: tag + b":" + key.encode() for key in PARTITION_KEYS}
+
+
+def limit_key(token_id: str, kind: str) -> bytes:
+    """string: requests left over from the interval; expires with it. Not in a partition: a token spans its namespace."""
+    return f"{{tqlimit:{token_id}}}:{kind}".encode()
+
+
+def partition_of(namespace: str, queue: str, partitions: int) -> int:
+    """The partition of a queue: CRC-32 of `namespace/queue`, modulo the pool's number of partitions."""
+    return crc32(f"{namespace}/{queue}".encode()) % partitions
+
+
+class Layout:
+    """How a pool's keys are laid out: its number of partitions, and a bounded memory of the queues it was asked for."""
+
+    def __init__(self, partitions: int) -> None:
+        self.partitions = partitions
+        self.queue = lru_cache(maxsize=16_384)(self._queue)
+
+    def _queue(self, namespace: str, queue: str) -> QueueKeys:
+        return QueueKeys(namespace, queue, partition_of(namespace, queue, self.partitions))

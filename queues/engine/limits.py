@@ -1,0 +1,75 @@
+"""Every limit of the engine and the HTTP contract, with its unit. `docs/protocol.md` states them; a test holds the two equal."""
+
+from typing import Final
+
+UINT32_MAX: Final = 2**32 - 1
+
+NAME_MAX_BYTES: Final = 255
+"""Longest namespace or queue name."""
+
+BODY_MAX_BYTES: Final = 1024 * 1024
+"""Largest body of one job, and largest result."""
+
+BULK_MAX_JOBS: Final = 1_000
+BULK_MAX_BYTES: Final = 16 * 1024 * 1024
+"""A bulk publish: jobs, and bytes of the whole request."""
+
+CONSUME_MAX_COUNT: Final = 1_000
+CONSUME_MAX_QUEUES: Final = 64
+CONSUME_MAX_TIMEOUT_S: Final = 600
+
+SECONDS_MAX: Final = UINT32_MAX
+"""delay, ttl, ttr, retention, in seconds."""
+
+TRIES_MAX: Final = 65_535
+PRIORITY_MIN: Final = -100
+PRIORITY_MAX: Final = 100
+
+DEFAULT_TTL_S: Final = 86_400
+DEFAULT_TRIES: Final = 1
+DEFAULT_TTR_S: Final = 120
+
+ATTRIBUTES_MAX: Final = 16
+ATTRIBUTE_NAME_MAX_BYTES: Final = 32
+ATTRIBUTE_VALUE_MAX_BYTES: Final = 128
+
+KEY_MAX_BYTES: Final = 255
+"""An idempotency key."""
+
+CONSUMER_MAX_BYTES: Final = 64
+ERROR_MAX_BYTES: Final = 1_024
+HISTORY_MAX_ATTEMPTS: Final = 10
+"""What a job remembers of its failed attempts: the newest ten, each with at most a kilobyte of error text."""
+
+PAGE_MAX: Final = 1_000
+"""Jobs or queues in one page."""
+
+PARTITIONS_DEFAULT: Final = 8
+PARTITIONS_MAX: Final = 256
+
+PROMOTE_BATCH: Final = 500
+RECLAIM_BATCH: Final = 200
+PURGE_BATCH: Final = 500
+SWEEP_BATCH: Final = 200
+"""How much one script call of a background role may move, in jobs."""
+
+DUE_QUEUES_BATCH: Final = 200
+"""Queues that a role takes from a due index at a time."""
+
+SKIP_BATCH: Final = 1_000
+"""Tombstones and expired jobs that one consume or peek may step over before it asks to be called again."""
+
+EVENTS_CAP_DEFAULT: Final = 125_000
+"""Stream entries kept per partition until the drain takes them."""
+
+EVENT_LINES_MAX: Final = 64
+"""Events that share one stream entry."""
+
+WAITING_MARK_MS: Final = 3_000
+"""How long a queue counts as waited for after a consumer found it empty; waiters renew it at every fallback poll."""
+
+FALLBACK_POLL_S: Final = 1.0
+"""A waiting consumer looks again after this long even if no wake-up came."""
+
+STATS_MINUTES: Final = 10
+"""Minutes of counts and histograms kept per queue."""

@@ -1,0 +1,33 @@
+"""An operation as a value: script, keys, arguments, and how to read the reply. Nothing here talks to Redis.
+
+`Engine` and `AsyncEngine` run operations; several steps that depend on each other form a *plan*: a generator that yields
+batches of operations, gets their results sent in, and returns the outcome. Both executors run the same plans.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeAlias, TypeVar
+
+from .scripts import Script
+
+T = TypeVar("T")
+
+Argument: TypeAlias = bytes | str | int | float
+Reply: TypeAlias = Any
+"""What redis-py returns without decoding: bytes, int, None, or a list of these."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operation(Generic[T]):
+    """One script call. `decode` turns the raw reply into the result, or raises an error of `queues.engine.errors`."""
+
+    script: Script
+    keys: tuple[bytes, ...]
+    args: tuple[Argument, ...]
+    decode: Callable[[Reply], T]
+
+
+Plan: TypeAlias = Generator[Sequence[Operation[Any]], list[Any], T]
+"""Yields batches (run in one round trip), receives the list of their results, returns T."""

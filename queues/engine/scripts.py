@@ -1,0 +1,149 @@
+"""Loads the Lua scripts. The header of a script is its signature: the loader makes locals of the names it lists.
+
+    -- name: purpose in one sentence
+    -- ...prose: invariant, edge, odd cases...
+    -- KEYS
+    --   ready      list        what it is used for
+    -- ARGV
+    --   now_ms     ms or ""    the caller's clock; "" = the server's
+    --   ...                    what the remaining arguments are
+    -- REPLIES
+    --   ok id ...              when
+    -- INCLUDES clock record
+
+Every name under KEYS becomes a local bound to that key, every name under ARGV one bound to that argument; a last `...`
+lets further arguments follow, which begin at ARGV[REST]. Errors of the loader name file and line.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Final
+
+from .keys import PARTITION_KEYS, QUEUE_KEYS
+
+REST: Final = "..."
+_ENTRY = re.compile(r"--   (?P<name>\S+)(?:\s.*)?\Z")
+_SECTIONS = ("KEYS", "ARGV", "REPLIES")
+_FREE_KEYS = frozenset({"limit", "meta"})
+
+
+class ScriptSyntaxError(Exception):
+    """A script's header cannot be read. The message begins with `file:line`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """A loaded script. `keys`: names of its keys, in order; `args`: names of its fixed arguments; `rest`: more may follow."""
+
+    name: str
+    purpose: str
+    keys: tuple[str, ...]
+    args: tuple[str, ...]
+    rest: bool
+    replies: tuple[str, ...]
+    source: str
+    sha: str
+
+
+@cache
+def load(name: str) -> Script:
+    """The script `lua/NAME.lua` with its includes. Raises ScriptSyntaxError."""
+    text = _read(f"{name}.lua")
+    header = _Header(name, text)
+    source = "\n".join(
+        [
+            *(_read(f"lib/{include}.lua") for include in _with_dependencies(header.includes)),
+            *(f"local {key} = KEYS[{i}]" for i, key in enumerate(header.keys, 1)),
+            *(f"local {arg} = ARGV[{i}]" for i, arg in enumerate(header.args, 1)),
+            *([f"local REST = {len(header.args) + 1}"] if header.rest else []),
+            text,
+        ]
+    )
+    return Script(
+        name=name,
+        purpose=header.purpose,
+        keys=header.keys,
+        args=header.args,
+        rest=header.rest,
+        replies=header.replies,
+        source=source,
+        sha=hashlib.sha1(source.encode(), usedforsecurity=False).hexdigest(),
+    )
+
+
+def script_names() -> list[str]:
+    """Names of all scripts, in order."""
+    folder = files(__package__) / "lua"
+    return sorted(entry.name.removesuffix(".lua") for entry in folder.iterdir() if entry.name.endswith(".lua"))
+
+
+def _read(path: str) -> str:
+    return (files(__package__) / "lua" / path).read_text(encoding="utf-8")
+
+
+def _with_dependencies(includes: tuple[str, ...]) -> list[str]:
+    """`includes` with what they include themselves, each once, dependencies first."""
+    ordered: list[str] = []
+
+    def visit(name: str, path: tuple[str, ...]) -> None:
+        if name in path:
+            raise ScriptSyntaxError(f"lib/{name}.lua:1: includes itself by way of {' → '.join(path)}")
+        if name not in ordered:
+            for dependency in _includes(f"lib/{name}.lua", _read(f"lib/{name}.lua")):
+                visit(dependency, (*path, name))
+            ordered.append(name)
+
+    for include in includes:
+        visit(include, ())
+    return ordered
+
+
+def _includes(path: str, text: str) -> tuple[str, ...]:
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.startswith("-- INCLUDES"):
+            names = tuple(line.split()[2:])
+            if not names:
+                raise ScriptSyntaxError(f"{path}:{number}: INCLUDES without names")
+            return names
+    return ()
+
+
+class _Header:
+    """What the comment block at the top of a script says."""
+
+    def __init__(self, name: str, text: str) -> None:
+        path = f"{name}.lua"
+        lines = text.splitlines()
+        if not lines or not lines[0].startswith(f"-- {name}: "):
+            raise ScriptSyntaxError(f"{path}:1: must begin with '-- {name}: purpose'")
+        self.purpose = lines[0].removeprefix(f"-- {name}: ")
+        sections: dict[str, list[str]] = {section: [] for section in _SECTIONS}
+        current: list[str] | None = None
+        for number, line in enumerate(lines, 1):
+            if not line.startswith("--"):
+                break
+            if line.removeprefix("-- ") in _SECTIONS:
+                current = sections[line.removeprefix("-- ")]
+            elif line.startswith("--   ") and line[5:6] != " " and current is not None:
+                if (entry := _ENTRY.match(line)) is None:
+                    raise ScriptSyntaxError(f"{path}:{number}: not an entry: {line!r}")
+                current.append(entry["name"])
+            elif not line.startswith("--   "):
+                current = None
+        self.keys = tuple(sections["KEYS"])
+        for key in self.keys:
+            if key not in QUEUE_KEYS and key not in PARTITION_KEYS and key not in _FREE_KEYS:
+                raise ScriptSyntaxError(f"{path}: KEYS lists {key}, which queues.engine.keys does not know")
+        self.rest = REST in sections["ARGV"]
+        if self.rest and sections["ARGV"][-1] != REST:
+            raise ScriptSyntaxError(f"{path}: '{REST}' must come last under ARGV")
+        self.args = tuple(arg for arg in sections["ARGV"] if arg != REST)
+        self.replies = tuple(sections["REPLIES"])
+        if not self.replies:
+            raise ScriptSyntaxError(f"{path}: lists no REPLIES")
+        self.includes = _includes(path, text)

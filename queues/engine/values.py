@@ -1,0 +1,237 @@
+"""The values that go into and come out of the engine. Times are milliseconds since the epoch by the Redis server's clock."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from . import limits
+from .backoff import NO_BACKOFF, Backoff
+from .ids import published_ms
+
+
+class JobState(StrEnum):
+    """Where a job is. Exactly one at any instant."""
+
+    READY = "ready"
+    DELAYED = "delayed"
+    RETRY = "retry"
+    WORKING = "working"
+    DEAD = "dead"
+    COMPLETED = "completed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublishOptions:
+    """How jobs are to be treated; shared by all jobs of one publish.
+
+    `at_ms` is an absolute due time and excludes `delay_ms`. `ttl_ms` 0 = never expires. `key` makes a second publish with
+    the same key within `key_ttl_ms` (None: the ttl) a duplicate; it fits one job only. `retention_ms` is how long a
+    completed job and its result are kept.
+    """
+
+    delay_ms: int = 0
+    at_ms: int | None = None
+    ttl_ms: int = limits.DEFAULT_TTL_S * 1000
+    tries: int = limits.DEFAULT_TRIES
+    priority: int = 0
+    key: str | None = None
+    key_ttl_ms: int | None = None
+    backoff: Backoff = NO_BACKOFF
+    retention_ms: int = 0
+    attributes: Mapping[str, str] | None = None
+
+
+DEFAULT_OPTIONS = PublishOptions()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Published:
+    """The outcome of a publish. `duplicate`: nothing was added, `job_ids` holds the one job that the key belongs to."""
+
+    job_ids: tuple[str, ...]
+    duplicate: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delivery:
+    """A job as a consumer or a peek gets it. `now_ms` is the server's time at that moment, `attempt` counts from 1."""
+
+    namespace: str
+    queue: str
+    job_id: str
+    body: bytes
+    attempt: int
+    tries: int
+    expires_ms: int
+    now_ms: int
+    attributes: Mapping[str, str] | None
+
+    @property
+    def ttl_s(self) -> int:
+        """Seconds left to live, rounded up so that a living job never shows 0; 0 = for ever."""
+        return max(1, -((self.now_ms - self.expires_ms) // 1000)) if self.expires_ms else 0
+
+    @property
+    def elapsed_ms(self) -> int:
+        """Time since publish, in ms."""
+        return max(0, self.now_ms - published_ms(self.job_id))
+
+    @property
+    def remain_tries(self) -> int:
+        """Further times it may be handed out."""
+        return max(0, self.tries - self.attempt)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Consumed:
+    """The outcome of a consume: jobs of one or several queues in order.
+
+    `next_due_ms`: when nothing was there, the earliest time at which one of the queues may have something (None: unknown).
+    """
+
+    jobs: tuple[Delivery, ...]
+    next_due_ms: int | None = None
+    now_ms: int = 0
+
+
+class AckOutcome(StrEnum):
+    """What an ack did: `acked` ended a working job, `deleted` removed one that was not working, `missing` found none."""
+
+    ACKED = "acked"
+    DELETED = "deleted"
+    MISSING = "missing"
+    LOST = "lost"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failed:
+    """Where a failed job went. `due_ms` 0 unless `state` is retry."""
+
+    state: JobState
+    due_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptRecord:
+    """One attempt that did not end in an ack. `outcome`: failed, lease_lost."""
+
+    attempt: int
+    taken_ms: int
+    ended_ms: int
+    outcome: str
+    consumer: str
+    error: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobDetail:
+    """All that is known of one job. Times None where they do not apply; `run_*` describe the newest attempt."""
+
+    namespace: str
+    queue: str
+    job_id: str
+    state: JobState
+    body: bytes
+    attempt: int
+    tries: int
+    priority: int
+    published_ms: int
+    now_ms: int
+    expires_ms: int
+    due_ms: int | None
+    lease_end_ms: int | None
+    died_ms: int | None
+    kept_until_ms: int | None
+    taken_ms: int | None
+    consumer: str
+    backoff: Backoff
+    retention_ms: int
+    key: str
+    attributes: Mapping[str, str] | None
+    result_bytes: int | None
+    history: tuple[AttemptRecord, ...]
+
+    def as_delivery(self) -> Delivery:
+        """The same job in the form that a peek answers."""
+        return Delivery(
+            namespace=self.namespace,
+            queue=self.queue,
+            job_id=self.job_id,
+            body=self.body,
+            attempt=self.attempt,
+            tries=self.tries,
+            expires_ms=self.expires_ms,
+            now_ms=self.now_ms,
+            attributes=self.attributes,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobResult:
+    """`state` None: no such job. `body` None: not completed, or completed without a result."""
+
+    state: JobState | None
+    body: bytes | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """A page of jobs in one state. `after` goes into the next call; None: this was the last."""
+
+    jobs: tuple[JobDetail, ...]
+    after: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueuePage:
+    """A page of queue names of a namespace in name order. `after`: as in Page."""
+
+    names: tuple[str, ...]
+    after: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueStats:
+    """Counts per state, now; rates per second over the last minute; percentiles in ms over the last five minutes.
+
+    Percentiles come from a histogram with four buckets per octave: they are at most 9 % off. None: nothing to tell.
+    """
+
+    namespace: str
+    queue: str
+    counts: Mapping[JobState, int]
+    paused: bool
+    now_ms: int
+    oldest_ready_ms: int | None
+    """Age of the oldest ready job: time since it became due."""
+    published_per_s: float
+    consumed_per_s: float
+    acked_per_s: float
+    failed_per_s: float
+    wait_ms: Mapping[str, float | None] = field(default_factory=dict)
+    """p50, p95, p99 of due → consumed."""
+    run_ms: Mapping[str, float | None] = field(default_factory=dict)
+    """p50, p95, p99 of consumed → acked."""
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    """What dead-letter bounds dropped since the queue came into being, by bound (age, count)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counts:
+    """What one tick of a background role did."""
+
+    queues: int = 0
+    jobs: int = 0
+    dead: int = 0
+    more: bool = False
+    """There was more than the bound allows: call again at once."""
+
+    def __add__(self, other: Counts) -> Counts:
+        return Counts(
+            queues=self.queues + other.queues,
+            jobs=self.jobs + other.jobs,
+            dead=self.dead + other.dead,
+            more=self.more or other.more,
+        )
