@@ -1,0 +1,25 @@
+"""A private, real `redis-server` for trying taskq and for its tests. Standard library only; knows nothing of Django.
+
+The server is reachable through a unix socket that only its owner may open, and it never outlives the process that
+started it, however that process ends (`leash`). With `persistent=True` it keeps an append-only file in its data
+directory: Redis writes each change to the file before it answers, so a killed server loses nothing that it answered; a
+machine that loses power may lose the last second (`appendfsync everysec`).
+"""
+
+from .binary import find_server
+from .errors import EmbeddedRedisError, ServerDiedError, ServerNotFoundError
+from .leash import follow_parent, leashed
+from .probe import Answer, ask
+from .server import EmbeddedRedis
+
+__all__ = [
+    "Answer",
+    "EmbeddedRedis",
+    "EmbeddedRedisError",
+    "ServerDiedError",
+    "ServerNotFoundError",
+    "ask",
+    "find_server",
+    "follow_parent",
+    "leashed",
+]

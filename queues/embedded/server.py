@@ -1,0 +1,148 @@
+"""Starts and stops one embedded server."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+from urllib.parse import quote
+
+from .binary import find_server
+from .config import render_config
+from .errors import EmbeddedRedisError, ServerDiedError
+from .leash import leashed
+from .probe import Answer, ask
+
+SOCKET_PATH_MAX: Final = 100
+"""Bytes. The kernel's limit for the path of a unix socket is 108 (Linux) or 104 (macOS)."""
+
+START_TIMEOUT_S: Final = 15.0
+STOP_TIMEOUT_S: Final = 10.0
+_LOOK_INTERVAL_S: Final = 0.01
+
+
+class EmbeddedRedis:
+    """A redis-server of one's own. `with EmbeddedRedis(directory, persistent=False) as redis: ... redis.url`.
+
+    `data_dir` holds its configuration, its append-only file and its log; one server per directory. `port`: a port on
+    127.0.0.1 to listen on besides the unix socket. Start it from a thread that lives as long as the process (`leash`).
+    """
+
+    def __init__(self, data_dir: Path, *, persistent: bool, port: int | None = None) -> None:
+        self.data_dir = data_dir.resolve()
+        self.persistent = persistent
+        self.port = port
+        self.unix_socket = _socket_path(self.data_dir)
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        """Where clients find it."""
+        return "unix://" + quote(str(self.unix_socket))
+
+    @property
+    def log(self) -> Path:
+        """What the server had to say."""
+        return self.data_dir / "redis.log"
+
+    @property
+    def pid(self) -> int | None:
+        """Its process id while it runs."""
+        return self._process.pid if self._process is not None and self._process.poll() is None else None
+
+    def command(self) -> list[str]:
+        """Write the configuration and return the command line that runs the server on a leash, in the foreground.
+
+        Raises ServerNotFoundError, or EmbeddedRedisError if the directory cannot be written.
+        """
+        server = find_server()
+        config = self.data_dir / "redis.conf"
+        try:
+            self.data_dir.mkdir(parents=True, exist_ok=True)
+            if self.unix_socket.parent != self.data_dir:
+                _make_private(self.unix_socket.parent)
+            self.unix_socket.unlink(
+                missing_ok=True
+            )  # so that a PING is never answered by a server that ran here before
+            config.write_text(
+                render_config(
+                    data_dir=self.data_dir, unix_socket=self.unix_socket, persistent=self.persistent, port=self.port
+                )
+            )
+        except OSError as error:
+            raise EmbeddedRedisError(f"cannot prepare a Redis in {self.data_dir}: {error}") from error
+        return leashed([str(server), str(config)])
+
+    def answer(self) -> Answer:
+        """Whether it answers PING now."""
+        return ask(self.unix_socket)
+
+    def start(self, *, timeout_s: float = START_TIMEOUT_S) -> None:
+        """Start it and return once it answers; the time it takes to load its data does not count as silence.
+
+        Raises EmbeddedRedisError.
+        """
+        command = self.command()
+        with self.log.open("ab") as log:
+            self._process = subprocess.Popen(  # noqa: S603  our own command line
+                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+            )
+        deadline = time.monotonic() + timeout_s
+        while (answer := self.answer()) is not Answer.READY:
+            if self._process.poll() is not None:
+                raise ServerDiedError(f"redis-server ended with status {self._process.returncode}: see {self.log}")
+            if answer is Answer.LOADING:
+                deadline = time.monotonic() + timeout_s
+            if time.monotonic() > deadline:
+                self.stop()
+                raise ServerDiedError(f"redis-server did not answer within {timeout_s:g} s: see {self.log}")
+            time.sleep(_LOOK_INTERVAL_S)
+
+    def stop(self, *, timeout_s: float = STOP_TIMEOUT_S) -> None:
+        """Ask it to save and end; after `timeout_s`, kill it. Does nothing when it does not run."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.terminate()
+        try:
+            process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+    def kill(self) -> None:
+        """End it as a crash would."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.wait()
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+
+def _make_private(directory: Path) -> None:
+    """Make a directory that only we may enter; refuse one that somebody else made first, as anybody may in /tmp."""
+    directory.mkdir(mode=0o700, exist_ok=True)
+    if directory.stat().st_uid != os.getuid():
+        raise PermissionError(f"{directory} belongs to another user")
+
+
+def _socket_path(data_dir: Path) -> Path:
+    """The socket inside `data_dir`; if that path is too long for a socket, one in a private directory under /tmp."""
+    path = data_dir / "redis.sock"
+    if len(os.fsencode(path)) <= SOCKET_PATH_MAX:
+        return path
+    digest = hashlib.sha256(os.fsencode(data_dir)).hexdigest()[:16]
+    return Path(tempfile.gettempdir()) / f"taskq-{os.getuid()}-{digest}" / "redis.sock"
