@@ -12,6 +12,8 @@ from functools import lru_cache
 from typing import Final
 from zlib import crc32
 
+from .limits import EVENTS_CAP_DEFAULT
+
 LAYOUT_VERSION: Final = 1
 
 META_KEY: Final = b"taskq:meta"
@@ -23,6 +25,7 @@ QUEUE_KEYS: Final = {
     "results": "hash: job id → result, for completed jobs. Field deleted with the job.",
     "ready": "list of job ids, head = next; may hold tombstones (ids without a record), counted in `flags`.",
     "prio": "zset: ready jobs with a priority other than 0; score = rank (lua/lib/ready.lua).",
+    "priorities": "hash: job id → priority, for jobs whose priority is not 0. Field deleted with the job.",
     "delayed": "zset: job id → due time, ms.",
     "retry": "zset: job id → due time, ms.",
     "working": "zset: job id → end of the lease, ms.",
@@ -46,15 +49,16 @@ PARTITION_KEYS: Final = {
 class QueueKeys:
     """The keys of one queue and of its partition, as bytes, by the names that script headers use."""
 
-    __slots__ = ("_keys", "_selections", "channel", "name", "namespace", "partition", "queue")
+    __slots__ = ("_keys", "_selections", "channel", "events_cap", "name", "namespace", "partition", "queue")
 
-    def __init__(self, namespace: str, queue: str, partition: int) -> None:
+    def __init__(self, namespace: str, queue: str, partition: int, events_cap: int = EVENTS_CAP_DEFAULT) -> None:
         self.namespace = namespace
         self.queue = queue
         self.partition = partition
         self.name = f"{namespace}/{queue}".encode()
         """What the queue is called inside its partition."""
         self.channel = wake_channel(partition)
+        self.events_cap = events_cap
         tag = partition_tag(partition)
         self._keys = {key: tag + b":" + self.name + b":" + key.encode() for key in QUEUE_KEYS}
         self._keys |= partition_keys(partition)
@@ -98,9 +102,15 @@ def partition_of(namespace: str, queue: str, partitions: int) -> int:
 class Layout:
     """How a pool's keys are laid out: its number of partitions, and a bounded memory of the queues it was asked for."""
 
-    def __init__(self, partitions: int) -> None:
+    def __init__(self, partitions: int, events_cap: int = EVENTS_CAP_DEFAULT) -> None:
         self.partitions = partitions
+        self.events_cap = events_cap
         self.queue = lru_cache(maxsize=16_384)(self._queue)
 
     def _queue(self, namespace: str, queue: str) -> QueueKeys:
-        return QueueKeys(namespace, queue, partition_of(namespace, queue, self.partitions))
+        return QueueKeys(namespace, queue, partition_of(namespace, queue, self.partitions), self.events_cap)
+
+    def named(self, name: bytes) -> QueueKeys:
+        """The queue that `name` (`namespace/queue`, as the indexes hold it) means."""
+        namespace, _, queue = name.decode().partition("/")
+        return self.queue(namespace, queue)

@@ -73,3 +73,15 @@ FALLBACK_POLL_S: Final = 1.0
 
 STATS_MINUTES: Final = 10
 """Minutes of counts and histograms kept per queue."""
+
+PREVIEW_BYTES: Final = 256
+"""How much of each body a listing shows."""
+
+PAGE_BUDGET_BYTES: Final = 8 * 1024 * 1024
+"""Records that one page of a listing may read; a page of huge jobs is shorter than asked for."""
+
+SWEEP_BUDGET_BYTES: Final = 256 * 1024
+"""Records that one sweep step aims to read."""
+
+DELETE_BATCH: Final = 500
+"""Jobs that one call of a bulk deletion or respawn handles."""

@@ -29,7 +29,7 @@ from .keys import PARTITION_KEYS, QUEUE_KEYS
 REST: Final = "..."
 _ENTRY = re.compile(r"--   (?P<name>\S+)(?:\s.*)?\Z")
 _SECTIONS = ("KEYS", "ARGV", "REPLIES")
-_FREE_KEYS = frozenset({"limit", "meta"})
+_FREE_KEYS = frozenset({"limit", "index"})
 
 
 class ScriptSyntaxError(Exception):

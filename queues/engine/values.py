@@ -134,6 +134,8 @@ class JobDetail:
     job_id: str
     state: JobState
     body: bytes
+    """In a page of a listing only the first bytes: `body_bytes` is the whole size."""
+    body_bytes: int
     attempt: int
     tries: int
     priority: int
@@ -216,6 +218,22 @@ class QueueStats:
     """p50, p95, p99 of consumed → acked."""
     dropped: Mapping[str, int] = field(default_factory=dict)
     """What dead-letter bounds dropped since the queue came into being, by bound (age, count)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeadHead:
+    """Number of dead letters and the oldest of them ("" when there is none)."""
+
+    size: int
+    job_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitTaken:
+    """Whether a request fits its token's limit; if not, in how many ms the interval ends."""
+
+    allowed: bool
+    retry_after_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

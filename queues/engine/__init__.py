@@ -1,0 +1,129 @@
+"""The engine: jobs, queues and their life on Redis. Needs the standard library and redis-py, and knows nothing of Django.
+
+    engine = open_engine("redis://127.0.0.1:6379/0")
+    queue = engine.queue("shop", "orders")
+    published = engine.run(publish(queue, [b"close order 7"], PublishOptions(delay_ms=1_800_000)))
+    consumed = engine.run(consume(queue, ttr_ms=30_000))
+
+Verbs build operations (one script call) or plans (several steps); `Engine` runs them synchronously, `AsyncEngine` from
+asyncio. Trust window: a publish that returned is in Redis; whether it survives a crash of Redis is up to Redis's own
+persistence (AOF; see docs/operations.md).
+"""
+
+from .aio import AsyncEngine
+from .backoff import NO_BACKOFF, Backoff, BackoffKind, parse_backoff
+from .connection import parse_url, redact_url
+from .errors import (
+    InvalidArgumentError,
+    JobNotFoundError,
+    LayoutError,
+    LeaseLostError,
+    ScriptError,
+    StoreFullError,
+    StoreUnavailableError,
+    TaskqError,
+)
+from .executor import Engine
+from .keys import Layout, QueueKeys
+from .operation import Operation, Plan
+from .operations.consume import consume, consume_any
+from .operations.control import delete_jobs, destroy, list_queues, pause, resume
+from .operations.deadletter import dead_head, delete_dead, respawn, trim_dead
+from .operations.finish import ack, ack_attempt, extend, fail, release
+from .operations.inspect import detail, list_jobs, peek, result, size, stats
+from .operations.maintain import promote_due, reclaim_ended, sweep
+from .operations.publish import publish, republish
+from .operations.ratelimit import give_back_limit, take_limit
+from .store import StoreInfo, open_async_engine, open_engine, probe_store
+from .values import (
+    DEFAULT_OPTIONS,
+    AckOutcome,
+    AttemptRecord,
+    Consumed,
+    Counts,
+    DeadHead,
+    Delivery,
+    Failed,
+    JobDetail,
+    JobResult,
+    JobState,
+    LimitTaken,
+    Page,
+    Published,
+    PublishOptions,
+    QueuePage,
+    QueueStats,
+)
+
+__all__ = [
+    "DEFAULT_OPTIONS",
+    "NO_BACKOFF",
+    "AckOutcome",
+    "AsyncEngine",
+    "AttemptRecord",
+    "Backoff",
+    "BackoffKind",
+    "Consumed",
+    "Counts",
+    "DeadHead",
+    "Delivery",
+    "Engine",
+    "Failed",
+    "InvalidArgumentError",
+    "JobDetail",
+    "JobNotFoundError",
+    "JobResult",
+    "JobState",
+    "Layout",
+    "LayoutError",
+    "LeaseLostError",
+    "LimitTaken",
+    "Operation",
+    "Page",
+    "Plan",
+    "PublishOptions",
+    "Published",
+    "QueueKeys",
+    "QueuePage",
+    "QueueStats",
+    "ScriptError",
+    "StoreFullError",
+    "StoreInfo",
+    "StoreUnavailableError",
+    "TaskqError",
+    "ack",
+    "ack_attempt",
+    "consume",
+    "consume_any",
+    "dead_head",
+    "delete_dead",
+    "delete_jobs",
+    "destroy",
+    "detail",
+    "extend",
+    "fail",
+    "give_back_limit",
+    "list_jobs",
+    "list_queues",
+    "open_async_engine",
+    "open_engine",
+    "parse_backoff",
+    "parse_url",
+    "pause",
+    "peek",
+    "probe_store",
+    "promote_due",
+    "publish",
+    "reclaim_ended",
+    "redact_url",
+    "release",
+    "republish",
+    "respawn",
+    "result",
+    "resume",
+    "size",
+    "stats",
+    "sweep",
+    "take_limit",
+    "trim_dead",
+]

@@ -1,0 +1,154 @@
+"""From a pool's URL to redis-py clients: plain, TLS, unix socket, Sentinel, Cluster.
+
+redis://[user:password@]host:port/db       rediss://... (TLS)       unix:///path/to/socket?db=0
+redis+sentinel://[user:password@]host:port,host:port/service[/db]
+redis+cluster://[user:password@]host:port,host:port
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import redis
+import redis.asyncio
+from redis.asyncio.cluster import ClusterNode as AsyncClusterNode
+from redis.asyncio.retry import Retry as AsyncRetry
+from redis.asyncio.sentinel import Sentinel as AsyncSentinel
+from redis.backoff import NoBackoff
+from redis.cluster import ClusterNode
+from redis.retry import Retry
+from redis.sentinel import Sentinel
+
+from .errors import InvalidArgumentError
+
+CONNECT_TIMEOUT_S = 2.0
+REPLY_TIMEOUT_S = 5.0
+
+SyncClient = Any
+"""redis.Redis or redis.cluster.RedisCluster; redis-py's own types do not let the two be used alike."""
+AsyncClient = Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreAddress:
+    """A parsed pool URL. `kind`: plain, sentinel or cluster; for plain, redis-py reads `url` itself."""
+
+    url: str
+    kind: str
+    hosts: tuple[tuple[str, int], ...] = ()
+    service: str = ""
+    db: int = 0
+    username: str | None = None
+    password: str | None = None
+
+
+_SCHEMES = {
+    "redis": "plain",
+    "rediss": "plain",
+    "unix": "plain",
+    "redis+sentinel": "sentinel",
+    "redis+cluster": "cluster",
+}
+_DEFAULT_PORT = {"sentinel": 26379, "cluster": 6379}
+
+
+def parse_url(url: str) -> StoreAddress:
+    """Read a pool URL. Raises InvalidArgumentError that says what is wrong, without the password."""
+    scheme, separator, rest = url.partition("://")
+    kind = _SCHEMES.get(scheme)
+    if kind is None or not separator or not rest:
+        raise InvalidArgumentError(f"pool URL must begin with one of {', '.join(f'{name}://' for name in _SCHEMES)}")
+    if kind == "plain":
+        return _plain(url, scheme)
+    credentials, _, place = rest.rpartition("@")
+    username, _, password = credentials.partition(":")
+    hosts, _, path = place.partition("/")
+    service, _, db = path.partition("/")
+    if kind == "sentinel" and not service:
+        raise InvalidArgumentError("pool URL names no Sentinel service: redis+sentinel://host:port/SERVICE")
+    if kind == "cluster" and path:
+        raise InvalidArgumentError("a Redis Cluster has no database numbers: leave out what follows the hosts")
+    if db and not db.isdigit():
+        raise InvalidArgumentError("database number of the pool URL is not a number")
+    return StoreAddress(
+        url=url,
+        kind=kind,
+        hosts=tuple(_host(text, _DEFAULT_PORT[kind]) for text in hosts.split(",")),
+        service=service,
+        db=int(db or 0),
+        username=unquote(username) or None,
+        password=unquote(password) or None,
+    )
+
+
+def _plain(url: str, scheme: str) -> StoreAddress:
+    try:
+        parts = urlsplit(url)
+        missing = not parts.path if scheme == "unix" else not parts.hostname
+        _ = parts.port
+    except ValueError as error:
+        raise InvalidArgumentError("pool URL has a port that is not a number") from error
+    if missing:
+        raise InvalidArgumentError("pool URL names no socket path" if scheme == "unix" else "pool URL names no host")
+    return StoreAddress(url=url, kind="plain")
+
+
+def _host(text: str, default_port: int) -> tuple[str, int]:
+    host, _, port = text.rpartition(":") if ":" in text else (text, "", str(default_port))
+    if not host or not port.isdigit():
+        raise InvalidArgumentError(f"not host:port in the pool URL: {text!r}")
+    return host, int(port)
+
+
+def redact_url(url: str) -> str:
+    """The URL with its password replaced by ***, fit for pages and logs."""
+    return re.sub(r"(?<=://)([^/@:]*):[^@]*@", r"\1:***@", url) if "@" in url else url
+
+
+_COMMON: dict[str, Any] = {
+    "socket_connect_timeout": CONNECT_TIMEOUT_S,
+    "socket_timeout": REPLY_TIMEOUT_S,
+    "protocol": 2,
+}
+"""No retries: a script whose reply was lost may have been applied, and only the caller knows whether to repeat it."""
+
+
+def connect(address: StoreAddress, **options: Any) -> SyncClient:
+    """A synchronous client. Connects when first used."""
+    common = _COMMON | options
+    if address.kind == "plain":
+        return redis.Redis.from_url(address.url, retry=Retry(NoBackoff(), 0), **common)
+    credentials = {"username": address.username, "password": address.password}
+    if address.kind == "sentinel":
+        sentinel = Sentinel(list(address.hosts), **common)
+        return sentinel.master_for(address.service, db=address.db, retry=Retry(NoBackoff(), 0), **credentials, **common)
+    nodes = [ClusterNode(host, port) for host, port in address.hosts]
+    return redis.RedisCluster(startup_nodes=nodes, **credentials, **common)
+
+
+def connect_async(address: StoreAddress, **options: Any) -> AsyncClient:
+    """An asyncio client. Connects when first used."""
+    common = _COMMON | options
+    if address.kind == "plain":
+        return redis.asyncio.Redis.from_url(address.url, retry=AsyncRetry(NoBackoff(), 0), **common)
+    credentials = {"username": address.username, "password": address.password}
+    if address.kind == "sentinel":
+        sentinel = AsyncSentinel(list(address.hosts), **common)
+        return sentinel.master_for(
+            address.service, db=address.db, retry=AsyncRetry(NoBackoff(), 0), **credentials, **common
+        )
+    nodes = [AsyncClusterNode(host, port) for host, port in address.hosts]
+    return redis.asyncio.RedisCluster(startup_nodes=nodes, **credentials, **common)
+
+
+def connect_subscriber(address: StoreAddress, client: AsyncClient) -> AsyncClient:
+    """The client to subscribe with. A cluster hands every message to all its nodes, so any one of them will do."""
+    if address.kind != "cluster":
+        return client
+    node = client.get_random_node()
+    return redis.asyncio.Redis(
+        host=node.host, port=node.port, username=address.username, password=address.password, protocol=2
+    )

@@ -1,0 +1,10 @@
+-- due_queues: names of queues whose next event, by an index of this partition, has come.
+-- KEYS
+--   index        zset     `due` or `ends`
+-- ARGV
+--   now_ms       ms or ""
+--   limit        queues
+-- REPLIES
+--   ok           name ...
+-- INCLUDES clock
+return {'ok', unpack(redis.call('ZRANGEBYSCORE', index, '-inf', clock(now_ms), 'LIMIT', 0, limit))}

@@ -1,0 +1,52 @@
+-- fail: ends an attempt without success (edge H): retry after a backoff, ready at once, or dead when the tries are used up.
+-- KEYS
+--   jobs         hash     whether the job exists
+--   runs         hash     attempts
+--   ready        list     where it goes without a backoff
+--   prio         zset     the same, other priorities
+--   priorities   hash     of the job
+--   retry        zset     where it goes with a backoff
+--   working      zset     the lease that ends
+--   dead         zset     where it goes without tries
+--   due          zset     index of due times
+--   waiting      zset     who waits
+--   stats        hash     minutes
+--   events       stream   transitions
+--   counters     hash     dropped events
+-- ARGV
+--   now_ms       ms or ""
+--   queue        namespace/queue
+--   channel      of the partition's wake-ups
+--   cap          entries   the event stream's
+--   id           job
+--   attempt      "" or the attempt that must hold the job
+--   error        text      at most 1 KiB
+--   delay        "" or ms  instead of the job's backoff
+--   bury         1 = dead at once, whatever tries are left
+-- REPLIES
+--   retry        due_ms
+--   ready        0
+--   dead         0
+--   lost                   the attempt does not hold the job; nothing changed
+--   missing                no such job
+-- INCLUDES clock record run ready wake due events stats backoff failure
+local now = clock(now_ms)
+local run = redis.call('ZSCORE', working, id) and unpack_run(redis.call('HGET', runs, id))
+if not run or (attempt ~= '' and run.attempt ~= tonumber(attempt)) then
+  return {redis.call('HEXISTS', jobs, id) == 1 and 'lost' or 'missing'}
+end
+redis.call('ZREM', working, id)
+local state, due_ms = after_failure({ready = ready, prio = prio, priorities = priorities, retry = retry, dead = dead,
+  runs = runs}, queue, id, run, now, OUTCOME_FAILED, error, delay ~= '' and tonumber(delay) or nil, bury == '1')
+local line = string.gsub(string.sub(error, 1, 200), '%c', ' ')
+emit('failed', id, run.attempt, '', math.max(0, now - run.taken), '', run.consumer, line)
+if state == 'dead' then
+  emit('dead', id, run.attempt, '', '', '', run.consumer, line)
+elseif state == 'retry' then
+  if lower_index(due, queue, due_ms) then wake_due(waiting, channel, queue, due_ms, now) end
+end
+-- Either this job is ready, or the place in flight that it leaves lets another be handed out.
+if state == 'ready' or redis.call('EXISTS', ready, prio) > 0 then wake_ready(waiting, channel, queue, 1, now) end
+count_stat(stats, now, 'f', 1)
+flush_events(events, counters, queue, now, cap)
+return {state, due_ms}

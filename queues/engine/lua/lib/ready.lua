@@ -1,0 +1,41 @@
+-- ready: the default priority is a list, O(1); any other is a zset beside it whose score is the rank
+--   (100 - priority) * 2^44 + ms when it became ready
+-- so that a higher priority comes first, and within one the earlier. Rank stays below 2^53, exact in a double.
+-- The list may hold tombstones: ids whose record was deleted or expired. `t:QUEUE` in `flags` counts them (no LREM).
+local RANK_STEP = 17592186044416 -- 2^44
+local RANK_DEFAULT = 100 * RANK_STEP
+
+local function rank(priority, ms) return (100 - priority) * RANK_STEP + ms end
+
+local function put_ready(ready, prio, id, priority, now, at_head)
+  if priority == 0 then
+    redis.call(at_head and 'LPUSH' or 'RPUSH', ready, id)
+  else
+    redis.call('ZADD', prio, string.format('%.0f', rank(priority, at_head and 0 or now)), id)
+  end
+end
+
+-- `change` tombstones came or went; drops the list when nothing else is in it, and clears its head of a few.
+local function count_tombstones(flags, ready, jobs, queue, change)
+  local field = 't:' .. queue
+  local left = redis.call('HINCRBY', flags, field, change)
+  if left > 0 and change > 0 then
+    if left >= redis.call('LLEN', ready) then
+      redis.call('DEL', ready)
+      left = 0
+    else
+      for _ = 1, 8 do
+        local id = redis.call('LINDEX', ready, 0)
+        if left == 0 or not id or redis.call('HEXISTS', jobs, id) == 1 then break end
+        redis.call('LPOP', ready)
+        left = redis.call('HINCRBY', flags, field, -1)
+      end
+    end
+  end
+  if left <= 0 then redis.call('HDEL', flags, field) end
+end
+
+local function ready_size(flags, ready, prio, queue)
+  local tombstones = tonumber(redis.call('HGET', flags, 't:' .. queue) or 0)
+  return redis.call('LLEN', ready) - tombstones + redis.call('ZCARD', prio)
+end

@@ -1,0 +1,18 @@
+-- registry: `queues` lists exactly the queues that hold a job or an idempotency key, or are paused.
+
+-- Call after adding: `added` jobs are new, so a queue that holds no more than these has just come into being.
+local function enrol(queues, jobs, queue, added)
+  if redis.call('HLEN', jobs) == added then redis.call('ZADD', queues, 0, queue) end
+end
+
+-- Call after removing: an empty queue leaves nothing behind (but idempotency keys until their time, a pause, statistics).
+local function forget_if_empty(queues, jobs, keys, ready, flags, due, ends, queue)
+  if redis.call('EXISTS', jobs) == 1 then return end
+  redis.call('DEL', ready)
+  redis.call('HDEL', flags, 't:' .. queue)
+  redis.call('ZREM', due, queue)
+  redis.call('ZREM', ends, queue)
+  if redis.call('EXISTS', keys) == 0 and redis.call('HEXISTS', flags, 'p:' .. queue) == 0 then
+    redis.call('ZREM', queues, queue)
+  end
+end

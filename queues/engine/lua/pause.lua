@@ -1,0 +1,30 @@
+-- pause: makes a queue hand nothing out, or hand out again; publishes go on.
+-- KEYS
+--   jobs         hash     whether the queue holds anything
+--   keys         hash     whether the queue holds anything
+--   flags        hash     since when it is paused
+--   due          zset     index of due times
+--   ends         zset     index of lease ends
+--   queues       zset     the registry
+--   ready        list     for the wake-up on resume
+--   prio         zset     for the wake-up on resume
+--   waiting      zset     who waits
+-- ARGV
+--   now_ms       ms or ""
+--   queue        namespace/queue
+--   channel      of the partition's wake-ups
+--   paused       1 = pause, 0 = resume
+-- REPLIES
+--   ok           changed   1 if it was not so before
+-- INCLUDES clock ready wake registry
+local now = clock(now_ms)
+local was = redis.call('HDEL', flags, 'p:' .. queue)
+if paused == '1' then
+  redis.call('HSET', flags, 'p:' .. queue, now)
+  redis.call('ZADD', queues, 0, queue)
+  return {'ok', 1 - was}
+end
+local size = ready_size(flags, ready, prio, queue)
+if size > 0 then wake_ready(waiting, channel, queue, size, now) end
+forget_if_empty(queues, jobs, keys, ready, flags, due, ends, queue)
+return {'ok', was}

@@ -1,0 +1,26 @@
+-- promote: moves due jobs of one queue from delayed and retry to ready (edges E and J), at most `limit`, earliest first.
+-- KEYS
+--   ready        list     where they go
+--   prio         zset     the same, other priorities
+--   priorities   hash     of these jobs
+--   delayed      zset     where they come from
+--   retry        zset     where they come from
+--   due          zset     index, set to the true next due time
+--   waiting      zset     who waits
+--   events       stream   transitions
+--   counters     hash     dropped events
+-- ARGV
+--   now_ms       ms or ""
+--   queue        namespace/queue
+--   channel      of the partition's wake-ups
+--   cap          entries   the event stream's
+--   limit        jobs
+-- REPLIES
+--   ok           moved more    more: 1 if due jobs are left
+-- INCLUDES clock ready wake due events promote
+local now = clock(now_ms)
+local moved, next_due = promote_jobs({delayed = delayed, retry = retry, ready = ready, prio = prio,
+  priorities = priorities, due = due}, queue, now, tonumber(limit))
+if moved > 0 then wake_ready(waiting, channel, queue, moved, now) end
+flush_events(events, counters, queue, now, cap)
+return {'ok', moved, next_due and next_due <= now and 1 or 0}

@@ -1,0 +1,47 @@
+-- publish: adds jobs that share their options (edges A and B). All or nothing.
+-- The first write needs memory, so on a full Redis nothing at all is written.
+-- KEYS
+--   jobs         hash     the records
+--   keys         hash     idempotency keys
+--   ready        list     jobs of the default priority that are due now
+--   prio         zset     jobs of another priority that are due now
+--   priorities   hash     priorities other than 0
+--   delayed      zset     jobs that are due later
+--   due          zset     index of due times
+--   queues       zset     the registry
+--   waiting      zset     who waits
+--   stats        hash     minutes
+--   events       stream   transitions
+--   counters     hash     dropped events
+-- ARGV
+--   now_ms       ms or ""
+--   queue        namespace/queue
+--   channel      of the partition's wake-ups
+--   cap          entries   the event stream's
+--   random       13 characters, shared by the ids of this call
+--   counter      number at which their last three characters begin
+--   delay        ms
+--   at           ms or ""  absolute due time instead of a delay
+--   ttl          ms        0 = never expires
+--   tries        number
+--   priority     -100..100
+--   options      bytes     packed options, "" = all defaults
+--   key          "" or idempotency key (one job only)
+--   key_ttl      ms        0 = for ever
+--   ...          the bodies
+-- REPLIES
+--   ok           id ...    added, in the order of the bodies
+--   duplicate    id        the key belongs to this job; nothing was added
+--   ttl_short              the job would expire before it is due; nothing was added
+-- INCLUDES clock add
+local now = clock(now_ms)
+local bodies = {}
+for i = REST, #ARGV do bodies[#bodies + 1] = ARGV[i] end
+local added = add_jobs(
+  {jobs = jobs, keys = keys, ready = ready, prio = prio, priorities = priorities, delayed = delayed, due = due,
+    queues = queues, waiting = waiting, stats = stats},
+  {queue = queue, channel = channel, random = random, counter = counter, delay = delay, at = at, ttl = ttl,
+    tries = tries, priority = priority, options = options, key = key, key_ttl = key_ttl},
+  now, bodies)
+flush_events(events, counters, queue, now, cap)
+return added

@@ -1,0 +1,33 @@
+-- purge: drops completed jobs of one queue whose retention ended. At most `limit`.
+-- KEYS
+--   jobs         hash     the records
+--   runs         hash     attempts
+--   results      hash     results
+--   priorities   hash     of these jobs
+--   ready        list     its tombstones, when the queue is empty
+--   working      zset     for the true next end
+--   completed    zset     where they are
+--   keys         hash     whether the queue is still registered
+--   flags        hash     tombstones
+--   due          zset     index of due times
+--   ends         zset     index, set to the true next end
+--   queues       zset     the registry
+-- ARGV
+--   now_ms       ms or ""
+--   queue        namespace/queue
+--   limit        jobs
+-- REPLIES
+--   ok           dropped more
+-- INCLUDES clock due registry
+local now = clock(now_ms)
+local ids = redis.call('ZRANGEBYSCORE', completed, '-inf', now, 'LIMIT', 0, limit)
+if #ids > 0 then
+  redis.call('ZREM', completed, unpack(ids))
+  redis.call('HDEL', jobs, unpack(ids))
+  redis.call('HDEL', runs, unpack(ids))
+  redis.call('HDEL', results, unpack(ids))
+  redis.call('HDEL', priorities, unpack(ids))
+end
+local next_end = reset_index(ends, queue, working, completed)
+forget_if_empty(queues, jobs, keys, ready, flags, due, ends, queue)
+return {'ok', #ids, next_end and next_end <= now and 1 or 0}

@@ -1,0 +1,53 @@
+-- reclaim: takes back jobs of one queue whose lease ran out (edge I): ready at once, retry if they have a backoff, dead
+-- when their tries are used up. At most `limit`, longest overdue first. The first write frees.
+-- KEYS
+--   runs         hash     attempts
+--   ready        list     where they go
+--   prio         zset     the same, other priorities
+--   priorities   hash     of these jobs
+--   retry        zset     where they go with a backoff
+--   working      zset     the leases
+--   dead         zset     where they go without tries
+--   completed    zset     for the true next end
+--   due          zset     index of due times
+--   ends         zset     index, set to the true next end
+--   waiting      zset     who waits
+--   stats        hash     minutes
+--   events       stream   transitions
+--   counters     hash     dropped events
+-- ARGV
+--   now_ms       ms or ""
+--   queue        namespace/queue
+--   channel      of the partition's wake-ups
+--   cap          entries   the event stream's
+--   limit        jobs
+-- REPLIES
+--   ok           taken_back dead more
+-- INCLUDES clock record run ready wake due events stats backoff failure
+local now = clock(now_ms)
+local K = {ready = ready, prio = prio, priorities = priorities, retry = retry, dead = dead, runs = runs}
+local ids = redis.call('ZRANGEBYSCORE', working, '-inf', now, 'LIMIT', 0, limit)
+local to_ready, to_dead, earliest = 0, 0, nil
+for _, id in ipairs(ids) do
+  redis.call('ZREM', working, id)
+  local run = unpack_run(redis.call('HGET', runs, id))
+  local state, due_ms = after_failure(K, queue, id, run, now, OUTCOME_LEASE_LOST, '', nil, false)
+  emit('lease_lost', id, run.attempt, '', math.max(0, now - run.taken), '', run.consumer, '')
+  if state == 'dead' then
+    to_dead = to_dead + 1
+    emit('dead', id, run.attempt, '', '', '', run.consumer, 'lease lost')
+  elseif state == 'retry' then
+    earliest = math.min(earliest or due_ms, due_ms)
+  else
+    to_ready = to_ready + 1
+  end
+end
+if earliest and lower_index(due, queue, earliest) then wake_due(waiting, channel, queue, earliest, now) end
+-- Leases that ended also leave places in flight, which a waiting consumer may have been refused for.
+if to_ready > 0 or (#ids > 0 and redis.call('EXISTS', ready, prio) > 0) then
+  wake_ready(waiting, channel, queue, math.max(1, to_ready), now)
+end
+if #ids > 0 then count_stat(stats, now, 'f', #ids) end
+local next_end = reset_index(ends, queue, working, completed)
+flush_events(events, counters, queue, now, cap)
+return {'ok', #ids, to_dead, next_end and next_end <= now and 1 or 0}

@@ -1,0 +1,46 @@
+-- release: gives a working job back without burning the try (edge K): to the head of ready, or delayed.
+-- KEYS
+--   jobs         hash     whether the job exists
+--   runs         hash     attempts
+--   ready        list     where it goes, at the head
+--   prio         zset     the same, other priorities
+--   priorities   hash     of the job
+--   delayed      zset     where it goes with a delay
+--   working      zset     the lease that ends
+--   due          zset     index of due times
+--   waiting      zset     who waits
+--   events       stream   transitions
+--   counters     hash     dropped events
+-- ARGV
+--   now_ms       ms or ""
+--   queue        namespace/queue
+--   channel      of the partition's wake-ups
+--   cap          entries   the event stream's
+--   id           job
+--   attempt      "" or the attempt that must hold the job
+--   delay        ms
+-- REPLIES
+--   ok
+--   lost                   the attempt does not hold the job; nothing changed
+--   missing                no such job
+-- INCLUDES clock record run ready wake due events
+local now = clock(now_ms)
+delay = tonumber(delay)
+local run = redis.call('ZSCORE', working, id) and unpack_run(redis.call('HGET', runs, id))
+if not run or (attempt ~= '' and run.attempt ~= tonumber(attempt)) then
+  return {redis.call('HEXISTS', jobs, id) == 1 and 'lost' or 'missing'}
+end
+redis.call('ZREM', working, id)
+emit('released', id, run.attempt, '', math.max(0, now - run.taken), '', run.consumer, '')
+run.attempt = run.attempt - 1
+run.due = now + delay
+redis.call('HSET', runs, id, pack_run(run))
+if delay > 0 then
+  redis.call('ZADD', delayed, run.due, id)
+  if lower_index(due, queue, run.due) then wake_due(waiting, channel, queue, run.due, now) end
+else
+  put_ready(ready, prio, id, tonumber(redis.call('HGET', priorities, id) or 0), now, true)
+end
+if redis.call('EXISTS', ready, prio) > 0 then wake_ready(waiting, channel, queue, 1, now) end
+flush_events(events, counters, queue, now, cap)
+return {'ok'}

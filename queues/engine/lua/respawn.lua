@@ -1,0 +1,43 @@
+-- respawn: dead letters become ready again with one more try and a new ttl (edge L): the oldest `limit`, or those named.
+-- KEYS
+--   runs         hash     attempts
+--   ready        list     where they go
+--   prio         zset     the same, other priorities
+--   priorities   hash     of these jobs
+--   dead         zset     where they come from
+--   waiting      zset     who waits
+--   events       stream   transitions
+--   counters     hash     dropped events
+-- ARGV
+--   now_ms       ms or ""
+--   queue        namespace/queue
+--   channel      of the partition's wake-ups
+--   cap          entries   the event stream's
+--   ttl          ms        0 = never expires
+--   limit        jobs      0 = those named
+--   ...          job ids
+-- REPLIES
+--   ok           count left   left: dead letters that remain
+-- INCLUDES clock run ready wake events
+local now = clock(now_ms)
+ttl, limit = tonumber(ttl), tonumber(limit)
+local ids = {}
+if limit > 0 then
+  ids = redis.call('ZRANGE', dead, 0, limit - 1)
+else
+  for i = REST, #ARGV do ids[#ids + 1] = ARGV[i] end
+end
+local count = 0
+for _, id in ipairs(ids) do
+  if redis.call('ZREM', dead, id) == 1 then
+    count = count + 1
+    local run = unpack_run(redis.call('HGET', runs, id))
+    run.tries, run.due, run.expires = run.attempt + 1, now, ttl > 0 and now + ttl or 0
+    redis.call('HSET', runs, id, pack_run(run))
+    put_ready(ready, prio, id, tonumber(redis.call('HGET', priorities, id) or 0), now)
+    emit('respawned', id, run.attempt, '', '', '', '', '')
+  end
+end
+if count > 0 then wake_ready(waiting, channel, queue, count, now) end
+flush_events(events, counters, queue, now, cap)
+return {'ok', count, redis.call('ZCARD', dead)}

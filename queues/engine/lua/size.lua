@@ -1,0 +1,11 @@
+-- size: number of ready jobs. Exact, O(1).
+-- KEYS
+--   ready        list     ready jobs
+--   prio         zset     ready jobs of other priorities
+--   flags        hash     tombstones
+-- ARGV
+--   queue        namespace/queue
+-- REPLIES
+--   ok           size
+-- INCLUDES ready
+return {'ok', ready_size(flags, ready, prio, queue)}

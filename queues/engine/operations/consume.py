@@ -1,0 +1,146 @@
+"""Consume: hand out ready jobs of one queue, or of several in priority order (edge F)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from .. import limits
+from ..errors import InvalidArgumentError
+from ..keys import QueueKeys
+from ..operation import Operation, Plan, Reply
+from ..scripts import load
+from ..values import Consumed
+from .reply import clock_argument, consumer_argument, delivery_of, tag_of, unexpected
+
+_CONSUME = load("consume")
+_AGAIN = Consumed(jobs=(), next_due_ms=0)
+"""A marker: the script stepped over as many dead entries as it may, and wants to be called again."""
+
+
+def consume_step(
+    queue: QueueKeys,
+    *,
+    ttr_ms: int,
+    count: int = 1,
+    consumer: str = "",
+    max_in_flight: int = 0,
+    freeze_tries: bool = False,
+    mark_ms: int = 0,
+    now_ms: int | None = None,
+) -> Operation[Consumed]:
+    """One script call. May answer `is_again`: only dead entries so far. Use `consume`, which goes on by itself."""
+    _check(ttr_ms, count)
+
+    def decode(reply: Reply) -> Consumed:
+        tag = tag_of(reply)
+        now = reply[1]
+        if tag == "jobs":
+            return Consumed(jobs=tuple([delivery_of(queue, now, fields) for fields in reply[2:]]), now_ms=now)
+        if tag == "none":
+            return Consumed(jobs=(), next_due_ms=int(reply[2]) or None, now_ms=now)
+        if tag in ("paused", "full"):
+            return Consumed(jobs=(), now_ms=now)
+        if tag == "more":
+            return _AGAIN
+        raise unexpected(_CONSUME, reply)
+
+    args = (
+        clock_argument(now_ms),
+        queue.name,
+        queue.channel,
+        queue.events_cap,
+        ttr_ms,
+        count,
+        consumer_argument(consumer),
+        max_in_flight,
+        1 if freeze_tries else 0,
+        mark_ms,
+        limits.PROMOTE_BATCH,
+        limits.SKIP_BATCH,
+    )
+    return Operation(_CONSUME, queue.select(_CONSUME.keys), args, decode)
+
+
+def is_again(consumed: Consumed) -> bool:
+    """Whether the script wants to be called again."""
+    return consumed is _AGAIN
+
+
+def consume(
+    queue: QueueKeys,
+    *,
+    ttr_ms: int,
+    count: int = 1,
+    consumer: str = "",
+    max_in_flight: int = 0,
+    freeze_tries: bool = False,
+    now_ms: int | None = None,
+) -> Plan[Consumed]:
+    """Hand out up to `count` ready jobs of one queue, each under a lease of `ttr_ms`, burning one try (unless frozen).
+
+    `consumer` is remembered with the job. `max_in_flight` bounds the queue's working jobs; 0 = no bound. Nothing is
+    handed out by a paused queue. Raises InvalidArgumentError.
+    """
+    return consume_any(
+        (queue,),
+        ttr_ms=ttr_ms,
+        count=count,
+        consumer=consumer,
+        max_in_flight=max_in_flight,
+        freeze_tries=freeze_tries,
+        now_ms=now_ms,
+    )
+
+
+def consume_any(
+    queues: Sequence[QueueKeys],
+    *,
+    ttr_ms: int,
+    count: int = 1,
+    consumer: str = "",
+    max_in_flight: int | Sequence[int] = 0,
+    freeze_tries: bool = False,
+    mark_ms: int = 0,
+    now_ms: int | None = None,
+) -> Plan[Consumed]:
+    """Consume from several queues: first all that the first can give, then the second, ... `max_in_flight`: one for all or each.
+
+    With `mark_ms` every queue that is found empty counts as waited for, for so long.
+    """
+    bounds = [max_in_flight] * len(queues) if isinstance(max_in_flight, int) else max_in_flight
+    jobs: list[Consumed] = []
+    next_due: int | None = None
+    taken = 0
+    last = Consumed(jobs=())
+    for queue, bound in zip(queues, bounds, strict=True):
+        while True:
+            step = consume_step(
+                queue,
+                ttr_ms=ttr_ms,
+                count=count - taken,
+                consumer=consumer,
+                max_in_flight=bound,
+                freeze_tries=freeze_tries,
+                mark_ms=0 if taken else mark_ms,
+                now_ms=now_ms,
+            )
+            (last,) = yield [step]
+            if not is_again(last):
+                break
+        jobs.append(last)
+        taken += len(last.jobs)
+        if taken >= count:
+            break
+        if last.next_due_ms is not None:
+            next_due = last.next_due_ms if next_due is None else min(next_due, last.next_due_ms)
+    if len(jobs) == 1 and jobs[0].jobs:
+        return jobs[0]
+    return replace(last, jobs=tuple([job for one in jobs for job in one.jobs]), next_due_ms=next_due)
+
+
+def _check(ttr_ms: int, count: int) -> None:
+    if not 0 < ttr_ms <= limits.SECONDS_MAX * 1000:
+        raise InvalidArgumentError("invalid ttr")
+    if not 1 <= count <= limits.CONSUME_MAX_COUNT:
+        raise InvalidArgumentError("invalid count")

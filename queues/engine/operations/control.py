@@ -1,0 +1,94 @@
+"""Whole queues: list, pause, resume, empty, destroy; and delete jobs by id (edge M)."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Sequence
+
+from .. import limits
+from ..errors import InvalidArgumentError
+from ..keys import Layout, QueueKeys, partition_keys
+from ..operation import Operation, Plan, Reply
+from ..scripts import load
+from ..values import QueuePage
+from .reply import clock_argument, expect_ok
+
+_LIST = load("list_queues")
+_PAUSE = load("pause")
+_DESTROY = load("destroy")
+_DRAIN = load("drain_ready")
+_DELETE = load("delete")
+
+
+def list_queues(layout: Layout, namespace: str, *, after: str | None = None, limit: int = 100) -> Plan[QueuePage]:
+    """A page of the namespace's queues in name order: those that hold a job or an idempotency key, or are paused."""
+    if not 1 <= limit <= limits.PAGE_MAX:
+        raise InvalidArgumentError("invalid limit")
+    prefix = f"{namespace}/"
+    low = f"({prefix}{after}" if after else f"[{prefix}"
+    high = f"({namespace}0"  # "0" follows "/" in ASCII
+
+    def decode(reply: Reply) -> list[str]:
+        return [str(name, "ascii").removeprefix(prefix) for name in expect_ok(_LIST, reply)]
+
+    lists = yield [
+        Operation(_LIST, (partition_keys(partition)["queues"],), (low, high, limit + 1), decode)
+        for partition in range(layout.partitions)
+    ]
+    names = tuple(heapq.nsmallest(limit + 1, heapq.merge(*lists)))
+    return QueuePage(names=names[:limit], after=names[limit - 1] if len(names) > limit else None)
+
+
+def pause(queue: QueueKeys, *, now_ms: int | None = None) -> Operation[bool]:
+    """Make a queue hand nothing out; publishes go on. Whether it was not paused before."""
+    return _set_paused(queue, True, now_ms)
+
+
+def resume(queue: QueueKeys, *, now_ms: int | None = None) -> Operation[bool]:
+    """Let a queue hand out again, and wake who waits. Whether it was paused before."""
+    return _set_paused(queue, False, now_ms)
+
+
+def _set_paused(queue: QueueKeys, paused: bool, now_ms: int | None) -> Operation[bool]:
+    args = (clock_argument(now_ms), queue.name, queue.channel, 1 if paused else 0)
+    return Operation(_PAUSE, queue.select(_PAUSE.keys), args, lambda reply: bool(expect_ok(_PAUSE, reply)[0]))
+
+
+def destroy(queue: QueueKeys, *, everything: bool = False, now_ms: int | None = None) -> Plan[int]:
+    """Delete the queue's ready jobs, in bounded batches, or with `everything` its jobs in every state. Number of jobs deleted.
+
+    Jobs that are published meanwhile may stay: batches stop after as many entries as there were at the beginning.
+    """
+    if everything:
+        operation = Operation(
+            _DESTROY,
+            queue.select(_DESTROY.keys),
+            (clock_argument(now_ms), queue.name, queue.events_cap),
+            lambda reply: int(expect_ok(_DESTROY, reply)[0]),
+        )
+        (count,) = yield [operation]
+        return int(count)
+    deleted = 0
+    to_visit: int | None = None
+    while to_visit is None or to_visit > 0:
+        ((count, left),) = yield [
+            Operation(
+                _DRAIN,
+                queue.select(_DRAIN.keys),
+                (clock_argument(now_ms), queue.name, queue.events_cap, limits.DELETE_BATCH),
+                lambda reply: tuple(expect_ok(_DRAIN, reply)),
+            )
+        ]
+        deleted += count
+        to_visit = min(left, (left if to_visit is None else to_visit - limits.DELETE_BATCH))
+    return deleted
+
+
+def delete_jobs(
+    queue: QueueKeys, job_ids: Sequence[str], *, only: str = "", now_ms: int | None = None
+) -> Operation[int]:
+    """Delete jobs in any state, or only those in the state `only`. Number of jobs deleted; unknown ids are no error."""
+    if not 1 <= len(job_ids) <= limits.BULK_MAX_JOBS:
+        raise InvalidArgumentError("invalid job ids")
+    args = (clock_argument(now_ms), queue.name, queue.events_cap, only, *job_ids)
+    return Operation(_DELETE, queue.select(_DELETE.keys), args, lambda reply: int(expect_ok(_DELETE, reply)[0]))

@@ -1,0 +1,167 @@
+"""How an attempt ends or goes on: ack (G), fail (H), release (K), extend."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .. import limits
+from ..errors import InvalidArgumentError, JobNotFoundError, LeaseLostError
+from ..keys import QueueKeys
+from ..operation import Operation, Reply
+from ..scripts import load
+from ..values import AckOutcome, Failed, JobState
+from .reply import attempt_argument, clock_argument, expect_ok, tag_of, unexpected
+
+_ACK = load("ack")
+_FAIL = load("fail")
+_RELEASE = load("release")
+_EXTEND = load("extend")
+_MAX_MS = limits.SECONDS_MAX * 1000
+
+
+def ack(queue: QueueKeys, job_ids: Sequence[str], *, now_ms: int | None = None) -> Operation[tuple[AckOutcome, ...]]:
+    """End jobs, whoever holds them. A job that is not working is deleted, but for a completed one, which is left alone.
+
+    Outcomes come in the order of `job_ids`; unknown ids are `missing`, which is no error.
+    """
+    if not 1 <= len(job_ids) <= limits.BULK_MAX_JOBS:
+        raise InvalidArgumentError("invalid job ids")
+
+    def decode(reply: Reply) -> tuple[AckOutcome, ...]:
+        return tuple([AckOutcome(str(word, "ascii")) for word in expect_ok(_ACK, reply)])
+
+    return Operation(
+        _ACK,
+        queue.select(_ACK.keys),
+        (clock_argument(now_ms), queue.name, queue.channel, queue.events_cap, "", 0, "", *job_ids),
+        decode,
+    )
+
+
+def ack_attempt(
+    queue: QueueKeys,
+    job_id: str,
+    *,
+    attempt: int | None = None,
+    result: bytes | None = None,
+    now_ms: int | None = None,
+) -> Operation[AckOutcome]:
+    """End one job, keeping `result` if it has a retention. With `attempt`, only if that attempt still holds the job.
+
+    Raises LeaseLostError if it does not; then nothing has changed.
+    """
+    if result is not None and len(result) > limits.BODY_MAX_BYTES:
+        raise InvalidArgumentError("result too large")
+
+    def decode(reply: Reply) -> AckOutcome:
+        outcome = AckOutcome(str(expect_ok(_ACK, reply)[0], "ascii"))
+        if outcome is AckOutcome.LOST:
+            raise LeaseLostError(job_id)
+        return outcome
+
+    args = (
+        clock_argument(now_ms),
+        queue.name,
+        queue.channel,
+        queue.events_cap,
+        attempt_argument(attempt),
+        0 if result is None else 1,
+        result or b"",
+        job_id,
+    )
+    return Operation(_ACK, queue.select(_ACK.keys), args, decode)
+
+
+def fail(
+    queue: QueueKeys,
+    job_id: str,
+    *,
+    attempt: int | None = None,
+    error: str = "",
+    delay_ms: int | None = None,
+    dead: bool = False,
+    now_ms: int | None = None,
+) -> Operation[Failed]:
+    """End an attempt without success, now rather than when its lease runs out.
+
+    The job goes to retry after `delay_ms` (None: its own backoff), to ready if that is 0, or dead if its tries are used
+    up or `dead` says so. `error` is cut to a kilobyte. Raises LeaseLostError, JobNotFoundError; then nothing has changed.
+    """
+    if delay_ms is not None and not 0 <= delay_ms <= _MAX_MS:
+        raise InvalidArgumentError("invalid delay")
+
+    def decode(reply: Reply) -> Failed:
+        tag = tag_of(reply)
+        _raise_if_not_held(tag, job_id)
+        if tag not in ("retry", "ready", "dead"):
+            raise unexpected(_FAIL, reply)
+        return Failed(state=JobState(tag), due_ms=reply[1])
+
+    args = (
+        clock_argument(now_ms),
+        queue.name,
+        queue.channel,
+        queue.events_cap,
+        job_id,
+        attempt_argument(attempt),
+        _cut(error, limits.ERROR_MAX_BYTES),
+        "" if delay_ms is None else delay_ms,
+        1 if dead else 0,
+    )
+    return Operation(_FAIL, queue.select(_FAIL.keys), args, decode)
+
+
+def release(
+    queue: QueueKeys, job_id: str, *, attempt: int | None = None, delay_ms: int = 0, now_ms: int | None = None
+) -> Operation[None]:
+    """Give a job back without burning the try: to the head of ready, or delayed.
+
+    Raises LeaseLostError, JobNotFoundError; then nothing has changed.
+    """
+    if not 0 <= delay_ms <= _MAX_MS:
+        raise InvalidArgumentError("invalid delay")
+
+    def decode(reply: Reply) -> None:
+        tag = tag_of(reply)
+        _raise_if_not_held(tag, job_id)
+        if tag != "ok":
+            raise unexpected(_RELEASE, reply)
+
+    args = (
+        clock_argument(now_ms),
+        queue.name,
+        queue.channel,
+        queue.events_cap,
+        job_id,
+        attempt_argument(attempt),
+        delay_ms,
+    )
+    return Operation(_RELEASE, queue.select(_RELEASE.keys), args, decode)
+
+
+def extend(
+    queue: QueueKeys, job_id: str, *, ttr_ms: int, attempt: int | None = None, now_ms: int | None = None
+) -> Operation[int]:
+    """A new lease that ends `ttr_ms` from now; returns its end, ms. Raises LeaseLostError."""
+    if not 0 < ttr_ms <= _MAX_MS:
+        raise InvalidArgumentError("invalid ttr")
+
+    def decode(reply: Reply) -> int:
+        tag = tag_of(reply)
+        _raise_if_not_held(tag, job_id)
+        return int(expect_ok(_EXTEND, reply)[0])
+
+    args = (clock_argument(now_ms), queue.name, job_id, attempt_argument(attempt), ttr_ms)
+    return Operation(_EXTEND, queue.select(_EXTEND.keys), args, decode)
+
+
+def _raise_if_not_held(tag: str, job_id: str) -> None:
+    if tag == "lost":
+        raise LeaseLostError(job_id)
+    if tag == "missing":
+        raise JobNotFoundError(job_id)
+
+
+def _cut(text: str, max_bytes: int) -> bytes:
+    raw = text.encode("utf-8", "replace")
+    return raw if len(raw) <= max_bytes else raw[:max_bytes].decode("utf-8", "ignore").encode()

@@ -1,0 +1,185 @@
+"""Look without touching: peek, detail, result, listings, size, stats."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .. import limits
+from ..errors import InvalidArgumentError
+from ..histogram import minutes_of, percentiles, rates
+from ..ids import published_ms
+from ..keys import QueueKeys
+from ..operation import Operation, Plan, Reply
+from ..record import unpack_record, unpack_run
+from ..scripts import load
+from ..values import Delivery, JobDetail, JobResult, JobState, Page, QueueStats
+from .reply import clock_argument, delivery_of, expect_ok, tag_of, unexpected
+
+_PEEK = load("peek")
+_DETAIL = load("detail")
+_RESULT = load("result")
+_LIST = load("list_jobs")
+_SIZE = load("size")
+_STATS = load("stats")
+
+
+def peek(queue: QueueKeys, *, now_ms: int | None = None) -> Plan[Delivery | None]:
+    """The job that would be handed out next, or None."""
+
+    def decode(reply: Reply) -> tuple[str, Delivery | None]:
+        tag = tag_of(reply)
+        if tag not in ("job", "none", "more"):
+            raise unexpected(_PEEK, reply)
+        return tag, delivery_of(queue, reply[1], reply[2:]) if tag == "job" else None
+
+    args = (clock_argument(now_ms), queue.name, queue.events_cap, limits.SKIP_BATCH)
+    while True:
+        ((tag, found),) = yield [Operation(_PEEK, queue.select(_PEEK.keys), args, decode)]
+        if tag != "more":
+            return found  # type: ignore[no-any-return]
+
+
+def detail(queue: QueueKeys, job_id: str, *, now_ms: int | None = None) -> Operation[JobDetail | None]:
+    """All that is known of one job, or None."""
+
+    def decode(reply: Reply) -> JobDetail | None:
+        tag = tag_of(reply)
+        if tag == "missing":
+            return None
+        if tag != "job":
+            raise unexpected(_DETAIL, reply)
+        return _detail_of(queue, reply[1], reply[2])
+
+    return Operation(_DETAIL, queue.select(_DETAIL.keys), (clock_argument(now_ms), job_id), decode)
+
+
+def result(queue: QueueKeys, job_id: str) -> Operation[JobResult]:
+    """The result of a completed job."""
+
+    def decode(reply: Reply) -> JobResult:
+        tag = tag_of(reply)
+        if tag == "completed":
+            return JobResult(state=JobState.COMPLETED, body=reply[1] if len(reply) > 1 else None)
+        if tag == "pending":
+            return JobResult(state=JobState(str(reply[1], "ascii")), body=None)
+        if tag == "missing":
+            return JobResult(state=None, body=None)
+        raise unexpected(_RESULT, reply)
+
+    return Operation(_RESULT, queue.select(_RESULT.keys), (job_id,), decode)
+
+
+def list_jobs(
+    queue: QueueKeys, state: JobState, *, after: str | None = None, limit: int = 50, now_ms: int | None = None
+) -> Operation[Page]:
+    """A page of the jobs in `state`, in order; bodies are cut to `limits.PREVIEW_BYTES`.
+
+    `after` is the cursor of the page before. A page may be shorter than `limit` though more follow (huge jobs).
+    """
+    if not 1 <= limit <= limits.PAGE_MAX:
+        raise InvalidArgumentError("invalid limit")
+    cursor = after or ""
+    if not cursor.isascii() or len(cursor) > 80:
+        raise InvalidArgumentError("invalid after")
+
+    def decode(reply: Reply) -> Page:
+        if reply[0] != b"page":
+            raise unexpected(_LIST, reply)
+        jobs = tuple([_detail_of(queue, reply[1], fields) for fields in reply[3:]])
+        return Page(jobs=jobs, after=str(reply[2], "ascii") or None)
+
+    args = (
+        clock_argument(now_ms),
+        state.value,
+        cursor,
+        limit,
+        limits.PREVIEW_BYTES,
+        limits.PAGE_BUDGET_BYTES,
+    )
+    return Operation(_LIST, queue.select(_LIST.keys), args, decode)
+
+
+def size(queue: QueueKeys) -> Operation[int]:
+    """Number of ready jobs."""
+    return Operation(_SIZE, queue.select(_SIZE.keys), (queue.name,), lambda reply: int(expect_ok(_SIZE, reply)[0]))
+
+
+_COUNTED = (
+    JobState.READY,
+    JobState.DELAYED,
+    JobState.RETRY,
+    JobState.WORKING,
+    JobState.DEAD,
+    JobState.COMPLETED,
+)
+
+
+def stats(queue: QueueKeys, *, now_ms: int | None = None) -> Operation[QueueStats]:
+    """Counts, rates and percentiles of one queue; of a queue that does not exist, zeros."""
+
+    def decode(reply: Reply) -> QueueStats:
+        now, paused, *rest = expect_ok(_STATS, reply)
+        counts = dict(zip(_COUNTED, rest[:6], strict=True))
+        oldest_due, by_age, by_count, fields = rest[6:]
+        minutes = minutes_of(fields)
+        per_second = rates(minutes, now)
+        return QueueStats(
+            namespace=queue.namespace,
+            queue=queue.queue,
+            counts=counts,
+            paused=bool(paused),
+            now_ms=now,
+            oldest_ready_ms=None if oldest_due < 0 else max(0, now - oldest_due),
+            published_per_s=per_second["p"],
+            consumed_per_s=per_second["w"],
+            acked_per_s=per_second["r"],
+            failed_per_s=per_second["f"],
+            wait_ms=percentiles(minutes, now, "w"),
+            run_ms=percentiles(minutes, now, "r"),
+            dropped={"age": by_age, "count": by_count},
+        )
+
+    return Operation(_STATS, queue.select(_STATS.keys), (clock_argument(now_ms), queue.name), decode)
+
+
+def _detail_of(queue: QueueKeys, now_ms: int, fields: list[Any]) -> JobDetail:
+    raw_id, raw_state, raw_score, raw_record, raw_run, priority, result_bytes, body_bytes = fields
+    job_id = str(raw_id, "ascii")
+    state = JobState(str(raw_state, "ascii"))
+    score = int(float(raw_score)) if raw_score else None
+    record = unpack_record(raw_record)
+    run = unpack_run(raw_run) if raw_run else None
+    times: Mapping[JobState, str] = {
+        JobState.WORKING: "lease_end_ms",
+        JobState.DEAD: "died_ms",
+        JobState.COMPLETED: "kept_until_ms",
+    }
+    by_state = dict.fromkeys(("lease_end_ms", "died_ms", "kept_until_ms"), None) | (
+        {times[state]: score} if state in times else {}
+    )
+    due_ms = run.due_ms if run else record.due_ms or published_ms(job_id)
+    return JobDetail(
+        namespace=queue.namespace,
+        queue=queue.queue,
+        job_id=job_id,
+        state=state,
+        body=record.body,
+        body_bytes=body_bytes,
+        attempt=run.attempt if run else 0,
+        tries=run.tries if run else record.tries,
+        priority=priority,
+        published_ms=published_ms(job_id),
+        now_ms=now_ms,
+        expires_ms=run.expires_ms if run else record.expires_ms,
+        due_ms=score if state in (JobState.DELAYED, JobState.RETRY) else due_ms,
+        taken_ms=run.taken_ms if run else None,
+        consumer=run.consumer if run else "",
+        backoff=record.options.backoff,
+        retention_ms=record.options.retention_ms,
+        key=record.options.key,
+        attributes=record.options.attributes,
+        result_bytes=None if result_bytes < 0 else result_bytes,
+        history=run.history if run else (),
+        **by_state,
+    )

@@ -1,0 +1,153 @@
+"""What the background roles do: promote due jobs, reclaim leases, purge, sweep. Each call is bounded and idempotent."""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import add
+
+from .. import limits
+from ..keys import Layout, QueueKeys, partition_keys
+from ..operation import Operation, Plan, Reply
+from ..scripts import Script, load
+from ..values import Counts
+from .reply import clock_argument, expect_ok, tag_of, unexpected
+
+_DUE_QUEUES = load("due_queues")
+_PROMOTE = load("promote")
+_RECLAIM = load("reclaim")
+_PURGE = load("purge")
+_NEXT_SWEEP = load("next_sweep")
+_SWEEP = load("sweep")
+
+
+def promote_due(layout: Layout, *, now_ms: int | None = None) -> Plan[Counts]:
+    """Move due jobs to ready: up to `limits.DUE_QUEUES_BATCH` queues of each partition, a bounded batch of each.
+
+    Its cost follows the due work, not the number of queues. `more`: call again at once.
+    """
+    queues = yield from _queues_of_index(layout, "due", now_ms)
+    if not queues:
+        return Counts()
+    results = yield [promote(queue, now_ms=now_ms) for queue in queues]
+    return _sum(layout, queues, results)
+
+
+def promote(queue: QueueKeys, *, now_ms: int | None = None) -> Operation[Counts]:
+    """One bounded batch of one queue's due jobs."""
+
+    def decode(reply: Reply) -> Counts:
+        moved, more = expect_ok(_PROMOTE, reply)
+        return Counts(queues=1, jobs=moved, more=bool(more))
+
+    return Operation(
+        _PROMOTE,
+        queue.select(_PROMOTE.keys),
+        (clock_argument(now_ms), queue.name, queue.channel, queue.events_cap, limits.PROMOTE_BATCH),
+        decode,
+    )
+
+
+def reclaim_ended(layout: Layout, *, now_ms: int | None = None) -> Plan[Counts]:
+    """Take back jobs whose lease ran out, and drop completed jobs whose retention ended; bounded like `promote_due`.
+
+    `dead`: of the jobs taken back, those whose tries were used up. `jobs` counts dropped completed jobs too.
+    """
+    queues = yield from _queues_of_index(layout, "ends", now_ms)
+    if not queues:
+        return Counts()
+    results = yield [
+        operation for queue in queues for operation in (purge(queue, now_ms=now_ms), reclaim(queue, now_ms=now_ms))
+    ]
+    return _sum(layout, queues, results)
+
+
+def reclaim(queue: QueueKeys, *, now_ms: int | None = None) -> Operation[Counts]:
+    """One bounded batch of one queue's leases that ran out."""
+
+    def decode(reply: Reply) -> Counts:
+        taken_back, dead, more = expect_ok(_RECLAIM, reply)
+        return Counts(queues=1, jobs=taken_back, dead=dead, more=bool(more))
+
+    return Operation(
+        _RECLAIM,
+        queue.select(_RECLAIM.keys),
+        (clock_argument(now_ms), queue.name, queue.channel, queue.events_cap, limits.RECLAIM_BATCH),
+        decode,
+    )
+
+
+def purge(queue: QueueKeys, *, now_ms: int | None = None) -> Operation[Counts]:
+    """One bounded batch of one queue's completed jobs whose retention ended."""
+
+    def decode(reply: Reply) -> Counts:
+        dropped, _ = expect_ok(_PURGE, reply)
+        return Counts(jobs=dropped)
+
+    return Operation(
+        _PURGE,
+        queue.select(_PURGE.keys),
+        (clock_argument(now_ms), queue.name, limits.PURGE_BATCH),
+        decode,
+    )
+
+
+def sweep(layout: Layout, *, now_ms: int | None = None) -> Plan[Counts]:
+    """One step of the scan for expired jobs and idempotency keys in every partition, going on where the last one stopped."""
+
+    def place(reply: Reply) -> list[bytes] | None:
+        tag = tag_of(reply)
+        if tag == "none":
+            return None
+        if tag != "ok":
+            raise unexpected(_NEXT_SWEEP, reply)
+        return reply[1:]  # type: ignore[no-any-return]
+
+    places = yield [
+        Operation(_NEXT_SWEEP, _partition_keys_of(_NEXT_SWEEP, partition), (), place)
+        for partition in range(layout.partitions)
+    ]
+    steps = [_sweep_step(layout.named(found[0]), found[1], found[2], now_ms) for found in places if found is not None]
+    if not steps:
+        return Counts()
+    results: list[Counts] = yield steps
+    return reduce(add, results)
+
+
+def _sweep_step(queue: QueueKeys, cursor: bytes, count: bytes, now_ms: int | None) -> Operation[Counts]:
+    def decode(reply: Reply) -> Counts:
+        expired, keys, seen = expect_ok(_SWEEP, reply)
+        # Where a good part of a step was expired there is likely more, and it should go before it is counted wrong.
+        return Counts(queues=1, jobs=expired + keys, more=seen > 0 and expired * 4 >= seen)
+
+    args = (clock_argument(now_ms), queue.name, queue.events_cap, cursor, count, limits.SWEEP_BUDGET_BYTES)
+    return Operation(_SWEEP, queue.select(_SWEEP.keys), args, decode)
+
+
+def _queues_of_index(layout: Layout, index: str, now_ms: int | None) -> Plan[list[QueueKeys]]:
+    def decode(reply: Reply) -> list[QueueKeys]:
+        return [layout.named(name) for name in expect_ok(_DUE_QUEUES, reply)]
+
+    lists = yield [
+        Operation(
+            _DUE_QUEUES,
+            (partition_keys(partition)[index],),
+            (clock_argument(now_ms), limits.DUE_QUEUES_BATCH),
+            decode,
+        )
+        for partition in range(layout.partitions)
+    ]
+    return [queue for queues in lists for queue in queues]
+
+
+def _partition_keys_of(script: Script, partition: int) -> tuple[bytes, ...]:
+    keys = partition_keys(partition)
+    return tuple(keys[name] for name in script.keys)
+
+
+def _sum(layout: Layout, queues: list[QueueKeys], results: list[Counts]) -> Counts:
+    total = reduce(add, results)
+    per_partition = [0] * layout.partitions
+    for queue in queues:
+        per_partition[queue.partition] += 1
+    full = max(per_partition) >= limits.DUE_QUEUES_BATCH
+    return total + Counts(more=full)

@@ -1,0 +1,144 @@
+"""Publish: one job or many with the same options (edges A and B), and republish."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .. import ids, limits
+from ..errors import InvalidArgumentError
+from ..keys import QueueKeys
+from ..operation import Argument, Operation, Reply
+from ..record import pack_options
+from ..scripts import load
+from ..values import DEFAULT_OPTIONS, Published, PublishOptions
+from .reply import clock_argument, tag_of, unexpected
+
+_PUBLISH = load("publish")
+_REPUBLISH = load("republish")
+
+
+def publish(
+    queue: QueueKeys,
+    bodies: Sequence[bytes],
+    options: PublishOptions = DEFAULT_OPTIONS,
+    *,
+    now_ms: int | None = None,
+) -> Operation[Published]:
+    """Add a job for each of `bodies`, all or nothing; ids come back in their order and ascend.
+
+    Raises InvalidArgumentError for options out of range, bodies too many or too large, or a ttl shorter than the delay.
+    """
+    check_options(options, jobs=len(bodies))
+    if not 1 <= len(bodies) <= limits.BULK_MAX_JOBS:
+        raise InvalidArgumentError("too many jobs" if bodies else "no jobs")
+    check_bodies(bodies)
+    return Operation(
+        _PUBLISH, queue.select(_PUBLISH.keys), (*_arguments(queue, options, len(bodies), now_ms), *bodies), _published
+    )
+
+
+def republish(
+    queue: QueueKeys,
+    job_id: str,
+    body: bytes,
+    options: PublishOptions = DEFAULT_OPTIONS,
+    *,
+    now_ms: int | None = None,
+) -> Operation[Published]:
+    """Delete `job_id`, in whatever state, and publish `body` as a new job, in one step.
+
+    An unknown `job_id` is no error. A duplicate key leaves the old job as it is.
+    """
+    check_options(options, jobs=1)
+    check_bodies((body,))
+    args = (*_arguments(queue, options, 1, now_ms), job_id, body)
+    return Operation(_REPUBLISH, queue.select(_REPUBLISH.keys), args, _published)
+
+
+def _arguments(queue: QueueKeys, options: PublishOptions, jobs: int, now_ms: int | None) -> tuple[Argument, ...]:
+    key_ttl_ms = options.ttl_ms if options.key_ttl_ms is None else options.key_ttl_ms
+    return (
+        clock_argument(now_ms),
+        queue.name,
+        queue.channel,
+        queue.events_cap,
+        ids.random_part(),
+        ids.random_counter(jobs),
+        options.delay_ms,
+        "" if options.at_ms is None else options.at_ms,
+        options.ttl_ms,
+        options.tries,
+        options.priority,
+        pack_options(options),
+        options.key or "",
+        key_ttl_ms,
+    )
+
+
+def _published(reply: Reply) -> Published:
+    tag = tag_of(reply)
+    if tag == "ttl_short":
+        raise InvalidArgumentError("ttl is shorter than delay")
+    if tag not in ("ok", "duplicate"):
+        raise unexpected(_PUBLISH, reply)
+    return Published(job_ids=tuple([str(job_id, "ascii") for job_id in reply[1:]]), duplicate=tag == "duplicate")
+
+
+_MAX_MS = limits.SECONDS_MAX * 1000
+
+
+def check_options(options: PublishOptions, *, jobs: int) -> None:
+    """Raise InvalidArgumentError naming the first option that is out of its range."""
+    if options is DEFAULT_OPTIONS:
+        return
+    if not 0 <= options.delay_ms <= _MAX_MS:
+        raise InvalidArgumentError("invalid delay")
+    if options.at_ms is not None and (options.delay_ms or not 0 <= options.at_ms <= 2 * _MAX_MS):
+        raise InvalidArgumentError("invalid at")
+    if not 0 <= options.ttl_ms <= _MAX_MS:
+        raise InvalidArgumentError("invalid ttl")
+    if options.tries == 0:
+        raise InvalidArgumentError("tries shouldn't be zero")
+    if not 1 <= options.tries <= limits.TRIES_MAX:
+        raise InvalidArgumentError("invalid tries")
+    if not limits.PRIORITY_MIN <= options.priority <= limits.PRIORITY_MAX:
+        raise InvalidArgumentError("invalid priority")
+    if not 0 <= options.retention_ms <= _MAX_MS:
+        raise InvalidArgumentError("invalid retention")
+    _check_key(options, jobs)
+    if options.attributes is not None:
+        _check_attributes(options.attributes)
+
+
+def _check_key(options: PublishOptions, jobs: int) -> None:
+    if options.key is None:
+        if options.key_ttl_ms is not None:
+            raise InvalidArgumentError("key_ttl without key")
+        return
+    if not 1 <= len(options.key.encode("utf-8", "surrogatepass")) <= limits.KEY_MAX_BYTES:
+        raise InvalidArgumentError("invalid key")
+    if jobs > 1:
+        raise InvalidArgumentError("key fits one job only")
+    if options.key_ttl_ms is not None and not 0 <= options.key_ttl_ms <= _MAX_MS:
+        raise InvalidArgumentError("invalid key_ttl")
+
+
+def _check_attributes(attributes: object) -> None:
+    if not isinstance(attributes, dict):
+        raise InvalidArgumentError("invalid attributes")
+    if len(attributes) > limits.ATTRIBUTES_MAX:
+        raise InvalidArgumentError(f"too many attributes, cannot exceed {limits.ATTRIBUTES_MAX}")
+    for name, value in attributes.items():
+        too_long = (
+            len(name.encode()) > limits.ATTRIBUTE_NAME_MAX_BYTES
+            or len(value.encode()) > limits.ATTRIBUTE_VALUE_MAX_BYTES
+        )
+        if too_long:
+            raise InvalidArgumentError(f"attribute too long: {name[:32]}")
+
+
+def check_bodies(bodies: Sequence[bytes]) -> None:
+    """Raise InvalidArgumentError unless every body fits."""
+    for body in bodies:
+        if len(body) > limits.BODY_MAX_BYTES:
+            raise InvalidArgumentError("body too large")

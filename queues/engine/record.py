@@ -1,0 +1,157 @@
+"""Reads and writes the binary job record and run (layouts: `lua/lib/record.lua`, `lua/lib/run.lua`)."""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from .backoff import NO_BACKOFF, Backoff, BackoffKind
+from .values import AttemptRecord, PublishOptions
+
+_OUTCOMES = {1: "failed", 2: "lease_lost"}
+
+
+def _u48(raw: bytes, at: int) -> int:
+    return int.from_bytes(raw[at : at + 6], "big")
+
+
+def _pack_u48(value: int) -> bytes:
+    return value.to_bytes(6, "big")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What the record keeps of the publish options beyond tries, ttl and due time."""
+
+    retention_ms: int = 0
+    backoff: Backoff = NO_BACKOFF
+    key: str = ""
+    attributes: Mapping[str, str] | None = None
+
+
+NO_OPTIONS = Options()
+
+
+def pack_options(options: PublishOptions) -> bytes:
+    """The options part of a record; b"" when all of it is default, so that plain jobs stay small."""
+    backoff = options.backoff
+    if not options.retention_ms and not options.key and options.attributes is None and backoff == NO_BACKOFF:
+        return b""
+    key = (options.key or "").encode()
+    attributes = b""
+    if options.attributes is not None:
+        attributes = json.dumps(dict(options.attributes), ensure_ascii=False, separators=(",", ":")).encode()
+    return b"".join(
+        (
+            _pack_u48(options.retention_ms),
+            bytes((backoff.kind,)),
+            _pack_u48(backoff.base_ms),
+            _pack_u48(backoff.cap_ms),
+            struct.pack(">H", len(key)),
+            key,
+            struct.pack(">H", len(attributes)),
+            attributes,
+        )
+    )
+
+
+def unpack_options(raw: bytes) -> Options:
+    """The inverse of `pack_options`."""
+    if not raw:
+        return NO_OPTIONS
+    key_end = 21 + int.from_bytes(raw[19:21], "big")
+    attributes = raw[key_end + 2 :]
+    return Options(
+        retention_ms=_u48(raw, 0),
+        backoff=Backoff(kind=BackoffKind(raw[6]), base_ms=_u48(raw, 7), cap_ms=_u48(raw, 13)),
+        key=raw[21:key_end].decode(),
+        attributes=json.loads(attributes) if attributes else None,
+    )
+
+
+def unpack_attributes(raw: bytes) -> Mapping[str, str] | None:
+    """Only the attributes of an options part: all that a consumer is told of it."""
+    return unpack_options(raw).attributes if raw else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """A record, read. `due_ms` None unless the job was published with a delay."""
+
+    tries: int
+    expires_ms: int
+    due_ms: int | None
+    options: Options
+    body: bytes
+
+
+def unpack_record(raw: bytes) -> Record:
+    """Read a record."""
+    flags = raw[0]
+    at = 9
+    due_ms = None
+    if flags & 2:
+        due_ms, at = _u48(raw, at), at + 6
+    options = NO_OPTIONS
+    if flags & 1:
+        length = int.from_bytes(raw[at : at + 2], "big")
+        options, at = unpack_options(raw[at + 2 : at + 2 + length]), at + 2 + length
+    return Record(
+        tries=int.from_bytes(raw[1:3], "big"), expires_ms=_u48(raw, 3), due_ms=due_ms, options=options, body=raw[at:]
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """A run, read: what changes about a job from its first hand-out on."""
+
+    attempt: int
+    tries: int
+    expires_ms: int
+    due_ms: int
+    taken_ms: int
+    consumer: str
+    history: tuple[AttemptRecord, ...]
+
+
+def unpack_run(raw: bytes) -> Run:
+    """Read a run."""
+    length = int.from_bytes(raw[22:24], "big")
+    consumer, at = _short(raw, 24 + length)
+    history = []
+    while at < len(raw):
+        attempt, taken, ended, outcome = (
+            int.from_bytes(raw[at : at + 2], "big"),
+            _u48(raw, at + 2),
+            _u48(raw, at + 8),
+            raw[at + 14],
+        )
+        worker, at = _short(raw, at + 15)
+        error_end = at + 2 + int.from_bytes(raw[at : at + 2], "big")
+        error, at = raw[at + 2 : error_end].decode("utf-8", "replace"), error_end
+        history.append(
+            AttemptRecord(
+                attempt=attempt,
+                taken_ms=taken,
+                ended_ms=ended,
+                outcome=_OUTCOMES[outcome],
+                consumer=worker,
+                error=error,
+            )
+        )
+    return Run(
+        attempt=int.from_bytes(raw[0:2], "big"),
+        tries=int.from_bytes(raw[2:4], "big"),
+        expires_ms=_u48(raw, 4),
+        due_ms=_u48(raw, 10),
+        taken_ms=_u48(raw, 16),
+        consumer=consumer,
+        history=tuple(history),
+    )
+
+
+def _short(raw: bytes, at: int) -> tuple[str, int]:
+    end = at + 1 + raw[at]
+    return raw[at + 1 : end].decode("utf-8", "replace"), end

@@ -1,0 +1,162 @@
+"""Opens pools: finds or writes the pool's own metadata, and tells how a store is doing."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from . import limits
+from .aio import AsyncEngine
+from .connection import connect, connect_async, parse_url
+from .errors import InvalidArgumentError, LayoutError, TaskqError
+from .executor import Engine
+from .failures import is_translatable, translate
+from .keys import LAYOUT_VERSION, META_KEY, Layout
+
+
+def open_engine(url: str, *, partitions: int | None = None, events_cap: int = limits.EVENTS_CAP_DEFAULT) -> Engine:
+    """Open a pool for synchronous use. A new store is given `partitions` (None: the default), for ever.
+
+    Raises InvalidArgumentError (URL, number of partitions), LayoutError (the store has another layout or number of
+    partitions), StoreUnavailableError.
+    """
+    _check_partitions(partitions)
+    client = connect(parse_url(url))
+    try:
+        client.hsetnx(META_KEY, "partitions", partitions or limits.PARTITIONS_DEFAULT)
+        client.hsetnx(META_KEY, "layout", LAYOUT_VERSION)
+        meta = client.hgetall(META_KEY)
+    except Exception as error:
+        client.close()
+        if is_translatable(error):
+            raise translate(error, "open") from error
+        raise
+    return Engine(client, _layout(meta, partitions, events_cap))
+
+
+async def open_async_engine(
+    url: str, *, partitions: int | None = None, events_cap: int = limits.EVENTS_CAP_DEFAULT
+) -> AsyncEngine:
+    """Open a pool for the running event loop; otherwise as `open_engine`."""
+    _check_partitions(partitions)
+    address = parse_url(url)
+    client = connect_async(address)
+    try:
+        await client.hsetnx(META_KEY, "partitions", partitions or limits.PARTITIONS_DEFAULT)
+        await client.hsetnx(META_KEY, "layout", LAYOUT_VERSION)
+        meta = await client.hgetall(META_KEY)
+    except Exception as error:
+        await client.aclose()
+        if is_translatable(error):
+            raise translate(error, "open") from error
+        raise
+    return AsyncEngine(client, _layout(meta, partitions, events_cap), address)
+
+
+def _check_partitions(partitions: int | None) -> None:
+    if partitions is not None and not 1 <= partitions <= limits.PARTITIONS_MAX:
+        raise InvalidArgumentError(f"partitions must be 1 to {limits.PARTITIONS_MAX}")
+
+
+def _layout(meta: dict[bytes, bytes], partitions: int | None, events_cap: int) -> Layout:
+    layout, found = int(meta[b"layout"]), int(meta[b"partitions"])
+    if layout != LAYOUT_VERSION:
+        raise LayoutError(f"the pool has layout version {layout}, this taskq reads {LAYOUT_VERSION}")
+    if partitions is not None and found != partitions:
+        raise LayoutError(f"the pool has {found} partitions, not {partitions}; they are fixed when a pool is made")
+    return Layout(found, events_cap)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreInfo:
+    """How a store is doing. Sizes in bytes, `latency_ms` of one PING; None: not known (unreachable, or not a pool yet).
+
+    `max_memory` 0 = no bound. `eviction_policy` other than noeviction may lose jobs; `aof` False may lose the newest.
+    """
+
+    reachable: bool
+    error: str = ""
+    version: str = ""
+    mode: str = ""
+    used_memory: int | None = None
+    max_memory: int | None = None
+    eviction_policy: str = ""
+    aof: bool | None = None
+    jobs: int | None = None
+    clients: int | None = None
+    latency_ms: float | None = None
+    layout_version: int | None = None
+    partitions: int | None = None
+
+
+def probe_store(url: str, *, timeout_s: float = 2.0) -> StoreInfo:
+    """Look at a store without writing to it. Never raises for what Redis does; `error` then says why it is unreachable.
+
+    `jobs` is counted over at most 10,000 queues; with more it is None.
+    """
+    try:
+        client = connect(parse_url(url), socket_connect_timeout=timeout_s, socket_timeout=timeout_s)
+    except TaskqError as error:
+        return StoreInfo(reachable=False, error=str(error))
+    except Exception as error:
+        if is_translatable(error):
+            return StoreInfo(reachable=False, error=str(error))
+        raise
+    try:
+        started = time.perf_counter()
+        client.ping()
+        latency_ms = (time.perf_counter() - started) * 1000
+        info = _info(client)
+        meta = client.hgetall(META_KEY)
+        partitions = int(meta[b"partitions"]) if b"partitions" in meta else None
+        return StoreInfo(
+            reachable=True,
+            version=str(info.get("valkey_version") or info.get("redis_version", "")),
+            mode=str(info.get("redis_mode", "")),
+            used_memory=int(info.get("used_memory", 0)),
+            max_memory=int(info.get("maxmemory", 0)),
+            eviction_policy=str(info.get("maxmemory_policy", "")),
+            aof=bool(info.get("aof_enabled", 0)),
+            jobs=None if partitions is None else _count_jobs(client, partitions),
+            clients=int(info.get("connected_clients", 0)),
+            latency_ms=latency_ms,
+            layout_version=int(meta[b"layout"]) if b"layout" in meta else None,
+            partitions=partitions,
+        )
+    except Exception as error:
+        if is_translatable(error):
+            return StoreInfo(reachable=False, error=str(error) or type(error).__name__)
+        raise
+    finally:
+        client.close()
+
+
+def _info(client: Any) -> dict[str, Any]:
+    """INFO; of a cluster, of one of its nodes (they are set up alike), memory and clients added up."""
+    info = client.info()
+    if "redis_version" in info:
+        return dict(info)
+    nodes = [node for node in info.values() if isinstance(node, dict)]
+    merged = dict(nodes[0])
+    for field in ("used_memory", "connected_clients", "maxmemory"):
+        merged[field] = sum(int(node.get(field, 0)) for node in nodes)
+    return merged
+
+
+_COUNTED_QUEUES_MAX = 10_000
+
+
+def _count_jobs(client: Any, partitions: int) -> int | None:
+    layout = Layout(partitions)
+    total = visited = 0
+    for partition in range(partitions):
+        names = client.zrange(b"{tq%d}:queues" % partition, 0, _COUNTED_QUEUES_MAX)
+        visited += len(names)
+        if visited > _COUNTED_QUEUES_MAX:
+            return None
+        pipeline = client.pipeline(transaction=False)
+        for name in names:
+            pipeline.hlen(layout.named(name).select(("jobs",))[0])
+        total += sum(pipeline.execute()) if names else 0
+    return total
