@@ -1,4 +1,4 @@
-"""The engine: jobs, queues and their life on Redis. Needs the standard library and redis-py, and knows nothing of Django.
+"""The engine: jobs, queues and their life on Redis. Needs the standard library and redis-py, knows nothing of Django.
 
     engine = open_engine("redis://127.0.0.1:6379/0")
     queue = engine.queue("shop", "orders")

@@ -52,7 +52,7 @@ class AsyncEngine:
         A cancelled caller may be too late: what has been sent is carried out.
         """
         if isinstance(work, Generator):
-            return await self._follow(work)
+            return await self.follow(work)
         return result_of(work, await self._submit(work))
 
     async def batch(self, operations: Sequence[Operation[Any]]) -> list[Any]:
@@ -72,7 +72,7 @@ class AsyncEngine:
         max_in_flight: int | Sequence[int] = 0,
         freeze_tries: bool = False,
     ) -> Consumed:
-        """Consume as `consume_any` does, waiting up to `timeout_s` for something to come. Fair: first come, first served.
+        """Consume as `consume_any` does, waiting up to `timeout_s` for something to come. First come, first served.
 
         A caller that is cancelled takes no job with it: what it was about to get is released again.
         """
@@ -107,7 +107,8 @@ class AsyncEngine:
             await asyncio.wait(self._in_flight)
         await self.client.aclose()
 
-    async def _follow(self, plan: Plan[T]) -> T:
+    async def follow(self, plan: Plan[T]) -> T:
+        """Run a plan to its end."""
         try:
             operations = next(plan)
             while True:

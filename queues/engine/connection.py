@@ -27,6 +27,12 @@ from .errors import InvalidArgumentError
 CONNECT_TIMEOUT_S = 2.0
 REPLY_TIMEOUT_S = 5.0
 
+
+def _untyped(function: Any) -> Any:
+    """redis-py leaves these without annotations."""
+    return function
+
+
 SyncClient = Any
 """redis.Redis or redis.cluster.RedisCluster; redis-py's own types do not let the two be used alike."""
 AsyncClient = Any
@@ -121,11 +127,11 @@ def connect(address: StoreAddress, **options: Any) -> SyncClient:
     common = _COMMON | options
     if address.kind == "plain":
         return redis.Redis.from_url(address.url, retry=Retry(NoBackoff(), 0), **common)
-    credentials = {"username": address.username, "password": address.password}
+    credentials: dict[str, Any] = {"username": address.username, "password": address.password}
     if address.kind == "sentinel":
-        sentinel = Sentinel(list(address.hosts), **common)
+        sentinel: Any = _untyped(Sentinel)(list(address.hosts), **common)
         return sentinel.master_for(address.service, db=address.db, retry=Retry(NoBackoff(), 0), **credentials, **common)
-    nodes = [ClusterNode(host, port) for host, port in address.hosts]
+    nodes = [_untyped(ClusterNode)(host, port) for host, port in address.hosts]
     return redis.RedisCluster(startup_nodes=nodes, **credentials, **common)
 
 
@@ -134,9 +140,9 @@ def connect_async(address: StoreAddress, **options: Any) -> AsyncClient:
     common = _COMMON | options
     if address.kind == "plain":
         return redis.asyncio.Redis.from_url(address.url, retry=AsyncRetry(NoBackoff(), 0), **common)
-    credentials = {"username": address.username, "password": address.password}
+    credentials: dict[str, Any] = {"username": address.username, "password": address.password}
     if address.kind == "sentinel":
-        sentinel = AsyncSentinel(list(address.hosts), **common)
+        sentinel: Any = _untyped(AsyncSentinel)(list(address.hosts), **common)
         return sentinel.master_for(
             address.service, db=address.db, retry=AsyncRetry(NoBackoff(), 0), **credentials, **common
         )

@@ -44,7 +44,7 @@ class Engine:
     def run(self, work: Operation[T] | Plan[T]) -> T:
         """Run one operation, or a plan to its end. Raises the errors of `queues.engine.errors`."""
         if isinstance(work, Generator):
-            return self._follow(work)
+            return self.follow(work)
         try:
             reply = self._evaluate(work)
         except Exception as error:
@@ -69,7 +69,8 @@ class Engine:
         """Close the connections."""
         self.client.close()
 
-    def _follow(self, plan: Plan[T]) -> T:
+    def follow(self, plan: Plan[T]) -> T:
+        """Run a plan to its end."""
         try:
             operations = next(plan)
             while True:

@@ -1,9 +1,8 @@
 """Every Redis key of taskq, one function or attribute each. Layout version 1.
 
-All keys of a partition carry its number as their hash tag (`{tq3}:...`), so one script touches one Redis Cluster slot.
-Bodies of this layout are described in `docs/redis-layout.md`. To change the layout: raise LAYOUT_VERSION, say in that page
-what changed, and write a migration that `manage.py pool check` can offer; a pool of another version is refused
-(LayoutError), never guessed at.
+All keys of a partition carry its number as their hash tag (`{tq3}:...`), so a script touches one Redis Cluster slot.
+The layout is described in `docs/redis-layout.md`. To change it: raise LAYOUT_VERSION, say in that page what changed,
+and write a migration; a pool of another version is refused (LayoutError), never guessed at.
 """
 
 from __future__ import annotations
@@ -36,10 +35,10 @@ QUEUE_KEYS: Final = {
 }
 
 PARTITION_KEYS: Final = {
-    "queues": "zset, all scores 0: `namespace/queue` of every queue that holds anything; lexicographic order.",
-    "flags": "hash: `p:ns/q` → paused since (ms), `t:ns/q` → tombstones in `ready`, `a:` and `c:ns/q` → dropped by bounds.",
-    "due": "zset: queue → earliest due time of its delayed and retry jobs, or earlier (a lower bound; the pump corrects it).",
-    "ends": "zset: queue → earliest end of a lease or a retention, or earlier (a lower bound; the reclaimer corrects it).",
+    "queues": "zset, all scores 0, so in name order: `namespace/queue` of each queue that holds anything or is paused.",
+    "flags": "hash: `p:ns/q` → paused since (ms), `t:ns/q` → tombstones in `ready`, `a:`, `c:` → dropped by bounds.",
+    "due": "zset: queue → earliest due time of its delayed and retry jobs, or earlier (the pump corrects it).",
+    "ends": "zset: queue → earliest end of a lease or a retention, or earlier (the reclaimer corrects it).",
     "waiting": "zset: queue → until when (ms) a consumer waits on it; only such queues get wake-up messages.",
     "events": "stream of transitions, capped (lua/lib/events.lua).",
     "counters": "hash: `events_dropped` and the sweep's place (`sweep_queue`, `sweep_cursor`, `sweep_count`).",
@@ -90,7 +89,7 @@ def partition_keys(partition: int) -> dict[str, bytes]:
 
 
 def limit_key(token_id: str, kind: str) -> bytes:
-    """string: requests left over from the interval; expires with it. Not in a partition: a token spans its namespace."""
+    """string: requests left over; expires with the interval. In no partition: a token spans its namespace."""
     return f"{{tqlimit:{token_id}}}:{kind}".encode()
 
 

@@ -1,4 +1,4 @@
-"""Every limit of the engine and the HTTP contract, with its unit. `docs/protocol.md` states them; a test holds the two equal."""
+"""Every limit of the engine and the HTTP contract, with its unit. `docs/protocol.md` states them; a test compares."""
 
 from typing import Final
 

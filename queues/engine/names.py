@@ -33,6 +33,6 @@ def check_queue(name: str) -> None:
 
 
 def clean_line(text: str, max_bytes: int = CONSUMER_MAX_BYTES) -> bytes:
-    """`text` as one line of at most `max_bytes` UTF-8 bytes: control characters become spaces (events are tab-separated)."""
+    """`text` as one line of at most `max_bytes` UTF-8 bytes; control characters become spaces (events have tabs)."""
     line = _UNPRINTABLE.sub(" ", text).encode("utf-8", "replace")
     return line if len(line) <= max_bytes else line[:max_bytes].decode("utf-8", "ignore").encode()

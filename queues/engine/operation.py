@@ -1,7 +1,7 @@
-"""An operation as a value: script, keys, arguments, and how to read the reply. Nothing here talks to Redis.
+"""An operation as a value: script, keys, arguments, and how to read the reply. Nothing in here talks to Redis.
 
-`Engine` and `AsyncEngine` run operations; several steps that depend on each other form a *plan*: a generator that yields
-batches of operations, gets their results sent in, and returns the outcome. Both executors run the same plans.
+`Engine` and `AsyncEngine` run operations; several steps that depend on each other form a *plan*: a generator that
+yields batches of operations, gets their results sent in, and returns the outcome. Both executors run the same plans.
 """
 
 from __future__ import annotations

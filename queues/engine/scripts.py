@@ -38,7 +38,7 @@ class ScriptSyntaxError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """A loaded script. `keys`: names of its keys, in order; `args`: names of its fixed arguments; `rest`: more may follow."""
+    """A loaded script. `keys`, `args`: names of its keys and fixed arguments, in order; `rest`: more may follow."""
 
     name: str
     purpose: str

@@ -1,4 +1,4 @@
-"""The values that go into and come out of the engine. Times are milliseconds since the epoch by the Redis server's clock."""
+"""The values that go into and come out of the engine. Times: ms since the epoch by the Redis server's clock."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class JobState(StrEnum):
 class PublishOptions:
     """How jobs are to be treated; shared by all jobs of one publish.
 
-    `at_ms` is an absolute due time and excludes `delay_ms`. `ttl_ms` 0 = never expires. `key` makes a second publish with
-    the same key within `key_ttl_ms` (None: the ttl) a duplicate; it fits one job only. `retention_ms` is how long a
-    completed job and its result are kept.
+    `at_ms` is an absolute due time and excludes `delay_ms`. `ttl_ms` 0 = never expires. `key` makes a second publish
+    with the same key within `key_ttl_ms` (None: the ttl) a duplicate; it fits one job only. `retention_ms` is how long
+    a completed job and its result are kept.
     """
 
     delay_ms: int = 0
@@ -88,7 +88,7 @@ class Delivery:
 class Consumed:
     """The outcome of a consume: jobs of one or several queues in order.
 
-    `next_due_ms`: when nothing was there, the earliest time at which one of the queues may have something (None: unknown).
+    `next_due_ms`: when nothing was there, the earliest time at which one of the queues may have some (None: never).
     """
 
     jobs: tuple[Delivery, ...]
@@ -97,7 +97,7 @@ class Consumed:
 
 
 class AckOutcome(StrEnum):
-    """What an ack did: `acked` ended a working job, `deleted` removed one that was not working, `missing` found none."""
+    """`acked` ended a working job, `deleted` removed one that was not working, `missing` found none to end."""
 
     ACKED = "acked"
     DELETED = "deleted"

@@ -1,8 +1,8 @@
 """Waiting consumers of one event loop: one subscription for all of them, first come, first served.
 
-Waiters that wait for the same queues form a line. What moves a line: a wake-up message (as many waiters as jobs became
-ready), the queues' next due time (a timer of the line), and a look once a second in case a message was lost. In each case
-the *first* waiter of the line looks; one that got a job without a message sends the next, for there may be more.
+Waiters that wait for the same queues form a line. What moves a line: a wake-up message (as many waiters as jobs
+became ready), the queues' next due time (a timer of the line), and a look once a second in case a message was lost.
+In each case the *first* of the line looks; one that got a job without a message sends the next: there may be more.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ logger = logging.getLogger("taskq.waiting")
 
 _NOTHING = Consumed(jobs=())
 _DUE_MARGIN_S = 0.0005
-"""The server's clock is read in whole ms: looking half a ms late finds the job, looking early would have to come again."""
+"""The server's clock is read in whole ms: half a ms late finds the job, early would have to come again."""
 
 
 class _Line:

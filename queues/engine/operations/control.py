@@ -55,7 +55,7 @@ def _set_paused(queue: QueueKeys, paused: bool, now_ms: int | None) -> Operation
 
 
 def destroy(queue: QueueKeys, *, everything: bool = False, now_ms: int | None = None) -> Plan[int]:
-    """Delete the queue's ready jobs, in bounded batches, or with `everything` its jobs in every state. Number of jobs deleted.
+    """Delete the queue's ready jobs, in bounded batches, or with `everything` its jobs in every state. Their number.
 
     Jobs that are published meanwhile may stay: batches stop after as many entries as there were at the beginning.
     """

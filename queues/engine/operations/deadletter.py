@@ -38,7 +38,7 @@ def respawn(
     ids: Sequence[str] | None = None,
     now_ms: int | None = None,
 ) -> Plan[int]:
-    """Make dead letters ready again, with one more try and a new ttl: the oldest `limit`, or those in `ids`. Their number.
+    """Make dead letters ready again, with one more try and a new ttl: the oldest `limit`, or `ids`. Their number.
 
     Runs in bounded batches, so another may see part of it done.
     """
@@ -86,7 +86,7 @@ def delete_dead(
 def trim_dead(
     queue: QueueKeys, *, max_age_ms: int | None, max_count: int | None, now_ms: int | None = None
 ) -> Operation[Counts]:
-    """Drop dead letters older than `max_age_ms` or beyond `max_count` (None: no bound), one bounded batch, oldest first."""
+    """Drop dead letters older than `max_age_ms` or beyond `max_count` (None: no bound), oldest first, one batch."""
 
     def decode(reply: Reply) -> Counts:
         by_age, by_count, more = expect_ok(_TRIM, reply)

@@ -84,8 +84,9 @@ def fail(
 ) -> Operation[Failed]:
     """End an attempt without success, now rather than when its lease runs out.
 
-    The job goes to retry after `delay_ms` (None: its own backoff), to ready if that is 0, or dead if its tries are used
-    up or `dead` says so. `error` is cut to a kilobyte. Raises LeaseLostError, JobNotFoundError; then nothing has changed.
+    The job goes to retry after `delay_ms` (None: its own backoff), to ready if that is 0, or dead if its tries are
+    used up or `dead` says so. `error` is cut to a kilobyte. Raises LeaseLostError, JobNotFoundError; then nothing has
+    changed.
     """
     if delay_ms is not None and not 0 <= delay_ms <= _MAX_MS:
         raise InvalidArgumentError("invalid delay")

@@ -92,7 +92,7 @@ def purge(queue: QueueKeys, *, now_ms: int | None = None) -> Operation[Counts]:
 
 
 def sweep(layout: Layout, *, now_ms: int | None = None) -> Plan[Counts]:
-    """One step of the scan for expired jobs and idempotency keys in every partition, going on where the last one stopped."""
+    """One step of the scan for expired jobs and idempotency keys in every partition, from where the last stopped."""
 
     def place(reply: Reply) -> list[bytes] | None:
         tag = tag_of(reply)
