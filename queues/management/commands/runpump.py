@@ -1,0 +1,69 @@
+"""manage.py runpump: the background roles (pump, reclaimer, sweeper, dead-letter bounds) of all pools."""
+
+from __future__ import annotations
+
+import os
+import signal
+from argparse import ArgumentParser
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from queues.pump.service import BackgroundService
+from queues.services.pools import list_pools
+
+
+class Command(BaseCommand):
+    help = (
+        "Moves due jobs to ready, takes back jobs whose lease ran out, sweeps what has expired. Runs until SIGTERM or "
+        "SIGINT; a second signal ends it at once. Several may run side by side, on several hosts."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "--once", action="store_true", help="run each role once for every pool, print what it did, exit"
+        )
+        parser.add_argument("--heartbeat", type=Path, metavar="FILE", help="touch FILE every second while all is well")
+
+    def handle(self, *, once: bool, heartbeat: Path | None, **options: Any) -> None:
+        service = BackgroundService(_pool_names, heartbeat=heartbeat)
+        if once:
+            self._run_once(service)
+            return
+        _stop_on_signals(service)
+        service.run()
+
+    def _run_once(self, service: BackgroundService) -> None:
+        failed = 0
+        for report in service.run_once():
+            if report.error is not None:
+                failed += 1
+                self.stderr.write(f"{report.pool} {report.role}: {report.error}")
+                continue
+            counts = report.counts
+            self.stdout.write(
+                f"{report.pool} {report.role}: queues={counts.queues} jobs={counts.jobs} dead={counts.dead}"
+                + (" more=yes" if counts.more else "")
+            )
+        if failed:
+            raise CommandError(f"{failed} of the roles failed")
+
+
+def _pool_names() -> list[str]:
+    return [pool.name for pool in list_pools()]
+
+
+def _stop_on_signals(service: BackgroundService) -> None:
+    """First SIGTERM or SIGINT: finish the ticks under way, exit 0. Second: exit 1 at once."""
+    received: list[int] = []
+
+    def handle(number: int, _frame: FrameType | None) -> None:
+        received.append(number)
+        if len(received) > 1:
+            os._exit(1)
+        service.ask_to_stop()
+
+    signal.signal(signal.SIGTERM, handle)
+    signal.signal(signal.SIGINT, handle)

@@ -1,0 +1,22 @@
+"""manage.py serve: the web server (API, dashboard, admin)."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from queues.management.web_server import serve
+
+
+class Command(BaseCommand):
+    help = "Serves the API, the dashboard and the admin until SIGTERM or SIGINT."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
+        parser.add_argument("--port", type=int, default=7777, help="port to listen on (default: %(default)s)")
+        parser.add_argument("--workers", type=int, default=1, help="worker processes (default: %(default)s)")
+
+    def handle(self, *, host: str, port: int, workers: int, **options: Any) -> None:
+        serve(host=host, port=port, workers=workers)

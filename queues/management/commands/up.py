@@ -1,0 +1,78 @@
+"""manage.py up: the whole service on this machine with nothing prepared. `make run` calls it."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+from argparse import ArgumentParser, BooleanOptionalAction
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+
+from queues.management.local import welcome
+from queues.management.local.errors import CannotStartError
+from queues.management.local.service import Options, Running, start_service
+from queues.management.supervision import ChildGivenUpError, NotReadyError, Supervisor, last_lines
+
+logger = logging.getLogger(__name__)
+
+
+class Command(BaseCommand):
+    help = (
+        "Starts Redis (unless REDIS_URL names one), the web server and the pump, with a demo account; Ctrl-C stops all."
+    )
+    requires_system_checks: list[str] = []  # the Redis and the tables that checks look at are not there yet
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
+        parser.add_argument("--port", type=int, default=7777, help="port; 0: any free one (default: %(default)s)")
+        parser.add_argument("--data", type=Path, metavar="DIR", help="where data and logs go (default: var/)")
+        parser.add_argument("--workers", type=int, default=1, help="web server processes (default: %(default)s)")
+        parser.add_argument("--demo", action=BooleanOptionalAction, default=False, help="keep a small load going")
+        parser.add_argument("--json", action="store_true", help="say where it is in one line of JSON, for programs")
+
+    def handle(self, *, json: bool, **options: Any) -> None:
+        supervisor = Supervisor()
+        _stop_on_signals(supervisor)
+        try:
+            running = start_service(supervisor, _options(**options))
+            if running is not None:
+                self._announce(running, json=json, demo=options["demo"])
+                supervisor.run()
+        except CannotStartError as error:
+            raise CommandError(str(error)) from error
+        except (ChildGivenUpError, NotReadyError) as error:
+            tail = "\n".join(f"  {line}" for line in last_lines(error.spec.log, count=10))
+            raise CommandError(f"{error}\n{tail}") from error
+        finally:
+            supervisor.stop()
+
+    def _announce(self, running: Running, *, json: bool, demo: bool) -> None:
+        text = welcome.as_json(running) if json else welcome.as_text(running, demo=demo)
+        self.stdout.write(text)
+        self.stdout.flush()
+
+
+def _options(*, host: str, port: int, data: Path | None, workers: int, demo: bool, **_others: Any) -> Options:
+    if workers < 1:
+        raise CannotStartError("--workers must be at least 1")
+    data_dir = (data or Path(settings.DATA_DIR)).expanduser().resolve()
+    return Options(data_dir=data_dir, host=host, port=port, workers=workers, demo=demo)
+
+
+def _stop_on_signals(supervisor: Supervisor) -> None:
+    """First signal: stop everything in order. Second: leave at once; the children are on leashes and go, too."""
+    received: list[int] = []
+
+    def handle(number: int, _frame: FrameType | None) -> None:
+        received.append(number)
+        if len(received) > 1:
+            os._exit(1)
+        supervisor.ask_to_stop()
+
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, handle)

@@ -1,0 +1,106 @@
+"""The processes that make up a local service."""
+
+from __future__ import annotations
+
+import http.client
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from queues.embedded import Answer, EmbeddedRedis, leashed
+from queues.management.supervision import ChildSpec, last_lines
+
+from .errors import CannotStartError
+from .place import Place
+
+MANAGE: Final = Path(__file__).resolve().parents[3] / "manage.py"
+ASK_TIMEOUT_S: Final = 5.0
+
+
+def redis_part(place: Place, redis: EmbeddedRedis, *, env: Mapping[str, str]) -> ChildSpec:
+    """The embedded Redis. It inherits the lock, so that no other service starts on its files while it still writes."""
+    return ChildSpec(
+        name="redis",
+        argv=tuple(redis.command()),
+        env=env,
+        log=place.log("redis"),
+        is_ready=lambda: redis.answer() is Answer.READY,
+        on_leash=False,
+        keep_fds=(place.lock_fd,),
+    )
+
+
+def server_part(place: Place, *, host: str, port: int, workers: int, url: str, env: Mapping[str, str]) -> ChildSpec:
+    """The web server; ready when Redis and the database answer through it."""
+    return ChildSpec(
+        name="server",
+        argv=_manage("serve", f"--host={host}", f"--port={port}", f"--workers={workers}"),
+        env=env,
+        log=place.log("server"),
+        is_ready=lambda: answers(url, "/readyz"),
+    )
+
+
+def pump_part(place: Place, *, env: Mapping[str, str]) -> ChildSpec:
+    """The background roles; ready when they beat."""
+    started = time.time()
+
+    def beats() -> bool:
+        return place.heartbeat_file.exists() and place.heartbeat_file.stat().st_mtime >= started
+
+    return ChildSpec(
+        name="pump",
+        argv=_manage("runpump", f"--heartbeat={place.heartbeat_file}"),
+        env=env,
+        log=place.log("pump"),
+        is_ready=beats,
+    )
+
+
+def demo_part(place: Place, *, url: str, namespace: str, token: str, env: Mapping[str, str]) -> ChildSpec:
+    """The demo load. The token goes by the environment: command lines are for all to see."""
+    return ChildSpec(
+        name="demo",
+        argv=_manage("demo"),
+        env={**env, "TASKQ_URL": url, "TASKQ_NAMESPACE": namespace, "TASKQ_TOKEN": token},
+        log=place.log("demo"),
+        is_ready=lambda: True,
+        stop_timeout_s=3.0,
+    )
+
+
+def bootstrap(place: Place, *, env: Mapping[str, str]) -> None:
+    """Prepare database and account. Raises CannotStartError."""
+    log = place.log("bootstrap")
+    with log.open("wb") as output:
+        done = subprocess.run(  # noqa: S603  our own command line
+            leashed(_manage("bootstrap", f"--account={place.account_file}")),
+            env=dict(env),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+            check=False,
+        )
+    if done.returncode != 0:
+        reason = "".join(last_lines(log, count=1))
+        raise CannotStartError(f"cannot prepare the database: {reason or 'no reason given'} (all of it: {log})")
+
+
+def answers(url: str, path: str) -> bool:
+    """Whether GET of `path` says 200."""
+    connection = http.client.HTTPConnection(url.removeprefix("http://"), timeout=ASK_TIMEOUT_S)
+    try:
+        connection.request("GET", path)
+        return connection.getresponse().status == http.client.OK
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()
+
+
+def _manage(*arguments: str) -> tuple[str, ...]:
+    return (sys.executable, str(MANAGE), *arguments)

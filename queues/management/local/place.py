@@ -1,0 +1,89 @@
+"""Where a local service lives: its data directory and its port, both for one service at a time."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import socket
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, TypeVar
+
+from .errors import CannotStartError
+
+T = TypeVar("T")
+
+_IN_USE: Final = frozenset({errno.EAGAIN, errno.EADDRINUSE})
+
+TAKEOVER_S: Final = 3.0
+"""How long to wait for a service that was killed a moment ago to be gone altogether."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Paths in the data directory. `lock_fd` is held for as long as the service, or its Redis, lives."""
+
+    data_dir: Path
+    lock_fd: int
+
+    @property
+    def redis_dir(self) -> Path:
+        return self.data_dir / "redis"
+
+    @property
+    def account_file(self) -> Path:
+        return self.data_dir / "demo.json"
+
+    @property
+    def heartbeat_file(self) -> Path:
+        return self.data_dir / "pump.heartbeat"
+
+    def log(self, name: str) -> Path:
+        return self.data_dir / "log" / f"{name}.log"
+
+
+def take_place(data_dir: Path) -> Place:
+    """Make the directory if need be and lock it. Raises CannotStartError."""
+    try:
+        data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        (data_dir / "log").mkdir(exist_ok=True)
+        lock_fd = os.open(data_dir / "up.lock", os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        raise CannotStartError(f"cannot write to the data directory {data_dir}: {error.strerror}") from error
+    _patiently(lambda: fcntl.flock(lock_fd, fcntl.LOCK_EX | fcntl.LOCK_NB), f"another taskq is running on {data_dir}")
+    return Place(data_dir=data_dir, lock_fd=lock_fd)
+
+
+def take_port(host: str, port: int) -> int:
+    """Check that nobody listens there; 0 chooses a free port. The port. Raises CannotStartError.
+
+    Without this check, a second server would share the port with the first: Granian opens it with SO_REUSEPORT.
+    """
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    except (OSError, OverflowError) as error:
+        raise CannotStartError(f"cannot listen on {host}:{port}: {error}") from error
+
+    def bind() -> int:
+        with socket.socket(family, kind, protocol) as listener:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind(address)
+            listener.listen()  # where SO_REUSEADDR lets two bind, only one may listen
+            return int(listener.getsockname()[1])
+
+    return _patiently(bind, f"cannot listen on {host}:{port}; stop what runs there or choose another --port")
+
+
+def _patiently(attempt: Callable[[], T], complaint: str) -> T:
+    """Try until it works or TAKEOVER_S are over; errors other than "in use" are final at once."""
+    deadline = time.monotonic() + TAKEOVER_S
+    while True:
+        try:
+            return attempt()
+        except OSError as error:
+            if error.errno not in _IN_USE or time.monotonic() > deadline:
+                raise CannotStartError(f"{complaint} ({error.strerror})") from error
+        time.sleep(0.05)

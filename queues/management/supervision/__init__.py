@@ -1,0 +1,21 @@
+"""Runs several child processes as one: starts them, restarts those that die, stops them all, leaves nothing behind.
+
+A child that dies is restarted, for the jobs are in Redis and every part comes back by itself: stopping everything
+because the pump crashed once would turn a hiccup into an outage. A child that cannot stay up is a mistake that a
+restart does not mend: after GIVE_UP_AFTER deaths in a row, each soon after its start, everything stops and the
+message says where to look.
+"""
+
+from .child import Child, ChildSpec
+from .logs import last_lines
+from .supervisor import GIVE_UP_AFTER, ChildGivenUpError, NotReadyError, Supervisor
+
+__all__ = [
+    "GIVE_UP_AFTER",
+    "Child",
+    "ChildGivenUpError",
+    "ChildSpec",
+    "NotReadyError",
+    "Supervisor",
+    "last_lines",
+]

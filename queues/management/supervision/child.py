@@ -1,0 +1,83 @@
+"""One child process."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from queues.embedded import leashed
+
+from .logs import bound_log
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChildSpec:
+    """What to run. `is_ready` tells whether it does its work yet; `log` receives what it prints.
+
+    `on_leash` False: `argv` is a command line of `leashed` already. `keep_fds`: open files that it inherits.
+    """
+
+    name: str
+    argv: tuple[str, ...]
+    env: Mapping[str, str]
+    log: Path
+    is_ready: Callable[[], bool]
+    stop_timeout_s: float = 15.0
+    on_leash: bool = True
+    keep_fds: tuple[int, ...] = ()
+
+
+class Child:
+    """A process made from a spec. It leads its own process group, so Ctrl-C in the terminal does not reach it."""
+
+    def __init__(self, spec: ChildSpec) -> None:
+        self.spec = spec
+        self.started = time.monotonic()
+        bound_log(spec.log)
+        with spec.log.open("ab") as log:
+            self._process = subprocess.Popen(  # noqa: S603  our own command line
+                leashed(spec.argv) if spec.on_leash else spec.argv,
+                env=dict(spec.env),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+                pass_fds=spec.keep_fds,
+            )
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def status(self) -> int | None:
+        """Its exit status; None while it runs. Negative: the signal that ended it."""
+        return self._process.poll()
+
+    @property
+    def age_s(self) -> float:
+        return time.monotonic() - self.started
+
+    def terminate(self) -> None:
+        """Ask it to end."""
+        self._process.terminate()
+
+    def wait(self, timeout_s: float) -> bool:
+        """Whether it ended within `timeout_s`."""
+        try:
+            self._process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
+    def kill(self) -> None:
+        """End it and whatever it started, at once. To be called when it ended by itself, too: its children may live."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()

@@ -1,0 +1,47 @@
+"""The web server: Granian with the ASGI application."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import partial
+from importlib import import_module
+from typing import Any, Final
+
+from granian import Granian
+from granian.constants import Interfaces
+from granian.log import LogLevels
+
+from queues.embedded import follow_parent
+
+APPLICATION: Final = "taskq_site.asgi:application"
+
+STOP_TIMEOUT_S: Final = 10
+"""How long a worker may take to finish its requests when the server stops."""
+
+
+def serve(*, host: str, port: int, workers: int) -> None:
+    """Serve until SIGTERM or SIGINT. Workers that die are replaced, and never outlive this process."""
+    server = Granian(
+        APPLICATION,
+        address=host,
+        port=port,
+        interface=Interfaces.ASGI,
+        workers=workers,
+        websockets=False,
+        log_level=LogLevels.warning,
+        respawn_failed_workers=True,
+        workers_kill_timeout=STOP_TIMEOUT_S,
+    )
+    server.serve(target_loader=partial(load_application, os.getpid()), wrap_loader=False)
+
+
+def load_application(server_pid: int) -> Callable[..., Any]:
+    """What each worker calls first: tie it to the server process, then load the application.
+
+    Granian's workers do not notice when its main process is killed; they would go on holding the port.
+    """
+    follow_parent(server_pid)
+    module, _, name = APPLICATION.partition(":")
+    application: Callable[..., Any] = getattr(import_module(module), name)
+    return application

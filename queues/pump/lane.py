@@ -1,0 +1,62 @@
+"""One pool's background work: its engine, its roles, its troubles."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from django.db import close_old_connections
+
+from queues.engine import Counts, Engine, StoreUnavailableError
+from queues.pools import MetadataUnavailableError, PoolNotFoundError, engine_for
+
+from .role import Role
+from .roles import roles_for
+from .tally import Tally
+from .trouble import Trouble
+from .turn import take_turn
+
+
+class Lane:
+    """Runs the roles of one pool. Each role may be run by a thread of its own."""
+
+    def __init__(
+        self,
+        pool: str,
+        *,
+        tally: Tally,
+        should_stop: Callable[[], bool],
+        open_engine: Callable[[str], Engine] = engine_for,
+    ) -> None:
+        self.pool = pool
+        self.roles = roles_for(pool)
+        self._tally = tally
+        self._should_stop = should_stop
+        self._open_engine = open_engine
+        self._pool_trouble = Trouble(pool=pool)
+        self._role_troubles = {role.name: Trouble(pool=pool, role=role.name) for role in self.roles}
+
+    def run(self, role: Role) -> None:
+        """One turn of a role. Never raises: a fault is logged once, and tried again with pauses until it is over."""
+        role_trouble = self._role_troubles[role.name]
+        if self._should_stop() or not (self._pool_trouble.may_try() and role_trouble.may_try()):
+            return
+        try:
+            self.turn(role)
+        except (StoreUnavailableError, MetadataUnavailableError, PoolNotFoundError) as error:
+            self._pool_trouble.failed(error)
+        except Exception as error:  # a defect in one role must not end the others
+            role_trouble.failed(error, unexpected=True)
+        else:
+            self._pool_trouble.passed()
+            role_trouble.passed()
+
+    def turn(self, role: Role) -> Counts:
+        """One turn of a role, counted. Raises what goes wrong."""
+        started = time.perf_counter()
+        try:
+            counts = take_turn(role, self._open_engine(self.pool), should_stop=self._should_stop)
+        finally:
+            close_old_connections()  # as Django does after a request: a thread would keep a dead connection for ever
+        self._tally.add(self.pool, role.name, counts, duration_ms=(time.perf_counter() - started) * 1000)
+        return counts

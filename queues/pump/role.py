@@ -1,0 +1,22 @@
+"""What a background role is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from queues.engine import Counts, Engine
+
+Tick: TypeAlias = Callable[[Engine, int | None], Counts]
+"""One bounded piece of work on one pool. Second argument: the time in ms for tests; None: the Redis server's clock."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Role:
+    """A tick and its rhythm. `budget_s`: while a tick says that there is more, it goes again at once for this long."""
+
+    name: str
+    interval_s: float
+    budget_s: float
+    tick: Tick

@@ -1,0 +1,19 @@
+"""The roles: a file each. `roles_for` gives those of one pool, with their rhythm."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ..role import Role
+from . import pump, reclaimer, sweeper
+from .bounds import DeadLetterBounds
+
+PUMP: Final = Role(name="pump", interval_s=0.1, budget_s=1.0, tick=pump.tick)
+RECLAIMER: Final = Role(name="reclaimer", interval_s=0.2, budget_s=1.0, tick=reclaimer.tick)
+SWEEPER: Final = Role(name="sweeper", interval_s=1.0, budget_s=0.2, tick=sweeper.tick)
+
+
+def roles_for(pool: str) -> tuple[Role, ...]:
+    """All roles of a pool. Keep the answer: a role may remember where it was."""
+    bounds = Role(name="bounds", interval_s=10.0, budget_s=2.0, tick=DeadLetterBounds(pool).tick)
+    return (PUMP, RECLAIMER, SWEEPER, bounds)

@@ -1,0 +1,115 @@
+"""All pools' background work in one process, until told to stop."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from django.db import close_old_connections
+
+from queues.engine import Counts
+
+from .lane import Lane
+from .scheduler import RoleScheduler
+from .tally import Tally
+from .trouble import Trouble
+
+logger = logging.getLogger(__name__)
+
+POOLS_INTERVAL_S: Final = 2.0
+"""How soon a pool that was added or deleted is noticed."""
+
+SUMMARY_INTERVAL_S: Final = 60.0
+HEARTBEAT_INTERVAL_S: Final = 1.0
+CLOCK_SET_S: Final = 1.0
+"""A wall clock that moves by this much against the monotonic one within a second was set by somebody."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnReport:
+    """What `run_once` did: one role on one pool. `error`: what went wrong, instead of counts."""
+
+    pool: str
+    role: str
+    counts: Counts
+    error: Exception | None
+
+
+class BackgroundService:
+    """`run` blocks until `ask_to_stop`; `run_once` takes one turn of each role on each pool.
+
+    `list_pools` is asked again and again, so that pools come and go while it runs. `heartbeat`: a file that is touched
+    every second while the roles are being scheduled, for whoever wants to know whether this process works.
+    """
+
+    def __init__(self, list_pools: Callable[[], list[str]], *, heartbeat: Path | None = None) -> None:
+        self._list_pools = list_pools
+        self._heartbeat = heartbeat
+        self._stopping = threading.Event()
+        self._tally = Tally()
+        self._lanes: dict[str, Lane] = {}
+        self._pools_trouble = Trouble(subject="list of pools")
+
+    def ask_to_stop(self) -> None:
+        """Make `run` finish the ticks under way and return. May be called from a signal handler."""
+        self._stopping.set()
+
+    def run(self) -> None:
+        """Run every role of every pool at its interval."""
+        scheduler = RoleScheduler()
+        self._follow_pools(scheduler)
+        scheduler.start()
+        scheduler.add_chore("pools", lambda: self._follow_pools(scheduler), interval_s=POOLS_INTERVAL_S)
+        scheduler.add_chore("summary", self._tally.report, interval_s=SUMMARY_INTERVAL_S)
+        if self._heartbeat is not None:
+            scheduler.add_chore("heartbeat", self._heartbeat.touch, interval_s=HEARTBEAT_INTERVAL_S)
+        logger.info("background roles run", extra={"action": "pump_started", "pools": ",".join(self._lanes)})
+        self._wait(scheduler)
+        scheduler.stop()
+        self._tally.report()
+        logger.info("background roles stopped", extra={"action": "pump_stopped"})
+
+    def run_once(self) -> Iterator[TurnReport]:
+        """One turn of each role on each pool, and what it did. A pool that fails does not keep the others waiting."""
+        for pool in self._list_pools():
+            lane = self._open_lane(pool)
+            for role in lane.roles:
+                counts, fault = Counts(), None
+                try:
+                    counts = lane.turn(role)
+                except Exception as error:  # reported to the caller, who goes on with the next
+                    fault = error
+                yield TurnReport(pool=pool, role=role.name, counts=counts, error=fault)
+
+    def _open_lane(self, pool: str) -> Lane:
+        return Lane(pool, tally=self._tally, should_stop=self._stopping.is_set)
+
+    def _wait(self, scheduler: RoleScheduler) -> None:
+        offset = time.time() - time.monotonic()
+        while not self._stopping.wait(1.0):
+            moved = time.time() - time.monotonic() - offset
+            if abs(moved) > CLOCK_SET_S:
+                offset += moved
+                logger.warning("clock was set", extra={"action": "clock_set", "moved_s": round(moved, 1)})
+                scheduler.catch_up()
+
+    def _follow_pools(self, scheduler: RoleScheduler) -> None:
+        """Open a lane for each pool that is new, close those of pools that are gone."""
+        try:
+            pools = set(self._list_pools())
+        except Exception as error:  # the pools known so far go on while the database is away
+            self._pools_trouble.failed(error)
+            return
+        finally:
+            close_old_connections()
+        self._pools_trouble.passed()
+        for pool in sorted(pools - self._lanes.keys()):
+            lane = self._lanes[pool] = self._open_lane(pool)
+            scheduler.add_lane(lane)
+        for pool in sorted(self._lanes.keys() - pools):
+            scheduler.remove_lane(self._lanes.pop(pool))
