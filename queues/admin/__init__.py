@@ -1,0 +1,15 @@
+"""The admin: where people make pools, namespaces, tokens and policies."""
+
+from django.contrib import admin
+
+from .namespace import NamespaceAdmin
+from .policy import QueuePolicyAdmin
+from .pool import PoolAdmin
+from .token import TokenAdmin
+
+__all__ = ["NamespaceAdmin", "PoolAdmin", "QueuePolicyAdmin", "TokenAdmin"]
+
+admin.site.site_header = "taskq"
+admin.site.site_title = "taskq"
+admin.site.index_title = "Administration"
+admin.site.empty_value_display = "–"

@@ -1,0 +1,18 @@
+"""From a pool's name to the engine that runs its queues."""
+
+from .async_engines import async_engine_for, close_async_engines
+from .engines import close_engines, engine_for
+from .errors import MetadataUnavailableError, PoolNotFoundError
+from .rows import PoolRow, find_pool, peek_pool
+
+__all__ = [
+    "MetadataUnavailableError",
+    "PoolNotFoundError",
+    "PoolRow",
+    "async_engine_for",
+    "close_async_engines",
+    "close_engines",
+    "engine_for",
+    "find_pool",
+    "peek_pool",
+]

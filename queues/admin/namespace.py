@@ -1,0 +1,52 @@
+"""Namespaces."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.contrib import admin
+from django.contrib.admin import RelatedOnlyFieldListFilter
+from django.db.models import Count, Q, QuerySet
+from django.forms import ModelForm
+from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
+
+from queues.models import Namespace
+
+from .scope import ScopedAdmin
+
+
+@admin.register(Namespace)
+class NamespaceAdmin(ScopedAdmin):
+    namespace_field = "pk"
+    list_display = ["name", "pool", "description", "working_tokens", "visible_to", "created"]
+    list_filter = [("pool", RelatedOnlyFieldListFilter)]
+    list_select_related = ["pool"]
+    search_fields = ["name", "description", "pool__name"]
+    filter_horizontal = ["groups"]
+    fields = ["pool", "name", "description", "groups"]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Namespace]:
+        working = Count("tokens", filter=Q(tokens__revoked_at=None), distinct=True)
+        return super().get_queryset(request).annotate(working_tokens=working).prefetch_related("groups")
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Namespace | None = None) -> Sequence[Any]:
+        """Jobs lie under these names in this Redis. Groups decide who sees what, so only superusers touch them."""
+        fixed = [] if obj is None else ["pool", "name"]
+        return fixed if getattr(request.user, "is_superuser", False) else [*fixed, "groups"]
+
+    def save_related(self, request: HttpRequest, form: ModelForm[Namespace], formsets: Any, change: bool) -> None:
+        """Whoever makes a namespace without being able to choose its groups sees it through their own."""
+        super().save_related(request, form, formsets, change)
+        user = request.user
+        if not change and user.is_authenticated and not user.is_superuser:
+            form.instance.groups.set(user.groups.all())
+
+    @admin.display(description=_("tokens"), ordering="working_tokens")
+    def working_tokens(self, namespace: Namespace) -> int:
+        return int(getattr(namespace, "working_tokens", 0))
+
+    @admin.display(description=_("visible to"))
+    def visible_to(self, namespace: Namespace) -> str:
+        return ", ".join(group.name for group in namespace.groups.all())

@@ -1,0 +1,46 @@
+"""Queue policies."""
+
+from __future__ import annotations
+
+from django.contrib import admin
+from django.contrib.admin import RelatedOnlyFieldListFilter
+from django.utils.translation import gettext_lazy as _
+
+from queues.models import QueuePolicy
+
+from .scope import ScopedAdmin
+
+
+@admin.register(QueuePolicy)
+class QueuePolicyAdmin(ScopedAdmin):
+    list_display = [
+        "scope",
+        "namespace",
+        "tries",
+        "ttl_s",
+        "ttr_s",
+        "backoff",
+        "max_in_flight",
+        "dead_max_age_s",
+        "dead_max_count",
+    ]
+    list_filter = [("namespace__pool", RelatedOnlyFieldListFilter)]
+    list_select_related = ["namespace__pool"]
+    search_fields = ["queue", "namespace__name"]
+    autocomplete_fields = ["namespace"]
+    fieldsets = [
+        (
+            None,
+            {
+                "fields": ["namespace", "queue"],
+                "description": _("A field left blank is inherited: from the namespace's policy, then from taskq."),
+            },
+        ),
+        (_("Publishing"), {"fields": ["tries", "ttl_s", "backoff"]}),
+        (_("Consuming"), {"fields": ["ttr_s", "max_in_flight"]}),
+        (_("Dead letters"), {"fields": ["dead_max_age_s", "dead_max_count"]}),
+    ]
+
+    @admin.display(description=_("queue"), ordering="queue")
+    def scope(self, policy: QueuePolicy) -> str:
+        return policy.queue or str(_("all queues"))

@@ -1,0 +1,101 @@
+"""Pools, each with what its Redis says of itself at the moment."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Count, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.template.defaultfilters import filesizeformat
+from django.template.response import TemplateResponse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy as _
+
+from queues.models import DEFAULT_POOL, Pool
+from queues.services.pools import PoolReport, check_rows
+
+from .pool_form import PoolForm
+
+
+@admin.register(Pool)
+class PoolAdmin(admin.ModelAdmin):
+    form = PoolForm
+    list_display = ["name", "state", "shown_url", "version", "memory", "jobs", "namespace_count", "description"]
+    search_fields = ["name", "description"]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Pool]:
+        return super().get_queryset(request).annotate(namespace_count=Count("namespaces"))
+
+    def get_fields(self, request: HttpRequest, obj: Pool | None = None) -> Sequence[Any]:
+        """Who may only look gets no form, so the masking of the form does not help: show the masked text instead."""
+        may_type = self.has_change_permission(request, obj) if obj else self.has_add_permission(request)
+        return ["name", "url" if may_type else "shown_url", "partitions", "description"]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Pool | None = None) -> Sequence[Any]:
+        return ["shown_url"] if obj is None else ["shown_url", "name", "partitions"]
+
+    def has_delete_permission(self, request: HttpRequest, obj: Pool | None = None) -> bool:
+        """The default pool stays: tokens without a prefix mean it."""
+        if obj is not None and obj.name == DEFAULT_POOL:
+            return False
+        return super().has_delete_permission(request, obj)
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        """Ask the pools of this page, side by side, and show what they answer."""
+        response = super().changelist_view(request, extra_context)
+        if isinstance(response, TemplateResponse) and response.context_data and "cl" in response.context_data:
+            changelist = response.context_data["cl"]
+            rows = list(changelist.result_list)
+            reports = check_rows(rows)
+            for row, report in zip(rows, reports, strict=True):
+                row.report = report
+            changelist.result_list = rows
+            response.context_data["reports"] = reports
+        return response
+
+    def render_change_form(
+        self, request: HttpRequest, context: dict[str, Any], *args: Any, obj: Pool | None = None, **kwargs: Any
+    ) -> HttpResponse:
+        if obj is not None and request.method == "GET":
+            context["report"] = check_rows([Pool.objects.get(pk=obj.pk)])[0]
+        return super().render_change_form(request, context, *args, obj=obj, **kwargs)
+
+    @admin.display(description=_("URL"))
+    def shown_url(self, pool: Pool) -> SafeString:
+        note = "" if pool.url else _("from REDIS_URL")
+        return format_html('<span class="tq-mono">{}</span> <span class="tq-muted">{}</span>', pool.shown_url, note)
+
+    @admin.display(description=_("state"))
+    def state(self, pool: Pool) -> SafeString:
+        report = _report(pool)
+        if not report.store.reachable:
+            return format_html('<span class="tq-pill bad">{}</span>', _("does not answer"))
+        if report.problems:
+            return format_html('<span class="tq-pill warn">{}</span>', _("may lose jobs"))
+        return format_html('<span class="tq-pill ok">{}</span>', _("fit"))
+
+    @admin.display(description=_("version"))
+    def version(self, pool: Pool) -> str:
+        return _report(pool).store.version
+
+    @admin.display(description=_("memory"))
+    def memory(self, pool: Pool) -> str | None:
+        used = _report(pool).store.used_memory
+        return None if used is None else filesizeformat(used)
+
+    @admin.display(description=_("jobs"))
+    def jobs(self, pool: Pool) -> int | None:
+        return _report(pool).store.jobs
+
+    @admin.display(description=_("namespaces"), ordering="namespace_count")
+    def namespace_count(self, pool: Pool) -> int:
+        return int(getattr(pool, "namespace_count", 0))
+
+
+def _report(pool: Pool) -> PoolReport:
+    report = getattr(pool, "report", None)
+    assert isinstance(report, PoolReport)  # changelist_view put it there
+    return report

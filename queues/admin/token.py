@@ -1,0 +1,121 @@
+"""Tokens: made here, their secret shown once; revoked here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.contrib import admin, messages
+from django.contrib.admin import RelatedOnlyFieldListFilter
+from django.db.models import QuerySet
+from django.forms import ModelForm
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
+
+from queues.models import Token, TokenLimit
+from queues.services.tokens import NewToken, add_token, revoke_token
+
+from .scope import ScopedAdmin
+from .token_filters import TokenStateFilter
+from .token_form import NewTokenForm
+
+
+class TokenLimitInline(admin.StackedInline):
+    model = TokenLimit
+    extra = 0
+    verbose_name_plural = _("limit: requests per interval")
+
+
+@admin.register(Token)
+class TokenAdmin(ScopedAdmin):
+    list_display = ["public_id", "namespace", "description", "state", "rate_limit", "last_used", "created"]
+    list_display_links = ["public_id"]
+    list_filter = [TokenStateFilter, ("namespace__pool", RelatedOnlyFieldListFilter)]
+    list_select_related = ["namespace__pool", "limit"]
+    search_fields = ["public_id", "description", "namespace__name"]
+    search_help_text = _("Id, description or namespace")
+    autocomplete_fields = ["namespace"]
+    inlines = [TokenLimitInline]
+    actions = ["revoke_selected"]
+
+    def get_form(self, request: HttpRequest, obj: Token | None = None, change: bool = False, **kwargs: Any) -> Any:
+        if obj is None:
+            kwargs["form"] = NewTokenForm
+        return super().get_form(request, obj, change, **kwargs)
+
+    def get_fields(self, request: HttpRequest, obj: Token | None = None) -> Sequence[Any]:
+        if obj is None:
+            return ["namespace", "description", "secret"]
+        return ["public_id", "namespace", "description", "state", "created", "last_used", "revoked_at"]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Token | None = None) -> Sequence[Any]:
+        return [] if obj is None else ["public_id", "namespace", "state", "created", "last_used", "revoked_at"]
+
+    def add_view(
+        self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        one_button = {"show_save_and_add_another": False, "show_save_and_continue": False}
+        return super().add_view(request, form_url, {**(extra_context or {}), **one_button, "title": _("Create token")})
+
+    def save_model(self, request: HttpRequest, obj: Token, form: ModelForm[Token], change: bool) -> None:
+        if change:
+            super().save_model(request, obj, form, change)
+            return
+        new = add_token(owner=obj.namespace, description=obj.description, secret=form.cleaned_data["secret"] or None)
+        obj.pk = Token.objects.get(public_id=new.public_id).pk
+        obj.refresh_from_db()
+        obj.__dict__["new"] = new  # for response_add, which ends this request
+
+    def response_add(self, request: HttpRequest, obj: Token, post_url_continue: str | None = None) -> HttpResponse:
+        """Show the secret in the answer itself: a redirect would have to store it somewhere."""
+        new: NewToken = obj.__dict__["new"]
+        context = {
+            **self.admin_site.each_context(request),
+            "title": _("Token created"),
+            "opts": self.opts,
+            "token": obj,
+            "display": new.display,
+        }
+        response = TemplateResponse(request, "admin/queues/token/created.html", context)
+        response["Cache-Control"] = "no-store"
+        return response
+
+    @admin.action(description=_("Revoke selected tokens"), permissions=["change"])
+    def revoke_selected(self, request: HttpRequest, queryset: QuerySet[Token]) -> HttpResponse | None:
+        """Ask first, then revoke those that still work."""
+        tokens = list(queryset.filter(revoked_at=None).select_related("namespace__pool"))
+        if not tokens:
+            self.message_user(request, _("Nothing to revoke: revoked already."), messages.WARNING)
+            return None
+        if "confirmed" not in request.POST:
+            context = {
+                **self.admin_site.each_context(request),
+                "title": _("Revoke tokens?"),
+                "opts": self.opts,
+                "tokens": tokens,
+            }
+            return TemplateResponse(request, "admin/queues/token/revoke_confirmation.html", context)
+        for token in tokens:
+            owner = token.namespace
+            revoke_token(pool=owner.pool.name, namespace=owner.name, public_id_or_secret=token.public_id)
+            self.log_change(request, token, "Revoked.")
+        done = ngettext("%d token revoked.", "%d tokens revoked.", len(tokens)) % len(tokens)
+        self.message_user(request, done, messages.SUCCESS)
+        return None
+
+    @admin.display(description=_("state"), ordering="revoked_at")
+    def state(self, token: Token) -> SafeString:
+        if token.revoked_at is not None:
+            return format_html('<span class="tq-pill bad">{}</span>', _("revoked"))
+        if token.last_used is None:
+            return format_html('<span class="tq-pill">{}</span>', _("never used"))
+        return format_html('<span class="tq-pill ok">{}</span>', _("working"))
+
+    @admin.display(description=_("limit"))
+    def rate_limit(self, token: Token) -> str | None:
+        limit = getattr(token, "limit", None)
+        return None if limit is None else str(limit)

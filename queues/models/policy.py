@@ -1,0 +1,97 @@
+"""QueuePolicy: defaults and bounds for a queue, or for all queues of a namespace."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from queues.engine import limits
+
+from .namespace import Namespace
+from .validators import validate_backoff, validate_queue
+
+WHOLE_NAMESPACE: Final = ""
+"""`queue` of the policy that all queues of the namespace inherit from."""
+
+
+class QueuePolicy(models.Model):
+    """What a publish or consume that does not say otherwise gets. Null: inherit from the namespace, then from taskq."""
+
+    namespace = models.ForeignKey(
+        Namespace, on_delete=models.CASCADE, related_name="policies", verbose_name=_("namespace")
+    )
+    queue = models.CharField(
+        _("queue"),
+        max_length=limits.NAME_MAX_BYTES,
+        blank=True,
+        default=WHOLE_NAMESPACE,
+        validators=[validate_queue],
+        help_text=_("Blank: all queues of the namespace."),
+    )
+    tries = models.PositiveIntegerField(
+        _("tries"),
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1), MaxValueValidator(limits.TRIES_MAX)],
+        help_text=_("How many times a job may be handed out."),
+    )
+    ttl_s = models.PositiveBigIntegerField(
+        _("time to live (s)"),
+        null=True,
+        blank=True,
+        validators=[MaxValueValidator(limits.SECONDS_MAX)],
+        help_text=_("Until a job expires. 0: never."),
+    )
+    ttr_s = models.PositiveBigIntegerField(
+        _("time to run (s)"),
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1), MaxValueValidator(limits.SECONDS_MAX)],
+        help_text=_("How long a consumer may hold a job."),
+    )
+    backoff = models.CharField(
+        _("backoff"),
+        max_length=64,
+        blank=True,
+        default="",
+        validators=[validate_backoff],
+        help_text=_("How long a failed job waits: none, fixed:S, linear:S, exponential:S[:MAX] or sidekiq."),
+    )
+    max_in_flight = models.PositiveIntegerField(
+        _("in flight at most"),
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1)],
+        help_text=_("Jobs of one queue that may be worked on at the same time."),
+    )
+    dead_max_age_s = models.PositiveBigIntegerField(
+        _("dead letters: oldest (s)"),
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1), MaxValueValidator(limits.SECONDS_MAX)],
+        help_text=_("Dead jobs older than this are dropped, and counted."),
+    )
+    dead_max_count = models.PositiveIntegerField(
+        _("dead letters: at most"),
+        null=True,
+        blank=True,
+        help_text=_("Dead jobs beyond this number are dropped, oldest first, and counted."),
+    )
+
+    class Meta:
+        verbose_name = _("queue policy")
+        verbose_name_plural = _("queue policies")
+        ordering = ["namespace", "queue"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["namespace", "queue"],
+                name="policy_unique_per_queue",
+                violation_error_message=_("This queue has a policy already."),
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.queue or '*'}"

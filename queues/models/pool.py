@@ -1,0 +1,80 @@
+"""Pool: a Redis deployment that holds jobs."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from queues.engine import limits, redact_url
+
+from .validators import validate_name, validate_pool_url
+
+DEFAULT_POOL: Final = "default"
+"""The pool that tokens without a prefix open."""
+
+
+class Pool(models.Model):
+    """`url` may hold a password: show `shown_url` instead. Blank, for `default` only: the server in REDIS_URL."""
+
+    name = models.CharField(_("name"), max_length=limits.NAME_MAX_BYTES, unique=True, validators=[validate_name])
+    url = models.CharField(_("URL"), max_length=2_000, blank=True, validators=[validate_pool_url])
+    partitions = models.PositiveSmallIntegerField(
+        _("partitions"),
+        default=limits.PARTITIONS_DEFAULT,
+        validators=[MinValueValidator(1), MaxValueValidator(limits.PARTITIONS_MAX)],
+        help_text=_("Over how many Redis Cluster slots the queues are spread. Cannot be changed later."),
+    )
+    description = models.CharField(_("description"), max_length=255, blank=True)
+    created = models.DateTimeField(_("created"), auto_now_add=True)
+
+    class Meta:
+        verbose_name = _("pool")
+        verbose_name_plural = _("pools")
+        ordering = ["name"]
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(partitions__gte=1, partitions__lte=limits.PARTITIONS_MAX),
+                name="pool_partitions_in_range",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(name=DEFAULT_POOL) | ~models.Q(url=""), name="pool_url_blank_only_for_default"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def effective_url(self) -> str:
+        """Where its Redis is. Secret."""
+        return self.url or str(settings.REDIS_URL)
+
+    @property
+    def shown_url(self) -> str:
+        """The same with its password masked."""
+        return redact_url(self.effective_url)
+
+    def clean(self) -> None:
+        """Raise ValidationError for what no single field can tell."""
+        if not self.url and self.name != DEFAULT_POOL:
+            raise ValidationError({"url": _("Only the pool “default” may leave it blank (the server in REDIS_URL).")})
+        if self.pk is not None:
+            self._refuse_changed("name", _("Tokens begin with the pool's name: it cannot be changed."))
+            self._refuse_changed("partitions", _("The keys of existing jobs depend on it: it cannot be changed."))
+
+    def _refuse_changed(self, field: str, message: Any) -> None:
+        stored = Pool.objects.filter(pk=self.pk).values_list(field, flat=True).first()
+        if stored is not None and stored != getattr(self, field):
+            raise ValidationError({field: message})
+
+
+def ensure_default_pool(**_signal: Any) -> None:
+    """Make the row of the pool `default` if there is none. Runs after each migrate, so it comes back when deleted."""
+    Pool.objects.get_or_create(
+        name=DEFAULT_POOL, defaults={"description": str(_("The server in REDIS_URL, unless a URL is given"))}
+    )

@@ -1,0 +1,48 @@
+"""Pool name → engine for threads: one per pool and process, opened on first use and anew when its row changes."""
+
+from __future__ import annotations
+
+import threading
+from collections import defaultdict
+
+from queues.engine import Engine, open_engine
+from queues.engine.errors import TaskqError
+
+from .refusals import Refusals
+from .rows import PoolRow, find_pool
+
+_open: dict[str, tuple[PoolRow, Engine]] = {}
+_opening: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
+_refusals = Refusals()
+
+
+def engine_for(pool: str) -> Engine:
+    """The engine of a pool. Raises PoolNotFoundError, MetadataUnavailableError, StoreUnavailableError, LayoutError.
+
+    An engine whose row changed is dropped, not closed: other threads may be in the middle of a call. Its connections
+    close when the last of them lets go.
+    """
+    row = find_pool(pool)
+    known = _open.get(pool)
+    if known is None or known[0] != row:
+        with _opening[pool]:
+            known = _open.get(pool)
+            if known is None or known[0] != row:
+                known = _open[pool] = (row, _open_row(row))
+    return known[1]
+
+
+def _open_row(row: PoolRow) -> Engine:
+    _refusals.raise_recent(row)
+    try:
+        return open_engine(row.url, partitions=row.partitions)
+    except TaskqError as error:
+        _refusals.note(row, error)
+        raise
+
+
+def close_engines() -> None:
+    """Close all of them. For the end of a process, and between tests."""
+    while _open:
+        _, (_, engine) = _open.popitem()
+        engine.close()

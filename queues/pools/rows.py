@@ -1,0 +1,39 @@
+"""Pool rows as values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from queues.models import Pool
+
+from .errors import PoolNotFoundError
+from .remembered import Remembered
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolRow:
+    """What it takes to open a pool. `url` may hold a password and is left out of the repr."""
+
+    name: str
+    url: str = field(repr=False)
+    partitions: int
+
+
+_rows: Remembered[str, PoolRow] = Remembered()
+
+
+def find_pool(name: str) -> PoolRow:
+    """The pool of this name, at most a second old. Raises PoolNotFoundError, MetadataUnavailableError."""
+    return _rows.get(name, lambda _old: _read(name))
+
+
+def peek_pool(name: str) -> PoolRow | None:
+    """The same from memory alone; None: ask `find_pool`, which may take the time of a database query."""
+    return _rows.peek(name)
+
+
+def _read(name: str) -> PoolRow:
+    pool = Pool.objects.filter(name=name).first()
+    if pool is None:
+        raise PoolNotFoundError
+    return PoolRow(name=pool.name, url=pool.effective_url, partitions=pool.partitions)

@@ -1,0 +1,98 @@
+"""Whether a secret opens a namespace: asked by every call, so answered from memory most of the time."""
+
+from __future__ import annotations
+
+import logging
+import time
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+from django.db import Error as DatabaseFault
+from django.db import transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from queues.models import Token
+from queues.pools import find_pool
+from queues.pools.remembered import Remembered
+
+from .errors import InvalidTokenError
+from .limits import Limit
+from .secrets import digest_of
+
+logger = logging.getLogger(__name__)
+
+NOTE_USE_EVERY_S: Final = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Access:
+    """An open door: what the token `token_id` may do, and how often."""
+
+    pool: str
+    namespace: str
+    token_id: str
+    limit: Limit | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Known:
+    """A remembered access, and when this process last tried to note that the token is in use (monotonic seconds)."""
+
+    access: Access
+    noted_at: float
+
+
+_known: Remembered[tuple[str, str, str], _Known] = Remembered()
+
+
+def authorise(*, pool: str, secret: str, namespace: str) -> Access:
+    """The access that the secret gives. Raises PoolNotFoundError, InvalidTokenError, MetadataUnavailableError.
+
+    A token that was used here lately is known for a second without asking the database, and for ten minutes while the
+    database is away. Another namespace's token gets the same error as an unknown one.
+    """
+    digest = digest_of(secret)
+    return _known.get((pool, namespace, digest), lambda old: _read(pool, namespace, digest, old)).access
+
+
+def peek_access(*, pool: str, secret: str, namespace: str) -> Access | None:
+    """The same from memory alone, for callers on an event loop. None says nothing: ask `authorise` in a thread."""
+    known = _known.peek((pool, namespace, digest_of(secret)))
+    return None if known is None else known.access
+
+
+def _read(pool: str, namespace: str, digest: str, old: _Known | None) -> _Known:
+    token = (
+        Token.objects.select_related("limit")
+        .filter(digest=digest, revoked_at=None, namespace__name=namespace, namespace__pool__name=pool)
+        .first()
+    )
+    if token is None:
+        find_pool(pool)
+        raise InvalidTokenError
+    limit = getattr(token, "limit", None)
+    access = Access(
+        pool=pool,
+        namespace=namespace,
+        token_id=token.public_id,
+        limit=None if limit is None else Limit.of(limit),
+    )
+    return _Known(access=access, noted_at=_note_use(token, old))
+
+
+def _note_use(token: Token, old: _Known | None) -> float:
+    """Write `last_used` if nobody did within the last minute. A database that cannot be written stops nobody."""
+    now = time.monotonic()
+    if old is not None and now - old.noted_at < NOTE_USE_EVERY_S:
+        return old.noted_at
+    at = timezone.now()
+    long_ago = Q(last_used=None) | Q(last_used__lt=at - timedelta(seconds=NOTE_USE_EVERY_S))
+    try:
+        with transaction.atomic():
+            Token.objects.filter(long_ago, pk=token.pk).update(last_used=at)
+    except DatabaseFault:
+        fields = {"action": "token.note_use", "token_id": token.public_id}
+        logger.warning("last use of a token could not be noted", extra=fields, exc_info=True)
+    return now

@@ -1,0 +1,83 @@
+"""What the services refuse. Part of the one tree of errors; the messages are what clients and commands show."""
+
+from __future__ import annotations
+
+from queues.engine.errors import InvalidArgumentError, TaskqError
+from queues.pools.errors import MetadataUnavailableError, PoolNotFoundError
+
+__all__ = [
+    "InvalidArgumentError",
+    "InvalidTokenError",
+    "LimitExistsError",
+    "LimitNotFoundError",
+    "MetadataUnavailableError",
+    "NamespaceNotFoundError",
+    "PoolExistsError",
+    "PoolNotFoundError",
+    "TaskqError",
+    "TokenExistsError",
+    "TokenNotFoundError",
+]
+
+
+class InvalidTokenError(TaskqError):
+    """The token does not open this namespace. Unknown, revoked, or another namespace's: callers cannot tell which."""
+
+    code = "invalid_token"
+
+    def __init__(self) -> None:
+        super().__init__("invalid token")
+
+
+class TokenNotFoundError(TaskqError):
+    """There is no such token in the namespace (for staff; clients get InvalidTokenError)."""
+
+    code = "token_not_found"
+
+    def __init__(self) -> None:
+        super().__init__("token not found")
+
+
+class TokenExistsError(TaskqError):
+    """The namespace has a token with the given secret already, perhaps a revoked one."""
+
+    code = "token_exists"
+
+    def __init__(self) -> None:
+        super().__init__("token exists already")
+
+
+class LimitExistsError(TaskqError):
+    """The token has a limit already."""
+
+    code = "limit_exists"
+
+    def __init__(self) -> None:
+        super().__init__("limit exists already")
+
+
+class LimitNotFoundError(TaskqError):
+    """The token has no limit."""
+
+    code = "limit_not_found"
+
+    def __init__(self) -> None:
+        super().__init__("limit not found")
+
+
+class NamespaceNotFoundError(TaskqError):
+    """The pool has no such namespace (for staff; clients get InvalidTokenError)."""
+
+    code = "namespace_not_found"
+
+    def __init__(self) -> None:
+        super().__init__("namespace not found")
+
+
+class PoolExistsError(TaskqError):
+    """There is a pool of this name already."""
+
+    code = "pool_exists"
+
+    def __init__(self) -> None:
+        super().__init__("pool exists already")

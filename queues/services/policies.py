@@ -1,0 +1,91 @@
+"""What a queue's policy and its namespace's policy say together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from queues.engine.backoff import Backoff, parse_backoff
+from queues.models import QueuePolicy
+from queues.models.policy import WHOLE_NAMESPACE
+from queues.pools.remembered import Remembered
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EffectivePolicy:
+    """None: nobody set it, so taskq's own default holds. Times in seconds."""
+
+    tries: int | None = None
+    ttl_s: int | None = None
+    ttr_s: int | None = None
+    backoff: Backoff | None = None
+    max_in_flight: int | None = None
+    dead_max_age_s: int | None = None
+    dead_max_count: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeadBounds:
+    """Bounds of dead letters that somebody set. `queue` "": every queue of the namespace without bounds of its own."""
+
+    namespace: str
+    queue: str
+    max_age_s: int | None
+    max_count: int | None
+
+
+NO_POLICY = EffectivePolicy()
+
+_by_namespace: Remembered[tuple[str, str], Mapping[str, EffectivePolicy]] = Remembered()
+
+
+def policy_for(*, pool: str, namespace: str, queue: str) -> EffectivePolicy:
+    """What holds for the queue, at most a second old. Raises MetadataUnavailableError.
+
+    All policies of a namespace are read at once: people make them, so there are few, while queues may be many.
+    """
+    policies = _by_namespace.get((pool, namespace), lambda _old: _read(pool, namespace))
+    return _of(policies, queue)
+
+
+def peek_policy(*, pool: str, namespace: str, queue: str) -> EffectivePolicy | None:
+    """The same from memory alone, for callers on an event loop. None says nothing: ask `policy_for` in a thread."""
+    policies = _by_namespace.peek((pool, namespace))
+    return None if policies is None else _of(policies, queue)
+
+
+def list_dead_bounds(*, pool: str) -> list[DeadBounds]:
+    """For the role that trims dead letters: every policy of the pool that bounds them, by namespace, queue."""
+    rows = QueuePolicy.objects.filter(namespace__pool__name=pool).exclude(dead_max_age_s=None, dead_max_count=None)
+    columns = ("namespace__name", "queue", "dead_max_age_s", "dead_max_count")
+    return [
+        DeadBounds(namespace=namespace, queue=queue, max_age_s=max_age_s, max_count=max_count)
+        for namespace, queue, max_age_s, max_count in rows.order_by(*columns[:2]).values_list(*columns)
+    ]
+
+
+def _of(policies: Mapping[str, EffectivePolicy], queue: str) -> EffectivePolicy:
+    return policies.get(queue) or policies.get(WHOLE_NAMESPACE) or NO_POLICY
+
+
+def _read(pool: str, namespace: str) -> Mapping[str, EffectivePolicy]:
+    rows = QueuePolicy.objects.filter(namespace__name=namespace, namespace__pool__name=pool).order_by("queue")
+    policies: dict[str, EffectivePolicy] = {}
+    for row in rows:  # the namespace's own first: its queue is ""
+        policies[row.queue] = _inherit(row, policies.get(WHOLE_NAMESPACE, NO_POLICY))
+    return policies
+
+
+def _inherit(row: QueuePolicy, base: EffectivePolicy) -> EffectivePolicy:
+    def own(value: int | None, inherited: int | None) -> int | None:
+        return inherited if value is None else value
+
+    return EffectivePolicy(
+        tries=own(row.tries, base.tries),
+        ttl_s=own(row.ttl_s, base.ttl_s),
+        ttr_s=own(row.ttr_s, base.ttr_s),
+        backoff=parse_backoff(row.backoff) if row.backoff else base.backoff,
+        max_in_flight=own(row.max_in_flight, base.max_in_flight),
+        dead_max_age_s=own(row.dead_max_age_s, base.dead_max_age_s),
+        dead_max_count=own(row.dead_max_count, base.dead_max_count),
+    )

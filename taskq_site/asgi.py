@@ -1,0 +1,42 @@
+"""The ASGI application: `granian --interface asgi taskq_site.asgi:application`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+from django.contrib.staticfiles.handlers import ASGIStaticFilesHandler
+from django.core.asgi import get_asgi_application
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "taskq_site.settings")
+
+Scope = dict[str, Any]
+Receive = Callable[[], Awaitable[dict[str, Any]]]
+Send = Callable[[dict[str, Any]], Awaitable[None]]
+
+# Static files come through Django's finders: a handful of small files, no `collectstatic` to forget. For more traffic,
+# let Granian or a proxy serve STATIC_ROOT after `collectstatic`; they answer before this does.
+_django: Final = ASGIStaticFilesHandler(get_asgi_application())
+
+
+async def application(scope: Scope, receive: Receive, send: Send) -> None:
+    """HTTP goes to Django; the server's lifespan messages, which Django does not know, are answered here."""
+    if scope["type"] == "lifespan":
+        await _lifespan(receive, send)
+    else:
+        await _django(scope, receive, send)
+
+
+async def _lifespan(receive: Receive, send: Send) -> None:
+    """On shutdown, waiting consumers are answered at once instead of being cut off."""
+    from queues.pools import close_async_engines
+
+    while True:
+        message = await receive()
+        if message["type"] == "lifespan.startup":
+            await send({"type": "lifespan.startup.complete"})
+        elif message["type"] == "lifespan.shutdown":
+            await close_async_engines()
+            await send({"type": "lifespan.shutdown.complete"})
+            return

@@ -1,0 +1,56 @@
+"""Django's cache lives on the server of the pool `default`, beside the jobs; what that asks of django-redis is here."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any, Final
+
+from django_redis.client import DefaultClient
+from django_redis.exceptions import ConnectionInterrupted
+from django_redis.pool import ConnectionFactory
+from redis.exceptions import RedisError
+
+CONNECT_TIMEOUT_S: Final = 1.0
+REPLY_TIMEOUT_S: Final = 2.0
+_CLEAR_BATCH: Final = 500
+
+
+class CacheConnections(ConnectionFactory):  # type: ignore[type-arg]  # its parameters are of no use here
+    """Opens every form of URL that a pool may have, Sentinel and Cluster included; one client per URL and process."""
+
+    _clients: dict[str, Any] = {}
+    _opening = threading.Lock()
+
+    def connect(self, url: str) -> Any:
+        """The client for `url`."""
+        from queues.engine.connection import connect, parse_url
+
+        with self._opening:
+            if url not in self._clients:
+                self._clients[url] = connect(
+                    parse_url(url), socket_connect_timeout=CONNECT_TIMEOUT_S, socket_timeout=REPLY_TIMEOUT_S
+                )
+            return self._clients[url]
+
+    def disconnect(self, connection: Any) -> None:
+        """Close its connections; they open again when used."""
+        connection.close()
+
+
+class CacheClient(DefaultClient):  # type: ignore[type-arg]  # its parameters have defaults
+    """django-redis' client, except that clearing the cache must not clear the queues."""
+
+    def clear(self, client: Any = None) -> None:
+        """Delete this cache's own keys in batches. The original calls FLUSHDB, which would delete every job."""
+        client = client or self.get_client(write=True)
+        keys: list[bytes] = []
+        try:
+            for key in client.scan_iter(match=f"{self._backend.key_prefix}:*", count=_CLEAR_BATCH):
+                keys.append(key)
+                if len(keys) == _CLEAR_BATCH:
+                    client.unlink(*keys)
+                    keys.clear()
+            if keys:
+                client.unlink(*keys)
+        except RedisError as error:
+            raise ConnectionInterrupted(connection=client) from error

@@ -1,0 +1,76 @@
+"""Reads settings from the environment. A value that cannot be read stops the process and says which one and why."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from django.core.exceptions import ImproperlyConfigured
+
+_TRUE = frozenset({"1", "true", "yes", "on"})
+_FALSE = frozenset({"0", "false", "no", "off"})
+
+
+class EnvError(ImproperlyConfigured):
+    """An environment variable holds something that cannot be used. The message never repeats the value of a secret."""
+
+
+def read_text(name: str, default: str = "") -> str:
+    """The variable, stripped; `default` when it is unset or blank."""
+    return os.environ.get(name, "").strip() or default
+
+
+def read_bool(name: str, *, default: bool) -> bool:
+    """1, true, yes, on or 0, false, no, off. Raises EnvError for anything else."""
+    text = read_text(name).lower()
+    if not text:
+        return default
+    if text not in _TRUE | _FALSE:
+        raise EnvError(f"{name}={text}: expected one of {', '.join(sorted(_TRUE | _FALSE))}")
+    return text in _TRUE
+
+
+def read_int(name: str, *, default: int, minimum: int, maximum: int) -> int:
+    """A whole number within bounds. Raises EnvError."""
+    text = read_text(name)
+    if not text:
+        return default
+    try:
+        number = int(text)
+    except ValueError:
+        raise EnvError(f"{name}={text}: expected a whole number") from None
+    if not minimum <= number <= maximum:
+        raise EnvError(f"{name}={text}: expected a number from {minimum} to {maximum}")
+    return number
+
+
+def read_choice(name: str, *, default: str, choices: tuple[str, ...]) -> str:
+    """One of `choices`, in any case. Raises EnvError."""
+    text = read_text(name, default)
+    for choice in choices:
+        if text.lower() == choice.lower():
+            return choice
+    raise EnvError(f"{name}={text}: expected one of {', '.join(choices)}")
+
+
+def read_list(name: str, *, default: tuple[str, ...] = ()) -> list[str]:
+    """A comma-separated list; blanks around and between commas do not count."""
+    items = [item.strip() for item in os.environ.get(name, "").split(",")]
+    return [item for item in items if item] or list(default)
+
+
+def read_url(name: str, *, default: str, schemes: tuple[str, ...]) -> str:
+    """A URL with one of `schemes`. Raises EnvError, which does not repeat the URL: it may hold a password."""
+    url = read_text(name, default)
+    scheme, separator, rest = url.partition("://")
+    if not separator or scheme.lower() not in schemes or not rest:
+        raise EnvError(f"{name}: expected a URL that begins with one of {', '.join(f'{s}://' for s in schemes)}")
+    return url
+
+
+def read_dir(name: str, *, default: Path) -> Path:
+    """An absolute path of a directory that exists or can be made. Raises EnvError if something else is in its place."""
+    path = Path(read_text(name, str(default))).expanduser().resolve()
+    if path.exists() and not path.is_dir():
+        raise EnvError(f"{name}={path}: that is not a directory")
+    return path

@@ -1,0 +1,169 @@
+"""Settings of taskq. Everything a deployment may change comes from the environment; README lists the variables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from django.utils.translation import gettext_lazy as _
+
+from .database import database_config
+from .env import read_bool, read_choice, read_dir, read_list, read_text, read_url
+from .secret_key import keep_secret_key
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+DATA_DIR = read_dir("TASKQ_DATA_DIR", default=BASE_DIR / "var")
+
+DEBUG = read_bool("DEBUG", default=False)
+SECRET_KEY = read_text("SECRET_KEY") or keep_secret_key(DATA_DIR)
+ALLOWED_HOSTS = read_list("ALLOWED_HOSTS", default=("localhost", "127.0.0.1", "[::1]"))
+CSRF_TRUSTED_ORIGINS = read_list("CSRF_TRUSTED_ORIGINS")
+
+# The server of the pool `default`, and of Django's cache and sessions. Other pools are rows in the database.
+REDIS_URL = read_url(
+    "REDIS_URL",
+    default="redis://127.0.0.1:6379/0",
+    schemes=("redis", "rediss", "unix", "redis+sentinel", "redis+cluster"),
+)
+
+DATABASES = {"default": database_config(read_text("DATABASE_URL", f"sqlite:///{DATA_DIR / 'taskq.sqlite3'}"))}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+CACHES: dict[str, dict[str, Any]] = {
+    "default": {
+        "BACKEND": "django_redis.cache.RedisCache",
+        "LOCATION": [REDIS_URL],
+        # Same server and database as the jobs (a cluster has no other), so keys are told apart by their prefix. The
+        # braces put them all into one cluster slot, without which reading several at once would be refused.
+        "KEY_PREFIX": "{taskq-cache}",
+        "OPTIONS": {
+            "CLIENT_CLASS": "taskq_site.cache.CacheClient",
+            "SERIALIZER": "django_redis.serializers.json.JSONSerializer",
+            # A page without its cache is slower; a page that fails is useless when one wants to see what Redis does.
+            "IGNORE_EXCEPTIONS": True,
+        },
+    }
+}
+DJANGO_REDIS_CONNECTION_FACTORY = "taskq_site.cache.CacheConnections"
+DJANGO_REDIS_LOG_IGNORED_EXCEPTIONS = True
+DJANGO_REDIS_LOGGER = "taskq_site.cache"
+
+# Sessions are read from Redis and written to both, so that staff stays logged in while Redis is away: that is when the
+# pool page is needed.
+SESSION_ENGINE = "django.contrib.sessions.backends.cached_db"
+
+INSTALLED_APPS = [
+    "queues.apps.QueuesConfig",
+    "dashboard",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "rest_framework",
+    "drf_spectacular",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.locale.LocaleMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+
+ROOT_URLCONF = "taskq_site.urls"
+ASGI_APPLICATION = "taskq_site.asgi.application"
+WSGI_APPLICATION = "taskq_site.wsgi.application"
+# Every route of the API is exact: `/api/ns/q/` is not `/api/ns/q`.
+APPEND_SLASH = False
+# Publishing has its own limits (queues.engine.limits), which answer in the contract's words.
+DATA_UPLOAD_MAX_MEMORY_SIZE = None
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    }
+]
+
+STATIC_URL = "static/"
+STATIC_ROOT = DATA_DIR / "static"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in (
+        "UserAttributeSimilarityValidator",
+        "MinimumLengthValidator",
+        "CommonPasswordValidator",
+        "NumericPasswordValidator",
+    )
+]
+LOGIN_URL = "admin:login"
+
+# HTTPS=1 behind a proxy that ends TLS: cookies never go in the clear. It must set, not pass on, X-Forwarded-Proto.
+HTTPS = read_bool("HTTPS", default=False)
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
+SESSION_COOKIE_NAME = "taskq_session"
+CSRF_COOKIE_NAME = "taskq_csrf"
+CSRF_COOKIE_HTTPONLY = True
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
+SECURE_HSTS_SECONDS = 365 * 86_400 if HTTPS else 0
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+
+USE_TZ = True
+TIME_ZONE = "UTC"
+USE_I18N = True
+LANGUAGE_CODE = "en"
+LANGUAGES = [("en", _("English")), ("zh-hans", _("Simplified Chinese"))]
+
+REST_FRAMEWORK: dict[str, Any] = {
+    # Tokens open namespaces, not Django users: each view says how it is opened.
+    "DEFAULT_AUTHENTICATION_CLASSES": [],
+    "DEFAULT_PERMISSION_CLASSES": [],
+    "UNAUTHENTICATED_USER": None,
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+}
+SPECTACULAR_SETTINGS: dict[str, Any] = {
+    "TITLE": "taskq",
+    "DESCRIPTION": "A task-queue service: lmstfy's HTTP API on Redis.",
+    "VERSION": "0.1.0",
+    "SERVE_INCLUDE_SCHEMA": False,
+}
+
+LOG_LEVEL = read_choice("LOG_LEVEL", default="INFO", choices=("DEBUG", "INFO", "WARNING", "ERROR"))
+LOG_FORMAT = read_choice("LOG_FORMAT", default="text", choices=("text", "json"))
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {
+        "text": {"()": "taskq_site.logs.LogfmtFormatter"},
+        "json": {"()": "taskq_site.logs.JsonFormatter"},
+    },
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT}},
+    "root": {"handlers": ["console"], "level": "WARNING"},
+    "loggers": {
+        "queues": {"level": LOG_LEVEL},
+        "dashboard": {"level": LOG_LEVEL},
+        "taskq_site": {"level": LOG_LEVEL},
+        # Replaces Django's own handlers, which mail admins and print several lines. What a client did wrong (4xx) is
+        # told to the client; a waiting consumer that finds nothing is a 404 and no news.
+        "django": {"level": "WARNING", "handlers": [], "propagate": True},
+        "django.request": {"level": "ERROR"},
+    },
+}

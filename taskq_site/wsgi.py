@@ -1,0 +1,10 @@
+"""For servers that speak WSGI. taskq itself is served by Granian through `taskq_site.asgi`: long polling needs it."""
+
+import os
+
+from django.contrib.staticfiles.handlers import StaticFilesHandler
+from django.core.wsgi import get_wsgi_application
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "taskq_site.settings")
+
+application = StaticFilesHandler(get_wsgi_application())

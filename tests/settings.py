@@ -1,0 +1,37 @@
+"""taskq's settings in surroundings of their own: a private directory, a private Redis, never the developer's.
+
+DATABASE_URL is honoured (Django makes and drops a database `test_NAME` on that server); REDIS_URL is not, because every
+test begins by emptying its Redis.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+PRIVATE_DIR = Path(tempfile.mkdtemp(prefix="taskq-tests-"))
+atexit.register(shutil.rmtree, PRIVATE_DIR, ignore_errors=True)
+
+from queues.embedded import EmbeddedRedis  # noqa: E402
+
+TEST_REDIS = EmbeddedRedis(PRIVATE_DIR / "redis", persistent=False)
+"""Not started yet: the fixture `redis_server` does that."""
+
+os.environ["TASKQ_DATA_DIR"] = str(PRIVATE_DIR)
+os.environ["REDIS_URL"] = TEST_REDIS.url
+os.environ.setdefault("LOG_LEVEL", "DEBUG")
+
+from taskq_site.settings import *  # noqa: E402, F403
+from taskq_site.settings import DATABASES  # noqa: E402
+
+# Processes that tests start are the real thing.
+os.environ["DJANGO_SETTINGS_MODULE"] = "taskq_site.settings"
+
+if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
+    # A file, so that threads and other processes see the same database.
+    DATABASES["default"]["TEST"] = {"NAME": PRIVATE_DIR / "test.sqlite3"}
+
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
