@@ -26,7 +26,7 @@ def is_missing_script(error: object) -> bool:
 def translate(error: BaseException, action: str) -> TaskqError:
     """The engine's error for what redis-py raised during `action`."""
     text = str(error)
-    if "OOM " in text:
+    if isinstance(error, redis_errors.OutOfMemoryError) or "OOM " in text:
         return StoreFullError(f"{action}: Redis is out of memory")
     if isinstance(error, _UNAVAILABLE) or any(word in text for word in _UNAVAILABLE_WORDS):
         return StoreUnavailableError(f"{action}: Redis cannot be reached ({type(error).__name__})")

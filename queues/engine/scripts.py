@@ -9,10 +9,12 @@
     --   ...                    what the remaining arguments are
     -- REPLIES
     --   ok id ...              when
-    -- INCLUDES clock record
+    -- INCLUDES record wake
 
 Every name under KEYS becomes a local bound to that key, every name under ARGV one bound to that argument; a last `...`
-lets further arguments follow, which begin at ARGV[REST]. Errors of the loader name file and line.
+lets further arguments follow, which begin at ARGV[REST]; a script with `now_ms` gets `now`, in ms. Included libraries
+come after these locals and use them by name; of a library only what the script needs is taken (`local function` and
+one-line `local` at the left margin), since Redis builds every function anew at each call. Errors name file and line.
 """
 
 from __future__ import annotations
@@ -30,6 +32,23 @@ REST: Final = "..."
 _ENTRY = re.compile(r"--   (?P<name>\S+)(?:\s.*)?\Z")
 _SECTIONS = ("KEYS", "ARGV", "REPLIES")
 _FREE_KEYS = frozenset({"limit", "index"})
+
+
+_CLOCK = """\
+local now = tonumber(now_ms)
+if not now then
+  local time = redis.call('TIME')
+  now = time[1] * 1000 + math.floor(time[2] / 1000)
+end"""
+"""The one clock (promise 3): the Redis server's, unless the caller gave a time, as tests do."""
+
+_BLOCK = re.compile(r"^local (?:function (?P<function>\w+).*?^end|(?P<name>\w+) = [^\n]*)$", re.MULTILINE | re.DOTALL)
+_ONE_LINE_FUNCTION = re.compile(r"^local function (\w+)(\([^)]*\)) (.*) end$", re.MULTILINE)
+_WORD = re.compile(r"\w+")
+_STRING = re.compile(r"'(?:\\.|[^'\\\n])*'")
+_REFERENCE = re.compile(r"(?<![\w.])(\w+)\b(?!\s*=[^=])")
+"""A name that is read: not a field (`run.due`), not a key of a table (`due = 1`)."""
+_COMMENT = re.compile(r"--[^\n]*")
 
 
 class ScriptSyntaxError(Exception):
@@ -55,13 +74,16 @@ def load(name: str) -> Script:
     """The script `lua/NAME.lua` with its includes. Raises ScriptSyntaxError."""
     text = _read(f"{name}.lua")
     header = _Header(name, text)
+    library = _library(_with_dependencies(header.includes), text)
+    _check_keys(name, header.keys, f"{library}\n{text}")
     source = "\n".join(
         [
-            *(_read(f"lib/{include}.lua") for include in _with_dependencies(header.includes)),
             *(f"local {key} = KEYS[{i}]" for i, key in enumerate(header.keys, 1)),
             *(f"local {arg} = ARGV[{i}]" for i, arg in enumerate(header.args, 1)),
             *([f"local REST = {len(header.args) + 1}"] if header.rest else []),
-            text,
+            *([_CLOCK] if "now_ms" in header.args else []),
+            library,
+            _without_comments(text),
         ]
     )
     return Script(
@@ -101,6 +123,37 @@ def _with_dependencies(includes: tuple[str, ...]) -> list[str]:
     for include in includes:
         visit(include, ())
     return ordered
+
+
+def _library(names: list[str], text: str) -> str:
+    """Those blocks of the libraries that `text` needs, directly or by way of others, in their order."""
+    blocks: dict[str, str] = {}
+    for name in names:
+        library = _without_comments(_read(f"lib/{name}.lua"))
+        for block in _BLOCK.finditer(_ONE_LINE_FUNCTION.sub(r"local function \1\2\n\3\nend", library)):
+            blocks[block["function"] or block["name"]] = block[0]
+    needed: set[str] = set()
+    to_read = [text]
+    while to_read:
+        for word in set(_WORD.findall(_STRING.sub("", _COMMENT.sub("", to_read.pop())))) & blocks.keys() - needed:
+            needed.add(word)
+            to_read.append(blocks[word])
+    return "\n".join(block for name, block in blocks.items() if name in needed)
+
+
+def _check_keys(name: str, listed: tuple[str, ...], text: str) -> None:
+    """Every key that script and libraries use must be listed: Redis Cluster has to know it, and Lua has no other."""
+    code = _STRING.sub("", _COMMENT.sub("", text))
+    used = set(_REFERENCE.findall(code)) & (QUEUE_KEYS.keys() | PARTITION_KEYS.keys())
+    if missing := sorted(used - set(listed)):
+        raise ScriptSyntaxError(f"{name}.lua:1: uses {', '.join(missing)}, which its KEYS do not list")
+    if unused := sorted(set(listed) - set(re.findall(r"\w+", code))):
+        raise ScriptSyntaxError(f"{name}.lua:1: lists {', '.join(unused)} under KEYS but does not use it")
+
+
+def _without_comments(text: str) -> str:
+    """Only whole-line comments go: what remains keeps its meaning, and a script is sent to Redis without its prose."""
+    return "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("--"))
 
 
 def _includes(path: str, text: str) -> tuple[str, ...]:

@@ -34,58 +34,58 @@
 --   ...          job ids
 -- REPLIES
 --   ok           word ...  for each id: acked, deleted, missing or lost
--- INCLUDES clock ids record run ready wake due registry events stats remove
-local now = clock(now_ms)
-local K = {jobs = jobs, runs = runs, results = results, ready = ready, prio = prio, priorities = priorities,
-  delayed = delayed, retry = retry, working = working, dead = dead, completed = completed, flags = flags}
+-- INCLUDES ids record run ready wake due registry events stats remove
 local fence = tonumber(attempt)
-local outcome, ended, durations = {'ok'}, {}, {}
-local ids = {}
+local outcome, ended, durations, seen, ids = {'ok'}, {}, {}, {}, {}
 for i = REST, #ARGV do ids[#ids + 1] = ARGV[i] end
 local leases = redis.call('ZMSCORE', working, unpack(ids))
 local raw_runs = redis.call('HMGET', runs, unpack(ids))
-local seen = {}
+
+-- Ends the attempt that holds the job.
+local function finish(id, its_attempt, taken, options, consumer)
+  redis.call('ZREM', working, id)
+  local retention = unpack_options(options)
+  if retention > 0 then
+    redis.call('ZADD', completed, now + retention, id)
+    if has_result == '1' then redis.call('HSET', results, id, result) end
+    lower_index(ends, now + retention)
+    redis.call('PUBLISH', channel, 'done\t' .. queue .. '\t' .. id)
+  else
+    ended[#ended + 1] = id
+  end
+  local run_ms = math.max(0, now - taken)
+  durations[#durations + 1] = run_ms
+  emit_line('acked\t' .. id .. '\t' .. its_attempt .. '\t\t' .. run_ms .. '\t\t' .. consumer .. '\t')
+  return 'acked'
+end
+
+-- A plain ack of a job that nobody holds. A completed one is left alone.
+local function delete(id)
+  if redis.call('ZSCORE', completed, id) or not remove_job(id) then return 'missing' end
+  emit('deleted', id, '', '', '', '')
+  return 'deleted'
+end
 
 for i, id in ipairs(ids) do
-  local run = leases[i] and unpack_run(raw_runs[i])
+  local word
   if seen[id] then
-    outcome[i + 1] = 'missing'
-  elseif fence and not (run and run.attempt == fence) then
-    outcome[i + 1] = 'lost'
-  elseif not run then
-    local state = not redis.call('ZSCORE', completed, id) and remove_job(K, queue, id)
-    outcome[i + 1] = state and 'deleted' or 'missing'
-    if state then emit('deleted', id, '', '', '', '', '', '') end
+    word = 'missing'
+  elseif leases[i] then
+    local its_attempt, _, _, _, taken, options, consumer = struct.unpack(RUN, raw_runs[i])
+    word = fence and fence ~= its_attempt and 'lost' or finish(id, its_attempt, taken, options, consumer)
   else
-    redis.call('ZREM', working, id)
-    local retention = unpack_options(run.options)
-    if retention > 0 then
-      redis.call('ZADD', completed, now + retention, id)
-      if has_result == '1' then redis.call('HSET', results, id, result) end
-      lower_index(ends, queue, now + retention)
-      redis.call('PUBLISH', channel, 'done\t' .. queue .. '\t' .. id)
-    else
-      ended[#ended + 1] = id
-    end
-    outcome[i + 1] = 'acked'
-    durations[#durations + 1] = math.max(0, now - run.taken)
-    emit('acked', id, run.attempt, '', math.max(0, now - run.taken), '', run.consumer, '')
+    word = fence and 'lost' or delete(id)
   end
+  outcome[i + 1] = word
   seen[id] = true
 end
 
-if #ended > 0 then
-  redis.call('HDEL', jobs, unpack(ended))
-  redis.call('HDEL', runs, unpack(ended))
-  redis.call('HDEL', priorities, unpack(ended))
-end
+if #ended > 0 then drop_records(ended) end
 if #durations > 0 then
-  count_durations(stats, now, 'r', durations)
+  count_durations('r', durations)
   -- A consumer that was refused because too many jobs were in flight waits for this.
-  if is_waited_for(waiting, queue, now) and redis.call('EXISTS', ready, prio) > 0 then
-    wake_ready(waiting, channel, queue, #durations, now)
-  end
+  if is_waited_for() and anything_ready() then wake_ready(#durations) end
 end
-forget_if_empty(queues, jobs, keys, ready, flags, due, ends, queue)
-flush_events(events, counters, queue, now, cap)
+forget_if_empty()
+flush_events()
 return outcome

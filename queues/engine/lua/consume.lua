@@ -39,94 +39,95 @@
 --   paused       now            the queue hands nothing out
 --   full         now            the in-flight bound is reached
 --   more         now            only dead entries so far: call again
--- INCLUDES clock ids record run ready wake due registry events stats promote
-local now = clock(now_ms)
-ttr, count, in_flight, mark = tonumber(ttr), tonumber(count), tonumber(in_flight), tonumber(mark)
-skip = tonumber(skip)
+-- INCLUDES ids record run ready wake due registry events stats remove promote
+local most = tonumber(count)
+local in_flight_max = tonumber(in_flight)
+local skip_max = tonumber(skip)
 
 local function nothing(word, next_due)
-  if mark > 0 then mark_waiting(waiting, queue, now, mark) end
+  local mark_ms = tonumber(mark)
+  if mark_ms > 0 then mark_waiting(mark_ms) end
   return {word, now, next_due}
 end
 
 if redis.call('HEXISTS', flags, 'p:' .. queue) == 1 then return nothing('paused') end
-if in_flight > 0 then
-  count = math.min(count, in_flight - redis.call('ZCARD', working))
-  if count <= 0 then return nothing('full') end
+if in_flight_max > 0 then
+  most = math.min(most, in_flight_max - redis.call('ZCARD', working))
+  if most <= 0 then return nothing('full') end
 end
 
-local next_due = redis.call('ZSCORE', due, queue)
-next_due = next_due and tonumber(next_due)
-if next_due and next_due <= now then
-  local moved
-  moved, next_due = promote_jobs({delayed = delayed, retry = retry, ready = ready, prio = prio, priorities = priorities,
-    due = due}, queue, now, math.max(tonumber(promote), count))
-  if moved > count then wake_ready(waiting, channel, queue, moved - count, now) end
+local next_due = tonumber(redis.call('ZSCORE', due, queue) or 0)
+if next_due > 0 and next_due <= now then
+  local moved, later = promote_jobs(math.max(tonumber(promote), most))
+  next_due = later or 0
+  if moved > most then wake_ready(moved - most) end
 end
 
-local lease_end = now + ttr
+local lease_end = now + tonumber(ttr)
 local has_prio = redis.call('EXISTS', prio) == 1
-local jobs_out, waits = {'jobs', now}, {}
+local reply, waits = {'jobs', now}, {}
 local delivered, tombstones, expired = 0, 0, 0
 
+-- Takes ids off the queue: many at once where only the list is concerned.
 local function pop()
   if has_prio then
-    local head = redis.call('ZRANGE', prio, 0, 0, 'WITHSCORES')
-    if head[1] and (tonumber(head[2]) < RANK_DEFAULT or redis.call('LLEN', ready) == 0) then
-      redis.call('ZREM', prio, head[1])
-      return {head[1]}
+    local id = first_of_prio()
+    if id then
+      redis.call('ZREM', prio, id)
+      return {id}
     end
-    local id = redis.call('LPOP', ready)
-    return id and {id} or {}
+  elseif most - delivered > 1 then
+    return redis.call('LPOP', ready, most - delivered) or {}
   end
-  if count - delivered == 1 then
-    local id = redis.call('LPOP', ready)
-    return id and {id} or {}
-  end
-  return redis.call('LPOP', ready, count - delivered) or {}
+  local id = redis.call('LPOP', ready)
+  return id and {id} or {}
 end
 
-while delivered < count and tombstones + expired < skip do
+-- Hands out one job. → its new run, or nil if it has expired
+local function hand_out(id, raw, raw_run)
+  local tries, expires, due_ms, options, body_at = unpack_record(raw)
+  local attempt, history = 0, ''
+  if raw_run then
+    local history_at, _
+    attempt, tries, expires, due_ms, _, _, _, history_at = struct.unpack(RUN, raw_run)
+    history = string.sub(raw_run, history_at)
+  end
+  if expires > 0 and expires <= now then
+    emit('expired', id, attempt, '', '', '')
+    return nil
+  end
+  attempt = math.min(attempt + 1, U16_MAX)
+  if freeze == '1' then tries = math.min(tries + 1, U16_MAX) end
+  due_ms = due_ms or id_time(id)
+  local wait = math.max(0, now - due_ms)
+  local body = string.sub(raw, body_at)
+  delivered = delivered + 1
+  waits[delivered] = wait
+  reply[delivered + 2] = {id, attempt, tries, expires, options, body}
+  emit_line('consumed\t' .. id .. '\t' .. attempt .. '\t' .. wait .. '\t\t' .. #body .. '\t' .. consumer .. '\t')
+  return struct.pack(RUN, attempt, tries, expires, due_ms, now, #options, options, #consumer, consumer) .. history
+end
+
+while delivered < most and tombstones + expired < skip_max do
   local ids = pop()
   if #ids == 0 then break end
   local records = redis.call('HMGET', jobs, unpack(ids))
-  local runs_before = redis.call('HMGET', runs, unpack(ids))
+  local raw_runs = redis.call('HMGET', runs, unpack(ids))
   local new_runs, leases, gone = {}, {}, {}
   for i, id in ipairs(ids) do
-    local raw = records[i]
-    if not raw then
-      tombstones = tombstones + 1
+    local run = records[i] and hand_out(id, records[i], raw_runs[i])
+    if run then
+      new_runs[#new_runs + 1], new_runs[#new_runs + 2] = id, run
+      leases[#leases + 1], leases[#leases + 2] = lease_end, id
+    elseif records[i] then
+      gone[#gone + 1] = id
     else
-      local tries, expires, due_at, options, body_at = unpack_record(raw)
-      local run
-      if runs_before[i] then
-        run = unpack_run(runs_before[i])
-      else
-        run = {attempt = 0, tries = tries, expires = expires, due = due_at or id_time(id), options = options, history = ''}
-      end
-      if run.expires > 0 and run.expires <= now then
-        gone[#gone + 1] = id
-        emit('expired', id, run.attempt, '', '', '', '', '')
-      else
-        run.attempt = run.attempt + 1
-        if freeze == '1' then run.tries = run.tries + 1 end
-        run.taken, run.consumer = now, consumer
-        local wait = math.max(0, now - run.due)
-        waits[#waits + 1] = wait
-        new_runs[#new_runs + 1], new_runs[#new_runs + 2] = id, pack_run(run)
-        leases[#leases + 1], leases[#leases + 2] = lease_end, id
-        delivered = delivered + 1
-        local body = string.sub(raw, body_at)
-        jobs_out[delivered + 2] = {id, run.attempt, run.tries, run.expires, options, body}
-        emit('consumed', id, run.attempt, wait, '', #body, consumer, '')
-      end
+      tombstones = tombstones + 1
     end
   end
   if #gone > 0 then
+    drop_records(gone)
     expired = expired + #gone
-    redis.call('HDEL', jobs, unpack(gone))
-    redis.call('HDEL', runs, unpack(gone))
-    redis.call('HDEL', priorities, unpack(gone))
   end
   if #leases > 0 then
     redis.call('HSET', runs, unpack(new_runs))
@@ -134,16 +135,16 @@ while delivered < count and tombstones + expired < skip do
   end
 end
 
-if tombstones > 0 then count_tombstones(flags, ready, jobs, queue, -tombstones) end
+if tombstones > 0 then count_tombstones(-tombstones) end
 if expired > 0 then
-  count_stat(stats, now, 'x', expired)
-  forget_if_empty(queues, jobs, keys, ready, flags, due, ends, queue)
+  count_stat('x', expired)
+  forget_if_empty()
 end
 if delivered > 0 then
-  lower_index(ends, queue, lease_end)
-  count_durations(stats, now, 'w', waits)
+  lower_index(ends, lease_end)
+  count_durations('w', waits)
 end
-flush_events(events, counters, queue, now, cap)
-if delivered > 0 then return jobs_out end
-if tombstones + expired >= skip then return {'more', now} end
-return nothing('none', next_due or 0)
+flush_events()
+if delivered > 0 then return reply end
+if tombstones + expired >= skip_max then return {'more', now} end
+return nothing('none', next_due)

@@ -22,21 +22,20 @@
 --   now_ms       ms or ""
 --   queue        namespace/queue
 --   cap          entries   the event stream's
---   only         "" or the state a job must be in to be deleted
+--   only         "" or the state (not ready) a job must be in to be deleted
 --   ...          job ids
 -- REPLIES
 --   ok           count     jobs deleted
--- INCLUDES clock registry events remove
-local K = {jobs = jobs, runs = runs, results = results, ready = ready, prio = prio, priorities = priorities,
-  delayed = delayed, retry = retry, working = working, dead = dead, completed = completed, flags = flags}
+-- INCLUDES registry events remove
+local sets = {working = working, delayed = delayed, retry = retry, dead = dead, completed = completed}
 local count = 0
 for i = REST, #ARGV do
   local id = ARGV[i]
-  if (only == '' or redis.call('ZSCORE', K[only], id)) and remove_job(K, queue, id) then
+  if (only == '' or redis.call('ZSCORE', sets[only], id)) and remove_job(id) then
     count = count + 1
-    emit('deleted', id, '', '', '', '', '', '')
+    emit('deleted', id, '', '', '', '')
   end
 end
-if count > 0 then forget_if_empty(queues, jobs, keys, ready, flags, due, ends, queue) end
-flush_events(events, counters, queue, clock(now_ms), cap)
+if count > 0 then forget_if_empty() end
+flush_events()
 return {'ok', count}

@@ -26,13 +26,13 @@
 --   cap          entries   the event stream's
 -- REPLIES
 --   ok           count     jobs that were dropped
--- INCLUDES clock events
+-- INCLUDES events
 local count = redis.call('HLEN', jobs)
 redis.call('UNLINK', jobs, runs, results, ready, prio, priorities, delayed, retry, working, dead, completed, keys, stats)
 redis.call('HDEL', flags, 't:' .. queue, 'a:' .. queue, 'c:' .. queue)
 redis.call('ZREM', due, queue)
 redis.call('ZREM', ends, queue)
 if redis.call('HEXISTS', flags, 'p:' .. queue) == 0 then redis.call('ZREM', queues, queue) end
-if count > 0 then emit('destroyed', '', '', '', '', count, '', '') end
-flush_events(events, counters, queue, clock(now_ms), cap)
+if count > 0 then emit_line('destroyed\t\t\t\t\t' .. count .. '\t\t') end
+flush_events()
 return {'ok', count}

@@ -15,7 +15,6 @@
 -- REPLIES
 --   job          now {id state score record run priority result_bytes body_bytes}
 --   missing
--- INCLUDES clock look
-local found = look({jobs = jobs, runs = runs, results = results, priorities = priorities, delayed = delayed, retry = retry,
-  working = working, dead = dead, completed = completed}, id, nil)
-return found and {'job', clock(now_ms), found} or {'missing'}
+-- INCLUDES look
+local found = look(id, nil)
+return found and {'job', now, found} or {'missing'}

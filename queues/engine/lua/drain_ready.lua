@@ -19,7 +19,7 @@
 --   limit        entries
 -- REPLIES
 --   ok           count left   jobs deleted; entries that are left
--- INCLUDES clock ready registry events
+-- INCLUDES ready registry events
 limit = tonumber(limit)
 local ids = redis.call('LPOP', ready, limit) or {}
 local from_list = #ids
@@ -32,13 +32,13 @@ if #ids > 0 then
   for _, id in ipairs(ids) do
     if redis.call('HDEL', jobs, id) == 1 then
       count = count + 1
-      emit('deleted', id, '', '', '', '', '', '')
+      emit('deleted', id, '', '', '', '')
     end
   end
   redis.call('HDEL', runs, unpack(ids))
   redis.call('HDEL', priorities, unpack(ids))
-  if #ids > count then count_tombstones(flags, ready, jobs, queue, count - #ids) end
-  forget_if_empty(queues, jobs, keys, ready, flags, due, ends, queue)
+  if #ids > count then count_tombstones(count - #ids) end
+  forget_if_empty()
 end
-flush_events(events, counters, queue, clock(now_ms), cap)
+flush_events()
 return {'ok', count, redis.call('LLEN', ready) + redis.call('ZCARD', prio)}

@@ -6,5 +6,4 @@
 --   limit        queues
 -- REPLIES
 --   ok           name ...
--- INCLUDES clock
-return {'ok', unpack(redis.call('ZRANGEBYSCORE', index, '-inf', clock(now_ms), 'LIMIT', 0, limit))}
+return {'ok', unpack(redis.call('ZRANGEBYSCORE', index, '-inf', now, 'LIMIT', 0, limit))}

@@ -12,12 +12,11 @@
 -- REPLIES
 --   ok           lease_end
 --   lost                   the attempt does not hold the job; nothing changed
--- INCLUDES clock run due
-local now = clock(now_ms)
+-- INCLUDES run due
 local run = redis.call('ZSCORE', working, id) and unpack_run(redis.call('HGET', runs, id))
 if not run or (attempt ~= '' and run.attempt ~= tonumber(attempt)) then return {'lost'} end
 local lease_end = now + tonumber(ttr)
 redis.call('ZREM', working, id) -- first, so that a full Redis lets the ZADD through
 redis.call('ZADD', working, lease_end, id)
-lower_index(ends, queue, lease_end)
+lower_index(ends, lease_end)
 return {'ok', lease_end}

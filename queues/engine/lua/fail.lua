@@ -29,24 +29,23 @@
 --   dead         0
 --   lost                   the attempt does not hold the job; nothing changed
 --   missing                no such job
--- INCLUDES clock record run ready wake due events stats backoff failure
-local now = clock(now_ms)
+-- INCLUDES record run ready wake due events stats backoff failure
 local run = redis.call('ZSCORE', working, id) and unpack_run(redis.call('HGET', runs, id))
 if not run or (attempt ~= '' and run.attempt ~= tonumber(attempt)) then
   return {redis.call('HEXISTS', jobs, id) == 1 and 'lost' or 'missing'}
 end
 redis.call('ZREM', working, id)
-local state, due_ms = after_failure({ready = ready, prio = prio, priorities = priorities, retry = retry, dead = dead,
-  runs = runs}, queue, id, run, now, OUTCOME_FAILED, error, delay ~= '' and tonumber(delay) or nil, bury == '1')
+local state, due_ms = after_failure(id, run, OUTCOME_FAILED, error, delay ~= '' and tonumber(delay) or nil,
+  bury == '1')
 local line = string.gsub(string.sub(error, 1, 200), '%c', ' ')
-emit('failed', id, run.attempt, '', math.max(0, now - run.taken), '', run.consumer, line)
+emit('failed', id, run.attempt, math.max(0, now - run.taken), run.consumer, line)
 if state == 'dead' then
-  emit('dead', id, run.attempt, '', '', '', run.consumer, line)
+  emit('dead', id, run.attempt, '', run.consumer, line)
 elseif state == 'retry' then
-  if lower_index(due, queue, due_ms) then wake_due(waiting, channel, queue, due_ms, now) end
+  expect_due(due_ms)
 end
 -- Either this job is ready, or the place in flight that it leaves lets another be handed out.
-if state == 'ready' or redis.call('EXISTS', ready, prio) > 0 then wake_ready(waiting, channel, queue, 1, now) end
-count_stat(stats, now, 'f', 1)
-flush_events(events, counters, queue, now, cap)
+if state == 'ready' or anything_ready() then wake_ready(1) end
+count_stat('f', 1)
+flush_events()
 return {state, due_ms}

@@ -22,11 +22,9 @@
 --   budget       bytes of records that one page may read
 -- REPLIES
 --   page         now cursor-or-"" job ...    jobs as in detail
--- INCLUDES clock ready look
-local now = clock(now_ms)
+-- INCLUDES ready look
 limit, preview, budget = tonumber(limit), tonumber(preview), tonumber(budget)
-local K = {jobs = jobs, runs = runs, results = results, priorities = priorities, delayed = delayed, retry = retry,
-  working = working, dead = dead, completed = completed}
+local SETS = {delayed = delayed, retry = retry, working = working, dead = dead, completed = completed}
 local page = {'page', now, ''}
 local segment, place, last = string.match(after, '^(%a+) (%-?%d+%.?%d*) (%w+)$')
 place = tonumber(place)
@@ -38,7 +36,7 @@ local function add(ids, name, place_of)
     if size > 0 then
       if #page - 3 >= limit or (budget < size and #page > 3) then return true end
       budget = budget - size
-      page[#page + 1] = look(K, id, preview)
+      page[#page + 1] = look(id, preview)
     end
     page[3] = name .. ' ' .. place_of(i) .. ' ' .. id
   end
@@ -82,7 +80,7 @@ end
 
 local full
 if state ~= 'ready' then
-  full = add_zset(state, K[state], '-inf', '+inf')
+  full = add_zset(state, SETS[state], '-inf', '+inf')
 else
   local below = string.format('(%.0f', RANK_DEFAULT)
   local above = string.format('%.0f', RANK_DEFAULT)

@@ -16,15 +16,14 @@
 --   paused       1 = pause, 0 = resume
 -- REPLIES
 --   ok           changed   1 if it was not so before
--- INCLUDES clock ready wake registry
-local now = clock(now_ms)
+-- INCLUDES ready wake registry
 local was = redis.call('HDEL', flags, 'p:' .. queue)
 if paused == '1' then
   redis.call('HSET', flags, 'p:' .. queue, now)
   redis.call('ZADD', queues, 0, queue)
   return {'ok', 1 - was}
 end
-local size = ready_size(flags, ready, prio, queue)
-if size > 0 then wake_ready(waiting, channel, queue, size, now) end
-forget_if_empty(queues, jobs, keys, ready, flags, due, ends, queue)
+local size = ready_size()
+if size > 0 then wake_ready(size) end
+forget_if_empty()
 return {'ok', was}

@@ -23,18 +23,12 @@
 --   job          now id attempt tries expires options body
 --   none         now
 --   more         now       only dead entries so far: call again
--- INCLUDES clock record run ready registry events stats
-local now = clock(now_ms)
+-- INCLUDES record run ready registry events stats remove
 local tombstones, expired = 0, 0
 local found = {'more', now}
 for _ = 1, tonumber(skip) do
-  local id, in_prio
-  local head = redis.call('ZRANGE', prio, 0, 0, 'WITHSCORES')
-  if head[1] and (tonumber(head[2]) < RANK_DEFAULT or redis.call('LLEN', ready) == 0) then
-    id, in_prio = head[1], true
-  else
-    id = redis.call('LINDEX', ready, 0)
-  end
+  local in_prio = first_of_prio()
+  local id = in_prio or redis.call('LINDEX', ready, 0)
   if not id then
     found = {'none', now}
     break
@@ -52,20 +46,18 @@ for _ = 1, tonumber(skip) do
       found = {'job', now, id, attempt, tries, expires, options, string.sub(raw, body_at)}
       break
     end
-    redis.call('HDEL', jobs, id)
-    redis.call('HDEL', runs, id)
-    redis.call('HDEL', priorities, id)
+    drop_records({id})
     expired = expired + 1
-    emit('expired', id, attempt, '', '', '', '', '')
+    emit('expired', id, attempt, '', '', '')
   else
     tombstones = tombstones + 1
   end
   if in_prio then redis.call('ZREM', prio, id) else redis.call('LPOP', ready) end
 end
-if tombstones > 0 then count_tombstones(flags, ready, jobs, queue, -tombstones) end
+if tombstones > 0 then count_tombstones(-tombstones) end
 if expired > 0 then
-  count_stat(stats, now, 'x', expired)
-  forget_if_empty(queues, jobs, keys, ready, flags, due, ends, queue)
+  count_stat('x', expired)
+  forget_if_empty()
 end
-flush_events(events, counters, queue, now, cap)
+flush_events()
 return found

@@ -17,10 +17,8 @@
 --   limit        jobs
 -- REPLIES
 --   ok           moved more    more: 1 if due jobs are left
--- INCLUDES clock ready wake due events promote
-local now = clock(now_ms)
-local moved, next_due = promote_jobs({delayed = delayed, retry = retry, ready = ready, prio = prio,
-  priorities = priorities, due = due}, queue, now, tonumber(limit))
-if moved > 0 then wake_ready(waiting, channel, queue, moved, now) end
-flush_events(events, counters, queue, now, cap)
+-- INCLUDES ready wake due events promote
+local moved, next_due = promote_jobs(tonumber(limit))
+if moved > 0 then wake_ready(moved) end
+flush_events()
 return {'ok', moved, next_due and next_due <= now and 1 or 0}

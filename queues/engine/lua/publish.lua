@@ -33,15 +33,9 @@
 --   ok           id ...    added, in the order of the bodies
 --   duplicate    id        the key belongs to this job; nothing was added
 --   ttl_short              the job would expire before it is due; nothing was added
--- INCLUDES clock add
-local now = clock(now_ms)
+-- INCLUDES add
 local bodies = {}
 for i = REST, #ARGV do bodies[#bodies + 1] = ARGV[i] end
-local added = add_jobs(
-  {jobs = jobs, keys = keys, ready = ready, prio = prio, priorities = priorities, delayed = delayed, due = due,
-    queues = queues, waiting = waiting, stats = stats},
-  {queue = queue, channel = channel, random = random, counter = counter, delay = delay, at = at, ttl = ttl,
-    tries = tries, priority = priority, options = options, key = key, key_ttl = key_ttl},
-  now, bodies)
-flush_events(events, counters, queue, now, cap)
+local added = add_jobs(bodies)
+flush_events()
 return added

@@ -18,16 +18,13 @@
 --   limit        jobs
 -- REPLIES
 --   ok           dropped more
--- INCLUDES clock due registry
-local now = clock(now_ms)
+-- INCLUDES due registry remove
 local ids = redis.call('ZRANGEBYSCORE', completed, '-inf', now, 'LIMIT', 0, limit)
 if #ids > 0 then
   redis.call('ZREM', completed, unpack(ids))
-  redis.call('HDEL', jobs, unpack(ids))
-  redis.call('HDEL', runs, unpack(ids))
+  drop_records(ids)
   redis.call('HDEL', results, unpack(ids))
-  redis.call('HDEL', priorities, unpack(ids))
 end
-local next_end = reset_index(ends, queue, working, completed)
-forget_if_empty(queues, jobs, keys, ready, flags, due, ends, queue)
+local next_end = reset_index(ends, working, completed)
+forget_if_empty()
 return {'ok', #ids, next_end and next_end <= now and 1 or 0}

@@ -23,31 +23,29 @@
 --   limit        jobs
 -- REPLIES
 --   ok           taken_back dead more
--- INCLUDES clock record run ready wake due events stats backoff failure
-local now = clock(now_ms)
-local K = {ready = ready, prio = prio, priorities = priorities, retry = retry, dead = dead, runs = runs}
+-- INCLUDES record run ready wake due events stats backoff failure
 local ids = redis.call('ZRANGEBYSCORE', working, '-inf', now, 'LIMIT', 0, limit)
 local to_ready, to_dead, earliest = 0, 0, nil
 for _, id in ipairs(ids) do
   redis.call('ZREM', working, id)
   local run = unpack_run(redis.call('HGET', runs, id))
-  local state, due_ms = after_failure(K, queue, id, run, now, OUTCOME_LEASE_LOST, '', nil, false)
-  emit('lease_lost', id, run.attempt, '', math.max(0, now - run.taken), '', run.consumer, '')
+  local state, due_ms = after_failure(id, run, OUTCOME_LEASE_LOST, '', nil, false)
+  emit('lease_lost', id, run.attempt, math.max(0, now - run.taken), run.consumer, '')
   if state == 'dead' then
     to_dead = to_dead + 1
-    emit('dead', id, run.attempt, '', '', '', run.consumer, 'lease lost')
+    emit('dead', id, run.attempt, '', run.consumer, 'lease lost')
   elseif state == 'retry' then
     earliest = math.min(earliest or due_ms, due_ms)
   else
     to_ready = to_ready + 1
   end
 end
-if earliest and lower_index(due, queue, earliest) then wake_due(waiting, channel, queue, earliest, now) end
+if earliest then expect_due(earliest) end
 -- Leases that ended also leave places in flight, which a waiting consumer may have been refused for.
-if to_ready > 0 or (#ids > 0 and redis.call('EXISTS', ready, prio) > 0) then
-  wake_ready(waiting, channel, queue, math.max(1, to_ready), now)
+if to_ready > 0 or (#ids > 0 and anything_ready()) then
+  wake_ready(math.max(1, to_ready))
 end
-if #ids > 0 then count_stat(stats, now, 'f', #ids) end
-local next_end = reset_index(ends, queue, working, completed)
-flush_events(events, counters, queue, now, cap)
+if #ids > 0 then count_stat('f', #ids) end
+local next_end = reset_index(ends, working, completed)
+flush_events()
 return {'ok', #ids, to_dead, next_end and next_end <= now and 1 or 0}

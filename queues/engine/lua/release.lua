@@ -23,24 +23,23 @@
 --   ok
 --   lost                   the attempt does not hold the job; nothing changed
 --   missing                no such job
--- INCLUDES clock record run ready wake due events
-local now = clock(now_ms)
-delay = tonumber(delay)
+-- INCLUDES record run ready wake due events
 local run = redis.call('ZSCORE', working, id) and unpack_run(redis.call('HGET', runs, id))
 if not run or (attempt ~= '' and run.attempt ~= tonumber(attempt)) then
   return {redis.call('HEXISTS', jobs, id) == 1 and 'lost' or 'missing'}
 end
 redis.call('ZREM', working, id)
-emit('released', id, run.attempt, '', math.max(0, now - run.taken), '', run.consumer, '')
+emit('released', id, run.attempt, math.max(0, now - run.taken), run.consumer, '')
 run.attempt = run.attempt - 1
-run.due = now + delay
+local wait = tonumber(delay)
+run.due = now + wait
 redis.call('HSET', runs, id, pack_run(run))
-if delay > 0 then
+if wait > 0 then
   redis.call('ZADD', delayed, run.due, id)
-  if lower_index(due, queue, run.due) then wake_due(waiting, channel, queue, run.due, now) end
+  expect_due(run.due)
 else
-  put_ready(ready, prio, id, tonumber(redis.call('HGET', priorities, id) or 0), now, true)
+  put_ready(id, priority_of(id), true)
 end
-if redis.call('EXISTS', ready, prio) > 0 then wake_ready(waiting, channel, queue, 1, now) end
-flush_events(events, counters, queue, now, cap)
+if anything_ready() then wake_ready(1) end
+flush_events()
 return {'ok'}

@@ -42,18 +42,8 @@
 --   ok           id        added; the old job, if there was one, is gone
 --   duplicate    id        the key belongs to this job; nothing was added
 --   ttl_short              the job would expire before it is due; nothing was added
--- INCLUDES clock add remove
-local now = clock(now_ms)
-local added = add_jobs(
-  {jobs = jobs, keys = keys, ready = ready, prio = prio, priorities = priorities, delayed = delayed, due = due,
-    queues = queues, waiting = waiting, stats = stats},
-  {queue = queue, channel = channel, random = random, counter = counter, delay = delay, at = at, ttl = ttl,
-    tries = tries, priority = priority, options = options, key = key, key_ttl = key_ttl},
-  now, {body})
-if added[1] == 'ok' and remove_job({jobs = jobs, runs = runs, results = results, ready = ready, prio = prio,
-  priorities = priorities, delayed = delayed, retry = retry, working = working, dead = dead, completed = completed,
-  flags = flags}, queue, old) then
-  emit('deleted', old, '', '', '', '', '', '')
-end
-flush_events(events, counters, queue, now, cap)
+-- INCLUDES add remove
+local added = add_jobs({body})
+if added[1] == 'ok' and remove_job(old) then emit('deleted', old, '', '', '', '') end
+flush_events()
 return added

@@ -18,12 +18,11 @@
 --   ...          job ids
 -- REPLIES
 --   ok           count left   left: dead letters that remain
--- INCLUDES clock run ready wake events
-local now = clock(now_ms)
-ttl, limit = tonumber(ttl), tonumber(limit)
+-- INCLUDES run ready wake events
+local ttl_ms, most = tonumber(ttl), tonumber(limit)
 local ids = {}
-if limit > 0 then
-  ids = redis.call('ZRANGE', dead, 0, limit - 1)
+if most > 0 then
+  ids = redis.call('ZRANGE', dead, 0, most - 1)
 else
   for i = REST, #ARGV do ids[#ids + 1] = ARGV[i] end
 end
@@ -32,12 +31,12 @@ for _, id in ipairs(ids) do
   if redis.call('ZREM', dead, id) == 1 then
     count = count + 1
     local run = unpack_run(redis.call('HGET', runs, id))
-    run.tries, run.due, run.expires = run.attempt + 1, now, ttl > 0 and now + ttl or 0
+    run.tries, run.due, run.expires = run.attempt + 1, now, ttl_ms > 0 and now + ttl_ms or 0
     redis.call('HSET', runs, id, pack_run(run))
-    put_ready(ready, prio, id, tonumber(redis.call('HGET', priorities, id) or 0), now)
-    emit('respawned', id, run.attempt, '', '', '', '', '')
+    put_ready(id, priority_of(id))
+    emit('respawned', id, run.attempt, '', '', '')
   end
 end
-if count > 0 then wake_ready(waiting, channel, queue, count, now) end
-flush_events(events, counters, queue, now, cap)
+if count > 0 then wake_ready(count) end
+flush_events()
 return {'ok', count, redis.call('ZCARD', dead)}

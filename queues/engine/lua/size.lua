@@ -8,4 +8,4 @@
 -- REPLIES
 --   ok           size
 -- INCLUDES ready
-return {'ok', ready_size(flags, ready, prio, queue)}
+return {'ok', ready_size()}

@@ -17,8 +17,7 @@
 --   queue        namespace/queue
 -- REPLIES
 --   ok           now paused ready delayed retry working dead completed oldest_due dropped_by_age dropped_by_count minutes
--- INCLUDES clock ids record run ready
-local now = clock(now_ms)
+-- INCLUDES ids record run ready
 
 -- When the job became due, or nil if it is gone or expired.
 local function due_of(id)
@@ -42,6 +41,6 @@ local first = redis.call('ZRANGE', prio, 0, 0)[1]
 local first_due = first and due_of(first)
 if first_due then oldest = math.min(oldest or first_due, first_due) end
 local marks = redis.call('HMGET', flags, 'p:' .. queue, 'a:' .. queue, 'c:' .. queue)
-return {'ok', now, marks[1] and 1 or 0, ready_size(flags, ready, prio, queue), redis.call('ZCARD', delayed),
+return {'ok', now, marks[1] and 1 or 0, ready_size(), redis.call('ZCARD', delayed),
   redis.call('ZCARD', retry), redis.call('ZCARD', working), redis.call('ZCARD', dead), redis.call('ZCARD', completed),
   oldest or -1, tonumber(marks[2] or 0), tonumber(marks[3] or 0), redis.call('HGETALL', stats)}

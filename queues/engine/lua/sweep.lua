@@ -29,22 +29,19 @@
 --   budget       bytes
 -- REPLIES
 --   ok           expired keys seen    jobs and keys deleted, records looked at
--- INCLUDES clock record run ready registry events stats
-local now = clock(now_ms)
-count, budget = tonumber(count), tonumber(budget)
+-- INCLUDES record run ready registry events stats remove
+count, budget = tonumber(count), tonumber(budget) -- become numbers
 local COUNT_MAX = 500
 local expired, dropped, seen, bytes = 0, 0, 0, 0
 local next_cursor
 
 local function expire(id, attempt)
-  redis.call('HDEL', jobs, id)
-  redis.call('HDEL', runs, id)
-  redis.call('HDEL', priorities, id)
+  drop_records({id})
   if redis.call('ZREM', delayed, id) + redis.call('ZREM', retry, id) + redis.call('ZREM', prio, id) == 0 then
-    count_tombstones(flags, ready, jobs, queue, 1)
+    count_tombstones(1)
   end
   expired = expired + 1
-  emit('expired', id, attempt, '', '', '', '', '')
+  emit('expired', id, attempt, '', '', '')
 end
 
 local in_keys = string.sub(cursor, 1, 1) == 'k'
@@ -78,10 +75,10 @@ else
   end
   next_cursor = scan[1] == '0' and '0' or 'k' .. scan[1]
 end
-if expired > 0 then count_stat(stats, now, 'x', expired) end
-if expired + dropped > 0 or seen == 0 then forget_if_empty(queues, jobs, keys, ready, flags, due, ends, queue) end
+if expired > 0 then count_stat('x', expired) end
+if expired + dropped > 0 or seen == 0 then forget_if_empty() end
 if seen > 0 then count = math.max(1, math.min(COUNT_MAX, math.floor(count * budget / math.max(bytes, 1)), count * 2)) end
 redis.call('HDEL', counters, 'sweep_queue') -- first, so that a full Redis lets the next one through
 redis.call('HSET', counters, 'sweep_queue', queue, 'sweep_cursor', next_cursor, 'sweep_count', count)
-flush_events(events, counters, queue, now, cap)
+flush_events()
 return {'ok', expired, dropped, seen}

@@ -8,12 +8,15 @@
 -- REPLIES
 --   taken        left
 --   refused      retry_after_ms
+-- In the last millisecond of an interval the key is still there with nothing left of its time. Renewing that time would
+-- drop the key and DECR make one that never expires: the token would be refused for ever. The next interval begins instead.
 local left = redis.call('GET', limit)
-if not left then
+local left_ms = redis.call('PTTL', limit)
+if not left or left_ms <= 0 then
   redis.call('DEL', limit) -- a write that needs no memory: a full Redis lets what follows it through
   redis.call('SET', limit, tonumber(allowance) - 1, 'PX', interval)
   return {'taken', tonumber(allowance) - 1}
 end
-if tonumber(left) <= 0 then return {'refused', redis.call('PTTL', limit)} end
-redis.call('PEXPIRE', limit, redis.call('PTTL', limit)) -- the same
+if tonumber(left) <= 0 then return {'refused', left_ms} end
+redis.call('PEXPIRE', limit, left_ms) -- the same
 return {'taken', redis.call('DECR', limit)}

@@ -21,18 +21,15 @@
 --   limit        jobs      at most so many by each bound
 -- REPLIES
 --   ok           by_age by_count more
--- INCLUDES clock registry events
-local now = clock(now_ms)
+-- INCLUDES registry events remove
 limit = tonumber(limit)
 
 local function drop(ids, reason, field)
   if #ids == 0 then return end
   redis.call('ZREM', dead, unpack(ids))
-  redis.call('HDEL', jobs, unpack(ids))
-  redis.call('HDEL', runs, unpack(ids))
-  redis.call('HDEL', priorities, unpack(ids))
+  drop_records(ids)
   redis.call('HINCRBY', flags, field .. queue, #ids)
-  for _, id in ipairs(ids) do emit('deleted', id, '', '', '', '', '', reason) end
+  for _, id in ipairs(ids) do emit('deleted', id, '', '', '', reason) end
 end
 
 local old, many = {}, {}
@@ -46,6 +43,6 @@ if max_count ~= '' then
   if excess > 0 then many = redis.call('ZRANGE', dead, 0, math.min(excess, limit) - 1) end
   drop(many, 'dead-letter bound: count', 'c:')
 end
-if #old + #many > 0 then forget_if_empty(queues, jobs, keys, ready, flags, due, ends, queue) end
-flush_events(events, counters, queue, now, cap)
+if #old + #many > 0 then forget_if_empty() end
+flush_events()
 return {'ok', #old, #many, (#old == limit or excess > #many) and 1 or 0}

@@ -1,52 +1,62 @@
--- add: puts new jobs into a queue (edges A and B), all or nothing. `K`: keys, `A`: arguments as publish.lua lists them.
+-- add: puts new jobs into a queue (edges A and B), all or nothing; arguments as publish.lua lists them.
 -- The first write needs memory, so on a full Redis nothing at all is written.
 -- INCLUDES ids record ready wake due registry events stats
-local function add_jobs(K, A, now, bodies)
-  local ttl, tries, priority, counter = tonumber(A.ttl), tonumber(A.tries), tonumber(A.priority), tonumber(A.counter)
-  local due_ms = A.at ~= '' and tonumber(A.at) or now + tonumber(A.delay)
-  local is_delayed = due_ms > now
-  if ttl > 0 and is_delayed and due_ms - now > ttl then return {'ttl_short'} end
 
-  if A.key ~= '' then
-    local held = redis.call('HGET', K.keys, A.key)
-    if held then
-      local expires, id = struct.unpack('>I6c26', held)
-      if expires == 0 or expires > now then return {'duplicate', id} end
-    end
+-- The job that holds the idempotency key, or nil.
+local function holder_of_key()
+  local held = redis.call('HGET', keys, key)
+  if not held then return nil end
+  local expires, id = struct.unpack('>I6c26', held)
+  return (expires == 0 or expires > now) and id or nil
+end
+
+local function hold_key(id)
+  local for_ms = tonumber(key_ttl)
+  redis.call('HSET', keys, key, struct.pack('>I6c26', for_ms > 0 and now + for_ms or 0, id))
+end
+
+local function add_jobs(bodies)
+  local ttl_ms, wait = tonumber(ttl), tonumber(delay)
+  if at ~= '' then wait = tonumber(at) - now end
+  local is_delayed = wait > 0
+  if ttl_ms > 0 and wait > ttl_ms then return {'ttl_short'} end
+  if key ~= '' then
+    local holder = holder_of_key()
+    if holder then return {'duplicate', holder} end
   end
 
-  local head = pack_head(tries, ttl > 0 and now + ttl or 0, is_delayed and due_ms or nil, A.options)
-  local prefix = base32(now, 10) .. A.random
+  local due_ms = now + wait
+  local head = pack_head(tonumber(tries), ttl_ms > 0 and now + ttl_ms or 0, is_delayed and due_ms or nil, options)
+  local prefix = time_part() .. random
+  local line_middle = is_delayed and '\t\t' .. wait .. '\t\t' or '\t\t\t\t'
   local count = #bodies
   local ids, records = {'ok'}, {}
   for i = 1, count do
-    local id = prefix .. base32(counter + i - 1, 3)
+    local id, body = prefix .. counter_part(counter + i - 1), bodies[i]
     ids[i + 1] = id
-    records[2 * i - 1], records[2 * i] = id, head .. bodies[i]
-    emit('published', id, '', is_delayed and due_ms - now or '', '', #bodies[i], '', '')
+    records[2 * i - 1], records[2 * i] = id, head .. body
+    emit_line('published\t' .. id .. line_middle .. #body .. '\t\t')
   end
-  redis.call('HSET', K.jobs, unpack(records))
-  if A.key ~= '' then
-    local key_ttl = tonumber(A.key_ttl)
-    redis.call('HSET', K.keys, A.key, struct.pack('>I6c26', key_ttl > 0 and now + key_ttl or 0, ids[2]))
+  redis.call('HSET', jobs, unpack(records))
+  if key ~= '' then hold_key(ids[2]) end
+  enrol(count)
+  local its_priority = tonumber(priority)
+  if its_priority ~= 0 then
+    for i = 2, count + 1 do redis.call('HSET', priorities, ids[i], priority) end
   end
-  if priority ~= 0 then
-    for i = 2, count + 1 do redis.call('HSET', K.priorities, ids[i], priority) end
-  end
-  enrol(K.queues, K.jobs, A.queue, count)
   if is_delayed then
     local members = {}
     for i = 1, count do members[2 * i - 1], members[2 * i] = due_ms, ids[i + 1] end
-    redis.call('ZADD', K.delayed, unpack(members))
-    if lower_index(K.due, A.queue, due_ms) then wake_due(K.waiting, A.channel, A.queue, due_ms, now) end
+    redis.call('ZADD', delayed, unpack(members))
+    expect_due(due_ms)
   else
-    if priority == 0 then
-      redis.call('RPUSH', K.ready, unpack(ids, 2))
+    if its_priority == 0 then
+      redis.call('RPUSH', ready, unpack(ids, 2))
     else
-      for i = 2, count + 1 do put_ready(K.ready, K.prio, ids[i], priority, now) end
+      for i = 2, count + 1 do put_ready(ids[i], its_priority) end
     end
-    wake_ready(K.waiting, A.channel, A.queue, count, now)
+    wake_ready(count)
   end
-  count_stat(K.stats, now, 'p', count)
+  count_stat('p', count)
   return ids
 end

@@ -6,28 +6,36 @@ local LINES_MAX = 64
 local TRIM_BATCH = 100
 local event_lines = {}
 
-local function emit(kind, id, attempt, wait, run, size, worker, error)
-  event_lines[#event_lines + 1] = kind .. '\t' .. id .. '\t' .. attempt .. '\t' .. wait .. '\t' .. run .. '\t' .. size
-    .. '\t' .. worker .. '\t' .. error
+-- A whole line, for scripts in which every microsecond counts.
+local function emit_line(line) event_lines[#event_lines + 1] = line end
+
+local function emit(kind, id, attempt, run, worker, error)
+  emit_line(kind .. '\t' .. id .. '\t' .. attempt .. '\t\t' .. run .. '\t\t' .. worker .. '\t' .. error)
 end
 
 -- What a cap drops is counted in `counters` events_dropped, by events, not entries. cap 0: events are off.
-local function flush_events(events, counters, queue, now, cap)
+local function trim_events(length, most)
+  local dropped = 0
+  for _, entry in ipairs(redis.call('XRANGE', events, '-', '+', 'COUNT', length - most)) do
+    dropped = dropped + tonumber(entry[2][6])
+  end
+  redis.call('XTRIM', events, 'MAXLEN', most)
+  redis.call('HINCRBY', counters, 'events_dropped', dropped)
+end
+
+local function flush_events()
   local total = #event_lines
-  cap = tonumber(cap)
-  if total == 0 or cap == 0 then return end
-  for first = 1, total, LINES_MAX do
-    local last = math.min(first + LINES_MAX - 1, total)
-    redis.call('XADD', events, '*', 't', now, 'q', queue, 'n', last - first + 1,
-      'e', table.concat(event_lines, '\n', first, last))
+  local most = tonumber(cap)
+  if total == 0 or most == 0 then return end
+  if total == 1 then
+    redis.call('XADD', events, '*', 't', now, 'q', queue, 'n', '1', 'e', event_lines[1])
+  else
+    for first = 1, total, LINES_MAX do
+      local last = math.min(first + LINES_MAX - 1, total)
+      redis.call('XADD', events, '*', 't', now, 'q', queue, 'n', last - first + 1,
+        'e', table.concat(event_lines, '\n', first, last))
+    end
   end
   local length = redis.call('XLEN', events)
-  if length >= cap + TRIM_BATCH then
-    local dropped = 0
-    for _, entry in ipairs(redis.call('XRANGE', events, '-', '+', 'COUNT', length - cap)) do
-      dropped = dropped + tonumber(entry[2][6])
-    end
-    redis.call('XTRIM', events, 'MAXLEN', cap)
-    redis.call('HINCRBY', counters, 'events_dropped', dropped)
-  end
+  if length >= most + TRIM_BATCH then trim_events(length, most) end
 end

@@ -3,11 +3,11 @@
 -- so that a higher priority comes first, and within one the earlier. Rank stays below 2^53, exact in a double.
 -- The list may hold tombstones: ids whose record was deleted or expired. `t:QUEUE` in `flags` counts them (no LREM).
 local RANK_STEP = 17592186044416 -- 2^44
-local RANK_DEFAULT = 100 * RANK_STEP
+local RANK_DEFAULT = 1759218604441600 -- of priority 0
 
 local function rank(priority, ms) return (100 - priority) * RANK_STEP + ms end
 
-local function put_ready(ready, prio, id, priority, now, at_head)
+local function put_ready(id, priority, at_head)
   if priority == 0 then
     redis.call(at_head and 'LPUSH' or 'RPUSH', ready, id)
   else
@@ -15,8 +15,16 @@ local function put_ready(ready, prio, id, priority, now, at_head)
   end
 end
 
+local function priority_of(id) return tonumber(redis.call('HGET', priorities, id) or 0) end
+
+-- The next job in `prio` if it goes before the list, or the list is empty.
+local function first_of_prio()
+  local head = redis.call('ZRANGE', prio, 0, 0, 'WITHSCORES')
+  if head[1] and (tonumber(head[2]) < RANK_DEFAULT or redis.call('LLEN', ready) == 0) then return head[1] end
+end
+
 -- `change` tombstones came or went; drops the list when nothing else is in it, and clears its head of a few.
-local function count_tombstones(flags, ready, jobs, queue, change)
+local function count_tombstones(change)
   local field = 't:' .. queue
   local left = redis.call('HINCRBY', flags, field, change)
   if left > 0 and change > 0 then
@@ -35,7 +43,9 @@ local function count_tombstones(flags, ready, jobs, queue, change)
   if left <= 0 then redis.call('HDEL', flags, field) end
 end
 
-local function ready_size(flags, ready, prio, queue)
+local function ready_size()
   local tombstones = tonumber(redis.call('HGET', flags, 't:' .. queue) or 0)
   return redis.call('LLEN', ready) - tombstones + redis.call('ZCARD', prio)
 end
+
+local function anything_ready() return redis.call('EXISTS', ready, prio) > 0 end

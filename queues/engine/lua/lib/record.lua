@@ -2,32 +2,32 @@
 --   u8 flags (1 has options, 2 has due) · u16 tries · u48 expires ms (0 never) · [u48 due ms] · [u16 n, n bytes options] · body
 -- options (written by queues/engine/record.py, opaque here but for its numbers):
 --   u48 retention ms · u8 backoff kind · u48 base ms · u48 cap ms · u16 n, key · u16 n, attributes as JSON
-local function pack_head(tries, expires, due, options)
-  local flags = 0
+local function pack_head(tries, expires, due_ms, options)
+  local bits = 0
   local tail = ''
-  if due then
-    flags = 2
-    tail = struct.pack('>I6', due)
+  if due_ms then
+    bits = 2
+    tail = struct.pack('>I6', due_ms)
   end
   if options ~= '' then
-    flags = flags + 1
+    bits = bits + 1
     tail = tail .. struct.pack('>Hc0', #options, options)
   end
-  return struct.pack('>BHI6', flags, tries, expires) .. tail
+  return struct.pack('>BHI6', bits, tries, expires) .. tail
 end
 
--- → tries, expires, due (nil unless it was delayed), options ('' if none), position of the body
+-- → tries, expires, due ms (nil unless it was delayed), options ('' if none), position of the body
 local function unpack_record(raw)
-  local flags, tries, expires, at = struct.unpack('>BHI6', raw)
-  local due, options = nil, ''
-  if flags >= 2 then
-    due, at = struct.unpack('>I6', raw, at)
-    flags = flags - 2
+  local bits, tries, expires, at = struct.unpack('>BHI6', raw)
+  local due_ms, options = nil, ''
+  if bits >= 2 then
+    due_ms, at = struct.unpack('>I6', raw, at)
+    bits = bits - 2
   end
-  if flags == 1 then
+  if bits == 1 then
     options, at = struct.unpack('>Hc0', raw, at)
   end
-  return tries, expires, due, options, at
+  return tries, expires, due_ms, options, at
 end
 
 -- → retention ms, backoff kind, base ms, cap ms

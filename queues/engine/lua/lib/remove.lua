@@ -1,19 +1,25 @@
 -- remove: takes a job out of whatever state it is in, with all that belongs to it. The first write frees, so this works
--- on a full Redis. `K`: table of keys.
+-- on a full Redis.
 -- INCLUDES ready
-local HELD_IN = {'working', 'delayed', 'retry', 'completed', 'dead', 'prio'}
 
--- → the name of the set it was in ('ready' for the list), or nil if there is no such job
-local function remove_job(K, queue, id)
-  if redis.call('HDEL', K.jobs, id) == 0 then return nil end
-  redis.call('HDEL', K.runs, id)
-  redis.call('HDEL', K.priorities, id)
-  for _, state in ipairs(HELD_IN) do
-    if redis.call('ZREM', K[state], id) == 1 then
-      if state == 'completed' then redis.call('HDEL', K.results, id) end
-      return state
-    end
+-- Forgets jobs that were just taken out of their set.
+local function drop_records(ids)
+  redis.call('HDEL', jobs, unpack(ids))
+  redis.call('HDEL', runs, unpack(ids))
+  redis.call('HDEL', priorities, unpack(ids))
+end
+
+-- → whether there was such a job
+local function remove_job(id)
+  if redis.call('HDEL', jobs, id) == 0 then return false end
+  redis.call('HDEL', runs, id)
+  redis.call('HDEL', priorities, id)
+  if redis.call('ZREM', working, id) + redis.call('ZREM', delayed, id) + redis.call('ZREM', retry, id)
+    + redis.call('ZREM', dead, id) + redis.call('ZREM', prio, id) > 0 then return true end
+  if redis.call('ZREM', completed, id) == 1 then
+    redis.call('HDEL', results, id)
+  else
+    count_tombstones(1)
   end
-  count_tombstones(K.flags, K.ready, K.jobs, queue, 1)
-  return 'ready'
+  return true
 end

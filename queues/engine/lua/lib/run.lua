@@ -3,34 +3,36 @@
 --   · u16 n, n bytes options (copied from the record) · u8 n, consumer · history (newest ten attempts that did not end in an ack)
 -- one attempt in the history:
 --   u16 attempt · u48 taken ms · u48 ended ms · u8 outcome (1 failed, 2 lease lost) · u8 n, consumer · u16 n, error
+local RUN = '>HHI6I6I6Hc0Bc0'
+local PAST = '>HI6I6BBc0Hc0'
 local HISTORY_MAX = 10
 local U16_MAX = 65535
 
 local function pack_run(run)
-  return struct.pack('>HHI6I6I6Hc0Bc0', math.min(run.attempt, U16_MAX), math.min(run.tries, U16_MAX), run.expires,
-    run.due, run.taken, #run.options, run.options, #run.consumer, run.consumer) .. run.history
+  return struct.pack(RUN, math.min(run.attempt, U16_MAX), math.min(run.tries, U16_MAX), run.expires, run.due, run.taken,
+    #run.options, run.options, #run.consumer, run.consumer) .. run.history
 end
 
 local function unpack_run(raw)
-  local attempt, tries, expires, due, taken, options, consumer, at = struct.unpack('>HHI6I6I6Hc0Bc0', raw)
+  local attempt, tries, expires, due_ms, taken, options, consumer, at = struct.unpack(RUN, raw)
   return {
-    attempt = attempt, tries = tries, expires = expires, due = due, taken = taken,
+    attempt = attempt, tries = tries, expires = expires, due = due_ms, taken = taken,
     options = options, consumer = consumer, history = string.sub(raw, at),
   }
 end
 
-local function remember_attempt(run, now, outcome, error)
+local function remember_attempt(run, outcome, error)
   local history = run.history
   local kept, at = 0, 1
   while at <= #history do
-    local _, _, _, _, _, _, after = struct.unpack('>HI6I6BBc0Hc0', history, at)
+    local _, _, _, _, _, _, after = struct.unpack(PAST, history, at)
     at = after
     kept = kept + 1
   end
   if kept >= HISTORY_MAX then
-    local _, _, _, _, _, _, after = struct.unpack('>HI6I6BBc0Hc0', history, 1)
+    local _, _, _, _, _, _, after = struct.unpack(PAST, history, 1)
     history = string.sub(history, after)
   end
-  run.history = history .. struct.pack('>HI6I6BBc0Hc0', run.attempt, run.taken, now, outcome,
-    #run.consumer, run.consumer, #error, error)
+  run.history = history .. struct.pack(PAST, run.attempt, run.taken, now, outcome, #run.consumer, run.consumer,
+    #error, error)
 end

@@ -2,11 +2,10 @@
 --   p published · w<b> consumed, by wait (due → consumed) · r<b> acked, by run (consumed → acked) · f failed attempts · x expired
 -- Bucket 0: under 1 ms; bucket b: up to 2^(b/4) ms, so a percentile read from it is at most 9 % off.
 local STATS_MINUTES = 10
+local QUARTER_OCTAVE = 0.17328679513998632 -- ln(2) / 4
 
--- Only a field's first count of a minute can have come with a new minute, so only then old ones are looked for.
-local function count_stat(stats, now, metric, count)
-  local minute = math.floor(now / 60000)
-  if redis.call('HINCRBY', stats, minute .. metric, count) ~= count then return end
+-- A new minute: drops the fields of those that are too old.
+local function begin_minute(minute)
   if redis.call('HGET', stats, 'm') == tostring(minute) then return end
   for _, field in ipairs(redis.call('HKEYS', stats)) do
     local its = tonumber(string.match(field, '^%d+'))
@@ -16,18 +15,24 @@ local function count_stat(stats, now, metric, count)
   redis.call('EXPIRE', stats, STATS_MINUTES * 60)
 end
 
+-- Only a field's first count of a minute can have come with a new minute, so only then old ones are looked for.
+local function count_stat(metric, count)
+  local minute = math.floor(now / 60000)
+  if redis.call('HINCRBY', stats, minute .. metric, count) == count then begin_minute(minute) end
+end
+
 local function bucket(ms)
   if ms < 1 then return 0 end
-  return math.floor(math.log(ms) / math.log(2) * 4 + 1e-9) + 1
+  return math.floor(math.log(ms) / QUARTER_OCTAVE + 1e-9) + 1
 end
 
 -- `durations`: list of ms
-local function count_durations(stats, now, metric, durations)
-  if #durations == 1 then return count_stat(stats, now, metric .. bucket(durations[1]), 1) end
+local function count_durations(metric, durations)
+  if #durations == 1 then return count_stat(metric .. bucket(durations[1]), 1) end
   local counts = {}
   for _, ms in ipairs(durations) do
     local b = bucket(ms)
     counts[b] = (counts[b] or 0) + 1
   end
-  for b, count in pairs(counts) do count_stat(stats, now, metric .. b, count) end
+  for b, count in pairs(counts) do count_stat(metric .. b, count) end
 end
