@@ -24,9 +24,11 @@ def open_engine(url: str, *, partitions: int | None = None, events_cap: int = li
     _check_partitions(partitions)
     client = connect(parse_url(url))
     try:
-        client.hsetnx(META_KEY, "partitions", partitions or limits.PARTITIONS_DEFAULT)
-        client.hsetnx(META_KEY, "layout", LAYOUT_VERSION)
         meta = client.hgetall(META_KEY)
+        if not _is_complete(meta):
+            for field, value in _new_meta(partitions).items():
+                client.hsetnx(META_KEY, field, value)
+            meta = client.hgetall(META_KEY)
     except Exception as error:
         client.close()
         if is_translatable(error):
@@ -43,15 +45,26 @@ async def open_async_engine(
     address = parse_url(url)
     client = connect_async(address)
     try:
-        await client.hsetnx(META_KEY, "partitions", partitions or limits.PARTITIONS_DEFAULT)
-        await client.hsetnx(META_KEY, "layout", LAYOUT_VERSION)
         meta = await client.hgetall(META_KEY)
+        if not _is_complete(meta):
+            for field, value in _new_meta(partitions).items():
+                await client.hsetnx(META_KEY, field, value)
+            meta = await client.hgetall(META_KEY)
     except Exception as error:
         await client.aclose()
         if is_translatable(error):
             raise translate(error, "open") from error
         raise
     return AsyncEngine(client, _layout(meta, partitions, events_cap), address)
+
+
+def _is_complete(meta: dict[bytes, bytes]) -> bool:
+    """Whether the pool has been opened before: then opening writes nothing, and so works on a full Redis."""
+    return b"partitions" in meta and b"layout" in meta
+
+
+def _new_meta(partitions: int | None) -> dict[str, int]:
+    return {"partitions": partitions or limits.PARTITIONS_DEFAULT, "layout": LAYOUT_VERSION}
 
 
 def _check_partitions(partitions: int | None) -> None:

@@ -8,8 +8,9 @@
 -- REPLIES
 --   taken        left
 --   refused      retry_after_ms
--- In the last millisecond of an interval the key is still there with nothing left of its time. Renewing that time would
--- drop the key and DECR make one that never expires: the token would be refused for ever. The next interval begins instead.
+
+-- In its last millisecond the key is still there, with no time left. Renewing that would drop it, and DECR would then make
+-- one that never expires: the token would be refused for ever. So the next interval begins.
 local left = redis.call('GET', limit)
 local left_ms = redis.call('PTTL', limit)
 if not left or left_ms <= 0 then

@@ -106,8 +106,8 @@ def consume_any(
 ) -> Plan[Consumed]:
     """Consume from several queues: first all that the first can give, then the second, and so on.
 
-    `max_in_flight`: one bound for each queue, or the same for all. With `mark_ms` every queue that is found empty counts
-    as waited for, for so long.
+    `max_in_flight`: one bound for each queue, or the same for all. With `mark_ms` every queue found empty counts as
+    waited for, for so long.
     """
     bounds = [max_in_flight] * len(queues) if isinstance(max_in_flight, int) else max_in_flight
     jobs: list[Consumed] = []

@@ -72,12 +72,22 @@ def delete_dead(
     """Delete dead letters: the oldest `limit`, or those in `ids`. Their number. Ids that are not dead stay."""
     deleted = 0
     for batch_limit, batch_ids in _batches(limit, ids):
-        chosen = list(batch_ids)
         if batch_limit:
-            (page,) = yield [list_jobs(queue, JobState.DEAD, limit=batch_limit, now_ms=now_ms)]
-            chosen = [job.job_id for job in page.jobs]
-            if not chosen:
-                break
+            deleted += yield from _delete_oldest_dead(queue, batch_limit, now_ms)
+        else:
+            (count,) = yield [delete_jobs(queue, batch_ids, only=JobState.DEAD, now_ms=now_ms)]
+            deleted += count
+    return deleted
+
+
+def _delete_oldest_dead(queue: QueueKeys, limit: int, now_ms: int | None) -> Plan[int]:
+    """Page by page: one of huge jobs is shorter than asked for."""
+    deleted = 0
+    while deleted < limit:
+        (page,) = yield [list_jobs(queue, JobState.DEAD, limit=limit - deleted, now_ms=now_ms)]
+        if not page.jobs:
+            break
+        chosen = [job.job_id for job in page.jobs]
         (count,) = yield [delete_jobs(queue, chosen, only=JobState.DEAD, now_ms=now_ms)]
         deleted += count
     return deleted

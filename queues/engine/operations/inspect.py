@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,6 +17,8 @@ from ..scripts import load
 from ..values import Delivery, JobDetail, JobResult, JobState, Page, QueueStats
 from .reply import clock_argument, delivery_of, expect_ok, tag_of, unexpected
 
+_CURSOR = re.compile(r"(?:high|list|low|delayed|retry|working|dead|completed) [0-9]{1,16} [0-9A-Z]{26}\Z")
+"""`segment place id` (lua/list_jobs.lua). Places beyond a double's 2^53 would not be whole numbers to Redis."""
 _PEEK = load("peek")
 _DETAIL = load("detail")
 _RESULT = load("result")
@@ -80,7 +83,7 @@ def list_jobs(
     if not 1 <= limit <= limits.PAGE_MAX:
         raise InvalidArgumentError("invalid limit")
     cursor = after or ""
-    if not cursor.isascii() or len(cursor) > 80:
+    if cursor and not _CURSOR.match(cursor):
         raise InvalidArgumentError("invalid after")
 
     def decode(reply: Reply) -> Page:

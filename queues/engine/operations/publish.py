@@ -115,7 +115,7 @@ def _check_key(options: PublishOptions, jobs: int) -> None:
         if options.key_ttl_ms is not None:
             raise InvalidArgumentError("key_ttl without key")
         return
-    if not 1 <= len(options.key.encode("utf-8", "surrogatepass")) <= limits.KEY_MAX_BYTES:
+    if not _is_text(options.key) or not 1 <= len(options.key.encode()) <= limits.KEY_MAX_BYTES:
         raise InvalidArgumentError("invalid key")
     if jobs > 1:
         raise InvalidArgumentError("key fits one job only")
@@ -129,12 +129,19 @@ def _check_attributes(attributes: object) -> None:
     if len(attributes) > limits.ATTRIBUTES_MAX:
         raise InvalidArgumentError(f"too many attributes, cannot exceed {limits.ATTRIBUTES_MAX}")
     for name, value in attributes.items():
+        if not _is_text(name) or not _is_text(value):
+            raise InvalidArgumentError("invalid attributes")
         too_long = (
             len(name.encode()) > limits.ATTRIBUTE_NAME_MAX_BYTES
             or len(value.encode()) > limits.ATTRIBUTE_VALUE_MAX_BYTES
         )
         if too_long:
             raise InvalidArgumentError(f"attribute too long: {name[:32]}")
+
+
+def _is_text(text: str) -> bool:
+    """Whether it can be stored: half a surrogate pair (JSON lets it in) has no UTF-8."""
+    return not any("\ud800" <= char <= "\udfff" for char in text)
 
 
 def check_bodies(bodies: Sequence[bytes]) -> None:
