@@ -1,0 +1,74 @@
+"""What operations reach for outside of their request: engines, tokens, policies, metadata.
+
+Metadata is remembered in the process for about a second. A question that memory answers is answered on the event loop;
+any other goes to a small pool of threads, so that no request waits for another one's database query.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Final, ParamSpec, TypeVar
+
+from queues.engine import AsyncEngine
+from queues.engine.keys import QueueKeys
+from queues.engine.operation import Operation, Plan
+from queues.services import access as access_service
+from queues.services import policies as policy_service
+from queues.services.access import Access
+from queues.services.jobs_run import engine_of
+from queues.services.policies import EffectivePolicy
+
+from .metadata_threads import leave_connection_tidy
+from .request import ApiRequest
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+METADATA_THREADS: Final = 4
+
+
+class ApiContext:
+    """One per process; safe to share between requests and event loops."""
+
+    __slots__ = ("_threads",)
+
+    def __init__(self) -> None:
+        self._threads = ThreadPoolExecutor(max_workers=METADATA_THREADS, thread_name_prefix="taskq-metadata")
+
+    async def call(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run a service that may ask the database."""
+        loop = asyncio.get_running_loop()
+        work = partial(leave_connection_tidy, function, *args, **kwargs)
+        return await loop.run_in_executor(self._threads, work)
+
+    async def authorise(self, *, pool: str, secret: str, namespace: str) -> Access:
+        """What the token opens. Raises PoolNotFoundError, InvalidTokenError, MetadataUnavailableError."""
+        known = access_service.peek_access(pool=pool, secret=secret, namespace=namespace)
+        if known is not None:
+            return known
+        return await self.call(access_service.authorise, pool=pool, secret=secret, namespace=namespace)
+
+    async def policy(self, access: Access, queue: str) -> EffectivePolicy:
+        """What the queue's policy says."""
+        known = policy_service.peek_policy(pool=access.pool, namespace=access.namespace, queue=queue)
+        if known is not None:
+            return known
+        return await self.call(policy_service.policy_for, pool=access.pool, namespace=access.namespace, queue=queue)
+
+    async def engine(self, pool: str) -> AsyncEngine:
+        """The engine of a pool. Raises PoolNotFoundError, StoreUnavailableError."""
+        return await engine_of(pool=pool)
+
+    async def queue(self, request: ApiRequest) -> tuple[AsyncEngine, QueueKeys]:
+        """Engine and keys of the queue in the request's path."""
+        access = request.granted
+        engine = await self.engine(access.pool)
+        return engine, engine.queue(access.namespace, request.path["queue"])
+
+    async def run(self, request: ApiRequest, make: Callable[[QueueKeys], Operation[T] | Plan[T]]) -> T:
+        """Run what `make` makes for the queue in the request's path."""
+        engine, queue = await self.queue(request)
+        return await engine.run(make(queue))

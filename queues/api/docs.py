@@ -1,0 +1,54 @@
+"""`/api/schema` and `/api/docs`: the API for programs and for people. Neither needs another host."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import Any
+
+import orjson
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from .documentation import Reply
+from .route import Route
+from .routes import ROUTES
+from .schema import schema_json
+from .version import VERSION
+
+
+@extend_schema(exclude=True)
+class SchemaView(APIView):
+    """The OpenAPI document."""
+
+    def get(self, request: Request) -> HttpResponse:
+        return HttpResponse(schema_json(), content_type="application/vnd.oai.openapi+json")
+
+
+def docs(request: HttpRequest) -> HttpResponse:
+    """The same as a page."""
+    groups = [
+        {"name": name, "routes": [_present(route) for route in routes]}
+        for name, routes in groupby(ROUTES, key=lambda route: route.documentation.group)
+    ]
+    return render(request, "api/docs.html", {"groups": groups, "version": VERSION})
+
+
+def _present(route: Route) -> dict[str, Any]:
+    documentation = route.documentation
+    return {
+        "route": route,
+        "documentation": documentation,
+        "body_type": "" if documentation.body_type == "*/*" else documentation.body_type,
+        "replies": [
+            {"status": reply.status, "text": reply.text, "example": _example(reply)} for reply in documentation.replies
+        ],
+    }
+
+
+def _example(reply: Reply) -> str:
+    if reply.example is None or isinstance(reply.example, str):
+        return reply.example or ""
+    return orjson.dumps(reply.example).decode()

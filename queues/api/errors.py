@@ -1,0 +1,139 @@
+"""The one table from error code to HTTP reply, and the errors that only the HTTP doors know."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from queues.engine.errors import TaskqError
+
+from .response import ApiResponse, Header, json_response
+
+logger = logging.getLogger(__name__)
+
+
+class ApiError(TaskqError):
+    """Base of the errors that arise in the HTTP doors."""
+
+
+class ParameterError(ApiError):
+    """A parameter, or a body that should be JSON, cannot be read. The message is the contract's."""
+
+    code = "invalid_parameter"
+
+
+class BodyTooLargeError(ApiError):
+    """A job's body is longer than BODY_MAX_BYTES, or a bulk request than BULK_MAX_BYTES."""
+
+    code = "body_too_large"
+
+
+class JobTooLargeError(ApiError):
+    """One element of a bulk publish is longer than BODY_MAX_BYTES."""
+
+    code = "job_too_large"
+
+
+class TokenMissingError(ApiError):
+    """No token: neither the header X-Token nor the query parameter token."""
+
+    code = "token_missing"
+
+
+class RouteNotFoundError(ApiError):
+    """No route has this path."""
+
+    code = "route_not_found"
+
+
+class MethodNotAllowedError(ApiError):
+    """The path exists, with other methods."""
+
+    code = "method_not_allowed"
+
+    def __init__(self, allowed: tuple[str, ...]) -> None:
+        super().__init__("method not allowed")
+        self.allowed = allowed
+
+
+class ClientGoneError(ApiError):
+    """The client disconnected before its body had arrived. There is nobody to answer."""
+
+    code = "client_gone"
+
+
+class StaffOnlyError(ApiError):
+    """An admin route was asked for without the credentials of a staff user."""
+
+    code = "staff_only"
+
+
+class ForbiddenError(ApiError):
+    """The user is known but not staff, or a session came without its CSRF token."""
+
+    code = "forbidden"
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """How an error is answered. `words` "": the error's own message, which is then meant for clients."""
+
+    status: int
+    words: str = ""
+    headers: tuple[Header, ...] = ()
+
+
+_RETRY_SOON: Final = ((b"retry-after", b"1"),)
+_ASK_FOR_BASIC: Final = ((b"www-authenticate", b'Basic realm="taskq"'),)
+
+REPLIES: Final[Mapping[str, Reply]] = {
+    # queues.engine.errors
+    "invalid_argument": Reply(400),
+    "lease_lost": Reply(409, "lease lost"),
+    "job_not_found": Reply(404, "job not found"),
+    "store_unavailable": Reply(503, "store unavailable", _RETRY_SOON),
+    "store_full": Reply(507, "store full"),
+    "layout_mismatch": Reply(500, "internal error"),
+    "script_error": Reply(500, "internal error"),
+    "internal_error": Reply(500, "internal error"),
+    # queues.pools.errors, queues.services.errors
+    "pool_not_found": Reply(404, "pool not found"),
+    "metadata_unavailable": Reply(503, "metadata unavailable", _RETRY_SOON),
+    "invalid_token": Reply(401, "invalid token"),
+    "token_not_found": Reply(404, "token not found"),
+    "token_exists": Reply(400, "token exists already"),
+    "limit_exists": Reply(400, "limit exists already"),
+    "limit_not_found": Reply(404, "limit not found"),
+    "namespace_not_found": Reply(404, "namespace not found"),
+    "pool_exists": Reply(400, "pool exists already"),
+    # queues.api.errors
+    "invalid_parameter": Reply(400),
+    "body_too_large": Reply(413, "body too large"),
+    "job_too_large": Reply(413, "job too large"),
+    "token_missing": Reply(401, "token not found"),
+    "route_not_found": Reply(404, "api not found"),
+    "method_not_allowed": Reply(405),
+    "client_gone": Reply(400, "client gone"),
+    "staff_only": Reply(401, "authentication required", _ASK_FOR_BASIC),
+    "forbidden": Reply(403),
+}
+"""Error code → reply. A test holds its keys equal to the codes of the error trees."""
+
+INTERNAL_ERROR: Final = json_response(500, {"error": "internal error"})
+
+
+def error_response(error: Exception) -> ApiResponse:
+    """The reply to an error. Whatever has no entry in REPLIES is a defect: 500, logged with its traceback."""
+    code = getattr(error, "code", "")
+    reply = REPLIES.get(code)
+    if reply is None:
+        logger.error("unexpected error", exc_info=error, extra={"action": "http.error", "error": type(error).__name__})
+        return INTERNAL_ERROR
+    if reply.status == 500:
+        logger.error("internal error", exc_info=error, extra={"action": "http.error", "error": code})
+    headers = reply.headers
+    if isinstance(error, MethodNotAllowedError):
+        headers = ((b"allow", ", ".join(error.allowed).encode()),)
+    return json_response(reply.status, {"error": reply.words or str(error)}, *headers)

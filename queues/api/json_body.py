@@ -1,0 +1,72 @@
+"""Bodies that must be a JSON object."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import orjson
+
+from queues.engine.limits import BULK_MAX_JOBS, SECONDS_MAX
+
+from .errors import ParameterError
+from .request import ApiRequest
+
+JSON_BODY_MAX_BYTES: Final = 64 * 1024
+
+
+async def read_object(request: ApiRequest) -> dict[str, Any]:
+    """The body as a JSON object; an empty body is an empty object. Raises ParameterError, BodyTooLargeError."""
+    body = await request.read_body(JSON_BODY_MAX_BYTES)
+    if not body.strip():
+        return {}
+    try:
+        value = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        value = None
+    if not isinstance(value, dict):
+        raise ParameterError("request body should be an object")
+    return value
+
+
+def text_of(fields: dict[str, Any], name: str) -> str:
+    """A text, "" when absent. Raises ParameterError("invalid NAME")."""
+    value = fields.get(name)
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise ParameterError(f"invalid {name}")
+    return value
+
+
+def flag_of(fields: dict[str, Any], name: str) -> bool:
+    """A boolean, false when absent."""
+    value = fields.get(name, False)
+    if not isinstance(value, bool):
+        raise ParameterError(f"invalid {name}")
+    return value
+
+
+def seconds_as_ms_of(fields: dict[str, Any], name: str) -> int | None:
+    """Seconds, decimals allowed, as ms; None when absent."""
+    value = fields.get(name)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= SECONDS_MAX:
+        raise ParameterError(f"invalid {name}")
+    return round(value * 1000)
+
+
+def number_of(fields: dict[str, Any], name: str, default: int) -> int:
+    """A whole number that is not negative."""
+    value = fields.get(name, default)
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise ParameterError(f"invalid {name}")
+    return value
+
+
+def ids_of(fields: dict[str, Any]) -> list[str]:
+    """The job ids under `ids`: a list of 1 to BULK_MAX_JOBS texts."""
+    ids = fields.get("ids")
+    if not isinstance(ids, list) or not 0 < len(ids) <= BULK_MAX_JOBS or not all(isinstance(one, str) for one in ids):
+        raise ParameterError("invalid ids")
+    return ids

@@ -1,0 +1,70 @@
+"""Staff: what there is, and how it is doing."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from queues.services.errors import PoolNotFoundError
+from queues.services.jobs_namespaces import list_namespaces
+from queues.services.jobs_queues import list_queues_of
+from queues.services.pools import list_pools
+
+from ..accesslog import ACCESS_LOG
+from ..context import ApiContext
+from ..errors import ParameterError
+from ..metrics import render_metrics
+from ..request import ApiRequest
+from ..response import ApiResponse, json_response, text_response
+from ..tokens import DEFAULT_POOL
+from ..version import VERSION
+
+INFO_NAMESPACES: Final = 100
+INFO_QUEUES: Final = 1_000
+"""How much one answer of `/info` lists; `truncated` says that there is more."""
+
+
+async def pools(request: ApiRequest, context: ApiContext) -> ApiResponse:
+    """Names of the pools."""
+    return json_response(200, [pool.name for pool in await context.call(list_pools)])
+
+
+async def info(request: ApiRequest, context: ApiContext) -> ApiResponse:
+    """Namespaces of a pool and their queues."""
+    pool = request.query.get("pool") or DEFAULT_POOL
+    try:
+        engine = await context.engine(pool)
+    except PoolNotFoundError:
+        raise ParameterError("pool not found") from None
+    names = await context.call(list_namespaces, pool=pool, limit=INFO_NAMESPACES + 1)
+    truncated = len(names) > INFO_NAMESPACES
+    namespaces: dict[str, Any] = {}
+    for name in names[:INFO_NAMESPACES]:
+        page = await engine.run(list_queues_of(layout=engine.layout, namespace=name, limit=INFO_QUEUES))
+        namespaces[name] = page.names
+        truncated = truncated or page.after is not None
+    return json_response(200, {"pool": pool, "namespaces": namespaces, "truncated": truncated})
+
+
+async def version(request: ApiRequest, context: ApiContext) -> ApiResponse:
+    """What runs here."""
+    return json_response(200, {"version": VERSION})
+
+
+async def metrics(request: ApiRequest, context: ApiContext) -> ApiResponse:
+    """For Prometheus."""
+    return text_response(200, await render_metrics(context))
+
+
+async def show_access_log(request: ApiRequest, context: ApiContext) -> ApiResponse:
+    """Whether each request is logged."""
+    await context.call(ACCESS_LOG.refresh)
+    return json_response(200, {"status": "enabled" if ACCESS_LOG.enabled else "disabled"})
+
+
+async def switch_access_log(request: ApiRequest, context: ApiContext) -> ApiResponse:
+    """Log each request from now on, or stop; in all processes within seconds."""
+    status = request.query.get("status")
+    if status not in ("enable", "disable"):
+        raise ParameterError("invalid status")
+    await context.call(ACCESS_LOG.switch, status == "enable")
+    return json_response(200, {"status": f"{status}d"})

@@ -1,0 +1,127 @@
+"""Staff: tokens and their limits. Secrets come in and, once, go out; they are never logged nor repeated in an error."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from queues.services.errors import PoolNotFoundError
+from queues.services.limits import Limit
+from queues.services.token_limits import delete_limit, get_limit, list_limits, set_limit
+from queues.services.tokens import create_token, list_tokens, revoke_token
+
+from ..context import ApiContext
+from ..errors import ParameterError
+from ..json_body import JSON_BODY_MAX_BYTES, number_of, read_object
+from ..query import parse_query
+from ..request import ApiRequest
+from ..response import NO_CONTENT, ApiResponse, json_response
+from ..tokens import DEFAULT_POOL, split_token
+
+
+async def create(request: ApiRequest, context: ApiContext) -> ApiResponse:
+    """A new token. Parameters come in the query or in a form body, as in lmstfy."""
+    given = {**await _form(request), **request.query}
+    if not given.get("description"):
+        raise ParameterError("invalid description")
+    pool, secret = given.get("pool") or DEFAULT_POOL, given.get("token") or None
+    if secret is not None and ":" in secret:
+        pool, secret = split_token(secret)
+    try:
+        token = await context.call(
+            create_token,
+            namespace=request.path["namespace"],
+            pool=pool,
+            description=given["description"],
+            secret=secret,
+        )
+    except PoolNotFoundError:
+        raise ParameterError("pool not found") from None
+    return json_response(201, {"token": token.display})
+
+
+async def list_all(request: ApiRequest, context: ApiContext) -> ApiResponse:
+    """Public ids and descriptions; a secret is shown once, when it is made."""
+    pool = request.query.get("pool") or DEFAULT_POOL
+    try:
+        tokens = await context.call(list_tokens, namespace=request.path["namespace"], pool=pool)
+    except PoolNotFoundError:
+        raise ParameterError("pool not found") from None
+    return json_response(200, {"tokens": {token.public_id: token.description for token in tokens}})
+
+
+async def revoke(request: ApiRequest, context: ApiContext) -> ApiResponse:
+    """204 also when there is no such token, as in lmstfy."""
+    await context.call(revoke_token, **_which(request))
+    return NO_CONTENT
+
+
+async def add_limit(request: ApiRequest, context: ApiContext) -> ApiResponse:
+    """A limit for a token that has none."""
+    limit = await _limit(request)
+    await context.call(set_limit, limit=limit, only_new=True, **_which(request))
+    return json_response(201, present_limit(limit))
+
+
+async def put_limit(request: ApiRequest, context: ApiContext) -> ApiResponse:
+    """A limit, in place of the one there may be."""
+    limit = await _limit(request)
+    await context.call(set_limit, limit=limit, **_which(request))
+    return json_response(200, present_limit(limit))
+
+
+async def show_limit(request: ApiRequest, context: ApiContext) -> ApiResponse:
+    """404 when the token has none."""
+    return json_response(200, present_limit(await context.call(get_limit, **_which(request))))
+
+
+async def remove_limit(request: ApiRequest, context: ApiContext) -> ApiResponse:
+    """200 also when there was none, as in lmstfy."""
+    await context.call(delete_limit, **_which(request))
+    return json_response(200, {"msg": "success"})
+
+
+async def list_all_limits(request: ApiRequest, context: ApiContext) -> ApiResponse:
+    """Every limit, and whose it is."""
+    limits = await context.call(list_limits)
+    return json_response(
+        200,
+        [
+            {
+                "pool": one.pool,
+                "namespace": one.namespace,
+                "token": one.public_id,
+                "limiter": present_limit(one.limit),
+            }
+            for one in limits
+        ],
+    )
+
+
+def present_limit(limit: Limit) -> dict[str, int]:
+    """lmstfy's form of a limit."""
+    return {"read": limit.read, "write": limit.write, "interval": limit.interval_s}
+
+
+def _which(request: ApiRequest) -> dict[str, Any]:
+    """The token in the path: a public id or a secret, the latter also with its pool; else `?pool=` says which pool."""
+    return {
+        "pool": request.query.get("pool") or None,
+        "namespace": request.path["namespace"],
+        "public_id_or_secret": request.path["token"],
+    }
+
+
+async def _limit(request: ApiRequest) -> Limit:
+    fields = await read_object(request)
+    return Limit(
+        read=number_of(fields, "read", 0),
+        write=number_of(fields, "write", 0),
+        interval_s=number_of(fields, "interval", 0),
+    )
+
+
+async def _form(request: ApiRequest) -> Mapping[str, str]:
+    if not request.headers.get(b"content-type").startswith("application/x-www-form-urlencoded"):
+        return {}
+    return parse_query(await request.read_body(JSON_BODY_MAX_BYTES))

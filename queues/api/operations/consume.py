@@ -1,0 +1,40 @@
+"""GET on a queue, or on several: consume."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from queues.engine import limits
+from queues.services.jobs_consume import ConsumeRequest, consume_jobs
+
+from ..context import ApiContext
+from ..names import split_queues
+from ..presenting import present_consumed
+from ..query import read_flag, read_optional_uint, read_uint
+from ..request import ApiRequest
+from ..response import ApiResponse, json_response
+
+NO_JOB: Final = json_response(404, {"msg": "no job available"})
+
+
+async def consume(request: ApiRequest, context: ApiContext) -> ApiResponse:
+    """One job as an object; with count > 1 up to so many, as an array."""
+    query = request.query
+    asked = ConsumeRequest(
+        ttr_s=read_optional_uint(query, "ttr", least=1),
+        timeout_s=read_uint(query, "timeout", 0, most=limits.CONSUME_MAX_TIMEOUT_S),
+        count=read_uint(query, "count", 1, least=1, most=limits.CONSUME_MAX_COUNT),
+        freeze_tries=read_flag(query, "freeze_tries"),
+        consumer=request.consumer,
+    )
+    names = split_queues(request.path["queue"])
+    access = request.granted
+    policies = [await context.policy(access, name) for name in names]
+    engine = await context.engine(access.pool)
+    queues = [engine.queue(access.namespace, name) for name in names]
+    consumed = await consume_jobs(engine=engine, queues=queues, request=asked, policies=policies)
+    if not consumed.jobs:
+        return NO_JOB
+    if asked.count == 1:
+        return json_response(200, present_consumed(consumed.jobs[0]))
+    return json_response(200, [present_consumed(job) for job in consumed.jobs])

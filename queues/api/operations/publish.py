@@ -1,0 +1,67 @@
+"""PUT: publish one job or many."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final
+
+from queues.engine.limits import BODY_MAX_BYTES, BULK_MAX_BYTES
+from queues.engine.values import Published
+from queues.services.jobs_publish import publish_jobs, republish_job
+
+from ..attributes import read_attributes
+from ..bulk import split_array
+from ..context import ApiContext
+from ..errors import ParameterError
+from ..publish_options import read_publish_options
+from ..request import ApiRequest
+from ..response import ApiResponse, json_response
+
+_LARGE_BULK_BYTES: Final = 128 * 1024
+"""A bulk body above this is cut in a thread: it takes milliseconds, in which the event loop should serve others."""
+
+
+async def publish(request: ApiRequest, context: ApiContext) -> ApiResponse:
+    """The body, whatever its bytes, is one job."""
+    asked = read_publish_options(request.query, read_attributes(request.headers))
+    body = await request.read_body(BODY_MAX_BYTES)
+    policy = await context.policy(request.granted, request.path["queue"])
+    return _answer(
+        await context.run(
+            request, lambda queue: publish_jobs(queue=queue, bodies=(body,), request=asked, policy=policy)
+        )
+    )
+
+
+async def republish(request: ApiRequest, context: ApiContext) -> ApiResponse:
+    """As publish, in place of a job that is deleted in the same step."""
+    asked = read_publish_options(request.query, read_attributes(request.headers))
+    body = await request.read_body(BODY_MAX_BYTES)
+    policy = await context.policy(request.granted, request.path["queue"])
+    job_id = request.path["job_id"]
+    return _answer(
+        await context.run(
+            request,
+            lambda queue: republish_job(queue=queue, job_id=job_id, body=body, request=asked, policy=policy),
+        )
+    )
+
+
+async def publish_bulk(request: ApiRequest, context: ApiContext) -> ApiResponse:
+    """Each element of a JSON array is one job: all of them or none."""
+    asked = read_publish_options(request.query, read_attributes(request.headers))
+    if asked.key is not None:
+        raise ParameterError("key fits one job only")
+    body = await request.read_body(BULK_MAX_BYTES)
+    bodies = split_array(body) if len(body) <= _LARGE_BULK_BYTES else await asyncio.to_thread(split_array, body)
+    policy = await context.policy(request.granted, request.path["queue"])
+    published = await context.run(
+        request, lambda queue: publish_jobs(queue=queue, bodies=bodies, request=asked, policy=policy)
+    )
+    return json_response(201, {"msg": "published", "job_ids": published.job_ids})
+
+
+def _answer(published: Published) -> ApiResponse:
+    if published.duplicate:
+        return json_response(200, {"msg": "duplicate", "job_id": published.job_ids[0]})
+    return json_response(201, {"msg": "published", "job_id": published.job_ids[0]})

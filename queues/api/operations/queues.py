@@ -1,0 +1,75 @@
+"""Queues as a whole."""
+
+from __future__ import annotations
+
+from queues.engine.errors import InvalidArgumentError
+from queues.engine.limits import PAGE_MAX
+from queues.engine.names import check_queue
+from queues.services.jobs_queues import (
+    count_ready,
+    empty_queue,
+    list_queues_of,
+    pause_queue,
+    read_stats,
+    resume_queue,
+)
+
+from ..context import ApiContext
+from ..errors import ParameterError
+from ..presenting import present_counts, present_stats
+from ..query import read_flag, read_uint
+from ..request import ApiRequest
+from ..response import NO_CONTENT, ApiResponse, json_response
+
+
+async def size(request: ApiRequest, context: ApiContext) -> ApiResponse:
+    """How many jobs are ready."""
+    count = await context.run(request, lambda queue: count_ready(queue=queue))
+    return json_response(200, {"namespace": request.path["namespace"], "queue": request.path["queue"], "size": count})
+
+
+async def destroy(request: ApiRequest, context: ApiContext) -> ApiResponse:
+    """Empty the queue: its ready jobs, with `all` those of every state."""
+    everything = read_flag(request.query, "all")
+    await context.run(request, lambda queue: empty_queue(queue=queue, everything=everything))
+    return NO_CONTENT
+
+
+async def list_queues(request: ApiRequest, context: ApiContext) -> ApiResponse:
+    """A page of the namespace's queues with their counts."""
+    limit = read_uint(request.query, "limit", 100, least=1, most=PAGE_MAX)
+    after = _read_after(request)
+    access = request.granted
+    engine = await context.engine(access.pool)
+    page = await engine.run(list_queues_of(layout=engine.layout, namespace=access.namespace, after=after, limit=limit))
+    stats = await engine.batch([read_stats(queue=engine.queue(access.namespace, name)) for name in page.names])
+    queues = [{"queue": one.queue, "paused": one.paused, **present_counts(one)} for one in stats]
+    return json_response(200, {"namespace": access.namespace, "queues": queues, "after": page.after})
+
+
+async def stats(request: ApiRequest, context: ApiContext) -> ApiResponse:
+    """Counts, rates and percentiles."""
+    return json_response(200, present_stats(await context.run(request, lambda queue: read_stats(queue=queue))))
+
+
+async def pause(request: ApiRequest, context: ApiContext) -> ApiResponse:
+    """Hand nothing out until resumed."""
+    await context.run(request, lambda queue: pause_queue(queue=queue))
+    return json_response(200, {"msg": "paused"})
+
+
+async def resume(request: ApiRequest, context: ApiContext) -> ApiResponse:
+    """Hand jobs out again."""
+    await context.run(request, lambda queue: resume_queue(queue=queue))
+    return json_response(200, {"msg": "resumed"})
+
+
+def _read_after(request: ApiRequest) -> str | None:
+    """The last queue of the page before."""
+    after = request.query.get("after")
+    if after is not None:
+        try:
+            check_queue(after)
+        except InvalidArgumentError:
+            raise ParameterError("invalid after") from None
+    return after

@@ -1,0 +1,77 @@
+"""Looking at jobs: peek, detail, result, lists."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from queues.engine.limits import CONSUME_MAX_TIMEOUT_S, PAGE_MAX
+from queues.engine.values import JobState
+from queues.services.jobs_read import get_job, get_result, list_jobs_in, peek_queue, wait_for_result
+
+from ..context import ApiContext
+from ..errors import ParameterError
+from ..presenting import present_delivery, present_detail
+from ..query import read_uint
+from ..request import ApiRequest
+from ..response import ApiResponse, json_response, raw_response
+
+QUEUE_EMPTY: Final = json_response(404, {"error": "the queue is empty"})
+JOB_NOT_FOUND: Final = json_response(404, {"error": "job not found"})
+
+
+async def peek(request: ApiRequest, context: ApiContext) -> ApiResponse:
+    """The job that the next consume would get."""
+    delivery = await context.run(request, lambda queue: peek_queue(queue=queue))
+    return QUEUE_EMPTY if delivery is None else json_response(200, present_delivery(delivery))
+
+
+async def peek_job(request: ApiRequest, context: ApiContext) -> ApiResponse:
+    """A job in any state, in the form of a peek."""
+    job_id = request.path["job_id"]
+    job = await context.run(request, lambda queue: get_job(queue=queue, job_id=job_id))
+    return JOB_NOT_FOUND if job is None else json_response(200, present_delivery(job.as_delivery()))
+
+
+async def detail(request: ApiRequest, context: ApiContext) -> ApiResponse:
+    """All that is known of a job but its body."""
+    job_id = request.path["job_id"]
+    job = await context.run(request, lambda queue: get_job(queue=queue, job_id=job_id))
+    return JOB_NOT_FOUND if job is None else json_response(200, present_detail(job))
+
+
+async def result(request: ApiRequest, context: ApiContext) -> ApiResponse:
+    """The bytes that the ack brought; 202 while the job is not completed, after waiting up to `timeout` for it."""
+    timeout_s = read_uint(request.query, "timeout", 0, most=CONSUME_MAX_TIMEOUT_S)
+    job_id = request.path["job_id"]
+    engine, queue = await context.queue(request)
+    if timeout_s:
+        outcome = await wait_for_result(engine=engine, queue=queue, job_id=job_id, timeout_s=timeout_s)
+    else:
+        outcome = await engine.run(get_result(queue=queue, job_id=job_id))
+    if outcome.state is None:
+        return JOB_NOT_FOUND
+    if outcome.state is not JobState.COMPLETED:
+        return json_response(202, {"state": outcome.state.value})
+    return raw_response(200, outcome.body or b"")
+
+
+async def list_jobs(request: ApiRequest, context: ApiContext) -> ApiResponse:
+    """A page of the jobs in one state."""
+    query = request.query
+    try:
+        state = JobState(query.get("state", JobState.READY))
+    except ValueError:
+        raise ParameterError("invalid state") from None
+    limit = read_uint(query, "limit", 50, least=1, most=PAGE_MAX)
+    after = query.get("after")
+    page = await context.run(request, lambda queue: list_jobs_in(queue=queue, state=state, after=after, limit=limit))
+    return json_response(
+        200,
+        {
+            "namespace": request.path["namespace"],
+            "queue": request.path["queue"],
+            "state": state.value,
+            "jobs": [present_detail(job) for job in page.jobs],
+            "after": page.after,
+        },
+    )

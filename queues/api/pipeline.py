@@ -1,0 +1,85 @@
+"""The way of every request, the same behind both doors: names, pool, token, limit, operation, errors."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Final
+
+from queues.services.access import Access
+from queues.services.errors import InvalidTokenError
+
+from .context import ApiContext
+from .errors import TokenMissingError, error_response
+from .limiting import allowance_of, give_back, take
+from .request import ApiRequest
+from .response import ApiResponse
+from .route import Door, Route
+from .tokens import pool_and_secret
+
+logger = logging.getLogger(__name__)
+
+_background: Final[set[asyncio.Task[None]]] = set()
+
+
+async def answer(route: Route, request: ApiRequest, context: ApiContext) -> ApiResponse:
+    """The response to a request; never raises but CancelledError, when the client has gone."""
+    try:
+        response = await _pass(route, request, context)
+    except Exception as error:
+        response = error_response(error)
+        _log_refusal(route, request, response, error)
+    return response
+
+
+async def _pass(route: Route, request: ApiRequest, context: ApiContext) -> ApiResponse:
+    if route.door is Door.STAFF:
+        await request.check_staff()
+    route.check_names(request)
+    if route.door is not Door.TOKEN:
+        return await route.operation(request, context)
+    access = request.access = await _authorise(request, context)
+    kind = route.rate
+    if kind is None or not allowance_of(access, kind):
+        return await route.operation(request, context)
+    refusal = await take(access, kind, context)
+    if refusal is not None:
+        return refusal
+    succeeded = False
+    try:
+        response = await route.operation(request, context)
+        succeeded = response.succeeded
+        return response
+    finally:
+        if not succeeded:
+            # A task of its own, for this one may be in the middle of being cancelled.
+            task = asyncio.ensure_future(give_back(access, kind, context))
+            _background.add(task)
+            task.add_done_callback(_background.discard)
+
+
+async def _authorise(request: ApiRequest, context: ApiContext) -> Access:
+    """First the pool, then the token: with an unknown pool no token is looked at."""
+    pool, secret = pool_and_secret(request)
+    try:
+        return await context.authorise(pool=pool, secret=secret, namespace=request.path["namespace"])
+    except InvalidTokenError:
+        if not secret:
+            raise TokenMissingError("token not found") from None
+        raise
+
+
+def _log_refusal(route: Route, request: ApiRequest, response: ApiResponse, error: Exception) -> None:
+    """What was wrong with what; never the query, a header or the body."""
+    fields = {
+        "action": "http.refuse",
+        "route": route.name,
+        "status": response.status,
+        "error": getattr(error, "code", type(error).__name__),
+        "reason": str(error)[:200],
+        "namespace": request.path.get("namespace", "")[:255],
+        "queue": request.path.get("queue", "")[:255],
+        "client": request.client,
+        "request_id": request.request_id,
+    }
+    logger.log(logging.WARNING if response.status >= 500 else logging.INFO, "request refused", extra=fields)

@@ -1,0 +1,97 @@
+"""The JSON forms of the engine's values."""
+
+from __future__ import annotations
+
+from binascii import b2a_base64
+from collections.abc import Mapping
+from typing import Any
+
+from queues.engine.values import AttemptRecord, Delivery, JobDetail, JobState, QueueStats
+
+
+def present_delivery(delivery: Delivery) -> dict[str, Any]:
+    """A job as consume and peek answer it; `data` in base64, as Go encodes bytes."""
+    return {
+        "namespace": delivery.namespace,
+        "queue": delivery.queue,
+        "job_id": delivery.job_id,
+        "data": b2a_base64(delivery.body, newline=False).decode("ascii"),
+        "ttl": delivery.ttl_s,
+        "elapsed_ms": delivery.elapsed_ms,
+        "remain_tries": delivery.remain_tries,
+        "attributes": delivery.attributes,
+    }
+
+
+def present_consumed(delivery: Delivery) -> dict[str, Any]:
+    """A job that was handed out. `attempt` is what a fenced ack sends back."""
+    return {"msg": "new job", **present_delivery(delivery), "attempt": delivery.attempt}
+
+
+def present_detail(job: JobDetail) -> dict[str, Any]:
+    """All that is known of a job but its body. Times in ms since the epoch, null where they do not apply."""
+    return {
+        "namespace": job.namespace,
+        "queue": job.queue,
+        "job_id": job.job_id,
+        "state": job.state.value,
+        "attempt": job.attempt,
+        "tries": job.tries,
+        "remain_tries": max(0, job.tries - job.attempt),
+        "priority": job.priority,
+        "now_ms": job.now_ms,
+        "published_ms": job.published_ms,
+        "due_ms": job.due_ms,
+        "expires_ms": job.expires_ms or None,
+        "taken_ms": job.taken_ms,
+        "lease_end_ms": job.lease_end_ms,
+        "died_ms": job.died_ms,
+        "kept_until_ms": job.kept_until_ms,
+        "consumer": job.consumer,
+        "backoff": str(job.backoff),
+        "retention_s": job.retention_ms // 1000,
+        "key": job.key,
+        "attributes": job.attributes,
+        "body_bytes": job.body_bytes,
+        "result_bytes": job.result_bytes,
+        "errors": [present_attempt(attempt) for attempt in job.history],
+    }
+
+
+def present_attempt(attempt: AttemptRecord) -> dict[str, Any]:
+    """One attempt that did not end in an ack."""
+    return {
+        "attempt": attempt.attempt,
+        "outcome": attempt.outcome,
+        "error": attempt.error,
+        "consumer": attempt.consumer,
+        "taken_ms": attempt.taken_ms,
+        "ended_ms": attempt.ended_ms,
+    }
+
+
+def present_counts(stats: QueueStats) -> dict[str, Any]:
+    """Jobs per state, by the state's name."""
+    return {state.value: stats.counts.get(state, 0) for state in JobState}
+
+
+def present_stats(stats: QueueStats) -> dict[str, Any]:
+    """Plain numbers at fixed places, for autoscalers that read one of them."""
+    return {
+        "namespace": stats.namespace,
+        "queue": stats.queue,
+        "paused": stats.paused,
+        **present_counts(stats),
+        "oldest_ready_ms": stats.oldest_ready_ms or 0,
+        "published_per_s": stats.published_per_s,
+        "consumed_per_s": stats.consumed_per_s,
+        "acked_per_s": stats.acked_per_s,
+        "failed_per_s": stats.failed_per_s,
+        "wait_ms": _plain(stats.wait_ms),
+        "run_ms": _plain(stats.run_ms),
+        "dropped": dict(stats.dropped),
+    }
+
+
+def _plain(percentiles: Mapping[str, float | None]) -> dict[str, float | None]:
+    return {name: None if value is None else round(value, 1) for name, value in percentiles.items()}

@@ -1,0 +1,79 @@
+"""A request as the operations see it, whichever door it came through."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from queues.services.access import Access
+
+StaffCheck = Callable[[], Awaitable[None]]
+"""Raises StaffOnlyError or ForbiddenError unless the request comes from a staff user."""
+
+BodyReader = Callable[[int], Awaitable[bytes]]
+"""Reads the whole body; raises BodyTooLargeError once it is known to be longer than the given number of bytes."""
+
+
+class Headers:
+    """Request headers as ASGI gives them (lower-case names, bytes); decoded only when asked for."""
+
+    __slots__ = ("_raw",)
+
+    def __init__(self, raw: Sequence[tuple[bytes, bytes]]) -> None:
+        self._raw = raw
+
+    def get(self, name: bytes) -> str:
+        """The first header of this lower-case name, or ""."""
+        for key, value in self._raw:
+            if key == name:
+                return value.decode("latin-1")
+        return ""
+
+    def starting_with(self, prefix: bytes) -> Iterator[tuple[str, str]]:
+        """Names (without the prefix) and values of the headers whose names begin with a lower-case prefix."""
+        for key, value in self._raw:
+            if key.startswith(prefix):
+                yield key[len(prefix) :].decode("latin-1"), value.decode("latin-1")
+
+
+class ApiRequest:
+    """One request. Not frozen: the pipeline fills in `access` once the token has been looked at."""
+
+    __slots__ = ("access", "check_staff", "client", "headers", "method", "path", "query", "read_body", "request_id")
+
+    def __init__(
+        self,
+        *,
+        method: str,
+        path: Mapping[str, str],
+        query: Mapping[str, str],
+        headers: Headers,
+        read_body: BodyReader,
+        check_staff: StaffCheck,
+        client: str = "",
+        request_id: str = "",
+    ) -> None:
+        self.method = method
+        self.path = path
+        """Path parameters by name, percent-decoded."""
+        self.query = query
+        """Query parameters; of a repeated one the first."""
+        self.headers = headers
+        self.read_body = read_body
+        self.check_staff = check_staff
+        self.client = client
+        """The peer's address."""
+        self.request_id = request_id
+        self.access: Access | None = None
+
+    @property
+    def granted(self) -> Access:
+        """What the token opens; only routes behind a token may ask."""
+        assert self.access is not None, "the route is not behind a token"
+        return self.access
+
+    @property
+    def consumer(self) -> str:
+        """Who consumes: what the client says of itself, else its address."""
+        return self.headers.get(b"x-consumer") or self.client

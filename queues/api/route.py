@@ -1,0 +1,40 @@
+"""A route as a value."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from enum import Enum
+
+from queues.services.jobs_limits import RateKind
+
+from .context import ApiContext
+from .documentation import Documentation
+from .request import ApiRequest
+from .response import ApiResponse
+
+OperationFunction = Callable[[ApiRequest, ApiContext], Awaitable[ApiResponse]]
+NameCheck = Callable[[ApiRequest], None]
+
+
+class Door(Enum):
+    """Who may pass."""
+
+    TOKEN = "a token of the namespace"  # noqa: S105 - words, not a secret
+    STAFF = "a staff user"
+    OPEN = "everybody"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Route:
+    """`name` is unique. `rate`: what the request counts as against the token's limit, if it has one."""
+
+    name: str
+    method: str
+    path: str
+    """`/api/{namespace}/{queue}`: segments in braces are parameters."""
+    operation: OperationFunction
+    check_names: NameCheck
+    door: Door
+    rate: RateKind | None
+    documentation: Documentation

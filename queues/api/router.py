@@ -1,0 +1,89 @@
+"""Finds the route of a request, from the path as it was sent.
+
+Django is given the path decoded, in which `/api/ns/a%2Fb` and `/api/ns/a/b` look the same; here a segment is decoded
+after the path is cut, so a slash in a name is what it is: a forbidden character in a name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from urllib.parse import unquote_to_bytes
+
+from .errors import MethodNotAllowedError, RouteNotFoundError
+from .route import Door, Route
+
+
+@dataclass(slots=True)
+class _Node:
+    """A place in the tree of segments."""
+
+    literal: dict[str, _Node] = field(default_factory=dict)
+    any: _Node | None = None
+    routes: dict[str, Route] = field(default_factory=dict)
+
+
+class Router:
+    """Literal segments win over parameters, for those methods that they have: `GET /api/ns/queues` lists the queues,
+    while `PUT /api/ns/queues` publishes to one of that name."""
+
+    def __init__(self, routes: Iterable[Route]) -> None:
+        self._root = _Node()
+        for route in routes:
+            self._add(route)
+
+    def match(self, method: str, raw_path: bytes) -> tuple[Route, Mapping[str, str]]:
+        """The route and its path parameters. Raises RouteNotFoundError, MethodNotAllowedError."""
+        segments = [decode_segment(segment) for segment in raw_path.removeprefix(b"/").split(b"/")]
+        allowed: list[str] = []
+        route = _find(self._root, segments, 0, method, allowed)
+        if route is None:
+            if allowed:
+                raise MethodNotAllowedError(tuple(sorted(set(allowed))))
+            raise RouteNotFoundError("api not found")
+        return route, _parameters(route, segments)
+
+    def _add(self, route: Route) -> None:
+        node = self._root
+        for segment in _split(route.path):
+            if segment.startswith("{"):
+                node.any = node.any or _Node()
+                node = node.any
+            else:
+                node = node.literal.setdefault(segment, _Node())
+        assert route.method not in node.routes, f"two routes for {route.method} {route.path}"
+        node.routes[route.method] = route
+        if route.method == "GET" and route.door is Door.OPEN:
+            node.routes["HEAD"] = route
+
+
+def decode_segment(segment: bytes) -> str:
+    """A path segment without its percent signs. Bytes that are not UTF-8 become U+FFFD, which no name may contain."""
+    raw = unquote_to_bytes(segment) if b"%" in segment else segment
+    return raw.decode("utf-8", "replace")
+
+
+def _find(node: _Node, segments: list[str], at: int, method: str, allowed: list[str]) -> Route | None:
+    if at == len(segments):
+        allowed.extend(node.routes)
+        return node.routes.get(method)
+    literal = node.literal.get(segments[at])
+    if literal is not None:
+        found = _find(literal, segments, at + 1, method, allowed)
+        if found is not None:
+            return found
+    if node.any is not None and segments[at]:
+        return _find(node.any, segments, at + 1, method, allowed)
+    return None
+
+
+def _split(path: str) -> list[str]:
+    return path.removeprefix("/").split("/")
+
+
+def _parameters(route: Route, segments: list[str]) -> dict[str, str]:
+    return {
+        pattern[1:-1]: segment
+        for pattern, segment in zip(_split(route.path), segments, strict=True)
+        if pattern.startswith("{")
+    }

@@ -1,0 +1,88 @@
+"""The table of routes. Django's URLs, the OpenAPI document, the docs page and the tests are made of it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from queues.services.jobs_limits import RateKind
+
+from . import described as d
+from .documentation import Documentation
+from .names import check_names, check_names_of_several
+from .operations import admin_info, admin_tokens, consume, dead, finish, health, publish, queues, read
+from .route import Door, OperationFunction, Route
+from .router import Router
+
+NAMESPACE: Final = "/api/{namespace}"
+QUEUE: Final = f"{NAMESPACE}/{{queue}}"
+JOB: Final = f"{QUEUE}/job/{{job_id}}"
+TOKENS: Final = "/token/{namespace}"
+LIMIT: Final = f"{TOKENS}/{{token}}/limit"
+
+
+def _route(
+    line: str,
+    operation: OperationFunction,
+    documentation: Documentation,
+    *,
+    door: Door = Door.TOKEN,
+    rate: RateKind | None = None,
+) -> Route:
+    method, path = line.split(" ")
+    return Route(
+        name=f"{operation.__module__.rpartition('.')[2]}.{operation.__name__}",
+        method=method,
+        path=path,
+        operation=operation,
+        check_names=check_names_of_several if operation is consume.consume else check_names,
+        door=door,
+        rate=rate,
+        documentation=documentation,
+    )
+
+
+ROUTES: Final = (
+    _route(f"PUT {QUEUE}", publish.publish, d.PUBLISH, rate="write"),
+    _route(f"PUT {QUEUE}/bulk", publish.publish_bulk, d.PUBLISH_BULK, rate="write"),
+    _route(f"PUT {JOB}", publish.republish, d.REPUBLISH, rate="write"),
+    _route(f"GET {QUEUE}", consume.consume, d.CONSUME, rate="read"),
+    _route(f"DELETE {JOB}", finish.ack, d.ACK),
+    _route(f"POST {JOB}/fail", finish.fail, d.FAIL),
+    _route(f"POST {JOB}/release", finish.release, d.RELEASE),
+    _route(f"POST {JOB}/extend", finish.extend, d.EXTEND),
+    _route(f"GET {QUEUE}/peek", read.peek, d.PEEK),
+    _route(f"GET {JOB}", read.peek_job, d.PEEK_JOB),
+    _route(f"GET {JOB}/detail", read.detail, d.DETAIL),
+    _route(f"GET {JOB}/result", read.result, d.RESULT),
+    _route(f"GET {QUEUE}/jobs", read.list_jobs, d.LIST_JOBS),
+    _route(f"GET {QUEUE}/deadletter", dead.deadletter, d.DEADLETTER),
+    _route(f"GET {QUEUE}/deadletter/size", dead.deadletter_size, d.DEADLETTER_SIZE),
+    _route(f"PUT {QUEUE}/deadletter", dead.respawn, d.RESPAWN),
+    _route(f"DELETE {QUEUE}/deadletter", dead.delete, d.DELETE_DEAD),
+    _route(f"PUT {QUEUE}/deadletter/jobs", dead.respawn_ids, d.RESPAWN_IDS),
+    _route(f"DELETE {QUEUE}/deadletter/jobs", dead.delete_ids, d.DELETE_DEAD_IDS),
+    _route(f"GET {NAMESPACE}/queues", queues.list_queues, d.LIST_QUEUES),
+    _route(f"GET {QUEUE}/size", queues.size, d.SIZE),
+    _route(f"GET {QUEUE}/stats", queues.stats, d.STATS),
+    _route(f"POST {QUEUE}/pause", queues.pause, d.PAUSE),
+    _route(f"POST {QUEUE}/resume", queues.resume, d.RESUME),
+    _route(f"DELETE {QUEUE}", queues.destroy, d.DESTROY),
+    _route(f"POST {TOKENS}", admin_tokens.create, d.CREATE_TOKEN, door=Door.STAFF),
+    _route(f"GET {TOKENS}", admin_tokens.list_all, d.LIST_TOKENS, door=Door.STAFF),
+    _route(f"DELETE {TOKENS}/{{token}}", admin_tokens.revoke, d.REVOKE_TOKEN, door=Door.STAFF),
+    _route(f"GET {LIMIT}", admin_tokens.show_limit, d.SHOW_LIMIT, door=Door.STAFF),
+    _route(f"POST {LIMIT}", admin_tokens.add_limit, d.ADD_LIMIT, door=Door.STAFF),
+    _route(f"PUT {LIMIT}", admin_tokens.put_limit, d.PUT_LIMIT, door=Door.STAFF),
+    _route(f"DELETE {LIMIT}", admin_tokens.remove_limit, d.REMOVE_LIMIT, door=Door.STAFF),
+    _route("GET /limits", admin_tokens.list_all_limits, d.LIST_LIMITS, door=Door.STAFF),
+    _route("GET /pools", admin_info.pools, d.POOLS, door=Door.STAFF),
+    _route("GET /info", admin_info.info, d.INFO, door=Door.STAFF),
+    _route("GET /version", admin_info.version, d.VERSION, door=Door.STAFF),
+    _route("GET /metrics", admin_info.metrics, d.METRICS, door=Door.STAFF),
+    _route("GET /accesslog", admin_info.show_access_log, d.SHOW_ACCESS_LOG, door=Door.STAFF),
+    _route("POST /accesslog", admin_info.switch_access_log, d.SWITCH_ACCESS_LOG, door=Door.STAFF),
+    _route("GET /healthz", health.healthz, d.HEALTHZ, door=Door.OPEN),
+    _route("GET /readyz", health.readyz, d.READYZ, door=Door.OPEN),
+)
+
+ROUTER: Final = Router(ROUTES)

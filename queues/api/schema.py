@@ -1,0 +1,88 @@
+"""The OpenAPI document, by drf-spectacular, of what the table of routes says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any, Final
+
+import orjson
+from drf_spectacular.generators import SchemaGenerator
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiResponse, extend_schema
+
+from .documentation import Parameter, Reply
+from .route import Door, Route
+from .version import VERSION
+
+SECURITY_SCHEMES: Final = {
+    "token": {"type": "apiKey", "in": "header", "name": "X-Token"},
+    "tokenInQuery": {"type": "apiKey", "in": "query", "name": "token"},
+    "staff": {"type": "http", "scheme": "basic"},
+}
+_SECURITY: Final[dict[Door, list[Any]]] = {
+    Door.TOKEN: [{"token": []}, {"tokenInQuery": []}],
+    Door.STAFF: [{"staff": []}],
+    Door.OPEN: [],
+}
+_TYPES: Final = {
+    "integer": OpenApiTypes.INT64,
+    "number": OpenApiTypes.DOUBLE,
+    "string": OpenApiTypes.STR,
+    "boolean": OpenApiTypes.BOOL,
+}
+
+
+def describe(route: Route) -> Callable[[Any], Any]:
+    """A decorator that tells drf-spectacular about a handler."""
+    documentation = route.documentation
+    return extend_schema(
+        operation_id=route.name.replace(".", "_"),
+        summary=documentation.summary,
+        description="",
+        tags=[documentation.group],
+        auth=_SECURITY[route.door],
+        parameters=[_parameter(one) for one in documentation.parameters] + _path_parameters(route),
+        request={documentation.body_type: OpenApiTypes.BINARY} if documentation.body else None,
+        responses={_key(reply): _response(reply) for reply in documentation.replies},
+    )
+
+
+@cache
+def schema_json() -> bytes:
+    """The document. It says nothing that depends on who asks."""
+    schema: dict[str, Any] = SchemaGenerator().get_schema(request=None, public=True)  # type: ignore[no-untyped-call]
+    schema["info"]["version"] = VERSION
+    schema.setdefault("components", {})["securitySchemes"] = SECURITY_SCHEMES
+    return orjson.dumps(schema)
+
+
+def _parameter(parameter: Parameter) -> OpenApiParameter:
+    return OpenApiParameter(
+        parameter.name,
+        type=_TYPES[parameter.kind],
+        location=OpenApiParameter.QUERY,
+        description=parameter.text,
+        default=parameter.default,
+    )
+
+
+def _path_parameters(route: Route) -> list[OpenApiParameter]:
+    names = [segment[1:-1] for segment in route.path.split("/") if segment.startswith("{")]
+    return [OpenApiParameter(name, type=OpenApiTypes.STR, location=OpenApiParameter.PATH) for name in names]
+
+
+def _key(reply: Reply) -> Any:
+    if reply.example is None:
+        return reply.status
+    if isinstance(reply.example, str):
+        return (reply.status, "text/plain" if "{" in reply.example else "application/octet-stream")
+    return (reply.status, "application/json")
+
+
+def _response(reply: Reply) -> OpenApiResponse:
+    if reply.example is None:
+        return OpenApiResponse(description=reply.text)
+    kind = OpenApiTypes.BINARY if isinstance(reply.example, str) else OpenApiTypes.ANY
+    examples = [OpenApiExample("example", value=reply.example)]
+    return OpenApiResponse(response=kind, description=reply.text, examples=examples)

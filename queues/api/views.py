@@ -1,0 +1,116 @@
+"""The DRF door: one view for each path of the table of routes, all of them thin.
+
+The views are asynchronous, where DRF's own are not. Under ASGI a synchronous view costs a thread for as long as it
+runs, so a waiting consumer would hold one for up to ten minutes, and would not be told that its client has gone. Of DRF
+the API uses the authentication of staff and, by way of drf-spectacular, the schema.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any, Final
+from urllib.parse import quote
+
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from drf_spectacular.utils import extend_schema
+from rest_framework.views import APIView
+
+from .accesslog import ACCESS_LOG
+from .asgi import SCOPE_KEY, RequestState
+from .context import ApiContext
+from .errors import BodyTooLargeError, error_response
+from .pipeline import answer
+from .query import parse_query
+from .request import ApiRequest, Headers
+from .response import ApiResponse
+from .route import Route
+from .routes import ROUTER
+from .schema import describe
+from .staff import check_staff
+
+CONTEXT: Final = ApiContext()
+
+
+class OperationView(APIView):
+    """Takes a Django request through the pipeline. Which route it is says the path as it was sent (see `router`)."""
+
+    view_is_async = True
+    authentication_classes: Any = ()
+    permission_classes: Any = ()
+
+    async def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:  # type: ignore[override]
+        if ACCESS_LOG.is_due():
+            await CONTEXT.call(ACCESS_LOG.refresh)
+        return _to_django(await _answer(request))
+
+
+@extend_schema(exclude=True)
+class AnyPathView(OperationView):
+    """For paths that no pattern of Django's fits."""
+
+
+def make_view(path: str, routes: Iterable[Route]) -> Callable[..., Any]:
+    """The view of a path: a handler for each of its methods, so that the schema finds them."""
+    handlers: dict[str, Any] = {route.method.lower(): _make_handler(route) for route in routes}
+    name = "".join(part.strip("{}").title() for part in path.split("/")) + "View"
+    return type(name, (OperationView,), handlers).as_view()  # type: ignore[attr-defined, no-any-return]
+
+
+def _make_handler(route: Route) -> Callable[..., Awaitable[HttpResponseBase]]:
+    async def handler(view: OperationView, request: HttpRequest, **parameters: str) -> HttpResponseBase:
+        return await view.dispatch(request, **parameters)
+
+    handler.__name__ = route.method.lower()
+    handler.__doc__ = route.documentation.summary
+    decorated: Callable[..., Awaitable[HttpResponseBase]] = describe(route)(handler)
+    return decorated
+
+
+async def _answer(request: HttpRequest) -> ApiResponse:
+    scope: dict[str, Any] = getattr(request, "scope", {})
+    try:
+        route, path = ROUTER.match(request.method or "", scope.get("raw_path") or quote(request.path).encode())
+        query = parse_query(request.META.get("QUERY_STRING", "").encode("latin-1"))
+    except Exception as error:
+        return error_response(error)
+    state: RequestState | None = scope.get(SCOPE_KEY)
+    return await answer(
+        route,
+        ApiRequest(
+            method=route.method,
+            path=path,
+            query=query,
+            headers=Headers(scope["headers"] if scope else _headers(request)),
+            read_body=state.body.read if state else _reader(request),
+            check_staff=lambda: CONTEXT.call(check_staff, request),
+            client=request.META.get("REMOTE_ADDR") or "",
+            request_id=state.request_id if state else "",
+        ),
+        CONTEXT,
+    )
+
+
+def _to_django(response: ApiResponse) -> HttpResponse:
+    django = HttpResponse(response.body, status=response.status)
+    del django["Content-Type"]
+    for name, value in response.headers:
+        django[name.decode("ascii").title()] = value.decode("latin-1")
+    return django
+
+
+def _headers(request: HttpRequest) -> list[tuple[bytes, bytes]]:
+    """Without ASGI (Django's synchronous test client), headers are in META."""
+    return [(name.lower().encode(), value.encode("latin-1", "replace")) for name, value in request.headers.items()]
+
+
+def _reader(request: HttpRequest) -> Callable[[int], Awaitable[bytes]]:
+    """Without the gate in front, Django has the body already."""
+
+    async def read(limit: int) -> bytes:
+        body = request.read(limit + 1)
+        if len(body) > limit:
+            raise BodyTooLargeError("body too large")
+        return body
+
+    return read

@@ -1,0 +1,54 @@
+"""Consuming, with the queue's policy for the lease and for how many jobs may be worked on at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from queues.engine import AsyncEngine, limits
+from queues.engine.keys import QueueKeys
+from queues.engine.values import Consumed
+
+from .policies import EffectivePolicy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConsumeRequest:
+    """What a consumer asks for. `ttr_s` None: the policy's. `freeze_tries`: this hand-out burns no try."""
+
+    ttr_s: int | None = None
+    timeout_s: int = 0
+    count: int = 1
+    freeze_tries: bool = False
+    consumer: str = ""
+
+
+async def consume_jobs(
+    *,
+    engine: AsyncEngine,
+    queues: Sequence[QueueKeys],
+    request: ConsumeRequest,
+    policies: Sequence[EffectivePolicy],
+) -> Consumed:
+    """Up to `count` jobs of the queues in order of priority, waiting up to `timeout_s` for the first.
+
+    `policies`, one for each queue, bound the jobs in flight queue by queue. One call has one length of lease: the first
+    queue's, unless the caller says.
+    """
+    bounds = [policy.max_in_flight or 0 for policy in policies]
+    return await engine.wait_consume(
+        queues,
+        ttr_ms=lease_ms(ttr_s=request.ttr_s, policy=policies[0]),
+        timeout_s=request.timeout_s,
+        count=request.count,
+        consumer=request.consumer,
+        max_in_flight=bounds,
+        freeze_tries=request.freeze_tries,
+    )
+
+
+def lease_ms(*, ttr_s: int | None, policy: EffectivePolicy) -> int:
+    """How long a hand-out may last: as asked, else the policy's, else taskq's default."""
+    if ttr_s is None:
+        ttr_s = policy.ttr_s if policy.ttr_s is not None else limits.DEFAULT_TTR_S
+    return ttr_s * 1000
