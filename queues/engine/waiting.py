@@ -97,7 +97,7 @@ class Waiters:
                     return consumed
                 if seen == [self._messages.get(name, 0) for name in names]:
                     woken = await self._sleep(line, arrival, left)
-                    if woken is None:
+                    if woken is None or self._stopped:
                         return _NOTHING
                     by_message = woken
         finally:
