@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
 from django.contrib.staticfiles.handlers import ASGIStaticFilesHandler
@@ -13,14 +13,14 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "taskq_site.settings")
 
 Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
-Send = Callable[[dict[str, Any]], Awaitable[None]]
+Send = Callable[[Mapping[str, Any]], Awaitable[None]]
 
 # Static files come through Django's finders: a handful of small files, no `collectstatic` to forget. For more traffic,
 # let Granian or a proxy serve STATIC_ROOT after `collectstatic`; they answer before this does.
 _django: Final = ASGIStaticFilesHandler(get_asgi_application())
 
 
-async def application(scope: Scope, receive: Receive, send: Send) -> None:
+async def _site(scope: Scope, receive: Receive, send: Send) -> None:
     """HTTP goes to Django; the server's lifespan messages, which Django does not know, are answered here."""
     if scope["type"] == "lifespan":
         await _lifespan(receive, send)
@@ -40,3 +40,8 @@ async def _lifespan(receive: Receive, send: Send) -> None:
             await close_async_engines()
             await send({"type": "lifespan.shutdown.complete"})
             return
+
+
+from queues.api.asgi import ApiGate  # noqa: E402 - imports models, which Django must have set up
+
+application: Final = ApiGate(_site)

@@ -27,5 +27,5 @@ urlpatterns: list[URLPattern] = [
     path("api/docs", docs, name="api-docs"),
     *[_pattern(text, routes) for text, routes in _by_path()],
     # Whatever else is below these prefixes: a name with an encoded slash, or no route at all. The view finds out.
-    re_path(r"(?s)^(?:api|token)(?:/.*)?\Z", AnyPathView.as_view()),
+    re_path(r"^(?:api|token)(?:/[\s\S]*)?\Z", AnyPathView.as_view()),
 ]
