@@ -1,1 +1,1 @@
-"""Benchmarks: `make bench`, or `python -m bench NAME ...`. Figures, not tests: nothing fails here because a machine is slow."""
+"""Benchmarks: `make bench`, or `python -m bench NAME ...`. Figures, not tests: nothing fails on a slow machine."""

@@ -1,4 +1,4 @@
-"""Redis memory per job: 200,000 jobs with 64-byte bodies, everything included but the capped event stream, shown apart."""
+"""Redis memory per job: 200,000 jobs with 64-byte bodies, all included but the capped event stream, shown apart."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """One measured quantity. `runs`: its value in each run; `bar`: what it should be, in words ("" = nothing was asked)."""
+    """One measured quantity. `runs`: its value in each run; `bar`: what was asked for, in words, or ""."""
 
     name: str
     unit: str
