@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Final
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from typing import Any, Final, cast
 
-from django.contrib.staticfiles.handlers import ASGIStaticFilesHandler
 from django.core.asgi import get_asgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "taskq_site.settings")
 
-Scope = dict[str, Any]
-Receive = Callable[[], Awaitable[dict[str, Any]]]
-Send = Callable[[Mapping[str, Any]], Awaitable[None]]
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Mapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-# Static files come through Django's finders: a handful of small files, no `collectstatic` to forget. For more traffic,
-# let Granian or a proxy serve STATIC_ROOT after `collectstatic`; they answer before this does.
-_django: Final = ASGIStaticFilesHandler(get_asgi_application())
+_django: Final = cast(Application, get_asgi_application())
 
 
 async def _site(scope: Scope, receive: Receive, send: Send) -> None:

@@ -15,7 +15,7 @@ REPLY_TIMEOUT_S: Final = 2.0
 _CLEAR_BATCH: Final = 500
 
 
-class CacheConnections(ConnectionFactory):  # type: ignore[type-arg]  # its parameters are of no use here
+class CacheConnections(ConnectionFactory):  # type: ignore[misc]  # django-redis has no types that mypy reads
     """Opens every form of URL that a pool may have, Sentinel and Cluster included; one client per URL and process."""
 
     _clients: dict[str, Any] = {}
@@ -37,7 +37,7 @@ class CacheConnections(ConnectionFactory):  # type: ignore[type-arg]  # its para
         connection.close()
 
 
-class CacheClient(DefaultClient):  # type: ignore[type-arg]  # its parameters have defaults
+class CacheClient(DefaultClient):  # type: ignore[misc]
     """django-redis' client, except that clearing the cache must not clear the queues."""
 
     def clear(self, client: Any = None) -> None:

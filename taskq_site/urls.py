@@ -5,8 +5,11 @@ from __future__ import annotations
 from django.contrib import admin
 from django.urls import include, path
 
+from .static_files import static_file
+
 urlpatterns = [
     path("admin/", admin.site.urls),
+    path("static/<path:path>", static_file),
     path("", include("queues.api.urls")),
     path("", include("dashboard.urls")),
 ]

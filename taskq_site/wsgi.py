@@ -2,9 +2,8 @@
 
 import os
 
-from django.contrib.staticfiles.handlers import StaticFilesHandler
 from django.core.wsgi import get_wsgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "taskq_site.settings")
 
-application = StaticFilesHandler(get_wsgi_application())
+application = get_wsgi_application()

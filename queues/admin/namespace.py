@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from django.contrib import admin
@@ -23,15 +22,17 @@ class NamespaceAdmin(ScopedAdmin):
     list_display = ["name", "pool", "description", "working_tokens", "visible_to", "created"]
     list_filter = [("pool", RelatedOnlyFieldListFilter)]
     list_select_related = ["pool"]
+    ordering = ["pool__name", "name"]
     search_fields = ["name", "description", "pool__name"]
     filter_horizontal = ["groups"]
     fields = ["pool", "name", "description", "groups"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Namespace]:
         working = Count("tokens", filter=Q(tokens__revoked_at=None), distinct=True)
-        return super().get_queryset(request).annotate(working_tokens=working).prefetch_related("groups")
+        rows: QuerySet[Namespace] = super().get_queryset(request)
+        return rows.annotate(working_tokens=working).prefetch_related("groups")
 
-    def get_readonly_fields(self, request: HttpRequest, obj: Namespace | None = None) -> Sequence[Any]:
+    def get_readonly_fields(self, request: HttpRequest, obj: Namespace | None = None) -> list[str]:
         """Jobs lie under these names in this Redis. Groups decide who sees what, so only superusers touch them."""
         fixed = [] if obj is None else ["pool", "name"]
         return fixed if getattr(request.user, "is_superuser", False) else [*fixed, "groups"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from django.contrib import admin
@@ -25,16 +24,18 @@ class PoolAdmin(admin.ModelAdmin):
     form = PoolForm
     list_display = ["name", "state", "shown_url", "version", "memory", "jobs", "namespace_count", "description"]
     search_fields = ["name", "description"]
+    ordering = ["name"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Pool]:
-        return super().get_queryset(request).annotate(namespace_count=Count("namespaces"))
+        rows: QuerySet[Pool] = super().get_queryset(request)
+        return rows.annotate(namespace_count=Count("namespaces"))
 
-    def get_fields(self, request: HttpRequest, obj: Pool | None = None) -> Sequence[Any]:
+    def get_fields(self, request: HttpRequest, obj: Pool | None = None) -> list[Any]:
         """Who may only look gets no form, so the masking of the form does not help: show the masked text instead."""
         may_type = self.has_change_permission(request, obj) if obj else self.has_add_permission(request)
         return ["name", "url" if may_type else "shown_url", "partitions", "description"]
 
-    def get_readonly_fields(self, request: HttpRequest, obj: Pool | None = None) -> Sequence[Any]:
+    def get_readonly_fields(self, request: HttpRequest, obj: Pool | None = None) -> list[str]:
         return ["shown_url"] if obj is None else ["shown_url", "name", "partitions"]
 
     def has_delete_permission(self, request: HttpRequest, obj: Pool | None = None) -> bool:
@@ -57,11 +58,17 @@ class PoolAdmin(admin.ModelAdmin):
         return response
 
     def render_change_form(
-        self, request: HttpRequest, context: dict[str, Any], *args: Any, obj: Pool | None = None, **kwargs: Any
+        self,
+        request: HttpRequest,
+        context: dict[str, Any],
+        add: bool = False,
+        change: bool = False,
+        form_url: str = "",
+        obj: Pool | None = None,
     ) -> HttpResponse:
         if obj is not None and request.method == "GET":
             context["report"] = check_rows([Pool.objects.get(pk=obj.pk)])[0]
-        return super().render_change_form(request, context, *args, obj=obj, **kwargs)
+        return super().render_change_form(request, context, add, change, form_url, obj)
 
     @admin.display(description=_("URL"))
     def shown_url(self, pool: Pool) -> SafeString:

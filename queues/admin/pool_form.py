@@ -39,7 +39,7 @@ class PoolForm(forms.ModelForm):
         """A password is not carried over to another address: that would hand it to whoever listens there."""
         url: str = self.cleaned_data["url"]
         if self._stored_url and url == redact_url(self._stored_url):
-            return self._stored_url
+            return str(self._stored_url)
         if MASK in url:
             raise forms.ValidationError(_("Type the password again when you change the URL."), code="masked_password")
         return url

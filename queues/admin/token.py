@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from django.contrib import admin, messages
@@ -47,12 +46,12 @@ class TokenAdmin(ScopedAdmin):
             kwargs["form"] = NewTokenForm
         return super().get_form(request, obj, change, **kwargs)
 
-    def get_fields(self, request: HttpRequest, obj: Token | None = None) -> Sequence[Any]:
+    def get_fields(self, request: HttpRequest, obj: Token | None = None) -> list[Any]:
         if obj is None:
             return ["namespace", "description", "secret"]
         return ["public_id", "namespace", "description", "state", "created", "last_used", "revoked_at"]
 
-    def get_readonly_fields(self, request: HttpRequest, obj: Token | None = None) -> Sequence[Any]:
+    def get_readonly_fields(self, request: HttpRequest, obj: Token | None = None) -> list[str]:
         return [] if obj is None else ["public_id", "namespace", "state", "created", "last_used", "revoked_at"]
 
     def add_view(

@@ -52,7 +52,12 @@ class TokenLimit(models.Model):
         verbose_name = _("limit")
         verbose_name_plural = _("limits")
         constraints = [
-            models.CheckConstraint(condition=models.Q(interval_s__gte=1), name="token_limit_interval_positive")
+            models.CheckConstraint(condition=models.Q(interval_s__gte=1), name="token_limit_interval_positive"),
+            models.CheckConstraint(
+                condition=models.Q(read__gte=1) | models.Q(write__gte=1),
+                name="token_limit_limits_something",
+                violation_error_message=_("Read and write cannot both be 0 (no limit)."),
+            ),
         ]
 
     def __str__(self) -> str:

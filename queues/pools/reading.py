@@ -35,9 +35,12 @@ class _Outage:
 
     def end(self) -> None:
         if self.known:
-            self.known = False
-            self.ask_again_at = 0.0
+            self.forget()
             logger.warning("database can be read again", extra={"action": "metadata.read"})
+
+    def forget(self) -> None:
+        self.known = False
+        self.ask_again_at = 0.0
 
 
 _outage = _Outage()
@@ -68,4 +71,4 @@ def read_metadata(read: Callable[[], T]) -> T:
 
 def forget_outage() -> None:
     """Ask the database again at once."""
-    _outage.end()
+    _outage.forget()

@@ -69,7 +69,7 @@ def add_pool(*, name: str, url: str, partitions: int | None = None, description:
 
 def list_pools() -> list[PoolInfo]:
     """All pools by name."""
-    rows = Pool.objects.annotate(namespace_count=Count("namespaces"))
+    rows = Pool.objects.annotate(namespace_count=Count("namespaces")).order_by("name")
     return [_info(row, namespaces=row.namespace_count) for row in rows]
 
 

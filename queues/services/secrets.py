@@ -19,8 +19,10 @@ PUBLIC_ID_BYTES: Final = 6
 
 
 def new_secret() -> str:
-    """256 random bits in characters that need no escaping in a URL."""
-    return secrets.token_urlsafe(SECRET_BYTES)
+    """256 random bits in characters that need no escaping in a URL. Never looks like an option of a command (`-x`)."""
+    while (secret := secrets.token_urlsafe(SECRET_BYTES)).startswith("-"):
+        pass
+    return secret
 
 
 def new_public_id() -> str:

@@ -1,0 +1,72 @@
+"""manage.py pool add | list | check."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+from typing import Any
+
+from queues.management.verbs import VerbCommand
+from queues.services.pools import PoolReport, add_pool, check_pool, check_pools, list_pools
+
+
+class Command(VerbCommand):
+    help = "Adds, lists and checks pools: the Redis deployments that hold jobs."
+
+    def add_verbs(self) -> None:
+        add = self.verb("add", self.add, "Add a pool.")
+        add.add_argument("name")
+        add.add_argument("url", help="its Redis; - reads the URL from standard input, so that no password is in `ps`")
+        add.add_argument("--partitions", type=int, metavar="N", help="for ever; default: as its Redis has it, or 8")
+        add.add_argument("--description", default="")
+
+        self.verb("list", self.list, "List pools, passwords masked.").add_argument(
+            "--json", action="store_true", dest="as_json"
+        )
+
+        check = self.verb("check", self.check_fitness, "Ask each pool's Redis; exit 1 if one is unfit to hold jobs.")
+        check.add_argument("name", nargs="?", help="default: all pools")
+        check.add_argument("--json", action="store_true", dest="as_json")
+
+    def add(self, *, name: str, url: str, partitions: int | None, description: str, **_options: Any) -> None:
+        url = sys.stdin.readline().strip() if url == "-" else url
+        pool = add_pool(name=name, url=url, partitions=partitions, description=description)
+        self.stdout.write(f"added {pool.name}: {pool.shown_url}, {pool.partitions} partitions")
+        self._print_problems(check_pool(name=name))
+
+    def list(self, *, as_json: bool, **_options: Any) -> None:
+        pools = list_pools()
+        if as_json:
+            self.print_json([asdict(pool) for pool in pools])
+            return
+        rows = [(pool.name, pool.shown_url, pool.partitions, pool.namespaces, pool.description) for pool in pools]
+        self.print_table(["NAME", "URL", "PARTITIONS", "NAMESPACES", "DESCRIPTION"], rows)
+
+    def check_fitness(self, *, name: str | None, as_json: bool, **_options: Any) -> None:
+        reports = check_pools() if name is None else [check_pool(name=name)]
+        if as_json:
+            self.print_json([asdict(report) for report in reports])
+        else:
+            for report in reports:
+                self._print_report(report)
+        if any(report.problems for report in reports):
+            raise SystemExit(1)
+
+    def _print_report(self, report: PoolReport) -> None:
+        store = report.store
+        self.stdout.write(f"{report.pool}: {report.shown_url}")
+        if store.reachable:
+            jobs = "unknown number of" if store.jobs is None else store.jobs
+            self.stdout.write(
+                f"  Redis {store.version} ({store.mode}), {jobs} jobs, {store.used_memory} bytes used, "
+                f"{store.latency_ms:.2f} ms, policy {store.eviction_policy}, AOF {'on' if store.aof else 'off'}"
+            )
+        if report.problems:
+            self._print_problems(report)
+        else:
+            self.stdout.write(self.style.SUCCESS("  fit to hold jobs"))
+
+    def _print_problems(self, report: PoolReport) -> None:
+        for problem in report.problems:
+            self.stdout.write(self.style.ERROR(f"  PROBLEM {problem.kind}: {problem.text}"))
+            self.stdout.write(f"    {problem.hint}")

@@ -1,0 +1,233 @@
+"""Who may enter a namespace, and how soon a revocation is felt."""
+
+from __future__ import annotations
+
+import logging
+import os
+import subprocess
+import sys
+import time
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from queues.models import Namespace, Pool, Token
+from queues.pools.remembered import Remembered, forget_everything
+from queues.services import access
+from queues.services.access import Access, authorise, peek_access
+from queues.services.errors import InvalidTokenError, MetadataUnavailableError, PoolNotFoundError
+from queues.services.limits import Limit
+from queues.services.tokens import NewToken, create_token, revoke_token, set_limit
+from tests.support.clock import ManualClock
+from tests.support.database import url_of_database
+from tests.support.outage import database_away
+from tests.support.waiting import wait_until
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> ManualClock:
+    """The clock of the access memory."""
+    clock = ManualClock()
+    monkeypatch.setattr(access, "_known", Remembered(clock=clock))
+    return clock
+
+
+def enter(token: NewToken, namespace: str = "orders", pool: str = "default") -> Access:
+    return authorise(pool=pool, secret=token.secret, namespace=namespace)
+
+
+@pytest.mark.django_db
+def test_a_token_opens_its_namespace(token: NewToken) -> None:
+    assert enter(token) == Access(pool="default", namespace="orders", token_id=token.public_id, limit=None)
+
+
+@pytest.mark.django_db
+def test_the_limit_comes_along(token: NewToken) -> None:
+    limit = Limit(read=1, write=2, interval_s=3)
+    set_limit(namespace="orders", public_id_or_secret=token.secret, limit=limit)
+    assert enter(token).limit == limit
+
+
+@pytest.mark.django_db
+def test_every_wrong_door_looks_the_same(token: NewToken) -> None:
+    Pool.objects.create(name="images", url="redis://host")
+    create_token(namespace="emails", description="x")
+    revoked = create_token(namespace="orders", description="old")
+    revoke_token(namespace="orders", public_id_or_secret=revoked.public_id)
+    refusals = set()
+    for secret, namespace, pool in [
+        (token.secret, "emails", "default"),
+        (token.secret, "no-such-namespace", "default"),
+        (token.secret, "orders", "images"),
+        (token.public_id, "orders", "default"),
+        (revoked.secret, "orders", "default"),
+        ("unknown", "orders", "default"),
+        ("", "orders", "default"),
+        ("\udcff", "orders", "default"),
+    ]:
+        with pytest.raises(InvalidTokenError) as caught:
+            authorise(pool=pool, secret=secret, namespace=namespace)
+        refusals.add((type(caught.value), str(caught.value)))
+    assert len(refusals) == 1
+
+
+@pytest.mark.django_db
+def test_an_unknown_pool_is_told(token: NewToken) -> None:
+    with pytest.raises(PoolNotFoundError, match="pool not found"):
+        enter(token, pool="nowhere")
+
+
+@pytest.mark.django_db
+def test_a_known_token_costs_no_query_for_a_second(
+    token: NewToken, clock: ManualClock, django_assert_num_queries: pytest.FixtureRequest
+) -> None:
+    enter(token)
+    with django_assert_num_queries(0):  # type: ignore[operator]
+        enter(token)
+        assert peek_access(pool="default", secret=token.secret, namespace="orders") is not None
+    clock.advance(1.01)
+    assert peek_access(pool="default", secret=token.secret, namespace="orders") is None
+    with django_assert_num_queries(1):  # type: ignore[operator]
+        enter(token)
+
+
+@pytest.mark.django_db
+def test_a_revocation_is_felt_after_a_second(token: NewToken, clock: ManualClock) -> None:
+    enter(token)
+    revoke_token(namespace="orders", public_id_or_secret=token.public_id)
+    clock.advance(1.01)
+    with pytest.raises(InvalidTokenError):
+        enter(token)
+
+
+@pytest.mark.django_db
+def test_a_token_that_goes_with_its_namespace_is_refused(token: NewToken, clock: ManualClock) -> None:
+    enter(token)
+    Namespace.objects.all().delete()
+    clock.advance(1.01)
+    with pytest.raises(InvalidTokenError):
+        enter(token)
+
+
+@pytest.mark.django_db
+def test_guesses_do_not_fill_the_memory(token: NewToken, clock: ManualClock) -> None:
+    enter(token)
+    for number in range(20):
+        with pytest.raises(InvalidTokenError):
+            authorise(pool="default", secret=f"guess {number}", namespace="orders")
+    assert len(access._known) == 1
+
+
+@pytest.mark.django_db
+def test_known_tokens_go_on_while_the_database_is_away_and_others_get_503(
+    token: NewToken, clock: ManualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    stranger = create_token(namespace="orders", description="never used")
+    enter(token)
+    clock.advance(599)
+    with database_away():
+        assert enter(token).namespace == "orders"
+        with pytest.raises(MetadataUnavailableError):
+            enter(stranger)
+        clock.advance(2)
+        with pytest.raises(MetadataUnavailableError):
+            enter(token)
+    errors = [record.message for record in caplog.records if record.levelno >= logging.ERROR]
+    assert errors == ["database cannot be read"]
+    forget_everything()
+    assert enter(token).namespace == "orders"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_connection_that_broke_is_replaced(token: NewToken, clock: ManualClock) -> None:
+    enter(token)
+    clock.advance(2)
+    connection.connection.close()  # as when the server restarts
+    assert enter(token).namespace == "orders"
+
+
+@pytest.mark.django_db
+def test_the_last_use_is_written_once_a_minute(
+    token: NewToken, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = Token.objects.filter(public_id=token.public_id)
+    enter(token)
+    first = row.get().last_used
+    assert first is not None
+    assert timezone.now() - first < timedelta(minutes=1)
+
+    clock.advance(2)
+    enter(token)
+    assert row.get().last_used == first
+
+    long_ago = timezone.now() - timedelta(hours=1)
+    row.update(last_used=long_ago)
+    clock.advance(2)
+    enter(token)
+    assert row.get().last_used == long_ago, "this process noted it less than a minute ago"
+
+    now = time.monotonic()
+    monkeypatch.setattr("queues.services.access.time.monotonic", lambda: now + 61)
+    clock.advance(2)
+    enter(token)
+    assert row.get().last_used != long_ago
+
+
+@pytest.mark.django_db
+def test_a_use_that_another_process_noted_is_not_noted_again(token: NewToken) -> None:
+    row = Token.objects.filter(public_id=token.public_id)
+    noted = timezone.now() - timedelta(seconds=30)
+    row.update(last_used=noted)
+    enter(token)
+    assert row.get().last_used == noted
+
+
+@pytest.mark.django_db
+def test_a_database_that_cannot_be_written_stops_nobody(token: NewToken, caplog: pytest.LogCaptureFixture) -> None:
+    from django.db import OperationalError
+
+    def read_only(execute, sql, params, many, context):  # type: ignore[no-untyped-def]
+        if sql.startswith("UPDATE"):
+            raise OperationalError("attempt to write a readonly database")
+        return execute(sql, params, many, context)
+
+    with caplog.at_level(logging.WARNING), connection.execute_wrapper(read_only):
+        assert enter(token).token_id == token.public_id
+    assert [record.message for record in caplog.records] == ["last use of a token could not be noted"]
+    assert Token.objects.get(public_id=token.public_id).last_used is None
+
+
+WATCHER = """
+import sys, time, django
+django.setup()
+from queues.services.access import authorise
+from queues.services.errors import InvalidTokenError
+while True:
+    try:
+        authorise(pool="default", secret=sys.argv[1], namespace="orders")
+    except InvalidTokenError:
+        print("refused", time.time(), flush=True)
+        break
+    print("open", flush=True)
+    time.sleep(0.02)
+"""
+
+
+@pytest.mark.django_db(transaction=True)
+def test_another_process_refuses_a_revoked_token_within_two_seconds(token: NewToken) -> None:
+    environment = os.environ | {"DATABASE_URL": url_of_database()}
+    command = [sys.executable, "-c", WATCHER, token.secret]
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as watcher:
+        assert watcher.stdout is not None
+        try:
+            assert wait_until(watcher.stdout.readline, or_fail="the other process said nothing") == "open\n"
+            revoke_token(namespace="orders", public_id_or_secret=token.public_id)
+            revoked_at = time.time()
+            *_, last = iter(watcher.stdout.readline, "")
+        finally:
+            watcher.kill()
+    word, refused_at = last.split()
+    assert word == "refused"
+    assert float(refused_at) - revoked_at < 2

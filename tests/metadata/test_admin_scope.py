@@ -1,0 +1,69 @@
+"""Alice's group owns `orders`; Charlie, with the same rights in another group, must learn nothing of it."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+
+from queues.models import Namespace, QueuePolicy, Token, TokenLimit
+from queues.services.tokens import NewToken
+
+
+@pytest.fixture
+def pages(orders: Namespace, token: NewToken) -> dict[str, str]:
+    """Every admin page that has to do with `orders`, by what it is."""
+    row = Token.objects.get()
+    TokenLimit.objects.create(token=row, read=1, write=1, interval_s=1)
+    policy = QueuePolicy.objects.create(namespace=orders, queue="close-orders", tries=3)
+    found: dict[str, str] = {}
+    for model, pk in (("namespace", orders.pk), ("token", row.pk), ("queuepolicy", policy.pk)):
+        found |= {f"{model} {page}": f"/admin/queues/{model}/{pk}/{page}/" for page in ("change", "delete", "history")}
+    return found
+
+
+LISTS = [f"/admin/queues/{model}/{page}" for model in ("namespace", "token", "queuepolicy") for page in ("", "add/")]
+CHOICES = "/admin/autocomplete/?app_label=queues&model_name={}&field_name=namespace&term="
+
+
+def test_alice_sees_what_is_hers(alice: Client, pages: dict[str, str]) -> None:
+    assert {name: alice.get(url).status_code for name, url in pages.items()} == dict.fromkeys(pages, 200)
+    assert "orders" in alice.get("/admin/queues/namespace/").text
+    assert "orders" in alice.get(CHOICES.format("token")).text
+
+
+def test_charlie_sees_none_of_it(charlie: Client, pages: dict[str, str]) -> None:
+    for url in pages.values():
+        response = charlie.get(url, follow=True)
+        assert response.redirect_chain == [("/admin/", 302)], url
+    for url in (*LISTS, CHOICES.format("token"), CHOICES.format("queuepolicy"), "/admin/"):
+        response = charlie.get(url)
+        assert response.status_code == 200, url
+        assert "orders" not in response.text, url
+
+
+def test_charlie_changes_none_of_it(charlie: Client, orders: Namespace, pages: dict[str, str]) -> None:
+    for url in pages.values():
+        charlie.post(url, {"post": "yes", "description": "mine", "name": "mine"})
+    row = Token.objects.get()
+    for action in ("revoke_selected", "delete_selected"):
+        form = {"action": action, "_selected_action": [row.pk], "confirmed": "yes", "post": "yes"}
+        charlie.post("/admin/queues/token/", form)
+    refused = charlie.post("/admin/queues/token/add/", {"namespace": orders.pk, "description": "mine"})
+    assert "Select a valid choice" in refused.text
+    charlie.post("/admin/queues/queuepolicy/add/", {"namespace": orders.pk, "queue": "mine"})
+    assert list(Token.objects.values_list("description", "revoked_at")) == [("web shop", None)]
+    assert list(QueuePolicy.objects.values_list("queue", flat=True)) == ["close-orders"]
+    assert Namespace.objects.get() == orders
+
+
+def test_charlie_makes_a_namespace_and_sees_it(charlie: Client, orders: Namespace) -> None:
+    form = {"pool": orders.pool.pk, "name": "strange", "description": "", "groups": ["1"]}
+    charlie.post("/admin/queues/namespace/add/", form)
+    assert [group.name for group in Namespace.objects.get(name="strange").groups.all()] == ["strangers"]
+    assert "strange" in charlie.get("/admin/queues/namespace/").text
+
+
+def test_alice_cannot_give_her_namespace_away(alice: Client, orders: Namespace) -> None:
+    alice.post(f"/admin/queues/namespace/{orders.pk}/change/", {"description": "x", "groups": []})
+    assert [group.name for group in orders.groups.all()] == ["shop"]
+    assert Namespace.objects.get().description == "x"

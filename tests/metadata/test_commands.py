@@ -1,0 +1,113 @@
+"""manage.py token and manage.py pool."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+import redis
+from django.core.management import CommandError, call_command
+
+from queues.models import Pool, Token
+from queues.services.access import authorise
+from queues.services.tokens import NewToken
+from tests.support.outage import database_away
+
+from .conftest import SECRET
+
+pytestmark = pytest.mark.django_db
+
+
+def run(*words: str) -> tuple[str, str]:
+    """Standard output and standard error of a command."""
+    out, err = io.StringIO(), io.StringIO()
+    call_command(*words, stdout=out, stderr=err, no_color=True)
+    return out.getvalue(), err.getvalue()
+
+
+def test_create_prints_the_token_and_nothing_else_on_standard_output() -> None:
+    out, err = run("token", "create", "orders", "--description", "web shop")
+    (secret,) = out.split()
+    assert authorise(pool="default", secret=secret, namespace="orders").token_id in err
+    assert secret not in err
+
+
+def test_create_takes_a_secret_from_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(SECRET + "\n"))
+    assert run("token", "create", "orders", "--description", "x", "--secret-stdin")[0] == SECRET + "\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["create", "a b", "--description", "x"], "namespace name contains forbidden characters"),
+        (["create", "orders", "--description", " "], "empty description"),
+        (["create", "orders", "--description", "x", "--pool", "nowhere"], "pool not found"),
+        (["list", "--pool", "nowhere"], "pool not found"),
+        (["revoke", "orders", "nothing"], "no such token"),
+        (["limit", "orders", "nothing"], "token not found"),
+        (["limit", "orders", "nothing", "--read", "1"], "needs --interval"),
+    ],
+)
+def test_what_is_refused_is_said_in_one_line(words: list[str], message: str) -> None:
+    with pytest.raises(CommandError, match=message) as caught:
+        run("token", *words)
+    assert caught.value.returncode == 1
+    assert "\n" not in str(caught.value)
+
+
+def test_a_database_that_is_away_is_said_in_one_line() -> None:
+    with database_away(), pytest.raises(CommandError, match="the database cannot be used"):
+        run("token", "list")
+
+
+def test_list_shows_ids_but_no_secret(token: NewToken) -> None:
+    text, _ = run("token", "list")
+    (entry,) = json.loads(run("token", "list", "--json")[0])
+    assert (entry["public_id"], entry["namespace"]) == (token.public_id, "orders")
+    assert token.public_id in text
+    assert token.secret not in text + str(entry)
+
+
+def test_revoke_takes_the_token_from_the_list(token: NewToken) -> None:
+    run("token", "revoke", "orders", token.public_id)
+    assert json.loads(run("token", "list", "orders", "--json")[0]) == []
+    assert "revoked" in run("token", "list", "orders", "--all")[0]
+    assert Token.objects.get().revoked_at is not None
+
+
+def test_limit_shows_sets_and_removes(token: NewToken) -> None:
+    named = ["token", "limit", "orders", token.public_id]
+    assert run(*named)[0] == "no limit\n"
+    assert run(*named, "--write", "5", "--interval", "60")[0] == "read 0, write 5 per 60 s\n"
+    assert run(*named)[0] == "read 0, write 5 per 60 s\n"
+    assert run(*named, "--remove")[0] == "no limit\n"
+
+
+def test_pool_add_reads_the_url_from_standard_input_and_masks_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("redis://u:hunter2@127.0.0.1:1/0\n"))
+    out, err = run("pool", "add", "images", "-", "--partitions", "4")
+    assert out.startswith("added images: redis://u:***@127.0.0.1:1/0, 4 partitions\n  PROBLEM unreachable")
+    assert "hunter2" not in out + err + "".join(run("pool", "list")) + "".join(run("pool", "list", "--json"))
+    assert Pool.objects.get(name="images").url == "redis://u:hunter2@127.0.0.1:1/0"
+
+
+def test_pool_check_ends_with_1_when_there_are_problems(redis_client: redis.Redis) -> None:
+    out = io.StringIO()
+    with pytest.raises(SystemExit) as caught:
+        call_command("pool", "check", stdout=out, no_color=True)
+    assert caught.value.code == 1
+    assert "PROBLEM no_aof: Redis forgets jobs" in out.getvalue()
+
+
+def test_pool_check_is_content_with_a_fit_pool(fit_redis: redis.Redis) -> None:
+    assert "fit to hold jobs" in run("pool", "check")[0]
+    (report,) = json.loads(run("pool", "check", "default", "--json")[0])
+    assert (report["pool"], report["problems"], report["store"]["aof"]) == ("default", [], True)
+
+
+@pytest.mark.parametrize("words", [["add", "default", "redis://h"], ["add", "x", "http://h"], ["check", "nowhere"]])
+def test_pool_refuses_in_one_line(words: list[str]) -> None:
+    with pytest.raises(CommandError):
+        run("pool", *words)
