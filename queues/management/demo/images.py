@@ -14,9 +14,9 @@ BACKLOG_MAX: Final = 60
 
 
 class Photographer(Actor):
-    """Uploads a film every half minute, unless the last ones are still waiting."""
+    """Uploads a film every twenty seconds, unless the last ones are still waiting."""
 
-    pause_s = 30.0
+    pause_s = 20.0
 
     def act(self, client: Client) -> None:
         if client.count_ready(QUEUE) < BACKLOG_MAX:

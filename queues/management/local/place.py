@@ -18,6 +18,8 @@ T = TypeVar("T")
 
 _IN_USE: Final = frozenset({errno.EAGAIN, errno.EADDRINUSE})
 
+PORT_MAX: Final = 65_535
+
 TAKEOVER_S: Final = 3.0
 """How long to wait for a service that was killed a moment ago to be gone altogether."""
 
@@ -62,9 +64,11 @@ def take_port(host: str, port: int) -> int:
 
     Without this check, a second server would share the port with the first: Granian opens it with SO_REUSEPORT.
     """
+    if not 0 <= port <= PORT_MAX:
+        raise CannotStartError(f"there is no port {port}: choose one up to {PORT_MAX}")
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-    except (OSError, OverflowError) as error:
+    except OSError as error:
         raise CannotStartError(f"cannot listen on {host}:{port}: {error}") from error
 
     def bind() -> int:

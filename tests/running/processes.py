@@ -1,0 +1,103 @@
+"""Finds the processes that a test has brought about, however distantly, and starts commands as a user would."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import uuid
+from collections.abc import Mapping
+from pathlib import Path
+
+from tests.support.waiting import wait_until
+
+ROOT = Path(__file__).resolve().parents[2]
+MANAGE = ROOT / "manage.py"
+MARK = "TASKQ_TEST_MARK"
+
+_OURS = (
+    "REDIS_URL",
+    "DATABASE_URL",
+    "TASKQ_DATA_DIR",
+    "TASKQ_REDIS_SERVER",
+    "ALLOWED_HOSTS",
+    "LOG_LEVEL",
+    "LOG_FORMAT",
+)
+
+
+class Family:
+    """Processes that inherit a mark in their environment: found again even when their parents are gone.
+
+    Redis writes its title over its environment; it is found by the path of its socket below `directory` in that title.
+    """
+
+    def __init__(self, directory: Path | None = None) -> None:
+        self.mark = uuid.uuid4().hex
+        self.directory = directory
+
+    def environment(self, **changes: str) -> dict[str, str]:
+        """That of a user who has set nothing, with the mark and `changes`."""
+        env = {name: value for name, value in os.environ.items() if name not in _OURS}
+        return {**env, "DJANGO_SETTINGS_MODULE": "taskq_site.settings", MARK: self.mark, **changes}
+
+    def members(self) -> dict[int, str]:
+        """Process ids and command lines of those that live."""
+        needle = f"{MARK}={self.mark}".encode()
+        found = {}
+        for directory in Path("/proc").glob("[0-9]*"):
+            try:
+                environ = (directory / "environ").read_bytes().split(b"\0")
+                line = (directory / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+                if (needle in environ or self._is_our_redis(line)) and not _is_zombie(directory):
+                    found[int(directory.name)] = line
+            except OSError:
+                continue  # ended meanwhile
+        return found
+
+    def _is_our_redis(self, line: str) -> bool:
+        return self.directory is not None and "redis-server" in line and f"{self.directory}/" in line
+
+    def pid_of(self, *words: str) -> int:
+        """The oldest member whose command line holds all of `words`."""
+        return wait_until(
+            lambda: min((pid for pid, line in self.members().items() if all(w in line for w in words)), default=0),
+            or_fail=f"no process with {words}",
+        )
+
+    def wait_gone(self, *, timeout_s: float = 10.0) -> None:
+        """Fail if any of them still lives after `timeout_s`."""
+        wait_until(
+            lambda: not self.members(), or_fail=f"left running: {sorted(self.members().values())}", timeout_s=timeout_s
+        )
+
+
+def manage(*arguments: str, env: Mapping[str, str]) -> subprocess.Popen[str]:
+    """Start `manage.py ARGUMENTS` in a session of its own, as a terminal would."""
+    return subprocess.Popen(
+        [sys.executable, str(MANAGE), *arguments],
+        env=dict(env),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def run_manage(*arguments: str, env: Mapping[str, str], timeout_s: float = 60.0) -> subprocess.CompletedProcess[str]:
+    """Run `manage.py ARGUMENTS` to its end."""
+    return subprocess.run(
+        [sys.executable, str(MANAGE), *arguments],
+        env=dict(env),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=timeout_s,
+        start_new_session=True,
+        check=False,
+    )
+
+
+def _is_zombie(directory: Path) -> bool:
+    return (directory / "stat").read_text().rpartition(")")[2].split()[0] == "Z"

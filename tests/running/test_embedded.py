@@ -1,0 +1,152 @@
+"""The embedded Redis."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import redis
+
+from queues.embedded import Answer, EmbeddedRedis, ServerDiedError, ServerNotFoundError, ask, find_server, leash
+from tests.running.processes import ROOT, Family
+from tests.support.waiting import wait_until
+
+START_AND_WAIT = """
+import pathlib, sys
+from queues.embedded import EmbeddedRedis
+server = EmbeddedRedis(pathlib.Path(sys.argv[1]), persistent=False)
+server.start()
+print(server.pid, flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def holder(tmp_path: Path) -> tuple[subprocess.Popen[str], int]:
+    """A process that has started a server in `tmp_path`, and the server's process id."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", START_AND_WAIT, str(tmp_path)],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    return process, int(process.stdout.readline())
+
+
+def test_the_server_goes_when_its_parent_is_killed(holder: tuple[subprocess.Popen[str], int], tmp_path: Path) -> None:
+    process, server_pid = holder
+    assert ask(tmp_path / "redis.sock") is Answer.READY
+
+    process.kill()
+    process.wait()
+
+    wait_until(lambda: not _lives(server_pid), or_fail="the server outlived its parent")
+
+
+def test_a_leashed_command_does_not_start_when_its_parent_is_gone_already(tmp_path: Path) -> None:
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    command = leash.leashed(["touch", str(tmp_path / "ran")])
+    command[command.index(str(os.getpid()))] = str(gone.pid)
+
+    status = subprocess.run(command, check=False).returncode
+
+    assert status == -signal.SIGKILL
+    assert not (tmp_path / "ran").exists()
+
+
+def test_where_the_kernel_has_no_leash_a_watcher_takes_the_child_down(tmp_path: Path) -> None:
+    family = Family()
+    watched = (
+        f"import sys; sys.path.insert(0, {str(ROOT)!r}); from queues.embedded import leash; leash.KEEPS_LEASH = False;"
+    )
+    parent = subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            "import os, subprocess, sys, time;"
+            f"subprocess.Popen([sys.executable, '-c', {watched + 'leash.main()'!r}, str(os.getpid()), 'sleep', '600']);"
+            "time.sleep(600)",
+        ],
+        env=family.environment(),
+    )
+    family.pid_of("sleep 600")
+
+    parent.kill()
+    parent.wait()
+
+    family.wait_gone()
+
+
+def test_what_was_answered_survives_a_crash(tmp_path: Path) -> None:
+    server = EmbeddedRedis(tmp_path, persistent=True)
+    server.start()
+    redis.Redis.from_url(server.url).set("job", "1")
+    server.kill()
+    assert server.answer() is Answer.NOTHING
+
+    with server:
+        assert redis.Redis.from_url(server.url).get("job") == b"1"
+
+
+def test_it_never_evicts_and_keeps_an_append_only_file(tmp_path: Path) -> None:
+    with EmbeddedRedis(tmp_path, persistent=True) as server:
+        config = redis.Redis.from_url(server.url).config_get("*")
+
+    assert config["maxmemory-policy"] == "noeviction"
+    assert (config["appendonly"], config["appendfsync"]) == ("yes", "everysec")
+    assert (tmp_path / "redis.sock").parent.stat().st_uid == os.getuid()
+
+
+def test_only_its_owner_may_connect(tmp_path: Path) -> None:
+    with EmbeddedRedis(tmp_path, persistent=False) as server:
+        assert server.unix_socket.stat().st_mode & 0o077 == 0
+
+
+def test_a_path_with_spaces_and_quotes_works(tmp_path: Path) -> None:
+    with EmbeddedRedis(tmp_path / 'a "b" c%20', persistent=False) as server:
+        assert redis.Redis.from_url(server.url).ping()
+
+
+def test_a_path_too_long_for_a_socket_works(tmp_path: Path) -> None:
+    with EmbeddedRedis(tmp_path / ("x" * 120), persistent=False) as server:
+        assert redis.Redis.from_url(server.url).ping()
+        assert server.unix_socket.parent.stat().st_mode & 0o077 == 0
+
+
+def test_a_chosen_binary_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TASKQ_REDIS_SERVER", "/nowhere/redis-server")
+
+    with pytest.raises(ServerNotFoundError, match="TASKQ_REDIS_SERVER=/nowhere/redis-server"):
+        find_server()
+
+
+def test_without_any_binary_the_error_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TASKQ_REDIS_SERVER", raising=False)
+    monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
+    monkeypatch.setattr("sys.prefix", "/nowhere")
+    monkeypatch.setenv("PATH", "/nowhere")
+
+    with pytest.raises(ServerNotFoundError, match="REDIS_URL"):
+        find_server()
+
+
+def test_a_server_that_cannot_start_says_where_its_log_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TASKQ_REDIS_SERVER", "/bin/false")
+
+    with pytest.raises(ServerDiedError, match=r"status 1: see .*redis\.log"):
+        EmbeddedRedis(tmp_path, persistent=False).start()
+
+
+def _lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True

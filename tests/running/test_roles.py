@@ -1,0 +1,294 @@
+"""What each background role does in one tick, and how a turn and a lane treat ticks."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from queues.embedded import EmbeddedRedis
+from queues.engine import (
+    Counts,
+    Engine,
+    PublishOptions,
+    StoreUnavailableError,
+    ack_attempt,
+    consume,
+    fail,
+    open_engine,
+    publish,
+    stats,
+)
+from queues.models import Namespace, Pool, QueuePolicy
+from queues.pump.lane import Lane
+from queues.pump.role import Role
+from queues.pump.roles import bounds, pump, reclaimer, roles_for, sweeper
+from queues.pump.tally import Tally
+from queues.pump.trouble import RETRY_FIRST_S, RETRY_MAX_S, Trouble
+from queues.pump.turn import take_turn
+
+START_MS = 2_000_000_000_000
+
+
+@pytest.fixture
+def engine(redis_url: str) -> Iterator[Engine]:
+    engine = open_engine(redis_url)
+    yield engine
+    engine.close()
+
+
+def counts_of(engine: Engine, now_ms: int, queue: str = "q") -> dict[str, int]:
+    """Jobs by state, without the states that have none."""
+    counts = engine.run(stats(engine.queue("ns", queue), now_ms=now_ms)).counts
+    return {state.value: number for state, number in counts.items() if number}
+
+
+def put(engine: Engine, options: PublishOptions, *, jobs: int = 1, queue: str = "q") -> None:
+    engine.run(publish(engine.queue("ns", queue), [b"job"] * jobs, options, now_ms=START_MS))
+
+
+def bury(engine: Engine, *, jobs: int, queue: str) -> None:
+    """Make dead letters."""
+    keys = engine.queue("ns", queue)
+    put(engine, PublishOptions(), jobs=jobs, queue=queue)
+    for job in engine.run(consume(keys, ttr_ms=1000, count=jobs, now_ms=START_MS)).jobs:
+        engine.run(fail(keys, job.job_id, dead=True, now_ms=START_MS))
+
+
+def test_the_pump_makes_due_jobs_ready_and_leaves_the_others(engine: Engine) -> None:
+    put(engine, PublishOptions(delay_ms=1_000), jobs=3)
+    put(engine, PublishOptions(delay_ms=5_000))
+
+    counts = pump.tick(engine, START_MS + 1_000)
+
+    assert counts.jobs == 3
+    assert counts_of(engine, START_MS + 1_000) == {"ready": 3, "delayed": 1}
+
+
+def test_a_tick_with_nothing_to_do_does_nothing(engine: Engine) -> None:
+    put(engine, PublishOptions(delay_ms=1_000))
+
+    assert [tick(engine, START_MS).jobs for tick in (pump.tick, reclaimer.tick, sweeper.tick)] == [0, 0, 0]
+    assert counts_of(engine, START_MS) == {"delayed": 1}
+
+
+def test_the_reclaimer_takes_back_jobs_whose_lease_ran_out(engine: Engine) -> None:
+    put(engine, PublishOptions(tries=2))
+    put(engine, PublishOptions(tries=1))
+    engine.run(consume(engine.queue("ns", "q"), ttr_ms=1_000, count=2, now_ms=START_MS))
+
+    counts = reclaimer.tick(engine, START_MS + 1_001)
+
+    assert (counts.jobs, counts.dead) == (2, 1)
+    assert counts_of(engine, START_MS + 1_001) == {"ready": 1, "dead": 1}
+
+
+def test_the_reclaimer_drops_completed_jobs_after_their_retention(engine: Engine) -> None:
+    keys = engine.queue("ns", "q")
+    put(engine, PublishOptions(retention_ms=1_000))
+    (job,) = engine.run(consume(keys, ttr_ms=1_000, now_ms=START_MS)).jobs
+    engine.run(ack_attempt(keys, job.job_id, result=b"done", now_ms=START_MS))
+
+    reclaimer.tick(engine, START_MS + 1_001)
+
+    assert counts_of(engine, START_MS + 1_001) == {}
+
+
+def test_the_sweeper_drops_expired_jobs(engine: Engine) -> None:
+    put(engine, PublishOptions(ttl_ms=1_000), jobs=3)
+    put(engine, PublishOptions(ttl_ms=9_000))
+
+    swept = sum(sweeper.tick(engine, START_MS + 1_001).jobs for _ in range(10))
+
+    assert swept == 3
+    assert counts_of(engine, START_MS + 1_001) == {"ready": 1}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_dead_letters_are_trimmed_to_the_bounds_that_people_set(engine: Engine) -> None:
+    namespace = Namespace.objects.create(pool=Pool.objects.get_or_create(name="default")[0], name="ns")
+    QueuePolicy.objects.create(namespace=namespace, queue="", dead_max_count=2)
+    QueuePolicy.objects.create(namespace=namespace, queue="kept", dead_max_count=4)
+    for queue in ("one", "two", "kept"):
+        bury(engine, jobs=5, queue=queue)
+    role = bounds.DeadLetterBounds("default")
+
+    trimmed = Counts(more=True)
+    while trimmed.more:
+        trimmed = role.tick(engine, START_MS)
+
+    assert [counts_of(engine, START_MS, queue)["dead"] for queue in ("one", "two", "kept")] == [2, 2, 4]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_more_queues_than_a_tick_takes_are_all_trimmed(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounds, "QUEUES_PER_TICK", 2)
+    namespace = Namespace.objects.create(pool=Pool.objects.get_or_create(name="default")[0], name="ns")
+    QueuePolicy.objects.create(namespace=namespace, queue="", dead_max_count=0)
+    queues = [f"q{number}" for number in range(5)]
+    for queue in queues:
+        bury(engine, jobs=1, queue=queue)
+    role = bounds.DeadLetterBounds("default")
+
+    ticks = 1
+    while role.tick(engine, START_MS).more:
+        ticks += 1
+
+    assert ticks == 4
+    assert [counts_of(engine, START_MS, queue) for queue in queues] == [{}] * 5
+
+
+@pytest.mark.django_db(transaction=True)
+def test_dead_letters_without_bounds_stay(engine: Engine) -> None:
+    bury(engine, jobs=3, queue="q")
+
+    assert bounds.DeadLetterBounds("default").tick(engine, START_MS) == Counts()
+    assert counts_of(engine, START_MS)["dead"] == 3
+
+
+class Script:
+    """A tick that answers with the given counts, one after another."""
+
+    def __init__(self, *answers: Counts | Exception) -> None:
+        self.left = list(answers)
+
+    def __call__(self, _engine: Engine, _now_ms: int | None) -> Counts:
+        answer = self.left.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+def role_of(tick: Callable[[Engine, int | None], Counts], *, budget_s: float = 60.0) -> Role:
+    return Role(name="role", interval_s=1, budget_s=budget_s, tick=tick)
+
+
+def test_a_turn_goes_on_while_there_is_more(engine: Engine) -> None:
+    tick = Script(Counts(jobs=2, more=True), Counts(jobs=3, more=True), Counts(jobs=1), Counts(jobs=9))
+
+    assert take_turn(role_of(tick), engine, should_stop=lambda: False) == Counts(jobs=6)
+    assert len(tick.left) == 1
+
+
+def test_a_turn_ends_when_its_budget_is_used_up(engine: Engine) -> None:
+    tick = Script(Counts(jobs=2, more=True), Counts(jobs=3))
+
+    assert take_turn(role_of(tick, budget_s=0), engine, should_stop=lambda: False) == Counts(jobs=2, more=True)
+
+
+def test_a_turn_ends_when_asked_to_stop(engine: Engine) -> None:
+    tick = Script(Counts(jobs=2, more=True), Counts(jobs=3))
+
+    assert take_turn(role_of(tick), engine, should_stop=lambda: True) == Counts(jobs=2, more=True)
+
+
+def test_trouble_is_logged_once_when_it_begins_and_once_when_it_ends(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "queues.pump")
+    trouble = Trouble(pool="p")
+
+    for _ in range(20):
+        trouble.failed(StoreUnavailableError("connection refused"))
+    for _ in range(20):
+        trouble.passed()
+
+    assert [(record.levelname, record.__dict__["action"]) for record in caplog.records] == [
+        ("WARNING", "trouble"),
+        ("INFO", "recovered"),
+    ]
+    assert caplog.records[0].__dict__["error"] == "connection refused"
+
+
+def test_during_trouble_pauses_between_attempts_grow_to_a_limit() -> None:
+    now = 0.0
+    trouble = Trouble(clock=lambda: now)
+    attempts: list[float] = []
+    trouble.failed(StoreUnavailableError("away"))
+    while now < 30:
+        now += 0.05
+        if trouble.may_try():
+            attempts.append(now)
+            trouble.failed(StoreUnavailableError("away"))
+
+    pauses = [round(later - earlier, 2) for earlier, later in zip([0.0, *attempts], attempts, strict=False)]
+    assert pauses[0] == pytest.approx(RETRY_FIRST_S, abs=0.06)
+    assert pauses == sorted(pauses)
+    assert pauses[-1] == pytest.approx(RETRY_MAX_S, abs=0.06)
+
+
+def test_during_trouble_one_caller_at_a_time_tries() -> None:
+    now = 0.0
+    trouble = Trouble(clock=lambda: now)
+    trouble.failed(StoreUnavailableError("away"))
+    now = RETRY_FIRST_S
+
+    assert [trouble.may_try() for _ in range(4)] == [True, False, False, False]
+
+
+def lane_of(engine: Callable[[str], Engine]) -> Lane:
+    return Lane("default", tally=Tally(), should_stop=lambda: False, open_engine=engine)
+
+
+def with_tick(lane: Lane, tick: Callable[[Engine, int | None], Counts]) -> Role:
+    """The lane's pump, doing something else."""
+    name = lane.roles[0].name
+    return Role(name=name, interval_s=1, budget_s=0, tick=tick)
+
+
+def test_a_defect_in_one_role_is_logged_with_its_place_and_ends_nothing(
+    engine: Engine, caplog: pytest.LogCaptureFixture
+) -> None:
+    lane = lane_of(lambda _pool: engine)
+
+    lane.run(with_tick(lane, Script(ZeroDivisionError("a defect"))))
+    put(engine, PublishOptions(tries=1))
+    lane.run(lane.roles[1])
+
+    (record,) = caplog.records
+    assert record.levelname == "ERROR"
+    assert record.__dict__["role"] == "pump"
+    assert "ZeroDivisionError" in caplog.text
+
+
+def test_a_pool_that_goes_and_comes_back_is_worked_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "queues.pump")
+    server = EmbeddedRedis(tmp_path, persistent=True)
+    server.start()
+    engine = open_engine(server.url)
+    lane = lane_of(lambda _pool: engine)
+    put(engine, PublishOptions(delay_ms=1))
+    server.kill()
+
+    lane.run(with_tick(lane, lambda engine, _now: pump.tick(engine, START_MS + 1)))
+    lane.run(with_tick(lane, lambda engine, _now: pump.tick(engine, START_MS + 1)))
+    with server:
+        lane._pool_trouble._again_at = 0  # the pause is over
+        lane.run(with_tick(lane, lambda engine, _now: pump.tick(engine, START_MS + 1)))
+        assert counts_of(engine, START_MS + 1) == {"ready": 1}
+        engine.close()
+
+    assert [record.__dict__["action"] for record in caplog.records] == ["trouble", "recovered"]
+
+
+def test_the_tally_sums_up_and_starts_again(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "queues.pump")
+    tally = Tally()
+    tally.add("p", "pump", Counts(queues=1, jobs=2), duration_ms=1)
+    tally.add("p", "pump", Counts(queues=1, jobs=3), duration_ms=1)
+    tally.add("p", "sweeper", Counts(queues=7), duration_ms=1)
+
+    tally.report()
+    tally.report()
+
+    (record,) = caplog.records
+    assert (record.__dict__["role"], record.__dict__["queues"], record.__dict__["jobs"]) == ("pump", 2, 5)
+
+
+def test_every_pool_has_the_four_roles() -> None:
+    assert [(role.name, role.interval_s) for role in roles_for("any")] == [
+        ("pump", 0.1),
+        ("reclaimer", 0.2),
+        ("sweeper", 1.0),
+        ("bounds", 10.0),
+    ]

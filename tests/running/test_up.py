@@ -1,0 +1,271 @@
+"""`manage.py up` as a user meets it."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from queues.embedded import EmbeddedRedis
+from tests.running.processes import Family, manage, run_manage
+from tests.running.services import Service, start_service, stop_service
+from tests.support.waiting import wait_until
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """One for the tests that leave it as they found it."""
+    service = start_service(tmp_path_factory.mktemp("up"), "--no-demo")
+    yield service
+    stop_service(service)
+    service.family.wait_gone()
+
+
+def test_the_first_line_tells_a_program_all_it_needs(service: Service) -> None:
+    said = service.said
+
+    assert said.keys() == {"url", "namespace", "token", "admin", "redis"}
+    assert said["namespace"] == "demo"
+    assert said["admin"].keys() == {"username", "password"}
+    assert said["redis"].startswith("unix://")
+    service.publish("first", "hello", "delay=1")
+    assert service.consume("first") == "hello"
+
+
+def test_pages_and_their_styles_are_served(service: Service) -> None:
+    assert service.call("GET", "/login/")[0] == 200
+    assert service.call("GET", "/admin/login/")[0] == 200
+    assert service.call("GET", "/api/docs")[0] == 200
+    assert service.call("GET", "/static/taskq/base.css")[0] == 200
+
+
+@pytest.mark.parametrize("part", [("serve",), ("runpump",), ("redis-server",)], ids=lambda part: part[0])
+def test_a_part_that_is_killed_comes_back_and_no_job_is_lost(service: Service, part: tuple[str, ...]) -> None:
+    queue = f"kill-{part[0]}"
+    service.publish(queue, "kept", "delay=1")
+    old = service.family.pid_of(*part)
+
+    os.kill(old, signal.SIGKILL)
+
+    wait_until(lambda: service.family.pid_of(*part) != old, or_fail="it was not started again")
+    wait_until(service.is_ready, or_fail="the service did not come back", timeout_s=20)
+    assert service.consume(queue) == "kept"
+
+
+def test_a_web_worker_that_is_killed_is_replaced(service: Service) -> None:
+    workers = {pid for pid, line in service.family.members().items() if " serve " in line}
+    worker = max(workers)
+
+    os.kill(worker, signal.SIGKILL)
+
+    wait_until(service.is_ready, or_fail="no new worker", timeout_s=20)
+    assert worker not in service.family.members()
+
+
+def test_secrets_are_kept_for_their_owner_only_and_never_logged(service: Service) -> None:
+    secrets = (service.said["token"], service.said["admin"]["password"])
+
+    assert (service.data_dir / "demo.json").stat().st_mode & 0o777 == 0o600
+    logs = {path.name: path.read_text() for path in (service.data_dir / "log").iterdir()}
+    assert {"redis.log", "server.log", "pump.log"} <= logs.keys()
+    assert [name for name, text in logs.items() if any(secret in text for secret in secrets)] == []
+    assert not any(secret in line for line in service.family.members().values() for secret in secrets)
+
+
+def test_the_data_directory_serves_one_at_a_time(service: Service) -> None:
+    done = run_manage("up", "--port=0", f"--data={service.data_dir}", env=Family().environment())
+
+    assert_one_line_error(done, f"another taskq is running on {service.data_dir}")
+    assert service.is_ready()
+
+
+def test_a_taken_port_is_an_error(service: Service, tmp_path: Path) -> None:
+    port = service.address.rpartition(":")[2]
+    family = Family(tmp_path)
+
+    done = run_manage("up", f"--port={port}", f"--data={tmp_path}", env=family.environment())
+
+    assert_one_line_error(done, f"cannot listen on 127.0.0.1:{port}")
+    family.wait_gone()
+
+
+def test_a_port_that_something_else_listens_on_is_an_error(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        done = run_manage("up", f"--port={port}", f"--data={tmp_path}", env=Family().environment())
+
+    assert_one_line_error(done, f"cannot listen on 127.0.0.1:{port}")
+
+
+@pytest.mark.parametrize("port", ["65536", "-1"])
+def test_a_port_that_does_not_exist_is_an_error(tmp_path: Path, port: str) -> None:
+    done = run_manage("up", f"--port={port}", f"--data={tmp_path}", env=Family().environment())
+
+    assert_one_line_error(done, f"there is no port {port}")
+
+
+def test_a_data_directory_that_cannot_be_written_is_an_error() -> None:
+    done = run_manage("up", "--port=0", "--data=/proc/taskq", env=Family().environment())
+
+    assert_one_line_error(done, "/proc/taskq")
+
+
+def test_a_missing_redis_binary_is_an_error(tmp_path: Path) -> None:
+    env = Family().environment(TASKQ_REDIS_SERVER="/nowhere/redis-server")
+
+    done = run_manage("up", "--port=0", f"--data={tmp_path}", env=env)
+
+    assert_one_line_error(done, "TASKQ_REDIS_SERVER=/nowhere/redis-server")
+
+
+def test_a_redis_url_that_does_not_answer_is_an_error_without_its_password(tmp_path: Path) -> None:
+    env = Family().environment(REDIS_URL="redis://:hush-hush@127.0.0.1:1/0")
+
+    done = run_manage("up", "--port=0", f"--data={tmp_path}", env=env)
+
+    assert_one_line_error(done, "127.0.0.1:1")
+    assert "hush-hush" not in done.stderr
+
+
+def test_a_redis_of_ones_own_is_used_and_none_is_started(tmp_path: Path) -> None:
+    with EmbeddedRedis(tmp_path / "own", persistent=False) as redis:
+        service = start_service(tmp_path / "data", REDIS_URL=redis.url)
+        try:
+            assert service.said["redis"] == redis.url
+            assert not any("redis-server" in line for line in service.family.members().values())
+            service.publish("q", "hello")
+            assert service.consume("q") == "hello"
+        finally:
+            stop_service(service)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_ctrl_c_stops_everything_and_a_restart_finds_everything(tmp_path: Path, number: signal.Signals) -> None:
+    service = start_service(tmp_path, "--workers=2")
+    service.publish("q", "kept")
+
+    service.process.send_signal(number)
+
+    _, errors = service.process.communicate(timeout=30)
+    assert service.process.returncode == 0, errors
+    assert errors == ""
+    service.family.wait_gone(timeout_s=0)
+    if number is signal.SIGINT:
+        again = start_service(tmp_path)
+        try:
+            assert {**again.said, "url": ""} == {**service.said, "url": ""}
+            assert again.consume("q") == "kept"
+        finally:
+            stop_service(again)
+
+
+def test_when_up_itself_is_killed_nothing_is_left_running(tmp_path: Path) -> None:
+    service = start_service(tmp_path, "--demo", "--workers=2")
+    lines = sorted(service.family.members().values())
+    assert sum(" serve " in line for line in lines) == 3, lines
+    assert {word for word in ("redis-server", "runpump", "demo") if any(word in line for line in lines)} == {
+        "redis-server",
+        "runpump",
+        "demo",
+    }
+
+    service.process.kill()
+    service.process.communicate()
+
+    service.family.wait_gone()
+
+
+def test_when_the_web_server_is_killed_its_workers_go_too(tmp_path: Path) -> None:
+    family = Family()
+    env = family.environment(TASKQ_DATA_DIR=str(tmp_path), REDIS_URL="redis://127.0.0.1:1/0")
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    server = manage("serve", f"--port={port}", "--workers=2", env=env)
+    wait_until(lambda: len(family.members()) == 3, or_fail="the workers did not start")
+    wait_until(lambda: _listens(port), or_fail="the workers do not listen", timeout_s=20)
+
+    server.kill()
+    server.communicate()
+
+    family.wait_gone()
+
+
+def test_a_second_ctrl_c_leaves_at_once(tmp_path: Path) -> None:
+    service = start_service(tmp_path)
+    redis_pid = service.family.pid_of("redis-server")
+    os.kill(redis_pid, signal.SIGSTOP)  # so that stopping it takes long
+
+    service.process.send_signal(signal.SIGINT)
+    wait_until(
+        lambda: all("runpump" not in line for line in service.family.members().values()), or_fail="it does not stop"
+    )
+    service.process.send_signal(signal.SIGINT)
+
+    service.process.communicate(timeout=5)
+    assert service.process.returncode == 1
+    service.family.wait_gone()
+
+
+def test_for_people_it_prints_where_to_look_and_lines_that_work(tmp_path: Path) -> None:
+    family = Family(tmp_path)
+    process = manage("up", "--port=0", f"--data={tmp_path}", env=family.environment())
+    assert process.stdout is not None
+    text = ""
+    while "Ctrl-C" not in text:
+        line = process.stdout.readline()
+        assert line, process.communicate()
+        text += line
+    try:
+        publish, consume, delete = re.findall(r"^ *(curl .*)$", text, re.MULTILINE)
+        assert '"published"' in _shell(publish)
+        job_id = re.search(r'"job_id":"(\w+)"', _shell(consume))
+        assert job_id is not None
+        assert _shell(delete.replace("JOB_ID", job_id[1])) == ""
+        for page in re.findall(r"(http://\S+/(?:admin/|api/docs)?)$", text, re.MULTILINE):
+            assert _shell(f"curl --location --output /dev/null --write-out '%{{http_code}}' {page}") == "200"
+    finally:
+        process.terminate()
+        process.communicate()
+    family.wait_gone()
+
+
+def test_the_demo_load_fills_the_queues(tmp_path: Path) -> None:
+    service = start_service(tmp_path, "--demo")
+    try:
+        for queue, state in (("order-close", "delayed"), ("emails", "working"), ("images", "ready")):
+            wait_until(
+                lambda queue=queue, state=state: service.call("GET", f"/api/demo/{queue}/stats")[1].get(state, 0) > 0,
+                or_fail=f"no {state} jobs in {queue}",
+                timeout_s=20,
+            )
+    finally:
+        stop_service(service)
+    assert (tmp_path / "log" / "demo.log").read_text() == ""
+
+
+def assert_one_line_error(done: subprocess.CompletedProcess[str], text: str) -> None:
+    assert done.returncode != 0
+    assert done.stdout == ""
+    assert text in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1, done.stderr
+
+
+def _shell(line: str) -> str:
+    done = subprocess.run(
+        line.replace("curl ", "curl --silent --show-error ", 1), shell=True, capture_output=True, text=True, check=True
+    )
+    return done.stdout
+
+
+def _listens(port: int) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=1).close()
+    except OSError:
+        return False
+    return True
