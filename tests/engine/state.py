@@ -1,0 +1,244 @@
+"""Reads all that is in Redis, says where every job is, and checks what must hold at any instant."""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from queues.engine.keys import META_KEY, PARTITION_KEYS, QUEUE_KEYS, partition_of
+from queues.engine.record import Record, Run, unpack_record, unpack_run
+
+RANK_STEP = 2**44
+"""Width of one priority's band of scores in `prio` (lua/lib/ready.lua)."""
+
+_QUEUE_KEY = re.compile(rb"\{tq(\d+)\}:([-\w]+)/([-\w]+):(\w+)\Z")
+_PARTITION_KEY = re.compile(rb"\{tq(\d+)\}:(\w+)\Z")
+_LIMIT_KEY = re.compile(rb"\{tqlimit:.+\}:(read|write)\Z")
+
+
+@dataclass(slots=True, kw_only=True)
+class QueueContent:
+    """What the keys of one queue hold."""
+
+    name: str
+    partition: int
+    jobs: dict[str, Record] = field(default_factory=dict)
+    runs: dict[str, Run] = field(default_factory=dict)
+    results: dict[str, bytes] = field(default_factory=dict)
+    ready: list[str] = field(default_factory=list)
+    prio: dict[str, int] = field(default_factory=dict)
+    priorities: dict[str, int] = field(default_factory=dict)
+    delayed: dict[str, int] = field(default_factory=dict)
+    retry: dict[str, int] = field(default_factory=dict)
+    working: dict[str, int] = field(default_factory=dict)
+    dead: dict[str, int] = field(default_factory=dict)
+    completed: dict[str, int] = field(default_factory=dict)
+    keys: dict[str, tuple[int, str]] = field(default_factory=dict)
+    stats: dict[str, int] = field(default_factory=dict)
+
+    def places_of(self, job_id: str) -> list[str]:
+        """Every place the job is in; a sound store has exactly one."""
+        places = ["ready"] * self.ready.count(job_id)
+        sets = {
+            "ready": self.prio,
+            "delayed": self.delayed,
+            "retry": self.retry,
+            "working": self.working,
+            "dead": self.dead,
+            "completed": self.completed,
+        }
+        return places + [place for place, members in sets.items() if job_id in members]
+
+    @property
+    def tombstones(self) -> int:
+        """Entries of the ready list that have no record."""
+        return sum(job_id not in self.jobs for job_id in self.ready)
+
+
+@dataclass(slots=True, kw_only=True)
+class PartitionContent:
+    """What the keys that a partition's queues share hold."""
+
+    queues: set[str] = field(default_factory=set)
+    flags: dict[str, int] = field(default_factory=dict)
+    due: dict[str, int] = field(default_factory=dict)
+    ends: dict[str, int] = field(default_factory=dict)
+    waiting: dict[str, int] = field(default_factory=dict)
+    counters: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(slots=True, kw_only=True)
+class Content:
+    """All that is in Redis."""
+
+    partitions: int
+    queues: dict[str, QueueContent] = field(default_factory=dict)
+    shared: dict[int, PartitionContent] = field(default_factory=dict)
+
+    def queue(self, name: str) -> QueueContent:
+        """The queue `namespace/queue`, empty if it has no keys."""
+        if name not in self.queues:
+            namespace, _, queue = name.partition("/")
+            self.queues[name] = QueueContent(name=name, partition=partition_of(namespace, queue, self.partitions))
+        return self.queues[name]
+
+    def partition(self, number: int) -> PartitionContent:
+        """The partition, empty if it has no keys."""
+        return self.shared.setdefault(number, PartitionContent())
+
+
+def dump(client: Any) -> dict[bytes, object]:
+    """Every key with its value, in a form that is equal when nothing changed."""
+    readers = {
+        b"string": client.get,
+        b"list": lambda key: client.lrange(key, 0, -1),
+        b"hash": client.hgetall,
+        b"zset": lambda key: client.zrange(key, 0, -1, withscores=True),
+        b"stream": client.xrange,
+    }
+    return {key: readers[client.type(key)](key) for key in sorted(client.keys("*"))}
+
+
+def read(client: Any) -> Content:
+    """Read everything. Fails for a key that the layout does not know, or that lies in the wrong partition."""
+    values: dict[bytes, Any] = dump(client)
+    content = Content(partitions=int(values.pop(META_KEY)[b"partitions"]))
+    for key, value in values.items():
+        if match := _QUEUE_KEY.match(key):
+            name, kind = f"{match[2].decode()}/{match[3].decode()}", match[4].decode()
+            assert kind in QUEUE_KEYS, f"unknown key {key!r}"
+            queue = content.queue(name)
+            assert queue.partition == int(match[1]), f"{key!r} lies in the wrong partition"
+            setattr(queue, kind, _read_queue_key(kind, value))
+        elif match := _PARTITION_KEY.match(key):
+            kind = match[2].decode()
+            assert kind in PARTITION_KEYS, f"unknown key {key!r}"
+            if kind != "events":
+                setattr(content.partition(int(match[1])), kind, _read_partition_key(kind, value))
+        else:
+            assert _LIMIT_KEY.match(key), f"unknown key {key!r}"
+    return content
+
+
+def _scores(pairs: list[tuple[bytes, float]]) -> dict[str, int]:
+    assert all(score == int(score) for _, score in pairs), "a score is not whole"
+    return {member.decode(): int(score) for member, score in pairs}
+
+
+def _read_queue_key(kind: str, value: Any) -> Any:
+    if kind == "ready":
+        return [job_id.decode() for job_id in value]
+    if kind == "jobs":
+        return {job_id.decode(): unpack_record(raw) for job_id, raw in value.items()}
+    if kind == "runs":
+        return {job_id.decode(): unpack_run(raw) for job_id, raw in value.items()}
+    if kind == "results":
+        return {job_id.decode(): raw for job_id, raw in value.items()}
+    if kind == "keys":
+        return {key.decode(): _read_holder(raw) for key, raw in value.items()}
+    if kind in ("priorities", "stats"):
+        return {name.decode(): int(number) for name, number in value.items()}
+    return _scores(value)
+
+
+def _read_holder(raw: bytes) -> tuple[int, str]:
+    assert len(raw) == 32
+    high, low = struct.unpack(">HI", raw[:6])
+    return high << 32 | low, raw[6:].decode()
+
+
+def _read_partition_key(kind: str, value: Any) -> Any:
+    if kind == "queues":
+        assert all(score == 0 for _, score in value), "the registry is ordered by name only with equal scores"
+        return set(_scores(value))
+    if kind == "flags":
+        return {name.decode(): int(number) for name, number in value.items()}
+    if kind == "counters":
+        return {name.decode(): text.decode() for name, text in value.items()}
+    return _scores(value)
+
+
+def check(client: Any) -> Content:
+    """Read everything and assert all invariants. The content, for further looking."""
+    content = read(client)
+    broken = [problem for queue in list(content.queues.values()) for problem in _problems_of_queue(content, queue)]
+    broken += [problem for number in content.shared for problem in _problems_of_partition(content, number)]
+    assert not broken, "\n".join(broken)
+    return content
+
+
+def _problems_of_queue(content: Content, queue: QueueContent) -> Iterator[str]:
+    shared = content.partition(queue.partition)
+    for problem in (*_misplaced(queue), *_orphans(queue), *_impossible(queue)):
+        yield f"{queue.name}: {problem}"
+    counted = shared.flags.get(f"t:{queue.name}", 0)
+    if queue.tombstones != counted:
+        yield f"{queue.name}: {queue.tombstones} tombstones, but {counted} counted"
+    if queue.ready and queue.tombstones == len(queue.ready):
+        yield f"{queue.name}: the ready list holds nothing but tombstones"
+    registered = queue.name in shared.queues
+    belongs = bool(queue.jobs or queue.keys) or f"p:{queue.name}" in shared.flags
+    if registered != belongs:
+        yield f"{queue.name}: registered is {registered}, should be {belongs}"
+    yield from _problems_of_bound("due", shared.due, queue, [*queue.delayed.values(), *queue.retry.values()])
+    yield from _problems_of_bound("ends", shared.ends, queue, [*queue.working.values(), *queue.completed.values()])
+    if not queue.jobs:
+        left = [kind for kind in QUEUE_KEYS if kind not in ("keys", "stats") and getattr(queue, kind)]
+        left += [index for index in ("due", "ends") if queue.name in getattr(shared, index)]
+        if left:
+            yield f"{queue.name}: holds no job but leaves {left} behind"
+
+
+def _misplaced(queue: QueueContent) -> Iterator[str]:
+    for job_id in queue.jobs:
+        places = queue.places_of(job_id)
+        if len(places) != 1:
+            yield f"job {job_id} is in {places or 'no place'}"
+        if places == ["ready"] and (job_id in queue.prio) != (job_id in queue.priorities):
+            yield f"ready job {job_id} is in the wrong one of list and prio"
+    for job_id, score in queue.prio.items():
+        band = 100 - score // RANK_STEP
+        if band != queue.priorities.get(job_id):
+            yield f"job {job_id} is ready with priority {band}, has {queue.priorities.get(job_id)}"
+
+
+def _orphans(queue: QueueContent) -> Iterator[str]:
+    for kind in ("prio", "delayed", "retry", "working", "dead", "completed", "runs", "priorities"):
+        for job_id in getattr(queue, kind).keys() - queue.jobs.keys():
+            yield f"{kind} has {job_id}, which is no job"
+    for job_id in queue.results.keys() - queue.completed.keys():
+        yield f"there is a result of {job_id}, which is not completed"
+    if len(set(queue.ready)) != len(queue.ready):
+        yield "an id is twice in the ready list"
+    if 0 in queue.priorities.values():
+        yield "the default priority is stored"
+
+
+def _impossible(queue: QueueContent) -> Iterator[str]:
+    for place in ("retry", "working", "dead", "completed"):
+        for job_id in getattr(queue, place).keys() - queue.runs.keys():
+            yield f"{place} job {job_id} was never handed out"
+    for job_id, run in queue.runs.items():
+        (place,) = queue.places_of(job_id)[:1] or [""]
+        if place in ("ready", "delayed", "retry") and run.attempt >= run.tries:
+            yield f"{place} job {job_id} has no try left: {run.attempt} of {run.tries}"
+        if place == "working" and not 1 <= run.attempt <= run.tries:
+            yield f"working job {job_id} is at attempt {run.attempt} of {run.tries}"
+
+
+def _problems_of_bound(index: str, bounds: dict[str, int], queue: QueueContent, events: list[int]) -> Iterator[str]:
+    if events and (queue.name not in bounds or bounds[queue.name] > min(events)):
+        yield f"{queue.name}: {index} says {bounds.get(queue.name)}, the next event is at {min(events)}"
+
+
+def _problems_of_partition(content: Content, number: int) -> Iterator[str]:
+    shared = content.shared[number]
+    named = {name.partition(":")[2] for name in shared.flags if name.startswith("t:")} | shared.queues
+    for name in sorted(named | shared.due.keys() | shared.ends.keys()):
+        if name not in content.queues and f"p:{name}" not in shared.flags:
+            yield f"partition {number} knows {name}, which holds nothing"
+    if any(value <= 0 for name, value in shared.flags.items() if name.startswith("t:")):
+        yield f"partition {number} counts {shared.flags}: no tombstones must be no field"

@@ -1,0 +1,177 @@
+"""Edge N: what a ttl ends, and what it does not. The sweep finds what no consumer comes across."""
+
+from __future__ import annotations
+
+import pytest
+
+from queues.engine import Counts, fail, pause, peek, promote_due, publish, reclaim_ended, respawn, sweep
+from queues.engine.limits import BODY_MAX_BYTES
+
+from .world import STATES, TTR_MS, World, plain
+
+TTL_MS = 40_000
+
+
+def sweep_round(world: World) -> int:
+    """Sweep until every record and key has been looked at. What was deleted."""
+    deleted = 0
+    for _ in range(200):
+        deleted += world.run(sweep(world.engine.layout, now_ms=world.now_ms)).jobs
+        counters = world.content().partition(world.queue.partition).counters
+        if counters.get("sweep_cursor") == "0":
+            return deleted
+    raise AssertionError("the sweep does not come round")
+
+
+@pytest.mark.parametrize("place", ["ready", "ready by priority", "delayed", "retry"])
+def test_the_sweep_deletes_what_has_expired(world: World, place: str) -> None:
+    job_id = world.job_in(place, ttl_ms=TTL_MS)
+    world.advance(TTL_MS - 1)
+    assert sweep_round(world) == 0
+    assert world.places() == {job_id: plain(place)}
+    world.advance(1)
+
+    assert sweep_round(world) == 1
+
+    assert world.places() == {}
+
+
+@pytest.mark.parametrize("place", ["working", "dead", "completed"])
+def test_working_dead_and_completed_jobs_do_not_expire(world: World, place: str) -> None:
+    job_id = world.job_in(place, ttl_ms=TTL_MS)
+    world.advance(TTL_MS * 2)
+
+    assert sweep_round(world) == 0
+    assert world.places() == {job_id: place}
+
+
+@pytest.mark.parametrize("place", STATES)
+def test_a_job_without_a_ttl_does_not_expire(world: World, place: str) -> None:
+    world.job_in(place, ttl_ms=0)
+    world.advance(10**12)
+
+    assert sweep_round(world) == 0
+
+
+def test_a_delayed_job_that_expires_before_it_is_promoted_is_not_handed_out(world: World) -> None:
+    world.publish_one(ttl_ms=TTL_MS, delay_ms=TTL_MS)
+    world.advance(TTL_MS)
+    world.run(promote_due(world.engine.layout, now_ms=world.now_ms))
+
+    assert world.take(count=5) == ()
+    assert world.places() == {}
+
+
+def test_a_lease_that_ends_after_the_ttl_leads_to_expiry_not_to_another_hand_out(world: World) -> None:
+    world.publish_one(ttl_ms=TTL_MS, tries=5)
+    world.take_one()
+    world.advance(TTR_MS)
+    world.run(reclaim_ended(world.engine.layout, now_ms=world.now_ms))
+
+    assert world.take() == ()
+    assert world.places() == {}
+
+
+def test_the_last_try_of_an_expired_job_still_leads_to_the_dead_letters(world: World) -> None:
+    job_id = world.publish_one(ttl_ms=TTL_MS)
+    world.take_one()
+    world.advance(TTL_MS * 2)
+
+    world.run(fail(world.queue, job_id, now_ms=world.now_ms))
+
+    assert world.places() == {job_id: "dead"}
+
+
+def test_respawn_gives_a_new_ttl(world: World) -> None:
+    job_id = world.job_in("dead", ttl_ms=TTL_MS)
+    world.advance(TTL_MS * 2)
+
+    world.run(respawn(world.queue, limit=1, ttl_ms=5_000, now_ms=world.now_ms))
+
+    world.advance(4_999)
+    assert sweep_round(world) == 0
+    assert world.places() == {job_id: "ready"}
+    world.advance(1)
+    assert sweep_round(world) == 1
+
+
+def test_peek_shows_no_expired_job_and_clears_it_away(world: World) -> None:
+    world.publish_one(b"old", ttl_ms=TTL_MS)
+    world.publish_one(b"old and high", ttl_ms=TTL_MS, priority=1)
+    alive = world.publish_one(b"alive")
+    world.advance(TTL_MS)
+
+    found = world.run(peek(world.queue, now_ms=world.now_ms))
+
+    assert found is not None
+    assert found.body == b"alive"
+    assert world.places() == {alive: "ready"}
+
+
+def test_the_sweep_takes_what_expired_between_living_jobs_and_the_count_stays_exact(world: World) -> None:
+    alive = []
+    for number in range(120):
+        alive += [world.publish_one(b"%d" % number)]
+        world.publish(b"a", b"b", ttl_ms=TTL_MS, priority=number % 2)
+    world.advance(TTL_MS)
+
+    assert sweep_round(world) == 240
+
+    assert world.places() == dict.fromkeys(alive, "ready")
+    assert [job.job_id for job in world.take(count=500)] == alive
+    assert world.state().ready == []
+
+
+def test_the_sweep_comes_round_to_every_queue(world: World) -> None:
+    worlds = [World(world.engine, world.engine.queue("ns", f"q{number}")) for number in range(12)]
+    for other in worlds:
+        other.publish_one(ttl_ms=TTL_MS)
+        other.publish_one(ttl_ms=0)
+    world.advance(TTL_MS)
+
+    for _ in range(40):
+        world.run(sweep(world.engine.layout, now_ms=world.now_ms))
+
+    assert [len(other.places()) for other in worlds] == [1] * 12
+
+
+def test_the_sweep_says_that_there_is_likely_more(world: World) -> None:
+    world.publish(*[b"x"] * 600, ttl_ms=TTL_MS)
+    world.advance(TTL_MS)
+
+    first: Counts = world.run(sweep(world.engine.layout, now_ms=world.now_ms))
+
+    assert first.more
+    assert 0 < first.jobs < 600
+
+
+def test_the_sweep_reads_fewer_records_a_step_when_they_are_large(world: World) -> None:
+    for _ in range(6):
+        world.run(publish(world.queue, [b"x" * BODY_MAX_BYTES] * 10, now_ms=world.now_ms))
+
+    world.run(sweep(world.engine.layout, now_ms=world.now_ms))
+
+    assert int(world.content().partition(world.queue.partition).counters["sweep_count"]) <= 2
+
+
+def test_a_sweep_of_a_queue_that_went_away_goes_on_with_the_next(world: World) -> None:
+    world.publish(*[b"x"] * 600)
+    world.run(sweep(world.engine.layout, now_ms=world.now_ms))
+    world.client.delete(*world.queue.select(("jobs", "ready")))
+    other = World(world.engine, world.engine.queue("shop", "orders"))
+
+    for _ in range(4):
+        world.run(sweep(world.engine.layout, now_ms=world.now_ms))
+
+    assert other.places() == {}
+
+
+def test_an_expired_job_of_a_paused_queue_is_swept_and_the_pause_stays(world: World) -> None:
+    world.publish_one(ttl_ms=TTL_MS)
+    world.run(pause(world.queue, now_ms=world.now_ms))
+    world.advance(TTL_MS)
+
+    sweep_round(world)
+
+    assert world.places() == {}
+    assert world.content().partition(world.queue.partition).queues == {"shop/orders"}
