@@ -14,7 +14,7 @@ local function backoff_delay(kind, base, cap, n, id)
   if kind == 2 then return math.min(base * n, DELAY_MAX) end
   seed_jitter(id)
   if kind == 3 then
-    local full = math.min(cap, base * 2 ^ math.min(n - 1, 40))
+    local full = math.min(cap, base * 2 ^ math.min(n - 1, 63))
     return math.floor(full / 2 + math.random() * full / 2)
   end
   local retries = n - 1

@@ -1,17 +1,30 @@
 -- ready: the default priority is a list, O(1); any other is a zset beside it whose score is the rank
 --   (100 - priority) * 2^44 + ms when it became ready
 -- so that a higher priority comes first, and within one the earlier. Rank stays below 2^53, exact in a double.
+-- Jobs of one millisecond count on from the last one's ms (at the head: down from the first one's), so they keep their order.
 -- The list may hold tombstones: ids whose record was deleted or expired. `t:QUEUE` in `flags` counts them (no LREM).
 local RANK_STEP = 17592186044416 -- 2^44
 local RANK_DEFAULT = 1759218604441600 -- of priority 0
 
-local function rank(priority, ms) return (100 - priority) * RANK_STEP + ms end
+local function format_rank(rank) return string.format('%.0f', rank) end
+
+-- The rank behind, or before, all jobs of this priority.
+local function free_rank(priority, at_head)
+  local band = (100 - priority) * RANK_STEP
+  local from, to = format_rank(band), '(' .. format_rank(band + RANK_STEP)
+  if at_head then
+    local first = redis.call('ZRANGEBYSCORE', prio, from, to, 'WITHSCORES', 'LIMIT', 0, 1)
+    return first[2] and tonumber(first[2]) - 1 or band + now
+  end
+  local last = redis.call('ZREVRANGEBYSCORE', prio, to, from, 'WITHSCORES', 'LIMIT', 0, 1)
+  return math.max(band + now, last[2] and tonumber(last[2]) + 1 or 0)
+end
 
 local function put_ready(id, priority, at_head)
   if priority == 0 then
     redis.call(at_head and 'LPUSH' or 'RPUSH', ready, id)
   else
-    redis.call('ZADD', prio, string.format('%.0f', rank(priority, at_head and 0 or now)), id)
+    redis.call('ZADD', prio, format_rank(free_rank(priority, at_head)), id)
   end
 end
 
