@@ -1,0 +1,147 @@
+"""Backoff policies: the delays that the scripts compute are those that `queues.engine.backoff` documents."""
+
+from __future__ import annotations
+
+import struct
+
+import pytest
+
+from queues.engine import (
+    Backoff,
+    BackoffKind,
+    InvalidArgumentError,
+    delete_jobs,
+    fail,
+    parse_backoff,
+    reclaim_ended,
+    respawn,
+)
+from queues.engine.backoff import DEFAULT_CAP_S
+from queues.engine.limits import SECONDS_MAX
+
+from .world import World
+
+LONGEST_MS = SECONDS_MAX * 1000
+ATTEMPTS = (1, 2, 3, 4, 10, 25, 1_000, 65_534)
+
+
+def set_attempt(world: World, job_id: str, attempt: int) -> None:
+    """As if the job had been handed out so often: the first two bytes of its run."""
+    (runs,) = world.queue.select(("runs",))
+    raw = world.client.hget(runs, job_id)
+    world.client.hset(runs, job_id, struct.pack(">H", attempt) + raw[2:])
+
+
+def delay_after(world: World, backoff: Backoff, attempt: int) -> int:
+    """The delay that a new job gets whose attempt of this number fails."""
+    job_id = world.publish_one(tries=65_535, backoff=backoff)
+    world.take_one()
+    set_attempt(world, job_id, attempt)
+    due_ms = world.run(fail(world.queue, job_id, now_ms=world.now_ms)).due_ms
+    world.run(delete_jobs(world.queue, [job_id], now_ms=world.now_ms))
+    return due_ms - world.now_ms if due_ms else 0
+
+
+def bounds(backoff: Backoff, attempt: int) -> tuple[float, float]:
+    """The range that the documentation promises, ms."""
+    if backoff.kind is BackoffKind.FIXED:
+        return backoff.base_ms, backoff.base_ms
+    if backoff.kind is BackoffKind.LINEAR:
+        exact = min(backoff.base_ms * attempt, LONGEST_MS)
+        return exact, exact
+    if backoff.kind is BackoffKind.EXPONENTIAL:
+        full = min(backoff.cap_ms, backoff.base_ms * 2 ** (attempt - 1))
+        return full // 2, full
+    retries = attempt - 1
+    low = (retries**4 + 15) * 1000
+    return min(low, LONGEST_MS), min(low + 30 * (retries + 1) * 1000, LONGEST_MS)
+
+
+@pytest.mark.parametrize(
+    "text", ["fixed:0.25", "fixed:4294967295", "linear:1.5", "linear:9999999", "exponential:1", "exponential:3:7",
+             "exponential:0.001:4294967295", "sidekiq"]
+)  # fmt: skip
+@pytest.mark.parametrize("attempt", ATTEMPTS)
+def test_the_delay_is_in_its_documented_range(world: World, text: str, attempt: int) -> None:
+    backoff = parse_backoff(text)
+    low, high = bounds(backoff, attempt)
+
+    for _ in range(3):
+        assert low <= delay_after(world, backoff, attempt) <= high
+
+
+def test_no_backoff_means_no_delay(world: World) -> None:
+    assert {delay_after(world, parse_backoff("none"), attempt) for attempt in ATTEMPTS} == {0}
+
+
+@pytest.mark.parametrize(("text", "attempt"), [("exponential:100", 3), ("sidekiq", 3)])
+def test_jitter_differs_from_job_to_job_and_fills_its_range(world: World, text: str, attempt: int) -> None:
+    backoff = parse_backoff(text)
+    low, high = bounds(backoff, attempt)
+
+    delays = [delay_after(world, backoff, attempt) for _ in range(60)]
+
+    assert len(set(delays)) > 50
+    assert min(delays) < low + (high - low) * 0.25
+    assert max(delays) > low + (high - low) * 0.75
+
+
+def test_jitter_differs_within_one_call(world: World) -> None:
+    world.publish(*[b"x"] * 60, tries=2, backoff=parse_backoff("exponential:100"))
+    world.take(count=60, ttr_ms=1)
+    world.advance(1)
+
+    world.run(reclaim_ended(world.engine.layout, now_ms=world.now_ms))
+
+    delays = [due_ms - world.now_ms for due_ms in world.state().retry.values()]
+    assert len(set(delays)) > 50
+    assert min(delays) < 62_500
+    assert max(delays) > 87_500
+
+
+def test_the_last_attempt_that_can_be_counted_leads_to_the_dead_letters(world: World) -> None:
+    job_id = world.publish_one(tries=65_535, backoff=parse_backoff("sidekiq"))
+    world.take_one()
+    set_attempt(world, job_id, 65_535)
+
+    world.run(fail(world.queue, job_id, attempt=65_535, now_ms=world.now_ms))
+
+    assert world.places() == {job_id: "dead"}
+
+
+def test_a_job_at_the_last_countable_attempt_can_still_be_respawned_taken_and_ended(world: World) -> None:
+    job_id = world.job_in("dead")
+    set_attempt(world, job_id, 65_535)
+    world.run(respawn(world.queue, limit=1, ttl_ms=0, now_ms=world.now_ms))
+
+    job = world.take_one()
+    world.run(fail(world.queue, job_id, attempt=job.attempt, now_ms=world.now_ms))
+
+    assert world.client.zcard(world.queue.select(("dead",))[0]) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "backoff"),
+    [
+        ("none", Backoff()),
+        ("fixed:2", Backoff(kind=BackoffKind.FIXED, base_ms=2_000)),
+        (" Linear:0.5 ", Backoff(kind=BackoffKind.LINEAR, base_ms=500)),
+        ("exponential:1", Backoff(kind=BackoffKind.EXPONENTIAL, base_ms=1_000, cap_ms=round(DEFAULT_CAP_S * 1000))),
+        ("exponential:9000", Backoff(kind=BackoffKind.EXPONENTIAL, base_ms=9_000_000, cap_ms=9_000_000)),
+        ("exponential:1:60", Backoff(kind=BackoffKind.EXPONENTIAL, base_ms=1_000, cap_ms=60_000)),
+        ("sidekiq", Backoff(kind=BackoffKind.SIDEKIQ)),
+    ],
+)
+def test_policies_are_read_and_written_in_the_same_form(text: str, backoff: Backoff) -> None:
+    assert parse_backoff(text) == backoff
+    assert parse_backoff(str(backoff)) == backoff
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "fixed", "fixed:", "fixed:0", "fixed:-1", "fixed:1:2", "fixed:x", "fixed:1e3", "fixed:inf", "fixed:nan",
+     "fixed:4294967296", "fixed:²", "fixed:1_0", "exponential", "exponential:1:2:3", "sidekiq:1", "none:1", "often"],
+)  # fmt: skip
+def test_what_is_no_policy_is_refused(text: str) -> None:
+    with pytest.raises(InvalidArgumentError, match="invalid backoff"):
+        parse_backoff(text)
