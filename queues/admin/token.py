@@ -26,12 +26,11 @@ from .token_form import NewTokenForm
 class TokenLimitInline(admin.StackedInline):
     model = TokenLimit
     extra = 0
-    verbose_name_plural = _("limit: requests per interval")
 
 
 @admin.register(Token)
 class TokenAdmin(ScopedAdmin):
-    list_display = ["public_id", "namespace", "description", "state", "rate_limit", "last_used", "created"]
+    list_display = ["public_id", "namespace", "description", "state", "rate_limit", "used"]
     list_display_links = ["public_id"]
     list_filter = [TokenStateFilter, ("namespace__pool", RelatedOnlyFieldListFilter)]
     list_select_related = ["namespace__pool", "limit"]
@@ -113,6 +112,10 @@ class TokenAdmin(ScopedAdmin):
         if token.last_used is None:
             return format_html('<span class="tq-pill">{}</span>', _("never used"))
         return format_html('<span class="tq-pill ok">{}</span>', _("working"))
+
+    @admin.display(description=_("last used"), ordering="last_used")
+    def used(self, token: Token) -> str | None:
+        return None if token.last_used is None else f"{token.last_used:%Y-%m-%d %H:%M}"
 
     @admin.display(description=_("limit"))
     def rate_limit(self, token: Token) -> str | None:

@@ -16,7 +16,7 @@ class NewTokenForm(forms.ModelForm):
     """`secret` blank: a random one."""
 
     secret = forms.CharField(
-        label=_("secret"),
+        label=_("Secret"),
         required=False,
         strip=True,
         widget=forms.PasswordInput(attrs={"autocomplete": "new-password", "class": "vTextField"}),

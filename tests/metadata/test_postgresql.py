@@ -23,4 +23,5 @@ def test_the_metadata_tests_pass_on_postgresql() -> None:
     with private_postgres() as url:
         environment = os.environ | {"DATABASE_URL": url, "DJANGO_SETTINGS_MODULE": "tests.settings"}
         result = subprocess.run(command, env=environment, capture_output=True, text=True, cwd=HERE.parents[2])
+        print(result.stdout)
     assert result.returncode == 0, result.stdout[-20_000:]
