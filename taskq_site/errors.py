@@ -16,6 +16,11 @@ RETRY_AFTER_S: Final = 5
 _OUTAGES: Final = (OperationalError, InterfaceError)
 
 
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """400: a host that ALLOWED_HOSTS does not list, a path that leaves its directory."""
+    return _answer(request, 400, "bad request", "This request makes no sense here.")
+
+
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     """404."""
     return _answer(request, 404, "api not found", "There is no such page.")

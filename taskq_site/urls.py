@@ -14,5 +14,6 @@ urlpatterns = [
     path("", include("dashboard.urls")),
 ]
 
+handler400 = "taskq_site.errors.bad_request"
 handler404 = "taskq_site.errors.not_found"
 handler500 = "taskq_site.errors.server_error"

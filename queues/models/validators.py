@@ -50,6 +50,12 @@ def validate_pool_url(url: str) -> None:
         parse_url(url)
     except InvalidArgumentError as error:
         raise ValidationError("%(reason)s", code="invalid_url", params={"reason": _sentence(str(error))}) from error
+    place, _question, query = url.partition("?")
+    if "password=" in query or place.count("@") > 1:
+        raise ValidationError(
+            _("Write the password before the host (redis://user:password@host), any @ in it as %40."),
+            code="password_place",
+        )
 
 
 def _sentence(text: str) -> str:

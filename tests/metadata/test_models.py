@@ -57,6 +57,15 @@ def test_a_pool_refuses_what_is_no_redis_url(url: str) -> None:
 
 
 @pytest.mark.django_db
+@pytest.mark.parametrize("url", ["redis://host/0?password=hunter2", "unix:///s?db=0&password=x", "redis://u:p@ss@host"])
+def test_a_pool_refuses_a_password_where_it_could_not_be_masked(url: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        Pool(name="images", url=url).full_clean()
+    assert caught.value.message_dict["url"][0].startswith("Write the password before the host")
+    assert "any @ in it as %40" in str(caught.value)
+
+
+@pytest.mark.django_db
 @pytest.mark.parametrize("name", ["", "two words", "a/b", "ümlaut", "a:b", "x" * 256])
 def test_a_pool_refuses_names_that_do_not_fit_into_a_token(name: str) -> None:
     assert refused(name=name) == {"name"}

@@ -25,6 +25,7 @@ def defect(_request: Any) -> NoReturn:
 
 
 urlpatterns = [path("outage", outage), path("defect", defect)]
+handler400 = "taskq_site.errors.bad_request"
 handler404 = "taskq_site.errors.not_found"
 handler500 = "taskq_site.errors.server_error"
 
@@ -46,6 +47,11 @@ def test_programs_get_json_and_browsers_a_page(visitor: Client, url: str, status
     page = visitor.get(url, headers=PAGE)
     assert (page.status_code, page["Content-Type"]) == (status, "text/html; charset=utf-8")
     assert "hunter2" not in page.text + answer.text
+
+
+def test_a_host_that_is_not_listed_is_refused(visitor: Client) -> None:
+    answer = visitor.get("/nowhere", headers={"Host": "evil.example"})
+    assert (answer.status_code, answer.json()) == (400, {"error": "bad request"})
 
 
 def test_an_unknown_page_does_not_repeat_what_was_asked_for() -> None:
