@@ -25,7 +25,7 @@ class Service:
 
     @property
     def address(self) -> str:
-        return urlsplit(self.said["url"]).netloc
+        return str(urlsplit(self.said["url"]).netloc)
 
     def call(self, method: str, path: str, body: str | None = None) -> tuple[int, Any]:
         """Status and decoded body of one request with the demo token; status 0: nobody answers."""

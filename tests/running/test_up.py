@@ -238,12 +238,9 @@ def test_for_people_it_prints_where_to_look_and_lines_that_work(tmp_path: Path) 
 def test_the_demo_load_fills_the_queues(tmp_path: Path) -> None:
     service = start_service(tmp_path, "--demo")
     try:
-        for queue, state in (("order-close", "delayed"), ("emails", "working"), ("images", "ready")):
-            wait_until(
-                lambda queue=queue, state=state: service.call("GET", f"/api/demo/{queue}/stats")[1].get(state, 0) > 0,
-                or_fail=f"no {state} jobs in {queue}",
-                timeout_s=20,
-            )
+        wait_until(lambda: _count(service, "order-close", "delayed") > 0, or_fail="no order waits for its payment")
+        wait_until(lambda: _count(service, "emails", "working") > 0, or_fail="no email is being sent")
+        wait_until(lambda: _count(service, "images", "ready") > 0, or_fail="no image waits")
     finally:
         stop_service(service)
     assert (tmp_path / "log" / "demo.log").read_text() == ""
@@ -254,6 +251,10 @@ def assert_one_line_error(done: subprocess.CompletedProcess[str], text: str) -> 
     assert done.stdout == ""
     assert text in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1, done.stderr
+
+
+def _count(service: Service, queue: str, state: str) -> int:
+    return int(service.call("GET", f"/api/demo/{queue}/stats")[1].get(state, 0))
 
 
 def _shell(line: str) -> str:
