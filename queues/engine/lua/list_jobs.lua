@@ -1,6 +1,7 @@
 -- list_jobs: a page of the jobs in one state, in their order: next to be handed out, due, or ended first.
 -- A cursor names the last job of the page before, so a set that changes between pages neither repeats nor skips what
--- stayed; for the ready list the place is found again by the id within 10,000 entries.
+-- stayed; for the ready list the place is found again by the id within 10,000 entries. One page looks at so many entries
+-- of the list at the most, whatever the number of tombstones; it may then be short, even empty, though more follow.
 -- KEYS
 --   jobs         hash     the records
 --   runs         hash     attempts
@@ -25,6 +26,7 @@
 -- INCLUDES ready look
 limit, preview, budget = tonumber(limit), tonumber(preview), tonumber(budget)
 local SETS = {delayed = delayed, retry = retry, working = working, dead = dead, completed = completed}
+local VISITS_MAX = 10000
 local page = {'page', now, ''}
 local segment, place, last = string.match(after, '^(%a+) (%-?%d+%.?%d*) (%w+)$')
 place = tonumber(place)
@@ -43,13 +45,20 @@ local function add(ids, name, place_of)
   return #page - 3 >= limit
 end
 
+-- Rank of the first member behind a place, which may be gone by now: members of one score are in the order of their ids.
+local function rank_behind(key, score, id)
+  local text = string.format('%.0f', score)
+  local low, high = redis.call('ZCOUNT', key, '-inf', '(' .. text), redis.call('ZCOUNT', key, '-inf', text)
+  while low < high do
+    local middle = math.floor((low + high) / 2)
+    if redis.call('ZRANGE', key, middle, middle)[1] > id then high = middle else low = middle + 1 end
+  end
+  return low
+end
+
 -- A zset by rank, from behind the cursor. Score bounds keep a segment of `prio` apart from the other.
 local function add_zset(name, key, min, max)
-  local start = redis.call('ZCOUNT', key, '-inf', min) - 0
-  if segment == name then
-    local at = redis.call('ZRANK', key, last)
-    start = at and at + 1 or redis.call('ZCOUNT', key, '-inf', '(' .. string.format('%.0f', place))
-  end
+  local start = segment == name and rank_behind(key, place, last) or redis.call('ZCOUNT', key, '-inf', min)
   local stop = redis.call('ZCOUNT', key, '-inf', max)
   local wanted = math.min(limit - (#page - 3), stop - start)
   if wanted <= 0 then return #page - 3 >= limit end
@@ -65,11 +74,12 @@ local function add_list()
   if segment == 'list' then
     start = place + 1
     if redis.call('LINDEX', ready, place) ~= last then
-      local at = redis.call('LPOS', ready, last, 'MAXLEN', 10000)
+      local at = redis.call('LPOS', ready, last, 'MAXLEN', VISITS_MAX)
       start = at and at + 1 or math.max(0, place)
     end
   end
-  while #page - 3 < limit do
+  local stop = start + VISITS_MAX
+  while #page - 3 < limit and start < stop do
     local ids = redis.call('LRANGE', ready, start, start + limit - 1)
     if #ids == 0 then return false end
     if add(ids, 'list', function(i) return start + i - 1 end) then return true end
@@ -83,7 +93,6 @@ if state ~= 'ready' then
   full = add_zset(state, SETS[state], '-inf', '+inf')
 else
   local below = string.format('(%.0f', RANK_DEFAULT)
-  local above = string.format('%.0f', RANK_DEFAULT)
   if after == '' or segment == 'high' then full = add_zset('high', prio, '-inf', below) end
   if not full and segment ~= 'low' then
     full = add_list()

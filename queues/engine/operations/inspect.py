@@ -78,7 +78,8 @@ def list_jobs(
 ) -> Operation[Page]:
     """A page of the jobs in `state`, in order; bodies are cut to `limits.PREVIEW_BYTES`.
 
-    `after` is the cursor of the page before. A page may be shorter than `limit` though more follow (huge jobs).
+    `after` is the cursor of the page before. A page may be shorter than `limit`, even empty, though more follow
+    (huge jobs, long stretches of deleted ones): only `after` None means the end.
     """
     if not 1 <= limit <= limits.PAGE_MAX:
         raise InvalidArgumentError("invalid limit")
