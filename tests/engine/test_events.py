@@ -1,0 +1,294 @@
+"""Each transition appends exactly its events to the partition's stream."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from queues.engine import (
+    Engine,
+    PublishOptions,
+    ack,
+    ack_attempt,
+    delete_dead,
+    delete_jobs,
+    destroy,
+    extend,
+    fail,
+    open_engine,
+    pause,
+    peek,
+    promote_due,
+    publish,
+    reclaim_ended,
+    release,
+    republish,
+    respawn,
+    resume,
+    stats,
+    trim_dead,
+)
+from queues.engine.keys import QueueKeys
+from queues.engine.limits import EVENT_LINES_MAX
+
+from .test_expiry import sweep_round
+from .world import START_MS, STATES, TTR_MS, World
+
+SECRET = b"4111-1111-1111-1111"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    kind: str
+    job_id: str
+    attempt: str = ""
+    wait_ms: str = ""
+    run_ms: str = ""
+    size: str = ""
+    worker: str = ""
+    error: str = ""
+
+
+def entries(client: Any, queue: QueueKeys) -> list[dict[bytes, bytes]]:
+    return [fields for _, fields in client.xrange(queue.select(("events",))[0])]
+
+
+def events(world: World) -> list[Event]:
+    """All events, oldest first; the entries' own fields are checked on the way."""
+    found = []
+    for entry in entries(world.client, world.queue):
+        lines = [Event(*line.split("\t")) for line in entry[b"e"].decode().split("\n")]
+        assert entry[b"n"] == b"%d" % len(lines)
+        assert entry[b"q"] == world.queue.name
+        assert START_MS <= int(entry[b"t"]) <= world.now_ms
+        found += lines
+    return found
+
+
+def forget(world: World) -> None:
+    world.client.delete(world.queue.select(("events",))[0])
+
+
+def after(world: World, work: Any) -> list[Event]:
+    """The events of one piece of work."""
+    forget(world)
+    world.run(work)
+    return events(world)
+
+
+def test_publishing_tells_size_and_delay(world: World) -> None:
+    now = world.publish_one(b"12345")
+    later = world.publish_one(b"1", delay_ms=70)
+    first, second = world.publish(b"", b"12")
+
+    assert events(world) == [
+        Event("published", now, size="5"),
+        Event("published", later, wait_ms="70", size="1"),
+        Event("published", first, size="0"),
+        Event("published", second, size="2"),
+    ]
+
+
+def test_a_duplicate_and_a_refused_publish_tell_nothing(world: World) -> None:
+    world.publish_one(key="k")
+
+    assert after(world, publish(world.queue, [b"x"], PublishOptions(key="k"), now_ms=world.now_ms)) == []
+
+
+def test_hand_out_and_ack_tell_wait_and_run(world: World) -> None:
+    job_id = world.publish_one(b"123", delay_ms=20)
+    forget(world)
+    world.advance(50)
+    world.take_one(consumer="w 1")
+    world.advance(400)
+    world.run(ack_attempt(world.queue, job_id, attempt=1, now_ms=world.now_ms))
+
+    assert events(world) == [
+        Event("ready", job_id, wait_ms="30"),
+        Event("consumed", job_id, attempt="1", wait_ms="30", size="3", worker="w 1"),
+        Event("acked", job_id, attempt="1", run_ms="400", worker="w 1"),
+    ]
+
+
+def test_an_ack_of_a_job_that_nobody_holds_is_a_deletion(world: World) -> None:
+    job_id = world.job_in("ready")
+
+    assert after(world, ack(world.queue, [job_id], now_ms=world.now_ms)) == [Event("deleted", job_id)]
+
+
+def test_a_failure_tells_its_error_in_one_line(world: World) -> None:
+    job_id = world.publish_one(tries=2)
+    world.take_one(consumer="w")
+    world.advance(9)
+    failed = after(world, fail(world.queue, job_id, error="a\tb\nc" + "x" * 300, now_ms=world.now_ms))
+
+    assert failed == [Event("failed", job_id, attempt="1", run_ms="9", worker="w", error="a b c" + "x" * 195)]
+
+
+def test_the_last_failure_tells_of_the_death_too(world: World) -> None:
+    job_id = world.job_in("working")
+
+    assert after(world, fail(world.queue, job_id, error="boom", now_ms=world.now_ms)) == [
+        Event("failed", job_id, attempt="1", run_ms="0", error="boom"),
+        Event("dead", job_id, attempt="1", error="boom"),
+    ]
+
+
+def test_a_lost_lease_is_told_and_so_is_the_death_it_causes(world: World) -> None:
+    job_id = world.publish_one(tries=2)
+    for _ in range(2):
+        world.take_one(consumer="w")
+        world.advance(TTR_MS)
+        forget(world)
+        world.run(reclaim_ended(world.engine.layout, now_ms=world.now_ms))
+
+    assert events(world) == [
+        Event("lease_lost", job_id, attempt="2", run_ms=str(TTR_MS), worker="w"),
+        Event("dead", job_id, attempt="2", worker="w", error="lease lost"),
+    ]
+
+
+def test_release_respawn_and_promotion_are_told(world: World) -> None:
+    released = world.job_in("working")
+    assert after(world, release(world.queue, released, delay_ms=5, now_ms=world.now_ms)) == [
+        Event("released", released, attempt="1", run_ms="0")
+    ]
+    world.advance(5)
+    assert after(world, promote_due(world.engine.layout, now_ms=world.now_ms)) == [
+        Event("ready", released, wait_ms="0")
+    ]
+    world.take_one()
+    world.run(fail(world.queue, released, now_ms=world.now_ms))
+    assert after(world, respawn(world.queue, limit=1, ttl_ms=0, now_ms=world.now_ms)) == [
+        Event("respawned", released, attempt="1")
+    ]
+
+
+@pytest.mark.parametrize("place", STATES)
+def test_deletion_and_republishing_are_told(world: World, place: str) -> None:
+    job_id = world.job_in(place)
+    told = after(world, republish(world.queue, job_id, b"22", PublishOptions(delay_ms=9), now_ms=world.now_ms))
+    (new,) = world.state().delayed
+
+    assert told == [Event("published", new, wait_ms="9", size="2"), Event("deleted", job_id)]
+    assert after(world, delete_jobs(world.queue, [new, job_id], now_ms=world.now_ms)) == [Event("deleted", new)]
+
+
+def test_what_a_bound_drops_is_told_with_its_reason(world: World) -> None:
+    old = world.job_in("dead")
+    world.advance(1_000)
+    one, two = world.publish(b"1", b"2")
+    for job in world.take(count=2):
+        world.run(fail(world.queue, job.job_id, now_ms=world.now_ms))
+
+    assert after(world, trim_dead(world.queue, max_age_ms=500, max_count=1, now_ms=world.now_ms)) == [
+        Event("deleted", old, error="dead-letter bound: age"),
+        Event("deleted", one, error="dead-letter bound: count"),
+    ]
+    assert after(world, delete_dead(world.queue, limit=5, now_ms=world.now_ms)) == [Event("deleted", two)]
+
+
+def test_expiry_is_told_whoever_comes_across_it(world: World) -> None:
+    def expired() -> str:
+        job_id = world.publish_one(ttl_ms=10)
+        world.advance(10)
+        forget(world)
+        return job_id
+
+    job_id = expired()
+    world.take()
+    assert events(world) == [Event("expired", job_id, attempt="0")]
+    job_id = expired()
+    world.run(peek(world.queue, now_ms=world.now_ms))
+    assert events(world) == [Event("expired", job_id, attempt="0")]
+    job_id = expired()
+    sweep_round(world)
+    assert [(event.kind, event.job_id) for event in events(world)] == [("expired", job_id)]
+
+
+def test_destroying_is_told_by_number_or_job_by_job(world: World) -> None:
+    ids = world.publish(b"1", b"2", b"3")
+    assert after(world, destroy(world.queue, now_ms=world.now_ms)) == [Event("deleted", job_id) for job_id in ids]
+    world.publish(b"1", b"2")
+    world.publish_one(delay_ms=3)
+    assert after(world, destroy(world.queue, everything=True, now_ms=world.now_ms)) == [
+        Event("destroyed", "", size="3")
+    ]
+
+
+def test_what_is_no_transition_is_not_told(world: World) -> None:
+    job_id = world.job_in("working")
+    world.publish_one(delay_ms=9_000)
+    world.publish_one()
+    forget(world)
+
+    world.run(extend(world.queue, job_id, ttr_ms=5, now_ms=world.now_ms))
+    world.run(peek(world.queue, now_ms=world.now_ms))
+    world.run(stats(world.queue, now_ms=world.now_ms))
+    world.run(pause(world.queue, now_ms=world.now_ms))
+    world.run(resume(world.queue, now_ms=world.now_ms))
+    world.run(promote_due(world.engine.layout, now_ms=world.now_ms))
+
+    assert events(world) == []
+
+
+def test_one_call_shares_an_entry_between_its_events(world: World) -> None:
+    world.publish(*[b"x"] * (EVENT_LINES_MAX * 2 + 1))
+
+    lines = [int(entry[b"n"]) for entry in entries(world.client, world.queue)]
+
+    assert lines == [EVENT_LINES_MAX, EVENT_LINES_MAX, 1]
+    assert len(events(world)) == EVENT_LINES_MAX * 2 + 1
+
+
+def test_bodies_keys_attributes_and_results_are_never_told(world: World) -> None:
+    text = SECRET.decode()
+    job_id = world.publish_one(SECRET, key=text, attributes={"card": text}, tries=2, retention_ms=1_000)
+    world.take_one()
+    world.run(fail(world.queue, job_id, now_ms=world.now_ms))
+    world.take_one()
+    world.run(ack_attempt(world.queue, job_id, result=SECRET, now_ms=world.now_ms))
+
+    assert not [entry for entry in entries(world.client, world.queue) if SECRET in b"".join(entry.values())]
+
+
+def capped(redis_url: str, cap: int) -> World:
+    engine = open_engine(redis_url, partitions=1, events_cap=cap)
+    return World(engine, engine.queue("shop", "orders"))
+
+
+def test_what_the_cap_drops_is_counted_by_events(redis_url: str) -> None:
+    world = capped(redis_url, 50)
+    told = 0
+    for number in range(260):
+        told += len(world.publish(*[b"x"] * (1 + number % 3)))
+
+    kept = sum(int(entry[b"n"]) for entry in entries(world.client, world.queue))
+    dropped = int(world.content().partition(0).counters["events_dropped"])
+
+    assert kept + dropped == told
+    assert 50 <= world.client.xlen(world.queue.select(("events",))[0]) < 150
+    world.engine.close()
+
+
+def test_a_cap_of_0_means_no_events(redis_url: str) -> None:
+    world = capped(redis_url, 0)
+    world.publish_one()
+    world.take_one()
+
+    assert world.client.exists(world.queue.select(("events",))[0]) == 0
+    world.engine.close()
+
+
+def test_events_carry_the_redis_servers_order_across_queues(engine: Engine) -> None:
+    queues = [engine.queue("shop", f"q{number}") for number in range(12)]
+    for queue in queues:
+        engine.run(publish(queue, [b"x"], now_ms=START_MS))
+
+    named = [
+        entry[b"q"] for queue in {queue.partition: queue for queue in queues}.values()
+        for entry in entries(engine.client, queue)
+    ]  # fmt: skip
+    assert sorted(named) == sorted(queue.name for queue in queues)

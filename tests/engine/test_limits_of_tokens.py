@@ -1,0 +1,79 @@
+"""A token's requests per interval, counted in Redis."""
+
+from __future__ import annotations
+
+import pytest
+
+from queues.engine import Engine, give_back_limit, take_limit
+from queues.engine.keys import limit_key
+from tests.support.waiting import wait_until
+
+KEY = limit_key("token-1", "read")
+
+
+def take(engine: Engine, *, allowance: int = 3, interval_ms: int = 600_000) -> bool:
+    return engine.run(take_limit("token-1", "read", allowance=allowance, interval_ms=interval_ms)).allowed
+
+
+def test_as_many_requests_are_allowed_as_the_interval_has(engine: Engine) -> None:
+    assert [take(engine) for _ in range(5)] == [True, True, True, False, False]
+
+
+def test_a_refusal_says_when_the_interval_ends(engine: Engine) -> None:
+    take(engine, allowance=1)
+
+    refused = engine.run(take_limit("token-1", "read", allowance=1, interval_ms=600_000))
+
+    assert not refused.allowed
+    assert 590_000 < refused.retry_after_ms <= 600_000
+
+
+def test_reads_and_writes_and_tokens_are_counted_apart(engine: Engine) -> None:
+    take(engine, allowance=1)
+
+    assert engine.run(take_limit("token-1", "write", allowance=1, interval_ms=1_000)).allowed
+    assert engine.run(take_limit("token-2", "read", allowance=1, interval_ms=1_000)).allowed
+    assert not take(engine, allowance=1)
+
+
+def test_what_is_given_back_can_be_taken_again(engine: Engine) -> None:
+    take(engine, allowance=1)
+    engine.run(give_back_limit("token-1", "read"))
+
+    assert [take(engine, allowance=1) for _ in range(2)] == [True, False]
+
+
+def test_giving_back_after_the_interval_leaves_nothing(engine: Engine) -> None:
+    engine.run(give_back_limit("token-1", "read"))
+
+    assert engine.client.exists(KEY) == 0
+
+
+def test_the_interval_begins_with_its_first_request_and_is_not_prolonged(engine: Engine) -> None:
+    take(engine, interval_ms=50_000)
+    before = engine.client.pttl(KEY)
+    for _ in range(5):
+        take(engine, interval_ms=500_000)
+        engine.run(give_back_limit("token-1", "read"))
+
+    assert engine.client.pttl(KEY) <= before
+
+
+def test_a_new_interval_allows_again(engine: Engine) -> None:
+    assert take(engine, allowance=1, interval_ms=30)
+
+    wait_until(lambda: take(engine, allowance=1, interval_ms=30), or_fail="the interval does not end")
+
+
+def test_a_request_in_the_last_millisecond_does_not_lock_the_token_out(engine: Engine) -> None:
+    for _ in range(3_000):
+        take(engine, allowance=10**9, interval_ms=3)
+        assert engine.client.pttl(KEY) != -1
+
+
+@pytest.mark.parametrize("left", ["-1", "0"])
+def test_a_count_without_an_end_is_begun_anew(engine: Engine, left: str) -> None:
+    engine.client.set(KEY, left)
+
+    assert take(engine)
+    assert engine.client.pttl(KEY) > 0
