@@ -44,7 +44,7 @@ class _Engines:
         old = self.open.get(row.name)
         self.open[row.name] = new
         if old is not None:
-            task = asyncio.create_task(_close(old[1]))
+            task = asyncio.create_task(old[1].close())
             self.closing.add(task)
             task.add_done_callback(self.closing.discard)
         return new
@@ -52,7 +52,7 @@ class _Engines:
     async def close(self) -> None:
         while self.open:
             _, (_, engine) = self.open.popitem()
-            await _close(engine)
+            await engine.close()
         await asyncio.gather(*self.closing)
 
 
@@ -74,8 +74,3 @@ async def close_async_engines() -> None:
     engines = _by_loop.pop(asyncio.get_running_loop(), None)
     if engines is not None:
         await engines.close()
-
-
-async def _close(engine: AsyncEngine) -> None:
-    await engine.stop_waiting()
-    await engine.close()
