@@ -6,12 +6,14 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final
 
+from queues.engine.limits import BULK_MAX_BYTES
+
 from .errors import BodyTooLargeError, ClientGoneError
 
 Message = Mapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 
-DRAIN_MAX_BYTES: Final = 4 * 1024 * 1024
+DRAIN_MAX_BYTES: Final = 2 * BULK_MAX_BYTES
 DRAIN_MAX_S: Final = 2.0
 """How much of a refused body is read and thrown away: clients that send first and read later get their answer."""
 

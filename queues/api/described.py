@@ -173,8 +173,7 @@ EXTEND: Final = Documentation(
     replies=(
         Reply(200, "the new end of the lease", {"msg": "extended", "lease_end_ms": 1767225720000}),
         Reply(400, "a parameter cannot be read", {"error": "invalid ttr"}),
-        _NO_JOB,
-        _LOST,
+        Reply(409, "nobody holds the job, or another attempt does, or there is no such job", {"error": "lease lost"}),
     ),
 )
 PEEK: Final = Documentation(

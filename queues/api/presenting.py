@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from binascii import b2a_base64
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from queues.engine.values import AttemptRecord, Delivery, JobDetail, JobState, QueueStats
@@ -21,6 +22,12 @@ def present_delivery(delivery: Delivery) -> dict[str, Any]:
         "remain_tries": delivery.remain_tries,
         "attributes": delivery.attributes,
     }
+
+
+def present_job(job: JobDetail) -> dict[str, Any]:
+    """A job in any state, in the form of a peek. A dead one has no ttl any more."""
+    delivery = job.as_delivery()
+    return present_delivery(replace(delivery, expires_ms=0) if job.state is JobState.DEAD else delivery)
 
 
 def present_consumed(delivery: Delivery) -> dict[str, Any]:
@@ -42,7 +49,7 @@ def present_detail(job: JobDetail) -> dict[str, Any]:
         "now_ms": job.now_ms,
         "published_ms": job.published_ms,
         "due_ms": job.due_ms,
-        "expires_ms": job.expires_ms or None,
+        "expires_ms": None if job.state is JobState.DEAD else job.expires_ms or None,
         "taken_ms": job.taken_ms,
         "lease_end_ms": job.lease_end_ms,
         "died_ms": job.died_ms,

@@ -10,7 +10,7 @@ from queues.services.jobs_read import get_job, get_result, list_jobs_in, peek_qu
 
 from ..context import ApiContext
 from ..errors import ParameterError
-from ..presenting import present_delivery, present_detail
+from ..presenting import present_delivery, present_detail, present_job
 from ..query import read_uint
 from ..request import ApiRequest
 from ..response import ApiResponse, json_response, raw_response
@@ -29,7 +29,7 @@ async def peek_job(request: ApiRequest, context: ApiContext) -> ApiResponse:
     """A job in any state, in the form of a peek."""
     job_id = request.path["job_id"]
     job = await context.run(request, lambda queue: get_job(queue=queue, job_id=job_id))
-    return JOB_NOT_FOUND if job is None else json_response(200, present_delivery(job.as_delivery()))
+    return JOB_NOT_FOUND if job is None else json_response(200, present_job(job))
 
 
 async def detail(request: ApiRequest, context: ApiContext) -> ApiResponse:

@@ -1,0 +1,906 @@
+"""The contract as a table: for each route, requests and the replies that they must get."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.http.client import Client
+
+MIB = 1024 * 1024
+
+Prepare = Callable[[Client, str], dict[str, str]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """`want`: the JSON reply; a callable in it is asked, a compiled pattern is matched; None: the reply has no body.
+
+    `{queue}` and whatever `prepare` answers are put into the path and the body.
+    """
+
+    route: str
+    title: str
+    request: str
+    status: int
+    want: Any = None
+    body: str | bytes | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    prepare: Prepare = lambda client, queue: {}
+
+    @property
+    def name(self) -> str:
+        return f"{self.route}: {self.title} → {self.status}"
+
+
+ID = re.compile(r"[0-9A-HJKMNP-TV-Z]{26}\Z")
+PUBLISHED = {"msg": "published", "job_id": ID}
+NAMES = {"namespace": "demo", "queue": re.compile(r"q\d+\Z")}
+
+
+def whole(least: int, most: int) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
+
+
+def error(words: str) -> dict[str, str]:
+    return {"error": words}
+
+
+def job(data: str = "am9i", **changes: Any) -> dict[str, Any]:
+    """A job as peek answers it; `data`: "job"."""
+    return {
+        **NAMES,
+        "job_id": ID,
+        "data": data,
+        "ttl": 86400,
+        "elapsed_ms": whole(0, 20_000),
+        "remain_tries": 1,
+        "attributes": None,
+        **changes,
+    }
+
+
+def new_job(data: str = "am9i", **changes: Any) -> dict[str, Any]:
+    """A job as consume answers it."""
+    return {"msg": "new job", **job(data), "remain_tries": 0, "attempt": 1, **changes}
+
+
+def ready(client: Client, queue: str) -> dict[str, str]:
+    return {"id": client.publish(queue)}
+
+
+def three(client: Client, queue: str) -> dict[str, str]:
+    return {f"id{n}": client.publish(queue, b"job") for n in range(3)}
+
+
+def working(client: Client, queue: str) -> dict[str, str]:
+    client.publish(queue, tries=2, retention=60)
+    return {"id": client.take(queue)["job_id"]}
+
+
+def dead(client: Client, queue: str) -> dict[str, str]:
+    job_id = client.publish(queue)
+    client.take(queue)
+    reply = client.call("POST", f"/api/{{ns}}/{queue}/job/{job_id}/fail")
+    assert reply.json["state"] == "dead"
+    return {"id": job_id}
+
+
+def two_dead(client: Client, queue: str) -> dict[str, str]:
+    return {"id1": dead(client, queue)["id"], "id2": dead(client, queue)["id"]}
+
+
+def completed(client: Client, queue: str) -> dict[str, str]:
+    ids = working(client, queue)
+    client.call("DELETE", f"/api/{{ns}}/{queue}/job/{ids['id']}?attempt=1", b"\x00\xffdone")
+    return ids
+
+
+def with_attributes(client: Client, queue: str) -> dict[str, str]:
+    headers = {"Enable-Job-Version": "YES", "Job-Attr-Trace-ID": "abc", "Job-Attr-" + "n" * 40: "v" * 200}
+    assert client.call("PUT", f"/api/{{ns}}/{queue}", b"job", headers).status == 201
+    return {}
+
+
+ATTRIBUTES = {"trace-id": "abc", "n" * 32: "v" * 128}
+UNKNOWN = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
+Q = "/api/{ns}/{queue}"
+BAD_NUMBERS = ("-1", "x", "", "1.5", "4294967296", "99999999999999999999", "0x10", "%2B1", "1e3", "%D9%A1")
+
+
+def bad(route: str, request: str, parameter: str, *values: str, body: str | None = None) -> list[Case]:
+    """Each value is refused with `invalid PARAMETER`."""
+    return [
+        Case(
+            route=route,
+            title=f"{parameter}={value!r}",
+            request=f"{request}?{parameter}={value}",
+            body=body,
+            status=400,
+            want=error(f"invalid {parameter}"),
+        )
+        for value in values
+    ]
+
+
+NOT_DECIMALS = tuple(value for value in BAD_NUMBERS if value != "1.5")
+
+
+def bad_publish_options(route: str, request: str, body: str) -> list[Case]:
+    return [
+        *bad(route, request, "delay", *NOT_DECIMALS, "1.", ".5", "1,5", body=body),
+        *bad(route, request, "ttl", *BAD_NUMBERS, body=body),
+        *bad(route, request, "tries", *BAD_NUMBERS, "65536", body=body),
+        *bad(route, request, "priority", "101", "-101", "x", "", "1.5", body=body),
+        *bad(route, request, "at", "x", "", "-1", "2026-01-01T00:00:00", "2026-13-01T00:00:00Z", body=body),
+        *bad(route, request, "backoff", "x", "", "fixed", "fixed:0", "exponential:1:2:3", body=body),
+        *bad(route, request, "retention", *BAD_NUMBERS, body=body),
+        *[
+            Case(route=route, title=title, request=f"{request}?{query}", body=body, status=400, want=error(words))
+            for title, query, words in (
+                ("no tries", "tries=0", "tries shouldn't be zero"),
+                ("ttl below delay", "ttl=5&delay=6", "ttl is shorter than delay"),
+                ("ttl below a decimal delay", "ttl=5&delay=5.001", "ttl is shorter than delay"),
+                ("ttl below at", "ttl=5&at=4000000000", "ttl is shorter than delay"),
+                ("at and delay", "at=4000000000&delay=0", "at and delay exclude each other"),
+                ("the first fault decides", "delay=x&ttl=x&tries=x", "invalid delay"),
+                ("group", "group=g", "group is not supported yet"),
+                ("depends_on", "depends_on=a,b", "depends_on is not supported yet"),
+                ("wait", "wait=1", "wait is not supported yet"),
+            )
+        ],
+    ]
+
+
+def bad_key_options(route: str, request: str) -> list[Case]:
+    return [
+        *bad(route, request, "key", "", "k" * 256, body="job"),
+        Case(
+            route=route,
+            title="key_ttl without key",
+            request=f"{request}?key_ttl=5",
+            body="job",
+            status=400,
+            want=error("key_ttl needs key"),
+        ),
+        Case(
+            route=route,
+            title="key_ttl of 0",
+            request=f"{request}?key=k&key_ttl=0",
+            body="job",
+            status=400,
+            want=error("invalid key_ttl"),
+        ),
+    ]
+
+
+PUBLISH = [
+    Case(route="publish.publish", title="a job", request=f"PUT {Q}", body="job", status=201, want=PUBLISHED),
+    Case(route="publish.publish", title="an empty job", request=f"PUT {Q}", status=201, want=PUBLISHED),
+    Case(
+        route="publish.publish",
+        title="bytes that are not UTF-8",
+        request=f"PUT {Q}",
+        body=bytes(range(256)),
+        headers={"Content-Type": "application/json"},
+        status=201,
+        want=PUBLISHED,
+    ),
+    Case(
+        route="publish.publish", title="exactly 1 MiB", request=f"PUT {Q}", body=b"x" * MIB, status=201, want=PUBLISHED
+    ),
+    Case(
+        route="publish.publish",
+        title="1 MiB and one byte",
+        request=f"PUT {Q}",
+        body=b"x" * (MIB + 1),
+        status=413,
+        want=error("body too large"),
+    ),
+    Case(
+        route="publish.publish",
+        title="largest numbers",
+        request=f"PUT {Q}?delay=4294967295&ttl=4294967295&tries=65535&retention=4294967295",
+        body="job",
+        status=201,
+        want=PUBLISHED,
+    ),
+    Case(
+        route="publish.publish",
+        title="for ever, whatever the delay",
+        request=f"PUT {Q}?delay=90000&ttl=0",
+        body="job",
+        status=201,
+        want=PUBLISHED,
+    ),
+    *[
+        Case(route="publish.publish", title=query, request=f"PUT {Q}?{query}", body="job", status=201, want=PUBLISHED)
+        for query in (
+            "delay=0.25",
+            "priority=-100",
+            "priority=100",
+            "at=1",
+            "at=2026-01-01T00:00:00%2B01:00",
+            "at=2026-01-01T00:00:00+01:00",
+            "at=2026-01-01T00:00:00Z",
+            "at=4000000000.5&ttl=0",
+            "backoff=exponential:1:60",
+            "backoff=sidekiq",
+            "key=%C3%A9&key_ttl=5",
+            "unknown=parameter",
+            "tries=2&tries=x",
+        )
+    ],
+    Case(
+        route="publish.publish",
+        title="the same key again",
+        request=f"PUT {Q}?key=k",
+        body="other",
+        status=200,
+        want={"msg": "duplicate", "job_id": ID},
+        prepare=lambda client, queue: {"id": client.publish(queue, key="k")},
+    ),
+    Case(
+        route="publish.publish",
+        title="17 attributes",
+        request=f"PUT {Q}",
+        headers={"Enable-Job-Version": "yes", **{f"Job-Attr-{n}": "v" for n in range(17)}},
+        status=400,
+        want=error("too many attributes, cannot exceed 16"),
+    ),
+    Case(
+        route="publish.publish",
+        title="17 attributes that nobody asked for",
+        request=f"PUT {Q}",
+        headers={f"Job-Attr-{n}": "v" for n in range(17)},
+        status=201,
+        want=PUBLISHED,
+    ),
+    *bad_publish_options("publish.publish", f"PUT {Q}", "job"),
+    *bad_key_options("publish.publish", f"PUT {Q}"),
+]
+
+IDS_OF_TWO = {"msg": "published", "job_ids": [ID, ID]}
+PUBLISH_BULK = [
+    Case(
+        route="publish.publish_bulk",
+        title="two",
+        request=f"PUT {Q}/bulk",
+        body='[{"a": 1}, 2]',
+        status=201,
+        want=IDS_OF_TWO,
+    ),
+    *[
+        Case(
+            route="publish.publish_bulk", title=title, request=f"PUT {Q}/bulk", body=body, status=400, want=error(words)
+        )
+        for title, body, words in (
+            ("an object", "{}", "request body should be an array of objects"),
+            ("nothing", "", "request body should be an array of objects"),
+            ("half an array", "[1,", "request body should be an array of objects"),
+            ("two arrays", "[1][2]", "request body should be an array of objects"),
+            ("no JSON", "[NaN]", "request body should be an array of objects"),
+            ("empty", "[ ]", "no jobs"),
+            ("1001", f"[{','.join('1' * 1001)}]", "too many jobs"),
+        )
+    ],
+    Case(
+        route="publish.publish_bulk",
+        title="1000",
+        request=f"PUT {Q}/bulk",
+        body=f"[{','.join('1' * 1000)}]",
+        status=201,
+        want={"msg": "published", "job_ids": [ID] * 1000},
+    ),
+    Case(
+        route="publish.publish_bulk",
+        title="an element of 1 MiB and a byte",
+        request=f"PUT {Q}/bulk",
+        body=f'[1,"{"x" * (MIB - 1)}"]',
+        status=413,
+        want=error("job too large"),
+    ),
+    Case(
+        route="publish.publish_bulk",
+        title="17 MiB",
+        request=f"PUT {Q}/bulk",
+        body=f'["{"x" * 17 * MIB}"]',
+        status=413,
+        want=error("body too large"),
+    ),
+    Case(
+        route="publish.publish_bulk",
+        title="key",
+        request=f"PUT {Q}/bulk?key=k",
+        body="[1]",
+        status=400,
+        want=error("key fits one job only"),
+    ),
+    *bad_publish_options("publish.publish_bulk", f"PUT {Q}/bulk", "[1]"),
+]
+
+REPUBLISH = [
+    Case(
+        route="publish.republish",
+        title="in place of a job",
+        request=f"PUT {Q}/job/{{id}}",
+        body="new",
+        status=201,
+        want=PUBLISHED,
+        prepare=working,
+    ),
+    Case(
+        route="publish.republish",
+        title="in place of none",
+        request=f"PUT {Q}/job/{UNKNOWN}",
+        body="new",
+        status=201,
+        want=PUBLISHED,
+    ),
+    Case(
+        route="publish.republish",
+        title="in place of something odd",
+        request=f"PUT {Q}/job/%20%ff%0A%C3%A9",
+        body="new",
+        status=201,
+        want=PUBLISHED,
+    ),
+    Case(
+        route="publish.republish",
+        title="the same key again",
+        request=f"PUT {Q}/job/{UNKNOWN}?key=k",
+        status=200,
+        want={"msg": "duplicate", "job_id": ID},
+        prepare=lambda client, queue: {"id": client.publish(queue, key="k")},
+    ),
+    Case(
+        route="publish.republish",
+        title="1 MiB and one byte",
+        request=f"PUT {Q}/job/{UNKNOWN}",
+        body=b"x" * (MIB + 1),
+        status=413,
+        want=error("body too large"),
+    ),
+    *bad_publish_options("publish.republish", f"PUT {Q}/job/{UNKNOWN}", "job"),
+    *bad_key_options("publish.republish", f"PUT {Q}/job/{UNKNOWN}"),
+]
+
+NO_JOB = {"msg": "no job available"}
+CONSUME = [
+    Case(route="consume.consume", title="a job", request=f"GET {Q}", status=200, want=new_job(), prepare=ready),
+    Case(
+        route="consume.consume",
+        title="count of 1 is an object",
+        request=f"GET {Q}?count=1&ttr=4294967295&freeze_tries=false",
+        status=200,
+        want=new_job(),
+        prepare=ready,
+    ),
+    Case(
+        route="consume.consume",
+        title="count of 2 is an array",
+        request=f"GET {Q}?count=2",
+        status=200,
+        want=[new_job(), new_job()],
+        prepare=three,
+    ),
+    Case(
+        route="consume.consume",
+        title="as many as there are",
+        request=f"GET {Q}?count=1000&timeout=5",
+        status=200,
+        want=[new_job()],
+        prepare=ready,
+    ),
+    Case(
+        route="consume.consume",
+        title="an array of queues in order",
+        request="GET /api/{ns}/{queue}b,,{queue},{queue}b?count=3",
+        status=200,
+        want=[new_job(queue=re.compile(r"q\d+b")), new_job()],
+        prepare=lambda client, queue: {"a": client.publish(queue), "b": client.publish(queue + "b")},
+    ),
+    Case(
+        route="consume.consume",
+        title="a job that burns no try",
+        request=f"GET {Q}?freeze_tries=true",
+        status=200,
+        want=new_job(remain_tries=1),
+        prepare=ready,
+    ),
+    Case(
+        route="consume.consume",
+        title="a job for ever",
+        request=f"GET {Q}",
+        status=200,
+        want=new_job(ttl=0),
+        prepare=lambda client, queue: {"id": client.publish(queue, ttl=0)},
+    ),
+    Case(
+        route="consume.consume",
+        title="a job with attributes",
+        request=f"GET {Q}",
+        status=200,
+        want=new_job(attributes=ATTRIBUTES),
+        prepare=with_attributes,
+    ),
+    Case(route="consume.consume", title="nothing", request=f"GET {Q}", status=404, want=NO_JOB),
+    Case(
+        route="consume.consume", title="nothing after a second", request=f"GET {Q}?timeout=1", status=404, want=NO_JOB
+    ),
+    Case(
+        route="consume.consume",
+        title="nothing in either",
+        request=f"GET {Q},{{queue}}b?count=2",
+        status=404,
+        want=NO_JOB,
+    ),
+    *bad("consume.consume", f"GET {Q}", "ttr", *BAD_NUMBERS, "0"),
+    *bad("consume.consume", f"GET {Q}", "timeout", *BAD_NUMBERS, "601"),
+    *bad("consume.consume", f"GET {Q}", "count", *BAD_NUMBERS, "0", "1001"),
+    *bad("consume.consume", f"GET {Q}", "freeze_tries", "yes", ""),
+    Case(
+        route="consume.consume",
+        title="only commas",
+        request="GET /api/{ns}/,,",
+        status=400,
+        want=error("invalid queue name(s)"),
+    ),
+    Case(
+        route="consume.consume",
+        title="65 queues",
+        request="GET /api/{ns}/" + ",".join(f"q{n}" for n in range(65)),
+        status=400,
+        want=error("invalid queue name(s)"),
+    ),
+    Case(
+        route="consume.consume",
+        title="one bad name of several",
+        request=f"GET {Q},_b",
+        status=400,
+        want=error("queue name contains forbidden characters"),
+    ),
+]
+
+LOST = error("lease lost")
+NOT_FOUND = error("job not found")
+FINISH = [
+    Case(route="finish.ack", title="a working job", request=f"DELETE {Q}/job/{{id}}", status=204, prepare=working),
+    Case(route="finish.ack", title="a ready job", request=f"DELETE {Q}/job/{{id}}", status=204, prepare=ready),
+    Case(route="finish.ack", title="no job", request=f"DELETE {Q}/job/{UNKNOWN}", status=204),
+    Case(route="finish.ack", title="not even an id", request=f"DELETE {Q}/job/%2F%20%ff", status=204),
+    Case(
+        route="finish.ack",
+        title="by its attempt, with a result",
+        request=f"DELETE {Q}/job/{{id}}?attempt=1",
+        body=b"\xff\x00",
+        status=204,
+        prepare=working,
+    ),
+    Case(
+        route="finish.ack",
+        title="by another attempt",
+        request=f"DELETE {Q}/job/{{id}}?attempt=2",
+        status=409,
+        want=LOST,
+        prepare=working,
+    ),
+    Case(
+        route="finish.ack",
+        title="a result of 1 MiB and a byte",
+        request=f"DELETE {Q}/job/{{id}}",
+        body=b"x" * (MIB + 1),
+        status=413,
+        want=error("body too large"),
+        prepare=working,
+    ),
+    *bad("finish.ack", f"DELETE {Q}/job/{UNKNOWN}", "attempt", *BAD_NUMBERS, "0"),
+    Case(
+        route="finish.fail",
+        title="with tries left",
+        request=f"POST {Q}/job/{{id}}/fail",
+        status=200,
+        want={"state": "ready", "due_ms": 0},
+        prepare=working,
+    ),
+    Case(
+        route="finish.fail",
+        title="with a delay",
+        request=f"POST {Q}/job/{{id}}/fail?attempt=1",
+        body='{"error": "boom", "delay": 2.5}',
+        status=200,
+        want={"state": "retry", "due_ms": whole(1_700_000_000_000, 4_000_000_000_000)},
+        prepare=working,
+    ),
+    Case(
+        route="finish.fail",
+        title="for good",
+        request=f"POST {Q}/job/{{id}}/fail",
+        body='{"dead": true}',
+        status=200,
+        want={"state": "dead", "due_ms": 0},
+        prepare=working,
+    ),
+    *[
+        Case(
+            route="finish.fail",
+            title=body,
+            request=f"POST {Q}/job/{UNKNOWN}/fail",
+            body=body,
+            status=400,
+            want=error(words),
+        )
+        for body, words in (
+            ("[]", "request body should be an object"),
+            ("{", "request body should be an object"),
+            ('{"error": 1}', "invalid error"),
+            ('{"delay": -1}', "invalid delay"),
+            ('{"delay": "1"}', "invalid delay"),
+            ('{"delay": true}', "invalid delay"),
+            ('{"delay": 4294967296}', "invalid delay"),
+            ('{"dead": 1}', "invalid dead"),
+        )
+    ],
+    Case(
+        route="finish.fail",
+        title="a body of 1 MiB",
+        request=f"POST {Q}/job/{UNKNOWN}/fail",
+        body=b"x" * MIB,
+        status=413,
+        want=error("body too large"),
+    ),
+    Case(route="finish.fail", title="no job", request=f"POST {Q}/job/{UNKNOWN}/fail", status=404, want=NOT_FOUND),
+    Case(
+        route="finish.fail",
+        title="another attempt",
+        request=f"POST {Q}/job/{{id}}/fail?attempt=7",
+        status=409,
+        want=LOST,
+        prepare=working,
+    ),
+    Case(
+        route="finish.release",
+        title="a working job",
+        request=f"POST {Q}/job/{{id}}/release?delay=0.5",
+        status=200,
+        want={"msg": "released"},
+        prepare=working,
+    ),
+    *bad("finish.release", f"POST {Q}/job/{UNKNOWN}/release", "delay", *NOT_DECIMALS),
+    Case(route="finish.release", title="no job", request=f"POST {Q}/job/{UNKNOWN}/release", status=404, want=NOT_FOUND),
+    Case(
+        route="finish.release",
+        title="a ready job",
+        request=f"POST {Q}/job/{{id}}/release",
+        status=409,
+        want=LOST,
+        prepare=ready,
+    ),
+    Case(
+        route="finish.extend",
+        title="a working job",
+        request=f"POST {Q}/job/{{id}}/extend?ttr=600&attempt=1",
+        status=200,
+        want={"msg": "extended", "lease_end_ms": whole(1_700_000_000_000, 4_000_000_000_000)},
+        prepare=working,
+    ),
+    *bad("finish.extend", f"POST {Q}/job/{UNKNOWN}/extend", "ttr", *BAD_NUMBERS, "0"),
+    Case(route="finish.extend", title="no job", request=f"POST {Q}/job/{UNKNOWN}/extend", status=409, want=LOST),
+    Case(
+        route="finish.extend",
+        title="another attempt",
+        request=f"POST {Q}/job/{{id}}/extend?attempt=2",
+        status=409,
+        want=LOST,
+        prepare=working,
+    ),
+]
+
+TIME = whole(1_700_000_000_000, 5_000_000_000_000)
+
+
+def described(**changes: Any) -> dict[str, Any]:
+    return {
+        **NAMES,
+        "job_id": ID,
+        "state": "ready",
+        "attempt": 0,
+        "tries": 1,
+        "remain_tries": 1,
+        "priority": 0,
+        "now_ms": TIME,
+        "published_ms": TIME,
+        "due_ms": TIME,
+        "expires_ms": TIME,
+        "taken_ms": None,
+        "lease_end_ms": None,
+        "died_ms": None,
+        "kept_until_ms": None,
+        "consumer": "",
+        "backoff": "none",
+        "retention_s": 0,
+        "key": "",
+        "attributes": None,
+        "body_bytes": 3,
+        "result_bytes": None,
+        "errors": [],
+        **changes,
+    }
+
+
+WORKING = described(
+    state="working",
+    attempt=1,
+    tries=2,
+    taken_ms=TIME,
+    lease_end_ms=TIME,
+    consumer="127.0.0.1",
+    retention_s=60,
+)
+FAILURE = {
+    "attempt": 1,
+    "outcome": "failed",
+    "error": "",
+    "consumer": "127.0.0.1",
+    "taken_ms": TIME,
+    "ended_ms": TIME,
+}
+DEAD = described(
+    state="dead",
+    attempt=1,
+    remain_tries=0,
+    taken_ms=TIME,
+    died_ms=TIME,
+    consumer="127.0.0.1",
+    expires_ms=None,
+    errors=[FAILURE],
+)
+
+
+def page(state: str, *jobs: Any, after: Any = None) -> dict[str, Any]:
+    return {**NAMES, "state": state, "jobs": list(jobs), "after": after}
+
+
+READ = [
+    Case(route="read.peek", title="a ready job", request=f"GET {Q}/peek", status=200, want=job(), prepare=ready),
+    Case(
+        route="read.peek",
+        title="its attributes",
+        request=f"GET {Q}/peek",
+        status=200,
+        want=job(attributes=ATTRIBUTES),
+        prepare=with_attributes,
+    ),
+    Case(route="read.peek", title="nothing", request=f"GET {Q}/peek", status=404, want=error("the queue is empty")),
+    Case(
+        route="read.peek_job",
+        title="a working job",
+        request=f"GET {Q}/job/{{id}}",
+        status=200,
+        want=job(),
+        prepare=working,
+    ),
+    Case(route="read.peek_job", title="no job", request=f"GET {Q}/job/{UNKNOWN}", status=404, want=NOT_FOUND),
+    Case(
+        route="read.detail",
+        title="a ready job",
+        request=f"GET {Q}/job/{{id}}/detail",
+        status=200,
+        want=described(),
+        prepare=ready,
+    ),
+    Case(
+        route="read.detail",
+        title="a working job",
+        request=f"GET {Q}/job/{{id}}/detail",
+        status=200,
+        want=WORKING,
+        prepare=working,
+    ),
+    Case(
+        route="read.detail",
+        title="a dead job",
+        request=f"GET {Q}/job/{{id}}/detail",
+        status=200,
+        want=DEAD,
+        prepare=dead,
+    ),
+    Case(route="read.detail", title="no job", request=f"GET {Q}/job/{UNKNOWN}/detail", status=404, want=NOT_FOUND),
+    Case(
+        route="read.result",
+        title="of a completed job",
+        request=f"GET {Q}/job/{{id}}/result?timeout=5",
+        status=200,
+        want=b"\x00\xffdone",
+        prepare=completed,
+    ),
+    Case(
+        route="read.result",
+        title="of a working job",
+        request=f"GET {Q}/job/{{id}}/result",
+        status=202,
+        want={"state": "working"},
+        prepare=working,
+    ),
+    Case(route="read.result", title="of no job", request=f"GET {Q}/job/{UNKNOWN}/result", status=404, want=NOT_FOUND),
+    *bad("read.result", f"GET {Q}/job/{UNKNOWN}/result", "timeout", *BAD_NUMBERS, "601"),
+    Case(
+        route="read.list_jobs",
+        title="ready by default",
+        request=f"GET {Q}/jobs",
+        status=200,
+        want=page("ready", described()),
+        prepare=ready,
+    ),
+    Case(
+        route="read.list_jobs",
+        title="a page of dead ones",
+        request=f"GET {Q}/jobs?state=dead&limit=1",
+        status=200,
+        want=page("dead", DEAD, after=re.compile(".+")),
+        prepare=two_dead,
+    ),
+    *bad("read.list_jobs", f"GET {Q}/jobs", "state", "x", "", "READY"),
+    *bad("read.list_jobs", f"GET {Q}/jobs", "limit", *BAD_NUMBERS, "0", "1001"),
+    *bad("read.list_jobs", f"GET {Q}/jobs", "after", "%C3%A9", "x" * 81),
+]
+
+
+def ids(*names: str) -> str:
+    return '{"ids": [' + ", ".join(f'"{name}"' for name in names) + "]}"
+
+
+BAD_IDS = ("", "[]", "{}", '{"ids": []}', '{"ids": "x"}', '{"ids": [1]}')
+DEAD_LETTERS = [
+    Case(
+        route="dead.deadletter",
+        title="none",
+        request=f"GET {Q}/deadletter",
+        status=200,
+        want={**NAMES, "deadletter_size": 0, "deadletter_head": ""},
+    ),
+    Case(
+        route="dead.deadletter",
+        title="two",
+        request=f"GET {Q}/deadletter",
+        status=200,
+        want={**NAMES, "deadletter_size": 2, "deadletter_head": ID},
+        prepare=two_dead,
+    ),
+    Case(
+        route="dead.deadletter_size",
+        title="two",
+        request=f"GET {Q}/deadletter/size",
+        status=200,
+        want={**NAMES, "size": 2},
+        prepare=two_dead,
+    ),
+    Case(
+        route="dead.respawn",
+        title="one by default",
+        request=f"PUT {Q}/deadletter",
+        status=200,
+        want={"msg": "respawned", "count": 1},
+        prepare=two_dead,
+    ),
+    Case(
+        route="dead.respawn",
+        title="as many as there are",
+        request=f"PUT {Q}/deadletter?limit=9223372036854775807&ttl=0",
+        status=200,
+        want={"msg": "respawned", "count": 2},
+        prepare=two_dead,
+    ),
+    *bad("dead.respawn", f"PUT {Q}/deadletter", "limit", "0", "-1", "x", "", "1.5", "9223372036854775808"),
+    *bad("dead.respawn", f"PUT {Q}/deadletter", "ttl", *BAD_NUMBERS),
+    Case(route="dead.delete", title="one by default", request=f"DELETE {Q}/deadletter", status=204, prepare=two_dead),
+    *bad("dead.delete", f"DELETE {Q}/deadletter", "limit", "0", "-1", "x", "", "1.5"),
+    Case(
+        route="dead.respawn_ids",
+        title="one of two, and one unknown",
+        request=f"PUT {Q}/deadletter/jobs?ttl=60",
+        body=ids("{id2}", UNKNOWN),
+        status=200,
+        want={"msg": "respawned", "count": 1},
+        prepare=two_dead,
+    ),
+    Case(
+        route="dead.delete_ids",
+        title="both",
+        request=f"DELETE {Q}/deadletter/jobs",
+        body=ids("{id1}", "{id2}"),
+        status=200,
+        want={"msg": "deleted", "count": 2},
+        prepare=two_dead,
+    ),
+    Case(
+        route="dead.delete_ids",
+        title="one that is not dead",
+        request=f"DELETE {Q}/deadletter/jobs",
+        body=ids("{id}"),
+        status=200,
+        want={"msg": "deleted", "count": 0},
+        prepare=ready,
+    ),
+    *[
+        Case(
+            route=route,
+            title=f"ids in {body!r}",
+            request=request,
+            body=body,
+            status=400,
+            want=error("request body should be an object" if body == "[]" else "invalid ids"),
+        )
+        for route, request in (
+            ("dead.respawn_ids", f"PUT {Q}/deadletter/jobs"),
+            ("dead.delete_ids", f"DELETE {Q}/deadletter/jobs"),
+        )
+        for body in BAD_IDS
+    ],
+]
+
+COUNTS = {"ready": 0, "delayed": 0, "retry": 0, "working": 0, "dead": 0, "completed": 0}
+PERCENTILES = {"p50": None, "p95": None, "p99": None}
+STATS = {
+    **NAMES,
+    "paused": False,
+    **COUNTS,
+    "oldest_ready_ms": whole(0, 20_000),
+    "published_per_s": lambda value: value >= 0,
+    "consumed_per_s": lambda value: value >= 0,
+    "acked_per_s": 0.0,
+    "failed_per_s": 0.0,
+    "wait_ms": PERCENTILES,
+    "run_ms": PERCENTILES,
+    "dropped": {"age": 0, "count": 0},
+}
+QUEUES = [
+    Case(
+        route="queues.size", title="of an unknown queue", request=f"GET {Q}/size", status=200, want={**NAMES, "size": 0}
+    ),
+    Case(
+        route="queues.size",
+        title="of three",
+        request=f"GET {Q}/size",
+        status=200,
+        want={**NAMES, "size": 3},
+        prepare=three,
+    ),
+    Case(route="queues.stats", title="of an unknown queue", request=f"GET {Q}/stats", status=200, want=STATS),
+    Case(
+        route="queues.stats",
+        title="of three",
+        request=f"GET {Q}/stats",
+        status=200,
+        want={**STATS, "ready": 3},
+        prepare=three,
+    ),
+    Case(
+        route="queues.list_queues",
+        title="a page",
+        request="GET /api/{ns}/queues?limit=1&after=q0",
+        status=200,
+        want={
+            "namespace": "demo",
+            "queues": [{"queue": re.compile("q"), "paused": False, **dict.fromkeys(COUNTS, whole(0, 10_000))}],
+            "after": lambda after: after is None or after.startswith("q"),
+        },
+        prepare=ready,
+    ),
+    *bad("queues.list_queues", "GET /api/{ns}/queues", "limit", *BAD_NUMBERS, "0", "1001"),
+    *bad("queues.list_queues", "GET /api/{ns}/queues", "after", "_x", "a/b", "%C3%A9"),
+    Case(route="queues.pause", title="a queue", request=f"POST {Q}/pause", status=200, want={"msg": "paused"}),
+    Case(route="queues.resume", title="a queue", request=f"POST {Q}/resume", status=200, want={"msg": "resumed"}),
+    Case(route="queues.destroy", title="a queue", request=f"DELETE {Q}", status=204, prepare=three),
+    Case(route="queues.destroy", title="all of it", request=f"DELETE {Q}?all=1", status=204, prepare=working),
+    *bad("queues.destroy", f"DELETE {Q}", "all", "", "yes"),
+]
+
+OPEN = [
+    Case(route="health.healthz", title="alive", request="GET /healthz", status=200, want={"status": "ok"}),
+    Case(route="health.readyz", title="ready", request="GET /readyz", status=200, want={"status": "ready"}),
+]
+
+CASES = [*PUBLISH, *PUBLISH_BULK, *REPUBLISH, *CONSUME, *FINISH, *READ, *DEAD_LETTERS, *QUEUES, *OPEN]

@@ -1,0 +1,119 @@
+"""Real servers: `manage.py serve` on a database and a Redis of their own."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.client import HTTPException
+from pathlib import Path
+from typing import Any
+
+from tests.http.client import Client
+from tests.support.waiting import wait_until
+
+ROOT = Path(__file__).resolve().parents[2]
+START_TIMEOUT_S = 60.0
+STOP_TIMEOUT_S = 30.0
+
+
+@dataclass(slots=True)
+class Site:
+    """A migrated database, a Redis, the user `admin`, and the namespace `demo` with a token."""
+
+    data_dir: Path
+    redis_url: str
+    account: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def env(self) -> dict[str, str]:
+        return {
+            **os.environ,
+            "TASKQ_DATA_DIR": str(self.data_dir),
+            "REDIS_URL": self.redis_url,
+            "DATABASE_URL": f"sqlite:///{self.data_dir}/taskq.sqlite3",
+            "DJANGO_SETTINGS_MODULE": "taskq_site.settings",
+            "LOG_LEVEL": "INFO",
+            "LOG_FORMAT": "json",
+        }
+
+    def manage(self, *arguments: str) -> str:
+        """Run a command to its end; its standard output."""
+        done = subprocess.run(
+            [sys.executable, "manage.py", *arguments], cwd=ROOT, env=self.env, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def prepare(self) -> None:
+        account = self.data_dir / "account.json"
+        self.manage("bootstrap", "--account", str(account))
+        self.account = json.loads(account.read_text())
+
+    def new_token(self, namespace: str, *, pool: str = "default") -> str:
+        arguments = ("token", "create", namespace, "--description", "test", "--pool", pool)
+        return self.manage(*arguments).strip()
+
+    @contextmanager
+    def serve(self, *, workers: int = 1) -> Iterator[Server]:
+        """Start a server, and stop it with SIGTERM."""
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        log = self.data_dir / f"server-{port}.log"
+        with log.open("wb") as output:
+            process = subprocess.Popen(
+                [sys.executable, "manage.py", "serve", "--port", str(port), "--workers", str(workers)],
+                cwd=ROOT,
+                env=self.env,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+            )
+        server = Server(url=f"http://127.0.0.1:{port}", process=process, log=log, site=self)
+        try:
+            wait_until(server.answers, or_fail=f"no server on port {port}", timeout_s=START_TIMEOUT_S)
+            yield server
+        finally:
+            server.stop()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Server:
+    url: str
+    process: subprocess.Popen[bytes]
+    log: Path
+    site: Site
+
+    @property
+    def client(self) -> Client:
+        """With the token of the namespace `demo`."""
+        return Client(url=self.url, namespace=self.site.account["namespace"], token=self.site.account["token"])
+
+    @property
+    def staff(self) -> Client:
+        """With the password of the user `admin`."""
+        account = self.site.account
+        return Client(url=self.url, basic=f"{account['username']}:{account['password']}")
+
+    def answers(self) -> bool:
+        assert self.process.poll() is None, self.log.read_text()
+        try:
+            return Client(url=self.url).call("GET", "/healthz").status == 200
+        except (OSError, HTTPException):
+            return False
+
+    def stop(self) -> int:
+        """SIGTERM, and wait for the end; the exit status."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(STOP_TIMEOUT_S)
+
+    def log_lines(self) -> list[dict[str, Any]]:
+        """What it logged, as far as it is JSON."""
+        return [json.loads(line) for line in self.log.read_text().splitlines() if line.startswith("{")]

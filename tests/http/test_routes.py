@@ -1,0 +1,70 @@
+"""Every row of the contract, over HTTP."""
+
+from __future__ import annotations
+
+import pytest
+
+from queues.api.route import Door
+from queues.api.routes import ROUTES
+from tests.http.cases import CASES, Case
+from tests.http.client import Client, Reply
+from tests.http.matching import difference
+
+ANYWHERE = {401, 429, 503, 507}
+"""Replies that other modules bring about: they take another server, or a token with a limit."""
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
+def test_a_request_gets_the_reply_of_the_contract(case: Case, client: Client, queue: str) -> None:
+    made = {"queue": queue, **case.prepare(client, queue)}
+    method, path = fill(case.request, made).split(" ", 1)
+    body = fill(case.body, made) if isinstance(case.body, str) else case.body
+
+    reply = client.call(method, path, body, dict(case.headers))
+
+    assert reply.status == case.status, reply
+    assert reply.headers["x-request-id"]
+    check_body(case.want, reply)
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.status == 400], ids=lambda case: case.name)
+def test_a_refused_request_changes_nothing(case: Case, client: Client, queue: str) -> None:
+    made = {"queue": queue, **case.prepare(client, queue)}
+    method, path = fill(case.request, made).split(" ", 1)
+    before = client.call("GET", f"/api/{{ns}}/{queue}/stats").json
+
+    client.call(method, path, case.body, dict(case.headers))
+
+    after = client.call("GET", f"/api/{{ns}}/{queue}/stats").json
+    assert {**after, "oldest_ready_ms": 0} == {**before, "oldest_ready_ms": 0}
+
+
+def test_every_documented_reply_of_every_route_is_in_the_table() -> None:
+    shown = {(case.route, case.status) for case in CASES}
+    said = {
+        (route.name, reply.status)
+        for route in ROUTES
+        if route.door is not Door.STAFF
+        for reply in route.documentation.replies
+    }
+
+    assert {one for one in said - shown if one[1] not in ANYWHERE} == set()
+
+
+def fill(text: str, made: dict[str, str]) -> str:
+    for name, value in made.items():
+        text = text.replace(f"{{{name}}}", value)
+    return text
+
+
+def check_body(want: object, reply: Reply) -> None:
+    if want is None:
+        assert reply.body == b""
+        assert "content-type" not in reply.headers
+    elif isinstance(want, bytes):
+        assert reply.body == want
+        assert reply.headers["content-type"] == "application/octet-stream"
+        assert reply.headers["x-content-type-options"] == "nosniff"
+    else:
+        assert reply.headers["content-type"] == "application/json; charset=utf-8"
+        assert difference(want, reply.json) == ""
