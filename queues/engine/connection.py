@@ -110,8 +110,16 @@ def _host(text: str, default_port: int) -> tuple[str, int]:
 
 
 def redact_url(url: str) -> str:
-    """The URL with its password replaced by ***, fit for pages and logs."""
-    return re.sub(r"(?<=://)([^/@:]*):[^@]*@", r"\1:***@", url) if "@" in url else url
+    """The URL with its password replaced by ***, fit for pages and logs, also where the password was not escaped."""
+    place, mark, query = url.partition("?")
+    scheme, separator, rest = place.partition("://")
+    credentials, at, host = rest.rpartition("@")
+    if at:
+        rest = f"{credentials.partition(':')[0]}:***@{host}" if ":" in credentials else f"{credentials}@{host}"
+    return scheme + separator + rest + mark + _PASSWORD_PARAMETER.sub(r"\1=***", query)
+
+
+_PASSWORD_PARAMETER = re.compile(r"(?i)(password)=[^&]*")
 
 
 _COMMON: dict[str, Any] = {
