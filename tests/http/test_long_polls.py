@@ -1,0 +1,147 @@
+"""Consumers that wait: woken at once, by turns, without taking a job away when they leave."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from urllib.parse import urlsplit
+
+import redis
+
+from tests.http.client import Client, Reply
+from tests.http.service import Server, Site
+from tests.support.waiting import wait_until
+
+MANY = 300
+
+
+def waiting_on(site: Site, queue: str) -> Callable[[], bool]:
+    """Whether somebody waits on the queue: waiters leave a mark with its end, and put the end off every second."""
+
+    def look() -> bool:
+        with redis.Redis.from_url(site.redis_url) as observer:
+            seconds, microseconds = observer.time()
+            return any(
+                member.endswith(f"/{queue}".encode())
+                for key in observer.scan_iter(match="*:waiting")
+                for member in observer.zrangebyscore(key, seconds * 1000 + microseconds // 1000, "+inf")
+            )
+
+    return look
+
+
+def in_background(client: Client, path: str) -> Future[Reply]:
+    future: Future[Reply] = Future()
+    threading.Thread(target=lambda: future.set_result(client.call("GET", path)), daemon=True).start()
+    return future
+
+
+def test_a_waiting_consumer_gets_what_is_published(site: Site, client: Client, queue: str) -> None:
+    waiter = in_background(client, f"/api/{{ns}}/{queue}?timeout=20")
+    wait_until(waiting_on(site, queue), or_fail="nobody waits")
+    published_at = time.monotonic()
+
+    job_id = client.publish(queue)
+
+    assert waiter.result(10).json["job_id"] == job_id
+    assert time.monotonic() - published_at < 0.5, "not woken but found by the slow poll"
+
+
+def test_a_waiting_consumer_gets_a_delayed_job_when_it_is_due(site: Site, client: Client, queue: str) -> None:
+    waiter = in_background(client, f"/api/{{ns}}/{queue}?timeout=20")
+    wait_until(waiting_on(site, queue), or_fail="nobody waits")
+
+    client.publish(queue, delay=1.3)
+
+    assert 1300 <= waiter.result(10).json["elapsed_ms"] < 1600
+
+
+def test_a_consumer_of_several_queues_is_woken_by_the_last(site: Site, client: Client, queue: str) -> None:
+    waiter = in_background(client, f"/api/{{ns}}/{queue}a,{queue}b?timeout=20")
+    wait_until(waiting_on(site, f"{queue}b"), or_fail="nobody waits")
+
+    client.publish(f"{queue}b")
+
+    assert waiter.result(10).json["queue"] == f"{queue}b"
+
+
+def test_the_first_of_several_queues_is_emptied_first(client: Client, queue: str) -> None:
+    client.publish(f"{queue}low", b"low")
+    client.publish(f"{queue}high", b"high")
+    client.publish(f"{queue}high", b"high")
+
+    order = [client.take(f"{queue}high,{queue}low")["queue"] for _ in range(3)]
+
+    assert order == [f"{queue}high", f"{queue}high", f"{queue}low"]
+
+
+def test_a_timeout_is_kept(client: Client, queue: str) -> None:
+    started = time.monotonic()
+
+    reply = client.call("GET", f"/api/{{ns}}/{queue}?timeout=1")
+
+    assert reply.status == 404
+    assert 1.0 <= time.monotonic() - started < 2.0
+
+
+def test_hundreds_of_waiters_do_not_block_each_other(site: Site, client: Client, queue: str) -> None:
+    with ThreadPoolExecutor(MANY) as threads:
+        waiters = [threads.submit(client.call, "GET", f"/api/{{ns}}/{queue}?timeout=25") for _ in range(MANY)]
+        wait_until(waiting_on(site, queue), or_fail="nobody waits")
+        started = time.monotonic()
+        assert client.call("GET", "/healthz").status == 200
+        assert time.monotonic() - started < 2.0
+        bodies = "[" + ",".join(str(n) for n in range(MANY)) + "]"
+        assert client.call("PUT", f"/api/{{ns}}/{queue}/bulk", bodies).status == 201
+
+        replies = [waiter.result(25) for waiter in waiters]
+
+    assert {reply.status for reply in replies} == {200}
+    assert len({reply.json["job_id"] for reply in replies}) == MANY
+
+
+def test_a_consumer_that_leaves_takes_no_job_with_it(site: Site, client: Client, queue: str) -> None:
+    parts = urlsplit(client.url)
+    with socket.create_connection((parts.hostname, parts.port)) as connection:
+        head = f"GET /api/{client.namespace}/{queue}?timeout=60 HTTP/1.1\r\nHost: x\r\nX-Token: {client.token}\r\n\r\n"
+        connection.sendall(head.encode())
+        wait_until(waiting_on(site, queue), or_fail="nobody waits")
+    wait_until(lambda: not waiting_on(site, queue)(), or_fail="still waiting for the one who left")
+
+    job_id = client.publish(queue)
+
+    taken = client.take(queue)
+    assert (taken["job_id"], taken["attempt"]) == (job_id, 1)
+
+
+def test_a_result_is_waited_for(client: Client, queue: str) -> None:
+    job_id = client.publish(queue, retention=60)
+    client.take(queue)
+    waiter = in_background(client, f"/api/{{ns}}/{queue}/job/{job_id}/result?timeout=20")
+
+    client.call("DELETE", f"/api/{{ns}}/{queue}/job/{job_id}", b"42")
+
+    assert waiter.result(10).body == b"42"
+
+
+def test_a_stopping_server_sends_waiters_home(site: Site, queue: str) -> None:
+    with site.serve() as server:
+        waiters = [in_background(server.client, f"/api/{{ns}}/{queue}?timeout=600") for _ in range(20)]
+        wait_until(waiting_on(site, queue), or_fail="nobody waits")
+        started = time.monotonic()
+
+        status = server.stop()
+
+        assert [waiter.result(5).status for waiter in waiters] == [404] * 20
+        assert time.monotonic() - started < 5.0
+        assert status == 0
+
+
+def test_the_consumer_is_remembered_by_the_name_it_gives(server: Server, client: Client, queue: str) -> None:
+    job_id = client.publish(queue)
+    client.call("GET", f"/api/{{ns}}/{queue}", headers={"X-Consumer": "worker-7"})
+
+    assert client.call("GET", f"/api/{{ns}}/{queue}/job/{job_id}/detail").json["consumer"] == "worker-7"

@@ -1,0 +1,112 @@
+"""Redis away, Redis full, the database away."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import redis
+
+from queues.embedded import EmbeddedRedis
+from tests.http.client import Client, Reply
+from tests.http.service import Server, Site
+from tests.support.waiting import wait_until
+
+
+@pytest.fixture(scope="module")
+def own_redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedRedis]:
+    with EmbeddedRedis(tmp_path_factory.mktemp("own") / "redis", persistent=True) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def own_server(own_redis: EmbeddedRedis, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server whose Redis may be stopped and filled."""
+    directory: Path = tmp_path_factory.mktemp("outages")
+    site = Site(data_dir=directory, redis_url=own_redis.url)
+    site.prepare()
+    with site.serve() as server:
+        yield server
+
+
+def test_without_redis_clients_are_told_to_come_back(own_server: Server, own_redis: EmbeddedRedis, queue: str) -> None:
+    client = own_server.client
+    job_id = client.publish(queue)
+    own_redis.stop()
+    try:
+        replies = [
+            client.call(method, f"/api/{{ns}}/{queue}{rest}")
+            for method, rest in (("PUT", ""), ("GET", ""), ("GET", "/size"), ("DELETE", f"/job/{job_id}"))
+        ]
+        waiting = client.call("GET", f"/api/{{ns}}/{queue}?timeout=3")
+        ready, alive = client.call("GET", "/readyz"), client.call("GET", "/healthz")
+        metrics = own_server.staff.call("GET", "/metrics")
+    finally:
+        own_redis.start()
+
+    for reply in [*replies, waiting]:
+        assert (reply.status, reply.json) == (503, {"error": "store unavailable"})
+        assert reply.headers["retry-after"] == "1"
+        assert reply.headers["x-request-id"]
+    assert (ready.status, ready.json) == (503, {"error": "not ready: redis"})
+    assert alive.status == 200
+    assert b'taskq_redis_up{pool="default"} 0' in metrics.body
+    wait_until(lambda: client.call("GET", "/readyz").status == 200, or_fail="not ready again")
+    assert client.take(queue)["job_id"] == job_id
+
+
+def test_a_full_redis_refuses_publishes_and_goes_on_handing_out(
+    own_server: Server, own_redis: EmbeddedRedis, queue: str
+) -> None:
+    client = own_server.client
+    for _ in range(3):
+        client.publish(queue, b"x" * 1000)
+    with redis.Redis.from_url(own_redis.url) as admin:
+        admin.config_set("maxmemory-policy", "noeviction")
+        admin.config_set("maxmemory", "1")
+        try:
+            refused = [
+                client.call("PUT", f"/api/{{ns}}/{queue}", b"x"),
+                client.call("PUT", f"/api/{{ns}}/{queue}/bulk", b"[1]"),
+            ]
+            taken = client.take(queue)
+            acked = client.call("DELETE", f"/api/{{ns}}/{queue}/job/{taken['job_id']}?attempt=1")
+            size = client.call("GET", f"/api/{{ns}}/{queue}/size").json["size"]
+        finally:
+            admin.config_set("maxmemory", "0")
+
+    assert [(reply.status, reply.json) for reply in refused] == [(507, {"error": "store full"})] * 2
+    assert acked.status == 204
+    assert size == 2
+    client.publish(queue)
+
+
+def test_without_the_database_known_tokens_go_on_working(own_server: Server, queue: str) -> None:
+    client = own_server.client
+    client.publish(queue)
+    database = own_server.site.data_dir / "taskq.sqlite3"
+    hidden = database.rename(database.with_suffix(".hidden"))
+    database.mkdir()  # a directory cannot be opened as a database, nor made into one
+    try:
+        wait_until(lambda: _is_noticed(client), or_fail="the outage goes unnoticed")
+        published = client.call("PUT", f"/api/{{ns}}/{queue}")
+        unknown = client.call("PUT", f"/api/{{ns}}/{queue}", headers={"X-Token": "x" * 20})
+        admin = own_server.staff.call("GET", "/pools")
+    finally:
+        database.rmdir()
+        hidden.rename(database)
+
+    assert published.status == 201
+    for reply in (unknown, admin):
+        _check_unavailable(reply)
+    wait_until(lambda: client.call("GET", "/readyz").status == 200, or_fail="not ready again")
+
+
+def _is_noticed(client: Client) -> bool:
+    return client.call("GET", "/readyz").json == {"error": "not ready: database"}
+
+
+def _check_unavailable(reply: Reply) -> None:
+    assert (reply.status, reply.json) == (503, {"error": "metadata unavailable"})
+    assert reply.headers["retry-after"] == "1"

@@ -1,0 +1,113 @@
+"""A token's limit: so many consumes and publishes in an interval, of which those that brought nothing do not count."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import redis
+
+from tests.http.client import Client
+from tests.http.service import Server, Site
+from tests.support.waiting import wait_until
+
+Limited = Callable[..., Client]
+HOUR = 3600
+
+
+@pytest.fixture
+def limited(server: Server, site: Site, queue: str) -> Limited:
+    """Makes a namespace whose token has a limit, and waits until the server knows."""
+
+    def make(*, read: int = 0, write: int = 0, interval: int = HOUR) -> Client:
+        namespace = f"limited-{queue}"
+        made = server.staff.call("POST", f"/token/{namespace}?description=limited")
+        token = made.json["token"]
+        body = f'{{"read": {read}, "write": {write}, "interval": {interval}}}'
+        assert server.staff.call("POST", f"/token/{namespace}/{token}/limit", body).status == 201
+        return Client(url=server.url, namespace=namespace, token=token)
+
+    return make
+
+
+@pytest.mark.parametrize(
+    "request_line", ["PUT /api/{ns}/q", "PUT /api/{ns}/q/bulk", "PUT /api/{ns}/q/job/01ARZ3NDEKTSV4RRFFQ69G5FAV"]
+)
+def test_publishes_beyond_the_limit_are_refused(limited: Limited, request_line: str) -> None:
+    client = limited(write=2)
+    method, path = request_line.split(" ")
+
+    replies = [client.call(method, path, "[1]") for _ in range(3)]
+
+    assert [reply.status for reply in replies] == [201, 201, 429]
+    assert set(replies[2].json) == {"msg"}
+    assert 0 < int(replies[2].headers["retry-after"]) <= HOUR
+    assert client.token.encode() not in replies[2].body
+    assert client.call("GET", "/api/{ns}/q/size").json["size"] == 2
+
+
+def test_consumes_beyond_the_limit_are_refused(limited: Limited) -> None:
+    client = limited(read=1)
+    client.publish("q")
+    client.publish("q")
+
+    replies = [client.call("GET", "/api/{ns}/q") for _ in range(2)]
+
+    assert [reply.status for reply in replies] == [200, 429]
+    assert client.call("GET", "/api/{ns}/q/size").json["size"] == 1
+
+
+def test_the_limits_of_reading_and_writing_are_apart(limited: Limited) -> None:
+    client = limited(read=1, write=1)
+
+    assert client.call("PUT", "/api/{ns}/q").status == 201
+    assert client.call("GET", "/api/{ns}/q").status == 200
+
+
+def test_other_routes_do_not_count(limited: Limited) -> None:
+    client = limited(read=1, write=1)
+    for _ in range(3):
+        assert client.call("GET", "/api/{ns}/q/size").status == 200
+        assert client.call("GET", "/api/{ns}/q/peek").status == 404
+
+    assert client.call("PUT", "/api/{ns}/q").status == 201
+
+
+@pytest.mark.parametrize(
+    ("request_line", "status"),
+    [
+        ("GET /api/{ns}/q", 404),
+        ("GET /api/{ns}/q?ttr=x", 400),
+        ("PUT /api/{ns}/q?ttl=x", 400),
+        ("PUT /api/{ns}/q/bulk", 400),
+    ],
+)
+def test_a_request_that_brings_nothing_does_not_count(limited: Limited, request_line: str, status: int) -> None:
+    client = limited(read=2, write=2)
+    method, path = request_line.split(" ")
+
+    # One at a time, for what is given back is given back after the reply.
+    for _ in range(5):
+        wait_until(lambda: client.call(method, path).status == status, or_fail="it counted")
+
+    client.publish("q")
+    client.take("q")
+
+
+def test_a_new_interval_brings_new_requests(limited: Limited) -> None:
+    client = limited(write=1, interval=1)
+    client.publish("q")
+
+    wait_until(
+        lambda: client.call("PUT", "/api/{ns}/q").status == 201, or_fail="the interval does not end", timeout_s=3
+    )
+
+
+def test_a_token_without_a_limit_costs_redis_nothing(site: Site, client: Client, queue: str) -> None:
+    client.publish(queue)
+    with redis.Redis.from_url(site.redis_url) as observer:
+        before = observer.info("commandstats").get("cmdstat_evalsha", {"calls": 0})["calls"]
+        client.publish(queue)
+        after = observer.info("commandstats")["cmdstat_evalsha"]["calls"]
+
+    assert after - before == 1
