@@ -92,14 +92,21 @@ class Content:
 
 def dump(client: Any) -> dict[bytes, object]:
     """Every key with its value, in a form that is equal when nothing changed."""
+    names = sorted(client.keys("*"))
+    asking = client.pipeline(transaction=False)
+    for key in names:
+        asking.type(key)
+    reading = client.pipeline(transaction=False)
     readers = {
-        b"string": client.get,
-        b"list": lambda key: client.lrange(key, 0, -1),
-        b"hash": client.hgetall,
-        b"zset": lambda key: client.zrange(key, 0, -1, withscores=True),
-        b"stream": client.xrange,
+        b"string": reading.get,
+        b"list": lambda key: reading.lrange(key, 0, -1),
+        b"hash": reading.hgetall,
+        b"zset": lambda key: reading.zrange(key, 0, -1, withscores=True),
+        b"stream": reading.xrange,
     }
-    return {key: readers[client.type(key)](key) for key in sorted(client.keys("*"))}
+    for key, kind in zip(names, asking.execute() if names else [], strict=True):
+        readers[kind](key)
+    return dict(zip(names, reading.execute() if names else [], strict=True))
 
 
 def read(client: Any) -> Content:

@@ -1,0 +1,189 @@
+"""What a queue should do, in plain Python: the other half of the random walk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from .state import Content
+
+HISTORY_MAX = 10
+
+
+@dataclass(slots=True, kw_only=True)
+class Job:
+    """One job as the model knows it. `score`: due time, lease end, death or end of retention, by state."""
+
+    job_id: str
+    tries: int
+    expires_ms: int
+    priority: int
+    retention_ms: int
+    backoff_ms: int
+    state: str = "ready"
+    score: int = 0
+    attempt: int = 0
+    failures: int = 0
+    handed_out: bool = False
+
+
+@dataclass(slots=True, kw_only=True)
+class Queue:
+    """A queue: its jobs, the line of the ready ones by priority, idempotency keys, whether it is paused."""
+
+    jobs: dict[str, Job] = field(default_factory=dict)
+    lines: dict[int, list[str]] = field(default_factory=dict)
+    keys: dict[str, tuple[int, str]] = field(default_factory=dict)
+    paused: bool = False
+
+    def in_state(self, *states: str) -> list[Job]:
+        """Jobs in these states, by score and id, as Redis orders them."""
+        return sorted((job for job in self.jobs.values() if job.state in states), key=lambda j: (j.score, j.job_id))
+
+    def line(self) -> list[str]:
+        """Ready jobs in the order in which they will be handed out."""
+        return [job_id for priority in sorted(self.lines, reverse=True) for job_id in self.lines[priority]]
+
+    def add(self, jobs: Iterable[Job], due_ms: int, now_ms: int) -> None:
+        for job in jobs:
+            self.jobs[job.job_id] = job
+            if due_ms > now_ms:
+                job.state, job.score = "delayed", due_ms
+            else:
+                self.make_ready(job)
+
+    def make_ready(self, job: Job, *, at_head: bool = False) -> None:
+        job.state, job.score = "ready", 0
+        line = self.lines.setdefault(job.priority, [])
+        line.insert(0 if at_head else len(line), job.job_id)
+
+    def remove(self, job_id: str) -> bool:
+        """Forget a job. Whether there was one."""
+        job = self.jobs.pop(job_id, None)
+        if job is not None and job.state == "ready":
+            self.lines[job.priority].remove(job_id)
+        return job is not None
+
+    def promote(self, now_ms: int) -> int:
+        due = [job for job in self.in_state("delayed", "retry") if job.score <= now_ms]
+        for job in due:
+            self.make_ready(job)
+        return len(due)
+
+    def first_alive(self, now_ms: int) -> Job | None:
+        """The next job to be handed out; expired ones in front of it are forgotten."""
+        for job_id in self.line():
+            job = self.jobs[job_id]
+            if not 0 < job.expires_ms <= now_ms:
+                return job
+            self.remove(job_id)
+        return None
+
+    def consume(self, now_ms: int, ttr_ms: int, count: int, in_flight: int, freeze: bool) -> list[Job]:
+        if self.paused:
+            return []
+        if in_flight:
+            count = min(count, in_flight - len(self.in_state("working")))
+            if count <= 0:
+                return []
+        self.promote(now_ms)
+        taken: list[Job] = []
+        while len(taken) < count and (job := self.first_alive(now_ms)) is not None:
+            self.lines[job.priority].remove(job.job_id)
+            job.state, job.score, job.handed_out = "working", now_ms + ttr_ms, True
+            job.attempt += 1
+            job.tries += freeze
+            taken.append(job)
+        return taken
+
+    def holder(self, job_id: str, attempt: int | None) -> Job | None:
+        """The job if it is working and held by this attempt."""
+        job = self.jobs.get(job_id)
+        return job if job and job.state == "working" and attempt in (None, job.attempt) else None
+
+    def ack(self, job_id: str, now_ms: int, attempt: int | None = None) -> str:
+        job = self.holder(job_id, attempt)
+        if job is not None:
+            if job.retention_ms:
+                job.state, job.score = "completed", now_ms + job.retention_ms
+            else:
+                del self.jobs[job_id]
+            return "acked"
+        if attempt is not None:
+            return "lost"
+        if job_id in self.jobs and self.jobs[job_id].state != "completed":
+            self.remove(job_id)
+            return "deleted"
+        return "missing"
+
+    def after_failure(self, job: Job, now_ms: int, delay_ms: int | None, dead: bool) -> str:
+        job.failures += 1
+        if dead or job.attempt >= job.tries:
+            job.state, job.score = "dead", now_ms
+        else:
+            wait = job.backoff_ms if delay_ms is None else delay_ms
+            if wait:
+                job.state, job.score = "retry", now_ms + wait
+            else:
+                self.make_ready(job)
+        return job.state
+
+    def release(self, job: Job, now_ms: int, delay_ms: int) -> None:
+        job.attempt -= 1
+        if delay_ms:
+            job.state, job.score = "delayed", now_ms + delay_ms
+        else:
+            self.make_ready(job, at_head=True)
+
+    def reclaim(self, now_ms: int) -> tuple[int, int]:
+        """→ (jobs taken back or dropped, dead)."""
+        kept = [job for job in self.in_state("completed") if job.score <= now_ms]
+        for job in kept:
+            self.remove(job.job_id)
+        lost = [job for job in self.in_state("working") if job.score <= now_ms]
+        dead = [self.after_failure(job, now_ms, None, False) for job in lost].count("dead")
+        return len(kept) + len(lost), dead
+
+    def respawn(self, chosen: Iterable[str], now_ms: int, ttl_ms: int) -> int:
+        count = 0
+        for job_id in chosen:
+            job = self.jobs.get(job_id)
+            if job is not None and job.state == "dead":
+                job.tries, job.expires_ms = job.attempt + 1, now_ms + ttl_ms if ttl_ms else 0
+                self.make_ready(job)
+                count += 1
+        return count
+
+    def remove_all(self, chosen: Sequence[str], unless: Callable[[Job], bool] = lambda job: False) -> int:
+        return sum(self.remove(job_id) for job_id in chosen if job_id in self.jobs and not unless(self.jobs[job_id]))
+
+    def expirable(self, now_ms: int) -> set[str]:
+        """Jobs that a sweep may delete."""
+        mortal = self.in_state("ready", "delayed", "retry")
+        return {job.job_id for job in mortal if 0 < job.expires_ms <= now_ms}
+
+
+def differences(queue: Queue, name: str, content: Content) -> list[str]:
+    """In what Redis differs from the model."""
+    real = content.queue(name)
+    shared = content.partition(real.partition)
+    model = {job_id: (job.state, job.score) for job_id, job in queue.jobs.items()}
+    found: dict[str, tuple[str, int]] = {}
+    for job_id in real.jobs:
+        (place,) = real.places_of(job_id)
+        found[job_id] = (place, getattr(real, place)[job_id] if place != "ready" else 0)
+    line = [*sorted(real.prio, key=lambda job_id: (real.prio[job_id], job_id))]
+    higher = [job_id for job_id in line if real.priorities[job_id] > 0]
+    lower = [job_id for job_id in line if real.priorities[job_id] < 0]
+    pairs: list[tuple[str, object, object]] = [
+        ("jobs", model, found),
+        ("line", queue.line(), [*higher, *(job_id for job_id in real.ready if job_id in real.jobs), *lower]),
+        ("keys", queue.keys, real.keys),
+        ("paused", queue.paused, f"p:{name}" in shared.flags),
+        ("handed out", {job.job_id for job in queue.jobs.values() if job.handed_out}, set(real.runs)),
+    ]
+    for job_id in real.runs.keys() & queue.jobs.keys():
+        job, run = queue.jobs[job_id], real.runs[job_id]
+        wanted = (job.attempt, job.tries, job.expires_ms, min(job.failures, HISTORY_MAX))
+        pairs.append((f"run of {job_id}", wanted, (run.attempt, run.tries, run.expires_ms, len(run.history))))
+    return [f"{name}: {what}: model {want}, Redis {got}" for what, want, got in pairs if want != got]
