@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from .. import ids, limits
 from ..errors import InvalidArgumentError
 from ..keys import QueueKeys
 from ..operation import Argument, Operation, Reply
 from ..record import pack_options
-from ..scripts import load
+from ..scripts import Script, load
 from ..values import DEFAULT_OPTIONS, Published, PublishOptions
 from .reply import clock_argument, tag_of, unexpected
 
@@ -33,7 +33,7 @@ def publish(
         raise InvalidArgumentError("too many jobs" if bodies else "no jobs")
     check_bodies(bodies)
     return Operation(
-        _PUBLISH, queue.select(_PUBLISH.keys), (*_arguments(queue, options, len(bodies), now_ms), *bodies), _published
+        _PUBLISH, queue.select(_PUBLISH.keys), (*_arguments(queue, options, len(bodies), now_ms), *bodies), _PUBLISHED
     )
 
 
@@ -52,7 +52,7 @@ def republish(
     check_options(options, jobs=1)
     check_bodies((body,))
     args = (*_arguments(queue, options, 1, now_ms), job_id, body)
-    return Operation(_REPUBLISH, queue.select(_REPUBLISH.keys), args, _published)
+    return Operation(_REPUBLISH, queue.select(_REPUBLISH.keys), args, _REPUBLISHED)
 
 
 def _arguments(queue: QueueKeys, options: PublishOptions, jobs: int, now_ms: int | None) -> tuple[Argument, ...]:
@@ -75,15 +75,20 @@ def _arguments(queue: QueueKeys, options: PublishOptions, jobs: int, now_ms: int
     )
 
 
-def _published(reply: Reply) -> Published:
-    tag = tag_of(reply)
-    if tag == "ttl_short":
-        raise InvalidArgumentError("ttl is shorter than delay")
-    if tag not in ("ok", "duplicate"):
-        raise unexpected(_PUBLISH, reply)
-    return Published(job_ids=tuple([str(job_id, "ascii") for job_id in reply[1:]]), duplicate=tag == "duplicate")
+def _published_by(script: Script) -> Callable[[Reply], Published]:
+    def decode(reply: Reply) -> Published:
+        tag = tag_of(reply)
+        if tag == "ttl_short":
+            raise InvalidArgumentError("ttl is shorter than delay")
+        if tag not in ("ok", "duplicate"):
+            raise unexpected(script, reply)
+        return Published(job_ids=tuple([str(job_id, "ascii") for job_id in reply[1:]]), duplicate=tag == "duplicate")
+
+    return decode
 
 
+_PUBLISHED = _published_by(_PUBLISH)
+_REPUBLISHED = _published_by(_REPUBLISH)
 _MAX_MS = limits.SECONDS_MAX * 1000
 
 
