@@ -1,0 +1,100 @@
+"""Errors of the script loader name file and line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from queues.engine import scripts
+from queues.engine.scripts import ScriptSyntaxError, load
+
+GOOD = """\
+-- probe: does nothing
+-- KEYS
+--   jobs   hash   looked at
+-- ARGV
+--   limit  jobs
+-- REPLIES
+--   ok     count
+return {'ok', redis.call('HLEN', jobs), limit}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A package folder with lua/ and lua/lib/ that the loader reads."""
+    (tmp_path / "lua" / "lib").mkdir(parents=True)
+    monkeypatch.setattr(scripts, "files", lambda _package: tmp_path)
+    load.cache_clear()
+    return tmp_path / "lua"
+
+
+@pytest.fixture(autouse=True)
+def forget_loaded() -> object:
+    yield
+    load.cache_clear()
+
+
+def refusal(folder: Path, text: str, **libraries: str) -> str:
+    (folder / "probe.lua").write_text(text)
+    for name, library in libraries.items():
+        (folder / "lib" / f"{name}.lua").write_text(library)
+    with pytest.raises(ScriptSyntaxError) as refused:
+        load("probe")
+    return str(refused.value)
+
+
+def test_a_sound_script_is_read(folder: Path) -> None:
+    (folder / "probe.lua").write_text(GOOD)
+
+    script = load("probe")
+
+    assert (script.name, script.purpose, script.keys) == ("probe", "does nothing", ("jobs",))
+    assert (script.args, script.rest, script.replies) == (("limit",), False, ("ok",))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("-- probe: does nothing", "-- other: does nothing"), "probe.lua:1: must begin with '-- probe: purpose'"),
+        (("--   limit", "--   ...\n--   limit"), "'...' must come last"),
+        (("--   jobs ", "--   jugs "), "KEYS lists jugs, which queues.engine.keys does not know"),
+        (("--   ok     count\n", ""), "lists no REPLIES"),
+        (("redis.call('HLEN', jobs)", "1"), "probe.lua:1: lists jobs under KEYS but does not use it"),
+        (("'HLEN', jobs", "'HLEN', ready, jobs"), "probe.lua:1: uses ready, which its KEYS do not list"),
+        (("-- REPLIES", "-- INCLUDES\n-- REPLIES"), "probe.lua:6: INCLUDES without names"),
+    ],
+)
+def test_what_is_wrong_with_a_header_is_said_with_its_file(folder: Path, change: tuple[str, str], message: str) -> None:
+    told = refusal(folder, GOOD.replace(*change))
+
+    assert told.startswith("probe.lua")
+    assert message in told
+
+
+def test_an_empty_script_is_refused(folder: Path) -> None:
+    assert refusal(folder, "").startswith("probe.lua:1: ")
+
+
+def test_a_library_that_includes_itself_is_refused(folder: Path) -> None:
+    text = GOOD.replace("-- REPLIES", "-- INCLUDES one\n-- REPLIES")
+
+    told = refusal(folder, text, one="-- INCLUDES two\n", two="-- INCLUDES one\n")
+
+    assert told == "lib/one.lua:1: includes itself by way of one → two"
+
+
+def test_a_key_used_only_by_a_library_must_be_listed_too(folder: Path) -> None:
+    text = GOOD.replace("-- REPLIES", "-- INCLUDES lib\n-- REPLIES").replace("limit}", "dead_size(limit)}")
+
+    told = refusal(folder, text, lib="local function dead_size(limit)\n  return redis.call('ZCARD', dead)\nend\n")
+
+    assert "uses dead, which its KEYS do not list" in told
+
+
+def test_an_unknown_include_is_an_error_that_names_it(folder: Path) -> None:
+    (folder / "probe.lua").write_text(GOOD.replace("-- REPLIES", "-- INCLUDES nothing\n-- REPLIES"))
+
+    with pytest.raises((ScriptSyntaxError, FileNotFoundError), match=r"nothing\.lua"):
+        load("probe")

@@ -1,0 +1,209 @@
+"""Header, body and call site of every script agree; only what every supported server has is used."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from importlib.resources import files
+from typing import Any
+
+import pytest
+
+from queues.engine import (
+    AckOutcome,
+    Engine,
+    JobState,
+    Layout,
+    Operation,
+    ScriptError,
+    ack,
+    ack_attempt,
+    consume,
+    dead_head,
+    delete_jobs,
+    destroy,
+    detail,
+    extend,
+    fail,
+    give_back_limit,
+    list_jobs,
+    list_queues,
+    pause,
+    peek,
+    promote_due,
+    publish,
+    reclaim_ended,
+    release,
+    republish,
+    respawn,
+    result,
+    resume,
+    size,
+    stats,
+    sweep,
+    take_limit,
+    trim_dead,
+)
+from queues.engine.keys import PARTITION_KEYS, QUEUE_KEYS
+from queues.engine.operations.maintain import promote, purge, reclaim
+from queues.engine.scripts import Script, load, script_names
+
+from .test_ack import UNKNOWN
+
+LUA = files("queues.engine") / "lua"
+LIBRARIES = sorted(entry.name for entry in (LUA / "lib").iterdir())
+QUEUE = Layout(4).queue("ns", "q")
+
+REDIS_6_2 = set(
+    """
+    DECR DEL EXISTS EXPIRE GET HDEL HEXISTS HGET HGETALL HINCRBY HKEYS HLEN HMGET HSCAN HSET HSTRLEN INCR LINDEX LLEN
+    LPOP LPOS LPUSH LRANGE PEXPIRE PTTL PUBLISH RPUSH SET TIME UNLINK XADD XLEN XRANGE XTRIM ZADD ZCARD ZCOUNT ZMSCORE
+    ZPOPMIN ZRANGE ZRANGEBYLEX ZRANGEBYSCORE ZREM ZREMRANGEBYSCORE ZREVRANGEBYSCORE ZSCORE
+    """.split()  # noqa: SIM905
+)
+"""Commands that may be used: each is in Redis 6.2, none costs O(size of a queue). Not KEYS, SCAN, LREM, LINSERT."""
+
+
+def steps(plan: Any, *answers: Any) -> Iterator[Operation[Any]]:
+    """The operations of a plan whose steps are answered so."""
+    batch = next(plan)
+    yield from batch
+    for answer in answers:
+        batch = plan.send([answer for _ in batch])
+        yield from batch
+
+
+def operations() -> list[Operation[Any]]:
+    """Operations of every script."""
+    layout = Layout(4)
+    return [
+        publish(QUEUE, [b"1", b"2"]),
+        republish(QUEUE, UNKNOWN, b"x"),
+        *steps(consume(QUEUE, ttr_ms=1)),
+        ack(QUEUE, [UNKNOWN]),
+        ack_attempt(QUEUE, UNKNOWN, attempt=1, result=b"x"),
+        fail(QUEUE, UNKNOWN, delay_ms=1),
+        release(QUEUE, UNKNOWN),
+        extend(QUEUE, UNKNOWN, ttr_ms=1),
+        *steps(peek(QUEUE)),
+        detail(QUEUE, UNKNOWN),
+        result(QUEUE, UNKNOWN),
+        list_jobs(QUEUE, JobState.READY),
+        size(QUEUE),
+        stats(QUEUE),
+        pause(QUEUE),
+        resume(QUEUE),
+        *steps(destroy(QUEUE)),
+        *steps(destroy(QUEUE, everything=True)),
+        delete_jobs(QUEUE, [UNKNOWN]),
+        *steps(list_queues(layout, "ns")),
+        dead_head(QUEUE),
+        *steps(respawn(QUEUE, ids=[UNKNOWN], ttl_ms=1)),
+        trim_dead(QUEUE, max_age_ms=1, max_count=1),
+        *steps(promote_due(layout), [QUEUE]),
+        *steps(reclaim_ended(layout), [QUEUE]),
+        *steps(sweep(layout), [b"ns/q", b"0", b"20"]),
+        promote(QUEUE),
+        reclaim(QUEUE),
+        purge(QUEUE),
+        take_limit("token", "read", allowance=1, interval_ms=1),
+        give_back_limit("token", "write"),
+    ]
+
+
+CALLS = operations()
+
+
+def body_of(script: str) -> str:
+    """The script without its header and comments."""
+    text = (LUA / f"{script}.lua").read_text()
+    return "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("--"))
+
+
+def test_every_script_is_called_by_an_operation() -> None:
+    assert {operation.script.name for operation in CALLS} == set(script_names())
+
+
+@pytest.mark.parametrize("operation", CALLS, ids=lambda operation: operation.script.name)
+def test_an_operation_passes_the_keys_and_arguments_of_the_header(operation: Operation[Any]) -> None:
+    script = operation.script
+    assert len(operation.keys) == len(script.keys)
+    assert len(operation.args) > len(script.args) - 1 if script.rest else len(operation.args) == len(script.args)
+    for name, key in zip(script.keys, operation.keys, strict=True):
+        if name in QUEUE_KEYS or name in PARTITION_KEYS:
+            assert key.endswith(b":" + name.encode())
+    for name, value in zip(script.args, operation.args, strict=False):
+        if name == "queue":
+            assert value == b"ns/q"
+        if name == "channel":
+            assert value == b"{tq%d}:wake" % QUEUE.partition
+        if name == "cap":
+            assert value == QUEUE.events_cap
+
+
+@pytest.mark.parametrize("operation", CALLS, ids=lambda operation: operation.script.name)
+def test_all_keys_of_a_call_share_one_hash_tag(operation: Operation[Any]) -> None:
+    assert len({key[: key.index(b"}")] for key in operation.keys}) == 1
+
+
+@pytest.mark.parametrize("name", script_names())
+def test_every_key_and_argument_of_a_header_is_used(name: str) -> None:
+    script = load(name)
+    for variable in (*script.keys, *script.args):
+        assert len(re.findall(rf"\b{variable}\b", script.source)) > 1, variable
+    assert ("REST" in body_of(name)) == script.rest
+
+
+@pytest.mark.parametrize("name", script_names())
+def test_every_reply_of_a_script_is_listed_and_every_listed_one_is_given(name: str) -> None:
+    script = load(name)
+    given = set(re.findall(r"\{'(\w+)'", script.source)) | set(re.findall(r"\bnothing\('(\w+)'", script.source))
+    for pair in re.findall(r"\{[^{}]* and '(\w+)' or '(\w+)'\}", script.source):
+        given |= set(pair)
+    assert given <= set(script.replies)
+    for word in script.replies:
+        assert f"'{word}'" in script.source, word
+
+
+@pytest.mark.parametrize("operation", CALLS, ids=lambda operation: operation.script.name)
+def test_a_reply_that_is_not_listed_is_a_script_error(operation: Operation[Any]) -> None:
+    with pytest.raises(ScriptError, match=operation.script.name):
+        operation.decode([b"surprise", 1, 2])
+
+
+@pytest.mark.parametrize("path", [*(f"{name}.lua" for name in script_names()), *(f"lib/{name}" for name in LIBRARIES)])
+def test_only_commands_that_every_supported_server_has_are_used(path: str) -> None:
+    text = (LUA / path).read_text()
+    called = set(re.findall(r"redis\.p?call\('(\w+)'", text))
+    called |= set(re.findall(r"redis\.p?call\(\w+ and '(\w+)' or '\w+'", text))
+    called |= set(re.findall(r"redis\.p?call\(\w+ and '\w+' or '(\w+)'", text))
+
+    assert called <= REDIS_6_2
+    assert len(re.findall(r"redis\.p?call\(", text)) == len(re.findall(r"redis\.p?call\((?:'|\w+ and ')", text))
+
+
+@pytest.mark.parametrize("name", script_names())
+def test_redis_compiles_the_script_under_the_sha_it_is_called_by(engine: Engine, name: str) -> None:
+    script: Script = load(name)
+
+    assert engine.client.script_load(script.source) == script.sha
+
+
+@pytest.mark.parametrize("name", script_names())
+def test_a_script_sets_no_global(name: str) -> None:
+    """Redis would refuse it at run time, but only in the branch that does it."""
+    source = load(name).source
+    local = set(re.findall(r"\blocal (?:function )?([\w, ]+)", source))
+    known = {word.strip() for names in local for word in names.split(",")}
+    known |= set(re.findall(r"\bfor ([\w, ]+) (?:in|=)", source)) | set(
+        re.findall(r"\bfunction \w*\(([^)]*)\)", source)
+    )
+    known = {word.strip() for names in known for word in names.split(",")}
+    for assigned in re.findall(r"^\s*([a-z_]\w*(?:, [a-z_]\w*)*) = ", source, re.MULTILINE):
+        assert {word.strip() for word in assigned.split(",")} <= known, assigned
+
+
+def test_outcomes_of_an_ack_are_those_the_script_gives() -> None:
+    assert {outcome.value for outcome in AckOutcome} == set(
+        re.findall(r"'(acked|deleted|missing|lost)'", body_of("ack"))
+    )
