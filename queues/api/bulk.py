@@ -13,6 +13,8 @@ from .errors import JobTooLargeError, ParameterError
 
 NOT_AN_ARRAY: Final = "request body should be an array of objects"
 _WINDOW: Final = 4 * BODY_MAX_BYTES
+_LONGEST_TOKEN: Final = 16
+"""A cut inside `\\ud83d\\ude00` or `-Infinity` makes the scanner stop at its beginning."""
 _SPACE = re.compile(r"[ \t\n\r]*+")
 
 
@@ -36,6 +38,8 @@ def split_array(body: bytes) -> list[bytes]:
     while True:
         end = window.end_of_value(position)
         elements.append(body[position:end])
+        if len(elements) > BULK_MAX_JOBS:
+            raise ParameterError("too many jobs")
         position = _skip_space(text, end)
         match text[position : position + 1]:
             case ",":
@@ -45,8 +49,6 @@ def split_array(body: bytes) -> list[bytes]:
             case _:
                 raise ParameterError(NOT_AN_ARRAY)
     _check_end(text, position)
-    if len(elements) > BULK_MAX_JOBS:
-        raise ParameterError("too many jobs")
     return elements
 
 
@@ -63,34 +65,28 @@ class _Window:
 
     def end_of_value(self, position: int) -> int:
         """Where the JSON value that begins at `position` ends."""
-        if position - self._offset > len(self._part) - BODY_MAX_BYTES - 2:
+        seen_to = self._offset + len(self._part)
+        if seen_to < len(self._text) and seen_to - position < BODY_MAX_BYTES + _LONGEST_TOKEN:
             self._offset = position
             self._part = self._text[position : position + _WINDOW]
         try:
             end = _end_of(self._part, position - self._offset)
-        except (StopIteration, json.JSONDecodeError, RecursionError):
-            if self._cut_short(position):
+        except (StopIteration, json.JSONDecodeError, RecursionError) as error:
+            if self._offset + len(self._part) < len(self._text) and self._failed_at_the_end(error):
                 raise JobTooLargeError("job too large") from None
             raise ParameterError(NOT_AN_ARRAY) from None
         if end + self._offset - position > BODY_MAX_BYTES:
             raise JobTooLargeError("job too large")
         return end + self._offset
 
-    def _cut_short(self, position: int) -> bool:
-        """Whether the scanner may have failed only because the window ends inside the value."""
-        return self._offset + len(self._part) < len(self._text) and _is_open(self._part[position - self._offset :])
+    def _failed_at_the_end(self, error: Exception) -> bool:
+        """Whether the scanner may have failed only because the window ends inside the value, which is thus too large.
 
-
-def _is_open(part: str) -> bool:
-    """Whether `part` fails at its very end: a value that goes on for longer than the window."""
-    try:
-        _end_of(part, 0)
-    except json.JSONDecodeError as error:
-        # A string that does not end is reported where it begins.
-        return error.pos >= len(part) - 16 or error.msg.startswith("Unterminated string")
-    except (StopIteration, RecursionError):
-        return False
-    return False
+        It names the place where it stopped; of a text that does not end, the place where it begins.
+        """
+        if isinstance(error, json.JSONDecodeError):
+            return error.msg.startswith("Unterminated string") or error.pos >= len(self._part) - _LONGEST_TOKEN
+        return isinstance(error, StopIteration) and error.value >= len(self._part) - _LONGEST_TOKEN
 
 
 def _skip_space(text: str, position: int) -> int:

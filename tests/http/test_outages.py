@@ -104,7 +104,7 @@ def test_without_the_database_known_tokens_go_on_working(own_server: Server, que
 
 
 def _is_noticed(client: Client) -> bool:
-    return client.call("GET", "/readyz").json == {"error": "not ready: database"}
+    return bool(client.call("GET", "/readyz").json == {"error": "not ready: database"})
 
 
 def _check_unavailable(reply: Reply) -> None:

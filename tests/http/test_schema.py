@@ -1,0 +1,50 @@
+"""The OpenAPI document and the docs page say what the table of routes says."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+from queues.api.routes import ROUTES
+from queues.api.version import VERSION
+from tests.http.client import Client
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_the_schema_has_every_route_and_no_other(client: Client) -> None:
+    reply = client.call("GET", "/api/schema", headers={"X-Token": ""})
+
+    assert reply.status == 200
+    found = {(method.upper(), path) for path, methods in reply.json["paths"].items() for method in methods}
+    assert found == {(route.method, route.path) for route in ROUTES}
+
+
+def test_the_schema_has_every_parameter_and_reply(client: Client) -> None:
+    paths = client.call("GET", "/api/schema").json["paths"]
+
+    for route in ROUTES:
+        described = paths[route.path][route.method.lower()]
+        in_query = {one["name"] for one in described.get("parameters", ()) if one["in"] == "query"}
+        in_path = {one["name"] for one in described.get("parameters", ()) if one["in"] == "path"}
+        assert in_query == {one.name for one in route.documentation.parameters}, route.name
+        assert in_path == set(re.findall(r"\{(\w+)\}", route.path)), route.name
+        assert set(described["responses"]) == {str(one.status) for one in route.documentation.replies}, route.name
+        assert ("requestBody" in described) == bool(route.documentation.body), route.name
+
+
+def test_the_docs_page_has_every_route_and_needs_no_other_host(client: Client) -> None:
+    reply = client.call("GET", "/api/docs", headers={"X-Token": ""})
+
+    assert reply.status == 200
+    page = reply.body.decode()
+    assert page.count("<details") == len(ROUTES)
+    linked = re.findall(r'(?:src|href)="([^"#]+)"', page)
+    assert all(link.startswith(("/", "data:")) and not link.startswith("//") for link in linked)
+    for link in linked:
+        assert link.startswith("data:") or client.call("GET", link).status == 200, link
+
+
+def test_the_version_is_the_projects() -> None:
+    assert tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"] == VERSION
