@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
 import subprocess
 import sys
 import uuid
 from collections.abc import Mapping
 from pathlib import Path
+
+import pytest
 
 from tests.support.waiting import wait_until
 
@@ -66,10 +70,15 @@ class Family:
         )
 
     def wait_gone(self, *, timeout_s: float = 10.0) -> None:
-        """Fail if any of them still lives after `timeout_s`."""
-        wait_until(
-            lambda: not self.members(), or_fail=f"left running: {sorted(self.members().values())}", timeout_s=timeout_s
-        )
+        """Fail if any of them still lives after `timeout_s`, and end those."""
+        try:
+            wait_until(lambda: not self.members(), or_fail="still running", timeout_s=timeout_s)
+        except pytest.fail.Exception:
+            left = self.members()
+            for pid in left:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            pytest.fail(f"left running: {sorted(left.values())}")
 
 
 def manage(*arguments: str, env: Mapping[str, str]) -> subprocess.Popen[str]:

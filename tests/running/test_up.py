@@ -176,7 +176,7 @@ def test_when_up_itself_is_killed_nothing_is_left_running(tmp_path: Path) -> Non
     }
 
     service.process.kill()
-    service.process.communicate()
+    service.process.wait()
 
     service.family.wait_gone()
 
@@ -191,7 +191,7 @@ def test_when_the_web_server_is_killed_its_workers_go_too(tmp_path: Path) -> Non
     wait_until(lambda: _listens(port), or_fail="the workers do not listen", timeout_s=20)
 
     server.kill()
-    server.communicate()
+    server.wait()
 
     family.wait_gone()
 
