@@ -184,8 +184,6 @@ def _problems_of_queue(content: Content, queue: QueueContent) -> Iterator[str]:
     counted = shared.flags.get(f"t:{queue.name}", 0)
     if queue.tombstones != counted:
         yield f"{queue.name}: {queue.tombstones} tombstones, but {counted} counted"
-    if queue.ready and queue.tombstones == len(queue.ready):
-        yield f"{queue.name}: the ready list holds nothing but tombstones"
     registered = queue.name in shared.queues
     belongs = bool(queue.jobs or queue.keys) or f"p:{queue.name}" in shared.flags
     if registered != belongs:

@@ -1,0 +1,141 @@
+"""A real Redis Cluster and a real Sentinel: every verb, both executors, wake-ups included."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+
+import pytest
+import redis
+
+from queues.engine import Engine, open_engine, probe_store, publish, take_limit
+
+from .loop import in_loop, opened, start_waiting
+from .topologies import cluster, sentinel
+from .verbs import QUEUES, whole_life
+
+SERVICE = "jobs"
+
+
+@pytest.fixture(scope="module")
+def masters(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[redis.Redis]]:
+    with cluster(tmp_path_factory.mktemp("cluster")) as clients:
+        yield clients
+
+
+@pytest.fixture
+def cluster_url(masters: list[redis.Redis]) -> str:
+    for client in masters:
+        client.flushall()
+    ports = [client.connection_pool.connection_kwargs["port"] for client in masters]
+    return "redis+cluster://" + ",".join(f"127.0.0.1:{port}" for port in ports)
+
+
+@pytest.fixture(scope="module")
+def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[redis.Redis, int]]:
+    with sentinel(tmp_path_factory.mktemp("sentinel"), SERVICE) as found:
+        yield found
+
+
+@pytest.fixture
+def sentinel_url(watched: tuple[redis.Redis, int]) -> str:
+    master, port = watched
+    master.flushall()
+    return f"redis+sentinel://127.0.0.1:{port}/{SERVICE}/3"
+
+
+@pytest.fixture(params=["cluster", "sentinel"])
+def url(request: pytest.FixtureRequest) -> str:
+    return str(request.getfixturevalue(f"{request.param}_url"))
+
+
+def test_every_verb_works_synchronously(url: str) -> None:
+    engine = open_engine(url)
+
+    assert engine.run(whole_life(engine)) == QUEUES
+    assert [engine.run(take_limit("t", "read", allowance=1, interval_ms=9_000)).allowed for _ in (1, 2)] == [
+        True,
+        False,
+    ]
+    engine.close()
+
+
+@in_loop
+async def test_every_verb_works_from_asyncio(url: str) -> None:
+    async with opened(url) as engine:
+        assert await engine.run(whole_life(engine)) == QUEUES
+        assert (await engine.run(take_limit("t", "read", allowance=1, interval_ms=9_000))).allowed
+
+
+@in_loop
+async def test_waiters_of_every_partition_are_woken(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with opened(url) as engine:
+        queues = [engine.queue("shop", f"q{number:02}") for number in range(QUEUES)]
+        waiting = [task for queue in queues for task in await start_waiting(engine, queue)]
+        monkeypatch.setattr("queues.engine.limits.FALLBACK_POLL_S", 600.0)
+        engine._waiters._schedule_poll()
+        await asyncio.gather(*[engine.run(publish(queue, [queue.name])) for queue in queues])
+        found = await asyncio.gather(*waiting)
+
+    assert [consumed.jobs[0].body for consumed in found] == [queue.name for queue in queues]
+
+
+@in_loop
+async def test_scripts_that_a_node_has_forgotten_are_loaded_again(url: str) -> None:
+    engine = open_engine(url)
+    async with opened(url) as other:
+        for flush in range(3):
+            engine.client.script_flush()
+            queues = [engine.queue("shop", f"q{number:02}") for number in range(QUEUES)]
+            if flush == 0:
+                engine.run(publish(queues[0], [b"x"]))
+            elif flush == 1:
+                assert len(engine.batch([publish(queue, [b"x"]) for queue in queues])) == QUEUES
+            else:
+                done = await asyncio.gather(*[other.run(publish(queue, [b"x"])) for queue in queues])
+                assert len(done) == QUEUES
+    engine.close()
+
+
+def test_the_keys_of_a_cluster_lie_on_all_its_nodes(cluster_url: str, masters: list[redis.Redis]) -> None:
+    engine = open_engine(cluster_url)
+    for number in range(40):
+        engine.run(publish(engine.queue("shop", f"q{number}"), [b"x"]))
+
+    assert all(int(client.dbsize()) > 0 for client in masters)
+    engine.close()
+
+
+def test_a_cluster_is_probed_as_one_store(cluster_url: str) -> None:
+    engine: Engine = open_engine(cluster_url, partitions=5)
+    engine.run(publish(engine.queue("shop", "orders"), [b"x"] * 7))
+    engine.close()
+
+    info = probe_store(cluster_url)
+
+    assert (info.reachable, info.error, info.mode) == (True, "", "cluster")
+    assert (info.jobs, info.partitions, info.layout_version) == (7, 5, 1)
+    assert info.used_memory is not None
+
+
+def test_what_sentinel_names_is_probed(sentinel_url: str) -> None:
+    engine = open_engine(sentinel_url)
+    engine.run(publish(engine.queue("shop", "orders"), [b"x"] * 3))
+    engine.close()
+
+    info = probe_store(sentinel_url)
+
+    assert (info.reachable, info.jobs, info.mode) == (True, 3, "standalone")
+
+
+def test_the_database_number_of_a_sentinel_url_is_used(sentinel_url: str, watched: tuple[redis.Redis, int]) -> None:
+    open_engine(sentinel_url).close()
+
+    assert set(watched[0].info("keyspace")) == {"db3"}
+
+
+def test_a_service_that_no_sentinel_knows_is_unreachable(sentinel_url: str) -> None:
+    info = probe_store(sentinel_url.replace(f"/{SERVICE}/", "/nobody/"))
+
+    assert not info.reachable
+    assert info.error

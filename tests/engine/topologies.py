@@ -1,0 +1,99 @@
+"""A Redis Cluster and a Sentinel set-up out of the same server binary, on ports of 127.0.0.1 that are free."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import redis
+
+from queues.embedded import find_server, leashed
+from tests.support.waiting import wait_until
+
+SLOTS = 16_384
+
+
+def free_ports(number: int) -> list[int]:
+    """Ports nobody listens on, low enough that a cluster's bus (port + 10,000) is a port too."""
+    ports: list[int] = []
+    with ExitStack() as stack:
+        for port in range(20_000 + time.time_ns() % 20_000, 55_000):
+            if len(ports) == number:
+                break
+            listeners = [stack.enter_context(socket.socket()) for _ in range(2)]
+            try:
+                for listener, candidate in zip(listeners, (port, port + 10_000), strict=True):
+                    listener.bind(("127.0.0.1", candidate))
+            except OSError:
+                continue
+            ports.append(port)
+    assert len(ports) == number
+    return ports
+
+
+@contextmanager
+def server(directory: Path, port: int, *options: str, program: tuple[str, ...] = ()) -> Iterator[redis.Redis]:
+    """One server process; a client of it."""
+    directory.mkdir(parents=True)
+    (directory / "redis.conf").write_text(
+        "\n".join([f"port {port}", "bind 127.0.0.1", f"dir {directory}", 'save ""', "appendonly no", *options, ""])
+    )
+    command = leashed([str(find_server()), str(directory / "redis.conf"), *program])
+    with (directory / "log").open("wb") as log:
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+    client = redis.Redis(port=port, socket_timeout=5)
+    try:
+        wait_until(lambda: answers(client.ping), or_fail=f"no answer from port {port}")
+        yield client
+    finally:
+        client.close()
+        process.kill()
+        process.wait()
+
+
+def answers(ask: Callable[[], object]) -> bool:
+    try:
+        return bool(ask())
+    except redis.RedisError:
+        return False
+
+
+def _command(client: Any, *command: object) -> Any:
+    return client.execute_command(*command)
+
+
+@contextmanager
+def cluster(directory: Path, masters: int = 3) -> Iterator[list[redis.Redis]]:
+    """Clients of the masters of a new cluster, each with its share of the slots."""
+    ports = free_ports(masters)
+    options = ("cluster-enabled yes", "cluster-config-file nodes.conf", "cluster-node-timeout 2000")
+    with ExitStack() as stack:
+        clients = [stack.enter_context(server(directory / str(port), port, *options)) for port in ports]
+        for number, client in enumerate(clients):
+            first, last = number * SLOTS // masters, (number + 1) * SLOTS // masters
+            _command(client, "CLUSTER", "ADDSLOTS", *range(first, last))
+            _command(client, "CLUSTER", "MEET", "127.0.0.1", ports[0])
+
+        def is_whole(client: redis.Redis) -> bool:
+            told = _command(client, "CLUSTER", "INFO").split(b"\r\n")
+            return b"cluster_state:ok" in told and b"cluster_known_nodes:%d" % masters in told
+
+        wait_until(lambda: all(is_whole(client) for client in clients), or_fail="the cluster does not come together")
+        yield clients
+
+
+@contextmanager
+def sentinel(directory: Path, service: str) -> Iterator[tuple[redis.Redis, int]]:
+    """A client of a master, and the port of the sentinel that watches it."""
+    master_port, port = free_ports(2)
+    options = (f"sentinel monitor {service} 127.0.0.1 {master_port} 1",)
+    with (
+        server(directory / "master", master_port) as master,
+        server(directory / "sentinel", port, *options, program=("--sentinel",)),
+    ):
+        yield master, port

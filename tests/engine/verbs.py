@@ -1,0 +1,137 @@
+"""One of everything, for stores of every form."""
+
+from __future__ import annotations
+
+from queues.engine import (
+    AckOutcome,
+    AsyncEngine,
+    Engine,
+    JobState,
+    PublishOptions,
+    QueueKeys,
+    ack,
+    ack_attempt,
+    consume_any,
+    dead_head,
+    delete_dead,
+    delete_jobs,
+    destroy,
+    detail,
+    extend,
+    fail,
+    give_back_limit,
+    list_jobs,
+    list_queues,
+    pause,
+    peek,
+    promote_due,
+    publish,
+    reclaim_ended,
+    release,
+    republish,
+    respawn,
+    result,
+    resume,
+    size,
+    stats,
+    sweep,
+    take_limit,
+    trim_dead,
+)
+from queues.engine.operation import Operation, Plan
+
+from .world import START_MS
+
+QUEUES = 12
+"""Enough for all partitions, and so for all nodes of a cluster, to take part."""
+
+
+def whole_life(engine: Engine | AsyncEngine) -> Plan[int]:
+    """A plan that takes every verb through every queue, and checks what comes back."""
+    queues = [engine.queue("shop", f"q{number:02}") for number in range(QUEUES)]
+    for queue in queues:
+        yield from _life(queue)
+    names = yield from list_queues(engine.layout, "shop")
+    assert names.names == tuple(queue.queue for queue in queues)
+    consumed = yield from consume_any(queues, ttr_ms=1_000, count=99, now_ms=START_MS)
+    assert [job.queue for job in consumed.jobs] == [queue.queue for queue in queues for _ in range(2)]
+    lost = yield from reclaim_ended(engine.layout, now_ms=START_MS + 1_000)
+    assert (lost.jobs, lost.dead) == (3 * QUEUES, 2 * QUEUES)
+    moved = yield from promote_due(engine.layout, now_ms=START_MS + 60_000)
+    assert moved.jobs == QUEUES
+    for _ in range(4 * QUEUES):
+        yield from sweep(engine.layout, now_ms=START_MS + 10**10)
+    for queue in queues:
+        yield from _end(queue)
+    names = yield from list_queues(engine.layout, "shop")
+    assert names.names == ()
+    return QUEUES
+
+
+def _life(queue: QueueKeys) -> Plan[None]:
+    now = START_MS
+    (made, keyed) = yield [
+        publish(queue, [b"1", b"2", b"3", b"4", b"5", b"6"], PublishOptions(tries=1, priority=2), now_ms=now),
+        publish(queue, [b"k"], PublishOptions(key="k", delay_ms=60_000, ttl_ms=90_000), now_ms=now),
+    ]
+    shown = yield from peek(queue, now_ms=now)
+    assert shown is not None
+    assert shown.body == b"1"
+    consumed = yield from consume_any([queue], ttr_ms=1_000, count=6, now_ms=now)
+    ids = [job.job_id for job in consumed.jobs]
+    assert tuple(ids) == made.job_ids
+    found = yield [
+        extend(queue, ids[0], ttr_ms=900, now_ms=now),
+        release(queue, ids[0], attempt=1, now_ms=now),
+        release(queue, ids[1], delay_ms=0, now_ms=now),
+        fail(queue, ids[2], error="boom", now_ms=now),
+        ack_attempt(queue, ids[3], attempt=1, now_ms=now),
+        republish(queue, ids[4], b"new", PublishOptions(retention_ms=10), now_ms=now),
+        ack(queue, [ids[5]], now_ms=now),
+        publish(queue, [b"k"], PublishOptions(key="k"), now_ms=now),
+        dead_head(queue),
+        size(queue),
+    ]
+    assert found[0] == now + 900
+    assert found[3].state is JobState.DEAD
+    assert found[4] is AckOutcome.ACKED
+    assert found[7].job_ids == keyed.job_ids
+    assert (found[8].size, found[9]) == (1, 3)
+    (new,) = found[5].job_ids
+    yield from _complete(queue, new)
+    respawned = yield from respawn(queue, limit=1, ttl_ms=0, now_ms=now)
+    dropped = yield from delete_dead(queue, limit=1, now_ms=now)
+    assert (respawned, dropped) == (1, 0)
+    yield [delete_jobs(queue, [ids[2]], now_ms=now)]
+
+
+def _complete(queue: QueueKeys, job_id: str) -> Plan[None]:
+    """Of three ready jobs the two with a priority come first; the third is completed and kept."""
+    now = START_MS
+    consumed = yield from consume_any([queue], ttr_ms=1_000, count=3, now_ms=now)
+    assert consumed.jobs[2].job_id == job_id
+    acked, kept, page, known = yield [
+        ack_attempt(queue, job_id, result=b"done", now_ms=now),
+        result(queue, job_id),
+        list_jobs(queue, JobState.WORKING, now_ms=now),
+        detail(queue, job_id, now_ms=now),
+    ]
+    assert (acked, kept.body, len(page.jobs), known.state) == (AckOutcome.ACKED, b"done", 2, JobState.COMPLETED)
+    paused, nothing, resumed = yield [pause(queue, now_ms=now), size(queue), resume(queue, now_ms=now)]
+    assert (paused, nothing, resumed) == (True, 0, True)
+    yield [release(queue, job.job_id, now_ms=now) for job in consumed.jobs[:2]]
+
+
+def _end(queue: QueueKeys) -> Plan[None]:
+    (counted,) = yield [stats(queue, now_ms=START_MS)]
+    assert counted.counts[JobState.DEAD] == 2
+    (trimmed,) = yield [trim_dead(queue, max_age_ms=None, max_count=1, now_ms=START_MS)]
+    assert trimmed.jobs == 1
+    yield from destroy(queue, now_ms=START_MS)
+    count = yield from destroy(queue, everything=True, now_ms=START_MS)
+    assert count == 1
+
+
+def limits_of(token: str) -> list[Operation[object]]:
+    """The verbs that belong to no queue."""
+    return [take_limit(token, "read", allowance=2, interval_ms=60_000), give_back_limit(token, "read")]  # type: ignore[list-item]
