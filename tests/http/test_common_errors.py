@@ -134,6 +134,15 @@ def test_another_method_is_not_allowed(client: Client, method: str, path: str, a
     assert method == "HEAD" or reply.json == {"error": "method not allowed"}
 
 
+def test_names_may_be_percent_encoded(client: Client, queue: str) -> None:
+    first = client.call("PUT", f"/api/%64emo/%71{queue[1:]}").json["job_id"]
+    second = client.publish(f"{queue}b")
+
+    taken = client.call("GET", f"/api/{{ns}}/{queue}%2C{queue}b?count=2").json
+
+    assert [job["job_id"] for job in taken] == [first, second]
+
+
 def test_a_queue_may_be_called_queues(client: Client) -> None:
     job_id = client.publish("queues", b"x")
 
