@@ -140,7 +140,7 @@ def connect(address: StoreAddress, **options: Any) -> SyncClient:
         sentinel: Any = _untyped(Sentinel)(list(address.hosts), **common)
         return sentinel.master_for(address.service, db=address.db, retry=Retry(NoBackoff(), 0), **credentials, **common)
     nodes = [_untyped(ClusterNode)(host, port) for host, port in address.hosts]
-    return redis.RedisCluster(startup_nodes=nodes, **credentials, **common)
+    return redis.RedisCluster(startup_nodes=nodes, retry=Retry(NoBackoff(), 0), **credentials, **common)
 
 
 def connect_async(address: StoreAddress, **options: Any) -> AsyncClient:
@@ -155,7 +155,7 @@ def connect_async(address: StoreAddress, **options: Any) -> AsyncClient:
             address.service, db=address.db, retry=AsyncRetry(NoBackoff(), 0), **credentials, **common
         )
     nodes = [AsyncClusterNode(host, port) for host, port in address.hosts]
-    return redis.asyncio.RedisCluster(startup_nodes=nodes, **credentials, **common)
+    return redis.asyncio.RedisCluster(startup_nodes=nodes, retry=AsyncRetry(NoBackoff(), 0), **credentials, **common)
 
 
 def connect_subscriber(address: StoreAddress, client: AsyncClient) -> AsyncClient:
