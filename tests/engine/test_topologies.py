@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 import redis
+from redis.asyncio.connection import Connection as AsyncConnection
+from redis.connection import Connection
 
-from queues.engine import Engine, open_engine, probe_store, publish, take_limit
+from queues.engine import Engine, StoreUnavailableError, open_engine, probe_store, publish, size, take_limit
 
 from .loop import in_loop, opened, start_waiting
 from .topologies import cluster, sentinel
@@ -95,6 +98,64 @@ async def test_scripts_that_a_node_has_forgotten_are_loaded_again(url: str) -> N
                 done = await asyncio.gather(*[other.run(publish(queue, [b"x"])) for queue in queues])
                 assert len(done) == QUEUES
     engine.close()
+
+
+@pytest.fixture
+def lost_reply(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Call it to lose the next reply that says a script has done its work, and the connection with it."""
+    is_next = [False]
+
+    def loses(reply: object) -> bool:
+        found = is_next[0] and isinstance(reply, list) and reply[:1] == [b"ok"]
+        is_next[0] = is_next[0] and not found
+        return found
+
+    read, read_async = Connection.read_response, AsyncConnection.read_response
+
+    def read_response(self: Any, *args: Any, **options: Any) -> Any:
+        reply = read(self, *args, **options)
+        if loses(reply):
+            self.disconnect()
+            raise redis.ConnectionError("Connection closed by server.")
+        return reply
+
+    async def read_response_async(self: Any, *args: Any, **options: Any) -> Any:
+        reply = await read_async(self, *args, **options)
+        if loses(reply):
+            await self.disconnect(nowait=True)
+            raise redis.ConnectionError("Connection closed by server.")
+        return reply
+
+    monkeypatch.setattr(Connection, "read_response", read_response)
+    monkeypatch.setattr(AsyncConnection, "read_response", read_response_async)
+    return lambda: is_next.__setitem__(0, True)
+
+
+def test_a_script_whose_reply_was_lost_is_not_repeated(url: str, lost_reply: Callable[[], None]) -> None:
+    engine = open_engine(url)
+    queue = engine.queue("shop", "orders")
+    assert engine.run(size(queue)) == 0
+    engine.run(publish(queue, [b"1"]))
+    lost_reply()
+
+    with pytest.raises(StoreUnavailableError):
+        engine.run(publish(queue, [b"2"]))
+
+    assert engine.run(size(queue)) == 2
+    engine.close()
+
+
+@in_loop
+async def test_nor_is_it_from_asyncio(url: str, lost_reply: Callable[[], None]) -> None:
+    async with opened(url) as engine:
+        queue = engine.queue("shop", "orders")
+        await engine.run(publish(queue, [b"1"]))
+        lost_reply()
+
+        with pytest.raises(StoreUnavailableError):
+            await engine.run(publish(queue, [b"2"]))
+
+        assert await engine.run(size(queue)) == 2
 
 
 def test_the_keys_of_a_cluster_lie_on_all_its_nodes(cluster_url: str, masters: list[redis.Redis]) -> None:
