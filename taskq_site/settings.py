@@ -66,10 +66,11 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "queues.api.middleware.straight_to_the_api",
     "django.middleware.security.SecurityMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
-    "queues.api.middleware.PagesOnlyCommonMiddleware",
+    "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",

@@ -13,7 +13,7 @@ JSON_TYPE: Final[Header] = (b"content-type", b"application/json; charset=utf-8")
 RAW_TYPE: Final[Header] = (b"content-type", b"application/octet-stream")
 TEXT_TYPE: Final[Header] = (b"content-type", b"text/plain; version=0.0.4; charset=utf-8")
 NO_SNIFFING: Final[Header] = (b"x-content-type-options", b"nosniff")
-_JSON_HEADERS: Final = (JSON_TYPE,)
+_JSON_HEADERS: Final = (JSON_TYPE, NO_SNIFFING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,4 +45,4 @@ def raw_response(status: int, body: bytes) -> ApiResponse:
 
 def text_response(status: int, text: str) -> ApiResponse:
     """Prometheus' text format."""
-    return ApiResponse(status, text.encode(), (TEXT_TYPE,))
+    return ApiResponse(status, text.encode(), (TEXT_TYPE, NO_SNIFFING))

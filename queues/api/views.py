@@ -94,6 +94,8 @@ async def _answer(request: HttpRequest) -> ApiResponse:
 def _to_django(response: ApiResponse) -> HttpResponse:
     django = HttpResponse(response.body, status=response.status)
     del django["Content-Type"]
+    if response.status != 204:
+        django["Content-Length"] = str(len(response.body))
     for name, value in response.headers:
         django[name.decode("ascii").title()] = value.decode("latin-1")
     return django
