@@ -4,9 +4,9 @@
 -- ARGV
 -- REPLIES
 --   ok
-local left_ms = redis.call('PTTL', limit)
-if left_ms > 0 then
-  redis.call('PEXPIRE', limit, left_ms) -- a write that needs no memory: a full Redis lets what follows it through
-  redis.call('INCR', limit)
+local left, left_ms = redis.call('GET', limit), redis.call('PTTL', limit)
+if left and left_ms > 0 then
+  redis.call('DEL', limit) -- a write that needs no memory: a full Redis lets what follows it through
+  redis.call('SET', limit, tonumber(left) + 1, 'PX', left_ms)
 end
 return {'ok'}

@@ -9,15 +9,16 @@
 --   taken        left
 --   refused      retry_after_ms
 
--- In its last millisecond the key is still there, with no time left. Renewing that would drop it, and DECR would then make
--- one that never expires: the token would be refused for ever. So the next interval begins.
+-- Every call writes the key anew with the time that it has left. (Renewing only its time would drop it in its last
+-- millisecond, and a DECR then make one that never expires: the token would be refused for ever.)
+local function write(left, left_ms)
+  redis.call('DEL', limit) -- a write that needs no memory: a full Redis lets what follows it through
+  redis.call('SET', limit, left, 'PX', left_ms)
+  return {'taken', left}
+end
+
 local left = redis.call('GET', limit)
 local left_ms = redis.call('PTTL', limit)
-if not left or left_ms <= 0 then
-  redis.call('DEL', limit) -- a write that needs no memory: a full Redis lets what follows it through
-  redis.call('SET', limit, tonumber(allowance) - 1, 'PX', interval)
-  return {'taken', tonumber(allowance) - 1}
-end
+if not left or left_ms <= 0 then return write(tonumber(allowance) - 1, interval) end
 if tonumber(left) <= 0 then return {'refused', left_ms} end
-redis.call('PEXPIRE', limit, left_ms) -- the same
-return {'taken', redis.call('DECR', limit)}
+return write(tonumber(left) - 1, left_ms)
