@@ -147,6 +147,9 @@ def stats(queue: QueueKeys, *, now_ms: int | None = None) -> Operation[QueueStat
     return Operation(_STATS, queue.select(_STATS.keys), (clock_argument(now_ms), queue.name), decode)
 
 
+_WITHOUT_TTL = (JobState.DEAD, JobState.COMPLETED)
+
+
 def _detail_of(queue: QueueKeys, now_ms: int, fields: list[Any]) -> JobDetail:
     raw_id, raw_state, raw_score, raw_record, raw_run, priority, result_bytes, body_bytes = fields
     job_id = str(raw_id, "ascii")
@@ -175,7 +178,7 @@ def _detail_of(queue: QueueKeys, now_ms: int, fields: list[Any]) -> JobDetail:
         priority=priority,
         published_ms=published_ms(job_id),
         now_ms=now_ms,
-        expires_ms=run.expires_ms if run else record.expires_ms,
+        expires_ms=0 if state in _WITHOUT_TTL else run.expires_ms if run else record.expires_ms,
         due_ms=score if state in (JobState.DELAYED, JobState.RETRY) else due_ms,
         taken_ms=run.taken_ms if run else None,
         consumer=run.consumer if run else "",
