@@ -29,6 +29,11 @@ TIMEOUT_S = 90.0
 QUEUE = "acceptance"
 DELAYS_S = (0.0, 0.3, 1.0, 1.7, 2.5, 5.0)
 TRIES = (1, 2, 3)
+URGENT = [(1.0, 2, 100), (1.7, 1, 100), (2.5, 3, 100), (5.0, 2, 100)]
+"""Delay, tries, priority. These are handed out as soon as they are ready: the others wait so long for their turn that
+they could hardly come too early.
+"""
+
 WHAT_TO_DO = ["ok"] * 14 + ["fail once"] * 2 + ["drop once"] + ["fail"] * 2 + ["drop"]
 KILL_EVERY_S = 0.4
 
@@ -99,14 +104,15 @@ def test_each_of_ten_thousand_jobs_is_acked_or_dead_and_none_is_early(service: S
 
 def publish_all(service: Service) -> dict[str, dict[str, Any]]:
     """Job id → body. A bulk shares its options, so the jobs of a kind go together; the kinds come in a random order."""
-    kinds = list(itertools.islice(itertools.cycle(itertools.product(DELAYS_S, TRIES)), JOBS // BULK))
+    usual = itertools.cycle(itertools.product(DELAYS_S, TRIES, [0]))
+    kinds = URGENT + list(itertools.islice(usual, JOBS // BULK - len(URGENT)))
     random.shuffle(kinds)
     published: dict[str, dict[str, Any]] = {}
-    for delay_s, tries in kinds:
+    for delay_s, tries, priority in kinds:
         bodies = [
             {"delay_ms": int(delay_s * 1000), "tries": tries, "do": random.choice(WHAT_TO_DO)} for _ in range(BULK)
         ]
-        query = f"delay={delay_s}&tries={tries}&retention=3600"
+        query = f"delay={delay_s}&tries={tries}&priority={priority}&retention=3600"
         status, answer = service.call("PUT", f"/api/demo/{QUEUE}/bulk?{query}", json.dumps(bodies))
         assert status == 201, answer
         published |= dict(zip(answer["job_ids"], bodies, strict=True))
