@@ -8,9 +8,11 @@ import signal
 import socket
 import subprocess
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+import redis
 
 from queues.embedded import EmbeddedRedis
 from tests.running.processes import Family, manage, run_manage
@@ -196,6 +198,19 @@ def test_when_the_web_server_is_killed_its_workers_go_too(tmp_path: Path) -> Non
     family.wait_gone()
 
 
+def test_a_waiting_consumer_is_answered_when_everything_stops(tmp_path: Path) -> None:
+    service = start_service(tmp_path)
+    with ThreadPoolExecutor(max_workers=1) as threads:
+        waiting = threads.submit(service.call, "GET", "/api/demo/q?timeout=60")
+        wait_until(lambda: _has_waiter(service), or_fail="nobody waits")
+
+        service.process.send_signal(signal.SIGINT)
+
+        assert waiting.result(timeout=10) == (404, {"msg": "no job available"})
+    service.process.communicate(timeout=10)
+    service.family.wait_gone()
+
+
 def test_a_second_ctrl_c_leaves_at_once(tmp_path: Path) -> None:
     service = start_service(tmp_path)
     redis_pid = service.family.pid_of("redis-server")
@@ -251,6 +266,11 @@ def assert_one_line_error(done: subprocess.CompletedProcess[str], text: str) -> 
     assert done.stdout == ""
     assert text in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1, done.stderr
+
+
+def _has_waiter(service: Service) -> bool:
+    with redis.Redis.from_url(service.said["redis"]) as client:
+        return any(client.zcard(key) for key in client.scan_iter("*:waiting"))
 
 
 def _count(service: Service, queue: str, state: str) -> int:
