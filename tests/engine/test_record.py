@@ -85,12 +85,12 @@ def test_a_run_written_by_lua_is_read_by_python(
     store.client.flushdb()
     world = World(store, store.queue("ns", "q"))
     fields = {name: getattr(options, name) for name in options.__dataclass_fields__}
-    job_id = world.publish_one(**(fields | {"delay_ms": 0, "ttl_ms": ttl_ms}))
+    job_id = world.publish_one(**(fields | {"delay_ms": 0, "ttl_ms": ttl_ms, "tries": max(2, options.tries)}))
     world.advance(late_ms)
     taken_ms = world.now_ms
     world.take_one(consumer=consumer)
     world.advance(late_ms)
-    world.run(fail(world.queue, job_id, error=error, dead=True, now_ms=world.now_ms))
+    world.run(fail(world.queue, job_id, error=error, delay_ms=9, now_ms=world.now_ms))
 
     found = store.run(detail(world.queue, job_id, now_ms=world.now_ms))
 
@@ -99,7 +99,7 @@ def test_a_run_written_by_lua_is_read_by_python(
     assert (past.attempt, past.taken_ms, past.ended_ms) == (1, taken_ms, taken_ms + late_ms)
     assert past.error.encode() == error.encode("utf-8", "replace")[:1024].decode("utf-8", "ignore").encode()
     assert past.consumer == found.consumer
-    assert (found.attempt, found.tries, found.taken_ms) == (1, options.tries, taken_ms)
+    assert (found.attempt, found.tries, found.taken_ms) == (1, max(2, options.tries), taken_ms)
     assert found.expires_ms == (taken_ms - late_ms + ttl_ms if ttl_ms else 0)
     assert found.attributes == options.attributes
 
