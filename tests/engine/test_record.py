@@ -42,6 +42,7 @@ def store(redis_url: str) -> Any:
     engine.close()
 
 
+@settings(deadline=None)
 @given(options)
 def test_packed_options_are_read_back(given_options: PublishOptions) -> None:
     found = unpack_options(pack_options(given_options))
@@ -115,6 +116,7 @@ def test_the_counter_leaves_room_for_every_job_of_a_call() -> None:
     assert all(0 <= random_counter(1_000) <= 32**3 - 1_000 for _ in range(500))
 
 
+@settings(deadline=None)
 @given(st.integers(min_value=0, max_value=2**48 - 1))
 def test_the_time_in_an_id_is_read_back(ms: int) -> None:
     part, value = "", ms

@@ -70,7 +70,7 @@ async def test_who_waits_in_vain_is_told_where_the_job_is(shop: World, redis_url
         found = await engine.wait_result(shop.queue, job_id, timeout_s=timeout_s)
 
         assert (found.state, found.body) == (JobState.WORKING, None)
-        assert timeout_s <= time.monotonic() - started < 1.0
+        assert timeout_s <= time.monotonic() - started < 5.0
 
 
 @pytest.mark.parametrize("end", ["deleted", "acked without a retention"])
