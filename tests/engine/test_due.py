@@ -89,6 +89,22 @@ def test_an_index_that_is_too_early_is_corrected(world: World) -> None:
     assert world.content().partition(world.queue.partition).due == {"shop/orders": START_MS + 900}
 
 
+@pytest.mark.parametrize(("retry_ms", "delay_ms"), [(300, 900), (900, 300)])
+def test_after_a_promotion_the_index_holds_the_earlier_of_delayed_and_retry(
+    world: World, retry_ms: int, delay_ms: int
+) -> None:
+    failing = world.publish_one(tries=2)
+    world.take_one()
+    world.run(fail(world.queue, failing, delay_ms=retry_ms, now_ms=world.now_ms))
+    world.publish_one(delay_ms=delay_ms)
+    world.publish_one(delay_ms=10)
+    world.advance(10)
+
+    world.run(promote_due(world.engine.layout, now_ms=world.now_ms))
+
+    assert world.content().partition(world.queue.partition).due == {"shop/orders": START_MS + 300}
+
+
 @pytest.mark.parametrize("place", ["delayed", "retry"])
 def test_two_pumps_at_once_promote_once(world: World, place: str) -> None:
     job_id = world.job_in(place)

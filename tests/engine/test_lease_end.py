@@ -114,6 +114,19 @@ def test_a_completed_job_is_dropped_when_its_retention_ends(world: World) -> Non
     assert world.places() == {}
 
 
+@pytest.mark.parametrize(("retention_ms", "ttr_ms"), [(300, 900), (900, 300)])
+def test_the_index_holds_the_earlier_of_leases_and_retentions(world: World, retention_ms: int, ttr_ms: int) -> None:
+    world.job_in("completed", retention_ms=retention_ms)
+    for ttr in (ttr_ms, 10):
+        world.publish_one(tries=9)
+        world.take_one(ttr_ms=ttr)
+    world.advance(10)
+
+    reclaim(world)
+
+    assert world.content().partition(world.queue.partition).ends == {"shop/orders": START_MS + 300}
+
+
 def test_leases_and_retentions_share_their_index_without_loss(world: World) -> None:
     completed = world.job_in("completed", retention_ms=5_000)
     working = world.publish_one(tries=2)
