@@ -10,7 +10,7 @@ from .report import Figure, percentile, show
 from .servers import Service, running_service
 
 JOBS = 200
-PUBLISH_INTERVAL_S = 0.005
+PUBLISH_INTERVAL_S = 0.02
 
 
 def lateness_ms(service: Service) -> list[float]:
