@@ -175,8 +175,8 @@ class _Header:
         if not lines or not lines[0].startswith(f"-- {name}: "):
             raise ScriptSyntaxError(f"{path}:1: must begin with '-- {name}: purpose'")
         self.purpose = lines[0].removeprefix(f"-- {name}: ")
-        sections: dict[str, list[str]] = {section: [] for section in _SECTIONS}
-        current: list[str] | None = None
+        sections: dict[str, dict[str, int]] = {section: {} for section in _SECTIONS}
+        current: dict[str, int] | None = None
         for number, line in enumerate(lines, 1):
             if not line.startswith("--"):
                 break
@@ -185,18 +185,18 @@ class _Header:
             elif line.startswith("--   ") and line[5:6] != " " and current is not None:
                 if (entry := _ENTRY.match(line)) is None:
                     raise ScriptSyntaxError(f"{path}:{number}: not an entry: {line!r}")
-                current.append(entry["name"])
+                current[entry["name"]] = number
             elif not line.startswith("--   "):
                 current = None
         self.keys = tuple(sections["KEYS"])
-        for key in self.keys:
+        for key, number in sections["KEYS"].items():
             if key not in QUEUE_KEYS and key not in PARTITION_KEYS and key not in _FREE_KEYS:
-                raise ScriptSyntaxError(f"{path}: KEYS lists {key}, which queues.engine.keys does not know")
+                raise ScriptSyntaxError(f"{path}:{number}: KEYS lists {key}, which queues.engine.keys does not know")
         self.rest = REST in sections["ARGV"]
-        if self.rest and sections["ARGV"][-1] != REST:
-            raise ScriptSyntaxError(f"{path}: '{REST}' must come last under ARGV")
+        if self.rest and list(sections["ARGV"])[-1] != REST:
+            raise ScriptSyntaxError(f"{path}:{sections['ARGV'][REST]}: '{REST}' must come last under ARGV")
         self.args = tuple(arg for arg in sections["ARGV"] if arg != REST)
         self.replies = tuple(sections["REPLIES"])
         if not self.replies:
-            raise ScriptSyntaxError(f"{path}: lists no REPLIES")
+            raise ScriptSyntaxError(f"{path}:1: lists no REPLIES")
         self.includes = _includes(path, text)
