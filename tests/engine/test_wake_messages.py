@@ -72,11 +72,13 @@ def test_a_due_time_is_told_when_it_is_the_earliest(world: World, messages: Mess
 
 def test_promotion_says_how_many(world: World, messages: Messages) -> None:
     world.publish(b"1", b"2", delay_ms=5)
+    world.publish_one(delay_ms=10)
     messages()
-    world.advance(5)
-    world.run(promote_due(world.engine.layout, now_ms=world.now_ms))
+    for _ in range(3):
+        world.advance(5)
+        world.run(promote_due(world.engine.layout, now_ms=world.now_ms))
 
-    assert messages() == ["ready 2"]
+    assert messages() == ["ready 2", "ready 1"]
 
 
 def test_a_consumer_that_promotes_more_than_it_takes_tells_of_the_rest(world: World, messages: Messages) -> None:
