@@ -93,6 +93,7 @@ async def _answer(request: HttpRequest) -> ApiResponse:
 
 def _to_django(response: ApiResponse) -> HttpResponse:
     django = HttpResponse(response.body, status=response.status)
+    django._has_been_logged = True  # type: ignore[attr-defined]  # by the pipeline, with fields; a probe is no error
     del django["Content-Type"]
     if response.status != 204:
         django["Content-Length"] = str(len(response.body))

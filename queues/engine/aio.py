@@ -52,7 +52,7 @@ class AsyncEngine:
         A cancelled caller may be too late: what has been sent is carried out.
         """
         if isinstance(work, Generator):
-            return await self.follow(work)
+            return await self._follow(work)
         return result_of(work, await self._submit(work))
 
     async def batch(self, operations: Sequence[Operation[Any]]) -> list[Any]:
@@ -107,8 +107,7 @@ class AsyncEngine:
             await asyncio.wait(self._in_flight)
         await self.client.aclose()
 
-    async def follow(self, plan: Plan[T]) -> T:
-        """Run a plan to its end."""
+    async def _follow(self, plan: Plan[T]) -> T:
         try:
             operations = next(plan)
             while True:

@@ -44,7 +44,7 @@ class Engine:
     def run(self, work: Operation[T] | Plan[T]) -> T:
         """Run one operation, or a plan to its end. Raises the errors of `queues.engine.errors`."""
         if isinstance(work, Generator):
-            return self.follow(work)
+            return self._follow(work)
         try:
             reply = self._evaluate(work)
         except Exception as error:
@@ -69,8 +69,7 @@ class Engine:
         """Close the connections."""
         self.client.close()
 
-    def follow(self, plan: Plan[T]) -> T:
-        """Run a plan to its end."""
+    def _follow(self, plan: Plan[T]) -> T:
         try:
             operations = next(plan)
             while True:

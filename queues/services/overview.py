@@ -78,7 +78,7 @@ def _read_pool(pool: str, namespaces: list[Namespace]) -> list[NamespaceOverview
 
 def _read_namespace(pool: str, namespace: Namespace) -> NamespaceOverview:
     engine = engine_for(pool)
-    page = engine.follow(list_queues(engine.layout, namespace.name, limit=QUEUES_SHOWN))
+    page = engine.run(list_queues(engine.layout, namespace.name, limit=QUEUES_SHOWN))
     queues = engine.batch([stats(engine.queue(namespace.name, name)) for name in page.names])
     return NamespaceOverview(
         pool=pool,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from queues.engine.backoff import Backoff, parse_backoff
 from queues.models import QueuePolicy
 from queues.models.policy import WHOLE_NAMESPACE
+from queues.pools.reading import read_metadata
 from queues.pools.remembered import Remembered
 
 
@@ -55,7 +56,14 @@ def peek_policy(*, pool: str, namespace: str, queue: str) -> EffectivePolicy | N
 
 
 def list_dead_bounds(*, pool: str) -> list[DeadBounds]:
-    """For the role that trims dead letters: every policy of the pool that bounds them, by namespace, queue."""
+    """For the role that trims dead letters: every policy of the pool that bounds them, by namespace, queue.
+
+    Raises MetadataUnavailableError.
+    """
+    return read_metadata(lambda: _read_dead_bounds(pool))
+
+
+def _read_dead_bounds(pool: str) -> list[DeadBounds]:
     rows = QueuePolicy.objects.filter(namespace__pool__name=pool).exclude(dead_max_age_s=None, dead_max_count=None)
     columns = ("namespace__name", "queue", "dead_max_age_s", "dead_max_count")
     return [

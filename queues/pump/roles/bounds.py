@@ -11,7 +11,6 @@ from typing import Final
 from queues.engine import Counts, Engine, list_queues, trim_dead
 from queues.engine.keys import QueueKeys
 from queues.engine.operation import Operation
-from queues.pools.reading import read_metadata
 from queues.services.policies import list_dead_bounds, policy_for
 
 QUEUES_PER_TICK: Final = 100
@@ -57,7 +56,7 @@ class DeadLetterBounds:
 
     def _queues(self, engine: Engine) -> Iterator[QueueKeys]:
         """Queues with bounds of their own, then all others of namespaces that have bounds."""
-        bounds = read_metadata(lambda: list_dead_bounds(pool=self._pool))
+        bounds = list_dead_bounds(pool=self._pool)
         own = {(bound.namespace, bound.queue) for bound in bounds if bound.queue}
         for namespace, queue in sorted(own):
             yield engine.queue(namespace, queue)
@@ -70,7 +69,7 @@ class DeadLetterBounds:
 def _names(engine: Engine, namespace: str) -> Iterator[str]:
     after: str | None = None
     while True:
-        page = engine.follow(list_queues(engine.layout, namespace, after=after, limit=QUEUES_PER_TICK))
+        page = engine.run(list_queues(engine.layout, namespace, after=after, limit=QUEUES_PER_TICK))
         yield from page.names
         after = page.after
         if after is None:

@@ -7,4 +7,4 @@ from queues.engine import Counts, Engine, reclaim_ended
 
 def tick(engine: Engine, now_ms: int | None) -> Counts:
     """Take back what has ended, up to the engine's batch per queue."""
-    return engine.follow(reclaim_ended(engine.layout, now_ms=now_ms))
+    return engine.run(reclaim_ended(engine.layout, now_ms=now_ms))

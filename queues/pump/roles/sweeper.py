@@ -7,4 +7,4 @@ from queues.engine import Counts, Engine, sweep
 
 def tick(engine: Engine, now_ms: int | None) -> Counts:
     """Look at the next stretch of records in each partition."""
-    return engine.follow(sweep(engine.layout, now_ms=now_ms))
+    return engine.run(sweep(engine.layout, now_ms=now_ms))
