@@ -1,0 +1,434 @@
+"""A random walk through the engine beside a model of it: the rules, and what must hold after every step."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+import redis
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from queues.engine import (
+    Backoff,
+    BackoffKind,
+    Delivery,
+    Engine,
+    JobNotFoundError,
+    JobState,
+    LeaseLostError,
+    PublishOptions,
+    ack,
+    ack_attempt,
+    consume,
+    consume_any,
+    delete_dead,
+    delete_jobs,
+    destroy,
+    extend,
+    fail,
+    open_engine,
+    pause,
+    peek,
+    promote_due,
+    publish,
+    reclaim_ended,
+    release,
+    republish,
+    respawn,
+    resume,
+    size,
+    stats,
+    sweep,
+    trim_dead,
+)
+
+from .model import Job, Queue, differences
+from .state import check
+from .test_ack import UNKNOWN
+from .world import START_MS
+
+NAMES = ("orders", "mails", "images")
+
+queues = st.sampled_from(NAMES)
+picks = st.integers(min_value=0, max_value=10_000)
+delays = st.sampled_from((0, 0, 0, 1, 50, 1_000, 20_000))
+publish_options = st.fixed_dictionaries(
+    {
+        "delay_ms": delays,
+        "ttl_ms": st.sampled_from((0, 60_000, 60_000, 30_000, 100_000)),
+        "tries": st.sampled_from((1, 1, 2, 3, 1_000)),
+        "priority": st.sampled_from((0, 0, 0, 5, -5, 100)),
+        "retention_ms": st.sampled_from((0, 0, 500, 40_000)),
+        "backoff": st.sampled_from((0, 0, 0, 100, 5_000)),
+    }
+)
+counts = st.sampled_from((1, 1, 1, 2, 5, 50))
+rarely = st.sampled_from((False, False, False, True))
+offs = st.sampled_from((0, 0, 0, 1, None))
+"""From the attempt that holds a job; None: the caller names no attempt."""
+key_names = st.sampled_from((None, None, "a", "b"))
+
+
+class Walk(RuleBasedStateMachine):
+    """Three queues in two partitions, so that they share indexes."""
+
+    redis_url: ClassVar[str]
+
+    def __init__(self) -> None:
+        super().__init__()
+        with redis.Redis.from_url(self.redis_url) as client:
+            client.flushall()
+        self.engine: Engine = open_engine(self.redis_url, partitions=2)
+        self.models = {name: Queue() for name in NAMES}
+        self.seen: dict[str, list[str]] = {name: [UNKNOWN] for name in NAMES}
+        self.now = START_MS
+
+    def teardown(self) -> None:
+        self.engine.close()
+
+    def run(self, work: Any) -> Any:
+        return self.engine.run(work)
+
+    def pick(self, name: str, number: int, *states: str) -> str:
+        """Mostly a job in one of these states, sometimes any that ever was."""
+        wanted = [job.job_id for job in self.models[name].in_state(*states)]
+        choice = wanted if wanted and number % 8 != 7 else self.seen[name]
+        return choice[number % len(choice)]
+
+    @rule(seed=st.integers(min_value=0, max_value=2**32), steps=st.sampled_from((5, 20, 40)))
+    def stroll(self, seed: int, steps: int) -> None:
+        """A stretch with the proportions of a busy day, which single rules hardly ever come to."""
+        chance = random.Random(seed)
+        for _ in range(steps):
+            self.stride(chance)
+            self.redis_is_sound_and_agrees_with_the_model()
+            self.counts_agree()
+
+    def stride(self, chance: random.Random) -> None:
+        """One step of a stroll."""
+        name, number = chance.choice(NAMES), chance.randrange(10_000)
+        off, delay = chance.choice((0, 0, 0, 0, 1, None)), chance.choice((0, 0, 50, 1_000))
+        options = {
+            "delay_ms": chance.choice((0, 0, 0, 50, 1_000, 20_000)),
+            "ttl_ms": chance.choice((0, 60_000, 60_000, 30_000)),
+            "tries": chance.choice((1, 2, 3, 3)),
+            "priority": chance.choice((0, 0, 0, 5, -5)),
+            "retention_ms": chance.choice((0, 0, 500, 40_000)),
+            "backoff": chance.choice((0, 0, 100, 5_000)),
+        }
+        key = chance.choice((None, None, None, "a", "b"))
+        numbers = [chance.randrange(10_000) for _ in range(chance.randint(1, 3))]
+        actions: list[tuple[int, Callable[[], None]]] = [
+            (12, lambda: self.publish(name, chance.choice((1, 1, 2, 5)), options, key)),
+            (2, lambda: self.republish(name, number, options, key)),
+            (
+                14,
+                lambda: self.consume(
+                    name, chance.choice((1, 2, 3, 9)), chance.choice((0, 0, 4)), chance.random() < 0.1
+                ),
+            ),
+            (3, lambda: self.consume_any(chance.sample(NAMES, k=3), chance.choice((1, 4)), 3_000)),
+            (2, lambda: self.peek(name)),
+            (5, lambda: self.ack(name, numbers)),
+            (3, lambda: self.ack_fenced(name, number, off or 0)),
+            (9, lambda: self.fail(name, number, off, chance.choice((None, None, 0, 70)), chance.random() < 0.2)),
+            (5, lambda: self.release(name, number, off, delay)),
+            (3, lambda: self.extend(name, number, off, chance.choice((1, 500, 9_000)))),
+            (6, lambda: self.delete(name, numbers, chance.choice(("", "", "dead", "retry")))),
+            (3, lambda: self.respawn(name, 2, chance.choice(([], numbers)), chance.choice((0, 5_000)))),
+            (2, lambda: self.delete_dead(name, 1)),
+            (2, lambda: self.trim_dead(name, chance.choice((None, 30_000)), chance.choice((None, 3)))),
+            (1, lambda: self.pause(name)),
+            (2, self.resume),
+            (1, lambda: self.destroy(name, chance.random() < 0.2, True)),
+            (14, lambda: self.advance(chance.choice((1, 10, 100, 800, 3_000, 3_000, 25_000)))),
+            (4, self.promote),
+            (5, self.reclaim),
+            (4, self.sweep),
+        ]
+        chance.choices([action for _, action in actions], [weight for weight, _ in actions])[0]()
+
+    # Publish (A, B)
+
+    @rule(name=queues, number=counts, options=publish_options, key=key_names)
+    def publish(self, name: str, number: int, options: dict[str, Any], key: str | None) -> None:
+        number = 1 if key else number
+        model = self.models[name]
+        operation = publish(self._queue(name), [b"x"] * number, self._options(options, key), now_ms=self.now)
+        published = self.run(operation)
+        if self._expect_duplicate(name, key, published):
+            return
+        assert len(published.job_ids) == number
+        model.add(self._made(published.job_ids, options), self.now + options["delay_ms"], self.now)
+        self._hold_key(name, key, options, published.job_ids[0])
+
+    @rule(name=queues, number=picks, options=publish_options, key=key_names)
+    def republish(self, name: str, number: int, options: dict[str, Any], key: str | None) -> None:
+        model = self.models[name]
+        old = self.pick(name, number, *JobState)
+        published = self.run(
+            republish(self._queue(name), old, b"y", self._options(options, key), now_ms=self.now)
+        )  # fmt: skip
+        if self._expect_duplicate(name, key, published):
+            return
+        model.add(self._made(published.job_ids, options), self.now + options["delay_ms"], self.now)
+        model.remove(old)
+        self._hold_key(name, key, options, published.job_ids[0])
+
+    # Consume (F)
+
+    @rule(name=queues, count=counts, in_flight=st.sampled_from((0, 0, 0, 2, 10)), freeze=st.booleans())
+    def consume(self, name: str, count: int, in_flight: int, freeze: bool) -> None:
+        consumed = self.run(
+            consume(self._queue(name), ttr_ms=3_000, count=count, max_in_flight=in_flight,
+                    freeze_tries=freeze, now_ms=self.now)
+        )  # fmt: skip
+        self._same_jobs(consumed.jobs, self.models[name].consume(self.now, 3_000, count, in_flight, freeze))
+
+    @rule(order=st.permutations(NAMES), count=counts, mark_ms=st.sampled_from((0, 3_000)))
+    def consume_any(self, order: Sequence[str], count: int, mark_ms: int) -> None:
+        consumed = self.run(
+            consume_any(
+                [self._queue(name) for name in order], ttr_ms=700, count=count, mark_ms=mark_ms, now_ms=self.now
+            )
+        )
+        wanted: list[Job] = []
+        for name in order:
+            if len(wanted) < count:
+                wanted += self.models[name].consume(self.now, 700, count - len(wanted), 0, False)
+        self._same_jobs(consumed.jobs, wanted)
+
+    @rule(name=queues)
+    def peek(self, name: str) -> None:
+        shown = self.run(peek(self._queue(name), now_ms=self.now))
+        wanted = self.models[name].first_alive(self.now)
+        assert (shown.job_id if shown else None) == (wanted.job_id if wanted else None)
+
+    # The ends of an attempt (G, H, K)
+
+    @rule(name=queues, numbers=st.lists(picks, min_size=1, max_size=5))
+    def ack(self, name: str, numbers: list[int]) -> None:
+        ids = [self.pick(name, number, "working") for number in numbers]
+        outcomes = self.run(ack(self._queue(name), ids, now_ms=self.now))
+        wanted = [
+            "missing" if job_id in ids[:position] else self.models[name].ack(job_id, self.now)
+            for position, job_id in enumerate(ids)
+        ]
+        assert [str(outcome) for outcome in outcomes] == wanted
+
+    @rule(name=queues, number=picks, off=st.sampled_from((0, 0, 0, 1, -1)))
+    def ack_fenced(self, name: str, number: int, off: int) -> None:
+        job_id, attempt = self._attempt(name, number, off)
+        try:
+            outcome = str(
+                self.run(ack_attempt(self._queue(name), job_id, attempt=attempt, result=b"r", now_ms=self.now))
+            )
+        except LeaseLostError:
+            outcome = "lost"
+        assert outcome == self.models[name].ack(job_id, self.now, attempt)
+
+    @rule(name=queues, number=picks, off=offs, delay=st.sampled_from((None, None, 0, 70)), dead=rarely)
+    def fail(self, name: str, number: int, off: int | None, delay: int | None, dead: bool) -> None:
+        job_id, attempt = self._attempt(name, number, off)
+        held = self.models[name].holder(job_id, attempt)
+        operation = fail(
+            self._queue(name), job_id, attempt=attempt, error="e", delay_ms=delay, dead=dead, now_ms=self.now
+        )
+        try:
+            failed = self.run(operation)
+        except LeaseLostError:
+            assert held is None
+            assert job_id in self.models[name].jobs
+        except JobNotFoundError:
+            assert job_id not in self.models[name].jobs
+        else:
+            assert held is not None
+            assert failed.state == self.models[name].after_failure(held, self.now, delay, dead)
+            assert failed.due_ms == (held.score if held.state == "retry" else 0)
+
+    @rule(name=queues, number=picks, off=offs, delay=delays)
+    def release(self, name: str, number: int, off: int | None, delay: int) -> None:
+        job_id, attempt = self._attempt(name, number, off)
+        held = self.models[name].holder(job_id, attempt)
+        try:
+            self.run(release(self._queue(name), job_id, attempt=attempt, delay_ms=delay, now_ms=self.now))
+        except (LeaseLostError, JobNotFoundError):
+            assert held is None
+        else:
+            assert held is not None
+            self.models[name].release(held, self.now, delay)
+
+    @rule(name=queues, number=picks, off=offs, ttr=st.sampled_from((1, 500, 9_000)))
+    def extend(self, name: str, number: int, off: int | None, ttr: int) -> None:
+        job_id, attempt = self._attempt(name, number, off)
+        held = self.models[name].holder(job_id, attempt)
+        try:
+            end = self.run(extend(self._queue(name), job_id, attempt=attempt, ttr_ms=ttr, now_ms=self.now))
+        except LeaseLostError:
+            assert held is None
+        else:
+            assert held is not None
+            held.score = self.now + ttr
+            assert end == held.score
+
+    # Delete and respawn (L, M)
+
+    @rule(name=queues, numbers=st.lists(picks, min_size=1, max_size=6), only=st.sampled_from(("", "", "dead", "retry")))
+    def delete(self, name: str, numbers: list[int], only: str) -> None:
+        ids = [self.pick(name, number, *JobState) for number in numbers]
+        deleted = self.run(delete_jobs(self._queue(name), ids, only=only, now_ms=self.now))
+        assert deleted == self.models[name].remove_all(ids, lambda job: bool(only) and job.state != only)
+
+    @rule(name=queues, limit=counts, numbers=st.lists(picks, max_size=3), ttl=st.sampled_from((0, 5_000)))
+    def respawn(self, name: str, limit: int, numbers: list[int], ttl: int) -> None:
+        model = self.models[name]
+        ids = [self.pick(name, number, "dead") for number in numbers]
+        if ids:
+            count = self.run(respawn(self._queue(name), ids=ids, ttl_ms=ttl, now_ms=self.now))
+        else:
+            count = self.run(respawn(self._queue(name), limit=limit, ttl_ms=ttl, now_ms=self.now))
+            ids = [job.job_id for job in model.in_state("dead")[:limit]]
+        assert count == model.respawn(ids, self.now, ttl)
+
+    @rule(name=queues, limit=st.sampled_from((1, 2)))
+    def delete_dead(self, name: str, limit: int) -> None:
+        oldest = [job.job_id for job in self.models[name].in_state("dead")[:limit]]
+        assert self.run(delete_dead(self._queue(name), limit=limit, now_ms=self.now)) == len(oldest)
+        self.models[name].remove_all(oldest)
+
+    @rule(name=queues, age=st.sampled_from((None, 30_000)), count=st.sampled_from((None, 3)))
+    def trim_dead(self, name: str, age: int | None, count: int | None) -> None:
+        trimmed = self.run(trim_dead(self._queue(name), max_age_ms=age, max_count=count, now_ms=self.now))
+        dead = self.models[name].in_state("dead")
+        old = [job for job in dead if age is not None and job.score <= self.now - age]
+        left = dead[len(old) :]
+        many = left[: max(0, len(left) - count)] if count is not None else []
+        assert trimmed.jobs == len(old) + len(many)
+        self.models[name].remove_all([job.job_id for job in (*old, *many)])
+
+    # Whole queues
+
+    @rule(name=queues)
+    def pause(self, name: str) -> None:
+        assert self.run(pause(self._queue(name), now_ms=self.now)) != self.models[name].paused
+        self.models[name].paused = True
+
+    @rule()
+    def resume(self) -> None:
+        for name in NAMES:
+            assert self.run(resume(self._queue(name), now_ms=self.now)) == self.models[name].paused
+            self.models[name].paused = False
+
+    @rule(name=queues, everything=rarely, really=rarely)
+    def destroy(self, name: str, everything: bool, really: bool) -> None:
+        if not really:
+            return
+        model = self.models[name]
+        doomed = list(model.jobs) if everything else model.line()
+        assert self.run(destroy(self._queue(name), everything=everything, now_ms=self.now)) == len(doomed)
+        model.remove_all(doomed)
+        if everything:
+            model.keys.clear()
+
+    # Time and the background roles (E, I, J, N)
+
+    @rule(ms=st.sampled_from((1, 10, 100, 800, 3_000, 3_000, 25_000, 61_000)))
+    def advance(self, ms: int) -> None:
+        self.now += ms
+
+    @rule()
+    def promote(self) -> None:
+        moved = self.run(promote_due(self.engine.layout, now_ms=self.now)).jobs
+        assert moved == sum(model.promote(self.now) for model in self.models.values())
+
+    @rule()
+    def reclaim(self) -> None:
+        done = self.run(reclaim_ended(self.engine.layout, now_ms=self.now))
+        wanted = [model.reclaim(self.now) for model in self.models.values()]
+        assert (done.jobs, done.dead) == (sum(jobs for jobs, _ in wanted), sum(dead for _, dead in wanted))
+
+    @rule()
+    def sweep(self) -> None:
+        """It may find any part of what has expired, and nothing else."""
+        swept = self.run(sweep(self.engine.layout, now_ms=self.now)).jobs
+        content = check(self.engine.client)
+        for name, model in self.models.items():
+            real = content.queue(self._queue(name).name.decode())
+            gone = model.jobs.keys() - real.jobs.keys()
+            assert gone <= model.expirable(self.now)
+            swept -= model.remove_all(list(gone))
+            dropped = model.keys.keys() - real.keys.keys()
+            assert all(0 < model.keys[key][0] <= self.now for key in dropped)
+            for key in dropped:
+                del model.keys[key]
+            swept -= len(dropped)
+        assert swept == 0
+
+    # What must hold after every step
+
+    @invariant()
+    def redis_is_sound_and_agrees_with_the_model(self) -> None:
+        content = check(self.engine.client)
+        found = [
+            problem
+            for name, model in self.models.items()
+            for problem in differences(model, self._queue(name).name.decode(), content)
+        ]
+        assert not found, "\n".join(found)
+
+    @invariant()
+    def counts_agree(self) -> None:
+        for name, model in self.models.items():
+            wanted = {state: len(model.in_state(state)) for state in JobState}
+            queue = self._queue(name)
+            found, ready = self.engine.batch([stats(queue, now_ms=self.now), size(queue)])
+            assert found.counts == wanted
+            assert ready == wanted[JobState.READY]
+
+    def _queue(self, name: str) -> Any:
+        return self.engine.queue("shop", name)
+
+    def _options(self, options: dict[str, Any], key: str | None) -> PublishOptions:
+        base_ms = options["backoff"]
+        backoff = Backoff(kind=BackoffKind.FIXED, base_ms=base_ms) if base_ms else Backoff()
+        return PublishOptions(**(options | {"backoff": backoff, "key": key}))
+
+    def _made(self, ids: tuple[str, ...], options: dict[str, Any]) -> list[Job]:
+        return [
+            Job(
+                job_id=job_id,
+                tries=options["tries"],
+                expires_ms=self.now + options["ttl_ms"] if options["ttl_ms"] else 0,
+                priority=options["priority"],
+                retention_ms=options["retention_ms"],
+                backoff_ms=options["backoff"],
+            )
+            for job_id in ids
+        ]
+
+    def _expect_duplicate(self, name: str, key: str | None, published: Any) -> bool:
+        expires_ms, holder = self.models[name].keys.get(key or "", (1, ""))
+        is_held = expires_ms == 0 or expires_ms > self.now
+        assert published.duplicate == is_held
+        if is_held:
+            assert published.job_ids == (holder,)
+        else:
+            self.seen[name] += published.job_ids
+        return is_held
+
+    def _hold_key(self, name: str, key: str | None, options: dict[str, Any], job_id: str) -> None:
+        if key:
+            self.models[name].keys[key] = (self.now + options["ttl_ms"] if options["ttl_ms"] else 0, job_id)
+
+    def _attempt(self, name: str, number: int, off: int | None) -> tuple[str, int | None]:
+        """A job, mostly a working one, and an attempt: the current, another, or none."""
+        job_id = self.pick(name, number, "working")
+        job = self.models[name].jobs.get(job_id)
+        return job_id, None if off is None else (job.attempt if job else 1) + off
+
+    def _same_jobs(self, got: tuple[Delivery, ...], wanted: list[Job]) -> None:
+        assert [(job.job_id, job.attempt, job.tries) for job in got] == [
+            (job.job_id, job.attempt, job.tries) for job in wanted
+        ]
