@@ -71,6 +71,19 @@ def test_deleting_ready_jobs_anywhere_in_the_line_keeps_order_and_count(world: W
     assert world.state().ready == []
 
 
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_a_consumer_that_comes_across_one_tombstone_steps_over_it(world: World, count: int) -> None:
+    ids = world.publish(*[b"%d" % number for number in range(10)])
+    world.run(delete_jobs(world.queue, [ids[1]], now_ms=world.now_ms))
+
+    taken: list[str] = []
+    for _ in range(3):
+        taken += [job.job_id for job in world.take(count=count)]
+        world.state()
+
+    assert taken == [ids[0], *ids[2:]][: 3 * count]
+
+
 def test_deleting_all_ready_jobs_drops_the_line_with_its_tombstones(world: World) -> None:
     ids = world.publish(*[b"x"] * 30)
     world.run(delete_jobs(world.queue, ids[::-1], now_ms=world.now_ms))

@@ -9,7 +9,7 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from .walk import Walk
 
-EXAMPLES = int(os.environ.get("TASKQ_WALK_EXAMPLES", "30"))
+EXAMPLES = int(os.environ.get("TASKQ_WALK_EXAMPLES", "60"))
 STEPS = int(os.environ.get("TASKQ_WALK_STEPS", "40"))
 """More of them make a longer walk, by hand: about 100 steps a second."""
 

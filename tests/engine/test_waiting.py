@@ -397,16 +397,64 @@ async def test_a_thousand_waiters_share_one_subscription_and_few_connections(sho
         assert waiter._waiters._lines_of == {}
 
 
+@pytest.mark.usefixtures("only_messages")
 @in_loop
-async def test_a_waiter_that_is_cancelled_asleep_hands_its_wake_up_on(shop: World, redis_url: str) -> None:
+async def test_a_waiter_that_is_cancelled_asleep_hands_its_wake_up_on(
+    shop: World, redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with opened(redis_url) as waiter:
         first, second = await start_waiting(waiter, shop.queue, 2)
-        waiter._waiters._dispatch(b"ready\tshop/orders\t1")
-        first.cancel()
+        dispatch = waiter._waiters._dispatch
+        arrived: list[bytes] = []
+        monkeypatch.setattr(waiter._waiters, "_dispatch", arrived.append)
         give(shop, b"x")
+        await until(lambda: arrived, or_fail="no message comes")
+        dispatch(arrived[0])
+        first.cancel()
 
         assert bodies(await second) == [b"x"]
-        assert first.cancelled() or await asyncio.gather(first, return_exceptions=True)
+        assert isinstance((await asyncio.gather(first, return_exceptions=True))[0], asyncio.CancelledError)
+
+
+@pytest.mark.usefixtures("only_messages")
+@in_loop
+async def test_who_looked_in_vain_keeps_the_place_that_its_arrival_gave_it(shop: World, redis_url: str) -> None:
+    async with opened(redis_url) as waiter:
+        first, second, third = await start_waiting(waiter, shop.queue, 3)
+        before = calls_of(shop.engine)
+        for _ in range(2):
+            waiter._waiters._dispatch(b"ready\tshop/orders\t2")
+            await until(lambda: asleep(waiter) == 3, or_fail="they do not go back to sleep")
+        assert calls_of(shop.engine) - before == 4
+
+        for number, task in enumerate((first, second, third)):
+            give(shop, b"%d" % number)
+            assert bodies(await task) == [b"%d" % number]
+
+
+@pytest.mark.usefixtures("only_messages")
+@in_loop
+async def test_a_message_that_comes_while_a_waiter_looks_makes_it_look_again(
+    shop: World, redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with opened(redis_url) as waiter:
+        look = waiter._waiters._attempt
+        looks = 0
+
+        async def look_slowly(*args: Any) -> Consumed:
+            """The first answer, "nothing", arrives after the message about a job that came behind it."""
+            nonlocal looks
+            found = await look(*args)
+            looks += 1
+            if looks == 1:
+                give(shop, b"x")
+                await until(lambda: shop.queue.name in waiter._waiters._messages, or_fail="no message comes")
+            return found
+
+        monkeypatch.setattr(waiter._waiters, "_attempt", look_slowly)
+        found = await waiter.wait_consume([shop.queue], ttr_ms=60_000, timeout_s=20)
+
+    assert (bodies(found), looks) == ([b"x"], 2)
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from queues.engine import InvalidArgumentError, JobState, destroy, list_queues, pause, publish, resume, stats
+from queues.engine import InvalidArgumentError, JobState, destroy, fail, list_queues, pause, publish, resume, stats
 from queues.engine.limits import DELETE_BATCH
 
 from .world import START_MS, STATES, World, plain
@@ -54,6 +54,18 @@ def test_destroy_deletes_ready_jobs_and_only_them(world: World) -> None:
     assert world.run(destroy(world.queue, now_ms=world.now_ms)) == 3
 
     assert world.places() == {job_id: place for job_id, place in jobs.items() if place != "ready"}
+
+
+@pytest.mark.parametrize("priority", [0, 4])
+def test_destroy_forgets_all_about_ready_jobs_that_were_handed_out_before(world: World, priority: int) -> None:
+    job_id = world.publish_one(tries=3, priority=priority)
+    world.take_one()
+    world.run(fail(world.queue, job_id, now_ms=world.now_ms))
+    later = world.publish_one(delay_ms=5)
+
+    assert world.run(destroy(world.queue, now_ms=world.now_ms)) == 1
+
+    assert world.places() == {later: "delayed"}
 
 
 def test_destroy_works_through_more_than_a_batch(world: World) -> None:

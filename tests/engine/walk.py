@@ -125,9 +125,7 @@ class Walk(RuleBasedStateMachine):
             (2, lambda: self.republish(name, number, options, key)),
             (
                 14,
-                lambda: self.consume(
-                    name, chance.choice((1, 2, 3, 9)), chance.choice((0, 0, 4)), chance.random() < 0.1
-                ),
+                lambda: self.consume(name, chance.choice((1, 2, 3, 9)), chance.choice((0, 0, 4)), number % 10 == 0),
             ),
             (3, lambda: self.consume_any(chance.sample(NAMES, k=3), chance.choice((1, 4)), 3_000)),
             (2, lambda: self.peek(name)),
