@@ -44,7 +44,7 @@ def present_detail(job: JobDetail) -> dict[str, Any]:
         "state": job.state.value,
         "attempt": job.attempt,
         "tries": job.tries,
-        "remain_tries": max(0, job.tries - job.attempt),
+        "remain_tries": max(0, job.tries - job.used),
         "priority": job.priority,
         "now_ms": job.now_ms,
         "published_ms": job.published_ms,

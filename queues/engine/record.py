@@ -108,6 +108,7 @@ class Run:
     """A run, read: what changes about a job from its first hand-out on."""
 
     attempt: int
+    used: int
     tries: int
     expires_ms: int
     due_ms: int
@@ -118,17 +119,17 @@ class Run:
 
 def unpack_run(raw: bytes) -> Run:
     """Read a run."""
-    length = int.from_bytes(raw[22:24], "big")
-    consumer, at = _short(raw, 24 + length)
+    length = int.from_bytes(raw[27:29], "big")
+    consumer, at = _short(raw, 29 + length)
     history = []
     while at < len(raw):
         attempt, taken, ended, outcome = (
-            int.from_bytes(raw[at : at + 2], "big"),
-            _u48(raw, at + 2),
-            _u48(raw, at + 8),
-            raw[at + 14],
+            int.from_bytes(raw[at : at + 4], "big"),
+            _u48(raw, at + 4),
+            _u48(raw, at + 10),
+            raw[at + 16],
         )
-        worker, at = _short(raw, at + 15)
+        worker, at = _short(raw, at + 17)
         error_end = at + 2 + int.from_bytes(raw[at : at + 2], "big")
         error, at = raw[at + 2 : error_end].decode("utf-8", "replace"), error_end
         history.append(
@@ -142,11 +143,12 @@ def unpack_run(raw: bytes) -> Run:
             )
         )
     return Run(
-        attempt=int.from_bytes(raw[0:2], "big"),
-        tries=int.from_bytes(raw[2:4], "big"),
-        expires_ms=_u48(raw, 4),
-        due_ms=_u48(raw, 10),
-        taken_ms=_u48(raw, 16),
+        attempt=int.from_bytes(raw[0:4], "big"),
+        used=int.from_bytes(raw[4:6], "big"),
+        tries=int.from_bytes(raw[6:8], "big"),
+        expires_ms=_u48(raw, 9),
+        due_ms=_u48(raw, 15),
+        taken_ms=_u48(raw, 21),
         consumer=consumer,
         history=tuple(history),
     )

@@ -56,13 +56,18 @@ class Published:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delivery:
-    """A job as a consumer or a peek gets it. `now_ms` is the server's time at that moment, `attempt` counts from 1."""
+    """A job as a consumer or a peek gets it. `now_ms` is the server's time at that moment.
+
+    `attempt` counts hand-outs from 1 and never goes back, so it tells one holder from another; `used` counts the tries
+    that were burned, which `release` gives back and `freeze_tries` spares.
+    """
 
     namespace: str
     queue: str
     job_id: str
     body: bytes
     attempt: int
+    used: int
     tries: int
     expires_ms: int
     now_ms: int
@@ -81,7 +86,7 @@ class Delivery:
     @property
     def remain_tries(self) -> int:
         """Further times it may be handed out."""
-        return max(0, self.tries - self.attempt)
+        return max(0, self.tries - self.used)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,6 +142,7 @@ class JobDetail:
     """In a page of a listing only the first bytes: `body_bytes` is the whole size."""
     body_bytes: int
     attempt: int
+    used: int
     tries: int
     priority: int
     published_ms: int
@@ -163,6 +169,7 @@ class JobDetail:
             job_id=self.job_id,
             body=self.body,
             attempt=self.attempt,
+            used=self.used,
             tries=self.tries,
             expires_ms=self.expires_ms,
             now_ms=self.now_ms,

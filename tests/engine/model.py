@@ -23,6 +23,8 @@ class Job:
     state: str = "ready"
     score: int = 0
     attempt: int = 0
+    used: int = 0
+    frozen: bool = False
     failures: int = 0
     handed_out: bool = False
 
@@ -92,7 +94,8 @@ class Queue:
             self.lines[job.priority].remove(job.job_id)
             job.state, job.score, job.handed_out = "working", now_ms + ttr_ms, True
             job.attempt += 1
-            job.tries += freeze
+            job.used += not freeze
+            job.frozen = freeze
             taken.append(job)
         return taken
 
@@ -118,7 +121,7 @@ class Queue:
 
     def after_failure(self, job: Job, now_ms: int, delay_ms: int | None, dead: bool) -> str:
         job.failures += 1
-        if dead or job.attempt >= job.tries:
+        if dead or job.used >= job.tries:
             job.state, job.score = "dead", now_ms
         else:
             wait = job.backoff_ms if delay_ms is None else delay_ms
@@ -129,7 +132,7 @@ class Queue:
         return job.state
 
     def release(self, job: Job, now_ms: int, delay_ms: int) -> None:
-        job.attempt -= 1
+        job.used -= not job.frozen
         if delay_ms:
             job.state, job.score = "delayed", now_ms + delay_ms
         else:
@@ -149,7 +152,7 @@ class Queue:
         for job_id in chosen:
             job = self.jobs.get(job_id)
             if job is not None and job.state == "dead":
-                job.tries, job.expires_ms = job.attempt + 1, now_ms + ttl_ms if ttl_ms else 0
+                job.tries, job.expires_ms = job.used + 1, now_ms + ttl_ms if ttl_ms else 0
                 self.make_ready(job)
                 count += 1
         return count
@@ -184,6 +187,6 @@ def differences(queue: Queue, name: str, content: Content) -> list[str]:
     ]
     for job_id in real.runs.keys() & queue.jobs.keys():
         job, run = queue.jobs[job_id], real.runs[job_id]
-        wanted = (job.attempt, job.tries, job.expires_ms, min(job.failures, HISTORY_MAX))
-        pairs.append((f"run of {job_id}", wanted, (run.attempt, run.tries, run.expires_ms, len(run.history))))
+        wanted = (job.attempt, job.used, job.tries, job.expires_ms, min(job.failures, HISTORY_MAX))
+        pairs.append((f"run of {job_id}", wanted, (run.attempt, run.used, run.tries, run.expires_ms, len(run.history))))
     return [f"{name}: {what}: model {want}, Redis {got}" for what, want, got in pairs if want != got]

@@ -228,10 +228,10 @@ def _impossible(queue: QueueContent) -> Iterator[str]:
             yield f"{place} job {job_id} was never handed out"
     for job_id, run in queue.runs.items():
         (place,) = queue.places_of(job_id)[:1] or [""]
-        if place in ("ready", "delayed", "retry") and run.attempt >= run.tries:
-            yield f"{place} job {job_id} has no try left: {run.attempt} of {run.tries}"
-        if place == "working" and not 1 <= run.attempt <= run.tries:
-            yield f"working job {job_id} is at attempt {run.attempt} of {run.tries}"
+        if place in ("ready", "delayed", "retry") and run.used >= run.tries:
+            yield f"{place} job {job_id} has no try left: {run.used} of {run.tries}"
+        if place == "working" and not (run.attempt >= 1 and run.used <= run.tries):
+            yield f"working job {job_id} has used {run.used} of {run.tries}"
 
 
 def _problems_of_bound(index: str, bounds: dict[str, int], queue: QueueContent, events: list[int]) -> Iterator[str]:

@@ -29,7 +29,7 @@ def set_attempt(world: World, job_id: str, attempt: int) -> None:
     """As if the job had been handed out so often: the first two bytes of its run."""
     (runs,) = world.queue.select(("runs",))
     raw = world.client.hget(runs, job_id)
-    world.client.hset(runs, job_id, struct.pack(">H", attempt) + raw[2:])
+    world.client.hset(runs, job_id, struct.pack(">IH", attempt, attempt) + raw[6:])
 
 
 def delay_after(world: World, backoff: Backoff, attempt: int) -> int:

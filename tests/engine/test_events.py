@@ -162,7 +162,7 @@ def test_release_respawn_and_promotion_are_told(world: World) -> None:
     world.take_one()
     world.run(fail(world.queue, released, now_ms=world.now_ms))
     assert after(world, respawn(world.queue, limit=1, ttl_ms=0, now_ms=world.now_ms)) == [
-        Event("respawned", released, attempt="1")
+        Event("respawned", released, attempt="2")
     ]
 
 

@@ -7,7 +7,16 @@ from typing import Any
 
 import pytest
 
-from queues.engine import InvalidArgumentError, JobNotFoundError, LeaseLostError, QueueKeys, extend, release
+from queues.engine import (
+    InvalidArgumentError,
+    JobNotFoundError,
+    LeaseLostError,
+    QueueKeys,
+    ack_attempt,
+    extend,
+    fail,
+    release,
+)
 
 from .test_ack import UNKNOWN
 from .world import START_MS, STATES, World
@@ -40,6 +49,29 @@ def test_a_released_job_has_not_burned_a_try(world: World) -> None:
 
     assert world.take_one().remain_tries == 1
     assert world.state().runs[job_id].history == ()
+
+
+def test_who_released_a_job_cannot_end_the_attempt_of_the_next_holder(world: World) -> None:
+    job_id = world.publish_one(tries=2)
+    first = world.take_one()
+    world.run(release(world.queue, job_id, attempt=first.attempt, now_ms=world.now_ms))
+    second = world.take_one()
+
+    assert second.attempt == first.attempt + 1
+    for verb in (release, fail, ack_attempt):
+        with pytest.raises(LeaseLostError):
+            world.run(verb(world.queue, job_id, attempt=first.attempt, now_ms=world.now_ms))
+    assert world.places() == {job_id: "working"}
+
+
+def test_releasing_a_frozen_attempt_gives_no_try_back(world: World) -> None:
+    job_id = world.publish_one(tries=1)
+
+    for _ in range(3):
+        assert world.take_one(freeze_tries=True).remain_tries == 1
+        world.run(release(world.queue, job_id, now_ms=world.now_ms))
+
+    assert world.take_one().remain_tries == 0
 
 
 def test_a_job_can_be_released_until_later(world: World) -> None:

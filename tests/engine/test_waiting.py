@@ -487,4 +487,4 @@ async def test_a_cancelled_waiter_takes_no_job_with_it(shop: World, redis_url: s
     assert set(content.jobs) == set(published)
     for job_id in content.jobs.keys() - content.working.keys():
         assert content.places_of(job_id) == ["ready"]
-        assert job_id not in content.runs or content.runs[job_id].attempt == 0
+        assert job_id not in content.runs or content.runs[job_id].used == 0

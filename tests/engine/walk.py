@@ -427,6 +427,6 @@ class Walk(RuleBasedStateMachine):
         return job_id, None if off is None else (job.attempt if job else 1) + off
 
     def _same_jobs(self, got: tuple[Delivery, ...], wanted: list[Job]) -> None:
-        assert [(job.job_id, job.attempt, job.tries) for job in got] == [
-            (job.job_id, job.attempt, job.tries) for job in wanted
+        assert [(job.job_id, job.attempt, job.used, job.tries) for job in got] == [
+            (job.job_id, job.attempt, job.used, job.tries) for job in wanted
         ]

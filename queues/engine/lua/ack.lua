@@ -71,7 +71,7 @@ for i, id in ipairs(ids) do
   if seen[id] then
     word = 'missing'
   elseif leases[i] then
-    local its_attempt, _, _, _, taken, options, consumer = struct.unpack(RUN, raw_runs[i])
+    local its_attempt, _, _, _, _, _, taken, options, consumer = struct.unpack(RUN, raw_runs[i])
     word = fence and fence ~= its_attempt and 'lost' or finish(id, its_attempt, taken, options, consumer)
   else
     word = fence and 'lost' or delete(id)

@@ -29,12 +29,12 @@
 --   count        jobs      at the most
 --   consumer     text      one line, at most 64 bytes
 --   in_flight    jobs      the most that may be working at once, 0 = no bound
---   freeze       1 = this attempt does not count against the tries
+--   freeze       1 = this attempt burns no try, else 0
 --   mark         ms        how long the caller waits for a wake-up if nothing is there, 0 = not at all
 --   promote      jobs      at most so many own due jobs are moved
 --   skip         jobs      at most so many dead entries are stepped over
 -- REPLIES
---   jobs         now {id attempt tries expires options body} ...
+--   jobs         now {id attempt used tries expires options body} ...
 --   none         now next_due   nothing is ready; next due time in ms, or 0
 --   paused       now            the queue hands nothing out
 --   full         now            the in-flight bound is reached
@@ -86,26 +86,27 @@ end
 -- Hands out one job. → its new run, or nil if it has expired
 local function hand_out(id, raw, raw_run)
   local tries, expires, due_ms, options, body_at = unpack_record(raw)
-  local attempt, history = 0, ''
+  local attempt, used, history = 0, 0, ''
   if raw_run then
     local history_at, _
-    attempt, tries, expires, due_ms, _, _, _, history_at = struct.unpack(RUN, raw_run)
+    attempt, used, tries, _, expires, due_ms, _, _, _, history_at = struct.unpack(RUN, raw_run)
     history = string.sub(raw_run, history_at)
   end
   if expires > 0 and expires <= now then
     emit('expired', id, attempt, '', '', '')
     return nil
   end
-  attempt = math.min(attempt + 1, U16_MAX)
-  if freeze == '1' then tries = math.min(tries + 1, U16_MAX) end
+  attempt = attempt + 1
+  if freeze ~= '1' then used = math.min(used + 1, U16_MAX) end
   due_ms = due_ms or id_time(id)
   local wait = math.max(0, now - due_ms)
   local body = string.sub(raw, body_at)
   delivered = delivered + 1
   waits[delivered] = wait
-  reply[delivered + 2] = {id, attempt, tries, expires, options, body}
+  reply[delivered + 2] = {id, attempt, used, tries, expires, options, body}
   emit_line('consumed\t' .. id .. '\t' .. attempt .. '\t' .. wait .. '\t\t' .. #body .. '\t' .. consumer .. '\t')
-  return struct.pack(RUN, attempt, tries, expires, due_ms, now, #options, options, #consumer, consumer) .. history
+  return struct.pack(RUN, attempt, used, tries, tonumber(freeze), expires, due_ms, now, #options, options, #consumer,
+    consumer) .. history
 end
 
 while delivered < most and tombstones + expired < skip_max do

@@ -20,7 +20,7 @@
 --   cap          entries   the event stream's
 --   skip         jobs
 -- REPLIES
---   job          now id attempt tries expires options body
+--   job          now id attempt used tries expires options body
 --   none         now
 --   more         now       only dead entries so far: call again
 -- INCLUDES record run ready registry events stats remove
@@ -34,16 +34,16 @@ for _ = 1, tonumber(skip) do
     break
   end
   local raw = redis.call('HGET', jobs, id)
-  local attempt, tries, expires, options, body_at = 0, 0, 0, '', 0
+  local attempt, used, tries, expires, options, body_at = 0, 0, 0, 0, '', 0
   if raw then
     tries, expires, _, options, body_at = unpack_record(raw)
     local raw_run = redis.call('HGET', runs, id)
     if raw_run then
       local run = unpack_run(raw_run)
-      attempt, tries, expires = run.attempt, run.tries, run.expires
+      attempt, used, tries, expires = run.attempt, run.used, run.tries, run.expires
     end
     if expires == 0 or expires > now then
-      found = {'job', now, id, attempt, tries, expires, options, string.sub(raw, body_at)}
+      found = {'job', now, id, attempt, used, tries, expires, options, string.sub(raw, body_at)}
       break
     end
     drop_records({id})

@@ -30,7 +30,7 @@ if not run or (attempt ~= '' and run.attempt ~= tonumber(attempt)) then
 end
 redis.call('ZREM', working, id)
 emit('released', id, run.attempt, math.max(0, now - run.taken), run.consumer, '')
-run.attempt = run.attempt - 1
+if run.frozen == 0 then run.used = run.used - 1 end
 local wait = tonumber(delay)
 run.due = now + wait
 redis.call('HSET', runs, id, pack_run(run))

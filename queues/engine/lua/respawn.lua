@@ -31,7 +31,7 @@ for _, id in ipairs(ids) do
   if redis.call('ZREM', dead, id) == 1 then
     count = count + 1
     local run = unpack_run(redis.call('HGET', runs, id))
-    run.tries, run.due, run.expires = run.attempt + 1, now, ttl_ms > 0 and now + ttl_ms or 0
+    run.tries, run.due, run.expires = run.used + 1, now, ttl_ms > 0 and now + ttl_ms or 0
     redis.call('HSET', runs, id, pack_run(run))
     put_ready(id, priority_of(id))
     emit('respawned', id, run.attempt, '', '', '')

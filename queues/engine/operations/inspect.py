@@ -174,6 +174,7 @@ def _detail_of(queue: QueueKeys, now_ms: int, fields: list[Any]) -> JobDetail:
         body=record.body,
         body_bytes=body_bytes,
         attempt=run.attempt if run else 0,
+        used=run.used if run else 0,
         tries=run.tries if run else record.tries,
         priority=priority,
         published_ms=published_ms(job_id),

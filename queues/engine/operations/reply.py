@@ -36,14 +36,15 @@ def expect_ok(script: Script, reply: Reply) -> list[Any]:
 
 
 def delivery_of(queue: QueueKeys, now_ms: int, fields: list[Any]) -> Delivery:
-    """A job as consume and peek reply it: id attempt tries expires options body."""
-    job_id, attempt, tries, expires_ms, options, body = fields
+    """A job as consume and peek reply it: id attempt used tries expires options body."""
+    job_id, attempt, used, tries, expires_ms, options, body = fields
     return Delivery(
         namespace=queue.namespace,
         queue=queue.queue,
         job_id=str(job_id, "ascii"),
         body=body,
         attempt=attempt,
+        used=used,
         tries=tries,
         expires_ms=expires_ms,
         now_ms=now_ms,

@@ -7,13 +7,13 @@ local OUTCOME_LEASE_LOST = 2
 local function after_failure(id, run, outcome, error, delay, to_dead)
   remember_attempt(run, outcome, error)
   local state, due_ms = 'ready', 0
-  if to_dead or run.attempt >= run.tries then
+  if to_dead or run.used >= run.tries then
     state = 'dead'
     redis.call('ZADD', dead, now, id)
   else
     if not delay then
       local _, kind, base, most = unpack_options(run.options)
-      delay = backoff_delay(kind, base, most, run.attempt, id)
+      delay = backoff_delay(kind, base, most, math.max(1, run.used), id)
     end
     run.due = now + delay
     if delay > 0 then

@@ -1,22 +1,23 @@
 -- run: what changes about a job once it has been handed out. From then on it, not the record, says tries and expiry.
---   u16 attempt · u16 tries · u48 expires ms · u48 due ms (when it last became due) · u48 taken ms (newest hand-out)
+--   u32 attempt (hand-outs, never counted back: it fences) · u16 used (tries burned) · u16 tries
+--   · u8 frozen (1 = the newest hand-out burned no try) · u48 expires ms · u48 due ms (when it last became due) · u48 taken ms (newest hand-out)
 --   · u16 n, n bytes options (copied from the record) · u8 n, consumer · history (newest ten attempts that did not end in an ack)
 -- one attempt in the history:
---   u16 attempt · u48 taken ms · u48 ended ms · u8 outcome (1 failed, 2 lease lost) · u8 n, consumer · u16 n, error
-local RUN = '>HHI6I6I6Hc0Bc0'
-local PAST = '>HI6I6BBc0Hc0'
+--   u32 attempt · u48 taken ms · u48 ended ms · u8 outcome (1 failed, 2 lease lost) · u8 n, consumer · u16 n, error
+local RUN = '>I4HHBI6I6I6Hc0Bc0'
+local PAST = '>I4I6I6BBc0Hc0'
 local HISTORY_MAX = 10
 local U16_MAX = 65535
 
 local function pack_run(run)
-  return struct.pack(RUN, math.min(run.attempt, U16_MAX), math.min(run.tries, U16_MAX), run.expires, run.due, run.taken,
-    #run.options, run.options, #run.consumer, run.consumer) .. run.history
+  return struct.pack(RUN, run.attempt, run.used, math.min(run.tries, U16_MAX), run.frozen, run.expires, run.due,
+    run.taken, #run.options, run.options, #run.consumer, run.consumer) .. run.history
 end
 
 local function unpack_run(raw)
-  local attempt, tries, expires, due_ms, taken, options, consumer, at = struct.unpack(RUN, raw)
+  local attempt, used, tries, frozen, expires, due_ms, taken, options, consumer, at = struct.unpack(RUN, raw)
   return {
-    attempt = attempt, tries = tries, expires = expires, due = due_ms, taken = taken,
+    attempt = attempt, used = used, tries = tries, frozen = frozen, expires = expires, due = due_ms, taken = taken,
     options = options, consumer = consumer, history = string.sub(raw, at),
   }
 end
