@@ -111,12 +111,11 @@ def _host(text: str, default_port: int) -> tuple[str, int]:
 
 def redact_url(url: str) -> str:
     """The URL with its password replaced by ***, fit for pages and logs, also where the password was not escaped."""
-    place, mark, query = url.partition("?")
-    scheme, separator, rest = place.partition("://")
+    scheme, separator, rest = _PASSWORD_PARAMETER.sub(r"\1=***", url).partition("://")
     credentials, at, host = rest.rpartition("@")
     if at:
         rest = f"{credentials.partition(':')[0]}:***@{host}" if ":" in credentials else f"{credentials}@{host}"
-    return scheme + separator + rest + mark + _PASSWORD_PARAMETER.sub(r"\1=***", query)
+    return scheme + separator + rest
 
 
 _PASSWORD_PARAMETER = re.compile(r"(?i)(password)=[^&]*")

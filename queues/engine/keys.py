@@ -41,7 +41,7 @@ PARTITION_KEYS: Final = {
     "ends": "zset: queue → earliest end of a lease or a retention, or earlier (the reclaimer corrects it).",
     "waiting": "zset: queue → until when (ms) a consumer waits on it; only such queues get wake-up messages.",
     "events": "stream of transitions, capped (lua/lib/events.lua).",
-    "counters": "hash: `events_dropped` and the sweep's place (`sweep_queue`, `sweep_cursor`, `sweep_count`).",
+    "counters": "hash: `events_held`, `events_dropped`, and the sweep's place (`sweep_queue`, `_cursor`, `_count`).",
 }
 
 
@@ -88,9 +88,9 @@ def partition_keys(partition: int) -> dict[str, bytes]:
     return {key: tag + b":" + key.encode() for key in PARTITION_KEYS}
 
 
-def limit_key(token_id: str, kind: str) -> bytes:
+def limit_key(token_id: str, kind: str, allowance: int, interval_ms: int) -> bytes:
     """string: requests left over; expires with the interval. In no partition: a token spans its namespace."""
-    return f"{{tqlimit:{token_id}}}:{kind}".encode()
+    return f"{{tqlimit:{token_id}}}:{kind}:{allowance}:{interval_ms}".encode()
 
 
 def partition_of(namespace: str, queue: str, partitions: int) -> int:

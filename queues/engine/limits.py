@@ -60,7 +60,7 @@ SKIP_BATCH: Final = 1_000
 """Tombstones and expired jobs that one consume or peek may step over before it asks to be called again."""
 
 EVENTS_CAP_DEFAULT: Final = 125_000
-"""Stream entries kept per partition until the drain takes them."""
+"""Events kept per partition until the drain takes them."""
 
 EVENT_LINES_MAX: Final = 64
 """Events that share one stream entry."""
@@ -85,3 +85,6 @@ SWEEP_BUDGET_BYTES: Final = 256 * 1024
 
 DELETE_BATCH: Final = 500
 """Jobs that one call of a bulk deletion or respawn handles."""
+
+CONSUME_BUDGET_BYTES: Final = 8 * 1024 * 1024
+"""Bodies in one answer to a consume: it ends early once it has so many bytes, with fewer jobs than asked for."""

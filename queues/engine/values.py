@@ -241,6 +241,9 @@ class LimitTaken:
 
     allowed: bool
     retry_after_ms: int = 0
+    key: bytes = b""
+    ticket: str = ""
+    """Where it was counted, and in which interval: what giving it back needs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

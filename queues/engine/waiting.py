@@ -8,10 +8,12 @@ In each case the *first* of the line looks; one that got a job without a message
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 import logging
+import re
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import limits
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger("taskq.waiting")
 
 _NOTHING = Consumed(jobs=())
+_MESSAGE = re.compile(rb"(ready|due|done)\t([^\t]+)\t(\d+|[0-9A-Z]{26})\Z")
 _DUE_MARGIN_S = 0.0005
 """The server's clock is read in whole ms: half a ms late finds the job, early would have to come again."""
 
@@ -148,7 +151,7 @@ class Waiters:
 
     def _give_back(self, look: asyncio.Task[Consumed]) -> None:
         if not look.cancelled() and not look.exception():
-            for job in look.result().jobs:
+            for job in reversed(look.result().jobs):  # each goes to the head
                 queue = self._engine.queue(job.namespace, job.queue)
                 self._spawn(self._engine.run(release(queue, job.job_id, attempt=job.attempt)))
 
@@ -174,6 +177,8 @@ class Waiters:
             return None
         finally:
             timer.cancel()
+            with contextlib.suppress(ValueError):  # whoever was woken has been taken out
+                line.sleeping.remove((arrival, future))
 
     @staticmethod
     def _insert(line: _Line, arrival: int, future: asyncio.Future[bool]) -> None:
@@ -195,15 +200,24 @@ class Waiters:
 
     def _wake_queue(self, name: bytes, count: int) -> None:
         """`count` jobs of a queue became ready: wake as many, the longest-waiting first across lines."""
-        lines = self._lines_of.get(name)
-        if not lines:
-            return
-        self._messages[name] = self._messages.get(name, 0) + 1
+        lines = self._note_message(name)
         for _ in range(count):
             waiting = [(first, line) for line in lines if (first := line.first()) is not None]
             if not waiting:
                 return
             self._wake(min(waiting, key=lambda entry: entry[0])[1], by_message=True)
+
+    def _wake_lines(self, name: bytes) -> None:
+        """A queue's next due time moved: each of its lines has a timer of its own that is now too late."""
+        for line in self._note_message(name):
+            self._wake(line)
+
+    def _note_message(self, name: bytes) -> Collection[_Line]:
+        """The queue's lines; who is looking at this moment will see that a message came, and look again."""
+        lines = self._lines_of.get(name, ())
+        if lines:
+            self._messages[name] = self._messages.get(name, 0) + 1
+        return lines
 
     def _join(self, names: tuple[bytes, ...]) -> _Line:
         line = self._lines.get(names)
@@ -244,9 +258,8 @@ class Waiters:
             self._schedule_poll()
         if not self._subscribed.is_set():
             # Without a subscription waiting still works, by looking once a second.
-            wait = self._loop.create_task(self._subscribed.wait())
-            await asyncio.wait([wait], timeout=limits.FALLBACK_POLL_S)
-            wait.cancel()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._subscribed.wait(), limits.FALLBACK_POLL_S)
 
     def _schedule_poll(self) -> None:
         if self._poll:
@@ -286,11 +299,15 @@ class Waiters:
                 delay_s = min(delay_s * 2, 5.0)
 
     def _dispatch(self, data: bytes) -> None:
-        kind, name, payload = data.split(b"\t")
+        match = _MESSAGE.match(data)
+        if match is None:
+            logger.warning("not a wake-up message", extra={"action": "wake", "bytes": len(data)})
+            return
+        kind, name, payload = match.groups()
         if kind == b"ready":
             self._wake_queue(name, int(payload))
         elif kind == b"due":
-            self._wake_queue(name, 1)
+            self._wake_lines(name)
         elif kind == b"done":
             for future in self._results.get(str(payload, "ascii"), ()):
                 _settle(future, True)

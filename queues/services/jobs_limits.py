@@ -20,6 +20,6 @@ def take_request(*, access: Access, limit: Limit, kind: RateKind) -> Operation[L
     return take_limit(access.token_id, kind, allowance=allowance, interval_ms=limit.interval_s * 1000)
 
 
-def give_back_request(*, access: Access, kind: RateKind) -> Operation[None]:
-    """Undo one take_request."""
-    return give_back_limit(access.token_id, kind)
+def give_back_request(*, taken: LimitTaken) -> Operation[None]:
+    """Undo one take_request that was allowed."""
+    return give_back_limit(taken)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from queues.engine import InvalidArgumentError, consume, consume_any, detail, fail, pause, resume
-from queues.engine.limits import SKIP_BATCH
+from queues.engine import InvalidArgumentError, StoreUnavailableError, consume, consume_any, detail, fail, pause, resume
+from queues.engine.limits import CONSUME_BUDGET_BYTES, SKIP_BATCH
 
 from .world import START_MS, World
 
@@ -174,3 +174,25 @@ def test_each_queue_keeps_its_own_bound_in_flight(world: World) -> None:
     consumed = world.run(consume_any(queues, ttr_ms=1_000, count=9, max_in_flight=[1, 2], now_ms=START_MS))
 
     assert [job.queue for job in consumed.jobs] == ["a", "b", "b"]
+
+
+def test_what_the_first_queue_gave_is_handed_out_though_the_second_fails(world: World) -> None:
+    job_id = world.publish_one()
+    plan = consume_any([world.queue, world.engine.queue("shop", "other")], ttr_ms=1_000, count=3, now_ms=world.now_ms)
+    first = next(plan)
+    plan.send(world.engine.batch(first))
+
+    with pytest.raises(StopIteration) as stop:
+        plan.throw(StoreUnavailableError("gone"))
+
+    assert [job.job_id for job in stop.value.value.jobs] == [job_id]
+
+
+def test_an_answer_of_huge_bodies_ends_early(world: World) -> None:
+    ids = list(world.publish(*[b"x" * 1_000_000] * 40))
+
+    jobs = world.take(count=40)
+
+    assert [job.job_id for job in jobs] == ids[: len(jobs)]
+    assert CONSUME_BUDGET_BYTES <= sum(len(job.body) for job in jobs) < CONSUME_BUDGET_BYTES + 16 * 1_000_000
+    assert [job.job_id for job in world.take(count=40)] == ids[len(jobs) : 2 * len(jobs)]

@@ -192,3 +192,11 @@ def test_dead_letters_are_listed_from_the_oldest(world: World) -> None:
 
     assert [job.job_id for job in page.jobs] == ids
     assert [job.died_ms for job in page.jobs] == [START_MS, START_MS + 10, START_MS + 20]
+
+
+def test_deleting_more_dead_letters_than_there_are_ends(world: World) -> None:
+    dead = [world.job_in("dead") for _ in range(3)]
+    plan = delete_dead(world.queue, limit=2**63 - 1, now_ms=world.now_ms)
+
+    assert world.run(plan) == len(dead)
+    assert world.run(delete_dead(world.queue, limit=2**63 - 1, now_ms=world.now_ms)) == 0

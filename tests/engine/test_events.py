@@ -269,8 +269,35 @@ def test_what_the_cap_drops_is_counted_by_events(redis_url: str) -> None:
     dropped = int(world.content().partition(0).counters["events_dropped"])
 
     assert kept + dropped == told
-    assert 50 <= world.client.xlen(world.queue.select(("events",))[0]) < 150
+    assert 50 - 2 <= kept <= 50
+    assert int(world.content().partition(0).counters["events_held"]) == kept
     world.engine.close()
+
+
+def test_the_cap_bounds_events_whatever_the_batches(redis_url: str) -> None:
+    world = capped(redis_url, 200)
+    for _ in range(20):
+        world.publish(*[b"x"] * 100)
+
+    kept = sum(int(entry[b"n"]) for entry in entries(world.client, world.queue))
+
+    assert 200 - 64 < kept <= 200
+    world.engine.close()
+
+
+def test_a_cap_that_was_lowered_is_reached_in_bounded_steps(redis_url: str) -> None:
+    world = capped(redis_url, 10_000)
+    for _ in range(300):
+        world.publish_one()
+    lower = capped(redis_url, 10)
+
+    lower.publish_one()
+    assert lower.client.xlen(lower.queue.select(("events",))[0]) > 100
+    for _ in range(3):
+        lower.publish_one()
+    assert lower.client.xlen(lower.queue.select(("events",))[0]) == 10
+    world.engine.close()
+    lower.engine.close()
 
 
 def test_a_cap_of_0_means_no_events(redis_url: str) -> None:

@@ -58,7 +58,8 @@ def test_who_released_a_job_cannot_end_the_attempt_of_the_next_holder(world: Wor
     second = world.take_one()
 
     assert second.attempt == first.attempt + 1
-    for verb in (release, fail, ack_attempt):
+    verbs: tuple[Verb, ...] = (release, fail, ack_attempt)
+    for verb in verbs:
         with pytest.raises(LeaseLostError):
             world.run(verb(world.queue, job_id, attempt=first.attempt, now_ms=world.now_ms))
     assert world.places() == {job_id: "working"}

@@ -14,6 +14,7 @@ from queues.engine import (
     Engine,
     JobState,
     Layout,
+    LimitTaken,
     Operation,
     ScriptError,
     ack,
@@ -44,7 +45,7 @@ from queues.engine import (
     take_limit,
     trim_dead,
 )
-from queues.engine.keys import PARTITION_KEYS, QUEUE_KEYS
+from queues.engine.keys import PARTITION_KEYS, QUEUE_KEYS, limit_key
 from queues.engine.operations.maintain import promote, purge, reclaim
 from queues.engine.scripts import Script, load, script_names
 
@@ -107,7 +108,7 @@ def operations() -> list[Operation[Any]]:
         reclaim(QUEUE),
         purge(QUEUE),
         take_limit("token", "read", allowance=1, interval_ms=1),
-        give_back_limit("token", "write"),
+        give_back_limit(LimitTaken(allowed=True, key=limit_key("token", "write", 1, 1), ticket="1")),
     ]
 
 

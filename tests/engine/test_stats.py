@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from queues.engine import ack, consume, fail, stats
+from queues.engine import ack, consume, delete_jobs, fail, release, stats
 from queues.engine.histogram import minutes_of, percentiles, rates
 
 from .test_expiry import sweep_round
@@ -164,3 +164,18 @@ def test_a_queue_that_does_not_exist_has_zeros(world: World) -> None:
     assert set(found.counts.values()) == {0}
     assert (found.paused, found.published_per_s, found.oldest_ready_ms) == (False, 0, None)
     assert found.dropped == {"age": 0, "count": 0}
+
+
+def test_the_age_of_a_starving_job_is_seen_behind_others(world: World) -> None:
+    low = world.publish_one(priority=-5)
+    old = world.publish_one()
+    world.advance(60_000)
+    fresh = world.publish_one(priority=9)
+    assert world.take_one().job_id == fresh
+    world.run(release(world.queue, fresh, now_ms=world.now_ms))
+
+    assert world.run(stats(world.queue, now_ms=world.now_ms)).oldest_ready_ms == 60_000
+    world.run(delete_jobs(world.queue, [old], now_ms=world.now_ms))
+    assert world.run(stats(world.queue, now_ms=world.now_ms)).oldest_ready_ms == 60_000
+    world.run(delete_jobs(world.queue, [low], now_ms=world.now_ms))
+    assert world.run(stats(world.queue, now_ms=world.now_ms)).oldest_ready_ms == 0

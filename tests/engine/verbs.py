@@ -7,6 +7,7 @@ from queues.engine import (
     AsyncEngine,
     Engine,
     JobState,
+    LimitTaken,
     PublishOptions,
     QueueKeys,
     ack,
@@ -38,6 +39,7 @@ from queues.engine import (
     take_limit,
     trim_dead,
 )
+from queues.engine.keys import limit_key
 from queues.engine.operation import Operation, Plan
 
 from .world import START_MS
@@ -134,4 +136,5 @@ def _end(queue: QueueKeys) -> Plan[None]:
 
 def limits_of(token: str) -> list[Operation[object]]:
     """The verbs that belong to no queue."""
-    return [take_limit(token, "read", allowance=2, interval_ms=60_000), give_back_limit(token, "read")]  # type: ignore[list-item]
+    given_back = LimitTaken(allowed=True, key=limit_key(token, "read", 2, 60_000), ticket="1")
+    return [take_limit(token, "read", allowance=2, interval_ms=60_000), give_back_limit(given_back)]  # type: ignore[list-item]

@@ -33,6 +33,7 @@
 --   mark         ms        how long the caller waits for a wake-up if nothing is there, 0 = not at all
 --   promote      jobs      at most so many own due jobs are moved
 --   skip         jobs      at most so many dead entries are stepped over
+--   budget       bytes     of bodies, after which no more jobs are taken, so that huge ones come a few at a time
 -- REPLIES
 --   jobs         now {id attempt used tries expires options body} ...
 --   none         now next_due   nothing is ready; next due time in ms, or 0
@@ -67,6 +68,8 @@ local lease_end = now + tonumber(ttr)
 local has_prio = redis.call('EXISTS', prio) == 1
 local reply, waits = {'jobs', now}, {}
 local delivered, tombstones, expired = 0, 0, 0
+local SMALL_BODY = 4096
+local bytes, chunk = 0, 16 -- the first few say how large the bodies are
 
 -- Takes ids off the queue: many at once where only the list is concerned.
 local function pop()
@@ -77,7 +80,7 @@ local function pop()
       return {id}
     end
   elseif most - delivered > 1 then
-    return redis.call('LPOP', ready, most - delivered) or {}
+    return redis.call('LPOP', ready, math.min(most - delivered, chunk)) or {}
   end
   local id = redis.call('LPOP', ready)
   return id and {id} or {}
@@ -101,6 +104,7 @@ local function hand_out(id, raw, raw_run)
   due_ms = due_ms or id_time(id)
   local wait = math.max(0, now - due_ms)
   local body = string.sub(raw, body_at)
+  bytes = bytes + #body
   delivered = delivered + 1
   waits[delivered] = wait
   reply[delivered + 2] = {id, attempt, used, tries, expires, options, body}
@@ -109,7 +113,7 @@ local function hand_out(id, raw, raw_run)
     consumer) .. history
 end
 
-while delivered < most and tombstones + expired < skip_max do
+while delivered < most and tombstones + expired < skip_max and bytes < tonumber(budget) do
   local ids = pop()
   if #ids == 0 then break end
   local records = redis.call('HMGET', jobs, unpack(ids))
@@ -134,6 +138,7 @@ while delivered < most and tombstones + expired < skip_max do
     redis.call('HSET', runs, unpack(new_runs))
     redis.call('ZADD', working, unpack(leases))
   end
+  if bytes < delivered * SMALL_BODY then chunk = most end
 end
 
 if tombstones > 0 then count_tombstones(-tombstones) end

@@ -19,6 +19,9 @@
 --   ok           now paused ready delayed retry working dead completed oldest_due dropped_by_age dropped_by_count minutes
 -- INCLUDES ids record run ready
 
+local LOOK_AT = 16
+local HUGE = 65536
+
 -- When the job became due, or nil if it is gone or expired.
 local function due_of(id)
   local raw_run = redis.call('HGET', runs, id)
@@ -32,14 +35,31 @@ local function due_of(id)
   return (expires == 0 or expires > now) and (due_at or id_time(id)) or nil
 end
 
-local oldest
-for _, id in ipairs(redis.call('LRANGE', ready, 0, 99)) do
-  oldest = due_of(id)
-  if oldest then break end
+-- The least due time among the first of `ids` that live. A job that was released to the head may hide an older one
+-- behind it, so a few are looked at; huge records count only when nothing else is there.
+local function oldest_of(ids)
+  local oldest, alive = nil, 0
+  for _, id in ipairs(ids) do
+    if alive == 0 or redis.call('HSTRLEN', jobs, id) < HUGE then
+      local due_ms = due_of(id)
+      if due_ms then
+        oldest = math.min(oldest or due_ms, due_ms)
+        alive = alive + 1
+        if alive == LOOK_AT then break end
+      end
+    end
+  end
+  return oldest
 end
-local first = redis.call('ZRANGE', prio, 0, 0)[1]
-local first_due = first and due_of(first)
-if first_due then oldest = math.min(oldest or first_due, first_due) end
+
+local oldest = oldest_of(redis.call('LRANGE', ready, 0, 99))
+local band = 0
+repeat -- the first jobs of each priority, of which there are at most 200
+  local ids = redis.call('ZRANGEBYSCORE', prio, string.format('%.0f', band * RANK_STEP), '+inf', 'LIMIT', 0, LOOK_AT)
+  local its_oldest = oldest_of(ids)
+  if its_oldest then oldest = math.min(oldest or its_oldest, its_oldest) end
+  band = ids[1] and math.floor(tonumber(redis.call('ZSCORE', prio, ids[1])) / RANK_STEP) + 1
+until not band
 local marks = redis.call('HMGET', flags, 'p:' .. queue, 'a:' .. queue, 'c:' .. queue)
 return {'ok', now, marks[1] and 1 or 0, ready_size(), redis.call('ZCARD', delayed),
   redis.call('ZCARD', retry), redis.call('ZCARD', working), redis.call('ZCARD', dead), redis.call('ZCARD', completed),

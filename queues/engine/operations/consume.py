@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from .. import limits
-from ..errors import InvalidArgumentError
+from ..errors import InvalidArgumentError, TaskqError
 from ..keys import QueueKeys
 from ..operation import Operation, Plan, Reply
 from ..scripts import load
@@ -58,6 +58,7 @@ def consume_step(
         mark_ms,
         limits.PROMOTE_BATCH,
         limits.SKIP_BATCH,
+        limits.CONSUME_BUDGET_BYTES,
     )
     return Operation(_CONSUME, queue.select(_CONSUME.keys), args, decode)
 
@@ -126,7 +127,12 @@ def consume_any(
                 mark_ms=0 if taken else mark_ms,
                 now_ms=now_ms,
             )
-            (last,) = yield [step]
+            try:
+                (last,) = yield [step]
+            except TaskqError:
+                if not taken:
+                    raise
+                return _together(jobs, last, None)  # what has been taken must reach its consumer
             if not is_again(last):
                 break
         jobs.append(last)
@@ -135,9 +141,13 @@ def consume_any(
             break
         if last.next_due_ms is not None:
             next_due = last.next_due_ms if next_due is None else min(next_due, last.next_due_ms)
-    if len(jobs) == 1 and jobs[0].jobs:
-        return jobs[0]
-    return replace(last, jobs=tuple([job for one in jobs for job in one.jobs]), next_due_ms=next_due)
+    return _together(jobs, last, next_due)
+
+
+def _together(parts: Sequence[Consumed], last: Consumed, next_due_ms: int | None) -> Consumed:
+    if len(parts) == 1 and parts[0].jobs:
+        return parts[0]
+    return replace(last, jobs=tuple([job for part in parts for job in part.jobs]), next_due_ms=next_due_ms)
 
 
 def _check(ttr_ms: int, count: int) -> None:

@@ -73,7 +73,10 @@ def delete_dead(
     deleted = 0
     for batch_limit, batch_ids in _batches(limit, ids):
         if batch_limit:
-            deleted += yield from _delete_oldest_dead(queue, batch_limit, now_ms)
+            count = yield from _delete_oldest_dead(queue, batch_limit, now_ms)
+            deleted += count
+            if count < batch_limit:
+                break
         else:
             (count,) = yield [delete_jobs(queue, batch_ids, only=JobState.DEAD, now_ms=now_ms)]
             deleted += count

@@ -22,18 +22,19 @@ def take_limit(token_id: str, kind: Kind, *, allowance: int, interval_ms: int) -
     def decode(reply: Reply) -> LimitTaken:
         tag = tag_of(reply)
         if tag == "taken":
-            return LimitTaken(allowed=True)
+            return LimitTaken(allowed=True, key=key, ticket=str(reply[1], "ascii"))
         if tag == "refused":
             return LimitTaken(allowed=False, retry_after_ms=max(1, reply[1]))
         raise unexpected(_TAKE, reply)
 
-    return Operation(_TAKE, (limit_key(token_id, kind),), (allowance, interval_ms), decode)
+    key = limit_key(token_id, kind, allowance, interval_ms)
+    return Operation(_TAKE, (key,), (allowance, interval_ms), decode)
 
 
-def give_back_limit(token_id: str, kind: Kind) -> Operation[None]:
-    """Undo one `take_limit`, for a request that got no job or failed."""
+def give_back_limit(taken: LimitTaken) -> Operation[None]:
+    """Undo one `take_limit` that was allowed, for a request that got no job or failed. Later intervals gain nothing."""
 
     def decode(reply: Reply) -> None:
         expect_ok(_GIVE_BACK, reply)
 
-    return Operation(_GIVE_BACK, (limit_key(token_id, kind),), (), decode)
+    return Operation(_GIVE_BACK, (taken.key,), (taken.ticket,), decode)

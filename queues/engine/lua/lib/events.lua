@@ -13,16 +13,20 @@ local function emit(kind, id, attempt, run, worker, error)
   emit_line(kind .. '\t' .. id .. '\t' .. attempt .. '\t\t' .. run .. '\t\t' .. worker .. '\t' .. error)
 end
 
--- What a cap drops is counted in `counters` events_dropped, by events, not entries. cap 0: events are off.
-local function trim_events(length, most)
-  local dropped = 0
-  for _, entry in ipairs(redis.call('XRANGE', events, '-', '+', 'COUNT', length - most)) do
+-- Drops the oldest entries until at most `most` events are left, at most TRIM_BATCH entries a call (a call adds fewer).
+local function trim_events(held, most)
+  local dropped, entries = 0, 0
+  for _, entry in ipairs(redis.call('XRANGE', events, '-', '+', 'COUNT', TRIM_BATCH)) do
+    if held - dropped <= most then break end
     dropped = dropped + tonumber(entry[2][6])
+    entries = entries + 1
   end
-  redis.call('XTRIM', events, 'MAXLEN', most)
+  redis.call('XTRIM', events, 'MAXLEN', redis.call('XLEN', events) - entries)
+  redis.call('HINCRBY', counters, 'events_held', -dropped)
   redis.call('HINCRBY', counters, 'events_dropped', dropped)
 end
 
+-- The cap counts events, not entries, so it bounds memory whatever the batches. cap 0: events are off.
 local function flush_events()
   local total = #event_lines
   local most = tonumber(cap)
@@ -36,6 +40,6 @@ local function flush_events()
         'e', table.concat(event_lines, '\n', first, last))
     end
   end
-  local length = redis.call('XLEN', events)
-  if length >= most + TRIM_BATCH then trim_events(length, most) end
+  local held = redis.call('HINCRBY', counters, 'events_held', total)
+  if held > most then trim_events(held, most) end
 end
