@@ -282,6 +282,45 @@ async def test_waiters_of_different_sets_of_queues_share_a_queue_by_arrival(shop
 
 @pytest.mark.usefixtures("only_messages")
 @in_loop
+async def test_a_due_time_is_known_to_every_line_of_its_queue(shop: World, redis_url: str) -> None:
+    other = World(shop.engine, shop.engine.queue("shop", "other"))
+    async with opened(redis_url) as waiter:
+        (leaving,) = await start_waiting(waiter, [other.queue, shop.queue])
+        (staying,) = await start_waiting(waiter, shop.queue)
+        give(shop, b"later", delay_ms=150)
+        leaving.cancel()
+
+        (job,) = (await asyncio.wait_for(staying, 10)).jobs
+
+    assert 150 <= job.elapsed_ms < 2_000
+
+
+@pytest.mark.usefixtures("only_messages")
+@in_loop
+async def test_garbage_on_the_wake_channel_is_passed_over(shop: World, redis_url: str) -> None:
+    async with opened(redis_url) as waiter:
+        (waiting,) = await start_waiting(waiter, shop.queue)
+        for garbage in (b"", b"\t\t", b"ready\tshop/orders\tmany", b"\xff" * 99):
+            shop.client.publish(shop.queue.channel, garbage)
+        give(shop, b"x")
+
+        assert bodies(await asyncio.wait_for(waiting, 10)) == [b"x"]
+
+
+@in_loop
+async def test_who_gave_up_waiting_leaves_nothing_in_the_line(shop: World, redis_url: str) -> None:
+    async with opened(redis_url) as waiter:
+        (long,) = await start_waiting(waiter, shop.queue)
+        for _ in range(5):
+            assert (await waiter.wait_consume([shop.queue], ttr_ms=1_000, timeout_s=0.01)).jobs == ()
+        (line,) = waiter._waiters._lines.values()
+
+        assert len(line.sleeping) <= 1
+        long.cancel()
+
+
+@pytest.mark.usefixtures("only_messages")
+@in_loop
 async def test_a_waiter_that_may_take_many_takes_what_is_there(shop: World, redis_url: str) -> None:
     async with opened(redis_url) as waiter:
         (waiting,) = await start_waiting(waiter, shop.queue, count=10)
