@@ -1,4 +1,4 @@
-"""Settings of taskq. Everything a deployment may change comes from the environment; README lists the variables."""
+"""Settings of taskq. What deployments may change comes from the environment; docs/operations.md lists the variables."""
 
 from __future__ import annotations
 

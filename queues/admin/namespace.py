@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.contrib import admin
 from django.contrib.admin import RelatedOnlyFieldListFilter
 from django.db.models import Count, Q, QuerySet
-from django.forms import ModelForm
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
@@ -37,12 +34,9 @@ class NamespaceAdmin(ScopedAdmin):
         fixed = [] if obj is None else ["pool", "name"]
         return fixed if getattr(request.user, "is_superuser", False) else [*fixed, "groups"]
 
-    def save_related(self, request: HttpRequest, form: ModelForm[Namespace], formsets: Any, change: bool) -> None:
-        """Whoever makes a namespace without being able to choose its groups sees it through their own."""
-        super().save_related(request, form, formsets, change)
-        user = request.user
-        if not change and user.is_authenticated and not user.is_superuser:
-            form.instance.groups.set(user.groups.all())
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Superusers only: a name that is refused would tell anybody else that a hidden namespace has it."""
+        return getattr(request.user, "is_superuser", False) and super().has_add_permission(request)
 
     @admin.display(description=_("tokens"), ordering="working_tokens")
     def working_tokens(self, namespace: Namespace) -> int:

@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from queues.engine.errors import InvalidArgumentError
 from queues.models import Token
 from queues.services.secrets import check_secret, digest_of
+from queues.services.tokens import check_description
 
 
 class NewTokenForm(forms.ModelForm):
@@ -27,6 +28,12 @@ class NewTokenForm(forms.ModelForm):
         model = Token
         fields = ["namespace", "description"]
         help_texts = {"description": _("What it is for and who has it, so that one day somebody dares to revoke it.")}
+
+    def clean_description(self) -> str:
+        try:
+            return check_description(self.cleaned_data["description"])
+        except InvalidArgumentError as error:
+            raise forms.ValidationError(str(error), code="invalid_description") from error
 
     def clean_secret(self) -> str:
         secret: str = self.cleaned_data["secret"]

@@ -3,13 +3,14 @@
 from .async_engines import async_engine_for, close_async_engines
 from .engines import close_engines, engine_for
 from .errors import MetadataUnavailableError, PoolNotFoundError
-from .rows import PoolRow, find_pool, peek_pool
+from .rows import PoolRow, check_pool_name, find_pool, peek_pool
 
 __all__ = [
     "MetadataUnavailableError",
     "PoolNotFoundError",
     "PoolRow",
     "async_engine_for",
+    "check_pool_name",
     "close_async_engines",
     "close_engines",
     "engine_for",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
+from collections.abc import Coroutine
+from contextlib import suppress
 from weakref import WeakKeyDictionary
 
 from asgiref.sync import sync_to_async
@@ -11,8 +13,10 @@ from asgiref.sync import sync_to_async
 from queues.engine import AsyncEngine, open_async_engine
 from queues.engine.errors import TaskqError
 
+from .errors import MetadataUnavailableError, PoolNotFoundError
 from .refusals import Refusals
-from .rows import PoolRow, find_pool, peek_pool
+from .rows import PoolRow, find_pool, peek_pool, which_are_gone
+from .sweeping import SweepClock
 
 
 class _Engines:
@@ -23,6 +27,7 @@ class _Engines:
         self.opening: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self.refusals = Refusals()
         self.closing: set[asyncio.Task[None]] = set()
+        self.sweep_clock = SweepClock()
 
     async def get(self, row: PoolRow) -> AsyncEngine:
         known = self.open.get(row.name)
@@ -44,16 +49,36 @@ class _Engines:
         old = self.open.get(row.name)
         self.open[row.name] = new
         if old is not None:
-            task = asyncio.create_task(old[1].close())
-            self.closing.add(task)
-            task.add_done_callback(self.closing.discard)
+            self._start(old[1].close())
         return new
+
+    def drop(self, pool: str) -> None:
+        """Close the engine of a pool that was deleted, if there is one."""
+        _, engine = self.open.pop(pool, (None, None))
+        if engine is not None:
+            self._start(engine.close())
+
+    def sweep(self) -> None:
+        """Now and then, look for deleted pools beside the calls."""
+        if self.sweep_clock.is_due():
+            self._start(self._drop_deleted())
+
+    async def _drop_deleted(self) -> None:
+        with suppress(MetadataUnavailableError):  # then the next time will do
+            for name in await sync_to_async(which_are_gone)(tuple(self.open)):
+                self.drop(name)
+
+    def _start(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.create_task(work)
+        self.closing.add(task)
+        task.add_done_callback(self.closing.discard)
 
     async def close(self) -> None:
         while self.open:
             _, (_, engine) = self.open.popitem()
             await engine.close()
-        await asyncio.gather(*self.closing)
+        while self.closing:  # a sweep may have found more to close
+            await asyncio.wait(self.closing)
 
 
 _by_loop: WeakKeyDictionary[asyncio.AbstractEventLoop, _Engines] = WeakKeyDictionary()
@@ -61,11 +86,16 @@ _by_loop: WeakKeyDictionary[asyncio.AbstractEventLoop, _Engines] = WeakKeyDictio
 
 async def async_engine_for(pool: str) -> AsyncEngine:
     """The engine of a pool for the running loop. Raises as `engine_for` does."""
-    row = peek_pool(pool) or await sync_to_async(find_pool)(pool)
     loop = asyncio.get_running_loop()
     engines = _by_loop.get(loop)
     if engines is None:
         engines = _by_loop[loop] = _Engines()
+    try:
+        row = peek_pool(pool) or await sync_to_async(find_pool)(pool)
+    except PoolNotFoundError:
+        engines.drop(pool)
+        raise
+    engines.sweep()
     return await engines.get(row)
 
 

@@ -7,8 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Final, TypeVar
 
-from django.db import Error as DatabaseFault
-from django.db import connection
+from django.db import InterfaceError, OperationalError, connection
 
 from .errors import MetadataUnavailableError
 
@@ -17,6 +16,12 @@ T = TypeVar("T")
 
 PAUSE_S: Final = 1.0
 """After a failed read nobody tries again for this long: connecting may take seconds, and every call needs it."""
+
+BROKEN_WITHIN_S: Final = 0.5
+"""A connection that broke says so at once. Whoever waited longer than this for a fault would wait as long again."""
+
+OUTAGE: Final = (OperationalError, InterfaceError)
+"""What says that the database is away. Any other of its errors is about the question: the next one may be answered."""
 
 
 class _Outage:
@@ -47,26 +52,47 @@ _outage = _Outage()
 
 
 def read_metadata(read: Callable[[], T]) -> T:
-    """What `read` returns from the database. Raises MetadataUnavailableError, and what `read` raises itself.
-
-    Threads outside of Django's request cycle keep their connection, so nobody else notices that it broke: after a fault
-    it is closed here and the read tried once more on a new one.
-    """
-    if time.monotonic() < _outage.ask_again_at:
+    """What `read` returns from the database. Raises MetadataUnavailableError, and what `read` raises itself."""
+    if is_pausing():
         raise MetadataUnavailableError
     try:
-        try:
-            result = read()
-        except DatabaseFault:
-            if connection.in_atomic_block:
-                raise
-            connection.close()
-            result = read()
-    except DatabaseFault as fault:
+        result = _read_on_good_connection(read)
+    except OUTAGE as fault:
         _outage.begin(fault)
         raise MetadataUnavailableError from fault
     _outage.end()
     return result
+
+
+def _read_on_good_connection(read: Callable[[], T]) -> T:
+    """Threads outside of Django's request cycle keep their connection, so nobody else notices that it broke.
+
+    During an outage the old connection is of no use, so the read is made on a new one. Otherwise it is tried once more
+    on a new one, but only if the fault came at once.
+    """
+    if _outage.known and not connection.in_atomic_block:
+        connection.close()
+        return read()
+    started = time.monotonic()
+    try:
+        return read()
+    except OUTAGE:
+        if connection.in_atomic_block:
+            raise
+        connection.close()
+        if time.monotonic() - started > BROKEN_WITHIN_S:
+            raise
+    return read()
+
+
+def is_outage_known() -> bool:
+    """Whether the last read failed because the database is away."""
+    return _outage.known
+
+
+def is_pausing() -> bool:
+    """Whether a read failed so lately that nobody asks the database now."""
+    return time.monotonic() < _outage.ask_again_at
 
 
 def forget_outage() -> None:

@@ -10,6 +10,7 @@ from typing import Final, Generic, NamedTuple, TypeVar
 from weakref import WeakSet
 
 from .errors import MetadataUnavailableError
+from .probes import PROBES, Probe
 from .reading import forget_outage, read_metadata
 
 K = TypeVar("K")
@@ -20,7 +21,6 @@ FRESH_S: Final = 1.0
 
 STALE_S: Final = 600.0
 SIZE: Final = 10_000
-_LOCKS: Final = 64
 
 _all: WeakSet[Remembered[object, object]] = WeakSet()
 
@@ -33,7 +33,8 @@ class _Entry(NamedTuple, Generic[V]):
 class Remembered(Generic[K, V]):
     """A bounded memory; the least recently used goes first. What was not found is not remembered.
 
-    Thread-safe. When an entry is no longer fresh, one thread reads it again and the others wait for that one.
+    Thread-safe. When an entry is no longer fresh, one thread reads it again. The others wait for that one, but not long
+    if the entry can be used as it is: a database that hangs must not hold up those whom memory could answer.
     """
 
     def __init__(
@@ -49,26 +50,41 @@ class Remembered(Generic[K, V]):
         self._size = size
         self._clock = clock
         self._entries: OrderedDict[K, _Entry[V]] = OrderedDict()
+        self._probes: dict[K, Probe] = {}
         self._lock = threading.Lock()
-        self._readers = tuple(threading.Lock() for _ in range(_LOCKS))
         _all.add(self)  # type: ignore[arg-type]  # a set of all of them, whatever they hold
 
     def get(self, key: K, read: Callable[[V | None], V]) -> V:
         """The value of `key`, from memory or by `read`, which is given the older value if there is one.
 
-        What `read` raises other than database errors is an answer ("there is none"): the key is forgotten and the error
+        What `read` raises other than an outage is an answer ("there is none"): the key is forgotten and the error
         goes to the caller. Raises MetadataUnavailableError.
         """
-        entry = self._fresh(key)
-        if entry is None:
-            with self._readers[hash(key) % _LOCKS]:
-                entry = self._fresh(key) or self._read(key, read)
-        return entry.value
+        while True:
+            with self._lock:
+                entry, fresh = self._look_up(key)
+                if entry is not None and fresh:
+                    return entry.value
+                probe = self._probes.get(key)
+                is_mine = probe is None
+                if probe is None:
+                    probe = PROBES.begin(must=entry is None)
+                    if probe is None:
+                        assert entry is not None  # or it would have had to
+                        return entry.value
+                    self._probes[key] = probe
+            if is_mine:
+                return self._read(key, read, entry, probe)
+            if not probe.wait(patiently=entry is None) and entry is not None:
+                return entry.value
 
     def peek(self, key: K) -> V | None:
-        """The value if it is fresh; never waits and never asks the database."""
-        entry = self._fresh(key)
-        return None if entry is None else entry.value
+        """The value if it is fresh, or usable while the database is away; never waits and never asks the database."""
+        with self._lock:
+            entry, fresh = self._look_up(key)
+        if entry is None or not (fresh or PROBES.keep_waiting()):
+            return None
+        return entry.value
 
     def forget(self) -> None:
         """Drop everything."""
@@ -78,34 +94,45 @@ class Remembered(Generic[K, V]):
     def __len__(self) -> int:
         return len(self._entries)
 
-    def _fresh(self, key: K) -> _Entry[V] | None:
-        with self._lock:
-            entry = self._entries.get(key)
-            if entry is None or self._clock() - entry.read_at > self._fresh_s:
-                return None
-            self._entries.move_to_end(key)
-            return entry
+    def _look_up(self, key: K) -> tuple[_Entry[V] | None, bool]:
+        """The entry unless it is too old for any use, and whether it is fresh."""
+        entry = self._entries.get(key)
+        age = 0.0 if entry is None else self._clock() - entry.read_at
+        if entry is None or age > self._stale_s:
+            return None, False
+        if age > self._fresh_s:
+            return entry, False
+        self._entries.move_to_end(key)
+        return entry, True
 
-    def _read(self, key: K, read: Callable[[V | None], V]) -> _Entry[V]:
-        old = self._entries.get(key)
+    def _read(self, key: K, read: Callable[[V | None], V], old: _Entry[V] | None, probe: Probe) -> V:
         asked_at = self._clock()
+        answered = True
         try:
             value = read_metadata(lambda: read(None if old is None else old.value))
         except MetadataUnavailableError:
-            if old is None or asked_at - old.read_at > self._stale_s:
+            answered = False
+            if old is None:
                 raise
-            return old
+            return old.value
         except Exception:
             with self._lock:
                 self._entries.pop(key, None)
             raise
-        entry = _Entry(value, asked_at)
+        else:
+            self._keep(key, _Entry(value, asked_at))
+            return value
+        finally:
+            with self._lock:
+                self._probes.pop(key, None)
+            PROBES.end(probe, answered=answered)
+
+    def _keep(self, key: K, entry: _Entry[V]) -> None:
         with self._lock:
             self._entries[key] = entry
             self._entries.move_to_end(key)
             while len(self._entries) > self._size:
                 self._entries.popitem(last=False)
-        return entry
 
 
 def forget_everything() -> None:

@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from dataclasses import dataclass
-from datetime import timedelta
-from typing import Final
 
-from django.db import Error as DatabaseFault
-from django.db import transaction
-from django.db.models import Q
-from django.utils import timezone
-
+from queues.engine.names import is_name
 from queues.models import Token
-from queues.pools import find_pool
+from queues.pools import check_pool_name, find_pool
 from queues.pools.remembered import Remembered
 
 from .errors import InvalidTokenError
+from .last_use import NOTE_USE_EVERY_S, note_use
 from .limits import Limit
 from .secrets import digest_of
-
-logger = logging.getLogger(__name__)
-
-NOTE_USE_EVERY_S: Final = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +28,7 @@ class Access:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Known:
-    """A remembered access, and when this process last tried to note that the token is in use (monotonic seconds)."""
+    """A remembered access, and when this process last asked to note that the token is in use (monotonic seconds)."""
 
     access: Access
     noted_at: float
@@ -53,6 +43,9 @@ def authorise(*, pool: str, secret: str, namespace: str) -> Access:
     A token that was used here lately is known for a second without asking the database, and for ten minutes while the
     database is away. Another namespace's token gets the same error as an unknown one.
     """
+    check_pool_name(pool)
+    if not is_name(namespace):
+        raise InvalidTokenError
     digest = digest_of(secret)
     return _known.get((pool, namespace, digest), lambda old: _read(pool, namespace, digest, old)).access
 
@@ -83,16 +76,8 @@ def _read(pool: str, namespace: str, digest: str, old: _Known | None) -> _Known:
 
 
 def _note_use(token: Token, old: _Known | None) -> float:
-    """Write `last_used` if nobody did within the last minute. A database that cannot be written stops nobody."""
     now = time.monotonic()
     if old is not None and now - old.noted_at < NOTE_USE_EVERY_S:
         return old.noted_at
-    at = timezone.now()
-    long_ago = Q(last_used=None) | Q(last_used__lt=at - timedelta(seconds=NOTE_USE_EVERY_S))
-    try:
-        with transaction.atomic():
-            Token.objects.filter(long_ago, pk=token.pk).update(last_used=at)
-    except DatabaseFault:
-        fields = {"action": "token.note_use", "token_id": token.public_id}
-        logger.warning("last use of a token could not be noted", extra=fields, exc_info=True)
+    note_use(token.pk)
     return now

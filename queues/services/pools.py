@@ -12,6 +12,7 @@ from django.db.models import Count
 
 from queues.engine import StoreInfo, probe_store
 from queues.engine.errors import InvalidArgumentError
+from queues.engine.names import is_name
 from queues.models import Pool
 
 from .errors import PoolExistsError
@@ -50,7 +51,7 @@ def add_pool(*, name: str, url: str, partitions: int | None = None, description:
 
     The server need not answer: a pool may be added before it runs. Raises InvalidArgumentError, PoolExistsError.
     """
-    if Pool.objects.filter(name=name).exists():
+    if is_name(name) and Pool.objects.filter(name=name).exists():
         raise PoolExistsError
     row = Pool(name=name, url=url, description=description)
     row.partitions = partitions or probe_store(url, timeout_s=PROBE_TIMEOUT_S).partitions or row.partitions

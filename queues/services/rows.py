@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.db.models import Q, QuerySet
 
 from queues.models import Pool, Token
+from queues.pools import check_pool_name
 
 from .errors import PoolNotFoundError, TokenNotFoundError
 from .secrets import digest_of, split_token
@@ -12,6 +13,7 @@ from .secrets import digest_of, split_token
 
 def find_pool_row(name: str) -> Pool:
     """Raises PoolNotFoundError."""
+    check_pool_name(name)
     try:
         return Pool.objects.get(name=name)
     except Pool.DoesNotExist:
@@ -21,6 +23,12 @@ def find_pool_row(name: str) -> Pool:
 def find_token_rows(*, pool: str | None, namespace: str, public_id_or_secret: str) -> QuerySet[Token]:
     """The tokens, none or one, that a person means who gives a public id or a secret (also as `POOL:SECRET`)."""
     prefix, secret = split_token(public_id_or_secret)
+    try:
+        check_pool_name(pool or prefix)
+    except PoolNotFoundError:
+        return Token.objects.none()
+    if not (secret.isascii() and secret.isprintable()):  # neither ids nor secrets are like that; a database may choke
+        return Token.objects.none()
     return Token.objects.filter(
         Q(public_id=secret) | Q(digest=digest_of(secret)),
         namespace__name=namespace,

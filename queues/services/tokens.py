@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import unicodedata
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Final
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
@@ -22,6 +24,7 @@ __all__ = [
     "NewToken",
     "TokenInfo",
     "add_token",
+    "check_description",
     "create_token",
     "delete_limit",
     "get_limit",
@@ -32,6 +35,9 @@ __all__ = [
 ]
 
 logger = logging.getLogger(__name__)
+
+_UNPRINTABLE: Final = ("Cc", "Cs")
+"""Control characters (NUL is one, which PostgreSQL cannot store) and halves of surrogate pairs (no UTF-8 has them)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +69,7 @@ def create_token(*, namespace: str, pool: str | None = None, description: str, s
     Raises InvalidArgumentError, PoolNotFoundError, TokenExistsError.
     """
     check_namespace(namespace)
-    description = _checked_description(description)
+    description = check_description(description)
     if secret is not None:
         check_secret(secret)
     row = find_pool_row(pool or DEFAULT_POOL)
@@ -80,7 +86,7 @@ def add_token(*, owner: Namespace, description: str, secret: str | None = None) 
         public_id=new_public_id(),
         namespace=owner,
         digest=digest_of(chosen),
-        description=_checked_description(description),
+        description=check_description(description),
     )
     try:
         with transaction.atomic():
@@ -121,13 +127,18 @@ def revoke_token(*, pool: str | None = None, namespace: str, public_id_or_secret
     return done > 0
 
 
-def _checked_description(text: str) -> str:
-    """What the token is for: a list of nameless tokens is one that nobody dares to revoke from."""
+def check_description(text: str) -> str:
+    """What the token is for, as it is kept: a list of nameless tokens is one that nobody dares to revoke from.
+
+    Raises InvalidArgumentError.
+    """
     text = text.strip()
     if not text:
         raise InvalidArgumentError("empty description")
     if len(text) > 255:
         raise InvalidArgumentError("description too long: at most 255 characters")
+    if any(unicodedata.category(character) in _UNPRINTABLE for character in text):
+        raise InvalidArgumentError("description contains control characters")
     return text
 
 

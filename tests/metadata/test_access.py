@@ -7,19 +7,19 @@ import os
 import subprocess
 import sys
 import time
-from datetime import timedelta
 
 import pytest
-from django.db import connection
-from django.utils import timezone
+from django.db import OperationalError, connection
 
-from queues.models import Namespace, Pool, Token
+from queues.models import Namespace, Pool
+from queues.pools import find_pool
+from queues.pools.reading import is_outage_known
 from queues.pools.remembered import Remembered, forget_everything
 from queues.services import access
 from queues.services.access import Access, authorise, peek_access
 from queues.services.errors import InvalidTokenError, MetadataUnavailableError, PoolNotFoundError
 from queues.services.limits import Limit
-from queues.services.tokens import NewToken, create_token, revoke_token, set_limit
+from queues.services.tokens import NewToken, create_token, list_tokens, revoke_token, set_limit
 from tests.support.clock import ManualClock
 from tests.support.database import url_of_database
 from tests.support.outage import database_away
@@ -144,59 +144,34 @@ def test_known_tokens_go_on_while_the_database_is_away_and_others_get_503(
 def test_a_connection_that_broke_is_replaced(token: NewToken, clock: ManualClock) -> None:
     enter(token)
     clock.advance(2)
-    connection.connection.close()  # as when the server restarts
+    old = connection.connection
+    asked = []
+
+    def broken(execute, *query):  # type: ignore[no-untyped-def]
+        asked.append(connection.connection is old)
+        if connection.connection is old:
+            raise OperationalError("server closed the connection unexpectedly")
+        return execute(*query)
+
+    with connection.execute_wrapper(broken):
+        assert enter(token).namespace == "orders"
+    assert asked == [True, False]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("pool", ["\x00", "a\x00b", "a b", "\udcff", "x" * 256])
+def test_a_name_that_no_pool_can_have_is_unknown_and_no_outage(token: NewToken, pool: str) -> None:
+    with pytest.raises(PoolNotFoundError):
+        enter(token, pool=pool)
+    with pytest.raises(InvalidTokenError):
+        enter(token, namespace=pool)
+    for ask in (find_pool, lambda name: list_tokens(pool=name)):
+        with pytest.raises(PoolNotFoundError):
+            ask(pool)
+    assert not revoke_token(namespace="orders", public_id_or_secret=f"{pool}:{token.secret}")
+    assert not revoke_token(namespace="orders", public_id_or_secret=f"{token.secret}{pool[:1]}")
+    assert not is_outage_known()
     assert enter(token).namespace == "orders"
-
-
-@pytest.mark.django_db
-def test_the_last_use_is_written_once_a_minute(
-    token: NewToken, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    row = Token.objects.filter(public_id=token.public_id)
-    enter(token)
-    first = row.get().last_used
-    assert first is not None
-    assert timezone.now() - first < timedelta(minutes=1)
-
-    clock.advance(2)
-    enter(token)
-    assert row.get().last_used == first
-
-    long_ago = timezone.now() - timedelta(hours=1)
-    row.update(last_used=long_ago)
-    clock.advance(2)
-    enter(token)
-    assert row.get().last_used == long_ago, "this process noted it less than a minute ago"
-
-    now = time.monotonic()
-    monkeypatch.setattr("queues.services.access.time.monotonic", lambda: now + 61)
-    clock.advance(2)
-    enter(token)
-    assert row.get().last_used != long_ago
-
-
-@pytest.mark.django_db
-def test_a_use_that_another_process_noted_is_not_noted_again(token: NewToken) -> None:
-    row = Token.objects.filter(public_id=token.public_id)
-    noted = timezone.now() - timedelta(seconds=30)
-    row.update(last_used=noted)
-    enter(token)
-    assert row.get().last_used == noted
-
-
-@pytest.mark.django_db
-def test_a_database_that_cannot_be_written_stops_nobody(token: NewToken, caplog: pytest.LogCaptureFixture) -> None:
-    from django.db import OperationalError
-
-    def read_only(execute, sql, params, many, context):  # type: ignore[no-untyped-def]
-        if sql.startswith("UPDATE"):
-            raise OperationalError("attempt to write a readonly database")
-        return execute(sql, params, many, context)
-
-    with caplog.at_level(logging.WARNING), connection.execute_wrapper(read_only):
-        assert enter(token).token_id == token.public_id
-    assert [record.message for record in caplog.records] == ["last use of a token could not be noted"]
-    assert Token.objects.get(public_id=token.public_id).last_used is None
 
 
 WATCHER = """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from django.contrib.auth.models import Group
 from django.test import Client
 
 from queues.models import Namespace, QueuePolicy, Token, TokenLimit
@@ -21,7 +22,7 @@ def pages(orders: Namespace, token: NewToken) -> dict[str, str]:
     return found
 
 
-LISTS = [f"/admin/queues/{model}/{page}" for model in ("namespace", "token", "queuepolicy") for page in ("", "add/")]
+LISTS = [f"/admin/queues/{page}" for page in ("namespace/", "token/", "token/add/", "queuepolicy/", "queuepolicy/add/")]
 CHOICES = "/admin/autocomplete/?app_label=queues&model_name={}&field_name=namespace&term="
 
 
@@ -56,10 +57,20 @@ def test_charlie_changes_none_of_it(charlie: Client, orders: Namespace, pages: d
     assert Namespace.objects.get() == orders
 
 
-def test_charlie_makes_a_namespace_and_sees_it(charlie: Client, orders: Namespace) -> None:
-    form = {"pool": orders.pool.pk, "name": "strange", "description": "", "groups": ["1"]}
-    charlie.post("/admin/queues/namespace/add/", form)
-    assert [group.name for group in Namespace.objects.get(name="strange").groups.all()] == ["strangers"]
+@pytest.mark.parametrize("name", ["orders", "strange"])
+def test_charlie_cannot_find_out_by_making_namespaces_which_names_are_taken(
+    charlie: Client, orders: Namespace, name: str
+) -> None:
+    form = {"pool": orders.pool.pk, "name": name, "description": ""}
+    assert charlie.post("/admin/queues/namespace/add/", form).status_code == 403
+    assert charlie.get("/admin/queues/namespace/add/").status_code == 403
+    assert list(Namespace.objects.all()) == [orders]
+
+
+def test_a_superuser_makes_a_namespace_and_says_who_sees_it(admin: Client, charlie: Client, orders: Namespace) -> None:
+    strangers = Group.objects.get(name="strangers")
+    form = {"pool": orders.pool.pk, "name": "strange", "description": "", "groups": [strangers.pk]}
+    admin.post("/admin/queues/namespace/add/", form)
     assert "strange" in charlie.get("/admin/queues/namespace/").text
 
 

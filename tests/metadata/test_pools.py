@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
+import weakref
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -14,7 +17,7 @@ from django.core.checks import run_checks
 from queues.embedded import EmbeddedRedis
 from queues.engine import StoreUnavailableError, publish, size
 from queues.models import Pool
-from queues.pools import async_engine_for, close_async_engines, close_engines, engine_for, rows
+from queues.pools import async_engine_for, async_engines, close_async_engines, close_engines, engine_for, engines, rows
 from queues.pools.remembered import Remembered, forget_everything
 from queues.services.errors import InvalidArgumentError, PoolExistsError, PoolNotFoundError
 from queues.services.pool_problems import ProblemKind
@@ -217,3 +220,52 @@ def test_an_async_engine_of_a_silent_pool_is_refused() -> None:
                 await async_engine_for("gone")
 
     run_async(use())
+
+
+@pytest.fixture
+def spare(redis_url: str) -> Pool:
+    return Pool.objects.create(name="spare", url=redis_url)
+
+
+def test_the_engine_of_a_deleted_pool_is_let_go(spare: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+    for ask_for in ("spare", "default"):
+        engine = weakref.ref(engine_for("spare"))
+        Pool.objects.filter(name="spare").delete()
+        forget_everything()
+        if ask_for == "spare":
+            with pytest.raises(PoolNotFoundError):
+                engine_for("spare")
+        else:
+            monkeypatch.setattr(engines, "_sweep_clock", DueClock())
+            engine_for("default")
+        gc.collect()
+        assert engine() is None
+        Pool.objects.create(name="spare", url=spare.url)
+        forget_everything()
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("ask_for", ["spare", "default"])
+def test_the_async_engine_of_a_deleted_pool_is_closed(
+    spare: Pool, ask_for: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if ask_for == "default":
+        monkeypatch.setattr(async_engines, "SweepClock", DueClock)
+
+    async def use() -> None:
+        engine = await async_engine_for("spare")
+        waiter = asyncio.create_task(engine.wait_consume([engine.queue("orders", "close")], ttr_ms=1_000, timeout_s=60))
+        await sync_to_async(Pool.objects.filter(name="spare").delete)()
+        forget_everything()
+        with suppress(PoolNotFoundError):
+            await async_engine_for(ask_for)
+        consumed = await asyncio.wait_for(waiter, timeout=10)
+        assert consumed.jobs == ()
+        await close_async_engines()
+
+    run_async(use())
+
+
+class DueClock:
+    def is_due(self) -> bool:
+        return True

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import threading
+import time
+from collections.abc import Callable
 from contextlib import suppress
 from typing import NoReturn
 
 import pytest
-from django.db import OperationalError
+from django.db import DataError, OperationalError
 
+from queues.pools import reading
 from queues.pools.errors import MetadataUnavailableError
 from queues.pools.reading import forget_outage
 from queues.pools.remembered import Remembered
@@ -137,3 +140,123 @@ def test_of_many_threads_one_asks(memory: Remembered[str, int]) -> None:
     for thread in threads:
         thread.join()
     assert len(asked) == 1
+
+
+class Hanging:
+    """Stands for a query to a database that does not answer: each read hangs until let go, and then fails."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+        self.begun = threading.Event()
+        self.let_go = threading.Event()
+
+    def __call__(self, _old: int | None) -> int:
+        self.asked += 1
+        self.begun.set()
+        assert self.let_go.wait(20)
+        raise OperationalError("timed out")
+
+
+@pytest.fixture
+def hanging() -> Hanging:
+    return Hanging()
+
+
+def in_thread(memory: Remembered[str, int], key: str, hanging: Hanging) -> threading.Thread:
+    """A caller who finds out that the database hangs."""
+    thread = threading.Thread(target=lambda: memory.get(key, hanging))
+    thread.start()
+    assert hanging.begun.wait(10)
+    return thread
+
+
+def took(call: Callable[[], int]) -> float:
+    started = time.monotonic()
+    assert call() == 1
+    return time.monotonic() - started
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_database_that_hangs_holds_up_one_caller_and_the_others_briefly(
+    memory: Remembered[str, int], clock: ManualClock, hanging: Hanging
+) -> None:
+    for key in "abc":
+        memory.get(key, Source())
+    clock.advance(2)
+    assert memory.peek("a") is None
+    prober = in_thread(memory, "a", hanging)
+    try:
+        assert took(lambda: memory.get("a", hanging)) < 2
+        assert memory.peek("b") == 1, "while it hangs, an event loop is answered at once"
+        times = [took(lambda key=key: memory.get(key, hanging)) for key in "abc" * 10]  # type: ignore[misc]
+        assert max(times) < 0.2
+        assert hanging.asked == 1
+        assert prober.is_alive()
+    finally:
+        hanging.let_go.set()
+        prober.join()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_read_that_failed_after_a_long_wait_is_not_tried_once_more(
+    memory: Remembered[str, int], clock: ManualClock, hanging: Hanging, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory.get("a", Source())
+    clock.advance(2)
+    monkeypatch.setattr(reading, "BROKEN_WITHIN_S", 0.0)
+    hanging.let_go.set()
+    assert memory.get("a", hanging) == 1
+    assert hanging.asked == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_in_a_known_outage_one_caller_asks_and_no_other_waits(
+    memory: Remembered[str, int], clock: ManualClock, hanging: Hanging, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = Source()
+    memory.get("a", source)
+    memory.get("b", Source())
+    clock.advance(2)
+    source.away = True
+    memory.get("a", source)
+    monkeypatch.setattr(reading._outage, "ask_again_at", 0.0)
+    assert memory.peek("b") is None, "somebody has to ask again"
+    prober = in_thread(memory, "a", hanging)
+    try:
+        assert took(lambda: memory.get("b", hanging)) < 0.2
+        assert memory.peek("b") == 1
+        assert hanging.asked == 1
+    finally:
+        hanging.let_go.set()
+        prober.join()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_one_slow_query_does_not_keep_a_healthy_database_from_being_asked(
+    memory: Remembered[str, int], clock: ManualClock, hanging: Hanging
+) -> None:
+    source = Source()
+    memory.get("a", Source())
+    memory.get("b", source)
+    clock.advance(2)
+    prober = in_thread(memory, "a", hanging)
+    try:
+        assert took(lambda: memory.get("a", hanging)) < 2
+        memory.get("new", Source())  # the database answers somebody
+        assert memory.get("b", source) == 2
+    finally:
+        hanging.let_go.set()
+        prober.join()
+
+
+def test_an_error_about_the_question_is_no_outage(memory: Remembered[str, int], clock: ManualClock) -> None:
+    def bad(_old: int | None) -> NoReturn:
+        raise DataError("text fields cannot contain NUL")
+
+    with pytest.raises(DataError):
+        memory.get("a", bad)
+    assert not reading.is_outage_known()
+    source = Source()
+    memory.get("b", source)
+    clock.advance(2)
+    assert memory.get("b", source) == 2, "others are read as before"

@@ -174,3 +174,11 @@ def test_a_revoked_token_has_no_limit_to_set(token: NewToken) -> None:
     revoke_token(namespace="orders", public_id_or_secret=token.secret)
     with pytest.raises(TokenNotFoundError):
         set_limit(namespace="orders", public_id_or_secret=token.secret, limit=LIMIT)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("description", ["a\x00b", "two\nlines", "\x85x\x85x", "\udcff"])
+def test_a_description_that_cannot_be_kept_or_shown_is_refused(default_pool: Pool, description: str) -> None:
+    with pytest.raises(InvalidArgumentError, match="description contains control characters"):
+        create_token(namespace="orders", description=description)
+    assert create_token(namespace="orders", description="für 太郎\u3000と花子").public_id
