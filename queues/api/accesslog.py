@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
 from django.core.cache import cache
@@ -20,14 +22,31 @@ class AccessLog:
     def __init__(self) -> None:
         self.enabled = False
         self._read_at = 0.0
+        self._reading = False
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="taskq-accesslog")
 
-    def is_due(self) -> bool:
-        """Whether the switch should be looked at again; true once per REREAD_S."""
-        now = time.monotonic()
-        if now - self._read_at < REREAD_S:
-            return False
-        self._read_at = now
-        return True
+    def refresh_if_due(self) -> None:
+        """Look at the switch again, once per REREAD_S, in the background.
+
+        The cache may be away and take seconds to say so. No request waits for it, nor for the threads of requests.
+        """
+        if self._reading or time.monotonic() - self._read_at < REREAD_S:
+            return
+        self._reading = True
+        self._thread.submit(self._refresh_quietly)
+
+    async def read_switch(self) -> None:
+        """Look at the switch now, for who asks how it is set."""
+        await asyncio.get_running_loop().run_in_executor(self._thread, self.refresh)
+
+    def _refresh_quietly(self) -> None:
+        try:
+            self.refresh()
+        except Exception:
+            logger.warning("access log switch not read", exc_info=True, extra={"action": "accesslog.read"})
+        finally:
+            self._read_at = time.monotonic()
+            self._reading = False
 
     def refresh(self) -> None:
         """Look at the switch. Without the cache things stay as they are."""

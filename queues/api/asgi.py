@@ -50,7 +50,7 @@ class ApiGate:
         headers = scope["headers"]
         sent_id = next((value for name, value in headers if name == HEADER), b"")
         request_id = choose_request_id(sent_id)
-        body = RequestBody(scope["method"], headers, receive)
+        body = RequestBody(scope["http_version"], headers, receive)
         own = _first_segment(scope) in _OWN
         scope[SCOPE_KEY] = RequestState(request_id.decode("ascii"), body)
         status = 0

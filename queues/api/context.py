@@ -9,8 +9,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from functools import partial
 from typing import Final, ParamSpec, TypeVar
+from weakref import WeakKeyDictionary
 
 from queues.engine import AsyncEngine
 from queues.engine.keys import QueueKeys
@@ -22,7 +24,9 @@ from queues.services.jobs_run import engine_of
 from queues.services.policies import EffectivePolicy
 
 from .metadata_threads import leave_connection_tidy
+from .reauthorising import Key, Reauthoriser, ask_again
 from .request import ApiRequest
+from .tokens import pool_and_secret
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -33,9 +37,10 @@ METADATA_THREADS: Final = 4
 class ApiContext:
     """One per process; safe to share between requests and event loops."""
 
-    __slots__ = ("_threads",)
+    __slots__ = ("_reauthorisers", "_threads")
 
     def __init__(self) -> None:
+        self._reauthorisers: WeakKeyDictionary[asyncio.AbstractEventLoop, Reauthoriser] = WeakKeyDictionary()
         self._threads = ThreadPoolExecutor(max_workers=METADATA_THREADS, thread_name_prefix="taskq-metadata")
 
     async def call(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -50,6 +55,15 @@ class ApiContext:
         if known is not None:
             return known
         return await self.call(access_service.authorise, pool=pool, secret=secret, namespace=namespace)
+
+    def while_authorised(self, request: ApiRequest) -> AbstractContextManager[None]:
+        """For waiting: interrupts the current task once the request's token is refused, and raises why."""
+        loop = asyncio.get_running_loop()
+        reauthoriser = self._reauthorisers.get(loop)
+        if reauthoriser is None:
+            reauthoriser = self._reauthorisers[loop] = Reauthoriser(lambda keys: self.call(ask_again, keys))
+        pool, secret = pool_and_secret(request)
+        return reauthoriser.watch(Key(pool, secret, request.granted.namespace))
 
     async def policy(self, access: Access, queue: str) -> EffectivePolicy:
         """What the queue's policy says."""

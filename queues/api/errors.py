@@ -70,8 +70,14 @@ class StaffOnlyError(ApiError):
     code = "staff_only"
 
 
+class StaffBusyError(ApiError):
+    """So many passwords are waiting to be checked that one more would wait for too long."""
+
+    code = "staff_busy"
+
+
 class ForbiddenError(ApiError):
-    """The user is known but not staff, or a session came without its CSRF token."""
+    """The user is known but not staff or without the permission, or a session came without its CSRF token."""
 
     code = "forbidden"
 
@@ -117,6 +123,7 @@ REPLIES: Final[Mapping[str, Reply]] = {
     "method_not_allowed": Reply(405),
     "client_gone": Reply(400, "client gone"),
     "staff_only": Reply(401, "authentication required", _ASK_FOR_BASIC),
+    "staff_busy": Reply(503, "too many sign-ins", _RETRY_SOON),
     "forbidden": Reply(403),
 }
 """Error code → reply. A test holds its keys equal to the codes of the error trees."""

@@ -9,6 +9,7 @@ import logging
 from math import ceil
 
 from queues.engine.errors import TaskqError
+from queues.engine.values import LimitTaken
 from queues.services.access import Access
 from queues.services.jobs_limits import RateKind, give_back_request, take_request
 
@@ -25,13 +26,15 @@ def allowance_of(access: Access, kind: RateKind | None) -> int:
     return access.limit.read if kind == "read" else access.limit.write
 
 
-async def take(access: Access, kind: RateKind, context: ApiContext) -> ApiResponse | None:
-    """Count the request. The refusal to send if there are too many; None: go on."""
+async def take(access: Access, kind: RateKind, context: ApiContext) -> LimitTaken:
+    """Count the request."""
     assert access.limit is not None
     engine = await context.engine(access.pool)
-    taken = await engine.run(take_request(access=access, limit=access.limit, kind=kind))
-    if taken.allowed:
-        return None
+    return await engine.run(take_request(access=access, limit=access.limit, kind=kind))
+
+
+def refusal_of(kind: RateKind, taken: LimitTaken) -> ApiResponse:
+    """The answer to one request too many."""
     verb = "consume" if kind == "read" else "publish"
     seconds = max(1, ceil(taken.retry_after_ms / 1000))
     return json_response(
@@ -39,11 +42,11 @@ async def take(access: Access, kind: RateKind, context: ApiContext) -> ApiRespon
     )
 
 
-async def give_back(access: Access, kind: RateKind, context: ApiContext) -> None:
+async def give_back(access: Access, taken: LimitTaken, context: ApiContext) -> None:
     """Uncount the request. A fault here changes nothing for the client, so it is only logged."""
     try:
         engine = await context.engine(access.pool)
-        await engine.run(give_back_request(access=access, kind=kind))
+        await engine.run(give_back_request(taken=taken))
     except TaskqError as error:
         fields = {"action": "limit.give_back", "token_id": access.token_id, "error": error.code}
         logger.info("limit could not be given back", extra=fields)

@@ -11,7 +11,7 @@ from queues.services.errors import InvalidTokenError
 
 from .context import ApiContext
 from .errors import TokenMissingError, error_response
-from .limiting import allowance_of, give_back, take
+from .limiting import allowance_of, give_back, refusal_of, take
 from .request import ApiRequest
 from .response import ApiResponse
 from .route import Door, Route
@@ -19,6 +19,7 @@ from .tokens import pool_and_secret
 
 logger = logging.getLogger(__name__)
 
+PATH_SHOWN: Final = 600
 _background: Final[set[asyncio.Task[None]]] = set()
 
 
@@ -34,26 +35,32 @@ async def answer(route: Route, request: ApiRequest, context: ApiContext) -> ApiR
 
 async def _pass(route: Route, request: ApiRequest, context: ApiContext) -> ApiResponse:
     if route.door is Door.STAFF:
-        await request.check_staff()
+        request.staff = await request.check_staff(route.permissions)
     route.check_names(request)
+    if not route.documentation.body:
+        request.skip_body()
     if route.door is not Door.TOKEN:
         return await route.operation(request, context)
     access = request.access = await _authorise(request, context)
     kind = route.rate
     if kind is None or not allowance_of(access, kind):
         return await route.operation(request, context)
-    refusal = await take(access, kind, context)
-    if refusal is not None:
-        return refusal
-    succeeded = False
+    taken = await take(access, kind, context)
+    if not taken.allowed:
+        return refusal_of(kind, taken)
+    gave_nothing = True
     try:
         response = await route.operation(request, context)
-        succeeded = response.succeeded
+        gave_nothing = not response.succeeded
         return response
+    except asyncio.CancelledError:
+        # The client has gone. A publish of its is carried out all the same, so it counts; a consume took no job.
+        gave_nothing = kind == "read"
+        raise
     finally:
-        if not succeeded:
+        if gave_nothing:
             # A task of its own, for this one may be in the middle of being cancelled.
-            task = asyncio.ensure_future(give_back(access, kind, context))
+            task = asyncio.ensure_future(give_back(access, taken, context))
             _background.add(task)
             task.add_done_callback(_background.discard)
 
@@ -72,14 +79,32 @@ async def _authorise(request: ApiRequest, context: ApiContext) -> Access:
 def _log_refusal(route: Route, request: ApiRequest, response: ApiResponse, error: Exception) -> None:
     """What was wrong with what; never the query, a header or the body."""
     fields = {
-        "action": "http.refuse",
         "route": route.name,
-        "status": response.status,
-        "error": getattr(error, "code", type(error).__name__),
-        "reason": str(error)[:200],
         "namespace": request.path.get("namespace", "")[:255],
         "queue": request.path.get("queue", "")[:255],
         "client": request.client,
         "request_id": request.request_id,
     }
-    logger.log(logging.WARNING if response.status >= 500 else logging.INFO, "request refused", extra=fields)
+    _log(response, error, fields)
+
+
+def refuse_unrouted(error: Exception, *, method: str, path: str, client: str, request_id: str) -> ApiResponse:
+    """The response to a request that no route fits, or whose query cannot be read."""
+    response = error_response(error)
+    _log(
+        response,
+        error,
+        {"method": method[:20], "path": path[:PATH_SHOWN], "client": client, "request_id": request_id},
+    )
+    return response
+
+
+def _log(response: ApiResponse, error: Exception, fields: dict[str, str]) -> None:
+    known = {
+        "action": "http.refuse",
+        "status": response.status,
+        "error": getattr(error, "code", type(error).__name__),
+        "reason": str(error)[:200],
+    }
+    level = logging.WARNING if response.status >= 500 else logging.INFO
+    logger.log(level, "request refused", extra={**known, **fields})

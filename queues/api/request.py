@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from queues.services.access import Access
 
-StaffCheck = Callable[[], Awaitable[None]]
-"""Raises StaffOnlyError or ForbiddenError unless the request comes from a staff user."""
+StaffCheck = Callable[[Sequence[str]], Awaitable[Any]]
+"""The staff user who asks; raises StaffOnlyError or ForbiddenError unless there is one with these permissions."""
 
 BodyReader = Callable[[int], Awaitable[bytes]]
 """Reads the whole body; raises BodyTooLargeError once it is known to be longer than the given number of bytes."""
@@ -37,10 +37,26 @@ class Headers:
                 yield key[len(prefix) :].decode("latin-1"), value.decode("latin-1")
 
 
-class ApiRequest:
-    """One request. Not frozen: the pipeline fills in `access` once the token has been looked at."""
+def _keep() -> None:
+    """Nothing to skip: the body is here already."""
 
-    __slots__ = ("access", "check_staff", "client", "headers", "method", "path", "query", "read_body", "request_id")
+
+class ApiRequest:
+    """One request. Not frozen: the pipeline fills in `access` or `staff` once it knows who asks."""
+
+    __slots__ = (
+        "access",
+        "check_staff",
+        "client",
+        "headers",
+        "method",
+        "path",
+        "query",
+        "read_body",
+        "request_id",
+        "skip_body",
+        "staff",
+    )
 
     def __init__(
         self,
@@ -51,6 +67,7 @@ class ApiRequest:
         headers: Headers,
         read_body: BodyReader,
         check_staff: StaffCheck,
+        skip_body: Callable[[], None] = _keep,
         client: str = "",
         request_id: str = "",
     ) -> None:
@@ -62,10 +79,14 @@ class ApiRequest:
         self.headers = headers
         self.read_body = read_body
         self.check_staff = check_staff
+        self.skip_body = skip_body
+        """Say that nobody will read the body: only then can the door notice that the client has gone."""
         self.client = client
         """The peer's address."""
         self.request_id = request_id
         self.access: Access | None = None
+        self.staff: Any = None
+        """The Django user, on routes of staff."""
 
     @property
     def granted(self) -> Access:

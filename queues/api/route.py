@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from enum import Enum
+from typing import Final
 
 from queues.services.jobs_limits import RateKind
 
@@ -15,6 +16,10 @@ from .response import ApiResponse
 
 OperationFunction = Callable[[ApiRequest, ApiContext], Awaitable[ApiResponse]]
 NameCheck = Callable[[ApiRequest], None]
+
+
+SUPERUSERS_ONLY: Final = "superusers only"
+"""Stands for a permission that nobody can be given."""
 
 
 class Door(Enum):
@@ -37,4 +42,6 @@ class Route:
     check_names: NameCheck
     door: Door
     rate: RateKind | None
+    permissions: tuple[str, ...]
+    """What staff who are no superusers need, in Django's words: `queues.view_token`."""
     documentation: Documentation

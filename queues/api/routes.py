@@ -10,7 +10,7 @@ from . import described as d
 from .documentation import Documentation
 from .names import check_names, check_names_of_several
 from .operations import admin_info, admin_tokens, consume, dead, finish, health, publish, queues, read
-from .route import Door, OperationFunction, Route
+from .route import SUPERUSERS_ONLY, Door, OperationFunction, Route
 from .router import Router
 
 NAMESPACE: Final = "/api/{namespace}"
@@ -18,6 +18,7 @@ QUEUE: Final = f"{NAMESPACE}/{{queue}}"
 JOB: Final = f"{QUEUE}/job/{{job_id}}"
 TOKENS: Final = "/token/{namespace}"
 LIMIT: Final = f"{TOKENS}/{{token}}/limit"
+_PUT: Final = ("add_tokenlimit", "change_tokenlimit")
 
 
 def _route(
@@ -27,6 +28,7 @@ def _route(
     *,
     door: Door = Door.TOKEN,
     rate: RateKind | None = None,
+    needs: tuple[str, ...] = (),
 ) -> Route:
     method, path = line.split(" ")
     return Route(
@@ -37,6 +39,7 @@ def _route(
         check_names=check_names_of_several if operation is consume.consume else check_names,
         door=door,
         rate=rate,
+        permissions=tuple(one if one == SUPERUSERS_ONLY else f"queues.{one}" for one in needs),
         documentation=documentation,
     )
 
@@ -67,20 +70,22 @@ ROUTES: Final = (
     _route(f"POST {QUEUE}/pause", queues.pause, d.PAUSE),
     _route(f"POST {QUEUE}/resume", queues.resume, d.RESUME),
     _route(f"DELETE {QUEUE}", queues.destroy, d.DESTROY),
-    _route(f"POST {TOKENS}", admin_tokens.create, d.CREATE_TOKEN, door=Door.STAFF),
-    _route(f"GET {TOKENS}", admin_tokens.list_all, d.LIST_TOKENS, door=Door.STAFF),
-    _route(f"DELETE {TOKENS}/{{token}}", admin_tokens.revoke, d.REVOKE_TOKEN, door=Door.STAFF),
-    _route(f"GET {LIMIT}", admin_tokens.show_limit, d.SHOW_LIMIT, door=Door.STAFF),
-    _route(f"POST {LIMIT}", admin_tokens.add_limit, d.ADD_LIMIT, door=Door.STAFF),
-    _route(f"PUT {LIMIT}", admin_tokens.put_limit, d.PUT_LIMIT, door=Door.STAFF),
-    _route(f"DELETE {LIMIT}", admin_tokens.remove_limit, d.REMOVE_LIMIT, door=Door.STAFF),
-    _route("GET /limits", admin_tokens.list_all_limits, d.LIST_LIMITS, door=Door.STAFF),
-    _route("GET /pools", admin_info.pools, d.POOLS, door=Door.STAFF),
-    _route("GET /info", admin_info.info, d.INFO, door=Door.STAFF),
+    _route(f"POST {TOKENS}", admin_tokens.create, d.CREATE_TOKEN, door=Door.STAFF, needs=("add_token",)),
+    _route(f"GET {TOKENS}", admin_tokens.list_all, d.LIST_TOKENS, door=Door.STAFF, needs=("view_token",)),
+    _route(f"DELETE {TOKENS}/{{token}}", admin_tokens.revoke, d.REVOKE_TOKEN, door=Door.STAFF, needs=("delete_token",)),
+    _route(f"GET {LIMIT}", admin_tokens.show_limit, d.SHOW_LIMIT, door=Door.STAFF, needs=("view_tokenlimit",)),
+    _route(f"POST {LIMIT}", admin_tokens.add_limit, d.ADD_LIMIT, door=Door.STAFF, needs=("add_tokenlimit",)),
+    _route(f"PUT {LIMIT}", admin_tokens.put_limit, d.PUT_LIMIT, door=Door.STAFF, needs=_PUT),
+    _route(f"DELETE {LIMIT}", admin_tokens.remove_limit, d.REMOVE_LIMIT, door=Door.STAFF, needs=("delete_tokenlimit",)),
+    _route("GET /limits", admin_tokens.list_all_limits, d.LIST_LIMITS, door=Door.STAFF, needs=("view_tokenlimit",)),
+    _route("GET /pools", admin_info.pools, d.POOLS, door=Door.STAFF, needs=("view_pool",)),
+    _route("GET /info", admin_info.info, d.INFO, door=Door.STAFF, needs=("view_namespace",)),
     _route("GET /version", admin_info.version, d.VERSION, door=Door.STAFF),
     _route("GET /metrics", admin_info.metrics, d.METRICS, door=Door.STAFF),
-    _route("GET /accesslog", admin_info.show_access_log, d.SHOW_ACCESS_LOG, door=Door.STAFF),
-    _route("POST /accesslog", admin_info.switch_access_log, d.SWITCH_ACCESS_LOG, door=Door.STAFF),
+    _route("GET /accesslog", admin_info.show_access_log, d.SHOW_ACCESS_LOG, door=Door.STAFF, needs=(SUPERUSERS_ONLY,)),
+    _route(
+        "POST /accesslog", admin_info.switch_access_log, d.SWITCH_ACCESS_LOG, door=Door.STAFF, needs=(SUPERUSERS_ONLY,)
+    ),
     _route("GET /healthz", health.healthz, d.HEALTHZ, door=Door.OPEN),
     _route("GET /readyz", health.readyz, d.READYZ, door=Door.OPEN),
 )

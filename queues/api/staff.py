@@ -1,8 +1,13 @@
-"""Who is staff: HTTP Basic against Django's users, or a session of the admin, the latter with its CSRF token."""
+"""Who is staff: HTTP Basic against Django's users, or a session of the admin, the latter with its CSRF token.
+
+Superusers may do everything. Other staff may do what they may do in the admin: what their permissions allow, in the
+namespaces of their groups.
+"""
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Sequence
+from typing import Any, Final
 
 from django.http import HttpRequest
 from rest_framework.authentication import BasicAuthentication, SessionAuthentication
@@ -12,16 +17,25 @@ from rest_framework.request import Request
 from queues.pools.reading import read_metadata
 
 from .errors import ForbiddenError, StaffOnlyError
+from .route import SUPERUSERS_ONLY
 
 AUTHENTICATORS: Final = (BasicAuthentication, SessionAuthentication)
 
 
-def check_staff(request: HttpRequest) -> None:
-    """Raise StaffOnlyError or ForbiddenError unless a staff user asks. Slow: passwords are hashed. For a thread."""
-    read_metadata(lambda: _check(request))
+def comes_without_proof(request: HttpRequest) -> bool:
+    """Whether there is nothing to check: neither a password nor a session."""
+    return "HTTP_AUTHORIZATION" not in request.META and "HTTP_COOKIE" not in request.META
 
 
-def _check(request: HttpRequest) -> None:
+def check_staff(request: HttpRequest, permissions: Sequence[str]) -> Any:
+    """The staff user who asks, if they have these permissions. Raises StaffOnlyError, ForbiddenError.
+
+    Slow: passwords are hashed. For a thread.
+    """
+    return read_metadata(lambda: _check(request, permissions))
+
+
+def _check(request: HttpRequest, permissions: Sequence[str]) -> Any:
     wrapped = Request(request, authenticators=[authenticator() for authenticator in AUTHENTICATORS])
     try:
         user = wrapped.user
@@ -33,3 +47,6 @@ def _check(request: HttpRequest) -> None:
         raise StaffOnlyError("authentication required")
     if not user.is_staff:
         raise ForbiddenError("staff only")
+    if not user.is_superuser and (SUPERUSERS_ONLY in permissions or not user.has_perms(permissions)):
+        raise ForbiddenError("permission denied")
+    return user

@@ -7,7 +7,8 @@ the API uses the authentication of staff and, by way of drf-spectacular, the sch
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from functools import partial
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -19,17 +20,19 @@ from rest_framework.views import APIView
 from .accesslog import ACCESS_LOG
 from .asgi import SCOPE_KEY, RequestState
 from .context import ApiContext
-from .errors import BodyTooLargeError, error_response
-from .pipeline import answer
+from .errors import BodyTooLargeError, StaffOnlyError
+from .pipeline import answer, refuse_unrouted
 from .query import parse_query
 from .request import ApiRequest, Headers
 from .response import ApiResponse
 from .route import Route
 from .routes import ROUTER
 from .schema import describe
-from .staff import check_staff
+from .staff import check_staff, comes_without_proof
+from .staff_threads import StaffThreads
 
 CONTEXT: Final = ApiContext()
+STAFF_THREADS: Final = StaffThreads()
 
 
 class OperationView(APIView):
@@ -40,8 +43,7 @@ class OperationView(APIView):
     permission_classes: Any = ()
 
     async def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:  # type: ignore[override]
-        if ACCESS_LOG.is_due():
-            await CONTEXT.call(ACCESS_LOG.refresh)
+        ACCESS_LOG.refresh_if_due()
         return _to_django(await _answer(request))
 
 
@@ -69,12 +71,18 @@ def _make_handler(route: Route) -> Callable[..., Awaitable[HttpResponseBase]]:
 
 async def _answer(request: HttpRequest) -> ApiResponse:
     scope: dict[str, Any] = getattr(request, "scope", {})
+    state: RequestState | None = scope.get(SCOPE_KEY)
     try:
         route, path = ROUTER.match(request.method or "", scope.get("raw_path") or quote(request.path).encode())
         query = parse_query(request.META.get("QUERY_STRING", "").encode("latin-1"))
     except Exception as error:
-        return error_response(error)
-    state: RequestState | None = scope.get(SCOPE_KEY)
+        return refuse_unrouted(
+            error,
+            method=request.method or "",
+            path=request.path,
+            client=request.META.get("REMOTE_ADDR") or "",
+            request_id=state.request_id if state else "",
+        )
     return await answer(
         route,
         ApiRequest(
@@ -83,12 +91,23 @@ async def _answer(request: HttpRequest) -> ApiResponse:
             query=query,
             headers=Headers(scope["headers"] if scope else _headers(request)),
             read_body=state.body.read if state else _reader(request),
-            check_staff=lambda: CONTEXT.call(check_staff, request),
+            check_staff=partial(_check_staff, request),
+            skip_body=state.body.skip if state else _keep,
             client=request.META.get("REMOTE_ADDR") or "",
             request_id=state.request_id if state else "",
         ),
         CONTEXT,
     )
+
+
+async def _check_staff(request: HttpRequest, permissions: Sequence[str]) -> Any:
+    if comes_without_proof(request):
+        raise StaffOnlyError("authentication required")
+    return await STAFF_THREADS.call(check_staff, request, permissions)
+
+
+def _keep() -> None:
+    """Without the gate in front there is nobody to watch."""
 
 
 def _to_django(response: ApiResponse) -> HttpResponse:

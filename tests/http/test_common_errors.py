@@ -171,6 +171,32 @@ def test_the_api_answers_under_any_host_name(client: Client, queue: str) -> None
     assert reply.status == 200
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "status", "reason", "shown"),
+    [
+        ("PUT", "/api/demo/a/b?token=s3cr3t", 404, "api not found", "/api/demo/a/b"),
+        ("PATCH", "/api/demo/q?token=s3cr3t", 405, "method not allowed", "/api/demo/q"),
+        ("PATCH", "/token/demo/s3cr3t", 405, "method not allowed", "/token/demo/***"),
+        ("PUT", "/token/demo/s3cr3t/nothing", 404, "api not found", "/token/demo/***/nothing"),
+        ("GET", "/api/demo/q/size?s3cr3t" + "&a" * 65, 400, "too many parameters", "/api/demo/q/size"),
+    ],
+)
+def test_requests_that_reach_no_route_are_logged(
+    server: Server, client: Client, queue: str, method: str, path: str, status: int, reason: str, shown: str
+) -> None:
+    request_id = f"unrouted-{queue}"
+
+    assert client.call(method, path, b"b0dy", {"X-Request-ID": request_id}).status == status
+
+    (line,) = [line for line in server.log_lines() if line.get("request_id") == request_id]
+    assert (line["action"], line["status"], line["reason"]) == ("http.refuse", status, reason)
+    assert (line["method"], line["path"]) == (method, shown)
+    text = server.log.read_text()
+    assert client.token not in text
+    assert "s3cr3t" not in text
+    assert "b0dy" not in text
+
+
 def test_refusals_are_logged_without_token_query_or_body(server: Server, client: Client, queue: str) -> None:
     request_id = f"refused-{queue}"
     client.call("PUT", f"/api/{{ns}}/{queue}?ttl=x&secret=s3cr3t", b"b0dy", {"X-Request-ID": request_id})

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from urllib.parse import urlsplit
 
+import pytest
 import redis
 
 from tests.http.client import Client, Reply
@@ -115,6 +116,51 @@ def test_a_consumer_that_leaves_takes_no_job_with_it(site: Site, client: Client,
 
     taken = client.take(queue)
     assert (taken["job_id"], taken["attempt"]) == (job_id, 1)
+
+
+@pytest.mark.parametrize(
+    ("request_line", "sent_with_it"),
+    [
+        ("GET /api/{ns}/{q}?timeout=60", "Content-Length: 2\r\n\r\n"),
+        ("GET /api/{ns}/{q}?timeout=60", "Content-Length: 2\r\n\r\nhi"),
+        ("GET /api/{ns}/{q}?timeout=60", "Transfer-Encoding: chunked\r\n\r\n"),
+        ("GET /api/{ns}/{q}?timeout=60", "Transfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n"),
+    ],
+    ids=["announced", "sent", "chunks to come", "chunks"],
+)
+def test_a_consumer_that_leaves_is_missed_whatever_body_it_sent(
+    site: Site, client: Client, queue: str, request_line: str, sent_with_it: str
+) -> None:
+    parts = urlsplit(client.url)
+    line = request_line.replace("{ns}", client.namespace).replace("{q}", queue)
+    with socket.create_connection((parts.hostname, parts.port)) as connection:
+        connection.sendall(f"{line} HTTP/1.1\r\nHost: x\r\nX-Token: {client.token}\r\n{sent_with_it}".encode())
+        wait_until(waiting_on(site, queue), or_fail="nobody waits")
+    wait_until(lambda: not waiting_on(site, queue)(), or_fail="still waiting for the one who left")
+
+
+def test_a_consumer_whose_token_is_revoked_is_sent_away_without_a_job(
+    site: Site, server: Server, client: Client, queue: str
+) -> None:
+    namespace = f"revoked-{queue}"
+    kept = Client(url=server.url, namespace=namespace, token=site.new_token(namespace))
+    revoked = Client(url=server.url, namespace=namespace, token=site.new_token(namespace))
+    job_id = kept.publish("done", retention=60)
+    polls = [in_background(revoked, f"/api/{{ns}}/{queue}?timeout=60") for _ in range(20)]
+    polls.append(in_background(revoked, f"/api/{{ns}}/done/job/{job_id}/result?timeout=60"))
+    staying = in_background(kept, "/api/{ns}/other?timeout=20")
+    wait_until(waiting_on(site, queue), or_fail="nobody waits")
+    wait_until(waiting_on(site, "other"), or_fail="nobody waits")
+
+    assert server.staff.call("DELETE", f"/token/{namespace}/{revoked.token}").status == 204
+
+    replies = [poll.result(4) for poll in polls]
+    assert {(reply.status, reply.json["error"]) for reply in replies} == {(401, "invalid token")}
+    first = kept.publish(queue)
+    taken = kept.take(queue)
+    assert (taken["job_id"], taken["attempt"]) == (first, 1)
+    kept.publish("other")
+    assert staying.result(10).status == 200
 
 
 def test_a_result_is_waited_for(client: Client, queue: str) -> None:

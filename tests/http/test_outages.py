@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import redis
 
+from queues.api.accesslog import REREAD_S
 from queues.embedded import EmbeddedRedis
 from tests.http.client import Client, Reply
 from tests.http.service import Server, Site
@@ -101,6 +105,22 @@ def test_without_the_database_known_tokens_go_on_working(own_server: Server, que
     for reply in (unknown, admin):
         _check_unavailable(reply)
     wait_until(lambda: client.call("GET", "/readyz").status == 200, or_fail="not ready again")
+
+
+def test_no_request_waits_for_the_switch_of_the_access_log(own_server: Server, own_redis: EmbeddedRedis) -> None:
+    """It is in the Redis of the default pool, which is no business of requests to other pools."""
+    assert own_redis.pid is not None
+    os.kill(own_redis.pid, signal.SIGSTOP)
+    try:
+        slowest, until = 0.0, time.monotonic() + 2 * REREAD_S
+        while time.monotonic() < until:
+            started = time.monotonic()
+            assert own_server.client.call("GET", "/healthz").status == 200
+            slowest = max(slowest, time.monotonic() - started)
+    finally:
+        os.kill(own_redis.pid, signal.SIGCONT)
+
+    assert slowest < 1.0
 
 
 def _is_noticed(client: Client) -> bool:

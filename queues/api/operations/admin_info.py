@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, Final
 
 from queues.services.errors import PoolNotFoundError
-from queues.services.jobs_namespaces import list_namespaces
 from queues.services.jobs_queues import list_queues_of
 from queues.services.pools import list_pools
+from queues.services.visible import list_visible
 
 from ..accesslog import ACCESS_LOG
 from ..context import ApiContext
@@ -29,13 +29,13 @@ async def pools(request: ApiRequest, context: ApiContext) -> ApiResponse:
 
 
 async def info(request: ApiRequest, context: ApiContext) -> ApiResponse:
-    """Namespaces of a pool and their queues."""
+    """Namespaces of a pool that the user may see, and their queues."""
     pool = request.query.get("pool") or DEFAULT_POOL
     try:
         engine = await context.engine(pool)
     except PoolNotFoundError:
         raise ParameterError("pool not found") from None
-    names = await context.call(list_namespaces, pool=pool, limit=INFO_NAMESPACES + 1)
+    names = await context.call(list_visible, user=request.staff, pool=pool, limit=INFO_NAMESPACES + 1)
     truncated = len(names) > INFO_NAMESPACES
     namespaces: dict[str, Any] = {}
     for name in names[:INFO_NAMESPACES]:
@@ -57,7 +57,7 @@ async def metrics(request: ApiRequest, context: ApiContext) -> ApiResponse:
 
 async def show_access_log(request: ApiRequest, context: ApiContext) -> ApiResponse:
     """Whether each request is logged."""
-    await context.call(ACCESS_LOG.refresh)
+    await ACCESS_LOG.read_switch()
     return json_response(200, {"status": "enabled" if ACCESS_LOG.enabled else "disabled"})
 
 

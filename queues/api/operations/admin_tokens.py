@@ -9,6 +9,7 @@ from queues.services.errors import PoolNotFoundError
 from queues.services.limits import Limit
 from queues.services.token_limits import delete_limit, get_limit, list_limits, set_limit
 from queues.services.tokens import create_token, list_tokens, revoke_token
+from queues.services.visible import check_visible, visible_names
 
 from ..context import ApiContext
 from ..errors import ParameterError
@@ -27,6 +28,7 @@ async def create(request: ApiRequest, context: ApiContext) -> ApiResponse:
     pool, secret = given.get("pool") or DEFAULT_POOL, given.get("token") or None
     if secret is not None and ":" in secret:
         pool, secret = split_token(secret)
+    await _check_visible(request, context, pool)
     try:
         token = await context.call(
             create_token,
@@ -43,6 +45,7 @@ async def create(request: ApiRequest, context: ApiContext) -> ApiResponse:
 async def list_all(request: ApiRequest, context: ApiContext) -> ApiResponse:
     """Public ids and descriptions; a secret is shown once, when it is made."""
     pool = request.query.get("pool") or DEFAULT_POOL
+    await _check_visible(request, context, pool)
     try:
         tokens = await context.call(list_tokens, namespace=request.path["namespace"], pool=pool)
     except PoolNotFoundError:
@@ -52,37 +55,38 @@ async def list_all(request: ApiRequest, context: ApiContext) -> ApiResponse:
 
 async def revoke(request: ApiRequest, context: ApiContext) -> ApiResponse:
     """204 also when there is no such token, as in lmstfy."""
-    await context.call(revoke_token, **_which(request))
+    await context.call(revoke_token, **await _which(request, context))
     return NO_CONTENT
 
 
 async def add_limit(request: ApiRequest, context: ApiContext) -> ApiResponse:
     """A limit for a token that has none."""
     limit = await _limit(request)
-    await context.call(set_limit, limit=limit, only_new=True, **_which(request))
+    await context.call(set_limit, limit=limit, only_new=True, **await _which(request, context))
     return json_response(201, present_limit(limit))
 
 
 async def put_limit(request: ApiRequest, context: ApiContext) -> ApiResponse:
     """A limit, in place of the one there may be."""
     limit = await _limit(request)
-    await context.call(set_limit, limit=limit, **_which(request))
+    await context.call(set_limit, limit=limit, **await _which(request, context))
     return json_response(200, present_limit(limit))
 
 
 async def show_limit(request: ApiRequest, context: ApiContext) -> ApiResponse:
     """404 when the token has none."""
-    return json_response(200, present_limit(await context.call(get_limit, **_which(request))))
+    return json_response(200, present_limit(await context.call(get_limit, **await _which(request, context))))
 
 
 async def remove_limit(request: ApiRequest, context: ApiContext) -> ApiResponse:
     """200 also when there was none, as in lmstfy."""
-    await context.call(delete_limit, **_which(request))
+    await context.call(delete_limit, **await _which(request, context))
     return json_response(200, {"msg": "success"})
 
 
 async def list_all_limits(request: ApiRequest, context: ApiContext) -> ApiResponse:
-    """Every limit, and whose it is."""
+    """The limits of all namespaces that the user may see, and whose they are."""
+    visible = await context.call(visible_names, user=request.staff)
     limits = await context.call(list_limits)
     return json_response(
         200,
@@ -94,6 +98,7 @@ async def list_all_limits(request: ApiRequest, context: ApiContext) -> ApiRespon
                 "limiter": present_limit(one.limit),
             }
             for one in limits
+            if visible is None or (one.pool, one.namespace) in visible
         ],
     )
 
@@ -103,13 +108,19 @@ def present_limit(limit: Limit) -> dict[str, int]:
     return {"read": limit.read, "write": limit.write, "interval": limit.interval_s}
 
 
-def _which(request: ApiRequest) -> dict[str, Any]:
-    """The token in the path: a public id or a secret, the latter also with its pool; else `?pool=` says which pool."""
-    return {
-        "pool": request.query.get("pool") or None,
-        "namespace": request.path["namespace"],
-        "public_id_or_secret": request.path["token"],
-    }
+async def _which(request: ApiRequest, context: ApiContext) -> dict[str, Any]:
+    """The token in the path: a public id or a secret, the latter also with its pool; else `?pool=` says which pool.
+
+    Raises NamespaceNotFoundError if the user may not see its namespace.
+    """
+    prefix, _ = split_token(request.path["token"])
+    pool = request.query.get("pool") or prefix
+    await _check_visible(request, context, pool)
+    return {"pool": pool, "namespace": request.path["namespace"], "public_id_or_secret": request.path["token"]}
+
+
+async def _check_visible(request: ApiRequest, context: ApiContext, pool: str) -> None:
+    await context.call(check_visible, user=request.staff, pool=pool, namespace=request.path["namespace"])
 
 
 async def _limit(request: ApiRequest) -> Limit:

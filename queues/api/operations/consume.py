@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Final
 
 from queues.engine import limits
@@ -32,7 +33,8 @@ async def consume(request: ApiRequest, context: ApiContext) -> ApiResponse:
     policies = [await context.policy(access, name) for name in names]
     engine = await context.engine(access.pool)
     queues = [engine.queue(access.namespace, name) for name in names]
-    consumed = await consume_jobs(engine=engine, queues=queues, request=asked, policies=policies)
+    with context.while_authorised(request) if asked.timeout_s else nullcontext():
+        consumed = await consume_jobs(engine=engine, queues=queues, request=asked, policies=policies)
     if not consumed.jobs:
         return NO_JOB
     if asked.count == 1:

@@ -45,7 +45,8 @@ async def result(request: ApiRequest, context: ApiContext) -> ApiResponse:
     job_id = request.path["job_id"]
     engine, queue = await context.queue(request)
     if timeout_s:
-        outcome = await wait_for_result(engine=engine, queue=queue, job_id=job_id, timeout_s=timeout_s)
+        with context.while_authorised(request):
+            outcome = await wait_for_result(engine=engine, queue=queue, job_id=job_id, timeout_s=timeout_s)
     else:
         outcome = await engine.run(get_result(queue=queue, job_id=job_id))
     if outcome.state is None:

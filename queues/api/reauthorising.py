@@ -1,0 +1,110 @@
+"""Long polls outlive tokens: who waits is asked again every second, and sent away once the token is refused.
+
+Waiters with the same token share one question, and all questions of a round share one thread, so that ten thousand
+waiters cost no more than their tokens do. Waiting itself costs no task and no timer: a waiter that has to go is
+cancelled from outside, as `asyncio.timeout` does it, and whatever it was about to be given goes back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Final, NamedTuple
+
+from queues.engine.errors import TaskqError
+from queues.services import access as access_service
+from queues.services.errors import InvalidTokenError, PoolNotFoundError
+
+logger = logging.getLogger(__name__)
+
+EVERY_S: Final = 1.0
+
+
+class Key(NamedTuple):
+    """A token as it was sent, and what it is to open."""
+
+    pool: str
+    secret: str
+    namespace: str
+
+
+Refusals = dict[Key, TaskqError]
+Ask = Callable[[Sequence[Key]], Awaitable[Refusals]]
+
+
+class _Waiter:
+    __slots__ = ("refusal", "task")
+
+    def __init__(self, task: asyncio.Task[object]) -> None:
+        self.task = task
+        self.refusal: TaskqError | None = None
+
+
+class Reauthoriser:
+    """Those who wait on one event loop."""
+
+    def __init__(self, ask: Ask, *, every_s: float = EVERY_S) -> None:
+        self._ask = ask
+        self._every_s = every_s
+        self._waiters: dict[Key, set[_Waiter]] = {}
+        self._rounds: asyncio.Task[None] | None = None
+
+    @contextmanager
+    def watch(self, key: Key) -> Iterator[None]:
+        """While in here, the current task is interrupted when the token is refused: then raises why."""
+        task = asyncio.current_task()
+        assert task is not None
+        already_cancelling = task.cancelling()
+        waiter = _Waiter(task)
+        self._waiters.setdefault(key, set()).add(waiter)
+        if self._rounds is None or self._rounds.done():
+            self._rounds = asyncio.get_running_loop().create_task(self._go_round())
+        try:
+            yield
+        except asyncio.CancelledError:
+            if waiter.refusal is not None and task.uncancel() <= already_cancelling:
+                raise waiter.refusal from None
+            raise
+        finally:
+            waiters = self._waiters[key]
+            waiters.discard(waiter)
+            if not waiters:
+                del self._waiters[key]
+
+    async def _go_round(self) -> None:
+        """Until nobody waits."""
+        while self._waiters:
+            await asyncio.sleep(self._every_s)
+            unsure = [
+                key
+                for key in self._waiters
+                if access_service.peek_access(pool=key.pool, secret=key.secret, namespace=key.namespace) is None
+            ]
+            if not unsure:
+                continue
+            try:
+                refusals = await self._ask(unsure)
+            except Exception as error:
+                # Waiters go on: a fault of ours is no reason to send away those who did nothing wrong.
+                logger.error("waiters not checked", exc_info=error, extra={"action": "http.reauthorise"})
+                continue
+            for key, refusal in refusals.items():
+                for waiter in self._waiters.get(key, ()):
+                    if waiter.refusal is None:
+                        waiter.refusal = refusal
+                        waiter.task.cancel()
+
+
+def ask_again(keys: Sequence[Key]) -> Refusals:
+    """Which of them open nothing any more. While the database is away nobody is refused. For a thread."""
+    refusals: Refusals = {}
+    for key in keys:
+        try:
+            access_service.authorise(pool=key.pool, secret=key.secret, namespace=key.namespace)
+        except (InvalidTokenError, PoolNotFoundError) as error:
+            refusals[key] = error
+        except TaskqError:
+            continue
+    return refusals

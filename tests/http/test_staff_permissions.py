@@ -1,0 +1,119 @@
+"""Staff who are no superusers do over HTTP what they may do in the admin, and in their own namespaces only."""
+
+from __future__ import annotations
+
+import pytest
+
+from queues.api.route import SUPERUSERS_ONLY, Door, Route
+from queues.api.routes import ROUTES
+from tests.http.client import Client
+from tests.http.service import Server, Site
+
+STAFF_ROUTES = [route for route in ROUTES if route.door is Door.STAFF]
+GUARDED = [route for route in STAFF_ROUTES if route.permissions]
+MINE, THEIRS = "mine", "theirs"
+SCRIPT = f"""
+from django.contrib.auth.models import Group, Permission, User
+from queues.models import DEFAULT_POOL, Namespace, Pool
+pool = Pool.objects.get(name=DEFAULT_POOL)
+mine, theirs = (Namespace.objects.create(pool=pool, name=name) for name in ("{MINE}", "{THEIRS}"))
+team = Group.objects.create(name="team")
+mine.groups.add(team)
+User.objects.create_user("powerless", password="x", is_staff=True).groups.add(team)
+member = User.objects.create_user("member", password="x", is_staff=True)
+member.groups.add(team)
+member.user_permissions.set(Permission.objects.filter(content_type__app_label="queues"))
+"""
+
+
+@pytest.fixture(scope="module")
+def people(site: Site, server: Server) -> None:
+    site.manage("shell", "-c", SCRIPT)
+
+
+@pytest.fixture
+def member(people: None, server: Server) -> Client:
+    """Has every permission of the app, and one of the two namespaces."""
+    return Client(url=server.url, basic="member:x")
+
+
+@pytest.fixture
+def powerless(people: None, server: Server) -> Client:
+    """The same namespace, but no permission."""
+    return Client(url=server.url, basic="powerless:x")
+
+
+def path_of(route: Route, namespace: str, token: str = "x") -> str:
+    return route.path.replace("{namespace}", namespace).replace("{token}", token) + "?description=x&status=disable"
+
+
+@pytest.mark.parametrize("route", GUARDED, ids=lambda route: route.name)
+def test_staff_without_the_permission_are_refused(powerless: Client, route: Route) -> None:
+    reply = powerless.call(route.method, path_of(route, MINE), '{"read": 1, "interval": 1}')
+
+    assert (reply.status, reply.json) == (403, {"error": "permission denied"})
+
+
+@pytest.mark.parametrize("path", ["/metrics", "/version"])
+def test_any_staff_may_watch(powerless: Client, path: str) -> None:
+    assert powerless.call("GET", path).status == 200
+
+
+def test_only_the_routes_that_any_staff_may_use_need_no_permission() -> None:
+    free = {route.path for route in STAFF_ROUTES if not route.permissions}
+
+    assert free == {"/metrics", "/version"}
+
+
+@pytest.mark.parametrize("route", [one for one in GUARDED if SUPERUSERS_ONLY in one.permissions], ids=lambda r: r.name)
+def test_what_concerns_everybody_is_for_superusers(member: Client, staff: Client, route: Route) -> None:
+    assert member.call(route.method, path_of(route, MINE)).status == 403
+    assert staff.call(route.method, path_of(route, MINE)).status == 200
+
+
+@pytest.mark.parametrize("route", [one for one in GUARDED if "{namespace}" in one.path], ids=lambda route: route.name)
+def test_another_namespace_is_as_good_as_none(member: Client, staff: Client, route: Route) -> None:
+    token = staff.call("POST", f"/token/{THEIRS}?description=x").json["token"]
+    before = staff.call("GET", f"/token/{THEIRS}").json
+    body = '{"read": 1, "interval": 1}'
+
+    replies = [
+        member.call(route.method, path_of(route, THEIRS, token), body),
+        member.call(route.method, path_of(route, THEIRS, f"default:{token}"), body),
+        member.call(route.method, path_of(route, "nowhere", token), body),
+    ]
+
+    assert [(reply.status, reply.json) for reply in replies] == [(404, {"error": "namespace not found"})] * 3
+    assert staff.call("GET", f"/token/{THEIRS}").json == before
+    assert staff.call("GET", f"/token/{THEIRS}/{token}/limit").status == 404
+    assert Client(url=staff.url, namespace=THEIRS, token=token).call("GET", "/api/{ns}/q/size").status == 200
+
+
+def test_a_secret_that_names_a_pool_does_not_lead_elsewhere(member: Client) -> None:
+    reply = member.call("POST", f"/token/{MINE}?description=x&pool=default&token=elsewhere:a-secret-of-my-own-choice")
+
+    assert (reply.status, reply.json) == (404, {"error": "namespace not found"})
+
+
+def test_members_manage_the_tokens_of_their_namespace(member: Client) -> None:
+    token = member.call("POST", f"/token/{MINE}?description=checkout").json["token"]
+    limit = f"/token/{MINE}/{token}/limit"
+
+    assert "checkout" in member.call("GET", f"/token/{MINE}").json["tokens"].values()
+    assert member.call("POST", limit, '{"read": 1, "interval": 1}').status == 201
+    assert member.call("PUT", limit, '{"read": 2, "interval": 1}').status == 200
+    assert member.call("GET", limit).json["read"] == 2
+    assert member.call("DELETE", limit).status == 200
+    assert member.call("DELETE", f"/token/{MINE}/{token}").status == 204
+
+
+def test_lists_show_members_their_namespaces_only(member: Client, staff: Client) -> None:
+    for name in (MINE, THEIRS):
+        token = staff.call("POST", f"/token/{name}?description=x").json["token"]
+        assert staff.call("POST", f"/token/{name}/{token}/limit", '{"read": 1, "interval": 1}').status == 201
+
+    assert {one["namespace"] for one in member.call("GET", "/limits").json} == {MINE}
+    assert {MINE, THEIRS} <= {one["namespace"] for one in staff.call("GET", "/limits").json}
+    assert list(member.call("GET", "/info").json["namespaces"]) == [MINE]
+    assert {MINE, THEIRS} <= set(staff.call("GET", "/info").json["namespaces"])
+    assert member.call("GET", "/pools").status == 200
