@@ -78,7 +78,14 @@ def ask(scope: dict[str, Any], *messages: dict[str, Any]) -> list[dict[str, Any]
 
 
 def get(url: str) -> tuple[int, bytes]:
-    scope = {"type": "http", "method": "GET", "path": url, "headers": [(b"host", b"localhost")], "query_string": b""}
+    scope = {
+        "type": "http",
+        "http_version": "1.1",
+        "method": "GET",
+        "path": url,
+        "headers": [(b"host", b"localhost")],
+        "query_string": b"",
+    }
     start, *body = ask(scope, {"type": "http.request", "body": b"", "more_body": False})
     return start["status"], b"".join(message.get("body", b"") for message in body)
 
