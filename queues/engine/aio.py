@@ -1,17 +1,21 @@
-"""Runs operations from asyncio. All calls of one event-loop turn go out as one pipeline."""
+"""Runs operations from asyncio. All calls of one event-loop turn go out as one pipeline, to each server."""
 
 from __future__ import annotations
 
 import asyncio
+import functools
 from collections.abc import Generator, Sequence
-from typing import Any, Final, TypeVar, overload
+from typing import Any, Final, TypeAlias, TypeVar, overload
+
+from redis.exceptions import MovedError
 
 from .connection import AsyncClient, StoreAddress
 from .errors import StoreUnavailableError, TaskqError
-from .executor import command_of, result_of
-from .failures import is_missing_script, is_translatable, translate
+from .executor import command_of, result_of, results_of, same_for_all
+from .failures import is_missing_script
 from .keys import Layout, QueueKeys
 from .operation import Operation, Plan
+from .routing import AsyncRoutes, Server
 from .values import Consumed, JobResult
 from .waiting import Waiters
 
@@ -21,7 +25,20 @@ BATCH_MAX: Final = 512
 """Operations in one pipeline."""
 
 IN_FLIGHT_MAX: Final = 4
-"""Pipelines under way at once. While as many are, calls gather into the next one, so batches grow with the load."""
+"""Pipelines under way at once to one server. While as many are, calls gather into the next one, so batches grow with
+the load."""
+
+_Call: TypeAlias = tuple[Operation[Any], asyncio.Future[Any]]
+
+
+class _Lane:
+    """What is to be sent to one server, and what is under way to it. A server that hangs holds up its own lane only."""
+
+    __slots__ = ("in_flight", "pending")
+
+    def __init__(self) -> None:
+        self.pending: list[_Call] = []
+        self.in_flight: set[asyncio.Task[None]] = set()
 
 
 class AsyncEngine:
@@ -32,9 +49,11 @@ class AsyncEngine:
         self.layout = layout
         self.address = address
         self._loop = asyncio.get_running_loop()
-        self._pending: list[tuple[Operation[Any], asyncio.Future[Any]]] = []
+        self._routes = AsyncRoutes(client, address)
+        self._pending: list[_Call] = []
         self._flush_scheduled = False
-        self._in_flight: set[asyncio.Task[None]] = set()
+        self._lanes: dict[Server, _Lane] = {}
+        self._mapping: asyncio.Task[None] | None = None
         self._waiters = Waiters(self)
         self._closed = False
 
@@ -56,10 +75,12 @@ class AsyncEngine:
         return result_of(work, await self._submit(work))
 
     async def batch(self, operations: Sequence[Operation[Any]]) -> list[Any]:
-        """Run operations in one round trip; results in order. Raises the first error after all have run."""
+        """Run operations in one round trip (of a cluster: one for each node); results in order.
+
+        Raises the first error after all have run.
+        """
         futures = [self._submit(operation) for operation in operations]
-        replies = await asyncio.gather(*futures)
-        return [result_of(operation, reply) for operation, reply in zip(operations, replies, strict=True)]
+        return results_of(operations, await asyncio.gather(*futures))
 
     async def wait_consume(
         self,
@@ -103,9 +124,14 @@ class AsyncEngine:
         """Stop waiting, let what is in flight finish, close the connections."""
         self._closed = True
         await self.stop_waiting()
-        while self._in_flight:
-            await asyncio.wait(self._in_flight)
-        await self.client.aclose()
+        while self._pending or any(lane.in_flight for lane in self._lanes.values()):
+            await asyncio.sleep(0)
+            if under_way := [task for lane in self._lanes.values() for task in lane.in_flight]:
+                await asyncio.wait(under_way)
+        if self._mapping:
+            self._mapping.cancel()
+            await asyncio.wait([self._mapping])
+        await self._routes.close()
 
     async def _follow(self, plan: Plan[T]) -> T:
         try:
@@ -132,26 +158,31 @@ class AsyncEngine:
 
     def _flush(self) -> None:
         self._flush_scheduled = False
-        while self._pending and len(self._in_flight) < IN_FLIGHT_MAX:
-            batch, self._pending = self._pending[:BATCH_MAX], self._pending[BATCH_MAX:]
-            task = self._loop.create_task(self._execute(batch))
-            self._in_flight.add(task)
-            task.add_done_callback(self._landed)
+        pending, self._pending = self._pending, []
+        for server, places in self._routes.split([operation for operation, _ in pending]).items():
+            lane = self._lanes.setdefault(server, _Lane())
+            lane.pending += [pending[i] for i in places]
+            self._depart(server, lane)
 
-    def _landed(self, task: asyncio.Task[None]) -> None:
-        self._in_flight.discard(task)
-        if self._pending:
-            self._flush()
+    def _depart(self, server: Server, lane: _Lane) -> None:
+        while lane.pending and len(lane.in_flight) < IN_FLIGHT_MAX:
+            batch, lane.pending = lane.pending[:BATCH_MAX], lane.pending[BATCH_MAX:]
+            task = self._loop.create_task(self._execute(server, batch))
+            lane.in_flight.add(task)
+            task.add_done_callback(functools.partial(self._landed, server, lane))
 
-    async def _execute(self, batch: list[tuple[Operation[Any], asyncio.Future[Any]]]) -> None:
+    def _landed(self, server: Server, lane: _Lane, task: asyncio.Task[None]) -> None:
+        lane.in_flight.discard(task)
+        self._depart(server, lane)
+
+    async def _execute(self, server: Server, batch: list[_Call]) -> None:
         """Settle every future of the batch: with the reply, with an error of Redis as value, or with an exception."""
         try:
-            replies = await self._replies([operation for operation, _ in batch])
+            replies = await self._replies(server, [operation for operation, _ in batch])
         except BaseException as error:
-            for operation, future in batch:
+            for _, future in batch:
                 if not future.done():
-                    known = is_translatable(error)
-                    future.set_exception(translate(error, operation.script.name) if known else error)
+                    future.set_exception(error)
             if not isinstance(error, Exception):
                 raise
             return
@@ -159,18 +190,57 @@ class AsyncEngine:
             if not future.done():
                 future.set_result(reply)
 
-    async def _replies(self, operations: list[Operation[Any]]) -> list[Any]:
-        replies = await self._send(operations)
-        missing = [i for i, reply in enumerate(replies) if is_missing_script(reply)]
-        if missing:
-            for source in {operations[i].script.source for i in missing}:
-                await self.client.script_load(source)
-            for i, reply in zip(missing, await self._send([operations[i] for i in missing]), strict=True):
-                replies[i] = reply
+    async def _replies(self, server: Server, operations: list[Operation[Any]]) -> list[Any]:
+        replies = await self._ask(server, operations)
+        moved = [i for i, reply in enumerate(replies) if isinstance(reply, MovedError)]
+        if moved:
+            # Nothing was applied by a node that sends us elsewhere.
+            await self._routes.follow(replies[i] for i in moved)
+            again = [operations[i] for i in moved]
+            parts = self._routes.split(again)
+            said = await asyncio.gather(*[self._ask(new, [again[i] for i in places]) for new, places in parts.items()])
+            for places, part in zip(parts.values(), said, strict=True):
+                for i, reply in zip(places, part, strict=True):
+                    replies[moved[i]] = reply
         return replies
 
-    async def _send(self, operations: list[Operation[Any]]) -> list[Any]:
-        pipeline = self.client.pipeline(transaction=False)
-        for operation in operations:
-            pipeline.execute_command(*command_of(operation))
+    async def _ask(self, server: Server, operations: list[Operation[Any]]) -> list[Any]:
+        """The replies of one server. What Redis, or the way to it, has against an operation is its reply."""
+        replies = await _send(server.client, operations)
+        missing = [i for i, reply in enumerate(replies) if is_missing_script(reply)]
+        if missing:
+            again = await _load_and_send(server.client, [operations[i] for i in missing])
+            for i, reply in zip(missing, again, strict=True):
+                replies[i] = reply
+        await self._routes.leave_replica(server, replies)
+        # In the background: the caller learns of its failure now, and nodes that are well are not held up.
+        if (self._mapping is None or self._mapping.done()) and self._routes.wants_new_map(replies):
+            self._mapping = self._loop.create_task(self._draw_new_map(server))
+        return replies
+
+    async def _draw_new_map(self, suspect: Server) -> None:
+        """What waits for a node may belong to another one now: it is handed out again."""
+        await self._routes.draw_new_map(suspect.name)
+        for lane in self._lanes.values():
+            self._pending += lane.pending
+            lane.pending = []
+        self._flush()
+
+
+async def _load_and_send(client: AsyncClient, operations: list[Operation[Any]]) -> list[Any]:
+    try:
+        for source in {operation.script.source for operation in operations}:
+            await client.script_load(source)
+    except Exception as error:
+        return same_for_all(error, operations)
+    return await _send(client, operations)
+
+
+async def _send(client: AsyncClient, operations: list[Operation[Any]]) -> list[Any]:
+    pipeline = client.pipeline(transaction=False)
+    for operation in operations:
+        pipeline.execute_command(*command_of(operation))
+    try:
         return list(await pipeline.execute(raise_on_error=False))
+    except Exception as error:
+        return same_for_all(error, operations)

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from typing import Any, TypeVar, overload
 
-from .connection import SyncClient
+from redis.exceptions import MovedError
+
+from .connection import StoreAddress, SyncClient
 from .errors import TaskqError
 from .failures import is_missing_script, is_translatable, translate
 from .keys import Layout, QueueKeys
-from .operation import Operation, Plan
+from .operation import Apart, Operation, Plan
+from .routing import Routes, Server
 
 T = TypeVar("T")
 
@@ -26,12 +29,29 @@ def result_of(operation: Operation[T], reply: Any) -> T:
     return operation.decode(reply)
 
 
-class Engine:
-    """A pool, for synchronous callers. Safe to share between threads; connections come from redis-py's pool."""
+def results_of(operations: Sequence[Operation[Any]], replies: Sequence[Any]) -> list[Any]:
+    """The decoded replies; of a batch that is `Apart` errors too, otherwise the first one is raised."""
+    if not isinstance(operations, Apart):
+        return [result_of(operation, reply) for operation, reply in zip(operations, replies, strict=True)]
+    results: list[Any] = []
+    for operation, reply in zip(operations, replies, strict=True):
+        try:
+            results.append(result_of(operation, reply))
+        except TaskqError as error:
+            results.append(error)
+    return results
 
-    def __init__(self, client: SyncClient, layout: Layout) -> None:
+
+class Engine:
+    """A pool, for synchronous callers. Safe to share between threads; connections come from redis-py's pool.
+
+    `address` is needed for a cluster only.
+    """
+
+    def __init__(self, client: SyncClient, layout: Layout, address: StoreAddress | None = None) -> None:
         self.client = client
         self.layout = layout
+        self._routes = Routes(client, address)
 
     def queue(self, namespace: str, queue: str) -> QueueKeys:
         """The keys of a queue; a name costs nothing until something is published."""
@@ -45,29 +65,18 @@ class Engine:
         """Run one operation, or a plan to its end. Raises the errors of `queues.engine.errors`."""
         if isinstance(work, Generator):
             return self._follow(work)
-        try:
-            reply = self._evaluate(work)
-        except Exception as error:
-            if is_translatable(error):
-                raise translate(error, work.script.name) from error
-            raise
-        return work.decode(reply)
+        return result_of(work, self._replies([work])[0])
 
     def batch(self, operations: Sequence[Operation[Any]]) -> list[Any]:
-        """Run operations in one round trip; results in order. Raises the first error after all have run."""
-        if len(operations) == 1:
-            return [self.run(operations[0])]
-        replies = self._send(operations)
-        missing = [i for i, reply in enumerate(replies) if is_missing_script(reply)]
-        if missing:
-            self._load(operations[i] for i in missing)
-            for i, reply in zip(missing, self._send([operations[i] for i in missing]), strict=True):
-                replies[i] = reply
-        return [result_of(operation, reply) for operation, reply in zip(operations, replies, strict=True)]
+        """Run operations in one round trip (of a cluster: one for each node); results in order.
+
+        Raises the first error after all have run.
+        """
+        return results_of(operations, self._replies(operations))
 
     def close(self) -> None:
         """Close the connections."""
-        self.client.close()
+        self._routes.close()
 
     def _follow(self, plan: Plan[T]) -> T:
         try:
@@ -82,26 +91,63 @@ class Engine:
         except StopIteration as stop:
             return stop.value  # type: ignore[no-any-return]
 
-    def _evaluate(self, operation: Operation[Any]) -> Any:
-        try:
-            return self.client.execute_command(*command_of(operation))
-        except Exception as error:
-            if not is_missing_script(error):
-                raise
-        self._load([operation])
-        return self.client.execute_command(*command_of(operation))
+    def _replies(self, operations: Sequence[Operation[Any]]) -> list[Any]:
+        replies = self._distribute(operations)
+        moved = [i for i, reply in enumerate(replies) if isinstance(reply, MovedError)]
+        if moved:
+            # Nothing was applied by a node that sends us elsewhere.
+            self._routes.follow(replies[i] for i in moved)
+            for i, reply in zip(moved, self._distribute([operations[i] for i in moved]), strict=True):
+                replies[i] = reply
+        return replies
 
-    def _send(self, operations: Sequence[Operation[Any]]) -> list[Any]:
-        pipeline = self.client.pipeline(transaction=False)
+    def _distribute(self, operations: Sequence[Operation[Any]]) -> list[Any]:
+        """Replies in order. Each server is asked, whatever becomes of the others; then what they said is heeded."""
+        replies: list[Any] = [None] * len(operations)
+        heard: list[tuple[Server, list[Any]]] = []
+        for server, places in self._routes.split(operations).items():
+            said = _ask(server.client, [operations[i] for i in places])
+            heard.append((server, said))
+            for i, reply in zip(places, said, strict=True):
+                replies[i] = reply
+        for server, said in heard:
+            self._routes.heed(server, said)
+        return replies
+
+
+def _ask(client: SyncClient, operations: Sequence[Operation[Any]]) -> list[Any]:
+    """The replies of one server. What Redis, or the way to it, has against an operation is its reply."""
+    replies = _send(client, operations)
+    missing = [i for i, reply in enumerate(replies) if is_missing_script(reply)]
+    if missing:
+        for i, reply in zip(missing, _load_and_send(client, [operations[i] for i in missing]), strict=True):
+            replies[i] = reply
+    return replies
+
+
+def _load_and_send(client: SyncClient, operations: Sequence[Operation[Any]]) -> list[Any]:
+    try:
+        for source in {operation.script.source for operation in operations}:
+            client.script_load(source)
+    except Exception as error:
+        return same_for_all(error, operations)
+    return _send(client, operations)
+
+
+def _send(client: SyncClient, operations: Sequence[Operation[Any]]) -> list[Any]:
+    try:
+        if len(operations) == 1:
+            return [client.execute_command(*command_of(operations[0]))]
+        pipeline = client.pipeline(transaction=False)
         for operation in operations:
             pipeline.execute_command(*command_of(operation))
-        try:
-            return list(pipeline.execute(raise_on_error=False))
-        except Exception as error:
-            if is_translatable(error):
-                raise translate(error, operations[0].script.name) from error
-            raise
+        return list(pipeline.execute(raise_on_error=False))
+    except Exception as error:
+        return same_for_all(error, operations)
 
-    def _load(self, operations: Any) -> None:
-        for source in {operation.script.source for operation in operations}:
-            self.client.script_load(source)
+
+def same_for_all(error: Exception, operations: Sequence[Operation[Any]]) -> list[Any]:
+    """An error of Redis as the reply to each operation; any other is raised."""
+    if not is_translatable(error):
+        raise error
+    return [error] * len(operations)

@@ -13,6 +13,14 @@ _UNAVAILABLE = (
     redis_errors.ClusterDownError,
     redis_errors.MasterDownError,
     redis_errors.RedisClusterException,
+    redis_errors.AskError,
+    OSError,
+)
+_WRONG_NODE = (
+    redis_errors.ConnectionError,
+    redis_errors.TimeoutError,
+    redis_errors.AskError,  # and MOVED
+    redis_errors.ClusterDownError,
     OSError,
 )
 _UNAVAILABLE_WORDS = ("MISCONF", "READONLY", "LOADING", "CLUSTERDOWN", "MASTERDOWN", "BUSY ", "NOREPLICAS", "TRYAGAIN")
@@ -21,6 +29,16 @@ _UNAVAILABLE_WORDS = ("MISCONF", "READONLY", "LOADING", "CLUSTERDOWN", "MASTERDO
 def is_missing_script(error: object) -> bool:
     """Whether Redis does not know the script (it restarted, or its script cache was flushed)."""
     return isinstance(error, redis_errors.NoScriptError)
+
+
+def is_from_replica(error: object) -> bool:
+    """Whether a server refused to write because it is a replica (now). Older ones wrap that in a script's error."""
+    return isinstance(error, redis_errors.RedisError) and "READONLY" in str(error)
+
+
+def is_from_wrong_node(error: object) -> bool:
+    """Whether, in a cluster, another node may serve the slot by now."""
+    return isinstance(error, _WRONG_NODE) or is_from_replica(error)
 
 
 def translate(error: BaseException, action: str) -> TaskqError:
@@ -35,4 +53,4 @@ def translate(error: BaseException, action: str) -> TaskqError:
 
 def is_translatable(error: BaseException) -> bool:
     """Whether the error comes from Redis or the way to it, and not from our own code."""
-    return isinstance(error, (redis_errors.RedisError, OSError))
+    return isinstance(error, (redis_errors.RedisError, redis_errors.RedisClusterException, OSError))

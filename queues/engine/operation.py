@@ -29,5 +29,9 @@ class Operation(Generic[T]):
     decode: Callable[[Reply], T]
 
 
+class Apart(list[Operation[Any]]):
+    """A batch of a plan that goes on when some of it fails: an operation's TaskqError is sent in as its result."""
+
+
 Plan: TypeAlias = Generator[Sequence[Operation[Any]], list[Any], T]
 """Yields batches (run in one round trip), receives the list of their results, returns T."""

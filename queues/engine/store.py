@@ -8,7 +8,7 @@ from typing import Any
 
 from . import limits
 from .aio import AsyncEngine
-from .connection import connect, connect_async, parse_url
+from .connection import StoreAddress, SyncClient, connect, connect_async, parse_url
 from .errors import InvalidArgumentError, LayoutError, TaskqError
 from .executor import Engine
 from .failures import is_translatable, translate
@@ -22,7 +22,8 @@ def open_engine(url: str, *, partitions: int | None = None, events_cap: int = li
     partitions), StoreUnavailableError.
     """
     _check_partitions(partitions)
-    client = connect(parse_url(url))
+    address = parse_url(url)
+    client = _connect(address)
     try:
         meta = client.hgetall(META_KEY)
         if not _is_complete(meta):
@@ -34,7 +35,17 @@ def open_engine(url: str, *, partitions: int | None = None, events_cap: int = li
         if is_translatable(error):
             raise translate(error, "open") from error
         raise
-    return Engine(client, _layout(meta, partitions, events_cap))
+    return Engine(client, _layout(meta, partitions, events_cap), address)
+
+
+def _connect(address: StoreAddress) -> SyncClient:
+    """A cluster's client asks for the map of the slots at once, which may fail."""
+    try:
+        return connect(address)
+    except Exception as error:
+        if is_translatable(error):
+            raise translate(error, "open") from error
+        raise
 
 
 async def open_async_engine(

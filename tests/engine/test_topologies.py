@@ -158,6 +158,19 @@ async def test_nor_is_it_from_asyncio(url: str, lost_reply: Callable[[], None]) 
         assert await engine.run(size(queue)) == 2
 
 
+def test_a_batch_one_reply_of_which_was_lost_is_not_repeated(url: str, lost_reply: Callable[[], None]) -> None:
+    engine = open_engine(url)
+    queue = engine.queue("shop", "orders")
+    engine.run(publish(queue, [b"0"]))
+    lost_reply()
+
+    with pytest.raises(StoreUnavailableError):
+        engine.batch([publish(queue, [b"1"]), publish(queue, [b"2"])])
+
+    assert engine.run(size(queue)) == 3
+    engine.close()
+
+
 def test_the_keys_of_a_cluster_lie_on_all_its_nodes(cluster_url: str, masters: list[redis.Redis]) -> None:
     engine = open_engine(cluster_url)
     for number in range(40):

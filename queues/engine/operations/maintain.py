@@ -1,16 +1,24 @@
-"""What the background roles do: promote due jobs, reclaim leases, purge, sweep. Each call is bounded and idempotent."""
+"""What the background roles do: promote due jobs, reclaim leases, purge, sweep. Each call is bounded and idempotent.
+
+Where some partitions fail (a node of a cluster is away) the others are served first; then the first error is raised.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import reduce
 from operator import add
+from typing import TypeVar
 
 from .. import limits
+from ..errors import TaskqError
 from ..keys import Layout, QueueKeys, partition_keys
-from ..operation import Operation, Plan, Reply
+from ..operation import Apart, Operation, Plan, Reply
 from ..scripts import Script, load
 from ..values import Counts
 from .reply import clock_argument, expect_ok, tag_of, unexpected
+
+T = TypeVar("T")
 
 _DUE_QUEUES = load("due_queues")
 _PROMOTE = load("promote")
@@ -25,11 +33,10 @@ def promote_due(layout: Layout, *, now_ms: int | None = None) -> Plan[Counts]:
 
     Its cost follows the due work, not the number of queues. `more`: call again at once.
     """
-    queues = yield from _queues_of_index(layout, "due", now_ms)
-    if not queues:
-        return Counts()
-    results = yield [promote(queue, now_ms=now_ms) for queue in queues]
-    return _sum(layout, queues, results)
+    errors: list[TaskqError] = []
+    queues = yield from _queues_of_index(layout, "due", now_ms, errors)
+    results = yield from _apart([promote(queue, now_ms=now_ms) for queue in queues], errors)
+    return _sum(layout, queues, results, errors)
 
 
 def promote(queue: QueueKeys, *, now_ms: int | None = None) -> Operation[Counts]:
@@ -52,13 +59,11 @@ def reclaim_ended(layout: Layout, *, now_ms: int | None = None) -> Plan[Counts]:
 
     `dead`: of the jobs taken back, those whose tries were used up. `jobs` counts dropped completed jobs too.
     """
-    queues = yield from _queues_of_index(layout, "ends", now_ms)
-    if not queues:
-        return Counts()
-    results = yield [
-        operation for queue in queues for operation in (purge(queue, now_ms=now_ms), reclaim(queue, now_ms=now_ms))
-    ]
-    return _sum(layout, queues, results)
+    errors: list[TaskqError] = []
+    queues = yield from _queues_of_index(layout, "ends", now_ms, errors)
+    steps = [step for queue in queues for step in (purge(queue, now_ms=now_ms), reclaim(queue, now_ms=now_ms))]
+    results = yield from _apart(steps, errors)
+    return _sum(layout, queues, results, errors)
 
 
 def reclaim(queue: QueueKeys, *, now_ms: int | None = None) -> Operation[Counts]:
@@ -102,15 +107,16 @@ def sweep(layout: Layout, *, now_ms: int | None = None) -> Plan[Counts]:
             raise unexpected(_NEXT_SWEEP, reply)
         return reply[1:]  # type: ignore[no-any-return]
 
-    places = yield [
+    errors: list[TaskqError] = []
+    asked = [
         Operation(_NEXT_SWEEP, _partition_keys_of(_NEXT_SWEEP, partition), (), place)
         for partition in range(layout.partitions)
     ]
+    places = yield from _apart(asked, errors)
     steps = [_sweep_step(layout.named(found[0]), found[1], found[2], now_ms) for found in places if found is not None]
-    if not steps:
-        return Counts()
-    results: list[Counts] = yield steps
-    return reduce(add, results)
+    results = yield from _apart(steps, errors)
+    _raise_first(errors)
+    return reduce(add, results, Counts())
 
 
 def _sweep_step(queue: QueueKeys, cursor: bytes, count: bytes, now_ms: int | None) -> Operation[Counts]:
@@ -123,11 +129,11 @@ def _sweep_step(queue: QueueKeys, cursor: bytes, count: bytes, now_ms: int | Non
     return Operation(_SWEEP, queue.select(_SWEEP.keys), args, decode)
 
 
-def _queues_of_index(layout: Layout, index: str, now_ms: int | None) -> Plan[list[QueueKeys]]:
+def _queues_of_index(layout: Layout, index: str, now_ms: int | None, errors: list[TaskqError]) -> Plan[list[QueueKeys]]:
     def decode(reply: Reply) -> list[QueueKeys]:
         return [layout.named(name) for name in expect_ok(_DUE_QUEUES, reply)]
 
-    lists = yield [
+    asked = [
         Operation(
             _DUE_QUEUES,
             (partition_keys(partition)[index],),
@@ -136,6 +142,7 @@ def _queues_of_index(layout: Layout, index: str, now_ms: int | None) -> Plan[lis
         )
         for partition in range(layout.partitions)
     ]
+    lists = yield from _apart(asked, errors)
     return [queue for queues in lists for queue in queues]
 
 
@@ -144,10 +151,27 @@ def _partition_keys_of(script: Script, partition: int) -> tuple[bytes, ...]:
     return tuple(keys[name] for name in script.keys)
 
 
-def _sum(layout: Layout, queues: list[QueueKeys], results: list[Counts]) -> Counts:
-    total = reduce(add, results)
+def _apart(operations: Sequence[Operation[T]], errors: list[TaskqError]) -> Plan[list[T]]:
+    """Results of the operations that succeed, so that one partition in trouble does not stop the others.
+
+    The errors of the rest are added to `errors`, to be raised when everything else is done.
+    """
+    if not operations:
+        return []
+    results = yield Apart(operations)
+    errors += [result for result in results if isinstance(result, TaskqError)]
+    return [result for result in results if not isinstance(result, TaskqError)]
+
+
+def _raise_first(errors: list[TaskqError]) -> None:
+    if errors:
+        raise errors[0]
+
+
+def _sum(layout: Layout, queues: list[QueueKeys], results: list[Counts], errors: list[TaskqError]) -> Counts:
+    _raise_first(errors)
     per_partition = [0] * layout.partitions
     for queue in queues:
         per_partition[queue.partition] += 1
     full = max(per_partition) >= limits.DUE_QUEUES_BATCH
-    return total + Counts(more=full)
+    return reduce(add, results, Counts(more=full))
