@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+from django.db import DataError
 from django.http import HttpRequest
 from rest_framework.authentication import BasicAuthentication, SessionAuthentication
 from rest_framework.exceptions import AuthenticationFailed, PermissionDenied
@@ -39,7 +40,7 @@ def _check(request: HttpRequest, permissions: Sequence[str]) -> Any:
     wrapped = Request(request, authenticators=[authenticator() for authenticator in AUTHENTICATORS])
     try:
         user = wrapped.user
-    except AuthenticationFailed:
+    except (AuthenticationFailed, DataError):  # a name that PostgreSQL cannot store is nobody's
         raise StaffOnlyError("authentication required") from None
     except PermissionDenied:
         raise ForbiddenError("a session needs its CSRF token in the header X-CSRFToken") from None
