@@ -13,13 +13,21 @@ from queues.models import Pool
 MASK: Final = ":***@"
 
 
+class MaskedUrlInput(forms.TextInput):
+    """Shows a URL with its password masked, also one that was just typed and comes back with an error."""
+
+    def format_value(self, value: Any) -> str | None:
+        shown = super().format_value(value)
+        return redact_url(shown) if shown else shown
+
+
 class PoolForm(forms.ModelForm):
     """`url` is shown with its password masked, and kept when it comes back unchanged."""
 
     class Meta:
         model = Pool
         fields = ["name", "url", "partitions", "description"]
-        widgets = {"url": forms.TextInput(attrs={"class": "vLargeTextField tq-mono", "autocomplete": "off"})}
+        widgets = {"url": MaskedUrlInput(attrs={"class": "vLargeTextField tq-mono", "autocomplete": "off"})}
         help_texts = {
             "url": _(
                 "redis://[user:password@]host:port/0, rediss://… for TLS, unix:///path/to/socket, "

@@ -12,7 +12,7 @@ persistence (AOF; see docs/operations.md).
 
 from .aio import AsyncEngine
 from .backoff import NO_BACKOFF, Backoff, BackoffKind, parse_backoff
-from .connection import parse_url, redact_url
+from .connection import parse_url, redact_url, same_place
 from .errors import (
     InvalidArgumentError,
     JobNotFoundError,
@@ -121,6 +121,7 @@ __all__ = [
     "respawn",
     "result",
     "resume",
+    "same_place",
     "size",
     "stats",
     "sweep",

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 import redis
 import redis.asyncio
@@ -107,6 +107,30 @@ def _host(text: str, default_port: int) -> tuple[str, int]:
     if not host or not port.isdigit():
         raise InvalidArgumentError(f"not host:port in the pool URL: {text!r}")
     return host, int(port)
+
+
+def same_place(one: str, other: str) -> bool:
+    """Whether two pool URLs name the same database of the same server, whatever their credentials.
+
+    Only what the URLs say is compared: two names of one host are not seen through.
+    """
+    try:
+        return _place(one) == _place(other)
+    except (InvalidArgumentError, ValueError):  # not a pool URL, which others say
+        return False
+
+
+def _place(url: str) -> tuple[Any, ...]:
+    scheme = url.partition("://")[0]
+    if _SCHEMES.get(scheme, "plain") != "plain":
+        address = parse_url(url)
+        return address.kind, frozenset(address.hosts), address.service, address.db
+    parts = urlsplit(url)
+    query = dict(parse_qsl(parts.query))
+    if scheme == "unix":
+        return "unix", unquote(parts.path), int(query.get("db") or 0)
+    db = query.get("db") or parts.path.strip("/") or "0"
+    return "tcp", (parts.hostname or "").lower(), parts.port or 6379, db
 
 
 def redact_url(url: str) -> str:

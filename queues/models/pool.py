@@ -10,7 +10,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from queues.engine import limits, redact_url
+from queues.engine import limits, redact_url, same_place
 
 from .validators import validate_name, validate_pool_url
 
@@ -63,9 +63,17 @@ class Pool(models.Model):
         """Raise ValidationError for what no single field can tell."""
         if not self.url and self.name != DEFAULT_POOL:
             raise ValidationError({"url": _("Only the pool “default” may leave it blank (the server in REDIS_URL).")})
+        self._refuse_shared_place()
         if self.pk is not None:
             self._refuse_changed("name", _("Tokens begin with the pool's name: it cannot be changed."))
             self._refuse_changed("partitions", _("The keys of existing jobs depend on it: it cannot be changed."))
+
+    def _refuse_shared_place(self) -> None:
+        """Two pools on one database would share their namespaces: a token of one would open the other's."""
+        for other in Pool.objects.exclude(pk=self.pk):
+            if same_place(other.effective_url, self.effective_url):
+                message = _("The pool “%(other)s” is on that Redis: give this one another server or database number.")
+                raise ValidationError({"url": message % {"other": other.name}})
 
     def _refuse_changed(self, field: str, message: Any) -> None:
         stored = Pool.objects.filter(pk=self.pk).values_list(field, flat=True).first()

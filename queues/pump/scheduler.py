@@ -45,9 +45,10 @@ class RoleScheduler:
         for job in self._scheduler.get_jobs():
             job.modify(next_run_time=datetime.now(UTC))
 
-    def add_chore(self, name: str, work: Callable[[], None], *, interval_s: float) -> None:
-        """Run `work` every `interval_s`."""
-        self._scheduler.add_job(work, "interval", seconds=interval_s, id=f"chore:{name}")
+    def add_chore(self, name: str, work: Callable[[], object], *, interval_s: float, at_once: bool = False) -> None:
+        """Run `work` every `interval_s`, the first time after so long, or at once."""
+        first = {"next_run_time": datetime.now(UTC)} if at_once else {}
+        self._scheduler.add_job(work, "interval", seconds=interval_s, id=f"chore:{name}", **first)
 
     def add_lane(self, lane: Lane) -> None:
         """Run the roles of a pool, each at its interval."""

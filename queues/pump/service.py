@@ -25,6 +25,8 @@ POOLS_INTERVAL_S: Final = 2.0
 """How soon a pool that was added or deleted is noticed."""
 
 SUMMARY_INTERVAL_S: Final = 60.0
+CHECK_INTERVAL_S: Final = 600.0
+"""How often the log warns of a Redis that may lose jobs, for as long as it may."""
 HEARTBEAT_INTERVAL_S: Final = 1.0
 CLOCK_SET_S: Final = 1.0
 """A wall clock that moves by this much against the monotonic one within a second was set by somebody."""
@@ -45,10 +47,18 @@ class BackgroundService:
 
     `list_pools` is asked again and again, so that pools come and go while it runs. `heartbeat`: a file that is touched
     every second while the roles are being scheduled, for whoever wants to know whether this process works.
+    `check_pools` is called at the start and then every CHECK_INTERVAL_S, to log what is wrong with a pool's Redis.
     """
 
-    def __init__(self, list_pools: Callable[[], list[str]], *, heartbeat: Path | None = None) -> None:
+    def __init__(
+        self,
+        list_pools: Callable[[], list[str]],
+        *,
+        check_pools: Callable[[], object] | None = None,
+        heartbeat: Path | None = None,
+    ) -> None:
         self._list_pools = list_pools
+        self._check_pools = check_pools
         self._heartbeat = heartbeat
         self._stopping = threading.Event()
         self._tally = Tally()
@@ -66,6 +76,8 @@ class BackgroundService:
         scheduler.start()
         scheduler.add_chore("pools", lambda: self._follow_pools(scheduler), interval_s=POOLS_INTERVAL_S)
         scheduler.add_chore("summary", self._tally.report, interval_s=SUMMARY_INTERVAL_S)
+        if self._check_pools is not None:
+            scheduler.add_chore("check", self._check_pools, interval_s=CHECK_INTERVAL_S, at_once=True)
         if self._heartbeat is not None:
             scheduler.add_chore("heartbeat", self._heartbeat.touch, interval_s=HEARTBEAT_INTERVAL_S)
         logger.info("background roles run", extra={"action": "pump_started", "pools": ",".join(self._lanes)})

@@ -156,15 +156,15 @@ def test_pages_of_huge_jobs_are_short_but_complete(world: World, state: JobState
     [
         "x",
         "list",
-        "list 1",
-        "list 1 x",
-        f"list 1.5 {UNKNOWN}",
-        f"list -3 {UNKNOWN}",
-        f"list 99999999999999999999 {UNKNOWN}",
+        "list:1",
+        "list:1:x",
+        f"list:1.5:{UNKNOWN}",
+        f"list:-3:{UNKNOWN}",
+        f"list:99999999999999999999:{UNKNOWN}",
         f"other 1 {UNKNOWN}",
-        f"list 1 {UNKNOWN}\n",
-        "list 1 " + "é" * 26,
-        f"list ² {UNKNOWN}",
+        f"list:1:{UNKNOWN}\n",
+        "list:1:" + "é" * 26,
+        f"list:²:{UNKNOWN}",
     ],
 )
 @pytest.mark.parametrize("state", JobState)
@@ -179,7 +179,7 @@ def test_what_is_no_cursor_is_refused(world: World, state: JobState, after: str)
 def test_a_cursor_of_another_listing_does_no_harm(world: World, state: JobState, segment: str, place: str) -> None:
     fill(world, state, 4)
 
-    page = world.run(list_jobs(world.queue, state, after=f"{segment} {place} {UNKNOWN}"))
+    page = world.run(list_jobs(world.queue, state, after=f"{segment}:{place}:{UNKNOWN}"))
 
     assert len(page.jobs) <= 4
 

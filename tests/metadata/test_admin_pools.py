@@ -105,14 +105,27 @@ def test_name_and_partitions_stay(admin: Client, gone: Pool) -> None:
     assert (gone.name, gone.partitions) == ("gone", 8)
 
 
-def test_a_pool_is_added_with_the_partitions_of_its_redis(
-    admin: Client, redis_client: redis.Redis, redis_url: str
-) -> None:
-    redis_client.hset("taskq:meta", mapping={"layout": 1, "partitions": 4})
-    form = {"name": "images", "url": redis_url, "partitions": 8, "description": ""}
+def test_a_pool_is_added_with_the_partitions_of_its_redis(admin: Client, redis_url: str) -> None:
+    other = f"{redis_url}?db=3"
+    with redis.Redis.from_url(other) as database:
+        database.hset("taskq:meta", mapping={"layout": 1, "partitions": 4})
+    form = {"name": "images", "url": other, "partitions": 8, "description": ""}
     assert "was set up with 4 partitions" in admin.post(f"{LIST}add/", form).text
     admin.post(f"{LIST}add/", form | {"partitions": 4})
     assert Pool.objects.get(name="images").partitions == 4
+
+
+def test_two_pools_on_one_database_are_refused(admin: Client, default_pool: Pool, redis_url: str) -> None:
+    form = {"name": "images", "url": redis_url, "partitions": 8, "description": ""}
+    assert "is on that Redis" in admin.post(f"{LIST}add/", form).text
+    assert not Pool.objects.filter(name="images").exists()
+
+
+def test_a_refused_form_does_not_show_the_password_that_was_typed(admin: Client, db: None) -> None:
+    form = {"name": "bad name", "url": "redis://:hunter2secret@127.0.0.1:1/0", "partitions": 8, "description": ""}
+    text = admin.post(f"{LIST}add/", form).text
+    assert "hunter2secret" not in text
+    assert "redis://:***@127.0.0.1:1/0" in text
 
 
 def test_only_the_default_pool_may_leave_its_url_blank(admin: Client, db: None) -> None:

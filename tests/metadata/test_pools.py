@@ -15,7 +15,7 @@ from asgiref.sync import sync_to_async
 from django.core.checks import run_checks
 
 from queues.embedded import EmbeddedRedis
-from queues.engine import StoreUnavailableError, publish, size
+from queues.engine import StoreUnavailableError, open_engine, publish, same_place, size
 from queues.models import Pool
 from queues.pools import async_engine_for, async_engines, close_async_engines, close_engines, engine_for, engines, rows
 from queues.pools.remembered import Remembered, forget_everything
@@ -50,10 +50,28 @@ def test_a_pool_is_added_and_listed_without_its_password(caplog: pytest.LogCaptu
 
 
 def test_a_pool_takes_the_partitions_that_its_redis_was_set_up_with(redis_url: str) -> None:
-    Pool.objects.update(partitions=3)
-    engine_for("default")
-    assert add_pool(name="same", url=redis_url).partitions == 3
+    other = f"{redis_url}?db=3"
+    open_engine(other, partitions=3).close()
+    assert add_pool(name="same", url=other).partitions == 3
     assert add_pool(name="silent", url=NOBODY).partitions == 8
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("redis://h", "redis://:secret@H:6379/0", True),
+        ("redis://h/1", "redis://h?db=1", True),
+        ("redis://h/1", "redis://h/2", False),
+        ("redis://h:1", "redis://h:2", False),
+        ("unix:///a/b?db=1", "unix://:pw@/a/b?db=1", True),
+        ("unix:///a/b", "unix:///a/b?db=1", False),
+        ("redis+cluster://a:1,b:2", "redis+cluster://b:2,a:1", True),
+        ("redis+sentinel://a:1/x", "redis+sentinel://a:1/y", False),
+        ("redis://h:port", "redis://h:port", False),
+    ],
+)
+def test_urls_of_one_database_are_known_as_such(one: str, other: str, same: bool) -> None:
+    assert same_place(one, other) is same
 
 
 @pytest.mark.parametrize(

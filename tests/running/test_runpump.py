@@ -162,3 +162,17 @@ def _handles(process: subprocess.Popen[str]) -> bool:
     """Whether the signal sent last is no longer pending."""
     with open(f"/proc/{process.pid}/status") as status:
         return all(int(line.split()[1], 16) == 0 for line in status if line.startswith(("SigPnd", "ShdPnd")))
+
+
+def test_a_redis_that_may_lose_jobs_is_warned_of_in_the_log(site: Site, start: Start, tmp_path: Path) -> None:
+    engine = site.engine()
+    engine.client.config_set("appendonly", "no")
+    engine.close()
+    process = start("runpump", f"--heartbeat={tmp_path / 'beat'}")
+    wait_running(tmp_path / "beat")
+
+    process.terminate()
+    _, errors = process.communicate(timeout=10)
+
+    assert "pool has a problem" in errors
+    assert "problem=no_aof" in errors

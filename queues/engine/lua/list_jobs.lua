@@ -17,7 +17,7 @@
 -- ARGV
 --   now_ms       ms or ""
 --   state        one of the six
---   after        "" or the cursor: `segment index-or-score id`
+--   after        "" or the cursor: `segment:index-or-score:id`
 --   limit        jobs
 --   preview      bytes of each body
 --   budget       bytes of records that one page may read
@@ -28,7 +28,7 @@ limit, preview, budget = tonumber(limit), tonumber(preview), tonumber(budget)
 local SETS = {delayed = delayed, retry = retry, working = working, dead = dead, completed = completed}
 local VISITS_MAX = 10000
 local page = {'page', now, ''}
-local segment, place, last = string.match(after, '^(%a+) (%-?%d+%.?%d*) (%w+)$')
+local segment, place, last = string.match(after, '^(%a+):(%-?%d+%.?%d*):(%w+)$')
 place = tonumber(place)
 
 -- Adds jobs to the page. → whether the page is full
@@ -40,7 +40,7 @@ local function add(ids, name, place_of)
       budget = budget - size
       page[#page + 1] = look(id, preview)
     end
-    page[3] = name .. ' ' .. place_of(i) .. ' ' .. id
+    page[3] = name .. ':' .. place_of(i) .. ':' .. id
   end
   return #page - 3 >= limit
 end

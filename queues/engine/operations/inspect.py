@@ -17,8 +17,8 @@ from ..scripts import load
 from ..values import Delivery, JobDetail, JobResult, JobState, Page, QueueStats
 from .reply import clock_argument, delivery_of, expect_ok, tag_of, unexpected
 
-_CURSOR = re.compile(r"(?:high|list|low|delayed|retry|working|dead|completed) [0-9]{1,16} [0-9A-Z]{26}\Z")
-"""`segment place id` (lua/list_jobs.lua). Places beyond a double's 2^53 would not be whole numbers to Redis."""
+_CURSOR = re.compile(r"(?:high|list|low|delayed|retry|working|dead|completed):[0-9]{1,16}:[0-9A-Z]{26}\Z")
+"""`segment:place:id` (lua/list_jobs.lua). Places beyond a double's 2^53 would not be whole numbers to Redis."""
 _PEEK = load("peek")
 _DETAIL = load("detail")
 _RESULT = load("result")

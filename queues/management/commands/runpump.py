@@ -10,9 +10,10 @@ from types import FrameType
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
+from django.db import close_old_connections
 
 from queues.pump.service import BackgroundService
-from queues.services.pools import list_pools
+from queues.services.pools import check_pools, list_pools
 
 
 class Command(BaseCommand):
@@ -28,7 +29,7 @@ class Command(BaseCommand):
         parser.add_argument("--heartbeat", type=Path, metavar="FILE", help="touch FILE every second while all is well")
 
     def handle(self, *, once: bool, heartbeat: Path | None, **options: Any) -> None:
-        service = BackgroundService(_pool_names, heartbeat=heartbeat)
+        service = BackgroundService(_pool_names, check_pools=_log_problems, heartbeat=heartbeat)
         if once:
             self._run_once(service)
             return
@@ -49,6 +50,14 @@ class Command(BaseCommand):
             )
         if failed:
             raise CommandError(f"{failed} of the roles failed")
+
+
+def _log_problems() -> None:
+    """Each pool whose Redis may lose jobs, as a warning in the log."""
+    try:
+        check_pools()
+    finally:
+        close_old_connections()
 
 
 def _pool_names() -> list[str]:
