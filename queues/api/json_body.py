@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any, Final
 
 import orjson
@@ -19,13 +20,26 @@ async def read_object(request: ApiRequest) -> dict[str, Any]:
     body = await request.read_body(JSON_BODY_MAX_BYTES)
     if not body.strip():
         return {}
-    try:
-        value = orjson.loads(body)
-    except orjson.JSONDecodeError:
-        value = None
+    value = _decode(body)
     if not isinstance(value, dict):
         raise ParameterError("request body should be an object")
     return value
+
+
+def _decode(body: bytes) -> Any:
+    """The value, or None if it is no JSON.
+
+    A text that JavaScript cut within a character ends in a lone surrogate, which orjson refuses. A consumer that
+    reports such an error must not be left with its job until its lease runs out: the half character becomes a "?".
+    """
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError:
+        pass
+    try:
+        return orjson.loads(json.dumps(json.loads(body), ensure_ascii=False).encode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        return None
 
 
 def text_of(fields: dict[str, Any], name: str) -> str:

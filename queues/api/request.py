@@ -30,6 +30,14 @@ class Headers:
                 return value.decode("latin-1")
         return ""
 
+    def get_text(self, name: bytes) -> str:
+        """As `get`, for what people write: UTF-8, or Latin-1 where the bytes are not that."""
+        raw = self.get(name).encode("latin-1")
+        try:
+            return raw.decode("utf-8")
+        except UnicodeDecodeError:
+            return raw.decode("latin-1")
+
     def starting_with(self, prefix: bytes) -> Iterator[tuple[str, str]]:
         """Names (without the prefix) and values of the headers whose names begin with a lower-case prefix."""
         for key, value in self._raw:
@@ -97,4 +105,4 @@ class ApiRequest:
     @property
     def consumer(self) -> str:
         """Who consumes: what the client says of itself, else its address."""
-        return self.headers.get(b"x-consumer") or self.client
+        return self.headers.get_text(b"x-consumer") or self.client

@@ -50,7 +50,6 @@ PARTITIONS_MAX: Final = 256
 PROMOTE_BATCH: Final = 500
 RECLAIM_BATCH: Final = 200
 PURGE_BATCH: Final = 500
-SWEEP_BATCH: Final = 200
 """How much one script call of a background role may move, in jobs."""
 
 DUE_QUEUES_BATCH: Final = 200

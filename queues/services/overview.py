@@ -10,7 +10,7 @@ from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.db import connections
 
 from queues.engine import list_queues, stats
-from queues.engine.errors import TaskqError
+from queues.engine.errors import StoreUnavailableError, TaskqError
 from queues.engine.values import QueueStats
 from queues.models import Namespace
 from queues.pools import engine_for, find_pool
@@ -24,7 +24,10 @@ _POOLS_AT_ONCE: Final = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamespaceOverview:
-    """A namespace now. `queues` None: its pool does not answer; `trouble` says why. `more`: it has more queues."""
+    """A namespace now. `queues` None: they cannot be read, `trouble` says why, `is_away` whether for want of an answer.
+
+    `more`: it has more queues than are shown.
+    """
 
     pool: str
     namespace: str
@@ -32,6 +35,7 @@ class NamespaceOverview:
     queues: tuple[QueueStats, ...] | None
     more: bool = False
     trouble: str = ""
+    is_away: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +72,12 @@ def _read_pool(pool: str, namespaces: list[Namespace]) -> list[NamespaceOverview
     except TaskqError as error:
         return [
             NamespaceOverview(
-                pool=pool, namespace=row.name, description=row.description, queues=None, trouble=str(error)
+                pool=pool,
+                namespace=row.name,
+                description=row.description,
+                queues=None,
+                trouble=str(error),
+                is_away=isinstance(error, StoreUnavailableError),
             )
             for row in namespaces
         ]

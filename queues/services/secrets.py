@@ -7,7 +7,7 @@ import re
 import secrets
 from typing import Final
 
-from queues.models import DEFAULT_POOL
+from queues.models import DEFAULT_POOL as DEFAULT_POOL
 
 from .errors import InvalidArgumentError
 

@@ -32,6 +32,7 @@ from queues.engine import (
 )
 from queues.engine.keys import QueueKeys
 from queues.engine.limits import EVENT_LINES_MAX
+from queues.engine.operations.maintain import purge
 
 from .test_expiry import sweep_round
 from .world import START_MS, STATES, TTR_MS, World
@@ -164,6 +165,14 @@ def test_release_respawn_and_promotion_are_told(world: World) -> None:
     assert after(world, respawn(world.queue, limit=1, ttl_ms=0, now_ms=world.now_ms)) == [
         Event("respawned", released, attempt="2")
     ]
+
+
+def test_the_end_of_a_retention_is_told(world: World) -> None:
+    kept = world.job_in("completed")
+    world.advance(10**9)
+
+    assert after(world, purge(world.queue, now_ms=world.now_ms)) == [Event("purged", kept)]
+    assert after(world, purge(world.queue, now_ms=world.now_ms)) == []
 
 
 @pytest.mark.parametrize("place", STATES)

@@ -72,4 +72,4 @@ def test_limits_are_positive_and_consistent() -> None:
 def test_a_call_stays_within_what_lua_can_unpack() -> None:
     """Lua's stack takes 8,000 values; a publish or a consume passes two for each job."""
     batches = (limits.BULK_MAX_JOBS, limits.CONSUME_MAX_COUNT, limits.PROMOTE_BATCH, limits.PURGE_BATCH)
-    assert 2 * max(*batches, limits.DELETE_BATCH, limits.SWEEP_BATCH) < 7_900
+    assert 2 * max(*batches, limits.DELETE_BATCH) < 7_900

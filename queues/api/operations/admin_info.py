@@ -7,6 +7,7 @@ from typing import Any, Final
 from queues.services.errors import PoolNotFoundError
 from queues.services.jobs_queues import list_queues_of
 from queues.services.pools import list_pools
+from queues.services.secrets import DEFAULT_POOL
 from queues.services.visible import list_visible
 
 from ..accesslog import ACCESS_LOG
@@ -15,7 +16,6 @@ from ..errors import ParameterError
 from ..metrics import render_metrics
 from ..request import ApiRequest
 from ..response import ApiResponse, json_response, text_response
-from ..tokens import DEFAULT_POOL
 from ..version import VERSION
 
 INFO_NAMESPACES: Final = 100

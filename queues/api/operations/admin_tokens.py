@@ -7,6 +7,7 @@ from typing import Any
 
 from queues.services.errors import PoolNotFoundError
 from queues.services.limits import Limit
+from queues.services.secrets import DEFAULT_POOL, split_token
 from queues.services.token_limits import delete_limit, get_limit, list_limits, set_limit
 from queues.services.tokens import create_token, list_tokens, revoke_token
 from queues.services.visible import check_visible, visible_names
@@ -17,7 +18,6 @@ from ..json_body import JSON_BODY_MAX_BYTES, number_of, read_object
 from ..query import parse_query
 from ..request import ApiRequest
 from ..response import NO_CONTENT, ApiResponse, json_response
-from ..tokens import DEFAULT_POOL, split_token
 
 
 async def create(request: ApiRequest, context: ApiContext) -> ApiResponse:

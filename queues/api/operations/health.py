@@ -8,11 +8,11 @@ from queues.engine.errors import TaskqError
 from queues.services.errors import MetadataUnavailableError
 from queues.services.jobs_namespaces import check_metadata
 from queues.services.jobs_queues import count_ready
+from queues.services.secrets import DEFAULT_POOL
 
 from ..context import ApiContext
 from ..request import ApiRequest
 from ..response import ApiResponse, json_response
-from ..tokens import DEFAULT_POOL
 
 _ALIVE: Final = json_response(200, {"status": "ok"})
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from queues.engine.errors import JobNotFoundError
 from queues.engine.limits import CONSUME_MAX_TIMEOUT_S, PAGE_MAX
 from queues.engine.values import JobState
 from queues.services.jobs_read import get_job, get_result, list_jobs_in, peek_queue, wait_for_result
@@ -16,7 +17,6 @@ from ..request import ApiRequest
 from ..response import ApiResponse, json_response, raw_response
 
 QUEUE_EMPTY: Final = json_response(404, {"error": "the queue is empty"})
-JOB_NOT_FOUND: Final = json_response(404, {"error": "job not found"})
 
 
 async def peek(request: ApiRequest, context: ApiContext) -> ApiResponse:
@@ -29,14 +29,18 @@ async def peek_job(request: ApiRequest, context: ApiContext) -> ApiResponse:
     """A job in any state, in the form of a peek."""
     job_id = request.path["job_id"]
     job = await context.run(request, lambda queue: get_job(queue=queue, job_id=job_id))
-    return JOB_NOT_FOUND if job is None else json_response(200, present_job(job))
+    if job is None:
+        raise JobNotFoundError(job_id)
+    return json_response(200, present_job(job))
 
 
 async def detail(request: ApiRequest, context: ApiContext) -> ApiResponse:
     """All that is known of a job but its body."""
     job_id = request.path["job_id"]
     job = await context.run(request, lambda queue: get_job(queue=queue, job_id=job_id))
-    return JOB_NOT_FOUND if job is None else json_response(200, present_detail(job))
+    if job is None:
+        raise JobNotFoundError(job_id)
+    return json_response(200, present_detail(job))
 
 
 async def result(request: ApiRequest, context: ApiContext) -> ApiResponse:
@@ -50,7 +54,7 @@ async def result(request: ApiRequest, context: ApiContext) -> ApiResponse:
     else:
         outcome = await engine.run(get_result(queue=queue, job_id=job_id))
     if outcome.state is None:
-        return JOB_NOT_FOUND
+        raise JobNotFoundError(job_id)
     if outcome.state is not JobState.COMPLETED:
         return json_response(202, {"state": outcome.state.value})
     return raw_response(200, outcome.body or b"")

@@ -12,19 +12,24 @@
 --   due          zset     index of due times
 --   ends         zset     index, set to the true next end
 --   queues       zset     the registry
+--   events       stream   transitions
+--   counters     hash     events held and dropped
 -- ARGV
 --   now_ms       ms or ""
 --   queue        namespace/queue
+--   cap          events    the event stream's
 --   limit        jobs
 -- REPLIES
 --   ok           dropped more
--- INCLUDES due registry remove
+-- INCLUDES due registry remove events
 local ids = redis.call('ZRANGEBYSCORE', completed, '-inf', now, 'LIMIT', 0, limit)
 if #ids > 0 then
   redis.call('ZREM', completed, unpack(ids))
   drop_records(ids)
   redis.call('HDEL', results, unpack(ids))
+  for _, id in ipairs(ids) do emit('purged', id, '', '', '', '') end
 end
 local next_end = reset_index(ends, working, completed)
 forget_if_empty()
+flush_events()
 return {'ok', #ids, next_end and next_end <= now and 1 or 0}
