@@ -218,3 +218,30 @@ def test_the_policy_of_a_queue_decides_what_the_client_left_open(site: Site, cli
     assert own_detail["lease_end_ms"] - own_detail["taken_ms"] == 5_000
     client.publish(queue)
     assert client.call("GET", f"/api/{{ns}}/{queue}").status == 404, "three jobs in flight, where two may be"
+
+
+def test_an_error_that_was_cut_within_a_character_is_taken(client: Client, queue: str) -> None:
+    client.call("PUT", f"/api/{{ns}}/{queue}?tries=2", b"x")
+    job_id = client.take(queue)["job_id"]
+
+    failed = client.call("POST", f"/api/{{ns}}/{queue}/job/{job_id}/fail", rb'{"error": "cut \ud83d", "delay": 60}')
+
+    assert (failed.status, failed.json["state"]) == (200, "retry")
+    (attempt,) = client.call("GET", f"/api/{{ns}}/{queue}/job/{job_id}/detail").json["errors"]
+    assert attempt["error"] == "cut ?"
+
+
+@pytest.mark.parametrize("body", [rb'{"error": "\ud83d"', b'{"delay": 1e400}', b'{"delay": NaN}', b"\xff"])
+def test_what_is_no_json_is_still_refused(client: Client, queue: str, body: bytes) -> None:
+    client.call("PUT", f"/api/{{ns}}/{queue}?tries=2", b"x")
+    job_id = client.take(queue)["job_id"]
+
+    assert client.call("POST", f"/api/{{ns}}/{queue}/job/{job_id}/fail", body).status == 400
+
+
+def test_a_consumer_may_have_a_name_in_utf_8(client: Client, queue: str) -> None:
+    client.call("PUT", f"/api/{{ns}}/{queue}", b"x")
+    taken = client.call("GET", f"/api/{{ns}}/{queue}", headers={"X-Consumer": "Zürich".encode().decode("latin-1")}).json
+
+    detail = client.call("GET", f"/api/{{ns}}/{queue}/job/{taken['job_id']}/detail").json
+    assert detail["consumer"] == "Zürich"

@@ -208,3 +208,14 @@ def test_refusals_are_logged_without_token_query_or_body(server: Server, client:
     assert client.token not in text
     assert "s3cr3t" not in text
     assert "b0dy" not in text
+
+
+@pytest.mark.parametrize("what", ["", "/detail", "/result"])
+def test_an_unknown_job_id_is_logged(server: Server, client: Client, queue: str, what: str) -> None:
+    request_id = f"unknown{what.replace('/', '-')}-{queue}"
+    unknown = "01JD5T9ZQ3W8K4N7B2M6XCVHRE"
+    response = client.call("GET", f"/api/{{ns}}/{queue}/job/{unknown}{what}", headers={"X-Request-ID": request_id})
+
+    assert (response.status, response.json) == (404, {"error": "job not found"})
+    (line,) = [line for line in server.log_lines() if line.get("request_id") == request_id]
+    assert (line["action"], line["error"]) == ("http.refuse", "job_not_found")
