@@ -18,6 +18,12 @@ Argument: TypeAlias = bytes | str | int | float
 Reply: TypeAlias = Any
 """What redis-py returns without decoding: bytes, int, None, or a list of these."""
 
+Combine: TypeAlias = "Callable[[Sequence[Operation[Any]]], Operation[list[Reply]]]"
+"""Makes one operation of several of a group; it decodes its reply to theirs, in order."""
+
+Group: TypeAlias = tuple[Combine, Any]
+"""How to combine, and whatever has to be equal for it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Operation(Generic[T]):
@@ -27,6 +33,10 @@ class Operation(Generic[T]):
     keys: tuple[bytes, ...]
     args: tuple[Argument, ...]
     decode: Callable[[Reply], T]
+    group: Group | None = None
+    """Operations of equal groups may share one script call: the group's first member says how (see `merging`)."""
+    undo: Callable[[T], Sequence[Operation[Any]]] | None = None
+    """What takes a result back that nobody is there to take, because its caller was cancelled meanwhile."""
 
 
 class Apart(list[Operation[Any]]):

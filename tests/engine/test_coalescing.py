@@ -65,7 +65,8 @@ async def test_the_calls_of_one_turn_are_one_round_trip(redis_url: str) -> None:
         await engine.run(size(queue))
         counted = Pipelines(engine)
 
-        calls: list[Operation[Any]] = [*[publish(queue, [b"%d" % number]) for number in range(100)], size(queue)]
+        others = [engine.queue("shop", f"q{number}") for number in range(100)]
+        calls: list[Operation[Any]] = [*[publish(other, [b"x"]) for other in others], size(queue)]
         await asyncio.gather(*[engine.run(call) for call in calls])
 
     assert counted.sizes == [101]

@@ -109,7 +109,7 @@ def test_random_parts_are_thirteen_characters_of_the_alphabet() -> None:
     parts = {random_part() for _ in range(200)}
 
     assert len(parts) == 200
-    assert all(len(part) == 13 and set(part.decode()) <= set(ALPHABET) for part in parts)
+    assert all(len(part) == 13 and set(part) <= set(ALPHABET) for part in parts)
 
 
 def test_the_counter_leaves_room_for_every_job_of_a_call() -> None:

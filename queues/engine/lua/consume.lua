@@ -27,27 +27,33 @@
 --   cap          entries   the event stream's
 --   ttr          ms        length of the lease
 --   count        jobs      at the most
---   consumer     text      one line, at most 64 bytes
 --   in_flight    jobs      the most that may be working at once, 0 = no bound
 --   freeze       1 = this attempt burns no try, else 0
 --   mark         ms        how long the caller waits for a wake-up if nothing is there, 0 = not at all
 --   promote      jobs      at most so many own due jobs are moved
 --   skip         jobs      at most so many dead entries are stepped over
 --   budget       bytes     of bodies, after which no more jobs are taken, so that huge ones come a few at a time
+--   ...          consumers, one line of at most 64 bytes each: the first job's, the second's, ...; the last has all further jobs
 -- REPLIES
---   jobs         now {id attempt used tries expires options body} ...
+--   jobs         now next_due early {id attempt used tries expires options body} ...
+--                next_due as below; early 1: fewer than `count` because of `skip` or `budget`, so there may be more, else 0
 --   none         now next_due   nothing is ready; next due time in ms, or 0
 --   paused       now            the queue hands nothing out
 --   full         now            the in-flight bound is reached
 --   more         now            only dead entries so far: call again
 -- INCLUDES ids record run ready wake due registry events stats remove promote
-local most = tonumber(count)
+local asked = tonumber(count)
+local most = asked
 local in_flight_max = tonumber(in_flight)
 local skip_max = tonumber(skip)
 
-local function nothing(word, next_due)
+local function wait_for_more()
   local mark_ms = tonumber(mark)
   if mark_ms > 0 then mark_waiting(mark_ms) end
+end
+
+local function nothing(word, next_due)
+  wait_for_more()
   return {word, now, next_due}
 end
 
@@ -66,7 +72,7 @@ end
 
 local lease_end = now + tonumber(ttr)
 local has_prio = redis.call('EXISTS', prio) == 1
-local reply, waits = {'jobs', now}, {}
+local reply, waits = {'jobs', now, 0, 0}, {}
 local delivered, tombstones, expired = 0, 0, 0
 local SMALL_BODY = 4096
 local bytes, chunk = 0, 16 -- the first few say how large the bodies are
@@ -107,7 +113,8 @@ local function hand_out(id, raw, raw_run)
   bytes = bytes + #body
   delivered = delivered + 1
   waits[delivered] = wait
-  reply[delivered + 2] = {id, attempt, used, tries, expires, options, body}
+  local consumer = ARGV[REST - 1 + delivered] or ARGV[#ARGV]
+  reply[delivered + 4] = {id, attempt, used, tries, expires, options, body}
   emit_line('consumed\t' .. id .. '\t' .. attempt .. '\t' .. wait .. '\t\t' .. #body .. '\t' .. consumer .. '\t')
   return struct.pack(RUN, attempt, used, tries, tonumber(freeze), expires, due_ms, now, #options, options, #consumer,
     consumer) .. history
@@ -151,6 +158,13 @@ if delivered > 0 then
   count_durations('w', waits)
 end
 flush_events()
-if delivered > 0 then return reply end
-if tombstones + expired >= skip_max then return {'more', now} end
+local early = tombstones + expired >= skip_max or bytes >= tonumber(budget)
+if delivered > 0 then
+  if delivered < asked then
+    reply[3] = next_due
+    if early then reply[4] = 1 else wait_for_more() end
+  end
+  return reply
+end
+if early then return {'more', now} end
 return nothing('none', next_due)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any, Final
 
 from .. import limits
 from ..errors import InvalidArgumentError, TaskqError
 from ..keys import QueueKeys
-from ..operation import Operation, Plan, Reply
+from ..operation import Argument, Group, Operation, Plan, Reply
 from ..scripts import load
 from ..values import Consumed
+from .finish import release
 from .reply import clock_argument, consumer_argument, delivery_of, tag_of, unexpected
 
 _CONSUME = load("consume")
@@ -36,7 +38,7 @@ def consume_step(
         tag = tag_of(reply)
         now = reply[1]
         if tag == "jobs":
-            return Consumed(jobs=tuple([delivery_of(queue, now, fields) for fields in reply[2:]]), now_ms=now)
+            return Consumed(jobs=tuple([delivery_of(queue, now, fields) for fields in reply[_JOBS_AT:]]), now_ms=now)
         if tag == "none":
             return Consumed(jobs=(), next_due_ms=int(reply[2]) or None, now_ms=now)
         if tag in ("paused", "full"):
@@ -45,22 +47,57 @@ def consume_step(
             return _AGAIN
         raise unexpected(_CONSUME, reply)
 
-    args = (
+    def undo(consumed: Consumed) -> list[Operation[Any]]:
+        # The last one first, since each goes to the head.
+        return [release(queue, job.job_id, attempt=job.attempt) for job in reversed(consumed.jobs)]
+
+    group: Group | None = None
+    if count == 1 and now_ms is None:
+        group = (_consume_together, (queue.name, ttr_ms, max_in_flight, freeze_tries, mark_ms))
+    args: tuple[Argument, ...] = (
         clock_argument(now_ms),
         queue.name,
         queue.channel,
         queue.events_cap,
         ttr_ms,
         count,
-        consumer_argument(consumer),
         max_in_flight,
         1 if freeze_tries else 0,
         mark_ms,
         limits.PROMOTE_BATCH,
         limits.SKIP_BATCH,
         limits.CONSUME_BUDGET_BYTES,
+        consumer_argument(consumer),
     )
-    return Operation(_CONSUME, queue.select(_CONSUME.keys), args, decode)
+    return Operation(_CONSUME, queue.select(_CONSUME.keys), args, decode, group, undo)
+
+
+_COUNT: Final = _CONSUME.args.index("count")
+_CONSUMERS: Final = len(_CONSUME.args)
+_JOBS_AT: Final = 4
+"""Where the jobs begin in a reply."""
+
+
+def _consume_together(parts: Sequence[Operation[Any]]) -> Operation[list[Reply]]:
+    """One job for each of several callers, in their order, in one call."""
+    first = parts[0]
+
+    def decode(reply: Reply) -> list[Reply]:
+        if tag_of(reply) != "jobs":
+            return [reply] * len(parts)
+        _, now, next_due, early, *jobs = reply
+        replies: list[Reply] = [(b"jobs", now, next_due, early, job) for job in jobs]
+        # Who got nothing looks again if the call ended early, else knows that there is nothing.
+        rest = (b"more", now) if early else (b"none", now, next_due)
+        return replies + [rest] * (len(parts) - len(jobs))
+
+    args = (
+        *first.args[:_COUNT],
+        len(parts),
+        *first.args[_COUNT + 1 : _CONSUMERS],
+        *[part.args[_CONSUMERS] for part in parts],
+    )
+    return Operation(_CONSUME, first.keys, args, decode)
 
 
 def is_again(consumed: Consumed) -> bool:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
 
 from .. import ids, limits
 from ..errors import InvalidArgumentError
 from ..keys import QueueKeys
-from ..operation import Argument, Operation, Reply
+from ..operation import Argument, Group, Operation, Reply
 from ..record import pack_options
 from ..scripts import Script, load
 from ..values import DEFAULT_OPTIONS, Published, PublishOptions
@@ -17,10 +19,36 @@ _PUBLISH = load("publish")
 _REPUBLISH = load("republish")
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class PreparedOptions:
+    """PublishOptions, checked and turned into arguments, for callers who publish with the same options often."""
+
+    arguments: tuple[Argument, ...]
+    one_job: bool
+    """Whether there is an idempotency key, which fits one job only."""
+
+
+def prepare(options: PublishOptions) -> PreparedOptions:
+    """Raises InvalidArgumentError for options out of range."""
+    check_options(options)
+    key_ttl_ms = options.ttl_ms if options.key_ttl_ms is None else options.key_ttl_ms
+    arguments = (
+        options.delay_ms,
+        "" if options.at_ms is None else options.at_ms,
+        options.ttl_ms,
+        options.tries,
+        options.priority,
+        pack_options(options),
+        options.key or "",
+        key_ttl_ms,
+    )
+    return PreparedOptions(arguments, options.key is not None)
+
+
 def publish(
     queue: QueueKeys,
     bodies: Sequence[bytes],
-    options: PublishOptions = DEFAULT_OPTIONS,
+    options: PublishOptions | PreparedOptions = DEFAULT_OPTIONS,
     *,
     now_ms: int | None = None,
 ) -> Operation[Published]:
@@ -28,13 +56,18 @@ def publish(
 
     Raises InvalidArgumentError for options out of range, bodies too many or too large, or a ttl shorter than the delay.
     """
-    check_options(options, jobs=len(bodies))
-    if not 1 <= len(bodies) <= limits.BULK_MAX_JOBS:
+    prepared = options if isinstance(options, PreparedOptions) else prepare(options)
+    jobs = len(bodies)
+    if prepared.one_job and jobs > 1:
+        raise InvalidArgumentError("key fits one job only")
+    if not 1 <= jobs <= limits.BULK_MAX_JOBS:
         raise InvalidArgumentError("too many jobs" if bodies else "no jobs")
     check_bodies(bodies)
-    return Operation(
-        _PUBLISH, queue.select(_PUBLISH.keys), (*_arguments(queue, options, len(bodies), now_ms), *bodies), _PUBLISHED
-    )
+    group: Group | None = None
+    if jobs == 1 and not prepared.one_job and now_ms is None and len(bodies[0]) <= limits.MERGE_BODY_MAX_BYTES:
+        group = (_publish_together, (queue.name, prepared.arguments))
+    args = (*_head(queue, jobs, now_ms), *prepared.arguments, *bodies)
+    return Operation(_PUBLISH, queue.select(_PUBLISH.keys), args, _PUBLISHED, group)
 
 
 def republish(
@@ -49,14 +82,18 @@ def republish(
 
     An unknown `job_id` is no error. A duplicate key leaves the old job as it is.
     """
-    check_options(options, jobs=1)
+    prepared = prepare(options)
     check_bodies((body,))
-    args = (*_arguments(queue, options, 1, now_ms), job_id, body)
+    args = (*_head(queue, 1, now_ms), *prepared.arguments, job_id, body)
     return Operation(_REPUBLISH, queue.select(_REPUBLISH.keys), args, _REPUBLISHED)
 
 
-def _arguments(queue: QueueKeys, options: PublishOptions, jobs: int, now_ms: int | None) -> tuple[Argument, ...]:
-    key_ttl_ms = options.ttl_ms if options.key_ttl_ms is None else options.key_ttl_ms
+_HEAD: Final = _PUBLISH.args.index("delay")
+_OPTIONS_END: Final = len(_PUBLISH.args)
+
+
+def _head(queue: QueueKeys, jobs: int, now_ms: int | None) -> tuple[Argument, ...]:
+    """The arguments before those of the options."""
     return (
         clock_argument(now_ms),
         queue.name,
@@ -64,15 +101,25 @@ def _arguments(queue: QueueKeys, options: PublishOptions, jobs: int, now_ms: int
         queue.events_cap,
         ids.random_part(),
         ids.random_counter(jobs),
-        options.delay_ms,
-        "" if options.at_ms is None else options.at_ms,
-        options.ttl_ms,
-        options.tries,
-        options.priority,
-        pack_options(options),
-        options.key or "",
-        key_ttl_ms,
     )
+
+
+def _publish_together(parts: Sequence[Operation[Any]]) -> Operation[list[Reply]]:
+    """Jobs of several callers, with equal options, in one call."""
+    first = parts[0]
+
+    def decode(reply: Reply) -> list[Reply]:
+        if tag_of(reply) != "ok":
+            return [reply] * len(parts)
+        return [(reply[0], job_id) for job_id in reply[1:]]
+
+    args = (
+        *first.args[: _HEAD - 1],
+        ids.random_counter(len(parts)),
+        *first.args[_HEAD:_OPTIONS_END],
+        *[part.args[_OPTIONS_END] for part in parts],
+    )
+    return Operation(_PUBLISH, first.keys, args, decode)
 
 
 def _published_by(script: Script) -> Callable[[Reply], Published]:
@@ -92,7 +139,7 @@ _REPUBLISHED = _published_by(_REPUBLISH)
 _MAX_MS = limits.SECONDS_MAX * 1000
 
 
-def check_options(options: PublishOptions, *, jobs: int) -> None:
+def check_options(options: PublishOptions) -> None:
     """Raise InvalidArgumentError naming the first option that is out of its range."""
     if options is DEFAULT_OPTIONS:
         return
@@ -110,20 +157,18 @@ def check_options(options: PublishOptions, *, jobs: int) -> None:
         raise InvalidArgumentError("invalid priority")
     if not 0 <= options.retention_ms <= _MAX_MS:
         raise InvalidArgumentError("invalid retention")
-    _check_key(options, jobs)
+    _check_key(options)
     if options.attributes is not None:
         _check_attributes(options.attributes)
 
 
-def _check_key(options: PublishOptions, jobs: int) -> None:
+def _check_key(options: PublishOptions) -> None:
     if options.key is None:
         if options.key_ttl_ms is not None:
             raise InvalidArgumentError("key_ttl without key")
         return
     if not _is_text(options.key) or not 1 <= len(options.key.encode()) <= limits.KEY_MAX_BYTES:
         raise InvalidArgumentError("invalid key")
-    if jobs > 1:
-        raise InvalidArgumentError("key fits one job only")
     if options.key_ttl_ms is not None and not 0 <= options.key_ttl_ms <= _MAX_MS:
         raise InvalidArgumentError("invalid key_ttl")
 
