@@ -8,7 +8,7 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 
 from .database import database_config
-from .env import read_bool, read_choice, read_dir, read_list, read_text, read_url
+from .env import read_bool, read_choice, read_dir, read_int, read_list, read_text, read_url
 from .secret_key import keep_secret_key
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -146,6 +146,12 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
     "VERSION": "0.1.0",
     "SERVE_INCLUDE_SCHEMA": False,
 }
+
+# /metrics: how many queues have series of their own, and a secret that opens it beside the passwords of staff.
+TASKQ_METRICS_QUEUES = read_int("TASKQ_METRICS_QUEUES", default=200, minimum=1, maximum=10_000)
+TASKQ_METRICS_TOKEN = read_text("TASKQ_METRICS_TOKEN")
+# Where the workers of one server tell each other what they counted. `serve` makes it, and sets this for its workers.
+TASKQ_WORKERS_DIR = read_text("TASKQ_WORKERS_DIR")
 
 LOG_LEVEL = read_choice("LOG_LEVEL", default="INFO", choices=("DEBUG", "INFO", "WARNING", "ERROR"))
 LOG_FORMAT = read_choice("LOG_FORMAT", default="text", choices=("text", "json"))

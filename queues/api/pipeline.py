@@ -12,6 +12,7 @@ from queues.services.errors import InvalidTokenError
 from .context import ApiContext
 from .errors import TokenMissingError, error_response
 from .limiting import allowance_of, give_back, refusal_of, take
+from .metrics import CLIENT_GONE, COUNTERS
 from .request import ApiRequest
 from .response import ApiResponse
 from .route import Door, Route
@@ -25,11 +26,18 @@ _background: Final[set[asyncio.Task[None]]] = set()
 
 async def answer(route: Route, request: ApiRequest, context: ApiContext) -> ApiResponse:
     """The response to a request; never raises but CancelledError, when the client has gone."""
+    begun = COUNTERS.begin()
     try:
         response = await _pass(route, request, context)
     except Exception as error:
         response = error_response(error)
         _log_refusal(route, request, response, error)
+    except BaseException:
+        COUNTERS.end(route, CLIENT_GONE, begun)
+        raise
+    COUNTERS.end(route, response.status, begun)
+    if response.status == 429 and request.access is not None:
+        COUNTERS.limited(request.access.pool, request.access.namespace)
     return response
 
 
@@ -91,6 +99,7 @@ def _log_refusal(route: Route, request: ApiRequest, response: ApiResponse, error
 def refuse_unrouted(error: Exception, *, method: str, path: str, client: str, request_id: str) -> ApiResponse:
     """The response to a request that no route fits, or whose query cannot be read."""
     response = error_response(error)
+    COUNTERS.refused(response.status)
     _log(
         response,
         error,

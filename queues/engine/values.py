@@ -111,6 +111,14 @@ class AckOutcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """How an ack went. `run_ms`: time from hand-out to ack, of a job that was acked."""
+
+    outcome: AckOutcome
+    run_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Failed:
     """Where a failed job went. `due_ms` 0 unless `state` is retry."""
 

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from functools import partial
 from importlib import import_module
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from granian import Granian
@@ -22,6 +23,12 @@ STOP_TIMEOUT_S: Final = 10
 
 def serve(*, host: str, port: int, workers: int) -> None:
     """Serve until SIGTERM or SIGINT. Workers that die are replaced, and never outlive this process."""
+    with TemporaryDirectory(prefix="taskq-workers-") as directory:
+        os.environ["TASKQ_WORKERS_DIR"] = directory  # workers read it with their other settings
+        _serve(host=host, port=port, workers=workers)
+
+
+def _serve(*, host: str, port: int, workers: int) -> None:
     server = Granian(
         APPLICATION,
         address=host,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from queues.engine import ack, ack_attempt, extend, fail, release
 from queues.engine.keys import QueueKeys
 from queues.engine.operation import Operation
-from queues.engine.values import AckOutcome, Failed
+from queues.engine.values import AckOutcome, Ended, Failed
 
 from .jobs_consume import lease_ms
 from .policies import EffectivePolicy
@@ -18,7 +18,7 @@ def ack_jobs(*, queue: QueueKeys, job_ids: list[str]) -> Operation[tuple[AckOutc
 
 def ack_job(
     *, queue: QueueKeys, job_id: str, attempt: int | None = None, result: bytes | None = None
-) -> Operation[AckOutcome]:
+) -> Operation[Ended]:
     """End a job, keeping `result` if it has retention. Raises LeaseLostError when `attempt` no longer holds it."""
     return ack_attempt(queue, job_id, attempt=attempt, result=result)
 

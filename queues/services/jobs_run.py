@@ -19,6 +19,11 @@ async def engine_of(*, pool: str) -> AsyncEngine:
     return engine
 
 
+def engines_handed_out() -> tuple[AsyncEngine, ...]:
+    """Those that are in use in this process."""
+    return tuple(_handed_out)
+
+
 async def stop_all_waiting() -> None:
     """Let every consumer that waits here return empty-handed, now and from now on."""
     await asyncio.gather(*(engine.stop_waiting() for engine in tuple(_handed_out)))

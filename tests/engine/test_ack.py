@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from queues.engine import AckOutcome, InvalidArgumentError, LeaseLostError, ack, ack_attempt, result
+from queues.engine import AckOutcome, Ended, InvalidArgumentError, LeaseLostError, ack, ack_attempt, result
 from queues.engine.limits import BODY_MAX_BYTES
 
 from .world import START_MS, STATES, World
@@ -26,9 +26,9 @@ def test_an_acked_job_with_a_retention_is_completed_and_keeps_its_result(world: 
     world.take_one()
     world.advance(5)
 
-    outcome = world.run(ack_attempt(world.queue, job_id, attempt=1, result=b"out \xff", now_ms=world.now_ms))
+    ended = world.run(ack_attempt(world.queue, job_id, attempt=1, result=b"out \xff", now_ms=world.now_ms))
 
-    assert outcome is AckOutcome.ACKED
+    assert ended == Ended(outcome=AckOutcome.ACKED, run_ms=5)
     assert world.places() == {job_id: "completed"}
     assert world.state().completed == {job_id: START_MS + 5 + 8_000}
     assert world.run(result(world.queue, job_id)).body == b"out \xff"
@@ -111,7 +111,7 @@ def test_the_holder_of_a_lease_that_ran_out_but_was_not_taken_back_may_still_ack
     job_id = world.job_in("working")
     world.advance(10**9)
 
-    assert world.run(ack_attempt(world.queue, job_id, attempt=1, now_ms=world.now_ms)) is AckOutcome.ACKED
+    assert world.run(ack_attempt(world.queue, job_id, attempt=1, now_ms=world.now_ms)).outcome is AckOutcome.ACKED
 
 
 def test_a_thousand_jobs_are_acked_at_once(world: World) -> None:

@@ -205,6 +205,7 @@ def test_a_script_sets_no_global(name: str) -> None:
 
 
 def test_outcomes_of_an_ack_are_those_the_script_gives() -> None:
-    assert {outcome.value for outcome in AckOutcome} == set(
-        re.findall(r"'(acked|deleted|missing|lost)'", body_of("ack"))
-    )
+    """That of an acked job is a number."""
+    words = set(re.findall(r"'(deleted|missing|lost)'", body_of("ack")))
+
+    assert {outcome.value for outcome in AckOutcome} == {"acked", *words}

@@ -96,7 +96,7 @@ def _life(queue: QueueKeys) -> Plan[None]:
     ]
     assert found[0] == now + 900
     assert found[3].state is JobState.DEAD
-    assert found[4] is AckOutcome.ACKED
+    assert found[4].outcome is AckOutcome.ACKED
     assert found[7].job_ids == keyed.job_ids
     assert (found[8].size, found[9]) == (1, 3)
     (new,) = found[5].job_ids
@@ -118,7 +118,7 @@ def _complete(queue: QueueKeys, job_id: str) -> Plan[None]:
         list_jobs(queue, JobState.WORKING, now_ms=now),
         detail(queue, job_id, now_ms=now),
     ]
-    assert (acked, kept.body, len(page.jobs), known.state) == (AckOutcome.ACKED, b"done", 2, JobState.COMPLETED)
+    assert (acked.outcome, kept.body, len(page.jobs), known.state) == (AckOutcome.ACKED, b"done", 2, JobState.COMPLETED)
     paused, nothing, resumed = yield [pause(queue, now_ms=now), size(queue), resume(queue, now_ms=now)]
     assert (paused, nothing, resumed) == (True, 0, True)
     yield [release(queue, job.job_id, now_ms=now) for job in consumed.jobs[:2]]

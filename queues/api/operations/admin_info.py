@@ -13,7 +13,7 @@ from queues.services.visible import list_visible
 from ..accesslog import ACCESS_LOG
 from ..context import ApiContext
 from ..errors import ParameterError
-from ..metrics import render_metrics
+from ..metrics.render import render_metrics
 from ..request import ApiRequest
 from ..response import ApiResponse, json_response, text_response
 from ..version import VERSION

@@ -9,6 +9,7 @@ from queues.engine import limits
 from queues.services.jobs_consume import ConsumeRequest, consume_jobs
 
 from ..context import ApiContext
+from ..metrics import COUNTERS
 from ..names import split_queues
 from ..presenting import present_consumed
 from ..query import read_flag, read_optional_uint, read_uint
@@ -37,6 +38,7 @@ async def consume(request: ApiRequest, context: ApiContext) -> ApiResponse:
         consumed = await consume_jobs(engine=engine, queues=queues, request=asked, policies=policies)
     if not consumed.jobs:
         return NO_JOB
-    if asked.count == 1:
-        return json_response(200, present_consumed(consumed.jobs[0]))
-    return json_response(200, [present_consumed(job) for job in consumed.jobs])
+    presented = [present_consumed(job) for job in consumed.jobs]
+    for job in presented:
+        COUNTERS.consumed(access.pool, access.namespace, job["queue"], job["elapsed_ms"])
+    return json_response(200, presented[0] if asked.count == 1 else presented)

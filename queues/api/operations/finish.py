@@ -7,6 +7,7 @@ from queues.services.jobs_finish import ack_job, extend_lease, fail_job, release
 
 from ..context import ApiContext
 from ..json_body import flag_of, read_object, seconds_as_ms_of, text_of
+from ..metrics import COUNTERS
 from ..query import read_optional_uint, read_seconds_as_ms
 from ..request import ApiRequest
 from ..response import NO_CONTENT, ApiResponse, json_response
@@ -17,7 +18,12 @@ async def ack(request: ApiRequest, context: ApiContext) -> ApiResponse:
     attempt = _attempt(request)
     result = await request.read_body(BODY_MAX_BYTES) or None
     job_id = request.path["job_id"]
-    await context.run(request, lambda queue: ack_job(queue=queue, job_id=job_id, attempt=attempt, result=result))
+    ended = await context.run(
+        request, lambda queue: ack_job(queue=queue, job_id=job_id, attempt=attempt, result=result)
+    )
+    if ended.run_ms is not None:
+        access = request.granted
+        COUNTERS.acked(access.pool, access.namespace, request.path["queue"], ended.run_ms)
     return NO_CONTENT
 
 
@@ -31,6 +37,8 @@ async def fail(request: ApiRequest, context: ApiContext) -> ApiResponse:
         request,
         lambda queue: fail_job(queue=queue, job_id=job_id, attempt=attempt, error=error, delay_ms=delay_ms, dead=dead),
     )
+    access = request.granted
+    COUNTERS.failed(access.pool, access.namespace, request.path["queue"])
     return json_response(200, {"state": failed.state.value, "due_ms": failed.due_ms})
 
 

@@ -13,6 +13,7 @@ from ..attributes import read_attributes
 from ..bulk import split_array
 from ..context import ApiContext
 from ..errors import ParameterError
+from ..metrics import COUNTERS
 from ..publish_options import read_publish_options
 from ..request import ApiRequest
 from ..response import ApiResponse, json_response
@@ -26,11 +27,10 @@ async def publish(request: ApiRequest, context: ApiContext) -> ApiResponse:
     asked = read_publish_options(request.query, read_attributes(request.headers))
     body = await request.read_body(BODY_MAX_BYTES)
     policy = await context.policy(request.granted, request.path["queue"])
-    return _answer(
-        await context.run(
-            request, lambda queue: publish_jobs(queue=queue, bodies=(body,), request=asked, policy=policy)
-        )
+    published = await context.run(
+        request, lambda queue: publish_jobs(queue=queue, bodies=(body,), request=asked, policy=policy)
     )
+    return _answer(request, published)
 
 
 async def republish(request: ApiRequest, context: ApiContext) -> ApiResponse:
@@ -39,12 +39,10 @@ async def republish(request: ApiRequest, context: ApiContext) -> ApiResponse:
     body = await request.read_body(BODY_MAX_BYTES)
     policy = await context.policy(request.granted, request.path["queue"])
     job_id = request.path["job_id"]
-    return _answer(
-        await context.run(
-            request,
-            lambda queue: republish_job(queue=queue, job_id=job_id, body=body, request=asked, policy=policy),
-        )
+    published = await context.run(
+        request, lambda queue: republish_job(queue=queue, job_id=job_id, body=body, request=asked, policy=policy)
     )
+    return _answer(request, published)
 
 
 async def publish_bulk(request: ApiRequest, context: ApiContext) -> ApiResponse:
@@ -58,10 +56,17 @@ async def publish_bulk(request: ApiRequest, context: ApiContext) -> ApiResponse:
     published = await context.run(
         request, lambda queue: publish_jobs(queue=queue, bodies=bodies, request=asked, policy=policy)
     )
+    _count(request, len(published.job_ids))
     return json_response(201, {"msg": "published", "job_ids": published.job_ids})
 
 
-def _answer(published: Published) -> ApiResponse:
+def _answer(request: ApiRequest, published: Published) -> ApiResponse:
     if published.duplicate:
         return json_response(200, {"msg": "duplicate", "job_id": published.job_ids[0]})
+    _count(request, 1)
     return json_response(201, {"msg": "published", "job_id": published.job_ids[0]})
+
+
+def _count(request: ApiRequest, jobs: int) -> None:
+    access = request.granted
+    COUNTERS.published(access.pool, access.namespace, request.path["queue"], jobs)

@@ -33,7 +33,7 @@
 --   result       bytes
 --   ...          job ids
 -- REPLIES
---   ok           word ...  for each id: acked, deleted, missing or lost
+--   ok           end ...   for each id: how many ms an acked job ran for; or one of the words deleted, missing, lost
 -- INCLUDES ids record run ready wake due registry events stats remove
 local fence = tonumber(attempt)
 local outcome, ended, durations, seen, ids = {'ok'}, {}, {}, {}, {}
@@ -56,7 +56,7 @@ local function finish(id, its_attempt, taken, options, consumer)
   local run_ms = math.max(0, now - taken)
   durations[#durations + 1] = run_ms
   emit_line('acked\t' .. id .. '\t' .. its_attempt .. '\t\t' .. run_ms .. '\t\t' .. consumer .. '\t')
-  return 'acked'
+  return run_ms
 end
 
 -- A plain ack of a job that nobody holds. A completed one is left alone.

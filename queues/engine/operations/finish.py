@@ -9,7 +9,7 @@ from ..errors import InvalidArgumentError, JobNotFoundError, LeaseLostError
 from ..keys import QueueKeys
 from ..operation import Operation, Reply
 from ..scripts import load
-from ..values import AckOutcome, Failed, JobState
+from ..values import AckOutcome, Ended, Failed, JobState
 from .reply import attempt_argument, clock_argument, expect_ok, tag_of, unexpected
 
 _ACK = load("ack")
@@ -28,7 +28,7 @@ def ack(queue: QueueKeys, job_ids: Sequence[str], *, now_ms: int | None = None) 
         raise InvalidArgumentError("invalid job ids")
 
     def decode(reply: Reply) -> tuple[AckOutcome, ...]:
-        return tuple([AckOutcome(str(word, "ascii")) for word in expect_ok(_ACK, reply)])
+        return tuple([_ended(end).outcome for end in expect_ok(_ACK, reply)])
 
     return Operation(
         _ACK,
@@ -45,7 +45,7 @@ def ack_attempt(
     attempt: int | None = None,
     result: bytes | None = None,
     now_ms: int | None = None,
-) -> Operation[AckOutcome]:
+) -> Operation[Ended]:
     """End one job, keeping `result` if it has a retention. With `attempt`, only if that attempt still holds the job.
 
     Raises LeaseLostError if it does not; then nothing has changed.
@@ -53,11 +53,11 @@ def ack_attempt(
     if result is not None and len(result) > limits.BODY_MAX_BYTES:
         raise InvalidArgumentError("result too large")
 
-    def decode(reply: Reply) -> AckOutcome:
-        outcome = AckOutcome(str(expect_ok(_ACK, reply)[0], "ascii"))
-        if outcome is AckOutcome.LOST:
+    def decode(reply: Reply) -> Ended:
+        ended = _ended(expect_ok(_ACK, reply)[0])
+        if ended.outcome is AckOutcome.LOST:
             raise LeaseLostError(job_id)
-        return outcome
+        return ended
 
     args = (
         clock_argument(now_ms),
@@ -154,6 +154,13 @@ def extend(
 
     args = (clock_argument(now_ms), queue.name, job_id, attempt_argument(attempt), ttr_ms)
     return Operation(_EXTEND, queue.select(_EXTEND.keys), args, decode)
+
+
+def _ended(end: bytes | int) -> Ended:
+    """What lua/ack.lua replies for one job."""
+    if isinstance(end, int):
+        return Ended(outcome=AckOutcome.ACKED, run_ms=end)
+    return Ended(outcome=AckOutcome(str(end, "ascii")))
 
 
 def _raise_if_not_held(tag: str, job_id: str) -> None:

@@ -12,7 +12,7 @@ from queues.services.jobs_namespaces import list_namespaces
 from queues.services.jobs_queues import list_queues_of, read_stats
 from queues.services.pools import list_pools
 
-from .context import ApiContext
+from ..context import ApiContext
 
 QUEUES_PER_POOL: Final = 500
 NAMESPACES_PER_POOL: Final = 200

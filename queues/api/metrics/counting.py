@@ -1,0 +1,123 @@
+"""What every request and job adds to: plain numbers in lists, for this is the hot path.
+
+Recording costs well under a microsecond: no locks (one event loop does it all), no objects of a metrics library, no
+reading of clocks beyond the two of a request's latency. What Prometheus is told is made of these numbers in `render`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from bisect import bisect_left
+from collections.abc import Callable
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, Final
+
+from .series import Series
+from .slots import Slots
+
+if TYPE_CHECKING:
+    from ..route import Route
+
+CLIENT_GONE: Final = 499
+"""Status of a request whose client left before there was an answer (nginx's word for it)."""
+
+REQUEST_BOUNDS_S: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 60.0)
+JOB_BOUNDS_MS: Final = (5, 25, 100, 500, 1_000, 5_000, 15_000, 60_000, 300_000, 1_800_000, 3_600_000, 21_600_000)
+"""Upper bounds of the histograms' buckets, inclusive; there is one bucket more, for what is beyond."""
+
+_JOB_BUCKETS: Final = len(JOB_BOUNDS_MS) + 1
+PUBLISHED: Final = 0
+FAILED: Final = 1
+ELAPSED: Final = 2
+ELAPSED_SUM: Final = ELAPSED + _JOB_BUCKETS
+ACKED: Final = ELAPSED_SUM + 1
+ACKED_SUM: Final = ACKED + _JOB_BUCKETS
+QUEUE_WIDTH: Final = ACKED_SUM + 1
+"""Places in the numbers of a queue: two counters, and two histograms (buckets, then the sum in ms)."""
+
+FLUSH_S: Final = 1.0
+
+
+class Counters:
+    """All that this process has counted. One event loop adds to it."""
+
+    __slots__ = ("_flush", "_routes", "_ticking", "in_progress", "namespaces", "queues")
+
+    def __init__(self, *, queues: Slots, namespaces: Slots) -> None:
+        self.queues = Series(slots=queues, width=QUEUE_WIDTH)
+        self.namespaces = Series(slots=namespaces, width=1)
+        self.in_progress = 0
+        self._routes: dict[str, tuple[str, list[float], dict[int, int]]] = {}
+        self._flush: Callable[[], None] | None = None
+        self._ticking = True
+
+    def flush_with(self, flush: Callable[[], None]) -> None:
+        """Call `flush` every FLUSH_S from the first request on, so that other processes see what is counted here."""
+        self._flush = flush
+        self._ticking = False
+
+    def begin(self) -> float:
+        """A request has come; what to give to `end`."""
+        if not self._ticking:
+            self._ticking = True
+            self._tick()
+        self.in_progress += 1
+        return perf_counter()
+
+    def end(self, route: Route, status: int, begun: float) -> None:
+        """It has been answered."""
+        seconds = perf_counter() - begun
+        self.in_progress -= 1
+        counted = self._routes.get(route.name)
+        if counted is None:
+            counted = self._add_route(route.name, route.method, route.path)
+        _, numbers, codes = counted
+        numbers[bisect_left(REQUEST_BOUNDS_S, seconds)] += 1
+        numbers[-1] += seconds
+        codes[status] = codes.get(status, 0) + 1
+
+    def refused(self, status: int) -> None:
+        """A request that no route fits."""
+        _, _, codes = self._routes.get("") or self._add_route("", "", "none")
+        codes[status] = codes.get(status, 0) + 1
+
+    def limited(self, pool: str, namespace: str) -> None:
+        """A request was one too many for its token."""
+        self.namespaces.of((pool, namespace))[0] += 1
+
+    def published(self, pool: str, namespace: str, queue: str, jobs: int) -> None:
+        """So many jobs were added."""
+        self.queues.of((pool, namespace, queue))[PUBLISHED] += jobs
+
+    def consumed(self, pool: str, namespace: str, queue: str, elapsed_ms: int) -> None:
+        """A job was handed out so long after its publish."""
+        numbers = self.queues.of((pool, namespace, queue))
+        numbers[ELAPSED + bisect_left(JOB_BOUNDS_MS, elapsed_ms)] += 1
+        numbers[ELAPSED_SUM] += elapsed_ms
+
+    def acked(self, pool: str, namespace: str, queue: str, run_ms: int) -> None:
+        """A job was ended by its consumer, so long after it was handed out."""
+        numbers = self.queues.of((pool, namespace, queue))
+        numbers[ACKED + bisect_left(JOB_BOUNDS_MS, run_ms)] += 1
+        numbers[ACKED_SUM] += run_ms
+
+    def failed(self, pool: str, namespace: str, queue: str) -> None:
+        """An attempt was ended as failed by its consumer."""
+        self.queues.of((pool, namespace, queue))[FAILED] += 1
+
+    def routes(self) -> dict[str, Any]:
+        """`METHOD PATH` → its latencies (buckets, then the sum in s) and its status codes."""
+        return {
+            label: {"latency": numbers, "codes": {str(code): count for code, count in codes.items()}}
+            for label, numbers, codes in self._routes.values()
+        }
+
+    def _add_route(self, name: str, method: str, path: str) -> tuple[str, list[float], dict[int, int]]:
+        numbers: list[float] = [0] * (len(REQUEST_BOUNDS_S) + 2)
+        added = self._routes[name] = (f"{method} {path}", numbers, {})
+        return added
+
+    def _tick(self) -> None:
+        assert self._flush is not None
+        asyncio.get_running_loop().call_later(FLUSH_S, self._tick)
+        self._flush()

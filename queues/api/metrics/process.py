@@ -1,0 +1,58 @@
+"""The counters of this process, and how other workers come to know them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from django.conf import settings
+
+from queues.services.engine_load import read_engine_load
+
+from .counting import Counters
+from .slots import Slots
+from .workers import Snapshot, Workers
+
+
+def _slots(what: str) -> Slots:
+    return Slots(
+        limit=settings.TASKQ_METRICS_QUEUES,
+        path=WORKERS.path(f"{what}.json"),
+        others_in_use=lambda: WORKERS.in_use(what),
+    )
+
+
+WORKERS: Final = Workers(Path(settings.TASKQ_WORKERS_DIR) if settings.TASKQ_WORKERS_DIR else None)
+COUNTERS: Final = Counters(queues=_slots("queues"), namespaces=_slots("namespaces"))
+
+
+def take_snapshot() -> Snapshot:
+    """What this process has counted up to now."""
+    COUNTERS.queues.settle()
+    COUNTERS.namespaces.settle()
+    load = read_engine_load()
+    return {
+        "counts": {
+            "routes": COUNTERS.routes(),
+            "queues": COUNTERS.queues.counted(),
+            "other_queues": COUNTERS.queues.other,
+            "namespaces": COUNTERS.namespaces.counted(),
+            "other_namespaces": COUNTERS.namespaces.other,
+            "engines": {"batches": load.batches, "operations": load.operations},
+        },
+        "gauges": {"in_progress": COUNTERS.in_progress, "waiting": load.waiting, "workers": 1},
+        "in_use": {"queues": COUNTERS.queues.in_use(), "namespaces": COUNTERS.namespaces.in_use()},
+    }
+
+
+def flush() -> None:
+    """Tell the other workers. The first time also count those in that died before this one began."""
+    first = not WORKERS.has_written
+    WORKERS.write(take_snapshot())
+    if first:
+        labels = {"queues": COUNTERS.queues.labels(), "namespaces": COUNTERS.namespaces.labels()}
+        WORKERS.bury_dead({what: {str(number) for number in given.values()} for what, given in labels.items()})
+
+
+if WORKERS.directory is not None:
+    COUNTERS.flush_with(flush)

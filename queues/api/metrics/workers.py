@@ -1,0 +1,135 @@
+"""What the workers of one server tell each other: a file for each in a private directory that the server makes.
+
+A file holds `counts` (only ever growing), `gauges` (of now) and which slots are `in_use`. Counts of workers that died
+stay: the next worker to start adds them to `ended.json` and removes their files. What a killed worker counted after it
+last wrote, a second at most, is lost. Nobody waits for anybody: a reader that finds a file gone reads all anew.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+
+from .sharing import locked, replace_file
+
+Snapshot = dict[str, Any]
+
+ENDED: Final = "ended.json"
+_TRIES: Final = 5
+
+
+class Workers:
+    """The view of one worker. `directory` None: there are no others."""
+
+    def __init__(self, directory: Path | None) -> None:
+        self.directory = directory
+        self._own = None if directory is None else directory / f"worker-{os.getpid()}-{secrets.token_hex(4)}.json"
+        self.has_written = False
+
+    def path(self, name: str) -> Path | None:
+        """Where workers keep something in common."""
+        return None if self.directory is None else self.directory / name
+
+    def write(self, snapshot: Snapshot) -> None:
+        """Tell the others."""
+        if self._own is not None:
+            replace_file(self._own, {"pid": os.getpid(), **snapshot})
+            self.has_written = True
+
+    def add_others(self, own: Snapshot) -> Snapshot:
+        """`own` and those of the others as one. Gauges are those of workers that live."""
+        for _ in range(_TRIES):
+            try:
+                return self._add_others(own)
+            except FileNotFoundError:
+                continue  # added to those that ended, just now
+        return own
+
+    def in_use(self, what: str) -> dict[str, float]:
+        """Slot number → when its label was last counted, in the other workers that live."""
+        latest: dict[str, float] = {}
+        try:
+            for other in [_read(path) for path in self._files()]:
+                for number, at in other["in_use"][what].items() if _lives(other) else ():
+                    latest[number] = max(at, latest.get(number, at))
+        except FileNotFoundError:
+            pass  # a worker that has ended uses nothing
+        return latest
+
+    def bury_dead(self, slots: Mapping[str, Collection[str]]) -> None:
+        """Add the counts of workers that died to those that ended before. `slots`: of which numbers are kept."""
+        if self.directory is None:
+            return
+        with locked(self.directory / ENDED) as mine:
+            if not mine:
+                return
+            ended = self._read_ended()
+            self._remove(ended["buried"])
+            for path, other in [(path, _read(path)) for path in self._files()]:
+                if not _lives(other):
+                    ended["counts"] = add(ended["counts"], other["counts"])
+                    ended["buried"].append(path.name)
+            for what, kept in slots.items():
+                counted = ended["counts"].get(what, {})
+                ended["counts"][what] = {number: counted[number] for number in counted if number in kept}
+            # A crash between the two leaves files that are known to be buried: nobody counts them twice.
+            replace_file(self.directory / ENDED, ended)
+            self._remove(ended["buried"])
+
+    def _add_others(self, own: Snapshot) -> Snapshot:
+        files = self._files()  # first, so that a file which is gone by now is among those that ended
+        ended = self._read_ended()
+        counts, gauges = add(ended["counts"], own["counts"]), own["gauges"]
+        for other in [_read(path) for path in files if path.name not in ended["buried"]]:
+            counts = add(counts, other["counts"])
+            gauges = add(gauges, other["gauges"]) if _lives(other) else gauges
+        return {"counts": counts, "gauges": gauges}
+
+    def _files(self) -> list[Path]:
+        """Those of the others."""
+        if self.directory is None:
+            return []
+        return [path for path in sorted(self.directory.glob("worker-*.json")) if path != self._own]
+
+    def _read_ended(self) -> Snapshot:
+        path = self.path(ENDED)
+        found = path is not None and path.exists()
+        return _read(path) if found and path is not None else {"counts": {}, "buried": []}
+
+    def _remove(self, names: list[str]) -> None:
+        assert self.directory is not None
+        for name in names:
+            (self.directory / name).unlink(missing_ok=True)
+        names.clear()
+
+
+def add(one: Any, other: Any) -> Any:
+    """Numbers are added, lists place by place, mappings by key. Neither argument is changed."""
+    if isinstance(one, Mapping):
+        both = dict(one)
+        for key, value in other.items():
+            both[key] = add(one[key], value) if key in one else value
+        return both
+    if isinstance(one, list):
+        return [a + b for a, b in zip(one, other, strict=True)]
+    return one + other
+
+
+def _lives(snapshot: Snapshot) -> bool:
+    try:
+        os.kill(snapshot["pid"], 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass  # somebody else's process with the number of ours; the file stays until that ends
+    return True
+
+
+def _read(path: Path) -> Snapshot:
+    content: Snapshot = orjson.loads(path.read_bytes())
+    return content
