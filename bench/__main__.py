@@ -1,28 +1,64 @@
-"""`python -m bench [NAME ...] [--runs N]`: all scenarios, or those named."""
+"""`python -m bench [NAME ...] [--runs N] [--quick] [--yardstick unix|tcp]`: all scenarios, or those named."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import platform
+import signal
+import sys
+from collections.abc import Callable
+from functools import partial
 
-from . import engine, lateness, memory
+from . import engine, lateness, memory, settings, throughput
+from .report import Section, show
+from .settings import Settings
+from .tools import MissingToolError, VoidRunError
 
-SCENARIOS = {"memory": memory.run, "engine": engine.run, "lateness": lateness.run}
+SCENARIOS: dict[str, Callable[[Settings], Section]] = {
+    "publish-1": partial(throughput.measure, throughput.PUBLISH_1),
+    "publish-32": partial(throughput.measure, throughput.PUBLISH_32),
+    "publish-128": partial(throughput.measure, throughput.PUBLISH_128),
+    "cycles": partial(throughput.measure, throughput.CYCLES),
+    "consume-32": partial(throughput.measure, throughput.CONSUME_32),
+    "consume-100": partial(throughput.measure, throughput.CONSUME_100),
+    "bulk-64": partial(throughput.measure, throughput.BULK_64),
+    "lateness": lateness.measure,
+    "memory": memory.measure,
+    "engine": engine.measure,
+}
 
 
-def main() -> None:
-    """Run and print."""
+def main() -> int:
+    """Run and print. Exit status 1: a scenario could not be measured. Figures that miss their bars do not count."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(SCENARIOS)} (default: all)")
     parser.add_argument("--runs", type=int, default=3, help="runs of each scenario; medians are shown (default: 3)")
+    parser.add_argument("--quick", action="store_true", help="one short run of each: not for comparisons")
+    parser.add_argument("--yardstick", choices=("unix", "tcp"), default="unix", help="the S that bars mean")
     chosen = parser.parse_args()
     unknown = sorted(set(chosen.names) - SCENARIOS.keys())
     if unknown:
         parser.error(f"no such scenario: {', '.join(unknown)}")
+    plan = (
+        settings.quick(yardstick=chosen.yardstick)
+        if chosen.quick
+        else settings.full(runs=chosen.runs, yardstick=chosen.yardstick)
+    )
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what was started is stopped
     print(f"Python {platform.python_version()}, {os.cpu_count()} cores, {platform.machine()}")
+    print(f"QUICK: 1 run of {plan.load_s:g} s, fewer jobs" if plan.quick else f"{plan.runs} runs of {plan.load_s:g} s")
+    failed = 0
     for name in chosen.names or SCENARIOS:
-        SCENARIOS[name](chosen.runs)
+        try:
+            show(SCENARIOS[name](plan))
+        except (MissingToolError, VoidRunError) as error:
+            failed = 1
+            print(f"\n{name}: not measured: {error}", flush=True)
+    return failed
 
 
-main()
+try:
+    sys.exit(main())
+except KeyboardInterrupt:
+    sys.exit(130)

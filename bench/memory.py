@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from queues.engine import PublishOptions, publish
 
-from .report import Figure, show
+from .report import Bar, Figure, Section
+from .settings import Settings
 from .stores import event_stream_bytes, fresh_engine, used_memory
 
 JOBS = 200_000
@@ -23,16 +24,16 @@ def bytes_per_job(options: PublishOptions) -> tuple[float, float]:
         return (used_memory(engine) - before - events) / JOBS, events / JOBS
 
 
-def run(runs: int) -> None:
-    """Memory does not vary between runs: `runs` is not used."""
+def measure(_settings: Settings) -> Section:
+    """Memory does not vary between runs: one is made, of full size also when quick."""
     delayed, delayed_events = bytes_per_job(PublishOptions(delay_ms=3_600_000, tries=3))
     ready, ready_events = bytes_per_job(PublishOptions(tries=3))
-    show(
-        f"Memory, {JOBS:,} jobs with {len(BODY)}-byte bodies",
-        [
-            Figure(name="per delayed job", unit="bytes", runs=[delayed], bar="≤ 300 (lmstfy 373, asynq 618)"),
-            Figure(name="per ready job", unit="bytes", runs=[ready], bar="≤ 200 (lmstfy 262)"),
-            Figure(name="apart: capped event stream, per delayed job", unit="bytes", runs=[delayed_events]),
+    return Section(
+        title=f"Redis memory, {JOBS:,} jobs with {len(BODY)}-byte bodies",
+        figures=[
+            Figure(name="per ready job", unit="bytes", runs=[ready], bar=Bar(sense="≤", value=200)),
+            Figure(name="per delayed job", unit="bytes", runs=[delayed], bar=Bar(sense="≤", value=300)),
             Figure(name="apart: capped event stream, per ready job", unit="bytes", runs=[ready_events]),
+            Figure(name="apart: capped event stream, per delayed job", unit="bytes", runs=[delayed_events]),
         ],
     )

@@ -13,20 +13,40 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
-ROOT = Path(__file__).parent.parent
-START_TIMEOUT_S = 60.0
+from .processes import ROOT, running
+
+MANAGE = str(ROOT / "manage.py")
+FILL_BATCH = 1_000
+JOB_JSON = b'"' + b"x" * 98 + b'"'
+"""A job of a bulk publish: 100 bytes, the quotes being part of the body."""
+
+
+class ServiceFailedError(Exception):
+    """The service did not start or gave an answer that it should not have given."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Service:
-    """A running service: where it is and what opens it."""
+    """A running service: where it is and what opens it. `pid`: that of `manage.py up`."""
 
     host: str
     port: int
     namespace: str
     token: str
+    redis_url: str
+    data_dir: Path
+    pid: int
+
+    @property
+    def redis_socket(self) -> str:
+        """Path of the unix socket of its Redis."""
+        return unquote(self.redis_url.removeprefix("unix://"))
+
+    def url(self, path: str) -> str:
+        """`path` below the namespace as a URL."""
+        return f"http://{self.host}:{self.port}/api/{self.namespace}/{path}"
 
     def client(self) -> Client:
         """A new keep-alive connection."""
@@ -38,7 +58,7 @@ class Client:
 
     def __init__(self, service: Service) -> None:
         self._service = service
-        self._connection = http.client.HTTPConnection(service.host, service.port, timeout=30)
+        self._connection = http.client.HTTPConnection(service.host, service.port, timeout=60)
 
     def call(self, method: str, path: str, body: bytes | None = None) -> tuple[int, Any]:
         """One request below the namespace. Returns status and decoded JSON (None when there is no body)."""
@@ -48,31 +68,49 @@ class Client:
         raw = response.read()
         return response.status, json.loads(raw) if raw else None
 
+    def counts(self, queue: str) -> dict[str, int]:
+        """Jobs per state, and the queue's other plain numbers."""
+        status, stats = self.call("GET", f"{queue}/stats")
+        if status != 200:
+            raise ServiceFailedError(f"stats of {queue}: {status} {stats}")
+        return dict(stats)
+
+    def fill(self, queue: str, jobs: int, options: str = "tries=3") -> None:
+        """Publish `jobs` jobs of 100 bytes."""
+        for start in range(0, jobs, FILL_BATCH):
+            bodies = b"[" + b",".join([JOB_JSON] * min(FILL_BATCH, jobs - start)) + b"]"
+            status, reply = self.call("PUT", f"{queue}/bulk?{options}", bodies)
+            if status != 201:
+                raise ServiceFailedError(f"bulk publish to {queue}: {status} {reply}")
+
 
 @contextmanager
 def running_service() -> Iterator[Service]:
-    """Start `manage.py up --no-demo`, and stop it after the block."""
-    with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, str(ROOT / "manage.py"), "up", "--json", "--no-demo"]
-        process = subprocess.Popen(
-            [*command, "--port", str(_free_port()), "--data", folder], stdout=subprocess.PIPE, text=True, cwd=ROOT
-        )
-        try:
+    """Start `manage.py up --no-demo`, one web process, and stop it after the block. Raises ServiceFailedError."""
+    with tempfile.TemporaryDirectory(prefix="taskq-bench-") as folder:
+        command = [sys.executable, MANAGE, "up", "--json", "--no-demo", "--port", str(free_port()), "--data", folder]
+        with running(command, stdout=subprocess.PIPE) as process:
             assert process.stdout is not None
-            about = json.loads(process.stdout.readline())
+            line = process.stdout.readline()
+            if not line:
+                raise ServiceFailedError("the service did not start; what it said stands above")
+            about = json.loads(line)
             address = urlsplit(about["url"])
-            yield Service(
+            service = Service(
                 host=address.hostname or "127.0.0.1",
                 port=address.port or 80,
                 namespace=about["namespace"],
                 token=about["token"],
+                redis_url=about["redis"],
+                data_dir=Path(folder),
+                pid=process.pid,
             )
-        finally:
-            process.terminate()
-            process.wait(30)
+            service.client().fill("warm", FILL_BATCH)
+            yield service
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port on the loopback that nobody listens on now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

@@ -1,0 +1,54 @@
+"""How long and how often a run of the benchmarks measures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """`load_s`: one run of wrk, after `warm_s`; `hello_s`: the same for the hello application.
+
+    `yardstick`: the S that bars are held against, "unix" or "tcp". `scale`: multiplies numbers of rounds.
+    """
+
+    runs: int
+    load_s: float
+    warm_s: float
+    hello_s: float
+    set_requests: int
+    scale: float
+    yardstick: str
+    quick: bool
+
+    def scaled(self, number: int) -> int:
+        """So many, or fewer in a quick run."""
+        return max(1, round(number * self.scale))
+
+
+def full(*, runs: int, yardstick: str) -> Settings:
+    """What figures should come from."""
+    return Settings(
+        runs=runs,
+        load_s=8,
+        warm_s=2,
+        hello_s=3,
+        set_requests=200_000,
+        scale=1,
+        yardstick=yardstick,
+        quick=False,
+    )
+
+
+def quick(*, yardstick: str) -> Settings:
+    """One short run each: to see that all works, and which way a change goes."""
+    return Settings(
+        runs=1,
+        load_s=3,
+        warm_s=1,
+        hello_s=1,
+        set_requests=100_000,
+        scale=0.2,
+        yardstick=yardstick,
+        quick=True,
+    )
