@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import Any, Final, TypeAlias, TypeVar, overload
 
 from redis.exceptions import MovedError
@@ -13,9 +13,10 @@ from .connection import AsyncClient, StoreAddress
 from .errors import StoreUnavailableError, TaskqError
 from .executor import command_of, result_of, results_of, same_for_all
 from .failures import is_missing_script
-from .keys import Layout, QueueKeys
+from .keys import Layout, QueueKeys, notice_channel, wake_channel
 from .operation import Operation, Plan
 from .routing import AsyncRoutes, Server
+from .subscription import Hear, Subscription
 from .values import Consumed, JobResult
 from .waiting import Waiters
 
@@ -55,6 +56,10 @@ class AsyncEngine:
         self._lanes: dict[Server, _Lane] = {}
         self._mapping: asyncio.Task[None] | None = None
         self._waiters = Waiters(self)
+        self._notice_hearers: list[Hear] = []
+        hearers: dict[bytes, Hear] = dict.fromkeys(map(wake_channel, range(layout.partitions)), self._waiters.hear)
+        self._subscription = Subscription(address, client, hearers | {notice_channel(): self._hear_notice})
+        self._subscription.tell_when_established(self._waiters.look_soon)
         self._closed = False
 
     def queue(self, namespace: str, queue: str) -> QueueKeys:
@@ -98,6 +103,7 @@ class AsyncEngine:
         A caller that is cancelled takes no job with it: what it was about to get is released again.
         """
         return await self._waiters.consume(
+            self._subscription,
             queues,
             timeout_s=timeout_s,
             ttr_ms=ttr_ms,
@@ -109,7 +115,20 @@ class AsyncEngine:
 
     async def wait_result(self, queue: QueueKeys, job_id: str, *, timeout_s: float) -> JobResult:
         """The result of a job, waiting up to `timeout_s` for its completion."""
-        return await self._waiters.result(queue, job_id, timeout_s=timeout_s)
+        return await self._waiters.results.wait(self._subscription, queue, job_id, timeout_s=timeout_s)
+
+    def follow_notices(self, hear: Hear, tell_when_established: Callable[[], None]) -> None:
+        """Hear what is announced (`announce`), from now on. Connects in the background, waiting for nothing.
+
+        Each time that the connection has been established, one is told: notices may have been lost until then.
+        """
+        self._notice_hearers.append(hear)
+        self._subscription.tell_when_established(tell_when_established)
+        self._subscription.start()
+
+    def _hear_notice(self, notice: bytes) -> None:
+        for hear in self._notice_hearers:
+            hear(notice)
 
     @property
     def waiting(self) -> int:
@@ -118,12 +137,13 @@ class AsyncEngine:
 
     async def stop_waiting(self) -> None:
         """Let every waiter return empty-handed, now and from now on (for a graceful stop)."""
-        await self._waiters.stop()
+        self._waiters.stop()
 
     async def close(self) -> None:
         """Stop waiting, let what is in flight finish, close the connections."""
         self._closed = True
         await self.stop_waiting()
+        await self._subscription.close()
         while self._pending or any(lane.in_flight for lane in self._lanes.values()):
             await asyncio.sleep(0)
             if under_way := [task for lane in self._lanes.values() for task in lane.in_flight]:

@@ -182,10 +182,18 @@ def connect_async(address: StoreAddress, **options: Any) -> AsyncClient:
 
 
 def connect_subscriber(address: StoreAddress, client: AsyncClient) -> AsyncClient:
-    """The client to subscribe with. A cluster hands every message to all its nodes, so any one of them will do."""
+    """A client to subscribe with, of its own: the caller closes it.
+
+    A cluster hands every message to all its nodes, so any one of them will do; `client` knows which there are.
+    """
     if address.kind != "cluster":
-        return client
+        return connect_async(address)
     node = client.get_random_node()
     return redis.asyncio.Redis(
-        host=node.host, port=node.port, username=address.username, password=address.password, protocol=2
+        host=node.host,
+        port=node.port,
+        username=address.username,
+        password=address.password,
+        retry=AsyncRetry(NoBackoff(), 0),
+        **_COMMON,
     )

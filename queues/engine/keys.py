@@ -81,6 +81,14 @@ def wake_channel(partition: int) -> bytes:
     return partition_tag(partition) + b":wake"
 
 
+def notice_channel() -> bytes:
+    """pub/sub channel of a pool's notices to all processes, `KIND\\tDETAIL...`: what they remember is out of date.
+
+    Channels are a server's, not a database's: pools that share a server hear each other, so notices name their pool.
+    """
+    return b"taskq:notices"
+
+
 @lru_cache(maxsize=1024)
 def partition_keys(partition: int) -> dict[str, bytes]:
     """The keys that a partition's queues share, by name. Do not modify the answer: it is shared."""

@@ -64,11 +64,16 @@ EVENTS_CAP_DEFAULT: Final = 125_000
 EVENT_LINES_MAX: Final = 64
 """Events that share one stream entry."""
 
-WAITING_MARK_MS: Final = 3_000
-"""How long a queue counts as waited for after a consumer found it empty; waiters renew it at every fallback poll."""
-
 FALLBACK_POLL_S: Final = 1.0
-"""A waiting consumer looks again after this long even if no wake-up came."""
+LOOKS_PER_S: Final = 400
+LOOK_EVERY_MAX_S: Final = 30.0
+"""Waiting consumers look even if no wake-up came. A line of them every FALLBACK_POLL_S; many lines take turns, together
+LOOKS_PER_S; but none less often than every LOOK_EVERY_MAX_S."""
+
+WAITING_MARK_MS: Final = 3_000
+MARK_OUTLIVES: Final = 3
+"""How long a queue counts as waited for after a consumer found it empty: so many times as long as until the next look,
+and at least WAITING_MARK_MS. Without a mark no wake-ups are sent; one that nobody needs any more costs a few messages."""
 
 STATS_MINUTES: Final = 10
 """Minutes of counts and histograms kept per queue."""

@@ -71,12 +71,11 @@ async def test_every_verb_works_from_asyncio(url: str) -> None:
 
 
 @in_loop
-async def test_waiters_of_every_partition_are_woken(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_waiters_of_every_partition_are_woken(url: str) -> None:
     async with opened(url) as engine:
         queues = [engine.queue("shop", f"q{number:02}") for number in range(QUEUES)]
         waiting = [task for queue in queues for task in await start_waiting(engine, queue)]
-        monkeypatch.setattr("queues.engine.limits.FALLBACK_POLL_S", 600.0)
-        engine._waiters._schedule_poll()
+        engine._waiters._rota.stop()
         await asyncio.gather(*[engine.run(publish(queue, [queue.name])) for queue in queues])
         found = await asyncio.gather(*waiting)
 

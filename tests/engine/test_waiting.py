@@ -57,6 +57,14 @@ def take(shop: World, **options: Any) -> Delivery:
     return shop.run(consume(shop.queue, ttr_ms=60_000, **options)).jobs[0]
 
 
+def deafen(engine: AsyncEngine, monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
+    """From now on messages gather here, unheard."""
+    arrived: list[bytes] = []
+    for channel in engine._subscription._hearers:
+        monkeypatch.setitem(engine._subscription._hearers, channel, arrived.append)
+    return arrived
+
+
 def bodies(consumed: Consumed) -> list[bytes]:
     return [job.body for job in consumed.jobs]
 
@@ -313,7 +321,7 @@ async def test_who_gave_up_waiting_leaves_nothing_in_the_line(shop: World, redis
         (long,) = await start_waiting(waiter, shop.queue)
         for _ in range(5):
             assert (await waiter.wait_consume([shop.queue], ttr_ms=1_000, timeout_s=0.01)).jobs == ()
-        (line,) = waiter._waiters._lines.values()
+        (line,) = waiter._waiters._lines.all()
 
         assert len(line.sleeping) <= 1
         long.cancel()
@@ -335,7 +343,7 @@ async def test_a_message_that_is_lost_is_made_up_for(
 ) -> None:
     monkeypatch.setattr(limits, "FALLBACK_POLL_S", 0.1)
     async with opened(redis_url) as waiter:
-        monkeypatch.setattr(waiter._waiters, "_dispatch", lambda data: None)
+        deafen(waiter, monkeypatch)
         waiting = await start_waiting(waiter, shop.queue, 3)
         give(shop, b"1", b"2", b"3")
         done = await asyncio.gather(*waiting)
@@ -367,7 +375,7 @@ async def test_a_subscription_that_was_cut_is_made_again(shop: World, redis_url:
         (old,) = shop.client.client_list(_type="pubsub")
         shop.client.client_kill_filter(_id=old["id"])
         await until(lambda: shop.client.pubsub_numsub(shop.queue.channel)[0][1] == 1, or_fail="it stays cut")
-        await until(lambda: waiter._waiters._subscribed.is_set(), or_fail="it is not confirmed")
+        await until(lambda: waiter._subscription.established, or_fail="it is not confirmed")
         give(shop, b"after")
 
         assert bodies(await waiting) == [b"after"]
@@ -396,7 +404,9 @@ async def test_stopping_lets_every_waiter_go_empty_handed_at_once(shop: World, r
         waiting = await start_waiting(waiter, shop.queue, 40)
         (for_a_result,) = give(shop, delay_ms=60_000)
         result = asyncio.create_task(waiter.wait_result(shop.queue, for_a_result, timeout_s=20))
-        await until(lambda: for_a_result in waiter._waiters._results, or_fail="nobody waits for the result")
+        await until(
+            lambda: for_a_result.encode() in waiter._waiters.results._of_job, or_fail="nobody waits for the result"
+        )
         started = time.monotonic()
         await waiter.stop_waiting()
         done = await asyncio.gather(*waiting)
@@ -408,7 +418,7 @@ async def test_stopping_lets_every_waiter_go_empty_handed_at_once(shop: World, r
         late = await waiter.wait_consume([shop.queue], ttr_ms=1_000, timeout_s=20)
         assert late.jobs == ()
         assert waiter.waiting == 0
-        assert shop.client.client_list(_type="pubsub") == []
+    await until(lambda: shop.client.client_list(_type="pubsub") == [], or_fail="the subscription outlives its engine")
 
 
 @in_loop
@@ -433,7 +443,7 @@ async def test_a_thousand_waiters_share_one_subscription_and_few_connections(sho
         assert len({found.jobs[0].job_id for found in done}) == 1_000
         assert len(shop.client.client_list()) < 12
         assert (waiter.waiting, asleep(waiter)) == (0, 0)
-        assert waiter._waiters._lines_of == {}
+        assert len(waiter._waiters._lines) == 0
 
 
 @pytest.mark.usefixtures("only_messages")
@@ -443,12 +453,10 @@ async def test_a_waiter_that_is_cancelled_asleep_hands_its_wake_up_on(
 ) -> None:
     async with opened(redis_url) as waiter:
         first, second = await start_waiting(waiter, shop.queue, 2)
-        dispatch = waiter._waiters._dispatch
-        arrived: list[bytes] = []
-        monkeypatch.setattr(waiter._waiters, "_dispatch", arrived.append)
+        arrived = deafen(waiter, monkeypatch)
         give(shop, b"x")
         await until(lambda: arrived, or_fail="no message comes")
-        dispatch(arrived[0])
+        waiter._waiters.hear(arrived[0])
         first.cancel()
 
         assert bodies(await second) == [b"x"]
@@ -462,7 +470,7 @@ async def test_who_looked_in_vain_keeps_the_place_that_its_arrival_gave_it(shop:
         first, second, third = await start_waiting(waiter, shop.queue, 3)
         before = calls_of(shop.engine)
         for _ in range(2):
-            waiter._waiters._dispatch(b"ready\tshop/orders\t2")
+            waiter._waiters.hear(b"ready\tshop/orders\t2")
             await until(lambda: asleep(waiter) == 3, or_fail="they do not go back to sleep")
         assert calls_of(shop.engine) - before == 4
 
@@ -487,7 +495,7 @@ async def test_a_message_that_comes_while_a_waiter_looks_makes_it_look_again(
             looks += 1
             if looks == 1:
                 give(shop, b"x")
-                await until(lambda: shop.queue.name in waiter._waiters._messages, or_fail="no message comes")
+                await until(lambda: shop.queue.name in waiter._waiters._lines.messages, or_fail="no message comes")
             return found
 
         monkeypatch.setattr(waiter._waiters, "_attempt", look_slowly)

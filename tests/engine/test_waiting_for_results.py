@@ -36,13 +36,15 @@ async def test_everybody_who_waits_gets_the_result_when_it_is_there(shop: World,
     job_id = start(shop)
     async with opened(redis_url) as engine:
         waiting = [asyncio.create_task(engine.wait_result(shop.queue, job_id, timeout_s=20)) for _ in range(5)]
-        await until(lambda: len(engine._waiters._results.get(job_id, ())) == 5, or_fail="they do not wait")
+        await until(
+            lambda: len(engine._waiters.results._of_job.get(job_id.encode(), ())) == 5, or_fail="they do not wait"
+        )
         shop.run(ack_attempt(shop.queue, job_id, attempt=1, result=b"42"))
 
         found = await asyncio.gather(*waiting)
 
         assert [(result.state, result.body) for result in found] == [(JobState.COMPLETED, b"42")] * 5
-        assert engine._waiters._results == {}
+        assert engine._waiters.results._of_job == {}
 
 
 @in_loop
@@ -79,7 +81,7 @@ async def test_a_job_that_goes_away_is_noticed_at_the_next_look(shop: World, red
     job_id = start(shop, retention_ms=0 if "without" in end else 60_000)
     async with opened(redis_url) as engine:
         waiting = asyncio.create_task(engine.wait_result(shop.queue, job_id, timeout_s=20))
-        await until(lambda: job_id in engine._waiters._results, or_fail="nobody waits")
+        await until(lambda: job_id.encode() in engine._waiters.results._of_job, or_fail="nobody waits")
         if end == "deleted":
             shop.run(delete_jobs(shop.queue, [job_id]))
         else:
@@ -93,8 +95,8 @@ async def test_a_cancelled_waiter_leaves_nothing(shop: World, redis_url: str) ->
     job_id = start(shop)
     async with opened(redis_url) as engine:
         waiting = asyncio.create_task(engine.wait_result(shop.queue, job_id, timeout_s=20))
-        await until(lambda: job_id in engine._waiters._results, or_fail="nobody waits")
+        await until(lambda: job_id.encode() in engine._waiters.results._of_job, or_fail="nobody waits")
         waiting.cancel()
         await asyncio.gather(waiting, return_exceptions=True)
 
-        assert engine._waiters._results == {}
+        assert engine._waiters.results._of_job == {}

@@ -1,0 +1,87 @@
+"""When lines look although nothing woke them: in turn, a bounded number a second, in case a message was lost.
+
+A message is lost only while the subscription is down, and once it is established again every line looks. So a look in
+between is a second line of defence, which also renews the marks that tell producers to send messages. Few lines look
+every FALLBACK_POLL_S; many take turns at LOOKS_PER_S; nobody waits for his turn longer than LOOK_EVERY_MAX_S.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import itertools
+from typing import Final
+
+from . import limits
+from .lines import LOOK, Line, Lines
+
+TOGETHER_S: Final = 0.05
+"""Turns that are so close look together: calls of one event-loop turn share a round trip, which is most of the cost."""
+
+
+class Rota:
+    """A heap of lines by the time of their next look, and one timer."""
+
+    def __init__(self, lines: Lines) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._lines = lines
+        self._turns: list[tuple[float, int, Line]] = []
+        self._numbers = itertools.count()
+        self._timer: asyncio.TimerHandle | None = None
+        self._timer_at = 0.0
+
+    @property
+    def every_s(self) -> float:
+        """How long a line that looks now may wait for its next turn."""
+        return max(limits.FALLBACK_POLL_S, min(len(self._lines) / limits.LOOKS_PER_S, limits.LOOK_EVERY_MAX_S))
+
+    def note_look(self, line: Line) -> int:
+        """The line looks now. For how many ms its queues are to count as waited for: it will look again well before."""
+        every_s = self.every_s
+        is_new = not line.look_at
+        line.look_at = self._loop.time() + every_s
+        if is_new:
+            self._enter(line)
+        return max(limits.WAITING_MARK_MS, int(limits.MARK_OUTLIVES * every_s * 1000))
+
+    def look_soon(self) -> None:
+        """Messages may have been lost: every line looks, one after the other."""
+        now = self._loop.time()
+        self._turns.clear()
+        for number, line in enumerate(self._lines.all()):
+            line.look_at = now + number / limits.LOOKS_PER_S
+            self._turns.append((line.look_at, next(self._numbers), line))
+        self._set_timer()
+
+    def stop(self) -> None:
+        self._turns.clear()
+        if self._timer:
+            self._timer.cancel()
+
+    def _enter(self, line: Line) -> None:
+        heapq.heappush(self._turns, (line.look_at, next(self._numbers), line))
+        self._set_timer()
+
+    def _set_timer(self) -> None:
+        if not self._turns:
+            return
+        if self._timer and not self._timer.cancelled():
+            if self._timer_at <= self._turns[0][0] + TOGETHER_S:
+                return
+            self._timer.cancel()
+        self._timer_at = self._turns[0][0] + TOGETHER_S
+        self._timer = self._loop.call_at(self._timer_at, self._look)
+
+    def _look(self) -> None:
+        """A line that looked since its turn was planned is planned anew; one that has gone is dropped."""
+        self._timer = None
+        now = self._loop.time()
+        while self._turns and self._turns[0][0] <= now:
+            line = heapq.heappop(self._turns)[2]
+            if not line.total:
+                continue
+            if line.look_at <= now:
+                # Whoever looks at this moment may have promised his next look for a time before `every_s`.
+                line.look_at = now + (self.every_s if line.wake(LOOK) else limits.FALLBACK_POLL_S)
+            heapq.heappush(self._turns, (line.look_at, next(self._numbers), line))
+        self._set_timer()

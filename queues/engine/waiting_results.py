@@ -1,0 +1,81 @@
+"""Who waits for the result of a job: woken by the message of its completion, looking now and then without one."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from . import limits
+from .keys import QueueKeys
+from .operations.inspect import result as result_operation
+from .subscription import Subscription
+from .values import JobResult, JobState
+
+if TYPE_CHECKING:
+    from .aio import AsyncEngine
+
+
+class ResultWaiters:
+    """Those of an AsyncEngine, by job."""
+
+    def __init__(self, engine: AsyncEngine) -> None:
+        self._engine = engine
+        self._loop = asyncio.get_running_loop()
+        self._of_job: dict[bytes, set[asyncio.Future[None]]] = {}
+        self._waiting = 0
+        self._stopped = False
+
+    async def wait(self, subscription: Subscription, queue: QueueKeys, job_id: str, *, timeout_s: float) -> JobResult:
+        """See AsyncEngine.wait_result."""
+        deadline = self._loop.time() + timeout_s
+        if timeout_s > 0:
+            await subscription.wait(limits.FALLBACK_POLL_S)
+        key = job_id.encode()
+        self._waiting += 1
+        try:
+            while True:
+                future = self._loop.create_future()
+                self._of_job.setdefault(key, set()).add(future)
+                try:
+                    found = await self._engine.run(result_operation(queue, job_id))
+                    left = deadline - self._loop.time()
+                    if found.state in (None, JobState.COMPLETED) or left <= 0 or self._stopped:
+                        return found
+                    timer = self._loop.call_later(min(left, self._every_s), _settle, future)
+                    try:
+                        await future
+                    finally:
+                        timer.cancel()
+                finally:
+                    self._of_job[key].discard(future)
+                    if not self._of_job[key]:
+                        del self._of_job[key]
+        finally:
+            self._waiting -= 1
+
+    @property
+    def _every_s(self) -> float:
+        """Many look less often than few, as consumers do (`rota`)."""
+        return max(limits.FALLBACK_POLL_S, min(self._waiting / limits.LOOKS_PER_S, limits.LOOK_EVERY_MAX_S))
+
+    def wake(self, job_id: bytes) -> None:
+        """The job was completed."""
+        for future in self._of_job.get(job_id, ()):
+            _settle(future)
+
+    def look_soon(self) -> None:
+        """Messages may have been lost: everybody looks, one after the other."""
+        waiting = [future for futures in self._of_job.values() for future in futures]
+        for number, future in enumerate(waiting):
+            self._loop.call_later(number / limits.LOOKS_PER_S, _settle, future)
+
+    def stop(self) -> None:
+        """Everybody looks once more and returns with what there is."""
+        self._stopped = True
+        for job_id in list(self._of_job):
+            self.wake(job_id)
+
+
+def _settle(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)
