@@ -24,6 +24,7 @@ from .errors import (
     TaskqError,
 )
 from .executor import Engine
+from .heartbeat import PumpBeat, RoleBeat
 from .keys import Layout, QueueKeys
 from .operation import Operation, Plan
 from .operations.consume import consume, consume_any
@@ -32,6 +33,7 @@ from .operations.deadletter import dead_head, delete_dead, respawn, trim_dead
 from .operations.finish import ack, ack_attempt, extend, fail, release
 from .operations.inspect import detail, list_jobs, peek, result, size, stats
 from .operations.maintain import promote_due, reclaim_ended, sweep
+from .operations.measure import PartitionLoad, beat, count_jobs, list_partition, list_pumps, partition_load
 from .operations.publish import publish, republish
 from .operations.ratelimit import give_back_limit, take_limit
 from .store import StoreInfo, open_async_engine, open_engine, probe_store
@@ -82,12 +84,15 @@ __all__ = [
     "LimitTaken",
     "Operation",
     "Page",
+    "PartitionLoad",
     "Plan",
     "PublishOptions",
     "Published",
+    "PumpBeat",
     "QueueKeys",
     "QueuePage",
     "QueueStats",
+    "RoleBeat",
     "ScriptError",
     "StoreFullError",
     "StoreInfo",
@@ -95,8 +100,10 @@ __all__ = [
     "TaskqError",
     "ack",
     "ack_attempt",
+    "beat",
     "consume",
     "consume_any",
+    "count_jobs",
     "dead_head",
     "delete_dead",
     "delete_jobs",
@@ -106,11 +113,14 @@ __all__ = [
     "fail",
     "give_back_limit",
     "list_jobs",
+    "list_partition",
+    "list_pumps",
     "list_queues",
     "open_async_engine",
     "open_engine",
     "parse_backoff",
     "parse_url",
+    "partition_load",
     "pause",
     "peek",
     "probe_store",

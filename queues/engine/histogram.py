@@ -8,7 +8,7 @@ from typing import Final
 
 PERCENTILE_MINUTES: Final = 5
 BUCKETS_PER_OCTAVE: Final = 4
-_FIELD = re.compile(rb"(\d+)([pwrfx])(\d*)\Z")
+_FIELD = re.compile(rb"(\d+)([pwrfxl])(\d*)\Z")
 
 Minutes = Mapping[int, Mapping[tuple[str, int], int]]
 """minute → (metric, bucket) → count."""
@@ -32,7 +32,7 @@ def rates(minutes: Minutes, now_ms: int) -> dict[str, float]:
     """
     minute, into = divmod(now_ms, 60_000)
     share_before = 1 - into / 60_000
-    totals = dict.fromkeys("pwrfx", 0.0)
+    totals = dict.fromkeys("pwrfxl", 0.0)
     for which, share in ((minute, 1.0), (minute - 1, share_before)):
         for (metric, _), count in minutes.get(which, {}).items():
             totals[metric] += count * share

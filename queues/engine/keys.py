@@ -101,6 +101,11 @@ def limit_key(token_id: str, kind: str, allowance: int, interval_ms: int) -> byt
     return f"{{tqlimit:{token_id}}}:{kind}:{allowance}:{interval_ms}".encode()
 
 
+def pumps_key() -> bytes:
+    """hash: pump id → its latest beat, for ten minutes (lua/beat.lua); in no partition. Other beats drop old ones."""
+    return b"{tqpumps}:beats"
+
+
 def partition_of(namespace: str, queue: str, partitions: int) -> int:
     """The partition of a queue: CRC-32 of `namespace/queue`, modulo the pool's number of partitions."""
     return crc32(f"{namespace}/{queue}".encode()) % partitions

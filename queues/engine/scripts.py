@@ -31,7 +31,7 @@ from .keys import PARTITION_KEYS, QUEUE_KEYS
 REST: Final = "..."
 _ENTRY = re.compile(r"--   (?P<name>\S+)(?:\s.*)?\Z")
 _SECTIONS = ("KEYS", "ARGV", "REPLIES")
-_FREE_KEYS = frozenset({"limit", "index"})
+_FREE_KEYS = frozenset({"limit", "index", "pumps"})
 
 
 _CLOCK = """\

@@ -231,6 +231,8 @@ class QueueStats:
     """p50, p95, p99 of due → consumed."""
     run_ms: Mapping[str, float | None] = field(default_factory=dict)
     """p50, p95, p99 of consumed → acked."""
+    late_ms: Mapping[str, float | None] = field(default_factory=dict)
+    """p50, p95, p99 of due → made ready, of delayed and retried jobs."""
     dropped: Mapping[str, int] = field(default_factory=dict)
     """What dead-letter bounds dropped since the queue came into being, by bound (age, count)."""
 

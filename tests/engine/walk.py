@@ -220,9 +220,8 @@ class Walk(RuleBasedStateMachine):
     def ack_fenced(self, name: str, number: int, off: int) -> None:
         job_id, attempt = self._attempt(name, number, off)
         try:
-            outcome = str(
-                self.run(ack_attempt(self._queue(name), job_id, attempt=attempt, result=b"r", now_ms=self.now))
-            )
+            ended = self.run(ack_attempt(self._queue(name), job_id, attempt=attempt, result=b"r", now_ms=self.now))
+            outcome = str(ended.outcome)
         except LeaseLostError:
             outcome = "lost"
         assert outcome == self.models[name].ack(job_id, self.now, attempt)

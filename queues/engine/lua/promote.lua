@@ -7,6 +7,7 @@
 --   retry        zset     where they come from
 --   due          zset     index, set to the true next due time
 --   waiting      zset     who waits
+--   stats        hash     minutes
 --   events       stream   transitions
 --   counters     hash     dropped events
 -- ARGV
@@ -17,7 +18,7 @@
 --   limit        jobs
 -- REPLIES
 --   ok           moved more    more: 1 if due jobs are left
--- INCLUDES ready wake due events promote
+-- INCLUDES ready wake due events stats promote
 local moved, next_due = promote_jobs(tonumber(limit))
 if moved > 0 then wake_ready(moved) end
 flush_events()

@@ -141,6 +141,7 @@ def stats(queue: QueueKeys, *, now_ms: int | None = None) -> Operation[QueueStat
             failed_per_s=per_second["f"],
             wait_ms=percentiles(minutes, now, "w"),
             run_ms=percentiles(minutes, now, "r"),
+            late_ms=percentiles(minutes, now, "l"),
             dropped={"age": by_age, "count": by_count},
         )
 

@@ -1,5 +1,6 @@
 -- promote: moves due jobs of one queue to ready, in order of their due times (edges E and J).
--- INCLUDES ready due events
+-- What is counted as `l` is by how much later than due a job was made ready: the lateness of whoever saw to it.
+-- INCLUDES ready due events stats
 local function earlier(a, b)
   if a[2] ~= b[2] then return a[2] < b[2] end
   return a[1] < b[1]
@@ -20,10 +21,10 @@ local function promote_jobs(most)
   if moved > 0 then
     if from_delayed > 0 and from_delayed < #found then table.sort(found, earlier) end
     local leaving = {[delayed] = {}, [retry] = {}}
-    local ids = {}
+    local ids, lateness = {}, {}
     for i = 1, moved do
       local id, at, set = found[i][1], found[i][2], found[i][3]
-      ids[i] = id
+      ids[i], lateness[i] = id, now - at
       leaving[set][#leaving[set] + 1] = id
       emit_line('ready\t' .. id .. '\t\t' .. now - at .. '\t\t\t\t')
     end
@@ -36,6 +37,7 @@ local function promote_jobs(most)
       local its = redis.call('HMGET', priorities, unpack(ids))
       for i, id in ipairs(ids) do put_ready(id, tonumber(its[i] or 0)) end
     end
+    count_durations('l', lateness)
   end
   return moved, reset_index(due, delayed, retry)
 end

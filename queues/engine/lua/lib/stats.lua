@@ -1,5 +1,6 @@
 -- stats: counts per minute of the last ten, in one small hash per queue: field `MINUTE METRIC [BUCKET]`.
 --   p published · w<b> consumed, by wait (due → consumed) · r<b> acked, by run (consumed → acked) · f failed attempts · x expired
+--   l<b> made ready when due, by lateness (due → ready)
 -- Bucket 0: under 1 ms; bucket b: up to 2^(b/4) ms, so a percentile read from it is at most 9 % off.
 local STATS_MINUTES = 10
 local QUARTER_OCTAVE = 0.17328679513998632 -- ln(2) / 4

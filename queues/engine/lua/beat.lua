@@ -1,0 +1,25 @@
+-- beat: notes that a pump lives, and forgets those that have not been heard of for long. Bounded: at most `most` are kept.
+-- KEYS
+--   pumps        hash     pump id → time of its latest beat, a blank, its record
+-- ARGV
+--   now_ms       ms or ""
+--   pump         id of the pump
+--   record       bytes    what it says of itself
+--   forget       ms       after which nothing is known of a pump any more
+--   most         pumps    the longest unheard of are forgotten if there are more
+-- REPLIES
+--   ok           kept     number of pumps that are known
+redis.call('HSET', pumps, pump, string.format('%.0f', now) .. ' ' .. record)
+local known = redis.call('HGETALL', pumps)
+local beats = {}
+for i = 1, #known, 2 do beats[#beats + 1] = {tonumber(string.match(known[i + 1], '^%d+')) or 0, known[i]} end
+table.sort(beats, function(a, b) return a[1] > b[1] end)
+local kept = 0
+for place, one in ipairs(beats) do
+  if place > tonumber(most) or one[1] <= now - tonumber(forget) then
+    redis.call('HDEL', pumps, one[2])
+  else
+    kept = kept + 1
+  end
+end
+return {'ok', kept}

@@ -1,0 +1,8 @@
+-- list_pumps: the pumps that were heard of lately. Few: beat keeps no more than a bounded number.
+-- KEYS
+--   pumps        hash     pump id → time of its latest beat, a blank, its record
+-- ARGV
+--   now_ms       ms or ""
+-- REPLIES
+--   ok           now pumps   the second as HGETALL gives it
+return {'ok', now, redis.call('HGETALL', pumps)}
