@@ -10,8 +10,9 @@ import sys
 from collections.abc import Callable
 from functools import partial
 
-from . import engine, lateness, memory, settings, throughput
+from . import due, engine, hangup, idle, kills, lateness, memory, results, settings, throughput
 from .report import Section, show
+from .servers import ServiceFailedError
 from .settings import Settings
 from .tools import MissingToolError, VoidRunError
 
@@ -24,7 +25,11 @@ SCENARIOS: dict[str, Callable[[Settings], Section]] = {
     "consume-100": partial(throughput.measure, throughput.CONSUME_100),
     "bulk-64": partial(throughput.measure, throughput.BULK_64),
     "lateness": lateness.measure,
+    "due": due.measure,
+    "idle": idle.measure,
     "memory": memory.measure,
+    "kills": kills.measure,
+    "hangup": hangup.measure,
     "engine": engine.measure,
 }
 
@@ -48,14 +53,18 @@ def main() -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what was started is stopped
     print(f"Python {platform.python_version()}, {os.cpu_count()} cores, {platform.machine()}")
     print(f"QUICK: 1 run of {plan.load_s:g} s, fewer jobs" if plan.quick else f"{plan.runs} runs of {plan.load_s:g} s")
-    failed = 0
-    for name in chosen.names or SCENARIOS:
+    sections: dict[str, Section] = {}
+    names = chosen.names or list(SCENARIOS)
+    for name in names:
         try:
-            show(SCENARIOS[name](plan))
-        except (MissingToolError, VoidRunError) as error:
-            failed = 1
+            sections[name] = SCENARIOS[name](plan)
+        except (MissingToolError, VoidRunError, ServiceFailedError, OSError) as error:
             print(f"\n{name}: not measured: {error}", flush=True)
-    return failed
+        else:
+            show(sections[name])
+    results.show_bars(sections)
+    print(f"\nAll figures: {results.save(sections, plan)}")
+    return 0 if sections.keys() >= set(names) else 1
 
 
 try:

@@ -32,10 +32,10 @@ class LoadResult:
 
 
 def run_wrk(
-    url: str, *, script: str | None, connections: int, threads: int, seconds: float, env: Mapping[str, str]
+    url: str, *, script: str | None, connections: int, threads: int, seconds: int, env: Mapping[str, str]
 ) -> LoadResult:
-    """Load `url` for so long. `env` is added to the environment, for scripts to read. Raises VoidRunError."""
-    command = ["wrk", f"-t{threads}", f"-c{connections}", f"-d{seconds:g}s", "--latency", "--timeout", "10s"]
+    """Load `url`. wrk wants whole seconds. `env`: added to the environment, for scripts. Raises VoidRunError."""
+    command = ["wrk", f"-t{threads}", f"-c{connections}", f"-d{seconds}s", "--latency", "--timeout", "10s"]
     if script is not None:
         command += ["-s", str(SCRIPTS / f"{script}.lua")]
     return parse(output_of([*command, url], env={**os.environ, **env}, timeout_s=seconds + _SLACK_S))

@@ -20,14 +20,15 @@ STOP_TIMEOUT_S = 30.0
 
 @contextmanager
 def running(
-    command: Sequence[str], *, env: Mapping[str, str] | None = None, stdout: int = subprocess.DEVNULL
+    command: Sequence[str], *, env: Mapping[str, str] | None = None, pipes: bool = False
 ) -> Iterator[subprocess.Popen[str]]:
-    """Run beside the block; afterwards ask it to end, then end its whole process group.
+    """Run beside the block, with pipes for its input and output if wanted; afterwards end its whole process group.
 
     A session of its own keeps Ctrl-C from reaching it before the block is left.
     """
+    ends = subprocess.PIPE if pipes else subprocess.DEVNULL
     process = subprocess.Popen(
-        leashed(command), env=env, stdin=subprocess.DEVNULL, stdout=stdout, text=True, cwd=ROOT, start_new_session=True
+        leashed(command), env=env, stdin=ends, stdout=ends, text=True, cwd=ROOT, start_new_session=True
     )
     try:
         yield process
@@ -43,8 +44,9 @@ def kill_group(process: subprocess.Popen[str]) -> None:
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
-    if process.stdout is not None:
-        process.stdout.close()
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None:
+            pipe.close()
 
 
 def wait_for(condition: Callable[[], bool], what: str) -> None:

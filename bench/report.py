@@ -6,8 +6,6 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-_HEAD = f"  {'':<56} {'median':>10} {'unit':<9} {'min … max':<20} {'÷ S':>7} {'÷ S tcp':>8}  asked for"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bar:
@@ -82,10 +80,15 @@ class Section:
 
 def show(section: Section) -> None:
     """Print a scenario's figures."""
-    print(f"\n{section.title}\n{_HEAD}")
+    print(f"\n{section.title}\n{head()}")
     for figure in section.figures:
         print(figure.line())
     print(end="", flush=True)
+
+
+def head() -> str:
+    """The row above figures."""
+    return f"  {'':<56} {'median':>10} {'unit':<9} {'min … max':<20} {'÷ S':>7} {'÷ S tcp':>8}  asked for"
 
 
 def percentile(values: Sequence[float], percent: float) -> float:

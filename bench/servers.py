@@ -5,7 +5,6 @@ from __future__ import annotations
 import http.client
 import json
 import socket
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -89,7 +88,7 @@ def running_service() -> Iterator[Service]:
     """Start `manage.py up --no-demo`, one web process, and stop it after the block. Raises ServiceFailedError."""
     with tempfile.TemporaryDirectory(prefix="taskq-bench-") as folder:
         command = [sys.executable, MANAGE, "up", "--json", "--no-demo", "--port", str(free_port()), "--data", folder]
-        with running(command, stdout=subprocess.PIPE) as process:
+        with running(command, pipes=True) as process:
             assert process.stdout is not None
             line = process.stdout.readline()
             if not line:

@@ -13,9 +13,9 @@ class Settings:
     """
 
     runs: int
-    load_s: float
-    warm_s: float
-    hello_s: float
+    load_s: int
+    warm_s: int
+    hello_s: int
     set_requests: int
     scale: float
     yardstick: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -131,7 +132,7 @@ def measure(shape: Shape, settings: Settings) -> Section:
 def _run(shape: Shape, settings: Settings) -> Run:
     with running_service() as service, yard(service, settings) as yardsticks:
         client = service.client()
-        seconds = settings.load_s / shape.shortened
+        seconds = math.ceil(settings.load_s / shape.shortened)
         if shape.taken:
             client.fill("warm-up", _guess(shape, settings))
         warm = _load(shape, service, "warm-up", settings.warm_s)
@@ -149,7 +150,7 @@ def _guess(shape: Shape, settings: Settings) -> int:
     return round((150_000 if shape.jobs > 1 else 40_000) * settings.warm_s)
 
 
-def _load(shape: Shape, service: Service, queue: str, seconds: float) -> LoadResult:
+def _load(shape: Shape, service: Service, queue: str, seconds: int) -> LoadResult:
     return run_wrk(
         service.url(shape.path(queue)),
         script=shape.script,

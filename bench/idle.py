@@ -1,0 +1,187 @@
+"""Thousands of consumers that wait on one web process: their memory, their connections, and who else is served."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import IO
+
+from queues.engine import Engine, open_engine
+
+from .limits import raise_open_files
+from .processes import running, wait_for
+from .report import Bar, Figure, Section, percentile
+from .servers import Service, running_service
+from .settings import Settings
+from .tools import VoidRunError
+from .web_server import WebServer, web_server
+from .wire import Wire
+
+WAITERS = 10_000
+QUEUES = 100
+SPARE_FILES = 500
+SETTLE_S = 3.0
+PUBLISHES = 300
+TIMEOUT_S = 10.0
+PAUSE_S = 0.004
+"""Given to the measured consumer's request to arrive and wait."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Idle:
+    """One run. `alone_ms`, `latency_ms`: publish → waiting consumer p50, without and with the crowd."""
+
+    kib_each: float
+    connections: int
+    alone_ms: float
+    latency_ms: float
+    p99_ms: float
+    woken_s: float
+
+
+class Crowd:
+    """The process with the waiting consumers."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        assert process.stdin is not None, "a pipe"
+        assert process.stdout is not None, "a pipe"
+        self._ask: IO[str] = process.stdin
+        self._answer: IO[str] = process.stdout
+
+    def wait_ready(self) -> None:
+        """Return once all requests are sent."""
+        if self._answer.readline() != "waiting\n":
+            raise VoidRunError("the waiting consumers could not connect; why stands above")
+
+    def answers(self) -> tuple[int, int]:
+        """How many got a job, and how many something else."""
+        self._ask.write("?\n")
+        self._ask.flush()
+        jobs, others = self._answer.readline().split()
+        return int(jobs), int(others)
+
+
+@contextmanager
+def _crowd(service: Service, waiters: int) -> Iterator[Crowd]:
+    command = [sys.executable, "-m", "bench.crowd", service.host, str(service.port), service.namespace]
+    env = {**os.environ, "BENCH_TOKEN": service.token}
+    with running([*command, str(waiters), str(QUEUES)], env=env, pipes=True) as process:
+        yield Crowd(process)
+
+
+def _once(waiters: int) -> Idle:
+    with running_service() as service:
+        engine = open_engine(service.redis_url)
+        try:
+            newest = max(_connection_ids(engine))  # of the pump, the service's own server, and this process
+            with web_server(service) as server:
+                return _with_crowd(server, engine, newest, waiters)
+        finally:
+            engine.close()
+
+
+def _with_crowd(server: WebServer, engine: Engine, newest: int, waiters: int) -> Idle:
+    alone = _latencies_ms(server.service)
+    before = server.resident_bytes()
+    with _crowd(server.service, waiters) as crowd:
+        crowd.wait_ready()
+        time.sleep(SETTLE_S)
+        grown = server.resident_bytes() - before
+        try:
+            latencies = _latencies_ms(server.service)
+        except TimeoutError as error:
+            raise VoidRunError(f"with {waiters:,} consumers waiting, nobody else is served") from error
+        connections = sum(one > newest for one in _connection_ids(engine))
+        answered = crowd.answers()
+        if answered != (0, 0):
+            raise VoidRunError(f"{sum(answered)} of {waiters:,} consumers did not go on waiting")
+        woken_s = _wake(server.service, crowd, waiters)
+    return Idle(
+        kib_each=grown / waiters / 1_024,
+        connections=connections,
+        alone_ms=percentile(alone, 50),
+        latency_ms=percentile(latencies, 50),
+        p99_ms=percentile(latencies, 99),
+        woken_s=woken_s,
+    )
+
+
+def _connection_ids(engine: Engine) -> list[int]:
+    return [int(client["id"]) for client in engine.client.client_list()]
+
+
+def _latencies_ms(service: Service) -> list[float]:
+    """From before a publish is sent until the consumer, which waits for a queue of its own, has read the job."""
+    publisher, consumer = (Wire(service, timeout_s=TIMEOUT_S) for _ in range(2))
+    latencies = []
+    for _ in range(PUBLISHES):
+        consumer.send("GET", "measured?timeout=30&ttr=60")
+        time.sleep(PAUSE_S)
+        started = time.perf_counter()
+        publisher.send("PUT", "measured?tries=3", b"x" * 100)
+        status, job = consumer.receive()
+        latencies.append((time.perf_counter() - started) * 1_000)
+        if status != 200 or publisher.receive()[0] != 201:
+            raise VoidRunError("a job was not published or not handed out")
+        consumer.call("DELETE", f"measured/job/{job['job_id']}")
+    publisher.close()
+    consumer.close()
+    return latencies
+
+
+def _wake(service: Service, crowd: Crowd, waiters: int) -> float:
+    """Publish a job for each that waits: proof that all did. Seconds until the last had its job."""
+    client = service.client()
+    started = time.perf_counter()
+    for queue in range(QUEUES):
+        client.fill(f"crowd-{queue}", len(range(queue, waiters, QUEUES)))
+
+    def all_served() -> bool:
+        return sum(crowd.answers()) == waiters
+
+    wait_for(all_served, f"{waiters:,} waiting consumers get a job each")
+    if crowd.answers()[1]:
+        raise VoidRunError(f"{crowd.answers()[1]} waiting consumers got something else than a job")
+    return time.perf_counter() - started
+
+
+def measure(settings: Settings) -> Section:
+    """Each run has a web process of its own beside the service's; see docs/benchmarks.md for what is counted."""
+    waiters = settings.scaled(WAITERS)
+    most = raise_open_files()
+    if most < waiters + SPARE_FILES:
+        raise VoidRunError(
+            f"{waiters:,} connections need more than {most:,} open files: raise the hard limit (ulimit -Hn)"
+        )
+    runs = [_once(waiters) for _ in range(settings.runs)]
+    return Section(
+        title=f"{waiters:,} consumers wait for {QUEUES} queues on one web process",
+        figures=[
+            Figure(
+                name="memory of the web process per waiter",
+                unit="KiB",
+                runs=[run.kib_each for run in runs],
+                bar=Bar(sense="≤", value=25),
+            ),
+            Figure(
+                name="Redis connections of the web process",
+                unit="",
+                runs=[run.connections for run in runs],
+                bar=Bar(sense="≤", value=3),
+            ),
+            Figure(
+                name="publish → one more waiting consumer, p50",
+                unit="ms",
+                runs=[run.latency_ms for run in runs],
+                bar=Bar(sense="≤", value=1.5),
+            ),
+            Figure(name="the same, p99", unit="ms", runs=[run.p99_ms for run in runs]),
+            Figure(name="the same without the crowd, p50", unit="ms", runs=[run.alone_ms for run in runs]),
+            Figure(name="a job for each: until the last has it", unit="s", runs=[run.woken_s for run in runs]),
+        ],
+    )
