@@ -67,7 +67,8 @@ def main() -> int:
     return 0 if sections.keys() >= set(names) else 1
 
 
-try:
-    sys.exit(main())
-except KeyboardInterrupt:
-    sys.exit(130)
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -94,7 +95,7 @@ def head() -> str:
 def percentile(values: Sequence[float], percent: float) -> float:
     """The nearest-rank percentile."""
     ordered = sorted(values)
-    return ordered[max(0, min(len(ordered) - 1, round(len(ordered) * percent / 100 + 0.5) - 1))]
+    return ordered[max(0, math.ceil(len(ordered) * percent / 100) - 1)]
 
 
 def _short(value: float) -> str:

@@ -16,7 +16,7 @@ _LENGTH = re.compile(rb"(?i)\r\ncontent-length: *(\d+)")
 _CHUNK = 65_536
 
 
-class HungUpError(OSError):
+class HungUpError(ConnectionError):
     """The server closed the connection before its answer was complete."""
 
 
@@ -54,13 +54,13 @@ class Wire:
         """Close. Returns an answer that had come before, None if there was none.
 
         The end of the connection is sent before the look at what has come: an answer that this does not find was
-        written to a connection whose end the server's side had already received.
+        written to a connection whose end the server's side had already received. Linux resets it then.
         """
         self.socket.shutdown(socket.SHUT_RDWR)
         self.socket.setblocking(False)
         try:
             return self.receive()
-        except (BlockingIOError, HungUpError):
+        except (BlockingIOError, ConnectionError):
             return None
         finally:
             self.socket.close()
