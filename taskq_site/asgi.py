@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
-from typing import Any, Final, cast
+from typing import Final, cast
 
 from django.core.asgi import get_asgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "taskq_site.settings")
 
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Mapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+_django: Final = get_asgi_application()  # sets Django up, which must come before models are imported
 
-_django: Final = cast(Application, get_asgi_application())
+from django.conf import settings  # noqa: E402
+
+from queues.api.asgi import ApiGate  # noqa: E402
+from queues.api.asgi_types import Application, Receive, Scope, Send  # noqa: E402
+from queues.api.context import CONTEXT  # noqa: E402
+from queues.api.fast_lane import FastLane  # noqa: E402
+from queues.api.routes import ROUTER  # noqa: E402
+from queues.pools import close_async_engines  # noqa: E402
 
 
 async def _site(scope: Scope, receive: Receive, send: Send) -> None:
@@ -23,13 +26,11 @@ async def _site(scope: Scope, receive: Receive, send: Send) -> None:
     if scope["type"] == "lifespan":
         await _lifespan(receive, send)
     else:
-        await _django(scope, receive, send)
+        await cast(Application, _django)(scope, receive, send)
 
 
 async def _lifespan(receive: Receive, send: Send) -> None:
     """On shutdown, waiting consumers are answered at once instead of being cut off."""
-    from queues.pools import close_async_engines
-
     while True:
         message = await receive()
         if message["type"] == "lifespan.startup":
@@ -40,6 +41,4 @@ async def _lifespan(receive: Receive, send: Send) -> None:
             return
 
 
-from queues.api.asgi import ApiGate  # noqa: E402 - imports models, which Django must have set up
-
-application: Final = ApiGate(_site)
+application: Final = ApiGate(_site, fast_lane=FastLane(ROUTER, CONTEXT) if settings.TASKQ_FAST_LANE else None)

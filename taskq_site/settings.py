@@ -147,6 +147,9 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
     "SERVE_INCLUDE_SCHEMA": False,
 }
 
+# Off: every request goes through Django, the slower of the two doors, which answers alike.
+TASKQ_FAST_LANE = read_bool("TASKQ_FAST_LANE", default=True)
+
 # /metrics: how many queues have series of their own, and a secret that opens it beside the passwords of staff.
 TASKQ_METRICS_QUEUES = read_int("TASKQ_METRICS_QUEUES", default=200, minimum=1, maximum=10_000)
 TASKQ_METRICS_TOKEN = read_text("TASKQ_METRICS_TOKEN")

@@ -1,20 +1,19 @@
-"""What stands in front of Django: request ids, bodies read late and within bounds, the access log, a graceful stop."""
+"""What stands in front of Django: request ids, bodies read late and within bounds, the fast lane, the access log, a
+graceful stop."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, Final
 
 from .accesslog import ACCESS_LOG
-from .body import Message, Receive, RequestBody
+from .asgi_types import Application, Receive, Scope, Send
+from .body import RequestBody
+from .fast_lane import FastLane
+from .request import Headers
 from .request_ids import HEADER, choose_request_id
 from .routes import ROUTES
 from .stopping import stop_waiting_on_signal
-
-Scope = MutableMapping[str, Any]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 SCOPE_KEY: Final = "taskq"
 _OWN: Final = frozenset(route.path.split("/")[1].encode() for route in ROUTES)
@@ -24,18 +23,20 @@ _OWN: Final = frozenset(route.path.split("/")[1].encode() for route in ROUTES)
 class RequestState:
     """What the gate knows of a request; in the scope under SCOPE_KEY."""
 
-    __slots__ = ("body", "request_id")
+    __slots__ = ("body", "headers", "request_id")
 
-    def __init__(self, request_id: str, body: RequestBody) -> None:
+    def __init__(self, request_id: str, headers: Headers, body: RequestBody) -> None:
         self.request_id = request_id
+        self.headers = headers
         self.body = body
 
 
 class ApiGate:
-    """An ASGI application around another."""
+    """An ASGI application around another. Without `fast_lane` the other one gets every request."""
 
-    def __init__(self, application: Application) -> None:
+    def __init__(self, application: Application, *, fast_lane: FastLane | None) -> None:
         self._application = application
+        self._fast_lane = fast_lane
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
@@ -46,16 +47,31 @@ class ApiGate:
         await self._application(scope, receive, send)
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
-        started = time.perf_counter()
-        headers = scope["headers"]
-        sent_id = next((value for name, value in headers if name == HEADER), b"")
-        request_id = choose_request_id(sent_id)
+        ACCESS_LOG.refresh_if_due()
+        started = time.perf_counter() if ACCESS_LOG.enabled else 0.0
+        headers = Headers(scope["headers"])
+        request_id = choose_request_id(headers.get_bytes(HEADER))
         body = RequestBody(scope["http_version"], headers, receive)
+        status = 0
+        try:
+            found = None if self._fast_lane is None else self._fast_lane.find(scope)
+            if self._fast_lane is not None and found is not None:
+                status = await self._fast_lane.serve(found, scope, headers, body, request_id, send)
+            else:
+                status = await self._pass_on(scope, headers, body, request_id, receive, send)
+        finally:
+            if started:
+                _log(scope, status, started, request_id)
+
+    async def _pass_on(
+        self, scope: Scope, headers: Headers, body: RequestBody, request_id: bytes, receive: Receive, send: Send
+    ) -> int:
+        """To the application behind. Returns the status that it answered; 0: the client went away before."""
         own = _first_segment(scope) in _OWN
-        scope[SCOPE_KEY] = RequestState(request_id.decode("ascii"), body)
+        scope[SCOPE_KEY] = RequestState(request_id.decode("ascii"), headers, body)
         status = 0
 
-        async def send_with_id(message: MutableMapping[str, Any]) -> None:
+        async def send_with_id(message: dict[str, Any]) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
@@ -64,11 +80,8 @@ class ApiGate:
                     await body.drain()
             await send(message)
 
-        try:
-            await self._application(scope, body.receive_for_django if own else receive, send_with_id)
-        finally:
-            if ACCESS_LOG.enabled:
-                _log(scope, status, started, request_id)
+        await self._application(scope, body.receive_for_django if own else receive, send_with_id)
+        return status
 
 
 def _first_segment(scope: Scope) -> bytes:
@@ -87,6 +100,3 @@ def _log(scope: Scope, status: int, started: float, request_id: bytes) -> None:
         client=client[0] if client else "",
         request_id=request_id.decode("ascii"),
     )
-
-
-__all__ = ["SCOPE_KEY", "ApiGate", "Message", "RequestState"]

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
 
 from queues.engine.limits import BULK_MAX_BYTES
 
+from .asgi_types import Message, Receive
 from .errors import BodyTooLargeError, ClientGoneError
-
-Message = Mapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
+from .request import Headers
 
 DRAIN_MAX_BYTES: Final = 2 * BULK_MAX_BYTES
 DRAIN_MAX_S: Final = 2.0
@@ -31,59 +31,65 @@ class RequestBody:
         "_receive",
         "_settled",
         "_watching",
+        "client_gone",
     )
 
-    def __init__(self, http_version: str, headers: Sequence[tuple[bytes, bytes]], receive: Receive) -> None:
+    def __init__(self, http_version: str, headers: Headers, receive: Receive) -> None:
         self._receive = receive
         self._handed_empty = False
-        self._settled = asyncio.Event()
-        self._may_watch = asyncio.Event()
         self._watching = False
-        self._expects_continue = False
-        # In HTTP/1 a body announces itself; in HTTP/2 it may come without a word.
-        self._declared: int | None = 0 if http_version.startswith("1") else None
-        chunked = False
-        for name, value in headers:
-            if name == b"content-length" and value.isdigit():
-                self._declared = int(value)
-            elif name == b"transfer-encoding":
-                chunked = True
-            elif name == b"expect":
-                self._expects_continue = True
-        if chunked:
-            self._declared = None
+        self.client_gone = False
+        self._may_watch = _Flag()
+        self._settled = _Flag()
+        self._expects_continue = b"expect" in headers
+        length = headers.get(b"content-length")
+        if b"transfer-encoding" in headers:
+            self._declared: int | None = None
+        elif length.isdigit():
+            self._declared = int(length)
+        else:
+            # In HTTP/1 a body announces itself; in HTTP/2 it may come without a word.
+            self._declared = 0 if http_version.startswith("1") else None
         if self._declared == 0:
             self._settle()
 
     async def read(self, limit: int) -> bytes:
         """All of it. Raises BodyTooLargeError if it is longer than `limit`, by its declared length or while reading."""
-        if self._settled.is_set():
+        if self._settled.is_up:
             return b""
         if self._declared is not None and self._declared > limit:
             raise BodyTooLargeError("body too large")
-        chunks: list[bytes] = []
-        size = 0
-        async for chunk in self._chunks():
+        chunk, more = await self._next()
+        if not more and len(chunk) <= limit:
+            return chunk
+        chunks = [chunk]
+        size = len(chunk)
+        while more and size <= limit:
+            chunk, more = await self._next()
             size += len(chunk)
-            if size > limit:
-                raise BodyTooLargeError("body too large")
             chunks.append(chunk)
-        return chunks[0] if len(chunks) == 1 else b"".join(chunks)
+        if size > limit:
+            raise BodyTooLargeError("body too large")
+        return b"".join(chunks)
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether there is nothing left to read."""
+        return self._settled.is_up
 
     async def drain(self) -> None:
         """Throw away what nobody read, within bounds. A client that waits for `100 Continue` has sent nothing yet."""
-        if self._settled.is_set() or self._expects_continue:
+        if self._settled.is_up or self._expects_continue:
             return
         try:
             async with asyncio.timeout(DRAIN_MAX_S):
                 if self._watching:  # it throws the body away already, and two readers would take from each other
                     await self._settled.wait()
                     return
-                size = 0
-                async for chunk in self._chunks():
+                size, more = 0, True
+                while more and size <= DRAIN_MAX_BYTES:
+                    chunk, more = await self._next()
                     size += len(chunk)
-                    if size > DRAIN_MAX_BYTES:
-                        return
         except (TimeoutError, ClientGoneError):
             return
 
@@ -93,36 +99,78 @@ class RequestBody:
             self._handed_empty = True
             return _EMPTY
         await self._may_watch.wait()
+        return await self.wait_until_gone()
+
+    async def wait_until_gone(self) -> Message:
+        """Throw away what comes until the client disconnects, within bounds. For when nobody will read the body."""
         self._watching = True
         size = 0
         while (message := await self._receive())["type"] != "http.disconnect":
             size += len(message.get("body", b""))
             if not message.get("more_body", False):
-                self._settled.set()
+                self._settled.raise_it()
             elif size > DRAIN_MAX_BYTES:
                 # Too much to throw away: from now on the client is not listened to, and its request runs to its end.
-                self._settled.set()
+                self._settled.raise_it()
                 await asyncio.Event().wait()
-        self._settled.set()
+        self._settled.raise_it()
         return message
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """While in here, the current task is cancelled when the client hangs up; then `client_gone` is true."""
+        task = asyncio.current_task()
+        assert task is not None
+
+        def leave(_: asyncio.Future[Message]) -> None:
+            self.client_gone = True
+            task.cancel()
+
+        watching = asyncio.ensure_future(self.wait_until_gone())
+        watching.add_done_callback(leave)
+        try:
+            yield
+        finally:
+            watching.remove_done_callback(leave)
+            watching.cancel()
 
     def skip(self) -> None:
         """Nobody will read it: from now on it is thrown away, within bounds, to see whether the client is there."""
-        self._may_watch.set()
+        self._may_watch.raise_it()
 
     def _settle(self) -> None:
         """It is over."""
-        self._settled.set()
-        self._may_watch.set()
+        self._settled.raise_it()
+        self._may_watch.raise_it()
 
-    async def _chunks(self) -> Any:
-        while True:
-            message = await self._receive()
-            if message["type"] == "http.disconnect":
-                self._settle()
-                raise ClientGoneError("client gone")
-            if not message.get("more_body", False):
-                self._settle()
-                yield message.get("body", b"")
-                return
-            yield message.get("body", b"")
+    async def _next(self) -> tuple[bytes, bool]:
+        """The next piece, and whether more follow. Raises ClientGoneError."""
+        message = await self._receive()
+        if message["type"] == "http.disconnect":
+            self._settle()
+            raise ClientGoneError("client gone")
+        more = message.get("more_body", False)
+        if not more:
+            self._settle()
+        return message.get("body", b""), more
+
+
+class _Flag:
+    """An asyncio.Event that costs nothing until somebody waits for it."""
+
+    __slots__ = ("_event", "is_up")
+
+    def __init__(self) -> None:
+        self.is_up = False
+        self._event: asyncio.Event | None = None
+
+    def raise_it(self) -> None:
+        self.is_up = True
+        if self._event is not None:
+            self._event.set()
+
+    async def wait(self) -> None:
+        if not self.is_up:
+            if self._event is None:
+                self._event = asyncio.Event()
+            await self._event.wait()

@@ -86,3 +86,7 @@ class ApiContext:
         """Run what `make` makes for the queue in the request's path."""
         engine, queue = await self.queue(request)
         return await engine.run(make(queue))
+
+
+CONTEXT: Final = ApiContext()
+"""The process's."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Final
 
 from queues.engine import limits
@@ -10,7 +11,7 @@ from queues.engine.backoff import Backoff, parse_backoff
 from queues.services.jobs_publish import PublishRequest
 
 from .errors import ParameterError
-from .query import read_int, read_moment_ms, read_optional_uint, read_seconds_as_ms, read_uint
+from .query import Query, read_int, read_moment_ms, read_optional_uint, read_seconds_as_ms, read_uint
 
 NOT_YET: Final = ("group", "depends_on", "wait")
 """Parameters that the contract has and this version does not: refused rather than silently ignored."""
@@ -18,11 +19,15 @@ NOT_YET: Final = ("group", "depends_on", "wait")
 _ADDED: Final = frozenset({"at", "priority", "key", "key_ttl", "backoff", "retention", *NOT_YET})
 
 
-def read_publish_options(query: Mapping[str, str], attributes: Mapping[str, str] | None) -> PublishRequest:
+def read_publish_options(query: Query, attributes: Mapping[str, str] | None) -> PublishRequest:
     """What the client asked for; what it left open stays None for the queue's policy. Raises ParameterError.
 
     The order of the checks is lmstfy's, so that a request with several faults gets the same answer.
     """
+    return _read_plain(query) if attributes is None else _read(query, attributes)
+
+
+def _read(query: Query, attributes: Mapping[str, str] | None = None) -> PublishRequest:
     delay_ms = read_seconds_as_ms(query, "delay")
     ttl_s = read_optional_uint(query, "ttl")
     if ttl_s and ttl_s * 1000 < delay_ms:
@@ -50,6 +55,10 @@ def read_publish_options(query: Mapping[str, str], attributes: Mapping[str, str]
         retention_ms=read_uint(query, "retention", 0) * 1000,
         attributes=attributes,
     )
+
+
+_read_plain = lru_cache(maxsize=1024)(_read)
+"""A producer sends the same query over and over."""
 
 
 def _read_key(query: Mapping[str, str]) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from datetime import datetime
+from functools import lru_cache
 from typing import Final
 from urllib.parse import parse_qsl
 
@@ -13,7 +14,20 @@ from queues.engine.limits import SECONDS_MAX, UINT32_MAX
 from .errors import ParameterError
 
 MAX_PARAMETERS: Final = 64
-_NOTHING: Final[Mapping[str, str]] = {}
+REMEMBERED_MAX_BYTES: Final = 256
+
+
+class Query(dict[str, str]):
+    """Query parameters. Do not modify: clients send the same string over and over, and then get the same object, by
+    whose identity others may remember what they made of it."""
+
+    __slots__ = ()
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return id(self)
+
+
+_NOTHING: Final = Query()
 _DIGITS = re.compile(r"[0-9]{1,19}\Z")
 _INTEGER = re.compile(r"-?[0-9]{1,19}\Z")
 _DECIMAL = re.compile(r"[0-9]{1,10}(?:\.[0-9]{1,9})?\Z")
@@ -22,18 +36,25 @@ _TRUE: Final = frozenset({"1", "t", "T", "true", "TRUE", "True"})
 _FALSE: Final = frozenset({"0", "f", "F", "false", "FALSE", "False"})
 
 
-def parse_query(raw: bytes) -> Mapping[str, str]:
+def parse_query(raw: bytes) -> Query:
     """The parameters of a query string; of a repeated one the first, as Go's url.Values.Get has it."""
     if not raw:
         return _NOTHING
+    return _remembered(raw) if len(raw) <= REMEMBERED_MAX_BYTES else _parse(raw)
+
+
+def _parse(raw: bytes) -> Query:
     try:
         pairs = parse_qsl(raw.decode("latin-1"), keep_blank_values=True, max_num_fields=MAX_PARAMETERS)
     except ValueError:
         raise ParameterError("too many parameters") from None
-    parameters: dict[str, str] = {}
+    parameters = Query()
     for name, value in pairs:
         parameters.setdefault(name, value)
     return parameters
+
+
+_remembered = lru_cache(maxsize=4096)(_parse)
 
 
 def read_uint(query: Mapping[str, str], name: str, default: int, *, least: int = 0, most: int = UINT32_MAX) -> int:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
+
+from .query import Query
 
 if TYPE_CHECKING:
     from queues.services.access import Access
@@ -18,17 +21,23 @@ BodyReader = Callable[[int], Awaitable[bytes]]
 class Headers:
     """Request headers as ASGI gives them (lower-case names, bytes); decoded only when asked for."""
 
-    __slots__ = ("_raw",)
+    __slots__ = ("_first", "_raw")
 
     def __init__(self, raw: Sequence[tuple[bytes, bytes]]) -> None:
         self._raw = raw
+        self._first = dict(reversed(raw))
 
     def get(self, name: bytes) -> str:
         """The first header of this lower-case name, or ""."""
-        for key, value in self._raw:
-            if key == name:
-                return value.decode("latin-1")
-        return ""
+        value = self._first.get(name)
+        return "" if value is None else value.decode("latin-1")
+
+    def get_bytes(self, name: bytes) -> bytes:
+        """The same as it was sent."""
+        return self._first.get(name, b"")
+
+    def __contains__(self, name: bytes) -> bool:
+        return name in self._first
 
     def get_text(self, name: bytes) -> str:
         """As `get`, for what people write: UTF-8, or Latin-1 where the bytes are not that."""
@@ -64,6 +73,7 @@ class ApiRequest:
         "request_id",
         "skip_body",
         "staff",
+        "watch_client",
     )
 
     def __init__(
@@ -71,11 +81,12 @@ class ApiRequest:
         *,
         method: str,
         path: Mapping[str, str],
-        query: Mapping[str, str],
+        query: Query,
         headers: Headers,
         read_body: BodyReader,
         check_staff: StaffCheck,
         skip_body: Callable[[], None] = _keep,
+        watch_client: Callable[[], AbstractContextManager[None]] = nullcontext,
         client: str = "",
         request_id: str = "",
     ) -> None:
@@ -89,6 +100,8 @@ class ApiRequest:
         self.check_staff = check_staff
         self.skip_body = skip_body
         """Say that nobody will read the body: only then can the door notice that the client has gone."""
+        self.watch_client = watch_client
+        """For waiting: interrupts the current task when the client hangs up, unless the door does so anyway."""
         self.client = client
         """The peer's address."""
         self.request_id = request_id

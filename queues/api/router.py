@@ -8,10 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Final
 from urllib.parse import unquote_to_bytes
 
 from .errors import MethodNotAllowedError, RouteNotFoundError
 from .route import Door, Route
+
+REMEMBERED_PATHS: Final = 4096
+REMEMBERED_MAX_BYTES: Final = 256
+
+_JOB: Final = 4
+_JOB_ID: Final = 5
+_SOME_JOB_ID: Final = b"0"
 
 
 @dataclass(slots=True)
@@ -29,11 +38,29 @@ class Router:
 
     def __init__(self, routes: Iterable[Route]) -> None:
         self._root = _Node()
+        self._remembered = lru_cache(maxsize=REMEMBERED_PATHS)(self._search)
         for route in routes:
             self._add(route)
 
     def match(self, method: str, raw_path: bytes) -> tuple[Route, Mapping[str, str]]:
-        """The route and its path parameters. Raises RouteNotFoundError, MethodNotAllowedError."""
+        """The route and its path parameters, which are shared: do not modify.
+
+        Raises RouteNotFoundError, MethodNotAllowedError.
+        """
+        if len(raw_path) > REMEMBERED_MAX_BYTES:
+            return self._search(method, raw_path)
+        if b"/job/" not in raw_path:
+            return self._remembered(method, raw_path)
+        # Every job has a path of its own, but the same way leads to all jobs of a queue.
+        segments = raw_path.split(b"/")
+        if len(segments) <= _JOB_ID or segments[_JOB] != b"job" or not segments[_JOB_ID].isalnum():
+            return self._remembered(method, raw_path)
+        job_id = segments[_JOB_ID]
+        segments[_JOB_ID] = _SOME_JOB_ID
+        route, parameters = self._remembered(method, b"/".join(segments))
+        return route, {**parameters, "job_id": job_id.decode("ascii")}
+
+    def _search(self, method: str, raw_path: bytes) -> tuple[Route, Mapping[str, str]]:
         segments = [decode_segment(segment) for segment in raw_path.removeprefix(b"/").split(b"/")]
         allowed: list[str] = []
         route = _find(self._root, segments, 0, method, allowed)

@@ -19,7 +19,7 @@ from rest_framework.views import APIView
 
 from .accesslog import ACCESS_LOG
 from .asgi import SCOPE_KEY, RequestState
-from .context import ApiContext
+from .context import CONTEXT
 from .errors import BodyTooLargeError, StaffOnlyError
 from .pipeline import answer, refuse_unrouted
 from .query import parse_query
@@ -31,7 +31,6 @@ from .schema import describe
 from .staff import check_staff, comes_without_proof
 from .staff_threads import StaffThreads
 
-CONTEXT: Final = ApiContext()
 STAFF_THREADS: Final = StaffThreads()
 
 
@@ -74,7 +73,7 @@ async def _answer(request: HttpRequest) -> ApiResponse:
     state: RequestState | None = scope.get(SCOPE_KEY)
     try:
         route, path = ROUTER.match(request.method or "", scope.get("raw_path") or quote(request.path).encode())
-        query = parse_query(request.META.get("QUERY_STRING", "").encode("latin-1"))
+        query = parse_query(scope.get("query_string") or request.META.get("QUERY_STRING", "").encode("latin-1"))
     except Exception as error:
         return refuse_unrouted(
             error,
@@ -89,7 +88,7 @@ async def _answer(request: HttpRequest) -> ApiResponse:
             method=route.method,
             path=path,
             query=query,
-            headers=Headers(scope["headers"] if scope else _headers(request)),
+            headers=state.headers if state else Headers(_headers(request)),
             read_body=state.body.read if state else _reader(request),
             check_staff=partial(_check_staff, request),
             skip_body=state.body.skip if state else _keep,

@@ -34,9 +34,10 @@ from .operations.finish import ack, ack_attempt, extend, fail, release
 from .operations.inspect import detail, list_jobs, peek, result, size, stats
 from .operations.maintain import promote_due, reclaim_ended, sweep
 from .operations.measure import PartitionLoad, beat, count_jobs, list_partition, list_pumps, partition_load
-from .operations.publish import publish, republish
+from .operations.publish import PreparedOptions, prepare, publish, republish
 from .operations.ratelimit import give_back_limit, take_limit
 from .store import StoreInfo, open_async_engine, open_engine, probe_store
+from .store_load import StoreLoad, read_store_load
 from .values import (
     DEFAULT_OPTIONS,
     AckOutcome,
@@ -86,6 +87,7 @@ __all__ = [
     "Page",
     "PartitionLoad",
     "Plan",
+    "PreparedOptions",
     "PublishOptions",
     "Published",
     "PumpBeat",
@@ -96,6 +98,7 @@ __all__ = [
     "ScriptError",
     "StoreFullError",
     "StoreInfo",
+    "StoreLoad",
     "StoreUnavailableError",
     "TaskqError",
     "ack",
@@ -124,8 +127,10 @@ __all__ = [
     "pause",
     "peek",
     "probe_store",
+    "prepare",
     "promote_due",
     "publish",
+    "read_store_load",
     "reclaim_ended",
     "redact_url",
     "release",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import logging
 from collections.abc import Callable, Generator, Sequence
 from typing import Any, Final, TypeAlias, TypeVar, overload
 
@@ -14,6 +15,7 @@ from .errors import StoreUnavailableError, TaskqError
 from .executor import command_of, result_of, results_of, same_for_all
 from .failures import is_missing_script
 from .keys import Layout, QueueKeys, notice_channel, wake_channel
+from .merging import merge, spread
 from .operation import Operation, Plan
 from .routing import AsyncRoutes, Server
 from .subscription import Hear, Subscription
@@ -22,10 +24,12 @@ from .waiting import Waiters
 
 T = TypeVar("T")
 
+logger = logging.getLogger("taskq.engine")
+
 BATCH_MAX: Final = 512
 """Operations in one pipeline."""
 
-IN_FLIGHT_MAX: Final = 4
+IN_FLIGHT_MAX: Final = 2
 """Pipelines under way at once to one server. While as many are, calls gather into the next one, so batches grow with
 the load."""
 
@@ -61,6 +65,10 @@ class AsyncEngine:
         self._subscription = Subscription(address, client, hearers | {notice_channel(): self._hear_notice})
         self._subscription.tell_when_established(self._waiters.look_soon)
         self._closed = False
+        self.batches = 0
+        """Pipelines sent so far."""
+        self.batched_calls = 0
+        """Operations in them."""
 
     def queue(self, namespace: str, queue: str) -> QueueKeys:
         """The keys of a queue; a name costs nothing until something is published."""
@@ -77,7 +85,14 @@ class AsyncEngine:
         """
         if isinstance(work, Generator):
             return await self._follow(work)
-        return result_of(work, await self._submit(work))
+        future = self._submit(work)
+        try:
+            reply = await future
+        except asyncio.CancelledError:
+            if not future.cancelled() and future.exception() is None:  # the reply was there already
+                self._take_back(work, future.result())
+            raise
+        return result_of(work, reply)
 
     async def batch(self, operations: Sequence[Operation[Any]]) -> list[Any]:
         """Run operations in one round trip (of a cluster: one for each node); results in order.
@@ -197,8 +212,12 @@ class AsyncEngine:
 
     async def _execute(self, server: Server, batch: list[_Call]) -> None:
         """Settle every future of the batch: with the reply, with an error of Redis as value, or with an exception."""
+        batch = [call for call in batch if not call[1].done()]  # who was cancelled before departure stays at home
+        self.batches += 1
+        self.batched_calls += len(batch)
         try:
-            replies = await self._replies(server, [operation for operation, _ in batch])
+            calls = merge([operation for operation, _ in batch])
+            replies = spread(calls, await self._replies(server, [call.operation for call in calls]), len(batch))
         except BaseException as error:
             for _, future in batch:
                 if not future.done():
@@ -206,9 +225,26 @@ class AsyncEngine:
             if not isinstance(error, Exception):
                 raise
             return
-        for (_, future), reply in zip(batch, replies, strict=True):
+        unclaimed = []
+        for (operation, future), reply in zip(batch, replies, strict=True):
             if not future.done():
                 future.set_result(reply)
+            else:
+                unclaimed.append((operation, reply))
+        for operation, reply in reversed(unclaimed):  # what was taken last is put back first: each goes to the head
+            self._take_back(operation, reply)
+
+    def _take_back(self, operation: Operation[Any], reply: Any) -> None:
+        """Nobody is there any more to take this result."""
+        if operation.undo is None:
+            return
+        try:
+            undoing = operation.undo(result_of(operation, reply))
+        except TaskqError:
+            return  # it did nothing
+        for one in undoing:
+            future = self._submit(one)
+            future.add_done_callback(_log_failed_undo)
 
     async def _replies(self, server: Server, operations: list[Operation[Any]]) -> list[Any]:
         replies = await self._ask(server, operations)
@@ -245,6 +281,12 @@ class AsyncEngine:
             self._pending += lane.pending
             lane.pending = []
         self._flush()
+
+
+def _log_failed_undo(future: asyncio.Future[Any]) -> None:
+    """Then the lease runs out instead."""
+    if isinstance(reply := future.result(), Exception):
+        logger.info("not taken back", extra={"action": "undo", "reason": str(reply)[:200]})
 
 
 async def _load_and_send(client: AsyncClient, operations: list[Operation[Any]]) -> list[Any]:

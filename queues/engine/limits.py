@@ -92,3 +92,7 @@ DELETE_BATCH: Final = 500
 
 CONSUME_BUDGET_BYTES: Final = 8 * 1024 * 1024
 """Bodies in one answer to a consume: it ends early once it has so many bytes, with fewer jobs than asked for."""
+
+MERGE_MAX_CALLS: Final = 256
+MERGE_BODY_MAX_BYTES: Final = 16 * 1024
+"""How many publishes, consumes or acks of one queue may share a script call, and the largest body that takes part."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from .errors import InvalidArgumentError
 from .limits import CONSUMER_MAX_BYTES, NAME_MAX_BYTES
@@ -16,6 +17,7 @@ def is_name(text: str) -> bool:
     return _NAME.match(text) is not None
 
 
+@lru_cache(maxsize=4096)
 def check_namespace(name: str) -> None:
     """Raise InvalidArgumentError with the contract's words unless `name` may name a namespace."""
     if len(name.encode("utf-8", "surrogatepass")) > NAME_MAX_BYTES:
@@ -24,6 +26,7 @@ def check_namespace(name: str) -> None:
         raise InvalidArgumentError("namespace name contains forbidden characters")
 
 
+@lru_cache(maxsize=4096)
 def check_queue(name: str) -> None:
     """Raise InvalidArgumentError with the contract's words unless `name` may name a queue."""
     if len(name.encode("utf-8", "surrogatepass")) > NAME_MAX_BYTES:

@@ -20,7 +20,6 @@ class ConsumeRequest:
     timeout_s: int = 0
     count: int = 1
     freeze_tries: bool = False
-    consumer: str = ""
 
 
 async def consume_jobs(
@@ -29,6 +28,8 @@ async def consume_jobs(
     queues: Sequence[QueueKeys],
     request: ConsumeRequest,
     policies: Sequence[EffectivePolicy],
+    timeout_s: int,
+    consumer: str = "",
 ) -> Consumed:
     """Up to `count` jobs of the queues in order of priority, waiting up to `timeout_s` for the first.
 
@@ -39,9 +40,9 @@ async def consume_jobs(
     return await engine.wait_consume(
         queues,
         ttr_ms=lease_ms(ttr_s=request.ttr_s, policy=policies[0]),
-        timeout_s=request.timeout_s,
+        timeout_s=timeout_s,
         count=request.count,
-        consumer=request.consumer,
+        consumer=consumer,
         max_in_flight=bounds,
         freeze_tries=request.freeze_tries,
     )

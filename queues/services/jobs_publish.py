@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
-from queues.engine import limits, publish, republish
+from queues.engine import PreparedOptions, limits, prepare, publish, republish
 from queues.engine.backoff import NO_BACKOFF, Backoff
 from queues.engine.errors import InvalidArgumentError
 from queues.engine.keys import QueueKeys
@@ -38,6 +39,8 @@ def publish_jobs(
     *, queue: QueueKeys, bodies: Sequence[bytes], request: PublishRequest, policy: EffectivePolicy
 ) -> Operation[Published]:
     """All of `bodies` or none of them. Raises InvalidArgumentError."""
+    if request.attributes is None:
+        return publish(queue, bodies, _prepared(request, policy))
     return publish(queue, bodies, effective_options(request=request, policy=policy))
 
 
@@ -46,6 +49,12 @@ def republish_job(
 ) -> Operation[Published]:
     """Delete `job_id` if it is still there, and publish `body` as a new job. Raises InvalidArgumentError."""
     return republish(queue, job_id, body, effective_options(request=request, policy=policy))
+
+
+@lru_cache(maxsize=1024)
+def _prepared(request: PublishRequest, policy: EffectivePolicy) -> PreparedOptions:
+    """A producer publishes with the same options over and over."""
+    return prepare(effective_options(request=request, policy=policy))
 
 
 def effective_options(*, request: PublishRequest, policy: EffectivePolicy) -> PublishOptions:

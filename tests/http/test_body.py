@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from queues.api.body import DRAIN_MAX_BYTES, RequestBody
+from queues.api.request import Headers
 
 GONE: dict[str, Any] = {"type": "http.disconnect"}
 
@@ -37,7 +38,7 @@ async def watch(body: RequestBody) -> Any:
 
 def test_a_request_of_http_1_without_a_word_of_a_body_has_none() -> None:
     async def scenario() -> Any:
-        body = RequestBody("1.1", [(b"host", b"x")], Wire([GONE]).receive)
+        body = RequestBody("1.1", Headers([(b"host", b"x")]), Wire([GONE]).receive)
         return await body.read(10), await watch(body)
 
     assert asyncio.run(scenario()) == (b"", GONE)
@@ -45,7 +46,9 @@ def test_a_request_of_http_1_without_a_word_of_a_body_has_none() -> None:
 
 def test_a_request_of_http_2_may_have_a_body_without_saying_so() -> None:
     async def scenario() -> bytes:
-        return await RequestBody("2", [], Wire([part(b"a", more=True), part(b"b", more=False)]).receive).read(10)
+        return await RequestBody("2", Headers([]), Wire([part(b"a", more=True), part(b"b", more=False)]).receive).read(
+            10
+        )
 
     assert asyncio.run(scenario()) == b"ab"
 
@@ -54,7 +57,7 @@ def test_nothing_is_read_before_somebody_asks_or_declines() -> None:
     wire = Wire([part(b"a", more=False), GONE])
 
     async def scenario() -> None:
-        body = RequestBody("1.1", [(b"content-length", b"1")], wire.receive)
+        body = RequestBody("1.1", Headers([(b"content-length", b"1")]), wire.receive)
         await body.receive_for_django()
         watching = asyncio.ensure_future(body.receive_for_django())
         for _ in range(10):
@@ -69,7 +72,7 @@ def test_nothing_is_read_before_somebody_asks_or_declines() -> None:
 def test_a_body_that_nobody_reads_is_thrown_away_to_hear_the_client_leave() -> None:
     async def scenario() -> Any:
         messages = [part(b"x", more=True), part(b"x", more=True), GONE]
-        body = RequestBody("1.1", [(b"transfer-encoding", b"chunked")], Wire(messages).receive)
+        body = RequestBody("1.1", Headers([(b"transfer-encoding", b"chunked")]), Wire(messages).receive)
         body.skip()
         found = await watch(body)
         await body.drain()
@@ -83,7 +86,7 @@ def test_only_so_much_is_thrown_away() -> None:
     wire = Wire([part(chunk, more=True)] * 8)
 
     async def scenario() -> None:
-        body = RequestBody("1.1", [(b"transfer-encoding", b"chunked")], wire.receive)
+        body = RequestBody("1.1", Headers([(b"transfer-encoding", b"chunked")]), wire.receive)
         body.skip()
         with pytest.raises(TimeoutError):
             await watch(body)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from queues.api.attributes import read_attributes
 from queues.api.errors import ParameterError
 from queues.api.publish_options import read_publish_options
-from queues.api.query import parse_query, read_flag, read_moment_ms, read_seconds_as_ms, read_uint
+from queues.api.query import Query, parse_query, read_flag, read_moment_ms, read_seconds_as_ms, read_uint
 from queues.api.request import Headers
 from queues.api.request_ids import choose_request_id
 from queues.engine.errors import InvalidArgumentError
@@ -39,7 +39,7 @@ def test_a_number_is_read_or_refused(text: str) -> None:
 @given(st.dictionaries(st.sampled_from(NAMES), ANYTHING))
 def test_publish_options_are_read_or_refused(query: dict[str, str]) -> None:
     with contextlib.suppress(ParameterError, InvalidArgumentError):
-        assert read_publish_options(query, None).delay_ms >= 0
+        assert read_publish_options(Query(query), None).delay_ms >= 0
 
 
 @given(st.binary(max_size=200))

@@ -10,6 +10,7 @@ import pytest
 
 from queues.api import pipeline
 from queues.api.context import ApiContext
+from queues.api.query import Query
 from queues.api.request import ApiRequest, Headers
 from queues.api.response import ApiResponse
 from queues.api.routes import ROUTES
@@ -49,7 +50,7 @@ def test_what_a_client_that_hangs_up_gets_back(
         request = ApiRequest(
             method=route.method,
             path={"namespace": "demo", "queue": "q"},
-            query={},
+            query=Query(),
             headers=Headers([]),
             read_body=operation,  # type: ignore[arg-type]  # never called
             check_staff=check_staff,

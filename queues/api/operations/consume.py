@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from functools import lru_cache, partial
 from typing import Final
 
 from queues.engine import limits
@@ -12,7 +12,7 @@ from ..context import ApiContext
 from ..metrics import COUNTERS
 from ..names import split_queues
 from ..presenting import present_consumed
-from ..query import read_flag, read_optional_uint, read_uint
+from ..query import Query, read_flag, read_optional_uint, read_uint
 from ..request import ApiRequest
 from ..response import ApiResponse, json_response
 
@@ -21,24 +21,34 @@ NO_JOB: Final = json_response(404, {"msg": "no job available"})
 
 async def consume(request: ApiRequest, context: ApiContext) -> ApiResponse:
     """One job as an object; with count > 1 up to so many, as an array."""
-    query = request.query
-    asked = ConsumeRequest(
-        ttr_s=read_optional_uint(query, "ttr", least=1),
-        timeout_s=read_uint(query, "timeout", 0, most=limits.CONSUME_MAX_TIMEOUT_S),
-        count=read_uint(query, "count", 1, least=1, most=limits.CONSUME_MAX_COUNT),
-        freeze_tries=read_flag(query, "freeze_tries"),
-        consumer=request.consumer,
-    )
+    asked = _read(request.query)
     names = split_queues(request.path["queue"])
     access = request.granted
     policies = [await context.policy(access, name) for name in names]
     engine = await context.engine(access.pool)
     queues = [engine.queue(access.namespace, name) for name in names]
-    with context.while_authorised(request) if asked.timeout_s else nullcontext():
-        consumed = await consume_jobs(engine=engine, queues=queues, request=asked, policies=policies)
+    consume = partial(
+        consume_jobs, engine=engine, queues=queues, request=asked, policies=policies, consumer=request.consumer
+    )
+    # First a look: who finds something at once has no need of all that waiting takes.
+    consumed = await consume(timeout_s=0)
+    if asked.timeout_s and not consumed.jobs:
+        with context.while_authorised(request), request.watch_client():
+            consumed = await consume(timeout_s=asked.timeout_s)
     if not consumed.jobs:
         return NO_JOB
     presented = [present_consumed(job) for job in consumed.jobs]
     for job in presented:
         COUNTERS.consumed(access.pool, access.namespace, job["queue"], job["elapsed_ms"])
     return json_response(200, presented[0] if asked.count == 1 else presented)
+
+
+@lru_cache(maxsize=1024)
+def _read(query: Query) -> ConsumeRequest:
+    """A consumer sends the same query over and over."""
+    return ConsumeRequest(
+        ttr_s=read_optional_uint(query, "ttr", least=1),
+        timeout_s=read_uint(query, "timeout", 0, most=limits.CONSUME_MAX_TIMEOUT_S),
+        count=read_uint(query, "count", 1, least=1, most=limits.CONSUME_MAX_COUNT),
+        freeze_tries=read_flag(query, "freeze_tries"),
+    )

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, Final
 
 from .. import limits
 from ..errors import InvalidArgumentError, JobNotFoundError, LeaseLostError
 from ..keys import QueueKeys
-from ..operation import Operation, Reply
+from ..operation import Group, Operation, Reply
 from ..scripts import load
 from ..values import AckOutcome, Ended, Failed, JobState
 from .reply import attempt_argument, clock_argument, expect_ok, tag_of, unexpected
@@ -36,6 +37,20 @@ def ack(queue: QueueKeys, job_ids: Sequence[str], *, now_ms: int | None = None) 
         (clock_argument(now_ms), queue.name, queue.channel, queue.events_cap, "", 0, "", *job_ids),
         decode,
     )
+
+
+_JOB_IDS: Final = len(_ACK.args)
+
+
+def _ack_together(parts: Sequence[Operation[Any]]) -> Operation[list[Reply]]:
+    """Plain acks of several callers in one call."""
+    first = parts[0]
+
+    def decode(reply: Reply) -> list[Reply]:
+        return [(b"ok", word) for word in expect_ok(_ACK, reply)]
+
+    args = (*first.args[:_JOB_IDS], *[part.args[_JOB_IDS] for part in parts])
+    return Operation(_ACK, first.keys, args, decode)
 
 
 def ack_attempt(
@@ -69,7 +84,10 @@ def ack_attempt(
         result or b"",
         job_id,
     )
-    return Operation(_ACK, queue.select(_ACK.keys), args, decode)
+    group: Group | None = None
+    if attempt is None and result is None and now_ms is None:
+        group = (_ack_together, queue.name)
+    return Operation(_ACK, queue.select(_ACK.keys), args, decode, group)
 
 
 def fail(

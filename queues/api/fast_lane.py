@@ -1,0 +1,98 @@
+"""The fast lane: the routes that producers and consumers call all day, served without Django's request cycle.
+
+It takes the same way as the DRF door (router, pipeline, operations), so both answer alike; a test sends the same
+requests through both. What it leaves out is what such a request has no use for: middleware, sessions, view classes,
+request and response objects, and the change of threads that some of these bring.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from .asgi_types import Scope, Send
+from .body import RequestBody
+from .context import ApiContext
+from .errors import ApiError, StaffOnlyError
+from .operations import consume, finish, publish
+from .pipeline import answer, refuse_unrouted
+from .query import parse_query
+from .request import ApiRequest, Headers
+from .request_ids import HEADER
+from .response import ApiResponse
+from .route import Route
+from .router import Router
+
+OPERATIONS: Final = frozenset(
+    {publish.publish, publish.publish_bulk, consume.consume, finish.ack, finish.fail, finish.extend}
+)
+
+Found = tuple[Route, Mapping[str, str]]
+
+
+class FastLane:
+    """Serves the routes of OPERATIONS; for any other `find` answers None."""
+
+    def __init__(self, router: Router, context: ApiContext) -> None:
+        self._router = router
+        self._context = context
+
+    def find(self, scope: Scope) -> Found | None:
+        """The route, with its path parameters, if it is served here."""
+        try:
+            found = self._router.match(scope["method"], scope.get("raw_path") or b"")
+        except ApiError:
+            return None  # the other door says what is wrong
+        return found if found[0].operation in OPERATIONS else None
+
+    async def serve(
+        self, found: Found, scope: Scope, headers: Headers, body: RequestBody, request_id: bytes, send: Send
+    ) -> int:
+        """Answer a request. Returns the status; 0: the client went away before there was one."""
+        route, path = found
+        client = scope.get("client")
+        address = client[0] if client else ""
+        request_name = request_id.decode("ascii")
+        try:
+            query = parse_query(scope["query_string"])
+        except Exception as error:
+            response = refuse_unrouted(
+                error, method=route.method, path=scope["path"], client=address, request_id=request_name
+            )
+        else:
+            request = ApiRequest(
+                method=route.method,
+                path=path,
+                query=query,
+                headers=headers,
+                read_body=body.read,
+                check_staff=_no_staff_here,
+                skip_body=body.skip,
+                client=address,
+                watch_client=body.watched,
+                request_id=request_name,
+            )
+            try:
+                response = await answer(route, request, self._context)
+            except asyncio.CancelledError:
+                if not body.client_gone:
+                    raise
+                return 0
+        if not body.is_settled:
+            await body.drain()
+        await _send(response, request_id, send)
+        return response.status
+
+
+async def _send(response: ApiResponse, request_id: bytes, send: Send) -> None:
+    content = response.body
+    headers = [*response.headers, (HEADER, request_id)]
+    if response.status != 204:
+        headers.append((b"content-length", b"%d" % len(content)))
+    await send({"type": "http.response.start", "status": response.status, "headers": headers})
+    await send({"type": "http.response.body", "body": content})
+
+
+async def _no_staff_here(permissions: Sequence[str]) -> Any:
+    raise StaffOnlyError("authentication required")
