@@ -12,7 +12,8 @@ from queues.services.errors import InvalidTokenError
 from .context import ApiContext
 from .errors import TokenMissingError, error_response
 from .limiting import allowance_of, give_back, refusal_of, take
-from .metrics import CLIENT_GONE, COUNTERS
+from .metrics import CLIENT_GONE, COUNTERS, opens_metrics
+from .operations.admin_info import metrics
 from .request import ApiRequest
 from .response import ApiResponse
 from .route import Door, Route
@@ -42,7 +43,7 @@ async def answer(route: Route, request: ApiRequest, context: ApiContext) -> ApiR
 
 
 async def _pass(route: Route, request: ApiRequest, context: ApiContext) -> ApiResponse:
-    if route.door is Door.STAFF:
+    if route.door is Door.STAFF and not (route.operation is metrics and opens_metrics(request)):
         request.staff = await request.check_staff(route.permissions)
     route.check_names(request)
     if not route.documentation.body:

@@ -7,9 +7,10 @@ from collections.abc import Callable
 
 from django.db import close_old_connections
 
-from queues.engine import Counts, Engine, StoreUnavailableError
+from queues.engine import Counts, Engine, StoreUnavailableError, beat
 from queues.pools import MetadataUnavailableError, PoolNotFoundError, engine_for
 
+from .pulse import Pulse
 from .role import Role
 from .roles import roles_for
 from .tally import Tally
@@ -33,6 +34,7 @@ class Lane:
         self._tally = tally
         self._should_stop = should_stop
         self._open_engine = open_engine
+        self._pulse = Pulse()
         self._pool_trouble = Trouble(pool=pool)
         self._role_troubles = {role.name: Trouble(pool=pool, role=role.name) for role in self.roles}
 
@@ -43,6 +45,7 @@ class Lane:
             return
         try:
             self.turn(role)
+            self._beat()
         except (StoreUnavailableError, MetadataUnavailableError, PoolNotFoundError) as error:
             self._pool_trouble.failed(error)
         except Exception as error:  # a defect in one role must not end the others
@@ -53,10 +56,16 @@ class Lane:
 
     def turn(self, role: Role) -> Counts:
         """One turn of a role, counted. Raises what goes wrong."""
-        started = time.perf_counter()
+        started = time.monotonic()
         try:
             counts = take_turn(role, self._open_engine(self.pool), should_stop=self._should_stop)
         finally:
             close_old_connections()  # as Django does after a request: a thread would keep a dead connection for ever
-        self._tally.add(self.pool, role.name, counts, duration_ms=(time.perf_counter() - started) * 1000)
+        self._tally.add(self.pool, role.name, counts, duration_ms=(time.monotonic() - started) * 1000)
+        self._pulse.note(role, began_at=started, jobs=counts.jobs)
         return counts
+
+    def _beat(self) -> None:
+        pulse = self._pulse.take_beat()
+        if pulse is not None:
+            self._open_engine(self.pool).run(beat(pulse))

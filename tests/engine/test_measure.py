@@ -47,6 +47,15 @@ def test_a_later_beat_takes_the_place_of_the_earlier(world: World) -> None:
     assert found.age_ms == 0
 
 
+def test_a_pump_beats_on_when_redis_is_full(world: World) -> None:
+    world.client.config_set("maxmemory-policy", "noeviction")
+    world.client.config_set("maxmemory", 1)
+    try:
+        assert world.run(beat(pulse(), now_ms=world.now_ms)) == 1
+    finally:
+        world.client.config_set("maxmemory", 0)
+
+
 def test_a_pump_that_is_not_heard_of_is_forgotten_by_the_beats_of_others(world: World) -> None:
     world.run(beat(pulse("old"), now_ms=world.now_ms))
     world.run(beat(pulse("new"), now_ms=world.now_ms + FORGET_PUMP_MS - 1))

@@ -1,67 +1,57 @@
-"""The Prometheus text of `/metrics`: whether each pool's Redis answers, and how many jobs its queues hold by state."""
+"""Gathers the page of `/metrics`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import asyncio
+import time
 from typing import Final
 
+from django.conf import settings
+
 from queues.engine.errors import TaskqError
-from queues.engine.keys import QueueKeys
-from queues.engine.values import JobState, QueueStats
-from queues.services.jobs_namespaces import list_namespaces
-from queues.services.jobs_queues import list_queues_of, read_stats
+from queues.services.pool_load import PoolLoad, read_pool_load
 from queues.services.pools import list_pools
+from queues.services.queue_ranking import QueueRanking
 
 from ..context import ApiContext
+from . import table as t
+from .exposition import Page
+from .pools import add_pool
+from .process import COUNTERS, WORKERS, take_snapshot
+from .traffic import add_traffic
 
-QUEUES_PER_POOL: Final = 500
-NAMESPACES_PER_POOL: Final = 200
-"""Series are bounded: reply queues may be a hundred thousand, and Prometheus keeps each name it was ever told."""
+POOL_TIMEOUT_S: Final = 3.0
+"""A pool that has not answered by then counts as down. Pools are asked side by side: none delays another."""
 
-_HEAD: Final = (
-    "# HELP taskq_redis_up Whether the Redis of the pool answers.",
-    "# TYPE taskq_redis_up gauge",
-    "# HELP taskq_jobs Jobs of a queue by state.",
-    "# TYPE taskq_jobs gauge",
-    "# HELP taskq_queues_omitted Whether the pool has more queues than are listed here.",
-    "# TYPE taskq_queues_omitted gauge",
-)
+_rankings: Final[dict[str, QueueRanking]] = {}
 
 
 async def render_metrics(context: ApiContext) -> str:
-    """All pools. Names need no escaping: their characters are harmless by rule."""
-    up: list[str] = []
-    jobs: list[str] = []
-    omitted: list[str] = []
-    for pool in await context.call(list_pools):
-        try:
-            stats, more = await _read_pool(context, pool.name)
-            alive = 1
-        except TaskqError:
-            stats, more, alive = [], False, 0
-        up.append(f'taskq_redis_up{{pool="{pool.name}"}} {alive}')
-        omitted.append(f'taskq_queues_omitted{{pool="{pool.name}"}} {int(more)}')
-        jobs.extend(_lines(pool.name, stats))
-    return "\n".join((*_HEAD[:2], *up, *_HEAD[2:4], *jobs, *_HEAD[4:], *omitted, ""))
+    """What this server counted, and what its pools say of themselves. Raises MetadataUnavailableError."""
+    begun = time.perf_counter()
+    pools = [pool.name for pool in await context.call(list_pools)]
+    for gone in _rankings.keys() - set(pools):
+        del _rankings[gone]
+    loads = await asyncio.gather(*[_read_pool(context, pool) for pool in pools])
+    page = Page()
+    for pool, load in zip(pools, loads, strict=True):
+        await add_pool(page, pool, load)
+    await add_traffic(
+        page,
+        WORKERS.add_others(take_snapshot()),
+        queues=COUNTERS.queues.labels(),
+        namespaces=COUNTERS.namespaces.labels(),
+    )
+    page.add(t.SCRAPE, (), time.perf_counter() - begun)
+    return page.text()
 
 
-async def _read_pool(context: ApiContext, pool: str) -> tuple[list[QueueStats], bool]:
-    engine = await context.engine(pool)
-    names = await context.call(list_namespaces, pool=pool, limit=NAMESPACES_PER_POOL + 1)
-    more = len(names) > NAMESPACES_PER_POOL
-    queues: list[QueueKeys] = []
-    for name in names[:NAMESPACES_PER_POOL]:
-        left = QUEUES_PER_POOL - len(queues)
-        if left == 0:
-            return await engine.batch([read_stats(queue=queue) for queue in queues]), True
-        page = await engine.run(list_queues_of(layout=engine.layout, namespace=name, limit=left))
-        queues.extend(engine.queue(name, queue) for queue in page.names)
-        more = more or page.after is not None
-    return await engine.batch([read_stats(queue=queue) for queue in queues]) if queues else [], more
-
-
-def _lines(pool: str, stats: list[QueueStats]) -> Iterator[str]:
-    for one in stats:
-        labels = f'pool="{pool}",namespace="{one.namespace}",queue="{one.queue}"'
-        for state in JobState:
-            yield f'taskq_jobs{{{labels},state="{state.value}"}} {one.counts.get(state, 0)}'
+async def _read_pool(context: ApiContext, pool: str) -> PoolLoad | None:
+    ranking = _rankings.get(pool)
+    if ranking is None:
+        ranking = _rankings[pool] = QueueRanking(most=settings.TASKQ_METRICS_QUEUES)
+    try:
+        async with asyncio.timeout(POOL_TIMEOUT_S):
+            return await read_pool_load(engine=await context.engine(pool), ranking=ranking)
+    except (TaskqError, TimeoutError):
+        return None

@@ -1,4 +1,5 @@
 -- beat: notes that a pump lives, and forgets those that have not been heard of for long. Bounded: at most `most` are kept.
+-- The first write frees, so it goes on when Redis is full.
 -- KEYS
 --   pumps        hash     pump id → time of its latest beat, a blank, its record
 -- ARGV
@@ -9,6 +10,7 @@
 --   most         pumps    the longest unheard of are forgotten if there are more
 -- REPLIES
 --   ok           kept     number of pumps that are known
+redis.call('HDEL', pumps, pump)
 redis.call('HSET', pumps, pump, string.format('%.0f', now) .. ' ' .. record)
 local known = redis.call('HGETALL', pumps)
 local beats = {}

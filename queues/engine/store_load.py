@@ -1,0 +1,51 @@
+"""How much a pool's Redis holds and who is connected to it: asked for in one round trip, by those who poll."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .aio import AsyncEngine
+from .failures import is_translatable, translate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreLoad:
+    """Of a cluster, the sum over its masters. Sizes in bytes; `max_memory` 0: no bound. `keys`: of all databases."""
+
+    used_memory: int
+    max_memory: int
+    keys: int
+    connected_clients: int
+    blocked_clients: int
+
+
+async def read_store_load(engine: AsyncEngine) -> StoreLoad:
+    """Ask now. Raises StoreUnavailableError."""
+    try:
+        if engine.address.kind == "cluster":
+            # The address of a node is the key of its answer; with one node redis-py gives the answer alone.
+            found = await engine.client.info(target_nodes="primaries")
+            nodes = [found] if "redis_version" in found else list(found.values())
+        else:
+            nodes = [await engine.client.info()]
+    except Exception as error:
+        if is_translatable(error):
+            raise translate(error, "info") from error
+        raise
+    return StoreLoad(
+        used_memory=_sum(nodes, "used_memory"),
+        max_memory=_sum(nodes, "maxmemory"),
+        keys=sum(_keys(node) for node in nodes),
+        connected_clients=_sum(nodes, "connected_clients"),
+        blocked_clients=_sum(nodes, "blocked_clients"),
+    )
+
+
+def _sum(nodes: Iterable[Mapping[str, Any]], field: str) -> int:
+    return sum(int(node.get(field, 0)) for node in nodes)
+
+
+def _keys(node: Mapping[str, Any]) -> int:
+    return sum(int(value["keys"]) for name, value in node.items() if name.startswith("db") and isinstance(value, dict))
