@@ -15,5 +15,7 @@ class QueuesConfig(AppConfig):
     def ready(self) -> None:
         from . import checks  # noqa: F401  # registers them
         from .models.pool import ensure_default_pool
+        from .services.telling import tell_changes
 
+        tell_changes()
         post_migrate.connect(ensure_default_pool, sender=self, dispatch_uid="queues.ensure_default_pool")

@@ -40,6 +40,15 @@ class CacheConnections(ConnectionFactory):  # type: ignore[misc]  # django-redis
 class CacheClient(DefaultClient):  # type: ignore[misc]
     """django-redis' client, except that clearing the cache must not clear the queues."""
 
+    def close_idle_connections(self) -> None:
+        """Close what no thread is using, here or in any other cache of this process; it opens again when needed."""
+        client = self.get_client(write=True)
+        nodes = client.get_nodes() if hasattr(client, "get_nodes") else [client]  # of a cluster
+        for node in nodes:
+            connections = getattr(node, "redis_connection", node)
+            if connections is not None:
+                connections.connection_pool.disconnect(inuse_connections=False)
+
     def clear(self, client: Any = None) -> None:
         """Delete this cache's own keys in batches. The original calls FLUSHDB, which would delete every job."""
         client = client or self.get_client(write=True)

@@ -1,4 +1,8 @@
-"""The access log: off by default, switched by staff for all processes at once."""
+"""The access log: off by default, switched by staff for all processes.
+
+The switch is read every other second while there are requests, and the connection that this took is closed again: what
+an idle process holds is for its waiters.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +55,10 @@ class AccessLog:
     def refresh(self) -> None:
         """Look at the switch. Without the cache things stay as they are."""
         self._read_at = time.monotonic()
-        switch = cache.get(_KEY)
+        try:
+            switch = cache.get(_KEY)
+        finally:
+            cache.client.close_idle_connections()  # type: ignore[attr-defined]  # taskq_site.cache
         if switch is not None:
             self.enabled = bool(switch)
 

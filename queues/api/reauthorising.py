@@ -1,4 +1,5 @@
-"""Long polls outlive tokens: who waits is asked again every second, and sent away once the token is refused.
+"""Long polls outlive tokens: who waits is asked again every second and on news of a revocation, and sent away once the
+token is refused.
 
 Waiters with the same token share one question, and all questions of a round share one thread, so that ten thousand
 waiters cost no more than their tokens do. Waiting itself costs no task and no timer: a waiter that has to go is
@@ -10,11 +11,13 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Final, NamedTuple
+from weakref import WeakSet
 
 from queues.engine.errors import TaskqError
 from queues.services import access as access_service
+from queues.services.access import on_revocation
 from queues.services.errors import InvalidTokenError, PoolNotFoundError
 
 logger = logging.getLogger(__name__)
@@ -50,6 +53,15 @@ class Reauthoriser:
         self._every_s = every_s
         self._waiters: dict[Key, set[_Waiter]] = {}
         self._rounds: asyncio.Task[None] | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._revoked = asyncio.Event()
+        _everywhere.add(self)
+
+    def hurry(self) -> None:
+        """A token was revoked: ask now. From any thread."""
+        if self._loop is not None:
+            with suppress(RuntimeError):  # that loop has ended, and nobody waits on it
+                self._loop.call_soon_threadsafe(self._revoked.set)
 
     @contextmanager
     def watch(self, key: Key) -> Iterator[None]:
@@ -60,7 +72,8 @@ class Reauthoriser:
         waiter = _Waiter(task)
         self._waiters.setdefault(key, set()).add(waiter)
         if self._rounds is None or self._rounds.done():
-            self._rounds = asyncio.get_running_loop().create_task(self._go_round())
+            self._loop = asyncio.get_running_loop()
+            self._rounds = self._loop.create_task(self._go_round())
         try:
             yield
         except asyncio.CancelledError:
@@ -76,7 +89,9 @@ class Reauthoriser:
     async def _go_round(self) -> None:
         """Until nobody waits."""
         while self._waiters:
-            await asyncio.sleep(self._every_s)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._revoked.wait(), self._every_s)
+            self._revoked.clear()
             unsure = [
                 key
                 for key in self._waiters
@@ -95,6 +110,17 @@ class Reauthoriser:
                     if waiter.refusal is None:
                         waiter.refusal = refusal
                         waiter.task.cancel()
+
+
+_everywhere: Final[WeakSet[Reauthoriser]] = WeakSet()
+
+
+def _hurry_all() -> None:
+    for reauthoriser in tuple(_everywhere):
+        reauthoriser.hurry()
+
+
+on_revocation(_hurry_all)
 
 
 def ask_again(keys: Sequence[Key]) -> Refusals:

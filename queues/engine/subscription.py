@@ -23,6 +23,8 @@ FIRST_DELAY_S: Final = 0.1
 LONGEST_DELAY_S: Final = 5.0
 """Between attempts to connect; doubled from one to the next."""
 
+CANCEL_AGAIN_S: Final = 0.1
+
 Hear = Callable[[bytes], None]
 
 
@@ -64,13 +66,13 @@ class Subscription:
 
     async def close(self) -> None:
         self._closed = True
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.wait([self._task])
+        while self._task is not None and not self._task.done():
+            self._task.cancel()  # which redis-py may take for a timeout while it connects
+            await asyncio.wait([self._task], timeout=CANCEL_AGAIN_S)
 
     async def _keep_up(self) -> None:
         delay_s = FIRST_DELAY_S
-        while True:
+        while not self._closed:
             try:
                 await self._follow()
             except Exception as error:
@@ -79,7 +81,8 @@ class Subscription:
                     logger.warning("subscription lost", extra={"action": "subscribe", "error": str(error)})
             finally:
                 self._established.clear()
-            await asyncio.sleep(delay_s)
+            if not self._closed:
+                await asyncio.sleep(delay_s)
             delay_s = min(delay_s * 2, LONGEST_DELAY_S)
 
     async def _follow(self) -> None:

@@ -18,7 +18,7 @@ from . import limits
 from .errors import TaskqError
 from .keys import QueueKeys
 from .lines import LOOK, MESSAGE, TIME_UP, Line, Lines, Wake
-from .operations.consume import consume_any
+from .operations.consume import consume_any, consume_step, is_again
 from .operations.finish import release
 from .rota import Rota
 from .subscription import Subscription
@@ -56,10 +56,12 @@ class Waiters:
         self, subscription: Subscription, queues: Sequence[QueueKeys], *, timeout_s: float, **options: Any
     ) -> Consumed:
         """See AsyncEngine.wait_consume."""
-        if timeout_s <= 0 or self._stopped:
+        if timeout_s <= 0 or self._is_stopped():
             return await self._attempt(queues, 0, options)
         # Without a subscription waiting still works, by taking turns to look.
         await subscription.wait(limits.FALLBACK_POLL_S)
+        if self._is_stopped():
+            return _NOTHING
         names = tuple([queue.name for queue in queues])
         line = self._lines.join(names)
         deadline = self._loop.time() + timeout_s
@@ -76,12 +78,12 @@ class Waiters:
                     return consumed
                 self._set_timer(line, consumed)
                 left = deadline - self._loop.time()
-                if left <= 0 or self._stopped:
+                if left <= 0 or self._is_stopped():
                     return consumed
                 if seen == [messages.get(name, 0) for name in names]:
                     del consumed, seen  # ten thousand sleepers need not keep them
                     why = await self._sleep(line, arrival, left)
-                    if why is TIME_UP or self._stopped:
+                    if why is TIME_UP or self._is_stopped():
                         return _NOTHING
         finally:
             self._lines.leave(line)
@@ -114,14 +116,35 @@ class Waiters:
             line.wake_all(LOOK)
         self.results.stop()
 
+    def _is_stopped(self) -> bool:
+        return self._stopped
+
     async def _attempt(self, queues: Sequence[QueueKeys], mark_ms: int, options: dict[str, Any]) -> Consumed:
         """One look. A caller that is cancelled during it gives back what it would have got."""
+        if len(queues) == 1:
+            return await self._look_at(queues[0], mark_ms, options)
+        # A plan may hold jobs of the first queue while it asks the second, so it goes on to its end by itself.
         look = self._loop.create_task(self._engine.run(consume_any(queues, mark_ms=mark_ms, **options)))
         try:
             return await asyncio.shield(look)
         except asyncio.CancelledError:
             look.add_done_callback(self._give_back)
             raise
+
+    async def _look_at(self, queue: QueueKeys, mark_ms: int, options: dict[str, Any]) -> Consumed:
+        bound = options["max_in_flight"]
+        step = consume_step(
+            queue,
+            ttr_ms=options["ttr_ms"],
+            count=options["count"],
+            consumer=options["consumer"],
+            max_in_flight=bound if isinstance(bound, int) else bound[0],
+            freeze_tries=options["freeze_tries"],
+            mark_ms=mark_ms,
+        )
+        while is_again(found := await self._engine.run(step)):
+            pass
+        return found
 
     def _give_back(self, look: asyncio.Task[Consumed]) -> None:
         if not look.cancelled() and not look.exception():

@@ -1,6 +1,6 @@
 """From a pool's name to the engine that runs its queues."""
 
-from .async_engines import async_engine_for, close_async_engines
+from .async_engines import async_engine_for, close_async_engines, open_async_engines, peek_async_engine
 from .engines import close_engines, engine_for
 from .errors import MetadataUnavailableError, PoolNotFoundError
 from .rows import PoolRow, check_pool_name, find_pool, peek_pool
@@ -15,5 +15,7 @@ __all__ = [
     "close_engines",
     "engine_for",
     "find_pool",
+    "open_async_engines",
+    "peek_async_engine",
     "peek_pool",
 ]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections import defaultdict
 from collections.abc import Coroutine
 from contextlib import suppress
+from functools import partial
 from weakref import WeakKeyDictionary
 
 from asgiref.sync import sync_to_async
@@ -14,6 +16,7 @@ from queues.engine import AsyncEngine, open_async_engine
 from queues.engine.errors import TaskqError
 
 from .errors import MetadataUnavailableError, PoolNotFoundError
+from .notices import hand_on, hand_on_gap
 from .refusals import Refusals
 from .rows import PoolRow, find_pool, peek_pool, which_are_gone
 from .sweeping import SweepClock
@@ -46,6 +49,7 @@ class _Engines:
         except TaskqError as error:
             self.refusals.note(row, error)
             raise
+        new[1].follow_notices(hand_on, partial(hand_on_gap, row.name))
         old = self.open.get(row.name)
         self.open[row.name] = new
         if old is not None:
@@ -99,8 +103,45 @@ async def async_engine_for(pool: str) -> AsyncEngine:
     return await engines.get(row)
 
 
+class _Here(threading.local):
+    """The loop that this thread ran last, and its engines."""
+
+    loop: asyncio.AbstractEventLoop | None = None
+    engines: _Engines | None = None
+
+
+_here = _Here()
+
+
+def _engines_here() -> _Engines | None:
+    """The running loop's. A thread runs one loop at a time, so the one remembered is it if it runs; to ask asyncio for
+    the running loop would take a system call (Python 3.11), which is a lot for what each request does."""
+    if _here.loop is None or not _here.loop.is_running():
+        _here.loop = asyncio.get_running_loop()
+        _here.engines = None
+    if _here.engines is None:
+        _here.engines = _by_loop.get(_here.loop)
+    return _here.engines
+
+
+def peek_async_engine(pool: str) -> AsyncEngine | None:
+    """The same without waiting: the engine that is open, if memory knows that its row is still the same."""
+    engines = _engines_here()
+    known = None if engines is None else engines.open.get(pool)
+    if engines is None or known is None or peek_pool(pool) != known[0]:
+        return None
+    engines.sweep()
+    return known[1]
+
+
+def open_async_engines() -> tuple[AsyncEngine, ...]:
+    """All that are open in this process."""
+    return tuple([engine for engines in tuple(_by_loop.values()) for _, engine in tuple(engines.open.values())])
+
+
 async def close_async_engines() -> None:
     """Let everybody who waits go empty-handed, then close the running loop's engines."""
     engines = _by_loop.pop(asyncio.get_running_loop(), None)
+    _here.loop = None
     if engines is not None:
         await engines.close()

@@ -16,13 +16,14 @@ PATIENCE_S: Final = 0.25
 
 
 class Probe:
-    """A read under way. `done` is set when it has ended, however it did."""
+    """A read under way. `done` is set when it has ended, however it did; `overtaken`: what it reads has changed."""
 
-    __slots__ = ("done", "started_at")
+    __slots__ = ("done", "overtaken", "started_at")
 
     def __init__(self) -> None:
         self.started_at = time.monotonic()
         self.done = threading.Event()
+        self.overtaken = False
 
     def wait(self, *, patiently: bool) -> bool:
         """Whether it has ended; unless `patiently`, not waited for beyond PATIENCE_S from its own beginning."""

@@ -6,35 +6,51 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Final, Generic, NamedTuple, TypeVar
+from contextlib import suppress
+from typing import Final, Generic, TypeVar
 from weakref import WeakSet
+
+from queues.engine.errors import TaskqError
 
 from .errors import MetadataUnavailableError
 from .probes import PROBES, Probe
 from .reading import forget_outage, read_metadata
+from .refreshing import REFRESHER
 
 K = TypeVar("K")
 V = TypeVar("V")
 
 FRESH_S: Final = 1.0
-"""A revoked token must be refused within 2 s everywhere, so nothing may be older while the database answers."""
+"""A revoked token must be refused within 2 s everywhere, also by processes that heard nothing of its revocation, so
+nothing may be older while the database answers."""
+
+REFRESH_AHEAD: Final = 0.5
+"""What is asked for after this part of its freshness is read again beside the calls."""
 
 STALE_S: Final = 600.0
 SIZE: Final = 10_000
 
 _all: WeakSet[Remembered[object, object]] = WeakSet()
+_NEVER: Final = float("-inf")
 
 
-class _Entry(NamedTuple, Generic[V]):
-    value: V
-    read_at: float
+class _Entry(Generic[V]):
+    """A value, how to read it again, and until when it is what (seconds of the memory's clock)."""
+
+    __slots__ = ("fresh_until", "read", "refresh_at", "usable_until", "value")
+
+    def __init__(self, value: V, read: Callable[[V | None], V]) -> None:
+        self.value = value
+        self.read = read
+        self.refresh_at = self.fresh_until = self.usable_until = _NEVER
 
 
 class Remembered(Generic[K, V]):
     """A bounded memory; the least recently used goes first. What was not found is not remembered.
 
     Thread-safe. When an entry is no longer fresh, one thread reads it again. The others wait for that one, but not long
-    if the entry can be used as it is: a database that hangs must not hold up those whom memory could answer.
+    if the entry can be used as it is: a database that hangs must not hold up those whom memory could answer. An entry
+    that callers on an event loop keep asking for (`peek`) is read again before that.
     """
 
     def __init__(
@@ -51,6 +67,7 @@ class Remembered(Generic[K, V]):
         self._clock = clock
         self._entries: OrderedDict[K, _Entry[V]] = OrderedDict()
         self._probes: dict[K, Probe] = {}
+        self._refreshing: set[K] = set()
         self._lock = threading.Lock()
         _all.add(self)  # type: ignore[arg-type]  # a set of all of them, whatever they hold
 
@@ -62,8 +79,9 @@ class Remembered(Generic[K, V]):
         """
         while True:
             with self._lock:
-                entry, fresh = self._look_up(key)
-                if entry is not None and fresh:
+                entry = self._usable(key)
+                if entry is not None and self._clock() <= entry.fresh_until:
+                    self._entries.move_to_end(key)
                     return entry.value
                 probe = self._probes.get(key)
                 is_mine = probe is None
@@ -79,12 +97,34 @@ class Remembered(Generic[K, V]):
                 return entry.value
 
     def peek(self, key: K) -> V | None:
-        """The value if it is fresh, or usable while the database is away; never waits and never asks the database."""
-        with self._lock:
-            entry, fresh = self._look_up(key)
-        if entry is None or not (fresh or PROBES.keep_waiting()):
+        """The value if it is fresh, or usable while the database is away; never waits and never asks the database.
+
+        It takes no lock, for it is asked by every request; what is in use keeps its place by being read again.
+        """
+        entry = self._entries.get(key)
+        if entry is None:
             return None
-        return entry.value
+        now = self._clock()
+        if now <= entry.refresh_at:
+            return entry.value
+        if now <= entry.fresh_until:
+            if key not in self._refreshing:
+                self._refresh(key, entry)
+            return entry.value
+        return entry.value if now <= entry.usable_until and PROBES.keep_waiting() else None
+
+    def expire(self, which: Callable[[K, V], bool]) -> None:
+        """These have changed: nobody may use them unread, except while the database is away."""
+        with self._lock:
+            for entry in self._outdated(which):
+                entry[1].refresh_at = entry[1].fresh_until = _NEVER
+
+    def drop(self, which: Callable[[K, V], bool]) -> None:
+        """These are no more: nobody may use them."""
+        with self._lock:
+            for key, entry in self._outdated(which):
+                entry.refresh_at = entry.fresh_until = entry.usable_until = _NEVER
+                del self._entries[key]
 
     def forget(self) -> None:
         """Drop everything."""
@@ -94,16 +134,37 @@ class Remembered(Generic[K, V]):
     def __len__(self) -> int:
         return len(self._entries)
 
-    def _look_up(self, key: K) -> tuple[_Entry[V] | None, bool]:
-        """The entry unless it is too old for any use, and whether it is fresh."""
+    def _outdated(self, which: Callable[[K, V], bool]) -> list[tuple[K, _Entry[V]]]:
+        """Entries that `which` means. What is being read meanwhile may be any of them, in its older form."""
+        for probe in self._probes.values():
+            probe.overtaken = True
+        return [(key, entry) for key, entry in self._entries.items() if which(key, entry.value)]
+
+    def _usable(self, key: K) -> _Entry[V] | None:
+        """The entry unless it is too old for any use."""
         entry = self._entries.get(key)
-        age = 0.0 if entry is None else self._clock() - entry.read_at
-        if entry is None or age > self._stale_s:
-            return None, False
-        if age > self._fresh_s:
-            return entry, False
-        self._entries.move_to_end(key)
-        return entry, True
+        return entry if entry is not None and self._clock() <= entry.usable_until else None
+
+    def _refresh(self, key: K, entry: _Entry[V]) -> None:
+        """Have it read again, unless the database keeps callers waiting or somebody reads it already."""
+        with self._lock:
+            if key in self._refreshing or key in self._probes or PROBES.keep_waiting():
+                return
+            if REFRESHER.add(lambda: self._read_ahead(key, entry)):
+                self._refreshing.add(key)
+
+    def _read_ahead(self, key: K, entry: _Entry[V]) -> None:
+        try:
+            with self._lock:
+                probe = None if key in self._probes else PROBES.begin(must=False)
+                if probe is None:
+                    return
+                self._probes[key] = probe
+            with suppress(TaskqError):  # an answer as well, which nobody asked for; an outage is known by now
+                self._read(key, entry.read, entry, probe)
+        finally:
+            with self._lock:
+                self._refreshing.discard(key)
 
     def _read(self, key: K, read: Callable[[V | None], V], old: _Entry[V] | None, probe: Probe) -> V:
         asked_at = self._clock()
@@ -120,15 +181,21 @@ class Remembered(Generic[K, V]):
                 self._entries.pop(key, None)
             raise
         else:
-            self._keep(key, _Entry(value, asked_at))
+            self._keep(key, _Entry(value, read), asked_at, probe)
             return value
         finally:
             with self._lock:
                 self._probes.pop(key, None)
             PROBES.end(probe, answered=answered)
 
-    def _keep(self, key: K, entry: _Entry[V]) -> None:
+    def _keep(self, key: K, entry: _Entry[V], asked_at: float, probe: Probe) -> None:
+        """An answer that a change overtook serves only whoever asked for it."""
         with self._lock:
+            if probe.overtaken:
+                return
+            entry.refresh_at = asked_at + self._fresh_s * REFRESH_AHEAD
+            entry.fresh_until = asked_at + self._fresh_s
+            entry.usable_until = asked_at + self._stale_s
             self._entries[key] = entry
             self._entries.move_to_end(key)
             while len(self._entries) > self._size:
@@ -137,6 +204,7 @@ class Remembered(Generic[K, V]):
 
 def forget_everything() -> None:
     """Drop what all memories of this process hold, and ask the database again at once."""
+    REFRESHER.stop()
     for memory in _all:
         memory.forget()
     forget_outage()

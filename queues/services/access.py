@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from queues.engine.names import is_name
 from queues.models import Token
 from queues.pools import check_pool_name, find_pool
+from queues.pools.notices import NoticeKind, hear, hear_gap
 from queues.pools.remembered import Remembered
 
 from .errors import InvalidTokenError
@@ -54,6 +56,34 @@ def peek_access(*, pool: str, secret: str, namespace: str) -> Access | None:
     """The same from memory alone, for callers on an event loop. None says nothing: ask `authorise` in a thread."""
     known = _known.peek((pool, namespace, digest_of(secret)))
     return None if known is None else known.access
+
+
+def _forget_revoked(pool: str, public_id: str) -> None:
+    _known.drop(lambda key, known: key[0] == pool and known.access.token_id == public_id)
+
+
+def _reread_changed(pool: str, public_id: str) -> None:
+    _known.expire(lambda key, known: key[0] == pool and known.access.token_id == public_id)
+
+
+def _forget_namespace(pool: str, namespace: str) -> None:
+    _known.drop(lambda key, _known: key[:2] == (pool, namespace))
+
+
+def _reread_pool(pool: str) -> None:
+    _known.expire(lambda key, _known: key[0] == pool)
+
+
+def on_revocation(callback: Callable[[], None]) -> None:
+    """Call it, in any thread, when tokens were revoked and are forgotten here."""
+    for kind in (NoticeKind.TOKEN_REVOKED, NoticeKind.NAMESPACE_DELETED):
+        hear(kind, lambda _pool, _detail: callback())
+
+
+hear(NoticeKind.TOKEN_REVOKED, _forget_revoked)
+hear(NoticeKind.TOKEN_CHANGED, _reread_changed)
+hear(NoticeKind.NAMESPACE_DELETED, _forget_namespace)
+hear_gap(_reread_pool)
 
 
 def _read(pool: str, namespace: str, digest: str, old: _Known | None) -> _Known:

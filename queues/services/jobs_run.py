@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Final
-from weakref import WeakSet
 
 from queues.engine import AsyncEngine
-from queues.pools import async_engine_for
+from queues.pools import async_engine_for, open_async_engines, peek_async_engine
 
-_handed_out: Final[WeakSet[AsyncEngine]] = WeakSet()
+
+def peek_engine(pool: str) -> AsyncEngine | None:
+    """This loop's engine of a pool that is in use, at once. None says nothing: ask `engine_of`."""
+    return peek_async_engine(pool)
 
 
 async def engine_of(*, pool: str) -> AsyncEngine:
     """This loop's engine of a pool. Raises PoolNotFoundError, MetadataUnavailableError, StoreUnavailableError."""
-    engine = await async_engine_for(pool)
-    _handed_out.add(engine)
-    return engine
+    return await async_engine_for(pool)
 
 
 def engines_handed_out() -> tuple[AsyncEngine, ...]:
     """Those that are in use in this process."""
-    return tuple(_handed_out)
+    return open_async_engines()
 
 
 async def stop_all_waiting() -> None:
     """Let every consumer that waits here return empty-handed, now and from now on."""
-    await asyncio.gather(*(engine.stop_waiting() for engine in tuple(_handed_out)))
+    await asyncio.gather(*(engine.stop_waiting() for engine in engines_handed_out()))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from queues.engine.backoff import Backoff, parse_backoff
 from queues.models import QueuePolicy
 from queues.models.policy import WHOLE_NAMESPACE
+from queues.pools.notices import NoticeKind, hear, hear_gap
 from queues.pools.reading import read_metadata
 from queues.pools.remembered import Remembered
 
@@ -70,6 +71,19 @@ def _read_dead_bounds(pool: str) -> list[DeadBounds]:
         DeadBounds(namespace=namespace, queue=queue, max_age_s=max_age_s, max_count=max_count)
         for namespace, queue, max_age_s, max_count in rows.order_by(*columns[:2]).values_list(*columns)
     ]
+
+
+def _reread_namespace(pool: str, namespace: str) -> None:
+    _by_namespace.expire(lambda key, _policies: key == (pool, namespace))
+
+
+def _reread_pool(pool: str) -> None:
+    _by_namespace.expire(lambda key, _policies: key[0] == pool)
+
+
+hear(NoticeKind.POLICY_CHANGED, _reread_namespace)
+hear(NoticeKind.NAMESPACE_DELETED, _reread_namespace)
+hear_gap(_reread_pool)
 
 
 def _of(policies: Mapping[str, EffectivePolicy], queue: str) -> EffectivePolicy:

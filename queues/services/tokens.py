@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from queues.engine.names import check_namespace
 from queues.models import DEFAULT_POOL, Namespace, Token
+from queues.pools.notices import NoticeKind, tell_after_commit
 
 from .errors import InvalidArgumentError, TokenExistsError
 from .limits import Limit
@@ -118,12 +119,18 @@ def list_tokens(
 
 
 def revoke_token(*, pool: str | None = None, namespace: str, public_id_or_secret: str) -> bool:
-    """Refuse the token from now on (other processes within 2 s). False if there is no such token that works."""
+    """Refuse the token from now on; other processes do when they hear of it, at the latest within 2 s.
+
+    False if there is no such token that works.
+    """
     rows = find_token_rows(pool=pool, namespace=namespace, public_id_or_secret=public_id_or_secret)
-    public_ids = [row.public_id for row in rows if row.revoked_at is None]
+    working = [row for row in rows.select_related("namespace__pool") if row.revoked_at is None]
+    public_ids = [row.public_id for row in working]
     done = Token.objects.filter(public_id__in=public_ids, revoked_at=None).update(revoked_at=timezone.now())
-    for public_id in public_ids:
-        logger.info("token revoked", extra={"action": "token.revoke", "namespace": namespace, "token_id": public_id})
+    for row in working:
+        tell_after_commit(NoticeKind.TOKEN_REVOKED, pool=row.namespace.pool.name, detail=row.public_id)
+        fields = {"action": "token.revoke", "namespace": namespace, "token_id": row.public_id}
+        logger.info("token revoked", extra=fields)
     return done > 0
 
 
