@@ -2,8 +2,9 @@
 
 `python -m bench.crowd HOST PORT NAMESPACE WAITERS QUEUES`
 
-The token comes by BENCH_TOKEN. Prints `waiting` once every request is sent. Then, for each line on standard input,
-prints how many answers with status 200 and how many others have come so far. Ends when standard input does.
+The token comes by BENCH_TOKEN. Prints `waiting` once every request is sent, or what kept it from that. Then, for each
+line on standard input, prints how many answers with status 200 and how many others have come so far. Ends when standard
+input does.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import sys
 from .limits import raise_open_files
 
 WAIT_S = 600
+CONNECT_TIMEOUT_S = 10.0
 
 
 class Crowd:
@@ -29,7 +31,7 @@ class Crowd:
 
     def join(self, host: str, port: int, request: bytes) -> None:
         """One more that waits."""
-        consumer = socket.create_connection((host, port))
+        consumer = socket.create_connection((host, port), CONNECT_TIMEOUT_S)
         consumer.sendall(request)
         self._selector.register(consumer, selectors.EVENT_READ)
 
@@ -53,7 +55,11 @@ def main() -> None:
     for number in range(int(waiters)):
         path = f"/api/{namespace}/crowd-{number % int(queues)}?timeout={WAIT_S}&ttr=600"
         head = f"GET {path} HTTP/1.1\r\nHost: {host}\r\nX-Token: {os.environ['BENCH_TOKEN']}\r\n\r\n"
-        crowd.join(host, int(port), head.encode())
+        try:
+            crowd.join(host, int(port), head.encode())
+        except OSError as error:
+            print(f"consumer {number + 1:,} could not connect: {error}", flush=True)
+            return
     print("waiting", flush=True)
     while select.select([sys.stdin], [], []) and sys.stdin.readline():
         crowd.look()

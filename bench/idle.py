@@ -55,8 +55,9 @@ class Crowd:
 
     def wait_ready(self) -> None:
         """Return once all requests are sent."""
-        if self._answer.readline() != "waiting\n":
-            raise VoidRunError("the waiting consumers could not connect; why stands above")
+        line = self._answer.readline().strip()
+        if line != "waiting":
+            raise VoidRunError(line or "the process of the waiting consumers ended")
 
     def answers(self) -> tuple[int, int]:
         """How many got a job, and how many something else."""
