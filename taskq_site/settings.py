@@ -153,8 +153,6 @@ TASKQ_FAST_LANE = read_bool("TASKQ_FAST_LANE", default=True)
 # /metrics: how many queues have series of their own, and a secret that opens it beside the passwords of staff.
 TASKQ_METRICS_QUEUES = read_int("TASKQ_METRICS_QUEUES", default=200, minimum=1, maximum=10_000)
 TASKQ_METRICS_TOKEN = read_text("TASKQ_METRICS_TOKEN")
-# Where the workers of one server tell each other what they counted. `serve` makes it, and sets this for its workers.
-TASKQ_WORKERS_DIR = read_text("TASKQ_WORKERS_DIR")
 
 LOG_LEVEL = read_choice("LOG_LEVEL", default="INFO", choices=("DEBUG", "INFO", "WARNING", "ERROR"))
 LOG_FORMAT = read_choice("LOG_FORMAT", default="text", choices=("text", "json"))

@@ -13,17 +13,21 @@ from .counting import Counters
 from .slots import Slots
 from .workers import Snapshot, Workers
 
-
-def _slots(what: str) -> Slots:
-    return Slots(
-        limit=settings.TASKQ_METRICS_QUEUES,
-        path=WORKERS.path(f"{what}.json"),
-        others_in_use=lambda: WORKERS.in_use(what),
-    )
+WORKERS: Final = Workers()
+_QUEUES: Final = Slots(limit=settings.TASKQ_METRICS_QUEUES, others_in_use=lambda: WORKERS.in_use("queues"))
+_NAMESPACES: Final = Slots(limit=settings.TASKQ_METRICS_QUEUES, others_in_use=lambda: WORKERS.in_use("namespaces"))
+COUNTERS: Final = Counters(queues=_QUEUES, namespaces=_NAMESPACES)
 
 
-WORKERS: Final = Workers(Path(settings.TASKQ_WORKERS_DIR) if settings.TASKQ_WORKERS_DIR else None)
-COUNTERS: Final = Counters(queues=_slots("queues"), namespaces=_slots("namespaces"))
+def count_together(directory: Path) -> None:
+    """Share what is counted with the other workers of this server by files in `directory`.
+
+    To be called in the worker (a process that is forked later would write to the same file), before its first request.
+    """
+    WORKERS.join(directory)
+    _QUEUES.share(directory / "queues.json")
+    _NAMESPACES.share(directory / "namespaces.json")
+    COUNTERS.flush_with(flush)
 
 
 def take_snapshot() -> Snapshot:
@@ -52,7 +56,3 @@ def flush() -> None:
     if first:
         labels = {"queues": COUNTERS.queues.labels(), "namespaces": COUNTERS.namespaces.labels()}
         WORKERS.bury_dead({what: {str(number) for number in given.values()} for what, given in labels.items()})
-
-
-if WORKERS.directory is not None:
-    COUNTERS.flush_with(flush)

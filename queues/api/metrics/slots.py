@@ -33,7 +33,6 @@ class Slots:
         self,
         *,
         limit: int,
-        path: Path | None = None,
         others_in_use: Callable[[], Mapping[str, float]] = dict,
         clock: Callable[[], float] = monotonic,
     ) -> None:
@@ -41,11 +40,15 @@ class Slots:
         self.given: dict[Key, int] = {}
         self._given_at: dict[Key, float] = {}
         self._next = 1
-        self._path = path
+        self._path: Path | None = None
         self._seen: tuple[int, int] | None = None
         self._others_in_use = others_in_use
         self._clock = clock
         self._look_again_at = float("-inf")
+
+    def share(self, path: Path) -> None:
+        """Have the same slots as all who share this file, which need not be there yet."""
+        self._path = path
 
     def settle(self, wanted: Collection[Key], *, in_use: Mapping[str, float]) -> bool:
         """Give slots to those of `wanted` that can have one; `given` says which have. `in_use`: as others_in_use, here.

@@ -24,16 +24,17 @@ _TRIES: Final = 5
 
 
 class Workers:
-    """The view of one worker. `directory` None: there are no others."""
+    """The view of one worker. Until it joins a directory, there are no others."""
 
-    def __init__(self, directory: Path | None) -> None:
-        self.directory = directory
-        self._own = None if directory is None else directory / f"worker-{os.getpid()}-{secrets.token_hex(4)}.json"
+    def __init__(self) -> None:
+        self._directory: Path | None = None
+        self._own: Path | None = None
         self.has_written = False
 
-    def path(self, name: str) -> Path | None:
-        """Where workers keep something in common."""
-        return None if self.directory is None else self.directory / name
+    def join(self, directory: Path) -> None:
+        """Be one of the workers that share `directory`."""
+        self._directory = directory
+        self._own = directory / f"worker-{os.getpid()}-{secrets.token_hex(4)}.json"
 
     def write(self, snapshot: Snapshot) -> None:
         """Tell the others."""
@@ -63,9 +64,9 @@ class Workers:
 
     def bury_dead(self, slots: Mapping[str, Collection[str]]) -> None:
         """Add the counts of workers that died to those that ended before. `slots`: of which numbers are kept."""
-        if self.directory is None:
+        if self._directory is None:
             return
-        with locked(self.directory / ENDED) as mine:
+        with locked(self._directory / ENDED) as mine:
             if not mine:
                 return
             ended = self._read_ended()
@@ -78,7 +79,7 @@ class Workers:
                 counted = ended["counts"].get(what, {})
                 ended["counts"][what] = {number: counted[number] for number in counted if number in kept}
             # A crash between the two leaves files that are known to be buried: nobody counts them twice.
-            replace_file(self.directory / ENDED, ended)
+            replace_file(self._directory / ENDED, ended)
             self._remove(ended["buried"])
 
     def _add_others(self, own: Snapshot) -> Snapshot:
@@ -92,19 +93,18 @@ class Workers:
 
     def _files(self) -> list[Path]:
         """Those of the others."""
-        if self.directory is None:
+        if self._directory is None:
             return []
-        return [path for path in sorted(self.directory.glob("worker-*.json")) if path != self._own]
+        return [path for path in sorted(self._directory.glob("worker-*.json")) if path != self._own]
 
     def _read_ended(self) -> Snapshot:
-        path = self.path(ENDED)
-        found = path is not None and path.exists()
-        return _read(path) if found and path is not None else {"counts": {}, "buried": []}
+        path = None if self._directory is None else self._directory / ENDED
+        return _read(path) if path is not None and path.exists() else {"counts": {}, "buried": []}
 
     def _remove(self, names: list[str]) -> None:
-        assert self.directory is not None
+        assert self._directory is not None
         for name in names:
-            (self.directory / name).unlink(missing_ok=True)
+            (self._directory / name).unlink(missing_ok=True)
         names.clear()
 
 
