@@ -20,7 +20,7 @@ from queues.engine.operation import Operation, Plan
 from queues.services import access as access_service
 from queues.services import policies as policy_service
 from queues.services.access import Access
-from queues.services.jobs_run import engine_of
+from queues.services.jobs_run import engine_of, peek_engine
 from queues.services.policies import EffectivePolicy
 
 from .metadata_threads import leave_connection_tidy
@@ -74,7 +74,7 @@ class ApiContext:
 
     async def engine(self, pool: str) -> AsyncEngine:
         """The engine of a pool. Raises PoolNotFoundError, StoreUnavailableError."""
-        return await engine_of(pool=pool)
+        return peek_engine(pool) or await engine_of(pool=pool)
 
     async def queue(self, request: ApiRequest) -> tuple[AsyncEngine, QueueKeys]:
         """Engine and keys of the queue in the request's path."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import orjson
 
@@ -16,9 +15,11 @@ NO_SNIFFING: Final[Header] = (b"x-content-type-options", b"nosniff")
 _JSON_HEADERS: Final = (JSON_TYPE, NO_SNIFFING)
 
 
-@dataclass(frozen=True, slots=True)
-class ApiResponse:
-    """What to send. `headers`: lower-case names; neither Content-Length nor X-Request-ID, which the door adds."""
+class ApiResponse(NamedTuple):
+    """What to send. `headers`: lower-case names; neither Content-Length nor X-Request-ID, which the door adds.
+
+    A tuple, since one is made for every request.
+    """
 
     status: int
     body: bytes = b""

@@ -83,7 +83,7 @@ class AsyncEngine:
 
         A cancelled caller may be too late: what has been sent is carried out.
         """
-        if isinstance(work, Generator):
+        if not isinstance(work, Operation):
             return await self._follow(work)
         future = self._submit(work)
         try:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import random
+import threading
 from typing import Final
 
 ALPHABET: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
@@ -16,31 +17,62 @@ _VALUE: Final = {char: value for value, char in enumerate(ALPHABET)}
 _COUNTER_SPAN: Final = 32**3
 _PAIRS: Final = [a + b for a in ALPHABET for b in ALPHABET]
 
-_random: Final = random.Random(os.urandom(32))  # noqa: S311 - ids tell jobs apart, tokens guard them
-"""Seeded by the system, then its own: a system call for every id would cost as much as all the rest of a publish."""
+
+class _RandomParts:
+    """Parts that no other process makes: ten random characters that stay, and three that count, from a random start.
+
+    A system call for each id would cost as much as all the rest of a publish. Ids tell jobs apart; tokens guard them.
+    """
+
+    def __init__(self) -> None:
+        self._random = random.Random(os.urandom(32))  # noqa: S311
+        self._begin()
+
+    def _begin(self) -> None:
+        self._stays = "".join(self._random.choices(ALPHABET, k=10))
+        self._number = self._random.randrange(_COUNTER_SPAN)
+        self._left = _COUNTER_SPAN
+
+    def next(self) -> str:
+        self._left -= 1
+        if not self._left:
+            self._begin()
+        number = self._number = (self._number + 1) % _COUNTER_SPAN
+        return self._stays + _PAIRS[number >> 5] + ALPHABET[number & 31]
+
+    def counter(self, jobs: int) -> int:
+        return int(self._random.random() * (_COUNTER_SPAN - jobs))
+
+
+_parts = threading.local()
+
+
+def _of_this_thread() -> _RandomParts:
+    try:
+        return _parts.parts  # type: ignore[no-any-return]
+    except AttributeError:
+        _parts.parts = _RandomParts()
+        return _parts.parts  # type: ignore[no-any-return]
+
+
+def _forget() -> None:
+    """A forked child must not go on with its parent's numbers."""
+    global _parts
+    _parts = threading.local()
+
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=lambda: _random.seed(os.urandom(32)))
+    os.register_at_fork(after_in_child=_forget)
 
 
 def random_part() -> str:
-    """13 random characters (65 bits), the part that all ids of one publish share."""
-    bits = _random.getrandbits(65)
-    pairs = _PAIRS
-    return (
-        pairs[bits & 1023]
-        + pairs[bits >> 10 & 1023]
-        + pairs[bits >> 20 & 1023]
-        + pairs[bits >> 30 & 1023]
-        + pairs[bits >> 40 & 1023]
-        + pairs[bits >> 50 & 1023]
-        + ALPHABET[bits >> 60]
-    )
+    """13 random characters, the part that all ids of one publish share."""
+    return _of_this_thread().next()
 
 
 def random_counter(jobs: int) -> int:
     """Where the last three characters start counting, so that `jobs` ids of one call ascend without overflow."""
-    return int(_random.random() * (_COUNTER_SPAN - jobs))
+    return _of_this_thread().counter(jobs)
 
 
 def is_job_id(text: str) -> bool:

@@ -8,15 +8,13 @@ a few queues. A combined call is as atomic as each of its parts was: all are ans
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from .limits import MERGE_MAX_CALLS
 from .operation import Group, Operation, Reply
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(NamedTuple):
     """What is sent: an operation, and the places of those that it stands for. `combined`: its reply has to be split."""
 
     operation: Operation[Any]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
+import resource
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -18,6 +21,15 @@ from queues.embedded import follow_parent
 
 APPLICATION: Final = "taskq_site.asgi:application"
 
+BACKLOG: Final = 4096
+"""Connections that wait to be accepted; the system may allow fewer."""
+
+REQUESTS_MAX: Final = 65_536
+"""Requests under way in one worker: long polls are most of them. Further connections wait to be served."""
+
+GARBAGE_THRESHOLD: Final = 20_000
+"""Objects made until the youngest are looked through for garbage: about those of a few hundred requests under way."""
+
 STOP_TIMEOUT_S: Final = 10
 """How long a worker may take to finish its requests when the server stops."""
 
@@ -30,12 +42,15 @@ def serve(*, host: str, port: int, workers: int) -> None:
 
 def _serve(*, host: str, port: int, workers: int, directory: Path) -> None:
     """`directory`: where the workers tell each other what they counted."""
+    _allow_open_files()
     server = Granian(
         APPLICATION,
         address=host,
         port=port,
         interface=Interfaces.ASGI,
         workers=workers,
+        backlog=BACKLOG,
+        backpressure=REQUESTS_MAX,
         websockets=False,
         log_level=LogLevels.warning,
         respawn_failed_workers=True,
@@ -55,4 +70,19 @@ def load_application(server_pid: int, directory: Path) -> Callable[..., Any]:
     from queues.api.metrics.process import count_together  # needs Django set up, as loading the application does
 
     count_together(directory)
+    _set_aside_what_stays()
     return application
+
+
+def _set_aside_what_stays() -> None:
+    """All that is loaded now stays. To look through it for garbage takes longer than requests should have to wait."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(GARBAGE_THRESHOLD)
+
+
+def _allow_open_files() -> None:
+    """A waiting consumer is a connection: as many as the system lets this process have."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
