@@ -14,6 +14,7 @@ from django.db import DataError, OperationalError
 from queues.pools import reading
 from queues.pools.errors import MetadataUnavailableError
 from queues.pools.reading import forget_outage
+from queues.pools.refreshing import REFRESHER, Refresher
 from queues.pools.remembered import Remembered
 from tests.support.clock import ManualClock
 
@@ -260,3 +261,95 @@ def test_an_error_about_the_question_is_no_outage(memory: Remembered[str, int], 
     memory.get("b", source)
     clock.advance(2)
     assert memory.get("b", source) == 2, "others are read as before"
+
+
+def test_what_is_in_use_is_read_again_before_it_expires(memory: Remembered[str, int], clock: ManualClock) -> None:
+    source = Source()
+    memory.get("a", source)
+    for turn in range(1, 6):
+        assert memory.peek("a") == turn
+        assert source.asked == turn, "young enough"
+        clock.advance(0.6)
+        assert [memory.peek("a") for _ in range(3)] == [turn] * 3, "answered as it is"
+        REFRESHER.stop()
+        assert source.asked == turn + 1, "read once for all who asked"
+
+
+def test_nothing_is_read_ahead_while_the_database_is_away(memory: Remembered[str, int], clock: ManualClock) -> None:
+    source, gone = Source(), Source()
+    gone.away = True
+    memory.get("a", source)
+    with pytest.raises(MetadataUnavailableError):
+        memory.get("b", gone)
+    clock.advance(0.6)
+    assert [memory.peek("a") for _ in range(50)] == [1] * 50
+    REFRESHER.stop()
+    assert source.asked == 1
+
+
+def test_what_can_not_be_read_ahead_waits_for_who_needs_it(memory: Remembered[str, int], clock: ManualClock) -> None:
+    answers = iter([1])
+    memory.get("a", lambda _old: next(answers))
+    clock.advance(0.6)
+    assert memory.peek("a") == 1
+    REFRESHER.stop()
+    assert memory.peek("a") is None, "the answer is that there is none (StopIteration), which its next reader gets"
+    source = Source()
+    assert memory.get("a", source) == 1
+
+
+def test_the_work_of_reading_ahead_is_bounded() -> None:
+    refresher = Refresher(size=2)
+    started, let_go = threading.Event(), threading.Event()
+
+    def hang() -> None:
+        started.set()
+        assert let_go.wait(10)
+
+    assert refresher.add(hang)
+    assert started.wait(10)
+    assert [refresher.add(lambda: None) for _ in range(4)] == [True, True, False, False]
+    let_go.set()
+    refresher.stop()
+    assert refresher.add(lambda: None)
+    refresher.stop()
+
+
+def test_what_has_changed_is_read_again_but_serves_while_the_database_is_away(memory: Remembered[str, int]) -> None:
+    sources = {key: Source() for key in "ab"}
+    for key, source in sources.items():
+        memory.get(key, source)
+    memory.expire(lambda key, value: (key, value) == ("a", 1))
+    assert (memory.peek("a"), memory.peek("b")) == (None, 1)
+    sources["a"].away = True
+    assert memory.get("a", sources["a"]) == 1
+    assert memory.peek("a") == 1
+    sources["a"].away = False
+    forget_outage()
+    assert memory.get("a", sources["a"]) == 3
+
+
+def test_what_is_no_more_serves_nobody_even_while_the_database_is_away(memory: Remembered[str, int]) -> None:
+    source = Source()
+    memory.get("a", source)
+    memory.drop(lambda key, _value: key == "a")
+    source.away = True
+    assert memory.peek("a") is None
+    with pytest.raises(MetadataUnavailableError):
+        memory.get("a", source)
+
+
+@pytest.mark.parametrize("change", ["expire", "drop"])
+def test_an_answer_that_a_change_overtook_is_not_remembered(memory: Remembered[str, int], change: str) -> None:
+    source = Source()
+
+    def read(old: int | None) -> int:
+        value = source(old)
+        if value == 1:
+            getattr(memory, change)(lambda *_entry: True)
+        return value
+
+    assert memory.get("a", read) == 1
+    assert memory.peek("a") is None
+    assert memory.get("a", read) == 2
+    assert memory.peek("a") == 2
