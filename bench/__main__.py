@@ -10,20 +10,20 @@ import sys
 from collections.abc import Callable
 from functools import partial
 
-from . import due, engine, hangup, idle, kills, lateness, memory, results, settings, throughput
+from . import due, engine, hangup, idle, kills, lateness, memory, results, settings, shapes, throughput
 from .report import Section, show
 from .servers import ServiceFailedError
 from .settings import Settings
 from .tools import MissingToolError, VoidRunError
 
 SCENARIOS: dict[str, Callable[[Settings], Section]] = {
-    "publish-1": partial(throughput.measure, throughput.PUBLISH_1),
-    "publish-32": partial(throughput.measure, throughput.PUBLISH_32),
-    "publish-128": partial(throughput.measure, throughput.PUBLISH_128),
-    "cycles": partial(throughput.measure, throughput.CYCLES),
-    "consume-32": partial(throughput.measure, throughput.CONSUME_32),
-    "consume-100": partial(throughput.measure, throughput.CONSUME_100),
-    "bulk-64": partial(throughput.measure, throughput.BULK_64),
+    "publish-1": partial(throughput.measure, shapes.PUBLISH_1),
+    "publish-32": partial(throughput.measure, shapes.PUBLISH_32),
+    "publish-128": partial(throughput.measure, shapes.PUBLISH_128),
+    "cycles": partial(throughput.measure, shapes.CYCLES),
+    "consume-32": partial(throughput.measure, shapes.CONSUME_32),
+    "consume-100": partial(throughput.measure, shapes.CONSUME_100),
+    "bulk-64": partial(throughput.measure, shapes.BULK_64),
     "lateness": lateness.measure,
     "due": due.measure,
     "idle": idle.measure,
@@ -45,6 +45,8 @@ def main() -> int:
     unknown = sorted(set(chosen.names) - SCENARIOS.keys())
     if unknown:
         parser.error(f"no such scenario: {', '.join(unknown)}")
+    if chosen.runs < 1:
+        parser.error("--runs must be at least 1")
     plan = (
         settings.quick(yardstick=chosen.yardstick)
         if chosen.quick

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import IO
 
 from queues.engine import Engine, open_engine
 
+from .crowd_process import Crowd, running_crowd
 from .limits import raise_open_files
-from .processes import running, wait_for
+from .processes import wait_for
 from .report import Bar, Figure, Section, percentile
 from .servers import Service, running_service
 from .settings import Settings
@@ -44,37 +39,6 @@ class Idle:
     woken_s: float
 
 
-class Crowd:
-    """The process with the waiting consumers."""
-
-    def __init__(self, process: subprocess.Popen[str]) -> None:
-        assert process.stdin is not None, "a pipe"
-        assert process.stdout is not None, "a pipe"
-        self._ask: IO[str] = process.stdin
-        self._answer: IO[str] = process.stdout
-
-    def wait_ready(self) -> None:
-        """Return once all requests are sent."""
-        line = self._answer.readline().strip()
-        if line != "waiting":
-            raise VoidRunError(line or "the process of the waiting consumers ended")
-
-    def answers(self) -> tuple[int, int]:
-        """How many got a job, and how many something else."""
-        self._ask.write("?\n")
-        self._ask.flush()
-        jobs, others = self._answer.readline().split()
-        return int(jobs), int(others)
-
-
-@contextmanager
-def _crowd(service: Service, waiters: int) -> Iterator[Crowd]:
-    command = [sys.executable, "-m", "bench.crowd", service.host, str(service.port), service.namespace]
-    env = {**os.environ, "BENCH_TOKEN": service.token}
-    with running([*command, str(waiters), str(QUEUES)], env=env, pipes=True) as process:
-        yield Crowd(process)
-
-
 def _once(waiters: int) -> Idle:
     with running_service() as service:
         engine = open_engine(service.redis_url)
@@ -89,7 +53,7 @@ def _once(waiters: int) -> Idle:
 def _with_crowd(server: WebServer, engine: Engine, newest: int, waiters: int) -> Idle:
     alone = _latencies_ms(server.service)
     before = server.resident_bytes()
-    with _crowd(server.service, waiters) as crowd:
+    with running_crowd(server.service, waiters=waiters, queues=QUEUES) as crowd:
         crowd.wait_ready()
         time.sleep(SETTLE_S)
         grown = server.resident_bytes() - before

@@ -28,7 +28,7 @@ class ServiceFailedError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Service:
-    """A running service: where it is and what opens it. `pid`: that of `manage.py up`."""
+    """A running service: where it is and what opens it."""
 
     host: str
     port: int
@@ -36,7 +36,6 @@ class Service:
     token: str
     redis_url: str
     data_dir: Path
-    pid: int
 
     @property
     def redis_socket(self) -> str:
@@ -102,7 +101,6 @@ def running_service() -> Iterator[Service]:
                 token=about["token"],
                 redis_url=about["redis"],
                 data_dir=Path(folder),
-                pid=process.pid,
             )
             service.client().fill("warm", FILL_BATCH)
             yield service

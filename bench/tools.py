@@ -26,8 +26,11 @@ def need(*programs: str) -> None:
 
 
 def output_of(command: Sequence[str], *, env: Mapping[str, str] | None = None, timeout_s: float) -> str:
-    """Run to the end. Returns standard output. Raises VoidRunError when it fails."""
-    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=timeout_s, check=False)
+    """Run to the end. Returns standard output. Raises VoidRunError when it fails or hangs."""
+    try:
+        done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=timeout_s, check=False)
+    except subprocess.TimeoutExpired as error:
+        raise VoidRunError(f"{command[0]} did not end within {timeout_s:g} s") from error
     if done.returncode != 0:
         raise VoidRunError(f"{command[0]} ended with status {done.returncode}: {done.stderr.strip()[-500:]}")
     return done.stdout
