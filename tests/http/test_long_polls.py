@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 import redis
 
+from queues.embedded import EmbeddedRedis
 from tests.http.client import Client, Reply
 from tests.http.service import Server, Site
 from tests.support.waiting import wait_until
@@ -32,6 +35,12 @@ def waiting_on(site: Site, queue: str) -> Callable[[], bool]:
             )
 
     return look
+
+
+def waiting_in(server: Server) -> int:
+    """Consumers that wait in a server, by its own count; 0 while it has not counted."""
+    found = re.search(rb"^taskq_waiting_consumers (\d+)", server.staff.call("GET", "/metrics").body, re.MULTILINE)
+    return int(found[1]) if found else 0
 
 
 def in_background(client: Client, path: str) -> Future[Reply]:
@@ -154,13 +163,49 @@ def test_a_consumer_whose_token_is_revoked_is_sent_away_without_a_job(
 
     assert server.staff.call("DELETE", f"/token/{namespace}/{revoked.token}").status == 204
 
+    revoked_at = time.monotonic()
     replies = [poll.result(4) for poll in polls]
+    assert time.monotonic() - revoked_at < 0.5, "not told of it but found out by asking"
     assert {(reply.status, reply.json["error"]) for reply in replies} == {(401, "invalid token")}
     first = kept.publish(queue)
     taken = kept.take(queue)
     assert (taken["job_id"], taken["attempt"]) == (first, 1)
     kept.publish("other")
     assert staying.result(10).status == 200
+
+
+def test_waiters_are_sent_away_by_a_revocation_that_another_process_made(
+    site: Site, server: Server, queue: str
+) -> None:
+    namespace = f"elsewhere-{queue}"
+    revoked = Client(url=server.url, namespace=namespace, token=site.new_token(namespace))
+    poll = in_background(revoked, f"/api/{{ns}}/{queue}?timeout=60")
+    wait_until(waiting_on(site, queue), or_fail="nobody waits")
+
+    site.manage("token", "revoke", namespace, revoked.token)
+
+    assert poll.result(2).status == 401
+    assert revoked.call("GET", f"/api/{{ns}}/{queue}").status == 401
+
+
+def test_waiters_cost_one_connection_for_all_and_few_for_commands(tmp_path: Path, queue: str) -> None:
+    with EmbeddedRedis(tmp_path / "redis", persistent=False) as redis_server:
+        site = Site(data_dir=tmp_path, redis_url=redis_server.url)
+        site.prepare()
+        with site.serve() as server, redis.Redis.from_url(redis_server.url) as observer:
+            polls = [in_background(server.client, f"/api/{{ns}}/{queue}?timeout=60") for _ in range(200)]
+            wait_until(lambda: len(polls) == waiting_in(server), or_fail="not all of them wait")
+            own = {observer.client_id()}
+
+            def connections() -> list[dict[str, str]]:
+                return [one for one in observer.client_list() if int(one["id"]) not in own]
+
+            wait_until(lambda: len(connections()) <= 3, or_fail=f"too many connections: {connections()}")
+            assert sum(int(one["sub"]) > 0 for one in connections()) == 1
+            started = time.monotonic()
+            assert server.stop() == 0
+            assert {poll.result(5).status for poll in polls} == {404}
+            assert time.monotonic() - started < 10.0
 
 
 def test_a_result_is_waited_for(client: Client, queue: str) -> None:

@@ -13,6 +13,7 @@ from django.test import Client
 from queues.engine import publish, size
 from queues.pools import close_engines, engine_for
 from taskq_site.cache import CacheConnections
+from tests.support.waiting import wait_until
 
 
 @pytest.mark.django_db
@@ -59,3 +60,11 @@ def test_staff_stays_logged_in_while_redis_is_away(
     assert response.status_code == 200
     assert "root" in response.text
     assert "Exception ignored" in caplog.messages, "not without a word in the log"
+
+
+def test_what_the_cache_does_not_use_it_does_not_hold(redis_client: redis.Redis) -> None:
+    cache.set("a", 1)
+    held = len(redis_client.client_list())
+    cache.client.close_idle_connections()  # type: ignore[attr-defined]
+    wait_until(lambda: len(redis_client.client_list()) < held, or_fail="the connection stays open")
+    assert cache.get("a") == 1
