@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Final
 
 PERCENTILE_MINUTES: Final = 5
@@ -18,10 +19,17 @@ def minutes_of(fields: Sequence[bytes]) -> Minutes:
     """The raw hash (field, value, field, value, ...) as counts per minute."""
     minutes: dict[int, dict[tuple[str, int], int]] = {}
     for field, value in zip(fields[::2], fields[1::2], strict=True):
-        if match := _FIELD.match(field):
-            counts = minutes.setdefault(int(match[1]), {})
-            counts[str(match[2], "ascii"), int(match[3] or 0)] = int(value)
+        if place := _place_of(field):
+            minute, counted = place
+            minutes.setdefault(minute, {})[counted] = int(value)
     return minutes
+
+
+@lru_cache(maxsize=4096)
+def _place_of(field: bytes) -> tuple[int, tuple[str, int]] | None:
+    """Minute, metric and bucket. Remembered: the queues of a pool have the same fields."""
+    match = _FIELD.match(field)
+    return (int(match[1]), (str(match[2], "ascii"), int(match[3] or 0))) if match else None
 
 
 def rates(minutes: Minutes, now_ms: int) -> dict[str, float]:

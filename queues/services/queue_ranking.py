@@ -18,7 +18,7 @@ from queues.engine import AsyncEngine, JobState, count_jobs, list_partition
 from queues.engine.keys import QueueKeys
 
 STEP_INTERVAL_S: Final = 15.0
-QUEUES_PER_STEP: Final = 2_000
+QUEUES_PER_STEP: Final = 1_000
 PAGE: Final = 100
 """Queues counted in one round trip. Between two of them the event loop serves others."""
 
