@@ -73,7 +73,7 @@ LOOKS_PER_S; but none less often than every LOOK_EVERY_MAX_S."""
 WAITING_MARK_MS: Final = 3_000
 MARK_OUTLIVES: Final = 3
 """How long a queue counts as waited for after a consumer found it empty: so many times as long as until the next look,
-and at least WAITING_MARK_MS. Without a mark no wake-ups are sent; one that nobody needs any more costs a few messages."""
+and at least WAITING_MARK_MS. Without a mark no wake-ups are sent; one that is needed no more costs a few messages."""
 
 STATS_MINUTES: Final = 10
 """Minutes of counts and histograms kept per queue."""

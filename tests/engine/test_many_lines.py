@@ -36,6 +36,7 @@ async def wait_on_each(engine: AsyncEngine, queues: list[QueueKeys], timeout_s: 
 async def test_many_lines_take_turns_to_look(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "LOOKS_PER_S", 100)
     async with opened(redis_url) as engine:
+        started = time.monotonic()
         tasks = await wait_on_each(engine, queues_of(engine, 1_000))
         looked: Counter[object] = Counter()
         look = engine._waiters._attempt
@@ -45,7 +46,6 @@ async def test_many_lines_take_turns_to_look(redis_url: str, monkeypatch: pytest
             return await look(queues, *rest)
 
         monkeypatch.setattr(engine._waiters, "_attempt", count)
-        started = time.monotonic()
         await until(lambda: len(looked) >= 150, or_fail="nobody looks")
 
         assert sum(looked.values()) <= 100 * (time.monotonic() - started) + 20
