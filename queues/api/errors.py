@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import ceil
 from typing import Final
 
-from queues.engine.errors import TaskqError
+from queues.engine.errors import LimitReachedError, TaskqError
 
 from .response import ApiResponse, Header, json_response
 
@@ -84,11 +85,15 @@ class ForbiddenError(ApiError):
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """How an error is answered. `words` "": the error's own message, which is then meant for clients."""
+    """How an error is answered. `words` "": the error's own message, which is then meant for clients.
+
+    `member`: what the words are called in the body (lmstfy calls a few `msg`).
+    """
 
     status: int
     words: str = ""
     headers: tuple[Header, ...] = ()
+    member: str = "error"
 
 
 _RETRY_SOON: Final = ((b"retry-after", b"1"),)
@@ -99,6 +104,7 @@ REPLIES: Final[Mapping[str, Reply]] = {
     "invalid_argument": Reply(400),
     "lease_lost": Reply(409, "lease lost"),
     "job_not_found": Reply(404, "job not found"),
+    "limit_reached": Reply(429, member="msg"),
     "store_unavailable": Reply(503, "store unavailable", _RETRY_SOON),
     "store_full": Reply(507, "store full"),
     "layout_mismatch": Reply(500, "internal error"),
@@ -143,4 +149,6 @@ def error_response(error: Exception) -> ApiResponse:
     headers = reply.headers
     if isinstance(error, MethodNotAllowedError):
         headers = ((b"allow", ", ".join(error.allowed).encode()),)
-    return json_response(reply.status, {"error": reply.words or str(error)}, *headers)
+    elif isinstance(error, LimitReachedError):
+        headers = ((b"retry-after", b"%d" % ceil(error.retry_after_ms / 1000)),)
+    return json_response(reply.status, {reply.member: reply.words or str(error)}, *headers)

@@ -1,52 +1,73 @@
-"""A token's rate limit: taken before the operation, given back if the operation gives the client nothing.
+"""A token's rate limit.
 
-If this process dies between the two, the client has one request less until the interval ends.
+The call that publishes or consumes counts its request too, and not one that gives the client nothing. Only in a Redis
+Cluster it cannot: there a request is counted before, and uncounted again. If this process dies between the two, the
+client has one request less until the interval ends.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from math import ceil
+from typing import Final
 
-from queues.engine.errors import TaskqError
-from queues.engine.values import LimitTaken
-from queues.services.access import Access
-from queues.services.jobs_limits import RateKind, give_back_request, take_request
+from queues.engine import AsyncEngine
+from queues.engine.errors import LimitReachedError, TaskqError
+from queues.engine.values import LimitTaken, RequestLimit
+from queues.services.jobs_limits import RateKind, give_back_request, limit_of, take_request
 
 from .context import ApiContext
-from .response import ApiResponse, json_response
+from .request import ApiRequest
+from .response import ApiResponse
+from .route import OperationFunction
 
 logger = logging.getLogger(__name__)
 
-
-def allowance_of(access: Access, kind: RateKind | None) -> int:
-    """Requests of this kind per interval; 0: not limited, and nothing needs to be asked."""
-    if kind is None or access.limit is None:
-        return 0
-    return access.limit.read if kind == "read" else access.limit.write
+_background: Final[set[asyncio.Task[None]]] = set()
 
 
-async def take(access: Access, kind: RateKind, context: ApiContext) -> LimitTaken:
-    """Count the request."""
-    assert access.limit is not None
+async def pass_limited(
+    operation: OperationFunction, kind: RateKind, request: ApiRequest, context: ApiContext
+) -> ApiResponse:
+    """The operation's response, if the request fits the token's limit. Raises LimitReachedError."""
+    access = request.granted
+    limit = limit_of(access=access, kind=kind)
+    if limit is None:
+        return await operation(request, context)
     engine = await context.engine(access.pool)
-    return await engine.run(take_request(access=access, limit=access.limit, kind=kind))
+    if engine.counts_in_call:
+        request.limit = limit
+        return await operation(request, context)
+    return await _pass_counted(operation, limit, engine, request, context)
 
 
-def refusal_of(kind: RateKind, taken: LimitTaken) -> ApiResponse:
-    """The answer to one request too many."""
-    verb = "consume" if kind == "read" else "publish"
-    seconds = max(1, ceil(taken.retry_after_ms / 1000))
-    return json_response(
-        429, {"msg": f"{verb} rate limit reached, please retry later"}, (b"retry-after", str(seconds).encode())
-    )
+async def _pass_counted(
+    operation: OperationFunction, limit: RequestLimit, engine: AsyncEngine, request: ApiRequest, context: ApiContext
+) -> ApiResponse:
+    taken = await engine.run(take_request(limit=limit))
+    if not taken.allowed:
+        raise LimitReachedError(limit.kind, taken.retry_after_ms)
+    gave_nothing = True
+    try:
+        response = await operation(request, context)
+        gave_nothing = not response.succeeded
+        return response
+    except asyncio.CancelledError:
+        # The client has gone. A publish of its is carried out all the same, so it counts; a consume took no job.
+        gave_nothing = limit.kind == "read"
+        raise
+    finally:
+        if gave_nothing:
+            # A task of its own, for this one may be in the middle of being cancelled.
+            task = asyncio.ensure_future(_give_back(engine, limit, taken))
+            _background.add(task)
+            task.add_done_callback(_background.discard)
 
 
-async def give_back(access: Access, taken: LimitTaken, context: ApiContext) -> None:
+async def _give_back(engine: AsyncEngine, limit: RequestLimit, taken: LimitTaken) -> None:
     """Uncount the request. A fault here changes nothing for the client, so it is only logged."""
     try:
-        engine = await context.engine(access.pool)
         await engine.run(give_back_request(taken=taken))
     except TaskqError as error:
-        fields = {"action": "limit.give_back", "token_id": access.token_id, "error": error.code}
+        fields = {"action": "limit.give_back", "token_id": limit.token_id, "error": error.code}
         logger.info("limit could not be given back", extra=fields)

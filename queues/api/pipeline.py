@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from typing import Final
 
@@ -11,7 +10,7 @@ from queues.services.errors import InvalidTokenError
 
 from .context import ApiContext
 from .errors import TokenMissingError, error_response
-from .limiting import allowance_of, give_back, refusal_of, take
+from .limiting import pass_limited
 from .metrics import CLIENT_GONE, COUNTERS, opens_metrics
 from .operations.admin_info import metrics
 from .request import ApiRequest
@@ -22,7 +21,6 @@ from .tokens import pool_and_secret
 logger = logging.getLogger(__name__)
 
 PATH_SHOWN: Final = 600
-_background: Final[set[asyncio.Task[None]]] = set()
 
 
 async def answer(route: Route, request: ApiRequest, context: ApiContext) -> ApiResponse:
@@ -51,27 +49,9 @@ async def _pass(route: Route, request: ApiRequest, context: ApiContext) -> ApiRe
     if route.door is not Door.TOKEN:
         return await route.operation(request, context)
     access = request.access = await _authorise(request, context)
-    kind = route.rate
-    if kind is None or not allowance_of(access, kind):
+    if access.limit is None or route.rate is None:
         return await route.operation(request, context)
-    taken = await take(access, kind, context)
-    if not taken.allowed:
-        return refusal_of(kind, taken)
-    gave_nothing = True
-    try:
-        response = await route.operation(request, context)
-        gave_nothing = not response.succeeded
-        return response
-    except asyncio.CancelledError:
-        # The client has gone. A publish of its is carried out all the same, so it counts; a consume took no job.
-        gave_nothing = kind == "read"
-        raise
-    finally:
-        if gave_nothing:
-            # A task of its own, for this one may be in the middle of being cancelled.
-            task = asyncio.ensure_future(give_back(access, taken, context))
-            _background.add(task)
-            task.add_done_callback(_background.discard)
+    return await pass_limited(route.operation, route.rate, request, context)
 
 
 async def _authorise(request: ApiRequest, context: ApiContext) -> Access:

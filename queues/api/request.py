@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from .query import Query
 
 if TYPE_CHECKING:
+    from queues.engine.values import RequestLimit
     from queues.services.access import Access
 
 StaffCheck = Callable[[Sequence[str]], Awaitable[Any]]
@@ -66,6 +67,7 @@ class ApiRequest:
         "check_staff",
         "client",
         "headers",
+        "limit",
         "method",
         "path",
         "query",
@@ -106,6 +108,8 @@ class ApiRequest:
         """The peer's address."""
         self.request_id = request_id
         self.access: Access | None = None
+        self.limit: RequestLimit | None = None
+        """What the operation's call has to count the request against, if anything."""
         self.staff: Any = None
         """The Django user, on routes of staff."""
 

@@ -18,6 +18,7 @@ from .errors import (
     JobNotFoundError,
     LayoutError,
     LeaseLostError,
+    LimitReachedError,
     ScriptError,
     StoreFullError,
     StoreUnavailableError,
@@ -35,7 +36,7 @@ from .operations.inspect import detail, list_jobs, peek, result, size, stats
 from .operations.maintain import promote_due, reclaim_ended, sweep
 from .operations.measure import PartitionLoad, beat, count_jobs, list_partition, list_pumps, partition_load
 from .operations.publish import PreparedOptions, prepare, publish, republish
-from .operations.ratelimit import give_back_limit, take_limit
+from .operations.ratelimit import give_back_limit, limited, take_limit
 from .store import StoreInfo, open_async_engine, open_engine, probe_store
 from .store_load import StoreLoad, read_store_load
 from .values import (
@@ -57,6 +58,7 @@ from .values import (
     PublishOptions,
     QueuePage,
     QueueStats,
+    RequestLimit,
 )
 
 __all__ = [
@@ -82,6 +84,7 @@ __all__ = [
     "Layout",
     "LayoutError",
     "LeaseLostError",
+    "LimitReachedError",
     "LimitTaken",
     "Operation",
     "Page",
@@ -94,6 +97,7 @@ __all__ = [
     "QueueKeys",
     "QueuePage",
     "QueueStats",
+    "RequestLimit",
     "RoleBeat",
     "ScriptError",
     "StoreFullError",
@@ -115,6 +119,7 @@ __all__ = [
     "extend",
     "fail",
     "give_back_limit",
+    "limited",
     "list_jobs",
     "list_partition",
     "list_pumps",

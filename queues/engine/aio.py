@@ -19,7 +19,7 @@ from .merging import merge, spread
 from .operation import Operation, Plan
 from .routing import AsyncRoutes, Server
 from .subscription import Hear, Subscription
-from .values import Consumed, JobResult
+from .values import Consumed, JobResult, RequestLimit
 from .waiting import Waiters
 
 T = TypeVar("T")
@@ -53,6 +53,9 @@ class AsyncEngine:
         self.client = client
         self.layout = layout
         self.address = address
+        self.counts_in_call = address.kind != "cluster"
+        """Whether a request can be counted against its token's limit by the call that carries it out (`limited`): the
+        limit and the queue are in different slots, which only one server that holds all keys lets a call join."""
         self._loop = asyncio.get_running_loop()
         self._routes = AsyncRoutes(client, address)
         self._pending: list[_Call] = []
@@ -112,10 +115,12 @@ class AsyncEngine:
         consumer: str = "",
         max_in_flight: int | Sequence[int] = 0,
         freeze_tries: bool = False,
+        limit: RequestLimit | None = None,
     ) -> Consumed:
         """Consume as `consume_any` does, waiting up to `timeout_s` for something to come. First come, first served.
 
-        A caller that is cancelled takes no job with it: what it was about to get is released again.
+        A caller that is cancelled takes no job with it: what it was about to get is released again. With `limit` (only
+        if `counts_in_call`) it counts once it gets jobs; raises LimitReachedError at a look beyond the limit.
         """
         return await self._waiters.consume(
             self._subscription,
@@ -126,6 +131,7 @@ class AsyncEngine:
             consumer=consumer,
             max_in_flight=max_in_flight,
             freeze_tries=freeze_tries,
+            limit=limit,
         )
 
     async def wait_result(self, queue: QueueKeys, job_id: str, *, timeout_s: float) -> JobResult:

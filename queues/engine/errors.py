@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Final
 
 
 class TaskqError(Exception):
@@ -35,6 +35,20 @@ class JobNotFoundError(TaskqError):
     def __init__(self, job_id: str) -> None:
         super().__init__(f"job not found: {job_id}")
         self.job_id = job_id
+
+
+_LIMITED_VERBS: Final = {"read": "consume", "write": "publish"}
+
+
+class LimitReachedError(TaskqError):
+    """The token's requests of this kind (read, write) are used up until the interval ends. Nothing was done."""
+
+    code = "limit_reached"
+
+    def __init__(self, kind: str, retry_after_ms: int) -> None:
+        super().__init__(f"{_LIMITED_VERBS[kind]} rate limit reached, please retry later")
+        self.kind = kind
+        self.retry_after_ms = retry_after_ms
 
 
 class StoreUnavailableError(TaskqError):

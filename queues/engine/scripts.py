@@ -9,12 +9,16 @@
     --   ...                    what the remaining arguments are
     -- REPLIES
     --   ok id ...              when
+    -- COUNTS ok
     -- INCLUDES record wake
 
 Every name under KEYS becomes a local bound to that key, every name under ARGV one bound to that argument; a last `...`
 lets further arguments follow, which begin at ARGV[REST]; a script with `now_ms` gets `now`, in ms. Included libraries
 come after these locals and use them by name; of a library only what the script needs is taken (`local function` and
 one-line `local` at the left margin), since Redis builds every function anew at each call. Errors name file and line.
+
+COUNTS lists the replies that use up one request of a token's limit. A script that has it has a *limited* form too,
+which counts in the same call (`load_limited`).
 """
 
 from __future__ import annotations
@@ -41,6 +45,16 @@ if not now then
   now = time[1] * 1000 + math.floor(time[2] / 1000)
 end"""
 """The one clock (promise 3): the Redis server's, unless the caller gave a time, as tests do."""
+
+_LIMITED_KEYS: Final = ("limit",)
+_LIMITED_ARGS: Final = ("allowance", "interval")
+_LIMITED = """\
+local left, its_ticket, left_ms = running_interval()
+if left and left <= 0 then return {'limited', left_ms} end
+local reply = run()
+if not counts[reply[1]] then return reply end
+return {'counted', count_request(left, its_ticket), reply}"""
+"""How a limited form ends. It counts last: a write before the script's own would open a full Redis to those."""
 
 _BLOCK = re.compile(r"^local (?:function (?P<function>\w+).*?^end|(?P<name>\w+) = [^\n]*)$", re.MULTILINE | re.DOTALL)
 _ONE_LINE_FUNCTION = re.compile(r"^local function (\w+)(\([^)]*\)) (.*) end$", re.MULTILINE)
@@ -74,28 +88,60 @@ def load(name: str) -> Script:
     """The script `lua/NAME.lua` with its includes. Raises ScriptSyntaxError."""
     text = _read(f"{name}.lua")
     header = _Header(name, text)
-    library = _library(_with_dependencies(header.includes), text)
-    _check_keys(name, header.keys, f"{library}\n{text}")
+    return _script(name, header, _source(name, header, text), header.keys, header.args, header.replies)
+
+
+@cache
+def load_limited(name: str) -> Script:
+    """The limited form of a script: the same for a token whose requests are limited, counted in the same call.
+
+    Its keys and arguments come after `limit` and after `allowance` and `interval` (ms). Replies, beside the script's:
+    `limited retry_after_ms` (nothing was done), `counted ticket reply` (around those that count).
+    Raises ScriptSyntaxError for a script without COUNTS.
+    """
+    text = _read(f"{name}.lua")
+    header = _Header(name, text)
+    if not header.counts:
+        raise ScriptSyntaxError(f"{name}.lua:1: has no limited form, for it lists no COUNTS")
     source = "\n".join(
         [
-            *(f"local {key} = KEYS[{i}]" for i, key in enumerate(header.keys, 1)),
-            *(f"local {arg} = ARGV[{i}]" for i, arg in enumerate(header.args, 1)),
-            *([f"local REST = {len(header.args) + 1}"] if header.rest else []),
-            *([_CLOCK] if "now_ms" in header.args else []),
-            library,
-            _without_comments(text),
+            *_parameters(_LIMITED_KEYS, _LIMITED_ARGS),
+            _library(_with_dependencies(("limit",)), _LIMITED),
+            f"local counts = {{{', '.join(f'{word} = true' for word in header.counts)}}}",
+            "local function run()",  # all of it, for a function can use no more than 60 locals of what is around it
+            _source(name, header, text, keys_before=len(_LIMITED_KEYS), args_before=len(_LIMITED_ARGS)),
+            "end",
+            _LIMITED,
         ]
     )
-    return Script(
-        name=name,
-        purpose=header.purpose,
-        keys=header.keys,
-        args=header.args,
-        rest=header.rest,
-        replies=header.replies,
-        source=source,
-        sha=hashlib.sha1(source.encode(), usedforsecurity=False).hexdigest(),
-    )
+    keys, args = (*_LIMITED_KEYS, *header.keys), (*_LIMITED_ARGS, *header.args)
+    return _script(f"limited_{name}", header, source, keys, args, ("limited", "counted", *header.replies))
+
+
+def _script(
+    name: str, header: _Header, source: str, keys: tuple[str, ...], args: tuple[str, ...], replies: tuple[str, ...]
+) -> Script:
+    sha = hashlib.sha1(source.encode(), usedforsecurity=False).hexdigest()
+    return Script(name, header.purpose, keys, args, header.rest, replies, source, sha)
+
+
+def _source(name: str, header: _Header, text: str, *, keys_before: int = 0, args_before: int = 0) -> str:
+    """What a script consists of, where so many keys and arguments come before its own."""
+    library = _library(_with_dependencies(header.includes), text)
+    _check_keys(name, header.keys, f"{library}\n{text}")
+    parameters = _parameters(header.keys, header.args, keys_before, args_before)
+    if header.rest:
+        parameters.append(f"local REST = {args_before + len(header.args) + 1}")
+    if "now_ms" in header.args:
+        parameters.append(_CLOCK)
+    return "\n".join([*parameters, library, _without_comments(text)])
+
+
+def _parameters(keys: tuple[str, ...], args: tuple[str, ...], keys_before: int = 0, args_before: int = 0) -> list[str]:
+    return [
+        *(f"local {key} = KEYS[{i}]" for i, key in enumerate(keys, keys_before + 1)),
+        *(f"local {arg} = ARGV[{i}]" for i, arg in enumerate(args, args_before + 1)),
+    ]
 
 
 def script_names() -> list[str]:
@@ -116,7 +162,7 @@ def _with_dependencies(includes: tuple[str, ...]) -> list[str]:
         if name in path:
             raise ScriptSyntaxError(f"lib/{name}.lua:1: includes itself by way of {' → '.join(path)}")
         if name not in ordered:
-            for dependency in _includes(f"lib/{name}.lua", _read(f"lib/{name}.lua")):
+            for dependency in _words_of("INCLUDES", f"lib/{name}.lua", _read(f"lib/{name}.lua")):
                 visit(dependency, (*path, name))
             ordered.append(name)
 
@@ -156,12 +202,13 @@ def _without_comments(text: str) -> str:
     return "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("--"))
 
 
-def _includes(path: str, text: str) -> tuple[str, ...]:
+def _words_of(line_name: str, path: str, text: str) -> tuple[str, ...]:
+    """What follows `-- INCLUDES` or `-- COUNTS`."""
     for number, line in enumerate(text.splitlines(), 1):
-        if line.startswith("-- INCLUDES"):
+        if line.startswith(f"-- {line_name}"):
             names = tuple(line.split()[2:])
             if not names:
-                raise ScriptSyntaxError(f"{path}:{number}: INCLUDES without names")
+                raise ScriptSyntaxError(f"{path}:{number}: {line_name} without names")
             return names
     return ()
 
@@ -199,4 +246,7 @@ class _Header:
         self.replies = tuple(sections["REPLIES"])
         if not self.replies:
             raise ScriptSyntaxError(f"{path}:1: lists no REPLIES")
-        self.includes = _includes(path, text)
+        self.includes = _words_of("INCLUDES", path, text)
+        self.counts = _words_of("COUNTS", path, text)
+        if unknown := [word for word in self.counts if word not in self.replies]:
+            raise ScriptSyntaxError(f"{path}:1: COUNTS names {', '.join(unknown)}, which its REPLIES do not list")

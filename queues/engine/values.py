@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Literal
 
 from . import limits
 from .backoff import NO_BACKOFF, Backoff
@@ -99,6 +100,8 @@ class Consumed:
     jobs: tuple[Delivery, ...]
     next_due_ms: int | None = None
     now_ms: int = 0
+    limit_taken: LimitTaken | None = None
+    """Where this was counted, if it was limited and there are jobs."""
 
 
 class AckOutcome(StrEnum):
@@ -243,6 +246,20 @@ class DeadHead:
 
     size: int
     job_id: str
+
+
+RequestKind = Literal["read", "write"]
+"""A consume, or a publish."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestLimit:
+    """How many requests of a kind a token has per interval."""
+
+    token_id: str
+    kind: RequestKind
+    allowance: int
+    interval_ms: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,11 +15,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from . import limits
-from .errors import TaskqError
+from .errors import LimitReachedError, TaskqError
 from .keys import QueueKeys
 from .lines import LOOK, MESSAGE, TIME_UP, Line, Lines, Wake
 from .operations.consume import consume_any, consume_step, is_again
 from .operations.finish import release
+from .operations.ratelimit import give_back_limit
 from .rota import Rota
 from .subscription import Subscription
 from .values import Consumed
@@ -71,7 +72,11 @@ class Waiters:
         try:
             while True:
                 seen = [messages.get(name, 0) for name in names]
-                consumed = await self._attempt(queues, self._rota.note_look(line), options)
+                try:
+                    consumed = await self._attempt(queues, self._rota.note_look(line), options)
+                except LimitReachedError:
+                    self._pass_on(line, why)
+                    raise
                 if consumed.jobs:
                     if why is LOOK:
                         line.wake(LOOK)
@@ -141,6 +146,7 @@ class Waiters:
             max_in_flight=bound if isinstance(bound, int) else bound[0],
             freeze_tries=options["freeze_tries"],
             mark_ms=mark_ms,
+            limit=options["limit"],
         )
         while is_again(found := await self._engine.run(step)):
             pass
@@ -148,14 +154,26 @@ class Waiters:
 
     def _give_back(self, look: asyncio.Task[Consumed]) -> None:
         if not look.cancelled() and not look.exception():
-            for job in reversed(look.result().jobs):  # each goes to the head
-                queue = self._engine.queue(job.namespace, job.queue)
-                self._spawn(self._engine.run(release(queue, job.job_id, attempt=job.attempt)))
+            self.give_back(look.result())
+
+    def give_back(self, consumed: Consumed) -> None:
+        """Release what was handed out to somebody who has gone, in the background."""
+        for job in reversed(consumed.jobs):  # each goes to the head
+            queue = self._engine.queue(job.namespace, job.queue)
+            self._spawn(self._engine.run(release(queue, job.job_id, attempt=job.attempt)))
+        if consumed.limit_taken is not None:
+            self._spawn(self._engine.run(give_back_limit(consumed.limit_taken)))
 
     def _spawn(self, work: Any) -> None:
         task = self._loop.create_task(_quietly(work))
         _background.add(task)
         task.add_done_callback(_background.discard)
+
+    def _pass_on(self, line: Line, why: Wake) -> None:
+        """What woke one that may take nothing is for the next: of its line, else of all who wait for these queues."""
+        if not line.wake(why):
+            for name in line.names:
+                self._lines.wake_queue(name, 1)
 
     async def _sleep(self, line: Line, arrival: int, timeout_s: float) -> Wake:
         """Until woken; why."""

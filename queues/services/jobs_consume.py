@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from queues.engine import AsyncEngine, limits
 from queues.engine.keys import QueueKeys
-from queues.engine.values import Consumed
+from queues.engine.values import Consumed, RequestLimit
 
 from .policies import EffectivePolicy
 
@@ -30,11 +30,13 @@ async def consume_jobs(
     policies: Sequence[EffectivePolicy],
     timeout_s: int,
     consumer: str = "",
+    limit: RequestLimit | None = None,
 ) -> Consumed:
     """Up to `count` jobs of the queues in order of priority, waiting up to `timeout_s` for the first.
 
     `policies`, one for each queue, bound the jobs in flight queue by queue. One call has one length of lease: the first
-    queue's, unless the caller says.
+    queue's, unless the caller says. With `limit` (not in a Redis Cluster) it counts once it gets jobs; raises
+    LimitReachedError.
     """
     bounds = [policy.max_in_flight or 0 for policy in policies]
     return await engine.wait_consume(
@@ -45,6 +47,7 @@ async def consume_jobs(
         consumer=consumer,
         max_in_flight=bounds,
         freeze_tries=request.freeze_tries,
+        limit=limit,
     )
 
 

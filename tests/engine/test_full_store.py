@@ -12,6 +12,7 @@ from queues.engine import (
     Engine,
     Operation,
     PublishOptions,
+    RequestLimit,
     StoreFullError,
     ack,
     ack_attempt,
@@ -189,7 +190,8 @@ def test_reading_goes_on(world: World, full: Callable[[], None]) -> None:
 def test_token_limits_go_on_counting(world: World, full: Callable[[], None]) -> None:
     full()
 
-    takes = [take_limit("t", "read", allowance=2, interval_ms=60_000) for _ in range(3)]
+    limit = RequestLimit(token_id="t", kind="read", allowance=2, interval_ms=60_000)
+    takes = [take_limit(limit) for _ in range(3)]
     taken = [world.run(take) for take in takes]
     assert [one.allowed for one in taken] == [True, True, False]
     world.run(give_back_limit(taken[0]))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from queues.engine import Engine, LimitTaken, give_back_limit, take_limit
+from queues.engine import Engine, LimitTaken, RequestLimit, give_back_limit, take_limit
+from queues.engine.values import RequestKind
 from queues.engine.keys import limit_key
 from tests.support.waiting import wait_until
 
@@ -15,8 +16,14 @@ def key(allowance: int = 3, interval_ms: int = INTERVAL_MS) -> bytes:
     return limit_key("token-1", "read", allowance, interval_ms)
 
 
+def limit(
+    *, token: str = "token-1", kind: RequestKind = "read", allowance: int = 3, interval_ms: int = INTERVAL_MS
+) -> RequestLimit:
+    return RequestLimit(token_id=token, kind=kind, allowance=allowance, interval_ms=interval_ms)
+
+
 def taken(engine: Engine, *, allowance: int = 3, interval_ms: int = INTERVAL_MS) -> LimitTaken:
-    return engine.run(take_limit("token-1", "read", allowance=allowance, interval_ms=interval_ms))
+    return engine.run(take_limit(limit(allowance=allowance, interval_ms=interval_ms)))
 
 
 def take(engine: Engine, *, allowance: int = 3, interval_ms: int = INTERVAL_MS) -> bool:
@@ -30,7 +37,7 @@ def test_as_many_requests_are_allowed_as_the_interval_has(engine: Engine) -> Non
 def test_a_refusal_says_when_the_interval_ends(engine: Engine) -> None:
     take(engine, allowance=1)
 
-    refused = engine.run(take_limit("token-1", "read", allowance=1, interval_ms=600_000))
+    refused = engine.run(take_limit(limit(allowance=1)))
 
     assert not refused.allowed
     assert 590_000 < refused.retry_after_ms <= 600_000
@@ -39,8 +46,8 @@ def test_a_refusal_says_when_the_interval_ends(engine: Engine) -> None:
 def test_reads_and_writes_and_tokens_are_counted_apart(engine: Engine) -> None:
     take(engine, allowance=1)
 
-    assert engine.run(take_limit("token-1", "write", allowance=1, interval_ms=1_000)).allowed
-    assert engine.run(take_limit("token-2", "read", allowance=1, interval_ms=1_000)).allowed
+    assert engine.run(take_limit(limit(kind="write", allowance=1))).allowed
+    assert engine.run(take_limit(limit(token="token-2", allowance=1))).allowed
     assert not take(engine, allowance=1)
 
 

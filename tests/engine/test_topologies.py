@@ -11,13 +11,23 @@ import redis
 from redis.asyncio.connection import Connection as AsyncConnection
 from redis.connection import Connection
 
-from queues.engine import Engine, StoreUnavailableError, open_engine, probe_store, publish, size, take_limit
+from queues.engine import (
+    Engine,
+    RequestLimit,
+    StoreUnavailableError,
+    open_engine,
+    probe_store,
+    publish,
+    size,
+    take_limit,
+)
 
 from .loop import in_loop, opened, start_waiting
 from .topologies import cluster, sentinel
 from .verbs import QUEUES, whole_life
 
 SERVICE = "jobs"
+LIMIT = RequestLimit(token_id="t", kind="read", allowance=1, interval_ms=9_000)
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +66,7 @@ def test_every_verb_works_synchronously(url: str) -> None:
     engine = open_engine(url)
 
     assert engine.run(whole_life(engine)) == QUEUES
-    assert [engine.run(take_limit("t", "read", allowance=1, interval_ms=9_000)).allowed for _ in (1, 2)] == [
+    assert [engine.run(take_limit(LIMIT)).allowed for _ in (1, 2)] == [
         True,
         False,
     ]
@@ -67,7 +77,7 @@ def test_every_verb_works_synchronously(url: str) -> None:
 async def test_every_verb_works_from_asyncio(url: str) -> None:
     async with opened(url) as engine:
         assert await engine.run(whole_life(engine)) == QUEUES
-        assert (await engine.run(take_limit("t", "read", allowance=1, interval_ms=9_000))).allowed
+        assert (await engine.run(take_limit(LIMIT))).allowed
 
 
 @in_loop

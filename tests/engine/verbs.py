@@ -10,6 +10,7 @@ from queues.engine import (
     LimitTaken,
     PublishOptions,
     QueueKeys,
+    RequestLimit,
     ack,
     ack_attempt,
     consume_any,
@@ -137,4 +138,5 @@ def _end(queue: QueueKeys) -> Plan[None]:
 def limits_of(token: str) -> list[Operation[object]]:
     """The verbs that belong to no queue."""
     given_back = LimitTaken(allowed=True, key=limit_key(token, "read", 2, 60_000), ticket="1")
-    return [take_limit(token, "read", allowance=2, interval_ms=60_000), give_back_limit(given_back)]  # type: ignore[list-item]
+    limit = RequestLimit(token_id=token, kind="read", allowance=2, interval_ms=60_000)
+    return [take_limit(limit), give_back_limit(given_back)]  # type: ignore[list-item]

@@ -28,7 +28,13 @@ async def consume(request: ApiRequest, context: ApiContext) -> ApiResponse:
     engine = await context.engine(access.pool)
     queues = [engine.queue(access.namespace, name) for name in names]
     consume = partial(
-        consume_jobs, engine=engine, queues=queues, request=asked, policies=policies, consumer=request.consumer
+        consume_jobs,
+        engine=engine,
+        queues=queues,
+        request=asked,
+        policies=policies,
+        consumer=request.consumer,
+        limit=request.limit,
     )
     # First a look: who finds something at once has no need of all that waiting takes.
     consumed = await consume(timeout_s=0)

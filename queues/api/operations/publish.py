@@ -7,6 +7,7 @@ from typing import Final
 
 from queues.engine.limits import BODY_MAX_BYTES, BULK_MAX_BYTES
 from queues.engine.values import Published
+from queues.services.jobs_limits import limited
 from queues.services.jobs_publish import publish_jobs, republish_job
 
 from ..attributes import read_attributes
@@ -28,7 +29,8 @@ async def publish(request: ApiRequest, context: ApiContext) -> ApiResponse:
     body = await request.read_body(BODY_MAX_BYTES)
     policy = await context.policy(request.granted, request.path["queue"])
     published = await context.run(
-        request, lambda queue: publish_jobs(queue=queue, bodies=(body,), request=asked, policy=policy)
+        request,
+        lambda queue: limited(publish_jobs(queue=queue, bodies=(body,), request=asked, policy=policy), request.limit),
     )
     return _answer(request, published)
 
@@ -40,7 +42,10 @@ async def republish(request: ApiRequest, context: ApiContext) -> ApiResponse:
     policy = await context.policy(request.granted, request.path["queue"])
     job_id = request.path["job_id"]
     published = await context.run(
-        request, lambda queue: republish_job(queue=queue, job_id=job_id, body=body, request=asked, policy=policy)
+        request,
+        lambda queue: limited(
+            republish_job(queue=queue, job_id=job_id, body=body, request=asked, policy=policy), request.limit
+        ),
     )
     return _answer(request, published)
 
@@ -54,7 +59,8 @@ async def publish_bulk(request: ApiRequest, context: ApiContext) -> ApiResponse:
     bodies = split_array(body) if len(body) <= _LARGE_BULK_BYTES else await asyncio.to_thread(split_array, body)
     policy = await context.policy(request.granted, request.path["queue"])
     published = await context.run(
-        request, lambda queue: publish_jobs(queue=queue, bodies=bodies, request=asked, policy=policy)
+        request,
+        lambda queue: limited(publish_jobs(queue=queue, bodies=bodies, request=asked, policy=policy), request.limit),
     )
     _count(request, len(published.job_ids))
     return json_response(201, {"msg": "published", "job_ids": published.job_ids})

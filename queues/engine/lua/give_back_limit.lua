@@ -1,14 +1,11 @@
--- give_back_limit: undoes one take_limit, for a request that got no job or failed; only within the same interval.
+-- give_back_limit: uncounts one request that got no job, failed, or whose client has gone; only within its own interval.
 -- KEYS
 --   limit        string   requests left over, and the interval's ticket
 -- ARGV
---   ticket       of the take
+--   ticket       of the interval in which it was counted
 -- REPLIES
 --   ok
-local left, its_ticket = string.match(redis.call('GET', limit) or '', '^(%-?%d+) (%d+)$')
-local left_ms = redis.call('PTTL', limit)
-if left and its_ticket == ticket and left_ms > 0 then
-  redis.call('DEL', limit) -- a write that needs no memory: a full Redis lets what follows it through
-  redis.call('SET', limit, tonumber(left) + 1 .. ' ' .. ticket, 'PX', left_ms)
-end
+-- INCLUDES limit
+local left, its_ticket = running_interval()
+if its_ticket == ticket then write_interval(left + 1, ticket) end
 return {'ok'}

@@ -11,8 +11,9 @@ from ..errors import InvalidArgumentError, TaskqError
 from ..keys import QueueKeys
 from ..operation import Argument, Group, Operation, Plan, Reply
 from ..scripts import load
-from ..values import Consumed
+from ..values import Consumed, LimitTaken, RequestLimit
 from .finish import release
+from .ratelimit import give_back_limit, limited
 from .reply import clock_argument, consumer_argument, delivery_of, tag_of, unexpected
 
 _CONSUME = load("consume")
@@ -29,9 +30,13 @@ def consume_step(
     max_in_flight: int = 0,
     freeze_tries: bool = False,
     mark_ms: int = 0,
+    limit: RequestLimit | None = None,
     now_ms: int | None = None,
 ) -> Operation[Consumed]:
-    """One script call. May answer `is_again`: only dead entries so far. Use `consume`, which goes on by itself."""
+    """One script call. May answer `is_again`: only dead entries so far. Use `consume`, which goes on by itself.
+
+    With `limit` (not in a cluster) it counts if it gets jobs, and raises LimitReachedError.
+    """
     _check(ttr_ms, count)
 
     def decode(reply: Reply) -> Consumed:
@@ -49,7 +54,12 @@ def consume_step(
 
     def undo(consumed: Consumed) -> list[Operation[Any]]:
         # The last one first, since each goes to the head.
-        return [release(queue, job.job_id, attempt=job.attempt) for job in reversed(consumed.jobs)]
+        undoing: list[Operation[Any]] = [
+            release(queue, job.job_id, attempt=job.attempt) for job in reversed(consumed.jobs)
+        ]
+        if consumed.limit_taken is not None:
+            undoing.append(give_back_limit(consumed.limit_taken))
+        return undoing
 
     group: Group | None = None
     if count == 1 and now_ms is None:
@@ -69,7 +79,12 @@ def consume_step(
         limits.CONSUME_BUDGET_BYTES,
         consumer_argument(consumer),
     )
-    return Operation(_CONSUME, queue.select(_CONSUME.keys), args, decode, group, undo)
+    step = Operation(_CONSUME, queue.select(_CONSUME.keys), args, decode, group, undo)
+    return step if limit is None else limited(step, limit, _note_taken)
+
+
+def _note_taken(consumed: Consumed, taken: LimitTaken) -> Consumed:
+    return replace(consumed, limit_taken=taken)
 
 
 _COUNT: Final = _CONSUME.args.index("count")
@@ -140,12 +155,14 @@ def consume_any(
     max_in_flight: int | Sequence[int] = 0,
     freeze_tries: bool = False,
     mark_ms: int = 0,
+    limit: RequestLimit | None = None,
     now_ms: int | None = None,
 ) -> Plan[Consumed]:
     """Consume from several queues: first all that the first can give, then the second, and so on.
 
     `max_in_flight`: one bound for each queue, or the same for all. With `mark_ms` every queue found empty counts as
-    waited for, for so long.
+    waited for, for so long. With `limit` (not in a cluster) all together count as one request, if there are jobs;
+    raises LimitReachedError.
     """
     bounds = [max_in_flight] * len(queues) if isinstance(max_in_flight, int) else max_in_flight
     jobs: list[Consumed] = []
@@ -162,6 +179,7 @@ def consume_any(
                 max_in_flight=bound,
                 freeze_tries=freeze_tries,
                 mark_ms=0 if taken else mark_ms,
+                limit=None if taken else limit,
                 now_ms=now_ms,
             )
             try:
@@ -184,7 +202,9 @@ def consume_any(
 def _together(parts: Sequence[Consumed], last: Consumed, next_due_ms: int | None) -> Consumed:
     if len(parts) == 1 and parts[0].jobs:
         return parts[0]
-    return replace(last, jobs=tuple([job for part in parts for job in part.jobs]), next_due_ms=next_due_ms)
+    limit_taken = next((part.limit_taken for part in parts if part.limit_taken), None)
+    jobs = tuple([job for part in parts for job in part.jobs])
+    return replace(last, jobs=jobs, next_due_ms=next_due_ms, limit_taken=limit_taken)
 
 
 def _check(ttr_ms: int, count: int) -> None:
