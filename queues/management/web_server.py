@@ -36,7 +36,7 @@ STOP_TIMEOUT_S: Final = 10
 
 def serve(*, host: str, port: int, workers: int) -> None:
     """Serve until SIGTERM or SIGINT. Workers that die are replaced, and never outlive this process."""
-    with TemporaryDirectory(prefix="taskq-workers-") as directory:
+    with TemporaryDirectory(prefix="taskq-workers-", ignore_cleanup_errors=True) as directory:
         _serve(host=host, port=port, workers=workers, directory=Path(directory))
 
 

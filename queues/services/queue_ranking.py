@@ -37,9 +37,10 @@ class QueueRanking:
     @property
     def top(self) -> list[QueueKeys]:
         """The queues with the most jobs, at most `most`: of the last whole round, and of the one that is under way."""
-        found = dict(self._whole.largest()) if self._whole else {}
-        found.update(self._round.largest())
-        return heapq.nlargest(self._most, found, key=lambda queue: found[queue])
+        found: dict[bytes, tuple[int, QueueKeys]] = {}
+        for part in (self._whole, self._round):
+            found.update({queue.name: (size, queue) for size, queue in part.largest()} if part else {})
+        return [queue for _, queue in heapq.nlargest(self._most, found.values(), key=lambda entry: entry[0])]
 
     @property
     def rest(self) -> Mapping[JobState, int]:
@@ -93,9 +94,9 @@ class _Round:
         else:
             heapq.heappushpop(self._heap, entry)
 
-    def largest(self) -> Iterator[tuple[QueueKeys, int]]:
+    def largest(self) -> Iterator[tuple[int, QueueKeys]]:
         for size, _, queue, _ in self._heap:
-            yield queue, size
+            yield size, queue
 
     def rest(self) -> Mapping[JobState, int]:
         left = Counter(self._all)

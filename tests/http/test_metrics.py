@@ -22,7 +22,7 @@ from tests.support.exposition import Family, counters, read_page
 from tests.support.waiting import wait_until
 
 SECRET = "a-secret-for-scraping"
-QUEUES_MAX = 8
+QUEUES_MAX = 30
 HOUR = 3600
 
 

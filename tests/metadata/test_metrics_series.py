@@ -12,6 +12,7 @@ from typing import Any
 import orjson
 import pytest
 
+from queues.api.metrics import process
 from queues.api.metrics import series as series_module
 from queues.api.metrics.counting import JOB_BOUNDS_MS, QUEUE_WIDTH, Counters
 from queues.api.metrics.exposition import Page
@@ -162,6 +163,15 @@ def test_while_another_worker_changes_the_slots_newcomers_wait(clock: Clock, tmp
     assert shown(series) == {"a": 2}
 
 
+def test_without_the_directory_nobody_gets_a_series(clock: Clock, tmp_path: Path) -> None:
+    series = series_of(clock, path=tmp_path / "gone" / "queues.json")
+    count(series, "a")
+    series.settle()
+
+    assert shown(series) == {}
+    assert series.of(("a",)) == [1]
+
+
 def snapshot(number: int) -> dict[str, Any]:
     return {
         "counts": {"queues": {"1": [number, 0]}, "n": number},
@@ -233,6 +243,33 @@ def test_of_the_dead_only_slots_that_are_given_are_kept(
     join().bury_dead({"queues": {"2"}})
 
     assert orjson.loads((tmp_path / "ended.json").read_bytes())["counts"] == {"queues": {}, "n": 100}
+
+
+def test_files_that_look_old_are_touched(tmp_path: Path, join: Callable[[], Workers]) -> None:
+    path = tmp_path / "queues.json"
+    path.write_text("{}")
+    os.utime(path, (1, 1))
+
+    join().write(snapshot(1))
+
+    assert path.stat().st_mtime > 1
+
+
+def test_when_the_directory_is_gone_it_is_said_once_and_nothing_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    workers = Workers()
+    workers.join(tmp_path / "gone")
+    monkeypatch.setattr(process, "WORKERS", workers)
+
+    process.flush()
+    process.flush()
+    (tmp_path / "gone").mkdir()
+    process.flush()
+    (tmp_path / "gone").rename(tmp_path / "gone again")
+    process.flush()
+
+    assert [record.__dict__["action"] for record in caplog.records] == ["metrics.share", "metrics.share"]
 
 
 def test_adding_changes_neither_part() -> None:

@@ -102,6 +102,7 @@ def test_many_queues_are_walked_in_stretches(
     assert scripts <= 10 + 5 + 2 * 3, "a page more than the stretch, and the lists of names"
     for _ in range(6):
         walk.step()
+        assert len(set(walk.top)) == 3, "no queue is there twice"
     assert walk.top[0] == "big"
     assert walk.ranking.rest[JobState.READY] == 58
 

@@ -48,10 +48,10 @@ class Counters:
         self.namespaces = Series(slots=namespaces, width=1)
         self.in_progress = 0
         self._routes: dict[str, tuple[str, list[float], dict[int, int]]] = {}
-        self._flush: Callable[[], None] | None = None
+        self._flush: Callable[[], object] | None = None
         self._ticking = True
 
-    def flush_with(self, flush: Callable[[], None]) -> None:
+    def flush_with(self, flush: Callable[[], object]) -> None:
         """Call `flush` every FLUSH_S from the first request on, so that other processes see what is counted here."""
         self._flush = flush
         self._ticking = False

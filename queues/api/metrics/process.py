@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import Final
 
@@ -12,6 +13,8 @@ from queues.services.engine_load import read_engine_load
 from .counting import Counters
 from .slots import Slots
 from .workers import Snapshot, Workers
+
+logger = logging.getLogger(__name__)
 
 WORKERS: Final = Workers()
 _QUEUES: Final = Slots(limit=settings.TASKQ_METRICS_QUEUES, others_in_use=lambda: WORKERS.in_use("queues"))
@@ -49,10 +52,27 @@ def take_snapshot() -> Snapshot:
     }
 
 
-def flush() -> None:
-    """Tell the other workers. The first time also count those in that died before this one began."""
+def flush() -> Snapshot:
+    """Tell the other workers what is counted up to now, which is the answer.
+
+    Where that fails it is logged once, and all goes on: requests do not depend on it.
+    """
+    snapshot = take_snapshot()
+    try:
+        _write(snapshot)
+    except OSError as error:
+        if not WORKERS.in_trouble:
+            logger.warning("counts cannot be shared", extra={"action": "metrics.share", "reason": str(error)})
+        WORKERS.in_trouble = True
+    else:
+        WORKERS.in_trouble = False
+    return snapshot
+
+
+def _write(snapshot: Snapshot) -> None:
+    """The first time also count those in that died before this one began."""
     first = not WORKERS.has_written
-    WORKERS.write(take_snapshot())
+    WORKERS.write(snapshot)
     if first:
         labels = {"queues": COUNTERS.queues.labels(), "namespaces": COUNTERS.namespaces.labels()}
         WORKERS.bury_dead({what: {str(number) for number in given.values()} for what, given in labels.items()})

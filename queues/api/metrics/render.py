@@ -17,7 +17,7 @@ from ..context import ApiContext
 from . import table as t
 from .exposition import Page
 from .pools import add_pool
-from .process import COUNTERS, WORKERS, take_snapshot
+from .process import COUNTERS, WORKERS, flush
 from .traffic import add_traffic
 
 POOL_TIMEOUT_S: Final = 3.0
@@ -38,7 +38,8 @@ async def render_metrics(context: ApiContext) -> str:
         await add_pool(page, pool, load)
     await add_traffic(
         page,
-        WORKERS.add_others(take_snapshot()),
+        # First what others will read: so no page, by whichever worker, falls behind an earlier one.
+        WORKERS.add_others(flush()),
         queues=COUNTERS.queues.labels(),
         namespaces=COUNTERS.namespaces.labels(),
     )

@@ -21,10 +21,15 @@ def replace_file(path: Path, content: Any) -> None:
 
 @contextmanager
 def locked(path: Path | None) -> Iterator[bool]:
-    """Hold the lock of the directory that `path` is in; False if another process holds it. Without a path: nobody else
-    is there. The lock of a process that dies is free again."""
+    """Hold the lock of the directory that `path` is in; False if another process holds it, or the directory is gone.
+
+    Without a path nobody else is there. The lock of a process that dies is free again.
+    """
     if path is None:
         yield True
+        return
+    if not path.parent.is_dir():
+        yield False
         return
     with (path.parent / "lock").open("wb") as file:
         try:

@@ -10,7 +10,9 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from pathlib import Path
+from time import monotonic
 from typing import Any, Final
 
 import orjson
@@ -20,6 +22,7 @@ from .sharing import locked, replace_file
 Snapshot = dict[str, Any]
 
 ENDED: Final = "ended.json"
+TOUCH_INTERVAL_S: Final = 3_600.0
 _TRIES: Final = 5
 
 
@@ -30,6 +33,8 @@ class Workers:
         self._directory: Path | None = None
         self._own: Path | None = None
         self.has_written = False
+        self.in_trouble = False
+        self._touch_at = 0.0
 
     def join(self, directory: Path) -> None:
         """Be one of the workers that share `directory`."""
@@ -41,6 +46,7 @@ class Workers:
         if self._own is not None:
             replace_file(self._own, {"pid": os.getpid(), **snapshot})
             self.has_written = True
+            self._keep_fresh()
 
     def add_others(self, own: Snapshot) -> Snapshot:
         """`own` and those of the others as one. Gauges are those of workers that live."""
@@ -81,6 +87,14 @@ class Workers:
             # A crash between the two leaves files that are known to be buried: nobody counts them twice.
             replace_file(self._directory / ENDED, ended)
             self._remove(ended["buried"])
+
+    def _keep_fresh(self) -> None:
+        """Now and then touch every file: what looks old in a directory for temporary files is deleted one day."""
+        if self._directory is not None and monotonic() >= self._touch_at:
+            self._touch_at = monotonic() + TOUCH_INTERVAL_S
+            for path in self._directory.iterdir():
+                with suppress(FileNotFoundError):  # another worker has just replaced it
+                    os.utime(path)
 
     def _add_others(self, own: Snapshot) -> Snapshot:
         files = self._files()  # first, so that a file which is gone by now is among those that ended
