@@ -16,7 +16,7 @@ RANK_STEP = 2**44
 
 _QUEUE_KEY = re.compile(rb"\{tq(\d+)\}:([-\w]+)/([-\w]+):(\w+)\Z")
 _PARTITION_KEY = re.compile(rb"\{tq(\d+)\}:(\w+)\Z")
-_LIMIT_KEY = re.compile(rb"\{tqlimit:.+\}:(read|write)\Z")
+_LIMIT_KEY = re.compile(rb"\{tqlimit:[^}]+\}:(read|write):\d+:\d+\Z")
 
 
 @dataclass(slots=True, kw_only=True)
