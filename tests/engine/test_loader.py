@@ -64,6 +64,8 @@ def test_a_sound_script_is_read(folder: Path) -> None:
         (("redis.call('HLEN', jobs)", "1"), "probe.lua:1: lists jobs under KEYS but does not use it"),
         (("'HLEN', jobs", "'HLEN', ready, jobs"), "probe.lua:1: uses ready, which its KEYS do not list"),
         (("-- REPLIES", "-- INCLUDES\n-- REPLIES"), "probe.lua:6: INCLUDES without names"),
+        (("-- REPLIES", "-- COUNTS\n-- REPLIES"), "probe.lua:6: COUNTS without names"),
+        (("-- REPLIES", "-- COUNTS ok no\n-- REPLIES"), "probe.lua:1: COUNTS names no, which its REPLIES do not list"),
     ],
 )
 def test_what_is_wrong_with_a_header_is_said_with_its_file(folder: Path, change: tuple[str, str], message: str) -> None:

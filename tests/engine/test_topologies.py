@@ -13,8 +13,10 @@ from redis.connection import Connection
 
 from queues.engine import (
     Engine,
+    LimitReachedError,
     RequestLimit,
     StoreUnavailableError,
+    limited,
     open_engine,
     probe_store,
     publish,
@@ -187,6 +189,17 @@ def test_the_keys_of_a_cluster_lie_on_all_its_nodes(cluster_url: str, masters: l
 
     assert all(int(client.dbsize()) > 0 for client in masters)
     engine.close()
+
+
+@in_loop
+async def test_a_request_is_counted_in_its_call_unless_slots_lie_on_several_nodes(url: str) -> None:
+    async with opened(url) as engine:
+        assert engine.counts_in_call == ("cluster" not in url)
+        if engine.counts_in_call:
+            queue = engine.queue("shop", "orders")
+            await engine.run(limited(publish(queue, [b"x"]), LIMIT))
+            with pytest.raises(LimitReachedError):
+                await engine.run(limited(publish(queue, [b"x"]), LIMIT))
 
 
 def test_a_cluster_is_probed_as_one_store(cluster_url: str) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from typing import Any
 
 import pytest
+import redis
 
 from queues.api import pipeline
 from queues.api.context import ApiContext
@@ -23,6 +24,7 @@ from queues.services.access import Access
 from queues.services.limits import Limit
 from queues.services.policies import NO_POLICY, EffectivePolicy
 from tests.engine.loop import until, until_it_is_so
+from tests.engine.topologies import cluster
 
 LIMIT = Limit(read=9, write=9, interval_s=600)
 ACCESS = Access(pool="default", namespace="shop", token_id="x", limit=LIMIT)
@@ -97,15 +99,31 @@ def route_of(name: str) -> Route:
     return route
 
 
-@pytest.fixture(params=[True, False], ids=["in the call", "before the call"])
-def asked(request: pytest.FixtureRequest, redis_url: str, monkeypatch: pytest.MonkeyPatch) -> Any:
+@pytest.fixture(scope="module")
+def masters(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[redis.Redis]]:
+    with cluster(tmp_path_factory.mktemp("cluster")) as clients:
+        yield clients
+
+
+@pytest.fixture
+def cluster_url(masters: list[redis.Redis]) -> str:
+    for client in masters:
+        client.flushall()
+    return f"redis+cluster://127.0.0.1:{masters[0].connection_pool.connection_kwargs['port']}"
+
+
+@pytest.fixture(params=["redis_url", "cluster_url"])
+def asked(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Opens a pool: on one server the call counts, in a cluster the pipeline."""
+    url = request.getfixturevalue(request.param)
+
     async def authorise(*_: Any) -> Access:
         return ACCESS
 
     @asynccontextmanager
     async def opened() -> AsyncIterator[Asked]:
-        engine = await open_async_engine(redis_url)
-        engine.counts_in_call = request.param
+        engine = await open_async_engine(url)
+        assert engine.counts_in_call == (request.param == "redis_url")
         yield Asked(engine)
         await engine.close()
 
@@ -183,12 +201,13 @@ def test_several_queues_count_as_one_request(asked: Any) -> None:
 def test_a_publish_to_a_full_redis_does_not_count(asked: Any) -> None:
     async def scenario(one: Asked) -> None:
         await one.request("publish.publish")
-        await one.engine.client.config_set("maxmemory", 1)
+        everywhere = {} if one.engine.counts_in_call else {"target_nodes": "all"}
+        await one.engine.client.config_set("maxmemory", 1, **everywhere)
         try:
             assert (await one.request("publish.publish")).status == 507
             await one.until_counted("write", 1)
         finally:
-            await one.engine.client.config_set("maxmemory", 0)
+            await one.engine.client.config_set("maxmemory", 0, **everywhere)
         assert await one.engine.run(size(one.queue)) == 1
 
     in_loop(asked, scenario)
@@ -245,11 +264,9 @@ def test_who_hangs_up_during_the_call(asked: Any, name: str, kind: str, counts: 
     in_loop(asked, scenario)
 
 
-def test_an_operation_that_is_cancelled_gives_a_consume_back_and_not_a_publish(asked: Any) -> None:
-    """In a cluster, where the request was counted before."""
-
+@pytest.mark.parametrize("asked", ["cluster_url"], indirect=True)
+def test_what_was_counted_before_is_given_back_to_a_consumer_that_hangs_up_but_to_no_publisher(asked: Any) -> None:
     async def scenario(one: Asked) -> None:
-        one.engine.counts_in_call = False
         for name, kind, counts in (("publish.publish", "write", 1), ("consume.consume", "read", 0)):
             reached = asyncio.Event()
 
