@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
@@ -59,6 +60,10 @@ def _keep() -> None:
     """Nothing to skip: the body is here already."""
 
 
+async def _turn_of_the_loop() -> None:
+    await asyncio.sleep(0)
+
+
 class ApiRequest:
     """One request. Not frozen: the pipeline fills in `access` or `staff` once it knows who asks."""
 
@@ -67,6 +72,7 @@ class ApiRequest:
         "check_staff",
         "client",
         "headers",
+        "hear_client",
         "limit",
         "method",
         "path",
@@ -89,6 +95,7 @@ class ApiRequest:
         check_staff: StaffCheck,
         skip_body: Callable[[], None] = _keep,
         watch_client: Callable[[], AbstractContextManager[None]] = nullcontext,
+        hear_client: Callable[[], Awaitable[None]] = _turn_of_the_loop,
         client: str = "",
         request_id: str = "",
     ) -> None:
@@ -104,6 +111,8 @@ class ApiRequest:
         """Say that nobody will read the body: only then can the door notice that the client has gone."""
         self.watch_client = watch_client
         """For waiting: interrupts the current task when the client hangs up, unless the door does so anyway."""
+        self.hear_client = hear_client
+        """Gives the news that the client has hung up a chance to arrive, after waiting and before an answer is sent."""
         self.client = client
         """The peer's address."""
         self.request_id = request_id

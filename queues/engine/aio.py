@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import logging
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeAlias, TypeVar, overload
 
 from redis.exceptions import MovedError
@@ -53,9 +53,6 @@ class AsyncEngine:
         self.client = client
         self.layout = layout
         self.address = address
-        self.counts_in_call = address.kind != "cluster"
-        """Whether a request can be counted against its token's limit by the call that carries it out (`limited`): the
-        limit and the queue are in different slots, which only one server that holds all keys lets a call join."""
         self._loop = asyncio.get_running_loop()
         self._routes = AsyncRoutes(client, address)
         self._pending: list[_Call] = []
@@ -68,6 +65,8 @@ class AsyncEngine:
         self._subscription = Subscription(address, client, hearers | {notice_channel(): self._hear_notice})
         self._subscription.tell_when_established(self._waiters.look_soon)
         self._closed = False
+        self.counts_in_call = address.kind != "cluster"
+        """Whether a call that publishes or consumes can count itself against a limit, whose key is in no partition."""
         self.batches = 0
         """Pipelines sent so far."""
         self.batched_calls = 0
@@ -119,8 +118,7 @@ class AsyncEngine:
     ) -> Consumed:
         """Consume as `consume_any` does, waiting up to `timeout_s` for something to come. First come, first served.
 
-        A caller that is cancelled takes no job with it: what it was about to get is released again. With `limit` (only
-        if `counts_in_call`) it counts once it gets jobs; raises LimitReachedError at a look beyond the limit.
+        A caller that is cancelled takes no job with it: what it was about to get is released again.
         """
         return await self._waiters.consume(
             self._subscription,
@@ -133,6 +131,10 @@ class AsyncEngine:
             freeze_tries=freeze_tries,
             limit=limit,
         )
+
+    def give_back(self, consumed: Consumed) -> None:
+        """Release the jobs of a consumer that has gone before it could be given them, in the background."""
+        self._waiters.give_back(consumed)
 
     async def wait_result(self, queue: QueueKeys, job_id: str, *, timeout_s: float) -> JobResult:
         """The result of a job, waiting up to `timeout_s` for its completion."""

@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from granian import Granian
-from granian.constants import Interfaces
+from granian.constants import HTTPModes, Interfaces
 from granian.log import LogLevels
 
 from queues.embedded import follow_parent
@@ -48,6 +48,8 @@ def _serve(*, host: str, port: int, workers: int, directory: Path) -> None:
         address=host,
         port=port,
         interface=Interfaces.ASGI,
+        # A connection that might turn out to be HTTP/2 takes 15 KiB more, and consumers wait by the thousand.
+        http=HTTPModes.http1,
         workers=workers,
         backlog=BACKLOG,
         backpressure=REQUESTS_MAX,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from functools import lru_cache, partial
 from typing import Final
 
@@ -41,6 +42,11 @@ async def consume(request: ApiRequest, context: ApiContext) -> ApiResponse:
     if asked.timeout_s and not consumed.jobs:
         with context.while_authorised(request), request.watch_client():
             consumed = await consume(timeout_s=asked.timeout_s)
+            try:
+                await request.hear_client()
+            except asyncio.CancelledError:
+                engine.give_back(consumed)
+                raise
     if not consumed.jobs:
         return NO_JOB
     presented = [present_consumed(job) for job in consumed.jobs]
