@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import redis
 
 from tests.http.client import Client
 from tests.http.service import Server, Site
+from tests.http.test_long_polls import waiting_in
 from tests.support.waiting import wait_until
 
 Limited = Callable[..., Client]
@@ -86,9 +88,7 @@ def test_a_request_that_brings_nothing_does_not_count(limited: Limited, request_
     client = limited(read=2, write=2)
     method, path = request_line.split(" ")
 
-    # One at a time, for what is given back is given back after the reply.
-    for _ in range(5):
-        wait_until(lambda: client.call(method, path).status == status, or_fail="it counted")
+    assert [client.call(method, path).status for _ in range(5)] == [status] * 5
 
     client.publish("q")
     client.take("q")
@@ -103,11 +103,45 @@ def test_a_new_interval_brings_new_requests(limited: Limited) -> None:
     )
 
 
-def test_a_token_without_a_limit_costs_redis_nothing(site: Site, client: Client, queue: str) -> None:
-    client.publish(queue)
+def script_calls(site: Site) -> int:
     with redis.Redis.from_url(site.redis_url) as observer:
-        before = observer.info("commandstats").get("cmdstat_evalsha", {"calls": 0})["calls"]
-        client.publish(queue)
-        after = observer.info("commandstats")["cmdstat_evalsha"]["calls"]
+        return int(observer.info("commandstats").get("cmdstat_evalsha", {"calls": 0})["calls"])
 
-    assert after - before == 1
+
+def test_a_token_with_a_limit_costs_no_more_calls_than_one_without(
+    site: Site, client: Client, limited: Limited, queue: str
+) -> None:
+    for one in (client, limited(read=9, write=9)):
+        one.publish(queue)
+        one.take(queue)
+        before = script_calls(site)
+        one.publish(queue)
+        one.take(queue)
+        assert one.call("GET", f"/api/{{ns}}/{queue}").status == 404
+
+        assert script_calls(site) - before == 3
+
+
+def test_what_is_wrong_with_a_request_is_said_even_beyond_the_limit(limited: Limited) -> None:
+    client = limited(read=1, write=1)
+    client.publish("q")
+    client.take("q")
+
+    assert client.call("PUT", "/api/{ns}/q?ttl=x").status == 400
+    assert client.call("PUT", "/api/{ns}/q/bulk", "no array").status == 400
+    assert client.call("GET", "/api/{ns}/q?timeout=x").status == 400
+    assert client.call("PUT", "/api/{ns}/q").status == 429
+    assert client.call("GET", "/api/{ns}/q").status == 429
+
+
+def test_a_waiting_consumer_is_refused_once_others_have_used_up_the_rate(server: Server, limited: Limited) -> None:
+    client = limited(read=1)
+    with ThreadPoolExecutor() as threads:
+        waiting = [threads.submit(client.call, "GET", "/api/{ns}/q?timeout=20") for _ in range(2)]
+        wait_until(lambda: waiting_in(server) == 2, or_fail="they do not wait")
+        client.publish("q")
+        client.publish("q")
+        statuses = sorted(one.result().status for one in waiting)
+
+    assert statuses == [200, 429]
+    assert client.call("GET", "/api/{ns}/q/size").json["size"] == 1
