@@ -40,7 +40,7 @@ def main() -> int:
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(SCENARIOS)} (default: all)")
     parser.add_argument("--runs", type=int, default=3, help="runs of each scenario; medians are shown (default: 3)")
     parser.add_argument("--quick", action="store_true", help="one short run of each: not for comparisons")
-    parser.add_argument("--yardstick", choices=("unix", "tcp"), default="unix", help="the S that bars mean")
+    parser.add_argument("--yardstick", choices=("tcp", "unix"), default="tcp", help="the S that bars mean")
     chosen = parser.parse_args()
     unknown = sorted(set(chosen.names) - SCENARIOS.keys())
     if unknown:

@@ -38,7 +38,7 @@ class Figure:
     bar: Bar | None = None
     s_unix: Sequence[float] = ()
     s_tcp: Sequence[float] = ()
-    by: str = "unix"
+    by: str = "tcp"
 
     @property
     def median(self) -> float:
@@ -64,7 +64,7 @@ class Figure:
     def line(self) -> str:
         """The figure as a row."""
         spread = f"{_short(min(self.runs))} … {_short(max(self.runs))}"
-        ratios = [f"{ratio:.3f}" if (ratio := self.ratio(s)) is not None else "" for s in (self.s_unix, self.s_tcp)]
+        ratios = [f"{ratio:.3f}" if (ratio := self.ratio(s)) is not None else "" for s in (self.s_tcp, self.s_unix)]
         mark = {None: "", True: "pass", False: "FAIL"}[self.passed]
         asked = f"{self.bar}  {mark}" if self.bar else ""
         left = f"  {self.name:<56} {_short(self.median):>10} {self.unit:<9} {spread:<20}"
@@ -89,7 +89,7 @@ def show(section: Section) -> None:
 
 def head() -> str:
     """The row above figures."""
-    return f"  {'':<56} {'median':>10} {'unit':<9} {'min … max':<20} {'÷ S':>7} {'÷ S tcp':>8}  asked for"
+    return f"  {'':<56} {'median':>10} {'unit':<9} {'min … max':<20} {'÷ S':>7} {'÷ S unix':>8}  asked for"
 
 
 def percentile(values: Sequence[float], percent: float) -> float:
