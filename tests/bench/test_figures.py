@@ -42,7 +42,7 @@ def test_a_row_shows_median_spread_ratio_and_mark() -> None:
         unit="req/s",
         runs=[1_000.0, 3_000.0, 2_000.0],
         bar=Bar(sense="≥", value=0.18, of_s=True),
-        s_unix=[10_000.0, 10_000.0, 10_000.0],
+        s_tcp=[10_000.0, 10_000.0, 10_000.0],
     ).line()
 
     assert row.split() == ["throughput", "2,000", "req/s", "1,000", "…", "3,000", "0.200", "≥", "0.18", "S", "pass"]
