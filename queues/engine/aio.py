@@ -49,7 +49,7 @@ class _Lane:
 class AsyncEngine:
     """A pool, for one event loop. Create it inside the loop that uses it."""
 
-    def __init__(self, client: AsyncClient, layout: Layout, address: StoreAddress) -> None:
+    def __init__(self, client: AsyncClient, layout: Layout, address: StoreAddress, *, joins_slots: bool) -> None:
         self.client = client
         self.layout = layout
         self.address = address
@@ -65,7 +65,7 @@ class AsyncEngine:
         self._subscription = Subscription(address, client, hearers | {notice_channel(): self._hear_notice})
         self._subscription.tell_when_established(self._waiters.look_soon)
         self._closed = False
-        self.counts_in_call = address.kind != "cluster"
+        self.counts_in_call = joins_slots
         """Whether a call that publishes or consumes can count itself against a limit, whose key is in no partition."""
         self.batches = 0
         """Pipelines sent so far."""

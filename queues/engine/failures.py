@@ -31,6 +31,11 @@ def is_missing_script(error: object) -> bool:
     return isinstance(error, redis_errors.NoScriptError)
 
 
+def is_cross_slot(error: object) -> bool:
+    """Whether Redis refused a script because its keys are in several slots of a cluster."""
+    return isinstance(error, redis_errors.RedisError) and "same slot" in str(error)
+
+
 def is_from_replica(error: object) -> bool:
     """Whether a server refused to write because it is a replica (now). Older ones wrap that in a script's error."""
     return isinstance(error, redis_errors.RedisError) and "READONLY" in str(error)

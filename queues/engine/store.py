@@ -6,13 +6,15 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
+from redis.exceptions import ResponseError
+
 from . import limits
 from .aio import AsyncEngine
-from .connection import StoreAddress, SyncClient, connect, connect_async, parse_url
+from .connection import AsyncClient, StoreAddress, SyncClient, connect, connect_async, parse_url
 from .errors import InvalidArgumentError, LayoutError, TaskqError
 from .executor import Engine
-from .failures import is_translatable, translate
-from .keys import LAYOUT_VERSION, META_KEY, Layout
+from .failures import is_cross_slot, is_translatable, translate
+from .keys import LAYOUT_VERSION, META_KEY, Layout, partition_keys, pumps_key
 
 
 def open_engine(url: str, *, partitions: int | None = None, events_cap: int = limits.EVENTS_CAP_DEFAULT) -> Engine:
@@ -61,12 +63,24 @@ async def open_async_engine(
             for field, value in _new_meta(partitions).items():
                 await client.hsetnx(META_KEY, field, value)
             meta = await client.hgetall(META_KEY)
+        joins_slots = address.kind != "cluster" and await _joins_slots(client)
     except Exception as error:
         await client.aclose()
         if is_translatable(error):
             raise translate(error, "open") from error
         raise
-    return AsyncEngine(client, _layout(meta, partitions, events_cap), address)
+    return AsyncEngine(client, _layout(meta, partitions, events_cap), address, joins_slots=joins_slots)
+
+
+async def _joins_slots(client: AsyncClient) -> bool:
+    """Whether a script may use keys of several slots. Not if what answers is part of a cluster, or its proxy."""
+    try:
+        await client.eval("return 1", 2, partition_keys(0)["queues"], pumps_key())
+    except ResponseError as error:
+        if not is_cross_slot(error):
+            raise
+        return False
+    return True
 
 
 def _is_complete(meta: dict[bytes, bytes]) -> bool:

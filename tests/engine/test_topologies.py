@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -200,6 +201,14 @@ async def test_a_request_is_counted_in_its_call_unless_slots_lie_on_several_node
             await engine.run(limited(publish(queue, [b"x"]), LIMIT))
             with pytest.raises(LimitReachedError):
                 await engine.run(limited(publish(queue, [b"x"]), LIMIT))
+
+
+@in_loop
+async def test_nor_is_it_if_a_cluster_is_named_by_a_plain_url(tmp_path: Path) -> None:
+    with cluster(tmp_path / "one", masters=1) as (master,):
+        async with opened(f"redis://127.0.0.1:{master.connection_pool.connection_kwargs['port']}") as engine:
+            assert not engine.counts_in_call
+            assert await engine.run(whole_life(engine)) == QUEUES
 
 
 def test_a_cluster_is_probed_as_one_store(cluster_url: str) -> None:

@@ -1,8 +1,8 @@
 """A token's limit: so many requests per interval, counted in Redis, so that it holds across processes and hosts.
 
 Where one server holds all keys, a request is counted by the call that carries it out (`limited`). In a Redis Cluster
-the count and the queue are in different slots, which no call may join: there a request is counted before (`take_limit`),
-and uncounted if it came to nothing (`give_back_limit`).
+the count and the queue are in different slots, which no call may join: there a request is counted before it
+(`take_limit`), and uncounted if it came to nothing (`give_back_limit`).
 """
 
 from __future__ import annotations
