@@ -12,11 +12,12 @@ from .body import RequestBody
 from .fast_lane import FastLane
 from .request import Headers
 from .request_ids import HEADER, choose_request_id
+from .router import decode_segment
 from .routes import ROUTES
 from .stopping import stop_waiting_on_signal
 
 SCOPE_KEY: Final = "taskq"
-_OWN: Final = frozenset(route.path.split("/")[1].encode() for route in ROUTES)
+_OWN: Final = frozenset(route.path.split("/")[1] for route in ROUTES)
 """First segments of the paths that are ours. Bodies of all others (the admin's forms) are Django's business."""
 
 
@@ -84,9 +85,10 @@ class ApiGate:
         return status
 
 
-def _first_segment(scope: Scope) -> bytes:
+def _first_segment(scope: Scope) -> str:
+    """Decoded as the router does: to it, `/%61pi` is `/api`."""
     path: bytes = scope.get("raw_path") or scope["path"].encode()
-    return path.split(b"/", 2)[1] if path.startswith(b"/") else b""
+    return decode_segment(path.split(b"/", 2)[1]) if path.startswith(b"/") else ""
 
 
 def _log(scope: Scope, status: int, started: float, request_id: bytes) -> None:

@@ -41,7 +41,7 @@ class RequestBody:
         self.client_gone = False
         self._may_watch = _Flag()
         self._settled = _Flag()
-        self._expects_continue = b"expect" in headers
+        self._expects_continue = b"expect" in headers and headers.get(b"expect").lower() == "100-continue"
         length = headers.get(b"content-length")
         if b"transfer-encoding" in headers:
             self._declared: int | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, Final
 
 from asgiref.sync import iscoroutinefunction
 from django.http import HttpRequest
@@ -14,12 +14,14 @@ from django.utils.decorators import sync_and_async_middleware
 from .views import OperationView
 
 Handler = Callable[[HttpRequest], Any]
+_OPENED_BY_TOKENS: Final = "/api"
+
 AsyncHandler = Callable[[HttpRequest], Awaitable[HttpResponseBase]]
 
 
 @sync_and_async_middleware
 def straight_to_the_api(get_response: Handler) -> Handler:
-    """Call the API's views at once, unless the request carries cookies and may thus come from a session.
+    """Call the API's views at once, unless the request may come from a session of staff.
 
     Sessions, languages, CSRF and messages mean nothing to a client with a token, yet each costs two changes of thread.
     The Host header is not looked at either: clients reach the API by whatever name a network gives the server, nothing
@@ -29,7 +31,7 @@ def straight_to_the_api(get_response: Handler) -> Handler:
         return get_response
 
     async def middleware(request: HttpRequest) -> HttpResponseBase:
-        match = None if "HTTP_COOKIE" in request.META else _find(request.path_info)
+        match = None if _may_be_of_a_session(request) else _find(request.path_info)
         if match is None:
             response: HttpResponseBase = await get_response(request)
             return response
@@ -37,6 +39,11 @@ def straight_to_the_api(get_response: Handler) -> Handler:
         return await view(request, *match.args, **match.kwargs)
 
     return middleware
+
+
+def _may_be_of_a_session(request: HttpRequest) -> bool:
+    """Below /api a token opens everything, and whatever cookies a client sends are not ours to look at."""
+    return "HTTP_COOKIE" in request.META and not request.path_info.startswith(_OPENED_BY_TOKENS)
 
 
 def _find(path: str) -> ResolverMatch | None:

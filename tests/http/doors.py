@@ -1,0 +1,103 @@
+"""The two doors of the API as two servers: one with the fast lane, one where every request goes through Django.
+
+Each has a Redis and a database of its own, with the same namespace and the same token in it, so that what one does is
+nothing to the other, and the same requests must have the same answers.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from queues.embedded import EmbeddedRedis
+from tests.http.client import Client
+from tests.http.doors_wire import Answer, Wire
+from tests.http.service import ROOT, Server, Site
+
+NAMESPACE = "demo"
+TOKEN = "the-same-token-at-both-doors"
+
+
+@dataclass
+class DoorSite(Site):
+    """A site whose servers have the fast lane, or have not."""
+
+    fast_lane: bool = True
+
+    @property
+    def env(self) -> dict[str, str]:
+        # An access to `super()` fails in a subclass of a dataclass with slots.
+        return {**Site.env.fget(self), "TASKQ_FAST_LANE": "1" if self.fast_lane else "0"}  # type: ignore[attr-defined]
+
+    def add_token(self, namespace: str, secret: str) -> None:
+        """A token with a secret that the test chose."""
+        subprocess.run(
+            [sys.executable, "manage.py", "token", "create", namespace, "--description", "x", "--secret-stdin"],
+            cwd=ROOT,
+            env=self.env,
+            input=secret,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Door:
+    name: str
+    site: DoorSite
+    server: Server
+    redis: EmbeddedRedis
+    job_ids: dict[str, str] = field(default_factory=dict)
+    """Job ids that this door has answered, in their order, and what they are called instead."""
+
+    @property
+    def client(self) -> Client:
+        return Client(url=self.server.url, namespace=NAMESPACE, token=TOKEN)
+
+    @property
+    def staff(self) -> Client:
+        return self.server.staff
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Doors:
+    """Both, in lockstep."""
+
+    lane: Door
+    django: Door
+
+    @property
+    def both(self) -> tuple[Door, Door]:
+        return self.lane, self.django
+
+    def send(self, lane: bytes, django: bytes) -> tuple[Answer, Answer]:
+        """A request through each, at the same time, each over a connection of its own; the answers."""
+        with Wire(self.lane.server.url) as first, Wire(self.django.server.url) as second:
+            first.send(lane)
+            second.send(django)
+            return (
+                first.receive(to_head=lane.startswith(b"HEAD ")),
+                second.receive(to_head=django.startswith(b"HEAD ")),
+            )
+
+
+@contextmanager
+def open_doors(directory: Path, *, secrets: Sequence[tuple[str, str]] = ()) -> Iterator[Doors]:
+    """Start both. `secrets`: namespaces and tokens to make beside the common ones."""
+    with ExitStack() as stack:
+        doors = {}
+        for name in ("lane", "django"):
+            home = directory / name
+            home.mkdir(parents=True)
+            redis = stack.enter_context(EmbeddedRedis(home / "redis", persistent=True))
+            site = DoorSite(data_dir=home, redis_url=redis.url, fast_lane=name == "lane")
+            site.prepare()
+            for namespace, secret in ((NAMESPACE, TOKEN), *secrets):
+                site.add_token(namespace, secret)
+            doors[name] = Door(name=name, site=site, server=stack.enter_context(site.serve()), redis=redis)
+        yield Doors(**doors)
