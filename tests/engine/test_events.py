@@ -290,7 +290,7 @@ def test_the_cap_bounds_events_whatever_the_batches(redis_url: str) -> None:
 
     kept = sum(int(entry[b"n"]) for entry in entries(world.client, world.queue))
 
-    assert 200 - 64 < kept <= 200
+    assert 200 - 200 // 64 - 64 < kept <= 200  # a part is dropped at once, and whole entries
     world.engine.close()
 
 

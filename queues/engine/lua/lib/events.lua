@@ -4,6 +4,7 @@
 -- Bodies never enter it. The publish time is in the job id.
 local LINES_MAX = 64
 local TRIM_BATCH = 100
+local TRIM_PART = 64
 local event_lines = {}
 
 -- A whole line, for scripts in which every microsecond counts.
@@ -27,6 +28,7 @@ local function trim_events(held, most)
 end
 
 -- The cap counts events, not entries, so it bounds memory whatever the batches. cap 0: events are off.
+-- At the cap a part of it is dropped at once: reading back what is dropped costs too much to be done in every call.
 local function flush_events()
   local total = #event_lines
   local most = tonumber(cap)
@@ -41,5 +43,5 @@ local function flush_events()
     end
   end
   local held = redis.call('HINCRBY', counters, 'events_held', total)
-  if held > most then trim_events(held, most) end
+  if held > most then trim_events(held, most - math.floor(most / TRIM_PART)) end
 end
