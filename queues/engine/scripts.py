@@ -9,7 +9,7 @@
     --   ...                    what the remaining arguments are
     -- REPLIES
     --   ok id ...              when
-    -- COUNTS ok
+    -- COUNTS ok:1
     -- INCLUDES record wake
 
 Every name under KEYS becomes a local bound to that key, every name under ARGV one bound to that argument; a last `...`
@@ -17,8 +17,8 @@ lets further arguments follow, which begin at ARGV[REST]; a script with `now_ms`
 come after these locals and use them by name; of a library only what the script needs is taken (`local function` and
 one-line `local` at the left margin), since Redis builds every function anew at each call. Errors name file and line.
 
-COUNTS lists the replies that use up one request of a token's limit. A script that has it has a *limited* form too,
-which counts in the same call (`load_limited`).
+COUNTS lists the replies that use up a token's limit, each with the number of its words before those that there are one
+of for each job. A script that has it has a *limited* form too, which counts in the same call (`load_limited`).
 """
 
 from __future__ import annotations
@@ -47,13 +47,22 @@ end"""
 """The one clock (promise 3): the Redis server's, unless the caller gave a time, as tests do."""
 
 _LIMITED_KEYS: Final = ("limit",)
-_LIMITED_ARGS: Final = ("allowance", "interval")
+_LIMITED_ARGS: Final = ("allowance", "interval", "requests")
 _LIMITED = """\
 local left, its_ticket, left_ms = running_interval()
-if left and left <= 0 then return {'limited', left_ms} end
+local free = left or tonumber(allowance)
+if free <= 0 then return {'limited', left_ms} end
+local asked = tonumber(requests)
+if asked > free then
+  for i = #ARGV, #ARGV - (asked - free) + 1, -1 do ARGV[i] = nil end
+  if count_at > 0 then ARGV[count_at] = free end
+end
 local reply = run()
-if not counts[reply[1]] then return reply end
-return {'counted', count_request(left, its_ticket), reply}"""
+local ahead = counts[reply[1]]
+if not ahead then return reply end
+local counted = asked == 1 and 1 or #reply - ahead
+local its = count_requests(counted, left, its_ticket)
+return {'counted', its, reply, counted, counted == free and (left_ms or tonumber(interval)) or 0}"""
 """How a limited form ends. It counts last: a write before the script's own would open a full Redis to those."""
 
 _BLOCK = re.compile(r"^local (?:function (?P<function>\w+).*?^end|(?P<name>\w+) = [^\n]*)$", re.MULTILINE | re.DOTALL)
@@ -95,19 +104,24 @@ def load(name: str) -> Script:
 def load_limited(name: str) -> Script:
     """The limited form of a script: the same for a token whose requests are limited, counted in the same call.
 
-    Its keys and arguments come after `limit` and after `allowance` and `interval` (ms). Replies, beside the script's:
-    `limited retry_after_ms` (nothing was done), `counted ticket reply` (around those that count).
+    Its keys and arguments come after `limit` and after `allowance`, `interval` (ms) and `requests`: how many requests of
+    one job each share the call, each with one of the arguments at the end; or 1, whatever it carries. Of many, only as
+    many are carried out as fit. Replies, beside the script's: `limited retry_after_ms` (nothing was done), and around
+    those that count `counted ticket reply number retry_after_ms` (the latter 0 unless no more are left now).
     Raises ScriptSyntaxError for a script without COUNTS.
     """
     text = _read(f"{name}.lua")
     header = _Header(name, text)
     if not header.counts:
         raise ScriptSyntaxError(f"{name}.lua:1: has no limited form, for it lists no COUNTS")
+    counts = ", ".join(f"{word} = {ahead}" for word, ahead in header.counts.items())
+    count_at = header.args.index("count") + len(_LIMITED_ARGS) + 1 if "count" in header.args else 0
     source = "\n".join(
         [
             *_parameters(_LIMITED_KEYS, _LIMITED_ARGS),
             _library(_with_dependencies(("limit",)), _LIMITED),
-            f"local counts = {{{', '.join(f'{word} = true' for word in header.counts)}}}",
+            f"local counts = {{{counts}}}",
+            f"local count_at = {count_at}",
             "local function run()",  # all of it, for a function can use no more than 60 locals of what is around it
             _source(name, header, text, keys_before=len(_LIMITED_KEYS), args_before=len(_LIMITED_ARGS)),
             "end",
@@ -247,6 +261,9 @@ class _Header:
         if not self.replies:
             raise ScriptSyntaxError(f"{path}:1: lists no REPLIES")
         self.includes = _words_of("INCLUDES", path, text)
-        self.counts = _words_of("COUNTS", path, text)
+        counts = [word.partition(":") for word in _words_of("COUNTS", path, text)]
+        if unreadable := [word for word, _, ahead in counts if not ahead.isdigit()]:
+            raise ScriptSyntaxError(f"{path}:1: COUNTS says no number with {', '.join(unreadable)}")
+        self.counts = {word: int(ahead) for word, _, ahead in counts}
         if unknown := [word for word in self.counts if word not in self.replies]:
             raise ScriptSyntaxError(f"{path}:1: COUNTS names {', '.join(unknown)}, which its REPLIES do not list")

@@ -289,12 +289,115 @@ def test_several_queues_count_as_one_request(world: World) -> None:
     assert world.run(size(queues[3])) == 1
 
 
-def test_limited_operations_share_no_call(world: World) -> None:
+def test_only_requests_under_the_same_limit_share_a_call(world: World) -> None:
+    one, other = limit(), RequestLimit(token_id="other", kind="write", allowance=3, interval_ms=600_000)
     operations: list[Operation[Any]] = [publish(world.queue, [b"x"]) for _ in range(2)]
-    operations += [limited(publish(world.queue, [b"x"]), limit()) for _ in range(2)]
+    operations += [limited(publish(world.queue, [b"x"]), its) for its in (one, other, one)]
+    operations += [
+        limited(publish(world.queue, [b"x", b"y"]), one),
+        limited(republish(world.queue, UNKNOWN, b"x"), one),
+    ]
     operations += [consume_step(world.queue, ttr_ms=1, limit=limit(kind="read")) for _ in range(2)]
 
-    assert [list(call.places) for call in merge(operations)] == [[0, 1], [2], [3], [4], [5]]
+    assert [list(call.places) for call in merge(operations)] == [[0, 1], [2, 4], [3], [5], [6], [7, 8]]
+
+
+async def _in_one_turn(engine: AsyncEngine, operations: list[Operation[Any]]) -> list[Any]:
+    for script in {operation.script.source for operation in operations}:
+        await engine.client.script_load(script)
+    before = engine.batches
+    results = await asyncio.gather(*[engine.run(one) for one in operations], return_exceptions=True)
+    assert engine.batches - before == 1
+    return results
+
+
+@pytest.mark.parametrize("taken_before", [0, 1, 3, 9])
+@in_loop
+async def test_of_publishes_that_share_a_call_the_first_that_fit_are_carried_out(
+    redis_url: str, taken_before: int
+) -> None:
+    nine = limit(9)
+    async with opened(redis_url) as engine:
+        queue = engine.queue("shop", "orders")
+        for _ in range(taken_before):
+            await engine.run(limited(publish(engine.queue("shop", "other"), [b"x"]), nine))
+
+        results = await _in_one_turn(engine, [limited(publish(queue, [b"%d" % n]), nine) for n in range(12)])
+        jobs = (await engine.run(consume(queue, ttr_ms=1_000, count=99))).jobs
+        count = await counted_by(engine, nine)
+
+    fit = 9 - taken_before
+    assert [(job.job_id, job.body) for job in jobs] == [
+        (result.job_ids[0], b"%d" % n) for n, result in enumerate(results[:fit])
+    ]
+    assert all(isinstance(result, LimitReachedError) for result in results[fit:])
+    assert all(590_000 < result.retry_after_ms <= 600_000 for result in results[fit:])
+    assert count == 9
+
+
+@pytest.mark.parametrize("jobs", [0, 1, 4, 5, 9])
+@in_loop
+async def test_consumes_that_share_a_call_end_as_if_they_had_come_one_after_the_other(
+    redis_url: str, jobs: int
+) -> None:
+    async with opened(redis_url) as engine:
+        ends = []
+        for name, together in (("a", True), ("b", False)):
+            its = RequestLimit(token_id=name, kind="read", allowance=4, interval_ms=600_000)
+            queue = engine.queue("shop", name)
+            for n in range(jobs):
+                await engine.run(publish(queue, [b"%d" % n]))
+            steps = [consume_step(queue, ttr_ms=60_000, consumer=f"c{n}", limit=its) for n in range(7)]
+            if together:
+                results = await _in_one_turn(engine, steps)
+            else:
+                results = [(await asyncio.gather(engine.run(step), return_exceptions=True))[0] for step in steps]
+            ends.append(
+                ["refused" if isinstance(one, LimitReachedError) else [job.body for job in one.jobs] for one in results]
+                + [await counted_by(engine, its), await engine.run(size(queue))]
+            )
+
+    assert ends[0] == ends[1]
+
+
+@in_loop
+async def test_publishes_that_share_a_call_and_are_not_allowed_by_redis_do_not_count(redis_url: str) -> None:
+    short = PublishOptions(ttl_ms=1_000, delay_ms=2_000)
+    async with opened(redis_url) as engine:
+        queue = engine.queue("shop", "orders")
+        wrong = await _in_one_turn(engine, [limited(publish(queue, [b"x"], short), limit()) for _ in range(5)])
+        await engine.client.config_set("maxmemory", 1)
+        try:
+            full = await _in_one_turn(engine, [limited(publish(queue, [b"x"]), limit()) for _ in range(5)])
+        finally:
+            await engine.client.config_set("maxmemory", 0)
+
+        assert all(isinstance(one, InvalidArgumentError) for one in wrong)
+        assert all(isinstance(one, StoreFullError) for one in full)
+        assert (await counted_by(engine, limit()), await engine.run(size(queue))) == (0, 0)
+
+
+@in_loop
+async def test_of_consumes_that_share_a_call_the_cancelled_get_neither_job_nor_count(redis_url: str) -> None:
+    reads = limit(9, kind="read")
+    async with opened(redis_url) as engine:
+        queue = engine.queue("shop", "orders")
+        await engine.run(publish(queue, [b"x"] * 6))
+        before = engine.batches
+        tasks = [
+            asyncio.create_task(engine.wait_consume([queue], ttr_ms=60_000, timeout_s=0, limit=reads)) for _ in range(6)
+        ]
+        while engine.batches == before:  # noqa: ASYNC110 - at the first turn after, before the reply
+            await asyncio.sleep(0)
+        for task in tasks[::2]:
+            task.cancel()
+        await asyncio.wait(tasks)
+
+        async def is_so() -> bool:
+            return await engine.run(size(queue)) == 3 and await counted_by(engine, reads) == 3
+
+        assert [task.cancelled() for task in tasks] == [True, False] * 3
+        await until_it_is_so(is_so, or_fail="not given back")
 
 
 @pytest.mark.parametrize("queues", [["a"], ["a", "b"]])
@@ -360,7 +463,7 @@ def test_redis_compiles_the_limited_form_under_the_sha_it_is_called_by(engine: E
     assert engine.client.script_load(script.source) == script.sha
     assert script.sha != load(name).sha
     assert script.keys == ("limit", *load(name).keys)
-    assert script.args == ("allowance", "interval", *load(name).args)
+    assert script.args == ("allowance", "interval", "requests", *load(name).args)
 
 
 def test_only_scripts_that_say_what_counts_have_a_limited_form() -> None:

@@ -65,7 +65,8 @@ def test_a_sound_script_is_read(folder: Path) -> None:
         (("'HLEN', jobs", "'HLEN', ready, jobs"), "probe.lua:1: uses ready, which its KEYS do not list"),
         (("-- REPLIES", "-- INCLUDES\n-- REPLIES"), "probe.lua:6: INCLUDES without names"),
         (("-- REPLIES", "-- COUNTS\n-- REPLIES"), "probe.lua:6: COUNTS without names"),
-        (("-- REPLIES", "-- COUNTS ok no\n-- REPLIES"), "probe.lua:1: COUNTS names no, which its REPLIES do not list"),
+        (("-- REPLIES", "-- COUNTS ok\n-- REPLIES"), "probe.lua:1: COUNTS says no number with ok"),
+        (("-- REPLIES", "-- COUNTS ok:1 no:1\n-- REPLIES"), "probe.lua:1: COUNTS names no, which its REPLIES do not"),
     ],
 )
 def test_what_is_wrong_with_a_header_is_said_with_its_file(folder: Path, change: tuple[str, str], message: str) -> None:

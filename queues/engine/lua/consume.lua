@@ -41,7 +41,7 @@
 --   paused       now            the queue hands nothing out
 --   full         now            the in-flight bound is reached
 --   more         now            only dead entries so far: call again
--- COUNTS jobs
+-- COUNTS jobs:4
 -- INCLUDES ids record run ready wake due registry events stats remove promote
 local asked = tonumber(count)
 local most = asked

@@ -33,7 +33,7 @@
 --   ok           id ...    added, in the order of the bodies
 --   duplicate    id        the key belongs to this job; nothing was added
 --   ttl_short              the job would expire before it is due; nothing was added
--- COUNTS ok duplicate
+-- COUNTS ok:1 duplicate:1
 -- INCLUDES add
 local bodies = {}
 for i = REST, #ARGV do bodies[#bodies + 1] = ARGV[i] end

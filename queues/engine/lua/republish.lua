@@ -42,7 +42,7 @@
 --   ok           id        added; the old job, if there was one, is gone
 --   duplicate    id        the key belongs to this job; nothing was added
 --   ttl_short              the job would expire before it is due; nothing was added
--- COUNTS ok duplicate
+-- COUNTS ok:1 duplicate:1
 -- INCLUDES add remove
 local added = add_jobs({body})
 if added[1] == 'ok' and remove_job(old) then emit('deleted', old, '', '', '', '') end

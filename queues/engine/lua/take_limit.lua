@@ -11,4 +11,4 @@
 -- INCLUDES limit
 local left, its_ticket, left_ms = running_interval()
 if left and left <= 0 then return {'refused', left_ms} end
-return {'taken', count_request(left, its_ticket)}
+return {'taken', count_requests(1, left, its_ticket)}

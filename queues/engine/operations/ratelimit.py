@@ -7,18 +7,20 @@ the count and the queue are in different slots, which no call may join: there a 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, Final, TypeVar
 
 from ..errors import LimitReachedError
 from ..keys import limit_key
-from ..operation import Operation, Reply
+from ..operation import Group, Operation, Reply
 from ..scripts import load, load_limited
 from ..values import LimitTaken, RequestLimit
 from .reply import expect_ok, tag_of, unexpected
 
 T = TypeVar("T")
 
+_OWN_ARGS: Final = 3
+"""Arguments of a limited form before the script's."""
 _TAKE = load("take_limit")
 _GIVE_BACK = load("give_back_limit")
 
@@ -29,8 +31,7 @@ def limited(
     """The operation, and the count of its request in the same call; its script must list COUNTS.
 
     Raises LimitReachedError, with nothing done. What comes to nothing or fails does not count. `note` puts into the
-    result where it was counted, so that it can be given back. Shares no call with others (`merging`), for of several
-    requests each may or may not fit.
+    result where it was counted, so that it can be given back.
     """
     key = _key_of(limit)
 
@@ -43,9 +44,40 @@ def limited(
         result = operation.decode(reply[2])
         return note(result, _taken(key, reply)) if note else result
 
-    script = load_limited(operation.script.name)
-    args = (limit.allowance, limit.interval_ms, *operation.args)
-    return Operation(script, (key, *operation.keys), args, decode, None, operation.undo)
+    group: Group | None = operation.group and (_limited_together, (operation.group, limit))
+    return _form(operation, key, limit, 1, decode)._replace(group=group, undo=operation.undo)
+
+
+def _form(
+    operation: Operation[Any], key: bytes, limit: RequestLimit, requests: int, decode: Callable[[Reply], T]
+) -> Operation[T]:
+    args = (limit.allowance, limit.interval_ms, requests, *operation.args)
+    return Operation(load_limited(operation.script.name), (key, *operation.keys), args, decode)
+
+
+def _limited_together(parts: Sequence[Operation[Any]]) -> Operation[list[Reply]]:
+    """Requests of one token, each for one job, in one call; exactly as if they had come one after the other."""
+    first = parts[0]
+    assert first.group is not None
+    (combine, _), limit = first.group[1]
+    plain: Operation[list[Reply]] = combine(
+        [part._replace(keys=part.keys[1:], args=part.args[_OWN_ARGS:]) for part in parts]
+    )
+
+    def decode(reply: Reply) -> list[Reply]:
+        tag = tag_of(reply)
+        if tag == "limited":
+            return [reply] * len(parts)
+        if tag != "counted":
+            return plain.decode(reply)
+        _, ticket, all_of_them, number, retry_after_ms = reply
+        replies = plain.decode(all_of_them)
+        served = [(b"counted", ticket, one) for one in replies[:number]]
+        if retry_after_ms:
+            return [*served, *[(b"limited", retry_after_ms)] * (len(parts) - number)]
+        return [*served, *replies[number:]]
+
+    return _form(plain, first.keys[0], limit, len(parts), decode)
 
 
 def take_limit(limit: RequestLimit) -> Operation[LimitTaken]:

@@ -16,12 +16,12 @@ local function write_interval(left, its_ticket)
   redis.call('SET', limit, left .. ' ' .. its_ticket, 'PXAT', math.floor(its_ticket / 1000))
 end
 
--- Counts one request in the running interval, as `running_interval` told it, or in a new one. → the ticket
-local function count_request(left, its_ticket)
+-- Counts requests in the running interval, as `running_interval` told it, or in a new one. → the ticket
+local function count_requests(number, left, its_ticket)
   if not left then
     local time = redis.call('TIME')
     left, its_ticket = allowance, string.format('%.0f', time[1] * 1000000 + time[2] + interval * 1000)
   end
-  write_interval(left - 1, its_ticket)
+  write_interval(left - number, its_ticket)
   return its_ticket
 end
