@@ -104,10 +104,10 @@ def load(name: str) -> Script:
 def load_limited(name: str) -> Script:
     """The limited form of a script: the same for a token whose requests are limited, counted in the same call.
 
-    Its keys and arguments come after `limit` and after `allowance`, `interval` (ms) and `requests`: how many requests of
-    one job each share the call, each with one of the arguments at the end; or 1, whatever it carries. Of many, only as
-    many are carried out as fit. Replies, beside the script's: `limited retry_after_ms` (nothing was done), and around
-    those that count `counted ticket reply number retry_after_ms` (the latter 0 unless no more are left now).
+    Its keys and arguments come after `limit` and after `allowance`, `interval` (ms) and `requests`: how many requests
+    of one job each share the call, each with one of the arguments at the end; or 1, whatever it carries. Of many, only
+    as many are carried out as fit. Replies, beside the script's: `limited retry_after_ms` (nothing was done), and
+    around those that count `counted ticket reply number retry_after_ms` (the latter 0 unless no more are left now).
     Raises ScriptSyntaxError for a script without COUNTS.
     """
     text = _read(f"{name}.lua")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from queues.engine import Engine, LimitTaken, RequestLimit, give_back_limit, take_limit
-from queues.engine.values import RequestKind
 from queues.engine.keys import limit_key
+from queues.engine.values import RequestKind
 from tests.support.waiting import wait_until
 
 INTERVAL_MS = 600_000
