@@ -40,14 +40,11 @@ class ApiGate:
         self._fast_lane = fast_lane
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http":
-            await self._serve(scope, receive, send)
+        if scope["type"] != "http":
+            if scope["type"] == "lifespan":
+                stop_waiting_on_signal()
+            await self._application(scope, receive, send)
             return
-        if scope["type"] == "lifespan":
-            stop_waiting_on_signal()
-        await self._application(scope, receive, send)
-
-    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         ACCESS_LOG.refresh_if_due()
         started = time.perf_counter() if ACCESS_LOG.enabled else 0.0
         headers = Headers(scope["headers"])

@@ -84,8 +84,9 @@ class ApiContext:
 
     async def run(self, request: ApiRequest, make: Callable[[QueueKeys], Operation[T] | Plan[T]]) -> T:
         """Run what `make` makes for the queue in the request's path."""
-        engine, queue = await self.queue(request)
-        return await engine.run(make(queue))
+        access = request.granted
+        engine = peek_engine(access.pool) or await engine_of(pool=access.pool)
+        return await engine.run(make(engine.queue(access.namespace, request.path["queue"])))
 
 
 CONTEXT: Final = ApiContext()

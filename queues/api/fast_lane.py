@@ -20,7 +20,7 @@ from .pipeline import answer, refuse_unrouted
 from .query import parse_query
 from .request import ApiRequest, Headers
 from .request_ids import HEADER
-from .response import ApiResponse
+from .response import ApiResponse, Header
 from .route import Route
 from .router import Router
 
@@ -81,17 +81,16 @@ class FastLane:
                 return 0
         if not body.is_settled:
             await body.drain()
-        await _send(response, request_id, send)
+        answered = _headers(response, request_id)
+        await send({"type": "http.response.start", "status": response.status, "headers": answered})
+        await send({"type": "http.response.body", "body": response.body})
         return response.status
 
 
-async def _send(response: ApiResponse, request_id: bytes, send: Send) -> None:
-    content = response.body
-    headers = [*response.headers, (HEADER, request_id)]
-    if response.status != 204:
-        headers.append((b"content-length", b"%d" % len(content)))
-    await send({"type": "http.response.start", "status": response.status, "headers": headers})
-    await send({"type": "http.response.body", "body": content})
+def _headers(response: ApiResponse, request_id: bytes) -> list[Header]:
+    if response.status == 204:
+        return [*response.headers, (HEADER, request_id)]
+    return [*response.headers, (HEADER, request_id), (b"content-length", b"%d" % len(response.body))]
 
 
 async def _no_staff_here(permissions: Sequence[str]) -> Any:
