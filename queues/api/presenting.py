@@ -4,35 +4,36 @@ from __future__ import annotations
 
 from binascii import b2a_base64
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from queues.engine.values import AttemptRecord, Delivery, JobDetail, JobState, QueueStats
 
 
-def present_delivery(delivery: Delivery) -> dict[str, Any]:
-    """A job as consume and peek answer it; `data` in base64, as Go encodes bytes."""
-    return {
-        "namespace": delivery.namespace,
-        "queue": delivery.queue,
-        "job_id": delivery.job_id,
-        "data": b2a_base64(delivery.body, newline=False).decode("ascii"),
-        "ttl": delivery.ttl_s,
-        "elapsed_ms": delivery.elapsed_ms,
-        "remain_tries": delivery.remain_tries,
-        "attributes": delivery.attributes,
-    }
+def present_delivery(delivery: Delivery, message: str = "") -> dict[str, Any]:
+    """A job as consume (with a `message`) and peek answer it; `data` in base64, as Go encodes bytes."""
+    presented: dict[str, Any] = {"msg": message} if message else {}
+    presented["namespace"] = delivery.namespace
+    presented["queue"] = delivery.queue
+    presented["job_id"] = delivery.job_id
+    presented["data"] = b2a_base64(delivery.body, newline=False).decode("ascii")
+    presented["ttl"] = delivery.ttl_s
+    presented["elapsed_ms"] = delivery.elapsed_ms
+    presented["remain_tries"] = delivery.remain_tries
+    presented["attributes"] = delivery.attributes
+    return presented
 
 
 def present_job(job: JobDetail) -> dict[str, Any]:
     """A job in any state, in the form of a peek. A dead one has no ttl any more."""
     delivery = job.as_delivery()
-    return present_delivery(replace(delivery, expires_ms=0) if job.state is JobState.DEAD else delivery)
+    return present_delivery(delivery._replace(expires_ms=0) if job.state is JobState.DEAD else delivery)
 
 
 def present_consumed(delivery: Delivery) -> dict[str, Any]:
     """A job that was handed out. `attempt` is what a fenced ack sends back."""
-    return {"msg": "new job", **present_delivery(delivery), "attempt": delivery.attempt}
+    presented = present_delivery(delivery, "new job")
+    presented["attempt"] = delivery.attempt
+    return presented
 
 
 def present_detail(job: JobDetail) -> dict[str, Any]:

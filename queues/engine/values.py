@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from . import limits
 from .backoff import NO_BACKOFF, Backoff
@@ -55,9 +55,10 @@ class Published:
     duplicate: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Delivery:
+class Delivery(NamedTuple):
     """A job as a consumer or a peek gets it. `now_ms` is the server's time at that moment.
+
+    A tuple, since consumers take a hundred thousand a second: a frozen dataclass takes three times as long to make.
 
     `attempt` counts hand-outs from 1 and never goes back, so it tells one holder from another; `used` counts the tries
     that were burned, which `release` gives back and `freeze_tries` spares.

@@ -39,16 +39,16 @@ def delivery_of(queue: QueueKeys, now_ms: int, fields: list[Any]) -> Delivery:
     """A job as consume and peek reply it: id attempt used tries expires options body."""
     job_id, attempt, used, tries, expires_ms, options, body = fields
     return Delivery(
-        namespace=queue.namespace,
-        queue=queue.queue,
-        job_id=str(job_id, "ascii"),
-        body=body,
-        attempt=attempt,
-        used=used,
-        tries=tries,
-        expires_ms=expires_ms,
-        now_ms=now_ms,
-        attributes=record.unpack_attributes(options),
+        queue.namespace,
+        queue.queue,
+        str(job_id, "ascii"),
+        body,
+        attempt,
+        used,
+        tries,
+        expires_ms,
+        now_ms,
+        record.unpack_attributes(options) if options else None,
     )
 
 
