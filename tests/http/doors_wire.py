@@ -63,6 +63,10 @@ class Wire:
         body = b"" if to_head or status in (204, 304) else self._read_body(dict(headers))
         return Answer(status=status, headers=headers, body=body, interim=tuple(interim))
 
+    def receive_head(self) -> int:
+        """The status of the next head alone: of a 1xx."""
+        return self._read_head()[0]
+
     def call(self, raw: bytes) -> Answer:
         self.send(raw)
         return self.receive(to_head=raw.startswith(b"HEAD "))
