@@ -56,12 +56,24 @@ def connect_to_both(server: Server, number: int) -> list[Wire]:
     def enough() -> bool:
         while wires:
             wires.pop().hang_up()
-        wires.extend(Wire(server.url) for _ in range(number))
-        shares = workers_by_wire(server, wires)
+        try:
+            wires.extend(Wire(server.url) for _ in range(number))
+            shares = workers_by_wire(server, wires)
+        except ConnectionError:  # a worker has just been killed
+            return False
         return len(shares) == 2 and min(shares.values()) >= number // 4
 
     wait_until(enough, or_fail="one worker gets all connections")
     return wires
+
+
+def publishes(server: Server, queue: str) -> bool:
+    """Whether it can. A connection that the killed worker should have accepted is reset: clients try again."""
+    try:
+        with Wire(server.url) as wire:
+            return wire.call(ask(server, f"PUT {queue}", b"job")).status == 201
+    except ConnectionError:
+        return False
 
 
 def hang_up(wires: list[Wire]) -> None:
@@ -111,7 +123,7 @@ def test_jobs_that_come_one_by_one_reach_all_waiters_of_both_workers(server: Ser
 
 
 def test_nobody_starves_who_waits_again_and_again(server: Server) -> None:
-    """Each job goes to one of those who wait; who got one goes to the end of its line."""
+    """Who got a job goes to the end of its worker's line. Which worker is the quicker is left to chance."""
     wires = connect_to_both(server, WAITERS)
     consume = ask(server, "GET again?timeout=60")
     for wire in wires:
@@ -132,43 +144,34 @@ def test_nobody_starves_who_waits_again_and_again(server: Server) -> None:
                 wires[key.data].send(consume)
 
     assert len(got) == WAITERS, f"{WAITERS - len(got)} got none of {jobs} jobs"
-    assert jobs <= 10 * WAITERS
     hang_up(wires)
 
 
 def test_a_killed_worker_is_replaced_while_the_other_goes_on(server: Server) -> None:
     wires = connect_to_both(server, WAITERS)
-    known = set(workers_by_wire(server, wires))
+    of_worker: dict[str, list[Wire]] = {}
+    for wire in wires:
+        of_worker.setdefault(worker_of(wire.call(ask(server, "GET nothing"))), []).append(wire)
     before = pids_of_workers(server)
-    assert len(before) == 2
+    assert len(before) == len(of_worker) == 2
     for wire in wires:
         wire.send(ask(server, "GET after-kill?timeout=60"))
     victim = min(before)
 
     os.kill(victim, signal.SIGKILL)
 
-    # Those of the killed one are cut off; those of the other get their jobs.
     with selectors.DefaultSelector() as selector:
-        for wire in wires:
-            selector.register(wire, selectors.EVENT_READ, wire)
-        cut: list[Wire] = []
-
-        def some_are_cut_off() -> bool:
-            for key, _ in selector.select(0):
-                selector.unregister(key.fileobj)
-                cut.append(key.data)
-            return len(cut) >= WAITERS // 4
-
-        wait_until(some_are_cut_off, or_fail="nobody is cut off")
-        for wire in cut:
-            with pytest.raises(ConnectionError):
-                wire.receive()
-    left = [wire for wire in wires if wire not in cut]
+        for worker, its_wires in of_worker.items():
+            selector.register(its_wires[0], selectors.EVENT_READ, worker)
+        ((cut_off, _),) = selector.select(WAKE_WITHIN_S)
+    for wire in of_worker.pop(cut_off.data):
+        with pytest.raises(ConnectionError):
+            wire.receive()
+    ((survivor, left),) = of_worker.items()
     for _ in left:
-        server.client.publish("after-kill")
+        wait_until(lambda: publishes(server, "after-kill"), or_fail="nothing can be published")
     answers = [wire.receive() for wire in left]
-    assert {answer.status for answer in answers} == {200}
-    assert len({worker_of(answer) for answer in answers}) == 1
+    assert {(answer.status, worker_of(answer)) for answer in answers} == {(200, survivor)}
 
     wait_until(
         lambda: len(pids_of_workers(server) - {victim}) == 2,
@@ -178,5 +181,6 @@ def test_a_killed_worker_is_replaced_while_the_other_goes_on(server: Server) -> 
     hang_up(wires)
     again = connect_to_both(server, WAITERS)
     now = set(workers_by_wire(server, again))
-    assert len(now & known) == 1, "the one that lived still serves, the killed one does not"
+    assert survivor in now
+    assert cut_off.data not in now
     hang_up(again)
