@@ -13,7 +13,7 @@ from redis.exceptions import MovedError
 from .connection import AsyncClient, StoreAddress
 from .errors import StoreUnavailableError, TaskqError
 from .executor import command_of, result_of, results_of, same_for_all
-from .failures import is_missing_script
+from .failures import is_from_replica, is_missing_script
 from .keys import Layout, QueueKeys, notice_channel, wake_channel
 from .merging import merge, spread
 from .operation import Operation, Plan
@@ -21,6 +21,7 @@ from .routing import AsyncRoutes, Server
 from .subscription import Hear, Subscription
 from .values import Consumed, JobResult, RequestLimit
 from .waiting import Waiters
+from .wire import Wire
 
 T = TypeVar("T")
 
@@ -39,9 +40,10 @@ _Call: TypeAlias = tuple[Operation[Any], asyncio.Future[Any]]
 class _Lane:
     """What is to be sent to one server, and what is under way to it. A server that hangs holds up its own lane only."""
 
-    __slots__ = ("in_flight", "pending")
+    __slots__ = ("in_flight", "pending", "wire")
 
-    def __init__(self) -> None:
+    def __init__(self, server: Server) -> None:
+        self.wire = Wire(server.client)
         self.pending: list[_Call] = []
         self.in_flight: set[asyncio.Task[None]] = set()
 
@@ -174,6 +176,8 @@ class AsyncEngine:
         if self._mapping:
             self._mapping.cancel()
             await asyncio.wait([self._mapping])
+        for lane in self._lanes.values():
+            lane.wire.close()
         await self._routes.close()
 
     async def _follow(self, plan: Plan[T]) -> T:
@@ -203,9 +207,15 @@ class AsyncEngine:
         self._flush_scheduled = False
         pending, self._pending = self._pending, []
         for server, places in self._routes.split([operation for operation, _ in pending]).items():
-            lane = self._lanes.setdefault(server, _Lane())
+            lane = self._lane_to(server)
             lane.pending += [pending[i] for i in places]
             self._depart(server, lane)
+
+    def _lane_to(self, server: Server) -> _Lane:
+        lane = self._lanes.get(server)
+        if lane is None:
+            lane = self._lanes[server] = _Lane(server)
+        return lane
 
     def _depart(self, server: Server, lane: _Lane) -> None:
         while lane.pending and len(lane.in_flight) < IN_FLIGHT_MAX:
@@ -270,13 +280,15 @@ class AsyncEngine:
 
     async def _ask(self, server: Server, operations: list[Operation[Any]]) -> list[Any]:
         """The replies of one server. What Redis, or the way to it, has against an operation is its reply."""
-        replies = await _send(server.client, operations)
+        wire = self._lane_to(server).wire
+        replies = await _send(wire, operations)
         missing = [i for i, reply in enumerate(replies) if is_missing_script(reply)]
         if missing:
-            again = await _load_and_send(server.client, [operations[i] for i in missing])
+            again = await _load_and_send(wire, [operations[i] for i in missing])
             for i, reply in zip(missing, again, strict=True):
                 replies[i] = reply
-        await self._routes.leave_replica(server, replies)
+        if any(is_from_replica(reply) for reply in replies):
+            wire.close()  # connecting anew, a Sentinel is asked who the master is
         # In the background: the caller learns of its failure now, and nodes that are well are not held up.
         if (self._mapping is None or self._mapping.done()) and self._routes.wants_new_map(replies):
             self._mapping = self._loop.create_task(self._draw_new_map(server))
@@ -297,20 +309,17 @@ def _log_failed_undo(future: asyncio.Future[Any]) -> None:
         logger.info("not taken back", extra={"action": "undo", "reason": str(reply)[:200]})
 
 
-async def _load_and_send(client: AsyncClient, operations: list[Operation[Any]]) -> list[Any]:
+async def _load_and_send(wire: Wire, operations: list[Operation[Any]]) -> list[Any]:
+    sources = {operation.script.source for operation in operations}
     try:
-        for source in {operation.script.source for operation in operations}:
-            await client.script_load(source)
+        await wire.call([("SCRIPT", "LOAD", source) for source in sources])
     except Exception as error:
         return same_for_all(error, operations)
-    return await _send(client, operations)
+    return await _send(wire, operations)
 
 
-async def _send(client: AsyncClient, operations: list[Operation[Any]]) -> list[Any]:
-    pipeline = client.pipeline(transaction=False)
-    for operation in operations:
-        pipeline.execute_command(*command_of(operation))
+async def _send(wire: Wire, operations: list[Operation[Any]]) -> list[Any]:
     try:
-        return list(await pipeline.execute(raise_on_error=False))
+        return await wire.call([command_of(operation) for operation in operations])
     except Exception as error:
         return same_for_all(error, operations)

@@ -129,13 +129,6 @@ class AsyncRoutes(_Routes):
         for error in moved:
             await self._client.nodes_manager.move_slot(error)
 
-    async def leave_replica(self, server: Server, replies: Sequence[Any]) -> None:
-        """Have the server's address resolved anew if it is a replica now: its connections are closed after use."""
-        if any(is_from_replica(reply) for reply in replies):
-            pool = server.client.connection_pool
-            await pool.update_active_connections_for_reconnect()
-            await pool.disconnect(inuse_connections=False)
-
     async def draw_new_map(self, suspect: str) -> None:
         """Ask the cluster who serves what, the suspect last. May take a while if more nodes are away."""
         try:

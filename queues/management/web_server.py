@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from granian import Granian
-from granian.constants import HTTPModes, Interfaces
+from granian.constants import HTTPModes, Interfaces, RuntimeModes
 from granian.log import LogLevels
 
 from queues.embedded import follow_parent
@@ -50,6 +50,7 @@ def _serve(*, host: str, port: int, workers: int, directory: Path) -> None:
         interface=Interfaces.ASGI,
         # A connection that might turn out to be HTTP/2 takes 15 KiB more, and consumers wait by the thousand.
         http=HTTPModes.http1,
+        runtime_mode=RuntimeModes.st,
         workers=workers,
         backlog=BACKLOG,
         backpressure=REQUESTS_MAX,

@@ -1,8 +1,9 @@
-"""AsyncEngine: the calls of one turn of the loop share a pipeline."""
+"""AsyncEngine: the calls of one turn of the loop share a round trip."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,6 @@ import pytest
 
 from queues.embedded import EmbeddedRedis
 from queues.engine import (
-    AsyncEngine,
     Engine,
     InvalidArgumentError,
     LeaseLostError,
@@ -25,45 +25,42 @@ from queues.engine import (
     size,
 )
 from queues.engine.aio import BATCH_MAX, IN_FLIGHT_MAX
+from queues.engine.wire import Command, Wire
 
 from .loop import in_loop, opened, until
 from .test_ack import UNKNOWN
 from .world import World
 
 
-class Pipelines:
-    """Counts what an engine sends: the number of commands of each pipeline, and how many were under way at once."""
+class Batches:
+    """Counts what an engine sends: the number of commands of each batch, and how many were under way at once."""
 
-    def __init__(self, engine: AsyncEngine) -> None:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.sizes: list[int] = []
         self.under_way = self.most_under_way = 0
-        self._pipeline = engine.client.pipeline
-        engine.client.pipeline = self._counted
+        self._call = Wire.call
+        monkeypatch.setattr(Wire, "call", self._counted())
 
-    def _counted(self, **options: Any) -> Any:
-        pipeline = self._pipeline(**options)
-        execute = pipeline.execute
-
-        async def counted_execute(**execute_options: Any) -> Any:
-            self.sizes.append(len(pipeline))
+    def _counted(self) -> Any:
+        async def call(wire: Wire, commands: Sequence[Command]) -> list[Any]:
+            self.sizes.append(len(commands))
             self.under_way += 1
             self.most_under_way = max(self.most_under_way, self.under_way)
             try:
-                return await execute(**execute_options)
+                return await self._call(wire, commands)
             finally:
                 self.under_way -= 1
 
-        pipeline.execute = counted_execute
-        return pipeline
+        return call
 
 
 @in_loop
-async def test_the_calls_of_one_turn_are_one_round_trip(redis_url: str) -> None:
+async def test_the_calls_of_one_turn_are_one_round_trip(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     async with opened(redis_url) as engine:
         queue = engine.queue("shop", "orders")
         await engine.run(publish(queue, [b"first"]))
         await engine.run(size(queue))
-        counted = Pipelines(engine)
+        counted = Batches(monkeypatch)
 
         others = [engine.queue("shop", f"q{number}") for number in range(100)]
         calls: list[Operation[Any]] = [*[publish(other, [b"x"]) for other in others], size(queue)]
@@ -84,11 +81,11 @@ async def test_results_come_to_those_who_asked(redis_url: str) -> None:
 
 
 @in_loop
-async def test_pipelines_are_bounded_in_length_and_number(redis_url: str) -> None:
+async def test_batches_are_bounded_in_length_and_number(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     async with opened(redis_url) as engine:
         queue = engine.queue("shop", "orders")
         await engine.run(size(queue))
-        counted = Pipelines(engine)
+        counted = Batches(monkeypatch)
 
         found = await asyncio.gather(*[engine.run(size(queue)) for _ in range(BATCH_MAX * 7 + 5)])
 
@@ -98,11 +95,13 @@ async def test_pipelines_are_bounded_in_length_and_number(redis_url: str) -> Non
 
 
 @in_loop
-async def test_while_pipelines_are_under_way_calls_gather_into_the_next(redis_url: str) -> None:
+async def test_while_batches_are_under_way_calls_gather_into_the_next(
+    redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with opened(redis_url) as engine:
         queue = engine.queue("shop", "orders")
         await engine.run(size(queue))
-        counted = Pipelines(engine)
+        counted = Batches(monkeypatch)
 
         async def call_in_its_own_turn() -> int:
             return await engine.run(size(queue))

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 import redis
-from redis.asyncio.connection import Connection as AsyncConnection
 from redis.connection import Connection
 
 from queues.engine import (
@@ -24,6 +23,7 @@ from queues.engine import (
     size,
     take_limit,
 )
+from queues.engine.wire import Wire
 
 from .loop import in_loop, opened, start_waiting
 from .topologies import cluster, sentinel
@@ -122,7 +122,7 @@ def lost_reply(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
         is_next[0] = is_next[0] and not found
         return found
 
-    read, read_async = Connection.read_response, AsyncConnection.read_response
+    read, received = Connection.read_response, Wire.data_received
 
     def read_response(self: Any, *args: Any, **options: Any) -> Any:
         reply = read(self, *args, **options)
@@ -131,15 +131,15 @@ def lost_reply(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
             raise redis.ConnectionError("Connection closed by server.")
         return reply
 
-    async def read_response_async(self: Any, *args: Any, **options: Any) -> Any:
-        reply = await read_async(self, *args, **options)
-        if loses(reply):
-            await self.disconnect(nowait=True)
-            raise redis.ConnectionError("Connection closed by server.")
-        return reply
+    def data_received(self: Wire, data: bytes) -> None:
+        if is_next[0] and b"$2\r\nok\r\n" in data:
+            is_next[0] = False
+            self.connection_lost(None)
+        else:
+            received(self, data)
 
     monkeypatch.setattr(Connection, "read_response", read_response)
-    monkeypatch.setattr(AsyncConnection, "read_response", read_response_async)
+    monkeypatch.setattr(Wire, "data_received", data_received)
     return lambda: is_next.__setitem__(0, True)
 
 
