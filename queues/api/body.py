@@ -59,7 +59,8 @@ class RequestBody:
             return b""
         if self._declared is not None and self._declared > limit:
             raise BodyTooLargeError("body too large")
-        chunk, more = await self._next()
+        message = await self._receive()
+        chunk, more = self._piece_of(message)
         if not more and len(chunk) <= limit:
             return chunk
         chunks = [chunk]
@@ -145,7 +146,9 @@ class RequestBody:
 
     async def _next(self) -> tuple[bytes, bool]:
         """The next piece, and whether more follow. Raises ClientGoneError."""
-        message = await self._receive()
+        return self._piece_of(await self._receive())
+
+    def _piece_of(self, message: Message) -> tuple[bytes, bool]:
         if message["type"] == "http.disconnect":
             self._settle()
             raise ClientGoneError("client gone")

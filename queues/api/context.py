@@ -24,6 +24,7 @@ from queues.services.jobs_run import engine_of, peek_engine
 from queues.services.policies import EffectivePolicy
 
 from .metadata_threads import leave_connection_tidy
+from .opened import Opened, OpenedLately
 from .reauthorising import Key, Reauthoriser, ask_again
 from .request import ApiRequest
 from .tokens import pool_and_secret
@@ -37,10 +38,11 @@ METADATA_THREADS: Final = 4
 class ApiContext:
     """One per process; safe to share between requests and event loops."""
 
-    __slots__ = ("_reauthorisers", "_threads")
+    __slots__ = ("_opened", "_reauthorisers", "_threads")
 
     def __init__(self) -> None:
         self._reauthorisers: WeakKeyDictionary[asyncio.AbstractEventLoop, Reauthoriser] = WeakKeyDictionary()
+        self._opened = OpenedLately()
         self._threads = ThreadPoolExecutor(max_workers=METADATA_THREADS, thread_name_prefix="taskq-metadata")
 
     async def call(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -84,9 +86,23 @@ class ApiContext:
 
     async def run(self, request: ApiRequest, make: Callable[[QueueKeys], Operation[T] | Plan[T]]) -> T:
         """Run what `make` makes for the queue in the request's path."""
-        access = request.granted
-        engine = peek_engine(access.pool) or await engine_of(pool=access.pool)
-        return await engine.run(make(engine.queue(access.namespace, request.path["queue"])))
+        if request.opened is not None:
+            return await request.opened.engine.run(make(request.opened.queue))
+        engine, queue = await self.queue(request)
+        return await engine.run(make(queue))
+
+    def recall(self, request: ApiRequest) -> Opened | None:
+        """What the request's token opened a moment ago."""
+        return self._opened.find(request)
+
+    async def open(self, request: ApiRequest) -> Opened:
+        """Engine, keys and policy of the queue in the request's path; remembered for a moment."""
+        if request.opened is None:
+            access = request.granted
+            policy = await self.policy(access, request.path["queue"])
+            engine, queue = await self.queue(request)
+            request.opened = self._opened.keep(request, access=access, engine=engine, queue=queue, policy=policy)
+        return request.opened
 
 
 CONTEXT: Final = ApiContext()

@@ -48,7 +48,8 @@ async def _pass(route: Route, request: ApiRequest, context: ApiContext) -> ApiRe
         request.skip_body()
     if route.door is not Door.TOKEN:
         return await route.operation(request, context)
-    access = request.access = await _authorise(request, context)
+    opened = request.opened = context.recall(request)
+    access = request.access = opened.access if opened is not None else await _authorise(request, context)
     if access.limit is None or route.rate is None:
         return await route.operation(request, context)
     return await pass_limited(route.operation, route.rate, request, context)

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from queues.engine.values import RequestLimit
     from queues.services.access import Access
 
+    from .opened import Opened
+
 StaffCheck = Callable[[Sequence[str]], Awaitable[Any]]
 """The staff user who asks; raises StaffOnlyError or ForbiddenError unless there is one with these permissions."""
 
@@ -75,6 +77,7 @@ class ApiRequest:
         "hear_client",
         "limit",
         "method",
+        "opened",
         "path",
         "query",
         "read_body",
@@ -117,6 +120,8 @@ class ApiRequest:
         """The peer's address."""
         self.request_id = request_id
         self.access: Access | None = None
+        self.opened: Opened | None = None
+        """What the token opened a moment ago, if it is still good."""
         self.limit: RequestLimit | None = None
         """What the operation's call has to count the request against, if anything."""
         self.staff: Any = None

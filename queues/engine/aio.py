@@ -30,7 +30,7 @@ logger = logging.getLogger("taskq.engine")
 BATCH_MAX: Final = 512
 """Operations in one pipeline."""
 
-IN_FLIGHT_MAX: Final = 2
+IN_FLIGHT_MAX: Final = 4
 """Pipelines under way at once to one server. While as many are, calls gather into the next one, so batches grow with
 the load."""
 
@@ -73,6 +73,11 @@ class AsyncEngine:
         """Pipelines sent so far."""
         self.batched_calls = 0
         """Operations in them."""
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether it is open and its loop runs."""
+        return not self._closed and self._loop.is_running()
 
     def queue(self, namespace: str, queue: str) -> QueueKeys:
         """The keys of a queue; a name costs nothing until something is published."""

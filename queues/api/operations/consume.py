@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from functools import lru_cache, partial
 from typing import Final
 
-from queues.engine import limits
+from queues.engine import AsyncEngine, limits
+from queues.engine.keys import QueueKeys
 from queues.services.jobs_consume import ConsumeRequest, consume_jobs
+from queues.services.policies import EffectivePolicy
 
 from ..context import ApiContext
 from ..metrics import COUNTERS
@@ -23,11 +26,8 @@ NO_JOB: Final = json_response(404, {"msg": "no job available"})
 async def consume(request: ApiRequest, context: ApiContext) -> ApiResponse:
     """One job as an object; with count > 1 up to so many, as an array."""
     asked = _read(request.query)
-    names = split_queues(request.path["queue"])
     access = request.granted
-    policies = [await context.policy(access, name) for name in names]
-    engine = await context.engine(access.pool)
-    queues = [engine.queue(access.namespace, name) for name in names]
+    engine, queues, policies = await _open(request, context)
     consume = partial(
         consume_jobs,
         engine=engine,
@@ -53,6 +53,19 @@ async def consume(request: ApiRequest, context: ApiContext) -> ApiResponse:
     for job in presented:
         COUNTERS.consumed(access.pool, access.namespace, job["queue"], job["elapsed_ms"])
     return json_response(200, presented[0] if asked.count == 1 else presented)
+
+
+async def _open(
+    request: ApiRequest, context: ApiContext
+) -> tuple[AsyncEngine, Sequence[QueueKeys], Sequence[EffectivePolicy]]:
+    names = split_queues(request.path["queue"])
+    if len(names) == 1 and names[0] == request.path["queue"]:
+        opened = await context.open(request)
+        return opened.engine, (opened.queue,), (opened.policy,)
+    access = request.granted
+    policies = [await context.policy(access, name) for name in names]
+    engine = await context.engine(access.pool)
+    return engine, [engine.queue(access.namespace, name) for name in names], policies
 
 
 @lru_cache(maxsize=1024)

@@ -57,11 +57,11 @@ async def extend(request: ApiRequest, context: ApiContext) -> ApiResponse:
     """A new lease, from now on."""
     attempt = _attempt(request)
     ttr_s = read_optional_uint(request.query, "ttr", least=1)
-    policy = await context.policy(request.granted, request.path["queue"])
-    job_id = request.path["job_id"]
-    lease_end_ms = await context.run(
-        request,
-        lambda queue: extend_lease(queue=queue, job_id=job_id, policy=policy, attempt=attempt, ttr_s=ttr_s),
+    opened = await context.open(request)
+    lease_end_ms = await opened.engine.run(
+        extend_lease(
+            queue=opened.queue, job_id=request.path["job_id"], policy=opened.policy, attempt=attempt, ttr_s=ttr_s
+        )
     )
     return json_response(200, {"msg": "extended", "lease_end_ms": lease_end_ms})
 

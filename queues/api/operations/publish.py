@@ -27,27 +27,20 @@ async def publish(request: ApiRequest, context: ApiContext) -> ApiResponse:
     """The body, whatever its bytes, is one job."""
     asked = read_publish_options(request.query, read_attributes(request.headers))
     body = await request.read_body(BODY_MAX_BYTES)
-    policy = await context.policy(request.granted, request.path["queue"])
-    published = await context.run(
-        request,
-        lambda queue: limited(publish_jobs(queue=queue, bodies=(body,), request=asked, policy=policy), request.limit),
-    )
-    return _answer(request, published)
+    opened = await context.open(request)
+    operation = publish_jobs(queue=opened.queue, bodies=(body,), request=asked, policy=opened.policy)
+    return _answer(request, await opened.engine.run(limited(operation, request.limit)))
 
 
 async def republish(request: ApiRequest, context: ApiContext) -> ApiResponse:
     """As publish, in place of a job that is deleted in the same step."""
     asked = read_publish_options(request.query, read_attributes(request.headers))
     body = await request.read_body(BODY_MAX_BYTES)
-    policy = await context.policy(request.granted, request.path["queue"])
-    job_id = request.path["job_id"]
-    published = await context.run(
-        request,
-        lambda queue: limited(
-            republish_job(queue=queue, job_id=job_id, body=body, request=asked, policy=policy), request.limit
-        ),
+    opened = await context.open(request)
+    operation = republish_job(
+        queue=opened.queue, job_id=request.path["job_id"], body=body, request=asked, policy=opened.policy
     )
-    return _answer(request, published)
+    return _answer(request, await opened.engine.run(limited(operation, request.limit)))
 
 
 async def publish_bulk(request: ApiRequest, context: ApiContext) -> ApiResponse:
@@ -57,11 +50,9 @@ async def publish_bulk(request: ApiRequest, context: ApiContext) -> ApiResponse:
         raise ParameterError("key fits one job only")
     body = await request.read_body(BULK_MAX_BYTES)
     bodies = split_array(body) if len(body) <= _LARGE_BULK_BYTES else await asyncio.to_thread(split_array, body)
-    policy = await context.policy(request.granted, request.path["queue"])
-    published = await context.run(
-        request,
-        lambda queue: limited(publish_jobs(queue=queue, bodies=bodies, request=asked, policy=policy), request.limit),
-    )
+    opened = await context.open(request)
+    operation = publish_jobs(queue=opened.queue, bodies=bodies, request=asked, policy=opened.policy)
+    published = await opened.engine.run(limited(operation, request.limit))
     _count(request, len(published.job_ids))
     return json_response(201, {"msg": "published", "job_ids": published.job_ids})
 
