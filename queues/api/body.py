@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
@@ -29,9 +29,10 @@ class RequestBody:
         "_handed_empty",
         "_may_watch",
         "_receive",
-        "_settled",
+        "_told",
         "_watching",
         "client_gone",
+        "is_settled",
     )
 
     def __init__(self, http_version: str, headers: Headers, receive: Receive) -> None:
@@ -39,8 +40,9 @@ class RequestBody:
         self._handed_empty = False
         self._watching = False
         self.client_gone = False
-        self._may_watch = _Flag()
-        self._settled = _Flag()
+        self._may_watch = False
+        self._told: asyncio.Event | None = None
+        self.is_settled = False
         self._expects_continue = b"expect" in headers and headers.get(b"expect").lower() == "100-continue"
         length = headers.get(b"content-length")
         if b"transfer-encoding" in headers:
@@ -55,7 +57,7 @@ class RequestBody:
 
     async def read(self, limit: int) -> bytes:
         """All of it. Raises BodyTooLargeError if it is longer than `limit`, by its declared length or while reading."""
-        if self._settled.is_up:
+        if self.is_settled:
             return b""
         if self._declared is not None and self._declared > limit:
             raise BodyTooLargeError("body too large")
@@ -73,19 +75,14 @@ class RequestBody:
             raise BodyTooLargeError("body too large")
         return b"".join(chunks)
 
-    @property
-    def is_settled(self) -> bool:
-        """Whether there is nothing left to read."""
-        return self._settled.is_up
-
     async def drain(self) -> None:
         """Throw away what nobody read, within bounds. A client that waits for `100 Continue` has sent nothing yet."""
-        if self._settled.is_up or self._expects_continue:
+        if self.is_settled or self._expects_continue:
             return
         try:
             async with asyncio.timeout(DRAIN_MAX_S):
                 if self._watching:  # it throws the body away already, and two readers would take from each other
-                    await self._settled.wait()
+                    await self._until(lambda: self.is_settled)
                     return
                 size, more = 0, True
                 while more and size <= DRAIN_MAX_BYTES:
@@ -99,7 +96,7 @@ class RequestBody:
         if not self._handed_empty:
             self._handed_empty = True
             return _EMPTY
-        await self._may_watch.wait()
+        await self._until(lambda: self._may_watch)
         return await self.wait_until_gone()
 
     async def wait_until_gone(self) -> Message:
@@ -109,12 +106,12 @@ class RequestBody:
         while (message := await self._receive())["type"] != "http.disconnect":
             size += len(message.get("body", b""))
             if not message.get("more_body", False):
-                self._settled.raise_it()
+                self._tell(settled=True)
             elif size > DRAIN_MAX_BYTES:
                 # Too much to throw away: from now on the client is not listened to, and its request runs to its end.
-                self._settled.raise_it()
+                self._tell(settled=True)
                 await asyncio.Event().wait()
-        self._settled.raise_it()
+        self._tell(settled=True)
         return message
 
     @contextmanager
@@ -137,12 +134,25 @@ class RequestBody:
 
     def skip(self) -> None:
         """Nobody will read it: from now on it is thrown away, within bounds, to see whether the client is there."""
-        self._may_watch.raise_it()
+        self._tell(may_watch=True)
 
     def _settle(self) -> None:
         """It is over."""
-        self._settled.raise_it()
-        self._may_watch.raise_it()
+        self._tell(settled=True, may_watch=True)
+
+    def _tell(self, *, settled: bool = False, may_watch: bool = False) -> None:
+        self.is_settled = self.is_settled or settled
+        self._may_watch = self._may_watch or may_watch
+        if self._told is not None:
+            self._told.set()
+
+    async def _until(self, is_so: Callable[[], bool]) -> None:
+        """Most bodies are read at once, and nobody ever waits: only then there is an event."""
+        while not is_so():
+            if self._told is None:
+                self._told = asyncio.Event()
+            self._told.clear()
+            await self._told.wait()
 
     async def _next(self) -> tuple[bytes, bool]:
         """The next piece, and whether more follow. Raises ClientGoneError."""
@@ -156,24 +166,3 @@ class RequestBody:
         if not more:
             self._settle()
         return message.get("body", b""), more
-
-
-class _Flag:
-    """An asyncio.Event that costs nothing until somebody waits for it."""
-
-    __slots__ = ("_event", "is_up")
-
-    def __init__(self) -> None:
-        self.is_up = False
-        self._event: asyncio.Event | None = None
-
-    def raise_it(self) -> None:
-        self.is_up = True
-        if self._event is not None:
-            self._event.set()
-
-    async def wait(self) -> None:
-        if not self.is_up:
-            if self._event is None:
-                self._event = asyncio.Event()
-            await self._event.wait()

@@ -43,13 +43,16 @@ async def answer(route: Route, request: ApiRequest, context: ApiContext) -> ApiR
 async def _pass(route: Route, request: ApiRequest, context: ApiContext) -> ApiResponse:
     if route.door is Door.STAFF and not (route.operation is metrics and opens_metrics(request)):
         request.staff = await request.check_staff(route.permissions)
-    route.check_names(request)
     if not route.documentation.body:
         request.skip_body()
-    if route.door is not Door.TOKEN:
-        return await route.operation(request, context)
     opened = request.opened = context.recall(request)
-    access = request.access = opened.access if opened is not None else await _authorise(request, context)
+    if opened is not None:
+        access = request.access = opened.access
+    else:
+        route.check_names(request)
+        if route.door is not Door.TOKEN:
+            return await route.operation(request, context)
+        access = request.access = await _authorise(request, context)
     if access.limit is None or route.rate is None:
         return await route.operation(request, context)
     return await pass_limited(route.operation, route.rate, request, context)

@@ -34,15 +34,13 @@ class _RandomParts:
         self._number = self._random.randrange(_COUNTER_SPAN)
         self._left = _COUNTER_SPAN
 
-    def next(self) -> str:
+    def next(self, jobs: int) -> tuple[str, int]:
         self._left -= 1
         if not self._left:
             self._begin()
         number = self._number = (self._number + 1) % _COUNTER_SPAN
-        return self._stays + _PAIRS[number >> 5] + ALPHABET[number & 31]
-
-    def counter(self, jobs: int) -> int:
-        return int(self._random.random() * (_COUNTER_SPAN - jobs))
+        part = self._stays + _PAIRS[number >> 5] + ALPHABET[number & 31]
+        return part, int(self._random.random() * (_COUNTER_SPAN - jobs))
 
 
 _parts = threading.local()
@@ -66,14 +64,10 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget)
 
 
-def random_part() -> str:
-    """13 random characters, the part that all ids of one publish share."""
-    return _of_this_thread().next()
-
-
-def random_counter(jobs: int) -> int:
-    """Where the last three characters start counting, so that `jobs` ids of one call ascend without overflow."""
-    return _of_this_thread().counter(jobs)
+def random_start(jobs: int) -> tuple[str, int]:
+    """What all ids of one publish share, 13 random characters, and the number at which their last three begin to count,
+    so that `jobs` ids ascend without overflow."""
+    return _of_this_thread().next(jobs)
 
 
 def is_job_id(text: str) -> bool:

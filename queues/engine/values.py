@@ -47,8 +47,7 @@ class PublishOptions:
 DEFAULT_OPTIONS = PublishOptions()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Published:
+class Published(NamedTuple):
     """The outcome of a publish. `duplicate`: nothing was added, `job_ids` holds the one job that the key belongs to."""
 
     job_ids: tuple[str, ...]

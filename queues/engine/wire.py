@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
+from hiredis import pack_command
 from redis.exceptions import ConnectionError, InvalidResponse, TimeoutError
 
 from .connection import REPLY_TIMEOUT_S, AsyncClient
@@ -57,8 +58,7 @@ class Wire(asyncio.Protocol):
             await asyncio.shield(self._connecting)
         now = self._loop.time()
         batch = _Batch(self._loop.create_future(), len(commands), now)
-        pack = self._connection.pack_command
-        self._transport.write(b"".join([part for command in commands for part in pack(*command)]))
+        self._transport.write(b"".join([pack_command(command) for command in commands]))
         self._waiting.append(batch)
         if self._timer is None:
             self._timer = self._loop.call_at(now + REPLY_TIMEOUT_S, self._check_time)

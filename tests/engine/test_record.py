@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from queues.engine import Backoff, BackoffKind, Engine, PublishOptions, detail, fail, open_engine
-from queues.engine.ids import ALPHABET, is_job_id, published_ms, random_counter, random_part
+from queues.engine.ids import ALPHABET, is_job_id, published_ms, random_start
 from queues.engine.limits import SECONDS_MAX
 from queues.engine.record import pack_options, unpack_options
 
@@ -106,14 +106,14 @@ def test_a_run_written_by_lua_is_read_by_python(
 
 
 def test_random_parts_are_thirteen_characters_of_the_alphabet() -> None:
-    parts = {random_part() for _ in range(200)}
+    parts = {random_start(1)[0] for _ in range(200)}
 
     assert len(parts) == 200
     assert all(len(part) == 13 and set(part) <= set(ALPHABET) for part in parts)
 
 
 def test_the_counter_leaves_room_for_every_job_of_a_call() -> None:
-    assert all(0 <= random_counter(1_000) <= 32**3 - 1_000 for _ in range(500))
+    assert all(0 <= random_start(1_000)[1] <= 32**3 - 1_000 for _ in range(500))
 
 
 @settings(deadline=None)

@@ -63,10 +63,10 @@ def publish(
     if not 1 <= jobs <= limits.BULK_MAX_JOBS:
         raise InvalidArgumentError("too many jobs" if bodies else "no jobs")
     check_bodies(bodies)
+    args = (*_head(queue, jobs, now_ms), *prepared.arguments, *bodies)
     group: Group | None = None
     if jobs == 1 and not prepared.one_job and now_ms is None and len(bodies[0]) <= limits.MERGE_BODY_MAX_BYTES:
         group = (_publish_together, (queue.name, prepared.arguments))
-    args = (*_head(queue, jobs, now_ms), *prepared.arguments, *bodies)
     return Operation(_PUBLISH, queue.select(_PUBLISH.keys), args, _PUBLISHED, group)
 
 
@@ -94,14 +94,8 @@ _OPTIONS_END: Final = len(_PUBLISH.args)
 
 def _head(queue: QueueKeys, jobs: int, now_ms: int | None) -> tuple[Argument, ...]:
     """The arguments before those of the options."""
-    return (
-        clock_argument(now_ms),
-        queue.name,
-        queue.channel,
-        queue.events_cap,
-        ids.random_part(),
-        ids.random_counter(jobs),
-    )
+    random, counter = ids.random_start(jobs)
+    return (clock_argument(now_ms), queue.name, queue.channel, queue.events_cap, random, counter)
 
 
 def _publish_together(parts: Sequence[Operation[Any]]) -> Operation[list[Reply]]:
@@ -115,7 +109,7 @@ def _publish_together(parts: Sequence[Operation[Any]]) -> Operation[list[Reply]]
 
     args = (
         *first.args[: _HEAD - 1],
-        ids.random_counter(len(parts)),
+        ids.random_start(len(parts))[1],
         *first.args[_HEAD:_OPTIONS_END],
         *[part.args[_OPTIONS_END] for part in parts],
     )
@@ -124,12 +118,12 @@ def _publish_together(parts: Sequence[Operation[Any]]) -> Operation[list[Reply]]
 
 def _published_by(script: Script) -> Callable[[Reply], Published]:
     def decode(reply: Reply) -> Published:
-        tag = tag_of(reply)
-        if tag == "ttl_short":
+        tag = reply[0]
+        if tag == b"ttl_short":
             raise InvalidArgumentError("ttl is shorter than delay")
-        if tag not in ("ok", "duplicate"):
+        if tag not in (b"ok", b"duplicate"):
             raise unexpected(script, reply)
-        return Published(job_ids=tuple([str(job_id, "ascii") for job_id in reply[1:]]), duplicate=tag == "duplicate")
+        return Published(tuple([str(job_id, "ascii") for job_id in reply[1:]]), tag == b"duplicate")
 
     return decode
 
