@@ -7,6 +7,7 @@ any other goes to a small pool of threads, so that no request waits for another 
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
@@ -33,6 +34,9 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 METADATA_THREADS: Final = 4
+
+AUTHORISED_FOR_S: Final = 0.5
+"""A request whose body took longer to come has its token looked at again before anything is done with that body."""
 
 
 class ApiContext:
@@ -86,6 +90,8 @@ class ApiContext:
 
     async def run(self, request: ApiRequest, make: Callable[[QueueKeys], Operation[T] | Plan[T]]) -> T:
         """Run what `make` makes for the queue in the request's path."""
+        if time.monotonic() > request.authorised_at + AUTHORISED_FOR_S:
+            await self._authorise_again(request)
         if request.opened is not None:
             return await request.opened.engine.run(make(request.opened.queue))
         engine, queue = await self.queue(request)
@@ -97,12 +103,21 @@ class ApiContext:
 
     async def open(self, request: ApiRequest) -> Opened:
         """Engine, keys and policy of the queue in the request's path; remembered for a moment."""
+        if time.monotonic() > request.authorised_at + AUTHORISED_FOR_S:
+            await self._authorise_again(request)
         if request.opened is None:
             access = request.granted
             policy = await self.policy(access, request.path["queue"])
             engine, queue = await self.queue(request)
             request.opened = self._opened.keep(request, access=access, engine=engine, queue=queue, policy=policy)
         return request.opened
+
+    async def _authorise_again(self, request: ApiRequest) -> None:
+        """The token may have been revoked since, and what it opened may be closed by now."""
+        request.opened = None
+        request.authorised_at = time.monotonic()
+        pool, secret = pool_and_secret(request)
+        request.access = await self.authorise(pool=pool, secret=secret, namespace=request.granted.namespace)
 
 
 CONTEXT: Final = ApiContext()

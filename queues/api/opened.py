@@ -25,13 +25,13 @@ Key = tuple[bytes, str, str]
 
 
 class Opened(NamedTuple):
-    """A queue, opened by a token. `until`: monotonic seconds."""
+    """A queue, opened by a token. `authorised_at`: when that was asked, in monotonic seconds."""
 
     access: Access
     engine: AsyncEngine
     queue: QueueKeys
     policy: EffectivePolicy
-    until: float
+    authorised_at: float
 
 
 class OpenedLately(threading.local):
@@ -44,15 +44,15 @@ class OpenedLately(threading.local):
         """What the request's token opened just now."""
         key = _key(request)
         opened = None if key is None else self._opened.get(key)
-        if opened is None or time.monotonic() > opened.until or not opened.engine.is_usable:
+        if opened is None or time.monotonic() > opened.authorised_at + GOOD_FOR_S or not opened.engine.is_usable:
             return None
         return opened
 
     def keep(
         self, request: ApiRequest, *, access: Access, engine: AsyncEngine, queue: QueueKeys, policy: EffectivePolicy
     ) -> Opened:
-        """Remember it for GOOD_FOR_S."""
-        opened = Opened(access, engine, queue, policy, time.monotonic() + GOOD_FOR_S)
+        """Remember it for GOOD_FOR_S from when the token was asked for: a body may have been long in coming since."""
+        opened = Opened(access, engine, queue, policy, request.authorised_at)
         key = _key(request)
         if key is not None:
             if len(self._opened) >= SIZE:

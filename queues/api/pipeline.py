@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from typing import Final
 
 from queues.services.access import Access
@@ -48,10 +49,12 @@ async def _pass(route: Route, request: ApiRequest, context: ApiContext) -> ApiRe
     opened = request.opened = context.recall(request)
     if opened is not None:
         access = request.access = opened.access
+        request.authorised_at = opened.authorised_at
     else:
         route.check_names(request)
         if route.door is not Door.TOKEN:
             return await route.operation(request, context)
+        request.authorised_at = time.monotonic()
         access = request.access = await _authorise(request, context)
     if access.limit is None or route.rate is None:
         return await route.operation(request, context)

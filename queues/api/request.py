@@ -71,6 +71,7 @@ class ApiRequest:
 
     __slots__ = (
         "access",
+        "authorised_at",
         "check_staff",
         "client",
         "headers",
@@ -120,6 +121,8 @@ class ApiRequest:
         """The peer's address."""
         self.request_id = request_id
         self.access: Access | None = None
+        self.authorised_at = 0.0
+        """When it was found that the token gives this access (monotonic seconds)."""
         self.opened: Opened | None = None
         """What the token opened a moment ago, if it is still good."""
         self.limit: RequestLimit | None = None
