@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 _STANDARD: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
-_TOKEN_IN_PATH: Final = re.compile(r"(/token/[^/\s\"?]+/)[^/\s\"?]+")
+_TOKEN_IN_PATH: Final = re.compile(r"(/token/[^/\s\"?]+/)[^/\s]+")
 _TOKEN_IN_QUERY: Final = re.compile(r"([?&]token=)[^&\s\"]+")
 _BARE: Final = re.compile(r"[^\s\"=\\\x00-\x1f\x7f]+\Z")
 

@@ -24,7 +24,7 @@ def read_publish_options(query: Query, attributes: Mapping[str, str] | None) -> 
 
     The order of the checks is lmstfy's, so that a request with several faults gets the same answer.
     """
-    return _read_plain(query) if attributes is None else _read(query, attributes)
+    return _read_plain(query) if attributes is None and query.may_be_kept else _read(query, attributes)
 
 
 def _read(query: Query, attributes: Mapping[str, str] | None = None) -> PublishRequest:

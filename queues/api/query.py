@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from datetime import datetime
 from functools import lru_cache
-from typing import Final
+from typing import ClassVar, Final
 from urllib.parse import parse_qsl
 
 from queues.engine.limits import SECONDS_MAX, UINT32_MAX
@@ -19,12 +19,20 @@ REMEMBERED_MAX_BYTES: Final = 256
 
 class Query(dict[str, str]):
     """Query parameters. Do not modify: clients send the same string over and over, and then get the same object, by
-    whose identity others may remember what they made of it."""
+    whose identity others may remember what they made of it if it `may_be_kept`."""
 
     __slots__ = ()
+    may_be_kept: ClassVar[bool] = True
 
     def __hash__(self) -> int:  # type: ignore[override]
         return id(self)
+
+
+class _LongQuery(Query):
+    """Too long to be kept by anybody."""
+
+    __slots__ = ()
+    may_be_kept = False
 
 
 _NOTHING: Final = Query()
@@ -40,15 +48,15 @@ def parse_query(raw: bytes) -> Query:
     """The parameters of a query string; of a repeated one the first, as Go's url.Values.Get has it."""
     if not raw:
         return _NOTHING
-    return _remembered(raw) if len(raw) <= REMEMBERED_MAX_BYTES else _parse(raw)
+    return _remembered(raw) if len(raw) <= REMEMBERED_MAX_BYTES else _parse(raw, make=_LongQuery)
 
 
-def _parse(raw: bytes) -> Query:
+def _parse(raw: bytes, make: type[Query] = Query) -> Query:
     try:
         pairs = parse_qsl(raw.decode("latin-1"), keep_blank_values=True, max_num_fields=MAX_PARAMETERS)
     except ValueError:
         raise ParameterError("too many parameters") from None
-    parameters = Query()
+    parameters = make()
     for name, value in pairs:
         parameters.setdefault(name, value)
     return parameters

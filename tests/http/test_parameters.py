@@ -12,7 +12,15 @@ from hypothesis import strategies as st
 from queues.api.attributes import read_attributes
 from queues.api.errors import ParameterError
 from queues.api.publish_options import read_publish_options
-from queues.api.query import Query, parse_query, read_flag, read_moment_ms, read_seconds_as_ms, read_uint
+from queues.api.query import (
+    REMEMBERED_MAX_BYTES,
+    Query,
+    parse_query,
+    read_flag,
+    read_moment_ms,
+    read_seconds_as_ms,
+    read_uint,
+)
 from queues.api.request import Headers
 from queues.api.request_ids import choose_request_id
 from queues.engine.errors import InvalidArgumentError
@@ -50,6 +58,18 @@ def test_a_query_string_is_read_or_refused(raw: bytes) -> None:
         assert raw.count(b"&") >= 64
     else:
         assert all(isinstance(value, str) for value in query.values())
+
+
+def test_only_short_query_strings_and_what_was_made_of_them_are_kept() -> None:
+    short, long = b"ttl=9&x=1", b"ttl=9&x=" + b"1" * REMEMBERED_MAX_BYTES
+
+    assert parse_query(short) is parse_query(short)
+    assert parse_query(long) is not parse_query(long)
+    first, again, one_off = (read_publish_options(parse_query(raw), None) for raw in (short, short, long))
+    assert first is again
+    asked = parse_query(long)
+    assert read_publish_options(asked, None) is not read_publish_options(asked, None)
+    assert one_off == first
 
 
 def test_the_first_of_repeated_parameters_counts() -> None:

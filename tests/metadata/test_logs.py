@@ -55,5 +55,11 @@ def test_tokens_in_paths_and_queries_are_masked(formatter: logging.Formatter) ->
     assert "?token=***&ttr=1" in line
 
 
+@pytest.mark.parametrize("secret", ['quote"-and-more', "question?-and-more"])
+def test_a_token_with_marks_that_elsewhere_end_a_path_is_masked_as_a_whole(secret: str) -> None:
+    line = JsonFormatter().format(record("request", path=f"/token/ns/{secret}/limit"))
+    assert json.loads(line)["path"] == "/token/ns/***/limit"
+
+
 def test_objects_are_not_printed() -> None:
     assert "request" not in LogfmtFormatter().format(record(request=object()))

@@ -25,7 +25,8 @@ NO_JOB: Final = json_response(404, {"msg": "no job available"})
 
 async def consume(request: ApiRequest, context: ApiContext) -> ApiResponse:
     """One job as an object; with count > 1 up to so many, as an array."""
-    asked = _read(request.query)
+    query = request.query
+    asked = _read_again(query) if query.may_be_kept else _read(query)
     access = request.granted
     engine, queues, policies = await _open(request, context)
     consume = partial(
@@ -68,12 +69,14 @@ async def _open(
     return engine, [engine.queue(access.namespace, name) for name in names], policies
 
 
-@lru_cache(maxsize=1024)
 def _read(query: Query) -> ConsumeRequest:
-    """A consumer sends the same query over and over."""
     return ConsumeRequest(
         ttr_s=read_optional_uint(query, "ttr", least=1),
         timeout_s=read_uint(query, "timeout", 0, most=limits.CONSUME_MAX_TIMEOUT_S),
         count=read_uint(query, "count", 1, least=1, most=limits.CONSUME_MAX_COUNT),
         freeze_tries=read_flag(query, "freeze_tries"),
     )
+
+
+_read_again = lru_cache(maxsize=1024)(_read)
+"""A consumer sends the same query over and over."""
