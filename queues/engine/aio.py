@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import functools
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, TypeAlias, TypeVar, overload
 
+from hiredis import pack_command
 from redis.exceptions import MovedError
 
 from .connection import AsyncClient, StoreAddress
@@ -66,7 +67,7 @@ class AsyncEngine:
         hearers: dict[bytes, Hear] = dict.fromkeys(map(wake_channel, range(layout.partitions)), self._waiters.hear)
         self._subscription = Subscription(address, client, hearers | {notice_channel(): self._hear_notice})
         self._subscription.tell_when_established(self._waiters.look_soon)
-        self._closed = False
+        self._closed = self._ended = False
         self.counts_in_call = joins_slots
         """Whether a call that publishes or consumes can count itself against a limit, whose key is in no partition."""
         self.batches = 0
@@ -98,8 +99,7 @@ class AsyncEngine:
         try:
             reply = await future
         except asyncio.CancelledError:
-            if not future.cancelled() and future.exception() is None:  # the reply was there already
-                self._take_back(work, future.result())
+            self._take_back_settled(work, future)
             raise
         return result_of(work, reply)
 
@@ -109,7 +109,13 @@ class AsyncEngine:
         Raises the first error after all have run.
         """
         futures = [self._submit(operation) for operation in operations]
-        return results_of(operations, await asyncio.gather(*futures))
+        try:
+            replies = await asyncio.gather(*futures)
+        except asyncio.CancelledError:
+            for operation, future in zip(operations, futures, strict=True):
+                self._take_back_settled(operation, future)
+            raise
+        return results_of(operations, replies)
 
     async def wait_consume(
         self,
@@ -174,10 +180,12 @@ class AsyncEngine:
         self._closed = True
         await self.stop_waiting()
         await self._subscription.close()
+        await self._waiters.finish()
         while self._pending or any(lane.in_flight for lane in self._lanes.values()):
             await asyncio.sleep(0)
             if under_way := [task for lane in self._lanes.values() for task in lane.in_flight]:
                 await asyncio.wait(under_way)
+        self._ended = True
         if self._mapping:
             self._mapping.cancel()
             await asyncio.wait([self._mapping])
@@ -201,6 +209,9 @@ class AsyncEngine:
     def _submit(self, operation: Operation[Any]) -> asyncio.Future[Any]:
         if self._closed:
             raise StoreUnavailableError(f"{operation.script.name}: the engine is closed")
+        return self._enqueue(operation)
+
+    def _enqueue(self, operation: Operation[Any]) -> asyncio.Future[Any]:
         future = self._loop.create_future()
         self._pending.append((operation, future))
         if not self._flush_scheduled:
@@ -257,6 +268,11 @@ class AsyncEngine:
         for operation, reply in reversed(unclaimed):  # what was taken last is put back first: each goes to the head
             self._take_back(operation, reply)
 
+    def _take_back_settled(self, operation: Operation[Any], future: asyncio.Future[Any]) -> None:
+        """A caller was cancelled when its reply was there already; of one that is to come `_execute` takes care."""
+        if future.done() and not future.cancelled() and future.exception() is None:
+            self._take_back(operation, future.result())
+
     def _take_back(self, operation: Operation[Any], reply: Any) -> None:
         """Nobody is there any more to take this result."""
         if operation.undo is None:
@@ -265,9 +281,14 @@ class AsyncEngine:
             undoing = operation.undo(result_of(operation, reply))
         except TaskqError:
             return  # it did nothing
-        for one in undoing:
-            future = self._submit(one)
-            future.add_done_callback(_log_failed_undo)
+        self.undo(undoing)
+
+    def undo(self, operations: Iterable[Operation[Any]]) -> None:
+        """Run these in the background, in order, also of an engine that is closing. If one fails it is logged only."""
+        if self._ended:
+            return  # the leases run out instead
+        for operation in operations:
+            self._enqueue(operation).add_done_callback(_log_failed_undo)
 
     async def _replies(self, server: Server, operations: list[Operation[Any]]) -> list[Any]:
         replies = await self._ask(server, operations)
@@ -292,8 +313,6 @@ class AsyncEngine:
             again = await _load_and_send(wire, [operations[i] for i in missing])
             for i, reply in zip(missing, again, strict=True):
                 replies[i] = reply
-        if any(is_from_replica(reply) for reply in replies):
-            wire.close()  # connecting anew, a Sentinel is asked who the master is
         # In the background: the caller learns of its failure now, and nodes that are well are not held up.
         if (self._mapping is None or self._mapping.done()) and self._routes.wants_new_map(replies):
             self._mapping = self._loop.create_task(self._draw_new_map(server))
@@ -310,14 +329,16 @@ class AsyncEngine:
 
 def _log_failed_undo(future: asyncio.Future[Any]) -> None:
     """Then the lease runs out instead."""
-    if isinstance(reply := future.result(), Exception):
+    reply = future.exception() or future.result()
+    if isinstance(reply, BaseException):
         logger.info("not taken back", extra={"action": "undo", "reason": str(reply)[:200]})
 
 
 async def _load_and_send(wire: Wire, operations: list[Operation[Any]]) -> list[Any]:
     sources = {operation.script.source for operation in operations}
+    loads: list[Any] = [("SCRIPT", "LOAD", source) for source in sources]
     try:
-        await wire.call([("SCRIPT", "LOAD", source) for source in sources])
+        await wire.call([pack_command(load) for load in loads])
     except Exception as error:
         return same_for_all(error, operations)
     return await _send(wire, operations)
@@ -325,6 +346,29 @@ async def _load_and_send(wire: Wire, operations: list[Operation[Any]]) -> list[A
 
 async def _send(wire: Wire, operations: list[Operation[Any]]) -> list[Any]:
     try:
-        return await wire.call([command_of(operation) for operation in operations])
+        packed = [pack_command(command_of(operation)) for operation in operations]
+    except Exception:
+        return await _send_what_can_be(wire, operations)
+    try:
+        replies = await wire.call(packed)
     except Exception as error:
         return same_for_all(error, operations)
+    if any(is_from_replica(reply) for reply in replies):
+        wire.renew()  # connecting anew, a Sentinel is asked who the master is
+    return replies
+
+
+async def _send_what_can_be(wire: Wire, operations: list[Operation[Any]]) -> list[Any]:
+    """One of them has an argument that no command can carry: an error for that one alone."""
+    replies: list[Any] = [None] * len(operations)
+    good: list[int] = []
+    for place, operation in enumerate(operations):
+        try:
+            pack_command(command_of(operation))
+            good.append(place)
+        except Exception as error:
+            replies[place] = error
+    if good:
+        for place, reply in zip(good, await _send(wire, [operations[place] for place in good]), strict=True):
+            replies[place] = reply
+    return replies

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from .limits import MERGE_MAX_CALLS
 from .operation import Group, Operation, Reply
+from .operations.reply import unexpected
 
 
 class Call(NamedTuple):
@@ -53,10 +54,20 @@ def spread(calls: Sequence[Call], replies: Sequence[Reply], total: int) -> list[
     for call, reply in zip(calls, replies, strict=True):
         if not call.combined:
             spread[call.places[0]] = reply
-        elif isinstance(reply, BaseException):
-            for place in call.places:
-                spread[place] = reply
-        else:
-            for place, part in zip(call.places, call.operation.decode(reply), strict=True):
-                spread[place] = part
+            continue
+        try:
+            parts = _parts(call, reply)
+        except Exception as error:  # a reply that nobody can read must not keep other calls from theirs
+            parts = [error] * len(call.places)
+        for place, part in zip(call.places, parts, strict=True):
+            spread[place] = part
     return spread
+
+
+def _parts(call: Call, reply: Reply) -> Sequence[Reply]:
+    if isinstance(reply, BaseException):
+        return [reply] * len(call.places)
+    parts: Sequence[Reply] = call.operation.decode(reply)
+    if len(parts) != len(call.places):
+        raise unexpected(call.operation.script, reply)
+    return parts

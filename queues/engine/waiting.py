@@ -15,9 +15,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from . import limits
-from .errors import LimitReachedError, TaskqError
+from .errors import LimitReachedError
 from .keys import QueueKeys
 from .lines import LOOK, MESSAGE, TIME_UP, Line, Lines, Wake
+from .operation import Operation
 from .operations.consume import consume_any, consume_step, is_again
 from .operations.finish import release
 from .operations.ratelimit import give_back_limit
@@ -46,6 +47,7 @@ class Waiters:
         self._rota = Rota(self._lines)
         self._arrivals = itertools.count()
         self._stopped = False
+        self._abandoned: set[asyncio.Task[Consumed]] = set()
         self.results = ResultWaiters(engine)
 
     @property
@@ -74,7 +76,7 @@ class Waiters:
                 seen = [messages.get(name, 0) for name in names]
                 try:
                     consumed = await self._attempt(queues, self._rota.note_look(line), options)
-                except LimitReachedError:
+                except (LimitReachedError, asyncio.CancelledError):
                     self._pass_on(line, why)
                     raise
                 if consumed.jobs:
@@ -133,6 +135,7 @@ class Waiters:
         try:
             return await asyncio.shield(look)
         except asyncio.CancelledError:
+            self._abandoned.add(look)
             look.add_done_callback(self._give_back)
             raise
 
@@ -153,21 +156,24 @@ class Waiters:
         return found
 
     def _give_back(self, look: asyncio.Task[Consumed]) -> None:
+        self._abandoned.discard(look)
         if not look.cancelled() and not look.exception():
             self.give_back(look.result())
 
     def give_back(self, consumed: Consumed) -> None:
         """Release what was handed out to somebody who has gone, in the background."""
-        for job in reversed(consumed.jobs):  # each goes to the head
-            queue = self._engine.queue(job.namespace, job.queue)
-            self._spawn(self._engine.run(release(queue, job.job_id, attempt=job.attempt)))
+        undoing: list[Operation[Any]] = [
+            release(self._engine.queue(job.namespace, job.queue), job.job_id, attempt=job.attempt)
+            for job in reversed(consumed.jobs)  # each goes to the head
+        ]
         if consumed.limit_taken is not None:
-            self._spawn(self._engine.run(give_back_limit(consumed.limit_taken)))
+            undoing.append(give_back_limit(consumed.limit_taken))
+        self._engine.undo(undoing)
 
-    def _spawn(self, work: Any) -> None:
-        task = self._loop.create_task(_quietly(work))
-        _background.add(task)
-        task.add_done_callback(_background.discard)
+    async def finish(self) -> None:
+        """Wait for the looks that nobody waits for any more, so that what they take is given back."""
+        while self._abandoned:
+            await asyncio.wait(self._abandoned)
 
     def _pass_on(self, line: Line, why: Wake) -> None:
         """What woke one that may take nothing is for the next: of its line, else of all who wait for these queues."""
@@ -186,7 +192,7 @@ class Waiters:
             if future.cancelled() or future.result() is TIME_UP:
                 line.leave_asleep()
             else:  # gone, but woken before: its wake-up belongs to the next in line
-                line.wake(future.result())
+                self._pass_on(line, future.result())
             raise
         finally:
             timer.cancel()
@@ -204,17 +210,6 @@ class Waiters:
             line.timer = self._loop.call_later(wait_s, line.wake, LOOK)
 
 
-_background: set[asyncio.Task[None]] = set()
-
-
 def _end(future: asyncio.Future[Wake]) -> None:
     if not future.done():
         future.set_result(TIME_UP)
-
-
-async def _quietly(work: Any) -> None:
-    """A release on behalf of a caller that has gone: if it fails, the lease runs out instead."""
-    try:
-        await work
-    except TaskqError as error:
-        logger.info("release failed", extra={"action": "release", "error": error.code})

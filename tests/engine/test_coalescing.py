@@ -25,7 +25,7 @@ from queues.engine import (
     size,
 )
 from queues.engine.aio import BATCH_MAX, IN_FLIGHT_MAX
-from queues.engine.wire import Command, Wire
+from queues.engine.wire import Wire
 
 from .loop import in_loop, opened, until
 from .test_ack import UNKNOWN
@@ -42,12 +42,12 @@ class Batches:
         monkeypatch.setattr(Wire, "call", self._counted())
 
     def _counted(self) -> Any:
-        async def call(wire: Wire, commands: Sequence[Command]) -> list[Any]:
-            self.sizes.append(len(commands))
+        async def call(wire: Wire, packed: Sequence[bytes]) -> list[Any]:
+            self.sizes.append(len(packed))
             self.under_way += 1
             self.most_under_way = max(self.most_under_way, self.under_way)
             try:
-                return await self._call(wire, commands)
+                return await self._call(wire, packed)
             finally:
                 self.under_way -= 1
 

@@ -23,7 +23,7 @@ from queues.engine import (
     size,
     take_limit,
 )
-from queues.engine.wire import Wire
+from queues.engine.link import Link
 
 from .loop import in_loop, opened, start_waiting
 from .topologies import cluster, sentinel
@@ -122,7 +122,7 @@ def lost_reply(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
         is_next[0] = is_next[0] and not found
         return found
 
-    read, received = Connection.read_response, Wire.data_received
+    read, received = Connection.read_response, Link.data_received
 
     def read_response(self: Any, *args: Any, **options: Any) -> Any:
         reply = read(self, *args, **options)
@@ -131,7 +131,7 @@ def lost_reply(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
             raise redis.ConnectionError("Connection closed by server.")
         return reply
 
-    def data_received(self: Wire, data: bytes) -> None:
+    def data_received(self: Link, data: bytes) -> None:
         if is_next[0] and b"$2\r\nok\r\n" in data:
             is_next[0] = False
             self.connection_lost(None)
@@ -139,7 +139,7 @@ def lost_reply(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
             received(self, data)
 
     monkeypatch.setattr(Connection, "read_response", read_response)
-    monkeypatch.setattr(Wire, "data_received", data_received)
+    monkeypatch.setattr(Link, "data_received", data_received)
     return lambda: is_next.__setitem__(0, True)
 
 
