@@ -180,10 +180,9 @@ class AsyncEngine:
         self._closed = True
         await self.stop_waiting()
         await self._subscription.close()
-        await self._waiters.finish()
-        while self._pending or any(lane.in_flight for lane in self._lanes.values()):
+        while self._pending or self._under_way():
             await asyncio.sleep(0)
-            if under_way := [task for lane in self._lanes.values() for task in lane.in_flight]:
+            if under_way := self._under_way():
                 await asyncio.wait(under_way)
         self._ended = True
         if self._mapping:
@@ -192,6 +191,9 @@ class AsyncEngine:
         for lane in self._lanes.values():
             lane.wire.close()
         await self._routes.close()
+
+    def _under_way(self) -> set[asyncio.Task[Any]]:
+        return self._waiters.looks.union(*[lane.in_flight for lane in self._lanes.values()])
 
     async def _follow(self, plan: Plan[T]) -> T:
         try:

@@ -47,7 +47,8 @@ class Waiters:
         self._rota = Rota(self._lines)
         self._arrivals = itertools.count()
         self._stopped = False
-        self._abandoned: set[asyncio.Task[Consumed]] = set()
+        self.looks: set[asyncio.Task[Consumed]] = set()
+        """Those that go on to their end whatever becomes of their callers."""
         self.results = ResultWaiters(engine)
 
     @property
@@ -132,10 +133,11 @@ class Waiters:
             return await self._look_at(queues[0], mark_ms, options)
         # A plan may hold jobs of the first queue while it asks the second, so it goes on to its end by itself.
         look = self._loop.create_task(self._engine.run(consume_any(queues, mark_ms=mark_ms, **options)))
+        self.looks.add(look)
+        look.add_done_callback(self.looks.discard)
         try:
             return await asyncio.shield(look)
         except asyncio.CancelledError:
-            self._abandoned.add(look)
             look.add_done_callback(self._give_back)
             raise
 
@@ -156,7 +158,6 @@ class Waiters:
         return found
 
     def _give_back(self, look: asyncio.Task[Consumed]) -> None:
-        self._abandoned.discard(look)
         if not look.cancelled() and not look.exception():
             self.give_back(look.result())
 
@@ -169,11 +170,6 @@ class Waiters:
         if consumed.limit_taken is not None:
             undoing.append(give_back_limit(consumed.limit_taken))
         self._engine.undo(undoing)
-
-    async def finish(self) -> None:
-        """Wait for the looks that nobody waits for any more, so that what they take is given back."""
-        while self._abandoned:
-            await asyncio.wait(self._abandoned)
 
     def _pass_on(self, line: Line, why: Wake) -> None:
         """What woke one that may take nothing is for the next: of its line, else of all who wait for these queues."""

@@ -82,7 +82,7 @@ def ack_attempt(
         attempt_argument(attempt),
         0 if result is None else 1,
         result or b"",
-        job_id,
+        job_id.encode("utf-8", "replace"),  # what cannot be sent is no job's id, and must not spoil others' acks
     )
     group: Group | None = None
     if attempt is None and result is None and now_ms is None:
