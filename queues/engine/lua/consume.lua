@@ -77,6 +77,7 @@ local reply, waits = {'jobs', now, 0, 0}, {}
 local delivered, tombstones, expired = 0, 0, 0
 local SMALL_BODY = 4096
 local bytes, chunk = 0, 16 -- the first few say how large the bodies are
+local CHUNK_MAX = 64 -- what one look-up may read, whatever comes after small ones
 
 -- Takes ids off the queue: many at once where only the list is concerned.
 local function pop()
@@ -128,6 +129,10 @@ while delivered < most and tombstones + expired < skip_max and bytes < tonumber(
   local raw_runs = redis.call('HMGET', runs, unpack(ids))
   local new_runs, leases, gone = {}, {}, {}
   for i, id in ipairs(ids) do
+    if bytes >= tonumber(budget) then
+      for later = #ids, i, -1 do redis.call('LPUSH', ready, ids[later]) end
+      break
+    end
     local run = records[i] and hand_out(id, records[i], raw_runs[i])
     if run then
       new_runs[#new_runs + 1], new_runs[#new_runs + 2] = id, run
@@ -146,7 +151,7 @@ while delivered < most and tombstones + expired < skip_max and bytes < tonumber(
     redis.call('HSET', runs, unpack(new_runs))
     redis.call('ZADD', working, unpack(leases))
   end
-  if bytes < delivered * SMALL_BODY then chunk = most end
+  if bytes < delivered * SMALL_BODY then chunk = CHUNK_MAX end
 end
 
 if tombstones > 0 then count_tombstones(-tombstones) end
