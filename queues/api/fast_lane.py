@@ -8,7 +8,9 @@ request and response objects, and the change of threads that some of these bring
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
 from typing import Any, Final
 
 from .asgi_types import Scope, Send
@@ -16,6 +18,7 @@ from .body import RequestBody
 from .context import ApiContext
 from .errors import ApiError, StaffOnlyError
 from .operations import consume, finish, publish
+from .peer import Peer
 from .pipeline import answer, refuse_unrouted
 from .query import parse_query
 from .request import ApiRequest, Headers
@@ -70,7 +73,8 @@ class FastLane:
                 check_staff=_no_staff_here,
                 skip_body=body.skip,
                 client=address,
-                watch_client=body.watched,
+                watch_client=partial(_watch, scope, body),
+                hear_client=partial(_hear, body),
                 request_id=request_name,
             )
             try:
@@ -85,6 +89,21 @@ class FastLane:
         await send({"type": "http.response.start", "status": response.status, "headers": answered})
         await send({"type": "http.response.body", "body": response.body})
         return response.status
+
+
+@contextmanager
+def _watch(scope: Scope, body: RequestBody) -> Iterator[None]:
+    body.peer = Peer(scope)
+    with body.watched():
+        yield
+
+
+async def _hear(body: RequestBody) -> None:
+    """Before a job is sent to somebody who waited. Raises CancelledError if there is nobody any more."""
+    await asyncio.sleep(0)
+    if body.peer is not None and body.peer.has_hung_up():
+        body.client_gone = True
+        raise asyncio.CancelledError
 
 
 def _headers(response: ApiResponse, request_id: bytes) -> list[Header]:

@@ -16,11 +16,14 @@ TIME_UP: Final = None
 
 Wake = bool | None
 
+ALONE_FOR: Final = 20
+"""Jobs until it is tried again whether another process waits for the same queues."""
+
 
 class Line:
     """Waiters for the same queues. Those asleep are in a heap by arrival; those who left are passed over later on."""
 
-    __slots__ = ("_gone", "look_at", "names", "sleeping", "timer", "total")
+    __slots__ = ("_ahead", "_alone", "_gone", "look_at", "names", "sleeping", "timer", "total")
 
     def __init__(self, names: tuple[bytes, ...]) -> None:
         self.names = names
@@ -30,6 +33,27 @@ class Line:
         self.look_at = 0.0
         """When the line is to look although nothing woke it (seconds of the event loop's clock)."""
         self._gone = 0
+        self._ahead = False
+        self._alone = 0
+
+    def should_step_back(self) -> bool:
+        """Whether another process that waits for these queues is to look first, since the last job came here."""
+        if self._alone:
+            self._alone -= 1
+            return False
+        return self._ahead
+
+    def note_won(self, *, stepped_back: bool) -> None:
+        """A message brought a job here. If nobody took it meanwhile, nobody else seems to wait: no more stepping back,
+        for a while."""
+        self._ahead = True
+        if stepped_back:
+            self._alone = ALONE_FOR
+
+    def note_lost(self) -> None:
+        """A message came, and another process was faster."""
+        self._ahead = False
+        self._alone = 0
 
     def lie_down(self, arrival: int, future: asyncio.Future[Wake]) -> None:
         """At the place that its arrival gives it: who looked in vain does not go to the end of the line."""

@@ -22,6 +22,7 @@ from .operation import Operation
 from .operations.consume import consume_any, consume_step, is_again
 from .operations.finish import release
 from .operations.ratelimit import give_back_limit
+from .rivals import STEP_BACK_S, Rivals
 from .rota import Rota
 from .subscription import Subscription
 from .values import Consumed
@@ -47,6 +48,7 @@ class Waiters:
         self._rota = Rota(self._lines)
         self._arrivals = itertools.count()
         self._stopped = False
+        self._rivals = Rivals(engine.client)
         self.looks: set[asyncio.Task[Consumed]] = set()
         """Those that go on to their end whatever becomes of their callers."""
         self.results = ResultWaiters(engine)
@@ -62,6 +64,7 @@ class Waiters:
         """See AsyncEngine.wait_consume."""
         if timeout_s <= 0 or self._is_stopped():
             return await self._attempt(queues, 0, options)
+        self._rivals.count_if_due()
         # Without a subscription waiting still works, by taking turns to look.
         await subscription.wait(limits.FALLBACK_POLL_S)
         if self._is_stopped():
@@ -72,10 +75,14 @@ class Waiters:
         arrival = next(self._arrivals)
         messages = self._lines.messages
         why: Wake = MESSAGE
+        woken = False
         try:
             while True:
                 seen = [messages.get(name, 0) for name in names]
                 try:
+                    stepped_back = woken and self._rivals.present and line.should_step_back()
+                    if stepped_back:
+                        await asyncio.sleep(STEP_BACK_S)
                     consumed = await self._attempt(queues, self._rota.note_look(line), options)
                 except (LimitReachedError, asyncio.CancelledError):
                     self._pass_on(line, why)
@@ -83,7 +90,11 @@ class Waiters:
                 if consumed.jobs:
                     if why is LOOK:
                         line.wake(LOOK)
+                    elif woken:
+                        line.note_won(stepped_back=stepped_back)
                     return consumed
+                if woken and why is MESSAGE:
+                    line.note_lost()
                 self._set_timer(line, consumed)
                 left = deadline - self._loop.time()
                 if left <= 0 or self._is_stopped():
@@ -91,6 +102,7 @@ class Waiters:
                 if seen == [messages.get(name, 0) for name in names]:
                     del consumed, seen  # ten thousand sleepers need not keep them
                     why = await self._sleep(line, arrival, left)
+                    woken = why is MESSAGE
                     if why is TIME_UP or self._is_stopped():
                         return _NOTHING
         finally:
@@ -120,6 +132,7 @@ class Waiters:
         """Let everyone go, now and from now on."""
         self._stopped = True
         self._rota.stop()
+        self._rivals.stop()
         for line in self._lines.all():
             line.wake_all(LOOK)
         self.results.stop()

@@ -10,8 +10,8 @@ from collections import Counter
 
 import pytest
 
-from queues.engine import AsyncEngine, Engine, QueueKeys, limits, publish
-from queues.engine.lines import LOOK, TIME_UP, Line, Wake
+from queues.engine import AsyncEngine, Engine, QueueKeys, limits, publish, rivals
+from queues.engine.lines import ALONE_FOR, LOOK, TIME_UP, Line, Wake
 
 from .loop import asleep, in_loop, opened, until
 from .state import check
@@ -160,7 +160,10 @@ class Process:
             self._served.append((self._number, waiter))
 
 
-def test_of_two_processes_no_waiter_starves(engine: Engine, redis_url: str) -> None:
+def test_of_two_processes_no_waiter_starves(
+    engine: Engine, redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rivals, "COUNT_EVERY_S", 0.0)
     served: list[tuple[int, int]] = []
     processes = [Process(redis_url, 4, served, number) for number in range(2)]
     try:
@@ -187,3 +190,16 @@ def _longest_wait(served: list[tuple[int, int]], one: tuple[int, int]) -> int:
     """The most jobs that went to others between two that went to `one`."""
     places = [-1, *[place for place, who in enumerate(served) if who == one], len(served)]
     return max(after - before for before, after in itertools.pairwise(places))
+
+
+def test_who_won_steps_back_until_it_turns_out_that_nobody_else_waits() -> None:
+    line = Line((b"shop/orders",))
+    assert not line.should_step_back()
+
+    line.note_won(stepped_back=False)
+    assert line.should_step_back()
+    line.note_lost()
+    assert not line.should_step_back()
+
+    line.note_won(stepped_back=True)
+    assert [line.should_step_back() for _ in range(ALONE_FOR + 1)] == [False] * ALONE_FOR + [True]
