@@ -160,9 +160,7 @@ class Process:
             self._served.append((self._number, waiter))
 
 
-def test_of_two_processes_no_waiter_starves(
-    engine: Engine, redis_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_of_two_processes_no_waiter_starves(engine: Engine, redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rivals, "COUNT_EVERY_S", 0.0)
     served: list[tuple[int, int]] = []
     processes = [Process(redis_url, 4, served, number) for number in range(2)]
