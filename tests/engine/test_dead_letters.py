@@ -26,9 +26,12 @@ from .world import START_MS, STATES, World
 def bury(world: World, number: int, *, apart_ms: int = 10, body: bytes = b"x", **options: int) -> list[str]:
     """That many dead letters, oldest first, the newest dead now."""
     ids = list(world.publish(*[body] * number, **options))
-    for position, job in enumerate(world.take(count=number)):
-        world.advance(apart_ms if position else 0)
-        world.run(fail(world.queue, job.job_id, now_ms=world.now_ms))
+    taken = 0
+    while taken < number:  # huge ones come a few at a time
+        for job in world.take(count=number - taken):
+            world.advance(apart_ms if taken else 0)
+            world.run(fail(world.queue, job.job_id, now_ms=world.now_ms))
+            taken += 1
     return ids
 
 
