@@ -35,6 +35,10 @@ IN_FLIGHT_MAX: Final = 4
 """Pipelines under way at once to one server. While as many are, calls gather into the next one, so batches grow with
 the load."""
 
+QUIET_TURNS: Final = 5
+"""Turns of the loop without work after which a closing engine ends: callers that were cancelled as their replies came
+need a turn or two to hand them back."""
+
 _Call: TypeAlias = tuple[Operation[Any], asyncio.Future[Any]]
 
 
@@ -180,10 +184,15 @@ class AsyncEngine:
         self._closed = True
         await self.stop_waiting()
         await self._subscription.close()
-        while self._pending or self._under_way():
+        quiet = 0
+        while quiet < QUIET_TURNS:
             await asyncio.sleep(0)
+            quiet += 1
             if under_way := self._under_way():
                 await asyncio.wait(under_way)
+                quiet = 0
+            elif self._pending:
+                quiet = 0
         self._ended = True
         if self._mapping:
             self._mapping.cancel()
