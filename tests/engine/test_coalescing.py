@@ -38,6 +38,8 @@ class Batches:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.sizes: list[int] = []
         self.under_way = self.most_under_way = 0
+        self.may_go = asyncio.Event()
+        self.may_go.set()
         self._call = Wire.call
         monkeypatch.setattr(Wire, "call", self._counted())
 
@@ -46,6 +48,7 @@ class Batches:
             self.sizes.append(len(packed))
             self.under_way += 1
             self.most_under_way = max(self.most_under_way, self.under_way)
+            await self.may_go.wait()
             try:
                 return await self._call(wire, packed)
             finally:
@@ -102,6 +105,7 @@ async def test_while_batches_are_under_way_calls_gather_into_the_next(
         queue = engine.queue("shop", "orders")
         await engine.run(size(queue))
         counted = Batches(monkeypatch)
+        counted.may_go.clear()
 
         async def call_in_its_own_turn() -> int:
             return await engine.run(size(queue))
@@ -110,10 +114,11 @@ async def test_while_batches_are_under_way_calls_gather_into_the_next(
         for _ in range(400):
             calls.append(asyncio.create_task(call_in_its_own_turn()))
             await asyncio.sleep(0)
+        counted.may_go.set()
         await asyncio.gather(*calls)
 
     assert sum(counted.sizes) == 400
-    assert len(counted.sizes) < 400
+    assert len(counted.sizes) == IN_FLIGHT_MAX + 1, "one batch holds all that came while others were under way"
 
 
 @in_loop
