@@ -90,8 +90,7 @@ class ApiContext:
 
     async def run(self, request: ApiRequest, make: Callable[[QueueKeys], Operation[T] | Plan[T]]) -> T:
         """Run what `make` makes for the queue in the request's path."""
-        if time.monotonic() > request.authorised_at + AUTHORISED_FOR_S:
-            await self._authorise_again(request)
+        await self._authorise_if_late(request)
         if request.opened is not None:
             return await request.opened.engine.run(make(request.opened.queue))
         engine, queue = await self.queue(request)
@@ -103,8 +102,7 @@ class ApiContext:
 
     async def open(self, request: ApiRequest) -> Opened:
         """Engine, keys and policy of the queue in the request's path; remembered for a moment."""
-        if time.monotonic() > request.authorised_at + AUTHORISED_FOR_S:
-            await self._authorise_again(request)
+        await self._authorise_if_late(request)
         if request.opened is None:
             access = request.granted
             policy = await self.policy(access, request.path["queue"])
@@ -112,8 +110,10 @@ class ApiContext:
             request.opened = self._opened.keep(request, access=access, engine=engine, queue=queue, policy=policy)
         return request.opened
 
-    async def _authorise_again(self, request: ApiRequest) -> None:
-        """The token may have been revoked since, and what it opened may be closed by now."""
+    async def _authorise_if_late(self, request: ApiRequest) -> None:
+        """The token may have been revoked while the body came, and what it opened may be closed by now."""
+        if time.monotonic() <= request.authorised_at + AUTHORISED_FOR_S:
+            return
         request.opened = None
         request.authorised_at = time.monotonic()
         pool, secret = pool_and_secret(request)

@@ -75,7 +75,7 @@ class AsyncEngine:
         self.counts_in_call = joins_slots
         """Whether a call that publishes or consumes can count itself against a limit, whose key is in no partition."""
         self.batches = 0
-        """Pipelines sent so far."""
+        """Batches sent so far, each in one write."""
         self.batched_calls = 0
         """Operations in them."""
 
