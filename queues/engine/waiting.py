@@ -18,10 +18,7 @@ from . import limits
 from .errors import LimitReachedError
 from .keys import QueueKeys
 from .lines import LOOK, MESSAGE, TIME_UP, Line, Lines, Wake
-from .operation import Operation
-from .operations.consume import consume_any, consume_step, is_again
-from .operations.finish import release
-from .operations.ratelimit import give_back_limit
+from .operations.consume import consume_any, consume_step, give_back, is_again
 from .rivals import STEP_BACK_S, Rivals
 from .rota import Rota
 from .subscription import Subscription
@@ -176,13 +173,7 @@ class Waiters:
 
     def give_back(self, consumed: Consumed) -> None:
         """Release what was handed out to somebody who has gone, in the background."""
-        undoing: list[Operation[Any]] = [
-            release(self._engine.queue(job.namespace, job.queue), job.job_id, attempt=job.attempt)
-            for job in reversed(consumed.jobs)  # each goes to the head
-        ]
-        if consumed.limit_taken is not None:
-            undoing.append(give_back_limit(consumed.limit_taken))
-        self._engine.undo(undoing)
+        self._engine.undo(give_back(consumed, self._engine.queue))
 
     def _pass_on(self, line: Line, why: Wake) -> None:
         """What woke one that may take nothing is for the next: of its line, else of all who wait for these queues."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -53,13 +53,7 @@ def consume_step(
         raise unexpected(_CONSUME, reply)
 
     def undo(consumed: Consumed) -> list[Operation[Any]]:
-        # The last one first, since each goes to the head.
-        undoing: list[Operation[Any]] = [
-            release(queue, job.job_id, attempt=job.attempt) for job in reversed(consumed.jobs)
-        ]
-        if consumed.limit_taken is not None:
-            undoing.append(give_back_limit(consumed.limit_taken))
-        return undoing
+        return give_back(consumed, lambda _namespace, _queue: queue)
 
     group: Group | None = None
     if count == 1 and now_ms is None:
@@ -113,6 +107,17 @@ def _consume_together(parts: Sequence[Operation[Any]]) -> Operation[list[Reply]]
         *[part.args[_CONSUMERS] for part in parts],
     )
     return Operation(_CONSUME, first.keys, args, decode)
+
+
+def give_back(consumed: Consumed, queue_of: Callable[[str, str], QueueKeys]) -> list[Operation[Any]]:
+    """What releases jobs that nobody is there to take. `queue_of`: namespace and name → keys."""
+    undoing: list[Operation[Any]] = [
+        release(queue_of(job.namespace, job.queue), job.job_id, attempt=job.attempt)
+        for job in reversed(consumed.jobs)  # the last one first, since each goes to the head
+    ]
+    if consumed.limit_taken is not None:
+        undoing.append(give_back_limit(consumed.limit_taken))
+    return undoing
 
 
 def is_again(consumed: Consumed) -> bool:
