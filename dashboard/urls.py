@@ -1,11 +1,12 @@
-"""Routes of the dashboard."""
+"""Routes of the dashboard. Each family of pages brings its own."""
 
 from __future__ import annotations
 
 from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import path
+from django.views.i18n import set_language
 
-from . import views
+from .views import activity, consumers, dead, find, job, overview, queue, queues, reports, schedules
 
 app_name = "dashboard"
 
@@ -17,8 +18,17 @@ class SignIn(LoginView):
 
 
 urlpatterns = [
-    path("", views.overview, name="overview"),
-    path("overview/queues", views.overview_queues, name="overview_queues"),
     path("login/", SignIn.as_view(), name="login"),
     path("logout/", LogoutView.as_view(next_page="dashboard:login"), name="logout"),
+    path("language/", set_language, name="set_language"),
+    *overview.urlpatterns,
+    *find.urlpatterns,
+    *queues.urlpatterns,
+    *queue.urlpatterns,
+    *job.urlpatterns,
+    *dead.urlpatterns,
+    *consumers.urlpatterns,
+    *schedules.urlpatterns,
+    *reports.urlpatterns,
+    *activity.urlpatterns,
 ]

@@ -1,0 +1,131 @@
+"""The two doors of the dashboard: @page shows, @action changes. Both ask who is there, and answer what went wrong.
+
+A live fragment (header `X-Live: 1`) is answered 304 when its ETag still holds, and trouble with a fragment, not a page.
+An action asked for by a script (`Accept: application/json`) is answered with JSON.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import Any, Concatenate, Final, ParamSpec
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse, HttpResponseNotModified, JsonResponse
+from django.shortcuts import redirect, render
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from queues.services.errors import TaskqError
+
+LOGIN: Final = "dashboard:login"
+RETRY_AFTER_S: Final = 5
+
+STATUS_OF: Final[Mapping[str, int]] = {
+    "invalid_argument": 400,
+    "role_too_low": 403,
+    "namespace_not_found": 404,
+    "pool_not_found": 404,
+    "queue_not_found": 404,
+    "job_not_found": 404,
+    "lease_lost": 409,
+    "layout_mismatch": 503,
+    "metadata_unavailable": 503,
+    "store_unavailable": 503,
+    "store_full": 507,
+}
+"""Code of an error → HTTP status. What is not here is a defect, and goes on to the page of status 500."""
+
+_CSRF: Final = re.compile(rb'name="csrfmiddlewaretoken" value="[^"]*"')
+
+P = ParamSpec("P")
+View = Callable[Concatenate[HttpRequest, P], HttpResponse]
+
+
+def page(view: View[P]) -> View[P]:
+    """GET and HEAD, for who is signed in. The view may raise any TaskqError."""
+
+    @wraps(view)
+    def answered(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+        try:
+            response = view(request, *args, **kwargs)
+        except TaskqError as error:
+            return refuse(request, error)
+        return _unless_known(request, response) if is_live(request) else response
+
+    return require_safe(never_cache(login_required(answered, login_url=LOGIN)))
+
+
+def action(view: View[P]) -> View[P]:
+    """POST with a CSRF token, for who is signed in. The view changes something and returns `done(...)`."""
+
+    @wraps(view)
+    def answered(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+        if not request.user.is_authenticated and wants_json(request):
+            return JsonResponse({"error": _("Sign in first.")}, status=401)
+        return signed_in(request, *args, **kwargs)
+
+    @wraps(view)
+    def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+        try:
+            return view(request, *args, **kwargs)
+        except TaskqError as error:
+            return refuse(request, error)
+
+    signed_in = login_required(guarded, login_url=LOGIN)
+    return require_POST(never_cache(answered))
+
+
+def done(request: HttpRequest, *, message: str, back: str, data: Mapping[str, Any] | None = None) -> HttpResponse:
+    """The answer to an action: JSON `{"message", **data}` for a script, else a redirect to a page that says so.
+
+    `back` is where to go; a field `next` of the form that stays on this site comes first.
+    """
+    if wants_json(request):
+        return JsonResponse({"message": message, **(data or {})})
+    messages.success(request, message)
+    wanted = request.POST.get("next", "")
+    stays = url_has_allowed_host_and_scheme(wanted, {request.get_host()}, require_https=request.is_secure())
+    return redirect(wanted if stays else back)
+
+
+def refuse(request: HttpRequest, error: TaskqError) -> HttpResponse:
+    """A page, fragment or JSON that says what was wrong. Raises `error` when it is a defect."""
+    status = STATUS_OF.get(error.code)
+    if status is None:
+        raise error
+    if wants_json(request):
+        response: HttpResponse = JsonResponse({"error": str(error), "code": error.code}, status=status)
+    else:
+        template = "dashboard/_trouble.html" if is_live(request) else "dashboard/trouble.html"
+        response = render(request, template, {"status": status, "code": error.code, "error": error}, status=status)
+    if status == 503:
+        response["Retry-After"] = str(RETRY_AFTER_S)
+    return response
+
+
+def is_live(request: HttpRequest) -> bool:
+    """Whether live.js asks, who wants a fragment only."""
+    return "X-Live" in request.headers
+
+
+def wants_json(request: HttpRequest) -> bool:
+    """Whether a script asks."""
+    return request.accepts("application/json") and not request.accepts("text/html")
+
+
+def _unless_known(request: HttpRequest, response: HttpResponse) -> HttpResponse:
+    """304 when the fragment is what live.js shows already. CSRF tokens differ each time and do not count."""
+    if response.status_code != 200:
+        return response
+    digest = hashlib.blake2b(_CSRF.sub(b"", response.content), digest_size=12).hexdigest()
+    etag = f'"{digest}"'
+    if request.headers.get("If-None-Match") == etag:
+        return HttpResponseNotModified(headers={"ETag": etag})
+    response["ETag"] = etag
+    return response
