@@ -120,6 +120,7 @@ REPLIES: Final[Mapping[str, Reply]] = {
     "limit_not_found": Reply(404, "limit not found"),
     "namespace_not_found": Reply(404, "namespace not found"),
     "pool_exists": Reply(400, "pool exists already"),
+    "role_too_low": Reply(403, "permission denied"),
     # queues.api.errors
     "invalid_parameter": Reply(400),
     "body_too_large": Reply(413, "body too large"),

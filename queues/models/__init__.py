@@ -1,8 +1,21 @@
-"""What a person decides and a database keeps: pools, namespaces, tokens, limits, policies. Jobs are in Redis only."""
+"""What people decide and did, kept in a database: pools, namespaces, tokens, limits, policies, activity.
 
+Jobs are in Redis only.
+"""
+
+from .activity import Activity, ActivityAction
 from .namespace import Namespace
 from .policy import QueuePolicy
 from .pool import DEFAULT_POOL, Pool
 from .token import Token, TokenLimit
 
-__all__ = ["DEFAULT_POOL", "Namespace", "Pool", "QueuePolicy", "Token", "TokenLimit"]
+__all__ = [
+    "DEFAULT_POOL",
+    "Activity",
+    "ActivityAction",
+    "Namespace",
+    "Pool",
+    "QueuePolicy",
+    "Token",
+    "TokenLimit",
+]

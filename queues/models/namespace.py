@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Final, Self
 
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser, Group
 from django.db import models
@@ -12,6 +12,9 @@ from queues.engine import limits
 
 from .pool import Pool
 from .validators import validate_name
+
+OPERATE: Final = "operate_queues"
+ADMINISTER: Final = "administer_queues"
 
 
 class NamespaceQuerySet(models.QuerySet["Namespace"]):
@@ -45,6 +48,11 @@ class Namespace(models.Model):
         verbose_name = _("namespace")
         verbose_name_plural = _("namespaces")
         ordering = ["pool__name", "name"]
+        # To look at what is in a visible namespace takes no permission. Who has which: queues.services.roles.
+        permissions = [
+            (OPERATE, _("Can operate queues: pause, publish, respawn, retry, delete jobs")),
+            (ADMINISTER, _("Can administer queues: empty them, edit their policies")),
+        ]
         constraints = [
             models.UniqueConstraint(
                 fields=["pool", "name"],

@@ -14,6 +14,7 @@ __all__ = [
     "NamespaceNotFoundError",
     "PoolExistsError",
     "PoolNotFoundError",
+    "RoleTooLowError",
     "TaskqError",
     "TokenExistsError",
     "TokenNotFoundError",
@@ -81,3 +82,12 @@ class PoolExistsError(TaskqError):
 
     def __init__(self) -> None:
         super().__init__("pool exists already")
+
+
+class RoleTooLowError(TaskqError):
+    """The person may see the namespace, and may not do this in it."""
+
+    code = "role_too_low"
+
+    def __init__(self) -> None:
+        super().__init__("permission denied")

@@ -1,0 +1,84 @@
+"""Who may do what in which namespace.
+
+A superuser may do everything. Anybody else sees a namespace that is shown to one of their groups; what they may do in
+it is said by the permissions of those groups that it is shown to, and by permissions of their own. A permission of
+another group never counts: who operates the bank's queues and may look at the shop's only looks at the shop's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import IntEnum
+from typing import Final
+
+from django.contrib.auth.models import Group, Permission
+from django.db.models import Case, Exists, IntegerField, OuterRef, Q, Value, When
+
+from queues.models import Namespace
+from queues.models.namespace import ADMINISTER, OPERATE
+from queues.pools.reading import read_metadata
+
+from .errors import NamespaceNotFoundError, RoleTooLowError
+from .visible import User, sees_everything
+
+NAMESPACES_MAX: Final = 10_000
+"""How many namespaces a page knows at once. One that is named is found however many there are."""
+
+
+class Role(IntEnum):
+    """What a person may do in a namespace; each includes those below it."""
+
+    READ = 1
+    """Look at everything in it, job bodies included."""
+    OPERATE = 2
+    """Pause, resume, publish; ack, retry, release, respawn, delete and reschedule jobs."""
+    ADMIN = 3
+    """Empty whole queues, edit policies."""
+
+
+def role_in(*, user: User, pool: str, namespace: str) -> Role:
+    """What `user` may do there. Raises NamespaceNotFoundError, for what they may not see as for what is not there.
+
+    Raises MetadataUnavailableError.
+    """
+    rows = Namespace.objects.visible_to(user).filter(pool__name=pool, name=namespace).order_by()
+    role = read_metadata(rows.values_list(_role(user), flat=True).first)
+    if role is None:
+        raise NamespaceNotFoundError
+    return Role(role)
+
+
+def check_role(*, user: User, pool: str, namespace: str, needed: Role) -> None:
+    """Raises NamespaceNotFoundError for what `user` may not see, RoleTooLowError for what they may only see."""
+    if role_in(user=user, pool=pool, namespace=namespace) < needed:
+        raise RoleTooLowError
+
+
+def roles_of(*, user: User) -> Mapping[tuple[str, str], Role]:
+    """Pool and name of each namespace that `user` may see, in order, with what they may do in it; one query.
+
+    At most NAMESPACES_MAX. Raises MetadataUnavailableError.
+    """
+    rows = Namespace.objects.visible_to(user).order_by("pool__name", "name")
+    found = rows.values_list("pool__name", "name", _role(user))[:NAMESPACES_MAX]
+    return {(pool, name): Role(role) for pool, name, role in read_metadata(lambda: list(found))}
+
+
+def _role(user: User) -> Case | Value:
+    """What `user` may do in a visible namespace, as SQL."""
+    if sees_everything(user):
+        return Value(Role.ADMIN.value, output_field=IntegerField())
+    return Case(
+        When(_permitted(user, ADMINISTER), then=Value(Role.ADMIN.value)),
+        When(_permitted(user, OPERATE), then=Value(Role.OPERATE.value)),
+        default=Value(Role.READ.value),
+        output_field=IntegerField(),
+    )
+
+
+def _permitted(user: User, codename: str) -> Q:
+    permission = {"content_type__app_label": "queues", "content_type__model": "namespace", "codename": codename}
+    shown_to = Group.objects.filter(namespaces=OuterRef("pk"), user=user.pk)
+    through_group = shown_to.filter(**{f"permissions__{field}": value for field, value in permission.items()})
+    own = Permission.objects.filter(user=user.pk, **permission)
+    return Q(Exists(through_group)) | Q(Exists(own))

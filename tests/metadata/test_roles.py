@@ -1,0 +1,128 @@
+"""Who may do what: Alice's group owns `orders`, Bob's may read it, Charlie's sees nothing of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pytest
+from django.contrib.auth.models import AnonymousUser, Group, Permission, User
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from queues.models import Namespace, Pool
+from queues.services.errors import NamespaceNotFoundError, RoleTooLowError
+from queues.services.roles import Role, check_role, role_in, roles_of
+
+OPERATE, ADMINISTER = "operate_queues", "administer_queues"
+
+
+def group(name: str, *permissions: str, sees: Iterable[Namespace] = ()) -> Group:
+    made = Group.objects.create(name=name)
+    made.permissions.set(Permission.objects.filter(codename__in=permissions))
+    made.namespaces.set(sees)
+    return made
+
+
+def person(name: str, *groups: Group, permissions: Iterable[str] = ()) -> User:
+    made = User.objects.create_user(name, is_staff=True)
+    made.groups.set(groups)
+    made.user_permissions.set(Permission.objects.filter(codename__in=permissions))
+    return made
+
+
+def role(user: User | AnonymousUser, namespace: str = "orders", pool: str = "default") -> Role | None:
+    """None: they see nothing there. `roles_of` must say the same."""
+    try:
+        found: Role | None = role_in(user=user, pool=pool, namespace=namespace)
+    except NamespaceNotFoundError:
+        found = None
+    assert roles_of(user=user).get((pool, namespace)) == found
+    return found
+
+
+@pytest.mark.parametrize(
+    ("permissions", "expected"),
+    [((), Role.READ), ((OPERATE,), Role.OPERATE), ((ADMINISTER,), Role.ADMIN), ((OPERATE, ADMINISTER), Role.ADMIN)],
+)
+def test_permissions_of_a_group_that_the_namespace_is_shown_to_count(
+    orders: Namespace, permissions: tuple[str, ...], expected: Role
+) -> None:
+    assert role(person("alice", group("shop", *permissions, sees=[orders]))) == expected
+
+
+def test_permissions_of_another_group_do_not_count(orders: Namespace, default_pool: Pool) -> None:
+    ledger = Namespace.objects.create(pool=default_pool, name="ledger")
+    bob = person("bob", group("readers", sees=[orders]), group("bank", OPERATE, ADMINISTER, sees=[ledger]))
+
+    assert role(bob) == Role.READ
+    assert role(bob, "ledger") == Role.ADMIN
+
+
+def test_permissions_of_ones_own_count_in_every_namespace_that_one_sees(orders: Namespace, default_pool: Pool) -> None:
+    Namespace.objects.create(pool=default_pool, name="ledger")
+    bob = person("bob", group("readers", sees=[orders]), permissions=[OPERATE])
+
+    assert role(bob) == Role.OPERATE
+    assert role(bob, "ledger") is None
+
+
+def test_the_highest_of_several_groups_counts(orders: Namespace) -> None:
+    bob = person("bob", group("readers", sees=[orders]), group("operators", OPERATE, sees=[orders]))
+
+    assert role(bob) == Role.OPERATE
+
+
+def test_nobody_but_members_of_its_groups_sees_a_namespace(orders: Namespace) -> None:
+    group("shop", ADMINISTER, sees=[orders])
+
+    assert role(person("charlie", group("strangers", ADMINISTER), permissions=[OPERATE, ADMINISTER])) is None
+    assert role(AnonymousUser()) is None
+
+
+def test_an_account_that_was_switched_off_sees_nothing(orders: Namespace) -> None:
+    alice = person("alice", group("shop", ADMINISTER, sees=[orders]))
+    root = User.objects.create_superuser("root")
+    for user in (alice, root):
+        user.is_active = False
+        user.save()
+
+    assert role(alice) is None
+    assert role(root) is None
+
+
+def test_a_superuser_is_admin_of_what_there_is_and_of_nothing_else(orders: Namespace) -> None:
+    root = User.objects.create_superuser("root")
+
+    assert role(root) == Role.ADMIN
+    assert role(root, "nowhere") is None
+    assert role(root, "orders", pool="elsewhere") is None
+
+
+def test_what_is_hidden_and_what_is_not_there_are_refused_alike(orders: Namespace) -> None:
+    charlie = person("charlie")
+
+    for namespace in ("orders", "nowhere"):
+        with pytest.raises(NamespaceNotFoundError, match=r"^namespace not found$"):
+            check_role(user=charlie, pool="default", namespace=namespace, needed=Role.READ)
+
+
+def test_too_low_a_role_is_refused_by_name(orders: Namespace) -> None:
+    bob = person("bob", group("readers", sees=[orders]))
+
+    check_role(user=bob, pool="default", namespace="orders", needed=Role.READ)
+    with pytest.raises(RoleTooLowError):
+        check_role(user=bob, pool="default", namespace="orders", needed=Role.OPERATE)
+
+
+def test_all_roles_are_read_by_one_query_however_many_namespaces_there_are(default_pool: Pool) -> None:
+    many = [Namespace.objects.create(pool=default_pool, name=f"n{number}") for number in range(30)]
+    bob = person("bob", group("readers", sees=many[:20]), group("operators", OPERATE, sees=many[10:]))
+
+    with CaptureQueriesContext(
+        connection,
+    ) as queries:
+        roles = roles_of(user=bob)
+
+    assert len(queries) == 1
+    assert len(roles) == 30
+    assert [roles["default", "n5"], roles["default", "n15"]] == [Role.READ, Role.OPERATE]
