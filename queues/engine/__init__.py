@@ -37,6 +37,8 @@ from .operations.maintain import promote_due, reclaim_ended, sweep
 from .operations.measure import PartitionLoad, beat, count_jobs, list_partition, list_pumps, partition_load
 from .operations.publish import PreparedOptions, prepare, publish, republish
 from .operations.ratelimit import give_back_limit, limited, take_limit
+from .operations.reschedule import reschedule
+from .operations.scan import scan_jobs
 from .store import StoreInfo, open_async_engine, open_engine, probe_store
 from .store_load import StoreLoad, read_store_load
 from .values import (
@@ -50,6 +52,7 @@ from .values import (
     Ended,
     Failed,
     JobDetail,
+    JobFilter,
     JobResult,
     JobState,
     LimitTaken,
@@ -59,6 +62,8 @@ from .values import (
     QueuePage,
     QueueStats,
     RequestLimit,
+    Rescheduled,
+    Scan,
 )
 
 __all__ = [
@@ -78,6 +83,7 @@ __all__ = [
     "Failed",
     "InvalidArgumentError",
     "JobDetail",
+    "JobFilter",
     "JobNotFoundError",
     "JobResult",
     "JobState",
@@ -98,7 +104,9 @@ __all__ = [
     "QueuePage",
     "QueueStats",
     "RequestLimit",
+    "Rescheduled",
     "RoleBeat",
+    "Scan",
     "ScriptError",
     "StoreFullError",
     "StoreInfo",
@@ -140,10 +148,12 @@ __all__ = [
     "redact_url",
     "release",
     "republish",
+    "reschedule",
     "respawn",
     "result",
     "resume",
     "same_place",
+    "scan_jobs",
     "size",
     "stats",
     "sweep",

@@ -20,7 +20,7 @@ META_KEY: Final = b"taskq:meta"
 
 QUEUE_KEYS: Final = {
     "jobs": "hash: job id → record as published (lua/lib/record.lua). Field deleted when the job is gone.",
-    "runs": "hash: job id → run (lua/lib/run.lua), from the first hand-out on. Field deleted with the job.",
+    "runs": "hash: job id → run (lua/lib/run.lua), from the first hand-out or rescheduling on. Deleted with the job.",
     "results": "hash: job id → result, for completed jobs. Field deleted with the job.",
     "ready": "list of job ids, head = next; may hold tombstones (ids without a record), counted in `flags`.",
     "prio": "zset: ready jobs with a priority other than 0; score = rank (lua/lib/ready.lua).",
@@ -104,6 +104,16 @@ def limit_key(token_id: str, kind: str, allowance: int, interval_ms: int) -> byt
 def pumps_key() -> bytes:
     """hash: pump id → its latest beat, for ten minutes (lua/beat.lua); in no partition. Other beats drop old ones."""
     return b"{tqpumps}:beats"
+
+
+def tellers_key() -> bytes:
+    """zset: web process → when it last told who waits there (lua/tell_waiting.lua). In no partition; expires."""
+    return b"{tqwaiting}:tellers"
+
+
+def told_key() -> bytes:
+    """hash: web process → what it told (`queues.engine.presence`). Expires by itself, fields are dropped by others."""
+    return b"{tqwaiting}:told"
 
 
 def partition_of(namespace: str, queue: str, partitions: int) -> int:

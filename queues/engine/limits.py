@@ -84,6 +84,16 @@ PREVIEW_BYTES: Final = 256
 PAGE_BUDGET_BYTES: Final = 8 * 1024 * 1024
 """Records that one page of a listing may read; a page of huge jobs is shorter than asked for."""
 
+SCAN_LOOKS: Final = 500
+SCAN_BUDGET_BYTES: Final = 1024 * 1024
+"""How many jobs, and bytes of their records, one call of a filtered scan may look at."""
+
+SCAN_TEXT_MAX_BYTES: Final = 255
+"""Longest text that a filter looks for."""
+
+RESCHEDULE_BATCH: Final = 100
+"""Jobs that one call of a reschedule moves."""
+
 SWEEP_BUDGET_BYTES: Final = 256 * 1024
 """Records that one sweep step aims to read."""
 

@@ -205,6 +205,43 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class JobFilter:
+    """What a scan looks for: texts that occur anywhere, whatever the case of ASCII letters. All that are given must.
+
+    `attribute`: `NAME=TEXT` is text in the value of that attribute; without `=`, text in any attribute's name or value.
+    `error`: in the error of the newest attempt that failed.
+    """
+
+    job_id: str = ""
+    key: str = ""
+    attribute: str = ""
+    error: str = ""
+    body: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scan:
+    """One stretch of a scan: the jobs that matched, of the `looked_at` ones. `size`: all jobs in the state.
+
+    `after` goes into the next call; None: the scan is at its end.
+    """
+
+    jobs: tuple[JobDetail, ...]
+    after: str | None
+    looked_at: int
+    size: int
+
+
+class Rescheduled(StrEnum):
+    """`expires`: the job's ttl ends before that time. `other`: it waits for no time. Neither was changed."""
+
+    MOVED = "moved"
+    EXPIRES = "expires"
+    OTHER = "other"
+    MISSING = "missing"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class QueuePage:
     """A page of queue names of a namespace in name order. `after`: as in Page."""
 

@@ -26,7 +26,7 @@ class Job:
     used: int = 0
     frozen: bool = False
     failures: int = 0
-    handed_out: bool = False
+    has_run: bool = False
 
 
 @dataclass(slots=True, kw_only=True)
@@ -92,7 +92,7 @@ class Queue:
         taken: list[Job] = []
         while len(taken) < count and (job := self.first_alive(now_ms)) is not None:
             self.lines[job.priority].remove(job.job_id)
-            job.state, job.score, job.handed_out = "working", now_ms + ttr_ms, True
+            job.state, job.score, job.has_run = "working", now_ms + ttr_ms, True
             job.attempt += 1
             job.used += not freeze
             job.frozen = freeze
@@ -137,6 +137,25 @@ class Queue:
             job.state, job.score = "delayed", now_ms + delay_ms
         else:
             self.make_ready(job, at_head=True)
+
+    def reschedule(self, chosen: Iterable[str], now_ms: int, due_ms: int) -> list[str]:
+        """→ an outcome for each."""
+        return [self._reschedule_one(job_id, now_ms, due_ms) for job_id in chosen]
+
+    def _reschedule_one(self, job_id: str, now_ms: int, due_ms: int) -> str:
+        job = self.jobs.get(job_id)
+        if job is None:
+            return "missing"
+        if job.state not in ("delayed", "retry"):
+            return "other"
+        if 0 < job.expires_ms < due_ms:
+            return "expires"
+        job.has_run = True
+        if due_ms > now_ms:
+            job.score = due_ms
+        else:
+            self.make_ready(job)
+        return "moved"
 
     def reclaim(self, now_ms: int) -> tuple[int, int]:
         """→ (jobs taken back or dropped, dead)."""
@@ -183,7 +202,7 @@ def differences(queue: Queue, name: str, content: Content) -> list[str]:
         ("line", queue.line(), [*higher, *(job_id for job_id in real.ready if job_id in real.jobs), *lower]),
         ("keys", queue.keys, real.keys),
         ("paused", queue.paused, f"p:{name}" in shared.flags),
-        ("handed out", {job.job_id for job in queue.jobs.values() if job.handed_out}, set(real.runs)),
+        ("has a run", {job.job_id for job in queue.jobs.values() if job.has_run}, set(real.runs)),
     ]
     for job_id in real.runs.keys() & queue.jobs.keys():
         job, run = queue.jobs[job_id], real.runs[job_id]

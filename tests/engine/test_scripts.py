@@ -12,6 +12,7 @@ import pytest
 from queues.engine import (
     AckOutcome,
     Engine,
+    JobFilter,
     JobState,
     Layout,
     LimitTaken,
@@ -43,9 +44,11 @@ from queues.engine import (
     reclaim_ended,
     release,
     republish,
+    reschedule,
     respawn,
     result,
     resume,
+    scan_jobs,
     size,
     stats,
     sweep,
@@ -53,7 +56,9 @@ from queues.engine import (
     trim_dead,
 )
 from queues.engine.keys import PARTITION_KEYS, QUEUE_KEYS, limit_key
+from queues.engine.operations.consumers import held_queues, list_waiting, list_working, tell_waiting
 from queues.engine.operations.maintain import promote, purge, reclaim
+from queues.engine.presence import WaitingBeat
 from queues.engine.scripts import Script, load, script_names
 
 from .test_ack import UNKNOWN
@@ -97,6 +102,8 @@ def operations() -> list[Operation[Any]]:
         detail(QUEUE, UNKNOWN),
         result(QUEUE, UNKNOWN),
         list_jobs(QUEUE, JobState.READY),
+        scan_jobs(QUEUE, JobState.READY, JobFilter()),
+        *steps(reschedule(QUEUE, [UNKNOWN])),
         size(QUEUE),
         stats(QUEUE),
         pause(QUEUE),
@@ -119,6 +126,10 @@ def operations() -> list[Operation[Any]]:
         list_pumps(),
         partition_load(1),
         list_partition(layout, 1, after=None, limit=1),
+        tell_waiting(WaitingBeat(process="p", waiting=0, consumers=(), consumers_untold=0, queues=(), queues_untold=0)),
+        list_waiting(),
+        held_queues(layout, 1, limit=1),
+        list_working(QUEUE, limit=1),
         count_jobs(QUEUE),
         give_back_limit(LimitTaken(allowed=True, key=limit_key("token", "write", 1, 1), ticket="1")),
     ]

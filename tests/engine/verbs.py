@@ -6,11 +6,13 @@ from queues.engine import (
     AckOutcome,
     AsyncEngine,
     Engine,
+    JobFilter,
     JobState,
     LimitTaken,
     PublishOptions,
     QueueKeys,
     RequestLimit,
+    Rescheduled,
     ack,
     ack_attempt,
     consume_any,
@@ -31,9 +33,11 @@ from queues.engine import (
     reclaim_ended,
     release,
     republish,
+    reschedule,
     respawn,
     result,
     resume,
+    scan_jobs,
     size,
     stats,
     sweep,
@@ -105,6 +109,10 @@ def _life(queue: QueueKeys) -> Plan[None]:
     respawned = yield from respawn(queue, limit=1, ttl_ms=0, now_ms=now)
     dropped = yield from delete_dead(queue, limit=1, now_ms=now)
     assert (respawned, dropped) == (1, 0)
+    moved = yield from reschedule(queue, keyed.job_ids, at_ms=now + 60_000, now_ms=now)
+    (found,) = yield [scan_jobs(queue, JobState.DELAYED, JobFilter(key="k"), now_ms=now)]
+    assert moved == (Rescheduled.MOVED,)
+    assert [job.job_id for job in found.jobs] == list(keyed.job_ids)
     yield [delete_jobs(queue, [ids[2]], now_ms=now)]
 
 

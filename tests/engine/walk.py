@@ -36,6 +36,7 @@ from queues.engine import (
     reclaim_ended,
     release,
     republish,
+    reschedule,
     respawn,
     resume,
     size,
@@ -135,6 +136,7 @@ class Walk(RuleBasedStateMachine):
             (5, lambda: self.release(name, number, off, delay)),
             (3, lambda: self.extend(name, number, off, chance.choice((1, 500, 9_000)))),
             (6, lambda: self.delete(name, numbers, chance.choice(("", "", "dead", "retry")))),
+            (5, lambda: self.reschedule(name, numbers, chance.choice((-50, 0, 50, 1_000, 90_000)))),
             (3, lambda: self.respawn(name, 2, chance.choice(([], numbers)), chance.choice((0, 5_000)))),
             (2, lambda: self.delete_dead(name, 1)),
             (2, lambda: self.trim_dead(name, chance.choice((None, 30_000)), chance.choice((None, 3)))),
@@ -269,6 +271,18 @@ class Walk(RuleBasedStateMachine):
             assert held is not None
             held.score = self.now + ttr
             assert end == held.score
+
+    # Reschedule (Q)
+
+    @rule(
+        name=queues,
+        numbers=st.lists(picks, min_size=1, max_size=4),
+        later=st.sampled_from((-5_000, 0, 1, 800, 25_000, 90_000)),
+    )
+    def reschedule(self, name: str, numbers: list[int], later: int) -> None:
+        ids = [self.pick(name, number, "delayed", "retry") for number in numbers]
+        outcomes = self.run(reschedule(self._queue(name), ids, at_ms=self.now + later, now_ms=self.now))
+        assert [str(outcome) for outcome in outcomes] == self.models[name].reschedule(ids, self.now, self.now + later)
 
     # Delete and respawn (L, M)
 

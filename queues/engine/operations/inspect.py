@@ -18,7 +18,7 @@ from ..values import Delivery, JobDetail, JobResult, JobState, Page, QueueStats
 from .reply import clock_argument, delivery_of, expect_ok, tag_of, unexpected
 
 _CURSOR = re.compile(r"(?:high|list|low|delayed|retry|working|dead|completed):[0-9]{1,16}:[0-9A-Z]{26}\Z")
-"""`segment:place:id` (lua/list_jobs.lua). Places beyond a double's 2^53 would not be whole numbers to Redis."""
+"""`segment:place:id` (lua/lib/walk.lua). Places beyond a double's 2^53 would not be whole numbers to Redis."""
 _PEEK = load("peek")
 _DETAIL = load("detail")
 _RESULT = load("result")
@@ -52,7 +52,7 @@ def detail(queue: QueueKeys, job_id: str, *, now_ms: int | None = None) -> Opera
             return None
         if tag != "job":
             raise unexpected(_DETAIL, reply)
-        return _detail_of(queue, reply[1], reply[2])
+        return detail_of(queue, reply[1], reply[2])
 
     return Operation(_DETAIL, queue.select(_DETAIL.keys), (clock_argument(now_ms), job_id), decode)
 
@@ -83,14 +83,12 @@ def list_jobs(
     """
     if not 1 <= limit <= limits.PAGE_MAX:
         raise InvalidArgumentError("invalid limit")
-    cursor = after or ""
-    if cursor and not _CURSOR.match(cursor):
-        raise InvalidArgumentError("invalid after")
+    cursor = cursor_argument(after)
 
     def decode(reply: Reply) -> Page:
         if reply[0] != b"page":
             raise unexpected(_LIST, reply)
-        jobs = tuple([_detail_of(queue, reply[1], fields) for fields in reply[3:]])
+        jobs = tuple([detail_of(queue, reply[1], fields) for fields in reply[3:]])
         return Page(jobs=jobs, after=str(reply[2], "ascii") or None)
 
     args = (
@@ -151,7 +149,15 @@ def stats(queue: QueueKeys, *, now_ms: int | None = None) -> Operation[QueueStat
 _WITHOUT_TTL = (JobState.DEAD, JobState.COMPLETED)
 
 
-def _detail_of(queue: QueueKeys, now_ms: int, fields: list[Any]) -> JobDetail:
+def cursor_argument(after: str | None) -> str:
+    """The `after` argument of listings: "" to begin. Raises InvalidArgumentError for what no listing gave out."""
+    if after and not _CURSOR.match(after):
+        raise InvalidArgumentError("invalid after")
+    return after or ""
+
+
+def detail_of(queue: QueueKeys, now_ms: int, fields: list[Any]) -> JobDetail:
+    """A job as detail and listings reply it (lua/lib/look.lua)."""
     raw_id, raw_state, raw_score, raw_record, raw_run, priority, result_bytes, body_bytes = fields
     job_id = str(raw_id, "ascii")
     state = JobState(str(raw_state, "ascii"))
@@ -182,7 +188,7 @@ def _detail_of(queue: QueueKeys, now_ms: int, fields: list[Any]) -> JobDetail:
         now_ms=now_ms,
         expires_ms=0 if state in _WITHOUT_TTL else run.expires_ms if run else record.expires_ms,
         due_ms=score if state in (JobState.DELAYED, JobState.RETRY) else due_ms,
-        taken_ms=run.taken_ms if run else None,
+        taken_ms=run.taken_ms if run and run.attempt else None,
         consumer=run.consumer if run else "",
         backoff=record.options.backoff,
         retention_ms=record.options.retention_ms,

@@ -1,6 +1,6 @@
 -- events: one stream entry per script call (per 64 lines): t = ms, q = namespace/queue, n = lines, e = lines.
 -- A line is tab-separated: kind, job id, attempt, wait ms, run ms, size, worker, error. Kinds: published ready consumed
--- acked purged failed lease_lost dead expired deleted released respawned destroyed. Empty = does not apply.
+-- acked purged failed lease_lost dead expired deleted released rescheduled respawned destroyed. Empty = does not apply.
 -- Bodies never enter it. The publish time is in the job id.
 local LINES_MAX = 64
 local TRIM_BATCH = 100

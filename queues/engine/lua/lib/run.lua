@@ -1,5 +1,6 @@
--- run: what changes about a job once it has been handed out. From then on it, not the record, says tries and expiry.
---   u32 attempt (hand-outs, never counted back: it fences) · u16 used (tries burned) · u16 tries
+-- run: what changes about a job once it has been handed out or rescheduled. From then on it, not the record, says tries
+-- and expiry.
+--   u32 attempt (hand-outs, never counted back: it fences; 0 = rescheduled before the first one) · u16 used (tries burned) · u16 tries
 --   · u8 frozen (1 = the newest hand-out burned no try) · u48 expires ms · u48 due ms (when it last became due) · u48 taken ms (newest hand-out)
 --   · u16 n, n bytes options (copied from the record) · u8 n, consumer · history (newest ten attempts that did not end in an ack)
 -- one attempt in the history:

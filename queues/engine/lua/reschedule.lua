@@ -1,0 +1,63 @@
+-- reschedule: gives jobs that wait for their time another due time (edge Q); one that has come makes them ready.
+-- A job whose ttl ends before that time is left as it is: it would never be handed out. A job that was never handed out
+-- gets its run here, for the record is never rewritten. The first write frees, so this works on a full Redis.
+-- KEYS
+--   jobs         hash     expiry of jobs that were never handed out
+--   runs         hash     gets the due time: from now on there is a run
+--   ready        list     where they go if the time has come
+--   prio         zset     the same, other priorities
+--   priorities   hash     of these jobs
+--   delayed      zset     their due times
+--   retry        zset     their due times
+--   due          zset     index of due times
+--   waiting      zset     who waits
+--   events       stream   transitions
+--   counters     hash     dropped events
+-- ARGV
+--   now_ms       ms or ""
+--   queue        namespace/queue
+--   channel      of the partition's wake-ups
+--   cap          entries   the event stream's
+--   at           ms or ""  the new due time
+--   delay        ms        from now, without `at`
+--   ...          job ids
+-- REPLIES
+--   ok           outcome ...   for each id: moved; expires: its ttl ends before; other: it waits for no time; missing
+-- INCLUDES record run ready wake due events
+local due_ms = at ~= '' and tonumber(at) or now + tonumber(delay)
+local reply, count, moved = {'ok'}, 0, 0
+
+-- What a job that was never handed out would have as its run.
+local function first_run(raw)
+  local tries, expires, _, options = unpack_record(raw)
+  return {attempt = 0, used = 0, tries = tries, frozen = 0, expires = expires, taken = 0, options = options,
+    consumer = '', history = ''}
+end
+
+local function move(id, set)
+  local raw = redis.call('HGET', runs, id)
+  local run = raw and unpack_run(raw) or first_run(redis.call('HGET', jobs, id))
+  if run.expires > 0 and run.expires < due_ms then return 'expires' end
+  redis.call('ZREM', set, id)
+  if due_ms > now then
+    redis.call('ZADD', set, due_ms, id)
+  else
+    put_ready(id, priority_of(id))
+    count = count + 1
+  end
+  run.due = math.max(now, due_ms)
+  redis.call('HSET', runs, id, pack_run(run))
+  emit_line('rescheduled\t' .. id .. '\t' .. run.attempt .. '\t' .. run.due - now .. '\t\t\t\t')
+  moved = moved + 1
+  return 'moved'
+end
+
+for i = REST, #ARGV do
+  local id = ARGV[i]
+  local set = redis.call('ZSCORE', delayed, id) and delayed or redis.call('ZSCORE', retry, id) and retry
+  reply[#reply + 1] = set and move(id, set) or redis.call('HEXISTS', jobs, id) == 1 and 'other' or 'missing'
+end
+if count > 0 then wake_ready(count) end
+if moved > count then expect_due(due_ms) end
+flush_events()
+return reply

@@ -1,0 +1,48 @@
+"""Another due time for jobs that wait for theirs (edge Q)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .. import limits
+from ..errors import InvalidArgumentError
+from ..keys import QueueKeys
+from ..operation import Operation, Plan, Reply
+from ..scripts import load
+from ..values import Rescheduled
+from .reply import clock_argument, expect_ok
+
+_RESCHEDULE = load("reschedule")
+_MAX_MS = limits.SECONDS_MAX * 1000
+
+
+def reschedule(
+    queue: QueueKeys,
+    job_ids: Sequence[str],
+    *,
+    at_ms: int | None = None,
+    delay_ms: int = 0,
+    now_ms: int | None = None,
+) -> Plan[tuple[Rescheduled, ...]]:
+    """Make delayed and retried jobs due at `at_ms`, or `delay_ms` from now; a time that has come makes them ready.
+
+    They stay delayed or in retry otherwise. Outcomes come in the order of `job_ids`. Runs in bounded batches, so
+    another may see part of it done.
+    """
+    if not 0 <= delay_ms <= _MAX_MS:
+        raise InvalidArgumentError("invalid delay")
+    if at_ms is not None and (delay_ms or not 0 <= at_ms <= 2 * _MAX_MS):
+        raise InvalidArgumentError("invalid at")
+    if not 1 <= len(job_ids) <= limits.BULK_MAX_JOBS:
+        raise InvalidArgumentError("invalid job ids")
+    outcomes: list[Rescheduled] = []
+    head = (clock_argument(now_ms), queue.name, queue.channel, queue.events_cap, "" if at_ms is None else at_ms)
+    for start in range(0, len(job_ids), limits.RESCHEDULE_BATCH):
+        batch = job_ids[start : start + limits.RESCHEDULE_BATCH]
+        (found,) = yield [Operation(_RESCHEDULE, queue.select(_RESCHEDULE.keys), (*head, delay_ms, *batch), _decode)]
+        outcomes += found
+    return tuple(outcomes)
+
+
+def _decode(reply: Reply) -> list[Rescheduled]:
+    return [Rescheduled(str(word, "ascii")) for word in expect_ok(_RESCHEDULE, reply)]
