@@ -35,7 +35,7 @@ from .keys import PARTITION_KEYS, QUEUE_KEYS
 REST: Final = "..."
 _ENTRY = re.compile(r"--   (?P<name>\S+)(?:\s.*)?\Z")
 _SECTIONS = ("KEYS", "ARGV", "REPLIES")
-_FREE_KEYS = frozenset({"limit", "index", "pumps"})
+_FREE_KEYS = frozenset({"survey", "turn", "minutes", "limit", "index", "pumps", "tellers", "told"})
 
 
 _CLOCK = """\
