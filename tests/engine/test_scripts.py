@@ -57,6 +57,7 @@ from queues.engine import (
 )
 from queues.engine.keys import PARTITION_KEYS, QUEUE_KEYS, limit_key
 from queues.engine.operations.consumers import held_queues, list_waiting, list_working, tell_waiting
+from queues.engine.operations.dead_scan import scan_dead
 from queues.engine.operations.maintain import promote, purge, reclaim
 from queues.engine.presence import WaitingBeat
 from queues.engine.scripts import Script, load, script_names
@@ -113,6 +114,7 @@ def operations() -> list[Operation[Any]]:
         delete_jobs(QUEUE, [UNKNOWN]),
         *steps(list_queues(layout, "ns")),
         dead_head(QUEUE),
+        scan_dead(QUEUE),
         *steps(respawn(QUEUE, ids=[UNKNOWN], ttl_ms=1)),
         trim_dead(QUEUE, max_age_ms=1, max_count=1),
         *steps(promote_due(layout), [QUEUE]),
