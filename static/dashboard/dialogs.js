@@ -1,1 +1,68 @@
-"use strict";
+// <form data-confirm="Really?" data-confirm-word="queue-name" data-confirm-safe>: asks before it is sent, the word having to be
+// typed if there is one; then the form goes off with confirmed=yes (and the word), which the server insists upon.
+// A button's own data-confirm comes before the form's. Also: a menu closes when one clicks elsewhere or presses Escape.
+const dialog = document.getElementById("confirm");
+const word = document.getElementById("confirm-word");
+const yes = document.getElementById("confirm-yes");
+let asked; // {form, submitter, expected}
+
+function ask(form, submitter) {
+  const source = submitter?.dataset.confirm ? submitter : form;
+  const expected = source.dataset.confirmWord ?? "";
+  asked = { form, submitter, expected };
+  document.getElementById("confirm-question").textContent = source.dataset.confirm;
+  document.getElementById("confirm-typed").hidden = !expected;
+  document.getElementById("confirm-expected").textContent = expected;
+  word.value = "";
+  yes.disabled = Boolean(expected);
+  yes.className = "confirmSafe" in source.dataset ? "primary" : "danger";
+  dialog.returnValue = "";
+  dialog.showModal();
+  (expected ? word : document.getElementById("confirm-no")).focus();
+}
+
+function add(form, name, value) {
+  const field = document.createElement("input");
+  Object.assign(field, { type: "hidden", name, value });
+  form.append(field);
+  return field;
+}
+
+// The capture phase: before any script of a page that sends the form itself.
+document.addEventListener(
+  "submit",
+  (event) => {
+    const form = event.target;
+    if (!form.dataset.confirm && !event.submitter?.dataset.confirm) return;
+    if (form.dataset.answered) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    ask(form, event.submitter);
+  },
+  true,
+);
+
+word?.addEventListener("input", () => {
+  yes.disabled = word.value.trim() !== asked.expected;
+});
+document.getElementById("confirm-no")?.addEventListener("click", () => dialog.close(""));
+dialog?.addEventListener("close", () => {
+  if (dialog.returnValue !== "yes" || !asked) return;
+  const { form, submitter, expected } = asked;
+  const fields = [add(form, "confirmed", "yes"), ...(expected ? [add(form, "word", expected)] : [])];
+  form.dataset.answered = "yes";
+  form.requestSubmit(submitter?.isConnected ? submitter : null);
+  delete form.dataset.answered;
+  setTimeout(() => fields.forEach((field) => field.remove())); // a script that sent the form has read it by now
+});
+
+document.addEventListener("click", (event) => {
+  for (const menu of document.querySelectorAll("details.menu[open]")) if (!menu.contains(event.target)) menu.open = false;
+});
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "Escape") return;
+  for (const menu of document.querySelectorAll("details.menu[open]")) {
+    menu.open = false;
+    menu.querySelector("summary").focus();
+  }
+});

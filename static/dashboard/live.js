@@ -1,1 +1,132 @@
-"use strict";
+// <section data-live="URL" data-every="3000">: its content is fetched again and again (header X-Live: 1).
+// While nothing changes the server answers 304 and the pauses double, up to half a minute; while nobody looks (hidden tab)
+// or the reader said so (button "Live", key p) nothing is fetched. What cannot be fetched stays, marked as old.
+// Tells `taskq:updated` of each change; obeys `taskq:refresh`; both bubble.
+import { morph } from "./morph.js";
+
+const EVERY_MS = 3_000;
+const SLOWEST_MS = 30_000;
+const TIMEOUT_MS = 10_000;
+const PAUSED = "taskq-paused";
+
+const button = document.getElementById("live");
+const sections = new Map();
+const words = document.getElementById("words")?.dataset ?? {};
+let paused = sessionStorage.getItem(PAUSED) === "1";
+
+class Live {
+  constructor(section) {
+    this.section = section;
+    this.every = Number(section.dataset.every) || EVERY_MS;
+    this.wait = this.every;
+    this.etag = "";
+    this.stale = false;
+    section.addEventListener("taskq:refresh", () => this.refresh());
+    this.schedule();
+  }
+
+  schedule() {
+    clearTimeout(this.timer);
+    if (paused || document.hidden || !this.section.isConnected) return;
+    this.timer = setTimeout(() => this.refresh(), this.wait * (0.9 + Math.random() * 0.2)); // many pages keep out of step
+  }
+
+  async refresh() {
+    clearTimeout(this.timer);
+    this.under_way?.abort();
+    const mine = (this.under_way = new AbortController());
+    try {
+      const response = await fetch(this.section.dataset.live, {
+        headers: { "X-Live": "1", Accept: "text/html", ...(this.etag && { "If-None-Match": this.etag }) },
+        signal: AbortSignal.any([mine.signal, AbortSignal.timeout(TIMEOUT_MS)]),
+      });
+      if (response.redirected || response.status === 401) {
+        location.reload(); // signed out: the page leads to the sign-in
+        return;
+      }
+      const text = response.status === 304 ? "" : await response.text();
+      if (mine.signal.aborted) return;
+      if (response.status === 304) this.wait = Math.min(this.wait * 2, SLOWEST_MS);
+      else if (response.ok) this.show(text, response.headers.get("ETag") ?? "");
+      else this.trouble(text);
+      if (response.ok || response.status === 304) this.answered();
+    } catch {
+      if (mine.signal.aborted) return;
+      this.trouble("");
+    }
+    this.schedule();
+  }
+
+  show(text, etag) {
+    this.etag = etag;
+    this.wait = this.every;
+    const fresh = document.createElement("template");
+    fresh.innerHTML = text; // our own server's template, escaped there
+    morph(this.section, fresh.content);
+    this.section.dispatchEvent(new CustomEvent("taskq:updated", { bubbles: true }));
+  }
+
+  answered() {
+    this.stale = false;
+    this.notice?.remove();
+    this.notice = undefined;
+    showState();
+  }
+
+  trouble(text) {
+    this.stale = true;
+    this.wait = Math.min(Math.max(this.wait, this.every) * 2, SLOWEST_MS);
+    if (!this.notice) {
+      this.notice = document.createElement("div");
+      this.notice.className = "live-trouble";
+      this.notice.dataset.keep = "";
+      this.section.prepend(this.notice);
+    }
+    if (text.includes('class="banner')) this.notice.innerHTML = text; // the fragment with which the server says why
+    else if (!this.notice.firstChild) {
+      const banner = document.createElement("p");
+      banner.className = "banner warn";
+      banner.setAttribute("role", "status");
+      banner.textContent = words.away ?? "";
+      this.notice.append(banner);
+    }
+    showState();
+  }
+}
+
+function showState() {
+  if (!button) return;
+  button.dataset.live ??= button.textContent;
+  button.hidden = sections.size === 0;
+  const stale = [...sections.values()].some((live) => live.stale);
+  button.toggleAttribute("data-stale", stale && !paused);
+  button.setAttribute("aria-pressed", String(paused));
+  button.textContent = paused ? button.dataset.paused : stale ? button.dataset.staleWord : button.dataset.live;
+}
+
+function adopt(root) {
+  for (const section of root.querySelectorAll("[data-live]:not(button)")) {
+    if (!sections.has(section)) sections.set(section, new Live(section));
+  }
+  for (const section of sections.keys()) if (!section.isConnected) sections.delete(section);
+  showState();
+}
+
+function goOn() {
+  for (const live of sections.values()) {
+    live.wait = live.every;
+    if (paused || document.hidden) live.schedule();
+    else live.refresh();
+  }
+}
+
+button?.addEventListener("click", () => {
+  paused = !paused;
+  sessionStorage.setItem(PAUSED, paused ? "1" : "0");
+  document.dispatchEvent(new CustomEvent("taskq:paused", { detail: paused }));
+  goOn();
+  showState();
+});
+document.addEventListener("visibilitychange", goOn);
+document.addEventListener("taskq:updated", (event) => adopt(event.target));
+adopt(document);

@@ -1,0 +1,45 @@
+"""The pages of the bar, with the keys that lead there (`g` and then the key)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+_PAGES: Final[tuple[tuple[str, Promise, str], ...]] = (
+    ("dashboard:overview", _("Overview"), "o"),
+    ("dashboard:queues", _("Queues"), "q"),
+    ("dashboard:dead", _("Dead letters"), "d"),
+    ("dashboard:consumers", _("Consumers"), "c"),
+    ("dashboard:schedules", _("Schedules"), "s"),
+    ("dashboard:reports", _("Reports"), "r"),
+    ("dashboard:activity", _("Activity"), "a"),
+)
+_ADMIN: Final = ("admin:index", _("Admin"), "m")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NavigationItem:
+    """A link of the bar. `current`: the page asked for is this one or below it."""
+
+    url: str
+    title: Promise
+    key: str
+    current: bool
+
+
+def items_for(request: HttpRequest) -> tuple[NavigationItem, ...]:
+    """The links, and the admin's for staff."""
+    staff = getattr(getattr(request, "user", None), "is_staff", False)
+    found = [(reverse(name), title, key) for name, title, key in (*_PAGES, *([_ADMIN] if staff else []))]
+    return tuple(
+        NavigationItem(url=url, title=title, key=key, current=_is_at(request.path, url)) for url, title, key in found
+    )
+
+
+def _is_at(path: str, url: str) -> bool:
+    return path == url if url == reverse("dashboard:overview") else path.startswith(url)
