@@ -1,0 +1,182 @@
+"""Which queues hold dead letters, of those that a person may see."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from queues.engine import limits, list_queues
+from queues.engine.errors import StoreUnavailableError
+from queues.engine.names import check_queue, is_name
+from queues.engine.operations.dead_scan import parse_cursor, scan_dead
+from queues.pools import engine_for
+
+from .dead_filter import DeadFilter
+from .errors import InvalidArgumentError, NamespaceNotFoundError
+from .roles import Role, roles_of
+from .visible import User
+
+PLACES_MAX: Final = 2_000
+"""Queues with dead letters that one page knows of, per pool; the filter finds the others."""
+
+NAMESPACES_WALKED: Final = 50
+"""Where no survey tells which queues there are, those of so many namespaces per pool are asked."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class Place:
+    """A queue. Places are gone through in the order of these names."""
+
+    pool: str
+    namespace: str
+    queue: str
+
+    def __str__(self) -> str:
+        return f"{self.pool}/{self.namespace}/{self.queue}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Position:
+    """Where a scan goes on: in `place`, behind `cursor` (None: from its newest dead letter on)."""
+
+    place: Place
+    cursor: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.place}|{self.cursor or ''}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeadPlace:
+    """A queue with dead letters within the filter's span of time, or what is left of them behind a position."""
+
+    place: Place
+    role: Role
+    count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeadPlaces:
+    """`before_ms`: what died from then on is not meant. `is_whole`: there are no others. `away`: silent pools."""
+
+    places: tuple[DeadPlace, ...]
+    before_ms: int
+    is_whole: bool
+    away: tuple[str, ...]
+
+    @property
+    def count(self) -> int:
+        """Dead letters in all of them, whatever their errors."""
+        return sum(place.count for place in self.places)
+
+
+def read_position(text: str) -> Position | None:
+    """The inverse of `str(position)`; None for an empty text. Raises InvalidArgumentError."""
+    if not text:
+        return None
+    where, _, cursor = text.partition("|")
+    parse_cursor(cursor)
+    return Position(place=read_place(where), cursor=cursor or None)
+
+
+def read_place(text: str) -> Place:
+    """The inverse of `str(place)`. Raises InvalidArgumentError."""
+    parts = text.split("/")
+    if len(parts) != 3 or not (is_name(parts[0]) and is_name(parts[1])):
+        raise InvalidArgumentError("invalid queue")
+    check_queue(parts[2])
+    return Place(pool=parts[0], namespace=parts[1], queue=parts[2])
+
+
+def find_dead_places(
+    *, user: User, chosen: DeadFilter, start: Position | None = None, before_ms: int | None = None
+) -> DeadPlaces:
+    """Queues with dead letters that `chosen` may mean, in order, from `start` on.
+
+    Raises NamespaceNotFoundError if the filter names a namespace that `user` may not see; MetadataUnavailableError;
+    StoreUnavailableError if no pool answers.
+    """
+    found: list[DeadPlace] = []
+    away: list[str] = []
+    is_whole, latest_ms = True, 0
+    roles = _roles_within(user, chosen)
+    pools = dict.fromkeys(pool for pool, _ in roles)
+    trouble: StoreUnavailableError | None = None
+    for pool in pools:
+        if start is not None and pool < start.place.pool:
+            continue
+        try:
+            names, all_of_them = _queues_of(pool, [namespace for owner, namespace in roles if owner == pool], chosen)
+            counts, now_ms = _count(pool, names, chosen, start, before_ms)
+        except StoreUnavailableError as error:
+            away.append(pool)
+            trouble = error
+            continue
+        latest_ms, is_whole = max(latest_ms, now_ms), is_whole and all_of_them
+        found += [
+            DeadPlace(place=place, role=roles[place.pool, place.namespace], count=count)
+            for place, count in counts
+            if count
+        ]
+    if trouble is not None and len(away) == len(pools):
+        raise trouble
+    return DeadPlaces(
+        places=tuple(sorted(found, key=lambda one: one.place)),
+        before_ms=before_ms if before_ms is not None else chosen.before_ms or latest_ms + 1,
+        is_whole=is_whole,
+        away=tuple(away),
+    )
+
+
+def _roles_within(user: User, chosen: DeadFilter) -> dict[tuple[str, str], Role]:
+    roles = {
+        (pool, namespace): role
+        for (pool, namespace), role in roles_of(user=user).items()
+        if chosen.pool in ("", pool) and chosen.namespace in ("", namespace)
+    }
+    if chosen.namespace and not roles:
+        raise NamespaceNotFoundError
+    return roles
+
+
+def _queues_of(pool: str, namespaces: Sequence[str], chosen: DeadFilter) -> tuple[list[Place], bool]:
+    """Queues that may hold dead letters, and whether these are all."""
+    if chosen.queue:
+        names = [Place(pool=pool, namespace=namespace, queue=chosen.queue) for namespace in namespaces]
+        return names[:PLACES_MAX], len(names) <= PLACES_MAX
+    engine = engine_for(pool)
+    names = []
+    for number, namespace in enumerate(namespaces):
+        most = min(PLACES_MAX - len(names), limits.PAGE_MAX)
+        if not most or number == NAMESPACES_WALKED:
+            return names, False
+        page = engine.run(list_queues(engine.layout, namespace, limit=most))
+        names += [Place(pool=pool, namespace=namespace, queue=queue) for queue in page.names]
+        if page.after is not None:
+            return names, False
+    return names, True
+
+
+def _count(
+    pool: str, names: Sequence[Place], chosen: DeadFilter, start: Position | None, before_ms: int | None
+) -> tuple[list[tuple[Place, int]], int]:
+    """How many dead letters each has from `start` on, and the server's time; one round trip."""
+    engine = engine_for(pool)
+    asked = [place for place in names if start is None or place >= start.place]
+    if not asked:
+        return [], 0
+    before = before_ms if before_ms is not None else chosen.before_ms
+    pages = engine.batch(
+        [
+            scan_dead(
+                engine.queue(place.namespace, place.queue),
+                since_ms=chosen.since_ms,
+                before_ms=before,
+                after=start.cursor if start is not None and place == start.place else None,
+                limit=0,
+            )
+            for place in asked
+        ]
+    )
+    return [(place, page.left) for place, page in zip(asked, pages, strict=True)], max(page.now_ms for page in pages)

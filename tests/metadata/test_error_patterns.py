@@ -1,0 +1,51 @@
+"""Errors that differ only in numbers, ids and times are one."""
+
+from __future__ import annotations
+
+import pytest
+
+from queues.services.error_patterns import PATTERN_MAX, pattern_of
+
+
+@pytest.mark.parametrize(
+    ("error", "pattern"),
+    [
+        ("timeout after 31 ms", "timeout after <n> ms"),
+        ("timeout after 1,024.5 ms", "timeout after <n> ms"),
+        ("no order 7f9c2ba4-e88f-4278-9a5b-1c2d3e4f5a6b", "no order <id>"),
+        ("job 01JD5ZQ8Y3VX0N4T6R7S8W9ABC is gone", "job <id> is gone"),
+        ("object at 0x7f3a10Ff", "object at <hex>"),
+        ("digest 9f86d081884c7d65 differs", "digest <hex> differs"),
+        ("a defaced facade is accessed", "a defaced facade is accessed"),
+        ("connect to 10.0.0.17:6379 refused", "connect to <ip>:<n> refused"),
+        ("mailbox of ann.lee@example.com is full", "mailbox of <email> is full"),
+        ("late since 2026-11-21T12:05:07.123Z!", "late since <time>!"),
+        ("late since 2026-11-21 12:05:07+01:00", "late since <time>"),
+        ("  two\n\t lines ", "two lines"),
+        ("SMTP 550: 用户不存在 42", "SMTP <n>: 用户不存在 <n>"),
+    ],
+)
+def test_what_differs_each_time_becomes_a_placeholder(error: str, pattern: str) -> None:
+    assert pattern_of(error=error, outcome="failed") == pattern
+
+
+def test_of_a_traceback_only_the_exception_counts() -> None:
+    error = 'Traceback (most recent call last):\n  File "a.py", line 3, in f\n    g()\nKeyError: 17\n'
+
+    assert pattern_of(error=error, outcome="failed") == "KeyError: <n>"
+
+
+def test_silent_deaths_are_told_apart_by_how_they_came() -> None:
+    assert pattern_of(error="", outcome="lease_lost") == "(lease ran out)"
+    assert pattern_of(error=" ", outcome="failed") == "(no error text)"
+
+
+def test_a_pattern_is_bounded() -> None:
+    assert len(pattern_of(error="x" * 1_024, outcome="failed")) == PATTERN_MAX
+
+
+def test_patterns_stay_as_they_are_when_made_again() -> None:
+    """A pattern is what URLs hold."""
+    once = pattern_of(error="timeout after 31 ms on 10.0.0.1 at 2026-01-01", outcome="failed")
+
+    assert pattern_of(error=once, outcome="failed") == once
