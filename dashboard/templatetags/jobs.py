@@ -1,0 +1,74 @@
+"""How jobs are shown."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from django import template
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext, pgettext
+
+from dashboard.bodies import preview_line
+from dashboard.harmless import harmless
+from queues.engine.values import JobDetail
+
+register = template.Library()
+
+register.filter("harmless", lambda text: harmless(str(text or "")))
+
+_UNITS: Final = ((1024 * 1024, "MiB"), (1024, "KiB"))
+
+
+@register.filter
+def preview(job: JobDetail) -> SafeString:
+    """The first line of what the job carries."""
+    return preview_line(job.body, size=job.body_bytes)
+
+
+@register.filter
+def size(count: int) -> str:
+    """`1536` → `1.5 KiB`."""
+    for unit, name in _UNITS:
+        if count >= unit:
+            return f"{count / unit:.1f}".removesuffix(".0") + f" {name}"
+    return f"{count} B"
+
+
+@register.filter
+def state_name(state: Any) -> str:
+    """The name of a job's state in the reader's language."""
+    names = {
+        "ready": pgettext("job state", "Ready"),
+        "delayed": pgettext("job state", "Delayed"),
+        "retry": pgettext("job state", "Retry"),
+        "working": pgettext("job state", "Working"),
+        "dead": pgettext("job state", "Dead"),
+        "completed": pgettext("job state", "Completed"),
+    }
+    return names[str(state)]
+
+
+@register.filter
+def act_name(act: Any) -> str:
+    """What the button of an act says."""
+    names = {
+        "ack": gettext("Ack"),
+        "retry": gettext("Make ready now"),
+        "release": gettext("Release"),
+        "reschedule": gettext("Reschedule"),
+        "respawn": gettext("Respawn"),
+        "delete": gettext("Delete"),
+    }
+    return names[str(act)]
+
+
+@register.filter
+def last_error(job: JobDetail) -> str:
+    """The error of the newest attempt that failed."""
+    return job.history[-1].error if job.history else ""
+
+
+@register.filter
+def percent(part: float, whole: float) -> int:
+    """Whole percent, from 0 to 100."""
+    return min(100, round(100 * part / whole)) if whole else 100

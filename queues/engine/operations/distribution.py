@@ -1,0 +1,56 @@
+"""How waits and runs of a queue's last minutes are spread."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..histogram import BUCKETS_PER_OCTAVE, Minutes, minutes_of
+from ..keys import QueueKeys
+from ..operation import Operation, Reply
+from ..scripts import load
+from .reply import clock_argument, expect_ok
+
+_STATS = load("stats")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spread:
+    """How many durations fell into each span, of which each ends at twice as long as the one before.
+
+    `bounds_ms[i]` is the upper end of span i; that of 1 ms holds all that is shorter. Both empty: there were none.
+    """
+
+    bounds_ms: tuple[float, ...] = ()
+    counts: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Distributions:
+    """Of the last ten minutes. `wait`: due → consumed; `run`: consumed → acked."""
+
+    wait: Spread
+    run: Spread
+
+
+def distributions(queue: QueueKeys, *, now_ms: int | None = None) -> Operation[Distributions]:
+    """Of a queue that does not exist, nothing."""
+
+    def decode(reply: Reply) -> Distributions:
+        minutes = minutes_of(expect_ok(_STATS, reply)[-1])
+        return Distributions(wait=_spread(minutes, "w"), run=_spread(minutes, "r"))
+
+    return Operation(_STATS, queue.select(_STATS.keys), (clock_argument(now_ms), queue.name), decode)
+
+
+def _spread(minutes: Minutes, wanted: str) -> Spread:
+    """Four buckets make one span: bucket b ends at 2^(b/4) ms, so span s, of buckets 4s-3 to 4s, ends at 2^s ms."""
+    spans: dict[int, int] = {}
+    for counts in minutes.values():
+        for (metric, bucket), count in counts.items():
+            if metric == wanted:
+                span = -(-bucket // BUCKETS_PER_OCTAVE)
+                spans[span] = spans.get(span, 0) + count
+    if not spans:
+        return Spread()
+    every = range(min(spans), max(spans) + 1)
+    return Spread(bounds_ms=tuple(2.0**span for span in every), counts=tuple(spans.get(span, 0) for span in every))

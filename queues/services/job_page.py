@@ -1,0 +1,134 @@
+"""What the page of one job shows: all that is known of it, its life as a time line, its body and result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from queues.engine import JobDetail, JobState, detail, result
+from queues.engine.errors import JobNotFoundError
+from queues.engine.ids import is_job_id
+from queues.pools import engine_for
+
+from .job_actions import ACTS, JobAct
+from .queue_page import QueuePlace
+
+
+class MomentKind(StrEnum):
+    """What happened, or will."""
+
+    PUBLISHED = "published"
+    DUE = "due"
+    UNKNOWN = "unknown"
+    """Attempts that left no trace: released, or too long ago."""
+    FAILED = "failed"
+    LEASE_LOST = "lease_lost"
+    RELEASED = "released"
+    WORKING = "working"
+    ACKED = "acked"
+    DEAD = "dead"
+    WILL_BE_DUE = "will_be_due"
+    WILL_LOSE_LEASE = "will_lose_lease"
+    WILL_EXPIRE = "will_expire"
+    WILL_BE_PURGED = "will_be_purged"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moment:
+    """One entry of a time line, in ms since the epoch. For an attempt `at_ms` is its hand-out, `ended_ms` its end.
+
+    `first_attempt` differs from `attempt` for a stretch of attempts of which nothing is known.
+    """
+
+    kind: MomentKind
+    at_ms: int | None = None
+    ended_ms: int | None = None
+    first_attempt: int = 0
+    attempt: int = 0
+    consumer: str = ""
+    error: str = ""
+
+    @property
+    def run_ms(self) -> int | None:
+        """How long the attempt took."""
+        return None if self.ended_ms is None or self.at_ms is None else max(0, self.ended_ms - self.at_ms)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobView:
+    """A job, its result if it has one, what happened to it in order, and what this person may do with it."""
+
+    place: QueuePlace
+    job: JobDetail
+    result: bytes | None
+    past: tuple[Moment, ...]
+    future: tuple[Moment, ...]
+    acts: tuple[JobAct, ...]
+
+
+def read_job(*, place: QueuePlace, job_id: str) -> JobView:
+    """Two round trips at the most. Raises JobNotFoundError, StoreUnavailableError."""
+    engine = engine_for(place.pool)
+    queue = engine.queue(place.namespace, place.queue)
+    found = engine.run(detail(queue, job_id)) if is_job_id(job_id) else None
+    if found is None:
+        raise JobNotFoundError(job_id)
+    kept = engine.run(result(queue, job_id)).body if found.result_bytes is not None else None
+    return JobView(
+        place=place,
+        job=found,
+        result=kept,
+        past=tuple(_past(found)),
+        future=tuple(_future(found)),
+        acts=ACTS[found.state] if place.may_operate else (),
+    )
+
+
+def _past(job: JobDetail) -> Iterator[Moment]:
+    yield Moment(kind=MomentKind.PUBLISHED, at_ms=job.published_ms)
+    known = 0
+    for ended in job.history:
+        yield from _gap(known, ended.attempt)
+        known = ended.attempt
+        yield Moment(
+            kind=MomentKind(ended.outcome),
+            at_ms=ended.taken_ms,
+            ended_ms=ended.ended_ms,
+            attempt=ended.attempt,
+            consumer=ended.consumer,
+            error=ended.error,
+        )
+    if job.attempt > known:
+        yield from _gap(known, job.attempt)
+        yield _newest_attempt(job)
+    if job.died_ms is not None:
+        yield Moment(kind=MomentKind.DEAD, at_ms=job.died_ms)
+    if job.state is JobState.READY and job.due_ms is not None:
+        yield Moment(kind=MomentKind.DUE, at_ms=job.due_ms)
+
+
+def _gap(known: int, attempt: int) -> Iterator[Moment]:
+    if attempt > known + 1:
+        yield Moment(kind=MomentKind.UNKNOWN, first_attempt=known + 1, attempt=attempt - 1)
+
+
+def _newest_attempt(job: JobDetail) -> Moment:
+    """The attempt that did not fail: it holds the job, it was acked, or it gave the job back."""
+    kind, ended_ms = MomentKind.RELEASED, None
+    if job.state is JobState.WORKING:
+        kind = MomentKind.WORKING
+    elif job.kept_until_ms is not None:
+        kind, ended_ms = MomentKind.ACKED, job.kept_until_ms - job.retention_ms
+    return Moment(kind=kind, at_ms=job.taken_ms, ended_ms=ended_ms, attempt=job.attempt, consumer=job.consumer)
+
+
+def _future(job: JobDetail) -> Iterator[Moment]:
+    if job.state in (JobState.DELAYED, JobState.RETRY):
+        yield Moment(kind=MomentKind.WILL_BE_DUE, at_ms=job.due_ms)
+    if job.lease_end_ms is not None:
+        yield Moment(kind=MomentKind.WILL_LOSE_LEASE, at_ms=job.lease_end_ms)
+    if job.expires_ms:
+        yield Moment(kind=MomentKind.WILL_EXPIRE, at_ms=job.expires_ms)
+    if job.kept_until_ms is not None:
+        yield Moment(kind=MomentKind.WILL_BE_PURGED, at_ms=job.kept_until_ms)

@@ -1,0 +1,69 @@
+"""A person sets what holds for one queue."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+
+from queues.models import Namespace, QueuePolicy
+from queues.pools.reading import read_metadata
+
+from .activity import ActivityAction, note_activity
+from .errors import NamespaceNotFoundError
+from .queue_actions import need
+from .queue_page import QueuePlace
+from .roles import Role
+from .visible import User
+
+PolicyValue = int | str | None
+
+POLICY_FIELDS: Final = ("tries", "ttl_s", "backoff", "ttr_s", "max_in_flight", "dead_max_age_s", "dead_max_count")
+"""What can be set, in the order of the form; "" (of backoff) and None: inherit."""
+
+
+def read_own_policy(*, place: QueuePlace) -> Mapping[str, PolicyValue]:
+    """What was set for this queue itself, not what it inherits. Raises MetadataUnavailableError."""
+    rows = QueuePolicy.objects.filter(
+        namespace__pool__name=place.pool, namespace__name=place.namespace, queue=place.queue
+    )
+    return read_metadata(rows.values(*POLICY_FIELDS).first) or dict.fromkeys(POLICY_FIELDS) | {"backoff": ""}
+
+
+def save_own_policy(*, user: User, place: QueuePlace, values: Mapping[str, PolicyValue]) -> Mapping[str, list[str]]:
+    """Set it; a policy that inherits everything is removed. Answers what is wrong by field: nothing was changed then.
+
+    Raises RoleTooLowError, NamespaceNotFoundError.
+    """
+    need(place, Role.ADMIN)
+    with transaction.atomic():
+        namespace = Namespace.objects.filter(pool__name=place.pool, name=place.namespace).first()
+        if namespace is None:
+            raise NamespaceNotFoundError
+        row = QueuePolicy.objects.filter(namespace=namespace, queue=place.queue).first()
+        row = row or QueuePolicy(namespace=namespace, queue=place.queue)
+        before = {name: getattr(row, name) for name in POLICY_FIELDS}
+        for name in POLICY_FIELDS:
+            setattr(row, name, values[name])
+        try:
+            row.full_clean()
+        except ValidationError as error:
+            return error.message_dict
+        changes = [f"{name}: {before[name]} → {values[name]}" for name in POLICY_FIELDS if before[name] != values[name]]
+        if not changes:
+            return {}
+        if all(values[name] in (None, "") for name in POLICY_FIELDS):
+            row.delete()
+        else:
+            row.save()
+    note_activity(
+        user=user,
+        action=ActivityAction.POLICY_CHANGED,
+        pool=place.pool,
+        namespace=place.namespace,
+        queue=place.queue,
+        detail=", ".join(changes).replace("None", "–"),
+    )
+    return {}
