@@ -36,9 +36,11 @@ def redis_client(redis_url: str) -> Iterator[redis.Redis]:
 def clean_slate(redis_client: redis.Redis) -> Iterator[None]:
     """Nothing of the test before: neither in Redis nor in the memory of this process."""
     from queues.pools.remembered import forget_everything
+    from queues.services.recent import forget_recent
 
     redis_client.flushall()
     redis_client.config_resetstat()
     forget_everything()
+    forget_recent()
     yield
     forget_everything()

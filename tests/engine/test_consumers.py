@@ -46,7 +46,7 @@ def nobody(process: str) -> WaitingBeat:
 
 
 def processes(world: World, *, after_ms: int = 0) -> list[str]:
-    return [one.process for one in world.run(list_waiting(now_ms=world.now_ms + after_ms))]
+    return [one.process for one in world.run(list_waiting(now_ms=world.now_ms + after_ms)).beats]
 
 
 def test_what_a_process_told_ages_by_the_servers_clock(world: World) -> None:
@@ -55,7 +55,7 @@ def test_what_a_process_told_ages_by_the_servers_clock(world: World) -> None:
     )
     world.run(tell_waiting(beat("web:1", MAILER, left), now_ms=world.now_ms))
 
-    (found,) = world.run(list_waiting(now_ms=world.now_ms + 500))
+    (found,) = world.run(list_waiting(now_ms=world.now_ms + 500)).beats
 
     assert (found.process, found.waiting, found.age_ms) == ("web:1", 2, 500)
     assert [(one.consumer, one.since_ms, one.left_ms) for one in found.consumers] == [
@@ -129,7 +129,7 @@ def test_a_record_is_bounded_whatever_the_names(world: World) -> None:
 
     assert len(pack_waiting(told)) <= RECORD_MAX_BYTES
     world.run(tell_waiting(told, now_ms=world.now_ms))
-    (found,) = world.run(list_waiting(now_ms=world.now_ms))
+    (found,) = world.run(list_waiting(now_ms=world.now_ms)).beats
     assert len(found.consumers) + found.consumers_untold == 201
     assert len(found.queues) + found.queues_untold == 30 * len(names) + 2
     assert found.consumers[0].queues == names[:QUEUES_NAMED]

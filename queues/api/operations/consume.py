@@ -11,6 +11,7 @@ from queues.engine import AsyncEngine, limits
 from queues.engine.keys import QueueKeys
 from queues.services.jobs_consume import ConsumeRequest, consume_jobs
 from queues.services.policies import EffectivePolicy
+from queues.services.presence import waiting_here
 
 from ..context import ApiContext
 from ..metrics import COUNTERS
@@ -41,7 +42,8 @@ async def consume(request: ApiRequest, context: ApiContext) -> ApiResponse:
     # First a look: who finds something at once has no need of all that waiting takes.
     consumed = await consume(timeout_s=0)
     if asked.timeout_s and not consumed.jobs:
-        with context.while_authorised(request), request.watch_client():
+        here = waiting_here(engine=engine, queues=queues, consumer=request.consumer, address=request.client)
+        with here, context.while_authorised(request), request.watch_client():
             consumed = await consume(timeout_s=asked.timeout_s)
             try:
                 await request.hear_client()

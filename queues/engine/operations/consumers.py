@@ -47,22 +47,30 @@ class WorkingJobs:
     now_ms: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitingReport:
+    """What processes said lately, the longest ago first, as of `now_ms`."""
+
+    beats: tuple[WaitingBeat, ...]
+    now_ms: int
+
+
 def tell_waiting(beat: WaitingBeat, *, now_ms: int | None = None) -> Operation[int]:
     """Note who waits at a process. The number of processes that are known."""
     args = (clock_argument(now_ms), beat.process, pack_waiting(beat), FORGET_PROCESS_MS, PROCESSES_MAX)
     return Operation(_TELL, (tellers_key(), told_key()), args, lambda reply: int(expect_ok(_TELL, reply)[0]))
 
 
-def list_waiting(*, now_ms: int | None = None) -> Operation[tuple[WaitingBeat, ...]]:
-    """What processes said lately, the longest ago first."""
+def list_waiting(*, now_ms: int | None = None) -> Operation[WaitingReport]:
+    """Who waits where, as processes said lately."""
 
-    def decode(reply: Reply) -> tuple[WaitingBeat, ...]:
+    def decode(reply: Reply) -> WaitingReport:
         now, *fields = expect_ok(_WAITING, reply)
         beats = [
             unpack_waiting(process, record, max(0, now - at))
             for process, at, record in zip(fields[::3], fields[1::3], fields[2::3], strict=True)
         ]
-        return tuple([beat for beat in beats if beat is not None])
+        return WaitingReport(beats=tuple([beat for beat in beats if beat is not None]), now_ms=now)
 
     args = (clock_argument(now_ms), FORGET_PROCESS_MS)
     return Operation(_WAITING, (tellers_key(), told_key()), args, decode)

@@ -1,0 +1,47 @@
+"""An answer that many ask for at once, asked for by one of them now and then."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable, Hashable
+from typing import Generic, TypeVar
+from weakref import WeakSet
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+_all: WeakSet[Recent[str, object]] = WeakSet()
+
+
+class Recent(Generic[K, V]):
+    """Answers no older than `for_s` seconds, by key. Who comes while one is asked for waits for that one.
+
+    Keys are few (pools): nothing is ever forgotten. What asking raises is raised to who asked, and not remembered.
+    """
+
+    def __init__(self, for_s: float, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._for_s = for_s
+        self._clock = clock
+        self._locks: defaultdict[K, threading.Lock] = defaultdict(threading.Lock)
+        self._answers: dict[K, tuple[float, V]] = {}
+        _all.add(self)  # type: ignore[arg-type]  # a set of all of them, whatever they hold
+
+    def get(self, key: K, ask: Callable[[], V]) -> V:
+        """The answer to `key`: what `ask` says now, or said lately."""
+        with self._locks[key]:
+            known = self._answers.get(key)
+            if known is None or self._clock() - known[0] >= self._for_s:
+                known = self._answers[key] = (self._clock(), ask())
+            return known[1]
+
+    def forget(self) -> None:
+        """Ask anew next time."""
+        self._answers.clear()
+
+
+def forget_recent() -> None:
+    """Drop the answers that this process holds."""
+    for memory in _all:
+        memory.forget()
