@@ -1,21 +1,15 @@
 """The yardstick application: answers "hello" and nothing else, on the server that `manage.py serve` would start.
 
-`python -m bench.hello PORT` serves it with the options of queues.management.web_server, one worker.
+`python -m bench.hello PORT` serves it with the options of queues.management.web.server, one worker.
 """
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Awaitable, Callable
-from functools import partial
 from typing import Any
 
-from granian.constants import Interfaces
-from granian.server.mp import MPServer
-
-from queues.embedded import follow_parent
-from queues.management import web_server
+from queues.management.web.server import run
 
 BODY = b"hello"
 _START = {
@@ -26,32 +20,24 @@ _START = {
 _BODY = {"type": "http.response.body", "body": BODY}
 
 
-async def application(_scope: Any, _receive: Any, send: Callable[[dict[str, Any]], Awaitable[None]]) -> None:
+async def application(_scope: Any, receive: Callable[[], Awaitable[Any]], send: Any) -> None:
     """Bare ASGI."""
+    if _scope["type"] == "lifespan":
+        await _live(receive, send)
+        return
     await send(_START)
     await send(_BODY)
 
 
-def load(server_pid: int) -> Callable[..., Any]:
-    """What the worker calls first."""
-    follow_parent(server_pid)
-    return application
-
-
-class HelloServer(MPServer):
-    """Granian with whatever options the service chooses, and another application."""
-
-    def __init__(self, _target: str, **options: Any) -> None:
-        super().__init__("bench.hello:application", **{**options, "interface": Interfaces.ASGI})
-
-    def serve(self, spawn_target: Any = None, target_loader: Any = None, wrap_loader: bool = True) -> Any:
-        return super().serve(spawn_target, partial(load, os.getpid()), wrap_loader=False)
+async def _live(receive: Callable[[], Awaitable[Any]], send: Any) -> None:
+    for stage in ("startup", "shutdown"):
+        await receive()
+        await send({"type": f"lifespan.{stage}.complete"})
 
 
 def main() -> None:
     """Serve until SIGTERM."""
-    vars(web_server)["Granian"] = HelloServer
-    web_server.serve(host="127.0.0.1", port=int(sys.argv[1]), workers=1)
+    run(lambda: application, host="127.0.0.1", port=int(sys.argv[1]), workers=1)
 
 
 if __name__ == "__main__":

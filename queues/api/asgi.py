@@ -1,5 +1,4 @@
-"""What stands in front of Django: request ids, bodies read late and within bounds, the fast lane, the access log, a
-graceful stop."""
+"""What stands in front of Django: request ids, bodies read late and within bounds, the fast lane, the access log."""
 
 from __future__ import annotations
 
@@ -14,7 +13,6 @@ from .request import Headers
 from .request_ids import HEADER, choose_request_id
 from .router import decode_segment
 from .routes import ROUTES
-from .stopping import stop_waiting_on_signal
 
 SCOPE_KEY: Final = "taskq"
 _OWN: Final = frozenset(route.path.split("/")[1] for route in ROUTES)
@@ -41,8 +39,6 @@ class ApiGate:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
-            if scope["type"] == "lifespan":
-                stop_waiting_on_signal()
             await self._application(scope, receive, send)
             return
         ACCESS_LOG.refresh_if_due()

@@ -11,7 +11,6 @@ from queues.engine.limits import BULK_MAX_BYTES
 
 from .asgi_types import Message, Receive
 from .errors import BodyTooLargeError, ClientGoneError
-from .peer import Peer
 from .request import Headers
 
 DRAIN_MAX_BYTES: Final = 2 * BULK_MAX_BYTES
@@ -34,7 +33,6 @@ class RequestBody:
         "_watching",
         "client_gone",
         "is_settled",
-        "peer",
     )
 
     def __init__(self, http_version: str, headers: Headers, receive: Receive) -> None:
@@ -42,8 +40,6 @@ class RequestBody:
         self._handed_empty = False
         self._watching = False
         self.client_gone = False
-        self.peer: Peer | None = None
-        """Who waits for an answer, while somebody does."""
         self._may_watch = False
         self._told: asyncio.Event | None = None
         self.is_settled = False

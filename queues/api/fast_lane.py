@@ -8,8 +8,7 @@ request and response objects, and the change of threads that some of these bring
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -18,7 +17,6 @@ from .body import RequestBody
 from .context import ApiContext
 from .errors import ApiError, StaffOnlyError
 from .operations import consume, finish, publish
-from .peer import Peer
 from .pipeline import answer, refuse_unrouted
 from .query import parse_query
 from .request import ApiRequest, Headers
@@ -30,6 +28,9 @@ from .router import Router
 OPERATIONS: Final = frozenset(
     {publish.publish, publish.publish_bulk, consume.consume, finish.ack, finish.fail, finish.extend}
 )
+
+HAS_HUNG_UP: Final = "taskq.has_hung_up"
+"""Extension of the ASGI scope: a function that answers whether the client has closed its end of the connection."""
 
 Found = tuple[Route, Mapping[str, str]]
 
@@ -73,8 +74,8 @@ class FastLane:
                 check_staff=_no_staff_here,
                 skip_body=body.skip,
                 client=address,
-                watch_client=partial(_watch, scope, body),
-                hear_client=partial(_hear, body),
+                watch_client=body.watched,
+                hear_client=partial(_hear, scope, body),
                 request_id=request_name,
             )
             try:
@@ -91,17 +92,15 @@ class FastLane:
         return response.status
 
 
-@contextmanager
-def _watch(scope: Scope, body: RequestBody) -> Iterator[None]:
-    body.peer = Peer(scope)
-    with body.watched():
-        yield
+async def _hear(scope: Scope, body: RequestBody) -> None:
+    """Before a job is sent to somebody who waited. Raises CancelledError if there is nobody any more.
 
-
-async def _hear(body: RequestBody) -> None:
-    """Before a job is sent to somebody who waited. Raises CancelledError if there is nobody any more."""
+    Our web server can say what the kernel knows already, which it would tell the application a little later: just the
+    time in which a job may be sent to nobody, and be gone until its lease ends.
+    """
     await asyncio.sleep(0)
-    if body.peer is not None and body.peer.has_hung_up():
+    has_hung_up = scope.get("extensions", {}).get(HAS_HUNG_UP)
+    if has_hung_up is not None and has_hung_up():
         body.client_gone = True
         raise asyncio.CancelledError
 

@@ -1,44 +1,16 @@
-"""A graceful stop does not wait for long polls.
-
-The server tells the application of its shutdown only after the last request has been answered, and a consumer may wait
-for ten minutes. So the signal itself is listened to: waiters are answered at once, the server drains, then it stops.
-"""
+"""A graceful stop does not wait for long polls: the server calls this before it lets requests finish."""
 
 from __future__ import annotations
 
 import asyncio
-import logging
-import signal
-import threading
-from types import FrameType
+from weakref import WeakKeyDictionary
 
 from queues.services.jobs_run import stop_all_waiting
 
-logger = logging.getLogger(__name__)
-
-_stopping: set[asyncio.Task[None]] = set()
+_stopping: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Task[None]] = WeakKeyDictionary()
 
 
-def stop_waiting_on_signal() -> None:
-    """Answer waiters on SIGTERM and SIGINT, beside whatever the event loop's own handlers do.
-
-    The loop handles signals by way of Python's wake-up descriptor, which is written to whichever Python handler is
-    installed; replacing that handler (a stub of the loop's) takes nothing away from it. Call it on the running loop.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        logger.warning("long polls will delay a stop", extra={"action": "http.stop", "reason": "not the main thread"})
-        return
-    loop = asyncio.get_running_loop()
-
-    def handle(_number: int, _frame: FrameType | None) -> None:
-        loop.call_soon_threadsafe(_stop, loop)
-
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, handle)
-        signal.siginterrupt(number, False)
-
-
-def _stop(loop: asyncio.AbstractEventLoop) -> None:
-    task = loop.create_task(stop_all_waiting())
-    _stopping.add(task)
-    task.add_done_callback(_stopping.discard)
+def stop_waiting(loop: asyncio.AbstractEventLoop) -> None:
+    """Answer those who wait on this loop, empty-handed, now and from now on. To ask again changes nothing."""
+    if loop not in _stopping:
+        _stopping[loop] = loop.create_task(stop_all_waiting())

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from queues.management.verbs import VerbCommand
+from queues.services.activity import ActivityAction, note_activity
 from queues.services.pools import PoolReport, add_pool, check_pool, check_pools, list_pools
 
 
@@ -31,6 +32,7 @@ class Command(VerbCommand):
     def add(self, *, name: str, url: str, partitions: int | None, description: str, **_options: Any) -> None:
         url = sys.stdin.readline().strip() if url == "-" else url
         pool = add_pool(name=name, url=url, partitions=partitions, description=description)
+        note_activity(user=None, action=ActivityAction.POOL_CREATED, pool=pool.name)
         self.stdout.write(f"added {pool.name}: {pool.shown_url}, {pool.partitions} partitions")
         self._print_problems(check_pool(name=name))
 

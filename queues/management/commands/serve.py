@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from queues.management.web_server import serve
+from queues.management.web.server import serve
 
 
 class Command(BaseCommand):

@@ -10,8 +10,10 @@ from typing import Any
 from django.core.management.base import CommandError
 
 from queues.management.verbs import VerbCommand
+from queues.services.activity import ActivityAction
 from queues.services.errors import LimitNotFoundError
 from queues.services.limits import Limit
+from queues.services.token_activity import note_new_token, note_token_act
 from queues.services.tokens import create_token, delete_limit, get_limit, list_tokens, revoke_token, set_limit
 
 
@@ -50,6 +52,7 @@ class Command(VerbCommand):
     ) -> None:
         secret = sys.stdin.readline().strip() if secret_stdin else None
         new = create_token(namespace=namespace, pool=pool, description=description, secret=secret)
+        note_new_token(user=None, pool=pool, namespace=namespace, token=new)
         self.stderr.write(f"token {new.public_id} for {namespace}; keep it, it is not shown again:")
         self.stdout.write(new.display)
 
@@ -78,6 +81,7 @@ class Command(VerbCommand):
     def revoke(self, *, namespace: str, token: str, pool: str | None, **_options: Any) -> None:
         if not revoke_token(pool=pool, namespace=namespace, public_id_or_secret=token):
             raise CommandError(f"namespace {namespace} has no such token that works")
+        self._note(ActivityAction.TOKEN_REVOKED, pool, namespace, token)
         self.stdout.write("revoked")
 
     def limit(
@@ -93,15 +97,22 @@ class Command(VerbCommand):
         **_options: Any,
     ) -> None:
         if remove:
-            delete_limit(pool=pool, namespace=namespace, public_id_or_secret=token)
+            if delete_limit(pool=pool, namespace=namespace, public_id_or_secret=token):
+                self._note(ActivityAction.LIMIT_DELETED, pool, namespace, token)
         elif read is not None or write is not None or interval is not None:
             if interval is None:
                 raise CommandError("a limit needs --interval, and --read or --write")
             limit = Limit(read=read or 0, write=write or 0, interval_s=interval)
             set_limit(pool=pool, namespace=namespace, public_id_or_secret=token, limit=limit)
+            self._note(ActivityAction.LIMIT_CHANGED, pool, namespace, token, str(limit))
         try:
             kept = get_limit(pool=pool, namespace=namespace, public_id_or_secret=token)
         except LimitNotFoundError:
             self.stdout.write("no limit")
         else:
             self.stdout.write(f"read {kept.read}, write {kept.write} per {kept.interval_s} s")
+
+    def _note(self, action: ActivityAction, pool: str | None, namespace: str, token: str, detail: str = "") -> None:
+        note_token_act(
+            user=None, action=action, pool=pool, namespace=namespace, public_id_or_secret=token, detail=detail
+        )

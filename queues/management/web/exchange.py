@@ -1,0 +1,198 @@
+"""One HTTP request and its response: what ASGI's `receive` and `send` are made of."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from .connection import Connection
+
+logger = logging.getLogger(__name__)
+
+BUFFER_MAX: Final = 65_536
+"""Bytes of a request body that wait to be asked for; then the client is read from no more."""
+
+_STATUS_LINES: Final = {status: b"HTTP/1.1 %d %s\r\n" % (status, status.phrase.encode()) for status in HTTPStatus}
+_CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
+_WITHOUT_BODY: Final = frozenset({204, 304})
+_OURS_TO_SAY: Final = frozenset({b"connection", b"transfer-encoding"})
+_FAILED: Final = b"Internal Server Error"
+_FAILED_START: Final = {
+    "type": "http.response.start",
+    "status": 500,
+    "headers": ((b"content-type", b"text/plain; charset=utf-8"), (b"content-length", b"%d" % len(_FAILED))),
+}
+
+
+class Exchange:
+    """Tells the application of the request, and writes what it answers."""
+
+    __slots__ = (
+        "_body",
+        "_chunked",
+        "_connection",
+        "_expects_continue",
+        "_has_news",
+        "_left",
+        "_more_body",
+        "_reader",
+        "_scope",
+        "_start",
+        "is_answered",
+        "is_gone",
+        "keep_alive",
+    )
+
+    def __init__(
+        self, connection: Connection, scope: dict[str, Any], *, keep_alive: bool, expects_continue: bool
+    ) -> None:
+        self._connection = connection
+        self._scope = scope
+        self.keep_alive = keep_alive
+        """Whether the connection goes on after it."""
+        self.is_answered = False
+        self.is_gone = False
+        """Whether the client has hung up before it was answered."""
+        self._expects_continue = expects_continue
+        self._body: bytes | bytearray = b""
+        self._more_body = True
+        self._has_news = False
+        self._reader: asyncio.Future[None] | None = None
+        self._start: dict[str, Any] | None = None
+        self._chunked: bool | None = None  # None: nothing has been written yet
+        self._left = 0
+
+    async def run(self, application: Any) -> None:
+        """Have the application answer. It must: if it does not, the client is told that it failed."""
+        try:
+            await application(self._scope, self.receive, self.send)
+        except Exception:
+            logger.exception("application failed", extra={"action": "http.answer", "path": self._scope["path"][:600]})
+        except BaseException:
+            self._connection.close()
+            raise
+        if self.is_answered or self.is_gone:
+            return
+        self.keep_alive = False
+        if self._chunked is None:
+            await self.send(_FAILED_START)
+            await self.send({"type": "http.response.body", "body": _FAILED})
+        else:
+            self._connection.close()  # so that the client sees that it is not whole
+
+    def feed(self, piece: bytes) -> None:
+        """A piece of the body has come. What nobody will ask for is thrown away."""
+        if self.is_answered:
+            return
+        if not self._body:
+            self._body = piece
+        else:
+            if not isinstance(self._body, bytearray):
+                self._body = bytearray(self._body)
+            self._body += piece
+        if len(self._body) > BUFFER_MAX:
+            self._connection.pause_reading()
+        self._tell()
+
+    def end(self) -> None:
+        """The body is whole."""
+        self._more_body = False
+        self._tell()
+
+    def hang_up(self) -> None:
+        """The client has gone."""
+        if not self.is_answered:
+            self.is_gone = True
+        self._tell()
+
+    def _tell(self) -> None:
+        self._has_news = True
+        if self._reader is not None and not self._reader.done():
+            self._reader.set_result(None)
+
+    async def receive(self) -> dict[str, Any]:
+        """ASGI: the next piece of the body, or that the client has gone or has been answered."""
+        if self._expects_continue and not self.is_gone:
+            self._expects_continue = False
+            self._connection.write(_CONTINUE)
+        while not (self._has_news or self.is_gone or self.is_answered):
+            self._connection.resume_reading()
+            self._reader = self._connection.loop.create_future()
+            try:
+                await self._reader
+            finally:
+                self._reader = None
+        self._has_news = False
+        if self.is_gone or self.is_answered:
+            return {"type": "http.disconnect"}
+        body, self._body = self._body, b""
+        return {"type": "http.request", "body": bytes(body), "more_body": self._more_body}
+
+    async def send(self, message: dict[str, Any]) -> None:
+        """ASGI: the head, then the body. The head waits for the first piece of it, so that both are one write."""
+        if self._connection.is_full:
+            await self._connection.drain()
+        if self.is_gone:
+            return
+        kind = message["type"]
+        if kind == "http.response.start" and self._start is None:
+            self._start = message
+        elif kind == "http.response.body" and self._start is not None and not self.is_answered:
+            self._send_body(self._start, message.get("body", b""), message.get("more_body", False))
+        else:
+            raise RuntimeError(f"{kind} does not fit here")
+
+    def _send_body(self, start: dict[str, Any], body: bytes, more: bool) -> None:
+        head = self._head(start) if self._chunked is None else b""
+        if self._scope["method"] == "HEAD" or start["status"] in _WITHOUT_BODY:
+            body, self._left = b"", 0
+        elif self._chunked:
+            body = (b"%x\r\n%b\r\n" % (len(body), body) if body else b"") + (b"" if more else b"0\r\n\r\n")
+        elif self._left >= 0:
+            self._left -= len(body)
+            if self._left < 0 or (self._left and not more):
+                raise RuntimeError("the body is not as long as Content-Length says")
+        self._connection.write(head + body)
+        if not more:
+            self.is_answered = True
+            self._expects_continue = False
+            self._tell()
+            self._connection.note_answered(self)
+
+    def _head(self, start: dict[str, Any]) -> bytes:
+        """Status line and headers. Decides how the client will know where the body ends."""
+        status = start["status"]
+        default_headers = self._connection.default_headers
+        lines = [_STATUS_LINES.get(status) or b"HTTP/1.1 %d \r\n" % status, default_headers]
+        breaks = 2 + default_headers.count(b"\n")
+        length: bytes | None = None
+        for raw_name, value in start["headers"]:
+            name = raw_name.lower()
+            if name == b"content-length":
+                length = value
+            elif name in _OURS_TO_SAY:
+                self.keep_alive = self.keep_alive and b"close" not in value.lower()
+                continue
+            lines += (name, b": ", value, b"\r\n")
+            breaks += 1
+        self._chunked, self._left = False, -1
+        if length is not None:
+            self._left = int(length)
+        elif status not in _WITHOUT_BODY:
+            self._chunked = self._scope["http_version"] == "1.1"
+            if self._chunked:
+                lines.append(b"transfer-encoding: chunked\r\n")
+                breaks += 1
+            else:
+                self.keep_alive = False  # the end of the connection is the end of the body
+        if not self.keep_alive:
+            lines.append(b"connection: close\r\n")
+            breaks += 1
+        lines.append(b"\r\n")
+        head = b"".join(lines)
+        if head.count(b"\n") != breaks or head.count(b"\r") != breaks:
+            raise RuntimeError("a line break in a header")
+        return head
