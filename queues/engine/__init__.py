@@ -25,8 +25,10 @@ from .errors import (
     TaskqError,
 )
 from .executor import Engine
+from .found_queues import FoundQueue, unpack_queues
 from .heartbeat import PumpBeat, RoleBeat
 from .keys import Layout, QueueKeys
+from .minutes import MINUTE_MS, Minute
 from .operation import Operation, Plan
 from .operations.consume import consume, consume_any
 from .operations.control import delete_jobs, destroy, list_queues, pause, resume
@@ -39,8 +41,22 @@ from .operations.publish import PreparedOptions, prepare, publish, republish
 from .operations.ratelimit import give_back_limit, limited, take_limit
 from .operations.reschedule import reschedule
 from .operations.scan import scan_jobs
+from .operations.survey import (
+    WHOLE_POOL,
+    SurveyedQueue,
+    SurveyHead,
+    WrittenSurvey,
+    add_minutes,
+    list_active,
+    namespace_minutes,
+    queue_minutes,
+    read_survey,
+    survey,
+    take_survey,
+    write_survey,
+)
 from .store import StoreInfo, open_async_engine, open_engine, probe_store
-from .store_load import StoreLoad, read_store_load
+from .store_load import StoreLoad, ask_store_load, read_store_load
 from .values import (
     DEFAULT_OPTIONS,
     AckOutcome,
@@ -68,7 +84,9 @@ from .values import (
 
 __all__ = [
     "DEFAULT_OPTIONS",
+    "MINUTE_MS",
     "NO_BACKOFF",
+    "WHOLE_POOL",
     "AckOutcome",
     "AsyncEngine",
     "AttemptRecord",
@@ -81,6 +99,7 @@ __all__ = [
     "Ended",
     "Engine",
     "Failed",
+    "FoundQueue",
     "InvalidArgumentError",
     "JobDetail",
     "JobFilter",
@@ -92,6 +111,7 @@ __all__ = [
     "LeaseLostError",
     "LimitReachedError",
     "LimitTaken",
+    "Minute",
     "Operation",
     "Page",
     "PartitionLoad",
@@ -112,9 +132,14 @@ __all__ = [
     "StoreInfo",
     "StoreLoad",
     "StoreUnavailableError",
+    "SurveyHead",
+    "SurveyedQueue",
     "TaskqError",
+    "WrittenSurvey",
     "ack",
     "ack_attempt",
+    "add_minutes",
+    "ask_store_load",
     "beat",
     "consume",
     "consume_any",
@@ -128,10 +153,12 @@ __all__ = [
     "fail",
     "give_back_limit",
     "limited",
+    "list_active",
     "list_jobs",
     "list_partition",
     "list_pumps",
     "list_queues",
+    "namespace_minutes",
     "open_async_engine",
     "open_engine",
     "parse_backoff",
@@ -143,7 +170,9 @@ __all__ = [
     "probe_store",
     "promote_due",
     "publish",
+    "queue_minutes",
     "read_store_load",
+    "read_survey",
     "reclaim_ended",
     "redact_url",
     "release",
@@ -156,7 +185,11 @@ __all__ = [
     "scan_jobs",
     "size",
     "stats",
+    "survey",
     "sweep",
     "take_limit",
+    "take_survey",
     "trim_dead",
+    "unpack_queues",
+    "write_survey",
 ]

@@ -51,6 +51,7 @@ class Engine:
     def __init__(self, client: SyncClient, layout: Layout, address: StoreAddress | None = None) -> None:
         self.client = client
         self.layout = layout
+        self.address = address
         self._routes = Routes(client, address)
 
     def queue(self, namespace: str, queue: str) -> QueueKeys:

@@ -9,7 +9,7 @@ from typing import Final
 
 PERCENTILE_MINUTES: Final = 5
 BUCKETS_PER_OCTAVE: Final = 4
-_FIELD = re.compile(rb"(\d+)([pwrfxl])(\d*)\Z")
+_FIELD = re.compile(rb"(\d+)([pwrfxled])(\d*)\Z")
 
 Minutes = Mapping[int, Mapping[tuple[str, int], int]]
 """minute → (metric, bucket) → count."""
@@ -40,7 +40,7 @@ def rates(minutes: Minutes, now_ms: int) -> dict[str, float]:
     """
     minute, into = divmod(now_ms, 60_000)
     share_before = 1 - into / 60_000
-    totals = dict.fromkeys("pwrfxl", 0.0)
+    totals = dict.fromkeys("pwrfxled", 0.0)
     for which, share in ((minute, 1.0), (minute - 1, share_before)):
         for (metric, _), count in minutes.get(which, {}).items():
             totals[metric] += count * share
@@ -60,6 +60,23 @@ def percentiles(minutes: Minutes, now_ms: int, metric: str) -> dict[str, float |
     return {f"p{percent}": _at_rank(buckets, total * percent / 100) if total else None for percent in (50, 95, 99)}
 
 
+def lately(minutes: Minutes, now_ms: int, metric: str) -> int:
+    """Events in the minutes that percentiles look at."""
+    first = now_ms // 60_000 - PERCENTILE_MINUTES + 1
+    return sum(
+        count
+        for minute, counts in minutes.items()
+        if minute >= first
+        for (name, _), count in counts.items()
+        if name == metric
+    )
+
+
+def middle_ms(bucket: int) -> float:
+    """The geometric middle of a bucket's bounds."""
+    return 0.5 if bucket == 0 else round(2.0 ** ((bucket - 0.5) / BUCKETS_PER_OCTAVE), 1)
+
+
 def _at_rank(buckets: Mapping[int, int], rank: float) -> float:
     seen = 0
     bucket = 0
@@ -67,4 +84,4 @@ def _at_rank(buckets: Mapping[int, int], rank: float) -> float:
         seen += buckets[bucket]
         if seen >= rank:
             break
-    return 0.5 if bucket == 0 else round(2.0 ** ((bucket - 0.5) / BUCKETS_PER_OCTAVE), 1)
+    return middle_ms(bucket)

@@ -32,6 +32,7 @@ QUEUE_KEYS: Final = {
     "completed": "zset: job id → end of its retention, ms.",
     "keys": "hash: idempotency key → `expires_ms job_id`; expired ones are swept.",
     "stats": "hash: `<minute><metric>` → count, the last minutes only; expires by itself.",
+    "trend": "hash: minute → what happened in it (lua/lib/trend.lua), the last hours; expires by itself.",
 }
 
 PARTITION_KEYS: Final = {
@@ -40,6 +41,7 @@ PARTITION_KEYS: Final = {
     "due": "zset: queue → earliest due time of its delayed and retry jobs, or earlier (the pump corrects it).",
     "ends": "zset: queue → earliest end of a lease or a retention, or earlier (the reclaimer corrects it).",
     "waiting": "zset: queue → until when (ms) a consumer waits on it; only such queues get wake-up messages.",
+    "active": "zset: queue → minute of its latest counts in `stats`; dropped when they are too old.",
     "events": "stream of transitions, capped (lua/lib/events.lua).",
     "counters": "hash: `events_held`, `events_dropped`, and the sweep's place (`sweep_queue`, `_cursor`, `_count`).",
 }
@@ -114,6 +116,21 @@ def tellers_key() -> bytes:
 def told_key() -> bytes:
     """hash: web process → what it told (`queues.engine.presence`). Expires by itself, fields are dropped by others."""
     return b"{tqwaiting}:told"
+
+
+def survey_key() -> bytes:
+    """hash: namespace → its queues as the survey found them, `` → about the survey. The next survey writes it anew."""
+    return b"{tqsurvey}:found"
+
+
+def survey_turn_key() -> bytes:
+    """string: id of the pump that surveys the pool; expires when it is silent."""
+    return b"{tqsurvey}:turn"
+
+
+def rollup_key(namespace: str) -> bytes:
+    """hash: minute → sum over the namespace's queues; "": over all of the pool. The last day; expires by itself."""
+    return b"{tqsurvey}:minutes:" + namespace.encode()
 
 
 def partition_of(namespace: str, queue: str, partitions: int) -> int:

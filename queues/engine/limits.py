@@ -78,6 +78,10 @@ and at least WAITING_MARK_MS. Without a mark no wake-ups are sent; one that is n
 STATS_MINUTES: Final = 10
 """Minutes of counts and histograms kept per queue."""
 
+TREND_MINUTES: Final = 180
+ROLLUP_MINUTES: Final = 1_440
+"""Whole minutes of which a queue, and the sum over a namespace's queues, remembers what happened."""
+
 PREVIEW_BYTES: Final = 256
 """How much of each body a listing shows."""
 

@@ -7,39 +7,62 @@ from dataclasses import dataclass
 from typing import Any
 
 from .aio import AsyncEngine
+from .connection import StoreAddress
+from .executor import Engine
 from .failures import is_translatable, translate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreLoad:
-    """Of a cluster, the sum over its masters. Sizes in bytes; `max_memory` 0: no bound. `keys`: of all databases."""
+    """Of a cluster, the sum over its masters. Sizes in bytes; `max_memory` 0: no bound. `keys`: of all databases.
+
+    `version`: of the server, or of the servers where they differ.
+    """
 
     used_memory: int
     max_memory: int
     keys: int
     connected_clients: int
     blocked_clients: int
+    version: str = ""
 
 
 async def read_store_load(engine: AsyncEngine) -> StoreLoad:
     """Ask now. Raises StoreUnavailableError."""
     try:
-        if engine.address.kind == "cluster":
-            # The address of a node is the key of its answer; with one node redis-py gives the answer alone.
-            found = await engine.client.info(target_nodes="primaries")
-            nodes = [found] if "redis_version" in found else list(found.values())
-        else:
-            nodes = [await engine.client.info()]
+        found = await engine.client.info(**_targets(engine.address))
     except Exception as error:
         if is_translatable(error):
             raise translate(error, "info") from error
         raise
+    return _load_of(found)
+
+
+def ask_store_load(engine: Engine) -> StoreLoad:
+    """The same for threads."""
+    try:
+        found = engine.client.info(**_targets(engine.address))
+    except Exception as error:
+        if is_translatable(error):
+            raise translate(error, "info") from error
+        raise
+    return _load_of(found)
+
+
+def _targets(address: StoreAddress | None) -> dict[str, str]:
+    return {"target_nodes": "primaries"} if address is not None and address.kind == "cluster" else {}
+
+
+def _load_of(found: Mapping[str, Any]) -> StoreLoad:
+    """Of a cluster, each node's address is the key of its answer; with one node redis-py gives the answer alone."""
+    nodes = [found] if "redis_version" in found else list(found.values())
     return StoreLoad(
         used_memory=_sum(nodes, "used_memory"),
         max_memory=_sum(nodes, "maxmemory"),
         keys=sum(_keys(node) for node in nodes),
         connected_clients=_sum(nodes, "connected_clients"),
         blocked_clients=_sum(nodes, "blocked_clients"),
+        version=", ".join(sorted({str(node.get("valkey_version") or node["redis_version"]) for node in nodes})),
     )
 
 

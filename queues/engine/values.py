@@ -275,6 +275,9 @@ class QueueStats:
     """p50, p95, p99 of due → made ready, of delayed and retried jobs."""
     dropped: Mapping[str, int] = field(default_factory=dict)
     """What dead-letter bounds dropped since the queue came into being, by bound (age, count)."""
+    died: int = 0
+    leases_lost: int = 0
+    """Jobs that died, and attempts that ended because nobody acked in time, in the last five minutes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

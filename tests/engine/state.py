@@ -38,6 +38,7 @@ class QueueContent:
     completed: dict[str, int] = field(default_factory=dict)
     keys: dict[str, tuple[int, str]] = field(default_factory=dict)
     stats: dict[str, int] = field(default_factory=dict)
+    trend: dict[str, str] = field(default_factory=dict)
 
     def places_of(self, job_id: str) -> list[str]:
         """Every place the job is in; a sound store has exactly one."""
@@ -67,6 +68,7 @@ class PartitionContent:
     due: dict[str, int] = field(default_factory=dict)
     ends: dict[str, int] = field(default_factory=dict)
     waiting: dict[str, int] = field(default_factory=dict)
+    active: dict[str, int] = field(default_factory=dict)
     counters: dict[str, str] = field(default_factory=dict)
 
 
@@ -146,6 +148,8 @@ def _read_queue_key(kind: str, value: Any) -> Any:
         return {job_id.decode(): raw for job_id, raw in value.items()}
     if kind == "keys":
         return {key.decode(): _read_holder(raw) for key, raw in value.items()}
+    if kind == "trend":
+        return {name.decode(): row.decode() for name, row in value.items()}
     if kind in ("priorities", "stats"):
         return {name.decode(): int(number) for name, number in value.items()}
     return _scores(value)
@@ -191,7 +195,7 @@ def _problems_of_queue(content: Content, queue: QueueContent) -> Iterator[str]:
     yield from _problems_of_bound("due", shared.due, queue, [*queue.delayed.values(), *queue.retry.values()])
     yield from _problems_of_bound("ends", shared.ends, queue, [*queue.working.values(), *queue.completed.values()])
     if not queue.jobs:
-        left = [kind for kind in QUEUE_KEYS if kind not in ("keys", "stats") and getattr(queue, kind)]
+        left = [kind for kind in QUEUE_KEYS if kind not in ("keys", "stats", "trend") and getattr(queue, kind)]
         left += [index for index in ("due", "ends") if queue.name in getattr(shared, index)]
         if left:
             yield f"{queue.name}: holds no job but leaves {left} behind"

@@ -32,6 +32,7 @@ from queues.engine import (
     extend,
     fail,
     give_back_limit,
+    list_active,
     list_jobs,
     list_partition,
     list_pumps,
@@ -59,6 +60,15 @@ from queues.engine.keys import PARTITION_KEYS, QUEUE_KEYS, limit_key
 from queues.engine.operations.consumers import held_queues, list_waiting, list_working, tell_waiting
 from queues.engine.operations.dead_scan import scan_dead
 from queues.engine.operations.maintain import promote, purge, reclaim
+from queues.engine.operations.survey import (
+    add_minutes,
+    namespace_minutes,
+    queue_minutes,
+    read_survey,
+    survey,
+    take_survey,
+    write_survey,
+)
 from queues.engine.presence import WaitingBeat
 from queues.engine.scripts import Script, load, script_names
 
@@ -133,6 +143,14 @@ def operations() -> list[Operation[Any]]:
         held_queues(layout, 1, limit=1),
         list_working(QUEUE, limit=1),
         count_jobs(QUEUE),
+        survey(QUEUE),
+        list_active(layout, 1, start=0, limit=1),
+        take_survey("p", hold_ms=1),
+        write_survey({"ns": []}, gone=["old"]),
+        read_survey(),
+        add_minutes("ns", {1: [1] * 7}),
+        namespace_minutes("ns", count=1),
+        queue_minutes(QUEUE, count=1),
         give_back_limit(LimitTaken(allowed=True, key=limit_key("token", "write", 1, 1), ticket="1")),
     ]
 

@@ -21,6 +21,7 @@
 --   queues       zset     the registry
 --   waiting      zset     who waits for a place in flight
 --   stats        hash     minutes
+--   active       zset     who has counts
 --   events       stream   transitions
 --   counters     hash     dropped events
 -- ARGV

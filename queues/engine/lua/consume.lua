@@ -18,6 +18,7 @@
 --   queues       zset     the registry
 --   waiting      zset     gets this consumer's mark
 --   stats        hash     minutes
+--   active       zset     who has counts
 --   events       stream   transitions
 --   counters     hash     dropped events
 -- ARGV

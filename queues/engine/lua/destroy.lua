@@ -14,6 +14,8 @@
 --   completed    zset     dropped
 --   keys         hash     dropped
 --   stats        hash     dropped
+--   trend        hash     dropped
+--   active       zset     who has counts
 --   flags        hash     tombstones
 --   due          zset     index of due times
 --   ends         zset     index of lease ends
@@ -28,10 +30,12 @@
 --   ok           count     jobs that were dropped
 -- INCLUDES events
 local count = redis.call('HLEN', jobs)
-redis.call('UNLINK', jobs, runs, results, ready, prio, priorities, delayed, retry, working, dead, completed, keys, stats)
+redis.call('UNLINK', jobs, runs, results, ready, prio, priorities, delayed, retry, working, dead, completed, keys, stats,
+  trend)
 redis.call('HDEL', flags, 't:' .. queue, 'a:' .. queue, 'c:' .. queue)
 redis.call('ZREM', due, queue)
 redis.call('ZREM', ends, queue)
+redis.call('ZREM', active, queue)
 if redis.call('HEXISTS', flags, 'p:' .. queue) == 0 then redis.call('ZREM', queues, queue) end
 if count > 0 then emit_line('destroyed\t\t\t\t\t' .. count .. '\t\t') end
 flush_events()

@@ -11,6 +11,7 @@
 --   due          zset     index of due times
 --   waiting      zset     who waits
 --   stats        hash     minutes
+--   active       zset     who has counts
 --   events       stream   transitions
 --   counters     hash     dropped events
 -- ARGV
@@ -47,5 +48,6 @@ end
 -- Either this job is ready, or the place in flight that it leaves lets another be handed out.
 if state == 'ready' or anything_ready() then wake_ready(1) end
 count_stat('f', 1)
+if state == 'dead' then count_stat('d', 1) end
 flush_events()
 return {state, due_ms}

@@ -12,6 +12,7 @@
 --   ends         zset     index of lease ends
 --   queues       zset     the registry
 --   stats        hash     minutes
+--   active       zset     who has counts
 --   events       stream   transitions
 --   counters     hash     dropped events
 -- ARGV

@@ -8,6 +8,7 @@
 --   due          zset     index, set to the true next due time
 --   waiting      zset     who waits
 --   stats        hash     minutes
+--   active       zset     who has counts
 --   events       stream   transitions
 --   counters     hash     dropped events
 -- ARGV

@@ -13,6 +13,7 @@
 --   ends         zset     index, set to the true next end
 --   waiting      zset     who waits
 --   stats        hash     minutes
+--   active       zset     who has counts
 --   events       stream   transitions
 --   counters     hash     dropped events
 -- ARGV
@@ -45,7 +46,11 @@ if earliest then expect_due(earliest) end
 if to_ready > 0 or (#ids > 0 and anything_ready()) then
   wake_ready(math.max(1, to_ready))
 end
-if #ids > 0 then count_stat('f', #ids) end
+if #ids > 0 then
+  count_stat('f', #ids)
+  count_stat('e', #ids)
+end
+if to_dead > 0 then count_stat('d', to_dead) end
 local next_end = reset_index(ends, working, completed)
 flush_events()
 return {'ok', #ids, to_dead, next_end and next_end <= now and 1 or 0}

@@ -19,6 +19,7 @@
 --   queues       zset     the registry
 --   waiting      zset     who waits
 --   stats        hash     minutes
+--   active       zset     who has counts
 --   events       stream   transitions
 --   counters     hash     dropped events
 -- ARGV

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .. import limits
 from ..errors import InvalidArgumentError
-from ..histogram import minutes_of, percentiles, rates
+from ..histogram import lately, minutes_of, percentiles, rates
 from ..ids import published_ms
 from ..keys import QueueKeys
 from ..operation import Operation, Plan, Reply
@@ -121,29 +121,36 @@ def stats(queue: QueueKeys, *, now_ms: int | None = None) -> Operation[QueueStat
     """Counts, rates and percentiles of one queue; of a queue that does not exist, zeros."""
 
     def decode(reply: Reply) -> QueueStats:
-        now, paused, *rest = expect_ok(_STATS, reply)
-        counts = dict(zip(_COUNTED, rest[:6], strict=True))
-        oldest_due, by_age, by_count, fields = rest[6:]
-        minutes = minutes_of(fields)
-        per_second = rates(minutes, now)
-        return QueueStats(
-            namespace=queue.namespace,
-            queue=queue.queue,
-            counts=counts,
-            paused=bool(paused),
-            now_ms=now,
-            oldest_ready_ms=None if oldest_due < 0 else max(0, now - oldest_due),
-            published_per_s=per_second["p"],
-            consumed_per_s=per_second["w"],
-            acked_per_s=per_second["r"],
-            failed_per_s=per_second["f"],
-            wait_ms=percentiles(minutes, now, "w"),
-            run_ms=percentiles(minutes, now, "r"),
-            late_ms=percentiles(minutes, now, "l"),
-            dropped={"age": by_age, "count": by_count},
-        )
+        return queue_stats(queue, expect_ok(_STATS, reply))
 
     return Operation(_STATS, queue.select(_STATS.keys), (clock_argument(now_ms), queue.name), decode)
+
+
+def queue_stats(queue: QueueKeys, reply: Sequence[Any]) -> QueueStats:
+    """What stats.lua and survey.lua reply."""
+    now, paused, *rest = reply
+    counts = dict(zip(_COUNTED, rest[:6], strict=True))
+    oldest_due, by_age, by_count, fields = rest[6:]
+    minutes = minutes_of(fields)
+    per_second = rates(minutes, now)
+    return QueueStats(
+        namespace=queue.namespace,
+        queue=queue.queue,
+        counts=counts,
+        paused=bool(paused),
+        now_ms=now,
+        oldest_ready_ms=None if oldest_due < 0 else max(0, now - oldest_due),
+        published_per_s=per_second["p"],
+        consumed_per_s=per_second["w"],
+        acked_per_s=per_second["r"],
+        failed_per_s=per_second["f"],
+        wait_ms=percentiles(minutes, now, "w"),
+        run_ms=percentiles(minutes, now, "r"),
+        late_ms=percentiles(minutes, now, "l"),
+        dropped={"age": by_age, "count": by_count},
+        died=lately(minutes, now, "d"),
+        leases_lost=lately(minutes, now, "e"),
+    )
 
 
 _WITHOUT_TTL = (JobState.DEAD, JobState.COMPLETED)

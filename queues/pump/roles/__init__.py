@@ -7,6 +7,8 @@ from typing import Final
 from ..role import Role
 from . import pump, reclaimer, sweeper
 from .bounds import DeadLetterBounds
+from .survey import INTERVAL_S as SURVEY_INTERVAL_S
+from .survey import Survey
 
 PUMP: Final = Role(name="pump", interval_s=0.1, budget_s=1.0, tick=pump.tick)
 RECLAIMER: Final = Role(name="reclaimer", interval_s=0.2, budget_s=1.0, tick=reclaimer.tick)
@@ -16,4 +18,5 @@ SWEEPER: Final = Role(name="sweeper", interval_s=1.0, budget_s=0.2, tick=sweeper
 def roles_for(pool: str) -> tuple[Role, ...]:
     """All roles of a pool. Keep the answer: a role may remember where it was."""
     bounds = Role(name="bounds", interval_s=10.0, budget_s=2.0, tick=DeadLetterBounds(pool).tick)
-    return (PUMP, RECLAIMER, SWEEPER, bounds)
+    survey = Role(name="survey", interval_s=SURVEY_INTERVAL_S, budget_s=0.0, tick=Survey().tick)
+    return (PUMP, RECLAIMER, SWEEPER, bounds, survey)

@@ -1,11 +1,13 @@
 -- stats: counts per minute of the last ten, in one small hash per queue: field `MINUTE METRIC [BUCKET]`.
---   p published · w<b> consumed, by wait (due → consumed) · r<b> acked, by run (consumed → acked) · f failed attempts · x expired
+--   p published · w<b> consumed, by wait (due → consumed) · r<b> acked, by run (consumed → acked) · x expired
+--   f attempts that failed · e those of them whose lease ran out · d jobs that died
 --   l<b> made ready when due, by lateness (due → ready)
 -- Bucket 0: under 1 ms; bucket b: up to 2^(b/4) ms, so a percentile read from it is at most 9 % off.
 local STATS_MINUTES = 10
 local QUARTER_OCTAVE = 0.17328679513998632 -- ln(2) / 4
 
--- A new minute: drops the fields of those that are too old.
+-- A new minute: drops the fields of those that are too old. `active` lists the queues that have any, by the minute of
+-- their latest: a queue whose jobs are taken as they come is hardly ever in the registry, and yet at work.
 local function begin_minute(minute)
   if redis.call('HGET', stats, 'm') == tostring(minute) then return end
   for _, field in ipairs(redis.call('HKEYS', stats)) do
@@ -14,6 +16,9 @@ local function begin_minute(minute)
   end
   redis.call('HSET', stats, 'm', minute)
   redis.call('EXPIRE', stats, STATS_MINUTES * 60)
+  redis.call('ZREMRANGEBYSCORE', active, '-inf', minute - STATS_MINUTES)
+  redis.call('ZADD', active, minute, queue)
+  redis.call('EXPIRE', active, STATS_MINUTES * 60)
 end
 
 -- Only a field's first count of a minute can have come with a new minute, so only then old ones are looked for.

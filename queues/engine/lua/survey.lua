@@ -1,0 +1,30 @@
+-- survey: what stats says of a queue and whether somebody waits on it; and records its whole minutes. Bounded as stats is.
+-- Of several surveys of one queue in a minute, the first records the minutes before and is told what it recorded.
+-- KEYS
+--   jobs         hash     the records
+--   runs         hash     attempts
+--   ready        list     ready jobs
+--   prio         zset     ready jobs of other priorities
+--   delayed      zset     delayed jobs
+--   retry        zset     jobs waiting for their next try
+--   working      zset     working jobs
+--   dead         zset     dead jobs
+--   completed    zset     completed jobs
+--   flags        hash     paused, tombstones, dropped
+--   waiting      zset     who waits
+--   stats        hash     minutes
+--   trend        hash     whole minutes
+-- ARGV
+--   now_ms       ms or ""
+--   queue        namespace/queue
+-- REPLIES
+--   ok           now paused ready delayed retry working dead completed oldest_due dropped_by_age dropped_by_count minutes waited recorded
+-- INCLUDES oldest wake trend
+local marks = redis.call('HMGET', flags, 'p:' .. queue, 'a:' .. queue, 'c:' .. queue)
+local states = {ready_size(), redis.call('ZCARD', delayed), redis.call('ZCARD', retry), redis.call('ZCARD', working),
+  redis.call('ZCARD', dead), redis.call('ZCARD', completed)}
+local minutes = redis.call('HGETALL', stats)
+local recorded = record_minutes(minutes, states)
+return {'ok', now, marks[1] and 1 or 0, states[1], states[2], states[3], states[4], states[5], states[6],
+  states[1] > 0 and oldest_ready() or -1, tonumber(marks[2] or 0), tonumber(marks[3] or 0), minutes,
+  is_waited_for() and 1 or 0, recorded}
