@@ -15,7 +15,9 @@ class QueuesConfig(AppConfig):
     def ready(self) -> None:
         from . import checks  # noqa: F401  # registers them
         from .models.pool import ensure_default_pool
+        from .services.sign_ins import note_sign_ins
         from .services.telling import tell_changes
 
         tell_changes()
+        note_sign_ins()
         post_migrate.connect(ensure_default_pool, sender=self, dispatch_uid="queues.ensure_default_pool")

@@ -3,11 +3,12 @@
 from django.contrib import admin
 
 from .namespace import NamespaceAdmin
+from .people import NotedGroupAdmin, NotedUserAdmin
 from .policy import QueuePolicyAdmin
 from .pool import PoolAdmin
 from .token import TokenAdmin
 
-__all__ = ["NamespaceAdmin", "PoolAdmin", "QueuePolicyAdmin", "TokenAdmin"]
+__all__ = ["NamespaceAdmin", "NotedGroupAdmin", "NotedUserAdmin", "PoolAdmin", "QueuePolicyAdmin", "TokenAdmin"]
 
 admin.site.site_header = "taskq"
 admin.site.site_title = "taskq"

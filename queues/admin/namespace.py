@@ -9,13 +9,18 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
 from queues.models import Namespace
+from queues.services.activity import ActivityAction
 
+from .noting import Subject
 from .scope import ScopedAdmin
 
 
 @admin.register(Namespace)
 class NamespaceAdmin(ScopedAdmin):
     namespace_field = "pk"
+    created_as = ActivityAction.NAMESPACE_CREATED
+    changed_as = ActivityAction.NAMESPACE_CHANGED
+    deleted_as = ActivityAction.NAMESPACE_DELETED
     list_display = ["name", "pool", "description", "working_tokens", "visible_to", "created"]
     list_filter = [("pool", RelatedOnlyFieldListFilter)]
     list_select_related = ["pool"]
@@ -23,6 +28,9 @@ class NamespaceAdmin(ScopedAdmin):
     search_fields = ["name", "description", "pool__name"]
     filter_horizontal = ["groups"]
     fields = ["pool", "name", "description", "groups"]
+
+    def subject_of(self, obj: Namespace) -> Subject:
+        return Subject(pool=obj.pool.name, namespace=obj.name)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Namespace]:
         working = Count("tokens", filter=Q(tokens__revoked_at=None), distinct=True)

@@ -7,12 +7,17 @@ from django.contrib.admin import RelatedOnlyFieldListFilter
 from django.utils.translation import gettext_lazy as _
 
 from queues.models import QueuePolicy
+from queues.services.activity import ActivityAction
 
+from .noting import Subject
 from .scope import ScopedAdmin
 
 
 @admin.register(QueuePolicy)
 class QueuePolicyAdmin(ScopedAdmin):
+    created_as = ActivityAction.POLICY_CHANGED
+    changed_as = ActivityAction.POLICY_CHANGED
+    deleted_as = ActivityAction.POLICY_DELETED
     list_display = [
         "scope",
         "namespace",
@@ -40,6 +45,9 @@ class QueuePolicyAdmin(ScopedAdmin):
         (_("Consuming"), {"fields": ["ttr_s", "max_in_flight"]}),
         (_("Dead letters"), {"fields": ["dead_max_age_s", "dead_max_count"]}),
     ]
+
+    def subject_of(self, obj: QueuePolicy) -> Subject:
+        return Subject(pool=obj.namespace.pool.name, namespace=obj.namespace.name, queue=obj.queue)
 
     @admin.display(description=_("queue"), ordering="queue")
     def scope(self, policy: QueuePolicy) -> str:

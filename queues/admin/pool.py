@@ -14,17 +14,25 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
 from queues.models import DEFAULT_POOL, Pool
+from queues.services.activity import ActivityAction
 from queues.services.pools import PoolReport, check_rows
 
+from .noting import NotedAdmin, Subject
 from .pool_form import PoolForm
 
 
 @admin.register(Pool)
-class PoolAdmin(admin.ModelAdmin):
+class PoolAdmin(NotedAdmin):
+    created_as = ActivityAction.POOL_CREATED
+    changed_as = ActivityAction.POOL_CHANGED
+    deleted_as = ActivityAction.POOL_DELETED
     form = PoolForm
     list_display = ["name", "state", "shown_url", "version", "memory", "jobs", "namespace_count", "description"]
     search_fields = ["name", "description"]
     ordering = ["name"]
+
+    def subject_of(self, obj: Pool) -> Subject:
+        return Subject(pool=obj.name)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Pool]:
         rows: QuerySet[Pool] = super().get_queryset(request)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.contrib import admin
 from django.db.models import ForeignKey, QuerySet
 from django.forms import ModelChoiceField
 from django.http import HttpRequest
 
 from queues.models import Namespace
 
+from .noting import NotedAdmin
 
-class ScopedAdmin(admin.ModelAdmin):
+
+class ScopedAdmin(NotedAdmin):
     """Limits the rows to visible namespaces, and so are the choices of a field `namespace`."""
 
     namespace_field = "namespace"

@@ -16,8 +16,10 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from queues.models import Token, TokenLimit
+from queues.services.activity import ActivityAction
 from queues.services.tokens import NewToken, add_token, revoke_token
 
+from .noting import Subject
 from .scope import ScopedAdmin
 from .token_filters import TokenStateFilter
 from .token_form import NewTokenForm
@@ -30,6 +32,9 @@ class TokenLimitInline(admin.StackedInline):
 
 @admin.register(Token)
 class TokenAdmin(ScopedAdmin):
+    created_as = ActivityAction.TOKEN_CREATED
+    changed_as = ActivityAction.TOKEN_CHANGED
+    deleted_as = ActivityAction.TOKEN_DELETED
     list_display = ["public_id", "namespace", "description", "state", "rate_limit", "used"]
     list_display_links = ["public_id"]
     list_filter = [TokenStateFilter, ("namespace__pool", RelatedOnlyFieldListFilter)]
@@ -39,6 +44,19 @@ class TokenAdmin(ScopedAdmin):
     autocomplete_fields = ["namespace"]
     inlines = [TokenLimitInline]
     actions = ["revoke_selected"]
+
+    def subject_of(self, obj: Token) -> Subject:
+        return Subject(pool=obj.namespace.pool.name, namespace=obj.namespace.name, target=obj.public_id)
+
+    def note_change(self, request: HttpRequest, obj: Token, changes: list[dict[str, Any]]) -> None:
+        """Limits, which stand on the page of their token, are noted as such."""
+        super().note_change(request, obj, changes)
+        for change in changes:
+            for kind, of in change.items():
+                if "name" in of:
+                    gone = kind == "deleted"
+                    action = ActivityAction.LIMIT_DELETED if gone else ActivityAction.LIMIT_CHANGED
+                    self.note(request, action, self.subject_of(obj), detail=of["object"])
 
     def get_form(self, request: HttpRequest, obj: Token | None = None, change: bool = False, **kwargs: Any) -> Any:
         if obj is None:
@@ -101,6 +119,7 @@ class TokenAdmin(ScopedAdmin):
             owner = token.namespace
             revoke_token(pool=owner.pool.name, namespace=owner.name, public_id_or_secret=token.public_id)
             self.log_change(request, token, "Revoked.")
+            self.note(request, ActivityAction.TOKEN_REVOKED, self.subject_of(token))
         done = ngettext("%d token revoked.", "%d tokens revoked.", len(tokens)) % len(tokens)
         self.message_user(request, done, messages.SUCCESS)
         return None

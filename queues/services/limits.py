@@ -24,6 +24,9 @@ class Limit:
     def of(cls, row: TokenLimit) -> Limit:
         return cls(read=row.read, write=row.write, interval_s=row.interval_s)
 
+    def __str__(self) -> str:
+        return f"{self.read} read, {self.write} write per {self.interval_s} s"
+
 
 def check_limit(limit: Limit) -> None:
     """Raise InvalidArgumentError unless the limit makes sense."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import unicodedata
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
 
@@ -28,6 +28,7 @@ __all__ = [
     "check_description",
     "create_token",
     "delete_limit",
+    "find_public_id",
     "get_limit",
     "list_limits",
     "list_tokens",
@@ -43,11 +44,15 @@ _UNPRINTABLE: Final = ("Cc", "Cs")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewToken:
-    """A token at the only moment when its secret is known. `display` is what clients send: `[POOL:]SECRET`."""
+    """A token at the only moment when its secret is known. `display` is what clients send: `[POOL:]SECRET`.
+
+    `is_first`: its namespace came into being with it.
+    """
 
     public_id: str
     secret: str = field(repr=False)
     display: str = field(repr=False)
+    is_first: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,8 +79,8 @@ def create_token(*, namespace: str, pool: str | None = None, description: str, s
     if secret is not None:
         check_secret(secret)
     row = find_pool_row(pool or DEFAULT_POOL)
-    owner, _ = Namespace.objects.get_or_create(pool=row, name=namespace)
-    return add_token(owner=owner, description=description, secret=secret)
+    owner, is_new = Namespace.objects.get_or_create(pool=row, name=namespace)
+    return replace(add_token(owner=owner, description=description, secret=secret), is_first=is_new)
 
 
 def add_token(*, owner: Namespace, description: str, secret: str | None = None) -> NewToken:
@@ -132,6 +137,12 @@ def revoke_token(*, pool: str | None = None, namespace: str, public_id_or_secret
         fields = {"action": "token.revoke", "namespace": namespace, "token_id": row.public_id}
         logger.info("token revoked", extra=fields)
     return done > 0
+
+
+def find_public_id(*, pool: str | None = None, namespace: str, public_id_or_secret: str) -> str:
+    """What the token may be called in lists and logs; "" if there is no such token."""
+    rows = find_token_rows(pool=pool, namespace=namespace, public_id_or_secret=public_id_or_secret)
+    return rows.values_list("public_id", flat=True).first() or ""
 
 
 def check_description(text: str) -> str:

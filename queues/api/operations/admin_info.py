@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from queues.services.activity import ActivityAction, note_activity
 from queues.services.errors import PoolNotFoundError
 from queues.services.jobs_queues import list_queues_of
 from queues.services.pools import list_pools
@@ -67,4 +68,7 @@ async def switch_access_log(request: ApiRequest, context: ApiContext) -> ApiResp
     if status not in ("enable", "disable"):
         raise ParameterError("invalid status")
     await context.call(ACCESS_LOG.switch, status == "enable")
+    await context.call(
+        note_activity, user=request.staff, action=ActivityAction.ACCESS_LOG_SWITCHED, pool="", detail=f"{status}d"
+    )
     return json_response(200, {"status": f"{status}d"})

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from queues.services.activity import ActivityAction
 from queues.services.errors import PoolNotFoundError
 from queues.services.limits import Limit
 from queues.services.secrets import DEFAULT_POOL, split_token
+from queues.services.token_activity import note_new_token, note_token_act
 from queues.services.token_limits import delete_limit, get_limit, list_limits, set_limit
 from queues.services.tokens import create_token, list_tokens, revoke_token
 from queues.services.visible import check_visible, visible_names
@@ -39,6 +41,7 @@ async def create(request: ApiRequest, context: ApiContext) -> ApiResponse:
         )
     except PoolNotFoundError:
         raise ParameterError("pool not found") from None
+    await context.call(note_new_token, user=request.staff, pool=pool, namespace=request.path["namespace"], token=token)
     return json_response(201, {"token": token.display})
 
 
@@ -55,21 +58,27 @@ async def list_all(request: ApiRequest, context: ApiContext) -> ApiResponse:
 
 async def revoke(request: ApiRequest, context: ApiContext) -> ApiResponse:
     """204 also when there is no such token, as in lmstfy."""
-    await context.call(revoke_token, **await _which(request, context))
+    which = await _which(request, context)
+    if await context.call(revoke_token, **which):
+        await _note(request, context, ActivityAction.TOKEN_REVOKED, which)
     return NO_CONTENT
 
 
 async def add_limit(request: ApiRequest, context: ApiContext) -> ApiResponse:
     """A limit for a token that has none."""
     limit = await _limit(request)
-    await context.call(set_limit, limit=limit, only_new=True, **await _which(request, context))
+    which = await _which(request, context)
+    await context.call(set_limit, limit=limit, only_new=True, **which)
+    await _note(request, context, ActivityAction.LIMIT_CHANGED, which, detail=str(limit))
     return json_response(201, present_limit(limit))
 
 
 async def put_limit(request: ApiRequest, context: ApiContext) -> ApiResponse:
     """A limit, in place of the one there may be."""
     limit = await _limit(request)
-    await context.call(set_limit, limit=limit, **await _which(request, context))
+    which = await _which(request, context)
+    await context.call(set_limit, limit=limit, **which)
+    await _note(request, context, ActivityAction.LIMIT_CHANGED, which, detail=str(limit))
     return json_response(200, present_limit(limit))
 
 
@@ -80,7 +89,9 @@ async def show_limit(request: ApiRequest, context: ApiContext) -> ApiResponse:
 
 async def remove_limit(request: ApiRequest, context: ApiContext) -> ApiResponse:
     """200 also when there was none, as in lmstfy."""
-    await context.call(delete_limit, **await _which(request, context))
+    which = await _which(request, context)
+    if await context.call(delete_limit, **which):
+        await _note(request, context, ActivityAction.LIMIT_DELETED, which)
     return json_response(200, {"msg": "success"})
 
 
@@ -117,6 +128,12 @@ async def _which(request: ApiRequest, context: ApiContext) -> dict[str, Any]:
     pool = request.query.get("pool") or prefix
     await _check_visible(request, context, pool)
     return {"pool": pool, "namespace": request.path["namespace"], "public_id_or_secret": request.path["token"]}
+
+
+async def _note(
+    request: ApiRequest, context: ApiContext, action: ActivityAction, which: dict[str, Any], detail: str = ""
+) -> None:
+    await context.call(note_token_act, user=request.staff, action=action, detail=detail, **which)
 
 
 async def _check_visible(request: ApiRequest, context: ApiContext, pool: str) -> None:
