@@ -9,6 +9,7 @@ from typing import Final
 from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template.loader import render_to_string
+from django.utils.translation import gettext as _
 
 logger = logging.getLogger(__name__)
 
@@ -18,26 +19,50 @@ _OUTAGES: Final = (OperationalError, InterfaceError)
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     """400: a host that ALLOWED_HOSTS does not list, a path that leaves its directory."""
-    return _answer(request, 400, "bad request", "This request makes no sense here.")
+    return _answer(request, 400, "bad request", _("That cannot be answered"), _("This request makes no sense here."))
+
+
+def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """403: the admin, for what its user has no permission for."""
+    return _answer(
+        request, 403, "forbidden", _("You may not do that"), _("An administrator can give your group more rights.")
+    )
+
+
+def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """403: a form without its secret, or with an old one; settings.CSRF_FAILURE_VIEW."""
+    return _answer(
+        request,
+        403,
+        "csrf failure",
+        _("This form is too old"),
+        _("Nothing was changed. Go back, load the page again, and send it once more; cookies must be allowed."),
+    )
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     """404."""
-    return _answer(request, 404, "api not found", "There is no such page.")
+    text = _("The address may be mistyped, or what was there is gone.")
+    return _answer(request, 404, "api not found", _("There is no such page"), text)
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
     """500, or 503 with Retry-After while the database is away. Django calls this while it handles the exception."""
     if isinstance(sys.exception(), _OUTAGES):
         response = _answer(
-            request, 503, "metadata unavailable", "The database cannot be reached. Queues go on working."
+            request,
+            503,
+            "metadata unavailable",
+            _("The database does not answer"),
+            _("Pages cannot be shown right now. Queues go on working: jobs are published, taken and acked."),
         )
         response["Retry-After"] = str(RETRY_AFTER_S)
         return response
-    return _answer(request, 500, "internal error", "Something went wrong here. The log says what.")
+    text = _("It is our mistake, not yours. The log says more.")
+    return _answer(request, 500, "internal error", _("Something went wrong here"), text)
 
 
-def _answer(request: HttpRequest, status: int, error: str, text: str) -> HttpResponse:
+def _answer(request: HttpRequest, status: int, error: str, title: str, text: str) -> HttpResponse:
     if "text/html" not in request.headers.get("Accept", ""):
         return JsonResponse({"error": error}, status=status)
-    return HttpResponse(render_to_string("error.html", {"status": status, "text": text}), status=status)
+    return HttpResponse(render_to_string("error.html", {"status": status, "title": title, "text": text}), status=status)

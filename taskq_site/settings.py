@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from django.utils.translation import gettext_lazy as _
-
 from .database import database_config
 from .env import read_bool, read_choice, read_dir, read_int, read_list, read_text, read_url
 from .secret_key import keep_secret_key
@@ -67,6 +65,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "queues.api.middleware.straight_to_the_api",
+    "taskq_site.security_headers.security_headers",
     "django.middleware.security.SecurityMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
@@ -117,10 +116,11 @@ LOGIN_URL = "admin:login"
 
 # HTTPS=1 behind a proxy that ends TLS: cookies never go in the clear. It must set, not pass on, X-Forwarded-Proto.
 HTTPS = read_bool("HTTPS", default=False)
-SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = LANGUAGE_COOKIE_SECURE = HTTPS
 SESSION_COOKIE_NAME = "taskq_session"
 CSRF_COOKIE_NAME = "taskq_csrf"
 CSRF_COOKIE_HTTPONLY = True
+CSRF_FAILURE_VIEW = "taskq_site.errors.csrf_failure"
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
 SECURE_HSTS_SECONDS = 365 * 86_400 if HTTPS else 0
 SECURE_REFERRER_POLICY = "same-origin"
@@ -130,7 +130,12 @@ USE_TZ = True
 TIME_ZONE = "UTC"
 USE_I18N = True
 LANGUAGE_CODE = "en"
-LANGUAGES = [("en", _("English")), ("zh-hans", _("Simplified Chinese"))]
+# Each in its own words: who cannot read a page finds theirs all the same.
+LANGUAGES = [("en", "English"), ("zh-hans", "中文")]
+LANGUAGE_COOKIE_NAME = "taskq_language"
+LANGUAGE_COOKIE_AGE = 365 * 86_400
+LANGUAGE_COOKIE_SAMESITE = "Lax"
+LANGUAGE_COOKIE_HTTPONLY = True
 
 REST_FRAMEWORK: dict[str, Any] = {
     # Tokens open namespaces, not Django users: each view says how it is opened.

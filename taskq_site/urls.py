@@ -15,5 +15,6 @@ urlpatterns = [
 ]
 
 handler400 = "taskq_site.errors.bad_request"
+handler403 = "taskq_site.errors.permission_denied"
 handler404 = "taskq_site.errors.not_found"
 handler500 = "taskq_site.errors.server_error"

@@ -33,6 +33,7 @@ from .operation import Operation, Plan
 from .operations.consume import consume, consume_any
 from .operations.control import delete_jobs, destroy, list_queues, pause, resume
 from .operations.deadletter import dead_head, delete_dead, respawn, trim_dead
+from .operations.find import JobPlace, find_job
 from .operations.finish import ack, ack_attempt, extend, fail, release
 from .operations.inspect import detail, list_jobs, peek, result, size, stats
 from .operations.maintain import promote_due, reclaim_ended, sweep
@@ -104,6 +105,7 @@ __all__ = [
     "JobDetail",
     "JobFilter",
     "JobNotFoundError",
+    "JobPlace",
     "JobResult",
     "JobState",
     "Layout",
@@ -151,6 +153,7 @@ __all__ = [
     "detail",
     "extend",
     "fail",
+    "find_job",
     "give_back_limit",
     "limited",
     "list_active",

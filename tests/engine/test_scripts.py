@@ -59,6 +59,7 @@ from queues.engine import (
 from queues.engine.keys import PARTITION_KEYS, QUEUE_KEYS, limit_key
 from queues.engine.operations.consumers import held_queues, list_waiting, list_working, tell_waiting
 from queues.engine.operations.dead_scan import scan_dead
+from queues.engine.operations.find import has_job
 from queues.engine.operations.maintain import promote, purge, reclaim
 from queues.engine.operations.survey import (
     add_minutes,
@@ -117,6 +118,7 @@ def operations() -> list[Operation[Any]]:
         *steps(reschedule(QUEUE, [UNKNOWN])),
         size(QUEUE),
         stats(QUEUE),
+        has_job(QUEUE, UNKNOWN),
         pause(QUEUE),
         resume(QUEUE),
         *steps(destroy(QUEUE)),

@@ -1,0 +1,87 @@
+"""From a job's id to its place, among all that a person may see."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Final
+
+from django.db import connections
+
+from queues.engine import JobPlace, find_job
+from queues.engine.errors import InvalidArgumentError, TaskqError
+from queues.engine.ids import is_job_id
+from queues.pools import engine_for, find_pool
+
+from .roles import roles_of
+from .visible import User, sees_everything
+
+LOOKS_MAX: Final = 20_000
+"""How many queues of a pool are asked; a matter of half a second at most."""
+
+_POOLS_AT_ONCE: Final = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundJob:
+    """Where a job is."""
+
+    pool: str
+    namespace: str
+    queue: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Search:
+    """`found` None: there is no such job, unless `away` names pools that could not be asked, or `complete` is False
+    because there were more queues than LOOKS_MAX."""
+
+    found: FoundJob | None
+    away: tuple[str, ...]
+    complete: bool
+
+
+def search_job(*, user: User, job_id: str) -> Search:
+    """Look for a job in every namespace that `user` may see; pools side by side.
+
+    Raises InvalidArgumentError for what is no job id, MetadataUnavailableError.
+    """
+    if not is_job_id(job_id):
+        raise InvalidArgumentError("invalid job id")
+    visible = roles_of(user=user)
+    by_pool: dict[str, list[str]] = {}
+    for pool, namespace in visible:
+        by_pool.setdefault(pool, []).append(namespace)
+    for pool in by_pool:
+        find_pool(pool)  # so that the threads find the row in memory and need no database connection
+    if not by_pool:
+        return Search(found=None, away=(), complete=True)
+    everywhere = sees_everything(user)
+    with ThreadPoolExecutor(max_workers=min(len(by_pool), _POOLS_AT_ONCE)) as threads:
+        searches = {
+            pool: threads.submit(_search_pool, pool, None if everywhere else names, job_id)
+            for pool, names in by_pool.items()
+        }
+        places = {pool: search.result() for pool, search in searches.items()}
+    found = (
+        FoundJob(pool=pool, namespace=place.queue.namespace, queue=place.queue.queue)
+        for pool, place in places.items()
+        if place is not None and place.queue is not None and (pool, place.queue.namespace) in visible
+    )
+    return Search(
+        found=next(found, None),
+        away=tuple(pool for pool, place in places.items() if place is None),
+        complete=all(place is None or place.complete for place in places.values()),
+    )
+
+
+def _search_pool(pool: str, namespaces: Sequence[str] | None, job_id: str) -> JobPlace | None:
+    """None: the pool cannot be asked."""
+    try:
+        engine = engine_for(pool)
+        return engine.run(find_job(engine.layout, namespaces, job_id, most=LOOKS_MAX))
+    except TaskqError:
+        return None
+    finally:
+        connections.close_all()  # those of this thread, if it needed any after all

@@ -1,0 +1,151 @@
+// From numbers to a picture: axes, and the series as lines, bands, stacked areas, bars or cells.
+import { placeTick, tick, ticks, timeTicks } from "./format.js";
+import { svg } from "./svg.js";
+
+const LABEL_PX = 7; // about the width of a digit
+const colour = (index) => `c${(index % 6) + 1}`;
+
+// Which way a series is drawn, by its own word or by the kind of the chart.
+export function styleOf(data, kind, series) {
+  if (kind === "bars" || kind === "histogram") return series.style ?? "bar";
+  if (kind === "area") return series.style ?? "area";
+  return series.style ?? "line";
+}
+
+const isDiscrete = (kind) => kind === "bars" || kind === "histogram" || kind === "heat";
+
+// {x(index), y(value), left, right, top, bottom, step}: where things lie in a plot of `width` × `height` px.
+export function layOut(data, kind, width, height) {
+  const xs = data.x.values;
+  const stacked = xs.map((_, i) => data.series.reduce((sum, one) => (isStacked(data, kind, one) ? sum + (one.values[i] ?? 0) : sum), 0));
+  const singles = data.series.flatMap((one) => one.values.filter((value) => value !== null));
+  const highest = Math.max(0, ...singles, ...stacked);
+  const marks = ticks(highest, data.y.unit, Math.max(2, Math.min(5, Math.floor(height / 40))));
+  const names = kind === "heat" ? data.series.map((one) => one.name) : marks.map((one) => tick(one, data.y.unit));
+  const left = Math.min(Math.max(...names.map((one) => one.length * LABEL_PX), 16) + 8, width / 3);
+  const [right, top, bottom] = [width - 8, 8, height - 22];
+  const first = xs[0];
+  const span = (xs.at(-1) ?? 0) - first || 1;
+  const step = (right - left) / Math.max(xs.length, 1);
+  const x = isDiscrete(kind)
+    ? (i) => left + (i + 0.5) * step
+    : (i) => (xs.length === 1 ? (left + right) / 2 : left + ((xs[i] - first) / span) * (right - left));
+  const y = (value) => bottom - (value / marks.at(-1)) * (bottom - top);
+  return { x, y, left, right, top, bottom, step, marks, span, first, width, height };
+}
+
+export function isStacked(data, kind, series) {
+  return ["area", "bars"].includes(kind) && styleOf(data, kind, series) !== "line" && data.stacked !== false;
+}
+
+export function drawAxes(data, kind, at) {
+  const group = svg("g", { "aria-hidden": "true" });
+  if (kind !== "heat") {
+    for (const mark of at.marks) {
+      const y = Math.round(at.y(mark));
+      group.append(svg("line", { class: mark ? "chart-grid" : "chart-axis", x1: at.left, x2: at.right, y1: y, y2: y }));
+      group.append(svg("text", { x: at.left - 6, y: y + 4, "text-anchor": "end" }, tick(mark, data.y.unit)));
+    }
+  }
+  for (const [x, text] of xLabels(data, kind, at)) {
+    group.append(svg("text", { x, y: at.height - 5, "text-anchor": anchor(x, text, at) }, text));
+  }
+  return group;
+}
+
+function xLabels(data, kind, at) {
+  const xs = data.x.values;
+  const most = Math.max(2, Math.floor((at.right - at.left) / 80));
+  if (data.x.unit === "time" && !isDiscrete(kind) && xs.length > 1) {
+    const place = (moment) => at.left + ((moment - at.first) / at.span) * (at.right - at.left);
+    return timeTicks(at.first, xs.at(-1), most).map((moment) => [place(moment), placeTick(moment, "time", at.span)]);
+  }
+  const every = Math.ceil(xs.length / most);
+  const edge = kind === "histogram" ? at.step / 2 : 0; // a bucket's value is its upper end
+  return xs.map((x, i) => [at.x(i) + edge, placeTick(x, data.x.unit, at.span)]).filter((_, i) => i % every === every - 1 || every === 1);
+}
+
+function anchor(x, text, at) {
+  const half = (text.length * LABEL_PX) / 2;
+  return x + half > at.width ? "end" : x - half < 0 ? "start" : "middle";
+}
+
+export function drawSeries(data, kind, at) {
+  if (kind === "heat") return drawHeat(data, at);
+  const group = svg("g", { "aria-hidden": "true" });
+  if (kind === "band") group.append(svg("path", { class: "chart-area c1", d: between(data.series[0], data.series.at(-1), at) }));
+  const base = data.x.values.map(() => 0);
+  const bars = data.series.filter((one) => styleOf(data, kind, one) === "bar").length;
+  let bar = 0;
+  data.series.forEach((series, index) => {
+    const style = styleOf(data, kind, series);
+    const lower = isStacked(data, kind, series) ? [...base] : base.map(() => 0);
+    const upper = series.values.map((value, i) => (value === null ? null : lower[i] + value));
+    if (style === "bar") group.append(...drawBars(index, lower, upper, at, isStacked(data, kind, series) ? [0, 1] : [bar++, bars]));
+    if (style === "area") group.append(svg("path", { class: `chart-area ${colour(index)}`, d: area(upper, lower, at) }));
+    if (style !== "bar") group.append(svg("path", { class: `chart-line ${colour(index)}`, d: line(upper, at) }));
+    if (isStacked(data, kind, series)) upper.forEach((value, i) => (base[i] = value ?? base[i]));
+  });
+  return group;
+}
+
+function* runs(values) {
+  let run = [];
+  for (let i = 0; i <= values.length; i += 1) {
+    if (values[i] !== null && values[i] !== undefined) run.push(i);
+    else if (run.length) {
+      yield run;
+      run = [];
+    }
+  }
+}
+
+const point = (i, value, at) => `${at.x(i).toFixed(1)} ${at.y(value).toFixed(1)}`;
+
+function line(values, at) {
+  const parts = [...runs(values)].map((run) =>
+    run.length === 1 ? `M${point(run[0], values[run[0]], at)}h0.1` : `M${run.map((i) => point(i, values[i], at)).join("L")}`,
+  );
+  return parts.join("");
+}
+
+function area(upper, lower, at) {
+  const parts = [...runs(upper)].map((run) => {
+    const back = run.toReversed().map((i) => point(i, lower[i] ?? 0, at));
+    return `M${[...run.map((i) => point(i, upper[i], at)), ...back].join("L")}Z`;
+  });
+  return parts.join("");
+}
+
+function between(low, high, at) {
+  const both = high.values.map((value, i) => (low.values[i] === null ? null : value));
+  return area(both, low.values, at);
+}
+
+function drawBars(index, lower, upper, at, [nth, of]) {
+  const room = Math.max(at.step * 0.8, 1);
+  const width = Math.max(room / of, 1);
+  return upper.flatMap((value, i) => {
+    if (!value || value === lower[i]) return [];
+    const height = Math.max(at.y(lower[i]) - at.y(value), 1);
+    const box = { x: at.x(i) - room / 2 + nth * width, y: at.y(lower[i]) - height, width, height };
+    return [svg("rect", { class: `chart-bar ${colour(index)}`, ...box })];
+  });
+}
+
+// Rows are the series, columns the places of x; the more, the stronger the colour.
+function drawHeat(data, at) {
+  const group = svg("g", { "aria-hidden": "true" });
+  const highest = Math.max(1, ...data.series.flatMap((one) => one.values.map((value) => value ?? 0)));
+  const height = (at.bottom - at.top) / Math.max(data.series.length, 1);
+  data.series.forEach((series, row) => {
+    const y = at.top + row * height;
+    group.append(svg("text", { x: at.left - 6, y: y + height / 2 + 4, "text-anchor": "end" }, series.name));
+    series.values.forEach((value, i) => {
+      const strength = value ? 0.15 + 0.85 * (value / highest) : 0.04;
+      const cell = { x: at.x(i) - at.step / 2, y, width: at.step, height, "fill-opacity": strength.toFixed(2) };
+      group.append(svg("rect", { class: "chart-cell c1", ...cell }));
+    });
+  });
+  return group;
+}

@@ -1,0 +1,75 @@
+// How values are written, and where round ones lie on an axis.
+const language = document.documentElement.lang || undefined;
+const words = document.getElementById("words")?.dataset ?? {};
+const plain = new Intl.NumberFormat(language, { maximumFractionDigits: 1 });
+const short = new Intl.NumberFormat(language, { notation: "compact", maximumFractionDigits: 1 });
+const clock = new Intl.DateTimeFormat(language, { hour: "2-digit", minute: "2-digit", hour12: false });
+const seconds = new Intl.DateTimeFormat(language, { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false });
+const day = new Intl.DateTimeFormat(language, { month: "short", day: "numeric" });
+const moment = new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "medium", hour12: false });
+const DAY_MS = 86_400_000;
+
+export const word = (name) => words[name] ?? "";
+
+export function duration(ms) {
+  if (ms >= DAY_MS) return `${plain.format(ms / DAY_MS)} d`;
+  if (ms >= 3_600_000) return `${plain.format(ms / 3_600_000)} h`;
+  if (ms >= 60_000) return `${plain.format(ms / 60_000)} min`;
+  if (ms >= 1_000) return `${plain.format(ms / 1_000)} s`;
+  return `${plain.format(ms)} ms`;
+}
+
+export function unitName(unit) {
+  const name = `unit${unit.replaceAll("/", "-per-").replace(/(^|-)(\w)/g, (_, __, letter) => letter.toUpperCase())}`;
+  return words[name] ?? unit;
+}
+
+// A value with what it is counted in, for reading; null is a dash.
+export function value(number, unit) {
+  if (number === null || number === undefined) return "–";
+  if (unit === "ms") return duration(number);
+  return plain.format(number);
+}
+
+export function tick(number, unit) {
+  return unit === "ms" ? duration(number) : short.format(number);
+}
+
+// A place on the x axis: a time, or whatever the chart counts there.
+export function place(x, unit) {
+  if (unit === "time") return moment.format(x);
+  return typeof x === "number" ? value(x, unit) : String(x);
+}
+
+export function placeTick(x, unit, span) {
+  if (unit !== "time") return typeof x === "number" ? tick(x, unit) : String(x);
+  if (span > 2 * DAY_MS) return day.format(x);
+  return span < 300_000 ? seconds.format(x) : clock.format(x);
+}
+
+// At most `most` round values from 0 to at least `top`; in time, steps of seconds, minutes and hours. Jobs are whole.
+const TIME_STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 3e4, 6e4, 12e4, 3e5, 6e5, 18e5, 36e5, 72e5, 216e5, 432e5, DAY_MS];
+
+export function ticks(top, unit, most) {
+  const least = (top || 1) / most;
+  let step = unit === "ms" ? TIME_STEPS.find((one) => one >= least) : undefined;
+  if (!step) {
+    const size = 10 ** Math.floor(Math.log10(least));
+    step = [1, 2, 5, 10].map((factor) => factor * size).find((one) => one >= least * 0.9999);
+    if (unit !== "ms") step = Math.max(step, 1);
+  }
+  const count = Math.max(Math.ceil((top || 1) / step - 1e-9), 1);
+  return Array.from({ length: count + 1 }, (_, index) => Number((index * step).toPrecision(12)));
+}
+
+const CLOCK_STEPS = [1e4, 3e4, 6e4, 3e5, 6e5, 9e5, 18e5, 36e5, 108e5, 216e5, 432e5, DAY_MS, 2 * DAY_MS, 7 * DAY_MS];
+
+// Round moments between two, in the reader's zone.
+export function timeTicks(from, to, most) {
+  const step = CLOCK_STEPS.find((one) => (to - from) / one <= most) ?? Math.ceil((to - from) / most / DAY_MS) * DAY_MS;
+  const zone = new Date(to).getTimezoneOffset() * 60_000;
+  const first = Math.ceil((from - zone) / step) * step + zone;
+  const found = [];
+  for (let at = first; at <= to; at += step) found.push(at);
+  return found;
+}

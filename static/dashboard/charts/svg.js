@@ -1,0 +1,25 @@
+// SVG elements, made with attributes only: the pages' policy forbids inline styles.
+const SVG = "http://www.w3.org/2000/svg";
+
+export function svg(name, attributes = {}, ...children) {
+  const element = document.createElementNS(SVG, name);
+  for (const [key, value] of Object.entries(attributes)) if (value !== undefined) element.setAttribute(key, value);
+  element.append(...children);
+  return element;
+}
+
+export function html(name, properties = {}, ...children) {
+  const element = Object.assign(document.createElement(name), properties);
+  element.append(...children);
+  return element;
+}
+
+// The sign of a series in legend and read-out: its line with its dashes, or its box.
+export function swatch(index, style) {
+  const colour = `c${(index % 6) + 1}`;
+  const mark =
+    style === "line"
+      ? svg("line", { class: `chart-line ${colour}`, x1: 0, y1: 5, x2: 22, y2: 5 })
+      : svg("rect", { class: `chart-bar ${colour}`, x: 4, y: 0, width: 12, height: 10, rx: 2 });
+  return svg("svg", { viewBox: "0 0 22 10", "aria-hidden": "true" }, mark);
+}
