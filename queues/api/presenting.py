@@ -9,18 +9,18 @@ from typing import Any
 from queues.engine.values import AttemptRecord, Delivery, JobDetail, JobState, QueueStats
 
 
-def present_delivery(delivery: Delivery, message: str = "") -> dict[str, Any]:
-    """A job as consume (with a `message`) and peek answer it; `data` in base64, as Go encodes bytes."""
-    presented: dict[str, Any] = {"msg": message} if message else {}
-    presented["namespace"] = delivery.namespace
-    presented["queue"] = delivery.queue
-    presented["job_id"] = delivery.job_id
-    presented["data"] = b2a_base64(delivery.body, newline=False).decode("ascii")
-    presented["ttl"] = delivery.ttl_s
-    presented["elapsed_ms"] = delivery.elapsed_ms
-    presented["remain_tries"] = delivery.remain_tries
-    presented["attributes"] = delivery.attributes
-    return presented
+def present_delivery(delivery: Delivery) -> dict[str, Any]:
+    """A job as peek answers it; `data` in base64, as Go encodes bytes."""
+    return {
+        "namespace": delivery.namespace,
+        "queue": delivery.queue,
+        "job_id": delivery.job_id,
+        "data": str(b2a_base64(delivery.body, newline=False), "ascii"),
+        "ttl": delivery.ttl_s,
+        "elapsed_ms": delivery.elapsed_ms,
+        "remain_tries": delivery.remain_tries,
+        "attributes": delivery.attributes,
+    }
 
 
 def present_job(job: JobDetail) -> dict[str, Any]:
@@ -31,9 +31,7 @@ def present_job(job: JobDetail) -> dict[str, Any]:
 
 def present_consumed(delivery: Delivery) -> dict[str, Any]:
     """A job that was handed out. `attempt` is what a fenced ack sends back."""
-    presented = present_delivery(delivery, "new job")
-    presented["attempt"] = delivery.attempt
-    return presented
+    return {"msg": "new job", **present_delivery(delivery), "attempt": delivery.attempt}
 
 
 def present_detail(job: JobDetail) -> dict[str, Any]:

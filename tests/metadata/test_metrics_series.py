@@ -282,7 +282,7 @@ def test_adding_changes_neither_part() -> None:
 def test_what_falls_on_a_bound_belongs_to_its_bucket(clock: Clock) -> None:
     counters = Counters(queues=Slots(limit=5), namespaces=Slots(limit=5))
     for ms in (0, *JOB_BOUNDS_MS, JOB_BOUNDS_MS[-1] + 1):
-        counters.consumed("p", "n", "q", ms)
+        counters.consumed("p", "n", "q", [ms])
     counters.queues.settle()
     (numbers,) = counters.queues.counted().values()
 

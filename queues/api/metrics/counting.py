@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from bisect import bisect_left
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
@@ -89,11 +89,12 @@ class Counters:
         """So many jobs were added."""
         self.queues.of((pool, namespace, queue))[PUBLISHED] += jobs
 
-    def consumed(self, pool: str, namespace: str, queue: str, elapsed_ms: int) -> None:
-        """A job was handed out so long after its publish."""
+    def consumed(self, pool: str, namespace: str, queue: str, elapsed_ms: Iterable[int]) -> None:
+        """Jobs were handed out, each so long after its publish."""
         numbers = self.queues.of((pool, namespace, queue))
-        numbers[ELAPSED + bisect_left(JOB_BOUNDS_MS, elapsed_ms)] += 1
-        numbers[ELAPSED_SUM] += elapsed_ms
+        for elapsed in elapsed_ms:
+            numbers[ELAPSED + bisect_left(JOB_BOUNDS_MS, elapsed)] += 1
+            numbers[ELAPSED_SUM] += elapsed
 
     def acked(self, pool: str, namespace: str, queue: str, run_ms: int) -> None:
         """A job was ended by its consumer, so long after it was handed out."""

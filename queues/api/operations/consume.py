@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from functools import lru_cache, partial
+from itertools import groupby
+from operator import itemgetter
 from typing import Final
 
 from queues.engine import AsyncEngine, limits
@@ -53,8 +55,8 @@ async def consume(request: ApiRequest, context: ApiContext) -> ApiResponse:
     if not consumed.jobs:
         return NO_JOB
     presented = [present_consumed(job) for job in consumed.jobs]
-    for job in presented:
-        COUNTERS.consumed(access.pool, access.namespace, job["queue"], job["elapsed_ms"])
+    for queue, jobs in groupby(presented, itemgetter("queue")):
+        COUNTERS.consumed(access.pool, access.namespace, queue, [job["elapsed_ms"] for job in jobs])
     return json_response(200, presented[0] if asked.count == 1 else presented)
 
 
