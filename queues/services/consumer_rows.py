@@ -6,10 +6,14 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Final
 
 from queues.engine.keys import QueueKeys
 from queues.engine.operations.consumers import WaitingReport, WorkingJob, WorkingJobs
 from queues.engine.presence import WaitingConsumer
+
+NEVER_MS: Final = 2**53
+"""Later than any time that is told."""
 
 
 class ConsumerState(StrEnum):
@@ -39,8 +43,8 @@ class PoolPresence:
 class ConsumerRow:
     """A consumer of a namespace, by the name that it gives; who gives none is known by address.
 
-    `waiting`: calls that wait. `since_ms`: when it was first seen, `left_ms`: when it last stopped waiting (both by the
-    Redis server's clock, None: not known). `jobs`: those in its hands, as far as they are listed; `overdue` of them.
+    `waiting`: calls that wait. `since_ms`: when it was first seen, `left_ms`: when it last stopped waiting, if it was seen
+    to wait (both by the Redis server's clock). `jobs`: those in its hands, as far as they are listed; `overdue` of them.
     """
 
     pool: str
@@ -50,7 +54,7 @@ class ConsumerRow:
     queues: tuple[str, ...]
     queues_unnamed: int
     waiting: int
-    since_ms: int | None
+    since_ms: int
     left_ms: int | None
     jobs: tuple[WorkingJob, ...]
     overdue: int
@@ -167,7 +171,7 @@ class _Draft:
     queues: dict[str, None] = field(default_factory=dict)
     queues_unnamed: int = 0
     waiting: int = 0
-    since_ms: int | None = None
+    since_ms: int = NEVER_MS
     left_ms: int | None = None
     jobs: list[WorkingJob] = field(default_factory=list)
     overdue: int = 0
@@ -178,12 +182,13 @@ class _Draft:
         self.queues.update(dict.fromkeys(told.queues))
         self.queues_unnamed += told.queues_unnamed
         self.waiting += told.waiting
-        self.since_ms = min(now_ms - told.since_ms, now_ms if self.since_ms is None else self.since_ms)
+        self.since_ms = min(self.since_ms, now_ms - told.since_ms)
         self.left_ms = max(now_ms - told.left_ms, 0 if self.left_ms is None else self.left_ms)
 
     def add_job(self, job: WorkingJob, now_ms: int) -> None:
         self.queues[job.queue] = None
         self.jobs.append(job)
+        self.since_ms = min(self.since_ms, job.taken_ms)
         self.overdue += job.lease_end_ms < now_ms
 
 

@@ -29,10 +29,10 @@ class Job:
 class Client:
     """Not to be shared between threads."""
 
-    def __init__(self, *, url: str, namespace: str, token: str) -> None:
+    def __init__(self, *, url: str, namespace: str, token: str, name: str) -> None:
         self._connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=WAIT_S + 10)
         self._root = f"/api/{namespace}"
-        self._headers = {"X-Token": token}
+        self._headers = {"X-Token": token, "X-Consumer": name}
 
     def publish(self, queue: str, body: dict[str, Any], **options: str | float) -> str:
         """The id of the new job."""

@@ -14,7 +14,8 @@ from .stage import Actor, perform
 def run_load(*, url: str, namespace: str, token: str, stopping: threading.Event) -> None:
     """Keep the load going until `stopping` is set. Threads that wait for a job end with the process."""
     cast: list[Actor] = [Customers(), Closer(), Shop(), Mailer(), Mailer(), Postmaster(), Photographer(), Resizer()]
-    for actor in cast:
-        client = Client(url=url, namespace=namespace, token=token)
+    for number, actor in enumerate(cast, start=1):
+        name = f"{type(actor).__name__.lower()}-{number}"
+        client = Client(url=url, namespace=namespace, token=token, name=name)
         threading.Thread(target=perform, args=(actor, client, stopping), daemon=True).start()
     stopping.wait()
