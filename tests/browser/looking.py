@@ -1,0 +1,56 @@
+"""What holds for every page: axe finds nothing serious, it fits its window, and a picture of it is kept."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page
+
+from tests.running.processes import ROOT
+
+SCREENSHOTS: Final = ROOT / "var" / "screenshots"
+GRAVE: Final = ("serious", "critical")
+
+_axe: Final = Axe()
+
+
+def find_barriers(page: Page, *, only: str | None = None) -> list[str]:
+    """Serious and critical violations that axe finds; with `only` of that one rule."""
+    options: dict[str, Any] = {"resultTypes": ["violations"]}
+    if only is not None:
+        options["runOnly"] = [only]
+    found = _axe.run(page, options=options).response["violations"]
+    return [
+        f"{page.url} {violation['id']} ({violation['impact']}): {node['html'][:160]} | {_why(node)}"
+        for violation in found
+        if violation["impact"] in GRAVE
+        for node in violation["nodes"][:5]
+    ]
+
+
+def sticks_out(page: Page) -> list[str]:
+    """Elements because of which the page scrolls sideways; none if it does not."""
+    return list(
+        page.evaluate(
+            """() => {
+              const width = document.documentElement.clientWidth;
+              if (document.documentElement.scrollWidth <= width) return [];
+              const sticksOut = (element) => element.getBoundingClientRect().right > width + 1;
+              const wide = [...document.body.querySelectorAll("*")].filter(sticksOut);
+              return wide.slice(0, 5).map((element) => element.outerHTML.slice(0, 120));
+            }"""
+        )
+    )
+
+
+def keep_picture(page: Page, name: str, *, full_page: bool = True) -> Path:
+    """Save what the page looks like as `var/screenshots/NAME.png`."""
+    path = SCREENSHOTS / f"{name}.png"
+    page.screenshot(path=path, full_page=full_page, animations="disabled")
+    return path
+
+
+def _why(node: dict[str, Any]) -> str:
+    return "; ".join(str(check["message"]) for check in [*node["any"], *node["all"], *node["none"]])[:300]

@@ -1,0 +1,135 @@
+"""The service that the browsers look at, and the shop's data in it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from dataclasses import dataclass, field
+from http.client import HTTPConnection, HTTPException
+from pathlib import Path
+from threading import Thread
+from typing import Any
+from urllib.parse import urlencode
+
+from queues.embedded import EmbeddedRedis
+from tests.running.services import Service, start_service
+from tests.support.waiting import wait_until
+
+SMTP_ERROR = "421 smtp timeout"
+ADDRESS_ERROR = "550 no such mailbox"
+
+
+@dataclass(slots=True)
+class Shop:
+    """A running service with the namespace `demo`."""
+
+    service: Service
+    redis: EmbeddedRedis
+    held_job: str = ""
+    """The id of a job that somebody works on for as long as the tests run."""
+    _cookies: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def url(self) -> str:
+        return str(self.service.said["url"]).rstrip("/")
+
+    @property
+    def username(self) -> str:
+        return str(self.service.said["admin"]["username"])
+
+    @property
+    def password(self) -> str:
+        return str(self.service.said["admin"]["password"])
+
+    def cookies(self) -> list[dict[str, Any]]:
+        """Those of a signed-in admin."""
+        if not self._cookies:
+            self._cookies = _sign_in(self)
+        return self._cookies
+
+    def put(self, queue: str, body: bytes, **options: object) -> str:
+        """The id of a new job."""
+        status, answer = self.call("PUT", f"/api/demo/{queue}?{urlencode(options)}", body)
+        assert status == 201, answer
+        return str(answer["job_id"])
+
+    def take(self, queue: str, *, consumer: str = "", **options: object) -> str:
+        """The id of the job that is handed out now."""
+        status, answer = self.call("GET", f"/api/demo/{queue}?{urlencode(options)}", **{"X-Consumer": consumer})
+        assert status == 200, answer
+        return str(answer["job_id"])
+
+    def bury(self, queue: str, error: str, *, jobs: int) -> None:
+        """Jobs that died of `error`."""
+        for number in range(jobs):
+            self.put(queue, b'{"invoice": %d}' % number, tries=1)
+            job_id = self.take(queue, consumer="biller-1")
+            status, answer = self.call("POST", f"/api/demo/{queue}/job/{job_id}/fail", json.dumps({"error": error}))
+            assert status in (200, 204), answer
+
+    def wait_for_job(self, queue: str, *, consumer: str, timeout_s: int = 600) -> None:
+        """Let a consumer wait in the background for as long as the service runs."""
+
+        def wait() -> None:
+            with contextlib.suppress(OSError, HTTPException):  # the service ends before
+                self.call("GET", f"/api/demo/{queue}?timeout={timeout_s}", **{"X-Consumer": consumer})
+
+        Thread(target=wait, daemon=True).start()
+
+    def count(self, queue: str, state: str) -> int:
+        """How many of its jobs are in a state."""
+        status, answer = self.call("GET", f"/api/demo/{queue}/stats")
+        assert status == 200, answer
+        return int(answer[state])
+
+    def call(self, method: str, path: str, body: bytes | str | None = None, **headers: str) -> tuple[int, Any]:
+        """Status and decoded body of one request with the demo token."""
+        connection = HTTPConnection(self.service.address, timeout=620)
+        try:
+            connection.request(method, path, body, {"X-Token": self.service.said["token"], **headers})
+            response = connection.getresponse()
+            content = response.read()
+        finally:
+            connection.close()
+        return response.status, json.loads(content) if content else None
+
+    def fill(self) -> None:
+        """Dead letters of two kinds, a paused queue, somebody at work, somebody who waits."""
+        self.bury("invoices", SMTP_ERROR, jobs=4)
+        self.bury("invoices", ADDRESS_ERROR, jobs=3)
+        for number in range(12):
+            self.put("newsletter", b'{"edition": %d}' % number, delay=3600 + number)
+        self.put("reports", b"monthly figures", tries=3)
+        self.held_job = self.take("reports", consumer="analyst-1", ttr=3600)
+        self.wait_for_job("refunds", consumer="cashier-1")
+        wait_until(lambda: self.call("GET", "/api/demo/emails/stats")[0] == 200, or_fail="the demo load does not begin")
+
+
+def open_shop(data_dir: Path, redis: EmbeddedRedis) -> Shop:
+    """Start the service."""
+    return Shop(service=start_service(data_dir, "--demo", REDIS_URL=redis.url), redis=redis)
+
+
+def _sign_in(shop: Shop) -> list[dict[str, Any]]:
+    """Through the form, as a browser does it. The cookies that came of it."""
+    jar: dict[str, str] = {}
+
+    def send(method: str, body: str | None = None) -> str:
+        connection = HTTPConnection(shop.service.address, timeout=20)
+        headers = {"Cookie": "; ".join(f"{name}={value}" for name, value in jar.items()), "Referer": shop.url}
+        if body is not None:
+            headers["Content-Type"] = "application/x-www-form-urlencoded"
+        connection.request(method, "/login/", body, headers)
+        response = connection.getresponse()
+        for line in response.headers.get_all("Set-Cookie") or []:
+            name, _, value = line.partition(";")[0].partition("=")
+            jar[name] = value
+        text = response.read().decode()
+        connection.close()
+        return text
+
+    page = send("GET")
+    token = page.split('name="csrfmiddlewaretoken" value="')[1].split('"')[0]
+    send("POST", urlencode({"csrfmiddlewaretoken": token, "username": shop.username, "password": shop.password}))
+    host = shop.service.address.partition(":")[0]
+    return [{"name": name, "value": value, "domain": host, "path": "/"} for name, value in jar.items()]
