@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 
 from queues.embedded import EmbeddedRedis
 from tests.browser.chromium import ARGUMENTS, find_chromium
@@ -19,8 +19,8 @@ from tests.browser.service import Shop, open_shop
 from tests.browser.watching import Watch
 from tests.running.services import stop_service
 
-DESKTOP = {"width": 1280, "height": 800}
-PHONE = {"width": 390, "height": 844}
+DESKTOP = ViewportSize(width=1280, height=800)
+PHONE = ViewportSize(width=390, height=844)
 TIMEOUT_MS = 10_000
 
 
@@ -67,7 +67,7 @@ def open_page(browser: Browser, shop: Shop, watches: list[Watch]) -> Iterator[Op
             reduced_motion="reduce",
             locale="en-US",
             timezone_id="Europe/Berlin",
-            storage_state={"cookies": shop.cookies(), "origins": []} if signed_in else None,
+            storage_state=shop.signed_in() if signed_in else None,
             **options,
         )
         contexts.append(context)

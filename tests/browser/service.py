@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from threading import Thread
 from typing import Any
 from urllib.parse import urlencode
+
+from playwright.sync_api import StorageState, StorageStateCookie
 
 from queues.embedded import EmbeddedRedis
 from tests.running.services import Service, start_service
@@ -27,7 +29,7 @@ class Shop:
     redis: EmbeddedRedis
     held_job: str = ""
     """The id of a job that somebody works on for as long as the tests run."""
-    _cookies: list[dict[str, Any]] = field(default_factory=list)
+    _signed_in: StorageState | None = None
 
     @property
     def url(self) -> str:
@@ -41,11 +43,11 @@ class Shop:
     def password(self) -> str:
         return str(self.service.said["admin"]["password"])
 
-    def cookies(self) -> list[dict[str, Any]]:
-        """Those of a signed-in admin."""
-        if not self._cookies:
-            self._cookies = _sign_in(self)
-        return self._cookies
+    def signed_in(self) -> StorageState:
+        """What the browser of a signed-in admin keeps."""
+        if self._signed_in is None:
+            self._signed_in = _sign_in(self)
+        return self._signed_in
 
     def put(self, queue: str, body: bytes, **options: object) -> str:
         """The id of a new job."""
@@ -110,8 +112,8 @@ def open_shop(data_dir: Path, redis: EmbeddedRedis) -> Shop:
     return Shop(service=start_service(data_dir, "--demo", REDIS_URL=redis.url), redis=redis)
 
 
-def _sign_in(shop: Shop) -> list[dict[str, Any]]:
-    """Through the form, as a browser does it. The cookies that came of it."""
+def _sign_in(shop: Shop) -> StorageState:
+    """Through the form, as a browser does it."""
     jar: dict[str, str] = {}
 
     def send(method: str, body: str | None = None) -> str:
@@ -132,4 +134,10 @@ def _sign_in(shop: Shop) -> list[dict[str, Any]]:
     token = page.split('name="csrfmiddlewaretoken" value="')[1].split('"')[0]
     send("POST", urlencode({"csrfmiddlewaretoken": token, "username": shop.username, "password": shop.password}))
     host = shop.service.address.partition(":")[0]
-    return [{"name": name, "value": value, "domain": host, "path": "/"} for name, value in jar.items()]
+    cookies = [
+        StorageStateCookie(
+            name=name, value=value, domain=host, path="/", expires=-1, httpOnly=False, secure=False, sameSite="Lax"
+        )
+        for name, value in jar.items()
+    ]
+    return StorageState(cookies=cookies, origins=[])
