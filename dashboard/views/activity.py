@@ -2,20 +2,52 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import path
-from django.utils.translation import gettext as _
 
-from .doors import page
+from queues.services.activity_reading import ActivityFilter, actions, list_activity
+from queues.services.dead_filter import read_day
+from queues.services.errors import InvalidArgumentError
+
+from .doors import is_live, page
+
+TEXT_MAX: Final = 255
 
 
 @page
 def activity(request: HttpRequest) -> HttpResponse:
-    """Who did what."""
-    return render(
-        request, "dashboard/empty.html", {"title": _("Activity"), "text": _("Who did what will be listed here.")}
+    """The activity log, the newest first; its filters are in the query string."""
+    chosen = ActivityFilter(
+        who=_text(request, "who"),
+        action=_text(request, "action"),
+        namespace=_text(request, "namespace"),
+        queue=_text(request, "queue"),
+        day=read_day(_text(request, "day")),
     )
+    shown = list_activity(user=request.user, chosen=chosen, before=_before(request))
+    context = {"chosen": chosen, "page": shown, "is_filtered": chosen != ActivityFilter(), "is_later": _before(request)}
+    if is_live(request):
+        return render(request, "dashboard/_activity.html", context)
+    return render(request, "dashboard/activity.html", {**context, "actions": actions()})
+
+
+def _text(request: HttpRequest, name: str) -> str:
+    text = request.GET.get(name, "").strip()
+    if len(text) > TEXT_MAX or "\0" in text:
+        raise InvalidArgumentError(f"invalid {name}")
+    return text
+
+
+def _before(request: HttpRequest) -> int | None:
+    text = request.GET.get("before", "")
+    if not text:
+        return None
+    if not (text.isascii() and text.isdigit() and len(text) < 20):
+        raise InvalidArgumentError("invalid before")
+    return int(text)
 
 
 urlpatterns = [path("activity/", activity, name="activity")]

@@ -1,23 +1,139 @@
-"""Dead letters, across queues."""
+"""Dead letters, across queues: grouped by error, by queue and by day, and one by one."""
 
 from __future__ import annotations
 
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
-from django.urls import path
-from django.utils.translation import gettext as _
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+from urllib.parse import urlencode
 
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.template.loader import render_to_string
+from django.urls import path
+
+from queues.services.dead_acts import NEEDED_FOR_ALL, NEEDED_FOR_SELECTED, DeadVerb
+from queues.services.dead_filter import DeadFilter
+from queues.services.dead_groups import DeadGroup, DeadGroups, count_queues, group_letters
+from queues.services.dead_letters import LOOKS, DeadLetter, DeadStretch, look_through
+from queues.services.dead_places import DeadPlaces, Position, position_of, read_position
+
+from .dead_act import dead_act
+from .dead_filter import before_of, fields_of, filter_of
 from .doors import page
+
+ROWS: Final = 50
+"""Dead letters that are shown one by one."""
 
 
 @page
 def dead(request: HttpRequest) -> HttpResponse:
-    """Dead letters, across queues."""
-    return render(
-        request,
-        "dashboard/empty.html",
-        {"title": _("Dead letters"), "text": _("Jobs whose tries are used up will be grouped here.")},
+    """The first stretch, in groups, and its first rows; or from `at` on only rows."""
+    chosen, start = filter_of(request.GET), read_position(request.GET.get("at", ""))
+    before_ms = before_of(request.GET)
+    places, found = look_through(user=request.user, chosen=chosen, start=start, before_ms=before_ms, looks=LOOKS)
+    letters = found.letters[:ROWS]
+    context = {
+        "chosen": chosen,
+        "fields": fields_of(chosen),
+        "places": places,
+        "found": found,
+        "matched": len(found.letters),
+        "groups": _groups(chosen, places, found),
+        "rows": _rows(places, letters),
+        "is_later": start is not None,
+        "next": _next(found, letters),
+        "may_act": _may(places, NEEDED_FOR_SELECTED[DeadVerb.RESPAWN]),
+        "may_respawn_all": _may(places, NEEDED_FOR_ALL[DeadVerb.RESPAWN]),
+        "may_delete_all": _may(places, NEEDED_FOR_ALL[DeadVerb.DELETE]),
+    }
+    return render(request, "dashboard/dead.html", context)
+
+
+@page
+def dead_more(request: HttpRequest) -> HttpResponse:
+    """The next stretch from `at` on, for dead.js to add to what it shows.
+
+    `{"errors", "queues", "days": [{"key", "count", "first_ms", "last_ms", "example", "url"}], "rows": HTML,
+    "looked_at", "matched", "left", "at": null at the end, "before_ms"}`.
+    """
+    chosen, start = filter_of(request.GET), read_position(request.GET.get("at", ""))
+    before_ms = before_of(request.GET)
+    places, found = look_through(user=request.user, chosen=chosen, start=start, before_ms=before_ms, looks=LOOKS)
+    groups = group_letters(found.letters)
+    base = fields_of(chosen)
+    rows = {"rows": _rows(places, found.letters[:ROWS])}
+    return JsonResponse(
+        {
+            "errors": [_said(group, base | {"like": group.key}) for group in groups.errors],
+            "queues": [_said(group, base | _names_of(group)) for group in groups.queues] if chosen.reads_errors else [],
+            "days": [_said(group, base | {"day": group.key}) for group in groups.days],
+            "rows": render_to_string("dashboard/_dead_rows.html", rows, request),
+            "looked_at": found.looked_at,
+            "matched": len(found.letters),
+            "left": found.left,
+            "at": str(found.position) if found.position else None,
+            "before_ms": places.before_ms,
+        }
     )
 
 
-urlpatterns = [path("dead/", dead, name="dead")]
+def _groups(chosen: DeadFilter, places: DeadPlaces, found: DeadStretch) -> dict[str, Any]:
+    """Each group with the address of the page that shows only it, and its share of the largest."""
+    groups: DeadGroups = group_letters(found.letters)
+    queues = groups.queues if chosen.reads_errors else count_queues(places)
+    base = fields_of(chosen)
+    return {
+        "errors": _linked(groups.errors, [base | {"like": group.key} for group in groups.errors]),
+        "queues": _linked(queues, [base | _names_of(group) for group in queues]),
+        "days": _linked(groups.days, [base | {"day": group.key} for group in groups.days]),
+        "are_cut": groups.are_cut,
+    }
+
+
+def _linked(groups: Sequence[DeadGroup], fields: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
+    most = max((group.count for group in groups), default=1)
+    return [
+        {"group": group, "url": f"?{urlencode(its)}", "most": most} for group, its in zip(groups, fields, strict=True)
+    ]
+
+
+def _said(group: DeadGroup, fields: Mapping[str, str]) -> dict[str, Any]:
+    return {
+        "key": group.key,
+        "count": group.count,
+        "first_ms": group.first_ms,
+        "last_ms": group.last_ms,
+        "example": group.example,
+        "url": f"?{urlencode(fields)}",
+    }
+
+
+def _names_of(group: DeadGroup) -> dict[str, str]:
+    place = group.place
+    assert place is not None  # it is a group by queue
+    return {"pool": place.pool, "namespace": place.namespace, "queue": place.queue}
+
+
+def _rows(places: DeadPlaces, letters: Sequence[DeadLetter]) -> list[dict[str, Any]]:
+    """Each letter, and whether this person may do something about it."""
+    roles = {one.place: one.role for one in places.places}
+    needed = NEEDED_FOR_SELECTED[DeadVerb.RESPAWN]
+    return [{"letter": letter, "may_act": roles[letter.place] >= needed} for letter in letters]
+
+
+def _may(places: DeadPlaces, needed: int) -> bool:
+    return any(one.role >= needed for one in places.places)
+
+
+def _next(found: DeadStretch, letters: Sequence[DeadLetter]) -> Position | None:
+    """Where the next page of rows begins."""
+    if len(letters) < len(found.letters):
+        return position_of(letters[-1].place, letters[-1].job)
+    return found.position
+
+
+urlpatterns = [
+    path("dead/", dead, name="dead"),
+    path("dead/more", dead_more, name="dead_more"),
+    path("dead/act", dead_act, name="dead_act"),
+]

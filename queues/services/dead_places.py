@@ -9,7 +9,7 @@ from typing import Final
 from queues.engine import limits, list_queues
 from queues.engine.errors import StoreUnavailableError
 from queues.engine.names import check_queue, is_name
-from queues.engine.operations.dead_scan import parse_cursor, scan_dead
+from queues.engine.operations.dead_scan import DeadJob, parse_cursor, scan_dead
 from queues.pools import engine_for
 
 from .dead_filter import DeadFilter
@@ -78,6 +78,11 @@ def read_position(text: str) -> Position | None:
     where, _, cursor = text.partition("|")
     parse_cursor(cursor)
     return Position(place=read_place(where), cursor=cursor or None)
+
+
+def position_of(place: Place, job: DeadJob) -> Position:
+    """Behind `job`."""
+    return Position(place=place, cursor=f"{job.died_ms}:{job.job_id}")
 
 
 def read_place(text: str) -> Place:
