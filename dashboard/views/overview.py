@@ -1,29 +1,118 @@
-"""What is wrong, at a glance."""
+"""What is wrong, at a glance; and the sums that stand on every page."""
 
 from __future__ import annotations
 
-from django.http import HttpRequest, HttpResponse
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.urls import path
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
+from queues.engine.minutes import Minute
+from queues.engine.values import JobState
 from queues.services.overview import read_overview
+from queues.services.sight import see
+from queues.services.trends import history_of_sight, running_minute
 
-from .doors import page
+from .doors import is_live, page
+
+SPANS: Final[tuple[tuple[int, Promise], ...]] = (
+    (15, gettext_lazy("15 min")),
+    (60, gettext_lazy("1 h")),
+    (180, gettext_lazy("3 h")),
+    (1440, gettext_lazy("24 h")),
+)
+"""Minutes that charts may show."""
+
+SPAN: Final = 60
+MINUTE_MS: Final = 60_000
+
+Value = Callable[[Minute], int | None]
+
+
+def _jobs(state: JobState) -> Value:
+    return lambda minute: minute.jobs[state] if minute.recorded and minute.jobs is not None else None
+
+
+def _counted(name: str) -> Value:
+    return lambda minute: getattr(minute, name) if minute.recorded else None
+
+
+CHARTS: Final[Mapping[str, tuple[Promise, str, tuple[tuple[Promise, Value], ...]]]] = {
+    "throughput": (
+        gettext_lazy("Throughput"),
+        "jobs/min",
+        (
+            (gettext_lazy("published"), _counted("published")),
+            (gettext_lazy("consumed"), _counted("consumed")),
+            (gettext_lazy("acked"), _counted("acked")),
+            (gettext_lazy("failed"), _counted("failed")),
+        ),
+    ),
+    "backlog": (
+        gettext_lazy("Jobs by state"),
+        "jobs",
+        (
+            (gettext_lazy("ready"), _jobs(JobState.READY)),
+            (gettext_lazy("delayed"), _jobs(JobState.DELAYED)),
+            (gettext_lazy("retry"), _jobs(JobState.RETRY)),
+            (gettext_lazy("working"), _jobs(JobState.WORKING)),
+            (gettext_lazy("dead"), _jobs(JobState.DEAD)),
+        ),
+    ),
+}
+"""Title, unit and lines of each chart."""
 
 
 @page
 def overview(request: HttpRequest) -> HttpResponse:
-    """Every queue that the user may see, with its counts."""
-    return render(request, "dashboard/overview.html", {"overview": read_overview(user=request.user)})
+    """`?minutes=` how much the charts show; for live.js the part that changes."""
+    context = {"overview": read_overview(user=request.user), "span": _span(request), "spans": SPANS}
+    return render(request, f"dashboard/{'_overview' if is_live(request) else 'overview'}.html", context)
 
 
 @page
-def overview_queues(request: HttpRequest) -> HttpResponse:
-    """The part of the overview that changes, for the page to fetch again and again."""
-    return render(request, "dashboard/queues.html", {"overview": read_overview(user=request.user)})
+def overview_chart(request: HttpRequest, kind: str) -> HttpResponse:
+    """One of CHARTS over all that the person may see, for charts.js; the last value is of the running minute."""
+    if kind not in CHARTS:
+        raise Http404
+    title, unit, lines = CHARTS[kind]
+    sight = see(user=request.user)
+    trend = history_of_sight(sight=sight, minutes=_span(request))
+    minutes = list(trend.minutes)
+    running = running_minute(sight)
+    if running is not None and minutes:
+        minutes = [minute for minute in minutes if minute.at_ms < running.at_ms] + [running]
+    data: dict[str, Any] = {
+        "title": str(title),
+        "x": {"unit": "time", "values": [minute.at_ms + MINUTE_MS for minute in minutes]},
+        "y": {"unit": unit},
+        "series": [
+            {"name": str(name), "values": [value(minute) for minute in minutes], "style": "line"}
+            for name, value in lines
+        ],
+        "empty": _("Nothing was recorded in this time."),
+    }
+    return JsonResponse(data)
+
+
+@page
+def totals(request: HttpRequest) -> HttpResponse:
+    """The sums that stand on every page, for live.js."""
+    return render(request, "dashboard/_totals_now.html", {"strip": see(user=request.user)})
+
+
+def _span(request: HttpRequest) -> int:
+    text = request.GET.get("minutes", "")
+    return next((minutes for minutes, _name in SPANS if str(minutes) == text), SPAN)
 
 
 urlpatterns = [
     path("", overview, name="overview"),
-    path("overview/queues", overview_queues, name="overview_queues"),
+    path("overview/charts/<str:kind>", overview_chart, name="overview_chart"),
+    path("totals", totals, name="totals"),
 ]

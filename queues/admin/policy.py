@@ -28,6 +28,7 @@ class QueuePolicyAdmin(ScopedAdmin):
         "max_in_flight",
         "dead_max_age_s",
         "dead_max_count",
+        "objective_s",
     ]
     list_filter = [("namespace__pool", RelatedOnlyFieldListFilter)]
     list_select_related = ["namespace__pool"]
@@ -43,6 +44,7 @@ class QueuePolicyAdmin(ScopedAdmin):
         ),
         (_("Publishing"), {"fields": ["tries", "ttl_s", "backoff"]}),
         (_("Consuming"), {"fields": ["ttr_s", "max_in_flight"]}),
+        (_("Watching"), {"fields": ["objective_s"]}),
         (_("Dead letters"), {"fields": ["dead_max_age_s", "dead_max_count"]}),
     ]
 

@@ -80,6 +80,13 @@ class QueuePolicy(models.Model):
         blank=True,
         help_text=_("Dead jobs beyond this number are dropped, oldest first, and counted."),
     )
+    objective_s = models.PositiveIntegerField(
+        _("objective (s)"),
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1)],
+        help_text=_("How long a ready job may wait before the queue is shown as needing attention."),
+    )
 
     class Meta:
         verbose_name = _("queue policy")

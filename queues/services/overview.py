@@ -1,98 +1,117 @@
-"""What a person sees at a glance: the namespaces that are theirs, the queues in them, and whether the pools answer."""
+"""What the person on call sees first: sums, what needs attention, and how pools and pumps are doing."""
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
-from django.db import connections
+from queues.engine import RoleBeat
 
-from queues.engine import list_queues, stats
-from queues.engine.errors import StoreUnavailableError, TaskqError
-from queues.engine.values import QueueStats
-from queues.models import Namespace
-from queues.pools import engine_for, find_pool
+from .attention import Attention, find_attention
+from .sight import PoolSight, Sight, see
+from .survey import Totals
+from .visible import User
 
-NAMESPACES_SHOWN: Final = 50
-QUEUES_SHOWN: Final = 100
-"""Queues per namespace. A page is for reading; who has more asks the API, which pages."""
-
-_POOLS_AT_ONCE: Final = 8
+ATTENTION_SHOWN: Final = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NamespaceOverview:
-    """A namespace now. `queues` None: they cannot be read, `trouble` says why, `is_away` whether for want of an answer.
-
-    `more`: it has more queues than are shown.
-    """
+class PumpRow:
+    """A pump process. `late_ms`: how late its pump role began its latest turn, by its own account."""
 
     pool: str
-    namespace: str
-    description: str
-    queues: tuple[QueueStats, ...] | None
-    more: bool = False
-    trouble: str = ""
-    is_away: bool = False
+    host: str
+    process: str
+    age_ms: int
+    up_ms: int
+    late_ms: int
+    jobs: int
+    is_live: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolRow:
+    """A pool. `behind_ms`: how long the earliest job that a pump should have moved has waited for it.
+
+    `memory_share`: of the bound set for its Redis, 0..1; None: no bound, or not known.
+    """
+
+    view: PoolSight
+    totals: Totals
+    pumps: tuple[PumpRow, ...]
+    behind_ms: int
+    events_dropped: int
+    memory_share: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overview:
-    """`more`: there are more namespaces than are shown."""
+    """`taken_at_ms`: of the oldest of the surveys; None: there is none."""
 
-    namespaces: tuple[NamespaceOverview, ...]
-    more: bool
+    sight: Sight
+    totals: Totals
+    attention: Attention
+    pools: tuple[PoolRow, ...]
+    taken_at_ms: int | None
+    left_out: int
 
-
-def read_overview(*, user: AbstractBaseUser | AnonymousUser) -> Overview:
-    """The namespaces that `user` may see, by pool and name. Pools are asked side by side: a dead one delays no other.
-
-    Raises MetadataUnavailableError.
-    """
-    rows = Namespace.objects.visible_to(user).select_related("pool").order_by("pool__name", "name")
-    found = list(rows[: NAMESPACES_SHOWN + 1])
-    shown = found[:NAMESPACES_SHOWN]
-    by_pool: dict[str, list[Namespace]] = {}
-    for row in shown:
-        by_pool.setdefault(row.pool.name, []).append(row)
-    for pool in by_pool:
-        find_pool(pool)  # so that the threads find the row in memory and need no database connection
-    if not by_pool:
-        return Overview(namespaces=(), more=False)
-    with ThreadPoolExecutor(max_workers=min(len(by_pool), _POOLS_AT_ONCE)) as threads:
-        parts = list(threads.map(_read_pool, by_pool.keys(), by_pool.values()))
-    return Overview(namespaces=tuple(view for part in parts for view in part), more=len(found) > len(shown))
+    @property
+    def has_namespaces(self) -> bool:
+        return any(view.namespaces for view in self.sight.pools)
 
 
-def _read_pool(pool: str, namespaces: list[Namespace]) -> list[NamespaceOverview]:
-    try:
-        return [_read_namespace(pool, namespace) for namespace in namespaces]
-    except TaskqError as error:
-        return [
-            NamespaceOverview(
-                pool=pool,
-                namespace=row.name,
-                description=row.description,
-                queues=None,
-                trouble=str(error),
-                is_away=isinstance(error, StoreUnavailableError),
-            )
-            for row in namespaces
-        ]
-    finally:
-        connections.close_all()  # those of this thread, if it needed any after all
-
-
-def _read_namespace(pool: str, namespace: Namespace) -> NamespaceOverview:
-    engine = engine_for(pool)
-    page = engine.run(list_queues(engine.layout, namespace.name, limit=QUEUES_SHOWN))
-    queues = engine.batch([stats(engine.queue(namespace.name, name)) for name in page.names])
-    return NamespaceOverview(
-        pool=pool,
-        namespace=namespace.name,
-        description=namespace.description,
-        queues=tuple(queues),
-        more=page.after is not None,
+def read_overview(*, user: User) -> Overview:
+    """What `user` may see: a bounded number of queries, and one round trip to each pool. Raises
+    MetadataUnavailableError."""
+    sight = see(user=user)
+    surveys = [view.survey for view in sight.pools if view.survey is not None]
+    times = [survey.taken_at_ms for survey in surveys if survey.taken_at_ms is not None]
+    return Overview(
+        sight=sight,
+        totals=sight.totals,
+        attention=find_attention(sight, most=ATTENTION_SHOWN),
+        pools=tuple(_pool_row(view) for view in sight.pools),
+        taken_at_ms=min(times, default=None),
+        left_out=sum(survey.left_out for survey in surveys),
     )
+
+
+def _pool_row(view: PoolSight) -> PoolRow:
+    survey = view.survey
+    store = survey.store if survey else None
+    share = store.used_memory / store.max_memory if store and store.max_memory else None
+    return PoolRow(
+        view=view,
+        totals=view.totals,
+        pumps=_pump_rows(view),
+        behind_ms=survey.behind_ms if survey else 0,
+        events_dropped=sum(part.events_dropped for part in survey.partitions) if survey else 0,
+        memory_share=share,
+    )
+
+
+def _pump_rows(view: PoolSight) -> tuple[PumpRow, ...]:
+    """Those that live, and the latest of those that do not if none does."""
+    survey = view.survey
+    if survey is None:
+        return ()
+    live = survey.live_pumps
+    shown = live or tuple(sorted(survey.pumps, key=lambda pump: pump.age_ms)[:1])
+    rows = []
+    for pump in shown:
+        host, _, rest = pump.pump.partition(":")
+        roles: Mapping[str, RoleBeat] = pump.roles
+        rows.append(
+            PumpRow(
+                pool=view.pool,
+                host=host,
+                process=rest.partition(":")[0],
+                age_ms=pump.age_ms,
+                up_ms=pump.up_ms,
+                late_ms=roles["pump"].late_ms if "pump" in roles else 0,
+                jobs=sum(role.jobs for role in roles.values()),
+                is_live=pump in live,
+            )
+        )
+    return tuple(rows)

@@ -24,6 +24,7 @@ class EffectivePolicy:
     max_in_flight: int | None = None
     dead_max_age_s: int | None = None
     dead_max_count: int | None = None
+    objective_s: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,4 +111,5 @@ def _inherit(row: QueuePolicy, base: EffectivePolicy) -> EffectivePolicy:
         max_in_flight=own(row.max_in_flight, base.max_in_flight),
         dead_max_age_s=own(row.dead_max_age_s, base.dead_max_age_s),
         dead_max_count=own(row.dead_max_count, base.dead_max_count),
+        objective_s=own(row.objective_s, base.objective_s),
     )

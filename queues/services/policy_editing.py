@@ -20,7 +20,16 @@ from .visible import User
 
 PolicyValue = int | str | None
 
-POLICY_FIELDS: Final = ("tries", "ttl_s", "backoff", "ttr_s", "max_in_flight", "dead_max_age_s", "dead_max_count")
+POLICY_FIELDS: Final = (
+    "tries",
+    "ttl_s",
+    "backoff",
+    "ttr_s",
+    "max_in_flight",
+    "dead_max_age_s",
+    "dead_max_count",
+    "objective_s",
+)
 """What can be set, in the order of the form; "" (of backoff) and None: inherit."""
 
 
