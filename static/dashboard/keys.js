@@ -4,7 +4,8 @@ const OFF = "taskq-keys-off";
 const CHORD_MS = 1_500;
 
 const help = document.getElementById("help");
-const on = document.getElementById("keys-on");
+const on = document.getElementById("keys-on"); // the admin has keys, but no help
+const areOff = () => localStorage.getItem(OFF) === "1";
 const find = document.getElementById("find");
 let chordUntil = 0;
 
@@ -42,12 +43,12 @@ function press(key) {
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape" && isTyping(event.target)) event.target.blur();
   if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
-  if (document.querySelector("dialog[open]") || (on && !on.checked)) return;
+  if (document.querySelector("dialog[open]") || areOff()) return;
   if (find && press(event.key)) event.preventDefault();
 });
 
 if (on) {
-  on.checked = localStorage.getItem(OFF) !== "1";
+  on.checked = !areOff();
   on.addEventListener("change", () => localStorage.setItem(OFF, on.checked ? "0" : "1"));
 }
 document.getElementById("help-button")?.addEventListener("click", () => help.showModal());
