@@ -16,6 +16,7 @@ from queues.services.dead_filter import DeadFilter
 from queues.services.dead_groups import DeadGroup, DeadGroups, count_queues, group_letters
 from queues.services.dead_letters import LOOKS, DeadLetter, DeadStretch, look_through
 from queues.services.dead_places import DeadPlaces, Position, position_of, read_position
+from queues.services.secrets import DEFAULT_POOL
 
 from .dead_act import dead_act
 from .dead_filter import before_of, fields_of, filter_of
@@ -53,7 +54,7 @@ def dead(request: HttpRequest) -> HttpResponse:
 def dead_more(request: HttpRequest) -> HttpResponse:
     """The next stretch from `at` on, for dead.js to add to what it shows.
 
-    `{"errors", "queues", "days": [{"key", "count", "first_ms", "last_ms", "example", "url"}], "rows": HTML,
+    `{"errors", "queues", "days": [{"key", "label", "count", "first_ms", "last_ms", "example", "url"}], "rows": HTML,
     "looked_at", "matched", "left", "at": null at the end, "before_ms"}`.
     """
     chosen, start = filter_of(request.GET), read_position(request.GET.get("at", ""))
@@ -100,12 +101,22 @@ def _linked(groups: Sequence[DeadGroup], fields: Sequence[Mapping[str, str]]) ->
 def _said(group: DeadGroup, fields: Mapping[str, str]) -> dict[str, Any]:
     return {
         "key": group.key,
+        "label": _label(group),
         "count": group.count,
         "first_ms": group.first_ms,
         "last_ms": group.last_ms,
         "example": group.example,
         "url": f"?{urlencode(fields)}",
     }
+
+
+def _label(group: DeadGroup) -> str:
+    """What people read; as in _dead_group.html."""
+    place = group.place
+    if place is None:
+        return group.key
+    pool = "" if place.pool == DEFAULT_POOL else f" ({place.pool})"
+    return f"{place.namespace}/{place.queue}{pool}"
 
 
 def _names_of(group: DeadGroup) -> dict[str, str]:

@@ -1,21 +1,121 @@
-"""One job."""
+"""One job: its life, what it carries, what may be done with it."""
 
 from __future__ import annotations
 
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.urls import path
+from django.urls import path, reverse
 from django.utils.translation import gettext as _
 
-from .doors import page
+from dashboard.bodies import BodyForm, show_body
+from dashboard.forms.order import OrderForm
+from queues.engine.errors import LeaseLostError
+from queues.services.job_actions import ChosenJob, JobAct, act_on_jobs
+from queues.services.job_page import JobView, read_job
+from queues.services.queue_page import find_place
+
+from .confirming import confirm_first
+from .doors import action, done, page
+from .queue_actions import delete_question, queue_url
 
 
 @page
 def job(request: HttpRequest, pool: str, namespace: str, queue: str, job_id: str) -> HttpResponse:
-    """One job."""
-    return render(
-        request, "dashboard/empty.html", {"title": _("Job"), "text": _("The life of the job will be told here.")}
-    )
+    """The whole page."""
+    view = _view(request, pool, namespace, queue, job_id)
+    form = _form(request)
+    context = {
+        "view": view,
+        "place": view.place,
+        "job": view.job,
+        "body": show_body(view.job.body, form=form),
+        "result": None if view.result is None else show_body(view.result, form=form),
+        "order": OrderForm(),
+    }
+    return render(request, "dashboard/job.html", context)
 
 
-urlpatterns = [path("queues/<str:pool>/<str:namespace>/<str:queue>/jobs/<str:job_id>/", job, name="job")]
+@page
+def job_live(request: HttpRequest, pool: str, namespace: str, queue: str, job_id: str) -> HttpResponse:
+    """State, time line and buttons, for the page to fetch again and again."""
+    place = find_place(user=request.user, pool=pool, namespace=namespace, queue=queue)
+    view = read_job(place=place, job_id=job_id, with_body=False)
+    context = {"view": view, "place": place, "job": view.job, "order": OrderForm()}
+    return render(request, "dashboard/_job_life.html", context)
+
+
+@page
+def job_body(request: HttpRequest, pool: str, namespace: str, queue: str, job_id: str) -> HttpResponse:
+    """The body alone, for a peek."""
+    view = _view(request, pool, namespace, queue, job_id)
+    shown = show_body(view.job.body, form=_form(request))
+    return render(request, "dashboard/_body.html", {"body": shown, "place": view.place, "job": view.job})
+
+
+@page
+def job_raw(request: HttpRequest, pool: str, namespace: str, queue: str, job_id: str, part: str) -> HttpResponse:
+    """Body or result as it is, to be saved: never to be shown by the browser as what it claims to be."""
+    view = _view(request, pool, namespace, queue, job_id)
+    raw = {"body": view.job.body, "result": view.result}.get(part)
+    if raw is None:
+        raise Http404
+    headers = {
+        "Content-Disposition": f'attachment; filename="{view.job.job_id}.{part}.bin"',
+        "Content-Security-Policy": "sandbox; default-src 'none'",
+        "X-Content-Type-Options": "nosniff",
+    }
+    return HttpResponse(raw, content_type="application/octet-stream", headers=headers)
+
+
+@action
+def job_act(request: HttpRequest, pool: str, namespace: str, queue: str, job_id: str) -> HttpResponse:
+    """Do something with the job, if it still is as the person saw it."""
+    place = find_place(user=request.user, pool=pool, namespace=namespace, queue=queue)
+    order = OrderForm(request.POST).order()
+    back = reverse("dashboard:job", args=(pool, namespace, queue, job_id))
+    if order.act is JobAct.DELETE:
+        unanswered = confirm_first(request, question=delete_question(1))
+        if unanswered is not None:
+            return unanswered
+    attempt = request.POST.get("attempt", "")
+    chosen = ChosenJob(job_id=job_id, attempt=int(attempt) if attempt.isascii() and attempt.isdigit() else 0)
+    if not act_on_jobs(user=request.user, place=place, order=order, jobs=[chosen]):
+        raise LeaseLostError(job_id)
+    goes = order.act is JobAct.DELETE or (order.act is JobAct.ACK and "kept" not in request.POST)
+    return done(request, message=_said(order.act), back=queue_url(place) if goes else back)
+
+
+def _view(request: HttpRequest, pool: str, namespace: str, queue: str, job_id: str) -> JobView:
+    place = find_place(user=request.user, pool=pool, namespace=namespace, queue=queue)
+    return read_job(place=place, job_id=job_id)
+
+
+def _form(request: HttpRequest) -> BodyForm | None:
+    """`as=text|json|hex`."""
+    try:
+        return BodyForm(request.GET.get("as", ""))
+    except ValueError:
+        return None
+
+
+def _said(act: JobAct) -> str:
+    said = {
+        JobAct.ACK: _("The job is acked."),
+        JobAct.RETRY: _("The job is ready."),
+        JobAct.RELEASE: _("The job is released: its try was not burned."),
+        JobAct.RESCHEDULE: _("The job is due at another time."),
+        JobAct.RESPAWN: _("The job is ready again, with one more try."),
+        JobAct.DELETE: _("The job is deleted."),
+    }
+    return said[act]
+
+
+_AT = "queues/<str:pool>/<str:namespace>/<str:queue>/jobs/<str:job_id>/"
+
+urlpatterns = [
+    path(_AT, job, name="job"),
+    path(f"{_AT}now", job_live, name="job_live"),
+    path(f"{_AT}peek", job_body, name="job_body"),
+    path(f"{_AT}raw/<str:part>", job_raw, name="job_raw"),
+    path(f"{_AT}act", job_act, name="job_act"),
+]

@@ -1,19 +1,98 @@
-"""One queue."""
+"""One queue: how it is doing, its jobs by state, found by what they carry."""
 
 from __future__ import annotations
+
+from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import path
-from django.utils.translation import gettext as _
 
+from dashboard.forms.filter import filter_fields, read_filter, read_state, write_query
+from dashboard.forms.order import OrderForm
+from queues.engine.values import JobState
+from queues.services.job_actions import ACTS, ACTS_ON_ALL, JobAct
+from queues.services.queue_page import NO_FILTER, QueuePlace, find_jobs, find_place, read_queue_now
+
+from . import queue_actions, queue_charts, queue_forms
 from .doors import page
+
+Context = dict[str, Any]
 
 
 @page
 def queue(request: HttpRequest, pool: str, namespace: str, queue: str) -> HttpResponse:
-    """One queue."""
-    return render(request, "dashboard/empty.html", {"title": _("Queue"), "text": _("Its jobs will be listed here.")})
+    """The whole page."""
+    place = find_place(user=request.user, pool=pool, namespace=namespace, queue=queue)
+    return render(request, "dashboard/queue.html", _now(request, place) | _jobs(request, place))
 
 
-urlpatterns = [path("queues/<str:pool>/<str:namespace>/<str:queue>/", queue, name="queue")]
+@page
+def queue_live(request: HttpRequest, pool: str, namespace: str, queue: str) -> HttpResponse:
+    """The part above the jobs, for the page to fetch again and again."""
+    place = find_place(user=request.user, pool=pool, namespace=namespace, queue=queue)
+    return render(request, "dashboard/_queue_now.html", _now(request, place))
+
+
+@page
+def queue_jobs(request: HttpRequest, pool: str, namespace: str, queue: str) -> HttpResponse:
+    """The jobs alone: for the first page to stay up to date, and for a scan to go on."""
+    place = find_place(user=request.user, pool=pool, namespace=namespace, queue=queue)
+    return render(request, "dashboard/_queue_jobs.html", _jobs(request, place))
+
+
+def _now(request: HttpRequest, place: QueuePlace) -> Context:
+    state, wanted = read_state(request.GET), read_filter(request.GET)
+    now = read_queue_now(place=place)
+    tabs = [
+        {"state": one, "count": now.stats.counts[one], "query": write_query(one, wanted), "current": one is state}
+        for one in JobState
+    ]
+    return {"place": place, "now": now, "tabs": tabs, "live_query": write_query(state, wanted)}
+
+
+def _jobs(request: HttpRequest, place: QueuePlace) -> Context:
+    state, wanted = read_state(request.GET), read_filter(request.GET)
+    after = request.GET.get("after") or None
+    found = find_jobs(place=place, state=state, wanted=wanted, after=after)
+    looked_at = found.looked_at + _whole_number(request.GET.get("looked", ""))
+    is_filtered = wanted != NO_FILTER
+    next_query = write_query(state, wanted, after=found.after, looked=looked_at if is_filtered else None)
+    on_all = [act for act in ACTS_ON_ALL[state] if act is not JobAct.DELETE or place.may_administer]
+    return {
+        "place": place,
+        "state": state,
+        "wanted": wanted,
+        "filter_fields": filter_fields(wanted),
+        "found": found,
+        "looked_at": min(looked_at, max(found.size, found.looked_at)),
+        "is_filtered": is_filtered,
+        "is_first": after is None,
+        "is_live": after is None and not is_filtered,
+        "query": write_query(state, wanted),
+        "next_query": next_query if found.after else "",
+        "acts": ACTS[state] if place.may_operate else (),
+        "acts_on_all": on_all if place.may_operate else (),
+        "order": OrderForm(),
+    }
+
+
+def _whole_number(text: str) -> int:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 16 else 0
+
+
+_AT = "queues/<str:pool>/<str:namespace>/<str:queue>/"
+
+urlpatterns = [
+    path(_AT, queue, name="queue"),
+    path(f"{_AT}now", queue_live, name="queue_live"),
+    path(f"{_AT}jobs", queue_jobs, name="queue_jobs"),
+    path(f"{_AT}charts/<str:kind>", queue_charts.queue_chart, name="queue_chart"),
+    path(f"{_AT}publish/", queue_forms.publish, name="queue_publish"),
+    path(f"{_AT}policy/", queue_forms.policy, name="queue_policy"),
+    path(f"{_AT}empty", queue_actions.empty, name="queue_empty"),
+    path(f"{_AT}pause", queue_actions.pause, name="queue_pause"),
+    path(f"{_AT}resume", queue_actions.resume, name="queue_resume"),
+    path(f"{_AT}act", queue_actions.act, name="queue_act"),
+    path(f"{_AT}act-on-all", queue_actions.act_on_all, name="queue_act_on_all"),
+]

@@ -9,9 +9,10 @@ from typing import Any
 from queues.engine.values import AttemptRecord, Delivery, JobDetail, JobState, QueueStats
 
 
-def present_delivery(delivery: Delivery) -> dict[str, Any]:
-    """A job as peek answers it; `data` in base64, as Go encodes bytes."""
+def present_consumed(delivery: Delivery) -> dict[str, Any]:
+    """A job that was handed out; `data` in base64, as Go encodes bytes. `attempt` is what a fenced ack sends back."""
     return {
+        "msg": "new job",
         "namespace": delivery.namespace,
         "queue": delivery.queue,
         "job_id": delivery.job_id,
@@ -20,18 +21,21 @@ def present_delivery(delivery: Delivery) -> dict[str, Any]:
         "elapsed_ms": delivery.elapsed_ms,
         "remain_tries": delivery.remain_tries,
         "attributes": delivery.attributes,
+        "attempt": delivery.attempt,
     }
+
+
+def present_delivery(delivery: Delivery) -> dict[str, Any]:
+    """A job as peek answers it."""
+    presented = present_consumed(delivery)
+    del presented["msg"], presented["attempt"]
+    return presented
 
 
 def present_job(job: JobDetail) -> dict[str, Any]:
     """A job in any state, in the form of a peek. A dead one has no ttl any more."""
     delivery = job.as_delivery()
     return present_delivery(delivery._replace(expires_ms=0) if job.state is JobState.DEAD else delivery)
-
-
-def present_consumed(delivery: Delivery) -> dict[str, Any]:
-    """A job that was handed out. `attempt` is what a fenced ack sends back."""
-    return {"msg": "new job", **present_delivery(delivery), "attempt": delivery.attempt}
 
 
 def present_detail(job: JobDetail) -> dict[str, Any]:

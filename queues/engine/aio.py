@@ -52,6 +52,17 @@ class _Lane:
         self.pending: list[_Call] = []
         self.in_flight: set[asyncio.Task[None]] = set()
 
+    def next_batch(self) -> list[_Call]:
+        """Take what travels together next: up to BATCH_MAX calls, or one that travels alone."""
+        size = 0
+        for operation, _ in self.pending[:BATCH_MAX]:
+            if operation.alone:
+                size = size or 1
+                break
+            size += 1
+        batch, self.pending = self.pending[:size], self.pending[size:]
+        return batch
+
 
 class AsyncEngine:
     """A pool, for one event loop. Create it inside the loop that uses it."""
@@ -246,7 +257,7 @@ class AsyncEngine:
 
     def _depart(self, server: Server, lane: _Lane) -> None:
         while lane.pending and len(lane.in_flight) < IN_FLIGHT_MAX:
-            batch, lane.pending = lane.pending[:BATCH_MAX], lane.pending[BATCH_MAX:]
+            batch = lane.next_batch()
             task = self._loop.create_task(self._execute(server, batch))
             lane.in_flight.add(task)
             task.add_done_callback(functools.partial(self._landed, server, lane))

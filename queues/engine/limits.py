@@ -47,6 +47,9 @@ PAGE_MAX: Final = 1_000
 PARTITIONS_DEFAULT: Final = 8
 PARTITIONS_MAX: Final = 256
 
+ALONE_MIN_JOBS: Final = 16
+"""A call for so many jobs travels alone (`Operation.alone`)."""
+
 PROMOTE_BATCH: Final = 500
 RECLAIM_BATCH: Final = 200
 PURGE_BATCH: Final = 500

@@ -38,6 +38,9 @@ class Operation(NamedTuple, Generic[T]):
     """Operations of equal groups may share one script call: the group's first member says how (see `merging`)."""
     undo: Callable[[T], Sequence[Operation[Any]]] | None = None
     """What takes a result back that nobody is there to take, because its caller was cancelled meanwhile."""
+    alone: bool = False
+    """Whether it does so much that it travels alone: its reply is worked on while Redis does the next, and no small
+    call has to wait for it."""
 
 
 class Apart(list[Operation[Any]]):

@@ -77,17 +77,21 @@ class Delivery(NamedTuple):
     @property
     def ttl_s(self) -> int:
         """Seconds left to live, rounded up so that a living job never shows 0; 0 = for ever."""
-        return max(1, -((self.now_ms - self.expires_ms) // 1000)) if self.expires_ms else 0
+        if not self.expires_ms:
+            return 0
+        left = -((self.now_ms - self.expires_ms) // 1000)
+        return left if left > 1 else 1
 
     @property
     def elapsed_ms(self) -> int:
         """Time since publish, in ms."""
-        return max(0, self.now_ms - published_ms(self.job_id))
+        elapsed = self.now_ms - published_ms(self.job_id)
+        return elapsed if elapsed > 0 else 0
 
     @property
     def remain_tries(self) -> int:
         """Further times it may be handed out."""
-        return max(0, self.tries - self.used)
+        return self.tries - self.used if self.tries > self.used else 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -278,6 +282,25 @@ class QueueStats:
     died: int = 0
     leases_lost: int = 0
     """Jobs that died, and attempts that ended because nobody acked in time, in the last five minutes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spread:
+    """How many durations fell into each span, of which each ends at twice as long as the one before.
+
+    `bounds_ms[i]` is the upper end of span i; that of 1 ms holds all that is shorter. Both empty: there were none.
+    """
+
+    bounds_ms: tuple[float, ...] = ()
+    counts: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Distributions:
+    """Of the last ten minutes. `wait`: due → consumed; `run`: consumed → acked."""
+
+    wait: Spread
+    run: Spread
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Final
 
@@ -80,11 +80,15 @@ class ChosenJob:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """What is to be done with jobs of `state`. `at_ms`: of a reschedule. `ttl_s`: of a respawn; None: the policy's."""
+    """What is to be done with jobs of `state`.
+
+    A reschedule is to `at_ms` or, without it, `delay_ms` from now. `ttl_s`: of a respawn; None: the policy's.
+    """
 
     act: JobAct
     state: JobState
     at_ms: int | None = None
+    delay_ms: int = 0
     ttl_s: int | None = None
 
 
@@ -135,6 +139,8 @@ def act_on_matches(
     part = engine.run(scan_jobs(queue, order.state, wanted, after=after, limit=SELECTED_MAX))
     if before_ms is None and part.jobs:
         before_ms = part.jobs[0].now_ms
+    if order.act is JobAct.RESCHEDULE and order.at_ms is None and before_ms is not None:
+        order = replace(order, at_ms=before_ms + order.delay_ms, delay_ms=0)  # the same for all batches
     chosen = [
         ChosenJob(job_id=job.job_id, attempt=job.attempt) for job in part.jobs if _is_meant(job, order, before_ms)
     ]
@@ -155,8 +161,6 @@ def _check(place: QueuePlace, order: Order, allowed: Mapping[JobState, tuple[Job
         raise RoleTooLowError
     if order.act not in allowed[order.state]:
         raise InvalidArgumentError(f"cannot {order.act} jobs that are {order.state}")
-    if order.act is JobAct.RESCHEDULE and order.at_ms is None:
-        raise InvalidArgumentError("invalid at")
 
 
 def _ttl_ms(place: QueuePlace, order: Order) -> int:
@@ -176,8 +180,9 @@ def _carry_out(queue: QueueKeys, order: Order, ttl_ms: int, jobs: Sequence[Chose
     if order.act is JobAct.RESPAWN:
         return (yield from respawn(queue, ids=ids, ttl_ms=ttl_ms))
     if order.act in (JobAct.RETRY, JobAct.RESCHEDULE):
-        at_ms = order.at_ms if order.act is JobAct.RESCHEDULE else None
-        outcomes = yield from reschedule(queue, ids, at_ms=at_ms)
+        is_now = order.act is JobAct.RETRY
+        at_ms, delay_ms = (None, 0) if is_now else (order.at_ms, order.delay_ms)
+        outcomes = yield from reschedule(queue, ids, at_ms=at_ms, delay_ms=delay_ms)
         return outcomes.count(Rescheduled.MOVED)
     ending: list[Operation[Any]] = [_ending(queue, order.act, job) for job in jobs]
     results = yield Apart(ending)

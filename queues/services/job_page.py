@@ -67,14 +67,16 @@ class JobView:
     acts: tuple[JobAct, ...]
 
 
-def read_job(*, place: QueuePlace, job_id: str) -> JobView:
-    """Two round trips at the most. Raises JobNotFoundError, StoreUnavailableError."""
+def read_job(*, place: QueuePlace, job_id: str, with_body: bool = True) -> JobView:
+    """Two round trips at the most; one without body and result. Raises JobNotFoundError, StoreUnavailableError."""
     engine = engine_for(place.pool)
     queue = engine.queue(place.namespace, place.queue)
-    found = engine.run(detail(queue, job_id)) if is_job_id(job_id) else None
+    preview = None if with_body else 0
+    found = engine.run(detail(queue, job_id, preview=preview)) if is_job_id(job_id) else None
     if found is None:
         raise JobNotFoundError(job_id)
-    kept = engine.run(result(queue, job_id)).body if found.result_bytes is not None else None
+    has_result = with_body and found.result_bytes is not None
+    kept = engine.run(result(queue, job_id)).body if has_result else None
     return JobView(
         place=place,
         job=found,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from queues.engine import destroy, pause, publish, resume
-from queues.engine.errors import InvalidArgumentError
 from queues.engine.values import Published
 from queues.pools import engine_for
 
@@ -39,14 +38,9 @@ def publish_by_hand(*, user: User, place: QueuePlace, body: bytes, request: Publ
     return published
 
 
-def empty_whole_queue(*, user: User, place: QueuePlace, typed: str) -> int:
-    """Delete its jobs of every state; their number. `typed`: the queue's name, which the person has to type.
-
-    Raises RoleTooLowError, InvalidArgumentError.
-    """
+def empty_whole_queue(*, user: User, place: QueuePlace) -> int:
+    """Delete its jobs of every state; their number. Raises RoleTooLowError."""
     need(place, Role.ADMIN)
-    if typed != place.queue:
-        raise InvalidArgumentError("the name that was typed is not the queue's")
     engine = engine_for(place.pool)
     count = engine.run(destroy(engine.queue(place.namespace, place.queue), everything=True))
     _note(user, place, ActivityAction.EMPTIED, count=count)

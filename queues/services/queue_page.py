@@ -11,7 +11,8 @@ from queues.engine.ids import is_job_id
 from queues.engine.keys import QueueKeys
 from queues.engine.names import check_queue
 from queues.engine.operation import Plan
-from queues.engine.operations.distribution import Distributions, distributions
+from queues.engine.operations.distribution import distributions
+from queues.engine.values import Distributions
 from queues.pools import engine_for
 
 from .errors import NamespaceNotFoundError

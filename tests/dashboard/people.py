@@ -1,37 +1,70 @@
-"""Who visits the pages in tests: Alice owns the shop's namespace, Bob may read it, Charlie must see nothing of it."""
+"""Who visits the pages in tests: Alice owns `shop`, Olga operates it, Bob may read it; Charlie owns `bank` alone."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
 
 from django.contrib.auth.models import Group, Permission, User
 from django.test import Client
 
 from queues.models import Namespace, Pool
 
-POOL = "default"
-NAMESPACE = "shop"
-QUEUE = "orders"
-AT = f"/queues/{POOL}/{NAMESPACE}/{QUEUE}/"
+POOL: Final = "default"
+SHOP: Final = "shop"
+BANK: Final = "bank"
+
+_GROUPS: Final = {
+    (SHOP, "owners"): ("operate_queues", "administer_queues"),
+    (SHOP, "operators"): ("operate_queues",),
+    (SHOP, "readers"): (),
+    (BANK, "bankers"): ("operate_queues", "administer_queues"),
+}
+"""Namespace and name of each group → what its permissions let its members do there."""
 
 
-def make_namespace() -> Namespace:
-    """The shop, shown to its owners, its operators and its readers."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Person:
+    """Somebody, and a browser in which they are signed in."""
+
+    user: User
+    browser: Client
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class People:
+    """`dave` is in no group, `root` a superuser; `nobody` is a browser in which nobody is signed in."""
+
+    alice: Person
+    olga: Person
+    bob: Person
+    charlie: Person
+    dave: Person
+    root: Person
+    nobody: Client
+
+
+def gather() -> People:
+    """Make them, their groups and the two namespaces."""
     pool = Pool.objects.get_or_create(name=POOL)[0]
-    namespace = Namespace.objects.create(pool=pool, name=NAMESPACE)
-    for name, permissions in {
-        "owners": ("operate_queues", "administer_queues"),
-        "operators": ("operate_queues",),
-        "readers": (),
-    }.items():
+    for (namespace, name), permissions in _GROUPS.items():
         group = Group.objects.create(name=name)
         group.permissions.set(Permission.objects.filter(codename__in=permissions))
-        namespace.groups.add(group)
-    return namespace
+        Namespace.objects.get_or_create(pool=pool, name=namespace)[0].groups.add(group)
+    return People(
+        alice=_person("alice", "owners"),
+        olga=_person("olga", "operators"),
+        bob=_person("bob", "readers"),
+        charlie=_person("charlie", "bankers"),
+        dave=_person("dave"),
+        root=_person("root", is_superuser=True),
+        nobody=Client(),
+    )
 
 
-def signed_in(name: str, *groups: str) -> Client:
-    """A browser in which a member of these groups is signed in."""
-    user = User.objects.create_user(name)
+def _person(name: str, *groups: str, is_superuser: bool = False) -> Person:
+    user = User.objects.create_user(name, is_superuser=is_superuser, is_staff=is_superuser)
     user.groups.set(Group.objects.filter(name__in=groups))
-    client = Client()
-    client.force_login(user)
-    return client
+    browser = Client()
+    browser.force_login(user)
+    return Person(user=user, browser=browser)

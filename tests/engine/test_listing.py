@@ -101,6 +101,31 @@ def test_a_page_finds_its_place_in_a_line_that_moved_on(world: World) -> None:
     assert [job.job_id for job in second.jobs] == list(ids[10:])
 
 
+def test_a_page_whose_place_the_line_has_passed_skips_nothing(world: World) -> None:
+    ids = world.publish(*[b"x"] * 30)
+    first = world.run(list_jobs(world.queue, JobState.READY, limit=10, now_ms=world.now_ms))
+    world.take(count=13)
+
+    second = world.run(list_jobs(world.queue, JobState.READY, after=first.after, limit=1_000, now_ms=world.now_ms))
+
+    assert [job.job_id for job in second.jobs] == list(ids[13:])
+
+
+def test_whoever_deletes_page_after_page_meets_every_job(world: World) -> None:
+    ids = world.publish(*[b"x"] * 100)
+    after, met = None, list[str]()
+    while len(met) < 100:
+        page = world.run(list_jobs(world.queue, JobState.READY, after=after, limit=30, now_ms=world.now_ms))
+        chosen = [job.job_id for job in page.jobs]
+        met += chosen
+        world.run(delete_jobs(world.queue, chosen, now_ms=world.now_ms))
+        after = page.after
+        assert chosen, "the pages ended before their time"
+
+    assert met == list(ids)
+    assert world.places() == {}
+
+
 def test_tombstones_are_not_shown(world: World) -> None:
     ids = world.publish(*[b"x"] * 40)
     world.run(delete_jobs(world.queue, ids[3:30], now_ms=world.now_ms))
@@ -241,6 +266,15 @@ def test_a_delayed_job_that_became_ready_was_due_when_it_should_have_been(world:
     world.run(promote_due(world.engine.layout, now_ms=world.now_ms))
 
     assert detail_of(world, job_id).due_ms == START_MS + 50
+
+
+def test_details_can_leave_the_body_out(world: World) -> None:
+    job_id = world.publish_one(b"x" * 1_000, attributes={"a": "b"})
+
+    found = world.run(detail(world.queue, job_id, preview=0, now_ms=world.now_ms))
+
+    assert found is not None
+    assert (found.body, found.body_bytes, found.attributes) == (b"", 1_000, {"a": "b"})
 
 
 def test_there_are_no_details_of_an_unknown_job(world: World) -> None:

@@ -63,7 +63,11 @@ def _mostly(usual: str, *odd: str) -> st.SearchStrategy[str]:
 
 
 METHODS = st.sampled_from(
-    ("PUT",) * 5 + ("GET",) * 5 + ("DELETE",) * 4 + ("POST",) * 5 + ("HEAD", "OPTIONS", "PATCH", "TRACE", "PROPFIND", "LINK")
+    ("PUT",) * 5
+    + ("GET",) * 5
+    + ("DELETE",) * 4
+    + ("POST",) * 5
+    + ("HEAD", "OPTIONS", "PATCH", "TRACE", "PROPFIND", "LINK")
 )
 
 NAMESPACES = _mostly(

@@ -12,9 +12,10 @@
 -- ARGV
 --   now_ms       ms or ""
 --   id           job
+--   preview      bytes of the body, "" = all of it
 -- REPLIES
 --   job          now {id state score record run priority result_bytes body_bytes}
 --   missing
 -- INCLUDES look
-local found = look(id, nil)
+local found = look(id, tonumber(preview))
 return found and {'job', now, found} or {'missing'}

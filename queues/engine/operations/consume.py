@@ -73,7 +73,7 @@ def consume_step(
         limits.CONSUME_BUDGET_BYTES,
         consumer_argument(consumer),
     )
-    step = Operation(_CONSUME, queue.select(_CONSUME.keys), args, decode, group, undo)
+    step = Operation(_CONSUME, queue.select(_CONSUME.keys), args, decode, group, undo, count >= limits.ALONE_MIN_JOBS)
     return step if limit is None else limited(step, limit, _note_taken)
 
 

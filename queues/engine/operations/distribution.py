@@ -2,34 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ..histogram import BUCKETS_PER_OCTAVE, Minutes, minutes_of
 from ..keys import QueueKeys
 from ..operation import Operation, Reply
 from ..scripts import load
+from ..values import Distributions, Spread
 from .reply import clock_argument, expect_ok
 
 _STATS = load("stats")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spread:
-    """How many durations fell into each span, of which each ends at twice as long as the one before.
-
-    `bounds_ms[i]` is the upper end of span i; that of 1 ms holds all that is shorter. Both empty: there were none.
-    """
-
-    bounds_ms: tuple[float, ...] = ()
-    counts: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Distributions:
-    """Of the last ten minutes. `wait`: due → consumed; `run`: consumed → acked."""
-
-    wait: Spread
-    run: Spread
 
 
 def distributions(queue: QueueKeys, *, now_ms: int | None = None) -> Operation[Distributions]:

@@ -43,8 +43,10 @@ def peek(queue: QueueKeys, *, now_ms: int | None = None) -> Plan[Delivery | None
             return found  # type: ignore[no-any-return]
 
 
-def detail(queue: QueueKeys, job_id: str, *, now_ms: int | None = None) -> Operation[JobDetail | None]:
-    """All that is known of one job, or None."""
+def detail(
+    queue: QueueKeys, job_id: str, *, preview: int | None = None, now_ms: int | None = None
+) -> Operation[JobDetail | None]:
+    """All that is known of one job, or None. Of its body only the first `preview` bytes, if that is given."""
 
     def decode(reply: Reply) -> JobDetail | None:
         tag = tag_of(reply)
@@ -54,7 +56,8 @@ def detail(queue: QueueKeys, job_id: str, *, now_ms: int | None = None) -> Opera
             raise unexpected(_DETAIL, reply)
         return detail_of(queue, reply[1], reply[2])
 
-    return Operation(_DETAIL, queue.select(_DETAIL.keys), (clock_argument(now_ms), job_id), decode)
+    args = (clock_argument(now_ms), job_id, "" if preview is None else preview)
+    return Operation(_DETAIL, queue.select(_DETAIL.keys), args, decode)
 
 
 def result(queue: QueueKeys, job_id: str) -> Operation[JobResult]:

@@ -67,7 +67,9 @@ def publish(
     group: Group | None = None
     if jobs == 1 and not prepared.one_job and now_ms is None and len(bodies[0]) <= limits.MERGE_BODY_MAX_BYTES:
         group = (_publish_together, (queue.name, prepared.arguments))
-    return Operation(_PUBLISH, queue.select(_PUBLISH.keys), args, _PUBLISHED, group)
+    return Operation(
+        _PUBLISH, queue.select(_PUBLISH.keys), args, _PUBLISHED, group, alone=jobs >= limits.ALONE_MIN_JOBS
+    )
 
 
 def republish(

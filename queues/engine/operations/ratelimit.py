@@ -45,7 +45,7 @@ def limited(
         return note(result, _taken(key, reply)) if note else result
 
     group: Group | None = operation.group and (_limited_together, (operation.group, limit))
-    return _form(operation, key, limit, 1, decode)._replace(group=group, undo=operation.undo)
+    return _form(operation, key, limit, 1, decode)._replace(group=group, undo=operation.undo, alone=operation.alone)
 
 
 def _form(

@@ -5,8 +5,9 @@ from __future__ import annotations
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError
 
+from queues.management.local.errors import CannotStartError
 from queues.management.web.server import serve
 
 
@@ -19,4 +20,7 @@ class Command(BaseCommand):
         parser.add_argument("--workers", type=int, default=1, help="worker processes (default: %(default)s)")
 
     def handle(self, *, host: str, port: int, workers: int, **options: Any) -> None:
-        serve(host=host, port=port, workers=workers)
+        try:
+            serve(host=host, port=port, workers=workers)
+        except CannotStartError as error:
+            raise CommandError(str(error)) from error

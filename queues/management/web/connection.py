@@ -11,32 +11,77 @@ import asyncio
 import select
 from collections import deque
 from typing import Any, Final
-from urllib.parse import unquote_to_bytes
 
 import httptools
 from uvicorn.config import Config
 from uvicorn.server import ServerState
 
-from queues.api.request_ids import choose_request_id
-
 from .exchange import Exchange
+from .refusal import (
+    BAD_REQUEST,
+    HEAD_TOO_LARGE,
+    UNKNOWN_METHOD,
+    UNKNOWN_VERSION,
+    Reason,
+    Refusal,
+    RefusedError,
+)
+from .target import address_of, decode_path, split_target
 
 HEAD_MAX: Final = 65_536
-"""Bytes of a request's line and headers."""
+"""Bytes of a request's target and headers; also of what may come between two pieces of a body, or after the last."""
 
-IDLE_MAX_S: Final = 75.0
-"""How long a connection may be without a whole request, from its beginning or from its last answer on."""
+HEADERS_MAX: Final = 256
+"""Headers of a request."""
+
+PIECE_MAX: Final = 16_384
+"""Bytes that are read at once: no more than some hundred of the shortest requests."""
 
 PIPELINE_MAX: Final = 16
 """Requests that may wait behind the one that is being answered; then the client is read from no more."""
 
+LINGER_S: Final = 2.0
+"""How long a client is listened to that was told to go before it had said all: else it might not get the answer."""
+
 _ASGI: Final = {"version": "3.0", "spec_version": "2.3"}
 HAS_HUNG_UP: Final = "taskq.has_hung_up"  # as queues.api.fast_lane has it, which needs Django to be imported
 _HUNG_UP: Final = getattr(select, "POLLRDHUP", 0)
+_NOWHERE: Final[deque[tuple[bytes, bytes]]] = deque(maxlen=0)
 
 
 class Connection(asyncio.Protocol):
-    """Answers one request after the other, in the order in which they came."""
+    """Answers one request after the other, in the order in which they came.
+
+    uvicorn's `timeout_keep_alive` is how long it may be without a whole request head, from its beginning or from its
+    last answer on, and how long nothing may come of a body, and nothing be taken of an answer.
+    """
+
+    __slots__ = (
+        "_address",
+        "_application",
+        "_bare_bytes",
+        "_client",
+        "_current",
+        "_head_bytes",
+        "_headers",
+        "_heard_at",
+        "_held",
+        "_idle_max_s",
+        "_idle_since",
+        "_idle_timer",
+        "_in_head",
+        "_incoming",
+        "_parser",
+        "_pipeline",
+        "_reading",
+        "_room",
+        "_server",
+        "_transport",
+        "_unsent",
+        "_url",
+        "is_full",
+        "loop",
+    )
 
     def __init__(
         self,
@@ -52,28 +97,33 @@ class Connection(asyncio.Protocol):
         self._transport: Any = None
         self._client: tuple[str, int] | None = None
         self._address: tuple[str, int] | None = None
+        self._idle_max_s = config.timeout_keep_alive
         self._idle_since = self.loop.time()
+        self._heard_at = 0.0
+        self._unsent = 0
         self._idle_timer: asyncio.TimerHandle | None = None
         self._incoming: Exchange | None = None
         self._current: Exchange | None = None
         self._pipeline: deque[Exchange] | None = None
+        self._held = b""
         self._reading = True
         self._room: asyncio.Event | None = None
         self.is_full = False
         """Whether more is written than the client has taken: `drain` waits until there is room again."""
         self._in_head = False
         self._head_bytes = 0
+        self._bare_bytes = 0
         self._url = b""
-        self._headers: list[tuple[bytes, bytes]] = []
+        self._headers: list[tuple[bytes, bytes]] | deque[tuple[bytes, bytes]] = []
 
     # What the event loop tells.
 
     def connection_made(self, transport: Any) -> None:
         self._transport = transport
         self._server.connections.add(self)  # type: ignore[arg-type]  # it is asked to `shutdown`, and no more
-        self._client = _address_of(transport, "peername")
-        self._address = _address_of(transport, "sockname")
-        self._idle_timer = self.loop.call_later(IDLE_MAX_S, self._check_idle)
+        self._client = address_of(transport, "peername")
+        self._address = address_of(transport, "sockname")
+        self._idle_timer = self.loop.call_later(self._idle_max_s, self._check_idle)
 
     def connection_lost(self, _error: Exception | None) -> None:
         self._server.connections.discard(self)
@@ -81,23 +131,26 @@ class Connection(asyncio.Protocol):
             self._idle_timer.cancel()
         self.resume_writing()
         self._tell_gone()
-        self._parser = None
+        self._parser, self._current, self._incoming = _DEAF, None, None  # what refers to them refers to this one, too
 
     def data_received(self, data: bytes) -> None:
+        if len(data) > PIECE_MAX:
+            self._take_by_pieces(data)
+            return
         try:
             self._parser.feed_data(data)
-        except httptools.HttpParserUpgrade:
-            pass  # not here: it has been read as the request that it also is
+        except httptools.HttpParserUpgrade as upgrade:
+            self._stay(data[upgrade.args[0] :])
+            return
         except httptools.HttpParserInvalidMethodError:
-            self._refuse(b"501 Not Implemented", b"method not implemented")
+            self._refuse(UNKNOWN_METHOD if data[:1].isalpha() else BAD_REQUEST)
             return
-        except httptools.HttpParserError:
-            self._refuse(b"400 Bad Request", b"not an HTTP/1.1 request")
+        except httptools.HttpParserError as error:
+            cause = error.__context__
+            self._refuse(cause.reason if isinstance(cause, RefusedError) else BAD_REQUEST)
             return
-        if self._in_head:
-            self._head_bytes += len(data)
-            if self._head_bytes > HEAD_MAX:
-                self._refuse(b"431 Request Header Fields Too Large", b"headers too large")
+        if self._in_head or self._incoming is not None:
+            self._note_unfinished(len(data))
 
     def pause_writing(self) -> None:
         self.is_full = True
@@ -111,7 +164,7 @@ class Connection(asyncio.Protocol):
 
     def on_message_begin(self) -> None:
         self._in_head = True
-        self._head_bytes = 0
+        self._head_bytes = -1  # unknown while it is all in one piece of data, which is small
         self._url = b""
         self._headers = []
 
@@ -123,17 +176,24 @@ class Connection(asyncio.Protocol):
 
     def on_headers_complete(self) -> None:
         self._in_head = False
+        headers = self._headers
+        self._headers = _NOWHERE  # where trailers go: they must not be taken for headers, and nobody wants them
+        if self._incoming is not None:
+            return  # the made-up head of `_stay`
+        if self._head_bytes >= 0 or len(headers) > HEADERS_MAX:
+            self._check_size(headers)
         parser = self._parser
         version = parser.get_http_version()
-        path, query = _split(self._url)
-        headers = self._headers
+        if version != "1.1" and version != "1.0":
+            raise RefusedError(UNKNOWN_VERSION)
+        path, query = split_target(self._url)
         scope = {
             "type": "http",
             "asgi": _ASGI,
             "http_version": version,
             "method": parser.get_method().decode("ascii"),
             "scheme": "http",
-            "path": _decoded(path),
+            "path": decode_path(path),
             "raw_path": path,
             "query_string": query,
             "root_path": "",
@@ -142,22 +202,15 @@ class Connection(asyncio.Protocol):
             "server": self._address,
             "extensions": {HAS_HUNG_UP: self._has_hung_up},
         }
-        exchange = self._incoming = Exchange(
-            self,
-            scope,
-            keep_alive=version == "1.1" and parser.should_keep_alive(),
-            expects_continue=(b"expect", b"100-continue") in headers,
-        )
+        exchange = Exchange(self, scope, keep_alive=version == "1.1" and parser.should_keep_alive())
+        self._incoming = exchange
         if self._current is None:
             self._begin(exchange)
-            return
-        if self._pipeline is None:
-            self._pipeline = deque()
-        self._pipeline.append(exchange)
-        if len(self._pipeline) >= PIPELINE_MAX:
-            self.pause_reading()
+        else:
+            self._line_up(exchange)
 
     def on_body(self, piece: bytes) -> None:
+        self._bare_bytes = 0
         if self._incoming is not None:
             self._incoming.feed(piece)
 
@@ -192,10 +245,15 @@ class Connection(asyncio.Protocol):
             self._transport.pause_reading()
 
     def resume_reading(self) -> None:
-        """Go on."""
-        if not self._reading and not self._transport.is_closing():
-            self._reading = True
-            self._transport.resume_reading()
+        """Go on, unless enough requests wait already."""
+        if self._reading or self._transport.is_closing() or self._is_crowded():
+            return
+        self._reading = True
+        self._heard_at = self.loop.time()
+        self._transport.resume_reading()
+        if self._held:
+            held, self._held = self._held, b""
+            self.data_received(held)
 
     def close(self) -> None:
         """Once all that was written has been sent."""
@@ -206,7 +264,7 @@ class Connection(asyncio.Protocol):
         self._server.total_requests += 1
         self._current = None
         if not exchange.keep_alive:
-            self._transport.close()
+            self._leave()
             return
         self._idle_since = self.loop.time()
         if self._pipeline:
@@ -227,6 +285,7 @@ class Connection(asyncio.Protocol):
         if not question.poll(0):
             return False
         self._tell_gone()
+        self._transport.close()  # the event loop hears nothing of it while the client is not read from
         return True
 
     # What the server asks for.
@@ -247,57 +306,128 @@ class Connection(asyncio.Protocol):
         self._server.tasks.add(task)
         task.add_done_callback(self._server.tasks.discard)
 
+    def _line_up(self, exchange: Exchange) -> None:
+        if self._pipeline is None:
+            self._pipeline = deque()
+        self._pipeline.append(exchange)
+        if self._is_crowded():
+            self.pause_reading()
+
+    def _is_crowded(self) -> bool:
+        return self._pipeline is not None and len(self._pipeline) >= PIPELINE_MAX
+
     def _tell_gone(self) -> None:
         for exchange in (self._current, *(self._pipeline or ())):
             if exchange is not None:
                 exchange.hang_up()
         self._pipeline = None
 
-    def _refuse(self, status: bytes, words: bytes) -> None:
-        """What came is no request; nothing that follows can be made sense of."""
-        if self._current is not None:
-            self._current.keep_alive = False
-            self._pipeline = None
+    # What is out of the ordinary.
+
+    def _take_by_pieces(self, data: bytes) -> None:
+        """What would be too many requests at once is held back until some are answered."""
+        for at in range(0, len(data), PIECE_MAX):
+            if self._is_crowded():
+                self._held = data[at:]
+                return
+            self.data_received(data[at : at + PIECE_MAX])
+
+    def _stay(self, rest: bytes) -> None:
+        """The client would like another protocol, and may speak this one. The parser has left out the request's body.
+
+        That is read by another parser, which is told of it by a head that we make up.
+        """
+        exchange = self._pipeline[-1] if self._pipeline else self._current
+        framing = () if exchange is None else exchange.framing
+        if exchange is not None and framing:
+            exchange.reopen()
+            self._incoming = exchange
+            self._parser = httptools.HttpRequestParser(self)
+            lines = b"".join([b"%b: %b\r\n" % header for header in framing])
+            self._parser.feed_data(b"POST / HTTP/1.1\r\n%b\r\n" % lines)
+        if rest:
+            self.data_received(rest)
+
+    def _note_unfinished(self, size: int) -> None:
+        """So many bytes have come, and it is not over."""
+        if self._in_head:
+            # What came before this head in the data in which it began is not its own.
+            self._head_bytes = 0 if self._head_bytes < 0 else self._head_bytes + size
+            is_too_long = self._head_bytes > HEAD_MAX or len(self._headers) > HEADERS_MAX
+        else:
+            self._heard_at = self.loop.time()
+            self._bare_bytes += size
+            is_too_long = self._bare_bytes > HEAD_MAX
+        if is_too_long:
+            self._refuse(HEAD_TOO_LARGE)
+
+    def _check_size(self, headers: list[tuple[bytes, bytes]] | deque[tuple[bytes, bytes]]) -> None:
+        size = len(self._url) + sum(len(name) + len(value) for name, value in headers)
+        if size > HEAD_MAX or len(headers) > HEADERS_MAX:
+            raise RefusedError(HEAD_TOO_LARGE)
+
+    def _refuse(self, reason: Reason) -> None:
+        """What came is no request, and nothing that follows can be made sense of. Those before it are answered."""
+        self._parser = _DEAF
+        self._in_head = False
+        broken, self._incoming = self._incoming, None
+        if broken is not None:  # its head was good, its body is not
+            broken.hang_up()
+            if broken.is_begun:
+                self._transport.close()
+                return
+            if broken is self._current:
+                self._current = None
+            elif self._pipeline:
+                self._pipeline.pop()
+        refusal = Refusal(self, reason)
+        if self._current is None:
+            self._begin(refusal)
+        else:
+            self._line_up(refusal)
+
+    def _leave(self) -> None:
+        if self._parser is not _DEAF and self._incoming is None:
+            self._transport.close()
             return
-        if not self._transport.is_closing():
-            body = b'{"error":"%b"}' % words
-            self._transport.write(
-                b"HTTP/1.1 %b\r\n%bcontent-type: application/json; charset=utf-8\r\nx-request-id: %b\r\n"
-                b"content-length: %d\r\nconnection: close\r\n\r\n%b"
-                % (status, self.default_headers, choose_request_id(b""), len(body), body)
-            )
-        self._transport.close()
+        # To close while the client is sending makes its system throw away what it has not read yet: the answer.
+        self._parser, self._incoming, self._held = _DEAF, None, b""
+        self._transport.write_eof()
+        self.resume_reading()
+        self.loop.call_later(LINGER_S, self._transport.close)
 
     def _check_idle(self) -> None:
-        now = self.loop.time()
-        busy_until = now if self._current is not None else self._idle_since
-        if now - busy_until >= IDLE_MAX_S:
-            self._transport.close()
-        else:
-            self._idle_timer = self.loop.call_later(busy_until + IDLE_MAX_S - now, self._check_idle)
+        """The timer goes round by itself: to set it for each request would take longer than to look now and then."""
+        unsent = self._transport.get_write_buffer_size()
+        if self._transport.is_closing() or (unsent and unsent == self._unsent):
+            self._transport.abort()  # nothing was taken of what is written
+            return
+        self._unsent = unsent
+        left: float = self._idle_max_s
+        if not unsent:
+            left += self._silent_since() - self.loop.time()
+            if left <= 0:
+                self._transport.close()
+                return
+        self._idle_timer = self.loop.call_later(left, self._check_idle)
+
+    def _silent_since(self) -> float:
+        """Since when the client has owed something (by the loop's clock); now, if it does not."""
+        if self._current is None:
+            return self._idle_since
+        if self._incoming is self._current and self._reading and self._current.is_awaited:
+            return max(self._heard_at, self._idle_since)
+        return self.loop.time()
 
 
-def _split(url: bytes) -> tuple[bytes, bytes]:
-    """Path and query of a request's target, which may be a whole URL when the client takes us for a proxy."""
-    if not url.startswith(b"/"):
-        try:
-            parsed = httptools.parse_url(url)
-        except httptools.HttpParserInvalidURLError:
-            return url, b""
-        return parsed.path or b"/", parsed.query or b""
-    path, _, query = url.partition(b"#")[0].partition(b"?")
-    return path, query
+class _Deaf:
+    """In place of the parser, when what comes is of no interest any more."""
+
+    def feed_data(self, _data: bytes) -> None:
+        """Heard and forgotten."""
 
 
-def _decoded(path: bytes) -> str:
-    raw = unquote_to_bytes(path) if b"%" in path else path
-    return raw.decode("utf-8", "replace")
-
-
-def _address_of(transport: Any, which: str) -> tuple[str, int] | None:
-    address = transport.get_extra_info(which)
-    return (str(address[0]), int(address[1])) if isinstance(address, tuple) else None
-
+_DEAF: Final = _Deaf()
 
 _packed_headers: list[Any] = [None, b""]
 

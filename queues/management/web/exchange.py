@@ -19,6 +19,7 @@ _STATUS_LINES: Final = {status: b"HTTP/1.1 %d %s\r\n" % (status, status.phrase.e
 _CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
 _WITHOUT_BODY: Final = frozenset({204, 304})
 _OURS_TO_SAY: Final = frozenset({b"connection", b"transfer-encoding"})
+_FRAMING: Final = frozenset({b"content-length", b"transfer-encoding"})
 _FAILED: Final = b"Internal Server Error"
 _FAILED_START: Final = {
     "type": "http.response.start",
@@ -34,39 +35,42 @@ class Exchange:
         "_body",
         "_chunked",
         "_connection",
-        "_expects_continue",
         "_has_news",
+        "_is_invited",
         "_left",
         "_more_body",
         "_reader",
         "_scope",
         "_start",
         "is_answered",
+        "is_begun",
         "is_gone",
         "keep_alive",
     )
 
-    def __init__(
-        self, connection: Connection, scope: dict[str, Any], *, keep_alive: bool, expects_continue: bool
-    ) -> None:
+    def __init__(self, connection: Connection, scope: dict[str, Any], *, keep_alive: bool) -> None:
         self._connection = connection
         self._scope = scope
         self.keep_alive = keep_alive
         """Whether the connection goes on after it."""
+        self.is_begun = False
+        """Whether a part of the answer has been written."""
         self.is_answered = False
         self.is_gone = False
         """Whether the client has hung up before it was answered."""
-        self._expects_continue = expects_continue
+        self._is_invited = False
         self._body: bytes | bytearray = b""
         self._more_body = True
         self._has_news = False
         self._reader: asyncio.Future[None] | None = None
         self._start: dict[str, Any] | None = None
-        self._chunked: bool | None = None  # None: nothing has been written yet
+        self._chunked = False
         self._left = 0
 
     async def run(self, application: Any) -> None:
         """Have the application answer. It must: if it does not, the client is told that it failed."""
+        if self.is_gone:
+            return  # or it was refused, before its turn came: it must do nothing
         try:
             await application(self._scope, self.receive, self.send)
         except Exception:
@@ -77,11 +81,22 @@ class Exchange:
         if self.is_answered or self.is_gone:
             return
         self.keep_alive = False
-        if self._chunked is None:
-            await self.send(_FAILED_START)
-            await self.send({"type": "http.response.body", "body": _FAILED})
-        else:
+        if self.is_begun:
             self._connection.close()  # so that the client sees that it is not whole
+            return
+        self._start = None
+        await self.send(_FAILED_START)
+        await self.send({"type": "http.response.body", "body": _FAILED})
+
+    @property
+    def is_awaited(self) -> bool:
+        """Whether it is for the client to send more of the body, which it has been asked for if it wanted to be."""
+        return self._more_body and (self._is_invited or not self._wants_invitation())
+
+    @property
+    def framing(self) -> tuple[tuple[bytes, bytes], ...]:
+        """The headers that say where its body ends; () if it has none."""
+        return tuple(header for header in self._scope["headers"] if header[0] in _FRAMING)
 
     def feed(self, piece: bytes) -> None:
         """A piece of the body has come. What nobody will ask for is thrown away."""
@@ -102,6 +117,11 @@ class Exchange:
         self._more_body = False
         self._tell()
 
+    def reopen(self) -> None:
+        """The body is not whole after all."""
+        self._more_body = True
+        self._has_news = bool(self._body)
+
     def hang_up(self) -> None:
         """The client has gone."""
         if not self.is_answered:
@@ -115,9 +135,8 @@ class Exchange:
 
     async def receive(self) -> dict[str, Any]:
         """ASGI: the next piece of the body, or that the client has gone or has been answered."""
-        if self._expects_continue and not self.is_gone:
-            self._expects_continue = False
-            self._connection.write(_CONTINUE)
+        if self._more_body and not self._has_news:
+            self._invite()
         while not (self._has_news or self.is_gone or self.is_answered):
             self._connection.resume_reading()
             self._reader = self._connection.loop.create_future()
@@ -130,6 +149,18 @@ class Exchange:
             return {"type": "http.disconnect"}
         body, self._body = self._body, b""
         return {"type": "http.request", "body": bytes(body), "more_body": self._more_body}
+
+    def _invite(self) -> None:
+        """Some clients send a body only when told to. Who has sent a part of it does not need to be told."""
+        if not (self._is_invited or self.is_begun or self.is_gone):
+            if self._wants_invitation():
+                self._connection.write(_CONTINUE)
+            self._is_invited = True
+
+    def _wants_invitation(self) -> bool:
+        return self._scope["http_version"] == "1.1" and any(
+            name == b"expect" and value.lower() == b"100-continue" for name, value in self._scope["headers"]
+        )
 
     async def send(self, message: dict[str, Any]) -> None:
         """ASGI: the head, then the body. The head waits for the first piece of it, so that both are one write."""
@@ -146,19 +177,19 @@ class Exchange:
             raise RuntimeError(f"{kind} does not fit here")
 
     def _send_body(self, start: dict[str, Any], body: bytes, more: bool) -> None:
-        head = self._head(start) if self._chunked is None else b""
+        head = b"" if self.is_begun else self._head(start)
         if self._scope["method"] == "HEAD" or start["status"] in _WITHOUT_BODY:
-            body, self._left = b"", 0
+            body = b""
         elif self._chunked:
             body = (b"%x\r\n%b\r\n" % (len(body), body) if body else b"") + (b"" if more else b"0\r\n\r\n")
         elif self._left >= 0:
             self._left -= len(body)
             if self._left < 0 or (self._left and not more):
                 raise RuntimeError("the body is not as long as Content-Length says")
+        self.is_begun = True
         self._connection.write(head + body)
         if not more:
             self.is_answered = True
-            self._expects_continue = False
             self._tell()
             self._connection.note_answered(self)
 
@@ -173,6 +204,8 @@ class Exchange:
             name = raw_name.lower()
             if name == b"content-length":
                 length = value
+                if status == 204:
+                    continue  # it has none, and must not say so
             elif name in _OURS_TO_SAY:
                 self.keep_alive = self.keep_alive and b"close" not in value.lower()
                 continue
@@ -188,6 +221,8 @@ class Exchange:
                 breaks += 1
             else:
                 self.keep_alive = False  # the end of the connection is the end of the body
+        if self._more_body and not self.is_awaited:
+            self.keep_alive = False  # nobody could tell whether the body is going to come
         if not self.keep_alive:
             lines.append(b"connection: close\r\n")
             breaks += 1

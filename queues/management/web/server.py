@@ -6,6 +6,7 @@ import gc
 import os
 import resource
 import signal
+import socket
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -19,6 +20,7 @@ from uvicorn.supervisors import Multiprocess
 
 from queues.embedded import follow_parent
 
+from ..local.errors import CannotStartError
 from .connection import Connection
 
 APPLICATION: Final = "taskq_site.asgi:application"
@@ -32,6 +34,9 @@ GARBAGE_THRESHOLD: Final = 20_000
 STOP_TIMEOUT_S: Final = 10
 """How long requests may take to finish when the server stops."""
 
+IDLE_MAX_S: Final = 75
+"""How long a connection may be silent when it is the client's turn."""
+
 HUNG_AFTER_S: Final = 30
 """A worker whose threads do not run for so long is replaced."""
 
@@ -42,8 +47,8 @@ def serve(*, host: str, port: int, workers: int) -> None:
         run(partial(load_application, Path(directory)), host=host, port=port, workers=workers)
 
 
-def run(load: Callable[[], Any], *, host: str, port: int, workers: int) -> None:
-    """Serve what `load` answers in each worker; one worker is this process itself."""
+def run(load: Callable[[], Any], *, host: str, port: int, workers: int, idle_max_s: int = IDLE_MAX_S) -> None:
+    """Serve what `load` answers in each worker; one worker is this process itself. Raises CannotStartError."""
     _allow_open_files()
     config = uvicorn.Config(
         partial(_load_in, os.getpid(), load),
@@ -57,6 +62,7 @@ def run(load: Callable[[], Any], *, host: str, port: int, workers: int) -> None:
         ws="none",
         lifespan="on",
         backlog=BACKLOG,
+        timeout_keep_alive=idle_max_s,
         timeout_graceful_shutdown=STOP_TIMEOUT_S,
         timeout_worker_healthcheck=HUNG_AFTER_S,
         access_log=False,
@@ -66,13 +72,27 @@ def run(load: Callable[[], Any], *, host: str, port: int, workers: int) -> None:
         server_header=False,
     )
     if workers > 1:
-        Multiprocess(config, sockets=[config.bind_socket()]).run()
+        Multiprocess(config, sockets=[_listen(host, port)]).run()
         return
     # uvicorn finishes its work, then repeats the signal for whoever listened before it: nobody who would mind.
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _stop_quietly)
     config.load()  # before there is an event loop, in which Django would refuse to look at its database
-    uvicorn.Server(config).run(sockets=[config.bind_socket()])
+    uvicorn.Server(config).run(sockets=[_listen(host, port)])
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """Raises CannotStartError."""
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listener = socket.socket(family, kind, protocol)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen(BACKLOG)  # where SO_REUSEADDR lets two bind, only one may listen
+    except (OSError, OverflowError) as error:
+        raise CannotStartError(f"cannot listen on {host}:{port}: {error}") from error
+    listener.set_inheritable(True)
+    return listener
 
 
 def load_application(directory: Path) -> Callable[..., Any]:

@@ -40,11 +40,14 @@ local function walk_zset(name, set, start, stop, visit)
   return false
 end
 
--- Index of the first entry of the ready list behind a place.
+-- Index of the first entry of the ready list behind a place. Entries leave at the head only, tombstones included: one that
+-- was not far from it and is not found has gone there, with all that were before it. Deep in the list nothing better is
+-- known than the index itself.
 local function index_behind(index, id)
   if redis.call('LINDEX', ready, index) == id then return index + 1 end
   local at = redis.call('LPOS', ready, id, 'MAXLEN', VISITS_MAX)
-  return at and at + 1 or math.max(0, index)
+  if at then return at + 1 end
+  return index < VISITS_MAX / 2 and 0 or index
 end
 
 -- → as `show`

@@ -1,0 +1,37 @@
+"""Fields that several forms have."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from queues.engine import limits
+
+UNITS: Final = (("1", _("seconds")), ("60", _("minutes")), ("3600", _("hours")), ("86400", _("days")))
+"""Seconds of each unit in which people give lengths of time."""
+
+
+def seconds_field(label: Any, *, help_text: Any = "", least: int = 0) -> forms.IntegerField:
+    """Whole seconds, or nothing said."""
+    return forms.IntegerField(
+        label=label, help_text=help_text, required=False, min_value=least, max_value=limits.SECONDS_MAX
+    )
+
+
+def moment_field(label: Any, *, help_text: Any = "") -> forms.DateTimeField:
+    """A moment in UTC, or nothing said."""
+    return forms.DateTimeField(
+        label=label,
+        help_text=help_text,
+        required=False,
+        widget=forms.DateTimeInput(attrs={"type": "datetime-local", "step": "1"}),
+        input_formats=["%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M"],
+    )
+
+
+def moment_ms(moment: datetime | None) -> int | None:
+    """What such a field holds, in ms since the epoch: its numbers are UTC, whatever Django's zone is."""
+    return None if moment is None else round(moment.replace(tzinfo=UTC).timestamp() * 1000)

@@ -1,0 +1,128 @@
+"""What the buttons of the queue page do."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from dashboard.forms.filter import read_filter, write_query
+from dashboard.forms.order import OrderForm, read_chosen
+from queues.services.job_actions import JobAct, act_on_jobs, act_on_matches
+from queues.services.queue_actions import empty_whole_queue, need, set_paused
+from queues.services.queue_page import QueuePlace, find_place
+from queues.services.roles import Role
+
+from .confirming import confirm_first
+from .doors import action, done, wants_json
+
+
+@action
+def pause(request: HttpRequest, pool: str, namespace: str, queue: str) -> HttpResponse:
+    """Hand nothing out."""
+    place = find_place(user=request.user, pool=pool, namespace=namespace, queue=queue)
+    set_paused(user=request.user, place=place, paused=True)
+    return done(request, message=_("Paused: nothing is handed out; publishing goes on."), back=queue_url(place))
+
+
+@action
+def resume(request: HttpRequest, pool: str, namespace: str, queue: str) -> HttpResponse:
+    """Hand jobs out again."""
+    place = find_place(user=request.user, pool=pool, namespace=namespace, queue=queue)
+    set_paused(user=request.user, place=place, paused=False)
+    return done(request, message=_("Resumed."), back=queue_url(place))
+
+
+@action
+def empty(request: HttpRequest, pool: str, namespace: str, queue: str) -> HttpResponse:
+    """Delete every job of the queue, its name having been typed."""
+    place = find_place(user=request.user, pool=pool, namespace=namespace, queue=queue)
+    need(place, Role.ADMIN)
+    question = _("Delete every job of this queue, in every state, for good?")
+    unanswered = confirm_first(request, question=question, word=place.queue)
+    if unanswered is not None:
+        return unanswered
+    count = empty_whole_queue(user=request.user, place=place)
+    message = ngettext("%(count)d job was deleted.", "%(count)d jobs were deleted.", count) % {"count": count}
+    return done(request, message=message, back=queue_url(place), data={"done": count})
+
+
+@action
+def act(request: HttpRequest, pool: str, namespace: str, queue: str) -> HttpResponse:
+    """Do something with the jobs that were ticked."""
+    place = find_place(user=request.user, pool=pool, namespace=namespace, queue=queue)
+    order = OrderForm(request.POST).order()
+    back = f"{queue_url(place)}?{write_query(order.state, read_filter(request.POST))}"
+    values = request.POST.getlist("job")
+    if not values:
+        return done(request, message=_("No job was ticked."), back=back, data={"done": 0})
+    chosen = read_chosen(values)
+    if order.act is JobAct.DELETE:
+        unanswered = confirm_first(request, question=delete_question(len(chosen)))
+        if unanswered is not None:
+            return unanswered
+    count = act_on_jobs(user=request.user, place=place, order=order, jobs=chosen)
+    return done(request, message=outcome(count, len(chosen)), back=back, data={"done": count})
+
+
+@action
+def act_on_all(request: HttpRequest, pool: str, namespace: str, queue: str) -> HttpResponse:
+    """The next batch of doing something with all jobs of a state, or those that the filter means.
+
+    To a script: `{"done", "looked_at", "size", "cursor", "before_ms"}`; it sends the last two back until `cursor` is
+    null.
+    """
+    place = find_place(user=request.user, pool=pool, namespace=namespace, queue=queue)
+    order, wanted = OrderForm(request.POST).order(), read_filter(request.POST)
+    back = f"{queue_url(place)}?{write_query(order.state, wanted)}"
+    unanswered = confirm_first(request, question=_question(order.act))
+    if unanswered is not None:
+        return unanswered
+    before = request.POST.get("before_ms", "")
+    batch = act_on_matches(
+        user=request.user,
+        place=place,
+        order=order,
+        wanted=wanted,
+        after=request.POST.get("after") or None,
+        before_ms=int(before) if before.isascii() and before.isdigit() else None,
+        run=request.POST.get("run", ""),
+    )
+    if wants_json(request):
+        answer = {"done": batch.done, "looked_at": batch.looked_at, "size": batch.size}
+        return JsonResponse(answer | {"cursor": batch.cursor, "before_ms": batch.before_ms})
+    message = outcome(batch.done, batch.done)
+    if batch.cursor:
+        message += " " + _("There may be more: this was the first batch.")
+    return done(request, message=message, back=back)
+
+
+def _question(act: JobAct) -> str:
+    if act is JobAct.DELETE:
+        return _("Delete all jobs of this state that match, for good?")
+    return _("Do this to all jobs of this state that match?")
+
+
+def delete_question(count: int) -> str:
+    """What a person is asked before jobs are deleted."""
+    return ngettext("Delete %(count)d job for good?", "Delete %(count)d jobs for good?", count) % {"count": count}
+
+
+def outcome(count: int, asked: int) -> str:
+    """What was done, and that some jobs had moved on meanwhile."""
+    message = ngettext("Done: %(count)d job.", "Done: %(count)d jobs.", count) % {"count": count}
+    if count < asked:
+        rest = asked - count
+        left = ngettext(
+            "%(rest)d job had changed meanwhile and was left alone.",
+            "%(rest)d jobs had changed meanwhile and were left alone.",
+            rest,
+        )
+        message += " " + left % {"rest": rest}
+    return message
+
+
+def queue_url(place: QueuePlace) -> str:
+    """The page of the queue."""
+    return reverse("dashboard:queue", args=(place.pool, place.namespace, place.queue))

@@ -1,0 +1,38 @@
+"""The admin is part of the same product: a token is made there, and opens the door."""
+
+from __future__ import annotations
+
+from http.client import HTTPConnection
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.looking import find_barriers, keep_picture
+from tests.browser.service import Shop
+
+
+def publish_with(token: str, shop: Shop, queue: str) -> int:
+    connection = HTTPConnection(shop.service.address, timeout=20)
+    connection.request("PUT", f"/api/demo/{queue}", b"hello", {"X-Token": token})
+    status = connection.getresponse().status
+    connection.close()
+    return status
+
+
+def test_a_token_made_in_the_admin_publishes(page: Page, shop: Shop) -> None:
+    page.goto("/")
+    page.get_by_role("navigation", name="Main").get_by_role("link", name="Admin").click()
+    page.get_by_role("link", name="Tokens", exact=True).first.click()
+    page.get_by_role("link", name="Create token").click()
+    page.get_by_label("Namespace").select_option(label="default:demo")
+    page.get_by_label("Description").fill("the cashier's till")
+    page.get_by_role("button", name="Save", exact=True).click()
+    token = page.locator("#token-secret").inner_text().strip()
+    assert find_barriers(page) == []
+
+    assert publish_with(token, shop, "till") == 201
+    assert publish_with(token + "x", shop, "till") == 401
+
+    page.get_by_role("link", name="I have copied it").click()
+    expect(page.get_by_text("the cashier's till")).to_be_visible()
+    assert token not in page.content()
+    keep_picture(page, "admin-tokens-desktop")

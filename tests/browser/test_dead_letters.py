@@ -1,0 +1,56 @@
+"""Everything that matches a filter is respawned, in batches with progress, and nothing else is touched."""
+
+from __future__ import annotations
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.looking import find_barriers, keep_picture
+from tests.browser.service import ADDRESS_ERROR, SMTP_ERROR, Shop
+
+
+def test_all_that_match_a_filter_are_respawned_and_no_others(page: Page, shop: Shop) -> None:
+    shop.bury("statements", SMTP_ERROR, jobs=60)
+    shop.bury("statements", ADDRESS_ERROR, jobs=5)
+    page.goto("/dead/")
+    page.get_by_label("Queue", exact=True).fill("statements")
+    page.get_by_label("Text of the error").fill("smtp")
+    page.get_by_role("button", name="Filter").click()
+    expect(page.locator("#dead-matched")).to_have_text("60")
+    keep_picture(page, "dead-filtered-desktop")
+
+    page.get_by_role("button", name="Respawn all that match").click()
+    question = page.get_by_role("dialog", name="Respawn all dead letters that the filter matches?")
+    expect(question).to_be_visible()
+    assert find_barriers(page) == []
+    question.get_by_role("button", name="Yes, do it").click()
+    progress = page.get_by_role("dialog", name="Respawning")
+    expect(progress.get_by_role("status")).to_contain_text("60 done")
+    keep_picture(page, "dead-respawned-desktop", full_page=False)
+    progress.get_by_role("button", name="Close").click()
+
+    expect(page.get_by_role("heading", name="Nothing matches")).to_be_visible()
+    assert (shop.count("statements", "ready"), shop.count("statements", "dead")) == (60, 5)
+
+
+def test_what_is_asked_can_be_taken_back(page: Page, shop: Shop) -> None:
+    shop.bury("claims", ADDRESS_ERROR, jobs=3)
+    page.goto("/dead/?queue=claims")
+
+    page.get_by_role("button", name="Delete all that match").click()
+    page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
+
+    expect(page.get_by_role("dialog")).to_be_hidden()
+    assert shop.count("claims", "dead") == 3
+
+
+def test_selected_ones_are_deleted_after_a_question(page: Page, shop: Shop) -> None:
+    shop.bury("refusals", ADDRESS_ERROR, jobs=3)
+    page.goto("/dead/?queue=refusals")
+
+    page.locator("#dead-rows input[type=checkbox]").nth(0).check()
+    page.locator("#dead-rows input[type=checkbox]").nth(1).check()
+    page.get_by_role("button", name="Delete selected").click()
+    page.get_by_role("dialog").get_by_role("button", name="Yes, do it").click()
+
+    expect(page.locator("#dead-rows tr")).to_have_count(1)
+    assert shop.count("refusals", "dead") == 1

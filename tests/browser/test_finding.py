@@ -1,0 +1,39 @@
+"""A job is found from any page by its id."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.service import Shop
+from tests.browser.watching import Watch
+
+
+def test_a_pasted_id_leads_to_the_job(page: Page, shop: Shop) -> None:
+    page.goto("/reports/")
+
+    page.keyboard.press("/")
+    page.keyboard.insert_text(f"  job_id={shop.held_job}, ")
+    page.keyboard.press("Enter")
+
+    expect(page).to_have_url(f"{shop.url}/queues/default/demo/reports/jobs/{shop.held_job}/")
+    expect(page.get_by_role("heading", level=1)).to_contain_text(shop.held_job)
+    expect(page.get_by_text("analyst-1").first).to_be_visible()
+
+
+def test_an_id_that_is_not_there_is_said_not_to_be(page: Page, watches: list[Watch]) -> None:
+    watches[0].expected.append("status of 404")
+
+    page.goto("/find?q=01ARZ3NDEKTSV4RRFFQ69G5FAV")
+
+    expect(page.get_by_role("heading", name="No such job")).to_be_visible()
+
+
+def test_part_of_a_name_leads_to_the_queues_that_have_it(page: Page) -> None:
+    page.goto("/")
+    page.get_by_role("searchbox", name="Find a job").fill("newslett")
+    page.keyboard.press("Enter")
+
+    expect(page).to_have_url(re.compile(r"/queues/\?q=newslett$"))
+    expect(page.get_by_role("link", name="newsletter").first).to_be_visible()

@@ -1,0 +1,51 @@
+"""Numbers move while one looks, and stand still when one says so."""
+
+from __future__ import annotations
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.service import Shop
+
+SOON_MS = 15_000
+"""A survey by the pump, a reading by the web server and a fetch by the page lie between a job and its number."""
+
+
+def test_the_sums_move_without_a_reload(page: Page, shop: Shop) -> None:
+    page.goto("/")
+    ready = page.locator(".totals li").filter(has_text="Ready").locator("b")
+    expect(ready).not_to_have_text("0", timeout=SOON_MS)
+    page.evaluate("window.notReloaded = true")
+
+    for _ in range(4):
+        status, _answer = shop.call("PUT", "/api/demo/flood/bulk", "[" + ",".join(["1"] * 1000) + "]")
+        assert status in (200, 201)
+
+    expect(ready).to_have_text("4", timeout=SOON_MS)
+    assert page.evaluate("window.notReloaded")
+
+
+def test_a_queue_fills_before_ones_eyes(page: Page, shop: Shop) -> None:
+    shop.put("trickle", b"1")
+    page.goto("/queues/default/demo/trickle/")
+    ready = page.get_by_role("navigation", name="Jobs by state").get_by_role("link", name="Ready").locator(".count")
+    expect(ready).to_have_text("1")
+
+    job_id = shop.put("trickle", b"2")
+
+    expect(ready).to_have_text("2", timeout=SOON_MS)
+    expect(page.get_by_role("link", name=job_id)).to_be_visible(timeout=SOON_MS)
+
+
+def test_who_pauses_is_left_in_peace(page: Page, shop: Shop) -> None:
+    shop.put("calm", b"1")
+    page.goto("/queues/default/demo/calm/")
+    page.get_by_role("button", name="Live").click()
+    expect(page.get_by_role("button", name="Paused")).to_be_visible()
+    fetched: list[str] = []
+    page.on("request", lambda request: fetched.append(request.url))
+
+    page.get_by_role("link", name="Delayed").first.hover()
+    page.clock.install()
+    page.clock.run_for(60_000)
+
+    assert fetched == []

@@ -1,0 +1,73 @@
+"""A queue is stopped, filled and set going again by hand, and its page says at once what became of it."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.looking import find_barriers, keep_picture
+from tests.browser.service import Shop
+
+URL = "/queues/default/demo/parcels-out/"
+
+
+def test_a_queue_is_paused_and_resumed(page: Page, shop: Shop) -> None:
+    shop.put("parcels-out", b"a parcel")
+    page.goto(URL)
+
+    page.get_by_role("button", name="Pause", exact=True).click()
+    expect(page.get_by_text("Nothing is handed out")).to_be_visible()
+    assert shop.call("GET", "/api/demo/parcels-out")[0] == 404
+    keep_picture(page, "queue-paused-desktop")
+
+    page.get_by_role("button", name="Resume").click()
+    expect(page.get_by_role("button", name="Pause", exact=True)).to_be_visible()
+    assert shop.call("GET", "/api/demo/parcels-out?ttr=1")[0] == 200
+
+
+def test_a_job_is_published_by_hand_and_taken(page: Page, shop: Shop) -> None:
+    page.goto("/queues/default/demo/by-hand/")
+    page.get_by_role("link", name="Publish a job").click()
+    assert find_barriers(page) == []
+    keep_picture(page, "publish-desktop")
+    page.get_by_label("Body").first.fill('{"parcel": 7}')
+    page.get_by_role("button", name="Publish", exact=True).click()
+
+    expect(page.get_by_role("status").filter(has_text=re.compile("publish", re.IGNORECASE)).first).to_be_visible()
+    assert shop.count("by-hand", "ready") == 1
+    status, job = shop.call("GET", "/api/demo/by-hand")
+    assert (status, job["data"]) == (200, "eyJwYXJjZWwiOiA3fQ==")
+
+
+def test_emptying_a_queue_takes_its_name(page: Page, shop: Shop) -> None:
+    shop.put("scraps", b"1")
+    page.goto("/queues/default/demo/scraps/")
+
+    page.get_by_role("button", name="Empty…").click()
+    yes = page.get_by_role("button", name="Yes, do it")
+    expect(yes).to_be_disabled()
+    page.get_by_label("To confirm, type").fill("scrap")
+    expect(yes).to_be_disabled()
+    page.get_by_label("To confirm, type").fill("scraps")
+    yes.click()
+
+    expect(page.get_by_role("status").first).to_be_visible()
+    assert shop.count("scraps", "ready") == 0
+
+
+def test_what_a_filter_of_the_queue_matches_is_respawned(page: Page, shop: Shop) -> None:
+    shop.bury("letters", "421 smtp timeout", jobs=7)
+    shop.bury("letters", "550 no such mailbox", jobs=2)
+    page.goto("/queues/default/demo/letters/?state=dead")
+    page.get_by_text("Search these jobs").first.click()
+    page.get_by_label("Last error").fill("smtp")
+    page.get_by_role("button", name="Search", exact=True).click()
+    expect(page.locator("tr[data-key]")).to_have_count(7)
+
+    page.locator("form[data-bulk]").get_by_role("button", name="Respawn").click()
+    page.get_by_role("dialog").get_by_role("button", name="Yes, do it").click()
+    expect(page.locator("#bulk-said")).to_contain_text("7")
+    page.locator("#bulk-close").click()
+
+    assert (shop.count("letters", "ready"), shop.count("letters", "dead")) == (7, 2)

@@ -1,0 +1,224 @@
+"""The overview page: who sees what, what it says when there is nothing to see, and when Redis or the pumps are away."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from queues.engine import Engine, PublishOptions, ack, consume, open_engine, publish
+from queues.models import Namespace, Pool
+
+from .people import BANK, SHOP, People
+from .surveyor import Surveyor
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+MINUTE_MS = 60_000
+PATHS = ("/", "/totals", "/overview/charts/throughput", "/overview/charts/backlog", "/queues/")
+
+
+@pytest.fixture
+def engine(redis_url: str) -> Iterator[Engine]:
+    engine = open_engine(redis_url)
+    yield engine
+    engine.close()
+
+
+@pytest.fixture
+def surveyor(engine: Engine) -> Surveyor:
+    return Surveyor(engine)
+
+
+def put(
+    engine: Engine, namespace: str, queue: str, *, jobs: int = 1, now_ms: int | None = None, **options: Any
+) -> None:
+    keys = engine.queue(namespace, queue)
+    engine.run(publish(keys, [b"x"] * jobs, PublishOptions(**options), now_ms=now_ms))
+
+
+def now_of(engine: Engine) -> int:
+    seconds, micros = engine.client.time()
+    return int(seconds) * 1_000 + int(micros) // 1_000
+
+
+def page(client: Client, path: str = "/", **headers: str) -> str:
+    response = client.get(path, headers=headers)
+    assert response.status_code == 200
+    return response.content.decode()
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_who_is_not_signed_in_is_sent_to_the_sign_in(path: str) -> None:
+    response = Client().get(path)
+
+    assert response.status_code == 302
+    assert response["Location"] == f"/login/?next={path}"
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_nobody_learns_of_a_namespace_that_is_not_shown_to_them(
+    path: str, engine: Engine, surveyor: Surveyor, people: People
+) -> None:
+    put(engine, SHOP, "orders", jobs=1_234)
+    put(engine, BANK, "secret-plans", jobs=55_555 // 11)
+    surveyor.look()
+
+    for person, sees in ((people.alice, True), (people.bob, True), (people.charlie, False), (people.dave, False)):
+        text = page(person.browser, path)
+        assert ("1.2 k" in text or "1234" in text or "1,234" in text) == (sees and "throughput" not in path) or (
+            "throughput" in path
+        )
+        assert "secret-plans" not in text or person is people.charlie
+        assert "orders" not in text or sees
+    seen = {
+        name: json.loads(page(one.browser, "/overview/charts/backlog"))["series"][0]["values"][-1]
+        for name, one in (("alice", people.alice), ("charlie", people.charlie), ("dave", people.dave))
+    }
+    assert seen == {"alice": 1_234, "charlie": 5_050, "dave": None}
+
+
+def test_who_is_in_no_group_is_told_so(people: People) -> None:
+    assert "Ask an administrator" in page(people.dave.browser)
+
+
+def test_with_no_namespace_at_all_a_superuser_is_told_how_to_begin(people: People) -> None:
+    Namespace.objects.all().delete()
+
+    assert "manage.py token create" in page(people.root.browser)
+
+
+def test_a_queue_without_a_consumer_comes_first(engine: Engine, surveyor: Surveyor, people: People) -> None:
+    put(engine, SHOP, "orders", jobs=3, now_ms=now_of(engine) - 20_000)
+    surveyor.look()
+
+    text = " ".join(page(people.bob.browser).split())
+
+    assert "1 thing needs attention" in text
+    assert "No consumer: 3 ready" in text
+    assert '<a href="/queues/default/shop/orders/">orders</a>' in text
+
+
+def test_where_all_is_well_it_says_so(engine: Engine, surveyor: Surveyor, people: People) -> None:
+    put(engine, SHOP, "orders")
+    surveyor.look()
+
+    text = page(people.alice.browser)
+
+    assert "Healthy" in text
+    assert "needs attention" not in text.lower().replace("<h2>needs attention</h2>", "")
+
+
+def test_pools_and_pumps_are_shown_with_their_figures(engine: Engine, surveyor: Surveyor, people: People) -> None:
+    put(engine, SHOP, "orders")
+    surveyor.look()
+
+    text = page(people.root.browser)
+
+    assert str(engine.client.info("server")["redis_version"]) in text
+    assert "host" in text
+    assert "alive" in text
+    assert "none yet" in text
+
+
+def test_before_the_first_survey_nothing_is_called_healthy(people: People) -> None:
+    text = page(people.alice.browser)
+
+    assert "Healthy" not in text
+    assert "No pump" in text
+
+
+def test_a_pool_that_is_down_is_said_to_be_and_the_others_are_shown(
+    engine: Engine, surveyor: Surveyor, people: People
+) -> None:
+    away = Pool.objects.create(name="away", url="unix:///nowhere/redis.sock")
+    Namespace.objects.create(pool=away, name="stranded").groups.set(people.bob.user.groups.all())
+    put(engine, SHOP, "orders", jobs=77)
+    surveyor.look()
+
+    text = page(people.bob.browser)
+
+    assert "Its Redis does not answer" in text
+    assert ">77<" in text
+    assert "nowhere" not in text, "why is told to superusers only"
+    assert "Pool away does not answer" in page(people.bob.browser, "/queues/")
+
+
+def test_why_a_pool_is_down_is_told_to_superusers(people: People) -> None:
+    Pool.objects.create(name="away", url="unix:///nowhere/redis.sock")
+
+    assert "Redis cannot be reached" in page(people.root.browser)
+
+
+def test_what_changes_is_given_alone_to_who_asks_for_it(surveyor: Surveyor, people: People) -> None:
+    surveyor.look()
+
+    text = page(people.alice.browser, **{"X-Live": "1"})
+
+    assert "<html" not in text
+    assert "Needs attention" in text
+
+
+def test_a_chart_shows_whole_minutes_and_the_running_one(engine: Engine, surveyor: Surveyor, people: People) -> None:
+    now = now_of(engine)
+    earlier = now - 2 * MINUTE_MS
+    put(engine, SHOP, "orders", jobs=30, now_ms=earlier, ttl_ms=0)
+    surveyor.look(now_ms=earlier)
+    keys = engine.queue(SHOP, "orders")
+    taken = engine.run(consume(keys, ttr_ms=600_000, count=10, now_ms=earlier)).jobs
+    engine.run(ack(keys, [job.job_id for job in taken[:4]], now_ms=earlier))
+    surveyor.look(now_ms=now - MINUTE_MS)
+    surveyor.look(now_ms=now)
+
+    chart = json.loads(page(people.alice.browser, "/overview/charts/throughput?minutes=15"))
+    jobs = json.loads(page(people.alice.browser, "/overview/charts/backlog?minutes=15"))
+
+    series = {one["name"]: one["values"] for one in chart["series"]}
+    assert len(chart["x"]["values"]) == 16
+    assert chart["x"]["values"] == sorted(chart["x"]["values"])
+    assert (chart["y"], series["published"][-3], series["acked"][-3]) == ({"unit": "jobs/min"}, 30, 4)
+    assert series["published"][0] is None, "no pump surveyed it"
+    states = {one["name"]: one["values"] for one in jobs["series"]}
+    assert (states["ready"][-1], states["working"][-1], jobs["y"]) == (20, 6, {"unit": "jobs"})
+
+
+def test_sums_of_a_superuser_are_those_of_the_whole_pool(engine: Engine, surveyor: Surveyor, people: People) -> None:
+    put(engine, SHOP, "orders", jobs=3)
+    put(engine, BANK, "loans", jobs=4)
+    surveyor.look()
+
+    chart = json.loads(page(people.root.browser, "/overview/charts/backlog"))
+
+    assert chart["series"][0]["values"][-1] == 7
+
+
+def test_an_unknown_chart_is_not_found(people: People) -> None:
+    assert people.alice.browser.get("/overview/charts/other").status_code == 404
+
+
+@pytest.mark.parametrize("minutes", ["0", "-1", "99999999", "x", "٣"])
+def test_a_span_that_is_not_offered_is_the_usual_one(minutes: str, people: People) -> None:
+    chart = json.loads(page(people.alice.browser, f"/overview/charts/backlog?minutes={minutes}"))
+
+    assert len(chart["x"]["values"]) == 60
+
+
+def test_the_sums_stand_on_other_pages_too(engine: Engine, surveyor: Surveyor, people: People) -> None:
+    put(engine, SHOP, "orders", jobs=77)
+    surveyor.look()
+
+    for path in ("/reports/", "/schedules/", "/queues/"):
+        assert ">77<" in page(people.alice.browser, path)
+
+
+def test_pages_hold_no_inline_script_or_style(engine: Engine, surveyor: Surveyor, people: People) -> None:
+    put(engine, SHOP, "orders")
+    surveyor.look()
+    for path in ("/", "/queues/"):
+        text = page(people.root.browser, path)
+        assert text.count("<script") == text.count('<script type="module" src=')
+        assert " style=" not in text
+        assert "<style" not in text

@@ -1,0 +1,196 @@
+"""The page of queues: filters, every column's order, pages, and what stands in a row."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from queues.engine import Engine, PublishOptions, consume, fail, open_engine, pause, publish
+from queues.services import queue_list
+from queues.services.queue_list import SORT_KEYS, STATES
+
+from .people import BANK, SHOP, People
+from .surveyor import Surveyor
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def engine(redis_url: str) -> Iterator[Engine]:
+    engine = open_engine(redis_url)
+    yield engine
+    engine.close()
+
+
+@pytest.fixture
+def surveyor(engine: Engine) -> Surveyor:
+    return Surveyor(engine)
+
+
+def put(engine: Engine, queue: str, *, namespace: str = SHOP, jobs: int = 1, **options: Any) -> None:
+    engine.run(publish(engine.queue(namespace, queue), [b"x"] * jobs, PublishOptions(**options)))
+
+
+def text_of(client: Client, query: str = "") -> str:
+    response = client.get(f"/queues/{query}")
+    assert response.status_code == 200
+    return response.content.decode()
+
+
+def names(client: Client, query: str = "") -> list[str]:
+    return re.findall(r'<th scope="row">\s*<a href="/queues/default/\w+/([-\w]+)/">', text_of(client, query))
+
+
+def test_queues_are_listed_by_name(engine: Engine, surveyor: Surveyor, people: People) -> None:
+    for name in ("pears", "apples", "figs"):
+        put(engine, name)
+    surveyor.look()
+
+    assert names(people.bob.browser) == ["apples", "figs", "pears"]
+    assert names(people.bob.browser, "?sort=-name") == ["pears", "figs", "apples"]
+
+
+def test_the_number_of_jobs_decides_the_order_if_asked(engine: Engine, surveyor: Surveyor, people: People) -> None:
+    for name, jobs in (("few", 1), ("many", 9), ("some", 4)):
+        put(engine, name, jobs=jobs)
+    surveyor.look()
+
+    assert names(people.bob.browser, "?sort=-ready") == ["many", "some", "few"]
+    assert names(people.bob.browser, "?sort=ready") == ["few", "some", "many"]
+    assert 'aria-sort="descending"' in text_of(people.bob.browser, "?sort=-ready")
+
+
+@pytest.mark.parametrize("key", SORT_KEYS)
+def test_every_column_can_be_sorted_by(key: str, engine: Engine, surveyor: Surveyor, people: People) -> None:
+    for name in ("b", "a"):
+        put(engine, name)
+    put(engine, "taken", jobs=2)
+    keys = engine.queue(SHOP, "taken")
+    (job,) = engine.run(consume(keys, ttr_ms=60_000)).jobs
+    engine.run(fail(keys, job.job_id, dead=True))
+    surveyor.look()
+
+    up, down = (names(people.bob.browser, f"?sort={sign}{key}") for sign in ("", "-"))
+
+    assert sorted(up) == sorted(down) == ["a", "b", "taken"]
+    assert up.index("a") < up.index("b"), "what is equal stays in order of names"
+
+
+def test_names_are_filtered_by_a_part_of_them(engine: Engine, surveyor: Surveyor, people: People) -> None:
+    for name in ("mails-out", "Mails-in", "orders"):
+        put(engine, name)
+    surveyor.look()
+
+    assert names(people.bob.browser, "?q=mails") == ["Mails-in", "mails-out"]
+    assert names(people.bob.browser, "?q=shop/ord") == ["orders"]
+    assert "No queue fits" in text_of(people.bob.browser, "?q=nothing")
+
+
+def test_a_namespace_can_be_chosen(engine: Engine, surveyor: Surveyor, people: People) -> None:
+    put(engine, "orders")
+    put(engine, "loans", namespace=BANK)
+    surveyor.look()
+
+    assert names(people.root.browser, f"?namespace=default/{BANK}") == ["loans"]
+    assert names(people.bob.browser, f"?namespace=default/{BANK}") == []
+
+
+def queue_in(engine: Engine, state: str) -> None:
+    keys = engine.queue(SHOP, state)
+    if state == "paused":
+        engine.run(pause(keys))
+        return
+    options = {"delayed": {"delay_ms": 60_000}, "retry": {"tries": 2}, "completed": {"retention_ms": 60_000}}
+    put(engine, state, **options.get(state, {}))
+    if state in ("working", "retry", "dead", "completed", "idle", "attention"):
+        (job,) = engine.run(consume(keys, ttr_ms=60_000)).jobs
+        if state == "retry":
+            engine.run(fail(keys, job.job_id, delay_ms=60_000))
+        elif state in ("dead", "attention"):
+            engine.run(fail(keys, job.job_id, dead=True))
+        elif state == "completed":
+            from queues.engine import ack_attempt
+
+            engine.run(ack_attempt(keys, job.job_id, result=b""))
+
+
+@pytest.mark.parametrize("state", sorted(STATES.keys() - {"idle"}))
+def test_queues_can_be_narrowed_to_a_state(state: str, engine: Engine, surveyor: Surveyor, people: People) -> None:
+    for one in STATES.keys() - {"idle"}:
+        queue_in(engine, one)
+    surveyor.look()
+
+    found = names(people.bob.browser, f"?state={state}")
+
+    assert state in found
+    assert set(found) <= ({"dead", "attention"} if state in ("dead", "attention") else {state})
+
+
+def test_a_queue_without_jobs_and_work_is_idle(engine: Engine, surveyor: Surveyor, people: People) -> None:
+    engine.run(pause(engine.queue(SHOP, "asleep")))
+    put(engine, "awake")
+    surveyor.look()
+
+    assert names(people.bob.browser, "?state=idle") == ["asleep"]
+
+
+def test_a_paused_queue_bears_a_badge(engine: Engine, surveyor: Surveyor, people: People) -> None:
+    put(engine, "orders")
+    surveyor.look()
+    assert ">paused<" not in text_of(people.bob.browser)
+    engine.run(pause(engine.queue(SHOP, "orders")))
+    surveyor.look()
+
+    assert ">paused<" in text_of(people.bob.browser)
+
+
+def test_many_queues_come_in_pages(
+    engine: Engine, surveyor: Surveyor, people: People, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queue_list, "PAGE_QUEUES", 4)
+    for number in range(10):
+        put(engine, f"q{number}")
+    surveyor.look()
+
+    pages = [names(people.bob.browser, f"?page={page}") for page in (1, 2, 3)]
+
+    assert [name for page in pages for name in page] == [f"q{number}" for number in range(10)]
+    assert names(people.bob.browser, "?page=99") == pages[2]
+    assert "1–4 of 10 queues" in text_of(people.bob.browser)
+    assert "page=2" in text_of(people.bob.browser)
+
+
+@pytest.mark.parametrize(
+    "query", ["?sort=other", "?page=-1", "?page=x", "?state=no", "?namespace=x", "?page=٣", "?q=%00"]
+)
+def test_a_query_that_makes_no_sense_is_answered(
+    query: str, engine: Engine, surveyor: Surveyor, people: People
+) -> None:
+    put(engine, "orders")
+    surveyor.look()
+
+    text_of(people.bob.browser, query)
+
+
+def test_links_of_columns_keep_the_filters(engine: Engine, surveyor: Surveyor, people: People) -> None:
+    put(engine, "orders")
+    surveyor.look()
+
+    assert "?q=ord&amp;state=ready&amp;sort=-dead" in text_of(people.bob.browser, "?q=ord&state=ready&page=1")
+
+
+def test_an_empty_namespace_says_what_to_type(surveyor: Surveyor, people: People) -> None:
+    surveyor.look()
+
+    text = text_of(people.alice.browser)
+
+    assert "curl -X PUT" in text
+    assert f"/api/{SHOP}/greetings" in text
+
+
+def test_without_a_pump_the_page_says_that_it_is_old(people: People) -> None:
+    assert "No pump surveys pool default" in text_of(people.alice.browser)
