@@ -18,7 +18,7 @@ _GROUPS: Final = {
     (SHOP, "owners"): ("operate_queues", "administer_queues"),
     (SHOP, "operators"): ("operate_queues",),
     (SHOP, "readers"): (),
-    (BANK, "bankers"): ("operate_queues", "administer_queues"),
+    (BANK, "charlie's group"): ("operate_queues", "administer_queues"),
 }
 """Namespace and name of each group → what its permissions let its members do there."""
 
@@ -55,7 +55,7 @@ def gather() -> People:
         alice=_person("alice", "owners"),
         olga=_person("olga", "operators"),
         bob=_person("bob", "readers"),
-        charlie=_person("charlie", "bankers"),
+        charlie=_person("charlie", "charlie's group"),
         dave=_person("dave"),
         root=_person("root", is_superuser=True),
         nobody=Client(),
