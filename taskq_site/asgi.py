@@ -1,4 +1,4 @@
-"""The ASGI application: `granian --interface asgi taskq_site.asgi:application`."""
+"""The ASGI application: `uvicorn taskq_site.asgi:application`; `manage.py serve` does it best."""
 
 from __future__ import annotations
 

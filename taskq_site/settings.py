@@ -130,8 +130,7 @@ USE_TZ = True
 TIME_ZONE = "UTC"
 USE_I18N = True
 LANGUAGE_CODE = "en"
-# Each in its own words: who cannot read a page finds theirs all the same.
-LANGUAGES = [("en", "English"), ("zh-hans", "中文")]
+LANGUAGES = [("en", "English"), ("zh-hans", "Simplified Chinese")]
 LANGUAGE_COOKIE_NAME = "taskq_language"
 LANGUAGE_COOKIE_AGE = 365 * 86_400
 LANGUAGE_COOKIE_SAMESITE = "Lax"

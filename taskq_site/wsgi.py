@@ -1,4 +1,4 @@
-"""For servers that speak WSGI. taskq itself is served by Granian through `taskq_site.asgi`: long polling needs it."""
+"""For servers that speak WSGI. taskq itself is served by uvicorn through `taskq_site.asgi`: long polling needs it."""
 
 import os
 

@@ -66,7 +66,7 @@ def compact(value: float | None) -> str:
     if value is None:
         return NOTHING
     for size, unit in _MAGNITUDES:
-        if abs(value) >= size:
+        if abs(value) >= size * 0.9995:  # what would be written as 1000 of the smaller unit
             return f"{_short(value / size)} {unit}"
     return _short(value)
 
