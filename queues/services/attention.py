@@ -104,7 +104,7 @@ class Attention:
     @property
     def severity(self) -> Severity | None:
         """That of the worst."""
-        found = {one.severity for one in (*self.pools, *self.queues)}
+        found = {one.severity for one in self.pools} | {one.severity for one in self.queues}
         return next((severity for severity in Severity if severity in found), None)
 
     @property

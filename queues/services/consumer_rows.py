@@ -43,8 +43,9 @@ class PoolPresence:
 class ConsumerRow:
     """A consumer of a namespace, by the name that it gives; who gives none is known by address.
 
-    `waiting`: calls that wait. `since_ms`: when it was first seen, `left_ms`: when it last stopped waiting, if it was seen
-    to wait (both by the Redis server's clock). `jobs`: those in its hands, as far as they are listed; `overdue` of them.
+    `waiting`: calls that wait. `since_ms`: when it was first seen, `left_ms`: when it last stopped waiting, if it was
+    seen to wait (both by the Redis server's clock). `jobs`: those in its hands, as far as they are listed; `overdue` of
+    them.
     """
 
     pool: str

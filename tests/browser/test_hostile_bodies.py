@@ -13,7 +13,8 @@ from tests.browser.looking import find_barriers, keep_picture, sticks_out
 from tests.browser.service import Shop
 
 BODIES: Final[dict[str, bytes]] = {
-    "script": b"""</pre></template><script>document.title='taken over'</script><img src=x onerror="alert(1)">{{ 7*7 }}""",
+    "script": b"""</pre></template><script>document.title='taken over'</script>"""
+    b"""<img src=x onerror="alert(1)">{{ 7*7 }}""",
     "html-in-json": b'{"<script>alert(1)</script>": "</script><svg onload=alert(1)>", "__proto__": {"x": 1}}',
     "one-mebibyte": b"A" * (1024 * 1024),
     "one-mebibyte-of-json": b'{"a":[' + b",".join([b'{"k":"<b>v</b>"}'] * 65_000) + b"]}",

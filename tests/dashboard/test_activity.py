@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
+from typing import Any, cast
 
 import pytest
 from django.contrib.auth.models import AnonymousUser, Group
@@ -26,7 +27,7 @@ def no_sign_ins(people: People) -> None:
 
 def note(people: People, action: ActivityAction = ActivityAction.PAUSED, *, who: str = "alice", **fields: str) -> None:
     person = getattr(people, who)
-    note_activity(user=person.user, action=action, **{"pool": "default", "namespace": SHOP, **fields})
+    note_activity(user=person.user, action=action, **cast(Any, {"pool": "default", "namespace": SHOP, **fields}))
 
 
 def shown(browser: Client, **query: str) -> list[str]:

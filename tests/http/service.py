@@ -114,6 +114,11 @@ class Server:
             self.process.send_signal(signal.SIGTERM)
         return self.process.wait(STOP_TIMEOUT_S)
 
+    def worker_pids(self) -> set[int]:
+        """Process ids of its workers, if they are processes of their own; its other children are none of ours."""
+        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
+        return {int(pid) for pid in children if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()}
+
     def log_lines(self) -> list[dict[str, Any]]:
         """What it logged, as far as it is JSON."""
         return [json.loads(line) for line in self.log.read_text().splitlines() if line.startswith("{")]

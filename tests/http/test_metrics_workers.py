@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -34,9 +33,8 @@ def scrape(server: Server) -> dict[str, Family]:
 
 
 def workers_of(server: Server) -> list[int]:
-    """Process ids of the server's workers: Granian forks them, and has no other children."""
-    children = Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children")
-    return [int(pid) for pid in children.read_text().split()]
+    """Process ids of the server's workers."""
+    return sorted(server.worker_pids())
 
 
 def published(server: Server) -> float:

@@ -81,12 +81,6 @@ def hang_up(wires: list[Wire]) -> None:
         wire.hang_up()
 
 
-def pids_of_workers(server: Server) -> set[int]:
-    """Granian forks its workers, and has no other children."""
-    children = Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children")
-    return {int(pid) for pid in children.read_text().split()}
-
-
 def test_both_workers_serve(server: Server) -> None:
     wires = connect_to_both(server, WAITERS)
 
@@ -152,7 +146,7 @@ def test_a_killed_worker_is_replaced_while_the_other_goes_on(server: Server) -> 
     of_worker: dict[str, list[Wire]] = {}
     for wire in wires:
         of_worker.setdefault(worker_of(wire.call(ask(server, "GET nothing"))), []).append(wire)
-    before = pids_of_workers(server)
+    before = server.worker_pids()
     assert len(before) == len(of_worker) == 2
     for wire in wires:
         wire.send(ask(server, "GET after-kill?timeout=60"))
@@ -174,7 +168,7 @@ def test_a_killed_worker_is_replaced_while_the_other_goes_on(server: Server) -> 
     assert {(answer.status, worker_of(answer)) for answer in answers} == {(200, survivor)}
 
     wait_until(
-        lambda: len(pids_of_workers(server) - {victim}) == 2,
+        lambda: len(server.worker_pids() - {victim}) == 2,
         or_fail="the worker is not replaced",
         timeout_s=REPLACED_WITHIN_S,
     )

@@ -62,7 +62,7 @@ def take_place(data_dir: Path) -> Place:
 def take_port(host: str, port: int) -> int:
     """Check that nobody listens there; 0 chooses a free port. The port. Raises CannotStartError.
 
-    Without this check, a second server would share the port with the first: Granian opens it with SO_REUSEPORT.
+    So that a person learns of it before anything is started.
     """
     if not 0 <= port <= PORT_MAX:
         raise CannotStartError(f"there is no port {port}: choose one up to {PORT_MAX}")
