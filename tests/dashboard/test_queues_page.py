@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from queues.engine import Engine, PublishOptions, consume, fail, open_engine, pause, publish
+from queues.engine import Engine, PublishOptions, ack_attempt, consume, fail, open_engine, pause, publish
 from queues.services import queue_list
 from queues.services.queue_list import SORT_KEYS, STATES
 
@@ -104,7 +104,11 @@ def queue_in(engine: Engine, state: str) -> None:
     if state == "paused":
         engine.run(pause(keys))
         return
-    options = {"delayed": {"delay_ms": 60_000}, "retry": {"tries": 2}, "completed": {"retention_ms": 60_000}}
+    options: dict[str, Any] = {
+        "delayed": {"delay_ms": 60_000},
+        "retry": {"tries": 2},
+        "completed": {"retention_ms": 60_000},
+    }
     put(engine, state, **options.get(state, {}))
     if state in ("working", "retry", "dead", "completed", "idle", "attention"):
         (job,) = engine.run(consume(keys, ttr_ms=60_000)).jobs
@@ -113,8 +117,6 @@ def queue_in(engine: Engine, state: str) -> None:
         elif state in ("dead", "attention"):
             engine.run(fail(keys, job.job_id, dead=True))
         elif state == "completed":
-            from queues.engine import ack_attempt
-
             engine.run(ack_attempt(keys, job.job_id, result=b""))
 
 
@@ -164,9 +166,7 @@ def test_many_queues_come_in_pages(
     assert "page=2" in text_of(people.bob.browser)
 
 
-@pytest.mark.parametrize(
-    "query", ["?sort=other", "?page=-1", "?page=x", "?state=no", "?namespace=x", "?page=٣", "?q=%00"]
-)
+@pytest.mark.parametrize("query", ["?sort=other", "?page=-1", "?page=٣", "?state=no", "?namespace=x", "?q=%00"])
 def test_a_query_that_makes_no_sense_is_answered(
     query: str, engine: Engine, surveyor: Surveyor, people: People
 ) -> None:

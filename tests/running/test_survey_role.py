@@ -230,6 +230,14 @@ def test_queues_beyond_the_most_are_counted_but_not_put_down(pump: Pump, monkeyp
     assert (len(pump.found()), head.queues, head.left_out) == (2, 5, 3)
 
 
+def test_a_pool_without_queues_is_surveyed_too(pump: Pump) -> None:
+    pump.round()
+
+    head = pump.engine.run(read_survey()).head
+    assert head is not None
+    assert (head.queues, head.taken_at_ms) == (0, BEGIN_MS)
+
+
 def test_the_survey_of_a_queue_is_one_call(pump: Pump, redis_client: redis.Redis) -> None:
     put(pump, "shop", "orders")
     pump.engine.run(survey(pump.engine.queue("shop", "orders")))

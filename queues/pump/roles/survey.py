@@ -108,6 +108,8 @@ class Survey:
 
     def _put_down(self, engine: Engine, this: _Round, now_ms: int | None) -> None:
         """What the whole round has found. Namespaces without queues are forgotten."""
+        if not this.queues:  # then no reply has said what time it is
+            this.latest_ms = engine.run(read_survey(now_ms=now_ms)).now_ms
         names = sorted(this.found)
         for first in range(0, len(names), NAMESPACES_PER_CALL):
             part = names[first : first + NAMESPACES_PER_CALL]
