@@ -32,8 +32,11 @@ class Chart {
       const [details, fill] = numbers();
       this.body.append(details);
       this.details = details;
+      this.details.hidden = true;
       this.fill = fill;
     }
+    this.height = Number(figure.dataset.height) || (this.small ? 28 : HEIGHT);
+    this.plot.style.minHeight = `${this.height}px`; // so that nothing jumps when the numbers come
     figure.append(this.body);
     new ResizeObserver(() => this.draw()).observe(this.plot);
     this.wait = Number(figure.dataset.every) || EVERY_MS;
@@ -103,7 +106,7 @@ class Chart {
       this.plot.prepend(html("p", { className: "chart-none" }, data.empty || word("none")));
       return;
     }
-    const height = Number(this.figure.dataset.height) || (this.small ? 28 : HEIGHT);
+    const { height } = this;
     const at = layOut(data, kind, width, height);
     const picture = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": data.title ?? "" });
     if (this.small) Object.assign(at, { left: 0, right: width, top: 2, bottom: height - 2 });

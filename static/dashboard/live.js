@@ -77,6 +77,7 @@ class Live {
     this.stale = true;
     this.wait = Math.min(Math.max(this.wait, this.every) * 2, SLOWEST_MS);
     if (!this.notice) {
+      if ([...sections.values()].some((live) => live.notice)) return showState(); // once is enough for a page
       this.notice = document.createElement("div");
       this.notice.className = "live-trouble";
       this.notice.dataset.keep = "";

@@ -83,7 +83,12 @@ export function drawSeries(data, kind, at) {
     const upper = series.values.map((value, i) => (value === null ? null : lower[i] + value));
     if (style === "bar") group.append(...drawBars(index, lower, upper, at, isStacked(data, kind, series) ? [0, 1] : [bar++, bars]));
     if (style === "area") group.append(svg("path", { class: `chart-area ${colour(index)}`, d: area(upper, lower, at) }));
-    if (style !== "bar") group.append(svg("path", { class: `chart-line ${colour(index)}`, d: line(upper, at) }));
+    if (style !== "bar") {
+      group.append(svg("path", { class: `chart-line ${colour(index)}`, d: line(upper, at) }));
+      for (const i of lone(upper)) {
+        group.append(svg("circle", { class: `chart-dot ${colour(index)}`, cx: at.x(i), cy: at.y(upper[i]), r: 3.5 }));
+      }
+    }
     if (isStacked(data, kind, series)) upper.forEach((value, i) => (base[i] = value ?? base[i]));
   });
   return group;
@@ -103,10 +108,12 @@ function* runs(values) {
 const point = (i, value, at) => `${at.x(i).toFixed(1)} ${at.y(value).toFixed(1)}`;
 
 function line(values, at) {
-  const parts = [...runs(values)].map((run) =>
-    run.length === 1 ? `M${point(run[0], values[run[0]], at)}h0.1` : `M${run.map((i) => point(i, values[i], at)).join("L")}`,
-  );
-  return parts.join("");
+  return [...runs(values)].map((run) => `M${run.map((i) => point(i, values[i], at)).join("L")}`).join("");
+}
+
+// A value without neighbours is no line, but must be seen.
+function lone(values) {
+  return [...runs(values)].filter((run) => run.length === 1).flat();
 }
 
 function area(upper, lower, at) {
