@@ -9,7 +9,8 @@ from django.utils.translation import gettext as _
 
 from dashboard.bodies import BodyForm, show_body
 from dashboard.forms.order import OrderForm
-from queues.engine.errors import LeaseLostError
+from queues.engine.errors import JobNotFoundError, LeaseLostError
+from queues.engine.ids import is_job_id
 from queues.services.job_actions import ChosenJob, JobAct, act_on_jobs
 from queues.services.job_page import JobView, read_job
 from queues.services.queue_page import find_place
@@ -39,7 +40,13 @@ def job(request: HttpRequest, pool: str, namespace: str, queue: str, job_id: str
 def job_live(request: HttpRequest, pool: str, namespace: str, queue: str, job_id: str) -> HttpResponse:
     """State, time line and buttons, for the page to fetch again and again."""
     place = find_place(user=request.user, pool=pool, namespace=namespace, queue=queue)
-    view = read_job(place=place, job_id=job_id, with_body=False)
+    try:
+        view = read_job(place=place, job_id=job_id, with_body=False)
+    except JobNotFoundError:
+        if not is_job_id(job_id):
+            raise
+        # no mistake of who looks: it was there when the page was made
+        return render(request, "dashboard/_job_gone.html", status=404)
     context = {"view": view, "place": place, "job": view.job, "order": OrderForm()}
     return render(request, "dashboard/_job_life.html", context)
 

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.utils.translation import gettext as _
 
 from queues.engine.values import Spread
-from queues.services.queue_page import QueuePlace, find_place, read_distributions
+from queues.services.queue_page import QueuePlace, find_place, read_distributions, read_minutes
 
 from .doors import page
+from .overview import CHARTS as OVERVIEW_CHARTS
+from .overview import MINUTE_MS
+
+MINUTES: Final = 60
+"""How much of the past a chart shows."""
 
 Chart = dict[str, Any]
 
@@ -46,4 +53,25 @@ def _histogram(title: str, spread: Spread, nothing: str) -> Chart:
     }
 
 
-CHARTS: Final[Mapping[str, Callable[[QueuePlace], Chart]]] = {"waits": _waits, "runs": _runs}
+def _minute_by_minute(kind: str, place: QueuePlace) -> Chart:
+    """A chart that the overview has too, of this queue alone. Where nothing was recorded, nothing happened."""
+    title, unit, lines = OVERVIEW_CHARTS[kind]
+    minutes = [replace(minute, recorded=True) for minute in read_minutes(place=place, minutes=MINUTES)]
+    return {
+        "title": str(title),
+        "x": {"unit": "time", "values": [minute.at_ms + MINUTE_MS for minute in minutes]},
+        "y": {"unit": unit},
+        "series": [
+            {"name": str(name), "values": [value(minute) for minute in minutes], "style": "line"}
+            for name, value in lines
+        ],
+        "empty": _("Nothing was recorded in this time."),
+    }
+
+
+CHARTS: Final[Mapping[str, Callable[[QueuePlace], Chart]]] = {
+    "throughput": partial(_minute_by_minute, "throughput"),
+    "backlog": partial(_minute_by_minute, "backlog"),
+    "waits": _waits,
+    "runs": _runs,
+}

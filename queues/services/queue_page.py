@@ -9,6 +9,7 @@ from queues.engine import JobDetail, JobFilter, JobState, QueueStats, detail, li
 from queues.engine.errors import InvalidArgumentError
 from queues.engine.ids import is_job_id
 from queues.engine.keys import QueueKeys
+from queues.engine.minutes import MINUTE_MS, Minute
 from queues.engine.names import check_queue
 from queues.engine.operation import Plan
 from queues.engine.operations.distribution import distributions
@@ -18,6 +19,7 @@ from queues.pools import engine_for
 from .errors import NamespaceNotFoundError
 from .policies import EffectivePolicy, policy_for
 from .roles import Role, role_in
+from .trends import history_of_queue
 from .visible import User
 
 PAGE_JOBS: Final = 50
@@ -82,6 +84,25 @@ def read_queue_now(*, place: QueuePlace) -> QueueNow:
     engine = engine_for(place.pool)
     policy = policy_for(pool=place.pool, namespace=place.namespace, queue=place.queue)
     return QueueNow(place=place, stats=engine.run(stats(engine.queue(place.namespace, place.queue))), policy=policy)
+
+
+def read_minutes(*, place: QueuePlace, minutes: int) -> tuple[Minute, ...]:
+    """The last whole minutes as the pump recorded them, and the last 60 s as if they were the next one.
+
+    Raises StoreUnavailableError.
+    """
+    past = history_of_queue(pool=place.pool, namespace=place.namespace, queue=place.queue, minutes=minutes).minutes
+    engine = engine_for(place.pool)
+    now = engine.run(stats(engine.queue(place.namespace, place.queue)))
+    running = Minute(
+        at_ms=now.now_ms - MINUTE_MS,
+        published=round(now.published_per_s * 60),
+        consumed=round(now.consumed_per_s * 60),
+        acked=round(now.acked_per_s * 60),
+        failed=round(now.failed_per_s * 60),
+        jobs=now.counts,
+    )
+    return (*(minute for minute in past if minute.at_ms < running.at_ms), running)
 
 
 def read_distributions(*, place: QueuePlace) -> Distributions:

@@ -139,6 +139,18 @@ def test_distributions_come_as_numbers_for_a_chart(bob: Client, shop: Shop, kind
     assert len(chart["x"]["values"]) == len(chart["series"][0]["values"])
 
 
+def test_charts_tell_of_the_last_hour_up_to_now(bob: Client, shop: Shop) -> None:
+    shop.publish(*[b"x"] * 7)
+
+    backlog = bob.get(f"{AT}charts/backlog").json()
+    throughput = bob.get(f"{AT}charts/throughput").json()
+
+    assert {line["name"]: line["values"][-1] for line in backlog["series"]}["ready"] == 7
+    assert {line["name"]: line["values"][-1] for line in throughput["series"]}["published"] == 7
+    assert all(len(line["values"]) == len(backlog["x"]["values"]) for line in backlog["series"])
+    assert backlog["x"]["values"] == sorted(backlog["x"]["values"])
+
+
 def test_there_is_no_other_chart(bob: Client) -> None:
     assert bob.get(f"{AT}charts/other").status_code == 404
 
