@@ -19,6 +19,7 @@ from uvicorn.server import ServerState
 from .exchange import Exchange
 from .refusal import (
     BAD_REQUEST,
+    BAD_TARGET,
     HEAD_TOO_LARGE,
     UNKNOWN_METHOD,
     UNKNOWN_VERSION,
@@ -144,6 +145,9 @@ class Connection(asyncio.Protocol):
             return
         except httptools.HttpParserInvalidMethodError:
             self._refuse(UNKNOWN_METHOD if data[:1].isalpha() else BAD_REQUEST)
+            return
+        except httptools.HttpParserInvalidURLError:
+            self._refuse(BAD_TARGET)
             return
         except httptools.HttpParserError as error:
             cause = error.__context__
@@ -344,7 +348,11 @@ class Connection(asyncio.Protocol):
             self._incoming = exchange
             self._parser = httptools.HttpRequestParser(self)
             lines = b"".join([b"%b: %b\r\n" % header for header in framing])
-            self._parser.feed_data(b"POST / HTTP/1.1\r\n%b\r\n" % lines)
+            try:
+                self._parser.feed_data(b"POST / HTTP/1.1\r\n%b\r\n" % lines)
+            except httptools.HttpParserError:  # the first parser looks at the framing only when it reads the body
+                self._refuse(BAD_REQUEST)
+                return
         if rest:
             self.data_received(rest)
 

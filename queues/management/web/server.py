@@ -74,11 +74,11 @@ def run(load: Callable[[], Any], *, host: str, port: int, workers: int, idle_max
     if workers > 1:
         Multiprocess(config, sockets=[_listen(host, port)]).run()
         return
-    # uvicorn finishes its work, then repeats the signal for whoever listened before it: nobody who would mind.
+    server = uvicorn.Server(config)
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, _stop_quietly)
+        signal.signal(number, partial(_stop_quietly, server))
     config.load()  # before there is an event loop, in which Django would refuse to look at its database
-    uvicorn.Server(config).run(sockets=[_listen(host, port)])
+    server.run(sockets=[_listen(host, port)])
 
 
 def _listen(host: str, port: int) -> socket.socket:
@@ -114,8 +114,10 @@ def _load_in(server_pid: int, load: Callable[[], Any]) -> Any:
     return application
 
 
-def _stop_quietly(_number: int, _frame: Any) -> None:
-    """The server has stopped already."""
+def _stop_quietly(server: uvicorn.Server, _number: int, _frame: Any) -> None:
+    """uvicorn finishes its work, then repeats the signal: nobody minds. One that comes before it looks must stop us."""
+    if not server.should_exit:
+        raise SystemExit(0)
 
 
 def _set_aside_what_stays() -> None:

@@ -1,0 +1,259 @@
+"""A server of a small application whose connections are tested, how it is started, and how it stops."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import socket
+import subprocess
+import sys
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import IO, Any
+
+import pytest
+
+from queues.management.web.connection import HAS_HUNG_UP
+from queues.management.web.server import run
+from tests.http.doors_wire import Wire, request
+from tests.running.processes import ROOT, Family
+from tests.support.waiting import wait_until
+
+PIECES = (b"one ", b"two ", b"three")
+HUNG_UP_NOTICED = "hung up: True"
+
+
+class Application:
+    """ASGI; each path is one way to answer."""
+
+    def __init__(self) -> None:
+        self._released: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
+        self._seen: list[str] = []
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "lifespan":
+            for stage in ("startup", "shutdown"):
+                await receive()
+                await send({"type": f"lifespan.{stage}.complete"})
+            return
+        way = getattr(self, scope["path"].removeprefix("/"))
+        await way(scope, receive, send)
+
+    async def seen(self, _scope: Any, _receive: Any, send: Any) -> None:
+        """What `wait` has noted."""
+        await _answer(send, json.dumps(self._seen).encode())
+
+    async def release(self, scope: Any, _receive: Any, send: Any) -> None:
+        self._released[scope["query_string"].decode()].set()
+        await _answer(send, b"")
+
+    async def echo(self, _scope: Any, receive: Any, send: Any) -> None:
+        body = b""
+        while (message := await receive())["type"] == "http.request":
+            body += message["body"]
+            if not message["more_body"]:
+                break
+        await _answer(send, body)
+
+    async def query(self, scope: Any, _receive: Any, send: Any) -> None:
+        await _answer(send, scope["query_string"])
+
+    async def wait(self, scope: Any, receive: Any, send: Any) -> None:
+        """Until it is released, or the client is gone."""
+        name = scope["query_string"].decode()
+        self._seen.append(f"{name} begun")
+        released = asyncio.create_task(self._released[name].wait())
+        gone = asyncio.create_task(_until_gone(receive))
+        await asyncio.wait((released, gone), return_when=asyncio.FIRST_COMPLETED)
+        self._seen.append(f"{name} {'gone' if gone.done() else 'released'}")
+        released.cancel()
+        gone.cancel()
+        await _answer(send, name.encode())
+
+    async def block(self, scope: Any, _receive: Any, _send: Any) -> None:
+        """Keeps the event loop from hearing of anything until the kernel tells that the client is gone."""
+        has_hung_up = scope["extensions"][HAS_HUNG_UP]
+        print(f"hung up: {has_hung_up()}", flush=True)
+        wait_until(has_hung_up, or_fail="the client did not hang up")
+        print(HUNG_UP_NOTICED, flush=True)
+
+    async def stream(self, _scope: Any, _receive: Any, send: Any) -> None:
+        await _start(send)
+        for piece in PIECES:
+            await _piece(send, piece, more=True)
+        await _piece(send, b"")
+
+    async def pieces(self, scope: Any, _receive: Any, send: Any) -> None:
+        """As many bytes as the query says are promised, and PIECES sent."""
+        await _start(send, (b"content-length", scope["query_string"]))
+        for piece in PIECES:
+            await _piece(send, piece, more=piece is not PIECES[-1])
+
+    async def whole(self, scope: Any, _receive: Any, send: Any) -> None:
+        """As many bytes as the query says are promised, and b"three" sent at once."""
+        await _start(send, (b"content-length", scope["query_string"]))
+        await _piece(send, PIECES[-1])
+
+    async def empty(self, _scope: Any, _receive: Any, send: Any) -> None:
+        await _start(send, (b"content-length", b"0"), status=204)
+        await _piece(send, b"")
+
+    async def fail(self, _scope: Any, _receive: Any, _send: Any) -> None:
+        raise ValueError("before the start")
+
+    async def fail_late(self, _scope: Any, _receive: Any, send: Any) -> None:
+        await _start(send)
+        await _piece(send, PIECES[0], more=True)
+        raise ValueError("after the start")
+
+    async def broken_header(self, scope: Any, _receive: Any, send: Any) -> None:
+        """The query, percent-decoded by hand, is a header's value."""
+        value = bytes.fromhex(scope["query_string"].decode())
+        await _start(send, (b"content-length", b"0"), (b"x-value", value))
+        await _piece(send, b"")
+
+
+async def _until_gone(receive: Any) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _start(send: Any, *headers: tuple[bytes, bytes], status: int = 200) -> None:
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+
+
+async def _piece(send: Any, body: bytes, *, more: bool = False) -> None:
+    await send({"type": "http.response.body", "body": body, "more_body": more})
+
+
+async def _answer(send: Any, body: bytes) -> None:
+    await _start(send, (b"content-length", b"%d" % len(body)))
+    await _piece(send, body)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Server:
+    url: str
+    process: subprocess.Popen[str]
+    log: Path
+    """What it wrote to its standard error."""
+
+    @property
+    def output(self) -> IO[str]:
+        assert self.process.stdout is not None
+        return self.process.stdout
+
+    def call(self, target: str) -> Any:
+        """The answer to a GET on a connection of its own."""
+        with Wire(self.url) as wire:
+            return wire.call(request(f"GET {target}"))
+
+    def wait_seen(self, event: str) -> None:
+        wait_until(lambda: event in self.call("/seen").json, or_fail=f"the application did not see: {event}")
+
+    def refuses(self) -> bool:
+        """Whether it listens no more."""
+        try:
+            Wire(self.url).hang_up()
+        except ConnectionRefusedError:
+            return True
+        return False
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@contextmanager
+def serving(*, idle_max_s: int = 75) -> Iterator[Server]:
+    """A process with one worker."""
+    with TemporaryDirectory() as directory:
+        port, log = _free_port(), Path(directory) / "log"
+        command = [sys.executable, "-m", __name__, str(port), str(idle_max_s)]
+        env = Family().environment(TASKQ_DATA_DIR=directory)
+        with (
+            log.open("wb") as stderr,
+            subprocess.Popen(command, cwd=ROOT, env=env, stdout=subprocess.PIPE, stderr=stderr, text=True) as process,
+        ):
+            server = Server(url=f"http://127.0.0.1:{port}", process=process, log=log)
+            try:
+                wait_until(
+                    lambda: process.poll() is not None or not server.refuses(),
+                    or_fail="the server did not start",
+                    timeout_s=60,
+                )
+                yield server
+            finally:
+                process.kill()
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with serving() as server:
+        yield server
+
+
+def test_a_server_that_is_told_to_stop_finishes_what_is_under_way(server: Server) -> None:
+    with Wire(server.url) as wire, Wire(server.url) as idle:
+        idle.call(request("GET /query"))
+        wire.send(b"POST /echo HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 6\r\n\r\n")
+        assert wire.receive_head() == 100
+        wire.send(b"abc")
+        server.process.send_signal(signal.SIGTERM)
+        wait_until(server.refuses, or_fail="the server still listens")
+        assert idle.is_closed()
+
+        answer = wire.call(b"def")
+
+        assert (answer.status, answer.body, answer.header("connection")) == (200, b"abcdef", "close")
+        assert wire.is_closed()
+    assert server.process.wait(30) == 0
+    assert server.log.read_text() == ""
+
+
+def test_a_server_that_has_hardly_begun_to_listen_stops_when_told(server: Server) -> None:
+    """It may not have got to where uvicorn looks after signals."""
+    server.process.send_signal(signal.SIGTERM)
+
+    assert server.process.wait(30) == 0
+
+
+def test_a_server_that_is_still_loading_stops_when_told() -> None:
+    command = [sys.executable, "-c", f"from {__name__} import stop_in_load; stop_in_load()"]
+
+    done = subprocess.run(command, cwd=ROOT, env=Family().environment(), capture_output=True, text=True, timeout=60)
+
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def stop_in_load() -> None:
+    """Serve, were it not for a signal that comes before the application is loaded."""
+
+    def load() -> Application:
+        signal.raise_signal(signal.SIGTERM)
+        return Application()
+
+    run(load, host="127.0.0.1", port=_free_port(), workers=1)
+
+
+def _load() -> Application:
+    import django
+
+    django.setup()  # as the real application is: what ends long polls is imported when the server stops
+    return Application()
+
+
+def main() -> None:
+    """Serve until SIGTERM: `python -m tests.running.test_connection_stop PORT IDLE_MAX_S`."""
+    run(_load, host="127.0.0.1", port=int(sys.argv[1]), workers=1, idle_max_s=int(sys.argv[2]))
+
+
+if __name__ == "__main__":
+    main()
