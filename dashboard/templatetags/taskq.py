@@ -137,5 +137,7 @@ def query(context: Context, **changes: Any) -> str:
 
 
 def _short(value: float) -> str:
-    """One decimal below a hundred, none above, never `.0`."""
+    """One decimal below a hundred, none above, never `.0`; what is small but something is not written as nothing."""
+    if 0.001 <= abs(value) < 0.05:
+        return f"{value:.1g}"
     return f"{value:.0f}" if abs(value) >= 100 else f"{value:.1f}".removesuffix(".0")

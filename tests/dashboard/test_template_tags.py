@@ -58,6 +58,7 @@ def test_numbers(value: float | None, whole: str, short: str) -> None:
 
 def test_rates() -> None:
     assert (per_second(None), per_second(12.34), per_second(0)) == ("–", "12.3/s", "0/s")
+    assert (per_second(1 / 60), per_second(0.05), per_second(0.0004)) == ("0.02/s", "0.1/s", "0/s")
 
 
 def test_a_time_is_utc_for_machines_and_on_hover() -> None:
