@@ -10,6 +10,7 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from dashboard.templatetags.taskq import number
 from queues.services.dead_acts import DeadBatch, DeadVerb, act_on_all, act_on_selected
 from queues.services.dead_places import read_position
 from queues.services.errors import InvalidArgumentError
@@ -72,21 +73,24 @@ def _question(verb: DeadVerb, scope: str, count: int) -> str:
 
 def _outcome(verb: DeadVerb, count: int) -> str:
     if verb is DeadVerb.DELETE:
-        return ngettext("%(count)d dead letter deleted.", "%(count)d dead letters deleted.", count) % {"count": count}
-    return ngettext("%(count)d dead letter respawned.", "%(count)d dead letters respawned.", count) % {"count": count}
+        text = ngettext("%(number)s dead letter deleted.", "%(number)s dead letters deleted.", count)
+    else:
+        text = ngettext("%(number)s dead letter respawned.", "%(number)s dead letters respawned.", count)
+    return text % {"number": number(count)}
 
 
 def _words(verb: DeadVerb, batch: DeadBatch) -> str:
     words = [_outcome(verb, batch.done)]
     if batch.position is not None:
         text = ngettext(
-            "%(count)d is yet to be looked at: do it again.",
-            "%(count)d are yet to be looked at: do it again.",
+            "%(number)s is yet to be looked at: do it again.",
+            "%(number)s are yet to be looked at: do it again.",
             batch.left,
         )
-        words.append(text % {"count": batch.left})
+        words.append(text % {"number": number(batch.left)})
     if batch.forbidden:
-        words.append(_("Those in queues where you may not do this were left alone: %d.") % batch.forbidden)
+        text = _("Those in queues where you may not do this were left alone: %(number)s.")
+        words.append(text % {"number": number(batch.forbidden)})
     return " ".join(words)
 
 

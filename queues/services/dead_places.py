@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from queues.engine import limits, list_queues
+from queues.engine import FoundQueue, limits, list_queues
 from queues.engine.errors import StoreUnavailableError
 from queues.engine.names import check_queue, is_name
 from queues.engine.operations.dead_scan import DeadJob, parse_cursor, scan_dead
@@ -15,13 +16,14 @@ from queues.pools import engine_for
 from .dead_filter import DeadFilter
 from .errors import InvalidArgumentError, NamespaceNotFoundError
 from .roles import Role, roles_of
+from .survey import read_survey
 from .visible import User
 
 PLACES_MAX: Final = 2_000
 """Queues with dead letters that one page knows of, per pool; the filter finds the others."""
 
 NAMESPACES_WALKED: Final = 50
-"""Where no survey tells which queues there are, those of so many namespaces per pool are asked."""
+"""Of no more namespaces per pool, and PLACES_MAX queues, each queue is asked; of more, those that the survey names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
@@ -150,8 +152,26 @@ def _queues_of(pool: str, namespaces: Sequence[str], chosen: DeadFilter) -> tupl
     if chosen.queue:
         names = [Place(pool=pool, namespace=namespace, queue=chosen.queue) for namespace in namespaces]
         return names[:PLACES_MAX], len(names) <= PLACES_MAX
+    survey = read_survey(pool=pool)
+    if survey.is_current:
+        known = [found for namespace in namespaces for found in survey.queues.get(namespace, ())]
+        if len(known) > PLACES_MAX or len(namespaces) > NAMESPACES_WALKED:
+            return _of_survey(pool, known, is_whole=not survey.left_out)
+    return _walk(pool, namespaces)
+
+
+def _of_survey(pool: str, known: Sequence[FoundQueue], *, is_whole: bool) -> tuple[list[Place], bool]:
+    """Those with the most dead letters. One that got its first since the survey is found by the next."""
+    full = [found for found in known if found.dead]
+    most = heapq.nlargest(PLACES_MAX, full, key=lambda found: found.dead)
+    names = [Place(pool=pool, namespace=found.namespace, queue=found.queue) for found in most]
+    return names, is_whole and len(full) <= PLACES_MAX
+
+
+def _walk(pool: str, namespaces: Sequence[str]) -> tuple[list[Place], bool]:
+    """All queues, as of now."""
     engine = engine_for(pool)
-    names = []
+    names: list[Place] = []
     for number, namespace in enumerate(namespaces):
         most = min(PLACES_MAX - len(names), limits.PAGE_MAX)
         if not most or number == NAMESPACES_WALKED:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 from django.contrib.auth.models import Group, Permission, User
 
-from queues.engine import JobState, consume, count_jobs, fail
+from queues.engine import JobState, consume, count_jobs, fail, publish
 from queues.models import Activity, Namespace, Pool, QueuePolicy
 from queues.pools import engine_for
 from queues.services import dead_acts, dead_letters, dead_places
@@ -19,6 +19,7 @@ from queues.services.dead_letters import look_through
 from queues.services.dead_places import read_position
 from queues.services.errors import InvalidArgumentError, NamespaceNotFoundError, RoleTooLowError
 from queues.services.policies import policy_for
+from tests.dashboard.surveyor import Surveyor
 from tests.support.burying import bury
 
 OLD_MS = 1_700_000_000_000
@@ -147,6 +148,29 @@ def test_more_queues_than_are_walked_are_said_to_be_more(owner: User, monkeypatc
     monkeypatch.setattr(dead_places, "PLACES_MAX", 2)
 
     assert not look_through(user=owner, chosen=EVERYTHING)[0].is_whole
+
+
+def test_of_very_many_queues_the_survey_says_which_have_dead_letters(
+    owner: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dead_places, "PLACES_MAX", 2)
+    engine = engine_for("default")
+    surveyor = Surveyor(engine)
+    for queue in ("a", "b", "c", "d"):
+        engine.run(publish(engine.queue("orders", queue), [b"x"]))
+    bury("ledger", "few", ["x"])
+    bury("ledger", "most", ["x"] * 2)
+    surveyor.look()
+
+    places, _ = look_through(user=owner, chosen=EVERYTHING)
+    assert [str(one.place) for one in places.places] == ["default/ledger/few", "default/ledger/most"]
+    assert places.is_whole
+
+    bury("orders", "more", ["x"] * 3)
+    surveyor.look()
+    places, _ = look_through(user=owner, chosen=EVERYTHING)
+    assert [str(one.place) for one in places.places] == ["default/ledger/most", "default/orders/more"]
+    assert not places.is_whole
 
 
 def test_groups_are_by_error_by_queue_and_by_day(owner: User) -> None:
