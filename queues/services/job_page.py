@@ -92,6 +92,7 @@ def _past(job: JobDetail) -> Iterator[Moment]:
     known = 0
     for ended in job.history:
         yield from _gap(known, ended.attempt)
+        yield from _due_before(job, ended.attempt)
         known = ended.attempt
         yield Moment(
             kind=MomentKind(ended.outcome),
@@ -103,10 +104,18 @@ def _past(job: JobDetail) -> Iterator[Moment]:
         )
     if job.attempt > known:
         yield from _gap(known, job.attempt)
+        yield from _due_before(job, job.attempt)
         yield _newest_attempt(job)
     if job.died_ms is not None:
         yield Moment(kind=MomentKind.DEAD, at_ms=job.died_ms)
     if job.state is JobState.READY and job.due_ms is not None:
+        yield Moment(kind=MomentKind.DUE, at_ms=job.due_ms)
+
+
+def _due_before(job: JobDetail, attempt: int) -> Iterator[Moment]:
+    """When the job became due for its newest attempt, if that was not at once; of older ones it is not kept."""
+    was_taken = job.state in (JobState.WORKING, JobState.COMPLETED, JobState.DEAD)
+    if was_taken and attempt == job.attempt and job.due_ms is not None and job.due_ms > job.published_ms:
         yield Moment(kind=MomentKind.DUE, at_ms=job.due_ms)
 
 

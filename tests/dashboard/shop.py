@@ -59,6 +59,10 @@ class Shop:
             self.engine.run(ack_attempt(self.queue, job_id, result=b'{"sent": true}'))
         return job_id
 
+    def take_if_any(self) -> bool:
+        """Whether there was a job to take."""
+        return bool(self.engine.run(consume(self.queue, ttr_ms=60_000)).jobs)
+
     def take_one(self) -> str:
         """The id of the job that is handed out next."""
         (job,) = self.engine.run(consume(self.queue, ttr_ms=60_000)).jobs

@@ -11,6 +11,7 @@ from django.test import Client
 
 from queues.engine import JobState, delete_jobs, open_engine, release
 from queues.models import Activity, Pool
+from tests.support.waiting import wait_until
 
 from .people import People
 from .shop import AT, Shop
@@ -85,19 +86,29 @@ def test_the_life_of_a_job_is_told_in_order(bob: Client, shop: Shop, state: JobS
         assert ("worker-1" in text) == (state not in (JobState.READY, JobState.DELAYED))
 
 
+def test_when_a_delayed_job_was_due_is_told_before_its_attempt(bob: Client, shop: Shop) -> None:
+    (job_id,) = shop.publish(b"x", delay_ms=20)
+    wait_until(shop.take_if_any, or_fail="the job did not become due")
+
+    assert life(page(bob, job_id))[:3] == ["published", "due", "working"]
+
+
 def test_attempts_that_left_no_trace_are_said_to_have_been(bob: Client, shop: Shop) -> None:
     (job_id,) = shop.publish(b"x")
     for _ in range(2):
         shop.take()
         shop.engine.run(release(shop.queue, job_id))
-    assert life(page(bob, job_id))[:3] == ["published", "unknown", "released"]
+    told = [kind for kind in life(page(bob, job_id)) if kind != "due"]
+    assert told[:3] == ["published", "unknown", "released"]
+    shop.wait_a_moment()
+    shop.engine.run(release(shop.queue, shop.take_one()))
     shop.fail(shop.take_one(), "boom")
 
     text = page(bob, job_id)
 
-    assert life(text) == ["published", "unknown", "failed", "dead"]
-    assert "Attempts 1 to 2" in text
-    assert "Attempt 3" in text
+    assert life(text) == ["published", "unknown", "due", "failed", "dead"]
+    assert "Attempts 1 to 3" in text
+    assert "Attempt 4" in text
 
 
 def test_a_job_that_was_rescheduled_before_its_first_attempt_has_had_none(olga: Client, shop: Shop) -> None:
