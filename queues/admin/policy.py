@@ -33,7 +33,6 @@ class QueuePolicyAdmin(ScopedAdmin):
     list_filter = [("namespace__pool", RelatedOnlyFieldListFilter)]
     list_select_related = ["namespace__pool"]
     search_fields = ["queue", "namespace__name"]
-    autocomplete_fields = ["namespace"]
     fieldsets = [
         (
             None,

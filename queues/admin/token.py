@@ -41,7 +41,6 @@ class TokenAdmin(ScopedAdmin):
     list_select_related = ["namespace__pool", "limit"]
     search_fields = ["public_id", "description", "namespace__name"]
     search_help_text = _("Id, description or namespace")
-    autocomplete_fields = ["namespace"]
     inlines = [TokenLimitInline]
     actions = ["revoke_selected"]
 
