@@ -18,6 +18,7 @@ _axe: Final = Axe()
 
 def find_barriers(page: Page, *, only: str | None = None) -> list[str]:
     """Serious and critical violations that axe finds; with `only` of that one rule."""
+    page.evaluate("Promise.allSettled(document.getAnimations().map((one) => one.finished))")  # colours on their way
     options: dict[str, Any] = {"resultTypes": ["violations"]}
     if only is not None:
         options["runOnly"] = [only]
@@ -48,7 +49,8 @@ def sticks_out(page: Page) -> list[str]:
 def keep_picture(page: Page, name: str, *, full_page: bool = True) -> Path:
     """Save what the page looks like as `var/screenshots/NAME.png`."""
     path = SCREENSHOTS / f"{name}.png"
-    page.screenshot(path=path, full_page=full_page, animations="disabled")
+    # Hiding the caret takes a style in the page, which its policy would refuse.
+    page.screenshot(path=path, full_page=full_page, animations="disabled", caret="initial")
     return path
 
 
