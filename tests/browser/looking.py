@@ -19,7 +19,8 @@ _axe: Final = Axe()
 def find_barriers(page: Page, *, only: str | None = None) -> list[str]:
     """Serious and critical violations that axe finds; with `only` of that one rule."""
     page.evaluate("Promise.allSettled(document.getAnimations().map((one) => one.finished))")  # colours on their way
-    options: dict[str, Any] = {"resultTypes": ["violations"]}
+    # Preloading styles would put them into the page, which its policy refuses.
+    options: dict[str, Any] = {"resultTypes": ["violations"], "preload": False}
     if only is not None:
         options["runOnly"] = [only]
     found = _axe.run(page, options=options).response["violations"]
