@@ -5,15 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Final
 
-from axe_playwright_python.sync_playwright import Axe
+from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import Page
 
 from tests.running.processes import ROOT
 
 SCREENSHOTS: Final = ROOT / "var" / "screenshots"
 GRAVE: Final = ("serious", "critical")
-
-_axe: Final = Axe()
 
 
 def find_barriers(page: Page, *, only: str | None = None) -> list[str]:
@@ -23,13 +21,20 @@ def find_barriers(page: Page, *, only: str | None = None) -> list[str]:
     options: dict[str, Any] = {"resultTypes": ["violations"], "preload": False}
     if only is not None:
         options["runOnly"] = [only]
-    found = _axe.run(page, options=options).response["violations"]
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(AXE_SCRIPT)
+    found = page.evaluate("(options) => axe.run(options)", options)["violations"]
     return [
         f"{page.url} {violation['id']} ({violation['impact']}): {node['html'][:160]} | {_why(node)}"
         for violation in found
         if violation["impact"] in GRAVE
         for node in violation["nodes"][:5]
     ]
+
+
+def wait_for_charts(page: Page) -> None:
+    """Until every chart of the page has been drawn."""
+    page.wait_for_function("[...document.querySelectorAll('figure.chart')].every((one) => one.childElementCount)")
 
 
 def sticks_out(page: Page) -> list[str]:

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page
 
 from tests.browser.conftest import PHONE
-from tests.browser.looking import find_barriers, keep_picture, sticks_out
+from tests.browser.looking import find_barriers, keep_picture, sticks_out, wait_for_charts
 from tests.browser.service import Shop
 from tests.browser.watching import Watch
 
@@ -36,7 +36,7 @@ def test_a_page_is_for_everybody(name: str, page: Page, shop: Shop, watches: lis
     if name == "not-found":
         watches[0].expected.append("status of 404")
     page.goto(PAGES[name].format(job=shop.held_job))
-    page.wait_for_load_state("networkidle")
+    wait_for_charts(page)
 
     barriers = find_barriers(page)
     keep_picture(page, f"{name}-desktop")
