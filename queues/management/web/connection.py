@@ -19,6 +19,7 @@ from uvicorn.server import ServerState
 from .exchange import Exchange
 from .refusal import (
     BAD_REQUEST,
+    BAD_TARGET,
     HEAD_TOO_LARGE,
     UNKNOWN_METHOD,
     UNKNOWN_VERSION,
@@ -144,6 +145,9 @@ class Connection(asyncio.Protocol):
             return
         except httptools.HttpParserInvalidMethodError:
             self._refuse(UNKNOWN_METHOD if data[:1].isalpha() else BAD_REQUEST)
+            return
+        except httptools.HttpParserInvalidURLError:
+            self._refuse(BAD_TARGET)
             return
         except httptools.HttpParserError as error:
             cause = error.__context__

@@ -177,7 +177,7 @@ class Exchange:
             raise RuntimeError(f"{kind} does not fit here")
 
     def _send_body(self, start: dict[str, Any], body: bytes, more: bool) -> None:
-        head = b"" if self.is_begun else self._head(start)
+        head = b"" if self.is_begun else self._head(start, None if more else len(body))
         if self._scope["method"] == "HEAD" or start["status"] in _WITHOUT_BODY:
             body = b""
         elif self._chunked:
@@ -193,14 +193,17 @@ class Exchange:
             self._tell()
             self._connection.note_answered(self)
 
-    def _head(self, start: dict[str, Any]) -> bytes:
-        """Status line and headers. Decides how the client will know where the body ends."""
+    def _head(self, start: dict[str, Any], size: int | None) -> bytes:
+        """Status line and headers. Decides how the client will know where the body ends.
+
+        `size` is that of the body when it is here already.
+        """
         status = start["status"]
         default_headers = self._connection.default_headers
         lines = [_STATUS_LINES.get(status) or b"HTTP/1.1 %d \r\n" % status, default_headers]
         breaks = 2 + default_headers.count(b"\n")
         length: bytes | None = None
-        for raw_name, value in start["headers"]:
+        for raw_name, value in start.get("headers", ()):
             name = raw_name.lower()
             if name == b"content-length":
                 length = value
@@ -214,7 +217,13 @@ class Exchange:
         self._chunked, self._left = False, -1
         if length is not None:
             self._left = int(length)
-        elif status not in _WITHOUT_BODY:
+        elif status in _WITHOUT_BODY or self._scope["method"] == "HEAD":
+            pass  # it is over with the head, whose sender may not know how long the body would be
+        elif size is not None:
+            self._left = size
+            lines.append(b"content-length: %d\r\n" % size)
+            breaks += 1
+        else:
             self._chunked = self._scope["http_version"] == "1.1"
             if self._chunked:
                 lines.append(b"transfer-encoding: chunked\r\n")

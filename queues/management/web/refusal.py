@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from .connection import Connection
 
 BAD_REQUEST: Final = (400, b"not an HTTP/1.1 request")
+BAD_TARGET: Final = (400, b"not a request target; bytes that are not ASCII have to be percent-encoded")
 HEAD_TOO_LARGE: Final = (431, b"headers too large")
 UNKNOWN_METHOD: Final = (501, b"method not implemented")
 UNKNOWN_VERSION: Final = (505, b"HTTP version not supported")
