@@ -11,7 +11,8 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from queues.engine import limits, parse_backoff
+from queues.engine import limits
+from queues.engine.backoff import parse_backoff
 from queues.engine.errors import InvalidArgumentError
 from queues.services.jobs_publish import PublishRequest
 
