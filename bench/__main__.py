@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from functools import partial
 
-from . import due, engine, hangup, idle, kills, lateness, memory, results, settings, shapes, throughput
+from . import due, engine, hangup, idle, kills, lateness, memory, overview, results, settings, shapes, throughput
 from .report import Section, show
 from .servers import ServiceFailedError
 from .settings import Settings
@@ -28,6 +28,7 @@ SCENARIOS: dict[str, Callable[[Settings], Section]] = {
     "due": due.measure,
     "idle": idle.measure,
     "memory": memory.measure,
+    "overview": overview.measure,
     "kills": kills.measure,
     "hangup": hangup.measure,
     "engine": engine.measure,

@@ -49,10 +49,10 @@ def kill_group(process: subprocess.Popen[str]) -> None:
             pipe.close()
 
 
-def wait_for(condition: Callable[[], bool], what: str) -> None:
+def wait_for(condition: Callable[[], bool], what: str, *, timeout_s: float = START_TIMEOUT_S) -> None:
     """Ask until it holds. Raises TimeoutError that names `what`."""
-    deadline = time.monotonic() + START_TIMEOUT_S
+    deadline = time.monotonic() + timeout_s
     while not condition():
         if time.monotonic() > deadline:
-            raise TimeoutError(f"{what}: not within {START_TIMEOUT_S:g} s")
+            raise TimeoutError(f"{what}: not within {timeout_s:g} s")
         time.sleep(0.01)

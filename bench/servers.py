@@ -36,6 +36,8 @@ class Service:
     token: str
     redis_url: str
     data_dir: Path
+    username: str
+    password: str
 
     @property
     def redis_socket(self) -> str:
@@ -101,6 +103,8 @@ def running_service() -> Iterator[Service]:
                 token=about["token"],
                 redis_url=about["redis"],
                 data_dir=Path(folder),
+                username=about["admin"]["username"],
+                password=about["admin"]["password"],
             )
             service.client().fill("warm", FILL_BATCH)
             yield service

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from ipaddress import ip_address
 from typing import Final
 
 from queues.engine.keys import QueueKeys
@@ -116,7 +117,7 @@ def consumer_rows(presence: PoolPresence) -> list[ConsumerRow]:
             pool=presence.pool,
             namespace=namespace,
             consumer=consumer,
-            addresses=tuple(draft.addresses),
+            addresses=tuple(draft.addresses) or _as_address(consumer),
             queues=tuple(draft.queues),
             queues_unnamed=draft.queues_unnamed,
             waiting=draft.waiting,
@@ -191,6 +192,14 @@ class _Draft:
         self.jobs.append(job)
         self.since_ms = min(self.since_ms, job.taken_ms)
         self.overdue += job.lease_end_ms < now_ms
+
+
+def _as_address(consumer: str) -> tuple[str, ...]:
+    """Who gives no name is called by address."""
+    try:
+        return (str(ip_address(consumer)),)
+    except ValueError:
+        return ()
 
 
 def _told(presence: PoolPresence) -> Iterator[WaitingConsumer]:

@@ -100,6 +100,15 @@ def test_who_waits_and_works_under_one_name_is_one_row(engine: Engine, alice: Us
     assert row.since_ms <= row.jobs[0].taken_ms - 59_000
 
 
+def test_who_gives_no_name_is_known_by_address(engine: Engine, alice: User) -> None:
+    hand_out(engine, "emails", "10.0.0.9")
+    hand_out(engine, "emails", "named")
+
+    rows = {row.consumer: row.addresses for row in read_consumers(user=alice).consumers}
+
+    assert rows == {"10.0.0.9": ("10.0.0.9",), "named": ()}
+
+
 def test_what_is_most_pressing_comes_first(engine: Engine, alice: User) -> None:
     tell(engine, waiting("b-waits"), waiting("a-left", calls=0, left_ms=5_000))
     hand_out(engine, "images", "d-works")

@@ -35,6 +35,7 @@ class Wire:
     """One connection."""
 
     def __init__(self, url: str) -> None:
+        self.url = url
         parts = urlsplit(url)
         self._socket = socket.create_connection((parts.hostname, parts.port), timeout=TIMEOUT_S)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -43,7 +43,9 @@ def test_the_docs_page_has_every_route_and_needs_no_other_host(client: Client) -
     linked = re.findall(r'(?:src|href)="([^"#]+)"', page)
     assert all(link.startswith(("/", "data:")) and not link.startswith("//") for link in linked)
     for link in linked:
-        assert link.startswith("data:") or client.call("GET", link).status == 200, link
+        if not link.startswith("data:"):
+            # The dashboard is behind its sign-in.
+            assert client.call("GET", link).status == (302 if link == "/" else 200), link
 
 
 def test_the_version_is_the_projects() -> None:

@@ -25,6 +25,7 @@ from tests.running.processes import ROOT, Family
 from tests.support.waiting import wait_until
 
 PIECES = (b"one ", b"two ", b"three")
+FLOOD = 64 * 1_048_576
 HUNG_UP_NOTICED = "hung up: True"
 
 
@@ -75,6 +76,13 @@ class Application:
         gone.cancel()
         await _answer(send, name.encode())
 
+    async def block_upload(self, scope: Any, _receive: Any, send: Any) -> None:
+        """As `wait`, but it has no ear for its client."""
+        name = scope["query_string"].decode()
+        self._seen.append(f"{name} begun")
+        await self._released[name].wait()
+        await _answer(send, name.encode())
+
     async def block(self, scope: Any, _receive: Any, _send: Any) -> None:
         """Keeps the event loop from hearing of anything until the kernel tells that the client is gone."""
         has_hung_up = scope["extensions"][HAS_HUNG_UP]
@@ -98,6 +106,13 @@ class Application:
         """As many bytes as the query says are promised, and b"three" sent at once."""
         await _start(send, (b"content-length", scope["query_string"]))
         await _piece(send, PIECES[-1])
+
+    async def flood(self, _scope: Any, _receive: Any, send: Any) -> None:
+        """FLOOD bytes."""
+        await _start(send)
+        for _ in range(0, FLOOD, 65_536):
+            await _piece(send, bytes(65_536), more=True)
+        await _piece(send, b"")
 
     async def empty(self, _scope: Any, _receive: Any, send: Any) -> None:
         await _start(send, (b"content-length", b"0"), status=204)
@@ -172,17 +187,19 @@ def _free_port() -> int:
 
 
 @contextmanager
-def serving(*, idle_max_s: int = 75) -> Iterator[Server]:
-    """A process with one worker."""
+def serving(*, idle_max_s: int = 75, host: str = "127.0.0.1", files: int = 0) -> Iterator[Server]:
+    """A process with one worker. `files`: how many it may open, if there is a limit."""
     with TemporaryDirectory() as directory:
         port, log = _free_port(), Path(directory) / "log"
-        command = [sys.executable, "-m", __name__, str(port), str(idle_max_s)]
+        command = [sys.executable, "-m", __name__, str(port), str(idle_max_s), host]
+        if files:
+            command = ["prlimit", f"--nofile={files}:{files}", *command]
         env = Family().environment(TASKQ_DATA_DIR=directory)
         with (
             log.open("wb") as stderr,
             subprocess.Popen(command, cwd=ROOT, env=env, stdout=subprocess.PIPE, stderr=stderr, text=True) as process,
         ):
-            server = Server(url=f"http://127.0.0.1:{port}", process=process, log=log)
+            server = Server(url=f"http://{f'[{host}]' if ':' in host else host}:{port}", process=process, log=log)
             try:
                 wait_until(
                     lambda: process.poll() is not None or not server.refuses(),
@@ -251,8 +268,8 @@ def _load() -> Application:
 
 
 def main() -> None:
-    """Serve until SIGTERM: `python -m tests.running.test_connection_stop PORT IDLE_MAX_S`."""
-    run(_load, host="127.0.0.1", port=int(sys.argv[1]), workers=1, idle_max_s=int(sys.argv[2]))
+    """Serve until SIGTERM: `python -m tests.running.test_connection_stop PORT IDLE_MAX_S HOST`."""
+    run(_load, host=sys.argv[3], port=int(sys.argv[1]), workers=1, idle_max_s=int(sys.argv[2]))
 
 
 if __name__ == "__main__":

@@ -22,4 +22,4 @@
 local marks = redis.call('HMGET', flags, 'p:' .. queue, 'a:' .. queue, 'c:' .. queue)
 return {'ok', now, marks[1] and 1 or 0, ready_size(), redis.call('ZCARD', delayed),
   redis.call('ZCARD', retry), redis.call('ZCARD', working), redis.call('ZCARD', dead), redis.call('ZCARD', completed),
-  oldest_ready() or -1, tonumber(marks[2] or 0), tonumber(marks[3] or 0), redis.call('HGETALL', stats)}
+  oldest_ready(16) or -1, tonumber(marks[2] or 0), tonumber(marks[3] or 0), redis.call('HGETALL', stats)}

@@ -20,11 +20,13 @@
 -- REPLIES
 --   ok           now paused ready delayed retry working dead completed oldest_due dropped_by_age dropped_by_count minutes waited recorded
 -- INCLUDES oldest wake trend
+local LOOK_AT = 3 -- a few less than stats: thousands of queues are surveyed
+
 local marks = redis.call('HMGET', flags, 'p:' .. queue, 'a:' .. queue, 'c:' .. queue)
 local states = {ready_size(), redis.call('ZCARD', delayed), redis.call('ZCARD', retry), redis.call('ZCARD', working),
   redis.call('ZCARD', dead), redis.call('ZCARD', completed)}
 local minutes = redis.call('HGETALL', stats)
 local recorded = record_minutes(minutes, states)
 return {'ok', now, marks[1] and 1 or 0, states[1], states[2], states[3], states[4], states[5], states[6],
-  states[1] > 0 and oldest_ready() or -1, tonumber(marks[2] or 0), tonumber(marks[3] or 0), minutes,
+  states[1] > 0 and oldest_ready(LOOK_AT) or -1, tonumber(marks[2] or 0), tonumber(marks[3] or 0), minutes,
   is_waited_for() and 1 or 0, recorded}

@@ -1,0 +1,108 @@
+"""What a page costs: round trips to Redis and queries, the same however many queues, namespaces and viewers there are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final
+
+import pytest
+from django.contrib.auth.models import Group
+from django.test import Client
+from pytest_django import DjangoAssertNumQueries
+
+from queues.engine import Engine, Operation, open_engine, publish
+from queues.models import Namespace, Pool
+from queues.services.recent import forget_recent
+
+from .people import POOL, People
+from .surveyor import Surveyor
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+ROUND_TRIPS: Final = {"/": 1, "/totals": 1, "/queues/?sort=-ready": 2, "/overview/charts/throughput?minutes=1440": 2}
+"""Of each page to each pool, when nothing is remembered."""
+
+QUERIES_MAX: Final = 7
+"""Session, person, namespaces with roles, pools (for superusers), objectives; and two to read a pool's row."""
+
+
+@pytest.fixture
+def engine(redis_url: str) -> Iterator[Engine]:
+    engine = open_engine(redis_url)
+    yield engine
+    engine.close()
+
+
+@pytest.fixture
+def surveyor(engine: Engine) -> Surveyor:
+    return Surveyor(engine)
+
+
+@pytest.fixture
+def round_trips(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The number of calls in each round trip from now on."""
+    made: list[int] = []
+    ask: Callable[..., list[Any]] = Engine._replies
+
+    def counted(engine: Engine, operations: Sequence[Operation[Any]]) -> list[Any]:
+        made.append(len(operations))
+        return ask(engine, operations)
+
+    monkeypatch.setattr(Engine, "_replies", counted)
+    return made
+
+
+def fill(engine: Engine, people: People, *, namespaces: int, queues: int) -> None:
+    """Namespaces that Alice's group sees, with so many queues each."""
+    pool, group = Pool.objects.get(name=POOL), Group.objects.get(name="owners")
+    for number in range(namespaces):
+        namespace = Namespace.objects.get_or_create(pool=pool, name=f"n{number}")[0]
+        namespace.groups.add(group)
+        engine.batch([publish(engine.queue(namespace.name, f"q{one}"), [b"x"]) for one in range(queues)])
+
+
+def look(browser: Client, path: str) -> None:
+    forget_recent()
+    assert browser.get(path).status_code == 200
+
+
+@pytest.mark.parametrize("path", ROUND_TRIPS)
+@pytest.mark.parametrize(("namespaces", "queues"), [(1, 3), (40, 20)])
+def test_round_trips_and_queries_do_not_depend_on_how_much_there_is(
+    path: str,
+    namespaces: int,
+    queues: int,
+    engine: Engine,
+    surveyor: Surveyor,
+    people: People,
+    round_trips: list[int],
+    django_assert_max_num_queries: DjangoAssertNumQueries,
+) -> None:
+    fill(engine, people, namespaces=namespaces, queues=queues)
+    surveyor.look()
+    for browser in (people.alice.browser, people.root.browser):
+        look(browser, path)  # the engine is open from here on
+        round_trips.clear()
+
+        with django_assert_max_num_queries(QUERIES_MAX):
+            look(browser, path)
+
+        assert len(round_trips) <= ROUND_TRIPS[path]
+        assert sum(round_trips) <= 2 + engine.layout.partitions + 101, (
+            "calls: survey, pumps, partitions; a page or sums"
+        )
+
+
+def test_twenty_viewers_cost_no_more_than_one(
+    engine: Engine, surveyor: Surveyor, people: People, round_trips: list[int]
+) -> None:
+    fill(engine, people, namespaces=2, queues=5)
+    surveyor.look()
+    look(people.alice.browser, "/")
+    round_trips.clear()
+
+    for _ in range(20):
+        assert people.alice.browser.get("/").status_code == 200
+        assert people.root.browser.get("/totals").status_code == 200
+
+    assert len(round_trips) <= 1, "at most one more, if they took longer than a survey is fresh"
