@@ -1,0 +1,85 @@
+"""`manage.py serve`: told to stop while it is busy, and where it cannot listen."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import threading
+from collections.abc import Iterator
+from http.client import HTTPException
+from pathlib import Path
+
+import pytest
+
+from queues.embedded import EmbeddedRedis
+from tests.http.service import Server, Site
+from tests.running.processes import run_manage
+from tests.support.waiting import wait_until
+
+PRODUCERS = 8
+STOP_WITHIN_S = 20
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    directory: Path = tmp_path_factory.mktemp("serve")
+    with EmbeddedRedis(directory / "redis", persistent=False) as redis:
+        site = Site(data_dir=directory, redis_url=redis.url)
+        site.prepare()
+        yield site
+
+
+def produce(server: Server, queue: str, published: list[str]) -> None:
+    """Publish until the server is gone; the ids of the jobs of which it said that it has them."""
+    while True:
+        try:
+            published.append(server.client.publish(queue))
+        except (OSError, HTTPException):
+            return
+
+
+def size_of(server: Server, queue: str) -> int:
+    return int(server.client.call("GET", f"/api/{{ns}}/{queue}/size").json["size"])
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
+def test_no_job_is_lost_that_was_published_while_it_stopped(site: Site, workers: int, number: signal.Signals) -> None:
+    queue = f"stop-{workers}-{number}"
+    published: list[str] = []
+    with site.serve(workers=workers) as server:
+        producers = [threading.Thread(target=produce, args=(server, queue, published)) for _ in range(PRODUCERS)]
+        for producer in producers:
+            producer.start()
+        wait_until(lambda: len(published) > 100, or_fail="hardly anything is published")
+
+        server.process.send_signal(number)
+
+        assert server.process.wait(STOP_WITHIN_S) == 0
+        for producer in producers:
+            producer.join()
+    with site.serve() as server:
+        # One that was cut off may have published a job without hearing of it.
+        assert len(published) <= size_of(server, queue) <= len(published) + PRODUCERS
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_second_signal_is_no_trouble(site: Site, workers: int) -> None:
+    with site.serve(workers=workers) as server:
+        server.process.send_signal(signal.SIGTERM)
+        server.process.send_signal(signal.SIGTERM)
+
+        assert server.process.wait(STOP_WITHIN_S) == 0
+        assert "Traceback" not in server.log.read_text()
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_port_that_is_taken_is_named(site: Site, workers: int) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+
+        done = run_manage("serve", "--port", str(port), "--workers", str(workers), env=site.env)
+
+    assert done.returncode == 1
+    assert done.stderr.strip().endswith(f"cannot listen on 127.0.0.1:{port}: [Errno 98] Address already in use")
+    assert "Traceback" not in done.stderr
