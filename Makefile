@@ -41,7 +41,7 @@ bench: $(STAMP) ## Benchmarks (ARGS="...")
 	$(BIN)/python -m bench $(ARGS)
 
 lock: ## Resolve the dependencies of pyproject.toml into requirements.lock (needs uv)
-	uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --extra embedded --group dev \
+	uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --extra embedded --extra reports --group dev \
 		--no-annotate --no-header --upgrade --output-file requirements.lock
 
 clean: ## Delete the virtual environments and caches; var/, which holds your data, stays
