@@ -1,4 +1,4 @@
-"""What people decide and did, kept in a database: pools, namespaces, tokens, limits, policies, activity.
+"""What people decide and did, kept in a database: pools, namespaces, tokens, limits, policies, activity; and reports.
 
 Jobs are in Redis only.
 """
@@ -7,6 +7,7 @@ from .activity import Activity, ActivityAction
 from .namespace import Namespace
 from .policy import QueuePolicy
 from .pool import DEFAULT_POOL, Pool
+from .report import QueueDay, ReportDay, ReportState, ReportTrigger
 from .token import Token, TokenLimit
 
 __all__ = [
@@ -15,7 +16,11 @@ __all__ = [
     "ActivityAction",
     "Namespace",
     "Pool",
+    "QueueDay",
     "QueuePolicy",
+    "ReportDay",
+    "ReportState",
+    "ReportTrigger",
     "Token",
     "TokenLimit",
 ]

@@ -1,0 +1,223 @@
+"""ReportDay and QueueDay: a day's report, and what it says of each namespace and queue.
+
+Days are UTC days. The figures come from the event lake by way of `queues.reports`; each column of QueueDay that holds
+one bears its name there.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from queues.engine import limits
+
+from .namespace import Namespace
+
+ALL_QUEUES: Final = ""
+"""`queue` of the row that sums up a namespace."""
+
+COUNTS: Final = (
+    "published",
+    "consumed",
+    "acked",
+    "failed",
+    "retried",
+    "lease_lost",
+    "expired",
+    "dead",
+    "respawned",
+    "released",
+    "deleted",
+    "rescheduled",
+    "duplicates",
+    "bytes",
+    "arrivals",
+    "departures",
+)
+"""Figures that add up: over hours, queues and days."""
+
+METRICS: Final = ("wait", "run", "total", "lateness")
+"""What is measured, in ms: due → consumed, consumed → acked, published → acked, due → ready."""
+
+QUANTILES: Final = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99}
+
+METRIC_PARTS: Final = ("count", "mean", *QUANTILES, "max", "exact")
+"""What is said of each metric, in columns `wait_count`, `wait_mean` and so on."""
+
+
+class ReportState(models.TextChoices):
+    """How the latest run for a day stands. What an earlier run reported is not touched by one that fails."""
+
+    RUNNING = "running", _("running")
+    DONE = "done", _("done")
+    FAILED = "failed", _("failed")
+
+
+class ReportTrigger(models.TextChoices):
+    """Why a run was made."""
+
+    SCHEDULED = "scheduled", _("scheduled")
+    ASKED = "asked", _("asked for")
+
+
+class ReportDay(models.Model):
+    """Who computes a day's report, how far they are, and what the report in the database rests on.
+
+    The first fields are about the latest run, those from `reported_run` on about the run whose rows are in QueueDay.
+    """
+
+    date = models.DateField(_("day"), primary_key=True)
+    state = models.CharField(_("state"), max_length=16, choices=ReportState.choices)
+    run = models.CharField(_("run"), max_length=64)
+    trigger = models.CharField(_("reason"), max_length=16, choices=ReportTrigger.choices)
+    claimed_by = models.CharField(_("computed by"), max_length=255, help_text=_("Host and process id."))
+    claimed_at = models.DateTimeField(_("begun"))
+    beat_at = models.DateTimeField(_("last sign of life"))
+    finished_at = models.DateTimeField(_("ended"), null=True)
+    stage = models.CharField(_("stage"), max_length=64, blank=True)
+    share = models.FloatField(_("share done"), default=0.0)
+    error = models.TextField(_("error"), blank=True)
+    failures = models.PositiveSmallIntegerField(_("failures in a row"), default=0)
+
+    reported_run = models.CharField(_("reported run"), max_length=64, blank=True)
+    reported_at = models.DateTimeField(_("reported"), null=True)
+    took_s = models.FloatField(_("took (s)"), null=True)
+    events = models.PositiveBigIntegerField(_("events"), null=True)
+    files = models.PositiveIntegerField(_("files"), null=True)
+    warnings = models.JSONField(_("warnings"), default=list)
+    demo = models.BooleanField(_("demo data"), default=False)
+    complete = models.BooleanField(_("day was over"), default=False)
+    master = models.CharField(_("Spark master"), max_length=255, blank=True)
+    mailed_at = models.DateTimeField(_("sent by e-mail"), null=True)
+
+    class Meta:
+        verbose_name = _("report")
+        verbose_name_plural = _("reports")
+        ordering = ["-date"]
+        default_permissions = ("view",)
+
+    def __str__(self) -> str:
+        return f"{self.date:%Y-%m-%d}"
+
+
+def _jobs() -> models.PositiveBigIntegerField[Any, Any]:
+    return models.PositiveBigIntegerField(default=0)
+
+
+def _ms() -> models.PositiveBigIntegerField[Any, Any]:
+    """Null: there was nothing to measure."""
+    return models.PositiveBigIntegerField(null=True)
+
+
+def _mean_ms() -> models.FloatField[Any, Any]:
+    return models.FloatField(null=True)
+
+
+def _exact() -> models.BooleanField[Any, Any]:
+    """Whether the percentiles are exact, or within the error that docs/reports.md states."""
+    return models.BooleanField(default=True)
+
+
+class QueueDay(models.Model):
+    """What a report says of a queue, or of a namespace (`queue` ""). Names are kept as text, as in Activity.
+
+    `scope` is the namespace as a row, and decides who may read this. It is null when the namespace is gone, or was made
+    after the day: whoever gets a name that others had before does not inherit their past.
+
+    JSON: `hours` a list of objects with the figures of an hour; `histograms` {metric: {bucket: jobs}}, buckets as in
+    queues.lake.sketch; `tries`, `errors`, `slowest`, `changes` lists of rows as the report has them.
+    """
+
+    day = models.ForeignKey(ReportDay, on_delete=models.CASCADE, related_name="rows", db_index=False)
+    scope = models.ForeignKey(Namespace, null=True, on_delete=models.SET_NULL, related_name="+", db_index=False)
+    pool = models.CharField(_("pool"), max_length=limits.NAME_MAX_BYTES)
+    namespace = models.CharField(_("namespace"), max_length=limits.NAME_MAX_BYTES)
+    queue = models.CharField(_("queue"), max_length=limits.NAME_MAX_BYTES, blank=True)
+
+    published = _jobs()
+    consumed = _jobs()
+    acked = _jobs()
+    failed = _jobs()
+    retried = _jobs()
+    lease_lost = _jobs()
+    expired = _jobs()
+    dead = _jobs()
+    respawned = _jobs()
+    released = _jobs()
+    deleted = _jobs()
+    rescheduled = _jobs()
+    duplicates = _jobs()
+    bytes = models.PositiveBigIntegerField(default=0, help_text=_("Of the bodies that were published."))
+    arrivals = _jobs()
+    departures = _jobs()
+
+    wait_count = _jobs()
+    wait_mean = _mean_ms()
+    wait_p50 = _ms()
+    wait_p90 = _ms()
+    wait_p95 = _ms()
+    wait_p99 = _ms()
+    wait_max = _ms()
+    wait_exact = _exact()
+
+    run_count = _jobs()
+    run_mean = _mean_ms()
+    run_p50 = _ms()
+    run_p90 = _ms()
+    run_p95 = _ms()
+    run_p99 = _ms()
+    run_max = _ms()
+    run_exact = _exact()
+
+    total_count = _jobs()
+    total_mean = _mean_ms()
+    total_p50 = _ms()
+    total_p90 = _ms()
+    total_p95 = _ms()
+    total_p99 = _ms()
+    total_max = _ms()
+    total_exact = _exact()
+
+    lateness_count = _jobs()
+    lateness_mean = _mean_ms()
+    lateness_p50 = _ms()
+    lateness_p90 = _ms()
+    lateness_p95 = _ms()
+    lateness_p99 = _ms()
+    lateness_max = _ms()
+    lateness_exact = _exact()
+
+    success_rate = models.FloatField(null=True)
+    backlog = models.BigIntegerField(null=True, help_text=_("Jobs that were there when the day ended."))
+    backlog_base_known = models.BooleanField(default=False)
+    first_at = models.DateTimeField(null=True)
+    last_at = models.DateTimeField(null=True)
+
+    hours = models.JSONField(default=list)
+    histograms = models.JSONField(default=dict)
+    tries = models.JSONField(default=list)
+    errors = models.JSONField(default=list)
+    slowest = models.JSONField(default=list)
+    changes = models.JSONField(default=list)
+    flagged = models.PositiveSmallIntegerField(default=0, help_text=_("How many of the changes are out of line."))
+
+    objective_s = models.PositiveIntegerField(null=True)
+    objective_met = models.BooleanField(null=True)
+    objective_share = models.FloatField(null=True, help_text=_("Share of hand-outs that waited no longer than that."))
+
+    class Meta:
+        verbose_name = _("report of a queue")
+        verbose_name_plural = _("reports of queues")
+        default_permissions = ()
+        constraints = [
+            models.UniqueConstraint(fields=["day", "pool", "namespace", "queue"], name="queue_day_unique"),
+        ]
+        indexes = [
+            models.Index(fields=["scope", "day"], name="queue_day_by_scope"),
+            models.Index(fields=["pool", "namespace", "queue", "day"], name="queue_day_by_queue"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.day_id:%Y-%m-%d} {self.pool}:{self.namespace}/{self.queue or '*'}"
