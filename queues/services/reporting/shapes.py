@@ -57,8 +57,8 @@ class ReportWarning:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DayEntry:
-    """A day and its report. What is about the installation as a whole (`error`, `events`, `files`, texts of warnings) is
-    for superusers; others find "" and None.
+    """A day and its report. What is about the installation as a whole (`error`, `events`, `files`, `master`, texts of
+    warnings) is for superusers; others find "" and None.
 
     `share` 0 to 1 and `stage` are of a run under way; `is_stalled`: it has shown no sign of life for two minutes.
     `is_complete`: the day was over when the report was computed. `took_s`: from the start of the command until the rows
@@ -204,8 +204,8 @@ class SlowJob:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """A figure against the same weekday's past weeks: `usual` is their median over `weeks` weeks. `is_flagged`: it is out
-    of line with them."""
+    """A figure against the same weekday's past weeks: `usual` is their median over `weeks` weeks. `is_flagged`: it is
+    out of line with them."""
 
     queue: str
     figure: str
@@ -220,8 +220,8 @@ class Change:
 class QueueReport:
     """All that a report says of a queue or namespace. `hours`: those in which something happened, in order.
 
-    `histograms`: of each metric, bucket → jobs; buckets as in queues.lake.sketch. For a namespace, `errors`, `slowest` and
-    `changes` may name any of its queues.
+    `histograms`: of each metric, bucket → jobs; buckets as in queues.lake.sketch. For a namespace, `errors`, `slowest`
+    and `changes` may name any of its queues.
     """
 
     row: QueueRow
@@ -236,12 +236,13 @@ class QueueReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeriesDay:
-    """One day of a series. `row` None: no report, or nothing happened; `state` tells which. `hours` as in QueueReport."""
+    """One day of a series. `row` None: no report, or nothing happened; `has_report` tells which. `hours` as in
+    QueueReport; empty unless asked for."""
 
     day: date
-    state: DayState
+    has_report: bool
     row: QueueRow | None
-    hours: tuple[Figures, ...]
+    hours: tuple[Figures, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -281,8 +282,9 @@ class Merged:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LatestReport:
-    """For an overview. `entry` None: there never was a report; `age_s`: seconds since it was made. `trouble`: the newest
-    day whose latest run failed or hangs, if it is newer than that report; `running`: one being computed now."""
+    """For an overview. `entry`: of the newest day that has a report, None if there never was one; `age_s`: seconds
+    since that was made. `trouble`: the newest day from then on whose latest run failed or hangs; `running`: one being
+    computed now."""
 
     entry: DayEntry | None
     age_s: float | None

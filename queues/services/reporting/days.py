@@ -1,0 +1,79 @@
+"""Which days have a report, how those stand that are being computed, and how old the latest one is."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+from typing import Final
+
+from django.utils import timezone
+
+from queues.models import ReportDay, ReportState
+from queues.pools.reading import read_metadata
+
+from ..visible import User, sees_everything
+from .building import entry_of
+from .shapes import DayEntry, DayState, LatestReport
+
+DAYS_MAX: Final = 400
+"""Days of one list."""
+
+
+def list_days(*, user: User, most: int = DAYS_MAX) -> tuple[DayEntry, ...]:
+    """Every day from the newest to the oldest that is known, the newest first, at most `most`; one query.
+
+    The newest is yesterday, or today if a report of it was asked for. Days between that nobody has computed are
+    MISSING. Empty if there was never a run. Raises MetadataUnavailableError.
+    """
+    rows = ReportDay.objects.order_by("-date")[: max(most, 1)]
+    found = {row.date: row for row in read_metadata(lambda: list(rows))}
+    if not found:
+        return ()
+    newest = max(*found, yesterday())
+    days = [newest - timedelta(days=back) for back in range((newest - min(found)).days + 1)]
+    every = sees_everything(user)
+    return tuple(
+        entry_of(found[day], for_superuser=every) if day in found else DayEntry(day=day, state=DayState.MISSING)
+        for day in days[:most]
+    )
+
+
+def find_day(*, user: User, day: date) -> DayEntry:
+    """That day; MISSING if nobody has computed it. Raises MetadataUnavailableError."""
+    row = read_metadata(ReportDay.objects.filter(pk=day).first)
+    if row is None:
+        return DayEntry(day=day, state=DayState.MISSING)
+    return entry_of(row, for_superuser=sees_everything(user))
+
+
+def latest_day(*, user: User) -> DayEntry | None:
+    """The newest day that has a report which can be read. Raises MetadataUnavailableError."""
+    row = read_metadata(ReportDay.objects.exclude(reported_at=None).order_by("-date").first)
+    return None if row is None else entry_of(row, for_superuser=sees_everything(user))
+
+
+def latest_report(*, user: User) -> LatestReport:
+    """The latest report, and what is going on; three short queries. Raises MetadataUnavailableError."""
+    latest = latest_day(user=user)
+    every = sees_everything(user)
+    since = latest.day if latest else date.min
+    newer = ReportDay.objects.filter(date__gte=since).exclude(state=ReportState.DONE).order_by("-date")[:DAYS_MAX]
+    entries = [entry_of(row, for_superuser=every) for row in read_metadata(lambda: list(newer))]
+    running_row = read_metadata(ReportDay.objects.filter(state=ReportState.RUNNING).order_by("-date").first)
+    running = None if running_row is None else entry_of(running_row, for_superuser=every)
+    age = None if latest is None or latest.reported_at is None else timezone.now() - latest.reported_at
+    return LatestReport(
+        entry=latest,
+        age_s=None if age is None else age.total_seconds(),
+        trouble=next((one for one in entries if one.state == DayState.FAILED or one.is_stalled), None),
+        running=running if running and not running.is_stalled else None,
+    )
+
+
+def today() -> date:
+    """The UTC day that it is."""
+    return datetime.now(UTC).date()
+
+
+def yesterday() -> date:
+    """The UTC day that ended last."""
+    return today() - timedelta(days=1)
