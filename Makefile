@@ -14,7 +14,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.made-from-lock
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check format static bench lock clean venv
+.PHONY: help run test check format static messages bench lock clean venv
 
 help: ## This list
 	@sed -n 's/^\([a-z]*\):[^#]*## /make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -36,6 +36,9 @@ static: $(STAMP) ## All of check but the tests
 format: $(STAMP) ## Format the code and mend what the linter can
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+messages: $(STAMP) ## Bring new texts into the Chinese catalogue (taskq_site/locale) and compile it
+	$(BIN)/python -m tests.translations
 
 bench: $(STAMP) ## Benchmarks (ARGS="...")
 	$(BIN)/python -m bench $(ARGS)

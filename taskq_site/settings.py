@@ -131,6 +131,7 @@ TIME_ZONE = "UTC"
 USE_I18N = True
 LANGUAGE_CODE = "en"
 LANGUAGES = [("en", "English"), ("zh-hans", "Simplified Chinese")]
+LOCALE_PATHS = [BASE_DIR / "taskq_site" / "locale"]
 LANGUAGE_COOKIE_NAME = "taskq_language"
 LANGUAGE_COOKIE_AGE = 365 * 86_400
 LANGUAGE_COOKIE_SAMESITE = "Lax"
