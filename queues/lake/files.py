@@ -1,0 +1,195 @@
+"""Which files of the lake count, and what a day has."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from typing import Any, Final
+
+import pyarrow.parquet as pq
+
+from .names import GAPS, EntryId, day_dir, is_compacted, is_data, manifest_of, parse_drained, parse_gap
+from .place import Entry, LakeError, Place
+from .schema import arrow_schema
+
+READERS: Final = 16
+"""Footers that are read at a time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LakeFile:
+    """A file that counts. `url` with its scheme; `size` in bytes; `rows`: events, as its footer says."""
+
+    url: str
+    size: int
+    rows: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gap:
+    """Events that were dropped because no drain took them in time: at most so many, between two times in ms.
+
+    `from_ms` None: nobody knows since when.
+    """
+
+    pool: str
+    partition: int
+    dropped: int
+    from_ms: int | None
+    until_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DayFiles:
+    """What the lake has of a UTC day. `corrupt`: URL of a file that cannot be read, and why; it is not in `live`."""
+
+    live: tuple[LakeFile, ...]
+    corrupt: tuple[tuple[str, str], ...]
+    gaps: tuple[Gap, ...]
+
+    @property
+    def rows(self) -> int:
+        """Events that can be read."""
+        return sum(file.rows for file in self.live)
+
+
+class HourFiles:
+    """What is in one hour's directory, and which of it counts.
+
+    `sources`: names that a manifest lists, by the compacted file that holds their rows. `live`: names of files that
+    count. `missing`: compacted files that a manifest speaks of and that are not there.
+    """
+
+    def __init__(self, entries: Iterable[Entry], manifests: Mapping[str, frozenset[str]]) -> None:
+        self.entries = {entry.name: entry for entry in entries if not entry.is_dir}
+        # A compaction that slept while another one took its files and more has made what no longer counts.
+        self.sources = {
+            name: sources
+            for name, sources in manifests.items()
+            if not any(sources < others or name in others for others in manifests.values())
+        }
+        self.taken: frozenset[str] = frozenset().union(*manifests.values())
+        self.missing = sorted(name for name in self.sources if name not in self.entries)
+        self.live = sorted(self._live())
+
+    def _live(self) -> Iterator[str]:
+        drained = {name: range_ for name in {*self.entries, *self.taken} if (range_ := parse_drained(name))}
+        for name in self.entries:
+            if not is_data(name) or name in self.taken:
+                continue
+            if is_compacted(name):
+                if name in self.sources:
+                    yield name
+            elif name not in drained or not any(
+                other.covers(drained[name]) for key, other in drained.items() if key != name
+            ):
+                # What is within another's range was written by a drain whose plan Redis had forgotten (docs/lake.md).
+                yield name
+
+    def ranges(self, pool: str, partition: int) -> list[tuple[EntryId, EntryId]]:
+        """Which entries of a stream have been written here, also those that compaction has taken since."""
+        names = (parse_drained(name) for name in {*self.entries, *self.taken})
+        return sorted(
+            (name.first, name.last) for name in names if name and (name.pool, name.partition) == (pool, partition)
+        )
+
+
+def read_hour(place: Place, folder: str) -> HourFiles:
+    """The files of one directory. Raises LakeError."""
+    entries = place.list(folder)
+    manifests: dict[str, frozenset[str]] = {}
+    for entry in entries:
+        compacted = manifest_of(entry.name)
+        if compacted is not None:
+            try:
+                manifests[compacted] = _sources(place, f"{folder}/{entry.name}")
+            except FileNotFoundError:  # a newer one has replaced it: what it listed is in there
+                return read_hour(place, folder)
+    return HourFiles(entries, manifests)
+
+
+def read_day(url: str, day: date) -> DayFiles:
+    """What counts of a UTC day, each file's footer checked. Raises LakeError if the lake cannot be read at all."""
+    place = Place(url)
+    live: list[LakeFile] = []
+    corrupt: list[tuple[str, str]] = []
+    with ThreadPoolExecutor(READERS) as threads:
+        folders = hour_folders(place, day)
+        for folder, files in zip(folders, threads.map(lambda folder: read_hour(place, folder), folders), strict=True):
+            corrupt += [(place.url(f"{folder}/{name}"), "is missing") for name in files.missing]
+            paths = [f"{folder}/{name}" for name in files.live]
+            sizes = [files.entries[name].size for name in files.live]
+            for path, size, rows in zip(
+                paths, sizes, threads.map(lambda path: _check(place, path), paths), strict=True
+            ):
+                if isinstance(rows, int):
+                    live.append(LakeFile(url=place.url(path), size=size, rows=rows))
+                else:
+                    corrupt.append((place.url(path), rows))
+    return DayFiles(live=tuple(live), corrupt=tuple(corrupt), gaps=tuple(_gaps(place, day)))
+
+
+def hour_folders(place: Place, day: date) -> list[str]:
+    """The directories of a day's hours that exist, in order."""
+    folder = day_dir(day)
+    return [f"{folder}/{entry.name}" for entry in place.list(folder) if entry.is_dir and entry.name.startswith("hour=")]
+
+
+def count_rows(place: Place, path: str) -> int:
+    """The events in a file, by its footer. Raises LakeError if it is no file of ours, FileNotFoundError."""
+    with place.open(path, "rb") as file:
+        try:
+            metadata = pq.read_metadata(file)
+            schema = metadata.schema.to_arrow_schema()
+        except Exception as error:  # pyarrow's errors share no base class of their own
+            raise LakeError(f"{place.url(path)}: not readable as Parquet: {error}") from error
+    expected = arrow_schema()
+    for field in expected:
+        if schema.get_field_index(field.name) < 0:
+            raise LakeError(f"{place.url(path)}: has no column {field.name}")
+        if (found := schema.field(field.name).type) != field.type:
+            raise LakeError(f"{place.url(path)}: column {field.name} is {found}, not {field.type}")
+    return int(metadata.num_rows)
+
+
+def _check(place: Place, path: str) -> int | str:
+    """The rows of a file, or what is wrong with it."""
+    try:
+        return count_rows(place, path)
+    except FileNotFoundError:
+        return "is missing"
+    except LakeError as error:
+        return str(error).removeprefix(f"{place.url(path)}: ")
+
+
+def _sources(place: Place, path: str) -> frozenset[str]:
+    content = place.read(path)
+    try:
+        return frozenset(json.loads(content)["sources"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise LakeError(f"{place.url(path)}: not a manifest: {error}") from error
+
+
+def _gaps(place: Place, day: date) -> Iterator[Gap]:
+    """The gaps that touch a day. One whose beginning nobody knows counts for the day of its end."""
+    begins = int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp() * 1000)
+    ends = begins + int(timedelta(days=1).total_seconds() * 1000)
+    for entry in place.list(GAPS):
+        span = parse_gap(entry.name)
+        if span is None:
+            continue
+        from_ms, until_ms = span
+        if until_ms >= begins and (until_ms if from_ms is None else from_ms) < ends:
+            yield _gap(place, f"{GAPS}/{entry.name}")
+
+
+def _gap(place: Place, path: str) -> Gap:
+    content = place.read(path)
+    try:
+        fields: dict[str, Any] = json.loads(content)
+        return Gap(**fields)
+    except (ValueError, TypeError) as error:
+        raise LakeError(f"{place.url(path)}: not a gap: {error}") from error
