@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from queues.engine.errors import InvalidArgumentError
@@ -29,11 +30,11 @@ class OrderForm(forms.Form):
         """Raises InvalidArgumentError, naming the first field that is wrong."""
         if not self.is_valid():
             name, wrong = next(iter(self.errors.items()))
-            raise InvalidArgumentError(f"{name}: {wrong[0]}")
+            raise InvalidArgumentError(f"{self[name].label}: {wrong[0]}")
         data = self.cleaned_data
         act = JobAct(data["act"])
         if act is JobAct.RESCHEDULE and data["later"] is None and data["at"] is None:
-            raise InvalidArgumentError("say when the jobs are to be due")
+            raise InvalidArgumentError(gettext("Say when the jobs are to be due."))
         return Order(
             act=act,
             state=JobState(data["state"]),

@@ -9,7 +9,6 @@ from typing import Any, Final
 
 from django import template
 from django.template.context import Context
-from django.utils.formats import number_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
@@ -54,10 +53,10 @@ def duration(milliseconds: float | None) -> str:
 
 @register.filter
 def number(value: float | None) -> str:
-    """`1234567` → `1,234,567`, as the language writes it; a dash for None."""
+    """`1234567` → `1,234,567`, in English and in Chinese alike; a dash for None."""
     if value is None:
         return NOTHING
-    return number_format(value, decimal_pos=None if isinstance(value, int) else 1, force_grouping=True)
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.1f}"
 
 
 @register.filter

@@ -23,6 +23,8 @@ from django.views.decorators.http import require_POST, require_safe
 
 from queues.services.errors import TaskqError
 
+from .trouble import words_of
+
 LOGIN: Final = "dashboard:login"
 RETRY_AFTER_S: Final = 5
 
@@ -100,10 +102,12 @@ def refuse(request: HttpRequest, error: TaskqError) -> HttpResponse:
     if status is None:
         raise error
     if wants_json(request):
-        response: HttpResponse = JsonResponse({"error": str(error), "code": error.code}, status=status)
+        response: HttpResponse = JsonResponse({"error": words_of(error), "code": error.code}, status=status)
     else:
         template = "dashboard/_trouble.html" if is_live(request) else "dashboard/trouble.html"
-        response = render(request, template, {"status": status, "code": error.code, "error": error}, status=status)
+        response = render(
+            request, template, {"status": status, "code": error.code, "words": words_of(error)}, status=status
+        )
     if status == 503:
         response["Retry-After"] = str(RETRY_AFTER_S)
     return response

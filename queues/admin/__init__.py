@@ -1,6 +1,7 @@
 """The admin: where people make pools, namespaces, tokens and policies."""
 
 from django.contrib import admin
+from django.utils.translation import gettext_lazy as _
 
 from .namespace import NamespaceAdmin
 from .people import NotedGroupAdmin, NotedUserAdmin
@@ -12,5 +13,5 @@ __all__ = ["NamespaceAdmin", "NotedGroupAdmin", "NotedUserAdmin", "PoolAdmin", "
 
 admin.site.site_header = "taskq"
 admin.site.site_title = "taskq"
-admin.site.index_title = "Administration"
+admin.site.index_title = _("Administration")
 admin.site.empty_value_display = "–"

@@ -117,7 +117,7 @@ class TokenAdmin(ScopedAdmin):
         for token in tokens:
             owner = token.namespace
             revoke_token(pool=owner.pool.name, namespace=owner.name, public_id_or_secret=token.public_id)
-            self.log_change(request, token, "Revoked.")
+            self.log_change(request, token, str(_("Revoked.")))
             self.note(request, ActivityAction.TOKEN_REVOKED, self.subject_of(token))
         done = ngettext("%d token revoked.", "%d tokens revoked.", len(tokens)) % len(tokens)
         self.message_user(request, done, messages.SUCCESS)
@@ -138,4 +138,7 @@ class TokenAdmin(ScopedAdmin):
     @admin.display(description=_("limit"))
     def rate_limit(self, token: Token) -> str | None:
         limit = getattr(token, "limit", None)
-        return None if limit is None else str(limit)
+        if limit is None:
+            return None
+        words = _("%(read)s read, %(write)s write per %(interval)s s")
+        return str(words % {"read": limit.read, "write": limit.write, "interval": limit.interval_s})

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
+
+from django.utils.translation import gettext, gettext_noop
 
 from queues.engine import StoreInfo
 from queues.engine.keys import LAYOUT_VERSION
@@ -24,11 +27,31 @@ class ProblemKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolProblem:
-    """`text` says what is wrong, `hint` what to do about it. Plain text in English; neither holds a password."""
+    """What is wrong, and what to do about it: texts in English with places for `facts`. None holds a password.
+
+    `text` and `hint` are English, for logs, commands and programs; `shown_text` and `shown_hint` the reader's language.
+    """
 
     kind: ProblemKind
-    text: str
-    hint: str
+    wrong: str
+    advice: str
+    facts: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        return self.wrong % self.facts
+
+    @property
+    def hint(self) -> str:
+        return self.advice % self.facts
+
+    @property
+    def shown_text(self) -> str:
+        return gettext(self.wrong) % self.facts
+
+    @property
+    def shown_hint(self) -> str:
+        return gettext(self.advice) % self.facts
 
 
 def find_problems(store: StoreInfo, *, partitions: int) -> tuple[PoolProblem, ...]:
@@ -42,8 +65,11 @@ def find_problems(store: StoreInfo, *, partitions: int) -> tuple[PoolProblem, ..
 def _unreachable(store: StoreInfo) -> PoolProblem:
     return PoolProblem(
         kind=ProblemKind.UNREACHABLE,
-        text=f"Redis does not answer: {store.error}",
-        hint="Start it, or correct the pool's URL. Clients get 503 meanwhile; published jobs are where they were.",
+        wrong=gettext_noop("Redis does not answer: %(error)s"),
+        advice=gettext_noop(
+            "Start it, or correct the pool's URL. Clients get 503 meanwhile; published jobs are where they were."
+        ),
+        facts={"error": store.error},
     )
 
 
@@ -51,11 +77,17 @@ def _evicts(store: StoreInfo) -> PoolProblem | None:
     """A policy without `maxmemory` evicts nothing yet, but does so the day somebody sets a limit."""
     if store.eviction_policy in ("", None, KEEPS_ALL_KEYS):
         return None
-    limit = f"at {store.max_memory:,} bytes" if store.max_memory else "as soon as maxmemory is set"
+    now = gettext_noop("Redis may delete jobs: maxmemory-policy is %(policy)s, which evicts keys at %(most)s bytes.")
+    later = gettext_noop(
+        "Redis may delete jobs: maxmemory-policy is %(policy)s, which evicts keys as soon as maxmemory is set."
+    )
     return PoolProblem(
         kind=ProblemKind.EVICTS,
-        text=f"Redis may delete jobs: maxmemory-policy is {store.eviction_policy}, which evicts keys {limit}.",
-        hint="Set `maxmemory-policy noeviction` in redis.conf. A full Redis then refuses publishes, and loses nothing.",
+        wrong=now if store.max_memory else later,
+        advice=gettext_noop(
+            "Set `maxmemory-policy noeviction` in redis.conf. A full Redis then refuses publishes, and loses nothing."
+        ),
+        facts={"policy": store.eviction_policy, "most": f"{store.max_memory or 0:,}"},
     )
 
 
@@ -64,8 +96,10 @@ def _no_aof(store: StoreInfo) -> PoolProblem | None:
         return None
     return PoolProblem(
         kind=ProblemKind.NO_AOF,
-        text="Redis forgets jobs when it restarts: its append-only file is off.",
-        hint="Set `appendonly yes` in redis.conf (`CONFIG SET appendonly yes` turns it on while Redis runs).",
+        wrong=gettext_noop("Redis forgets jobs when it restarts: its append-only file is off."),
+        advice=gettext_noop(
+            "Set `appendonly yes` in redis.conf (`CONFIG SET appendonly yes` turns it on while Redis runs)."
+        ),
     )
 
 
@@ -74,8 +108,9 @@ def _layout(store: StoreInfo) -> PoolProblem | None:
         return None
     return PoolProblem(
         kind=ProblemKind.LAYOUT,
-        text=f"The data has layout version {store.layout_version}; this taskq reads version {LAYOUT_VERSION}.",
-        hint="Use the taskq that wrote it, or another Redis database for this pool.",
+        wrong=gettext_noop("The data has layout version %(found)s; this taskq reads version %(known)s."),
+        advice=gettext_noop("Use the taskq that wrote it, or another Redis database for this pool."),
+        facts={"found": store.layout_version, "known": LAYOUT_VERSION},
     )
 
 
@@ -84,6 +119,7 @@ def _partitions(store: StoreInfo, expected: int) -> PoolProblem | None:
         return None
     return PoolProblem(
         kind=ProblemKind.PARTITIONS,
-        text=f"The data is spread over {store.partitions} partitions; this pool is meant to have {expected}.",
-        hint=f"Add the pool anew with {store.partitions} partitions, or use another Redis database for it.",
+        wrong=gettext_noop("The data is spread over %(found)s partitions; this pool is meant to have %(meant)s."),
+        advice=gettext_noop("Add the pool anew with %(found)s partitions, or use another Redis database for it."),
+        facts={"found": store.partitions, "meant": expected},
     )

@@ -1,0 +1,29 @@
+"""What people are told of an error: in their language, and nothing of where Redis is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from queues.services.errors import TaskqError
+
+_WORDS: Final[Mapping[str, Promise]] = {
+    "role_too_low": _("You may not do that"),
+    "namespace_not_found": _("There is no such thing here"),
+    "pool_not_found": _("There is no such thing here"),
+    "queue_not_found": _("There is no such thing here"),
+    "job_not_found": _("There is no such thing here"),
+    "lease_lost": _("The job has changed meanwhile: look at it again."),
+    "metadata_unavailable": _("The database does not answer"),
+    "store_unavailable": _("Redis does not answer"),
+    "store_full": _("Redis is full"),
+}
+"""By the code of the error, in a sentence."""
+
+
+def words_of(error: TaskqError) -> str:
+    """The sentence; of an argument that was wrong, and of what nobody can mend here, the error's own."""
+    return str(_WORDS.get(error.code, error))
