@@ -33,6 +33,18 @@ from .operation import Operation, Plan
 from .operations.consume import consume, consume_any
 from .operations.control import delete_jobs, destroy, list_queues, pause, resume
 from .operations.deadletter import dead_head, delete_dead, respawn, trim_dead
+from .operations.drain import (
+    DrainPlan,
+    DrainState,
+    EntryRange,
+    StreamEntries,
+    Trimmed,
+    drain_state,
+    finish_drain,
+    plan_drain,
+    read_events,
+    trim_drained,
+)
 from .operations.find import JobPlace, find_job
 from .operations.finish import ack, ack_attempt, extend, fail, release
 from .operations.inspect import detail, list_jobs, peek, result, size, stats
@@ -97,8 +109,11 @@ __all__ = [
     "Counts",
     "DeadHead",
     "Delivery",
+    "DrainPlan",
+    "DrainState",
     "Ended",
     "Engine",
+    "EntryRange",
     "Failed",
     "FoundQueue",
     "InvalidArgumentError",
@@ -134,9 +149,11 @@ __all__ = [
     "StoreInfo",
     "StoreLoad",
     "StoreUnavailableError",
+    "StreamEntries",
     "SurveyHead",
     "SurveyedQueue",
     "TaskqError",
+    "Trimmed",
     "WrittenSurvey",
     "ack",
     "ack_attempt",
@@ -151,9 +168,11 @@ __all__ = [
     "delete_jobs",
     "destroy",
     "detail",
+    "drain_state",
     "extend",
     "fail",
     "find_job",
+    "finish_drain",
     "give_back_limit",
     "limited",
     "list_active",
@@ -169,11 +188,13 @@ __all__ = [
     "partition_load",
     "pause",
     "peek",
+    "plan_drain",
     "prepare",
     "probe_store",
     "promote_due",
     "publish",
     "queue_minutes",
+    "read_events",
     "read_store_load",
     "read_survey",
     "reclaim_ended",
@@ -193,6 +214,7 @@ __all__ = [
     "take_limit",
     "take_survey",
     "trim_dead",
+    "trim_drained",
     "unpack_queues",
     "write_survey",
 ]

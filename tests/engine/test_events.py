@@ -119,6 +119,12 @@ def test_an_ack_of_a_job_that_nobody_holds_is_a_deletion(world: World) -> None:
     assert after(world, ack(world.queue, [job_id], now_ms=world.now_ms)) == [Event("deleted", job_id)]
 
 
+def test_an_ack_of_a_dead_job_tells_that_it_was_dead(world: World) -> None:
+    job_id = world.job_in("dead")
+
+    assert after(world, ack(world.queue, [job_id], now_ms=world.now_ms)) == [Event("deleted", job_id, error="was dead")]
+
+
 def test_a_failure_tells_its_error_in_one_line(world: World) -> None:
     job_id = world.publish_one(tries=2)
     world.take_one(consumer="w")
@@ -181,7 +187,8 @@ def test_deletion_and_republishing_are_told(world: World, place: str) -> None:
     told = after(world, republish(world.queue, job_id, b"22", PublishOptions(delay_ms=9), now_ms=world.now_ms))
     (new,) = world.state().delayed
 
-    assert told == [Event("published", new, wait_ms="9", size="2"), Event("deleted", job_id)]
+    ended = f"was {place}" if place in ("dead", "completed") else ""
+    assert told == [Event("published", new, wait_ms="9", size="2"), Event("deleted", job_id, error=ended)]
     assert after(world, delete_jobs(world.queue, [new, job_id], now_ms=world.now_ms)) == [Event("deleted", new)]
 
 
@@ -196,7 +203,9 @@ def test_what_a_bound_drops_is_told_with_its_reason(world: World) -> None:
         Event("deleted", old, error="dead-letter bound: age"),
         Event("deleted", one, error="dead-letter bound: count"),
     ]
-    assert after(world, delete_dead(world.queue, limit=5, now_ms=world.now_ms)) == [Event("deleted", two)]
+    assert after(world, delete_dead(world.queue, limit=5, now_ms=world.now_ms)) == [
+        Event("deleted", two, error="was dead")
+    ]
 
 
 def test_expiry_is_told_whoever_comes_across_it(world: World) -> None:
@@ -220,10 +229,12 @@ def test_expiry_is_told_whoever_comes_across_it(world: World) -> None:
 def test_destroying_is_told_by_number_or_job_by_job(world: World) -> None:
     ids = world.publish(b"1", b"2", b"3")
     assert after(world, destroy(world.queue, now_ms=world.now_ms)) == [Event("deleted", job_id) for job_id in ids]
+    world.job_in("dead")
+    world.job_in("completed")
     world.publish(b"1", b"2")
     world.publish_one(delay_ms=3)
     assert after(world, destroy(world.queue, everything=True, now_ms=world.now_ms)) == [
-        Event("destroyed", "", size="3")
+        Event("destroyed", "", attempt="3", size="5")
     ]
 
 

@@ -12,6 +12,7 @@ import pytest
 from queues.engine import (
     AckOutcome,
     Engine,
+    EntryRange,
     JobFilter,
     JobState,
     Layout,
@@ -29,6 +30,7 @@ from queues.engine import (
     delete_jobs,
     destroy,
     detail,
+    drain_state,
     extend,
     fail,
     give_back_limit,
@@ -40,8 +42,10 @@ from queues.engine import (
     partition_load,
     pause,
     peek,
+    plan_drain,
     promote_due,
     publish,
+    read_events,
     reclaim_ended,
     release,
     republish,
@@ -55,6 +59,7 @@ from queues.engine import (
     sweep,
     take_limit,
     trim_dead,
+    trim_drained,
 )
 from queues.engine.keys import PARTITION_KEYS, QUEUE_KEYS, limit_key
 from queues.engine.operations.consumers import held_queues, list_waiting, list_working, tell_waiting
@@ -153,6 +158,10 @@ def operations() -> list[Operation[Any]]:
         add_minutes("ns", {1: [1] * 7}),
         namespace_minutes("ns", count=1),
         queue_minutes(QUEUE, count=1),
+        drain_state(1),
+        read_events(1, after="1-0"),
+        plan_drain(1, EntryRange("1-0", "2-0"), instead=EntryRange("1-0", "1-0")),
+        trim_drained(1, EntryRange("1-0", "2-0"), written=1),
         give_back_limit(LimitTaken(allowed=True, key=limit_key("token", "write", 1, 1), ticket="1")),
     ]
 

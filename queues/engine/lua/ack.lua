@@ -62,8 +62,9 @@ end
 
 -- A plain ack of a job that nobody holds. A completed one is left alone.
 local function delete(id)
-  if redis.call('ZSCORE', completed, id) or not remove_job(id) then return 'missing' end
-  emit('deleted', id, '', '', '', '')
+  local before = not redis.call('ZSCORE', completed, id) and remove_job(id)
+  if not before then return 'missing' end
+  emit('deleted', id, '', '', '', before)
   return 'deleted'
 end
 

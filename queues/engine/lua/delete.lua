@@ -31,9 +31,10 @@ local sets = {working = working, delayed = delayed, retry = retry, dead = dead, 
 local count = 0
 for i = REST, #ARGV do
   local id = ARGV[i]
-  if (only == '' or redis.call('ZSCORE', sets[only], id)) and remove_job(id) then
+  local ended = (only == '' or redis.call('ZSCORE', sets[only], id)) and remove_job(id)
+  if ended then
     count = count + 1
-    emit('deleted', id, '', '', '', '')
+    emit('deleted', id, '', '', '', ended)
   end
 end
 if count > 0 then forget_if_empty() end

@@ -30,6 +30,7 @@
 --   ok           count     jobs that were dropped
 -- INCLUDES events
 local count = redis.call('HLEN', jobs)
+local alive = count - redis.call('ZCARD', dead) - redis.call('ZCARD', completed)
 redis.call('UNLINK', jobs, runs, results, ready, prio, priorities, delayed, retry, working, dead, completed, keys, stats,
   trend)
 redis.call('HDEL', flags, 't:' .. queue, 'a:' .. queue, 'c:' .. queue)
@@ -37,6 +38,6 @@ redis.call('ZREM', due, queue)
 redis.call('ZREM', ends, queue)
 redis.call('ZREM', active, queue)
 if redis.call('HEXISTS', flags, 'p:' .. queue) == 0 then redis.call('ZREM', queues, queue) end
-if count > 0 then emit_line('destroyed\t\t\t\t\t' .. count .. '\t\t') end
+if count > 0 then emit_line('destroyed\t\t' .. alive .. '\t\t\t' .. count .. '\t\t') end
 flush_events()
 return {'ok', count}

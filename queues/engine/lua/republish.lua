@@ -46,6 +46,7 @@
 -- COUNTS ok:1 duplicate:1
 -- INCLUDES add remove
 local added = add_jobs({body})
-if added[1] == 'ok' and remove_job(old) then emit('deleted', old, '', '', '', '') end
+local ended = added[1] == 'ok' and remove_job(old)
+if ended then emit('deleted', old, '', '', '', ended) end
 flush_events()
 return added

@@ -9,17 +9,17 @@ local function drop_records(ids)
   redis.call('HDEL', priorities, unpack(ids))
 end
 
--- → whether there was such a job
+-- → how the job had ended before: `was dead`, `was completed`, or empty if it had not; nil: there is no such job
 local function remove_job(id)
-  if redis.call('HDEL', jobs, id) == 0 then return false end
+  if redis.call('HDEL', jobs, id) == 0 then return nil end
   redis.call('HDEL', runs, id)
   redis.call('HDEL', priorities, id)
-  if redis.call('ZREM', working, id) + redis.call('ZREM', delayed, id) + redis.call('ZREM', retry, id)
-    + redis.call('ZREM', dead, id) + redis.call('ZREM', prio, id) > 0 then return true end
+  if redis.call('ZREM', dead, id) == 1 then return 'was dead' end
   if redis.call('ZREM', completed, id) == 1 then
     redis.call('HDEL', results, id)
-  else
-    count_tombstones(1)
+    return 'was completed'
   end
-  return true
+  if redis.call('ZREM', working, id) + redis.call('ZREM', delayed, id) + redis.call('ZREM', retry, id)
+    + redis.call('ZREM', prio, id) == 0 then count_tombstones(1) end
+  return ''
 end

@@ -1,0 +1,168 @@
+"""Taking events out of the streams, for the lake. `docs/lake.md` says how the steps make that happen exactly once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from ..keys import partition_keys
+from ..operation import Operation, Plan, Reply
+from ..scripts import Script, load
+from .reply import clock_argument, expect_ok, tag_of, unexpected
+
+READ_BATCH: Final = 500
+TRIM_BATCH: Final = 500
+"""Entries that one script call reads or takes out."""
+
+_STATE = load("drain_state")
+_READ = load("read_events")
+_PLAN = load("plan_drain")
+_TRIM = load("trim_drained")
+
+
+class EntryRange(NamedTuple):
+    """Ids of the first and last of some entries of a stream, as Redis writes them (`ms-seq`)."""
+
+    first: str
+    last: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DrainState:
+    """Of a partition: entries and events in its stream, id of the oldest entry, the plan under way.
+
+    `idle_ms`: since somebody last worked on the plan.
+    """
+
+    now_ms: int
+    entries: int
+    events: int
+    oldest: str | None
+    plan: EntryRange | None
+    idle_ms: int
+
+
+class StreamEntries(NamedTuple):
+    """Entries of a stream, oldest first: of each its id, the time in ms, `namespace/queue` and its lines, as written.
+
+    One sequence each: there are many.
+    """
+
+    ids: Sequence[bytes]
+    times: Sequence[bytes]
+    queues: Sequence[bytes]
+    lines: Sequence[bytes]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DrainPlan:
+    """What is to be written to the lake next. `is_new`: it was put down just now, and by this call.
+
+    `gap`: so many events were dropped before any drain took them, between the entry `done` (None: nobody knows) and the
+    first one of the plan.
+    """
+
+    entries: EntryRange
+    gap: int
+    done: str | None
+    is_new: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trimmed:
+    """Events that were taken out, and whether there are more."""
+
+    events: int
+    more: bool
+
+
+def drain_state(partition: int, *, now_ms: int | None = None) -> Operation[DrainState]:
+    """What there is to drain."""
+
+    def decode(reply: Reply) -> DrainState:
+        now, entries, events, oldest, first, last, idle = expect_ok(_STATE, reply)
+        return DrainState(
+            now_ms=now,
+            entries=entries,
+            events=events,
+            oldest=oldest.decode() or None,
+            plan=EntryRange(first.decode(), last.decode()) if first else None,
+            idle_ms=idle,
+        )
+
+    return Operation(_STATE, _keys(_STATE, partition), (clock_argument(now_ms),), decode)
+
+
+def read_events(
+    partition: int, *, after: str | None = None, until: str | None = None, limit: int = READ_BATCH
+) -> Operation[StreamEntries]:
+    """A page of a stream: what comes behind the entry `after`, up to the entry `until`."""
+
+    def decode(reply: Reply) -> StreamEntries:
+        found = expect_ok(_READ, reply)
+        return StreamEntries(found[0::4], found[1::4], found[2::4], found[3::4])
+
+    args = ("-" if after is None else f"({after}", "+" if until is None else until, limit)
+    return Operation(_READ, _keys(_READ, partition), args, decode)
+
+
+def plan_drain(
+    partition: int, entries: EntryRange, *, instead: EntryRange | None = None, now_ms: int | None = None
+) -> Operation[DrainPlan | None]:
+    """Put down what is to be written next, unless there is a plan already: then that one. None: entries are gone.
+
+    `instead`: the plan that this one replaces, if it still stands.
+    """
+
+    def decode(reply: Reply) -> DrainPlan | None:
+        tag = tag_of(reply)
+        if tag == "gone":
+            return None
+        if tag not in ("ok", "planned"):
+            raise unexpected(_PLAN, reply)
+        _, first, last, gap, done = reply
+        planned = EntryRange(first.decode(), last.decode())
+        return DrainPlan(entries=planned, gap=gap, done=done.decode() or None, is_new=tag == "ok")
+
+    replaced = "" if instead is None else f"{instead.first} {instead.last}"
+    args = (clock_argument(now_ms), entries.first, entries.last, replaced)
+    return Operation(_PLAN, _keys(_PLAN, partition), args, decode)
+
+
+def trim_drained(
+    partition: int, entries: EntryRange, *, written: int, limit: int = TRIM_BATCH, now_ms: int | None = None
+) -> Operation[Trimmed | None]:
+    """Take a batch of what is in the lake out of the stream, with the last of it the plan. None: no such plan (now).
+
+    `written`: events of the plan that are in the lake.
+    """
+
+    def decode(reply: Reply) -> Trimmed | None:
+        tag = tag_of(reply)
+        if tag == "gone":
+            return None
+        if tag != "ok":
+            raise unexpected(_TRIM, reply)
+        return Trimmed(events=reply[1], more=bool(reply[2]))
+
+    args = (clock_argument(now_ms), entries.first, entries.last, written, limit)
+    return Operation(_TRIM, _keys(_TRIM, partition), args, decode)
+
+
+def finish_drain(partition: int, entries: EntryRange, *, written: int, now_ms: int | None = None) -> Plan[int]:
+    """Take all that is in the lake out of the stream, and the plan with it. How many events this call has taken out."""
+    taken = 0
+    while True:
+        trimmed: Trimmed | None
+        (trimmed,) = yield [trim_drained(partition, entries, written=written, now_ms=now_ms)]
+        if trimmed is None:
+            return taken
+        taken += trimmed.events
+        if not trimmed.more:
+            return taken
+
+
+def _keys(script: Script, partition: int) -> tuple[bytes, ...]:
+    keys = partition_keys(partition)
+    return tuple(keys[name] for name in script.keys)
