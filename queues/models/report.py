@@ -106,9 +106,9 @@ def _jobs() -> models.PositiveBigIntegerField[Any, Any]:
     return models.PositiveBigIntegerField(default=0)
 
 
-def _ms() -> models.PositiveBigIntegerField[Any, Any]:
-    """Null: there was nothing to measure."""
-    return models.PositiveBigIntegerField(null=True)
+def _ms() -> models.BigIntegerField[Any, Any]:
+    """Null: there was nothing to measure. Negative where a Redis server's clock was set back in between."""
+    return models.BigIntegerField(null=True)
 
 
 def _mean_ms() -> models.FloatField[Any, Any]:

@@ -119,10 +119,11 @@ def tries_of(stored: Iterable[Mapping[str, Any]]) -> tuple[TryCount, ...]:
 
 def _figures(read: Callable[[str], Any], **others: Any) -> Figures:
     values = {name: read(name) for name in (*COUNTS, *OTHER_FIGURES)} | others
-    return Figures(**values, **{metric.value: _spread(read, metric) for metric in Metric})
+    spreads: dict[str, Any] = {metric.value: _spread(read, metric) for metric in Metric}
+    return Figures(**values, **spreads)
 
 
-def _spread(read: Callable[[str], Any], metric: Metric) -> Any:
+def _spread(read: Callable[[str], Any], metric: Metric) -> Spread:
     parts = {part: read(f"{metric}_{part}") for part in METRIC_PARTS}
     return Spread(is_exact=parts.pop("exact"), **parts)
 

@@ -1,0 +1,114 @@
+"""Who computes a day's report: one row per day says it, and every step is a compare-and-set on that row.
+
+Whoever claims a day gives it a run of its own and beats; a claim that has not beaten for two minutes may be taken
+over, and then nothing that the earlier holder does counts: its updates name its run and find no row. Times are the
+database's, so that the clocks of hosts do not matter.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from typing import Final
+
+from django.db import IntegrityError, transaction
+from django.db.models import F, Q
+from django.db.models.functions import Now
+
+from queues.models import ReportDay, ReportState, ReportTrigger
+
+from .building import STALLED_AFTER
+from .failures import ClaimLostError, DayTakenError
+
+ERROR_MAX: Final = 8_000
+"""Characters of an error that are kept: the last ones, where causes stand."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """The right to report a day, as run `run`."""
+
+    day: date
+    run: str
+
+
+def claim_day(*, day: date, trigger: ReportTrigger, unless_reported: bool = False) -> Claim:
+    """Claim the day for this process.
+
+    `unless_reported`: not if a report of the whole day has been made meanwhile. Raises DayTakenError.
+    """
+    claim = Claim(day=day, run=f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{secrets.token_hex(3)}")
+    fields = {
+        "state": ReportState.RUNNING,
+        "run": claim.run,
+        "trigger": trigger,
+        "claimed_by": f"{socket.gethostname()}:{os.getpid()}"[:255],
+        "claimed_at": Now(),
+        "beat_at": Now(),
+        "stage": "",
+        "share": 0.0,
+        "error": "",
+    }
+    try:
+        with transaction.atomic():
+            ReportDay.objects.create(date=day, **fields)
+    except IntegrityError:
+        if not _take(day, fields, unless_reported=unless_reported):
+            raise DayTakenError(_who_has(day)) from None
+    return claim
+
+
+def beat(claim: Claim, *, stage: str, share: float) -> None:
+    """Say that this process is alive and how far it is. Raises ClaimLostError."""
+    _update(claim, beat_at=Now(), stage=stage[:64], share=min(max(share, 0.0), 1.0))
+
+
+def finish_day(claim: Claim, *, warnings: list[dict[str, str]]) -> None:
+    """The report is there. Raises ClaimLostError."""
+    done = {"state": ReportState.DONE, "share": 1.0, "stage": "", "failures": 0, "warnings": warnings}
+    _update(claim, finished_at=Now(), **done)
+
+
+def fail_day(claim: Claim, *, error: str, counts: bool = True) -> None:
+    """There is no new report; an earlier one stays. `counts`: as a failure, of which a day has three at most (see
+    `nightly`). Raises ClaimLostError."""
+    failures = {"failures": F("failures") + 1} if counts else {}
+    failed = {"state": ReportState.FAILED, "error": error[-ERROR_MAX:].replace("\0", "")}
+    _update(claim, finished_at=Now(), **failed, **failures)
+
+
+def report_claimed(claim: Claim, **fields: object) -> None:
+    """Set what a report in the database rests on. In a transaction with its rows: the first write, which holds off
+    whoever would take the day over until that ends. Raises ClaimLostError."""
+    _update(claim, beat_at=Now(), reported_run=claim.run, reported_at=Now(), **fields)
+
+
+def _take(day: date, fields: dict[str, object], *, unless_reported: bool) -> bool:
+    """Take a day that has a row. A holder that fell silent counts as a failure: it may have been killed by its work."""
+    rows = ReportDay.objects.filter(pk=day)
+    if unless_reported:
+        rows = rows.exclude(state=ReportState.DONE, complete=True)
+    free = rows.exclude(state=ReportState.RUNNING).update(**fields)
+    if free:
+        return True
+    silent = rows.filter(Q(state=ReportState.RUNNING) & Q(beat_at__lt=Now() - STALLED_AFTER))
+    return bool(silent.update(**fields, failures=F("failures") + 1, finished_at=F("beat_at")))
+
+
+def _update(claim: Claim, **fields: object) -> None:
+    if not ReportDay.objects.filter(pk=claim.day, run=claim.run, state=ReportState.RUNNING).update(**fields):
+        raise ClaimLostError(_lost(claim))
+
+
+def _lost(claim: Claim) -> str:
+    return f"{claim.day}: this process was silent for too long, and another one has taken the day over"
+
+
+def _who_has(day: date) -> str:
+    row = ReportDay.objects.filter(pk=day).first()
+    if row is None or row.state != ReportState.RUNNING:
+        return f"{day}: the report was made by another process meanwhile"
+    return f"{day}: {row.claimed_by} is computing this report since {row.claimed_at:%Y-%m-%d %H:%M:%S} UTC"

@@ -1,0 +1,157 @@
+"""The files of reports below TASKQ_REPORTS_URL, which may be a path or any URL that fsspec knows.
+
+date=YYYY-MM-DD/run=ID/TABLE.parquet/*.parquet     what a run computed; see `contract`
+date=YYYY-MM-DD/run=ID/summary.json                written last
+date=YYYY-MM-DD/current.json                       {"run": ID}: the run that counts; later reports read it
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from queues.lake.place import LakeError, Place
+
+from .contract import PLACE, TABLES, check_columns
+from .failures import BadResultsError
+
+logger = logging.getLogger(__name__)
+
+BATCH_ROWS: Final = 2_000
+"""Rows that are Python objects at the same time."""
+
+RUN: Final = "run="
+DATE: Final = "date="
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportFiles:
+    """The files of one day."""
+
+    place: Place
+    day: date
+
+    def read_summary(self, run: str) -> dict[str, Any]:
+        """Raises BadResultsError if the run did not come to its end."""
+        path = f"{self._of_run(run)}/summary.json"
+        try:
+            summary = json.loads(self.place.read(path))
+        except (FileNotFoundError, LakeError, ValueError) as error:
+            raise BadResultsError(f"the report's summary cannot be read: {error}") from error
+        if not isinstance(summary, dict):
+            raise BadResultsError(f"the report's summary is no object: {path}")
+        return summary
+
+    def read_rows(self, run: str, table: str, *, of_hours: bool | None = None) -> Iterator[dict[str, Any]]:
+        """Rows of a table, by the names in the contract; times in ms since 1970. `of_hours`: only those of hours, or of
+        whole days. Raises BadResultsError."""
+        folder = f"{self._of_run(run)}/{table}.parquet"
+        try:
+            names = [entry.name for entry in self.place.list(folder) if _is_data(entry.name)]
+            if not names:
+                raise BadResultsError(f"the report has no table {table}")
+            for name in names:
+                with self.place.open(f"{folder}/{name}", "rb") as file:
+                    yield from _rows_of(file, table, of_hours)
+        except (OSError, LakeError, pa.ArrowException) as error:
+            raise BadResultsError(f"the report's table {table} cannot be read: {error}") from error
+
+    def make_current(self, run: str) -> None:
+        """Say that `run` is the one that counts, at once and as a whole. Raises LakeError, OSError."""
+        content = json.dumps({"run": run}).encode()
+        path = self.place.path(f"{self._of_day}/current.json")
+        if not self.place.is_local:  # object stores show a file when it is whole
+            self.place.fs.pipe_file(path, content)
+            return
+        written = self.place.path(f"{self._of_day}/.current.json.tmp-{uuid.uuid4().hex}")
+        self.place.make_dir(self._of_day)
+        with open(written, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(written, path)
+
+    def delete_runs(self, *, but: str = "") -> None:
+        """Delete all runs of the day but one, and what killed ones have left. Raises LakeError, OSError."""
+        for entry in self.place.list(self._of_day):
+            if entry.name.startswith((RUN, ".")) and entry.name != f"{RUN}{but}":
+                self.place.fs.rm(self.place.path(f"{self._of_day}/{entry.name}"), recursive=True)
+
+    def delete_run(self, run: str) -> None:
+        """Delete what a run that failed has left. What hinders that is logged: the next good run deletes it."""
+        path = self.place.path(self._of_run(run))
+        try:
+            if self.place.list(self._of_run(run)):
+                self.place.fs.rm(path, recursive=True)
+        except (OSError, LakeError) as error:
+            fields = {"action": "report.clean", "run": run, "reason": str(error)}
+            logger.warning("files of a failed report not deleted", extra=fields)
+
+    def delete_day(self) -> None:
+        """Delete the day's reports altogether. Raises LakeError, OSError."""
+        if self.place.list(self._of_day):
+            self.place.fs.rm(self.place.path(self._of_day), recursive=True)
+
+    @property
+    def _of_day(self) -> str:
+        return f"{DATE}{self.day.isoformat()}"
+
+    def _of_run(self, run: str) -> str:
+        return f"{self._of_day}/{RUN}{run}"
+
+
+def files_of(url: str, day: date) -> ReportFiles:
+    """Those of a day below `url`. Raises LakeError if that is no place for files."""
+    return ReportFiles(place=Place(url), day=day)
+
+
+def list_days(url: str) -> list[date]:
+    """Days that a lake, or reports, below `url` have something of, the earliest first. Raises LakeError."""
+    names = (entry.name for entry in Place(url).list("") if entry.is_dir)
+    return sorted(day for day in map(_day_of, names) if day is not None)
+
+
+def _day_of(name: str) -> date | None:
+    try:
+        return date.fromisoformat(name.removeprefix(DATE)) if name.startswith(DATE) else None
+    except ValueError:
+        return None
+
+
+def _is_data(name: str) -> bool:
+    return name.endswith(".parquet") and name[0] not in "_."
+
+
+def _rows_of(file: Any, table: str, of_hours: bool | None) -> Iterator[dict[str, Any]]:
+    parquet = pq.ParquetFile(file, coerce_int96_timestamp_unit="ms")
+    check_columns(table, parquet.schema_arrow)
+    for batch in parquet.iter_batches(BATCH_ROWS, columns=list(TABLES[table])):
+        if of_hours is not None:
+            is_day = pc.is_null(batch["hour"])
+            batch = batch.filter(pc.invert(is_day) if of_hours else is_day)
+        for row in batch.to_pylist():
+            if any(row[name] is None for name in PLACE):
+                raise BadResultsError(f"the report's table {table} has a row about no queue")
+            yield {name: _plain(value) for name, value in row.items()}
+
+
+def _plain(value: Any) -> Any:
+    """Times as ms since 1970, as JSON can hold them; what is no number as None."""
+    if isinstance(value, datetime):
+        return _ms(value)
+    return None if isinstance(value, float) and value != value else value
+
+
+def _ms(at: datetime) -> int:
+    """Spark may write times without a zone; they are UTC."""
+    return round((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() * 1_000)

@@ -1,0 +1,90 @@
+"""Brings a run's results from files into the database: all of a day in one transaction, or nothing of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from django.db import transaction
+
+from queues.models import QueueDay
+
+from .claims import Claim, report_claimed
+from .failures import BadResultsError
+from .files import ReportFiles
+from .rows import QUEUES_MAX, make_rows
+from .shapes import WarningKind
+
+BATCH: Final = 200
+"""Rows of one INSERT, where the database takes as many."""
+
+WARNINGS_MAX: Final = 100
+"""Of each kind; how many more there are is said."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Results:
+    """What a run computed, as rows that are not in the database yet; its summary; what was amiss."""
+
+    rows: Sequence[QueueDay]
+    summary: Mapping[str, Any]
+    warnings: list[dict[str, str]]
+
+
+def read_results(*, files: ReportFiles, run: str) -> Results:
+    """Read and check a run's files. Raises BadResultsError."""
+    summary = files.read_summary(run)
+    if (summary.get("date"), summary.get("run")) != (files.day.isoformat(), run):
+        raise BadResultsError(f"the report's summary is of {summary.get('date')}, run {summary.get('run')}")
+    rows, left_out = make_rows(files=files, run=run, is_demo=bool(summary.get("demo")))
+    warnings = [*_warnings(summary)]
+    if left_out:
+        text = f"{left_out} queues have no figures of their own: a report keeps those of {QUEUES_MAX}"
+        warnings.append(warning(WarningKind.LEFT_OUT, text))
+    return Results(rows=rows, summary=summary, warnings=warnings)
+
+
+def load_results(*, claim: Claim, results: Results, took_s: float) -> None:
+    """Replace the day's rows by these. Raises ClaimLostError and database errors; the earlier rows then stay."""
+    summary = results.summary
+    with transaction.atomic():
+        report_claimed(
+            claim,
+            took_s=round(took_s, 2),
+            events=_number(summary, "events"),
+            files=_number(summary, "files"),
+            demo=bool(summary.get("demo")),
+            complete=bool(summary.get("complete")),
+            master=str(summary.get("master", ""))[:255],
+            warnings=results.warnings,
+        )
+        QueueDay.objects.filter(day_id=claim.day).delete()
+        QueueDay.objects.bulk_create(results.rows, batch_size=BATCH)
+
+
+def warning(kind: WarningKind, text: str) -> dict[str, str]:
+    """As ReportDay.warnings has them."""
+    return {"kind": kind.value, "text": text[:1_000].replace("\0", "")}
+
+
+def _warnings(summary: Mapping[str, Any]) -> Iterator[dict[str, str]]:
+    for kind, name in ((WarningKind.CORRUPT, "corrupt"), (WarningKind.GAP, "gaps"), (WarningKind.OTHER, "warnings")):
+        found = summary.get(name) or []
+        for one in found[:WARNINGS_MAX]:
+            yield warning(kind, _text(one))
+        if len(found) > WARNINGS_MAX:
+            yield warning(kind, f"and {len(found) - WARNINGS_MAX} more")
+
+
+def _text(one: Any) -> str:
+    if isinstance(one, Mapping):
+        return ", ".join(f"{name}: {value}" for name, value in one.items())
+    return ": ".join(map(str, one)) if isinstance(one, list) else str(one)
+
+
+def _number(summary: Mapping[str, Any], name: str) -> int:
+    number = summary.get(name)
+    if not isinstance(number, int) or number < 0:
+        raise BadResultsError(f"the report's summary says {name}: {number!r}")
+    return number

@@ -1,0 +1,157 @@
+"""Makes a day's rows out of what a run computed. Nothing is written here."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from datetime import UTC, date, datetime
+from typing import Any, Final
+
+from queues.lake.sketch import share_within
+from queues.models import Namespace, QueueDay, QueuePolicy
+from queues.models.policy import WHOLE_NAMESPACE
+from queues.models.report import ALL_QUEUES, COUNTS, METRIC_PARTS, METRICS
+
+from ..policies import policy_for
+from .building import OTHER_FIGURES
+from .failures import BadResultsError
+from .files import ReportFiles
+from .summing import Row, errors_of_namespace, flagged_of_queues, slowest_of_namespace, tries_of_namespace
+
+QUEUES_MAX: Final = 5_000
+"""Queues of a day that get rows of their own. Those with a policy of their own come first, then the busiest."""
+
+FIGURES: Final = (*COUNTS, *OTHER_FIGURES, *(f"{metric}_{part}" for metric in METRICS for part in METRIC_PARTS))
+LISTS: Final = ("tries", "errors", "slow", "changes")
+
+Key = tuple[str, str, str]
+"""Pool, namespace, queue."""
+
+
+class Table:
+    """Rows of one table, by queue and by namespace. Rows of a namespace are those of its queues, with their names."""
+
+    def __init__(self, rows: Iterable[Row]) -> None:
+        self._by_queue: dict[Key, list[dict[str, Any]]] = defaultdict(list)
+        self._by_namespace: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
+        for row in rows:
+            pool, namespace, queue = key = key_of(row)
+            rest = {name: value for name, value in row.items() if name not in ("pool", "namespace", "queue")}
+            self._by_queue[key].append(rest)
+            if queue != ALL_QUEUES:
+                self._by_namespace[pool, namespace].append(rest | {"queue": queue})
+
+    def of(self, key: Key) -> list[dict[str, Any]]:
+        return self._by_queue.get(key, [])
+
+    def within(self, key: Key) -> list[dict[str, Any]]:
+        return self._by_namespace.get(key[:2], [])
+
+
+def make_rows(*, files: ReportFiles, run: str, is_demo: bool) -> tuple[list[QueueDay], int]:
+    """Rows of the namespaces and queues of a run, and how many queues were left out. Raises BadResultsError."""
+    days = {key_of(row): row for row in files.read_rows(run, "figures", of_hours=False)}
+    kept = _chosen(days)
+    hours: dict[Key, list[dict[str, Any]]] = defaultdict(list)
+    for row in files.read_rows(run, "figures", of_hours=True):
+        if (key := key_of(row)) in kept:
+            hours[key].append(_short(row))
+    bars: dict[Key, dict[str, dict[int, int]]] = defaultdict(lambda: defaultdict(dict))
+    for bar in files.read_rows(run, "histograms"):
+        if (key := key_of(bar)) in kept:
+            bars[key][bar["metric"]][bar["bucket"]] = bar["jobs"]
+    tables = {name: Table(files.read_rows(run, name)) for name in LISTS}
+    scopes = _scopes(files.day, is_demo=is_demo)
+    made = []
+    for key in sorted(kept):
+        made_row = _row(files.day, key, days[key], tables)
+        made_row.scope_id = scopes.get(key[:2])
+        made_row.hours = sorted(hours[key], key=lambda hour: int(hour["hour"]))
+        made_row.histograms = {metric: dict(sorted(buckets.items())) for metric, buckets in bars[key].items()}
+        if made_row.queue != ALL_QUEUES:
+            _judge(made_row, bars[key]["wait"])
+        made.append(made_row)
+    return made, len(days) - len(kept)
+
+
+def key_of(row: Row) -> Key:
+    return row["pool"], row["namespace"], row["queue"]
+
+
+def _chosen(days: Mapping[Key, Row]) -> set[Key]:
+    """All namespaces, and QUEUES_MAX queues."""
+    queues = [key for key in days if key[2] != ALL_QUEUES]
+    if len(queues) > QUEUES_MAX:
+        columns = ("namespace__pool__name", "namespace__name", "queue")
+        cared_for = set(QueuePolicy.objects.exclude(queue=WHOLE_NAMESPACE).order_by().values_list(*columns))
+        queues.sort(key=lambda key: (key not in cared_for, -(days[key]["published"] + days[key]["consumed"]), key))
+    return {*queues[:QUEUES_MAX], *(key for key in days if key[2] == ALL_QUEUES)}
+
+
+def _scopes(day: date, *, is_demo: bool) -> dict[tuple[str, str], int]:
+    """Which namespace, as a row, a name meant on that day; made-up data may be older than the namespace."""
+    rows = Namespace.objects.order_by().values_list("pool__name", "name", "pk", "created")
+    return {(pool, name): pk for pool, name, pk, created in rows if is_demo or created.astimezone(UTC).date() <= day}
+
+
+def _row(day: date, key: Key, figures: Row, tables: Mapping[str, Table]) -> QueueDay:
+    pool, namespace, queue = key
+    found = {name: tables[name].of(key) for name in LISTS}
+    flagged = sum(bool(change["flagged"]) for change in found["changes"])
+    if queue == ALL_QUEUES:
+        inner = {name: tables[name].within(key) for name in LISTS}
+        flagged += sum(bool(change["flagged"]) for change in inner["changes"])
+        found = {
+            "tries": found["tries"] or tries_of_namespace(inner["tries"]),
+            "errors": errors_of_namespace(inner["errors"]),
+            "slow": slowest_of_namespace(inner["slow"]),
+            "changes": found["changes"] + flagged_of_queues(inner["changes"]),
+        }
+    row = QueueDay(
+        day_id=day,
+        pool=pool,
+        namespace=namespace,
+        queue=queue,
+        first_at=_time(figures["first_at"]),
+        last_at=_time(figures["last_at"]),
+        tries=found["tries"],
+        errors=found["errors"],
+        slowest=found["slow"],
+        changes=found["changes"],
+        flagged=min(flagged, 32_767),
+    )
+    for name in FIGURES:
+        setattr(row, name, _figure(figures, name))
+    return row
+
+
+def _figure(figures: Row, name: str) -> Any:
+    """Null only where a column may be."""
+    value = figures[name]
+    if value is None and not QueueDay._meta.get_field(name).null:
+        raise BadResultsError(f"the report's table figures says nothing of {name} for {'/'.join(key_of(figures))}")
+    return value
+
+
+def _short(hour: Row) -> dict[str, Any]:
+    """Without what `building.figures_of_hour` takes for granted."""
+    exact = {f"{metric}_exact" for metric in METRICS}
+    kept = {name: hour[name] for name in FIGURES if (hour[name] is False if name in exact else hour[name])}
+    return {"hour": hour["hour"], **kept} | {
+        name: hour[name] for name in ("success_rate", "backlog") if hour[name] == 0
+    }
+
+
+def _judge(row: QueueDay, waits: Mapping[int, int]) -> None:
+    """Whether the objective that holds now was met: 95 of 100 hand-outs in time."""
+    objective_s = policy_for(pool=row.pool, namespace=row.namespace, queue=row.queue).objective_s
+    if objective_s is None:
+        return
+    row.objective_s = objective_s
+    if row.wait_p95 is not None:
+        row.objective_met = row.wait_p95 <= objective_s * 1_000
+        row.objective_share = share_within(waits, objective_s * 1_000)
+
+
+def _time(ms: int | None) -> datetime | None:
+    return None if ms is None else datetime.fromtimestamp(ms / 1_000, UTC)
