@@ -42,16 +42,23 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=3, help="runs of each scenario; medians are shown (default: 3)")
     parser.add_argument("--quick", action="store_true", help="one short run of each: not for comparisons")
     parser.add_argument("--yardstick", choices=("tcp", "unix"), default="tcp", help="the S that bars mean")
+    parser.add_argument(
+        "--workers",
+        type=int,
+        help="web server processes of the runs under wrk (default: as the scenario has it)",
+    )
     chosen = parser.parse_args()
     unknown = sorted(set(chosen.names) - SCENARIOS.keys())
     if unknown:
         parser.error(f"no such scenario: {', '.join(unknown)}")
     if chosen.runs < 1:
         parser.error("--runs must be at least 1")
+    if chosen.workers is not None and chosen.workers < 1:
+        parser.error("--workers must be at least 1")
     plan = (
-        settings.quick(yardstick=chosen.yardstick)
+        settings.quick(yardstick=chosen.yardstick, workers=chosen.workers)
         if chosen.quick
-        else settings.full(runs=chosen.runs, yardstick=chosen.yardstick)
+        else settings.full(runs=chosen.runs, yardstick=chosen.yardstick, workers=chosen.workers)
     )
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what was started is stopped
     print(f"Python {platform.python_version()}, {os.cpu_count()} cores, {platform.machine()}")

@@ -1,6 +1,6 @@
 """The yardstick application: answers "hello" and nothing else, on the server that `manage.py serve` would start.
 
-`python -m bench.hello PORT` serves it with the options of queues.management.web.server, one worker.
+`python -m bench.hello PORT WORKERS` serves it with the options of queues.management.web.server.
 """
 
 from __future__ import annotations
@@ -35,9 +35,14 @@ async def _live(receive: Callable[[], Awaitable[Any]], send: Any) -> None:
         await send({"type": f"lifespan.{stage}.complete"})
 
 
+def load() -> Any:
+    """The application, in each worker."""
+    return application
+
+
 def main() -> None:
     """Serve until SIGTERM."""
-    run(lambda: application, host="127.0.0.1", port=int(sys.argv[1]), workers=1)
+    run(load, host="127.0.0.1", port=int(sys.argv[1]), workers=int(sys.argv[2]))
 
 
 if __name__ == "__main__":

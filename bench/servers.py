@@ -85,10 +85,11 @@ class Client:
 
 
 @contextmanager
-def running_service() -> Iterator[Service]:
-    """Start `manage.py up --no-demo`, one web process, and stop it after the block. Raises ServiceFailedError."""
+def running_service(*, workers: int = 1) -> Iterator[Service]:
+    """Start `manage.py up --no-demo --workers N`, and stop it after the block. Raises ServiceFailedError."""
     with tempfile.TemporaryDirectory(prefix="taskq-bench-") as folder:
         command = [sys.executable, MANAGE, "up", "--json", "--no-demo", "--port", str(free_port()), "--data", folder]
+        command += ["--workers", str(workers)]
         with running(command, pipes=True) as process:
             assert process.stdout is not None
             line = process.stdout.readline()

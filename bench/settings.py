@@ -10,6 +10,7 @@ class Settings:
     """`load_s`: one run of wrk, after `warm_s`; `hello_s`: the same for the hello application.
 
     `yardstick`: the S that bars are held against, "unix" or "tcp". `scale`: multiplies numbers of rounds.
+    `workers`: web server processes of the runs under wrk, hello's among them; None: as the scenario has it.
     """
 
     runs: int
@@ -19,6 +20,7 @@ class Settings:
     set_requests: int
     scale: float
     yardstick: str
+    workers: int | None
     quick: bool
 
     def scaled(self, number: int) -> int:
@@ -26,7 +28,7 @@ class Settings:
         return max(1, round(number * self.scale))
 
 
-def full(*, runs: int, yardstick: str) -> Settings:
+def full(*, runs: int, yardstick: str, workers: int | None) -> Settings:
     """What figures should come from."""
     return Settings(
         runs=runs,
@@ -36,11 +38,12 @@ def full(*, runs: int, yardstick: str) -> Settings:
         set_requests=200_000,
         scale=1,
         yardstick=yardstick,
+        workers=workers,
         quick=False,
     )
 
 
-def quick(*, yardstick: str) -> Settings:
+def quick(*, yardstick: str, workers: int | None) -> Settings:
     """One short run each: to see that all works, and which way a change goes."""
     return Settings(
         runs=1,
@@ -50,5 +53,6 @@ def quick(*, yardstick: str) -> Settings:
         set_requests=100_000,
         scale=0.2,
         yardstick=yardstick,
+        workers=workers,
         quick=True,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -17,7 +18,7 @@ class Shape:
     """One scenario. `path`: from a queue's name to path and query; `jobs`: those that one request moves.
 
     `taken`: it consumes from a queue that was filled before; `cycles`: the script counts what it does; `shortened`:
-    by what a run is shorter than others, for filling takes longer than emptying.
+    by what a run is shorter than others, for filling takes longer than emptying; `workers`: web server processes.
     """
 
     title: str
@@ -32,6 +33,7 @@ class Shape:
     taken: bool = False
     cycles: bool = False
     shortened: int = 1
+    workers: int = 1
 
 
 def _put(queue: str) -> str:
@@ -56,12 +58,13 @@ PUBLISH_32 = Shape(
     p99=Bar(sense="≤", value=8),
 )
 PUBLISH_128 = Shape(
-    title="publish, 128 connections",
+    title="publish, 128 connections, a web process for each core",
     script="publish",
     connections=128,
     path=_put,
     unit="req/s",
     bar=Bar(sense="≥", value=0.22, of_s=True),
+    workers=os.cpu_count() or 1,
 )
 CYCLES = Shape(
     title="publish → consume → ack, 32 connections",

@@ -37,7 +37,8 @@ def measure(shape: Shape, settings: Settings) -> Section:
 
 
 def _run(shape: Shape, settings: Settings) -> Run:
-    with running_service() as service, yard(service, settings) as yardsticks:
+    workers = settings.workers or shape.workers
+    with running_service(workers=workers) as service, yard(service, settings, workers=workers) as yardsticks:
         client = service.client()
         seconds = math.ceil(settings.load_s / shape.shortened)
         if shape.taken:

@@ -57,13 +57,13 @@ class Yard:
 
 
 @contextmanager
-def yard(service: Service, settings: Settings) -> Iterator[Yard]:
-    """Start what the yardsticks need."""
+def yard(service: Service, settings: Settings, *, workers: int) -> Iterator[Yard]:
+    """Start what the yardsticks need. `workers`: processes of hello, as many as the service's."""
     redis_port, hello_port = free_port(), free_port()
     with (
         tempfile.TemporaryDirectory(prefix="taskq-bench-") as folder,
         EmbeddedRedis(Path(folder), persistent=True, port=redis_port),
-        running([sys.executable, "-m", "bench.hello", str(hello_port)]),
+        running([sys.executable, "-m", "bench.hello", str(hello_port), str(workers)]),
     ):
         wait_for(lambda: _listens(hello_port), "the hello server listens")
         yield Yard(service, settings, redis_port=redis_port, hello_port=hello_port)

@@ -8,7 +8,7 @@ request and response objects, and the change of threads that some of these bring
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -31,6 +31,9 @@ OPERATIONS: Final = frozenset(
 
 HAS_HUNG_UP: Final = "taskq.has_hung_up"
 """Extension of the ASGI scope: a function that answers whether the client has closed its end of the connection."""
+
+IF_NOT_TAKEN: Final = "taskq.if_not_taken"
+"""Extension: a function that is given what to call should the client go without having taken the answer."""
 
 Found = tuple[Route, Mapping[str, str]]
 
@@ -86,6 +89,8 @@ class FastLane:
                 return 0
         if not body.is_settled:
             await body.drain()
+        if response.if_not_taken is not None:
+            _mind(scope, response.if_not_taken)
         answered = _headers(response, request_id)
         await send({"type": "http.response.start", "status": response.status, "headers": answered})
         await send({"type": "http.response.body", "body": response.body})
@@ -103,6 +108,12 @@ async def _hear(scope: Scope, body: RequestBody) -> None:
     if has_hung_up is not None and has_hung_up():
         body.client_gone = True
         raise asyncio.CancelledError
+
+
+def _mind(scope: Scope, undo: Callable[[], None]) -> None:
+    note = scope.get("extensions", {}).get(IF_NOT_TAKEN)
+    if note is not None:
+        note(undo)
 
 
 def _headers(response: ApiResponse, request_id: bytes) -> list[Header]:

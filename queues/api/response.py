@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 import orjson
@@ -17,6 +18,7 @@ _JSON_HEADERS: Final = (JSON_TYPE, NO_SNIFFING)
 
 class ApiResponse(NamedTuple):
     """What to send. `headers`: lower-case names; neither Content-Length nor X-Request-ID, which the door adds.
+    `if_not_taken`: what to call should the client go before it has got this.
 
     A tuple, since one is made for every request.
     """
@@ -24,6 +26,7 @@ class ApiResponse(NamedTuple):
     status: int
     body: bytes = b""
     headers: tuple[Header, ...] = ()
+    if_not_taken: Callable[[], None] | None = None
 
     @property
     def succeeded(self) -> bool:
@@ -34,9 +37,12 @@ class ApiResponse(NamedTuple):
 NO_CONTENT: Final = ApiResponse(204)
 
 
-def json_response(status: int, value: Any, *headers: Header) -> ApiResponse:
+def json_response(
+    status: int, value: Any, *headers: Header, if_not_taken: Callable[[], None] | None = None
+) -> ApiResponse:
     """`value` as JSON."""
-    return ApiResponse(status, orjson.dumps(value), (*_JSON_HEADERS, *headers) if headers else _JSON_HEADERS)
+    all_headers = (*_JSON_HEADERS, *headers) if headers else _JSON_HEADERS
+    return ApiResponse(status, orjson.dumps(value), all_headers, if_not_taken)
 
 
 def raw_response(status: int, body: bytes) -> ApiResponse:

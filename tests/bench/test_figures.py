@@ -58,7 +58,9 @@ def test_results_are_kept_as_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(results, "FOLDER", tmp_path / "bench")
     figure = Figure(name="p50", unit="ms", runs=[1.0, 2.0, 4.0], bar=Bar(sense="≤", value=3))
 
-    path = results.save({"lateness": Section(title="Lateness", figures=[figure])}, settings.quick(yardstick="tcp"))
+    path = results.save(
+        {"lateness": Section(title="Lateness", figures=[figure])}, settings.quick(yardstick="tcp", workers=None)
+    )
 
     kept = json.loads(path.read_text())
     assert (kept["settings"]["quick"], kept["settings"]["yardstick"]) == (True, "tcp")

@@ -57,7 +57,9 @@ async def consume(request: ApiRequest, context: ApiContext) -> ApiResponse:
     presented = [present_consumed(job) for job in consumed.jobs]
     for queue, jobs in groupby(presented, itemgetter("queue")):
         COUNTERS.consumed(access.pool, access.namespace, queue, [job["elapsed_ms"] for job in jobs])
-    return json_response(200, presented[0] if asked.count == 1 else presented)
+    return json_response(
+        200, presented[0] if asked.count == 1 else presented, if_not_taken=partial(engine.give_back, consumed)
+    )
 
 
 async def _open(

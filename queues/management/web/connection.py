@@ -17,6 +17,7 @@ from uvicorn.config import Config
 from uvicorn.server import ServerState
 
 from .exchange import Exchange
+from .receipt import Receipts, was_taken
 from .refusal import (
     BAD_REQUEST,
     BAD_TARGET,
@@ -45,7 +46,8 @@ LINGER_S: Final = 2.0
 """How long a client is listened to that was told to go before it had said all: else it might not get the answer."""
 
 _ASGI: Final = {"version": "3.0", "spec_version": "2.3"}
-HAS_HUNG_UP: Final = "taskq.has_hung_up"  # as queues.api.fast_lane has it, which needs Django to be imported
+HAS_HUNG_UP: Final = "taskq.has_hung_up"  # this and the next as in queues.api.fast_lane, which needs Django
+IF_NOT_TAKEN: Final = "taskq.if_not_taken"
 _HUNG_UP: Final = getattr(select, "POLLRDHUP", 0)
 _NOWHERE: Final[deque[tuple[bytes, bytes]]] = deque(maxlen=0)
 
@@ -63,6 +65,7 @@ class Connection(asyncio.Protocol):
         "_bare_bytes",
         "_client",
         "_current",
+        "_extensions",
         "_head_bytes",
         "_headers",
         "_heard_at",
@@ -75,6 +78,7 @@ class Connection(asyncio.Protocol):
         "_parser",
         "_pipeline",
         "_reading",
+        "_receipts",
         "_room",
         "_server",
         "_transport",
@@ -107,6 +111,8 @@ class Connection(asyncio.Protocol):
         self._current: Exchange | None = None
         self._pipeline: deque[Exchange] | None = None
         self._held = b""
+        self._receipts = Receipts()
+        self._extensions = {HAS_HUNG_UP: self._has_hung_up, IF_NOT_TAKEN: self._receipts.expect}
         self._reading = True
         self._room: asyncio.Event | None = None
         self.is_full = False
@@ -126,15 +132,24 @@ class Connection(asyncio.Protocol):
         self._address = address_of(transport, "sockname")
         self._idle_timer = self.loop.call_later(self._idle_max_s, self._check_idle)
 
-    def connection_lost(self, _error: Exception | None) -> None:
+    def eof_received(self) -> None:
+        if self._receipts and not was_taken(self._transport.get_extra_info("socket")):
+            self._receipts.undo()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        if self._receipts and isinstance(error, ConnectionError):
+            self._receipts.undo()
         self._server.connections.discard(self)
         if self._idle_timer is not None:
             self._idle_timer.cancel()
         self.resume_writing()
         self._tell_gone()
-        self._parser, self._current, self._incoming = _DEAF, None, None  # what refers to them refers to this one, too
+        self._parser, self._current, self._incoming = _DEAF, None, None
+        self._extensions = {}  # what refers to them refers to this one, too
 
     def data_received(self, data: bytes) -> None:
+        if self._receipts:
+            self._receipts.clear()
         if len(data) > PIECE_MAX:
             self._take_by_pieces(data)
             return
@@ -204,7 +219,7 @@ class Connection(asyncio.Protocol):
             "headers": headers,
             "client": self._client,
             "server": self._address,
-            "extensions": {HAS_HUNG_UP: self._has_hung_up},
+            "extensions": self._extensions,
         }
         exchange = Exchange(self, scope, keep_alive=version == "1.1" and parser.should_keep_alive())
         self._incoming = exchange

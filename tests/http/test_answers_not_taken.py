@@ -1,0 +1,107 @@
+"""A consumer that goes without having read its answer: the job is for the next one, at once and with its try back."""
+
+from __future__ import annotations
+
+import random
+import select
+import socket
+import time
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.http.client import Client
+from tests.support.waiting import wait_until
+
+ROUNDS = 150
+
+
+class RawConsumer:
+    """A connection on which one says when to send, to read and to go."""
+
+    def __init__(self, client: Client) -> None:
+        parts = urlsplit(client.url)
+        self.socket = socket.create_connection((str(parts.hostname), parts.port or 80), timeout=10)
+        self._client = client
+
+    def ask(self, queue: str, query: str = "ttr=600") -> None:
+        head = f"GET /api/{self._client.namespace}/{queue}?{query} HTTP/1.1\r\nHost: x\r\nX-Token: {self._client.token}"
+        self.socket.sendall(f"{head}\r\n\r\n".encode())
+
+    def wait_for_answer(self) -> None:
+        assert select.select([self.socket], [], [], 10)[0], "no answer came"
+
+    def read(self) -> bytes:
+        return self.socket.recv(65_536)
+
+
+def working(client: Client, queue: str) -> int:
+    return int(client.call("GET", f"/api/{{ns}}/{queue}/stats").json["working"])
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_jobs_of_an_answer_that_was_never_read_are_ready_again(client: Client, queue: str, count: int) -> None:
+    published = [client.publish(queue, tries=1) for _ in range(count)]
+    consumer = RawConsumer(client)
+    consumer.ask(queue, f"ttr=600&count={count}")
+    consumer.wait_for_answer()
+
+    consumer.socket.close()
+
+    wait_until(lambda: working(client, queue) == 0, or_fail="the jobs are still held")
+    assert [client.take(queue)["job_id"] for _ in range(count)] == published
+
+
+def test_who_has_read_the_answer_and_closes_keeps_the_job(client: Client, queue: str) -> None:
+    client.publish(queue)
+    consumer = RawConsumer(client)
+    consumer.ask(queue)
+    consumer.wait_for_answer()
+    assert b"200 OK" in consumer.read()
+
+    consumer.socket.close()
+
+    # The server hears of connections in the order in which they end: this one it has heard of before the next.
+    never_read = RawConsumer(client)
+    client.publish(queue)
+    never_read.ask(queue)
+    never_read.wait_for_answer()
+    never_read.socket.close()
+    wait_until(lambda: working(client, queue) <= 1, or_fail="a job that nobody has read is still held")
+    assert working(client, queue) == 1
+
+
+def test_who_has_said_something_more_keeps_the_job_whatever_comes_then(client: Client, queue: str) -> None:
+    first, _second = client.publish(queue), client.publish(queue)
+    consumer = RawConsumer(client)
+    consumer.ask(queue)
+    consumer.wait_for_answer()
+    assert first.encode() in consumer.read()
+    consumer.ask(queue)
+    consumer.wait_for_answer()
+
+    consumer.socket.close()
+
+    wait_until(lambda: working(client, queue) == 1, or_fail="the job that nobody has read is still held")
+
+
+def test_consumers_that_hang_up_around_a_publish_take_no_job_with_them(client: Client, queue: str) -> None:
+    pick = random.Random(7)
+    for _ in range(ROUNDS):
+        consumer = RawConsumer(client)
+        consumer.ask(queue, "ttr=600&timeout=20")
+        time.sleep(pick.uniform(0.001, 0.004))
+        published = client.publish(queue)
+        time.sleep(pick.uniform(0, 0.001))
+        consumer.socket.shutdown(socket.SHUT_RDWR)
+        consumer.socket.setblocking(False)
+        try:
+            has_it = bool(consumer.read())
+        except BlockingIOError:
+            has_it = False
+        consumer.socket.close()
+        if has_it:
+            client.call("DELETE", f"/api/{{ns}}/{queue}/job/{published}")
+        else:
+            assert client.take(queue, timeout=5)["job_id"] == published
+            client.call("DELETE", f"/api/{{ns}}/{queue}/job/{published}")
