@@ -38,14 +38,14 @@ def read_queue(*, user: User, day: date, pool: str, namespace: str, queue: str =
 
     Raises NamespaceNotFoundError for what `user` may not see, MetadataUnavailableError.
     """
-    rows = _rows_of(user, pool, namespace, queue).filter(day_id=day).select_related("day")
+    rows = rows_of(user, pool, namespace, queue).filter(day_id=day).select_related("day")
     row = read_metadata(rows.first)
     return None if row is None else report_of(row, entry_of(row.day, for_superuser=sees_everything(user)))
 
 
 def latest_of_queue(*, user: User, pool: str, namespace: str, queue: str = ALL_QUEUES) -> QueueReport | None:
     """The newest day on which something happened there. Raises as `read_queue`."""
-    rows = _rows_of(user, pool, namespace, queue).select_related("day").order_by("-day_id")
+    rows = rows_of(user, pool, namespace, queue).select_related("day").order_by("-day_id")
     row = read_metadata(rows.first)
     return None if row is None else report_of(row, entry_of(row.day, for_superuser=sees_everything(user)))
 
@@ -66,7 +66,7 @@ def read_series(
     """
     wanted = [until - timedelta(days=back) for back in reversed(range(min(max(days, 1), DAYS_MAX)))]
     left_out = [name for name in JSON_FIELDS if not (with_hours and name == "hours")]
-    rows = _rows_of(user, pool, namespace, queue).filter(day_id__range=(wanted[0], until)).defer(*left_out)
+    rows = rows_of(user, pool, namespace, queue).filter(day_id__range=(wanted[0], until)).defer(*left_out)
     found = {row.day_id: row for row in read_metadata(lambda: list(rows))}
     reported = reported_days(wanted[0], until)
     return tuple(
@@ -93,7 +93,7 @@ def visible_rows(user: User) -> QuerySet[QueueDay]:
     return QueueDay.objects.filter(scope__in=Namespace.objects.visible_to(user).order_by().values("pk"))
 
 
-def _rows_of(user: User, pool: str, namespace: str, queue: str) -> QuerySet[QueueDay]:
-    """Raises NamespaceNotFoundError."""
+def rows_of(user: User, pool: str, namespace: str, queue: str) -> QuerySet[QueueDay]:
+    """All days of a queue, or of a namespace, as a query. Raises NamespaceNotFoundError."""
     check_visible(user=user, pool=pool, namespace=namespace)
     return visible_rows(user).filter(pool=pool, namespace=namespace, queue=queue)

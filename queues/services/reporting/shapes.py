@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 from enum import StrEnum
@@ -269,15 +269,17 @@ class Pair:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Merged:
     """Several days as one. `figures`: counts added up, percentiles from the merged histograms (within 1 %), never
-    averaged; `backlog` that of the last day. `days`: those that went in; `missing`: those without a report."""
+    averaged; `backlog` that of the end. `hours`: the same hours of all days added up, without percentiles where several
+    were. `days`: those that have a report; `missing`: the others."""
 
     begin: date
     end: date
     days: tuple[date, ...]
     missing: tuple[date, ...]
     figures: Figures
+    hours: tuple[Figures, ...]
     histograms: Mapping[Metric, Mapping[int, int]]
-    tries: Sequence[TryCount]
+    tries: tuple[TryCount, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -68,11 +68,11 @@ def list_queues(*, user: User, day: date, chosen: QueueFilter, page: int = 1, mo
 
     Raises MetadataUnavailableError.
     """
-    rows = _chosen(visible_rows(user).filter(day_id=day), chosen)
+    rows = chosen_rows(user=user, day=day, chosen=chosen)
     found = read_metadata(rows.count)
     pages = max(1, -(-found // most))
     page = min(max(page, 1), pages)
-    shown = _sorted(rows, chosen).defer(*JSON_FIELDS)[(page - 1) * most : page * most]
+    shown = rows.defer(*JSON_FIELDS)[(page - 1) * most : page * most]
     return QueueTable(
         rows=tuple(row_of(row) for row in read_metadata(lambda: list(shown))), found=found, page=page, pages=pages
     )
@@ -96,7 +96,7 @@ def compare_queues(
     names = ("pool", "namespace", "queue")
     keys: dict[tuple[str, str, str], None] = {}
     for one in (day, other):
-        rows = _sorted(_chosen(visible_rows(user).filter(day_id=one), chosen), chosen).values_list(*names)
+        rows = chosen_rows(user=user, day=one, chosen=chosen).values_list(*names)
         keys.update(dict.fromkeys(read_metadata(lambda rows=rows: list(rows[:COMPARED_MAX]))))  # type: ignore[misc]
     page = min(max(page, 1), max(1, -(-len(keys) // most)))
     shown = list(keys)[(page - 1) * most : page * most]
@@ -106,6 +106,11 @@ def compare_queues(
     rows_shown = visible_rows(user).filter(any_of, day_id__in=(day, other)).defer(*JSON_FIELDS)
     found = [row_of(row) for row in read_metadata(lambda: list(rows_shown))] if shown else []
     return _pairs(shown, found, day, other), len(keys)
+
+
+def chosen_rows(*, user: User, day: date, chosen: QueueFilter) -> QuerySet[QueueDay]:
+    """All rows of a table, as a query, in order."""
+    return _sorted(_chosen(visible_rows(user).filter(day_id=day), chosen), chosen)
 
 
 def _pairs(keys: Iterable[tuple[str, str, str]], rows: Iterable[QueueRow], day: date, other: date) -> tuple[Pair, ...]:
