@@ -13,7 +13,7 @@ from django.template.response import TemplateResponse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext
+from django.utils.translation import ngettext, pgettext
 
 from queues.models import Token, TokenLimit
 from queues.services.activity import ActivityAction
@@ -129,7 +129,7 @@ class TokenAdmin(ScopedAdmin):
             return format_html('<span class="tq-pill bad">{}</span>', _("revoked"))
         if token.last_used is None:
             return format_html('<span class="tq-pill">{}</span>', _("never used"))
-        return format_html('<span class="tq-pill ok">{}</span>', _("working"))
+        return format_html('<span class="tq-pill ok">{}</span>', pgettext("state of a token", "working"))
 
     @admin.display(description=_("last used"), ordering="last_used")
     def used(self, token: Token) -> str | None:

@@ -8,6 +8,7 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext
 
 from queues.models import Token
 
@@ -19,7 +20,11 @@ class TokenStateFilter(admin.SimpleListFilter):
     parameter_name = "state"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
-        return [("working", _("working")), ("unused", _("never used")), ("revoked", _("revoked"))]
+        return [
+            ("working", pgettext("state of a token", "working")),
+            ("unused", _("never used")),
+            ("revoked", _("revoked")),
+        ]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Token]) -> QuerySet[Token]:
         match self.value():

@@ -55,17 +55,17 @@ OpenPage = Callable[..., Page]
 
 @pytest.fixture
 def open_page(browser: Browser, shop: Shop, watches: list[Watch]) -> Iterator[OpenPage]:
-    """Opens pages in browsers of their own: `open_page(phone=True, dark=True, signed_in=False)`."""
+    """Opens pages in browsers of their own: `open_page(phone=True, dark=True, signed_in=False, wish="zh-CN")`."""
     contexts = []
 
-    def open_one(*, phone: bool = False, dark: bool = False, signed_in: bool = True) -> Page:
+    def open_one(*, phone: bool = False, dark: bool = False, signed_in: bool = True, wish: str = "en-US") -> Page:
         options: dict[str, Any] = {"has_touch": True, "is_mobile": True} if phone else {}
         context = browser.new_context(
             base_url=shop.url,
             viewport=PHONE if phone else DESKTOP,
             color_scheme="dark" if dark else "light",
             reduced_motion="reduce",
-            locale="en-US",
+            locale=wish,
             timezone_id="Europe/Berlin",
             storage_state=shop.signed_in() if signed_in else None,
             **options,

@@ -1,0 +1,118 @@
+"""The pages in Chinese: chosen in the menu, no English left but names, and nothing sticks out."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import PHONE, OpenPage
+from tests.browser.looking import keep_picture, sticks_out, wait_for_charts
+from tests.browser.service import Shop
+from tests.browser.watching import Watch
+
+PAGES: Final[dict[str, str]] = {
+    "overview": "/",
+    "queues": "/queues/",
+    "queue": "/queues/default/demo/emails/",
+    "queue-dead": "/queues/default/demo/invoices/?state=dead&error=smtp",
+    "publish": "/queues/default/demo/emails/publish/",
+    "policy": "/queues/default/demo/emails/policy/",
+    "job": "/queues/default/demo/reports/jobs/{job}/",
+    "dead": "/dead/",
+    "consumers": "/consumers/",
+    "consumers-by-queue": "/consumers/?by=queue",
+    "schedules": "/schedules/",
+    "activity": "/activity/",
+    "not-found": "/queues/default/nowhere/emails/",
+    "no-page": "/nowhere/",
+    "admin": "/admin/",
+    "admin-tokens": "/admin/queues/token/",
+    "admin-token": "/admin/queues/token/add/",
+    "admin-namespace": "/admin/queues/namespace/add/",
+    "admin-policy": "/admin/queues/queuepolicy/add/",
+    "admin-pools": "/admin/queues/pool/",
+}
+
+LOANWORDS: Final = frozenset({"taskq", "Redis", "API", "URL", "TLS", "UTC", "UTF", "ACK", "AOF", "JSON", "Prometheus"})
+LOANWORDS_TYPED: Final = frozenset(
+    {"cron", "base64", "Cookie", "Cluster", "Token", "Consumer", "English", "Control", "Command"}
+)
+VALUES: Final = frozenset(
+    {"none", "fixed", "linear", "exponential", "sidekiq", "MAX", "manage", "runpump", "KiB", "MiB", "min"}
+)
+PLACES: Final = frozenset(
+    {"REDIS_URL", "redis", "rediss", "unix", "sentinel", "cluster", "default", "p50", "p95", "p99", "Mac"}
+)
+NAMES: Final = frozenset({"demo", "emails", "invoices"})
+ALLOWED: Final = LOANWORDS | LOANWORDS_TYPED | VALUES | PLACES | NAMES
+"""What Chinese engineers write in Latin letters, what is typed as it stands, and the names of the shop's own things."""
+
+_READ_WORDS: Final = """() => {
+  const data = `code, pre, .mono, .tq-mono, bdi, kbd, time, textarea, .menu-box form, .menu > summary, .crumbs *,
+    #dead-rows td, .dead-groups tbody, tbody :is(th, td) a, .pools tbody :is(th, td) > :not(.pill), .what,
+    .field-description, .field-namespace, .selector`; // the last is a script of Django's admin, which has no Chinese
+  const said = [];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const element = walker.currentNode.parentElement;
+    if (element.closest(data) || element.closest("script, style, template")) continue;
+    said.push(walker.currentNode.nodeValue);
+  }
+  for (const element of document.querySelectorAll("[aria-label], [placeholder], [title], [data-label], [alt]")) {
+    said.push(element.dataset.label ?? "");
+    if (element.matches("time, a, input[type=checkbox]") || element.closest(".selector")) continue;
+    for (const name of ["aria-label", "placeholder", "title"]) said.push(element.getAttribute(name) ?? "");
+  }
+  for (const value of Object.values(document.getElementById("words")?.dataset ?? {})) said.push(value);
+  return said.join("\\n");
+}"""
+_WORD: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]{2,}")
+
+
+def english_left(page: Page) -> list[str]:
+    """Latin words of three letters and more that the page says of itself; what it shows of the data is left out."""
+    return sorted(set(_WORD.findall(page.evaluate(_READ_WORDS))) - ALLOWED)
+
+
+@pytest.fixture
+def chinese(open_page: OpenPage) -> Page:
+    """Signed in, and Chinese chosen in the menu."""
+    page = open_page()
+    page.goto("/")
+    page.locator(".bar-side details.menu > summary").click()
+    page.get_by_role("button", name="简体中文").click()
+    expect(page.locator("html")).to_have_attribute("lang", "zh-hans")
+    return page
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_is_all_chinese_and_fits(name: str, chinese: Page, shop: Shop, watches: list[Watch]) -> None:
+    if name in ("not-found", "no-page"):
+        watches[0].expected.append("status of 404")
+    chinese.goto(PAGES[name].format(job=shop.held_job))
+    wait_for_charts(chinese)
+
+    english = english_left(chinese)
+    keep_picture(chinese, f"zh-{name}-desktop")
+    wide = sticks_out(chinese)
+    chinese.set_viewport_size(PHONE)
+    keep_picture(chinese, f"zh-{name}-phone")
+    wide += sticks_out(chinese)
+
+    assert english == []
+    assert wide == []
+
+
+def test_the_sign_in_is_chinese_for_who_reads_chinese(open_page: OpenPage) -> None:
+    page = open_page(signed_in=False, wish="zh-CN")
+    page.goto("/login/")
+
+    expect(page.get_by_role("heading", name="登录")).to_be_visible()
+    assert english_left(page) == []
+    keep_picture(page, "zh-sign-in-desktop")
+    page.set_viewport_size(PHONE)
+    keep_picture(page, "zh-sign-in-phone")
+    assert sticks_out(page) == []
