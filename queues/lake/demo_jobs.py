@@ -1,0 +1,170 @@
+"""The made-up jobs of one queue and hour, from publish to their end, as columns of events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+from datetime import date
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from .demo_draws import Draws
+from .demo_shape import WORKERS, BadDeploy, Queue, crowding_in_hour
+
+HOUR_MS: Final = 3_600_000
+BACKOFF_MS: Final = 10_000
+LATENESS_MS: Final = 100
+"""Delayed jobs become ready less than one turn of the pump after they are due."""
+
+EVENT_COLUMNS: Final = (
+    "kind",
+    "at_ms",
+    "job",
+    "published_ms",
+    "attempt",
+    "wait_ms",
+    "run_ms",
+    "size",
+    "worker",
+    "error",
+)
+_TYPES: Final = {
+    **dict.fromkeys(("at_ms", "published_ms", "wait_ms", "run_ms", "size"), pa.int64()),
+    **dict.fromkeys(("job", "worker", "error"), pa.string()),
+    "attempt": pa.int32(),
+}
+_WORKERS: Final = pa.array(WORKERS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Line:
+    """Jobs at the same point of their lives: columns of equal length.
+
+    `due_ms`: from when on they wait; `late`: ms from then until they were made ready, so nobody takes them before.
+    """
+
+    job: Any
+    published_ms: Any
+    size: Any
+    due_ms: Any
+    late: Any
+
+    def only(self, mask: Any) -> _Line:
+        """Those that `mask` names."""
+        return _Line(**{column.name: getattr(self, column.name).filter(mask) for column in fields(self)})
+
+    def and_(self, other: _Line) -> _Line:
+        """All of both."""
+        return _Line(
+            **{
+                column.name: pa.concat_arrays([getattr(self, column.name), getattr(other, column.name)])
+                for column in fields(self)
+            }
+        )
+
+
+def events_of_hour(
+    *, queue: Queue, jobs: int, day: date, hour: int, start_ms: int, seed: int, bad_deploy: BadDeploy | None
+) -> Iterator[Any]:
+    """Tables of EVENT_COLUMNS, one for each kind and attempt; times may lie behind the hour, even the day."""
+    draws = Draws(f"{seed} {queue.name} {start_ms}")
+    published = pc.add(start_ms, draws.whole(jobs, HOUR_MS))
+    size = draws.log_normal(jobs, median=queue.size, spread=0.4)
+    delay = pc.if_else(
+        pc.less(draws.uniform(jobs), queue.delayed),
+        draws.log_normal(jobs, median=queue.delay_ms, spread=0.6),
+        pa.scalar(0, pa.int64()),
+    )
+    due_later = pc.greater(delay, 0)
+    late = pc.if_else(due_later, draws.whole(jobs, LATENESS_MS), pa.scalar(0, pa.int64()))
+    line = _Line(
+        job=draws.job_ids(published), published_ms=published, size=size, due_ms=pc.add(published, delay), late=late
+    )
+    yield _events("published", line, at_ms=published, wait_ms=delay, size=size)
+    yield _ready(line.only(due_later))
+    failing, errors = queue.failing, queue.errors
+    if bad_deploy and _hits(bad_deploy, queue, day, hour):
+        failing, errors = bad_deploy.failing, (bad_deploy.error,)
+    wait_median = queue.wait_ms * crowding_in_hour(queue, day=day, hour=hour)
+    for attempt in range(1, queue.tries + 1):
+        if not len(line.job):
+            return
+        line = yield from _attempt(line, queue, attempt, draws, wait_median, failing, errors)
+
+
+def _attempt(
+    line: _Line, queue: Queue, attempt: int, draws: Draws, wait_median: float, failing: float, errors: tuple[str, ...]
+) -> Any:
+    """One handing-out of each job. → those that come again"""
+    wait = pc.max_element_wise(draws.log_normal(len(line.job), median=wait_median, spread=queue.spread), line.late)
+    taken = pc.add(line.due_ms, wait)
+    ends = pc.add(line.published_ms, queue.ttl_ms)
+    in_time = pc.less(taken, ends)
+    if pc.min(in_time).as_py() is False:
+        ended = pc.max_element_wise(ends, pc.add(line.due_ms, line.late))
+        yield _some("expired", line, pc.invert(in_time), at_ms=ended, attempt=attempt - 1)
+        line, taken, wait = line.only(in_time), taken.filter(in_time), wait.filter(in_time)
+    rows = len(line.job)
+    worker = pc.take(_WORKERS, draws.whole(rows, len(WORKERS)))
+    yield _events("consumed", line, at_ms=taken, attempt=attempt, wait_ms=wait, size=line.size, worker=worker)
+    run = pc.min_element_wise(draws.log_normal(rows, median=queue.run_ms, spread=queue.spread), queue.ttr_ms - 1)
+    fate = draws.uniform(rows)
+    failed, lost = pc.less(fate, failing), pc.greater_equal(fate, 1 - queue.losing)
+    well = pc.invert(pc.or_(failed, lost))
+    done = pc.add(taken, run)
+    yield _some("acked", line, well, at_ms=done, attempt=attempt, run_ms=run, worker=worker)
+    error = _texts(errors, draws, rows)
+    yield _some("failed", line, failed, at_ms=done, attempt=attempt, run_ms=run, worker=worker, error=error)
+    ran_out = pc.add(taken, queue.ttr_ms)
+    ttr = pa.repeat(pa.scalar(queue.ttr_ms, pa.int64()), rows)
+    yield _some("lease_lost", line, lost, at_ms=ran_out, attempt=attempt, run_ms=ttr, worker=worker)
+    ended = pc.if_else(lost, ran_out, done)
+    if attempt == queue.tries:
+        said = pc.if_else(failed, error, pa.scalar(None, pa.string()))
+        yield _some("dead", line, pc.or_(failed, lost), at_ms=ended, attempt=attempt, worker=worker, error=said)
+        return line.only(pc.and_(failed, lost))
+    retry = replace(line, due_ms=pc.add(done, BACKOFF_MS * 2 ** (attempt - 1)), late=draws.whole(rows, LATENESS_MS))
+    again = retry.only(failed)
+    yield _ready(again)
+    return again.and_(replace(line, due_ms=ran_out, late=pa.repeat(pa.scalar(0, pa.int64()), rows)).only(lost))
+
+
+def _hits(bad_deploy: BadDeploy, queue: Queue, day: date, hour: int) -> bool:
+    in_hours = bad_deploy.first_hour <= hour < bad_deploy.last_hour
+    return in_hours and bad_deploy.day == day and bad_deploy.queue == queue.name
+
+
+def _ready(line: _Line) -> Any:
+    return _events("ready", line, at_ms=pc.add(line.due_ms, line.late), wait_ms=line.late)
+
+
+def _texts(errors: tuple[str, ...], draws: Draws, rows: int) -> Any:
+    """One of the texts for each row, with a number between 10 and 9,999 in it."""
+    before, after = zip(*(text.split("{}") for text in errors), strict=True)
+    which = draws.whole(rows, len(errors))
+    number = pc.cast(pc.add(draws.whole(rows, 9_990), 10), pa.string())
+    return pc.binary_join_element_wise(pc.take(pa.array(before), which), number, pc.take(pa.array(after), which), "")
+
+
+def _some(kind: str, line: _Line, mask: Any, **columns: Any) -> Any:
+    """The event for those jobs that `mask` names; columns are those of all."""
+    chosen = {name: value if isinstance(value, int) else value.filter(mask) for name, value in columns.items()}
+    return _events(kind, line.only(mask), **chosen)
+
+
+def _events(kind: str, line: _Line, **columns: Any) -> Any:
+    """A table of EVENT_COLUMNS; what is not given does not apply."""
+    rows = len(line.job)
+    known = {"job": line.job, "published_ms": line.published_ms, **columns}
+    arrays = [pa.DictionaryArray.from_arrays(pa.repeat(pa.scalar(0, pa.int8()), rows), pa.array([kind]))]
+    for name in EVENT_COLUMNS[1:]:
+        value = known.get(name)
+        if value is None:
+            arrays.append(pa.nulls(rows, _TYPES[name]))
+        elif isinstance(value, int):
+            arrays.append(pa.repeat(pa.scalar(value, _TYPES[name]), rows))
+        else:
+            arrays.append(value)
+    return pa.table(arrays, names=list(EVENT_COLUMNS))

@@ -1,0 +1,105 @@
+"""The command line: what it is asked, what it says, and how it ends."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Final
+
+from queues.lake.place import Place
+
+from .failures import FutureDateError, ReportError, SparkMissingError
+
+SCRATCH: Final = "_scratch-"
+OLD_S: Final = 86_400
+"""Scratch of a run that was killed goes when it is a day old."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Exit status 0: all days are reported. Otherwise the last line tells why not."""
+    asked = _parse(argv)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that scratch files go
+    try:
+        _report(asked)
+    except ReportError as error:
+        print(json.dumps({"error": str(error), "kind": error.kind}, ensure_ascii=False), flush=True)
+        return 1
+    return 0
+
+
+def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m queues.reports", description=__doc__)
+    parser.add_argument("--lake", required=True, help="URL or path of the event lake")
+    parser.add_argument("--out", required=True, help="URL or path of the reports")
+    parser.add_argument("--run", required=True, help="name of this run; its files go to date=DAY/run=NAME/")
+    parser.add_argument("--date", required=True, action="append", type=date.fromisoformat, metavar="YYYY-MM-DD")
+    parser.add_argument("--master", default="local[*]", help="Spark master (default: %(default)s)")
+    parser.add_argument("--memory", default="", help="Java heap, as 2g: Spark's own if local, each executor's if not")
+    parser.add_argument("--conf", action="append", default=[], metavar="KEY=VALUE", help="a setting of Spark's")
+    asked = parser.parse_args(argv)
+    if any("=" not in pair for pair in asked.conf):
+        parser.error("--conf takes KEY=VALUE")
+    return asked
+
+
+def _report(asked: argparse.Namespace) -> None:
+    """All days, the earliest first. Raises ReportError."""
+    days = sorted(set(asked.date))
+    today = datetime.now(UTC).date()
+    if days[-1] > today:
+        raise FutureDateError(f"{days[-1]} is in the future: today is {today} (UTC).")
+    try:
+        from . import diagnosis, session
+        from .day import DayReport
+        from .output import Output
+        from .progress import Progress, Stage
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "pyspark":
+            raise
+        raise SparkMissingError(
+            "Reports need Spark, which is not installed: install taskq's extra `reports` (pip install 'taskq[reports]')."
+        ) from error
+    options = session.SparkOptions(
+        master=asked.master, memory=asked.memory, conf=dict(pair.split("=", 1) for pair in asked.conf)
+    )
+    try:
+        output = Output(place=Place(asked.out), run=asked.run)
+        Progress(days[0]).tell(Stage.STARTING, message=f"starting Spark ({options.master})")
+        with _scratch(output.place) as scratch, session.spark_session(options, scratch=scratch) as spark:
+            for day in days:
+                try:
+                    DayReport(spark, lake=asked.lake, output=output, day=day).run(master=options.master)
+                except Exception as error:
+                    with contextlib.suppress(Exception):
+                        output.forget(day)
+                    raise diagnosis.explain(error, java_alive=session.java_is_alive(), master=options.master) from error
+    except ReportError:
+        raise
+    except Exception as error:
+        raise diagnosis.explain(error, java_alive=True, master=options.master) from error
+
+
+@contextlib.contextmanager
+def _scratch(out: Place) -> Iterator[Path]:
+    """A directory for what Spark spills: beside the reports, where there is room, if they are on this machine."""
+    parent = None
+    if out.is_local:
+        parent = Path(out.root)
+        parent.mkdir(parents=True, exist_ok=True)
+        for left in parent.glob(f"{SCRATCH}*"):
+            if time.time() - left.stat().st_mtime > OLD_S:
+                shutil.rmtree(left, ignore_errors=True)
+    made = tempfile.mkdtemp(prefix=SCRATCH, dir=parent)
+    try:
+        yield Path(made)
+    finally:
+        shutil.rmtree(made, ignore_errors=True)

@@ -1,0 +1,190 @@
+"""The report of one day."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
+
+from queues.lake.files import DayFiles, LakeFile, read_day
+
+from .diagnosis import first_words, unreadable_file
+from .events import read_events
+from .history import backlog_before, past_figures
+from .output import Output
+from .progress import Progress, Stage, say
+from .tables.backlog import backlog_of
+from .tables.cells import PLACE, cells_of
+from .tables.changes import changes_of
+from .tables.duplicates import duplicates_of
+from .tables.errors import errors_of
+from .tables.figures import figures_of, sums_of
+from .tables.histograms import histograms_of
+from .tables.levels import KEY
+from .tables.notable import lost_leases_of, notable_of
+from .tables.percentiles import percentiles_of, targets_of, wanted_cells
+from .tables.slow import limits_of, slow_of
+from .tables.tries import tries_of
+from .unreadable import find_unreadable
+
+RETRIES = 3
+"""How often a day begins again without files that turned out to be damaged, or with a new list of files."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """What a day's tables rest on."""
+
+    events: int
+    demo: bool
+    by_kind: dict[str, int]
+
+
+class DayReport:
+    """Computes and writes the tables of a day; a file that is damaged is left out and named."""
+
+    def __init__(self, spark: SparkSession, *, lake: str, output: Output, day: date) -> None:
+        self._spark, self._lake, self._output, self._day = spark, lake, output, day
+        self._progress = Progress(day)
+        self._damaged: dict[str, str] = {}
+        self._warnings: list[dict[str, str]] = []
+
+    def run(self, *, master: str) -> dict[str, Any]:
+        """The summary, which has been written. Raises LakeError, and what Spark raises."""
+        begun = time.monotonic()
+        for turn in range(RETRIES + 1):
+            self._progress.tell(Stage.LISTING, message="looking which files of the lake count")
+            files = read_day(self._lake, self._day)
+            live = self._readable(files.live)
+            earlier = self._readable(read_day(self._lake, self._day - timedelta(days=1)).live)
+            try:
+                done = self._write_tables(live, earlier)
+                break
+            except Exception as error:
+                if turn == RETRIES or not self._leave_out(error, [*live, *earlier]):
+                    raise
+                self._output.forget(self._day)
+        summary = self._summary(files, live, done, master) | {"took_s": round(time.monotonic() - begun, 3)}
+        self._output.write_summary(self._day, summary)
+        self._progress.finish(f"{done.events:,} events in {summary['took_s']:.1f} s")
+        return summary
+
+    def _readable(self, files: Sequence[LakeFile]) -> list[LakeFile]:
+        return [file for file in files if file.url not in self._damaged]
+
+    def _leave_out(self, error: Exception, files: Sequence[LakeFile]) -> bool:
+        """Whether `error` is about files of the lake that another turn can do without."""
+        named = unreadable_file(error)
+        if named is None:
+            return False
+        found = find_unreadable([file.url for file in files])
+        for file in files:  # Spark writes one slash where we write three
+            if not found and file.url.rpartition("/date=")[2] in named:
+                found[file.url] = first_words(str(error))
+        self._damaged |= found
+        return bool(found)
+
+    def _write_tables(self, live: Sequence[LakeFile], earlier: Sequence[LakeFile]) -> Done:
+        events = read_events(self._spark, lake=self._lake, files=live)
+        kept: list[DataFrame] = []
+
+        def keep(rows: DataFrame) -> int:
+            kept.append(rows.persist(StorageLevel.MEMORY_AND_DISK))
+            return rows.count()
+
+        try:
+            with self._stage(Stage.COUNTING, f"counting the events of {len(live)} files"):
+                keep(cells := cells_of(events))
+                done = _done(cells)
+            with self._stage(Stage.PERCENTILES, f"percentiles of {done.events:,} events"):
+                keep(targets := targets_of(cells))
+                rows = keep(wanted := wanted_cells(cells, targets))
+                keep(percentiles := percentiles_of(events, targets, wanted, rows=rows))
+            with self._stage(Stage.FAILURES, "failures and hand-outs after the first"):
+                keep(notable := notable_of(events))
+                before = read_events(self._spark, lake=self._lake, files=earlier)
+                keep(lost := lost_leases_of(before).union(lost_leases_of(notable)).distinct())
+            with self._stage(Stage.SLOWEST, "the slowest jobs"):
+                self._write("slow", slow_of(events, limits_of(cells)), *PLACE, "metric", "rank")
+            with self._stage(Stage.WRITING, "writing the tables"):
+                self._write_rest(cells, percentiles, notable, lost)
+        finally:
+            for rows_ in kept:
+                rows_.unpersist()
+        return done
+
+    def _write_rest(self, cells: DataFrame, percentiles: DataFrame, notable: DataFrame, lost: DataFrame) -> None:
+        sums = sums_of(cells).persist()
+        before = backlog_before(self._spark, lake=self._lake, output=self._output, day=self._day)
+        backlog = backlog_of(sums, before.backlog, known=before.known)
+        self._write("figures", figures_of(sums, percentiles, duplicates_of(notable, lost), backlog), *KEY)
+        sums.unpersist()
+        self._write("histograms", histograms_of(cells), *PLACE, "metric", "bucket")
+        self._write("tries", tries_of(cells), *PLACE, "attempt", "outcome")
+        self._write("errors", errors_of(notable, lost), *PLACE, (f.col("failed") + f.col("dead")).desc(), "pattern")
+        figures = self._spark.read.parquet(self._output.table_url(self._day, "figures"))
+        today = figures.where(f.col("hour").isNull())
+        past = past_figures(self._spark, output=self._output, day=self._day)
+        changes = changes_of(today, today.limit(0) if past is None else past, complete=self._is_complete)
+        self._write("changes", changes, *PLACE, "figure")
+
+    def _write(self, table: str, rows: DataFrame, *order: Any) -> None:
+        self._output.write_table(self._day, table, rows, *order)
+
+    def _stage(self, stage: Stage, message: str) -> Any:
+        return self._progress.stage(stage, self._spark, message)
+
+    @property
+    def _is_complete(self) -> bool:
+        return self._day < datetime.now(UTC).date()
+
+    def _summary(self, files: DayFiles, live: Sequence[LakeFile], done: Done, master: str) -> dict[str, Any]:
+        corrupt = [*files.corrupt, *self._damaged.items()]
+        gaps = [
+            {"pool": gap.pool, "partition": gap.partition, "dropped": gap.dropped}
+            | {"from_ms": gap.from_ms, "until_ms": gap.until_ms}
+            for gap in files.gaps
+        ]
+        warnings = [{"kind": "corrupt", "text": f"{url} was left out: it {reason}"} for url, reason in corrupt]
+        warnings += [{"kind": "gap", "text": _gap_text(gap)} for gap in gaps]
+        if not done.events:
+            warnings.append({"kind": "other", "text": "nothing happened on this day: there are no events"})
+        for warning in warnings:
+            say(warning=warning["text"], kind=warning["kind"], date=self._day.isoformat())
+        return {
+            "date": self._day.isoformat(),
+            "run": self._output.run,
+            "events": done.events,
+            "events_by_kind": done.by_kind,
+            "files": len(live),
+            "bytes": sum(file.size for file in live),
+            "corrupt": [{"file": url, "reason": reason} for url, reason in corrupt],
+            "gaps": gaps,
+            "warnings": warnings,
+            "spark": self._spark.version,
+            "master": master,
+            "complete": self._is_complete,
+            "demo": done.demo,
+        }
+
+
+def _done(cells: DataFrame) -> Done:
+    kinds = cells.where(f.col("what") != "total").groupBy("what")
+    rows = kinds.agg(f.sum("events").alias("events"), f.max("demo").alias("demo")).collect()
+    by_kind = {row["what"]: int(row["events"]) for row in sorted(rows, key=lambda row: row["what"])}
+    return Done(events=sum(by_kind.values()), demo=any(row["demo"] for row in rows), by_kind=by_kind)
+
+
+def _gap_text(gap: dict[str, Any]) -> str:
+    until = datetime.fromtimestamp(gap["until_ms"] / 1000, UTC)
+    since = "" if gap["from_ms"] is None else f"between {datetime.fromtimestamp(gap['from_ms'] / 1000, UTC):%F %T} and "
+    return (
+        f"up to {gap['dropped']:,} events of pool {gap['pool']}, partition {gap['partition']}, were dropped "
+        f"{since or 'before '}{until:%F %T} UTC, before they reached the lake"
+    )

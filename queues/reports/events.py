@@ -1,0 +1,45 @@
+"""A day's events as a DataFrame: an explicit list of files, an explicit schema, date and hour from the path."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import types as t
+
+from queues.lake.files import LakeFile
+from queues.lake.schema import COLUMNS, ColumnType
+
+_TYPES: Final[dict[ColumnType, t.DataType]] = {
+    "string": t.StringType(),
+    "timestamp_ms": t.TimestampType(),
+    "int16": t.ShortType(),
+    "int32": t.IntegerType(),
+    "int64": t.LongType(),
+    "bool": t.BooleanType(),
+}
+
+PARTITIONED_BY: Final = (t.StructField("date", t.DateType()), t.StructField("hour", t.IntegerType()))
+
+SCHEMA: Final = t.StructType(
+    [*(t.StructField(column.name, _TYPES[column.type], column.nullable) for column in COLUMNS), *PARTITIONED_BY]
+)
+"""The lake's columns, and the two that the directories say."""
+
+_GLOB: Final = re.compile(r"([{}\[\]*?\\])")
+
+
+def read_events(spark: SparkSession, *, lake: str, files: Sequence[LakeFile]) -> DataFrame:
+    """The events of these files, with the columns of SCHEMA; none if there are no files. `lake`: its URL."""
+    if not files:
+        return spark.createDataFrame([], SCHEMA)
+    # Hadoop takes paths for patterns, unless they are escaped.
+    paths = [_GLOB.sub(r"\\\1", spark_url(file.url)) for file in files]
+    return spark.read.schema(SCHEMA).option("basePath", spark_url(lake)).parquet(*paths)
+
+
+def spark_url(url: str) -> str:
+    """As Hadoop calls it: its file system for S3 goes by the name s3a."""
+    return re.sub(r"\As3://", "s3a://", url)

@@ -1,0 +1,133 @@
+"""A Spark session that suits a report: this machine's cores and memory, or a cluster's."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+from pyspark import SparkContext
+from pyspark.sql import SparkSession
+
+from .java import find_java
+from .memory import heap_for_this_machine
+
+LOCAL: Final = "local[*]"
+
+_LOG4J: Final = """\
+rootLogger.level = error
+rootLogger.appenderRef.stderr.ref = stderr
+appender.stderr.type = Console
+appender.stderr.name = stderr
+appender.stderr.target = SYSTEM_ERR
+appender.stderr.layout.type = PatternLayout
+appender.stderr.layout.pattern = %d{HH:mm:ss} %p %c{1}: %m%n%ex{short}%n
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SparkOptions:
+    """`memory`: of the heap, such as `2g`: the driver's with a local master, each executor's with a cluster; empty: by
+    the machine, or as the cluster says. `conf`: anything else of Spark's, which wins over everything here."""
+
+    master: str = LOCAL
+    memory: str = ""
+    conf: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def is_local(self) -> bool:
+        """Whether all of Spark runs in one process here."""
+        return self.master.startswith("local")
+
+
+@contextlib.contextmanager
+def spark_session(options: SparkOptions, *, scratch: Path) -> Iterator[SparkSession]:
+    """A session for as long as the block lasts; its Java process ends with it.
+
+    `scratch`: a directory of this session alone, for what Spark spills and for its settings.
+    Raises JavaMissingError; errors of Spark come as they are (`diagnosis` reads them).
+    """
+    log4j = scratch / "log4j2.properties"
+    log4j.write_text(_LOG4J)
+    java = find_java(scratch=scratch)
+    with _environment(JAVA_HOME=str(java), SPARK_LOCAL_DIRS=str(scratch)):
+        builder = SparkSession.Builder().master(options.master).appName("taskq reports")
+        for key, value in {**_settings(options, scratch, log4j), **options.conf}.items():
+            builder = builder.config(key, value)
+        session = builder.getOrCreate()
+        try:
+            yield session
+        finally:
+            _end(session)
+
+
+def _settings(options: SparkOptions, scratch: Path, log4j: Path) -> dict[str, str]:
+    settings = {
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{log4j} -Djava.io.tmpdir={scratch}"
+        " -XX:+UseParallelGC -XX:+ExitOnOutOfMemoryError -XX:-UsePerfData",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.catalogImplementation": "in-memory",  # no Derby
+        "spark.sql.warehouse.dir": str(scratch / "warehouse"),
+        # Groups are few once they are aggregated; the default of 200 would be 200 nearly empty tasks.
+        "spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 1)) if options.is_local else "32",
+        "spark.sql.adaptive.coalescePartitions.parallelismFirst": "false",
+        # The list of files is ours: no Spark job to look at each.
+        "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
+        # Pages carry checksums, so a damaged file is an error rather than wrong numbers.
+        "spark.hadoop.parquet.page.verify-checksum.enabled": "true",
+        "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
+        "spark.sql.parquet.compression.codec": "zstd",
+        "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MILLIS",
+    }
+    if options.is_local:
+        settings["spark.driver.memory"] = options.memory or heap_for_this_machine()
+    elif options.memory:
+        settings["spark.executor.memory"] = options.memory
+    if options.is_local or urlsplit(options.master).hostname in {"127.0.0.1", "localhost"}:
+        settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+    return settings
+
+
+@contextlib.contextmanager
+def _environment(**changes: str) -> Iterator[None]:
+    """Spark's launcher is a shell script, which these reach in no other way."""
+    before = {name: os.environ.get(name) for name in changes}
+    os.environ.update(changes)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def _end(session: SparkSession) -> None:
+    """Stop Spark and its Java process, also when that has died already: then there is nothing that could be stopped."""
+    gateway = SparkContext._gateway
+    with contextlib.suppress(Exception):
+        session.stop()
+    if gateway is None:
+        return
+    with contextlib.suppress(Exception):
+        gateway.shutdown()
+    process = getattr(gateway, "proc", None)
+    if process is not None:
+        process.stdin.close()  # Java ends when nobody holds its input
+        with contextlib.suppress(Exception):
+            process.wait(timeout=30)
+    SparkContext._gateway = None
+    SparkContext._jvm = None
+
+
+def java_is_alive() -> bool:
+    """Whether the session's Java process still runs."""
+    process = getattr(SparkContext._gateway, "proc", None)
+    return process is None or process.poll() is None

@@ -1,0 +1,69 @@
+"""Figures of the day against the same weekday's past weeks."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as f
+
+from .cells import PLACE
+
+COUNTED: Final = ("published", "acked", "failed", "dead")
+FIGURES: Final = (*COUNTED, "success_rate", "wait_p95", "run_p95")
+
+WEEKS: Final = 8
+"""So many weeks back, as far as there are reports."""
+
+LEAST_WEEKS: Final = 3
+"""With fewer, nothing is out of line."""
+
+SPREADS: Final = 3.0
+SCALE: Final = 1.4826
+"""`spread` is the median distance from the median, times this: of a normal distribution it is the standard deviation."""
+
+PART: Final = 0.2
+"""What is within a fifth of the usual is in line, however steady the past was; not so for rates."""
+
+LEAST: Final = {"success_rate": 0.02, "wait_p95": 100.0, "run_p95": 100.0}
+"""Smaller distances are in line: two points of a rate, 100 ms. Of counts: 10 jobs."""
+
+LEAST_JOBS: Final = 10.0
+
+
+def changes_of(today: DataFrame, past: DataFrame, *, complete: bool) -> DataFrame:
+    """(place, figure, value, usual, spread, weeks, flagged) of queues and namespaces that were there in past weeks.
+
+    `today`, `past`: figures of days (without hours), of `past` also `week`. `complete`: whether the day is over; before
+    that nothing is flagged. A place that was there in past weeks and is not today has counts of 0.
+    """
+    values = _long(past).where(f.col("value").isNotNull())
+    usual = values.groupBy(*PLACE, "figure").agg(
+        f.median("value").alias("usual"), f.count(f.lit(1)).cast("int").alias("weeks")
+    )
+    apart = values.join(usual, [*PLACE, "figure"]).groupBy(*PLACE, "figure")
+    spread = apart.agg((f.median(f.abs(f.col("value") - f.col("usual"))) * SCALE).alias("spread"))
+    joined = usual.join(spread, [*PLACE, "figure"]).join(_long(today), [*PLACE, "figure"], "left")
+    counted = f.col("figure").isin(*COUNTED)
+    value = f.coalesce("value", f.when(counted, f.lit(0.0)))
+    told = joined.withColumn("value", value)
+    flagged = f.lit(complete) & (f.col("weeks") >= LEAST_WEEKS) & f.coalesce(_is_far(), f.lit(False))
+    columns = [*PLACE, "figure", "value", "usual", "spread", "weeks"]
+    return told.select(*columns, flagged.alias("flagged"))
+
+
+def _is_far() -> Column:
+    figure, usual = f.col("figure"), f.col("usual")
+    least = f.lit(LEAST_JOBS)
+    for name, distance in LEAST.items():
+        least = f.when(figure == name, distance).otherwise(least)
+    part = f.when(figure == "success_rate", 0.0).otherwise(usual * PART)
+    return f.abs(f.col("value") - usual) > f.greatest(f.col("spread") * SPREADS, part, least)
+
+
+def _long(figures: DataFrame) -> DataFrame:
+    """(place, figure, value): a row for each of FIGURES."""
+    pairs = f.array(
+        *(f.struct(f.lit(name).alias("figure"), f.col(name).cast("double").alias("value")) for name in FIGURES)
+    )
+    return figures.select(*PLACE, f.explode(pairs).alias("pair")).select(*PLACE, "pair.*")

@@ -1,0 +1,56 @@
+"""What goes wrong, by what the errors have in common."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as f
+
+from queues.lake import error_patterns as patterns
+
+from .cells import PLACE
+
+TOP: Final = 20
+"""Patterns of a queue."""
+
+
+def errors_of(notable: DataFrame, lost: DataFrame) -> DataFrame:
+    """(place, pattern, failed, dead, first_at, last_at, job), the most frequent of each queue; `job`: the latest one."""
+    ended = notable.where(f.col("kind").isin("failed", "dead"))
+    # A death that says nothing is one by a lost lease if that hand-out's lease was lost.
+    leases = lost.withColumn("lease_lost", f.lit(True))
+    told = ended.join(leases, [*PLACE, "job", "attempt"], "left").withColumn(
+        "lease_lost", f.col("lease_lost").isNotNull() & (f.col("kind") == "dead")
+    )
+    # Texts are few against events, so they are looked at once each.
+    kind = f.col("kind")
+    by_text = told.groupBy(*PLACE, "error", "lease_lost").agg(
+        f.count(f.when(kind == "failed", 1)).alias("failed"),
+        f.count(f.when(kind == "dead", 1)).alias("dead"),
+        f.min("at").alias("first_at"),
+        f.max("at").alias("last_at"),
+        f.max(f.struct("at", "job")).alias("latest"),
+    )
+    named = by_text.withColumn("pattern", pattern_of(f.col("error"), f.col("lease_lost")))
+    summed = named.groupBy(*PLACE, "pattern").agg(
+        f.sum("failed").alias("failed"),
+        f.sum("dead").alias("dead"),
+        f.min("first_at").alias("first_at"),
+        f.max("last_at").alias("last_at"),
+        f.max("latest").getField("job").alias("job"),
+    )
+    often = Window.partitionBy(*PLACE).orderBy((f.col("failed") + f.col("dead")).desc(), "pattern")
+    ranked = summed.withColumn("rank", f.row_number().over(often)).where(f.col("rank") <= TOP)
+    return ranked.drop("rank")
+
+
+def pattern_of(error: Column, lease_lost: Column) -> Column:
+    """As `queues.lake.error_patterns.pattern_of`, by the same rules."""
+    text = f.regexp_replace(f.coalesce(error, f.lit("")), patterns.EDGES, "")
+    last = f.regexp_replace(f.regexp_replace(text, patterns.LAST_LINE, ""), patterns.EDGES, "")
+    result = f.when(text.startswith(patterns.TRACEBACK), last).otherwise(text)
+    for what, word in patterns.REPLACED:
+        result = f.regexp_replace(result, f"(?i){what}", word)
+    silent = f.when(lease_lost, patterns.LEASE_LOST).otherwise(patterns.NO_TEXT)
+    return f.when(text == "", silent).otherwise(f.substring(result, 1, patterns.PATTERN_MAX))
