@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from typing import Any, Final
 
@@ -13,6 +14,7 @@ from .request import Headers
 from .request_ids import HEADER, choose_request_id
 from .router import decode_segment
 from .routes import ROUTES
+from .stopping import stop_waiting
 
 SCOPE_KEY: Final = "taskq"
 _OWN: Final = frozenset(route.path.split("/")[1] for route in ROUTES)
@@ -56,6 +58,10 @@ class ApiGate:
         finally:
             if started:
                 _log(scope, status, started, request_id)
+
+    def stop_waiting(self, loop: asyncio.AbstractEventLoop) -> None:
+        """A graceful stop begins: who waits for a job on this loop is answered now."""
+        stop_waiting(loop)
 
     async def _pass_on(
         self, scope: Scope, headers: Headers, body: RequestBody, request_id: bytes, receive: Receive, send: Send

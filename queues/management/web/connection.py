@@ -311,9 +311,9 @@ class Connection(asyncio.Protocol):
 
     def shutdown(self) -> None:
         """Finish what is under way, then close. Who waits for a job is answered at once."""
-        from queues.api.stopping import stop_waiting  # needs Django, which is set up after this module is loaded
-
-        stop_waiting(self.loop)
+        stop_waiting = getattr(self._application, "stop_waiting", None)
+        if stop_waiting is not None:
+            stop_waiting(self.loop)
         if self._current is None:
             self._transport.close()
         else:
