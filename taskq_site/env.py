@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+from datetime import time
 from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
@@ -66,6 +68,17 @@ def read_url(name: str, *, default: str, schemes: tuple[str, ...]) -> str:
     if not separator or scheme.lower() not in schemes or not rest:
         raise EnvError(f"{name}: expected a URL that begins with one of {', '.join(f'{s}://' for s in schemes)}")
     return url
+
+
+def read_time(name: str, *, default: str) -> time | None:
+    """A time of day, `HH:MM`; None for `off`. Raises EnvError."""
+    text = read_text(name, default)
+    if text.lower() == "off":
+        return None
+    found = re.fullmatch(r"([01]?\d|2[0-3]):([0-5]\d)", text)
+    if found is None:
+        raise EnvError(f"{name}={text}: expected a time of day such as 02:10, or off")
+    return time(int(found[1]), int(found[2]))
 
 
 def read_dir(name: str, *, default: Path) -> Path:

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from .database import database_config
-from .env import read_bool, read_choice, read_dir, read_int, read_list, read_text, read_url
+from .env import read_bool, read_choice, read_dir, read_int, read_list, read_text, read_time, read_url
+from .mail import mail_settings
 from .secret_key import keep_secret_key
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -158,6 +159,22 @@ TASKQ_FAST_LANE = read_bool("TASKQ_FAST_LANE", default=True)
 # /metrics: how many queues have series of their own, and a secret that opens it beside the passwords of staff.
 TASKQ_METRICS_QUEUES = read_int("TASKQ_METRICS_QUEUES", default=200, minimum=1, maximum=10_000)
 TASKQ_METRICS_TOKEN = read_text("TASKQ_METRICS_TOKEN")
+
+# The event lake, and the reports made of it: paths, or URLs that fsspec (and, of Spark, Hadoop) knows.
+TASKQ_LAKE_URL = read_text("TASKQ_LAKE_URL", str(DATA_DIR / "lake"))
+TASKQ_REPORTS_URL = read_text("TASKQ_REPORTS_URL", str(DATA_DIR / "reports"))
+TASKQ_LAKE_EVERY_S = read_int("TASKQ_LAKE_EVERY_S", default=300, minimum=1, maximum=86_400)
+
+# When the reports of days that have ended are made, in UTC (None: by command only), by which Spark, kept for how long.
+TASKQ_REPORT_AT = read_time("TASKQ_REPORT_AT", default="02:10")
+TASKQ_SPARK_MASTER = read_text("TASKQ_SPARK_MASTER", "local[*]")
+TASKQ_REPORTS_KEEP_DAYS = read_int("TASKQ_REPORTS_KEEP_DAYS", default=400, minimum=1, maximum=10_000)
+TASKQ_REPORT_MAIL_TO = read_list("TASKQ_REPORT_MAIL_TO")
+
+# How taskq is reached from outside, for links in mails; and the server that takes mails.
+TASKQ_PUBLIC_URL = read_text("TASKQ_PUBLIC_URL").rstrip("/")
+vars().update(mail_settings(read_text("EMAIL_URL")))
+DEFAULT_FROM_EMAIL = SERVER_EMAIL = read_text("EMAIL_FROM", "taskq@localhost")
 
 LOG_LEVEL = read_choice("LOG_LEVEL", default="INFO", choices=("DEBUG", "INFO", "WARNING", "ERROR"))
 LOG_FORMAT = read_choice("LOG_FORMAT", default="text", choices=("text", "json"))

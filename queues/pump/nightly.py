@@ -1,0 +1,94 @@
+"""Has reports made of the days that have ended: by `manage.py runreport --nightly`, in a process of its own.
+
+Spark needs memory and seconds of both cores; the roles go on beside it. Several `runpump` may find the same day due:
+the day's row in the database says which of them makes its report.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from django.db import close_old_connections
+
+from queues.embedded import leashed
+from queues.services.reporting.nightly import due_days, is_time
+
+from .trouble import Trouble
+
+logger = logging.getLogger(__name__)
+
+STOP_TIMEOUT_S: Final = 10.0
+MANAGE: Final = Path(__file__).resolve().parents[2] / "manage.py"
+COMMAND: Final = (sys.executable, str(MANAGE), "runreport", "--nightly", "--quiet")
+
+
+class NightlyReports:
+    """`tick` now and then, `stop` in the end. What the process writes goes to this one's standard error."""
+
+    def __init__(
+        self, *, command: Sequence[str] = COMMAND, clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+    ) -> None:
+        self._command = command
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._is_stopped = False
+        self._process: subprocess.Popen[bytes] | None = None
+        self._trouble = Trouble(subject="nightly report")
+
+    def tick(self) -> None:
+        """Start the command if it is time and a day waits. A database or lake that is away is logged once."""
+        with self._lock:
+            if not self._is_stopped and not self._is_busy():
+                self._start_if_due()
+
+    def stop(self) -> None:
+        """End what is under way. Before the threads that call `tick` end: the process would be killed with them."""
+        with self._lock:
+            self._is_stopped = True
+            process, self._process = self._process, None
+        if process is None:
+            return
+        process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(STOP_TIMEOUT_S)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+    def _start_if_due(self) -> None:
+        now = self._clock()
+        try:
+            if not is_time(now) or not (days := due_days(today=now.date())):
+                self._trouble.passed()
+                return
+        except Exception as error:  # the roles go on; it is tried again
+            self._trouble.failed(error)
+            return
+        finally:
+            close_old_connections()
+        self._trouble.passed()
+        logger.info("reports are due", extra={"action": "nightly_started", "first": str(days[0]), "days": len(days)})
+        self._process = subprocess.Popen(  # noqa: S603  our own command line
+            leashed(self._command), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True
+        )
+
+    def _is_busy(self) -> bool:
+        if self._process is None:
+            return False
+        status = self._process.poll()
+        if status is None:
+            return True
+        level = logging.INFO if status == 0 else logging.WARNING
+        logger.log(level, "reports ended", extra={"action": "nightly_ended", "status": status})
+        self._process = None
+        return False

@@ -1,0 +1,147 @@
+"""The process that computes: started, listened to, stopped."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import signal
+import subprocess
+import threading
+import time
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, Final
+
+from queues.embedded import leashed
+
+from .failures import ProcessDiedError, ReportFailedError
+
+ERROR_LINES: Final = 30
+"""Last lines of what the process wrote to its standard error, for when it ends without saying why."""
+
+STOP_TIMEOUT_S: Final = 5.0
+ENDED: Final = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """What the process said: how far it is (stage, done, of, message), or a `warning`."""
+
+    said: Mapping[str, Any]
+
+
+class Child:
+    """A process in a group of its own, on a leash: whatever ends this process ends it, and Spark's Java with it.
+
+    To be started from a thread that lives as long as this process (see queues.embedded.leash).
+    """
+
+    def __init__(self, command: Sequence[str], *, cwd: Path) -> None:
+        self._lines: queue.Queue[str | None] = queue.Queue()
+        self._errors: deque[str] = deque(maxlen=ERROR_LINES)
+        self._error: tuple[str, str] | None = None
+        try:
+            self._process = subprocess.Popen(  # noqa: S603  our own command line
+                leashed(command),
+                cwd=cwd,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                errors="replace",
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise ProcessDiedError(f"the process that computes cannot be started: {error}") from error
+        assert self._process.stdout is not None
+        assert self._process.stderr is not None
+        self._readers = [
+            threading.Thread(target=self._read_lines, args=(self._process.stdout,), daemon=True),
+            threading.Thread(target=self._read_errors, args=(self._process.stderr,), daemon=True),
+        ]
+        for reader in self._readers:
+            reader.start()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def lines(self, *, wait_s: float) -> Iterator[Line | None]:
+        """What it says until it ends well; None whenever it has been silent for `wait_s`. Raises ReportFailedError."""
+        while True:
+            try:
+                text = self._lines.get(timeout=wait_s)
+            except queue.Empty:
+                if self._process.poll() is not None:  # Java holds its output open
+                    break
+                yield None
+                continue
+            if text is ENDED:
+                break
+            line = self._parse(text)
+            if line is not None:
+                yield line
+        self._check_end()
+
+    def stop(self) -> None:
+        """End it and whatever it started: by SIGTERM, after a while by SIGKILL. To be called in the end in any case."""
+        if self._process.poll() is None:
+            self._signal(signal.SIGTERM)
+            deadline = time.monotonic() + STOP_TIMEOUT_S
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(max(0.0, deadline - time.monotonic()))
+        self._signal(signal.SIGKILL)  # its Java may live on
+        self._process.wait()
+        for reader in self._readers:
+            reader.join(STOP_TIMEOUT_S)
+
+    def _signal(self, number: signal.Signals) -> None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, number)
+
+    def _parse(self, text: str) -> Line | None:
+        """None: it was no line for us. An error is kept until the process has ended."""
+        try:
+            said = json.loads(text)
+        except ValueError:
+            said = None
+        if not isinstance(said, dict):
+            self._errors.append(text.rstrip())
+            return None
+        if "error" in said:
+            self._error = (str(said["error"]), str(said.get("kind", "failed")))
+            return None
+        return Line(said=said)
+
+    def _check_end(self) -> None:
+        status = self._process.wait()
+        if self._error is not None:
+            text, kind = self._error
+            raise ReportFailedError(text, kind=kind)
+        if status == 0:
+            return
+        for reader in self._readers:
+            reader.join(STOP_TIMEOUT_S)
+        how = f"was ended by {_name(-status)}" if status < 0 else f"ended with status {status}"
+        tail = "\n".join(self._errors) or "It wrote nothing to its standard error."
+        raise ProcessDiedError(f"The process that computes {how} and did not say why. Its last words:\n{tail}")
+
+    def _read_lines(self, pipe: IO[str]) -> None:
+        for text in pipe:
+            self._lines.put(text)
+        self._lines.put(ENDED)
+
+    def _read_errors(self, pipe: IO[str]) -> None:
+        for text in pipe:
+            self._errors.append(text.rstrip())
+
+
+def _name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
