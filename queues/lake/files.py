@@ -76,17 +76,19 @@ class HourFiles:
         self.live = sorted(self._live())
 
     def _live(self) -> Iterator[str]:
-        drained = {name: range_ for name in {*self.entries, *self.taken} if (range_ := parse_drained(name))}
+        there = {name: range_ for name in self.entries if (range_ := parse_drained(name))}
+        taken = [range_ for name in self.taken if (range_ := parse_drained(name))]
         for name in self.entries:
             if not is_data(name) or name in self.taken:
                 continue
             if is_compacted(name):
                 if name in self.sources:
                     yield name
-            elif name not in drained or not any(
-                other.covers(drained[name]) for key, other in drained.items() if key != name
+            elif name not in there or not (
+                any(other.overlaps(there[name]) for other in taken)
+                or any(other.covers(there[name]) for key, other in there.items() if key != name)
             ):
-                # What is within another's range was written by a drain whose plan Redis had forgotten (docs/lake.md).
+                # Ranges do not overlap, unless one of the drains had a plan that Redis has forgotten (docs/lake.md).
                 yield name
 
     def ranges(self, pool: str, partition: int) -> list[tuple[EntryId, EntryId]]:

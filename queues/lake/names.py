@@ -18,6 +18,9 @@ from datetime import UTC, date, datetime
 from typing import Final, NamedTuple
 
 HOUR_MS: Final = 3_600_000
+TIMES_END_MS: Final = 253_402_300_800_000
+"""The year 10000, which no directory's name can say."""
+
 SUFFIX: Final = ".parquet"
 GAPS: Final = "_gaps"
 TEMPORARY: Final = ".tmp-"
@@ -67,6 +70,12 @@ class DrainedName(NamedTuple):
         """Whether each entry of `other` is within this one's range too."""
         same = self.pool == other.pool and self.partition == other.partition
         return same and self.first <= other.first and other.last <= self.last
+
+
+    def overlaps(self, other: DrainedName) -> bool:
+        """Whether an entry may be within both ranges."""
+        same = self.pool == other.pool and self.partition == other.partition
+        return same and self.first <= other.last and other.first <= self.last
 
 
 def pool_in_name(pool: str) -> str:
@@ -133,11 +142,10 @@ def day_dir(day: date) -> str:
 
 
 def hour_dir(at_ms: int) -> str:
-    """Where an event of that time belongs, below the lake. Raises ValueError for a time beyond the year 9999."""
-    try:
-        at = datetime.fromtimestamp(at_ms // HOUR_MS * HOUR_MS / 1000, tz=UTC)
-    except (OverflowError, OSError) as error:
-        raise ValueError(f"no such time: {at_ms} ms") from error
+    """Where an event of that time belongs, below the lake. Raises ValueError beyond TIMES_END_MS and before 1970."""
+    if not 0 <= at_ms < TIMES_END_MS:
+        raise ValueError(f"no such time: {at_ms} ms")
+    at = datetime.fromtimestamp(at_ms // HOUR_MS * HOUR_MS / 1000, tz=UTC)
     return f"{day_dir(at.date())}/hour={at.hour:02d}"
 
 

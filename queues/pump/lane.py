@@ -8,6 +8,7 @@ from collections.abc import Callable
 from django.db import close_old_connections
 
 from queues.engine import Counts, Engine, StoreUnavailableError, beat
+from queues.lake.place import LakeError
 from queues.pools import MetadataUnavailableError, PoolNotFoundError, engine_for
 
 from .pulse import Pulse
@@ -28,9 +29,10 @@ class Lane:
         tally: Tally,
         should_stop: Callable[[], bool],
         open_engine: Callable[[str], Engine] = engine_for,
+        once: bool = False,
     ) -> None:
         self.pool = pool
-        self.roles = roles_for(pool)
+        self.roles = roles_for(pool, once=once)
         self._tally = tally
         self._should_stop = should_stop
         self._open_engine = open_engine
@@ -48,6 +50,9 @@ class Lane:
             self._beat()
         except (StoreUnavailableError, MetadataUnavailableError, PoolNotFoundError) as error:
             self._pool_trouble.failed(error)
+        except LakeError as error:  # the pool is well, and its other roles go on
+            self._pool_trouble.passed()
+            role_trouble.failed(error)
         except Exception as error:  # a defect in one role must not end the others
             role_trouble.failed(error, unexpected=True)
         else:

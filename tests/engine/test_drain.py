@@ -45,8 +45,8 @@ class Partition:
     def state(self) -> DrainState:
         return self.engine.run(drain_state(0))
 
-    def plan(self, first: str, last: str, instead: EntryRange | None = None) -> DrainPlan | None:
-        return self.engine.run(plan_drain(0, EntryRange(first, last), instead=instead))
+    def plan(self, last: str, instead: EntryRange | None = None) -> DrainPlan | None:
+        return self.engine.run(plan_drain(0, last, instead=instead))
 
     def trim(self, first: str, last: str, *, written: int, limit: int = 500) -> Trimmed | None:
         return self.engine.run(trim_drained(0, EntryRange(first, last), written=written, limit=limit))
@@ -73,7 +73,7 @@ def test_the_state_of_a_partition_tells_what_there_is(partition: Partition) -> N
     state = partition.state()
 
     assert (state.entries, state.events, state.oldest) == (2, 4, first)
-    partition.plan(first, second)
+    partition.plan(second)
     assert partition.state().plan == EntryRange(first, second)
     assert 0 <= partition.state().idle_ms < 10_000
 
@@ -93,8 +93,8 @@ def test_a_page_holds_what_each_entry_says_in_their_order(partition: Partition) 
 def test_of_two_plans_the_first_one_stands(partition: Partition) -> None:
     one, two, three = partition.publish(1, 1, 1)
 
-    first = partition.plan(one, two)
-    second = partition.plan(one, three)
+    first = partition.plan(two)
+    second = partition.plan(three)
 
     assert first == DrainPlan(entries=EntryRange(one, two), gap=0, done=None, is_new=True)
     assert second == DrainPlan(entries=EntryRange(one, two), gap=0, done=None, is_new=False)
@@ -102,10 +102,10 @@ def test_of_two_plans_the_first_one_stands(partition: Partition) -> None:
 
 def test_a_plan_can_be_replaced_by_whoever_knows_it(partition: Partition) -> None:
     one, two, three = partition.publish(1, 1, 1)
-    partition.plan(one, three)
+    partition.plan(three)
 
-    wrong = partition.plan(one, two, instead=EntryRange(one, two))
-    right = partition.plan(one, two, instead=EntryRange(one, three))
+    wrong = partition.plan(two, instead=EntryRange(one, two))
+    right = partition.plan(two, instead=EntryRange(one, three))
 
     assert wrong is not None
     assert right is not None
@@ -117,11 +117,11 @@ def test_a_plan_for_entries_that_are_gone_is_refused_and_one_for_what_is_left_be
     partition: Partition,
 ) -> None:
     one, two, three = partition.publish(1, 1, 1)
-    partition.plan(one, two)
+    partition.plan(two)
     partition.trim(one, two, written=2)
 
-    stale = partition.plan(one, two)
-    reaching_further = partition.plan(one, three)
+    stale = partition.plan(two)
+    reaching_further = partition.plan(three)
 
     assert stale is None
     assert reaching_further is not None
@@ -130,7 +130,7 @@ def test_a_plan_for_entries_that_are_gone_is_refused_and_one_for_what_is_left_be
 
 def test_taking_out_goes_in_bounded_steps_and_the_last_one_ends_the_plan(partition: Partition) -> None:
     ids = partition.publish(2, 1, 1, 3, 1)
-    partition.plan(ids[0], ids[3])
+    partition.plan(ids[3])
 
     steps = [partition.trim(ids[0], ids[3], written=7, limit=2) for _ in range(4)]
 
@@ -142,37 +142,23 @@ def test_taking_out_goes_in_bounded_steps_and_the_last_one_ends_the_plan(partiti
 
 def test_whoever_wakes_after_the_plan_was_finished_takes_nothing_out(partition: Partition) -> None:
     one, two = partition.publish(1, 1)
-    partition.plan(one, one)
+    partition.plan(one)
     partition.engine.run(finish_drain(0, EntryRange(one, one), written=1))
-    partition.plan(two, two)
+    partition.plan(two)
 
     assert partition.trim(one, one, written=1) is None
     assert partition.ids() == [two]
 
 
-def test_what_was_in_the_lake_before_the_plan_is_taken_out_with_it(partition: Partition) -> None:
-    ids = partition.publish(2, 2, 1)
-    partition.plan(ids[2], ids[2])
-
-    taken = partition.engine.run(finish_drain(0, EntryRange(ids[2], ids[2]), written=1))
-
-    assert taken == 5
-    assert partition.ids() == []
-    again = partition.publish(1)
-    plan = partition.plan(again[0], again[0])
-    assert plan is not None
-    assert (plan.gap, plan.done) == (0, ids[2])
-
-
 def test_what_the_cap_dropped_between_two_plans_is_the_gap_of_the_second(capped: Capped) -> None:
     partition = capped(100)
     (one,) = partition.publish(1)
-    partition.plan(one, one)
+    partition.plan(one)
     partition.trim(one, one, written=1)
     partition.publish(*[10] * 20)
     ids = partition.ids()
 
-    plan = partition.plan(ids[0], ids[-1])
+    plan = partition.plan(ids[-1])
 
     assert plan is not None
     assert plan.done == one
@@ -182,14 +168,14 @@ def test_what_the_cap_dropped_between_two_plans_is_the_gap_of_the_second(capped:
 def test_what_the_cap_drops_of_a_plan_that_was_written_is_no_gap(capped: Capped) -> None:
     partition = capped(100)
     ids = partition.publish(*[10] * 8)
-    partition.plan(ids[0], ids[-1])
+    partition.plan(ids[-1])
     partition.publish(*[10] * 6)
     left = [entry for entry in partition.ids() if entry in ids]
     assert 0 < len(left) < 8
     partition.engine.run(finish_drain(0, EntryRange(ids[0], ids[-1]), written=80))
     ids = partition.ids()
 
-    plan = partition.plan(ids[0], ids[-1])
+    plan = partition.plan(ids[-1])
 
     assert plan is not None
     assert partition.counters()["events_dropped"] > 0
@@ -199,10 +185,10 @@ def test_what_the_cap_drops_of_a_plan_that_was_written_is_no_gap(capped: Capped)
 def test_a_gap_is_told_until_its_plan_is_finished(capped: Capped) -> None:
     partition = capped(100)
     ids = partition.publish(*[10] * 20)
-    plans = [partition.plan(ids[-1], ids[-1]), partition.plan(ids[-1], ids[-1])]
-    partition.engine.run(finish_drain(0, EntryRange(ids[-1], ids[-1]), written=10))
+    plans = [partition.plan(ids[-1]), partition.plan(ids[-1])]
+    partition.engine.run(finish_drain(0, EntryRange(ids[0], ids[-1]), written=100))
     (last,) = partition.publish(1)
-    plans.append(partition.plan(last, last))
+    plans.append(partition.plan(last))
 
     assert [plan and plan.gap for plan in plans] == [partition.counters()["events_dropped"]] * 2 + [0]
 
@@ -222,7 +208,7 @@ def test_a_full_redis_can_be_drained(tmp_path_factory: pytest.TempPathFactory) -
             fill(partition)
         ids = partition.ids()
 
-        plan = partition.plan(ids[0], ids[-1])
+        plan = partition.plan(ids[-1])
         assert plan is not None
         partition.engine.run(finish_drain(0, plan.entries, written=len(ids)))
 

@@ -1,6 +1,6 @@
 -- trim_drained: takes entries out of a stream that are in the lake, at most `limit`; with the last of them, the plan.
 -- Events of the plan that the cap had dropped before this came to them are in the lake all the same: no gap.
--- The first write frees.
+-- Nothing is before the first entry of a plan. The first write frees.
 -- KEYS
 --   events       stream   transitions
 --   counters     hash     events held
@@ -17,25 +17,10 @@
 local plan = redis.call('HMGET', drain, 'first', 'last', 'drops', 'removed')
 if plan[1] ~= first or plan[2] ~= last then return {'gone'} end
 
-local function parts(id)
-  local ms, seq = string.match(id, '^(%d+)-(%d+)$')
-  return tonumber(ms), tonumber(seq)
-end
-
-local first_ms, first_seq = parts(first)
-local function is_planned(id)
-  local ms, seq = parts(id)
-  return ms > first_ms or (ms == first_ms and seq >= first_seq)
-end
-
 local found = redis.call('XRANGE', events, '-', last, 'COUNT', limit)
-local all_planned = found[1] and is_planned(found[1][1])
-local taken, removed = 0, tonumber(plan[4] or 0)
-for _, entry in ipairs(found) do
-  local lines = tonumber(entry[2][6])
-  taken = taken + lines
-  if all_planned or is_planned(entry[1]) then removed = removed + lines end
-end
+local taken = 0
+for _, entry in ipairs(found) do taken = taken + tonumber(entry[2][6]) end
+local removed = tonumber(plan[4] or 0) + taken
 if #found > 0 then
   redis.call('XTRIM', events, 'MAXLEN', redis.call('XLEN', events) - #found)
   redis.call('HINCRBY', counters, 'events_held', -taken)

@@ -108,11 +108,11 @@ def read_events(
 
 
 def plan_drain(
-    partition: int, entries: EntryRange, *, instead: EntryRange | None = None, now_ms: int | None = None
+    partition: int, last: str, *, instead: EntryRange | None = None, now_ms: int | None = None
 ) -> Operation[DrainPlan | None]:
-    """Put down what is to be written next, unless there is a plan already: then that one. None: entries are gone.
+    """Put down that all up to the entry `last` is to be written next, unless there is a plan already: then that one.
 
-    `instead`: the plan that this one replaces, if it still stands.
+    None: there is no plan, and that entry is gone. `instead`: the plan that this one replaces, if it still stands.
     """
 
     def decode(reply: Reply) -> DrainPlan | None:
@@ -126,7 +126,7 @@ def plan_drain(
         return DrainPlan(entries=planned, gap=gap, done=done.decode() or None, is_new=tag == "ok")
 
     replaced = "" if instead is None else f"{instead.first} {instead.last}"
-    args = (clock_argument(now_ms), entries.first, entries.last, replaced)
+    args = (clock_argument(now_ms), last, replaced)
     return Operation(_PLAN, _keys(_PLAN, partition), args, decode)
 
 

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
+from django.conf import settings
+
 from ..role import Role
 from . import pump, reclaimer, sweeper
 from .bounds import DeadLetterBounds
+from .drain import INTERVAL_S as DRAIN_INTERVAL_S
+from .drain import Drain
 from .survey import INTERVAL_S as SURVEY_INTERVAL_S
 from .survey import Survey
 
@@ -15,8 +19,17 @@ RECLAIMER: Final = Role(name="reclaimer", interval_s=0.2, budget_s=1.0, tick=rec
 SWEEPER: Final = Role(name="sweeper", interval_s=1.0, budget_s=0.2, tick=sweeper.tick)
 
 
-def roles_for(pool: str) -> tuple[Role, ...]:
-    """All roles of a pool. Keep the answer: a role may remember where it was."""
+DRAIN_ALL_S: Final = 86_400.0
+
+
+def roles_for(pool: str, *, once: bool = False) -> tuple[Role, ...]:
+    """All roles of a pool. Keep the answer: a role may remember where it was. `once`: for a single turn of each."""
     bounds = Role(name="bounds", interval_s=10.0, budget_s=2.0, tick=DeadLetterBounds(pool).tick)
     survey = Role(name="survey", interval_s=SURVEY_INTERVAL_S, budget_s=0.0, tick=Survey().tick)
-    return (PUMP, RECLAIMER, SWEEPER, bounds, survey)
+    drain = Role(
+        name="drain",
+        interval_s=DRAIN_INTERVAL_S,
+        budget_s=DRAIN_ALL_S if once else 5.0,
+        tick=Drain(pool, url=settings.TASKQ_LAKE_URL, every_s=settings.TASKQ_LAKE_EVERY_S, everything=once).tick,
+    )
+    return (PUMP, RECLAIMER, SWEEPER, bounds, survey, drain)

@@ -1,0 +1,128 @@
+"""Writes drained events: a file for each hour that they belong to, under a name that says which entries it holds.
+
+The same entries make the same files, and a file that is there is never replaced: so it does not matter how often, nor
+by how many at once, they are written.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterable
+from dataclasses import asdict
+from itertools import groupby
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from .files import Gap, HourFiles, count_rows, read_hour
+from .lines import Entries, hours, parse_entries
+from .names import GAPS, HOUR_MS, DrainedName, EntryId, gap_name, hour_dir, is_temporary
+from .place import Place
+
+logger = logging.getLogger(__name__)
+
+STALE_S: Final = 86_400
+"""When an unfinished file is older, whoever wrote it is dead."""
+
+MALFORMED_SHOWN: Final = 3
+
+PARQUET: Final = {
+    "compression": "zstd",
+    "use_dictionary": ["pool", "namespace", "queue", "kind", "worker", "error"],
+    "write_statistics": True,
+}
+"""How files are written. A dictionary of job ids would be as long as the column."""
+
+
+class Writer:
+    """Writes the events of one pool."""
+
+    def __init__(self, url: str, pool: str) -> None:
+        self.place = Place(url)
+        self.pool = pool
+
+    def leading_run(self, name: DrainedName, entries: Entries) -> tuple[int, bool]:
+        """How many of the first entries are alike in whether they are in the lake, under another name than `name`.
+
+        That is so if Redis was set back to a time before they were taken out of the stream. Raises LakeError.
+        """
+        found: dict[str, list[tuple[EntryId, EntryId]]] = {}
+        run, is_written = 0, False
+        for folder, group in groupby(zip(hours(entries.times), entries.ids, strict=True), key=lambda pair: pair[0]):
+            if folder not in found:
+                found[folder] = self._ranges(folder, name)
+            ranges = found[folder]
+            for _, entry in group:
+                is_there = bool(ranges) and _is_within(entry, ranges)
+                if run and is_there != is_written:
+                    return run, is_written
+                is_written = is_there
+                run += 1
+        return run, is_written
+
+    def write(self, name: DrainedName, entries: Entries) -> int:
+        """Put the entries' events into the lake. How many of them are there then. Raises LakeError."""
+        parsed = parse_entries(self.pool, name.partition, entries)
+        if parsed.malformed:
+            logger.warning(
+                "events that cannot be read are left out",
+                extra={
+                    "action": "events_malformed",
+                    "pool": self.pool,
+                    "partition": name.partition,
+                    "lines": len(parsed.malformed),
+                    "first_lines": " | ".join(parsed.malformed[:MALFORMED_SHOWN]),
+                },
+            )
+        return len(parsed.malformed) + sum(
+            self._put(f"{folder}/{name}", table) for folder, table in _by_hour(parsed.table)
+        )
+
+    def write_gap(self, gap: Gap) -> None:
+        """Note that events were dropped. Repeatable. Raises LakeError."""
+        name = gap_name(gap.pool, gap.partition, gap.from_ms, gap.until_ms)
+        self.place.put(f"{GAPS}/{name}", json.dumps(asdict(gap)).encode())
+
+    def _ranges(self, folder: str, name: DrainedName) -> list[tuple[EntryId, EntryId]]:
+        files = read_hour(self.place, folder) if folder else HourFiles((), {})
+        remove_stale(self.place, folder, files)
+        ranges = files.ranges(name.pool, name.partition)
+        own = (name.first, name.last)
+        return [range_ for range_ in ranges if range_ != own and range_[0] <= name.last and name.first <= range_[1]]
+
+    def _put(self, path: str, table: Any) -> int:
+        """The rows of the file that is there then."""
+        sink = pa.BufferOutputStream()
+        pq.write_table(table, sink, **PARQUET)
+        if self.place.put(path, memoryview(sink.getvalue())):
+            return int(table.num_rows)
+        try:
+            return count_rows(self.place, path)
+        except FileNotFoundError:  # compaction has taken it meanwhile
+            return int(table.num_rows)
+
+
+def remove_stale(place: Place, folder: str, files: HourFiles) -> None:
+    """Delete what processes that died while writing have left behind."""
+    for entry in files.entries.values():
+        if is_temporary(entry.name) and entry.age_s is not None and entry.age_s > STALE_S:
+            place.delete(f"{folder}/{entry.name}")
+
+
+def _by_hour(table: Any) -> Iterable[tuple[str, Any]]:
+    """Nearly always one."""
+    if not table.num_rows:
+        return
+    numbers = pc.divide(table["at"].cast(pa.int64()), HOUR_MS)
+    found = pc.unique(numbers).to_pylist()
+    for hour in sorted(found):
+        part = table if len(found) == 1 else table.filter(pc.equal(numbers, hour))
+        yield hour_dir(hour * HOUR_MS), part
+
+
+def _is_within(entry: bytes, ranges: list[tuple[EntryId, EntryId]]) -> bool:
+    entry_id = EntryId.parse(entry.decode())
+    return any(first <= entry_id <= last for first, last in ranges)
