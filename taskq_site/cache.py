@@ -10,8 +10,10 @@ from django_redis.exceptions import ConnectionInterrupted
 from django_redis.pool import ConnectionFactory
 from redis.exceptions import RedisError
 
-CONNECT_TIMEOUT_S: Final = 1.0
-REPLY_TIMEOUT_S: Final = 2.0
+CONNECT_TIMEOUT_S: Final = 0.5
+REPLY_TIMEOUT_S: Final = 0.5
+"""A page asks twice when there is no answer: for the session, and to keep what the database said of it."""
+
 _CLEAR_BATCH: Final = 500
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from django import template
 from django.template.context import Context
@@ -18,6 +18,10 @@ from queues.engine.values import QueueStats
 register = template.Library()
 
 NOTHING: Final = "–"
+
+Number = float | Literal[""] | None
+"""What a template has: a part of what is None is the empty text there."""
+
 _UNITS: Final = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s"), (1, "ms"))
 _MAGNITUDES: Final = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 _SPARK_WIDTH, _SPARK_HEIGHT = 84, 20
@@ -52,17 +56,17 @@ def duration(milliseconds: float | None) -> str:
 
 
 @register.filter
-def number(value: float | None) -> str:
+def number(value: Number) -> str:
     """`1234567` → `1,234,567`, in English and in Chinese alike; a dash for None."""
-    if value is None:
+    if value is None or isinstance(value, str):
         return NOTHING
     return f"{value:,}" if isinstance(value, int) else f"{value:,.1f}"
 
 
 @register.filter
-def compact(value: float | None) -> str:
+def compact(value: Number) -> str:
     """`12345` → `12.3 k`; small whole numbers as they are; a dash for None."""
-    if value is None:
+    if value is None or isinstance(value, str):
         return NOTHING
     for size, unit in _MAGNITUDES:
         if abs(value) >= size * 0.9995:  # what would be written as 1000 of the smaller unit
@@ -71,9 +75,9 @@ def compact(value: float | None) -> str:
 
 
 @register.filter
-def per_second(rate: float | None) -> str:
+def per_second(rate: Number) -> str:
     """`12.34` → `12.3/s`; a dash for None."""
-    return NOTHING if rate is None else f"{compact(rate)}/s"
+    return NOTHING if rate is None or isinstance(rate, str) else f"{compact(rate)}/s"
 
 
 @register.filter

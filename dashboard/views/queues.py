@@ -62,6 +62,11 @@ class Column:
     order: str
     begins_group: bool = False
 
+    @property
+    def is_first_to_go(self) -> bool:
+        """Whether a window that has no room for all columns goes without this one: it lies between two others."""
+        return self.key in ("wait_p95", "run_p95")
+
 
 @page
 def queues(request: HttpRequest) -> HttpResponse:

@@ -10,14 +10,20 @@ from redis.exceptions import ResponseError
 
 from . import limits
 from .aio import AsyncEngine
-from .connection import AsyncClient, StoreAddress, SyncClient, connect, connect_async, parse_url
+from .connection import REPLY_TIMEOUT_S, AsyncClient, StoreAddress, SyncClient, connect, connect_async, parse_url
 from .errors import InvalidArgumentError, LayoutError, TaskqError
 from .executor import Engine
 from .failures import is_cross_slot, is_translatable, translate
 from .keys import LAYOUT_VERSION, META_KEY, Layout, partition_keys, pumps_key
 
 
-def open_engine(url: str, *, partitions: int | None = None, events_cap: int = limits.EVENTS_CAP_DEFAULT) -> Engine:
+def open_engine(
+    url: str,
+    *,
+    partitions: int | None = None,
+    events_cap: int = limits.EVENTS_CAP_DEFAULT,
+    reply_timeout_s: float = REPLY_TIMEOUT_S,
+) -> Engine:
     """Open a pool for synchronous use. A new store is given `partitions` (None: the default), for ever.
 
     Raises InvalidArgumentError (URL, number of partitions), LayoutError (the store has another layout or number of
@@ -25,7 +31,7 @@ def open_engine(url: str, *, partitions: int | None = None, events_cap: int = li
     """
     _check_partitions(partitions)
     address = parse_url(url)
-    client = _connect(address)
+    client = _connect(address, reply_timeout_s)
     try:
         meta = client.hgetall(META_KEY)
         if not _is_complete(meta):
@@ -40,10 +46,10 @@ def open_engine(url: str, *, partitions: int | None = None, events_cap: int = li
     return Engine(client, _layout(meta, partitions, events_cap), address)
 
 
-def _connect(address: StoreAddress) -> SyncClient:
+def _connect(address: StoreAddress, reply_timeout_s: float) -> SyncClient:
     """A cluster's client asks for the map of the slots at once, which may fail."""
     try:
-        return connect(address)
+        return connect(address, socket_timeout=reply_timeout_s)
     except Exception as error:
         if is_translatable(error):
             raise translate(error, "open") from error

@@ -1,7 +1,7 @@
 """From a pool's name to the engine that runs its queues."""
 
 from .async_engines import async_engine_for, close_async_engines, open_async_engines, peek_async_engine
-from .engines import close_engines, engine_for
+from .engines import close_engines, engine_for, reading_engine_for
 from .errors import MetadataUnavailableError, PoolNotFoundError
 from .rows import PoolRow, check_pool_name, find_pool, peek_pool
 
@@ -18,4 +18,5 @@ __all__ = [
     "open_async_engines",
     "peek_async_engine",
     "peek_pool",
+    "reading_engine_for",
 ]

@@ -1,12 +1,18 @@
-"""Pool name → engine for threads: one per pool and process, opened on first use and anew when its row changes."""
+"""Pool name → engine for threads: one per pool and process, opened on first use and anew when its row changes.
+
+Pages that only look have engines of their own, which give up sooner: nobody looks at a blank page for five seconds, and
+nothing is in doubt when a question stays without an answer. What changes something waits longer.
+"""
 
 from __future__ import annotations
 
 import threading
 from collections import defaultdict
 from contextlib import suppress
+from typing import Final
 
 from queues.engine import Engine, open_engine
+from queues.engine.connection import REPLY_TIMEOUT_S
 from queues.engine.errors import TaskqError
 
 from .errors import MetadataUnavailableError, PoolNotFoundError
@@ -14,8 +20,14 @@ from .refusals import Refusals
 from .rows import PoolRow, find_pool, which_are_gone
 from .sweeping import SweepClock
 
-_open: dict[str, tuple[PoolRow, Engine]] = {}
-_opening: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
+LOOK_TIMEOUT_S: Final = 1.5
+"""How long an engine of `reading_engine_for` waits for a reply."""
+
+_Key = tuple[str, float]
+"""Pool name and timeout."""
+
+_open: dict[_Key, tuple[PoolRow, Engine]] = {}
+_opening: defaultdict[_Key, threading.Lock] = defaultdict(threading.Lock)
 _refusals = Refusals()
 _sweep_clock = SweepClock()
 
@@ -26,32 +38,44 @@ def engine_for(pool: str) -> Engine:
     An engine whose row changed or was deleted is dropped, not closed: other threads may be in the middle of a call. Its
     connections close when the last of them lets go.
     """
+    return _engine_for((pool, REPLY_TIMEOUT_S))
+
+
+def reading_engine_for(pool: str) -> Engine:
+    """The same for who only looks: no reply within LOOK_TIMEOUT_S is StoreUnavailableError."""
+    return _engine_for((pool, LOOK_TIMEOUT_S))
+
+
+def _engine_for(key: _Key) -> Engine:
+    pool, timeout_s = key
     try:
         row = find_pool(pool)
     except PoolNotFoundError:
-        _open.pop(pool, None)
+        _open.pop(key, None)
         raise
     if _sweep_clock.is_due():
         _drop_deleted()
-    known = _open.get(pool)
+    known = _open.get(key)
     if known is None or known[0] != row:
-        with _opening[pool]:
-            known = _open.get(pool)
+        with _opening[key]:
+            known = _open.get(key)
             if known is None or known[0] != row:
-                known = _open[pool] = (row, _open_row(row))
+                known = _open[key] = (row, _open_row(row, timeout_s))
     return known[1]
 
 
 def _drop_deleted() -> None:
     with suppress(MetadataUnavailableError):  # then the next time will do
-        for name in which_are_gone(tuple(_open)):
-            _open.pop(name, None)
+        gone = which_are_gone({name for name, _timeout in tuple(_open)})
+        for key in tuple(_open):
+            if key[0] in gone:
+                _open.pop(key, None)
 
 
-def _open_row(row: PoolRow) -> Engine:
+def _open_row(row: PoolRow, timeout_s: float) -> Engine:
     _refusals.raise_recent(row)
     try:
-        return open_engine(row.url, partitions=row.partitions)
+        return open_engine(row.url, partitions=row.partitions, reply_timeout_s=timeout_s)
     except TaskqError as error:
         _refusals.note(row, error)
         raise

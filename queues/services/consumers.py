@@ -13,7 +13,7 @@ from django.db import connections
 from queues.engine.errors import TaskqError
 from queues.engine.keys import QueueKeys
 from queues.engine.operations.consumers import WaitingReport, WorkingJobs, held_queues, list_waiting, list_working
-from queues.pools import engine_for, find_pool
+from queues.pools import find_pool, reading_engine_for
 
 from .consumer_rows import ConsumerRow, PoolPresence, QueueRow, consumer_rows, queue_rows
 from .recent import Recent
@@ -96,7 +96,7 @@ def _read_pool(pool: str, namespaces: Collection[str]) -> PoolPresence | TaskqEr
         report, held = _recent.get(pool, lambda: _ask(pool))
         theirs = [queue for queue in held if queue.namespace in namespaces]
         operations = [list_working(queue, limit=JOBS_PER_QUEUE) for queue in theirs[:QUEUES_LOOKED_AT]]
-        found: list[WorkingJobs] = engine_for(pool).batch(operations) if operations else []
+        found: list[WorkingJobs] = reading_engine_for(pool).batch(operations) if operations else []
     except TaskqError as error:
         return error
     finally:
@@ -113,7 +113,7 @@ def _read_pool(pool: str, namespaces: Collection[str]) -> PoolPresence | TaskqEr
 
 def _ask(pool: str) -> tuple[WaitingReport, Sequence[QueueKeys]]:
     """Who waits, and which queues may have jobs in hand, of all namespaces: in one round trip."""
-    engine = engine_for(pool)
+    engine = reading_engine_for(pool)
     partitions = range(engine.layout.partitions)
     report, *held = engine.batch(
         [list_waiting(), *[held_queues(engine.layout, number, limit=HELD_PER_PARTITION) for number in partitions]]

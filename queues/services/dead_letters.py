@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from queues.engine.operations.dead_scan import SCAN_BATCH, DeadJob, DeadPage, scan_dead
-from queues.pools import engine_for
+from queues.pools import reading_engine_for
 
 from .dead_filter import DeadFilter, pattern_of_job
 from .dead_places import DeadPlace, DeadPlaces, Place, Position, find_dead_places
@@ -115,7 +115,7 @@ def _shares(places: DeadPlaces, looks: int) -> Iterator[tuple[DeadPlace, int]]:
 def _scan_on(scans: list[_PlaceScan], chosen: DeadFilter, before_ms: int) -> None:
     """One more page of each, in one round trip per pool."""
     for pool in {scan.at.place.pool for scan in scans}:
-        engine = engine_for(pool)
+        engine = reading_engine_for(pool)
         of_pool = [scan for scan in scans if scan.at.place.pool == pool]
         pages = engine.batch(
             [

@@ -11,7 +11,7 @@ from queues.engine import FoundQueue, limits, list_queues
 from queues.engine.errors import StoreUnavailableError
 from queues.engine.names import check_queue, is_name
 from queues.engine.operations.dead_scan import DeadJob, parse_cursor, scan_dead
-from queues.pools import engine_for
+from queues.pools import reading_engine_for
 
 from .dead_filter import DeadFilter
 from .errors import InvalidArgumentError, NamespaceNotFoundError
@@ -170,7 +170,7 @@ def _of_survey(pool: str, known: Sequence[FoundQueue], *, is_whole: bool) -> tup
 
 def _walk(pool: str, namespaces: Sequence[str]) -> tuple[list[Place], bool]:
     """All queues, as of now."""
-    engine = engine_for(pool)
+    engine = reading_engine_for(pool)
     names: list[Place] = []
     for number, namespace in enumerate(namespaces):
         most = min(PLACES_MAX - len(names), limits.PAGE_MAX)
@@ -187,7 +187,7 @@ def _count(
     pool: str, names: Sequence[Place], chosen: DeadFilter, start: Position | None, before_ms: int | None
 ) -> tuple[list[tuple[Place, int]], int]:
     """How many dead letters each has from `start` on, and the server's time; one round trip."""
-    engine = engine_for(pool)
+    engine = reading_engine_for(pool)
     asked = [place for place in names if start is None or place >= start.place]
     if not asked:
         return [], 0

@@ -12,7 +12,7 @@ from django.db import connections
 from queues.engine import JobPlace, find_job
 from queues.engine.errors import InvalidArgumentError, TaskqError
 from queues.engine.ids import is_job_id
-from queues.pools import engine_for, find_pool
+from queues.pools import find_pool, reading_engine_for
 
 from .roles import roles_of
 from .visible import User, sees_everything
@@ -79,7 +79,7 @@ def search_job(*, user: User, job_id: str) -> Search:
 def _search_pool(pool: str, namespaces: Sequence[str] | None, job_id: str) -> JobPlace | None:
     """None: the pool cannot be asked."""
     try:
-        engine = engine_for(pool)
+        engine = reading_engine_for(pool)
         return engine.run(find_job(engine.layout, namespaces, job_id, most=LOOKS_MAX))
     except TaskqError:
         return None

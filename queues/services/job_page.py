@@ -9,7 +9,7 @@ from enum import StrEnum
 from queues.engine import JobDetail, JobState, detail, result
 from queues.engine.errors import JobNotFoundError
 from queues.engine.ids import is_job_id
-from queues.pools import engine_for
+from queues.pools import reading_engine_for
 
 from .job_actions import ACTS, JobAct
 from .queue_page import QueuePlace
@@ -69,7 +69,7 @@ class JobView:
 
 def read_job(*, place: QueuePlace, job_id: str, with_body: bool = True) -> JobView:
     """Two round trips at the most; one without body and result. Raises JobNotFoundError, StoreUnavailableError."""
-    engine = engine_for(place.pool)
+    engine = reading_engine_for(place.pool)
     queue = engine.queue(place.namespace, place.queue)
     preview = None if with_body else 0
     found = engine.run(detail(queue, job_id, preview=preview)) if is_job_id(job_id) else None

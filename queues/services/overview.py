@@ -34,11 +34,13 @@ class PumpRow:
 class PoolRow:
     """A pool. `behind_ms`: how long the earliest job that a pump should have moved has waited for it.
 
+    `totals` None: not known.
+
     `memory_share`: of the bound set for its Redis, 0..1; None: no bound, or not known.
     """
 
     view: PoolSight
-    totals: Totals
+    totals: Totals | None
     pumps: tuple[PumpRow, ...]
     behind_ms: int
     events_dropped: int
@@ -83,7 +85,7 @@ def _pool_row(view: PoolSight) -> PoolRow:
     share = store.used_memory / store.max_memory if store and store.max_memory else None
     return PoolRow(
         view=view,
-        totals=view.totals,
+        totals=view.totals if view.is_known else None,
         pumps=_pump_rows(view),
         behind_ms=survey.behind_ms if survey else 0,
         events_dropped=sum(part.events_dropped for part in survey.partitions) if survey else 0,

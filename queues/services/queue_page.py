@@ -14,7 +14,7 @@ from queues.engine.names import check_queue
 from queues.engine.operation import Plan
 from queues.engine.operations.distribution import distributions
 from queues.engine.values import Distributions
-from queues.pools import engine_for
+from queues.pools import reading_engine_for
 
 from .errors import NamespaceNotFoundError
 from .policies import EffectivePolicy, policy_for
@@ -81,7 +81,7 @@ def find_place(*, user: User, pool: str, namespace: str, queue: str) -> QueuePla
 
 def read_queue_now(*, place: QueuePlace) -> QueueNow:
     """One round trip. Raises StoreUnavailableError, MetadataUnavailableError."""
-    engine = engine_for(place.pool)
+    engine = reading_engine_for(place.pool)
     policy = policy_for(pool=place.pool, namespace=place.namespace, queue=place.queue)
     return QueueNow(place=place, stats=engine.run(stats(engine.queue(place.namespace, place.queue))), policy=policy)
 
@@ -92,7 +92,7 @@ def read_minutes(*, place: QueuePlace, minutes: int) -> tuple[Minute, ...]:
     Raises StoreUnavailableError.
     """
     past = history_of_queue(pool=place.pool, namespace=place.namespace, queue=place.queue, minutes=minutes).minutes
-    engine = engine_for(place.pool)
+    engine = reading_engine_for(place.pool)
     now = engine.run(stats(engine.queue(place.namespace, place.queue)))
     running = Minute(
         at_ms=now.now_ms - MINUTE_MS,
@@ -107,7 +107,7 @@ def read_minutes(*, place: QueuePlace, minutes: int) -> tuple[Minute, ...]:
 
 def read_distributions(*, place: QueuePlace) -> Distributions:
     """How the waits and runs of the last minutes are spread. Raises StoreUnavailableError."""
-    engine = engine_for(place.pool)
+    engine = reading_engine_for(place.pool)
     return engine.run(distributions(engine.queue(place.namespace, place.queue)))
 
 
@@ -118,7 +118,7 @@ def find_jobs(
 
     Raises InvalidArgumentError, StoreUnavailableError.
     """
-    engine = engine_for(place.pool)
+    engine = reading_engine_for(place.pool)
     queue = engine.queue(place.namespace, place.queue)
     if wanted == NO_FILTER:
         page = engine.run(list_jobs(queue, state, after=after, limit=PAGE_JOBS))

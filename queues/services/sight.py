@@ -31,6 +31,11 @@ class PoolSight:
     is_away: bool = False
 
     @property
+    def is_known(self) -> bool:
+        """Whether there is a survey, new or old."""
+        return self.survey is not None and self.survey.taken_at_ms is not None
+
+    @property
     def queues(self) -> Iterator[FoundQueue]:
         """Those of the person's namespaces, by namespace and as the survey came by."""
         if self.survey is not None:
@@ -56,6 +61,12 @@ class Sight:
     @property
     def totals(self) -> Totals:
         return reduce(Totals.plus, [view.totals for view in self.pools], NOTHING)
+
+    @property
+    def known_totals(self) -> Totals | None:
+        """The sums of the pools that were surveyed; None: there are pools, and of none is anything known."""
+        known = any(view.is_known for view in self.pools)
+        return self.totals if known or not self.pools else None
 
     @property
     def away(self) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from typing import Final
 from queues.engine import MINUTE_MS, WHOLE_POOL, Minute, namespace_minutes, queue_minutes
 from queues.engine.errors import TaskqError
 from queues.engine.minutes import STATES
-from queues.pools import engine_for
+from queues.pools import reading_engine_for
 
 from .recent import Recent
 from .sight import PoolSight, Sight
@@ -34,8 +34,8 @@ _whole_pools: Final[Recent[tuple[str, int], Sequence[Minute] | TaskqError]] = Re
 
 
 def history_of_queue(*, pool: str, namespace: str, queue: str, minutes: int) -> Trend:
-    """The last whole minutes of a queue, at most limits.TREND_MINUTES. Raises what `engine_for` raises."""
-    engine = engine_for(pool)
+    """The last whole minutes of a queue, at most limits.TREND_MINUTES. Raises what `reading_engine_for` raises."""
+    engine = reading_engine_for(pool)
     return Trend(minutes=engine.run(queue_minutes(engine.queue(namespace, queue), count=minutes)))
 
 
@@ -43,7 +43,7 @@ def histories_of_queues(
     *, pool: str, queues: Sequence[tuple[str, str]], minutes: int
 ) -> Mapping[tuple[str, str], Sequence[Minute]]:
     """The same of a page of queues (namespace, queue), in one round trip."""
-    engine = engine_for(pool)
+    engine = reading_engine_for(pool)
     asked = [queue_minutes(engine.queue(namespace, queue), count=minutes) for namespace, queue in queues]
     return dict(zip(queues, engine.batch(asked) if asked else [], strict=True))
 
@@ -87,7 +87,7 @@ def _whole_pool(pool: str, minutes: int) -> Sequence[Minute] | TaskqError:
 def _read(pool: str, names: frozenset[str] | None, minutes: int) -> Sequence[Minute] | TaskqError:
     """Of some namespaces of a pool, or all of it."""
     try:
-        engine = engine_for(pool)
+        engine = reading_engine_for(pool)
         wanted = [WHOLE_POOL, *sorted(names or ())]
         whole, *parts = engine.batch([namespace_minutes(name, count=minutes) for name in wanted])
     except TaskqError as error:
