@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import threading
@@ -22,6 +23,8 @@ from queues.services.reporting.nightly import report_due_days
 from queues.services.reporting.ranges import days_between, parse_day
 from queues.services.reporting.retention import prune_reports
 from queues.services.reporting.running import Made, make_report
+
+logger = logging.getLogger(__name__)
 
 FATAL: Final = frozenset({"stopped", "spark_missing", "java_missing", "master_unreachable", "disk_full", "day_taken"})
 """Kinds of failures after which the next day would fare no better."""
@@ -100,7 +103,7 @@ class Command(BaseCommand):
     def _print(self, made: Made) -> None:
         self._line.say(f"{made.day}: {made.events:,} events, {made.rows:,} rows, {made.took_s:.1f} s")
         for text in made.warnings:
-            self.stderr.write(self.style.WARNING(f"{made.day}: {text}"))
+            logger.warning("report: %s", text, extra={"action": "report.make", "day": str(made.day)})
 
 
 def _wanted(one: str | None, begin: str | None, end: str | None) -> list[date]:

@@ -40,14 +40,15 @@ class Child:
     To be started from a thread that lives as long as this process (see queues.embedded.leash).
     """
 
-    def __init__(self, command: Sequence[str], *, cwd: Path) -> None:
+    def __init__(self, command: Sequence[str], *, packages: Path) -> None:
+        """`packages`: where Python is to look for our own first."""
         self._lines: queue.Queue[str | None] = queue.Queue()
         self._errors: deque[str] = deque(maxlen=ERROR_LINES)
         self._error: tuple[str, str] | None = None
         try:
             self._process = subprocess.Popen(  # noqa: S603  our own command line
                 leashed(command),
-                cwd=cwd,
+                env=os.environ | {"PYTHONPATH": os.pathsep.join([str(packages), *_python_path()])},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -138,6 +139,10 @@ class Child:
     def _read_errors(self, pipe: IO[str]) -> None:
         for text in pipe:
             self._errors.append(text.rstrip())
+
+
+def _python_path() -> list[str]:
+    return [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
 
 
 def _name(number: int) -> str:

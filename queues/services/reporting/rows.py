@@ -58,7 +58,7 @@ def make_rows(*, files: ReportFiles, run: str, is_demo: bool) -> tuple[list[Queu
             hours[key].append(_short(row))
     bars: dict[Key, dict[str, dict[int, int]]] = defaultdict(lambda: defaultdict(dict))
     for bar in files.read_rows(run, "histograms"):
-        if (key := key_of(bar)) in kept:
+        if (key := key_of(bar)) in kept and bar["metric"] in METRICS:
             bars[key][bar["metric"]][bar["bucket"]] = bar["jobs"]
     tables = {name: Table(files.read_rows(run, name)) for name in LISTS}
     scopes = _scopes(files.day, is_demo=is_demo)

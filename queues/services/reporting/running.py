@@ -6,7 +6,7 @@ import logging
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Any, Final
@@ -140,15 +140,11 @@ class _Work:
 
     def _compute(self, command: Sequence[str]) -> None:
         """Have Spark write the run's files."""
-        child = Child([*command, *self._options()], cwd=settings.BASE_DIR)
+        child = Child([*command, *self._options()], packages=settings.BASE_DIR)
         try:
             for line in child.lines(wait_s=WAIT_S):
                 self._check()
-                if line is None:
-                    continue
-                if "warning" in line.said:
-                    logger.warning("report: %s", line.said["warning"], extra=self._fields())
-                else:
+                if line is not None and "stage" in line.said:  # warnings are in the summary as well
                     self._pass_on(line.said)
         finally:
             child.stop()
@@ -163,7 +159,7 @@ class _Work:
         }
         return [part for pair in options.items() for part in pair]
 
-    def _pass_on(self, said: dict[str, Any] | Any) -> None:
+    def _pass_on(self, said: Mapping[str, Any]) -> None:
         done, of = said.get("done"), said.get("of")
         share = done / of if isinstance(done, int | float) and isinstance(of, int | float) and of else 0.0
         self._tell(str(said.get("stage", "")), share * COMPUTED, str(said.get("message") or ""))
@@ -183,11 +179,10 @@ class _Work:
         try:
             compact_day(settings.TASKQ_LAKE_URL, self._claim.day)
         except Exception as error:  # whatever it is: the day's events are where they were
-            self._warn(WarningKind.COMPACTION, f"the day's files were not compacted: {error}")
+            self._warn(WarningKind.COMPACTION, f"the day's files were not compacted: {type(error).__name__}: {error}")
 
     def _warn(self, kind: WarningKind, text: str) -> None:
         self._warnings.append(warning(kind, text))
-        logger.warning("report: %s", text, extra=self._fields())
 
     def _tell(self, stage: str, share: float, message: str = "") -> None:
         self._keeper.tell(stage=stage, share=share)
@@ -199,9 +194,6 @@ class _Work:
             raise StoppedError(f"{self._claim.day}: stopped before the report was made")
         if self._keeper.is_lost:
             raise ClaimLostError(f"{self._claim.day}: another process has taken the day over")
-
-    def _fields(self) -> dict[str, str]:
-        return {"action": "report.make", "day": str(self._claim.day), "run": self._claim.run}
 
 
 def _forget(files: ReportFiles | None, claim: Claim) -> None:
