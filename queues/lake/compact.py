@@ -1,14 +1,44 @@
-"""Compaction: few large files of many small ones, sorted so that readers of one queue skip the rest."""
+"""Compaction: one file of the many small ones of an hour, sorted so that who reads one queue skips the rest.
+
+The atomic step is a manifest that comes into place: from then on the compacted file counts, and what the manifest names
+does not, even if it turns up later. A crash before it leaves an unfinished or uncounted file; one after it, files that
+count no more. The next compaction deletes either.
+"""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import date
+from operator import add
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from .files import HourFiles, count_rows, hour_folders, read_hour
+from .names import compacted_name, is_compacted, is_data, manifest_name, manifest_of, temporary_name
+from .place import LakeError, Place
+from .schema import arrow_schema
+from .writer import PARQUET, STALE_S, remove_stale
+
+SORTED_BY: Final = [(name, "ascending") for name in ("pool", "namespace", "queue", "kind", "at")]
+
+PORTION_ROWS: Final = 1_000_000
+"""So many rows are in memory and sorted at a time (some 300 MB). In an hour that has more, each portion is sorted."""
+
+GROUP_ROWS: Final = 131_072
+"""Rows that a reader reads or skips together."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactionCounts:
-    """What a compaction did: hours whose files were merged, files before and after, events in them, bytes freed."""
+    """What a compaction did: hours whose files were merged, files before and after, their events and bytes.
+
+    `problems`: URL of a file that could not be read and was left alone, and why.
+    """
 
     hours: int = 0
     files_before: int = 0
@@ -16,8 +46,120 @@ class CompactionCounts:
     rows: int = 0
     bytes_before: int = 0
     bytes_after: int = 0
+    problems: tuple[tuple[str, str], ...] = ()
+
+    def __add__(self, other: CompactionCounts) -> CompactionCounts:
+        return CompactionCounts(
+            **{name: add(getattr(self, name), getattr(other, name)) for name in self.__dataclass_fields__}
+        )
 
 
 def compact_day(url: str, day: date) -> CompactionCounts:
-    """Merge the small files of each hour of a UTC day. Repeatable; may be killed at any point. Raises LakeError."""
-    raise NotImplementedError
+    """Merge the files of each hour of a UTC day. Repeatable; may be killed at any point. Raises LakeError.
+
+    To be called when nobody reads the day: what was merged is deleted.
+    """
+    place = Place(url)
+    counts = CompactionCounts()
+    for folder in hour_folders(place, day):
+        counts += _compact_hour(place, folder)
+    return counts
+
+
+def _compact_hour(place: Place, folder: str) -> CompactionCounts:
+    files = read_hour(place, folder)
+    remove_stale(place, folder, files)
+    _remove_taken(place, folder, files)
+    problems: list[tuple[str, str]] = []
+    rows: dict[str, int] = {}
+    for name in files.live:
+        try:
+            rows[name] = count_rows(place, f"{folder}/{name}")
+        except (LakeError, FileNotFoundError) as error:
+            problems.append((place.url(f"{folder}/{name}"), str(error)))
+    if len(rows) < 2:
+        return CompactionCounts(problems=tuple(problems))
+    # What earlier compactions have taken must not count either when it turns up: the old manifests will be gone.
+    compacted = compacted_name({*rows, *files.taken})
+    try:
+        size = _merge(place, folder, compacted, rows)
+    except FileNotFoundError:  # another compaction was faster
+        return CompactionCounts(problems=tuple(problems))
+    except LakeError as error:
+        problems.append((place.url(folder), str(error)))
+        return CompactionCounts(problems=tuple(problems))
+    content = {"sources": sorted({*rows, *files.taken}), "rows": sum(rows.values())}
+    place.put(f"{folder}/{manifest_name(compacted)}", json.dumps(content).encode())
+    _remove_taken(place, folder, read_hour(place, folder))
+    return CompactionCounts(
+        hours=1,
+        files_before=len(rows),
+        files_after=1,
+        rows=sum(rows.values()),
+        bytes_before=sum(files.entries[name].size for name in rows),
+        bytes_after=size,
+        problems=tuple(problems),
+    )
+
+
+def _merge(place: Place, folder: str, compacted: str, rows: dict[str, int]) -> int:
+    """Put a file with the rows of all these into place. Its size. Raises LakeError, FileNotFoundError."""
+    temporary = f"{folder}/{temporary_name(compacted)}"
+    try:
+        _write(place, temporary, [f"{folder}/{name}" for name in rows])
+        if (found := count_rows(place, temporary)) != sum(rows.values()):
+            raise LakeError(f"{place.url(folder)}: merging {sum(rows.values())} events made {found}")
+    except BaseException:
+        place.forget(temporary)
+        raise
+    place.put_written(f"{folder}/{compacted}", temporary)
+    return next(entry.size for entry in place.list(folder) if entry.name == compacted)
+
+
+def _write(place: Place, path: str, sources: Sequence[str]) -> None:
+    """Raises LakeError, FileNotFoundError."""
+    try:
+        with (
+            place.open(path, "wb") as file,
+            pq.ParquetWriter(file, arrow_schema(), **PARQUET) as writer,
+        ):
+            for portion in _portions(place, sources):
+                writer.write_table(portion.sort_by(SORTED_BY), row_group_size=GROUP_ROWS)
+    except (LakeError, FileNotFoundError):
+        raise
+    except Exception as error:  # of a file system, or of pyarrow, whose errors share no base class
+        raise LakeError(f"{place.url(path)}: {error}") from error
+
+
+def _portions(place: Place, sources: Sequence[str]) -> Iterator[Any]:
+    """All rows of the sources, in tables of at most PORTION_ROWS, and a batch."""
+    batches: list[Any] = []
+    for path in sources:
+        with ExitStack() as opened:
+            parquet = pq.ParquetFile(opened.enter_context(place.open(path, "rb")))
+            for batch in parquet.iter_batches(batch_size=GROUP_ROWS, columns=arrow_schema().names):
+                batches.append(batch)
+                if sum(len(kept) for kept in batches) >= PORTION_ROWS:
+                    yield pa.Table.from_batches(batches).cast(arrow_schema())
+                    batches = []
+    if batches:
+        yield pa.Table.from_batches(batches).cast(arrow_schema())
+
+
+def _remove_taken(place: Place, folder: str, files: HourFiles) -> None:
+    """Delete what counts no more because of a manifest, then the manifests that a newer one has replaced.
+
+    A compacted file without a manifest may be about to get it, unless it is old.
+    """
+    for name, entry in files.entries.items():
+        is_old = entry.age_s is not None and entry.age_s > STALE_S
+        has_manifest = manifest_name(name) in files.entries
+        if is_compacted(name) and name not in files.taken and name not in files.sources:
+            if has_manifest or is_old:
+                place.delete(f"{folder}/{name}")
+        elif name in files.taken and is_data(name):
+            place.delete(f"{folder}/{name}")
+    for name in files.entries:
+        compacted = manifest_of(name)
+        if compacted is not None and compacted not in files.sources:
+            place.delete(f"{folder}/{name}")

@@ -18,6 +18,9 @@ from .schema import arrow_schema
 READERS: Final = 16
 """Footers that are read at a time."""
 
+READ_TRIES: Final = 5
+"""How often a directory is looked at whose files are being compacted just then."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LakeFile:
@@ -101,16 +104,18 @@ class HourFiles:
 
 def read_hour(place: Place, folder: str) -> HourFiles:
     """The files of one directory. Raises LakeError."""
-    entries = place.list(folder)
-    manifests: dict[str, frozenset[str]] = {}
-    for entry in entries:
-        compacted = manifest_of(entry.name)
-        if compacted is not None:
-            try:
-                manifests[compacted] = _sources(place, f"{folder}/{entry.name}")
-            except FileNotFoundError:  # a newer one has replaced it: what it listed is in there
-                return read_hour(place, folder)
-    return HourFiles(entries, manifests)
+    for _ in range(READ_TRIES):
+        entries = place.list(folder)
+        manifests: dict[str, frozenset[str]] = {}
+        try:
+            for entry in entries:
+                compacted = manifest_of(entry.name)
+                if compacted is not None:
+                    manifests[compacted] = _sources(place, f"{folder}/{entry.name}")
+        except FileNotFoundError:  # a newer one has just replaced it
+            continue
+        return HourFiles(entries, manifests)
+    raise LakeError(f"{place.url(folder)}: files come and go")
 
 
 def read_day(url: str, day: date) -> DayFiles:
@@ -119,19 +124,26 @@ def read_day(url: str, day: date) -> DayFiles:
     live: list[LakeFile] = []
     corrupt: list[tuple[str, str]] = []
     with ThreadPoolExecutor(READERS) as threads:
-        folders = hour_folders(place, day)
-        for folder, files in zip(folders, threads.map(lambda folder: read_hour(place, folder), folders), strict=True):
-            corrupt += [(place.url(f"{folder}/{name}"), "is missing") for name in files.missing]
-            paths = [f"{folder}/{name}" for name in files.live]
-            sizes = [files.entries[name].size for name in files.live]
-            for path, size, rows in zip(
-                paths, sizes, threads.map(lambda path: _check(place, path), paths), strict=True
-            ):
-                if isinstance(rows, int):
-                    live.append(LakeFile(url=place.url(path), size=size, rows=rows))
+        for folder in hour_folders(place, day):
+            for file in _check_hour(place, folder, threads):
+                if isinstance(file, LakeFile):
+                    live.append(file)
                 else:
-                    corrupt.append((place.url(path), rows))
+                    corrupt.append(file)
     return DayFiles(live=tuple(live), corrupt=tuple(corrupt), gaps=tuple(_gaps(place, day)))
+
+
+def _check_hour(place: Place, folder: str, threads: ThreadPoolExecutor) -> list[LakeFile | tuple[str, str]]:
+    """The files of an hour that count, or what is wrong with them. Tried again if one goes away meanwhile."""
+    for tries_left in reversed(range(READ_TRIES)):
+        files = read_hour(place, folder)
+        entries = [files.entries[name] for name in files.live]
+        checked = list(threads.map(lambda entry: _check(place, folder, entry), entries))
+        if None not in checked or not tries_left:
+            break
+    missing = [*files.missing, *(entry.name for entry, file in zip(entries, checked, strict=True) if file is None)]
+    sound = [file for file in checked if file is not None]
+    return [*sound, *((place.url(f"{folder}/{name}"), "is missing") for name in missing)]
 
 
 def hour_folders(place: Place, day: date) -> list[str]:
@@ -157,14 +169,16 @@ def count_rows(place: Place, path: str) -> int:
     return int(metadata.num_rows)
 
 
-def _check(place: Place, path: str) -> int | str:
-    """The rows of a file, or what is wrong with it."""
+def _check(place: Place, folder: str, entry: Entry) -> LakeFile | tuple[str, str] | None:
+    """A file, or what is wrong with it; None: it is gone."""
+    path = f"{folder}/{entry.name}"
+    url = place.url(path)
     try:
-        return count_rows(place, path)
+        return LakeFile(url=url, size=entry.size, rows=count_rows(place, path))
     except FileNotFoundError:
-        return "is missing"
+        return None
     except LakeError as error:
-        return str(error).removeprefix(f"{place.url(path)}: ")
+        return url, str(error).removeprefix(f"{url}: ")
 
 
 def _sources(place: Place, path: str) -> frozenset[str]:

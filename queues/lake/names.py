@@ -71,7 +71,6 @@ class DrainedName(NamedTuple):
         same = self.pool == other.pool and self.partition == other.partition
         return same and self.first <= other.first and other.last <= self.last
 
-
     def overlaps(self, other: DrainedName) -> bool:
         """Whether an entry may be within both ranges."""
         same = self.pool == other.pool and self.partition == other.partition

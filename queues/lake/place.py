@@ -80,7 +80,7 @@ class Place:
                 self.fs.pipe_file(self.path(temporary), bytes(content))
                 self.fs.mv(self.path(temporary), path)
             except BaseException:
-                self._forget(temporary)
+                self.forget(temporary)
                 raise
         return True
 
@@ -92,7 +92,7 @@ class Place:
                 return self._link(temporary, relative)
             self.fs.invalidate_cache()
             if self.fs.exists(path):
-                self._forget(temporary)
+                self.forget(temporary)
                 return False
             self.fs.mv(self.path(temporary), path)
         return True
@@ -126,7 +126,7 @@ class Place:
                 with open(self.path(temporary), "xb") as file:
                     file.write(content)
             except BaseException:
-                self._forget(temporary)
+                self.forget(temporary)
                 raise
             return self._link(temporary, relative)
 
@@ -148,12 +148,12 @@ class Place:
                 if is_new:
                     os.rename(self.path(temporary), path)
         finally:
-            self._forget(temporary)
+            self.forget(temporary)
         _write_out(path.parent)
         return is_new
 
-    def _forget(self, temporary: str) -> None:
-        """What cannot be deleted now is deleted when it is a day old."""
+    def forget(self, temporary: str) -> None:
+        """Delete an unfinished file after an error. What cannot be deleted now is deleted when it is a day old."""
         with suppress(Exception):
             self.fs.rm_file(self.path(temporary))
 

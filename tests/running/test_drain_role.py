@@ -204,7 +204,7 @@ def test_whatever_step_a_drain_dies_at_another_one_goes_on(
     assert not shop.in_stream()
 
 
-@pytest.mark.parametrize("step", ["put", "_link", "_forget"])
+@pytest.mark.parametrize("step", ["put", "_link", "forget"])
 def test_whatever_moment_of_writing_a_drain_dies_at_another_one_goes_on(
     shop: Shop, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
