@@ -15,6 +15,7 @@ from django.db import close_old_connections
 from queues.engine import Counts
 
 from .lane import Lane
+from .nightly import NightlyReports
 from .scheduler import RoleScheduler
 from .tally import Tally
 from .trouble import Trouble
@@ -28,6 +29,8 @@ SUMMARY_INTERVAL_S: Final = 60.0
 CHECK_INTERVAL_S: Final = 600.0
 """How often the log warns of a Redis that may lose jobs, for as long as it may."""
 HEARTBEAT_INTERVAL_S: Final = 1.0
+NIGHTLY_INTERVAL_S: Final = 60.0
+"""How soon it is noticed that a day is over, or that its report did not work out."""
 CLOCK_SET_S: Final = 1.0
 """A wall clock that moves by this much against the monotonic one within a second was set by somebody."""
 
@@ -48,6 +51,7 @@ class BackgroundService:
     `list_pools` is asked again and again, so that pools come and go while it runs. `heartbeat`: a file that is touched
     every second while the roles are being scheduled, for whoever wants to know whether this process works.
     `check_pools` is called at the start and then every CHECK_INTERVAL_S, to log what is wrong with a pool's Redis.
+    `nightly` makes the reports that are due.
     """
 
     def __init__(
@@ -56,10 +60,12 @@ class BackgroundService:
         *,
         check_pools: Callable[[], object] | None = None,
         heartbeat: Path | None = None,
+        nightly: NightlyReports | None = None,
     ) -> None:
         self._list_pools = list_pools
         self._check_pools = check_pools
         self._heartbeat = heartbeat
+        self._nightly = nightly
         self._stopping = threading.Event()
         self._tally = Tally()
         self._lanes: dict[str, Lane] = {}
@@ -80,8 +86,12 @@ class BackgroundService:
             scheduler.add_chore("check", self._check_pools, interval_s=CHECK_INTERVAL_S, at_once=True)
         if self._heartbeat is not None:
             scheduler.add_chore("heartbeat", self._heartbeat.touch, interval_s=HEARTBEAT_INTERVAL_S)
+        if self._nightly is not None:
+            scheduler.add_chore("nightly", self._nightly.tick, interval_s=NIGHTLY_INTERVAL_S, at_once=True)
         logger.info("background roles run", extra={"action": "pump_started", "pools": ",".join(self._lanes)})
         self._wait(scheduler)
+        if self._nightly is not None:
+            self._nightly.stop()
         scheduler.stop()
         self._tally.report()
         logger.info("background roles stopped", extra={"action": "pump_stopped"})
@@ -89,7 +99,7 @@ class BackgroundService:
     def run_once(self) -> Iterator[TurnReport]:
         """One turn of each role on each pool, and what it did. A pool that fails does not keep the others waiting."""
         for pool in self._list_pools():
-            lane = self._open_lane(pool)
+            lane = self._open_lane(pool, once=True)
             for role in lane.roles:
                 counts, fault = Counts(), None
                 try:
@@ -98,8 +108,8 @@ class BackgroundService:
                     fault = error
                 yield TurnReport(pool=pool, role=role.name, counts=counts, error=fault)
 
-    def _open_lane(self, pool: str) -> Lane:
-        return Lane(pool, tally=self._tally, should_stop=self._stopping.is_set)
+    def _open_lane(self, pool: str, *, once: bool = False) -> Lane:
+        return Lane(pool, tally=self._tally, should_stop=self._stopping.is_set, once=once)
 
     def _wait(self, scheduler: RoleScheduler) -> None:
         offset = time.time() - time.monotonic()
