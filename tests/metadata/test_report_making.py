@@ -1,0 +1,349 @@
+"""A report is made by a process of its own, and loaded as a whole or not at all: then an earlier one stays."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.test import override_settings
+
+from queues.models import Namespace, Pool, QueueDay, QueuePolicy, ReportDay, ReportState
+from queues.pools.remembered import forget_everything
+from queues.services.reporting import loading, running
+from queues.services.reporting import rows as making_rows
+from queues.services.reporting.days import today
+from queues.services.reporting.failures import BadRangeError, ReportFailedError
+from queues.services.reporting.running import Made, Progress, make_report
+from tests.support.reports import figures
+from tests.support.waiting import wait_until
+
+from .reporting import DAY, Place, add_day
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Place]:
+    place = Place(root=tmp_path)
+    with override_settings(TASKQ_LAKE_URL=str(tmp_path / "lake"), TASKQ_REPORTS_URL=str(place.out)):
+        yield place
+
+
+@pytest.fixture
+def orders() -> Namespace:
+    pool = Pool.objects.get_or_create(name="default", defaults={"url": settings.REDIS_URL})[0]
+    return Namespace.objects.create(pool=pool, name="orders")
+
+
+def make(place: Place, **options: Any) -> Made:
+    return make_report(day=DAY, command=place.command, **options)
+
+
+def failing(place: Place, **options: Any) -> ReportFailedError:
+    with pytest.raises(ReportFailedError) as caught:
+        make(place, **options)
+    return caught.value
+
+
+def rows() -> dict[str, QueueDay]:
+    return {row.queue: row for row in QueueDay.objects.all()}
+
+
+def runs(place: Place) -> list[str]:
+    return sorted(path.name for path in place.out.glob("date=*/run=*"))
+
+
+def test_a_report_becomes_rows_of_namespaces_and_queues(place: Place, orders: Namespace) -> None:
+    place.plan_report(events=10, files=2)
+
+    made = make(place)
+
+    assert (made.events, made.rows) == (10, 2)
+    row = rows()["emails"]
+    assert (row.published, row.acked, row.wait_p95, row.run_p95, row.wait_mean) == (3, 2, 6_000, None, 2_000.0)
+    assert row.hours == [
+        {"hour": 9, "published": 3, "consumed": 4, "wait_count": 4, "wait_p95": 6_000, "wait_exact": False}
+        | {"backlog": 0, "backlog_base_known": True}
+    ]
+    assert row.histograms == {"wait": {"100": 3, "485": 1}}
+    assert row.tries == [{"attempt": 1, "outcome": "acked", "jobs": 2}]
+    assert row.errors[0]["pattern"] == "timeout after <n> ms"
+
+
+def test_a_namespace_has_the_errors_of_its_queues(place: Place, orders: Namespace) -> None:
+    place.plan_report()
+
+    make(place)
+
+    whole = rows()[""]
+    assert [(one["queue"], one["failed"]) for one in whole.errors] == [("emails", 1)]
+    assert whole.tries == [{"attempt": 1, "outcome": "acked", "jobs": 2}]
+
+
+def test_the_day_says_what_its_report_rests_on(place: Place) -> None:
+    corrupt = [["file:///lake/x.parquet", "not readable as Parquet"]]
+    place.plan_report(events=10, files=2, corrupt=corrupt, gaps=[{"pool": "default", "dropped": 5}], warnings=["hm"])
+
+    make(place, master="spark://there:7077")
+
+    day = ReportDay.objects.get()
+    assert (day.state, day.share, day.events, day.files, day.complete) == (ReportState.DONE, 1.0, 10, 2, True)
+    assert day.master == "spark://there:7077"
+    assert day.run == day.reported_run
+    assert day.warnings == [
+        {"kind": "corrupt", "text": "file:///lake/x.parquet: not readable as Parquet"},
+        {"kind": "gap", "text": "pool: default, dropped: 5"},
+        {"kind": "other", "text": "hm"},
+    ]
+
+
+def test_made_again_it_takes_the_place_of_the_earlier_one(place: Place) -> None:
+    place.plan_report()
+    make(place)
+    place.plan_report({"figures": [figures(published=5)]})
+
+    make(place)
+
+    assert {queue: row.published for queue, row in rows().items()} == {"": 5}
+    day = ReportDay.objects.get()
+    assert runs(place) == [f"run={day.reported_run}"]
+    assert (place.out / f"date={DAY}" / "current.json").read_text() == f'{{"run": "{day.reported_run}"}}'
+
+
+def test_the_same_input_gives_the_same_rows(place: Place) -> None:
+    place.plan_report()
+    make(place)
+    columns = [field.name for field in QueueDay._meta.fields if field.name != "id"]
+    first = list(QueueDay.objects.order_by("queue").values(*columns))
+
+    make(place)
+
+    assert list(QueueDay.objects.order_by("queue").values(*columns)) == first
+
+
+def test_an_empty_day_has_a_report_without_rows(place: Place) -> None:
+    place.plan_report({})
+
+    assert make(place).rows == 0
+
+    assert ReportDay.objects.get().reported_at is not None
+
+
+@pytest.mark.parametrize(
+    ("plan", "kind", "words"),
+    [
+        ({"error": "No Java was found", "kind": "java_missing"}, "java_missing", "No Java was found"),
+        ({"die": "silent"}, "process_died", "ended with status 3"),
+        ({"die": "silent"}, "process_died", "java.lang.OutOfMemoryError: Java heap space"),
+        ({"die": "killed"}, "process_died", "was ended by SIGKILL"),
+    ],
+)
+def test_what_goes_wrong_is_said_and_the_earlier_report_stays(
+    place: Place, plan: dict[str, str], kind: str, words: str
+) -> None:
+    place.plan_report()
+    make(place)
+    before, reported = rows(), ReportDay.objects.get().reported_run
+    place.plan(**plan)
+
+    error = failing(place)
+
+    assert error.kind == kind
+    assert words in str(error)
+    day = ReportDay.objects.get()
+    assert (day.state, day.failures, day.error) == (ReportState.FAILED, 1, str(error))
+    assert day.reported_run == reported
+    assert {queue: row.pk for queue, row in rows().items()} == {queue: row.pk for queue, row in before.items()}
+    assert runs(place) == [f"run={reported}"]
+
+
+def test_a_command_that_is_not_there_is_said(place: Place) -> None:
+    with pytest.raises(ReportFailedError, match=r"ended with status|cannot be started"):
+        make_report(day=DAY, command=["/nowhere/at/all"])
+
+
+@pytest.mark.parametrize("column", ["published", "queue", "wait_p95"])
+def test_a_table_without_a_column_is_no_report(place: Place, column: str) -> None:
+    place.plan_report(leave_out=column)
+
+    error = failing(place)
+
+    assert error.kind == "bad_results"
+    assert f"has no column {column}" in str(error)
+    assert not rows()
+
+
+def test_a_figure_that_is_missing_is_no_report(place: Place) -> None:
+    place.plan_report({"figures": [figures("emails", published=None)]})
+
+    assert "says nothing of published for default/orders/emails" in str(failing(place))
+
+
+def test_a_damaged_file_is_no_report(place: Place) -> None:
+    place.plan_report()
+    plan = (place.root / "plan.json").read_text()
+    for path in place.root.glob("prepared-*/date=*/run=*/figures.parquet/*"):
+        path.write_bytes(b"no Parquet")
+    assert "report" in plan
+
+    assert "the report's table figures cannot be read" in str(failing(place))
+
+
+def test_a_failure_in_the_middle_of_loading_leaves_the_earlier_rows(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place.plan_report()
+    make(place)
+    reported = ReportDay.objects.get().reported_run
+
+    def fail(*_args: Any, **_options: Any) -> None:
+        raise OSError("disk full")
+
+    monkeypatch.setattr(QueueDay.objects, "bulk_create", fail)
+
+    assert "disk full" in str(failing(place))
+
+    assert set(rows()) == {"", "emails"}
+    assert ReportDay.objects.get().reported_run == reported
+
+
+def test_a_compaction_that_fails_is_a_warning(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_url: str, _day: date) -> None:
+        raise OSError("read-only file system")
+
+    monkeypatch.setattr(running, "compact_day", fail)
+    place.plan_report()
+
+    made = make(place)
+
+    assert made.warnings == ("the day's files were not compacted: OSError: read-only file system",)
+    day = ReportDay.objects.get()
+    assert (day.state, day.warnings[0]["kind"]) == (ReportState.DONE, "compaction")
+
+
+def test_the_files_of_a_day_that_goes_on_are_not_compacted(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[date] = []
+    monkeypatch.setattr(running, "compact_day", lambda _url, day: asked.append(day))
+    place.plan_report(complete=False)
+    make(place)
+    assert not ReportDay.objects.get().complete
+    assert asked == []
+
+    place.plan_report()
+    make(place)
+    assert asked == [DAY]
+
+
+def test_progress_is_told_and_kept(place: Place) -> None:
+    told: list[Progress] = []
+    place.plan_report()
+
+    make(place, tell=told.append)
+
+    assert [(one.stage, round(one.share, 2)) for one in told] == [
+        ("counting", 0.36),
+        ("loading", 0.9),
+        ("compacting", 0.95),
+    ]
+
+
+def test_noise_between_the_lines_does_no_harm(place: Place) -> None:
+    place.plan_report()
+    plan = (place.root / "plan.json").read_text()
+    (place.root / "plan.json").write_text(plan.replace("{", '{"say": ["WARN no JSON", "[1]", "\\"text\\"", "{}"], ', 1))
+
+    assert make(place).rows == 2
+
+
+def test_told_to_stop_it_stops_the_process_and_counts_no_failure(place: Place) -> None:
+    waits = place.root / "waits"
+    place.plan(hang=str(waits))
+    stop = threading.Event()
+    watcher = threading.Thread(
+        target=lambda: (wait_until(waits.exists, or_fail="it does not run"), stop.set()), daemon=True
+    )
+    watcher.start()
+
+    error = failing(place, stop=stop)
+
+    assert error.kind == "stopped"
+    pid = int(waits.read_text())
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+    day = ReportDay.objects.get()
+    assert (day.state, day.failures) == (ReportState.FAILED, 0)
+
+
+def test_a_day_that_has_not_begun_is_refused(place: Place) -> None:
+    with pytest.raises(BadRangeError, match="has not begun yet"):
+        make_report(day=today() + timedelta(days=1), command=place.command)
+    assert not ReportDay.objects.exists()
+
+
+def test_an_objective_is_judged_by_the_policy_that_holds(place: Place, orders: Namespace) -> None:
+    QueuePolicy.objects.create(namespace=orders, queue="", objective_s=5)
+    place.plan_report()
+    make(place)
+    row = rows()["emails"]
+    assert (row.objective_s, row.objective_met, row.objective_share) == (5, False, 0.75)
+    assert rows()[""].objective_s is None
+
+    QueuePolicy.objects.create(namespace=orders, queue="emails", objective_s=60)
+    place.plan_report()
+    forget_everything()
+    make(place)
+    row = rows()["emails"]
+    assert (row.objective_s, row.objective_met, row.objective_share) == (60, True, 1.0)
+
+
+def test_an_objective_of_a_queue_that_handed_nothing_out_is_not_judged(place: Place, orders: Namespace) -> None:
+    QueuePolicy.objects.create(namespace=orders, queue="", objective_s=5)
+    place.plan_report({"figures": [figures("emails", published=1)]})
+    make(place)
+    row = rows()["emails"]
+    assert (row.objective_s, row.objective_met, row.objective_share) == (5, None, None)
+
+
+def test_the_past_of_a_namespace_that_was_made_later_is_nobodys(place: Place, orders: Namespace) -> None:
+    place.plan_report()
+    make(place)
+    assert [row.scope for row in rows().values()] == [None, None]
+
+    place.plan_report(demo=True)
+    make(place)
+    assert [row.scope for row in rows().values()] == [orders, orders]
+
+    make_report(day=today(), command=place.command)
+    assert {row.scope for row in QueueDay.objects.filter(day_id=today())} == {orders}
+
+
+def test_of_too_many_queues_the_busiest_and_those_with_a_policy_are_kept(
+    place: Place, orders: Namespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(making_rows, "QUEUES_MAX", 2)
+    monkeypatch.setattr(loading, "QUEUES_MAX", 2)
+    QueuePolicy.objects.create(namespace=orders, queue="rare", tries=3)
+    busy = [figures(f"busy{number}", published=number) for number in range(5)]
+    place.plan_report({"figures": [figures(published=10), figures("rare"), *busy]})
+
+    made = make(place)
+
+    assert set(rows()) == {"", "rare", "busy4"}
+    assert made.warnings == ("4 queues have no figures of their own: a report keeps those of 2",)
+    assert ReportDay.objects.get().warnings[0]["kind"] == "left_out"
+
+
+def test_a_report_of_an_earlier_failure_counts_anew(place: Place) -> None:
+    add_day(state=ReportState.FAILED, failures=2, error="what was wrong")
+    place.plan_report()
+
+    make(place)
+
+    day = ReportDay.objects.get()
+    assert (day.state, day.failures, day.error) == (ReportState.DONE, 0, "")
