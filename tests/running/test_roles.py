@@ -285,11 +285,12 @@ def test_the_tally_sums_up_and_starts_again(caplog: pytest.LogCaptureFixture) ->
     assert (record.__dict__["role"], record.__dict__["queues"], record.__dict__["jobs"]) == ("pump", 2, 5)
 
 
-def test_every_pool_has_the_five_roles() -> None:
+def test_every_pool_has_the_six_roles() -> None:
     assert [(role.name, role.interval_s) for role in roles_for("any")] == [
         ("pump", 0.1),
         ("reclaimer", 0.2),
         ("sweeper", 1.0),
         ("bounds", 10.0),
         ("survey", 0.2),
+        ("drain", 1.0),
     ]
