@@ -21,13 +21,13 @@ def seconds_field(label: Any, *, help_text: Any = "", least: int = 0) -> forms.I
     )
 
 
-def moment_field(label: Any, *, help_text: Any = "") -> forms.DateTimeField:
-    """A moment in UTC, or nothing said."""
+def moment_field(label: Any) -> forms.DateTimeField:
+    """A moment in UTC, or nothing said. Where scripts run, moments.js lets people type their own time."""
     return forms.DateTimeField(
         label=label,
-        help_text=help_text,
+        help_text=_("in UTC"),
         required=False,
-        widget=forms.DateTimeInput(attrs={"type": "datetime-local", "step": "1"}),
+        widget=forms.DateTimeInput(attrs={"type": "datetime-local", "step": "1", "data-moment": True}),
         input_formats=["%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M"],
     )
 

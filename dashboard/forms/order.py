@@ -23,7 +23,7 @@ class OrderForm(forms.Form):
     state = forms.ChoiceField(choices=[(state.value, state.value) for state in JobState])
     later = seconds_field(_("In"))
     unit = forms.ChoiceField(label=_("Unit"), choices=UNITS, required=False)
-    at = moment_field(_("Or at (UTC)"))
+    at = moment_field(_("Or at"))
     ttl_s = seconds_field(_("Time to live (s)"), help_text=_("Blank: the queue's policy."))
 
     def order(self) -> Order:

@@ -29,7 +29,7 @@ class PublishForm(forms.Form):
         label=_("The body is"), choices=[("text", _("text (UTF-8)")), ("base64", _("base64, of any bytes"))]
     )
     delay_s = seconds_field(_("Delay (s)"), help_text=_("Until the job is due."))
-    at = moment_field(_("Or due at (UTC)"))
+    at = moment_field(_("Or due at"))
     ttl_s = seconds_field(_("Time to live (s)"), help_text=_("0: it never expires."))
     tries = forms.IntegerField(
         label=_("Tries"),

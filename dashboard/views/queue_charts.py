@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
@@ -54,9 +53,9 @@ def _histogram(title: str, spread: Spread, nothing: str) -> Chart:
 
 
 def _minute_by_minute(kind: str, place: QueuePlace) -> Chart:
-    """A chart that the overview has too, of this queue alone. Where nothing was recorded, nothing happened."""
+    """A chart that the overview has too, of this queue alone."""
     title, unit, lines = OVERVIEW_CHARTS[kind]
-    minutes = [replace(minute, recorded=True) for minute in read_minutes(place=place, minutes=MINUTES)]
+    minutes = read_minutes(place=place, minutes=MINUTES)
     return {
         "title": str(title),
         "x": {"unit": "time", "values": [minute.at_ms + MINUTE_MS for minute in minutes]},

@@ -38,6 +38,9 @@ GROUPS: Final[tuple[tuple[Promise | str, tuple[tuple[str, Promise | str], ...]],
 )
 """The columns of numbers, by group."""
 
+FIRST_TO_GO: Final = frozenset({"wait_p95", "run_p95"})
+"""What a window without room for all columns goes without: each lies between two others."""
+
 STATE_NAMES: Final = (
     ("attention", _("Needs attention")),
     ("paused", _("Paused")),
@@ -64,15 +67,14 @@ class Column:
 
     @property
     def is_first_to_go(self) -> bool:
-        """Whether a window that has no room for all columns goes without this one: it lies between two others."""
-        return self.key in ("wait_p95", "run_p95")
+        return self.key in FIRST_TO_GO
 
 
 @page
 def queues(request: HttpRequest) -> HttpResponse:
     """`?q=&namespace=POOL/NAME&state=&sort=[-]COLUMN&page=N`; for live.js the part that changes."""
     wanted = _read(request)
-    groups = [(title, len(names)) for title, names in GROUPS]
+    groups = [(title, len(names), sum(key not in FIRST_TO_GO for key, _name in names)) for title, names in GROUPS]
     context = {
         "list": list_queue_rows(user=request.user, wanted=wanted),
         "wanted": wanted,

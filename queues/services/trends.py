@@ -34,9 +34,16 @@ _whole_pools: Final[Recent[tuple[str, int], Sequence[Minute] | TaskqError]] = Re
 
 
 def history_of_queue(*, pool: str, namespace: str, queue: str, minutes: int) -> Trend:
-    """The last whole minutes of a queue, at most limits.TREND_MINUTES. Raises what `reading_engine_for` raises."""
+    """The last whole minutes of a queue, at most limits.TREND_MINUTES; one round trip. Raises what `engine_for` raises.
+
+    A minute in which nothing happened to the queue is recorded if anything of the pool is: its pumps were there then.
+    """
     engine = reading_engine_for(pool)
-    return Trend(minutes=engine.run(queue_minutes(engine.queue(namespace, queue), count=minutes)))
+    asked = [queue_minutes(engine.queue(namespace, queue), count=minutes), namespace_minutes(WHOLE_POOL, count=minutes)]
+    own, whole = engine.batch(asked)
+    surveyed = {minute.at_ms for minute in whole if minute.recorded}
+    known = (replace(minute, recorded=minute.recorded or minute.at_ms in surveyed) for minute in own)
+    return Trend(minutes=tuple(known))
 
 
 def histories_of_queues(

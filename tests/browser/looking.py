@@ -15,7 +15,7 @@ GRAVE: Final = ("serious", "critical")
 
 
 def find_barriers(page: Page, *, only: str | None = None) -> list[str]:
-    """Serious and critical violations that axe finds; with `only` of that one rule."""
+    """Serious and critical violations that axe finds; with `only` all of that one rule."""
     page.evaluate("Promise.allSettled(document.getAnimations().map((one) => one.finished))")  # colours on their way
     # Preloading styles would put them into the page, which its policy refuses.
     options: dict[str, Any] = {"resultTypes": ["violations"], "preload": False}
@@ -27,7 +27,7 @@ def find_barriers(page: Page, *, only: str | None = None) -> list[str]:
     return [
         f"{page.url} {violation['id']} ({violation['impact']}): {node['html'][:160]} | {_why(node)}"
         for violation in found
-        if violation["impact"] in GRAVE
+        if only is not None or violation["impact"] in GRAVE
         for node in violation["nodes"][:5]
     ]
 

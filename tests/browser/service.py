@@ -55,6 +55,13 @@ class Shop:
         assert status == 201, answer
         return str(answer["job_id"])
 
+    def put_many(self, queue: str, jobs: int) -> None:
+        """So many jobs that carry a number."""
+        for first in range(0, jobs, 1_000):
+            bodies = [str(number) for number in range(first, min(first + 1_000, jobs))]
+            status, answer = self.call("PUT", f"/api/demo/{queue}/bulk", f"[{','.join(bodies)}]")
+            assert status in (200, 201), answer
+
     def take(self, queue: str, *, consumer: str = "", **options: object) -> str:
         """The id of the job that is handed out now."""
         status, answer = self.call("GET", f"/api/demo/{queue}?{urlencode(options)}", **{"X-Consumer": consumer})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.browser.looking import find_barriers, keep_picture
 from tests.browser.service import Shop
@@ -71,3 +71,46 @@ def test_what_a_filter_of_the_queue_matches_is_respawned(page: Page, shop: Shop)
     page.locator("#bulk-close").click()
 
     assert (shop.count("letters", "ready"), shop.count("letters", "dead")) == (7, 2)
+
+
+def test_an_act_on_very_many_stops_where_it_is_cancelled(page: Page, shop: Shop) -> None:
+    shop.put_many("leaflets", 1_200)
+    held: list[Route] = []
+    sent = 0
+
+    def hold_the_second(route: Route) -> None:
+        nonlocal sent
+        sent += 1
+        if sent == 2:
+            held.append(route)
+        else:
+            route.continue_()
+
+    page.route("**/act-on-all", hold_the_second)
+    page.goto("/queues/default/demo/leaflets/?state=ready")
+    page.locator("form[data-bulk]").get_by_role("button", name="Delete").click()
+    page.get_by_role("dialog").get_by_role("button", name="Yes, do it").click()
+    said = page.locator("#bulk-said")
+    expect(said).to_contain_text("500 done")
+
+    page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
+    held[0].continue_()
+    expect(page.locator("#bulk-close")).to_be_visible()
+
+    expect(said).to_contain_text("1,000 done")
+    assert sent == 2
+    assert shop.count("leaflets", "ready") == 200
+
+
+def test_a_search_that_is_not_through_goes_on_when_asked(page: Page, shop: Shop) -> None:
+    shop.put_many("haystack", 5_600)
+    needle = shop.put("haystack", b"a needle")
+    shop.put_many("haystack", 5_600)
+    page.goto("/queues/default/demo/haystack/?state=ready&body=needle")
+    expect(page.get_by_text("looked at 5,000 of 11,201 jobs")).to_be_visible()
+    expect(page.get_by_role("link", name=needle)).to_have_count(0)
+
+    page.get_by_role("link", name="Scan on").click()
+
+    expect(page.get_by_role("link", name=needle)).to_be_visible()
+    expect(page.get_by_text("looked at 10,000 of 11,201 jobs")).to_be_visible()

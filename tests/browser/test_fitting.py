@@ -1,0 +1,59 @@
+"""Things that once did not fit where they stand."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import DESKTOP, OpenPage
+from tests.browser.looking import find_barriers, keep_picture
+from tests.browser.service import Shop
+
+FITS: Final = "(element) => element.scrollWidth <= element.clientWidth"
+IN_LINE: Final = "(bar) => [...bar.children].every((one) => one.offsetTop < bar.firstElementChild.offsetTop + 24)"
+
+
+@pytest.mark.parametrize("wish", ["en-US", "zh-CN"])
+def test_the_list_of_queues_is_seen_whole_at_a_desk(wish: str, open_page: OpenPage, shop: Shop) -> None:
+    shop.bury("invoices-of-all-the-other-countries", "550 no such mailbox", jobs=1)
+    shop.put_many("catalogues", 12_000)
+    page = open_page(wish=wish)
+    page.goto("/queues/?sort=-ready")
+
+    row = page.get_by_role("row").filter(has_text="catalogues")
+    expect(row).to_contain_text("12 k", timeout=15_000)
+    assert page.locator(".scroll").evaluate(FITS)
+    keep_picture(page, f"queues-full-{wish}")
+
+
+def test_the_bar_keeps_to_one_line_while_there_is_no_answer(page: Page) -> None:
+    page.goto("/")
+    mark = page.locator("#live")
+    expect(mark).to_be_visible()
+    mark.evaluate("(mark) => { mark.textContent = mark.dataset.staleWord; }")
+
+    assert page.locator("header.bar").evaluate(IN_LINE)
+    assert page.viewport_size == DESKTOP
+
+
+def test_what_a_consumer_does_stands_apart_from_where_it_is(phone: Page, shop: Shop) -> None:
+    shop.wait_for_job("night-desk", consumer="porter-1", timeout_s=1)
+    phone.goto("/consumers/?q=porter-1")
+    pill = phone.get_by_text("not there now", exact=True)
+    expect(pill).to_be_visible(timeout=15_000)
+
+    state, place = phone.locator("td[data-label='State']"), phone.locator("td[data-label='From']")
+    below, above = place.bounding_box(), state.bounding_box()
+
+    assert below is not None
+    assert above is not None
+    assert below["y"] >= above["y"] + above["height"]
+
+
+def test_no_two_landmarks_of_the_dead_letters_have_one_name(page: Page, shop: Shop) -> None:
+    shop.bury("misprints", "550 no such mailbox", jobs=1)
+    page.goto("/dead/")
+
+    assert find_barriers(page, only="landmark-unique") == []
