@@ -1,0 +1,194 @@
+"""What is due at night: days of the lake that have ended and have no good report; never while one is being made."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, time, timedelta
+from pathlib import Path
+
+import pytest
+from django.db import OperationalError
+from django.test import override_settings
+from django.utils import timezone
+
+from queues.models import ReportState
+from queues.pump import nightly as pump_nightly
+from queues.pump.nightly import NightlyReports
+from queues.services.reporting import nightly
+from queues.services.reporting.days import today as utc_today
+from queues.services.reporting.nightly import due_days, is_time, report_due_days
+from tests.support.waiting import wait_until
+
+from .reporting import add_day
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Iterator[Path]:
+    with override_settings(TASKQ_LAKE_URL=str(tmp_path / "lake")):
+        yield tmp_path / "lake"
+
+
+@pytest.fixture
+def today() -> date:
+    return utc_today()
+
+
+def fill(lake: Path, *days: date) -> None:
+    for day in days:
+        (lake / f"date={day}" / "hour=00").mkdir(parents=True)
+
+
+def back(today: date, days: int) -> date:
+    return today - timedelta(days=days)
+
+
+def test_days_of_the_lake_that_have_ended_are_due_the_oldest_first(db: None, lake: Path, today: date) -> None:
+    fill(lake, today, back(today, 1), back(today, 3), back(today, 31), back(today, 32))
+    (lake / "_gaps").mkdir()
+    (lake / "date=nonsense").mkdir()
+
+    assert due_days(today=today) == [back(today, 31), back(today, 3), back(today, 1)]
+
+
+def test_without_a_lake_nothing_is_due(db: None, lake: Path, today: date) -> None:
+    assert due_days(today=today) == []
+
+
+def test_a_good_report_is_not_made_again_but_one_of_half_a_day_is(db: None, lake: Path, today: date) -> None:
+    fill(lake, back(today, 1), back(today, 2))
+    add_day(back(today, 1))
+    add_day(back(today, 2), complete=False)
+
+    assert due_days(today=today) == [back(today, 2)]
+
+
+def test_a_failed_day_rests_and_has_three_chances_a_day(db: None, lake: Path, today: date) -> None:
+    fill(lake, back(today, 1))
+    day = add_day(back(today, 1), state=ReportState.FAILED, failures=1)
+    assert due_days(today=today) == []
+
+    def after(failures: int, finished_at: datetime) -> list[date]:
+        day.failures, day.finished_at = failures, finished_at
+        day.save()
+        return due_days(today=today)
+
+    midnight = datetime.combine(today, time(), UTC)
+    long_ago = midnight - timedelta(hours=1)
+    rested = timezone.now() - timedelta(minutes=11)
+    assert after(2, rested) == [back(today, 1)]
+    assert after(3, long_ago) == [back(today, 1)]
+    assert after(3, timezone.now()) == []
+    if rested > midnight:
+        assert after(3, rested) == []
+
+
+def test_what_was_stopped_is_due_at_once(db: None, lake: Path, today: date) -> None:
+    fill(lake, back(today, 1))
+    add_day(back(today, 1), state=ReportState.FAILED, failures=0)
+
+    assert due_days(today=today) == [back(today, 1)]
+
+
+def test_nothing_is_due_while_a_report_is_made_unless_that_hangs(db: None, lake: Path, today: date) -> None:
+    fill(lake, back(today, 1), back(today, 2))
+    day = add_day(back(today, 2), state=ReportState.RUNNING)
+    assert due_days(today=today) == []
+
+    day.beat_at = timezone.now() - timedelta(minutes=3)
+    day.save()
+    assert due_days(today=today) == [back(today, 2), back(today, 1)]
+
+
+def test_each_due_day_is_tried_once_until_told_to_end(db: None, lake: Path, today: date) -> None:
+    fill(lake, *(back(today, days) for days in (1, 2, 3)))
+    made: list[date] = []
+
+    def make(day: date) -> bool:
+        made.append(day)
+        return True
+
+    assert report_due_days(today=lambda: today, make=make) == 3
+    assert made == [back(today, 3), back(today, 2), back(today, 1)]
+    assert report_due_days(today=lambda: today, make=lambda _day: False) == 1
+
+
+@pytest.mark.parametrize(
+    ("at", "now", "expected"),
+    [("02:10", "02:09", False), ("02:10", "02:10", True), ("02:10", "23:59", True), ("00:00", "00:00", True)],
+)
+def test_the_hour_that_was_set_is_utc(at: str, now: str, expected: bool) -> None:
+    moment = datetime.combine(date(2026, 3, 29), time.fromisoformat(now), UTC)
+    with override_settings(TASKQ_REPORT_AT=time.fromisoformat(at)):
+        assert is_time(moment) is expected
+        assert is_time(moment.astimezone(timezone.get_fixed_timezone(120))) is expected
+
+
+def test_it_is_never_time_when_switched_off_or_without_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+    late = datetime(2026, 3, 29, 23, 59, tzinfo=UTC)
+    with override_settings(TASKQ_REPORT_AT=None):
+        assert not is_time(late)
+    monkeypatch.setattr(nightly, "find_spec", lambda _name: None)
+    with override_settings(TASKQ_REPORT_AT=time(0)):
+        assert not is_time(late)
+
+
+SLEEPER = (
+    "import pathlib, signal, sys; pathlib.Path(sys.argv[1]).write_text(str(__import__('os').getpid())); signal.pause()"
+)
+
+
+@pytest.fixture
+def due(monkeypatch: pytest.MonkeyPatch, today: date) -> None:
+    monkeypatch.setattr(pump_nightly, "is_time", lambda _now: True)
+    monkeypatch.setattr(pump_nightly, "due_days", lambda *, today: [today])
+
+
+def test_one_process_at_a_time_and_none_is_left_behind(due: None, tmp_path: Path) -> None:
+    started = tmp_path / "started"
+    reports = NightlyReports(command=[sys.executable, "-c", SLEEPER, str(started)])
+    reports.tick()
+    pid = int(wait_until(lambda: started.exists() and started.read_text(), or_fail="not started"))
+    started.unlink()
+
+    reports.tick()
+    assert not started.exists()
+    reports.stop()
+
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+    reports.tick()
+    assert not started.exists()
+
+
+def test_when_it_has_ended_the_next_may_start(due: None, tmp_path: Path) -> None:
+    marks = tmp_path / "marks"
+    marks.mkdir()
+    script = "import pathlib, sys, uuid; (pathlib.Path(sys.argv[1]) / uuid.uuid4().hex).touch()"
+    reports = NightlyReports(command=[sys.executable, "-c", script, str(marks)])
+
+    def tick_until(count: int) -> bool:
+        reports.tick()
+        return len(list(marks.iterdir())) >= count
+
+    wait_until(lambda: tick_until(2), or_fail="not started again")
+    reports.stop()
+
+
+def test_a_database_that_is_away_is_one_warning(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*, today: date) -> list[date]:
+        raise OperationalError("connection refused")
+
+    monkeypatch.setattr(pump_nightly, "is_time", lambda _now: True)
+    monkeypatch.setattr(pump_nightly, "due_days", fail)
+    reports = NightlyReports()
+    with caplog.at_level(logging.WARNING):
+        reports.tick()
+        reports.tick()
+
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+    reports.stop()
