@@ -265,9 +265,12 @@ def test_told_to_stop_it_stops_the_process_and_counts_no_failure(place: Place) -
     waits = place.root / "waits"
     place.plan(hang=str(waits))
     stop = threading.Event()
-    watcher = threading.Thread(
-        target=lambda: (wait_until(waits.exists, or_fail="it does not run"), stop.set()), daemon=True
-    )
+
+    def stop_it() -> None:
+        wait_until(waits.exists, or_fail="it does not run")
+        stop.set()
+
+    watcher = threading.Thread(target=stop_it, daemon=True)
     watcher.start()
 
     error = failing(place, stop=stop)

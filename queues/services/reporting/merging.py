@@ -33,7 +33,7 @@ def merge_range(*, user: User, pool: str, namespace: str, queue: str = ALL_QUEUE
     Raises NamespaceNotFoundError for what `user` may not see, MetadataUnavailableError.
     """
     begin = until - timedelta(days=min(max(days, 1), RANGE_MAX) - 1)
-    found = _read(rows_of(user, pool, namespace, queue).filter(day_id__range=(begin, until)).order_by("day_id"))
+    found = _read(rows_of(user, pool, namespace, queue).filter(day_id__gte=begin, day_id__lte=until).order_by("day_id"))
     backlog = found[-1].backlog if found and found[-1].day_id == until else None
     return _merge(found, begin, until, backlog)
 

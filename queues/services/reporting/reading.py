@@ -66,7 +66,7 @@ def read_series(
     """
     wanted = [until - timedelta(days=back) for back in reversed(range(min(max(days, 1), DAYS_MAX)))]
     left_out = [name for name in JSON_FIELDS if not (with_hours and name == "hours")]
-    rows = rows_of(user, pool, namespace, queue).filter(day_id__range=(wanted[0], until)).defer(*left_out)
+    rows = rows_of(user, pool, namespace, queue).filter(day_id__gte=wanted[0], day_id__lte=until).defer(*left_out)
     found = {row.day_id: row for row in read_metadata(lambda: list(rows))}
     reported = reported_days(wanted[0], until)
     return tuple(
