@@ -1,0 +1,60 @@
+"""The shop's queue, and what tests of access ask of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from django.test import Client
+from django.urls import reverse
+
+from queues.engine import JobState, detail, pause, stats
+from queues.models import Activity, QueuePolicy
+from tests.dashboard.people import POOL, SHOP
+from tests.dashboard.shop import Shop
+from tests.dashboard.surveyor import Surveyor
+
+from .tables import DELAYED, ERROR, PAGES, QUEUE, Act, routes
+
+
+class Premises(Shop):
+    """The shop's queue with jobs in every state, looked at by a survey. `ids`: one job of each state."""
+
+    def fill(self) -> None:
+        self.queue = self.engine.queue(SHOP, QUEUE)
+        states = [state for state in JobState if state is not JobState.READY]
+        self.ids = {state: self.job_in(state, body=b"a vase", error=ERROR) for state in [*states, JobState.READY]}
+        for count in (1_000, DELAYED - 1_001):
+            self.publish(*[b"x"] * count, delay_ms=600_000)
+        Surveyor(self.engine).look()
+
+    def said(self, texts: Mapping[str, str]) -> dict[str, str]:
+        """With the ids in it."""
+        ids = {state.value: job_id for state, job_id in self.ids.items()}
+        return {name: text.format(**ids) for name, text in texts.items()}
+
+    def url(self, name: str, *, namespace: str = SHOP, of: JobState = JobState.DEAD) -> str:
+        """Of the route."""
+        known = {"pool": POOL, "namespace": namespace, "queue": QUEUE, "job_id": self.ids[of]}
+        known |= PAGES[name].named if name in PAGES else {}
+        return reverse(f"dashboard:{name}", kwargs={word: known[word] for word in routes()[name]})
+
+    def whole_state(self) -> Any:
+        """All that an act might change."""
+        now = self.engine.run(stats(self.queue))
+        jobs = [self.engine.run(detail(self.queue, job_id)) for job_id in self.ids.values()]
+        policies = list(QueuePolicy.objects.order_by("pk").values())
+        acts = list(Activity.objects.exclude(action="signed_in").order_by("pk").values())
+        return now.paused, now.counts, [job and replace(job, now_ms=0) for job in jobs], policies, acts
+
+
+def prepare(shop: Premises, name: str) -> Any:
+    """What is there before the act. A queue has to be paused to be resumed."""
+    if name == "queue_resume":
+        shop.engine.run(pause(shop.queue))
+    return shop.whole_state()
+
+
+def send(browser: Client, shop: Premises, name: str, act: Act, **headers: str) -> int:
+    return browser.post(shop.url(name, of=act.of), shop.said(act.form), headers=headers).status_code

@@ -1,0 +1,138 @@
+"""Every route of the dashboard, and whom it lets in: who owns, operates or reads a namespace, and who must see nothing.
+
+A route that no table names fails, and so does a name in a table that is no route.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import pytest
+from django.urls import URLPattern, URLResolver
+
+from dashboard.urls import urlpatterns
+from queues.engine import JobState
+from tests.dashboard.people import POOL, SHOP
+
+QUEUE: Final = "parcels-of-the-shop"
+ERROR: Final = "the glass broke on its way"
+DELAYED: Final = 1_237
+SECRETS: Final = (QUEUE, ERROR, "1,237")
+"""Words, and a sum, that are on pages only if these show something of the shop."""
+
+UNKNOWN: Final = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
+
+JSON: Final = {"Accept": "application/json"}
+LIVE: Final = {"X-Live": "1"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """What GET answers. `sees`: what a reader of the shop finds there. In texts `{dead}` is the id of a dead job."""
+
+    named: Mapping[str, str] = field(default_factory=dict)
+    query: Mapping[str, str] = field(default_factory=dict)
+    sees: str = ""
+    alice: int = 200
+    olga: int = 200
+    bob: int = 200
+    charlie: int = 404
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Act:
+    """What POST changes. `needs_admin`: to operate is not enough. `charlie`: 302 where it means all that he may see."""
+
+    form: Mapping[str, str] = field(default_factory=dict)
+    of: JobState = JobState.READY
+    needs_admin: bool = False
+    charlie: int = 404
+
+
+PAGES: Final[Mapping[str, Page]] = {
+    "overview": Page(sees="1,237", charlie=200),
+    "overview_chart": Page(named={"kind": "backlog"}, charlie=200),
+    "totals": Page(sees="1,237", charlie=200),
+    "find": Page(query={"q": "{dead}"}, alice=302, olga=302, bob=302),
+    "queues": Page(sees=QUEUE, charlie=200),
+    "queue": Page(query={"state": "dead"}, sees=ERROR),
+    "queue_live": Page(sees="1,237"),
+    "queue_jobs": Page(query={"state": "dead"}, sees="{dead}"),
+    "queue_chart": Page(named={"kind": "runs"}, sees="series"),
+    "queue_publish": Page(sees=QUEUE, bob=403),
+    "queue_policy": Page(sees=QUEUE, olga=403, bob=403),
+    "job": Page(sees=ERROR),
+    "job_live": Page(sees=ERROR),
+    "job_body": Page(sees="a vase"),
+    "job_raw": Page(named={"part": "body"}, sees="a vase"),
+    "dead": Page(sees=ERROR, charlie=200),
+    "dead_more": Page(sees=ERROR, charlie=200),
+    "consumers": Page(sees=QUEUE, charlie=200),
+    "schedules": Page(charlie=200),
+    "reports": Page(charlie=200),
+    "activity": Page(sees=QUEUE, charlie=200),
+}
+
+SURE: Final = {"confirmed": "yes"}
+_LETTER: Final = {"letter": f"{POOL}/{SHOP}/{QUEUE}/{{dead}}"} | SURE
+
+ACTS: Final[Mapping[str, tuple[Act, ...]]] = {
+    "queue_publish": (Act(form={"body": "x", "encoding": "text"}),),
+    "queue_policy": (Act(form={"tries": "3"}, needs_admin=True),),
+    "queue_empty": (Act(form={"word": QUEUE} | SURE, needs_admin=True),),
+    "queue_pause": (Act(),),
+    "queue_resume": (Act(),),
+    "queue_act": (
+        Act(form={"act": "delete", "state": "ready", "job": "{ready}"} | SURE),
+        Act(form={"act": "ack", "state": "working", "job": "{working}:1"}),
+        Act(form={"act": "respawn", "state": "dead", "job": "{dead}"}),
+    ),
+    "queue_act_on_all": (
+        Act(form={"act": "respawn", "state": "dead"} | SURE),
+        Act(form={"act": "delete", "state": "ready"} | SURE, needs_admin=True),
+    ),
+    "job_act": (
+        Act(form={"act": "delete", "state": "ready"} | SURE),
+        Act(form={"act": "retry", "state": "delayed"}, of=JobState.DELAYED),
+        Act(form={"act": "reschedule", "state": "retry", "later": "7200"}, of=JobState.RETRY),
+        Act(form={"act": "ack", "state": "working", "attempt": "1"}, of=JobState.WORKING),
+        Act(form={"act": "release", "state": "working", "attempt": "1"}, of=JobState.WORKING),
+        Act(form={"act": "respawn", "state": "dead"}, of=JobState.DEAD),
+        Act(form={"act": "delete", "state": "completed"} | SURE, of=JobState.COMPLETED),
+    ),
+    "dead_act": (
+        Act(form={"do": "respawn-selected"} | _LETTER),
+        Act(form={"do": "delete-selected"} | _LETTER),
+        Act(form={"do": "respawn-all", "namespace": SHOP} | SURE),
+        Act(form={"do": "respawn-all"} | SURE, charlie=302),
+        Act(form={"do": "delete-all", "namespace": SHOP} | SURE, needs_admin=True),
+        Act(form={"do": "delete-all"} | SURE, needs_admin=True, charlie=302),
+    ),
+}
+
+OPEN: Final = frozenset({"login", "logout", "set_language"})
+"""For everybody; they show and change nothing of a namespace."""
+
+EACH_PAGE: Final = pytest.mark.parametrize("name", PAGES)
+EACH_ACT: Final = pytest.mark.parametrize(
+    ("name", "act"),
+    [
+        pytest.param(name, act, id="-".join((name, str(number), *act.form.values())[:3]))
+        for name, acts in ACTS.items()
+        for number, act in enumerate(acts)
+    ],
+)
+
+
+def routes(patterns: list[Any] = urlpatterns) -> dict[str, list[str]]:
+    """Name of each route, or what it looks like if it has none → the names in its path."""
+    found: dict[str, list[str]] = {}
+    for one in patterns:
+        inner = routes(one.url_patterns) if isinstance(one, URLResolver) else {}
+        if isinstance(one, URLPattern):
+            inner = {one.name or str(one.pattern): list(one.pattern.converters)}
+        assert not found.keys() & inner.keys(), "two routes have one name, so one of them would not be looked at"
+        found |= inner
+    return found

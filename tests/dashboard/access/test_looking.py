@@ -1,0 +1,66 @@
+"""What people are shown, and what they are not."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from tests.dashboard.people import People
+
+from .premises import Premises
+from .tables import DELAYED, EACH_PAGE, JSON, LIVE, PAGES, SECRETS
+
+pytestmark = pytest.mark.django_db
+
+
+@EACH_PAGE
+def test_who_may_look_is_shown_it(shop: Premises, people: People, erin: Client, name: str) -> None:
+    page, url = PAGES[name], shop.url(name)
+    readers = {
+        "alice": (people.alice.browser, page.alice),
+        "olga": (people.olga.browser, page.olga),
+        "bob": (people.bob.browser, page.bob),
+        "erin": (erin, page.bob),
+    }
+
+    for who, (browser, status) in readers.items():
+        answer = browser.get(url, shop.said(page.query))
+        assert answer.status_code == status, who
+        assert status != 200 or shop.said({"": page.sees})[""] in answer.text, who
+
+
+@EACH_PAGE
+def test_who_is_in_another_namespace_or_in_none_is_shown_nothing(shop: Premises, people: People, name: str) -> None:
+    page, url, query = PAGES[name], shop.url(name), shop.said(PAGES[name].query)
+    secrets = {*SECRETS, *shop.ids.values()} - {*query.values()}
+
+    for person, headers in product((people.charlie, people.dave), ({}, LIVE, JSON)):
+        answer = person.browser.get(url, query, headers=headers)
+        told = answer.text.replace(url, "")  # the form that changes the language leads back to where one asked for
+        assert answer.status_code == page.charlie
+        assert [secret for secret in secrets if secret in told] == []
+
+
+@EACH_PAGE
+def test_nobody_is_sent_to_the_sign_in(shop: Premises, people: People, name: str) -> None:
+    url = shop.url(name)
+
+    for headers in ({}, LIVE, JSON):
+        answer = people.nobody.get(url, headers=headers)
+        assert (answer.status_code, answer.content) == (302, b"")
+        assert answer["Location"] == f"/login/?next={url}"
+
+
+@pytest.mark.parametrize("kind", ["backlog", "throughput"])
+def test_charts_count_only_what_may_be_seen(shop: Premises, people: People, kind: str) -> None:
+    url = reverse("dashboard:overview_chart", kwargs={"kind": kind})
+
+    def numbers(browser: Client) -> set[int]:
+        return {value for line in browser.get(url).json()["series"] for value in line["values"] if value}
+
+    assert numbers(people.charlie.browser) == set()
+    assert numbers(people.dave.browser) == set()
+    assert kind == "throughput" or DELAYED in numbers(people.bob.browser)
