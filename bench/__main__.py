@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from functools import partial
 
-from . import due, engine, hangup, idle, kills, lateness, memory, overview, results, settings, shapes, throughput
+from . import drain, due, engine, hangup, idle, kills, lateness, memory, overview, results, settings, shapes, throughput
 from .report import Section, show
 from .servers import ServiceFailedError
 from .settings import Settings
@@ -31,6 +31,7 @@ SCENARIOS: dict[str, Callable[[Settings], Section]] = {
     "overview": overview.measure,
     "kills": kills.measure,
     "hangup": hangup.measure,
+    "drain": drain.measure,
     "engine": engine.measure,
 }
 

@@ -10,7 +10,6 @@ import json
 import logging
 from collections.abc import Iterable
 from dataclasses import asdict
-from itertools import groupby
 from typing import Any, Final
 
 import pyarrow as pa
@@ -49,19 +48,13 @@ class Writer:
 
         That is so if Redis was set back to a time before they were taken out of the stream. Raises LakeError.
         """
-        found: dict[str, list[tuple[EntryId, EntryId]]] = {}
-        run, is_written = 0, False
-        for folder, group in groupby(zip(hours(entries.times), entries.ids, strict=True), key=lambda pair: pair[0]):
-            if folder not in found:
-                found[folder] = self._ranges(folder, name)
-            ranges = found[folder]
-            for _, entry in group:
-                is_there = bool(ranges) and _is_within(entry, ranges)
-                if run and is_there != is_written:
-                    return run, is_written
-                is_written = is_there
-                run += 1
-        return run, is_written
+        folders = list(hours(entries.times))
+        ranges = {folder: self._ranges(folder, name) for folder in set(folders)}
+        if not any(ranges.values()):
+            return len(folders), False
+        is_there = [_is_within(entry, ranges[folder]) for entry, folder in zip(entries.ids, folders, strict=True)]
+        run = next((place for place, one in enumerate(is_there) if one != is_there[0]), len(is_there))
+        return run, is_there[0]
 
     def write(self, name: DrainedName, entries: Entries) -> int:
         """Put the entries' events into the lake. How many of them are there then. Raises LakeError."""
