@@ -1,12 +1,13 @@
 // <figure class="chart" data-chart="lines|area|bars|band|histogram|heat|sparkline" data-height="200">
 // The numbers come from data-url (asked again every data-every ms), or from a <script type="application/json"> in the figure,
 // which a live section may replace:
-//   {"title": "...", "x": {"unit": "time|ms|...", "values": [...]}, "y": {"unit": "jobs|jobs/min|jobs/s|ms|bytes"},
+//   {"title": "...", "x": {"unit": "time|day|hour|attempt|ms|...", "values": [...]}, "y": {"unit": "jobs|jobs/min|jobs/s|ms|bytes"},
 //    "series": [{"name": "...", "values": [number|null, ...], "style": "line|area|bar"}], "empty": "text", "stacked": true}
 // `area` and `bars` stack unless "stacked" is false; `band` fills what lies between the first and the last series; the x
-// values of a `histogram` are the upper ends of its buckets; the series of `heat` are its rows.
-import { drawAxes, drawSeries, layOut, styleOf } from "./charts/draw.js";
-import { unitName, word } from "./charts/format.js";
+// values of a `histogram` are the upper ends of its buckets; the series of `heat` are its rows. `time` is the reader's,
+// `day` (ms of its midnight) and `hour` (0 to 23) are UTC's.
+import { drawAxes, drawSeries, highestOf, layOut, strength, styleOf } from "./charts/draw.js";
+import { unitName, value, word } from "./charts/format.js";
 import { numbers, readable } from "./charts/readout.js";
 import { html, svg, swatch } from "./charts/svg.js";
 
@@ -126,9 +127,18 @@ class Chart {
     if (kind !== "heat" && data.series.length > 1) {
       data.series.forEach((one, i) => legend.append(html("li", {}, swatch(i, styleOf(data, kind, one)), one.name)));
     }
+    if (kind === "heat" && known) legend.append(scale(data));
     const title = html("span", { className: "chart-title" }, data.title ?? "");
     this.caption.replaceChildren(title, html("span", { className: "chart-unit" }, unitName(data.y.unit)), legend);
   }
+}
+
+// From nothing to the greatest value, in five steps of colour.
+function scale(data) {
+  const highest = highestOf(data);
+  const cells = [0, 1, 2, 3, 4].map((i) => svg("rect", { class: "chart-cell c1", x: i * 14, width: 14, height: 10, "fill-opacity": strength((i / 4) ** 2) }));
+  const bar = svg("svg", { class: "chart-scale", viewBox: "0 0 70 10", "aria-hidden": "true" }, ...cells);
+  return html("li", {}, `${value(0, data.y.unit)} `, bar, ` ${value(highest, data.y.unit)}`);
 }
 
 // The same scales over the whole box, for a picture without axes.

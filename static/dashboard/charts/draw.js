@@ -140,19 +140,26 @@ function drawBars(index, lower, upper, at, [nth, of]) {
   });
 }
 
-// Rows are the series, columns the places of x; the more, the stronger the colour.
+// Rows are the series, columns the places of x; the more, the stronger the colour: by the square root, so that what is a
+// hundredth of the greatest is still seen. What is not known is left empty.
 function drawHeat(data, at) {
   const group = svg("g", { "aria-hidden": "true" });
-  const highest = Math.max(1, ...data.series.flatMap((one) => one.values.map((value) => value ?? 0)));
-  const height = (at.bottom - at.top) / Math.max(data.series.length, 1);
+  const highest = highestOf(data);
+  const height = rowHeight(data, at);
+  const room = Math.floor((at.left - 8) / LABEL_PX);
   data.series.forEach((series, row) => {
     const y = at.top + row * height;
-    group.append(svg("text", { x: at.left - 6, y: y + height / 2 + 4, "text-anchor": "end" }, series.name));
+    const name = series.name.length > room ? `${series.name.slice(0, room - 1)}…` : series.name;
+    group.append(svg("text", { x: at.left - 6, y: y + height / 2 + 4, "text-anchor": "end" }, name));
     series.values.forEach((value, i) => {
-      const strength = value ? 0.15 + 0.85 * (value / highest) : 0.04;
-      const cell = { x: at.x(i) - at.step / 2, y, width: at.step, height, "fill-opacity": strength.toFixed(2) };
+      if (value === null) return;
+      const cell = { x: at.x(i) - at.step / 2, y, width: at.step, height, "fill-opacity": strength(value / highest) };
       group.append(svg("rect", { class: "chart-cell c1", ...cell }));
     });
   });
   return group;
 }
+
+export const highestOf = (data) => Math.max(1, ...data.series.flatMap((one) => one.values.map((value) => value ?? 0)));
+export const rowHeight = (data, at) => (at.bottom - at.top) / Math.max(data.series.length, 1);
+export const strength = (part) => (part > 0 ? 0.1 + 0.9 * Math.sqrt(part) : 0.03).toFixed(2);

@@ -6,6 +6,8 @@ const short = new Intl.NumberFormat(language, { notation: "compact", maximumFrac
 const clock = new Intl.DateTimeFormat(language, { hour: "2-digit", minute: "2-digit", hour12: false });
 const seconds = new Intl.DateTimeFormat(language, { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false });
 const day = new Intl.DateTimeFormat(language, { month: "short", day: "numeric" });
+const utcDay = new Intl.DateTimeFormat(language, { month: "short", day: "numeric", timeZone: "UTC" });
+const wholeDay = new Intl.DateTimeFormat(language, { dateStyle: "full", timeZone: "UTC" });
 const moment = new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "medium", hour12: false });
 const DAY_MS = 86_400_000;
 
@@ -35,13 +37,20 @@ export function tick(number, unit) {
   return unit === "ms" ? duration(number) : short.format(number);
 }
 
-// A place on the x axis: a time, or whatever the chart counts there.
+const hour = (number) => `${String(number).padStart(2, "0")}:00`;
+
+// A place on the x axis: a time, a day or an hour of UTC, or whatever the chart counts there.
 export function place(x, unit) {
   if (unit === "time") return moment.format(x);
+  if (unit === "day") return wholeDay.format(x);
+  if (unit === "hour") return `${hour(x)}–${hour(x + 1)} UTC`;
+  if (unit === "attempt") return `${word("attempt")} ${x}`;
   return typeof x === "number" ? value(x, unit) : String(x);
 }
 
 export function placeTick(x, unit, span) {
+  if (unit === "day") return utcDay.format(x);
+  if (unit === "hour") return hour(x);
   if (unit !== "time") return typeof x === "number" ? tick(x, unit) : String(x);
   if (span > 2 * DAY_MS) return day.format(x);
   return span < 300_000 ? seconds.format(x) : clock.format(x);

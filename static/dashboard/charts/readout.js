@@ -1,23 +1,28 @@
 // The values under the pointer, or under the arrow keys; and all of them as a table.
-import { isStacked, styleOf } from "./draw.js";
+import { isStacked, rowHeight, styleOf } from "./draw.js";
 import { place, unitName, value, word } from "./format.js";
 import { html, svg, swatch } from "./svg.js";
 
-// Makes a plot tell its values. Returns a function that takes the latest {data, kind, at, picture}.
+// Makes a plot tell its values; of a heat map those of one cell, for there up and down lead from row to row. Returns a function that takes the latest {data, kind, at, picture}.
 export function readable(plot) {
   const box = html("div", { className: "chart-read", hidden: true });
   box.setAttribute("role", "status");
   plot.append(box);
   let now;
   let index = -1;
+  let row = 0;
 
-  function show(i) {
+  function show(i, j = row) {
+    const { series } = now.data;
     index = Math.max(0, Math.min(i, now.data.x.values.length - 1));
-    mark(now, index);
-    box.replaceChildren(html("strong", {}, heading(now, index)), ...now.data.series.map((series, nth) => entry(now, series, nth, index)));
+    row = Math.max(0, Math.min(j, series.length - 1));
+    mark(now, index, row);
+    const entries = now.kind === "heat" ? [entry(now, series[row], row, index)] : series.map((one, nth) => entry(now, one, nth, index));
+    box.replaceChildren(html("strong", {}, heading(now, index)), ...entries);
     box.hidden = false;
     const x = now.at.x(index);
     const beyond = x + 14 + box.offsetWidth > now.at.width;
+    if (now.kind === "heat") box.style.top = `${Math.max(0, now.at.top + (row + 1) * rowHeight(now.data, now.at))}px`;
     box.style.left = `${Math.max(0, beyond ? x - 14 - box.offsetWidth : x + 14)}px`;
   }
 
@@ -28,7 +33,9 @@ export function readable(plot) {
   }
 
   plot.addEventListener("pointermove", (event) => {
-    if (now) show(nearest(now, event.clientX - now.picture.getBoundingClientRect().left));
+    if (!now) return;
+    const corner = now.picture.getBoundingClientRect();
+    show(nearest(now, event.clientX - corner.left), Math.floor((event.clientY - corner.top - now.at.top) / rowHeight(now.data, now.at)));
   });
   plot.addEventListener("pointerleave", hide);
   plot.addEventListener("blur", hide);
@@ -36,9 +43,10 @@ export function readable(plot) {
     if (!now) return;
     const last = now.data.x.values.length - 1;
     const to = { ArrowLeft: index < 0 ? last : index - 1, ArrowRight: index + 1, Home: 0, End: last }[event.key];
-    if (to !== undefined) {
+    const down = now.kind === "heat" ? { ArrowUp: -1, ArrowDown: 1 }[event.key] : undefined;
+    if (to !== undefined || down !== undefined) {
       event.preventDefault();
-      show(to);
+      show(to ?? Math.max(index, 0), row + (down ?? 0));
     } else if (event.key === "Escape") hide();
   });
   return (latest) => {
@@ -66,10 +74,13 @@ function nearest({ data, at }, px) {
   return best;
 }
 
-function mark({ data, kind, at, picture }, i) {
+function mark({ data, kind, at, picture }, i, row) {
   picture.querySelector(".chart-mark")?.remove();
   const group = svg("g", { class: "chart-mark", "aria-hidden": "true" });
-  group.append(svg("line", { class: "chart-cursor", x1: at.x(i), x2: at.x(i), y1: at.top, y2: at.bottom }));
+  if (kind === "heat") {
+    const height = rowHeight(data, at);
+    group.append(svg("rect", { class: "chart-frame", x: at.x(i) - at.step / 2, y: at.top + row * height, width: at.step, height }));
+  } else group.append(svg("line", { class: "chart-cursor", x1: at.x(i), x2: at.x(i), y1: at.top, y2: at.bottom }));
   let base = 0;
   data.series.forEach((series, nth) => {
     if (series.values[i] === null || kind === "heat") return;

@@ -1,0 +1,211 @@
+"""How figures of reports are written and drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from django import template
+from django.utils.html import format_html, format_html_join, json_script
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext, pgettext
+
+from dashboard.views.reports.key_figures import TITLES, UNITS, KeyFigure
+from queues.services.reporting.shapes import Change, Figures
+
+from .taskq import NOTHING, compact, duration, number
+
+register = template.Library()
+
+MANY: Final = 10
+"""From so many times on, a change is told in times rather than percent."""
+
+GLYPHS: Final = {"reported": "✓", "demo": "✓", "running": "…", "failed": "✕", "kept": "✕", "missing": "·", "none": ""}
+
+
+@register.filter
+def share(part: float | None) -> str:
+    """`0.9987` → `99.87 %`. What is not quite all, or not quite nothing, is not written as that."""
+    if part is None:
+        return NOTHING
+    percent = 100 * part
+    if 99.995 <= percent < 100:
+        return "> 99.99 %"
+    if 0 < percent < 0.005:
+        return "< 0.01 %"
+    places = 2 if percent >= 99 or percent < 1 else 1
+    return f"{percent:.{places}f}".rstrip("0").rstrip(".") + " %"
+
+
+@register.filter
+def seconds(value: float | None) -> str:
+    """A duration in seconds, as `duration` writes one in ms."""
+    return duration(None if value is None else value * 1_000)
+
+
+@register.filter
+def written(value: float | None, unit: str) -> str:
+    """A figure in its unit: jobs, share or ms."""
+    if unit == "share":
+        return share(value)
+    return duration(value) if unit == "ms" else compact(value)
+
+
+@register.filter
+def exactly(value: float | None, unit: str) -> str:
+    """The same in full, to show on hover."""
+    if unit == "jobs":
+        return number(int(value) if value is not None and value == int(value) else value)
+    return written(value, unit)
+
+
+@register.filter
+def change_of(one: KeyFigure) -> str:
+    """`12 % more`, `2.1 points less`, `14 times as much`, `the same`; "" if there is nothing beside it."""
+    return difference(one.value, one.against, one.figure.unit)
+
+
+@register.filter
+def figure_title(key: str) -> str:
+    return str(TITLES.get(key, key))
+
+
+@register.filter
+def value_of_change(change: Change) -> str:
+    return written(change.value, UNITS.get(change.figure, "jobs"))
+
+
+@register.filter
+def usual_of_change(change: Change) -> str:
+    return written(change.usual, UNITS.get(change.figure, "jobs"))
+
+
+@register.filter
+def words_of_change(change: Change) -> str:
+    return difference(change.value, change.usual, UNITS.get(change.figure, "jobs"))
+
+
+def difference(value: float | None, against: float | None, unit: str) -> str:
+    """How `value` differs from `against`, in words."""
+    if value is None or against is None:
+        return ""
+    if value == against:
+        return gettext("the same")
+    if unit == "share":
+        points = f"{abs(value - against) * 100:.2f}".rstrip("0").rstrip(".")
+        if points == "0":
+            return gettext("the same")
+        text = gettext("%(points)s points more") if value > against else gettext("%(points)s points less")
+        return text % {"points": points}
+    if not against:
+        return gettext("none there")
+    ratio = value / against
+    if ratio >= MANY:
+        return gettext("%(times)s times as much") % {"times": f"{ratio:,.0f}"}
+    percent = round(abs(ratio - 1) * 100)
+    if not percent:
+        return gettext("about the same")
+    text = gettext("%(percent)s %% more") if ratio > 1 else gettext("%(percent)s %% less")
+    return text % {"percent": percent}
+
+
+@register.filter
+def day_mark(mark: str) -> str:
+    """The sign of a day's state in the picker."""
+    return GLYPHS[mark]
+
+
+@register.filter
+def day_words(mark: str) -> str:
+    """The same in words."""
+    return {
+        "reported": pgettext("report of a day", "reported"),
+        "demo": pgettext("report of a day", "reported, from demo data"),
+        "running": pgettext("report of a day", "being computed"),
+        "failed": pgettext("report of a day", "failed"),
+        "kept": pgettext("report of a day", "failed; an earlier report is there"),
+        "missing": pgettext("report of a day", "no report"),
+        "none": "",
+    }[mark]
+
+
+@register.filter
+def percent_done(part: float) -> int:
+    """Whole percent of a share that is done; never more than is done."""
+    return int(100 * part)
+
+
+@register.simple_tag
+def picture(chart: Mapping[str, Any], kind: str, height: int = 200) -> SafeString:
+    """A figure that charts.js draws, with its numbers in it."""
+    return format_html(
+        '<figure class="chart" data-chart="{}" data-height="{}">{}</figure>', kind, height, json_script(chart)
+    )
+
+
+@register.simple_tag
+def funnel(figures: Figures) -> SafeString:
+    """What became of the day's jobs, as rows of bars on one scale, each followed by its numbers in words."""
+    rows: list[tuple[str, list[tuple[str, str, int]]]] = [
+        (
+            gettext("Arrived"),
+            [
+                ("c1", gettext("published"), figures.published),
+                ("c2", gettext("respawned"), figures.respawned),
+            ],
+        ),
+        (
+            gettext("Handed out"),
+            [
+                ("c1", gettext("for the first time"), max(figures.consumed - figures.retried, 0)),
+                ("c2", gettext("again"), figures.retried),
+            ],
+        ),
+        (
+            gettext("Attempts ended"),
+            [
+                ("c3", gettext("acked"), figures.acked),
+                ("c4", gettext("failed"), figures.failed),
+                ("c5", gettext("lease lost"), figures.lease_lost),
+                ("c6", gettext("released"), figures.released),
+            ],
+        ),
+        (
+            gettext("Jobs ended"),
+            [
+                ("c3", gettext("acked"), figures.acked),
+                ("c4", gettext("dead"), figures.dead),
+                ("c5", gettext("expired"), figures.expired),
+                ("c6", gettext("deleted"), figures.deleted),
+            ],
+        ),
+    ]
+    most = max([sum(count for _colour, _name, count in parts) for _title, parts in rows] + [1])
+    return format_html_join("", "{}", ((_funnel_row(title, parts, most),) for title, parts in rows))
+
+
+def _funnel_row(title: str, parts: list[tuple[str, str, int]], most: int) -> SafeString:
+    """The bar has no text: the words beside it say all."""
+    bars: list[tuple[Any, ...]] = []
+    at = 0.0
+    for colour, _name, count in parts:
+        width = 100 * count / most
+        if count:
+            bars.append((colour, f"{at:.3f}%", f"{max(width, 0.15):.3f}%"))
+        at += width
+    drawn = format_html_join("", '<rect class="chart-bar {}" x="{}" y="0" width="{}" height="100%"/>', bars)
+    told = format_html_join(
+        "",
+        '<li{}><svg viewBox="0 0 10 10" aria-hidden="true"><rect class="chart-bar {}" width="10" height="10" rx="2"/>'
+        '</svg> {} <b title="{}">{}</b></li>',
+        (
+            (SafeString(' class="zero"') if not count else "", colour, name, number(count), compact(count))
+            for colour, name, count in parts
+        ),
+    )
+    return format_html(
+        '<div class="funnel-row"><h3>{}</h3><svg class="funnel-bar" aria-hidden="true">{}</svg><ul>{}</ul></div>',
+        title,
+        drawn,
+        told,
+    )

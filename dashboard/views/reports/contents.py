@@ -1,0 +1,161 @@
+"""What the page of a day shows of everything, of a namespace or of a queue."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, date, datetime, timedelta
+from typing import Any, Final
+
+from django.utils.formats import date_format
+from django.utils.translation import gettext_lazy as _
+
+from queues.services.reporting.days import today
+from queues.services.reporting.merging import merge_day, merge_range
+from queues.services.reporting.page_day import (
+    Objectives,
+    list_objectives,
+    notes_of,
+    read_busiest,
+    read_namespaces,
+    read_sums,
+)
+from queues.services.reporting.reading import list_namespaces, read_queue, read_series, reported_days
+from queues.services.reporting.shapes import Figures, Metric, QueueReport
+from queues.services.visible import User
+
+from . import pictures
+from .key_figures import beside_past_weeks, beside_usual
+from .pictures import Of
+from .places import Place
+
+Context = dict[str, Any]
+
+DAYS: Final = 28
+MERGED: Final = (7, 28)
+"""Days that are told as one."""
+
+MEASURES: Final[Mapping[str, tuple[Any, str, Of]]] = {
+    "published": (_("Published"), "jobs", lambda one: one.published),
+    "consumed": (_("Handed out"), "jobs", lambda one: one.consumed),
+    "failed": (_("Failed"), "jobs", lambda one: one.failed),
+    "wait": (_("Wait p95"), "ms", lambda one: one.wait.p95),
+}
+"""What the heat map may show: title, unit, value."""
+
+
+def contents_of_everything(*, user: User, day: date, measure: str) -> Context | None:
+    """All namespaces that `user` may see. None: of none anything is known. Raises MetadataUnavailableError."""
+    namespaces = list_namespaces(user=user, day=day)
+    if not namespaces:
+        return None
+    merged = merge_day(user=user, day=day)
+    reports = read_namespaces(user=user, day=day)
+    days = _days_until(day)
+    sums = read_sums(user=user, days=days)
+    reported = reported_days(days[0], day)
+    found = {one: sums.get(one) for one in days if one in reported}
+    single = len(namespaces) == 1
+    changes = reports[0].changes if single else ()
+    key_figures = beside_usual(merged.figures, changes, "") if changes else None
+    return {
+        "figures": merged.figures,
+        "hours": merged.hours,
+        "key_figures": key_figures or beside_past_weeks(merged.figures, user=user, day=day),
+        "namespaces": namespaces,
+        "notes": notes_of(reports),
+        "tries": merged.tries,
+        "objectives": _objectives(user, day, Place()),
+        "charts": _charts(merged.hours, merged.histograms, day, reports=() if single else reports)
+        | {"tries": pictures.tries(merged.tries), "days": pictures.day_by_day(days, found)},
+        **_heat(user, day, Place(), measure),
+    }
+
+
+def contents_of_place(*, user: User, day: date, place: Place, measure: str) -> Context | None:
+    """A namespace or a queue. None: nothing is known of it on that day.
+
+    Raises NamespaceNotFoundError, MetadataUnavailableError.
+    """
+    names: Any = {"pool": place.pool, "namespace": place.namespace, "queue": place.queue}
+    report = read_queue(user=user, day=day, **names)
+    if report is None:
+        return None
+    series = read_series(user=user, until=day, days=DAYS, with_hours=True, **names)
+    found = {one.day: one.row.figures if one.row else None for one in series if one.has_report}
+    title, unit, of = MEASURES[measure]
+    context: Context = {
+        "figures": report.row.figures,
+        "hours": report.hours,
+        "row": report.row,
+        "key_figures": beside_usual(report.row.figures, report.changes, place.queue),
+        "notes": notes_of([report]),
+        "tries": report.tries,
+        "objectives": None if place.queue else _objectives(user, day, place),
+        "merged": [(days, merge_range(user=user, until=day, days=days, **names)) for days in MERGED],
+        "charts": _charts(report.hours, report.histograms, day)
+        | {
+            "tries": pictures.tries(report.tries),
+            "days": pictures.day_by_day([one.day for one in series], found),
+            "waits": pictures.percentiles_by_day(series, Metric.WAIT),
+            "runs": pictures.percentiles_by_day(series, Metric.RUN),
+            "rhythm": pictures.hours_of_days(
+                series, of=of, unit=unit, title=f"{title}", names=lambda one: date_format(one, "D j M")
+            ),
+        },
+        "rhythm_height": pictures.heat_height(len(series)),
+        "measure": measure,
+        "measures": MEASURES,
+    }
+    return context if place.queue else context | _heat(user, day, place, measure)
+
+
+def until_hour(day: date) -> int:
+    """Hours of the day that have begun: 24 unless it is today."""
+    return datetime.now(UTC).hour + 1 if day == today() else 24
+
+
+def hours_and_figures(*, user: User, day: date, place: Place) -> tuple[Sequence[Figures], Figures | None]:
+    """Of that place and day, to hold beside another's. Raises NamespaceNotFoundError, MetadataUnavailableError."""
+    if not place.namespace:
+        merged = merge_day(user=user, day=day)
+        return merged.hours, merged.figures if merged.hours else None
+    report = read_queue(user=user, day=day, pool=place.pool, namespace=place.namespace, queue=place.queue)
+    return (report.hours, report.row.figures) if report else ((), None)
+
+
+def _charts(
+    hours: Sequence[Figures],
+    histograms: Mapping[Metric, Mapping[int, int]],
+    day: date,
+    reports: Sequence[QueueReport] = (),
+) -> Context:
+    """`reports`: of several namespaces, whose percentiles by hour are told apart because they cannot be added up."""
+    until = until_hour(day)
+    found = {
+        "flow": pictures.flow(hours, until=until),
+        "backlog": pictures.backlog(hours, until=until),
+        "wait_spread": pictures.distribution(histograms[Metric.WAIT], Metric.WAIT),
+        "run_spread": pictures.distribution(histograms[Metric.RUN], Metric.RUN),
+    }
+    if reports:
+        return found | {"wait": pictures.percentile_of_namespaces(reports)}
+    return found | {"wait": pictures.percentiles(hours, Metric.WAIT), "run": pictures.percentiles(hours, Metric.RUN)}
+
+
+def _heat(user: User, day: date, place: Place, measure: str) -> Context:
+    rows = read_busiest(user=user, day=day, pool=place.pool, namespace=place.namespace)
+    title, unit, of = MEASURES[measure]
+    return {
+        "heat": pictures.busiest_hours(rows, of=of, title=f"{title}", unit=unit),
+        "heat_height": pictures.heat_height(len(rows)),
+        "measure": measure,
+        "measures": MEASURES,
+    }
+
+
+def _objectives(user: User, day: date, place: Place) -> Objectives:
+    return list_objectives(user=user, day=day, pool=place.pool, namespace=place.namespace)
+
+
+def _days_until(day: date) -> list[date]:
+    return [day - timedelta(days=back) for back in reversed(range(DAYS))]

@@ -1,0 +1,185 @@
+"""The page of a day: of everything, of a namespace, of a queue; alone or beside another day."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+from typing import Any, Final
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.translation import gettext as _
+
+from dashboard.views.doors import is_live, page
+from queues.services.reporting.days import DAYS_MAX, find_day, list_days, today
+from queues.services.reporting.reading import latest_of_queue
+from queues.services.reporting.shapes import Pair
+from queues.services.reporting.tables import PAGE, QueueFilter, compare_queues, list_queues
+from queues.services.visible import check_visible
+
+from . import pictures
+from .contents import MEASURES, contents_of_everything, contents_of_place, hours_and_figures
+from .key_figures import FIGURES, beside_day
+from .places import EVERYTHING, Place, read_day
+from .tables import GROUPS, ONLY, columns, compared_columns, name_column, read_filter, read_page
+from .weeks import make_picker
+
+Context = dict[str, Any]
+
+MEASURE: Final = "published"
+
+
+@page
+def report(request: HttpRequest, day: date) -> HttpResponse:
+    """Of all that the person may see. `?with=` another day, `?heat=` measure, `?q=&only=&sort=&page=` of the table."""
+    return _answer(request, day, EVERYTHING)
+
+
+@page
+def report_namespace(request: HttpRequest, day: date, pool: str, namespace: str) -> HttpResponse:
+    """The same of a namespace."""
+    return _answer(request, day, Place(pool=pool, namespace=namespace))
+
+
+@page
+def report_queue(request: HttpRequest, day: date, pool: str, namespace: str, queue: str) -> HttpResponse:
+    """The same of a queue, without the table."""
+    return _answer(request, day, Place(pool=pool, namespace=namespace, queue=queue))
+
+
+def _answer(request: HttpRequest, day: date, place: Place) -> HttpResponse:
+    """For live.js the picker and how the report stands; the address that it asks for says which report it knows."""
+    if place.namespace:
+        check_visible(user=request.user, pool=place.pool, namespace=place.namespace)
+    context = frame(request, day, place)
+    if is_live(request):
+        return render(request, "dashboard/_report_state.html", context)
+    return render(request, "dashboard/report.html", context | _contents(request, day, place, context["other"]))
+
+
+def frame(request: HttpRequest, day: date, place: Place) -> Context:
+    """What stands above and beside the figures."""
+    user = request.user
+    entry = find_day(user=user, day=day)
+    other = read_day(request.GET.get("with", ""))
+    made = entry.reported_at.isoformat() if entry.reported_at else ""
+    return {
+        "day": day,
+        "place": place,
+        "entry": entry,
+        "is_today": day == today(),
+        "made": made,
+        "is_newer": is_live(request) and request.GET.get("made", "") != made,
+        "picker": make_picker(place=place, shown=day, known=list_days(user=user, most=DAYS_MAX)),
+        "other": other if other != day else None,
+        "page_url": place.url(day),
+        "parent_url": place.parent.url(day),
+        "everything_url": EVERYTHING.url(day),
+        "csv_url": place.csv_url(day) + ("&" if place.names else "?"),  # table=... comes after
+        "print_url": place.print_url(day),
+        "offers": [(place.url(day, **{"with": f"{one}"}), title) for one, title in _offers(day)],
+    }
+
+
+def _offers(day: date) -> list[tuple[date, str]]:
+    """Days that one may want to hold it beside."""
+    return [(day - timedelta(days=1), _("the day before")), (day - timedelta(weeks=1), _("a week before"))]
+
+
+def _contents(request: HttpRequest, day: date, place: Place, other: date | None) -> Context:
+    user = request.user
+    asked = request.GET.get("heat", "")
+    measure = asked if asked in MEASURES else MEASURE
+    if place.namespace:
+        found = contents_of_place(user=user, day=day, place=place, measure=measure)
+    else:
+        found = contents_of_everything(user=user, day=day, measure=measure)
+    if found is None:
+        names: Any = place.names
+        latest = latest_of_queue(user=user, **names) if place.namespace else None
+        return {"figures": None, "latest_url": place.url(latest.row.day) if latest else "", "latest": latest}
+    if other:
+        found |= _comparison(request, day, other, place)
+    return found if place.queue else found | _table(request, day, other, place)
+
+
+def _comparison(request: HttpRequest, day: date, other: date, place: Place) -> Context:
+    hours, figures = hours_and_figures(user=request.user, day=day, place=place)
+    other_hours, other_figures = hours_and_figures(user=request.user, day=other, place=place)
+    days = {f"{day}": hours, f"{other}": other_hours}
+    wait = [] if figures is None or all(one.wait.p95 is None for one in hours) else ["wait"]
+    charts = {
+        "both_published": pictures.comparison(_("Published by hour"), "jobs", lambda one: one.published, days),
+        "both_failed": pictures.comparison(_("Failed attempts by hour"), "jobs", lambda one: one.failed, days),
+    }
+    if wait:
+        charts["both_wait"] = pictures.comparison(_("Wait p95 by hour"), "ms", lambda one: one.wait.p95, days)
+        charts["both_run"] = pictures.comparison(_("Run p95 by hour"), "ms", lambda one: one.run.p95, days)
+    return {
+        "beside": beside_day(figures, other_figures) if figures else [],
+        "both": list(charts.values()),
+        "other_url": place.url(other),
+        "other_known": other_figures is not None,
+    }
+
+
+def _table(request: HttpRequest, day: date, other: date | None, place: Place) -> Context:
+    chosen, number = read_filter(request.GET, place), read_page(request.GET)
+    context: Context = {
+        "chosen": chosen,
+        "narrowed": bool(chosen.text or chosen.only),
+        "only_names": ONLY,
+        "name_column": name_column(chosen),
+    }
+    if other is None:
+        table = list_queues(user=request.user, day=day, chosen=chosen, page=number)
+        groups = [(title, len(names)) for title, names in GROUPS]
+        return (
+            context
+            | _pages(table.found, table.page)
+            | {
+                "queues": table.rows,
+                "groups": groups,
+                "columns": columns(chosen),
+            }
+        )
+    pairs, found = compare_queues(user=request.user, day=day, other=other, chosen=chosen, page=number)
+    return (
+        context
+        | _pages(found, number)
+        | {
+            "pairs": [_told(pair, chosen, day) for pair in pairs],
+            "columns": compared_columns(chosen),
+        }
+    )
+
+
+def _told(pair: Pair, chosen: QueueFilter, day: date) -> Context:
+    """A queue on two days, figure by figure."""
+    read = {figure.key: figure for figure in FIGURES}
+    cells = []
+    for column in compared_columns(chosen):
+        figure = read[column.key]
+        cells.append(
+            {
+                "title": column.title,
+                "unit": column.unit,
+                "value": figure.read(pair.day.figures) if pair.day else None,
+                "other": figure.read(pair.other.figures) if pair.other else None,
+            }
+        )
+    place = Place(pool=pair.pool, namespace=pair.namespace, queue=pair.queue)
+    return {"pair": pair, "cells": cells, "url": place.url(day)}
+
+
+def _pages(found: int, page: int) -> Context:
+    pages = max(1, -(-found // PAGE))
+    page = min(page, pages)
+    return {
+        "found": found,
+        "page": page,
+        "pages": pages,
+        "first": (page - 1) * PAGE + 1,
+        "last": min(page * PAGE, found),
+        "previous": page - 1,
+        "next": page + 1,
+    }

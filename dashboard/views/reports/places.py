@@ -1,0 +1,85 @@
+"""What a page of a report is about, and addresses of such pages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import date
+from urllib.parse import urlencode
+
+from django.urls import register_converter, reverse
+
+from queues.services.reporting.days import today
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """All that a person may see, a namespace, or a queue: the later names are empty where they do not apply."""
+
+    pool: str = ""
+    namespace: str = ""
+    queue: str = ""
+
+    @property
+    def parent(self) -> Place:
+        """The namespace of a queue; of a namespace everything."""
+        return replace(self, queue="") if self.queue else Place()
+
+    def url(self, day: date, **query: str) -> str:
+        """Of the page of this place and day."""
+        names = [name for name in (self.pool, self.namespace, self.queue) if name]
+        route = {0: "report", 2: "report_namespace", 3: "report_queue"}[len(names)]
+        kwargs = dict(zip(("pool", "namespace", "queue"), names, strict=False))
+        return reverse(f"dashboard:{route}", kwargs={"day": day, **kwargs}) + _query(query)
+
+    def csv_url(self, day: date, **query: str) -> str:
+        """Of the CSV of a table; `table` says of which."""
+        return reverse("dashboard:report_csv", kwargs={"day": day}) + _query(self.names | query)
+
+    def print_url(self, day: date) -> str:
+        """Of the summary on paper."""
+        return reverse("dashboard:report_print", kwargs={"day": day}) + _query(self.names)
+
+    @property
+    def names(self) -> dict[str, str]:
+        """Those that are not empty."""
+        return {key: getattr(self, key) for key in ("pool", "namespace", "queue") if getattr(self, key)}
+
+
+EVERYTHING = Place()
+
+
+def place_in(fields: dict[str, str]) -> Place:
+    """The place that a query names. A queue without its namespace names nothing."""
+    pool, namespace, queue = (fields.get(name, "") for name in ("pool", "namespace", "queue"))
+    return Place(pool=pool, namespace=namespace, queue=queue) if pool and namespace else EVERYTHING
+
+
+def read_day(text: str) -> date | None:
+    """`2026-09-01`; None for what is no day, or one that is yet to come."""
+    try:
+        day = date.fromisoformat(text)
+    except ValueError:
+        return None
+    return day if day <= today() and text == day.isoformat() else None
+
+
+class DayConverter:
+    """A day in an address, `2026-09-01`; days that are yet to come have no pages."""
+
+    regex = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
+
+    def to_python(self, value: str) -> date:
+        day = read_day(value)
+        if day is None:
+            raise ValueError(value)
+        return day
+
+    def to_url(self, value: date | str) -> str:
+        return str(value)
+
+
+register_converter(DayConverter, "day")
+
+
+def _query(fields: dict[str, str]) -> str:
+    return f"?{urlencode(fields)}" if fields else ""
