@@ -7,9 +7,10 @@ import os
 import signal
 import threading
 from argparse import ArgumentParser
+from collections.abc import Mapping
 from datetime import date
-from types import FrameType
-from typing import Any, Final
+from types import FrameType, TracebackType
+from typing import Any, Final, Self
 
 from django.core.management.base import BaseCommand, CommandError
 from django.db import OperationalError, ProgrammingError
@@ -22,7 +23,7 @@ from queues.services.reporting.mail import mail_report
 from queues.services.reporting.nightly import report_due_days
 from queues.services.reporting.ranges import days_between, parse_day
 from queues.services.reporting.retention import prune_reports
-from queues.services.reporting.running import Made, make_report
+from queues.services.reporting.running import make_report
 
 logger = logging.getLogger(__name__)
 
@@ -48,62 +49,59 @@ class Command(BaseCommand):
         )
 
     def handle(self, **options: Any) -> None:
-        self._stop = _stop_on_signals()
         self._line = ProgressLine(self.stdout, quiet=options["quiet"])
         self._failures: list[ReportFailedError] = []
         self._master: str = options["master"]
-        try:
-            if options["nightly"]:
-                report_due_days(today=today, make=self._make_scheduled)
-            else:
-                for day in _wanted(options["date"], options["begin"], options["end"]):
-                    if not self._make(day, ReportTrigger.ASKED):
-                        break
-            if not self._stop.received:
-                prune_reports(today=today())
-        except ReportFailedError as error:
-            raise CommandError(str(error)) from error
-        except (OperationalError, ProgrammingError) as error:
-            reason = str(error).splitlines()[0]
-            raise CommandError(f"the database cannot be used ({reason}): is it running, and migrated?") from error
-        finally:
-            self._line.end()
+        with _Stop() as self._stop:
+            try:
+                self._make_all(options)
+            except ReportFailedError as error:
+                raise CommandError(str(error)) from error
+            except (OperationalError, ProgrammingError) as error:
+                reason = str(error).splitlines()[0]
+                raise CommandError(f"the database cannot be used ({reason}): is it running, and migrated?") from error
+            finally:
+                self._line.end()
         if self._stop.received:
             raise SystemExit(128 + self._stop.received)
         if self._failures:
             raise CommandError("\n".join(str(error) for error in self._failures))
 
+    def _make_all(self, options: Mapping[str, Any]) -> None:
+        if options["nightly"]:
+            report_due_days(today=today, make=self._make_scheduled)
+        else:
+            for day in _wanted(options["date"], options["begin"], options["end"]):
+                if not self._make(day, ReportTrigger.ASKED):
+                    break
+        if not self._stop.received:
+            prune_reports(today=today())
+
     def _make_scheduled(self, day: date) -> bool:
-        goes_on = self._make(day, ReportTrigger.SCHEDULED)
-        if day == yesterday() and not self._failures:
-            mail_report(day=day)
-        return goes_on
+        return self._make(day, ReportTrigger.SCHEDULED)
 
     def _make(self, day: date, trigger: ReportTrigger) -> bool:
         """Whether to go on with the next day."""
+        is_scheduled = trigger == ReportTrigger.SCHEDULED
         try:
             made = make_report(
                 day=day,
                 trigger=trigger,
-                unless_reported=trigger == ReportTrigger.SCHEDULED,
+                unless_reported=is_scheduled,
                 master=self._master,
                 tell=self._line.show,
                 stop=self._stop.event,
             )
-        except DayTakenError as error:
-            if trigger == ReportTrigger.ASKED:
-                self._failures.append(error)
-            return False
         except ReportFailedError as error:
-            self._failures.append(error)
+            if not (is_scheduled and isinstance(error, DayTakenError)):  # whoever has it will see to it
+                self._failures.append(error)
             return error.kind not in FATAL
-        self._print(made)
-        return True
-
-    def _print(self, made: Made) -> None:
         self._line.say(f"{made.day}: {made.events:,} events, {made.rows:,} rows, {made.took_s:.1f} s")
         for text in made.warnings:
             logger.warning("report: %s", text, extra={"action": "report.make", "day": str(made.day)})
+        if is_scheduled and day == yesterday():
+            mail_report(day=day)
+        return True
 
 
 def _wanted(one: str | None, begin: str | None, end: str | None) -> list[date]:
@@ -119,24 +117,29 @@ def _wanted(one: str | None, begin: str | None, end: str | None) -> list[date]:
 
 
 class _Stop:
-    """`received`: the number of the signal that asked to stop, or 0."""
+    """`with _Stop() as stop:` the first SIGTERM or SIGINT sets `stop.event`, a second ends this process at once.
+
+    `received`: the number of the signal, or 0.
+    """
 
     def __init__(self) -> None:
         self.event = threading.Event()
         self.received = 0
+        self._before: dict[int, Any] = {}
 
+    def __enter__(self) -> Self:
+        if threading.current_thread() is threading.main_thread():
+            self._before = {number: signal.signal(number, self._handle) for number in (signal.SIGTERM, signal.SIGINT)}
+        return self
 
-def _stop_on_signals() -> _Stop:
-    """First SIGTERM or SIGINT: stop Spark, say so on the day, exit. Second: exit at once."""
-    stop = _Stop()
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
 
-    def handle(number: int, _frame: FrameType | None) -> None:
-        if stop.received:
+    def _handle(self, number: int, _frame: FrameType | None) -> None:
+        if self.received:
             os._exit(1)
-        stop.received = number
-        stop.event.set()
-
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, handle)
-        signal.signal(signal.SIGINT, handle)
-    return stop
+        self.received = number
+        self.event.set()

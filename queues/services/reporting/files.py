@@ -99,7 +99,7 @@ class ReportFiles:
 
     def delete_day(self) -> None:
         """Delete the day's reports altogether. Raises LakeError, OSError."""
-        if self.place.list(self._of_day):
+        if self.place.fs.exists(self.place.path(self._of_day)):
             self.place.fs.rm(self.place.path(self._of_day), recursive=True)
 
     @property
