@@ -27,7 +27,7 @@ def mail_settings(url: str) -> dict[str, Any]:
         return {"EMAIL_BACKEND": f"{BACKENDS}.dummy.EmailBackend"}
     if parts.scheme == "console":
         return {"EMAIL_BACKEND": f"{BACKENDS}.console.EmailBackend"}
-    if parts.scheme == "file" and parts.path:
+    if parts.scheme == "file" and parts.path.startswith("/"):
         return {"EMAIL_BACKEND": f"{BACKENDS}.filebased.EmailBackend", "EMAIL_FILE_PATH": unquote(parts.path)}
     if parts.scheme not in PORTS or not parts.hostname:
         schemes = ", ".join(f"{scheme}://HOST" for scheme in PORTS)

@@ -7,9 +7,18 @@ from .namespace import NamespaceAdmin
 from .people import NotedGroupAdmin, NotedUserAdmin
 from .policy import QueuePolicyAdmin
 from .pool import PoolAdmin
+from .report import ReportDayAdmin
 from .token import TokenAdmin
 
-__all__ = ["NamespaceAdmin", "NotedGroupAdmin", "NotedUserAdmin", "PoolAdmin", "QueuePolicyAdmin", "TokenAdmin"]
+__all__ = [
+    "NamespaceAdmin",
+    "NotedGroupAdmin",
+    "NotedUserAdmin",
+    "PoolAdmin",
+    "QueuePolicyAdmin",
+    "ReportDayAdmin",
+    "TokenAdmin",
+]
 
 admin.site.site_header = "taskq"
 admin.site.site_title = "taskq"

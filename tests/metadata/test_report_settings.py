@@ -1,0 +1,60 @@
+"""Settings of reports and mails: read, or refused with a message that says which one and why."""
+
+from __future__ import annotations
+
+from datetime import time
+
+import pytest
+
+from taskq_site.env import EnvError, read_time
+from taskq_site.mail import mail_settings
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("", time(2, 10)), ("00:00", time(0)), ("7:05", time(7, 5)), ("23:59", time(23, 59))]
+)
+def test_a_time_of_day_is_hours_and_minutes(monkeypatch: pytest.MonkeyPatch, text: str, value: time) -> None:
+    monkeypatch.setenv("X", text)
+    assert read_time("X", default="02:10") == value
+
+
+def test_off_is_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("X", "Off")
+    assert read_time("X", default="02:10") is None
+
+
+@pytest.mark.parametrize("text", ["24:00", "12:60", "2", "02:10:00", "soon", "-1:00"])
+def test_what_is_no_time_is_refused(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setenv("X", text)
+    with pytest.raises(EnvError, match=f"X={text}: expected a time of day"):
+        read_time("X", default="02:10")
+
+
+@pytest.mark.parametrize(
+    ("scheme", "port", "tls", "ssl"),
+    [("smtp", 25, False, False), ("smtp+tls", 587, True, False), ("smtps", 465, False, True)],
+)
+def test_a_mail_server_is_named_by_its_url(scheme: str, port: int, tls: bool, ssl: bool) -> None:
+    found = mail_settings(f"{scheme}://me%40example.org:p%40ss@mail.example.org")
+
+    assert found["EMAIL_BACKEND"].endswith("smtp.EmailBackend")
+    assert (found["EMAIL_HOST"], found["EMAIL_PORT"]) == ("mail.example.org", port)
+    assert (found["EMAIL_HOST_USER"], found["EMAIL_HOST_PASSWORD"]) == ("me@example.org", "p@ss")
+    assert (found["EMAIL_USE_TLS"], found["EMAIL_USE_SSL"]) == (tls, ssl)
+    assert mail_settings(f"{scheme}://mail.example.org:2525")["EMAIL_PORT"] == 2525
+
+
+def test_mails_may_go_to_files_the_console_or_nowhere() -> None:
+    assert mail_settings("file:///tmp/my%20mails")["EMAIL_FILE_PATH"] == "/tmp/my mails"
+    assert mail_settings("console:")["EMAIL_BACKEND"].endswith("console.EmailBackend")
+    assert mail_settings("")["EMAIL_BACKEND"].endswith("dummy.EmailBackend")
+
+
+@pytest.mark.parametrize(
+    "url", ["http://user:hunter2@host", "smtp://", "hunter2", "smtp://u:hunter2@host:none", "file:hunter2"]
+)
+def test_other_urls_are_refused_without_repeating_them(url: str) -> None:
+    with pytest.raises(EnvError) as caught:
+        mail_settings(url)
+    assert "smtp://" in str(caught.value)
+    assert "hunter2" not in str(caught.value)
