@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 
 from .demo_draws import Draws
 from .demo_shape import WORKERS, BadDeploy, Queue, crowding_in_hour
+from .names import HOUR_MS
 
-HOUR_MS: Final = 3_600_000
 BACKOFF_MS: Final = 10_000
 LATENESS_MS: Final = 100
 """Delayed jobs become ready less than one turn of the pump after they are due."""

@@ -66,7 +66,7 @@ def _report(asked: argparse.Namespace) -> None:
         if (error.name or "").partition(".")[0] != "pyspark":
             raise
         raise SparkMissingError(
-            "Reports need Spark, which is not installed: install taskq's extra `reports` (pip install 'taskq[reports]')."
+            "Reports need Spark, which is not installed: pip install 'taskq[reports]' brings it."
         ) from error
     options = session.SparkOptions(
         master=asked.master, memory=asked.memory, conf=dict(pair.split("=", 1) for pair in asked.conf)

@@ -106,12 +106,10 @@ class DayReport:
                 keep(targets := targets_of(cells))
                 rows = keep(wanted := wanted_cells(cells, targets))
                 keep(percentiles := percentiles_of(events, targets, wanted, rows=rows))
-            with self._stage(Stage.FAILURES, "failures and hand-outs after the first"):
-                keep(notable := notable_of(events))
+            with self._stage(Stage.NOTABLE, "failures, hand-outs after the first, the slowest jobs"):
+                keep(notable := notable_of(events, limits_of(cells)))
                 before = read_events(self._spark, lake=self._lake, files=earlier)
                 keep(lost := lost_leases_of(before).union(lost_leases_of(notable)).distinct())
-            with self._stage(Stage.SLOWEST, "the slowest jobs"):
-                self._write("slow", slow_of(events, limits_of(cells)), *PLACE, "metric", "rank")
             with self._stage(Stage.WRITING, "writing the tables"):
                 self._write_rest(cells, percentiles, notable, lost)
         finally:
@@ -126,6 +124,7 @@ class DayReport:
         self._write("figures", figures_of(sums, percentiles, duplicates_of(notable, lost), backlog), *KEY)
         sums.unpersist()
         self._write("histograms", histograms_of(cells), *PLACE, "metric", "bucket")
+        self._write("slow", slow_of(notable), *PLACE, "metric", "rank")
         self._write("tries", tries_of(cells), *PLACE, "attempt", "outcome")
         self._write("errors", errors_of(notable, lost), *PLACE, (f.col("failed") + f.col("dead")).desc(), "pattern")
         figures = self._spark.read.parquet(self._output.table_url(self._day, "figures"))

@@ -23,8 +23,7 @@ class Stage(StrEnum):
     LISTING = "listing"
     COUNTING = "counting"
     PERCENTILES = "percentiles"
-    FAILURES = "failures"
-    SLOWEST = "slowest"
+    NOTABLE = "notable"
     WRITING = "writing"
     FINISHED = "finished"
 
@@ -34,8 +33,7 @@ UPTO: Final = {
     Stage.LISTING: 13,
     Stage.COUNTING: 45,
     Stage.PERCENTILES: 65,
-    Stage.FAILURES: 75,
-    Stage.SLOWEST: 90,
+    Stage.NOTABLE: 80,
     Stage.WRITING: 99,
     Stage.FINISHED: 100,
 }

@@ -60,5 +60,5 @@ def cells_of(events: DataFrame) -> DataFrame:
 
 
 def _row(what: Column, ms: Column, *others: Column) -> Column:
-    columns = (what, f.greatest(ms, f.lit(0)), *others)
+    columns = (what, f.when(ms < 0, 0).otherwise(ms), *others)
     return f.struct(*(column.alias(str(number)) for number, column in enumerate(columns)))

@@ -20,7 +20,7 @@ LEAST_WEEKS: Final = 3
 
 SPREADS: Final = 3.0
 SCALE: Final = 1.4826
-"""`spread` is the median distance from the median, times this: of a normal distribution it is the standard deviation."""
+"""`spread` is the median distance from the median, times this: the standard deviation, were values normally spread."""
 
 PART: Final = 0.2
 """What is within a fifth of the usual is in line, however steady the past was; not so for rates."""

@@ -16,7 +16,7 @@ TOP: Final = 20
 
 
 def errors_of(notable: DataFrame, lost: DataFrame) -> DataFrame:
-    """(place, pattern, failed, dead, first_at, last_at, job), the most frequent of each queue; `job`: the latest one."""
+    """(place, pattern, failed, dead, first_at, last_at, job), the most frequent of each queue; `job`: of the latest."""
     ended = notable.where(f.col("kind").isin("failed", "dead"))
     # A death that says nothing is one by a lost lease if that hand-out's lease was lost.
     leases = lost.withColumn("lease_lost", f.lit(True))

@@ -7,14 +7,20 @@ from pyspark.sql import functions as f
 
 from .cells import PLACE
 
-COLUMNS = (*PLACE, "hour", "kind", "job", "attempt", "at", "error")
 
+def notable_of(events: DataFrame, limits: DataFrame) -> DataFrame:
+    """Failures, deaths, lost leases, hand-outs after the first; and what took as long as `slow.limits_of` says.
 
-def notable_of(events: DataFrame) -> DataFrame:
-    """Failures, deaths, lost leases, and hand-outs after the first."""
+    With `ms`: what a hand-out waited or an acked one ran, if that was so long; else null.
+    """
     kind = f.col("kind")
     again = (kind == "consumed") & (f.col("attempt") > 1)
-    return events.where(kind.isin("failed", "dead", "lease_lost") | again).select(*COLUMNS)
+    told = kind.isin("failed", "dead", "lease_lost") | again
+    waited = f.when((kind == "consumed") & (f.col("wait_ms") >= f.col("wait_from")), f.col("wait_ms"))
+    ran = f.when((kind == "acked") & (f.col("run_ms") >= f.col("run_from")), f.col("run_ms"))
+    limited = events.join(f.broadcast(limits), [*PLACE], "left").withColumn("ms", f.coalesce(waited, ran))
+    columns = (*PLACE, "hour", "kind", "job", "attempt", "at", "worker", "error", "ms")
+    return limited.where(told | f.col("ms").isNotNull()).select(*columns)
 
 
 def lost_leases_of(events: DataFrame) -> DataFrame:

@@ -11,5 +11,4 @@ from .cells import PLACE
 def tries_of(cells: DataFrame) -> DataFrame:
     """(place, attempt, outcome, jobs) of each queue; `outcome` acked or dead."""
     ended = cells.where(f.col("what").isin("acked", "dead") & f.col("attempt").isNotNull())
-    summed = ended.groupBy(*PLACE, "attempt", f.col("what").alias("outcome")).agg(f.sum("events").alias("jobs"))
-    return summed
+    return ended.groupBy(*PLACE, "attempt", f.col("what").alias("outcome")).agg(f.sum("events").alias("jobs"))

@@ -1,0 +1,129 @@
+"""Made-up history, written straight into the lake and marked as such: `manage.py demodata`."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from .demo_jobs import events_of_hour
+from .demo_shape import NAMESPACE, POOL, QUEUES, BadDeploy, jobs_in_hour
+from .files import hour_folders
+from .names import HOUR_MS, SUFFIX, day_dir
+from .place import LakeError, Place
+from .schema import arrow_schema
+from .writer import PARQUET
+
+PARTITIONS: Final = 8
+PREFIX: Final = "demo-"
+"""Of file names."""
+
+SATURDAY: Final = 5
+
+
+class DemoThereError(LakeError):
+    """There is demo data of these days already."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DemoPlan:
+    """`days` days from `first` on (UTC); `jobs_per_day`: of an ordinary working day.
+
+    Jobs that are not at an end after the last day stay so: the rest of their lives would be on days after it.
+    """
+
+    first: date
+    days: int
+    jobs_per_day: int
+    seed: int = 1
+
+    @property
+    def bad_deploy(self) -> BadDeploy | None:
+        """On the last working day but one: late, so that there are weeks to compare it with. None: no working day."""
+        days = [self.first + timedelta(days=number) for number in range(self.days)]
+        working = [day for day in days if day.weekday() < SATURDAY]
+        return BadDeploy(day=working[-2] if len(working) > 1 else working[0]) if working else None
+
+
+def write_demo(lake: str, plan: DemoPlan, *, tell: Callable[[date, int], None]) -> int:
+    """Write the plan's events; `tell` is told of each hour that is written, with the events so far. → events
+
+    Raises DemoThereError, and LakeError if the lake cannot be written.
+    """
+    place = Place(lake)
+    for number in range(plan.days):
+        day = plan.first + timedelta(days=number)
+        for folder in hour_folders(place, day):
+            if any(entry.name.startswith(PREFIX) for entry in place.list(folder)):
+                raise DemoThereError(f"There is demo data of {day} already: delete {place.path(day_dir(day))} first.")
+    events = 0
+    for day, hour, table in demo_hours(plan):
+        buffer = pa.BufferOutputStream()
+        pq.write_table(table, buffer, **PARQUET)
+        name = f"{PREFIX}{day.isoformat()}-{hour:02d}{SUFFIX}"
+        place.put(f"{day_dir(day)}/hour={hour:02d}/{name}", memoryview(buffer.getvalue()))
+        events += len(table)
+        tell(day, events)
+    return events
+
+
+def demo_hours(plan: DemoPlan) -> Iterator[tuple[date, int, Any]]:
+    """(day, hour, table of the lake's columns but in time order) for each hour in which something happens."""
+    start = int(datetime.combine(plan.first, time(), UTC).timestamp() * 1000)
+    waiting: list[Any] = []
+    for number in range(24 * plan.days):
+        day, hour = plan.first + timedelta(days=number // 24), number % 24
+        begins = start + number * HOUR_MS
+        for place, queue in enumerate(QUEUES):
+            jobs = jobs_in_hour(jobs_per_day=plan.jobs_per_day, share=queue.share, day=day, hour=hour)
+            made = events_of_hour(
+                queue=queue,
+                jobs=jobs,
+                day=day,
+                hour=hour,
+                start_ms=begins,
+                seed=plan.seed,
+                bad_deploy=plan.bad_deploy,
+            )
+            waiting += [_of_queue(table, place) for table in made if len(table)]
+        yet = [(pc.less(table["at_ms"], begins + HOUR_MS), table) for table in waiting]
+        due = [table.filter(mask) for mask, table in yet]
+        waiting = [rest for mask, table in yet if len(rest := table.filter(pc.invert(mask)))]
+        if rows := sum(map(len, due)):
+            yield day, hour, _finish(pa.concat_tables(due), rows)
+
+
+def _of_queue(table: Any, place: int) -> Any:
+    """With the queue's place in QUEUES, which says its name and partition later, once for all rows of an hour."""
+    return table.append_column("place", pa.repeat(pa.scalar(place, pa.int8()), len(table)))
+
+
+def _finish(table: Any, rows: int) -> Any:
+    """In the lake's columns, by time."""
+    table = table.unify_dictionaries().combine_chunks()
+    table = table.take(pc.sort_indices(table, sort_keys=[("at_ms", "ascending"), ("job", "ascending")]))
+    names = pa.array([queue.name for queue in QUEUES])
+    homes = pa.array([zlib.crc32(f"{NAMESPACE}/{queue.name}".encode()) % PARTITIONS for queue in QUEUES])
+    known = {name: table[name] for name in ("kind", "job", "attempt", "wait_ms", "run_ms", "size", "worker", "error")}
+    known |= {
+        "queue": pc.take(names, table["place"]),
+        "at": table["at_ms"],
+        "published": table["published_ms"],
+        "partition": pc.take(homes, table["place"]),
+        "entry_ms": table["at_ms"],
+        "entry_seq": pa.array(range(rows), pa.int32()),
+    }
+    same = {"pool": POOL, "namespace": NAMESPACE, "line": 0, "demo": True}
+    columns = [
+        pa.repeat(pa.scalar(same[field.name], field.type), rows)
+        if field.name in same
+        else known[field.name].cast(field.type)
+        for field in arrow_schema()
+    ]
+    return pa.table(columns, schema=arrow_schema())
