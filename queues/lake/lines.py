@@ -125,7 +125,7 @@ def _table(pool: str, partition: int, entries: Entries, rows: list[int], places:
     ):
         raise ValueError("an entry without id, queue or time")
     per_entry["at"] = per_entry["at"].cast(pa.timestamp("ms", tz="UTC"))
-    if len(rows) != number or rows[-1] != number - 1:
+    if rows != list(range(number)):
         wanted = pa.array(rows, pa.int32())
         per_entry = {name: column.take(wanted) for name, column in per_entry.items()}
     constants = {

@@ -1,0 +1,131 @@
+"""What a day of the lake has, and what is wrong with it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from queues.lake.files import DayFiles, Gap, read_day
+from queues.lake.lines import Entries
+from queues.lake.names import EntryId, drained_name
+from queues.lake.place import LakeError, Place
+from queues.lake.schema import COLUMNS, NAMED_BY, arrow_schema
+from queues.lake.writer import Writer
+
+DAY = date(2030, 3, 17)
+NOON_MS = int(datetime(2030, 3, 17, 12, tzinfo=UTC).timestamp() * 1000)
+HOUR_MS = 3_600_000
+DAY_MS = 24 * HOUR_MS
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    return str(tmp_path / "my lake")
+
+
+def write(url: str, *times: int, pool: str = "default") -> int:
+    first, last = EntryId(times[0], 0), EntryId(times[-1], 0)
+    batch = Entries(
+        [b"%d-0" % ms for ms in times],
+        [b"%d" % ms for ms in times],
+        [b"shop/orders"] * len(times),
+        [b"published\tjob\t\t\t\t5\t\t"] * len(times),
+    )
+    return Writer(url, pool).write(drained_name(pool, 0, first, last), batch)
+
+
+def test_a_lake_that_is_not_there_yet_has_nothing(url: str) -> None:
+    assert read_day(url, DAY) == DayFiles(live=(), corrupt=(), gaps=())
+
+
+def test_a_day_has_the_files_of_its_hours_and_no_others(url: str) -> None:
+    write(url, NOON_MS, NOON_MS + 1, NOON_MS + HOUR_MS, NOON_MS + DAY_MS, NOON_MS - DAY_MS)
+
+    day = read_day(url, DAY)
+
+    assert [file.rows for file in day.live] == [2, 1]
+    path = Path(url) / "date=2030-03-17/hour=12"
+    (file,) = path.iterdir()
+    assert day.live[0].url == f"file://{file}"
+    assert day.live[0].size == file.stat().st_size
+
+
+def test_anybody_can_read_it_by_its_directories(url: str) -> None:
+    write(url, NOON_MS, NOON_MS + HOUR_MS, NOON_MS + DAY_MS)
+
+    found = duckdb.sql(
+        f"select date::varchar, hour, queue, epoch_ms(\"at\"), size from read_parquet('{url}/date=*/hour=*/*.parquet',"
+        " hive_partitioning = true) order by 4"
+    )
+
+    assert found is not None
+    assert found.fetchall() == [
+        ("2030-03-17", "12", "orders", NOON_MS, 5),
+        ("2030-03-17", "13", "orders", NOON_MS + HOUR_MS, 5),
+        ("2030-03-18", "12", "orders", NOON_MS + DAY_MS, 5),
+    ]
+
+
+def test_gaps_belong_to_the_days_they_touch(url: str) -> None:
+    gaps = [
+        Gap(pool="p", partition=1, dropped=5, from_ms=NOON_MS - DAY_MS, until_ms=NOON_MS),
+        Gap(pool="p", partition=2, dropped=6, from_ms=None, until_ms=NOON_MS + 1),
+        Gap(pool="p", partition=1, dropped=7, from_ms=NOON_MS - DAY_MS, until_ms=NOON_MS + DAY_MS),
+        Gap(pool="p", partition=1, dropped=8, from_ms=NOON_MS + DAY_MS, until_ms=NOON_MS + DAY_MS + 1),
+    ]
+    for gap in gaps:
+        Writer(url, gap.pool).write_gap(gap)
+        Writer(url, gap.pool).write_gap(gap)
+
+    def dropped(day: int) -> list[int]:
+        return sorted(gap.dropped for gap in read_day(url, date(2030, 3, day)).gaps)
+
+    assert [dropped(day) for day in (15, 16, 17, 18, 19)] == [[], [5, 7], [5, 6, 7], [7, 8], []]
+    assert [asdict(gap) for gap in read_day(url, DAY).gaps if gap.partition == 2] == [asdict(gaps[1])]
+
+
+def test_a_gap_that_cannot_be_read_is_named(url: str) -> None:
+    Writer(url, "p").write_gap(Gap(pool="p", partition=1, dropped=5, from_ms=NOON_MS, until_ms=NOON_MS))
+    (path,) = (Path(url) / "_gaps").iterdir()
+    path.write_text("{}")
+
+    with pytest.raises(LakeError, match=path.name):
+        read_day(url, DAY)
+
+
+def test_a_manifest_that_cannot_be_read_is_named(url: str) -> None:
+    write(url, NOON_MS)
+    (Path(url) / "date=2030-03-17/hour=12" / f"_compact-{'a' * 20}.json").write_text("no JSON")
+
+    with pytest.raises(LakeError, match="not a manifest"):
+        read_day(url, DAY)
+
+
+def test_what_is_in_the_way_is_named(tmp_path: Path) -> None:
+    (tmp_path / "lake").write_text("a file")
+
+    with pytest.raises(LakeError, match=f"{tmp_path}/lake"):
+        write(str(tmp_path / "lake"), NOON_MS)
+
+
+@pytest.mark.parametrize("url", ["nosuch://bucket/lake", "s3://bucket/lake"])
+def test_a_file_system_that_is_not_there_is_named(url: str) -> None:
+    with pytest.raises(LakeError, match=url):
+        Place(url)
+
+
+def test_every_column_says_what_it_means_and_those_that_name_an_event_are_never_null() -> None:
+    assert [column.name for column in COLUMNS] == arrow_schema().names
+    assert all(column.meaning for column in COLUMNS)
+    assert not any(column.nullable for column in COLUMNS if column.name in NAMED_BY)
+
+
+def test_docs_list_the_columns() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "lake.md").read_text()
+    listed = [line.split("`")[1] for line in text.splitlines() if line.startswith("| `") and "` | " in line]
+
+    assert [name for name in listed if name in arrow_schema().names] == arrow_schema().names
