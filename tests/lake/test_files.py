@@ -64,9 +64,9 @@ def test_anybody_can_read_it_by_its_directories(url: str) -> None:
 
     assert found is not None
     assert found.fetchall() == [
-        ("2030-03-17", "12", "orders", NOON_MS, 5),
-        ("2030-03-17", "13", "orders", NOON_MS + HOUR_MS, 5),
-        ("2030-03-18", "12", "orders", NOON_MS + DAY_MS, 5),
+        ("2030-03-17", 12, "orders", NOON_MS, 5),
+        ("2030-03-17", 13, "orders", NOON_MS + HOUR_MS, 5),
+        ("2030-03-18", 12, "orders", NOON_MS + DAY_MS, 5),
     ]
 
 

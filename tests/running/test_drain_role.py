@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import os
+import resource
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,8 +30,10 @@ from queues.lake.lines import Entries
 from queues.lake.names import EntryId, drained_name
 from queues.lake.place import LakeError, Place
 from queues.lake.writer import Writer
+from queues.pump.lane import Lane
 from queues.pump.roles import drain as module
 from queues.pump.roles.drain import Drain, read_plan
+from queues.pump.tally import Tally
 from tests.support.lake import EventName, Lake, local_lake, names_in_stream
 
 POOL = "main-pool"
@@ -381,19 +386,51 @@ def test_a_lake_that_cannot_be_written_leaves_everything_in_the_stream(shop: Sho
     shop.check()
 
 
-def test_a_disk_that_is_full_leaves_no_half_written_file(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+@contextmanager
+def files_of_at_most(size: int) -> Iterator[None]:
+    """Writing beyond it fails in the middle, as on a disk that is full."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_a_disk_that_takes_no_more_leaves_no_half_written_file_and_everything_in_the_stream(shop: Shop) -> None:
     shop.work()
+    with files_of_at_most(1_000), pytest.raises(LakeError, match="File too large"):
+        shop.run()
 
-    def full(*_arguments: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    with monkeypatch.context() as patch:
-        patch.setattr("queues.lake.place._write_out", full)
-        with pytest.raises(LakeError, match="No space left on device"):
-            shop.run()
     assert shop.lake.everything() == []
+    assert shop.in_stream() == shop.told
     shop.run()
     shop.check()
+
+
+def test_a_lane_tells_of_a_lake_in_trouble_once_and_the_pool_is_not_in_trouble(
+    shop: Shop, tmp_path: Path, settings: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "queues.pump")
+    (tmp_path / "file").touch()
+    settings.TASKQ_LAKE_URL = str(tmp_path / "file" / "lake")
+    shop.work()
+    tally = Tally()
+    lane = Lane(POOL, tally=tally, should_stop=lambda: False, open_engine=lambda _pool: shop.engine, once=True)
+    drain = next(role for role in lane.roles if role.name == "drain")
+    for _ in range(3):
+        lane._role_troubles["drain"]._again_at = 0  # the pause is over
+        lane.run(drain)
+    assert not lane._pool_trouble.is_there
+    (tmp_path / "file").unlink()
+    lane._role_troubles["drain"]._again_at = 0
+    lane.run(drain)
+
+    assert [record.__dict__["action"] for record in caplog.records] == ["trouble", "tick", "recovered"]
+    told = caplog.records[0]
+    assert (told.levelname, told.exc_info) == ("WARNING", None)
+    assert told.__dict__["error"].startswith(settings.TASKQ_LAKE_URL)
+    assert Lake(settings.TASKQ_LAKE_URL).names() == shop.told
 
 
 def test_what_a_dead_drain_left_half_written_is_gone_after_a_day(shop: Shop) -> None:
