@@ -13,12 +13,14 @@ from django.utils.translation import gettext, pgettext
 from dashboard.views.reports.key_figures import TITLES, UNITS, KeyFigure
 from queues.services.reporting.shapes import Change, Figures
 
-from .taskq import NOTHING, compact, duration, number
+from .taskq import NOTHING, age, compact, duration, number
 
 register = template.Library()
 
-MANY: Final = 10
+MANY: Final = 3
 """From so many times on, a change is told in times rather than percent."""
+
+_UNITS: Final = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s"))
 
 GLYPHS: Final = {"reported": "✓", "demo": "✓", "running": "…", "failed": "✕", "kept": "✕", "missing": "·", "none": ""}
 
@@ -44,11 +46,30 @@ def seconds(value: float | None) -> str:
 
 
 @register.filter
+def long_ago(value: float | None) -> str:
+    """Seconds as an age that does not change with every look: `3 h`."""
+    return age(None if value is None else max(value, 60) * 1_000)
+
+
+@register.filter
+def brief(milliseconds: float | None) -> str:
+    """`131000` → `2.2 min`: in one unit, for narrow columns; a dash for None."""
+    if milliseconds is None:
+        return NOTHING
+    for size, unit in _UNITS:
+        if milliseconds >= size:
+            value = milliseconds / size
+            text = f"{value:.0f}" if value >= 99.95 else f"{value:.1f}".removesuffix(".0")
+            return f"{text} {unit}"
+    return f"{round(milliseconds)} ms"
+
+
+@register.filter
 def written(value: float | None, unit: str) -> str:
     """A figure in its unit: jobs, share or ms."""
     if unit == "share":
         return share(value)
-    return duration(value) if unit == "ms" else compact(value)
+    return brief(value) if unit == "ms" else compact(value)
 
 
 @register.filter
@@ -56,7 +77,7 @@ def exactly(value: float | None, unit: str) -> str:
     """The same in full, to show on hover."""
     if unit == "jobs":
         return number(int(value) if value is not None and value == int(value) else value)
-    return written(value, unit)
+    return f"{number(value)} ms" if unit == "ms" and value is not None else written(value, unit)
 
 
 @register.filter
@@ -101,7 +122,7 @@ def difference(value: float | None, against: float | None, unit: str) -> str:
         return gettext("none there")
     ratio = value / against
     if ratio >= MANY:
-        return gettext("%(times)s times as much") % {"times": f"{ratio:,.0f}"}
+        return gettext("%(times)s times as much") % {"times": f"{ratio:,.0f}" if ratio >= 10 else f"{ratio:.1f}"}
     percent = round(abs(ratio - 1) * 100)
     if not percent:
         return gettext("about the same")

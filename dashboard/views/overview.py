@@ -15,6 +15,7 @@ from django.utils.translation import gettext_lazy
 from queues.engine.minutes import Minute
 from queues.engine.values import JobState
 from queues.services.overview import read_overview
+from queues.services.reporting.page_latest import read_latest_report
 from queues.services.sight import see
 from queues.services.trends import history_of_sight, running_minute
 
@@ -71,7 +72,12 @@ CHARTS: Final[Mapping[str, tuple[Promise, str, tuple[tuple[Promise, Value], ...]
 @page
 def overview(request: HttpRequest) -> HttpResponse:
     """`?minutes=` how much the charts show; for live.js the part that changes."""
-    context = {"overview": read_overview(user=request.user), "span": _span(request), "spans": SPANS}
+    context = {
+        "overview": read_overview(user=request.user),
+        "report": read_latest_report(user=request.user),
+        "span": _span(request),
+        "spans": SPANS,
+    }
     return render(request, f"dashboard/{'_overview' if is_live(request) else 'overview'}.html", context)
 
 

@@ -1,7 +1,7 @@
 // <figure class="chart" data-chart="lines|area|bars|band|histogram|heat|sparkline" data-height="200">
 // The numbers come from data-url (asked again every data-every ms), or from a <script type="application/json"> in the figure,
 // which a live section may replace:
-//   {"title": "...", "x": {"unit": "time|day|hour|attempt|ms|...", "values": [...]}, "y": {"unit": "jobs|jobs/min|jobs/s|ms|bytes"},
+//   {"title": "...", "x": {"unit": "time|day|hour|attempt|ms|...", "values": [...]}, "y": {"unit": "jobs|jobs/min|jobs/s|ms|bytes", "scale": "log" (of ms)},
 //    "series": [{"name": "...", "values": [number|null, ...], "style": "line|area|bar"}], "empty": "text", "stacked": true}
 // `area` and `bars` stack unless "stacked" is false; `band` fills what lies between the first and the last series; the x
 // values of a `histogram` are the upper ends of its buckets; the series of `heat` are its rows. `time` is the reader's,
@@ -129,7 +129,7 @@ class Chart {
     }
     if (kind === "heat" && known) legend.append(scale(data));
     const title = html("span", { className: "chart-title" }, data.title ?? "");
-    this.caption.replaceChildren(title, html("span", { className: "chart-unit" }, unitName(data.y.unit)), legend);
+    this.caption.replaceChildren(title, html("span", { className: "chart-unit" }, `${unitName(data.y.unit)}${data.y.scale === "log" ? `, ${word("log")}` : ""}`), legend);
   }
 }
 

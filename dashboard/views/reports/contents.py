@@ -7,7 +7,8 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any, Final
 
 from django.utils.formats import date_format
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from queues.services.reporting.days import today
 from queues.services.reporting.merging import merge_day, merge_range
@@ -24,7 +25,7 @@ from queues.services.reporting.shapes import Figures, Metric, QueueReport
 from queues.services.visible import User
 
 from . import pictures
-from .key_figures import beside_past_weeks, beside_usual
+from .key_figures import as_rows, beside_past_weeks, beside_usual
 from .pictures import Of
 from .places import Place
 
@@ -35,10 +36,10 @@ MERGED: Final = (7, 28)
 """Days that are told as one."""
 
 MEASURES: Final[Mapping[str, tuple[Any, str, Of]]] = {
-    "published": (_("Published"), "jobs", lambda one: one.published),
-    "consumed": (_("Handed out"), "jobs", lambda one: one.consumed),
-    "failed": (_("Failed"), "jobs", lambda one: one.failed),
-    "wait": (_("Wait p95"), "ms", lambda one: one.wait.p95),
+    "published": (gettext_lazy("Published"), "jobs", lambda one: one.published),
+    "consumed": (gettext_lazy("Handed out"), "jobs", lambda one: one.consumed),
+    "failed": (gettext_lazy("Failed"), "jobs", lambda one: one.failed),
+    "wait": (gettext_lazy("Wait p95"), "ms", lambda one: one.wait.p95),
 }
 """What the heat map may show: title, unit, value."""
 
@@ -82,7 +83,9 @@ def contents_of_place(*, user: User, day: date, place: Place, measure: str) -> C
         return None
     series = read_series(user=user, until=day, days=DAYS, with_hours=True, **names)
     found = {one.day: one.row.figures if one.row else None for one in series if one.has_report}
+    merged = [(days, merge_range(user=user, until=day, days=days, **names)) for days in MERGED]
     title, unit, of = MEASURES[measure]
+    first = next((place for place, one in enumerate(series) if one.has_report), 0)
     context: Context = {
         "figures": report.row.figures,
         "hours": report.hours,
@@ -91,7 +94,8 @@ def contents_of_place(*, user: User, day: date, place: Place, measure: str) -> C
         "notes": notes_of([report]),
         "tries": report.tries,
         "objectives": None if place.queue else _objectives(user, day, place),
-        "merged": [(days, merge_range(user=user, until=day, days=days, **names)) for days in MERGED],
+        "merged": merged,
+        "merged_rows": as_rows([report.row.figures, *(one.figures for _days, one in merged)]),
         "charts": _charts(report.hours, report.histograms, day)
         | {
             "tries": pictures.tries(report.tries),
@@ -99,10 +103,14 @@ def contents_of_place(*, user: User, day: date, place: Place, measure: str) -> C
             "waits": pictures.percentiles_by_day(series, Metric.WAIT),
             "runs": pictures.percentiles_by_day(series, Metric.RUN),
             "rhythm": pictures.hours_of_days(
-                series, of=of, unit=unit, title=f"{title}", names=lambda one: date_format(one, "D j M")
+                series[first:],
+                of=of,
+                unit=unit,
+                title=_by_day(title),
+                names=lambda one: date_format(one, "D j M"),
             ),
         },
-        "rhythm_height": pictures.heat_height(len(series)),
+        "rhythm_height": pictures.heat_height(len(series) - first),
         "measure": measure,
         "measures": MEASURES,
     }
@@ -146,7 +154,7 @@ def _heat(user: User, day: date, place: Place, measure: str) -> Context:
     rows = read_busiest(user=user, day=day, pool=place.pool, namespace=place.namespace)
     title, unit, of = MEASURES[measure]
     return {
-        "heat": pictures.busiest_hours(rows, of=of, title=f"{title}", unit=unit),
+        "heat": pictures.busiest_hours(rows, of=of, title=_by_queue(title), unit=unit),
         "heat_height": pictures.heat_height(len(rows)),
         "measure": measure,
         "measures": MEASURES,
@@ -159,3 +167,11 @@ def _objectives(user: User, day: date, place: Place) -> Objectives:
 
 def _days_until(day: date) -> list[date]:
     return [day - timedelta(days=back) for back in reversed(range(DAYS))]
+
+
+def _by_queue(title: str) -> str:
+    return _("%(figure)s by queue and hour") % {"figure": title}
+
+
+def _by_day(title: str) -> str:
+    return _("%(figure)s by day and hour") % {"figure": title}

@@ -27,7 +27,7 @@ def reports(request: HttpRequest) -> HttpResponse:
     if day is None:
         demo = {"demo_from": yesterday() - timedelta(days=DEMO_DAYS - 1), "demo_to": yesterday()}
         return render(request, "dashboard/reports.html", {"report_at": settings.TASKQ_REPORT_AT} | demo)
-    return redirect(place_in(request.GET.dict()).url(day))
+    return redirect(place_in(request.GET.dict()).url(day))  # which answers 404 for what is not to be seen
 
 
 def _newest(user: User) -> date | None:

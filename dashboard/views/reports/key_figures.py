@@ -45,6 +45,19 @@ FIGURES: Final = (
     Figure(key="backlog", title=_("Backlog at the end"), unit="jobs", read=lambda one: one.backlog),
 )
 
+COUNTED: Final = tuple(one for one in FIGURES if one.key in ("published", "success_rate", "failed", "dead"))
+
+MEASURED: Final = (
+    Figure(key="wait_p50", title=_("Wait p50"), unit="ms", read=lambda one: one.wait.p50),
+    Figure(key="wait_p95", title=_("Wait p95"), unit="ms", read=lambda one: one.wait.p95),
+    Figure(key="wait_p99", title=_("Wait p99"), unit="ms", read=lambda one: one.wait.p99),
+    Figure(key="run_p50", title=_("Run p50"), unit="ms", read=lambda one: one.run.p50),
+    Figure(key="run_p95", title=_("Run p95"), unit="ms", read=lambda one: one.run.p95),
+    Figure(key="run_p99", title=_("Run p99"), unit="ms", read=lambda one: one.run.p99),
+    Figure(key="total_p95", title=_("Published to acked, p95"), unit="ms", read=lambda one: one.total.p95),
+)
+"""Of tables that hold several days side by side."""
+
 TITLES: Final[Mapping[str, Promise]] = {figure.key: figure.title for figure in FIGURES}
 UNITS: Final[Mapping[str, str]] = {figure.key: figure.unit for figure in FIGURES}
 
@@ -105,6 +118,6 @@ def beside_day(figures: Figures, other: Figures | None) -> list[KeyFigure]:
     ]
 
 
-def rows_of(figures: Sequence[KeyFigure]) -> list[list[str | float | None]]:
-    """As rows of a table."""
-    return [[one.figure.key, one.value, one.against] for one in figures]
+def as_rows(columns: Sequence[Figures]) -> list[tuple[Promise, str, list[float | None]]]:
+    """Title, unit and values of a table in which each column is a stretch of time."""
+    return [(one.title, one.unit, [one.read(column) for column in columns]) for one in (*COUNTED, *MEASURED)]

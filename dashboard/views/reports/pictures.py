@@ -52,7 +52,7 @@ def percentile_of_namespaces(reports: Sequence[QueueReport]) -> Chart:
     return {
         "title": _("Wait p95 by hour, of the busiest namespaces"),
         "x": {"unit": "hour", "values": [*HOURS]},
-        "y": {"unit": "ms"},
+        "y": _axis("ms"),
         "series": [
             {"name": one.row.namespace, "values": _values(one.hours, _percentile(Metric.WAIT, "p95"), absent=None)}
             for one in reports[:LINES]
@@ -83,15 +83,16 @@ def comparison(title: str, unit: str, of: Of, days: Mapping[str, Sequence[Figure
     return {
         "title": title,
         "x": {"unit": "hour", "values": [*HOURS]},
-        "y": {"unit": unit},
+        "y": _axis(unit),
         "series": [{"name": name, "values": _values(hours, of, absent=absent)} for name, hours in days.items()],
         "empty": _("Nothing happened on these days."),
     }
 
 
 def busiest_hours(rows: Sequence[QueueHours], *, of: Of, title: str, unit: str = "jobs") -> Chart:
-    """A row for each queue."""
-    named = [(one.row.queue, one.hours) for one in rows]
+    """A row for each queue, named with its namespace if there are several."""
+    is_one = len({(one.row.pool, one.row.namespace) for one in rows}) == 1
+    named = [(one.row.queue if is_one else f"{one.row.namespace}/{one.row.queue}", one.hours) for one in rows]
     return _heat(title, unit, named, of)
 
 
@@ -183,7 +184,7 @@ def _by_hour(
     return {
         "title": title,
         "x": {"unit": "hour", "values": [*HOURS]},
-        "y": {"unit": unit},
+        "y": _axis(unit),
         "series": [
             {"name": name, "values": [*_values(hours, of, absent=absent)[:until], *[None] * (24 - until)]}
             for name, of in lines
@@ -203,7 +204,7 @@ def _by_day(
     return {
         "title": title,
         "x": {"unit": "day", "values": [_midnight_ms(day) for day in days]},
-        "y": {"unit": unit},
+        "y": _axis(unit),
         "series": [{"name": name, "values": [None if one is None else of(one) for one in found]} for name, of in lines],
         "empty": _("No day of this time has a report."),
     }
@@ -221,6 +222,11 @@ def _heat(title: str, unit: str, rows: Sequence[tuple[str, Sequence[Figures] | N
         ],
         "empty": _("Nothing happened on this day."),
     }
+
+
+def _axis(unit: str) -> Chart:
+    """Percentiles lie far apart: on a plain scale p99 would press all others to the ground."""
+    return {"unit": unit, "scale": "log"} if unit == "ms" else {"unit": unit}
 
 
 def _values(hours: Sequence[Figures], of: Of, *, absent: Value) -> list[Value]:

@@ -23,7 +23,6 @@ GROUPS: Final[tuple[tuple[Promise | str, tuple[tuple[str, Promise | str], ...]],
         _("Jobs"),
         (
             ("published", _("Published")),
-            ("consumed", _("Handed out")),
             ("acked", _("Acked")),
             ("failed", _("Failed")),
             ("dead", _("Dead")),

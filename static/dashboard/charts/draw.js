@@ -1,5 +1,5 @@
 // From numbers to a picture: axes, and the series as lines, bands, stacked areas, bars or cells.
-import { placeTick, tick, ticks, timeTicks } from "./format.js";
+import { decades, placeTick, tick, ticks, timeTicks } from "./format.js";
 import { svg } from "./svg.js";
 
 const LABEL_PX = 7; // about the width of a digit
@@ -20,7 +20,9 @@ export function layOut(data, kind, width, height) {
   const stacked = xs.map((_, i) => data.series.reduce((sum, one) => (isStacked(data, kind, one) ? sum + (one.values[i] ?? 0) : sum), 0));
   const singles = data.series.flatMap((one) => one.values.filter((value) => value !== null));
   const highest = Math.max(0, ...singles, ...stacked);
-  const marks = ticks(highest, data.y.unit, Math.max(2, Math.min(5, Math.floor(height / 40))));
+  const isLog = data.y.scale === "log";
+  const least = Math.min(highest, ...singles.filter((value) => value > 0));
+  const marks = isLog ? decades(least, highest) : ticks(highest, data.y.unit, Math.max(2, Math.min(5, Math.floor(height / 40))));
   const names = kind === "heat" ? data.series.map((one) => one.name) : marks.map((one) => tick(one, data.y.unit));
   const left = Math.min(Math.max(...names.map((one) => one.length * LABEL_PX), 16) + 8, width / 3);
   const [right, top, bottom] = [width - 8, 8, height - 22];
@@ -30,9 +32,12 @@ export function layOut(data, kind, width, height) {
   const x = isDiscrete(kind)
     ? (i) => left + (i + 0.5) * step
     : (i) => (xs.length === 1 ? (left + right) / 2 : left + ((xs[i] - first) / span) * (right - left));
-  const y = (value) => bottom - (value / marks.at(-1)) * (bottom - top);
+  const y = isLog ? (value) => bottom - logShare(value, marks) * (bottom - top) : (value) => bottom - (value / marks.at(-1)) * (bottom - top);
   return { x, y, left, right, top, bottom, step, marks, span, first, width, height };
 }
+
+// Zero has no place on such a scale: what is below its first mark lies on it.
+const logShare = (value, marks) => Math.log(Math.max(value, marks[0]) / marks[0]) / Math.log(marks.at(-1) / marks[0]);
 
 export function isStacked(data, kind, series) {
   return ["area", "bars"].includes(kind) && styleOf(data, kind, series) !== "line" && data.stacked !== false;
@@ -43,7 +48,7 @@ export function drawAxes(data, kind, at) {
   if (kind !== "heat") {
     for (const mark of at.marks) {
       const y = Math.round(at.y(mark));
-      group.append(svg("line", { class: mark ? "chart-grid" : "chart-axis", x1: at.left, x2: at.right, y1: y, y2: y }));
+      group.append(svg("line", { class: mark === at.marks[0] ? "chart-axis" : "chart-grid", x1: at.left, x2: at.right, y1: y, y2: y }));
       group.append(svg("text", { x: at.left - 6, y: y + 4, "text-anchor": "end" }, tick(mark, data.y.unit)));
     }
   }
@@ -59,6 +64,10 @@ function xLabels(data, kind, at) {
   if (data.x.unit === "time" && !isDiscrete(kind) && xs.length > 1) {
     const place = (moment) => at.left + ((moment - at.first) / at.span) * (at.right - at.left);
     return timeTicks(at.first, xs.at(-1), most).map((moment) => [place(moment), placeTick(moment, "time", at.span)]);
+  }
+  if (data.x.unit === "hour") {
+    const step = [1, 2, 3, 4, 6, 12].find((one) => xs.length / one <= most) ?? 12;
+    return xs.filter((x) => x % step === 0).map((x) => [at.x(xs.indexOf(x)), placeTick(x, "hour", at.span)]);
   }
   const every = Math.ceil(xs.length / most);
   const edge = kind === "histogram" ? at.step / 2 : 0; // a bucket's value is its upper end

@@ -71,6 +71,15 @@ export function ticks(top, unit, most) {
   return Array.from({ length: count + 1 }, (_, index) => Number((index * step).toPrecision(12)));
 }
 
+const DECADES = [1, 10, 100, 1e3, 1e4, 6e4, 6e5, 36e5, 36e6, DAY_MS, 10 * DAY_MS, 100 * DAY_MS, 1e3 * DAY_MS];
+
+// Round durations, each about ten times the one before, from at most `least` to at least `most`.
+export function decades(least, most) {
+  const first = Math.max(DECADES.findLastIndex((one) => one <= least), 0);
+  const last = DECADES.findIndex((one) => one >= most);
+  return DECADES.slice(first, Math.max(last < 0 ? DECADES.length : last + 1, first + 2));
+}
+
 const CLOCK_STEPS = [1e4, 3e4, 6e4, 3e5, 6e5, 9e5, 18e5, 36e5, 108e5, 216e5, 432e5, DAY_MS, 2 * DAY_MS, 7 * DAY_MS];
 
 // Round moments between two, in the reader's zone.

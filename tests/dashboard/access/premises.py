@@ -12,10 +12,11 @@ from django.urls import reverse
 from queues.engine import JobState, detail, pause, stats
 from queues.models import Activity, QueuePolicy
 from tests.dashboard.people import POOL, SHOP
+from tests.dashboard.reported import Work, error, report_day
 from tests.dashboard.shop import Shop
 from tests.dashboard.surveyor import Surveyor
 
-from .tables import DELAYED, ERROR, PAGES, QUEUE, Act, routes
+from .tables import DAY, DELAYED, ERROR, PAGES, QUEUE, Act, routes
 
 
 class Premises(Shop):
@@ -28,6 +29,9 @@ class Premises(Shop):
         for count in (1_000, DELAYED - 1_001):
             self.publish(*[b"x"] * count, delay_ms=600_000)
         Surveyor(self.engine).look()
+        work = [Work(queue=QUEUE, published=DELAYED, waits=[1_237], failed=1, dead=1)]
+        told = {QUEUE: {"errors": [error(ERROR)]}, "": {"errors": [error(ERROR, queue=QUEUE)]}}
+        report_day(DAY, work, said=told)
 
     def said(self, texts: Mapping[str, str]) -> dict[str, str]:
         """With the ids in it."""

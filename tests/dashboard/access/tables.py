@@ -14,6 +14,7 @@ from django.urls import URLPattern, URLResolver
 
 from dashboard.urls import urlpatterns
 from queues.engine import JobState
+from queues.services.reporting.days import yesterday
 from tests.dashboard.people import POOL, SHOP
 
 QUEUE: Final = "parcels-of-the-shop"
@@ -21,6 +22,9 @@ ERROR: Final = "the glass broke on its way"
 DELAYED: Final = 1_237
 SECRETS: Final = (QUEUE, ERROR, "1,237")
 """Words, and a sum, that are on pages only if these show something of the shop."""
+
+DAY: Final = yesterday()
+"""That of the report."""
 
 UNKNOWN: Final = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
 
@@ -71,7 +75,13 @@ PAGES: Final[Mapping[str, Page]] = {
     "dead_more": Page(sees=ERROR, charlie=200),
     "consumers": Page(sees=QUEUE, charlie=200),
     "schedules": Page(charlie=200),
-    "reports": Page(charlie=200),
+    "reports": Page(alice=302, olga=302, bob=302, charlie=302),
+    "report": Page(named={"day": f"{DAY}"}, sees=ERROR, charlie=200),
+    "report_csv": Page(named={"day": f"{DAY}"}, query={"table": "errors"}, sees=ERROR, charlie=200),
+    "report_print": Page(named={"day": f"{DAY}"}, sees=ERROR, charlie=200),
+    "report_namespace": Page(named={"day": f"{DAY}"}, sees=ERROR),
+    "report_queue": Page(named={"day": f"{DAY}"}, sees=ERROR),
+    "report_past": Page(named={"metric": "wait"}, sees="1237"),
     "activity": Page(sees=QUEUE, charlie=200),
 }
 
