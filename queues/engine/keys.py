@@ -43,7 +43,7 @@ PARTITION_KEYS: Final = {
     "waiting": "zset: queue → until when (ms) a consumer waits on it; only such queues get wake-up messages.",
     "active": "zset: queue → minute of its latest counts in `stats`; dropped when they are too old.",
     "events": "stream of transitions, capped (lua/lib/events.lua).",
-    "drain": "hash: which events are being taken out of the stream (lua/plan_drain.lua). Fixed size, deleted by nobody.",
+    "drain": "hash: which events are being taken out of the stream (lua/plan_drain.lua). Never deleted; fixed size.",
     "counters": "hash: `events_held`, `events_dropped`, and the sweep's place (`sweep_queue`, `_cursor`, `_count`).",
 }
 

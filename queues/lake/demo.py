@@ -117,7 +117,7 @@ def _finish(table: Any, rows: int) -> Any:
         "published": table["published_ms"],
         "partition": pc.take(homes, table["place"]),
         "entry_ms": table["at_ms"],
-        "entry_seq": pa.array(range(rows), pa.int32()),
+        "entry_seq": pa.array(range(rows), pa.int64()),
     }
     same = {"pool": POOL, "namespace": NAMESPACE, "line": 0, "demo": True}
     columns = [

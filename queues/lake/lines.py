@@ -35,7 +35,7 @@ _LINE: Final = {
 }
 """Of a line, in order (docs/redis-layout.md, Events)."""
 
-_ID: Final = {"entry_ms": pa.int64(), "entry_seq": pa.int32()}
+_ID: Final = {"entry_ms": pa.int64(), "entry_seq": pa.int64()}
 _QUEUE: Final = {"namespace": _TEXT, "queue": _TEXT}
 _TIME: Final = {"at": pa.int64()}
 _PARSE: Final = csv.ParseOptions(delimiter="\t", quote_char=False, escape_char=False, ignore_empty_lines=False)
@@ -181,7 +181,7 @@ def _is_entry(entry: bytes, at: bytes, queue: bytes) -> bool:
         and not set(queue) & set(b"\t\r\n")
         and _is_number(at, TIMES_END_MS - 1, needed=True)
         and _is_number(id_parts[0], TIMES_END_MS - 1, needed=True)
-        and _is_number(id_parts[1], 2**31 - 1, needed=True)
+        and _is_number(id_parts[1], 2**63 - 1, needed=True)
     )
 
 

@@ -27,7 +27,7 @@ TEMPORARY: Final = ".tmp-"
 POOL_MAX: Final = 100
 """Longer pool names, which would make file names too long, are abbreviated by their digest."""
 
-_ID = r"\d{15}_\d{10}"
+_ID = r"\d{15}_\d{10,19}"
 _DRAINED = re.compile(rf"(?P<pool>.+)-p(?P<partition>\d{{4}})-(?P<first>{_ID})-(?P<last>{_ID})\.parquet\Z")
 _COMPACTED = re.compile(r"compact-[0-9a-f]{20}\.parquet\Z")
 _MANIFEST = re.compile(r"_(compact-[0-9a-f]{20})\.json\Z")

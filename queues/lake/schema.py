@@ -36,7 +36,7 @@ COLUMNS: Final[tuple[Column, ...]] = (
     Column("error", "string", True, "of `failed` and `dead`, at most 200 bytes; of `deleted` how the job had ended"),
     Column("partition", "int16", False, "of the pool"),
     Column("entry_ms", "int64", False, "id of the stream entry, the part before the dash"),
-    Column("entry_seq", "int32", False, "id of the stream entry, the part after the dash"),
+    Column("entry_seq", "int64", False, "id of the stream entry, the part after the dash"),
     Column("line", "int16", False, "place in the entry, from 0; pool, partition, entry and line name an event"),
     Column("demo", "bool", False, "made up for demonstration"),
 )  # fmt: skip

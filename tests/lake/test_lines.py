@@ -48,7 +48,7 @@ lines = st.fixed_dictionaries(
 )
 entries = st.fixed_dictionaries(
     {
-        "id": st.tuples(st.integers(0, 2**42), st.integers(0, 2**31 - 1)),
+        "id": st.tuples(st.integers(0, 2**42), st.integers(0, 2**63 - 1)),
         "at": st.integers(0, TIMES_END_MS - 1),
         "namespace": names,
         "queue": names,

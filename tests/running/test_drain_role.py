@@ -34,6 +34,7 @@ from queues.pump.lane import Lane
 from queues.pump.roles import drain as module
 from queues.pump.roles.drain import Drain, read_plan
 from queues.pump.tally import Tally
+from tests.support.clock import ManualClock
 from tests.support.lake import EventName, Lake, local_lake, names_in_stream
 
 POOL = "main-pool"
@@ -114,6 +115,24 @@ def test_a_few_events_wait_until_the_oldest_is_old_enough(shop: Shop) -> None:
 
     assert shop.run(shop.drain(everything=False)) == 0
     assert shop.run(shop.drain(everything=False, every_s=0)) == shop.told.total()
+    shop.check()
+
+
+def test_events_that_redis_dates_in_the_future_wait_no_longer_than_others(shop: Shop) -> None:
+    """Its clock was ahead and was set back: the ids of entries never go back."""
+    clock = ManualClock()
+    drain = Drain(POOL, url=shop.lake.url, every_s=300, clock=clock)
+    for partition in range(PARTITIONS):
+        shop.engine.client.execute_command("XADD", f"{{tq{partition}}}:events", "9000000000000-1", "t", 1)
+        shop.engine.client.xtrim(f"{{tq{partition}}}:events", maxlen=0, approximate=False)
+    shop.work()
+    assert {name.entry_ms for name in shop.told} == {9_000_000_000_000}
+
+    assert shop.run(drain) == 0
+    clock.advance(299)
+    assert shop.run(drain) == 0
+    clock.advance(2)
+    assert shop.run(drain) == shop.told.total()
     shop.check()
 
 

@@ -7,6 +7,8 @@ cannot be written, events stay in the stream, up to its cap; what the cap then d
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from typing import Final
 
 from queues.engine import (
@@ -43,11 +45,21 @@ class Drain:
     `everything`: take what is there when it is first called, however little, and then no more.
     """
 
-    def __init__(self, pool: str, *, url: str, every_s: float, everything: bool = False) -> None:
+    def __init__(
+        self,
+        pool: str,
+        *,
+        url: str,
+        every_s: float,
+        everything: bool = False,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._pool = pool
         self._url = url
-        self._every_ms = round(every_s * 1000)
+        self._every_s = every_s
         self._everything = everything
+        self._clock = clock
+        self._seen: dict[int, tuple[str, float]] = {}
         self._until_ms: int | None = None
         self._writer: Writer | None = None
         self._latest = -1
@@ -77,7 +89,14 @@ class Drain:
         oldest_ms = EntryId.parse(state.oldest).ms
         if self._everything:
             return oldest_ms <= (self._until_ms or 0)
-        return state.events >= FULL_EVENTS or state.now_ms - oldest_ms >= self._every_ms
+        if state.events >= FULL_EVENTS or state.now_ms - oldest_ms >= self._every_s * 1000:
+            return True
+        # By the clock of Redis it is young, or not even born: that clock may have been set back by a year.
+        entry, since = self._seen.get(partition, (None, 0.0))
+        if entry != state.oldest:
+            since = self._clock()
+            self._seen[partition] = (state.oldest, since)
+        return self._clock() - since >= self._every_s
 
     def _drain(self, engine: Engine, partition: int, state: DrainState, now_ms: int | None) -> int:
         """Carry out a plan. The number of events that were taken out of the stream."""
