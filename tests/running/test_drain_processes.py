@@ -12,12 +12,13 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from queues.embedded import EmbeddedRedis
-from queues.engine import Engine, ack, consume, open_engine, publish
+from queues.engine import Engine, ack, consume, open_engine, plan_drain, publish, read_events
 from queues.lake.compact import compact_day
 from queues.lake.files import read_day
 from queues.pump.roles.drain import Drain
@@ -158,6 +159,43 @@ def test_a_redis_that_is_killed_under_a_drain_brings_each_event_once(server: Emb
             server.start()
             engine = open_engine(server.url)
     while drain.tick(engine, None).more:
+        pass
+
+    assert drained(lake) == told
+    engine.close()
+
+
+@pytest.mark.parametrize("began", [False, True])
+def test_a_redis_that_is_started_with_an_older_file_brings_no_event_twice(
+    server: EmbeddedRedis, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, began: bool
+) -> None:
+    """`began`: that file knows of the plan, or of an earlier one, but not how it went on."""
+    monkeypatch.setattr("queues.pump.roles.drain.PLAN_EVENTS", 30)
+    monkeypatch.setattr("queues.pump.roles.drain.read_events", partial(read_events, limit=7))
+    engine = open_engine(server.url)
+    engine.client.config_set("appendfsync", "always")
+    lake = local_lake(tmp_path / "lake")
+    drain = Drain(POOL, url=lake.url, every_s=0)
+    told: Told = Counter()
+    for number in range(200):
+        (job,) = engine.run(publish(engine.queue("shop", f"q{number % 20}"), [b"x"])).job_ids
+        told["published", job] += 1
+    if began:
+        drain.tick(engine, None)
+        partition = max(range(engine.layout.partitions), key=_lengths(engine).__getitem__)
+        engine.run(plan_drain(partition, engine.run(read_events(partition, limit=5)).ids[-1].decode()))
+    file = tmp_path / "redis" / "appendonly.aof"
+    older = file.read_bytes()
+    for _ in range(6):
+        drain.tick(engine, None)
+    drained_before = drained(lake).total()
+    server.kill()
+    file.write_bytes(older)
+    server.start()
+
+    engine = open_engine(server.url)
+    assert sum(_lengths(engine)) + drained_before > 200
+    while Drain(POOL, url=lake.url, every_s=0, everything=True).tick(engine, None).more:
         pass
 
     assert drained(lake) == told
