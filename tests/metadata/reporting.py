@@ -67,6 +67,11 @@ class Place:
     def plan(self, **what: Any) -> None:
         (self.root / "plan.json").write_text(json.dumps(what))
 
+    def change_plan(self, day: date, **what: Any) -> None:
+        """Have it do something else on that day."""
+        plan = json.loads((self.root / "plan.json").read_text())
+        self.plan(**plan | {day.isoformat(): what})
+
     def plan_report(self, tables: Mapping[str, list[dict[str, Any]]] = TABLES, **options: Any) -> None:
         """Have the stand-in write this report; `options` as of `write_report`."""
         prepared = self.root / f"prepared-{len(list(self.root.iterdir()))}"

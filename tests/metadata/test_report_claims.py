@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 
 import pytest
@@ -10,7 +12,7 @@ from django.db import connection
 from django.utils import timezone
 
 from queues.models import ReportDay, ReportState, ReportTrigger
-from queues.services.reporting.claims import Claim, beat, claim_day, fail_day, finish_day, report_claimed
+from queues.services.reporting.claims import Claim, beat, claim_day, fail_day, finish_day, new_run, report_claimed
 from queues.services.reporting.failures import ClaimLostError, DayTakenError
 from queues.services.reporting.keeping import Keeper
 from tests.support.waiting import wait_until
@@ -24,8 +26,18 @@ def fall_silent(minutes: float = 3) -> None:
     ReportDay.objects.update(beat_at=timezone.now() - timedelta(minutes=minutes))
 
 
+@contextmanager
+def kept(claim: Claim) -> Iterator[Keeper]:
+    keeper = Keeper(claim, beat_s=0.05, news_s=0.01)
+    keeper.start()
+    try:
+        yield keeper
+    finally:
+        keeper.stop()
+
+
 def claim() -> Claim:
-    return claim_day(day=DAY, trigger=ASKED)
+    return claim_day(day=DAY, run=new_run(), trigger=ASKED)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -117,17 +129,17 @@ def test_of_a_long_error_the_end_is_kept(db: None) -> None:
 def test_unless_reported_leaves_a_good_report_alone_but_not_half_of_one(db: None) -> None:
     day = add_day()
     with pytest.raises(DayTakenError, match="made by another process"):
-        claim_day(day=DAY, trigger=ReportTrigger.SCHEDULED, unless_reported=True)
+        claim_day(day=DAY, run=new_run(), trigger=ReportTrigger.SCHEDULED, unless_reported=True)
 
     ReportDay.objects.filter(pk=day.pk).update(complete=False)
-    claim_day(day=DAY, trigger=ReportTrigger.SCHEDULED, unless_reported=True)
+    claim_day(day=DAY, run=new_run(), trigger=ReportTrigger.SCHEDULED, unless_reported=True)
 
 
 @pytest.mark.django_db(transaction=True)
 def test_a_keeper_beats_and_passes_on_what_it_is_told() -> None:
     mine = claim()
     fall_silent(minutes=1)
-    with Keeper(mine, beat_s=0.05, news_s=0.01) as keeper:
+    with kept(mine) as keeper:
         keeper.tell(stage="counting", share=0.5)
         wait_until(
             lambda: ReportDay.objects.filter(
@@ -141,6 +153,6 @@ def test_a_keeper_beats_and_passes_on_what_it_is_told() -> None:
 @pytest.mark.django_db(transaction=True)
 def test_a_keeper_notices_that_the_day_is_lost() -> None:
     mine = claim()
-    with Keeper(mine, beat_s=0.05, news_s=0.01) as keeper:
+    with kept(mine) as keeper:
         ReportDay.objects.update(run="another's")
         wait_until(lambda: keeper.is_lost, or_fail="not noticed")

@@ -6,7 +6,6 @@ import io
 from collections.abc import Iterator
 from datetime import date, timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -14,27 +13,30 @@ from django.test import override_settings
 
 from queues.management.commands import runreport
 from queues.models import ReportTrigger
+from queues.services.reporting.day_work import Made, Progress
 from queues.services.reporting.days import today, yesterday
 from queues.services.reporting.failures import DayTakenError, ReportFailedError
-from queues.services.reporting.running import Made, Progress
+from queues.services.reporting.running import Listener, Order
 
 pytestmark = pytest.mark.django_db
 
 
 class Maker:
-    """In the place of `make_report`: notes what it was asked for, fails where it was told to."""
+    """In the place of `make_reports`: notes what it was asked for, fails where it was told to."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[date, ReportTrigger, str]] = []
         self.failures: dict[date, ReportFailedError] = {}
 
-    def __call__(self, *, day: date, trigger: ReportTrigger, master: str, tell: Any, **_options: Any) -> Made:
-        self.asked.append((day, trigger, master))
-        tell(Progress(day=day, stage="counting", share=0.4, message="12 files"))
-        tell(Progress(day=day, stage="counting", share=0.5))
-        if day in self.failures:
-            raise self.failures[day]
-        return Made(day=day, events=1_234, rows=5, took_s=2.0, warnings=("a file was left out",))
+    def __call__(self, *, days: list[date], order: Order, listener: Listener) -> None:
+        for day in days:
+            self.asked.append((day, order.trigger, order.master))
+            listener.tell(Progress(day=day, stage="counting", share=0.4, message="12 files"))
+            listener.tell(Progress(day=day, stage="counting", share=0.5))
+            if day not in self.failures:
+                listener.made(Made(day=day, events=1_234, rows=5, took_s=2.0, warnings=("hm",), is_complete=True))
+            elif not listener.failed(day, self.failures[day]):
+                return
 
     @property
     def days(self) -> list[date]:
@@ -44,7 +46,7 @@ class Maker:
 @pytest.fixture
 def maker(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Maker]:
     maker = Maker()
-    monkeypatch.setattr(runreport, "make_report", maker)
+    monkeypatch.setattr(runreport, "make_reports", maker)
     with override_settings(TASKQ_LAKE_URL=str(tmp_path / "lake"), TASKQ_REPORTS_URL=str(tmp_path / "reports")):
         yield maker
 
@@ -101,7 +103,7 @@ def test_what_cannot_be_meant_is_said(maker: Maker, arguments: list[str], words:
 
 
 def test_a_day_that_fails_does_not_keep_the_others_from_being_made(maker: Maker) -> None:
-    maker.failures[date(2026, 3, 28)] = ReportFailedError("2026-03-28: no room")
+    maker.failures[date(2026, 3, 28)] = ReportFailedError("no room")
 
     with pytest.raises(CommandError, match="2026-03-28: no room"):
         run("--from", "2026-03-28", "--to", "2026-03-29")
@@ -122,18 +124,22 @@ def test_at_night_it_makes_what_is_due_and_mails_yesterdays(maker: Maker, monkey
     mailed: list[date] = []
     monkeypatch.setattr(runreport, "mail_report", lambda *, day: mailed.append(day))
     due = [yesterday() - timedelta(days=1), yesterday()]
-    monkeypatch.setattr(runreport, "report_due_days", lambda *, today, make: [make(day) for day in due])
+    monkeypatch.setattr(runreport, "report_due_days", lambda *, today, make: make(due))
+    compacted: list[date] = []
+    monkeypatch.setattr(runreport, "compact_days", compacted.extend)
 
     run("--nightly")
 
     assert [trigger for _day, trigger, _master in maker.asked] == [ReportTrigger.SCHEDULED] * 2
     assert maker.days == due
     assert mailed == [yesterday()]
+    assert compacted == [yesterday() - timedelta(days=back) for back in (2, 1, 0)]
 
 
 def test_at_night_a_day_that_another_process_has_is_no_failure(maker: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
     maker.failures[yesterday()] = DayTakenError("taken")
-    monkeypatch.setattr(runreport, "report_due_days", lambda *, today, make: make(yesterday()))
+    monkeypatch.setattr(runreport, "report_due_days", lambda *, today, make: make([yesterday()]))
+    monkeypatch.setattr(runreport, "compact_days", lambda _days: pytest.fail("another process may read them"))
     monkeypatch.setattr(runreport, "mail_report", lambda *, day: pytest.fail("not ours to mail"))
 
     run("--nightly")

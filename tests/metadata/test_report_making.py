@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
@@ -13,13 +13,15 @@ import pytest
 from django.conf import settings
 from django.test import override_settings
 
-from queues.models import Namespace, Pool, QueueDay, QueuePolicy, ReportDay, ReportState
+from queues.models import Namespace, Pool, QueueDay, QueuePolicy, ReportDay, ReportState, ReportTrigger
 from queues.pools.remembered import forget_everything
-from queues.services.reporting import loading, running
+from queues.services.reporting import compacting, loading
 from queues.services.reporting import rows as making_rows
+from queues.services.reporting.claims import claim_day
+from queues.services.reporting.day_work import Made, Progress
 from queues.services.reporting.days import today
-from queues.services.reporting.failures import BadRangeError, ReportFailedError
-from queues.services.reporting.running import Made, Progress, make_report
+from queues.services.reporting.failures import BadRangeError, ClaimLostError, ReportFailedError
+from queues.services.reporting.running import Listener, Order, make_report, make_reports
 from tests.support.reports import figures
 from tests.support.waiting import wait_until
 
@@ -41,8 +43,15 @@ def orders() -> Namespace:
     return Namespace.objects.create(pool=pool, name="orders")
 
 
-def make(place: Place, **options: Any) -> Made:
-    return make_report(day=DAY, command=place.command, **options)
+def order(place: Place, **options: Any) -> Order:
+    known: dict[str, Any] = {"stop": threading.Event(), "command": place.command}
+    return Order(**known | options)
+
+
+def make(
+    place: Place, *, day: date = DAY, tell: Callable[[Progress], None] = lambda _told: None, **options: Any
+) -> Made:
+    return make_report(day=day, order=order(place, **options), tell=tell)
 
 
 def failing(place: Place, **options: Any) -> ReportFailedError:
@@ -165,7 +174,7 @@ def test_what_goes_wrong_is_said_and_the_earlier_report_stays(
 
 def test_a_command_that_is_not_there_is_said(place: Place) -> None:
     with pytest.raises(ReportFailedError, match=r"ended with status|cannot be started"):
-        make_report(day=DAY, command=["/nowhere/at/all"])
+        make(place, command=["/nowhere/at/all"])
 
 
 @pytest.mark.parametrize("column", ["published", "queue", "wait_p95"])
@@ -217,19 +226,19 @@ def test_a_compaction_that_fails_is_a_warning(place: Place, monkeypatch: pytest.
     def fail(_url: str, _day: date) -> None:
         raise OSError("read-only file system")
 
-    monkeypatch.setattr(running, "compact_day", fail)
+    monkeypatch.setattr(compacting, "compact_day", fail)
     place.plan_report()
 
-    made = make(place)
+    make(place)
 
-    assert made.warnings == ("the day's files were not compacted: OSError: read-only file system",)
     day = ReportDay.objects.get()
-    assert (day.state, day.warnings[0]["kind"]) == (ReportState.DONE, "compaction")
+    text = "the day's files were not compacted: OSError: read-only file system"
+    assert (day.state, day.warnings) == (ReportState.DONE, [{"kind": "compaction", "text": text}])
 
 
 def test_the_files_of_a_day_that_goes_on_are_not_compacted(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[date] = []
-    monkeypatch.setattr(running, "compact_day", lambda _url, day: asked.append(day))
+    monkeypatch.setattr(compacting, "compact_day", lambda _url, day: asked.append(day))
     place.plan_report(complete=False)
     make(place)
     assert not ReportDay.objects.get().complete
@@ -249,7 +258,6 @@ def test_progress_is_told_and_kept(place: Place) -> None:
     assert [(one.stage, round(one.share, 2)) for one in told] == [
         ("counting", 0.36),
         ("loading", 0.9),
-        ("compacting", 0.95),
     ]
 
 
@@ -285,7 +293,7 @@ def test_told_to_stop_it_stops_the_process_and_counts_no_failure(place: Place) -
 
 def test_a_day_that_has_not_begun_is_refused(place: Place) -> None:
     with pytest.raises(BadRangeError, match="has not begun yet"):
-        make_report(day=today() + timedelta(days=1), command=place.command)
+        make(place, day=today() + timedelta(days=1))
     assert not ReportDay.objects.exists()
 
 
@@ -322,7 +330,7 @@ def test_the_past_of_a_namespace_that_was_made_later_is_nobodys(place: Place, or
     make(place)
     assert [row.scope for row in rows().values()] == [orders, orders]
 
-    make_report(day=today(), command=place.command)
+    make(place, day=today())
     assert {row.scope for row in QueueDay.objects.filter(day_id=today())} == {orders}
 
 
@@ -350,3 +358,85 @@ def test_a_report_of_an_earlier_failure_counts_anew(place: Place) -> None:
 
     day = ReportDay.objects.get()
     assert (day.state, day.failures, day.error) == (ReportState.DONE, 0, "")
+
+
+class Heard:
+    """What a caller is told."""
+
+    def __init__(self, *, goes_on: bool = True) -> None:
+        self.made: list[date] = []
+        self.failed: list[tuple[date, str]] = []
+        self._goes_on = goes_on
+
+    @property
+    def listener(self) -> Listener:
+        return Listener(tell=lambda _told: None, made=lambda made: self.made.append(made.day), failed=self._note)
+
+    def _note(self, day: date, failure: ReportFailedError) -> bool:
+        self.failed.append((day, failure.kind))
+        return self._goes_on
+
+
+DAYS = [DAY + timedelta(days=number) for number in range(3)]
+
+
+def test_several_days_are_computed_by_one_process(place: Place) -> None:
+    place.plan_report()
+    heard = Heard()
+
+    make_reports(days=DAYS, order=order(place), listener=heard.listener)
+
+    assert (heard.made, heard.failed) == (DAYS, [])
+    assert len({day.run for day in ReportDay.objects.all()}) == 1
+    assert {day.state for day in ReportDay.objects.all()} == {ReportState.DONE}
+    assert QueueDay.objects.count() == 6
+
+
+def test_after_a_day_that_fails_the_others_are_made_by_another_process(place: Place) -> None:
+    place.plan_report()
+    place.change_plan(DAYS[1], error="no room", kind="failed")
+    heard = Heard()
+
+    make_reports(days=DAYS, order=order(place), listener=heard.listener)
+
+    assert (heard.made, heard.failed) == ([DAYS[0], DAYS[2]], [(DAYS[1], "failed")])
+    assert [day.state for day in ReportDay.objects.order_by("date")] == ["done", "failed", "done"]
+    assert len({day.run for day in ReportDay.objects.all()}) == 2
+
+
+def test_it_ends_after_a_failure_when_it_is_told_to(place: Place) -> None:
+    place.plan_report()
+    place.change_plan(DAYS[1], die="killed")
+    heard = Heard(goes_on=False)
+
+    make_reports(days=DAYS, order=order(place), listener=heard.listener)
+
+    assert (heard.made, heard.failed) == ([DAYS[0]], [(DAYS[1], "process_died")])
+    assert not ReportDay.objects.filter(pk=DAYS[2]).exists()
+
+
+def test_a_day_that_another_process_has_is_left_to_it(place: Place) -> None:
+    claim_day(day=DAYS[1], run="another's", trigger=ReportTrigger.ASKED)
+    place.plan_report()
+    heard = Heard()
+
+    make_reports(days=DAYS, order=order(place), listener=heard.listener)
+
+    assert (heard.made, heard.failed) == ([DAYS[0], DAYS[2]], [(DAYS[1], "day_taken")])
+    assert ReportDay.objects.get(pk=DAYS[1]).run == "another's"
+    assert list(place.out.glob(f"date={DAYS[1]}/run=*")) == []
+
+
+def test_a_day_that_is_lost_while_it_is_computed_is_not_loaded(place: Place) -> None:
+    place.plan_report()
+
+    def take_over(_told: Progress) -> None:
+        ReportDay.objects.update(run="another's")
+
+    with pytest.raises(ClaimLostError):
+        make(place, tell=take_over)
+
+    day = ReportDay.objects.get()
+    assert (day.run, day.state, day.reported_at) == ("another's", ReportState.RUNNING, None)
+    assert not rows()
+    assert runs(place) == []

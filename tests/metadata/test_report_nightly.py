@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
 
@@ -103,16 +103,17 @@ def test_nothing_is_due_while_a_report_is_made_unless_that_hangs(db: None, lake:
 
 
 def test_each_due_day_is_tried_once_until_told_to_end(db: None, lake: Path, today: date) -> None:
-    fill(lake, *(back(today, days) for days in (1, 2, 3)))
-    made: list[date] = []
+    fill(lake, back(today, 1), back(today, 2))
+    asked: list[Sequence[date]] = []
 
-    def make(day: date) -> bool:
-        made.append(day)
-        return True
+    def make(days: Sequence[date]) -> bool:
+        asked.append(days)
+        fill(lake, back(today, 3 + len(asked)))
+        return len(asked) < 3
 
-    assert report_due_days(today=lambda: today, make=make) == 3
-    assert made == [back(today, 3), back(today, 2), back(today, 1)]
-    assert report_due_days(today=lambda: today, make=lambda _day: False) == 1
+    report_due_days(today=lambda: today, make=make)
+
+    assert asked == [[back(today, 2), back(today, 1)], [back(today, 4)], [back(today, 5)]]
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,8 @@
 
 Run as a script: `stand_in.py PLAN --lake ... --out ... --run ID --date D`. PLAN is JSON: `report` (a directory with the
 files of a run, which are put in place as this run's), or `error` and `kind`, or `die`: "killed", "silent" (status 3,
-last words on standard error); `hang`: a file that is made when it waits for ever; `say`: lines to print first.
+last words on standard error); `hang`: a file that is made when it waits for ever; `say`: lines to print first. Under a
+date it may say what is different on that day.
 """
 
 from __future__ import annotations
@@ -18,7 +19,15 @@ from typing import Any
 
 def main() -> int:
     plan = json.loads(Path(sys.argv[1]).read_text())
-    options = dict(zip(sys.argv[2::2], sys.argv[3::2], strict=True))
+    pairs = list(zip(sys.argv[2::2], sys.argv[3::2], strict=True))
+    for day in sorted(value for name, value in pairs if name == "--date"):
+        status = _do(plan | plan.get(day, {}), dict(pairs) | {"--date": day})
+        if status:
+            return status
+    return 0
+
+
+def _do(plan: dict[str, Any], options: dict[str, str]) -> int:
     print(json.dumps({"date": options["--date"], "stage": "counting", "done": 40, "of": 100}), flush=True)
     for line in plan.get("say", ()):
         print(line, flush=True)
@@ -37,7 +46,7 @@ def main() -> int:
     return 0
 
 
-def _put(report: Path, options: dict[str, Any]) -> None:
+def _put(report: Path, options: dict[str, str]) -> None:
     folder = Path(options["--out"]) / f"date={options['--date']}" / f"run={options['--run']}"
     shutil.copytree(report, folder)
     summary = json.loads((folder / "summary.json").read_text())

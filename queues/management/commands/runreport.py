@@ -7,7 +7,7 @@ import os
 import signal
 import threading
 from argparse import ArgumentParser
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date
 from types import FrameType, TracebackType
 from typing import Any, Final, Self
@@ -17,13 +17,15 @@ from django.db import OperationalError, ProgrammingError
 
 from queues.management.progress import ProgressLine
 from queues.models import ReportTrigger
+from queues.services.reporting.compacting import compact_days
+from queues.services.reporting.day_work import Made
 from queues.services.reporting.days import today, yesterday
 from queues.services.reporting.failures import DayTakenError, ReportFailedError
 from queues.services.reporting.mail import mail_report
-from queues.services.reporting.nightly import report_due_days
+from queues.services.reporting.nightly import recent_days, report_due_days
 from queues.services.reporting.ranges import days_between, parse_day
 from queues.services.reporting.retention import prune_reports
-from queues.services.reporting.running import make_report
+from queues.services.reporting.running import Listener, Order, make_reports
 
 logger = logging.getLogger(__name__)
 
@@ -50,7 +52,8 @@ class Command(BaseCommand):
 
     def handle(self, **options: Any) -> None:
         self._line = ProgressLine(self.stdout, quiet=options["quiet"])
-        self._failures: list[ReportFailedError] = []
+        self._failures: list[str] = []
+        self._has_made = False
         self._master: str = options["master"]
         with _Stop() as self._stop:
             try:
@@ -65,43 +68,43 @@ class Command(BaseCommand):
         if self._stop.received:
             raise SystemExit(128 + self._stop.received)
         if self._failures:
-            raise CommandError("\n".join(str(error) for error in self._failures))
+            raise CommandError("\n".join(self._failures))
 
     def _make_all(self, options: Mapping[str, Any]) -> None:
         if options["nightly"]:
             report_due_days(today=today, make=self._make_scheduled)
+            if self._has_made and not self._stop.received:  # otherwise another process may be reading them
+                compact_days(recent_days(today=today()))
         else:
-            for day in _wanted(options["date"], options["begin"], options["end"]):
-                if not self._make(day, ReportTrigger.ASKED):
-                    break
+            self._make(_wanted(options["date"], options["begin"], options["end"]), ReportTrigger.ASKED)
         if not self._stop.received:
             prune_reports(today=today())
 
-    def _make_scheduled(self, day: date) -> bool:
-        return self._make(day, ReportTrigger.SCHEDULED)
+    def _make_scheduled(self, days: Sequence[date]) -> bool:
+        self._make(days, ReportTrigger.SCHEDULED)
+        return not self._stop.received and self._goes_on
 
-    def _make(self, day: date, trigger: ReportTrigger) -> bool:
-        """Whether to go on with the next day."""
-        is_scheduled = trigger == ReportTrigger.SCHEDULED
-        try:
-            made = make_report(
-                day=day,
-                trigger=trigger,
-                unless_reported=is_scheduled,
-                master=self._master,
-                tell=self._line.show,
-                stop=self._stop.event,
-            )
-        except ReportFailedError as error:
-            if not (is_scheduled and isinstance(error, DayTakenError)):  # whoever has it will see to it
-                self._failures.append(error)
-            return error.kind not in FATAL
+    def _make(self, days: Sequence[date], trigger: ReportTrigger) -> None:
+        self._is_scheduled = trigger == ReportTrigger.SCHEDULED
+        self._goes_on = True
+        order = Order(trigger=trigger, unless_reported=self._is_scheduled, master=self._master, stop=self._stop.event)
+        listener = Listener(tell=self._line.show, made=self._note_made, failed=self._note_failed)
+        make_reports(days=days, order=order, listener=listener)
+
+    def _note_made(self, made: Made) -> None:
+        self._has_made = True
         self._line.say(f"{made.day}: {made.events:,} events, {made.rows:,} rows, {made.took_s:.1f} s")
         for text in made.warnings:
             logger.warning("report: %s", text, extra={"action": "report.make", "day": str(made.day)})
-        if is_scheduled and day == yesterday():
-            mail_report(day=day)
-        return True
+        if self._is_scheduled and made.day == yesterday():
+            mail_report(day=made.day)
+
+    def _note_failed(self, day: date, failure: ReportFailedError) -> bool:
+        """Whether to go on with the next day."""
+        if not (self._is_scheduled and isinstance(failure, DayTakenError)):  # whoever has it will see to it
+            self._failures.append(f"{day}: {failure}")
+        self._goes_on = failure.kind not in FATAL
+        return self._goes_on
 
 
 def _wanted(one: str | None, begin: str | None, end: str | None) -> list[date]:

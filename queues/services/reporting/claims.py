@@ -35,12 +35,17 @@ class Claim:
     run: str
 
 
-def claim_day(*, day: date, trigger: ReportTrigger, unless_reported: bool = False) -> Claim:
+def new_run() -> str:
+    """A name for a run that no other has; they sort by time."""
+    return f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{secrets.token_hex(3)}"
+
+
+def claim_day(*, day: date, run: str, trigger: ReportTrigger, unless_reported: bool = False) -> Claim:
     """Claim the day for this process.
 
     `unless_reported`: not if a report of the whole day has been made meanwhile. Raises DayTakenError.
     """
-    claim = Claim(day=day, run=f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{secrets.token_hex(3)}")
+    claim = Claim(day=day, run=run)
     fields = {
         "state": ReportState.RUNNING,
         "run": claim.run,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from types import TracebackType
-from typing import Final, Self
+from typing import Final
 
 from django.db import DatabaseError, InterfaceError, connection
 
@@ -22,7 +21,7 @@ NEWS_S: Final = 1.0
 
 
 class Keeper:
-    """`with Keeper(claim) as keeper:` beats until the block ends.
+    """Beats from `start` to `stop`.
 
     `tell` passes on how far the work is. `is_lost`: another process has taken the day over; nothing that is still done
     here counts. A database that is away is logged and waited for: nobody can take the day over meanwhile either.
@@ -46,13 +45,11 @@ class Keeper:
         self._stage, self._share = stage, share
         self._news.set()
 
-    def __enter__(self) -> Self:
+    def start(self) -> None:
         self._thread.start()
-        return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def stop(self) -> None:
+        """Beat no more. May be called again."""
         self._done.set()
         self._news.set()
         self._thread.join()

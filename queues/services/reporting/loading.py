@@ -15,6 +15,7 @@ from .failures import BadResultsError
 from .files import ReportFiles
 from .rows import QUEUES_MAX, make_rows
 from .shapes import WarningKind
+from .warnings import warning
 
 BATCH: Final = 200
 """Rows of one INSERT, where the database takes as many."""
@@ -61,11 +62,6 @@ def load_results(*, claim: Claim, results: Results, took_s: float) -> None:
         )
         QueueDay.objects.filter(day_id=claim.day).delete()
         QueueDay.objects.bulk_create(results.rows, batch_size=BATCH)
-
-
-def warning(kind: WarningKind, text: str) -> dict[str, str]:
-    """As ReportDay.warnings has them."""
-    return {"kind": kind.value, "text": text[:1_000].replace("\0", "")}
 
 
 def _warnings(summary: Mapping[str, Any]) -> Iterator[dict[str, str]]:

@@ -9,16 +9,15 @@ from typing import Final
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core.mail import EmailMultiAlternatives
-from django.db import transaction
 from django.db.models.functions import Now
 from django.template.loader import render_to_string
 from django.utils.translation import gettext, override
 
 from queues.models import ReportDay
 
-from .loading import warning
 from .shapes import WarningKind
 from .summary import DaySummary, read_summary
+from .warnings import add_warning
 from .wording import count, duration, percent
 
 logger = logging.getLogger(__name__)
@@ -118,8 +117,4 @@ def _url(day: date) -> str:
 
 def _not_sent(day: date, text: str) -> None:
     logger.warning("report: %s", text, extra={"action": "report.mail", "day": str(day)})
-    with transaction.atomic():
-        row = ReportDay.objects.select_for_update().get(pk=day)
-        row.warnings = [*row.warnings, warning(WarningKind.MAIL, text)]
-        row.mailed_at = None
-        row.save(update_fields=["warnings", "mailed_at"])
+    add_warning(day, WarningKind.MAIL, text, mailed_at=None)

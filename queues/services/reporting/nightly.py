@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime, timedelta
 from importlib.util import find_spec
 from typing import Final
@@ -24,6 +24,8 @@ BACK_DAYS: Final = 31
 
 FAILURES_MAX: Final = 3
 """A day that failed so often is left alone until tomorrow, when it gets one more chance."""
+
+COMPACTED_DAYS: Final = 3
 
 AGAIN_AFTER: Final = timedelta(minutes=10)
 """How long a day that failed is left alone at least."""
@@ -57,15 +59,19 @@ def due_days(*, today: date) -> list[date]:
     return [day for day in list_days(settings.TASKQ_LAKE_URL) if first <= day < today and day not in settled]
 
 
-def report_due_days(*, today: Callable[[], date], make: Callable[[date], bool]) -> int:
-    """Call `make` for each due day until it answers false, or nothing is due. How many it was called for."""
+def report_due_days(*, today: Callable[[], date], make: Callable[[Sequence[date]], bool]) -> None:
+    """Call `make` for the days that are due, and for those that become due meanwhile, until it answers false.
+
+    Each day is tried once. Raises LakeError, database errors.
+    """
     tried: set[date] = set()
-    while (day := _next(due_days(today=today()), tried)) is not None:
-        tried.add(day)
-        if not make(day):
+    while days := [day for day in due_days(today=today()) if day not in tried]:
+        tried.update(days)
+        if not make(days):
             break
-    return len(tried)
 
 
-def _next(days: Iterable[date], tried: set[date]) -> date | None:
-    return next((day for day in days if day not in tried), None)
+def recent_days(*, today: date) -> list[date]:
+    """Days whose files are to be compacted every night: late events make new small ones, and a night may have been cut
+    short."""
+    return [today - timedelta(days=back) for back in range(COMPACTED_DAYS, 0, -1)]
