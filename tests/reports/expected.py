@@ -1,0 +1,188 @@
+"""What a report must say, computed in plain Python from the definitions in docs/reports.md."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final
+
+from queues.lake.error_patterns import pattern_of
+from queues.lake.sketch import bucket_of
+
+from .made import Event
+
+HOUR: Final = 3_600_000
+PERCENTS: Final = (50, 90, 95, 99)
+COUNTED: Final = (
+    "published", "consumed", "acked", "failed", "lease_lost", "expired", "dead", "respawned", "released", "rescheduled",
+)  # fmt: skip
+
+Rows = list[dict[str, Any]]
+
+
+def metrics_of(event: Event) -> Iterator[tuple[str, int]]:
+    """(metric, ms) of an event."""
+    if event["kind"] == "consumed" and event["wait_ms"] is not None:
+        yield "wait", max(event["wait_ms"], 0)
+    if event["kind"] == "ready" and event["wait_ms"] is not None:
+        yield "lateness", max(event["wait_ms"], 0)
+    if event["kind"] == "acked":
+        if event["run_ms"] is not None:
+            yield "run", max(event["run_ms"], 0)
+        if event["published"] is not None:
+            yield "total", max(event["at"] - event["published"], 0)
+
+
+def percentile(values: Sequence[int], percent: int) -> int:
+    """Nearest rank: the least value that at least so many percent of the values do not exceed."""
+    return next(value for value in sorted(values) if sum(one <= value for one in values) * 100 >= percent * len(values))
+
+
+def lost_leases(events: Iterable[Event]) -> set[tuple[Any, ...]]:
+    return {_attempt(one, 0) for one in events if one["kind"] == "lease_lost"}
+
+
+def figures(today: Sequence[Event], before: Sequence[Event]) -> dict[tuple[Any, ...], dict[str, Any]]:
+    """(pool, namespace, queue, hour) → figures but backlog."""
+    groups: dict[tuple[Any, ...], list[Event]] = defaultdict(list)
+    for one in today:
+        hour = one["at"] // HOUR % 24
+        for queue in (one["queue"], ""):
+            for at in (hour, None):
+                groups[one["pool"], one["namespace"], queue, at].append(one)
+    lost = lost_leases([*before, *today])
+    return {key: _figures(events, lost) for key, events in groups.items()}
+
+
+def _figures(events: Sequence[Event], lost: set[tuple[Any, ...]]) -> dict[str, Any]:
+    kinds = Counter(one["kind"] for one in events)
+    again = [one for one in events if one["kind"] == "consumed" and (one["attempt"] or 0) > 1]
+    destroyed = [one for one in events if one["kind"] == "destroyed"]
+    live = sum(one["kind"] == "deleted" and one["error"] is None for one in events)
+    live += sum(one["attempt"] or 0 for one in destroyed)
+    ended = kinds["acked"] + kinds["dead"] + kinds["expired"]
+    told: dict[str, Any] = {kind: kinds[kind] for kind in COUNTED} | {
+        "retried": len(again),
+        "deleted": kinds["deleted"] + sum(one["size"] or 0 for one in destroyed),
+        "duplicates": sum(_attempt(one, -1) in lost for one in again),
+        "bytes": sum(one["size"] or 0 for one in events if one["kind"] == "published"),
+        "arrivals": kinds["published"] + kinds["respawned"],
+        "departures": ended + live,
+        "success_rate": kinds["acked"] / ended if ended else None,
+        "first_at": min(one["at"] for one in events),
+        "last_at": max(one["at"] for one in events),
+    }
+    for metric in ("wait", "run", "total", "lateness"):
+        values = [value for one in events for name, value in metrics_of(one) if name == metric]
+        told |= {f"{metric}_count": len(values), f"{metric}_exact": True, f"{metric}_max": max(values, default=None)}
+        told[f"{metric}_mean"] = sum(values) / len(values) if values else None
+        told |= {f"{metric}_p{percent}": percentile(values, percent) if values else None for percent in PERCENTS}
+    return told
+
+
+def histograms(today: Iterable[Event]) -> Counter[tuple[Any, ...]]:
+    """(pool, namespace, queue, metric, bucket) → jobs."""
+    return Counter(
+        (one["pool"], one["namespace"], queue, metric, bucket_of(value))
+        for one in today
+        for metric, value in metrics_of(one)
+        for queue in (one["queue"], "")
+    )
+
+
+def tries(today: Iterable[Event]) -> Counter[tuple[Any, ...]]:
+    """(pool, namespace, queue, attempt, outcome) → jobs."""
+    ended = [one for one in today if one["kind"] in ("acked", "dead") and one["attempt"] is not None]
+    return Counter((*_place(one), one["attempt"], one["kind"]) for one in ended)
+
+
+def errors(today: Sequence[Event], before: Sequence[Event]) -> Rows:
+    """The table, its rows in order."""
+    lost = lost_leases([*before, *today])
+    groups: dict[tuple[Any, ...], list[Event]] = defaultdict(list)
+    for one in today:
+        if one["kind"] in ("failed", "dead"):
+            outcome = "lease_lost" if one["kind"] == "dead" and _attempt(one, 0) in lost else "failed"
+            groups[*_place(one), pattern_of(error=one["error"] or "", outcome=outcome)].append(one)
+    rows = []
+    for (pool, namespace, queue, pattern), events in groups.items():
+        latest = max(events, key=lambda one: (one["at"], one["job"]))
+        kinds = Counter(one["kind"] for one in events)
+        rows.append(
+            {"pool": pool, "namespace": namespace, "queue": queue, "pattern": pattern}
+            | {"failed": kinds["failed"], "dead": kinds["dead"], "job": latest["job"]}
+            | {"first_at": min(one["at"] for one in events), "last_at": latest["at"]}
+        )
+    rows.sort(key=lambda row: (*_place(row), -row["failed"] - row["dead"], row["pattern"]))
+    return _first(rows, 20, *PLACE)
+
+
+PLACE: Final = ("pool", "namespace", "queue")
+
+
+def slow(today: Iterable[Event]) -> Rows:
+    """The table, its rows in order."""
+    rows = [
+        {name: one[name] for name in (*PLACE, "job", "attempt", "at", "worker")} | {"metric": metric, "ms": value}
+        for one in today
+        for metric, value in metrics_of(one)
+        if metric in ("wait", "run") and value > 0
+    ]
+    rows.sort(key=lambda row: (row["job"], row["attempt"]), reverse=True)
+    rows.sort(key=lambda row: (*_place(row), row["metric"], -row["ms"], row["at"]))
+    kept = _first(rows, 10, *PLACE, "metric")
+    seen: Counter[tuple[Any, ...]] = Counter()
+    for row in kept:
+        seen[*_place(row), row["metric"]] += 1
+        row["rank"] = seen[*_place(row), row["metric"]]
+    return kept
+
+
+def backlogs(
+    told: dict[tuple[Any, ...], dict[str, Any]], before: dict[tuple[Any, ...], tuple[int, bool]], *, known: bool
+) -> dict[tuple[Any, ...], tuple[int, bool]]:
+    """(pool, namespace, queue, hour) → backlog and whether its base is known. `before`: (pool, namespace, queue) → those."""
+    queues = {key[:3] for key in told if key[2]} | set(before)
+    found: dict[tuple[Any, ...], tuple[int, bool]] = {}
+    bases: dict[tuple[Any, ...], list[tuple[int, bool]]] = defaultdict(list)
+    for place in queues:
+        said, was_known = before.get(place, (0, known))
+        lowest = min((moved for _, moved in _moves(told, place)), default=0)
+        base = max(said, -lowest)
+        bases[place].append((base, was_known and base == said))
+        bases[*place[:2], ""].append(bases[place][0])
+    for place, parts in bases.items():
+        base, is_known = sum(part[0] for part in parts), all(part[1] for part in parts)
+        moved = 0
+        for hour, moved in _moves(told, place):
+            found[*place, hour] = (base + moved, is_known)
+        if (*place, None) in told or base:
+            found[*place, None] = (base + moved, is_known)
+    return found
+
+
+def _moves(told: dict[tuple[Any, ...], dict[str, Any]], place: tuple[Any, ...]) -> Iterator[tuple[int, int]]:
+    moved = 0
+    for hour in range(24):
+        if (row := told.get((*place, hour))) is not None:
+            moved += row["arrivals"] - row["departures"]
+            yield hour, moved
+
+
+def _first(rows: Rows, number: int, *by: str) -> Rows:
+    seen: Counter[tuple[Any, ...]] = Counter()
+    kept = []
+    for row in rows:
+        group = tuple(row[name] for name in by)
+        seen[group] += 1
+        if seen[group] <= number:
+            kept.append(row)
+    return kept
+
+
+def _place(row: dict[str, Any]) -> tuple[str, str, str]:
+    return row["pool"], row["namespace"], row["queue"]
+
+
+def _attempt(one: Event, less: int) -> tuple[Any, ...]:
+    return (*_place(one), one["job"], None if one["attempt"] is None else one["attempt"] + less)

@@ -1,0 +1,52 @@
+"""Events made up by tests, and a lake that holds them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from queues.lake.names import hour_dir
+from queues.lake.schema import arrow_schema
+
+Event = dict[str, Any]
+"""By the lake's columns; `at` and `published` in ms."""
+
+
+def event(kind: str, at: int, **others: Any) -> Event:
+    """An event of queue `q` in namespace `ns` of pool `default`, unless told otherwise."""
+    return {"pool": "default", "namespace": "ns", "queue": "q", "kind": kind, "at": at, "job": None, "published": None} | {
+        "attempt": None, "wait_ms": None, "run_ms": None, "size": None, "worker": None, "error": None, "demo": False
+    } | others  # fmt: skip
+
+
+def ms(text: str) -> int:
+    """A time in UTC."""
+    return round(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp() * 1000)
+
+
+def write_lake(lake: Path, events: Iterable[Mapping[str, Any]], *, name: str = "made.parquet") -> None:
+    """Each hour's events in one file."""
+    numbered = [
+        {**one, "partition": 0, "entry_ms": one["at"], "entry_seq": number, "line": 0}
+        for number, one in enumerate(events)
+    ]
+    for folder, rows in groupby(sorted(numbered, key=lambda one: one["at"]), key=lambda one: hour_dir(one["at"])):
+        path = lake / folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        table = pa.Table.from_pylist(list(rows), schema=arrow_schema())
+        pq.write_table(table, path, compression="zstd", write_page_checksum=True)
+
+
+def read_table(out: Path, day: str, table: str, run: str = "one") -> list[dict[str, Any]]:
+    """The rows of a report's table, times in ms."""
+    rows: list[dict[str, Any]] = pq.read_table(out / f"date={day}" / f"run={run}" / f"{table}.parquet").to_pylist()
+    return [
+        {key: round(value.timestamp() * 1000) if isinstance(value, datetime) else value for key, value in row.items()}
+        for row in rows
+    ]

@@ -1,0 +1,112 @@
+"""Every figure of every table, of generated days, against plain Python."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from . import expected
+from .conftest import RunDay
+from .made import Event, event, ms, read_table, write_lake
+
+DAYS = ("2026-03-29", "2026-10-25", "2026-03-08", "2026-11-01", "2024-02-29")
+"""Clocks change on the first four, in Europe and in New York."""
+
+TIMES = st.one_of(
+    st.sampled_from((0, 1, 127, 128, 129, 130, 255, 256, 1_000, 1_001, 65_535, 65_536, 90_000_000, -5, 2**33)),
+    st.integers(0, 5_000),
+    st.none(),
+)
+"""Values with ties, at the borders of buckets and beyond."""
+
+ERRORS = st.sampled_from((None, "timeout after 31 ms", "timeout after 7 ms", "Boom: 0xdeadbeef", " ", "Übel: 3 Äpfel"))
+KINDS = (
+    "published", "ready", "consumed", "acked", "rescheduled", "failed", "lease_lost", "released", "dead", "expired",
+    "respawned", "purged",
+)  # fmt: skip
+
+
+@st.composite
+def events_of_queue(draw: st.DrawFn, day: str) -> list[Event]:
+    """Events of a few jobs of one queue, on the day and on the one before, some of them at its very edges."""
+    place = {"pool": draw(st.sampled_from("ab")), "namespace": draw(st.sampled_from("mn"))}
+    place["queue"] = draw(st.sampled_from(("q1", "q2", "q3", "Ünïcode")))
+    midnight = ms(day)
+    hours = draw(st.lists(st.sampled_from((0, 1, 2, 3, 12, 22, 23)), min_size=1, max_size=3))
+    made: list[Event] = []
+    for _ in range(draw(st.integers(0, 40))):
+        hour = draw(st.sampled_from(hours))
+        at = midnight + hour * expected.HOUR + draw(st.sampled_from((0, 1, 3_599_999, 1_800_000)))
+        at -= draw(st.sampled_from((0, 0, 0, 86_400_000)))
+        made.append(_one(draw, at) | place)
+    return made
+
+
+def _one(draw: st.DrawFn, at: int) -> Event:
+    kind = draw(st.sampled_from((*KINDS, "consumed", "acked", "acked", "deleted", "destroyed")))
+    attempt = draw(st.sampled_from((1, 1, 2, 3)))
+    if kind == "destroyed":
+        jobs = draw(st.integers(0, 20))
+        return event(kind, at, size=jobs, attempt=draw(st.integers(0, jobs)))
+    job = f"01JDB{draw(st.integers(0, 3)):021d}"
+    one = event(kind, at, job=job, published=at - draw(st.sampled_from((0, 5, 200, 90_000_000))), attempt=attempt)
+    if kind == "deleted":
+        return one | {"error": draw(st.sampled_from((None, "was dead", "was completed", "dead-letter bound: age")))}
+    if kind in ("failed", "dead"):
+        one["error"] = draw(ERRORS)
+    if kind in ("published", "consumed"):
+        one["size"] = draw(st.integers(0, 100))
+    worker = draw(st.sampled_from((None, "w-1"))) if kind in ("consumed", "acked", "failed") else None
+    return one | {"wait_ms": draw(TIMES), "run_ms": draw(TIMES), "worker": worker}
+
+
+@st.composite
+def days(draw: st.DrawFn) -> tuple[str, list[Event]]:
+    day = draw(st.sampled_from(DAYS))
+    queues = draw(st.lists(events_of_queue(day), min_size=0, max_size=8))
+    return day, [one for queue in queues for one in queue]
+
+
+@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+@given(days())
+def test_each_figure_of_a_generated_day_is_what_plain_python_says(
+    run_day: RunDay, made: tuple[str, list[Event]]
+) -> None:
+    day, events = made
+    today = [one for one in events if one["at"] >= ms(day)]
+    before = [one for one in events if one["at"] < ms(day)]
+    with tempfile.TemporaryDirectory() as folder:
+        lake, out = Path(folder) / "lake [x] {y}", Path(folder) / "out"
+        lake.mkdir()
+        write_lake(lake, events)
+
+        summary = run_day(lake, out, day)
+
+        assert summary["events"] == len(today)
+        told = expected.figures(today, before)
+        check_figures(read_table(out, day, "figures"), told, is_first=not before)
+        rows = read_table(out, day, "histograms")
+        found = {tuple(row[name] for name in (*expected.PLACE, "metric", "bucket")): row["jobs"] for row in rows}
+        assert found == expected.histograms(today)
+        rows = read_table(out, day, "tries")
+        found = {tuple(row[name] for name in (*expected.PLACE, "attempt", "outcome")): row["jobs"] for row in rows}
+        assert found == expected.tries(today)
+        assert read_table(out, day, "errors") == expected.errors(today, before)
+        assert read_table(out, day, "slow") == expected.slow(today)
+        assert read_table(out, day, "changes") == []
+
+
+def check_figures(rows: list[dict[str, Any]], told: dict[tuple[Any, ...], dict[str, Any]], *, is_first: bool) -> None:
+    """The lake's first day began with nothing; of others nobody knows."""
+    backlogs = expected.backlogs(told, {}, known=is_first)
+    keys = [tuple(row[name] for name in (*expected.PLACE, "hour")) for row in rows]
+    assert len(set(keys)) == len(keys)
+    assert set(keys) == set(told) | set(backlogs)
+    for key, row in zip(keys, rows, strict=True):
+        wanted = dict(told[key]) if key in told else {}
+        wanted["backlog"], wanted["backlog_base_known"] = backlogs[key]
+        assert {name: row[name] for name in wanted} == wanted, key
