@@ -10,7 +10,22 @@ import sys
 from collections.abc import Callable
 from functools import partial
 
-from . import drain, due, engine, hangup, idle, kills, lateness, memory, overview, results, settings, shapes, throughput
+from . import (
+    dashboards,
+    drain,
+    due,
+    engine,
+    hangup,
+    idle,
+    kills,
+    lateness,
+    memory,
+    overview,
+    results,
+    settings,
+    shapes,
+    throughput,
+)
 from .report import Section, show
 from .servers import ServiceFailedError
 from .settings import Settings
@@ -29,6 +44,7 @@ SCENARIOS: dict[str, Callable[[Settings], Section]] = {
     "idle": idle.measure,
     "memory": memory.measure,
     "overview": overview.measure,
+    "dashboards": dashboards.measure,
     "kills": kills.measure,
     "hangup": hangup.measure,
     "drain": drain.measure,

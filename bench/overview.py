@@ -68,8 +68,13 @@ class Browser:
             raise ServiceFailedError(f"{path}: {status}")
         return text
 
+    @property
+    def cookies(self) -> str:
+        """What it sends with each request."""
+        return "; ".join(f"{name}={value}" for name, value in self._cookies.items())
+
     def _call(self, method: str, path: str, body: str = "") -> tuple[int, str]:
-        headers = {"Cookie": "; ".join(f"{name}={value}" for name, value in self._cookies.items())}
+        headers = {"Cookie": self.cookies}
         if body:
             headers["Content-Type"] = "application/x-www-form-urlencoded"
         self._connection.request(method, path, body=body or None, headers=headers)

@@ -36,6 +36,11 @@ class Recent(Generic[K, V]):
                 known = self._answers[key] = (self._clock(), ask())
             return known[1]
 
+    def peek(self, key: K) -> V | None:
+        """The answer, if it is at hand and new enough; waits for nobody."""
+        known = self._answers.get(key)
+        return known[1] if known is not None and self._clock() - known[0] < self._for_s else None
+
     def forget(self) -> None:
         """Ask anew next time."""
         self._answers.clear()

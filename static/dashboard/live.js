@@ -2,11 +2,15 @@
 // While nothing changes the server answers 304 and the pauses double, up to half a minute; while nobody looks (hidden tab)
 // or the reader said so (button "Live", key p) nothing is fetched. What cannot be fetched stays, marked as old.
 // Tells `taskq:updated` of each change; obeys `taskq:refresh`; both bubble.
+// A section may bring another's content along (data-brings="NAME", <template data-for="NAME"> in its answers): the other one
+// (data-part="NAME") then asks for itself only when it has heard nothing for longer than that takes.
 import { morph } from "./morph.js";
 
 const EVERY_MS = 3_000;
 const SLOWEST_MS = 30_000;
 const TIMEOUT_MS = 10_000;
+const TIMES_AS_LONG = 200; // a pause is at least so many times as long as the server took: a busy one is asked less often,
+const BUSY_MS = 10_000; // but not less often than that
 const PAUSED = "taskq-paused";
 
 const button = document.getElementById("live");
@@ -19,8 +23,10 @@ class Live {
     this.section = section;
     this.every = Number(section.dataset.every) || EVERY_MS;
     this.wait = this.every;
+    this.pace = 0;
     this.etag = "";
     this.stale = false;
+    this.brings = section.dataset.brings;
     section.addEventListener("taskq:refresh", () => this.refresh());
     this.schedule();
   }
@@ -28,7 +34,11 @@ class Live {
   schedule() {
     clearTimeout(this.timer);
     if (paused || document.hidden || !this.section.isConnected) return;
-    this.timer = setTimeout(() => this.refresh(), this.wait * (0.9 + Math.random() * 0.2)); // many pages keep out of step
+    this.timer = setTimeout(() => this.refresh(), this.pause() * (0.9 + Math.random() * 0.2)); // many pages keep out of step
+  }
+
+  pause() {
+    return Math.max(this.wait, Math.min(this.pace, BUSY_MS));
   }
 
   async refresh() {
@@ -44,12 +54,16 @@ class Live {
         location.reload(); // signed out: the page leads to the sign-in
         return;
       }
+      this.pace = Number(response.headers.get("X-Took-Ms") ?? 0) * TIMES_AS_LONG;
       const text = response.status === 304 ? "" : await response.text();
       if (mine.signal.aborted) return;
       if (response.status === 304) this.wait = Math.min(this.wait * 2, SLOWEST_MS);
       else if (response.ok) this.show(text, response.headers.get("ETag") ?? "");
       else this.trouble(text);
-      if (response.ok || response.status === 304) this.answered();
+      if (response.ok || response.status === 304) {
+        this.answered();
+        find(this.brings)?.postpone(this.pause());
+      }
     } catch {
       if (mine.signal.aborted) return;
       this.trouble("");
@@ -62,8 +76,24 @@ class Live {
     this.wait = this.every;
     const fresh = document.createElement("template");
     fresh.innerHTML = text; // our own server's template, escaped there
-    morph(this.section, fresh.content);
+    const brought = fresh.content.querySelector("template[data-for]");
+    brought?.remove();
+    this.put(fresh.content);
+    if (brought) find(brought.dataset.for)?.put(brought.content);
+  }
+
+  put(content) {
+    morph(this.section, content);
     this.section.dispatchEvent(new CustomEvent("taskq:updated", { bubbles: true }));
+  }
+
+  // What another section told, or that nothing changed, makes asking needless for a while.
+  postpone(its_wait) {
+    this.under_way?.abort();
+    this.etag = "";
+    this.wait = Math.max(this.every, its_wait * 1.3);
+    this.answered();
+    this.schedule();
   }
 
   answered() {
@@ -93,6 +123,10 @@ class Live {
     }
     showState();
   }
+}
+
+function find(part) {
+  return part && [...sections.values()].find((live) => live.section.dataset.part === part);
 }
 
 function showState() {

@@ -23,7 +23,7 @@ def test_the_list_of_queues_is_seen_whole_at_a_desk(wish: str, open_page: OpenPa
     page.goto("/queues/?sort=-ready")
 
     row = page.get_by_role("row").filter(has_text="catalogues")
-    expect(row).to_contain_text("12 k", timeout=15_000)
+    expect(row).to_contain_text("12 k", timeout=25_000)
     assert page.locator(".scroll").evaluate(FITS)
     keep_picture(page, f"queues-full-{wish}")
 
@@ -42,7 +42,7 @@ def test_what_a_consumer_does_stands_apart_from_where_it_is(phone: Page, shop: S
     shop.wait_for_job("night-desk", consumer="porter-1", timeout_s=1)
     phone.goto("/consumers/?q=porter-1")
     pill = phone.get_by_text("not there now", exact=True)
-    expect(pill).to_be_visible(timeout=15_000)
+    expect(pill).to_be_visible(timeout=25_000)
 
     state, place = phone.locator("td[data-label='State']"), phone.locator("td[data-label='From']")
     below, above = place.bounding_box(), state.bounding_box()

@@ -115,6 +115,15 @@ def test_a_defect_is_no_answer(alice: Client) -> None:
     assert alice.get("/defect").status_code == 500
 
 
+def test_a_fragment_says_how_long_it_took(alice: Client) -> None:
+    whole, part = alice.get("/fragment"), alice.get("/fragment", headers=LIVE)
+    known = alice.get("/fragment", headers=LIVE | {"If-None-Match": part["ETag"]})
+
+    assert "X-Took-Ms" not in whole
+    assert float(part["X-Took-Ms"]) > 0
+    assert (known.status_code, "X-Took-Ms" in known) == (304, True)
+
+
 @pytest.mark.parametrize(("url", "verb"), [("/page/role", "post"), ("/act", "get"), ("/act", "delete")])
 def test_pages_are_read_and_actions_are_posted(alice: Client, url: str, verb: str) -> None:
     assert getattr(alice, verb)(url).status_code == 405
