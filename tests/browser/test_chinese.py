@@ -25,6 +25,7 @@ PAGES: Final[dict[str, str]] = {
     "consumers": "/consumers/",
     "consumers-by-queue": "/consumers/?by=queue",
     "schedules": "/schedules/",
+    "reports": "/reports/",
     "activity": "/activity/",
     "not-found": "/queues/default/nowhere/emails/",
     "no-page": "/nowhere/",
