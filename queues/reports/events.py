@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
 from queues.lake.files import LakeFile
@@ -34,7 +35,7 @@ _GLOB: Final = re.compile(r"([{}\[\]*?\\])")
 def read_events(spark: SparkSession, *, lake: str, files: Sequence[LakeFile]) -> DataFrame:
     """The events of these files, with the columns of SCHEMA; none if there are no files. `lake`: its URL."""
     if not files:
-        return spark.createDataFrame([], SCHEMA)
+        return no_rows(spark, SCHEMA)
     # Hadoop takes paths for patterns, unless they are escaped.
     paths = [_GLOB.sub(r"\\\1", spark_url(file.url)) for file in files]
     return spark.read.schema(SCHEMA).option("basePath", spark_url(lake)).parquet(*paths)
@@ -43,3 +44,8 @@ def read_events(spark: SparkSession, *, lake: str, files: Sequence[LakeFile]) ->
 def spark_url(url: str) -> str:
     """As Hadoop calls it: its file system for S3 goes by the name s3a."""
     return re.sub(r"\As3://", "s3a://", url)
+
+
+def no_rows(spark: SparkSession, schema: t.StructType) -> DataFrame:
+    """Columns without rows. `createDataFrame` would start Python processes for that."""
+    return spark.range(0).select(*(f.lit(None).cast(field.dataType).alias(field.name) for field in schema))

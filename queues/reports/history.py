@@ -5,17 +5,26 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import reduce
+from typing import Final
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
+from pyspark.sql import types as t
 
 from queues.lake.place import Place
 
+from .events import no_rows
 from .output import Output
 from .tables.cells import PLACE
 from .tables.changes import FIGURES, WEEKS
 
-_BACKLOG = "pool string, namespace string, queue string, backlog long, backlog_base_known boolean"
+_BACKLOG: Final = t.StructType(
+    [
+        *(t.StructField(name, t.StringType()) for name in PLACE),
+        t.StructField("backlog", t.LongType()),
+        t.StructField("backlog_base_known", t.BooleanType()),
+    ]
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +42,7 @@ def backlog_before(spark: SparkSession, *, lake: str, output: Output, day: date)
     if run is None:
         first = min((entry.name for entry in Place(lake).list("") if entry.name.startswith("date=")), default="")
         is_first = first in ("", f"date={day.isoformat()}")
-        return Before(backlog=spark.createDataFrame([], _BACKLOG), known=is_first)
+        return Before(backlog=no_rows(spark, _BACKLOG), known=is_first)
     figures = spark.read.parquet(output.table_url(yesterday, "figures", run))
     ended = figures.where(f.col("hour").isNull() & (f.col("queue") != "") & f.col("backlog").isNotNull())
     return Before(backlog=ended.select(*PLACE, "backlog", "backlog_base_known"), known=True)

@@ -141,7 +141,7 @@ def slow(today: Iterable[Event]) -> Rows:
 def backlogs(
     told: dict[tuple[Any, ...], dict[str, Any]], before: dict[tuple[Any, ...], tuple[int, bool]], *, known: bool
 ) -> dict[tuple[Any, ...], tuple[int, bool]]:
-    """(pool, namespace, queue, hour) → backlog and whether its base is known. `before`: (pool, namespace, queue) → those."""
+    """(pool, namespace, queue, hour) → backlog and whether its base is known. `before`: the same of the day before."""
     queues = {key[:3] for key in told if key[2]} | set(before)
     found: dict[tuple[Any, ...], tuple[int, bool]] = {}
     bases: dict[tuple[Any, ...], list[tuple[int, bool]]] = defaultdict(list)

@@ -20,9 +20,9 @@ Event = dict[str, Any]
 
 def event(kind: str, at: int, **others: Any) -> Event:
     """An event of queue `q` in namespace `ns` of pool `default`, unless told otherwise."""
-    return {"pool": "default", "namespace": "ns", "queue": "q", "kind": kind, "at": at, "job": None, "published": None} | {
-        "attempt": None, "wait_ms": None, "run_ms": None, "size": None, "worker": None, "error": None, "demo": False
-    } | others  # fmt: skip
+    place = {"pool": "default", "namespace": "ns", "queue": "q"}
+    nothing = dict.fromkeys(("job", "published", "attempt", "wait_ms", "run_ms", "size", "worker", "error"))
+    return {**place, "kind": kind, "at": at, **nothing, "demo": False, **others}
 
 
 def ms(text: str) -> int:

@@ -71,7 +71,7 @@ def days(draw: st.DrawFn) -> tuple[str, list[Event]]:
     return day, [one for queue in queues for one in queue]
 
 
-@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+@settings(max_examples=5, deadline=None, suppress_health_check=list(HealthCheck), database=None)
 @given(days())
 def test_each_figure_of_a_generated_day_is_what_plain_python_says(
     run_day: RunDay, made: tuple[str, list[Event]]
