@@ -96,8 +96,8 @@ def test_a_namespace_has_the_errors_of_its_queues(place: Place, orders: Namespac
 
 
 def test_the_day_says_what_its_report_rests_on(place: Place) -> None:
-    corrupt = [["file:///lake/x.parquet", "not readable as Parquet"]]
-    place.plan_report(events=10, files=2, corrupt=corrupt, gaps=[{"pool": "default", "dropped": 5}], warnings=["hm"])
+    found = [{"kind": "corrupt", "text": "x.parquet was left out"}, {"kind": "unheard-of", "text": "hm"}]
+    place.plan_report(events=10, files=2, warnings=found)
 
     make(place, master="spark://there:7077")
 
@@ -105,11 +105,16 @@ def test_the_day_says_what_its_report_rests_on(place: Place) -> None:
     assert (day.state, day.share, day.events, day.files, day.complete) == (ReportState.DONE, 1.0, 10, 2, True)
     assert day.master == "spark://there:7077"
     assert day.run == day.reported_run
-    assert day.warnings == [
-        {"kind": "corrupt", "text": "file:///lake/x.parquet: not readable as Parquet"},
-        {"kind": "gap", "text": "pool: default, dropped: 5"},
-        {"kind": "other", "text": "hm"},
-    ]
+    assert day.warnings == [{"kind": "corrupt", "text": "x.parquet was left out"}, {"kind": "other", "text": "hm"}]
+
+
+def test_of_very_many_warnings_some_are_kept(place: Place) -> None:
+    place.plan_report(warnings=[{"kind": "corrupt", "text": f"{number}.parquet"} for number in range(1_000)])
+
+    make(place)
+
+    warnings = ReportDay.objects.get().warnings
+    assert (len(warnings), warnings[-1]) == (101, {"kind": "corrupt", "text": "and 900 more"})
 
 
 def test_made_again_it_takes_the_place_of_the_earlier_one(place: Place) -> None:

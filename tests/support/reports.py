@@ -77,6 +77,6 @@ def write_report(
         (folder / f"{table}.parquet").mkdir(parents=True)
         pq.write_table(pa.Table.from_pylist(rows, schema), folder / f"{table}.parquet" / "part-00000.parquet")
     said = {"date": day.isoformat(), "run": run, "events": 0, "files": 0, "master": "local[*]", "complete": True}
-    empty = {"corrupt": [], "gaps": [], "warnings": [], "demo": False, "took_s": 1.0, "spark": "4.3.0"}
+    empty = {"warnings": [], "demo": False, "took_s": 1.0, "spark": "4.3.0"}
     (folder / "summary.json").write_text(json.dumps(said | empty | summary))
     return folder

@@ -29,6 +29,8 @@ from queues.services.reporting.running import Listener, Order, make_reports
 
 logger = logging.getLogger(__name__)
 
+WARNINGS_SAID: Final = 10
+
 FATAL: Final = frozenset({"stopped", "spark_missing", "java_missing", "master_unreachable", "disk_full", "day_taken"})
 """Kinds of failures after which the next day would fare no better."""
 
@@ -94,8 +96,11 @@ class Command(BaseCommand):
     def _note_made(self, made: Made) -> None:
         self._has_made = True
         self._line.say(f"{made.day}: {made.events:,} events, {made.rows:,} rows, {made.took_s:.1f} s")
-        for text in made.warnings:
-            logger.warning("report: %s", text, extra={"action": "report.make", "day": str(made.day)})
+        fields = {"action": "report.make", "day": str(made.day)}
+        for text in made.warnings[:WARNINGS_SAID]:
+            logger.warning("report: %s", text, extra=fields)
+        if len(made.warnings) > WARNINGS_SAID:
+            logger.warning("report: %s warnings in all; the report has them", len(made.warnings), extra=fields)
         if self._is_scheduled and made.day == yesterday():
             mail_report(day=made.day)
 

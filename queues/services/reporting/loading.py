@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -21,7 +21,7 @@ BATCH: Final = 200
 """Rows of one INSERT, where the database takes as many."""
 
 WARNINGS_MAX: Final = 100
-"""Of each kind; how many more there are is said."""
+"""How many more there are is said."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +39,7 @@ def read_results(*, files: ReportFiles, run: str) -> Results:
     if (summary.get("date"), summary.get("run")) != (files.day.isoformat(), run):
         raise BadResultsError(f"the report's summary is of {summary.get('date')}, run {summary.get('run')}")
     rows, left_out = make_rows(files=files, run=run, is_demo=bool(summary.get("demo")))
-    warnings = [*_warnings(summary)]
+    warnings = _warnings(summary)
     if left_out:
         text = f"{left_out} queues have no figures of their own: a report keeps those of {QUEUES_MAX}"
         warnings.append(warning(WarningKind.LEFT_OUT, text))
@@ -64,19 +64,17 @@ def load_results(*, claim: Claim, results: Results, took_s: float) -> None:
         QueueDay.objects.bulk_create(results.rows, batch_size=BATCH)
 
 
-def _warnings(summary: Mapping[str, Any]) -> Iterator[dict[str, str]]:
-    for kind, name in ((WarningKind.CORRUPT, "corrupt"), (WarningKind.GAP, "gaps"), (WarningKind.OTHER, "warnings")):
-        found = summary.get(name) or []
-        for one in found[:WARNINGS_MAX]:
-            yield warning(kind, _text(one))
-        if len(found) > WARNINGS_MAX:
-            yield warning(kind, f"and {len(found) - WARNINGS_MAX} more")
+def _warnings(summary: Mapping[str, Any]) -> list[dict[str, str]]:
+    """Those that Spark's side found: files that were left out, gaps, and others."""
+    found = summary.get("warnings") or []
+    kept = [warning(_kind(str(one.get("kind"))), str(one.get("text"))) for one in found[:WARNINGS_MAX]]
+    if len(found) > WARNINGS_MAX:
+        kept.append(warning(_kind(str(found[-1].get("kind"))), f"and {len(found) - WARNINGS_MAX} more"))
+    return kept
 
 
-def _text(one: Any) -> str:
-    if isinstance(one, Mapping):
-        return ", ".join(f"{name}: {value}" for name, value in one.items())
-    return ": ".join(map(str, one)) if isinstance(one, list) else str(one)
+def _kind(name: str) -> WarningKind:
+    return WarningKind(name) if name in list(WarningKind) else WarningKind.OTHER
 
 
 def _number(summary: Mapping[str, Any], name: str) -> int:
