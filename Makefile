@@ -14,10 +14,10 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.made-from-lock
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check format static messages bench lock clean venv
+.PHONY: help run test check format static messages bench bench-reports lock clean venv
 
 help: ## This list
-	@sed -n 's/^\([a-z]*\):[^#]*## /make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
+	@sed -n 's/^\([a-z-]*\):[^#]*## /make \1\t/p' $(MAKEFILE_LIST) | expand -t 20
 
 run: $(STAMP) ## The whole service with a demo load at http://127.0.0.1:7777 (ARGS="--port 8000 --no-demo")
 	@$(BIN)/python manage.py up --demo $(ARGS)
@@ -42,6 +42,9 @@ messages: $(STAMP) ## Bring new texts into the Chinese catalogue (taskq_site/loc
 
 bench: $(STAMP) ## Benchmarks (ARGS="...")
 	$(BIN)/python -m bench $(ARGS)
+
+bench-reports: $(STAMP) ## Reports of days of 10 and 30 million events (ARGS="--millions 10")
+	$(BIN)/python -m bench.reports $(ARGS)
 
 lock: ## Resolve the dependencies of pyproject.toml into requirements.lock (needs uv)
 	uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --extra embedded --extra reports --group dev \

@@ -58,10 +58,10 @@ def quantile(histogram: Mapping[int, int], share: float) -> int | None:
     total = sum(histogram.values())
     if total <= 0:
         return None
-    seen = 0
+    seen, needed = 0, round(share * total, 6)  # 0.07 × 100 is a little more than 7
     for bucket in sorted(histogram):
         seen += histogram[bucket]
-        if seen >= share * total and histogram[bucket]:
+        if seen >= needed and histogram[bucket]:
             low, high = bounds(bucket)
             return (low + high) // 2
     raise AssertionError("shares are at most 1")

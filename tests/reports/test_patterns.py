@@ -1,0 +1,45 @@
+"""Spark groups errors as the dead-letter page does."""
+
+from __future__ import annotations
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as f
+
+from queues.lake import error_patterns
+from queues.reports.tables.errors import pattern_of
+
+PIECES = st.sampled_from(
+    (
+        "Traceback (most recent call last):", "\n", "\r\n", "  ", "\t", "\u2028", "\u00a0", "\x85", "\x1c", "31", "1.5,7", "0xBEEF",
+        "deadbeef01", "a1b2c3d4e5", "01JDB000000000000000000000", "c7f6ffa0-9a0b-4c5e-8f1e-0123456789ab", "10.0.0.1", "x_12",
+        "2026-11-18T10:11:12.5Z", "2026-11-18", "me@example.com", "Übel", "٣٤", "ſ", "K", "🙂", "$1", "\\", "ERROR", ": ", "é1",
+    )
+)  # fmt: skip
+TEXTS = st.lists(
+    st.one_of(PIECES, st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=8)), max_size=12
+)
+
+
+@settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+@given(st.lists(TEXTS.map("".join), min_size=150, max_size=150))
+def test_spark_and_python_make_the_same_pattern_of_any_error(spark: SparkSession, texts: list[str]) -> None:
+    texts += ["x" * 300, "7 " * 150, "🙂" * 300]
+    # By way of bytes, so that no rule for quoting comes in between.
+    rows = [(number, text.encode(), lost) for number, text in enumerate(texts) for lost in (False, True)]
+    told = spark.createDataFrame(rows, "number int, text binary, lost boolean").coalesce(1)
+
+    found = told.select("number", "lost", pattern_of(f.col("text").cast("string"), f.col("lost")).alias("pattern"))
+
+    for row in found.collect():
+        outcome = "lease_lost" if row["lost"] else "failed"
+        assert row["pattern"] == error_patterns.pattern_of(error=texts[row["number"]], outcome=outcome), texts[
+            row["number"]
+        ]
+
+
+def test_an_error_that_is_not_there_is_one_without_text(spark: SparkSession) -> None:
+    told = spark.range(1).select(pattern_of(f.lit(None).cast("string"), f.lit(False)).alias("pattern"))
+
+    assert [row["pattern"] for row in told.collect()] == [error_patterns.NO_TEXT]
