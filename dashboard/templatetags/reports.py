@@ -1,17 +1,14 @@
-"""How figures of reports are written and drawn."""
+"""How figures of reports are written."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from django import template
-from django.utils.html import format_html, format_html_join, json_script
-from django.utils.safestring import SafeString
 from django.utils.translation import gettext, pgettext
 
 from dashboard.views.reports.key_figures import TITLES, UNITS, KeyFigure
-from queues.services.reporting.shapes import Change, Figures
+from queues.services.reporting.shapes import Change
 
 from .taskq import NOTHING, age, compact, duration, number
 
@@ -119,7 +116,7 @@ def difference(value: float | None, against: float | None, unit: str) -> str:
         text = gettext("%(points)s points more") if value > against else gettext("%(points)s points less")
         return text % {"points": points}
     if not against:
-        return gettext("none there")
+        return gettext("instead of none")
     ratio = value / against
     if ratio >= MANY:
         return gettext("%(times)s times as much") % {"times": f"{ratio:,.0f}" if ratio >= 10 else f"{ratio:.1f}"}
@@ -154,79 +151,3 @@ def day_words(mark: str) -> str:
 def percent_done(part: float) -> int:
     """Whole percent of a share that is done; never more than is done."""
     return int(100 * part)
-
-
-@register.simple_tag
-def picture(chart: Mapping[str, Any], kind: str, height: int = 200) -> SafeString:
-    """A figure that charts.js draws, with its numbers in it."""
-    return format_html(
-        '<figure class="chart" data-chart="{}" data-height="{}">{}</figure>', kind, height, json_script(chart)
-    )
-
-
-@register.simple_tag
-def funnel(figures: Figures) -> SafeString:
-    """What became of the day's jobs, as rows of bars on one scale, each followed by its numbers in words."""
-    rows: list[tuple[str, list[tuple[str, str, int]]]] = [
-        (
-            gettext("Arrived"),
-            [
-                ("c1", gettext("published"), figures.published),
-                ("c2", gettext("respawned"), figures.respawned),
-            ],
-        ),
-        (
-            gettext("Handed out"),
-            [
-                ("c1", gettext("for the first time"), max(figures.consumed - figures.retried, 0)),
-                ("c2", gettext("again"), figures.retried),
-            ],
-        ),
-        (
-            gettext("Attempts ended"),
-            [
-                ("c3", gettext("acked"), figures.acked),
-                ("c4", gettext("failed"), figures.failed),
-                ("c5", gettext("lease lost"), figures.lease_lost),
-                ("c6", gettext("released"), figures.released),
-            ],
-        ),
-        (
-            gettext("Jobs ended"),
-            [
-                ("c3", gettext("acked"), figures.acked),
-                ("c4", gettext("dead"), figures.dead),
-                ("c5", gettext("expired"), figures.expired),
-                ("c6", gettext("deleted"), figures.deleted),
-            ],
-        ),
-    ]
-    most = max([sum(count for _colour, _name, count in parts) for _title, parts in rows] + [1])
-    return format_html_join("", "{}", ((_funnel_row(title, parts, most),) for title, parts in rows))
-
-
-def _funnel_row(title: str, parts: list[tuple[str, str, int]], most: int) -> SafeString:
-    """The bar has no text: the words beside it say all."""
-    bars: list[tuple[Any, ...]] = []
-    at = 0.0
-    for colour, _name, count in parts:
-        width = 100 * count / most
-        if count:
-            bars.append((colour, f"{at:.3f}%", f"{max(width, 0.15):.3f}%"))
-        at += width
-    drawn = format_html_join("", '<rect class="chart-bar {}" x="{}" y="0" width="{}" height="100%"/>', bars)
-    told = format_html_join(
-        "",
-        '<li{}><svg viewBox="0 0 10 10" aria-hidden="true"><rect class="chart-bar {}" width="10" height="10" rx="2"/>'
-        '</svg> {} <b title="{}">{}</b></li>',
-        (
-            (SafeString(' class="zero"') if not count else "", colour, name, number(count), compact(count))
-            for colour, name, count in parts
-        ),
-    )
-    return format_html(
-        '<div class="funnel-row"><h3>{}</h3><svg class="funnel-bar" aria-hidden="true">{}</svg><ul>{}</ul></div>',
-        title,
-        drawn,
-        told,
-    )

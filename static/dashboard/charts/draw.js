@@ -3,6 +3,7 @@ import { decades, placeTick, tick, ticks, timeTicks } from "./format.js";
 import { svg } from "./svg.js";
 
 const LABEL_PX = 7; // about the width of a digit
+const HOUR_PX = 48; // a label such as 06:00, and room beside it
 const colour = (index) => `c${(index % 6) + 1}`;
 
 // Which way a series is drawn, by its own word or by the kind of the chart.
@@ -66,7 +67,7 @@ function xLabels(data, kind, at) {
     return timeTicks(at.first, xs.at(-1), most).map((moment) => [place(moment), placeTick(moment, "time", at.span)]);
   }
   if (data.x.unit === "hour") {
-    const step = [1, 2, 3, 4, 6, 12].find((one) => xs.length / one <= most) ?? 12;
+    const step = [1, 2, 3, 4, 6, 12].find((one) => (xs.length / one) * HOUR_PX <= at.right - at.left) ?? 12;
     return xs.filter((x) => x % step === 0).map((x) => [at.x(xs.indexOf(x)), placeTick(x, "hour", at.span)]);
   }
   const every = Math.ceil(xs.length / most);
