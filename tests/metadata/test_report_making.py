@@ -445,3 +445,18 @@ def test_a_day_that_is_lost_while_it_is_computed_is_not_loaded(place: Place) -> 
     assert (day.run, day.state, day.reported_at) == ("another's", ReportState.RUNNING, None)
     assert not rows()
     assert runs(place) == []
+
+
+def test_a_queue_that_fell_silent_has_a_row_that_says_so(place: Place) -> None:
+    said = {"pool": "default", "namespace": "orders", "figure": "published", "value": 0.0, "usual": 90.0, "spread": 2.0}
+    changes = [
+        said | {"queue": "silent", "weeks": 4, "flagged": True},
+        said | {"queue": "never-busy", "weeks": 4, "flagged": False},
+    ]
+    place.plan_report({"figures": [figures(published=10)], "changes": changes})
+
+    make(place)
+
+    assert set(rows()) == {"", "silent"}
+    assert (rows()["silent"].published, rows()["silent"].flagged, rows()["silent"].wait_p95) == (0, 1, None)
+    assert [(change["queue"], change["usual"]) for change in rows()[""].changes] == [("silent", 90.0)]

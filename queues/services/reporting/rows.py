@@ -27,6 +27,15 @@ LISTS: Final = ("tries", "errors", "slow", "changes")
 Key = tuple[str, str, str]
 """Pool, namespace, queue."""
 
+SILENT: Final[dict[str, Any]] = (
+    dict.fromkeys((*FIGURES, "first_at", "last_at"))
+    | dict.fromkeys(COUNTS, 0)
+    | {f"{metric}_count": 0 for metric in METRICS}
+    | {f"{metric}_exact": True for metric in METRICS}
+    | {"backlog_base_known": False}
+)
+"""Figures of a queue in which nothing happened, which may be just what is out of line."""
+
 
 class Table:
     """Rows of one table, by queue and by namespace. Rows of a namespace are those of its queues, with their names."""
@@ -44,6 +53,11 @@ class Table:
     def of(self, key: Key) -> list[dict[str, Any]]:
         return self._by_queue.get(key, [])
 
+    @property
+    def flagged(self) -> list[Key]:
+        """Queues and namespaces of which a row is flagged."""
+        return [key for key, rows in self._by_queue.items() if any(row.get("flagged") for row in rows)]
+
     def within(self, key: Key) -> list[dict[str, Any]]:
         return self._by_namespace.get(key[:2], [])
 
@@ -51,6 +65,8 @@ class Table:
 def make_rows(*, files: ReportFiles, run: str, is_demo: bool) -> tuple[list[QueueDay], int]:
     """Rows of the namespaces and queues of a run, and how many queues were left out. Raises BadResultsError."""
     days = {key_of(row): row for row in files.read_rows(run, "figures", of_hours=False)}
+    tables = {name: Table(files.read_rows(run, name)) for name in LISTS}
+    days |= {key: SILENT for key in tables["changes"].flagged if key not in days}
     kept = _chosen(days)
     hours: dict[Key, list[dict[str, Any]]] = defaultdict(list)
     for row in files.read_rows(run, "figures", of_hours=True):
@@ -60,7 +76,6 @@ def make_rows(*, files: ReportFiles, run: str, is_demo: bool) -> tuple[list[Queu
     for bar in files.read_rows(run, "histograms"):
         if (key := key_of(bar)) in kept and bar["metric"] in METRICS:
             bars[key][bar["metric"]][bar["bucket"]] = bar["jobs"]
-    tables = {name: Table(files.read_rows(run, name)) for name in LISTS}
     scopes = _scopes(files.day, is_demo=is_demo)
     made = []
     for key in sorted(kept):
