@@ -9,7 +9,7 @@ import { morph } from "./morph.js";
 const EVERY_MS = 3_000;
 const SLOWEST_MS = 30_000;
 const TIMEOUT_MS = 10_000;
-const TIMES_AS_LONG = 200; // a pause is at least so many times as long as the server took: a busy one is asked less often,
+const TIMES_AS_LONG = 400; // a pause is at least so many times as long as the server took: a busy one is asked less often,
 const BUSY_MS = 10_000; // but not less often than that
 const PAUSED = "taskq-paused";
 
