@@ -21,7 +21,7 @@ from queues.services.reporting.merging import merge_day, merge_range
 from queues.services.reporting.reading import latest_of_queue, list_namespaces, read_queue, read_series
 from queues.services.reporting.shapes import DayState, Metric, QueueRow
 from queues.services.reporting.summary import read_summary
-from queues.services.reporting.tables import Only, QueueFilter, compare_namespaces, compare_queues, list_queues
+from queues.services.reporting.tables import Only, QueueFilter, compare_queues, list_queues
 from queues.services.visible import User as AnyUser
 
 from .reporting import DAY, add_day, add_row
@@ -196,8 +196,6 @@ def test_two_days_are_compared_by_name(world: World) -> None:
     ]
     assert found == 4
     assert both == [("emails", 30, 3), ("sms", 20, None), ("slow", 10, None), ("silent", None, 3)]
-    whole = compare_namespaces(user=world.alice, day=DAY, other=BEFORE)
-    assert [(one.namespace, one.other and one.other.figures.published) for one in whole] == [("orders", 6)]
 
 
 def test_the_list_of_days_tells_missing_ones_apart(world: World) -> None:

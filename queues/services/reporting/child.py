@@ -9,7 +9,6 @@ import queue
 import signal
 import subprocess
 import threading
-import time
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -67,10 +66,6 @@ class Child:
         for reader in self._readers:
             reader.start()
 
-    @property
-    def pid(self) -> int:
-        return self._process.pid
-
     def lines(self, *, wait_s: float) -> Iterator[Line | None]:
         """What it says until it ends well; None whenever it has been silent for `wait_s`. Raises ReportFailedError."""
         while True:
@@ -92,9 +87,8 @@ class Child:
         """End it and whatever it started: by SIGTERM, after a while by SIGKILL. To be called in the end in any case."""
         if self._process.poll() is None:
             self._signal(signal.SIGTERM)
-            deadline = time.monotonic() + STOP_TIMEOUT_S
             with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(max(0.0, deadline - time.monotonic()))
+                self._process.wait(STOP_TIMEOUT_S)
         self._signal(signal.SIGKILL)  # its Java may live on
         self._process.wait()
         for reader in self._readers:

@@ -50,11 +50,6 @@ def queues_as_csv(*, user: User, day: date, chosen: QueueFilter) -> Iterator[str
         yield _lines(found[begin : begin + BATCH])
 
 
-def file_name(*, day: date) -> str:
-    """What a download is called."""
-    return f"taskq-report-{day.isoformat()}.csv"
-
-
 def _lines(rows: Iterable[Iterable[Any]]) -> str:
     text = io.StringIO()
     csv.writer(text).writerows([_cell(value) for value in row] for row in rows)

@@ -19,13 +19,12 @@ MOST: Final = 15
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DaySummary:
-    """`busiest`: queues by hand-outs. `missed`: those that missed their objective, the longest waits first. `failing`:
-    those with dead jobs or failed attempts, the most dead first. `flagged`: those out of line with past weeks."""
+    """`missed`: queues that missed their objective, the longest waits first. `failing`: those with dead jobs or failed
+    attempts, the most dead first. `flagged`: those out of line with past weeks."""
 
     entry: DayEntry
     totals: Merged
     namespaces: tuple[QueueRow, ...]
-    busiest: QueueTable
     missed: QueueTable
     failing: QueueTable
     flagged: QueueTable
@@ -41,7 +40,6 @@ def read_summary(*, user: User, day: date, most: int = MOST) -> DaySummary:
         entry=find_day(user=user, day=day),
         totals=merge_day(user=user, day=day),
         namespaces=list_namespaces(user=user, day=day),
-        busiest=table(Only.ALL, "consumed"),
         missed=table(Only.MISSED, "wait_p95"),
         failing=table(Only.FAILING, "dead"),
         flagged=table(Only.FLAGGED, "flagged"),

@@ -78,14 +78,6 @@ def list_queues(*, user: User, day: date, chosen: QueueFilter, page: int = 1, mo
     )
 
 
-def compare_namespaces(*, user: User, day: date, other: date) -> tuple[Pair, ...]:
-    """Sums of namespaces on two days, by pool and name. Raises MetadataUnavailableError."""
-    rows = visible_rows(user).filter(day_id__in=(day, other), queue=ALL_QUEUES).defer(*JSON_FIELDS)
-    found = [row_of(row) for row in read_metadata(lambda: list(rows.order_by("pool", "namespace")[:COMPARED_MAX]))]
-    keys = list(dict.fromkeys((row.pool, row.namespace, row.queue) for row in found))
-    return _pairs(keys, found, day, other)
-
-
 def compare_queues(
     *, user: User, day: date, other: date, chosen: QueueFilter, page: int = 1, most: int = PAGE
 ) -> tuple[tuple[Pair, ...], int]:
