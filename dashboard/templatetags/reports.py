@@ -19,6 +19,9 @@ MANY: Final = 3
 
 _UNITS: Final = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s"))
 
+LEAST_POINTS: Final = 0.05
+"""Smaller differences of a share are none worth a number."""
+
 GLYPHS: Final = {"reported": "✓", "demo": "✓", "running": "…", "failed": "✕", "kept": "✕", "missing": "·", "none": ""}
 
 
@@ -111,8 +114,8 @@ def difference(value: float | None, against: float | None, unit: str) -> str:
         return gettext("the same")
     if unit == "share":
         points = f"{abs(value - against) * 100:.2f}".rstrip("0").rstrip(".")
-        if points == "0":
-            return gettext("the same")
+        if float(points) < LEAST_POINTS:
+            return gettext("about the same")
         text = gettext("%(points)s points more") if value > against else gettext("%(points)s points less")
         return text % {"points": points}
     if not against:

@@ -87,7 +87,7 @@ def test_one_finds_the_way_from_the_day_to_the_queue_and_back(page: Page, day: s
     page.get_by_role("link", name=f"of {day}").click()
     expect(page.get_by_role("heading", level=1)).to_contain_text(f"Report of {day}")
 
-    page.get_by_label("Name").fill(QUEUE)
+    page.get_by_label("Name", exact=True).fill(QUEUE)
     page.get_by_role("button", name="Filter").click()
     table = page.locator("#queues")
     expect(table.locator("tbody tr")).to_have_count(1)

@@ -63,6 +63,7 @@ def contents_of_everything(*, user: User, day: date, measure: str) -> Context | 
         "hours": merged.hours,
         "key_figures": key_figures or beside_past_weeks(merged.figures, user=user, day=day),
         "namespaces": namespaces,
+        "tells_namespace": not single,
         "notes": notes_of(reports),
         "tries": merged.tries,
         "objectives": _objectives(user, day, Place()),

@@ -99,7 +99,7 @@ export function numbers() {
     if (!details.open || !latest) return;
     const { data } = latest;
     const unit = data.y.unit === "ms" ? "" : ` (${unitName(data.y.unit)})`;
-    const head = html("tr", {}, cell("th", data.x.unit === "time" ? word("time") : word("value"), "col"));
+    const head = html("tr", {}, cell("th", ["time", "day", "hour"].includes(data.x.unit) ? word("time") : word("value"), "col"));
     data.series.forEach((one) => head.append(cell("th", one.name + unit, "col", "number")));
     const body = html("tbody");
     data.x.values.forEach((_, i) => {
