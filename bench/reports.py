@@ -56,12 +56,12 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="taskq-bench-reports-") as scratch:
         for millions in asked.millions:
             found.append(measure(millions, lakes=asked.keep or Path(scratch), data=Path(scratch)))
-            one = found[-1]
+            one, first = found[-1], found[0].per_million
             bars = millions == 10
             figures = [
                 Figure(name="events", unit="", runs=[one.events]),
                 Figure(name="command to rows", unit="s", runs=[one.seconds], bar=_most(SECONDS_FOR_TEN_MILLION, bars)),
-                Figure(name="per million", unit="s", runs=[one.per_million], bar=_most(found[0].per_million, one is not found[0])),
+                Figure(name="per million", unit="s", runs=[one.per_million], bar=_most(first, one is not found[0])),
                 Figure(name="memory, all processes", unit="GiB", runs=[one.gib], bar=_most(MEMORY_GIB, True)),
             ]  # fmt: skip
             show(Section(title=f"report of a day of {millions} million events", figures=figures))

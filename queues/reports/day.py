@@ -150,7 +150,7 @@ class DayReport:
             | {"from_ms": gap.from_ms, "until_ms": gap.until_ms}
             for gap in files.gaps
         ]
-        warnings = [{"kind": "corrupt", "text": f"{url} was left out: it {reason}"} for url, reason in corrupt]
+        warnings = [{"kind": "corrupt", "text": f"{url} was left out: {reason}"} for url, reason in corrupt]
         warnings += [{"kind": "gap", "text": _gap_text(gap)} for gap in gaps]
         if not done.events:
             warnings.append({"kind": "other", "text": "nothing happened on this day: there are no events"})

@@ -18,8 +18,11 @@ from queues.reports.session import SparkOptions, spark_session
 
 RunDay = Callable[..., dict[str, Any]]
 
-QUICK = {"spark.sql.shuffle.partitions": "2"}
-"""Tests have few rows."""
+QUICK = {
+    "spark.sql.shuffle.partitions": "2",  # few rows
+    "spark.sql.maxMetadataStringLength": "10000",  # plans are read
+    "spark.sql.debug.maxToStringFields": "1000",
+}
 
 
 @pytest.fixture(scope="session")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -61,60 +62,49 @@ def test_without_the_report_of_the_day_before_a_day_begins_with_what_it_takes(ru
     }
 
 
-def weeks(counts: list[int]) -> list[Event]:
-    """A Sunday each: so many jobs published, the last of them on 2026-03-29."""
-    days = ["2026-03-01", "2026-03-08", "2026-03-15", "2026-03-22", "2026-03-29"][-len(counts) :]
-    return [one for day, number in zip(days, counts, strict=True) for one in published(day, number)]
+CASES = {
+    "grown": ([100, 110, 90, 100, 400], 100.0, 7.413, True),
+    "within a fifth": ([100, 110, 90, 100, 119], 100.0, 7.413, False),
+    "too few to speak of": ([1, 1, 1, 1, 10], 1.0, 0.0, False),
+    "up and down": ([100, 400, 50, 100, 150], 100.0, 37.065, False),
+    "too few weeks": ([None, None, 100, 100, 400], 100.0, 0.0, False),
+    "silent": ([100, 110, 90, 100, None], 100.0, 7.413, True),
+}
+"""Queue → how many jobs were published on Sundays, the last one today; what is usual, its spread, whether it is flagged."""
 
 
-@pytest.mark.parametrize(
-    ("counts", "usual", "spread", "flagged"),
-    [
-        ([100, 110, 90, 100, 400], 100.0, 7.413, True),
-        ([100, 110, 90, 100, 119], 100.0, 7.413, False),  # within a fifth
-        ([1, 1, 1, 1, 10], 1.0, 0.0, False),  # too few to speak of
-        ([100, 400, 50, 100, 150], 100.0, 37.065, False),  # it always went up and down
-        ([100, 100, 400], 100.0, 0.0, False),  # too few weeks
-        ([100, 110, 90, 100, 0], 100.0, 7.413, True),  # silent
-    ],
-)
-def test_a_day_is_held_against_the_same_weekday(
-    run_day: RunDay, tmp_path: Path, counts: list[int], usual: float, spread: float, flagged: bool
-) -> None:
+def test_a_day_is_held_against_the_same_weekday(run_day: RunDay, tmp_path: Path) -> None:
     lake, out = tmp_path / "lake", tmp_path / "out"
-    write_figures(out, counts[:-1])
-    write_lake(lake, weeks(counts))
+    for week, day in enumerate(("2026-03-01", "2026-03-08", "2026-03-15", "2026-03-22")):
+        write_figures(out, day, {queue: case[0][week] for queue, case in CASES.items()})
+    today = {queue: case[0][-1] for queue, case in CASES.items()}
+    write_lake(lake, [one for queue, jobs in today.items() for one in published("2026-03-29", jobs or 0, queue=queue)])
 
     run_day(lake, out, "2026-03-29")
 
-    rows = {(row["queue"], row["figure"]): row for row in read_table(out, "2026-03-29", "changes")}
-    for queue in ("q", ""):
-        row = rows[queue, "published"]
-        assert (row["value"], row["usual"], row["weeks"]) == (counts[-1], usual, len(counts) - 1)
-        assert row["spread"] == pytest.approx(spread)
-        assert row["flagged"] is flagged
+    rows = {row["queue"]: row for row in read_table(out, "2026-03-29", "changes") if row["figure"] == "published"}
+    assert rows.keys() == CASES.keys()
+    for queue, (counts, usual, spread, flagged) in CASES.items():
+        row = rows[queue]
+        past = [number for number in counts[:-1] if number is not None]
+        assert (row["value"], row["usual"], row["weeks"]) == (counts[-1] or 0, usual, len(past)), queue
+        assert row["spread"] == pytest.approx(spread), queue
+        assert row["flagged"] is flagged, queue
 
 
-def write_figures(out: Path, counts: list[int]) -> None:
-    """Reports of past Sundays, with what a day takes from them."""
-    days = ["2026-03-01", "2026-03-08", "2026-03-15", "2026-03-22"][-len(counts) :]
-    for day, number in zip(days, counts, strict=True):
-        folder = out / f"date={day}" / "run=one" / "figures.parquet"
-        folder.mkdir(parents=True)
-        nothing = {
-            "acked": 0,
-            "failed": 0,
-            "dead": 0,
-            "success_rate": None,
-            "wait_p95": None,
-            "run_p95": None,
-            "hour": None,
-        }
-        rows = [
-            dict(zip(expected.PLACE, ("default", "ns", queue), strict=True)) | nothing | {"published": number}
-            for queue in ("q", "")
-        ]
-        types = {"success_rate": pa.float64()} | dict.fromkeys(("pool", "namespace", "queue"), pa.string())
-        schema = pa.schema([(name, types.get(name, pa.int32() if name == "hour" else pa.int64())) for name in rows[0]])
-        pq.write_table(pa.Table.from_pylist(rows, schema=schema), folder / "part.parquet")
-        make_current(out, day)
+def write_figures(out: Path, day: str, counts: Mapping[str, int | None]) -> None:
+    """The report of a past day, with what a later one takes from it; None: the queue has no row."""
+    folder = out / f"date={day}" / "run=one" / "figures.parquet"
+    folder.mkdir(parents=True)
+    zeros = dict.fromkeys(("acked", "failed", "dead"), 0)
+    nothing = dict.fromkeys(("hour", "success_rate", "wait_p95", "run_p95"))
+    told = {queue: number for queue, number in counts.items() if number is not None}
+    rows = [
+        {"pool": "default", "namespace": "ns", "queue": queue, "published": number, **zeros, **nothing}
+        for queue, number in told.items()
+    ]
+    texts = dict.fromkeys(expected.PLACE, pa.string())
+    types = texts | {"hour": pa.int32(), "success_rate": pa.float64()}
+    schema = pa.schema([(name, types.get(name, pa.int64())) for name in rows[0]])
+    pq.write_table(pa.Table.from_pylist(rows, schema=schema), folder / "part.parquet")
+    make_current(out, day)

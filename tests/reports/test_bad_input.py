@@ -1,0 +1,97 @@
+"""What is wrong with the lake is named, and the rest is reported."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow.parquet as pq
+
+from queues.lake.files import Gap
+from queues.lake.writer import Writer
+
+from .conftest import RunDay
+from .made import event, ms, read_table, write_lake
+
+DAY = "2026-03-29"
+TABLES = ("figures", "histograms", "tries", "errors", "slow", "changes")
+
+
+def published(hour: int, number: int = 1) -> list[dict[str, object]]:
+    at = ms(f"{DAY}T{hour:02d}:00")
+    return [event("published", at + each, job=f"01J{hour}-{each}", published=at, size=10) for each in range(number)]
+
+
+def file_of(lake: Path, hour: int) -> Path:
+    return lake / f"date={DAY}" / f"hour={hour:02d}" / "made.parquet"
+
+
+def damage_a_page(path: Path) -> None:
+    """The footer stays as it is; one byte in the middle of a page does not."""
+    column = next(
+        column
+        for column in (pq.read_metadata(path).row_group(0).column(number) for number in range(18))
+        if column.path_in_schema == "size"
+    )
+    content = bytearray(path.read_bytes())
+    content[column.data_page_offset + column.total_compressed_size - 3] ^= 0xFF
+    path.write_bytes(content)
+
+
+def test_a_day_without_events_is_reported_as_such(run_day: RunDay, tmp_path: Path) -> None:
+    summary = run_day(tmp_path / "no-lake", tmp_path / "out", DAY)
+
+    assert (summary["events"], summary["files"], summary["demo"]) == (0, 0, False)
+    assert [warning["kind"] for warning in summary["warnings"]] == ["other"]
+    assert "no events" in summary["warnings"][0]["text"]
+    assert [read_table(tmp_path / "out", DAY, table) for table in TABLES] == [[]] * len(TABLES)
+
+
+def test_a_file_without_a_footer_is_named_and_left_out(run_day: RunDay, tmp_path: Path) -> None:
+    write_lake(tmp_path / "lake", [*published(3), *published(4)])
+    file_of(tmp_path / "lake", 4).write_bytes(b"PAR1 this is no file of ours")
+
+    summary = run_day(tmp_path / "lake", tmp_path / "out", DAY)
+
+    assert summary["events"] == 1
+    assert [f"file://{file_of(tmp_path / 'lake', 4)}"] == [one["file"] for one in summary["corrupt"]]
+    assert [warning["kind"] for warning in summary["warnings"]] == ["corrupt"]
+
+
+def test_files_that_are_damaged_further_in_are_all_named_and_the_rest_is_reported(
+    run_day: RunDay, tmp_path: Path
+) -> None:
+    write_lake(tmp_path / "lake", [one for hour in (3, 4, 5) for one in published(hour, 200)])
+    for hour in (3, 5):
+        damage_a_page(file_of(tmp_path / "lake", hour))
+
+    summary = run_day(tmp_path / "lake", tmp_path / "out", DAY)
+
+    assert summary["events"] == 200
+    assert summary["files"] == 1
+    assert [one["file"] for one in summary["corrupt"]] == [
+        f"file://{file_of(tmp_path / 'lake', hour)}" for hour in (3, 5)
+    ]
+    rows = read_table(tmp_path / "out", DAY, "figures")
+    assert {row["hour"]: (row["published"], row["bytes"]) for row in rows} == {4: (200, 2000), None: (200, 2000)}
+
+
+def test_a_gap_that_touches_the_day_is_told(run_day: RunDay, tmp_path: Path) -> None:
+    write_lake(tmp_path / "lake", published(3))
+    until = ms(f"{DAY}T00:10")
+    gap = Gap(pool="default", partition=3, dropped=1_234, from_ms=until - 3_600_000, until_ms=until)
+    Writer(str(tmp_path / "lake"), "default").write_gap(gap)
+
+    summary = run_day(tmp_path / "lake", tmp_path / "out", DAY)
+
+    assert [(one["pool"], one["partition"], one["dropped"]) for one in summary["gaps"]] == [("default", 3, 1_234)]
+    (warning,) = summary["warnings"]
+    assert warning["kind"] == "gap"
+    assert (
+        "up to 1,234 events of pool default, partition 3, were dropped between 2026-03-28 23:10:00" in warning["text"]
+    )
+
+
+def test_demo_data_is_marked(run_day: RunDay, tmp_path: Path) -> None:
+    write_lake(tmp_path / "lake", [one | {"demo": True} for one in published(3)])
+
+    assert run_day(tmp_path / "lake", tmp_path / "out", DAY)["demo"] is True
