@@ -70,7 +70,7 @@ CASES = {
     "too few weeks": ([None, None, 100, 100, 400], 100.0, 0.0, False),
     "silent": ([100, 110, 90, 100, None], 100.0, 7.413, True),
 }
-"""Queue → how many jobs were published on Sundays, the last one today; what is usual, its spread, whether it is flagged."""
+"""Queue → jobs published on five Sundays, the last one today; what is usual, its spread, whether it is flagged."""
 
 
 def test_a_day_is_held_against_the_same_weekday(run_day: RunDay, tmp_path: Path) -> None:
