@@ -25,6 +25,7 @@ DAY = "2026-03-29"
 TABLES = ("figures", "histograms", "tries", "errors", "slow", "changes")
 SMALL = ("--memory=512m", "--conf=spark.driver.memory=512m", "--conf=spark.sql.shuffle.partitions=2")
 DEPLOY = "org.apache.spark.deploy"
+URL = re.compile(r"spark://127\.0\.0\.1:\d+")
 
 
 @contextlib.contextmanager
@@ -49,18 +50,17 @@ def master(tmp_path: Path) -> Iterator[str]:
     words = (f"{DEPLOY}.master.Master", "--host", "127.0.0.1", "--port", "0", "--webui-port", "0")
     with contextlib.ExitStack() as stack:
         log = stack.enter_context(spark_process(tmp_path, "master", *words))
-        found = wait_until(
-            lambda: re.search(r"spark://127\.0\.0\.1:\d+", log.read_text()), or_fail="no master", timeout_s=120
-        )
+        wait_until(lambda: URL.search(log.read_text()) is not None, or_fail="no master", timeout_s=120)
+        url = URL.findall(log.read_text())[0]
         for number in (1, 2):
             place = ("--host", "127.0.0.1", "--webui-port", "0", "--work-dir", str(tmp_path / f"work-{number}"))
             size = ("--cores", "1", "--memory", "600m")
             stack.enter_context(
-                spark_process(tmp_path, f"worker-{number}", f"{DEPLOY}.worker.Worker", *place, *size, found[0])
+                spark_process(tmp_path, f"worker-{number}", f"{DEPLOY}.worker.Worker", *place, *size, url)
             )
         registered = "Registering worker"
         wait_until(lambda: log.read_text().count(registered) == 2, or_fail="workers do not come", timeout_s=120)
-        yield found[0]
+        yield url
 
 
 def test_a_cluster_gives_the_same_rows(run_day: RunDay, master: str, tmp_path: Path) -> None:

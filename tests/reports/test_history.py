@@ -62,7 +62,7 @@ def test_without_the_report_of_the_day_before_a_day_begins_with_what_it_takes(ru
     }
 
 
-CASES = {
+CASES: dict[str, tuple[list[int | None], float, float, bool]] = {
     "grown": ([100, 110, 90, 100, 400], 100.0, 7.413, True),
     "within a fifth": ([100, 110, 90, 100, 119], 100.0, 7.413, False),
     "too few to speak of": ([1, 1, 1, 1, 10], 1.0, 0.0, False),

@@ -75,7 +75,7 @@ def test_a_java_without_sparks_module_gets_a_wrapper_that_leaves_the_option_out(
 def test_the_java_of_the_wheel_runs_with_sparks_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
     monkeypatch.delenv("JAVA_HOME", raising=False)
-    monkeypatch.setattr(java.shutil, "which", lambda name: None)
+    monkeypatch.setattr("shutil.which", lambda name: None)
 
     home = java.find_java(scratch=tmp_path)
 
