@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Final
 
 from django import template
 from django.utils.translation import gettext, pgettext
 
 from dashboard.views.reports.key_figures import TITLES, UNITS, KeyFigure
+from dashboard.views.reports.weeks import short_weekday
 from queues.services.reporting.shapes import Change
 
 from .taskq import NOTHING, age, compact, duration, number
@@ -134,6 +136,12 @@ def difference(value: float | None, against: float | None, unit: str) -> str:
 def day_mark(mark: str) -> str:
     """The sign of a day's state in the picker."""
     return GLYPHS[mark]
+
+
+@register.filter
+def weekday(day: date) -> str:
+    """In as few characters as tell it."""
+    return short_weekday(day)
 
 
 @register.filter

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, Final
 
-from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -28,6 +27,7 @@ from . import pictures
 from .key_figures import as_rows, beside_past_weeks, beside_usual
 from .pictures import Of
 from .places import Place
+from .weeks import short_weekday
 
 Context = dict[str, Any]
 
@@ -108,7 +108,7 @@ def contents_of_place(*, user: User, day: date, place: Place, measure: str) -> C
                 of=of,
                 unit=unit,
                 title=_by_day(title),
-                names=lambda one: date_format(one, "D j M"),
+                names=lambda one: f"{short_weekday(one)} {one:%m-%d}",
             ),
         },
         "rhythm_height": pictures.heat_height(len(series) - first),

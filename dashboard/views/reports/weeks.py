@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Final
 
+from django.utils.formats import date_format
+
 from queues.services.reporting.days import today
 from queues.services.reporting.shapes import DayEntry, DayState
 
@@ -48,6 +50,12 @@ class Picker:
     after: str
     earlier: str
     later: str
+
+
+def short_weekday(day: date) -> str:
+    """`Wed`. Chinese abbreviations are as long as the names, and differ in their last character only."""
+    name = date_format(day, "D")
+    return name if name.isascii() else name[-1]
 
 
 def make_picker(*, place: Place, shown: date, known: Sequence[DayEntry]) -> Picker:
