@@ -1,8 +1,8 @@
 """Histograms that may be added up, so that percentiles of many days come from all their values, not from percentiles.
 
 A bucket holds the times of a range of milliseconds: below 128 ms one each, from there on 64 to each doubling. What is
-said of a value by its bucket's middle is off by less than 1/128 of the value (`RELATIVE_ERROR`); below 128 ms by nothing.
-Buckets are of whole numbers and shifts only, so Python, Spark and SQL agree on each border.
+said of a value by its bucket's middle is off by less than 1/128 of the value (`RELATIVE_ERROR`); below 128 ms by
+nothing. Buckets are of whole numbers and shifts only, so Python, Spark and SQL agree on each border.
 """
 
 from __future__ import annotations

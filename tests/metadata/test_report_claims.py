@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 
@@ -95,12 +95,13 @@ def test_nothing_counts_that_was_taken_over(db: None) -> None:
     second = claim()
     before = ReportDay.objects.values().get()
 
-    for act in (
+    acts: tuple[Callable[[], object], ...] = (
         lambda: beat(first, stage="counting", share=0.5),
         lambda: finish_day(first, warnings=[]),
         lambda: fail_day(first, error="too late"),
         lambda: report_claimed(first, events=5),
-    ):
+    )
+    for act in acts:
         with pytest.raises(ClaimLostError):
             act()
 
