@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
+import pyspark
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
@@ -54,7 +55,9 @@ def spark_session(options: SparkOptions, *, scratch: Path) -> Iterator[SparkSess
     log4j = scratch / "log4j2.properties"
     log4j.write_text(_LOG4J)
     java = find_java(scratch=scratch)
-    with _environment(JAVA_HOME=str(java), SPARK_LOCAL_DIRS=str(scratch)):
+    # Told where Spark is, its launcher does not look for a Python that might know.
+    home = os.environ.get("SPARK_HOME") or str(Path(pyspark.__file__).parent)
+    with _environment(JAVA_HOME=str(java), SPARK_LOCAL_DIRS=str(scratch), SPARK_HOME=home):
         builder = SparkSession.Builder().master(options.master).appName("taskq reports")
         for key, value in {**_settings(options, scratch, log4j), **options.conf}.items():
             builder = builder.config(key, value)
