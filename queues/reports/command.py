@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator, Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
+from types import FrameType
 from typing import Final
 
 from queues.lake.place import Place
@@ -20,6 +21,7 @@ from queues.lake.place import Place
 from .failures import FutureDateError, ReportError, SparkMissingError
 
 SCRATCH: Final = "_scratch-"
+STOPPED: Final = 128 + signal.SIGTERM
 OLD_S: Final = 86_400
 """Scratch of a run that was killed goes when it is a day old."""
 
@@ -27,10 +29,18 @@ OLD_S: Final = 86_400
 def main(argv: Sequence[str] | None = None) -> int:
     """Exit status 0: all days are reported. Otherwise the last line tells why not."""
     asked = _parse(argv)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that scratch files go
+    stopped: list[int] = []
+
+    def stop(number: int, _frame: FrameType | None) -> None:
+        stopped.append(number)
+        sys.exit(STOPPED)  # so that scratch files go
+
+    signal.signal(signal.SIGTERM, stop)
     try:
         _report(asked)
     except ReportError as error:
+        if stopped:  # in the middle of a call to Java that made an error of its own of it
+            return STOPPED
         print(json.dumps({"error": str(error), "kind": error.kind}, ensure_ascii=False), flush=True)
         return 1
     return 0

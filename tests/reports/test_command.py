@@ -34,7 +34,7 @@ def test_several_days_share_a_spark_and_follow_on_each_other(lake: Path, tmp_pat
     path = path if shutil.which("bash", path=path) else f"{_bash_alone(tmp_path)}{os.pathsep}{path}"
     status, said, errors = ended(start(command(lake, out, *reversed(DAYS)), JAVA_HOME="", PATH=path))
 
-    assert status == 0, errors
+    assert status == 0, (said, errors)
     assert [line["date"] for line in said if line.get("stage") == "finished"] == list(DAYS)
     for day in DAYS:
         done = [line["done"] for line in said if line.get("date") == day and "done" in line]
