@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 from datetime import UTC, datetime, timedelta
@@ -29,9 +28,7 @@ def lake(tmp_path: Path) -> Path:
 def test_several_days_share_a_spark_and_follow_on_each_other(lake: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
 
-    # Without a Java on the machine: the wheel's.
-    path = os.pathsep.join(one for one in os.environ["PATH"].split(os.pathsep) if not (Path(one) / "java").exists())
-    path = path if shutil.which("bash", path=path) else f"{_bash_alone(tmp_path)}{os.pathsep}{path}"
+    path = _path_without_java(tmp_path)  # so that the wheel's has to do
     status, said, errors = ended(start(command(lake, out, *reversed(DAYS)), JAVA_HOME="", PATH=path))
 
     assert status == 0, (said, errors)
@@ -45,14 +42,17 @@ def test_several_days_share_a_spark_and_follow_on_each_other(lake: Path, tmp_pat
     assert sorted(path.name for path in out.iterdir()) == [f"date={day}" for day in DAYS]
 
 
-def _bash_alone(folder: Path) -> Path:
-    """Spark's launcher is a shell script; where Java lies beside the shell, its tools have to be fetched from there."""
+def _path_without_java(folder: Path) -> str:
+    """The PATH, and all that lies beside a Java in it."""
+    places = [Path(one) for one in os.environ["PATH"].split(os.pathsep) if one]
     tools = folder / "tools"
     tools.mkdir()
-    for name in ("bash", "sh", "dirname", "env", "ps", "nice"):
-        if found := shutil.which(name):
-            (tools / name).symlink_to(found)
-    return tools
+    for place in places:
+        if (place / "java").exists():
+            for tool in place.iterdir():
+                if tool.name != "java" and not (tools / tool.name).exists():
+                    (tools / tool.name).symlink_to(tool.resolve())
+    return os.pathsep.join([str(tools), *(str(place) for place in places if not (place / "java").exists())])
 
 
 def test_a_day_in_the_future_is_refused_before_anything_starts(lake: Path, tmp_path: Path) -> None:
