@@ -49,7 +49,7 @@ def test_the_lake_takes_all_of_it_as_its_own(lake: Path, events: pa.Table) -> No
     assert sum(day.rows for day in days) == len(events) > 3 * PLAN.jobs_per_day
     assert [day.corrupt for day in days] == [()] * PLAN.days
     assert events.schema == arrow_schema()
-    wrong = "date <> strftime(at, '%Y-%m-%d')::date or hour::int <> extract(hour from at) or not demo"
+    wrong = 'date <> strftime("at", \'%Y-%m-%d\')::date or hour::int <> extract(hour from "at") or not demo'
     assert ask(lake, f"select count(*) from {{day}} where {wrong}") == [(0,)]
 
 
