@@ -11,7 +11,18 @@ from typing import Any, Final
 
 import pyarrow.parquet as pq
 
-from .names import GAPS, EntryId, day_dir, is_compacted, is_data, manifest_of, parse_drained, parse_gap
+from .names import (
+    GAPS,
+    DrainedName,
+    EntryId,
+    day_dir,
+    day_of,
+    is_compacted,
+    is_data,
+    manifest_of,
+    parse_drained,
+    parse_gap,
+)
 from .place import Entry, LakeError, Place
 from .schema import arrow_schema
 
@@ -47,7 +58,8 @@ class Gap:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DayFiles:
-    """What the lake has of a UTC day. `corrupt`: URL of a file that cannot be read, and why; it is not in `live`."""
+    """What the lake has of a UTC day. `corrupt`: URL of a file that cannot be read, and why; it is in neither
+    `live` nor `gaps`."""
 
     live: tuple[LakeFile, ...]
     corrupt: tuple[tuple[str, str], ...]
@@ -80,18 +92,23 @@ class HourFiles:
 
     def _live(self) -> Iterator[str]:
         there = {name: range_ for name in self.entries if (range_ := parse_drained(name))}
-        taken = [range_ for name in self.taken if (range_ := parse_drained(name))]
+        by_stream = _by_stream(there.values())
+        taken = _by_stream(range_ for name in self.taken if (range_ := parse_drained(name)))
         for name in self.entries:
             if not is_data(name) or name in self.taken:
                 continue
             if is_compacted(name):
                 if name in self.sources:
                     yield name
-            elif name not in there or not (
-                any(other.overlaps(there[name]) for other in taken)
-                or any(other.covers(there[name]) for key, other in there.items() if key != name)
+                continue
+            if (range_ := there.get(name)) is None:  # of somebody else's making
+                yield name
+                continue
+            stream = (range_.pool, range_.partition)
+            # Ranges do not overlap, unless one of the drains had a plan that Redis has forgotten (docs/lake.md).
+            if not any(other.overlaps(range_) for other in taken.get(stream, ())) and not any(
+                other.covers(range_) for other in by_stream[stream] if other is not range_
             ):
-                # Ranges do not overlap, unless one of the drains had a plan that Redis has forgotten (docs/lake.md).
                 yield name
 
     def ranges(self, pool: str, partition: int) -> list[tuple[EntryId, EntryId]]:
@@ -100,6 +117,14 @@ class HourFiles:
         return sorted(
             (name.first, name.last) for name in names if name and (name.pool, name.partition) == (pool, partition)
         )
+
+
+def _by_stream(ranges: Iterable[DrainedName]) -> dict[tuple[str, int], list[DrainedName]]:
+    """There may be thousands in an hour, but only those of the same stream can have to do with each other."""
+    found: dict[tuple[str, int], list[DrainedName]] = {}
+    for range_ in ranges:
+        found.setdefault((range_.pool, range_.partition), []).append(range_)
+    return found
 
 
 def read_hour(place: Place, folder: str) -> HourFiles:
@@ -130,7 +155,13 @@ def read_day(url: str, day: date) -> DayFiles:
                     live.append(file)
                 else:
                     corrupt.append(file)
-    return DayFiles(live=tuple(live), corrupt=tuple(corrupt), gaps=tuple(_gaps(place, day)))
+    gaps: list[Gap] = []
+    for gap in _gaps(place, day):
+        if isinstance(gap, Gap):
+            gaps.append(gap)
+        else:
+            corrupt.append(gap)
+    return DayFiles(live=tuple(live), corrupt=tuple(corrupt), gaps=tuple(gaps))
 
 
 def _check_hour(place: Place, folder: str, threads: ThreadPoolExecutor) -> list[LakeFile | tuple[str, str]]:
@@ -144,6 +175,12 @@ def _check_hour(place: Place, folder: str, threads: ThreadPoolExecutor) -> list[
     missing = [*files.missing, *(entry.name for entry, file in zip(entries, checked, strict=True) if file is None)]
     sound = [file for file in checked if file is not None]
     return [*sound, *((place.url(f"{folder}/{name}"), "is missing") for name in missing)]
+
+
+def list_days(url: str) -> list[date]:
+    """Days that a lake, or reports, below `url` have something of, the earliest first. Raises LakeError."""
+    names = (entry.name for entry in Place(url).list("") if entry.is_dir)
+    return sorted(day for day in map(day_of, names) if day is not None)
 
 
 def hour_folders(place: Place, day: date) -> list[str]:
@@ -189,8 +226,11 @@ def _sources(place: Place, path: str) -> frozenset[str]:
         raise LakeError(f"{place.url(path)}: not a manifest: {error}") from error
 
 
-def _gaps(place: Place, day: date) -> Iterator[Gap]:
-    """The gaps that touch a day. One whose beginning nobody knows counts for the day of its end."""
+def _gaps(place: Place, day: date) -> Iterator[Gap | tuple[str, str]]:
+    """The gaps that touch a day, or what is wrong with one.
+
+    One whose beginning nobody knows counts for the day of its end.
+    """
     begins = int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp() * 1000)
     ends = begins + int(timedelta(days=1).total_seconds() * 1000)
     for entry in place.list(GAPS):
@@ -202,10 +242,10 @@ def _gaps(place: Place, day: date) -> Iterator[Gap]:
             yield _gap(place, f"{GAPS}/{entry.name}")
 
 
-def _gap(place: Place, path: str) -> Gap:
+def _gap(place: Place, path: str) -> Gap | tuple[str, str]:
     content = place.read(path)
     try:
         fields: dict[str, Any] = json.loads(content)
         return Gap(**fields)
     except (ValueError, TypeError) as error:
-        raise LakeError(f"{place.url(path)}: not a gap: {error}") from error
+        return place.url(path), f"is not a gap: {error}"

@@ -21,6 +21,7 @@ HOUR_MS: Final = 3_600_000
 TIMES_END_MS: Final = 253_402_300_800_000
 """The year 10000, which no directory's name can say."""
 
+DATE: Final = "date="
 SUFFIX: Final = ".parquet"
 GAPS: Final = "_gaps"
 TEMPORARY: Final = ".tmp-"
@@ -137,7 +138,16 @@ def temporary_name(name: str) -> str:
 
 def day_dir(day: date) -> str:
     """Where the events of a UTC day are, below the lake."""
-    return f"date={day.isoformat()}"
+    return f"{DATE}{day.isoformat()}"
+
+
+def day_of(name: str) -> date | None:
+    """The day of which a directory holds something; None: it is no directory of a day."""
+    try:
+        day = date.fromisoformat(name.removeprefix(DATE))
+    except ValueError:
+        return None
+    return day if name == day_dir(day) else None
 
 
 def hour_dir(at_ms: int) -> str:

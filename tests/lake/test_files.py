@@ -9,7 +9,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from queues.lake.files import DayFiles, Gap, read_day
+from queues.lake.files import DayFiles, Gap, list_days, read_day
 from queues.lake.lines import Entries
 from queues.lake.names import EntryId, drained_name
 from queues.lake.place import LakeError, Place
@@ -93,8 +93,21 @@ def test_a_gap_that_cannot_be_read_is_named(url: str) -> None:
     (path,) = (Path(url) / "_gaps").iterdir()
     path.write_text("{}")
 
-    with pytest.raises(LakeError, match=path.name):
-        read_day(url, DAY)
+    day = read_day(url, DAY)
+
+    assert day.gaps == ()
+    ((where, reason),) = day.corrupt
+    assert where == f"file://{path}"
+    assert "not a gap" in reason
+
+
+def test_days_of_a_lake_are_its_directories_of_days(url: str) -> None:
+    assert list_days(url) == []
+    write(url, NOON_MS, NOON_MS - DAY_MS)
+    for name in ("_gaps", "date=nonsense", "date=20300318", "2030-03-18"):
+        (Path(url) / name).mkdir()
+
+    assert list_days(url) == [date(2030, 3, 16), DAY]
 
 
 def test_a_manifest_that_cannot_be_read_is_named(url: str) -> None:

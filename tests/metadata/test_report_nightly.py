@@ -45,12 +45,23 @@ def back(today: date, days: int) -> date:
     return today - timedelta(days=days)
 
 
-def test_days_of_the_lake_that_have_ended_are_due_the_oldest_first(db: None, lake: Path, today: date) -> None:
-    fill(lake, today, back(today, 1), back(today, 3), back(today, 31), back(today, 32))
+def test_days_that_have_ended_are_due_the_oldest_first(db: None, lake: Path, today: date) -> None:
+    fill(lake, today, back(today, 1), back(today, 30), back(today, 32))
     (lake / "_gaps").mkdir()
     (lake / "date=nonsense").mkdir()
 
-    assert due_days(today=today) == [back(today, 31), back(today, 3), back(today, 1)]
+    assert due_days(today=today) == [back(today, days) for days in range(31, 0, -1)]
+
+
+def test_days_on_which_nothing_happened_are_due_when_others_have_followed(db: None, lake: Path, today: date) -> None:
+    fill(lake, back(today, 5))
+    assert due_days(today=today) == [back(today, 5)]
+
+    fill(lake, back(today, 3))
+    assert due_days(today=today) == [back(today, 5), back(today, 4), back(today, 3)]
+
+    fill(lake, today)
+    assert due_days(today=today) == [back(today, days) for days in (5, 4, 3, 2, 1)]
 
 
 def test_without_a_lake_nothing_is_due(db: None, lake: Path, today: date) -> None:
@@ -113,7 +124,7 @@ def test_each_due_day_is_tried_once_until_told_to_end(db: None, lake: Path, toda
 
     report_due_days(today=lambda: today, make=make)
 
-    assert asked == [[back(today, 2), back(today, 1)], [back(today, 4)], [back(today, 5)]]
+    assert asked == [[back(today, 2), back(today, 1)], [back(today, 4), back(today, 3)], [back(today, 5)]]
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from queues.lake.names import DATE
 from queues.lake.place import LakeError, Place
 
 from .contract import PLACE, TABLES, check_columns
@@ -31,7 +32,6 @@ BATCH_ROWS: Final = 2_000
 """Rows that are Python objects at the same time."""
 
 RUN: Final = "run="
-DATE: Final = "date="
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,19 +113,6 @@ class ReportFiles:
 def files_of(url: str, day: date) -> ReportFiles:
     """Those of a day below `url`. Raises LakeError if that is no place for files."""
     return ReportFiles(place=Place(url), day=day)
-
-
-def list_days(url: str) -> list[date]:
-    """Days that a lake, or reports, below `url` have something of, the earliest first. Raises LakeError."""
-    names = (entry.name for entry in Place(url).list("") if entry.is_dir)
-    return sorted(day for day in map(_day_of, names) if day is not None)
-
-
-def _day_of(name: str) -> date | None:
-    try:
-        return date.fromisoformat(name.removeprefix(DATE)) if name.startswith(DATE) else None
-    except ValueError:
-        return None
 
 
 def _is_data(name: str) -> bool:

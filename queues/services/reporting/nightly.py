@@ -12,10 +12,11 @@ from django.conf import settings
 from django.db.models import Q
 from django.db.models.functions import Now
 
+from queues.lake.files import list_days
 from queues.models import ReportDay, ReportState
 
 from .building import STALLED_AFTER
-from .files import list_days
+from .late import reopen_late_days
 
 logger = logging.getLogger(__name__)
 
@@ -43,7 +44,10 @@ def can_compute() -> bool:
 
 
 def due_days(*, today: date) -> list[date]:
-    """Days of the lake that have ended and wait for a report; none while another process makes one.
+    """Days that have ended and wait for a report; none while another process makes one.
+
+    From the first day of the lake to its last: on days between nothing happened, which is worth a report, and the next
+    day's backlog follows from it. Behind the last one a drain may only be late.
 
     Raises LakeError, database errors.
     """
@@ -56,14 +60,21 @@ def due_days(*, today: date) -> list[date]:
     resting = Q(state=ReportState.FAILED, failures__gt=0, finished_at__gte=Now() - AGAIN_AFTER)
     done = Q(state=ReportState.DONE, complete=True)
     settled = frozenset(rows.filter(done | tired | resting).values_list("date", flat=True))
-    return [day for day in list_days(settings.TASKQ_LAKE_URL) if first <= day < today and day not in settled]
+    lake = list_days(settings.TASKQ_LAKE_URL)
+    if not lake:
+        return []
+    begin, end = max(first, lake[0]), min(lake[-1], today - timedelta(days=1))
+    days = (begin + timedelta(days=number) for number in range((end - begin).days + 1))
+    return [day for day in days if day not in settled]
 
 
 def report_due_days(*, today: Callable[[], date], make: Callable[[Sequence[date]], bool]) -> None:
-    """Call `make` for the days that are due, and for those that become due meanwhile, until it answers false.
+    """Call `make` for the days that are due, late events among the reasons, and for those that become due meanwhile,
+    until it answers false.
 
     Each day is tried once. Raises LakeError, database errors.
     """
+    reopen_late_days(today=today())
     tried: set[date] = set()
     while days := [day for day in due_days(today=today()) if day not in tried]:
         tried.update(days)

@@ -8,10 +8,11 @@ from typing import Final
 
 from django.conf import settings
 
+from queues.lake.files import list_days
 from queues.lake.place import LakeError
 from queues.models import QueueDay, ReportDay, ReportState
 
-from .files import files_of, list_days
+from .files import files_of
 
 logger = logging.getLogger(__name__)
 

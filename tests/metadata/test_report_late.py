@@ -1,0 +1,109 @@
+"""Events that come into the lake after their day's report: the report is made again, and those of the days after it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Final
+
+import pytest
+from django.test import override_settings
+
+from queues.models import ReportDay, ReportState
+from queues.services.reporting.late import LATE_DAYS, reopen_late_days
+from queues.services.reporting.nightly import due_days, report_due_days
+from tests.support.reports import at, event, write_events, write_report
+
+from .reporting import Place, add_day
+
+TODAY: Final = date(2026, 4, 1)
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Place]:
+    place = Place(root=tmp_path)
+    with override_settings(TASKQ_LAKE_URL=str(tmp_path / "lake"), TASKQ_REPORTS_URL=str(place.out)):
+        yield place
+
+
+def back(days: int) -> date:
+    return TODAY - timedelta(days=days)
+
+
+def happen(place: Place, days: int, events: int = 1, hour: int = 9) -> None:
+    made = [event("published", at(back(days), hour, seconds=number), job="01J") for number in range(events)]
+    write_events(place.root / "lake", made)
+
+
+def report(place: Place, days: int, lake_rows: int = 1) -> None:
+    write_report(place.out, back(days), "earlier", {}, lake_rows=lake_rows)
+    add_day(back(days))
+
+
+def test_a_report_that_has_all_events_stays(place: Place) -> None:
+    happen(place, 1, 2)
+    report(place, 1, lake_rows=2)
+
+    assert reopen_late_days(today=TODAY) == []
+
+    assert ReportDay.objects.get().state == ReportState.DONE
+
+
+def test_a_day_with_late_events_is_due_again_and_so_are_those_after_it(place: Place) -> None:
+    for days in (1, 2, 3):
+        happen(place, days)
+        report(place, days)
+    happen(place, 2, hour=23)
+
+    assert reopen_late_days(today=TODAY) == [back(2), back(1)]
+
+    assert due_days(today=TODAY) == [back(2), back(1)]
+    day = ReportDay.objects.get(pk=back(2))
+    assert (day.failures, day.reported_run) == (0, "earlier")
+    assert f"Events of {back(2)} came into the lake after its report" in day.error
+    assert reopen_late_days(today=TODAY) == []
+
+
+def test_at_night_they_are_made_with_those_that_are_due(place: Place) -> None:
+    happen(place, 2, 2)
+    report(place, 2)
+    happen(place, 1)
+    asked: list[date] = []
+
+    def make(days: Sequence[date]) -> bool:
+        asked.extend(days)
+        return False
+
+    report_due_days(today=lambda: TODAY, make=make)
+
+    assert asked == [back(2), back(1)]
+
+
+def test_what_was_deleted_from_the_lake_keeps_its_report(place: Place) -> None:
+    happen(place, 2, 2)
+    report(place, 2)
+    report(place, 1)
+
+    assert reopen_late_days(today=TODAY) == [back(2)]
+
+
+def test_old_days_half_days_and_reports_that_do_not_say_what_they_saw_are_left_alone(
+    place: Place, caplog: pytest.LogCaptureFixture
+) -> None:
+    for days in (1, 2, 3, LATE_DAYS + 1):
+        happen(place, days, 2)
+    report(place, LATE_DAYS + 1)
+    write_report(place.out, back(3), "earlier", {})
+    add_day(back(3))
+    add_day(back(2))
+    report(place, 1)
+    ReportDay.objects.filter(pk=back(1)).update(complete=False)
+
+    with caplog.at_level(logging.WARNING):
+        assert reopen_late_days(today=TODAY) == []
+
+    assert [record.__dict__["day"] for record in caplog.records] == [str(back(2))]
