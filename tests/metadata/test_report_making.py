@@ -149,6 +149,38 @@ def test_an_empty_day_has_a_report_without_rows(place: Place) -> None:
     assert ReportDay.objects.get().reported_at is not None
 
 
+def test_a_day_that_is_gone_from_the_lake_keeps_its_report(place: Place) -> None:
+    place.plan_report(events=10)
+    make(place)
+    place.plan_report({}, events=0)
+
+    error = failing(place)
+
+    assert error.kind == "events_gone"
+    assert f"the lake has no events of {DAY} (any more), but its report counts 10" in str(error)
+    assert set(rows()) == {"", "emails"}
+    assert (ReportDay.objects.get().state, ReportDay.objects.get().events) == (ReportState.FAILED, 10)
+
+
+def test_a_day_of_which_the_lake_has_less_than_before_says_so(place: Place) -> None:
+    place.plan_report(events=1_000)
+    make(place)
+    place.plan_report(events=10)
+
+    (warning,) = make(place).warnings
+
+    assert "counted 1,000 events, this one 10" in warning
+
+
+def test_made_up_data_may_go(place: Place) -> None:
+    place.plan_report(events=10, demo=True)
+    make(place)
+    place.plan_report({}, events=0)
+
+    assert make(place).warnings == ()
+    assert not rows()
+
+
 @pytest.mark.parametrize(
     ("plan", "kind", "words"),
     [
@@ -357,7 +389,7 @@ def test_of_too_many_queues_the_busiest_and_those_with_a_policy_are_kept(
 
 def test_a_report_of_an_earlier_failure_counts_anew(place: Place) -> None:
     add_day(state=ReportState.FAILED, failures=2, error="what was wrong")
-    place.plan_report()
+    place.plan_report(events=7)
 
     make(place)
 

@@ -19,7 +19,7 @@ from .claims import claim_day, fail_day, finish_day
 from .failures import ClaimLostError, ReportFailedError, StoppedError
 from .files import files_of
 from .keeping import Keeper
-from .loading import load_results, read_results
+from .loading import compare_with_earlier, load_results, read_results
 from .shapes import WarningKind
 from .warnings import warning
 
@@ -92,6 +92,7 @@ class DayWork:
         files, run = files_of(settings.TASKQ_REPORTS_URL, self.day), self._claim.run
         self._tell(LOADING, COMPUTED)
         results = read_results(files=files, run=run)
+        results.warnings.extend(compare_with_earlier(self.day, results.summary))
         self.check()
         load_results(claim=self._claim, results=results, took_s=time.monotonic() - self._started)
         took_s = time.monotonic() - self._started

@@ -40,6 +40,12 @@ class BadResultsError(ReportFailedError):
     kind = "bad_results"
 
 
+class EventsGoneError(ReportFailedError):
+    """The day has a report, but the lake has nothing of it any more."""
+
+    kind = "events_gone"
+
+
 class ProcessDiedError(ReportFailedError):
     """The process that computes ended without a word, or could not be started."""
 

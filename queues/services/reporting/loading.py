@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from typing import Any, Final
 
 from django.db import transaction
 
-from queues.models import QueueDay
+from queues.models import QueueDay, ReportDay
 
 from .claims import Claim, report_claimed
-from .failures import BadResultsError
+from .failures import BadResultsError, EventsGoneError
 from .files import ReportFiles
 from .rows import QUEUES_MAX, make_rows
 from .shapes import WarningKind
@@ -44,6 +45,24 @@ def read_results(*, files: ReportFiles, run: str) -> Results:
         text = f"{left_out} queues have no figures of their own: a report keeps those of {QUEUES_MAX}"
         warnings.append(warning(WarningKind.LEFT_OUT, text))
     return Results(rows=rows, summary=summary, warnings=warnings)
+
+
+def compare_with_earlier(day: date, summary: Mapping[str, Any]) -> list[dict[str, str]]:
+    """Warnings: that the lake had more of the day when its present report was made.
+
+    Raises EventsGoneError if nothing at all is left of it; of made-up data, that is as it should be.
+    """
+    earlier = ReportDay.objects.filter(pk=day, demo=False).exclude(reported_at=None).first()
+    before, now = (earlier.events or 0) if earlier else 0, _number(summary, "events")
+    if before and not now:
+        raise EventsGoneError(
+            f"the lake has no events of {day} (any more), but its report counts {before:,}, and stays as it is. "
+            "Was the day deleted, or is this another lake than before (TASKQ_LAKE_URL)?"
+        )
+    if now < before:
+        text = f"the earlier report of this day counted {before:,} events, this one {now:,}: the lake has lost some"
+        return [warning(WarningKind.OTHER, text)]
+    return []
 
 
 def load_results(*, claim: Claim, results: Results, took_s: float) -> None:
