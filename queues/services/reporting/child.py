@@ -23,6 +23,9 @@ ERROR_LINES: Final = 30
 """Last lines of what the process wrote to its standard error, for when it ends without saying why."""
 
 STOP_TIMEOUT_S: Final = 5.0
+
+LAST_WORDS_S: Final = 1.0
+"""What a process that has ended has said is read by then, however busy the machine is."""
 ENDED: Final = None
 
 
@@ -68,12 +71,14 @@ class Child:
 
     def lines(self, *, wait_s: float) -> Iterator[Line | None]:
         """What it says until it ends well; None whenever it has been silent for `wait_s`. Raises ReportFailedError."""
+        has_ended = False
         while True:
             try:
-                text = self._lines.get(timeout=wait_s)
+                text = self._lines.get(timeout=LAST_WORDS_S if has_ended else wait_s)
             except queue.Empty:
-                if self._process.poll() is not None:  # Java holds its output open
+                if has_ended:  # and Java holds its output open
                     break
+                has_ended = self._process.poll() is not None
                 yield None
                 continue
             if text is ENDED:
