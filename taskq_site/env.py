@@ -81,6 +81,19 @@ def read_time(name: str, *, default: str) -> time | None:
     return time(int(found[1]), int(found[2]))
 
 
+def read_place(name: str, *, default: Path) -> str:
+    """Where files are: a URL, or the absolute path of a directory. A relative one is beside `default`, wherever a
+    process is started. Raises EnvError for a URL with a password: lists of processes, logs and pages would show it."""
+    place = read_text(name, str(default))
+    if "://" not in place:
+        return str(default.parent / Path(place).expanduser())
+    if re.match(r"[^/]*://[^/@:]*:(?!\d+(?:/|\Z)).*@", place):
+        raise EnvError(
+            f"{name}: leave the password out of the URL, and put it where the file system's package looks for it"
+        )
+    return place
+
+
 def read_dir(name: str, *, default: Path) -> Path:
     """An absolute path of a directory that exists or can be made. Raises EnvError if something else is in its place."""
     path = Path(read_text(name, str(default))).expanduser().resolve()

@@ -6,7 +6,18 @@ from pathlib import Path
 from typing import Any
 
 from .database import database_config
-from .env import read_bool, read_choice, read_dir, read_int, read_list, read_text, read_time, read_url
+from .env import (
+    EnvError,
+    read_bool,
+    read_choice,
+    read_dir,
+    read_int,
+    read_list,
+    read_place,
+    read_text,
+    read_time,
+    read_url,
+)
 from .mail import mail_settings
 from .secret_key import keep_secret_key
 
@@ -161,8 +172,10 @@ TASKQ_METRICS_QUEUES = read_int("TASKQ_METRICS_QUEUES", default=200, minimum=1, 
 TASKQ_METRICS_TOKEN = read_text("TASKQ_METRICS_TOKEN")
 
 # The event lake, and the reports made of it: paths, or URLs that fsspec (and, of Spark, Hadoop) knows.
-TASKQ_LAKE_URL = read_text("TASKQ_LAKE_URL", str(DATA_DIR / "lake"))
-TASKQ_REPORTS_URL = read_text("TASKQ_REPORTS_URL", str(DATA_DIR / "reports"))
+TASKQ_LAKE_URL = read_place("TASKQ_LAKE_URL", default=DATA_DIR / "lake")
+TASKQ_REPORTS_URL = read_place("TASKQ_REPORTS_URL", default=DATA_DIR / "reports")
+if TASKQ_LAKE_URL.rstrip("/") == TASKQ_REPORTS_URL.rstrip("/"):
+    raise EnvError("TASKQ_LAKE_URL and TASKQ_REPORTS_URL must differ: old reports are deleted, events are not")
 TASKQ_LAKE_EVERY_S = read_int("TASKQ_LAKE_EVERY_S", default=300, minimum=1, maximum=86_400)
 
 # When the reports of days that have ended are made, in UTC (None: by command only), by which Spark, kept for how long.

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from datetime import time
+from pathlib import Path
 
 import pytest
 
-from taskq_site.env import EnvError, read_time
+from taskq_site.env import EnvError, read_place, read_time
 from taskq_site.mail import mail_settings
 
 
@@ -57,4 +58,32 @@ def test_other_urls_are_refused_without_repeating_them(url: str) -> None:
     with pytest.raises(EnvError) as caught:
         mail_settings(url)
     assert "smtp://" in str(caught.value)
+    assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("", "/data/lake"),
+        ("/mnt/lake", "/mnt/lake"),
+        ("other/lake", "/data/other/lake"),
+        ("s3://bucket/lake", "s3://bucket/lake"),
+        ("hdfs://host:8020/lake@home", "hdfs://host:8020/lake@home"),
+        ("abfs://container@account.example.net/lake", "abfs://container@account.example.net/lake"),
+    ],
+)
+def test_a_place_is_the_same_wherever_a_process_was_started(
+    monkeypatch: pytest.MonkeyPatch, text: str, place: str
+) -> None:
+    monkeypatch.setenv("X", text)
+    assert read_place("X", default=Path("/data/lake")) == place
+
+
+@pytest.mark.parametrize(
+    "url", ["s3://key:hunter2@bucket/lake", "s3://key:hunter2/x@bucket", "sftp://me:hunter2@host/x"]
+)
+def test_a_place_with_a_password_is_refused_without_repeating_it(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+    monkeypatch.setenv("X", url)
+    with pytest.raises(EnvError, match="leave the password out") as caught:
+        read_place("X", default=Path("/data/lake"))
     assert "hunter2" not in str(caught.value)
