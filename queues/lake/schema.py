@@ -45,6 +45,9 @@ COLUMNS: Final[tuple[Column, ...]] = (
 NAMED_BY: Final = ("pool", "partition", "entry_ms", "entry_seq", "line")
 """The columns that together name an event."""
 
+LEASE_LOST: Final = "lease lost"
+"""What the error of a `dead` event says whose last lease ran out, so that nobody said a word about it."""
+
 WAS_DEAD: Final = "was dead"
 WAS_COMPLETED: Final = "was completed"
 BOUND: Final = "dead-letter bound: "

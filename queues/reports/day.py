@@ -12,7 +12,8 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
-from queues.lake.files import DayFiles, LakeFile, read_day
+from queues.lake.files import DayFiles, LakeFile, list_days, read_day
+from queues.lake.place import LakeError, Place
 
 from .diagnosis import first_words, unreadable_file
 from .events import read_events
@@ -50,19 +51,23 @@ class DayReport:
     """Computes and writes the tables of a day; a file that is damaged is left out and named."""
 
     def __init__(self, spark: SparkSession, *, lake: str, output: Output, day: date) -> None:
-        self._spark, self._lake, self._output, self._day = spark, lake, output, day
+        self._spark, self._output, self._day = spark, output, day
+        self._lake = Place(lake).url("")  # as the names of its files begin
         self._progress = Progress(day)
         self._damaged: dict[str, str] = {}
-        self._warnings: list[dict[str, str]] = []
+        self._is_complete = False
 
     def run(self, *, master: str) -> dict[str, Any]:
         """The summary, which has been written. Raises LakeError, and what Spark raises."""
         begun = time.monotonic()
         for turn in range(RETRIES + 1):
             self._progress.tell(Stage.LISTING, message="looking which files of the lake count")
+            self._is_complete = self._day < datetime.now(UTC).date()  # now: its last events may come while we compute
+            lake_days = self._lake_days()
             files = read_day(self._lake, self._day)
             live = self._readable(files.live)
-            earlier = self._readable(read_day(self._lake, self._day - timedelta(days=1)).live)
+            before = read_day(self._lake, self._day - timedelta(days=1))
+            earlier = self._readable(before.live)
             try:
                 done = self._write_tables(live, earlier)
                 break
@@ -70,10 +75,20 @@ class DayReport:
                 if turn == RETRIES or not self._leave_out(error, [*live, *earlier]):
                     raise
                 self._output.forget(self._day)
-        summary = self._summary(files, live, done, master) | {"took_s": round(time.monotonic() - begun, 3)}
+        # What compaction has taken was not damaged after all.
+        listed = {file.url for file in (*files.live, *before.live)}
+        self._damaged = {url: reason for url, reason in self._damaged.items() if url in listed}
+        summary = self._summary(files, live, done, master, lake_days) | {"took_s": round(time.monotonic() - begun, 3)}
         self._output.write_summary(self._day, summary)
         self._progress.finish(f"{done.events:,} events in {summary['took_s']:.1f} s")
         return summary
+
+    def _lake_days(self) -> list[date]:
+        """Raises LakeError also if there are none: it is not the lake that was meant, or not there just now."""
+        days = list_days(self._lake)
+        if not days:
+            raise LakeError(f"{self._lake}: this lake has no events of any day; is it the one that runpump writes to?")
+        return days
 
     def _readable(self, files: Sequence[LakeFile]) -> list[LakeFile]:
         return [file for file in files if file.url not in self._damaged]
@@ -139,11 +154,9 @@ class DayReport:
     def _stage(self, stage: Stage, message: str) -> Any:
         return self._progress.stage(stage, self._spark, message)
 
-    @property
-    def _is_complete(self) -> bool:
-        return self._day < datetime.now(UTC).date()
-
-    def _summary(self, files: DayFiles, live: Sequence[LakeFile], done: Done, master: str) -> dict[str, Any]:
+    def _summary(
+        self, files: DayFiles, live: Sequence[LakeFile], done: Done, master: str, lake_days: Sequence[date]
+    ) -> dict[str, Any]:
         corrupt = [*files.corrupt, *self._damaged.items()]
         gaps = [
             {"pool": gap.pool, "partition": gap.partition, "dropped": gap.dropped}
@@ -153,7 +166,8 @@ class DayReport:
         warnings = [{"kind": "corrupt", "text": f"{url} was left out: {reason}"} for url, reason in corrupt]
         warnings += [{"kind": "gap", "text": _gap_text(gap)} for gap in gaps]
         if not done.events:
-            warnings.append({"kind": "other", "text": "nothing happened on this day: there are no events"})
+            where = f"there are no events of it in {self._lake}, which has days from {lake_days[0]} to {lake_days[-1]}"
+            warnings.append({"kind": "other", "text": f"nothing happened on this day: {where}"})
         for warning in warnings:
             say(warning=warning["text"], kind=warning["kind"], date=self._day.isoformat())
         return {
@@ -162,6 +176,7 @@ class DayReport:
             "events": done.events,
             "events_by_kind": done.by_kind,
             "files": len(live),
+            "lake_rows": files.rows,
             "bytes": sum(file.size for file in live),
             "corrupt": [{"file": url, "reason": reason} for url, reason in corrupt],
             "gaps": gaps,

@@ -103,7 +103,9 @@ def errors(today: Sequence[Event], before: Sequence[Event]) -> Rows:
     for one in today:
         if one["kind"] in ("failed", "dead"):
             outcome = "lease_lost" if one["kind"] == "dead" and _attempt(one, 0) in lost else "failed"
-            groups[*_place(one), pattern_of(error=one["error"] or "", outcome=outcome)].append(one)
+            is_silent = outcome == "lease_lost" and one["error"] == "lease lost"
+            error = "" if is_silent else one["error"] or ""
+            groups[*_place(one), pattern_of(error=error, outcome=outcome)].append(one)
     rows = []
     for (pool, namespace, queue, pattern), events in groups.items():
         latest = max(events, key=lambda one: (one["at"], one["job"]))

@@ -5,8 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pyarrow.parquet as pq
+import pytest
 
+from queues.lake.error_patterns import LEASE_LOST
 from queues.lake.files import Gap
+from queues.lake.place import LakeError
 from queues.lake.writer import Writer
 
 from .conftest import RunDay
@@ -38,12 +41,22 @@ def damage_a_page(path: Path) -> None:
 
 
 def test_a_day_without_events_is_reported_as_such(run_day: RunDay, tmp_path: Path) -> None:
-    summary = run_day(tmp_path / "no-lake", tmp_path / "out", DAY)
+    write_lake(tmp_path / "lake", [event("published", ms(day)) for day in ("2026-03-27", "2026-03-31")])
+
+    summary = run_day(tmp_path / "lake", tmp_path / "out", DAY)
 
     assert (summary["events"], summary["files"], summary["demo"]) == (0, 0, False)
     assert [warning["kind"] for warning in summary["warnings"]] == ["other"]
-    assert "no events" in summary["warnings"][0]["text"]
+    where = f"no events of it in file://{tmp_path}/lake, which has days from 2026-03-27 to 2026-03-31"
+    assert where in summary["warnings"][0]["text"]
     assert [read_table(tmp_path / "out", DAY, table) for table in TABLES] == [[]] * len(TABLES)
+
+
+def test_a_lake_without_any_day_is_not_the_one_that_was_meant(run_day: RunDay, tmp_path: Path) -> None:
+    with pytest.raises(LakeError, match=f"{tmp_path}/no-lake: this lake has no events of any day"):
+        run_day(tmp_path / "no-lake", tmp_path / "out", DAY)
+
+    assert list((tmp_path / "out").glob("**/summary.json")) == []
 
 
 def test_a_file_without_a_footer_is_named_and_left_out(run_day: RunDay, tmp_path: Path) -> None:
@@ -89,6 +102,21 @@ def test_a_gap_that_touches_the_day_is_told(run_day: RunDay, tmp_path: Path) -> 
     assert (
         "up to 1,234 events of pool default, partition 3, were dropped between 2026-03-28 23:10:00" in warning["text"]
     )
+
+
+def test_a_death_of_which_nobody_said_a_word_counts_as_on_the_dead_letter_page(run_day: RunDay, tmp_path: Path) -> None:
+    at, silent = ms(f"{DAY}T03:00"), {"job": "01J3", "attempt": 2}
+    lost = event("lease_lost", at, **silent)
+    dead = [
+        event("dead", at, error="lease lost", **silent),
+        event("dead", at, error="lease lost", job="01J4", attempt=1),
+    ]
+    write_lake(tmp_path / "lake", [lost, *dead])
+
+    run_day(tmp_path / "lake", tmp_path / "out", DAY)
+
+    rows = read_table(tmp_path / "out", DAY, "errors")
+    assert [(row["pattern"], row["dead"]) for row in rows] == [(LEASE_LOST, 1), ("lease lost", 1)]
 
 
 def test_demo_data_is_marked(run_day: RunDay, tmp_path: Path) -> None:

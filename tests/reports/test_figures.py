@@ -23,7 +23,9 @@ TIMES = st.one_of(
 )
 """Values with ties, at the borders of buckets and beyond."""
 
-ERRORS = st.sampled_from((None, "timeout after 31 ms", "timeout after 7 ms", "Boom: 0xdeadbeef", " ", "Übel: 3 Äpfel"))
+ERRORS = st.sampled_from(
+    (None, "timeout after 31 ms", "timeout after 7 ms", "Boom: 0xdeadbeef", " ", "Übel: 3 Äpfel", "lease lost")
+)
 KINDS = (
     "published", "ready", "consumed", "acked", "rescheduled", "failed", "lease_lost", "released", "dead", "expired",
     "respawned", "purged",
@@ -81,7 +83,7 @@ def test_each_figure_of_a_generated_day_is_what_plain_python_says(
     before = [one for one in events if one["at"] < ms(day)]
     with tempfile.TemporaryDirectory() as folder:
         lake, out = Path(folder) / "lake [x] {y}", Path(folder) / "out"
-        lake.mkdir()
+        (lake / "date=2030-01-01").mkdir(parents=True)  # a lake without any day is refused
         write_lake(lake, events)
 
         summary = run_day(lake, out, day)

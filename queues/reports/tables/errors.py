@@ -8,6 +8,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as f
 
 from queues.lake import error_patterns as patterns
+from queues.lake.schema import LEASE_LOST
 
 from .cells import PLACE
 
@@ -18,10 +19,11 @@ TOP: Final = 20
 def errors_of(notable: DataFrame, lost: DataFrame) -> DataFrame:
     """(place, pattern, failed, dead, first_at, last_at, job), the most frequent of each queue; `job`: of the latest."""
     ended = notable.where(f.col("kind").isin("failed", "dead"))
-    # A death that says nothing is one by a lost lease if that hand-out's lease was lost.
+    # A death of which nobody said a word is one by a lost lease if that hand-out's lease was lost.
     leases = lost.withColumn("lease_lost", f.lit(True))
-    told = ended.join(leases, [*PLACE, "job", "attempt"], "left").withColumn(
-        "lease_lost", f.col("lease_lost").isNotNull() & (f.col("kind") == "dead")
+    by_lease = f.col("lease_lost").isNotNull() & (f.col("kind") == "dead")
+    told = ended.join(leases, [*PLACE, "job", "attempt"], "left").withColumns(
+        {"lease_lost": by_lease, "error": f.when(~(by_lease & (f.col("error") == LEASE_LOST)), f.col("error"))}
     )
     # Texts are few against events, so they are looked at once each.
     kind = f.col("kind")
