@@ -36,6 +36,11 @@ def harmless(text: str) -> SafeString:
     return mark_safe("".join(parts))  # noqa: S308 - every part was escaped above
 
 
+def harmless_words(text: str) -> str:
+    """The same as plain text, for attributes, where no mark can stand: `gnp[U+202E]exe`. Not escaped."""
+    return _ODD.sub(lambda found: f"[U+{ord(found[0]):04X}]", text)
+
+
 def count_odd(text: str) -> int:
     """How many characters would be marked."""
     return sum(1 for _ in _ODD.finditer(text))

@@ -13,6 +13,8 @@ from queues.engine import limits
 UNITS: Final = (("1", _("seconds")), ("60", _("minutes")), ("3600", _("hours")), ("86400", _("days")))
 """Seconds of each unit in which people give lengths of time."""
 
+DIGITS_MAX: Final = 16
+
 
 def seconds_field(label: Any, *, help_text: Any = "", least: int = 0) -> forms.IntegerField:
     """Whole seconds, or nothing said."""
@@ -35,3 +37,8 @@ def moment_field(label: Any) -> forms.DateTimeField:
 def moment_ms(moment: datetime | None) -> int | None:
     """What such a field holds, in ms since the epoch: its numbers are UTC, whatever Django's zone is."""
     return None if moment is None else round(moment.replace(tzinfo=UTC).timestamp() * 1000)
+
+
+def whole_number(text: str) -> int | None:
+    """A number from 0 on, as addresses and hidden fields hold it; None for what is none, or longer than any of ours."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < DIGITS_MAX else None

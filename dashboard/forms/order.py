@@ -13,7 +13,7 @@ from queues.engine.ids import is_job_id
 from queues.engine.values import JobState
 from queues.services.job_actions import ChosenJob, JobAct, Order
 
-from .fields import UNITS, moment_field, moment_ms, seconds_field
+from .fields import UNITS, moment_field, moment_ms, seconds_field, whole_number
 
 
 class OrderForm(forms.Form):
@@ -49,7 +49,8 @@ def read_chosen(values: list[Any]) -> list[ChosenJob]:
     chosen = []
     for value in values:
         job_id, _colon, attempt = str(value).partition(":")
-        if not is_job_id(job_id) or not (attempt or "0").isascii() or not (attempt or "0").isdigit():
+        number = whole_number(attempt or "0")
+        if not is_job_id(job_id) or number is None:
             raise InvalidArgumentError("invalid job ids")
-        chosen.append(ChosenJob(job_id=job_id, attempt=int(attempt or 0)))
+        chosen.append(ChosenJob(job_id=job_id, attempt=number))
     return chosen

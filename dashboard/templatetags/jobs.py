@@ -9,12 +9,13 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext, pgettext
 
 from dashboard.bodies import preview_line
-from dashboard.harmless import harmless
+from dashboard.harmless import harmless, harmless_words
 from queues.engine.values import JobDetail
 
 register = template.Library()
 
 register.filter("harmless", lambda text: harmless(str(text or "")))
+register.filter("harmless_words", lambda text: harmless_words(str(text or "")))
 
 _UNITS: Final = ((1024 * 1024, "MiB"), (1024, "KiB"))
 

@@ -11,6 +11,7 @@ from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.urls import path
 
+from dashboard.harmless import harmless, harmless_words
 from queues.services.dead_acts import NEEDED_FOR_ALL, NEEDED_FOR_SELECTED, DeadVerb
 from queues.services.dead_filter import DeadFilter
 from queues.services.dead_groups import DeadGroup, DeadGroups, count_queues, group_letters
@@ -54,7 +55,7 @@ def dead(request: HttpRequest) -> HttpResponse:
 def dead_more(request: HttpRequest) -> HttpResponse:
     """The next stretch from `at` on, for dead.js to add to what it shows.
 
-    `{"errors", "queues", "days": [{"key", "label", "count", "first_ms", "last_ms", "example", "url"}], "rows": HTML,
+    `{"errors", "queues", "days": [{"key", "html", "count", "first_ms", "last_ms", "example", "url"}], "rows": HTML,
     "looked_at", "matched", "left", "at": null at the end, "before_ms"}`.
     """
     chosen, start = filter_of(request.GET), read_position(request.GET.get("at", ""))
@@ -101,11 +102,11 @@ def _linked(groups: Sequence[DeadGroup], fields: Sequence[Mapping[str, str]]) ->
 def _said(group: DeadGroup, fields: Mapping[str, str]) -> dict[str, Any]:
     return {
         "key": group.key,
-        "label": _label(group),
+        "html": harmless(_label(group)),
         "count": group.count,
         "first_ms": group.first_ms,
         "last_ms": group.last_ms,
-        "example": group.example,
+        "example": harmless_words(group.example),
         "url": f"?{urlencode(fields)}",
     }
 

@@ -16,8 +16,10 @@ from typing import Any, Concatenate, Final, ParamSpec
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse, HttpResponseNotModified, JsonResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
@@ -75,18 +77,13 @@ def action(view: View[P]) -> View[P]:
 
     @wraps(view)
     def answered(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
-        if not request.user.is_authenticated and wants_json(request):
-            return JsonResponse({"error": _("Sign in first.")}, status=401)
-        return signed_in(request, *args, **kwargs)
-
-    @wraps(view)
-    def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+        if not request.user.is_authenticated:
+            return _ask_to_sign_in(request)
         try:
             return view(request, *args, **kwargs)
         except TaskqError as error:
             return refuse(request, error)
 
-    signed_in = login_required(guarded, login_url=LOGIN)
     return require_POST(never_cache(answered))
 
 
@@ -128,6 +125,16 @@ def is_live(request: HttpRequest) -> bool:
 def wants_json(request: HttpRequest) -> bool:
     """Whether a script asks."""
     return request.accepts("application/json") and not request.accepts("text/html")
+
+
+def _ask_to_sign_in(request: HttpRequest) -> HttpResponse:
+    """Say that nothing was done. Signing in leads back to the page with the button: an action is no page to come to."""
+    if wants_json(request):
+        return JsonResponse({"error": _("Sign in first.")}, status=401)
+    messages.warning(request, _("Nothing was done: sign in, and do it again."))
+    came_from = request.headers.get("Referer", "")
+    is_ours = url_has_allowed_host_and_scheme(came_from, {request.get_host()}, require_https=request.is_secure())
+    return redirect_to_login(came_from if came_from and is_ours else reverse("dashboard:overview"), reverse(LOGIN))
 
 
 def _unless_known(request: HttpRequest, response: HttpResponse) -> HttpResponse:

@@ -8,6 +8,7 @@ from django.urls import path, reverse
 from django.utils.translation import gettext as _
 
 from dashboard.bodies import BodyForm, show_body
+from dashboard.forms.fields import whole_number
 from dashboard.forms.order import OrderForm
 from queues.engine.errors import JobNotFoundError, LeaseLostError
 from queues.engine.ids import is_job_id
@@ -17,7 +18,7 @@ from queues.services.queue_page import find_place
 
 from .confirming import confirm_first
 from .doors import action, done, page
-from .queue_actions import delete_question, queue_url
+from .queue_actions import question_before, queue_url
 
 
 @page
@@ -80,12 +81,11 @@ def job_act(request: HttpRequest, pool: str, namespace: str, queue: str, job_id:
     place = find_place(user=request.user, pool=pool, namespace=namespace, queue=queue)
     order = OrderForm(request.POST).order()
     back = reverse("dashboard:job", args=(pool, namespace, queue, job_id))
-    if order.act is JobAct.DELETE:
-        unanswered = confirm_first(request, question=delete_question(1))
-        if unanswered is not None:
-            return unanswered
-    attempt = request.POST.get("attempt", "")
-    chosen = ChosenJob(job_id=job_id, attempt=int(attempt) if attempt.isascii() and attempt.isdigit() else 0)
+    question = question_before(order.act, 1)
+    unanswered = confirm_first(request, question=question) if question else None
+    if unanswered is not None:
+        return unanswered
+    chosen = ChosenJob(job_id=job_id, attempt=whole_number(request.POST.get("attempt", "")) or 0)
     if not act_on_jobs(user=request.user, place=place, order=order, jobs=[chosen]):
         raise LeaseLostError(job_id)
     goes = order.act is JobAct.DELETE or (order.act is JobAct.ACK and "kept" not in request.POST)

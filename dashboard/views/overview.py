@@ -101,7 +101,7 @@ def overview_chart(request: HttpRequest, kind: str) -> HttpResponse:
             {"name": str(name), "values": [value(minute) for minute in minutes], "style": "line"}
             for name, value in lines
         ],
-        "empty": _("Nothing was recorded in this time."),
+        "empty": _("Redis does not answer") if sight.away else _("Nothing was recorded in this time."),
     }
     return JsonResponse(data)
 

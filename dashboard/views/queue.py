@@ -8,6 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import path
 
+from dashboard.forms.fields import whole_number
 from dashboard.forms.filter import filter_fields, read_filter, read_state, write_query
 from dashboard.forms.order import OrderForm
 from queues.engine.values import JobState
@@ -55,7 +56,7 @@ def _jobs(request: HttpRequest, place: QueuePlace) -> Context:
     state, wanted = read_state(request.GET), read_filter(request.GET)
     after = request.GET.get("after") or None
     found = find_jobs(place=place, state=state, wanted=wanted, after=after)
-    looked_at = found.looked_at + _whole_number(request.GET.get("looked", ""))
+    looked_at = found.looked_at + (whole_number(request.GET.get("looked", "")) or 0)
     is_filtered = wanted != NO_FILTER
     next_query = write_query(state, wanted, after=found.after, looked=looked_at if is_filtered else None)
     on_all = [act for act in ACTS_ON_ALL[state] if act is not JobAct.DELETE or place.may_administer]
@@ -75,10 +76,6 @@ def _jobs(request: HttpRequest, place: QueuePlace) -> Context:
         "acts_on_all": on_all if place.may_operate else (),
         "order": OrderForm(),
     }
-
-
-def _whole_number(text: str) -> int:
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 16 else 0
 
 
 _AT = "queues/<str:pool>/<str:namespace>/<str:queue>/"

@@ -7,6 +7,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from dashboard.forms.fields import whole_number
 from dashboard.forms.filter import read_filter, write_query
 from dashboard.forms.order import OrderForm, read_chosen
 from queues.services.job_actions import JobAct, act_on_jobs, act_on_matches
@@ -58,10 +59,10 @@ def act(request: HttpRequest, pool: str, namespace: str, queue: str) -> HttpResp
     if not values:
         return done(request, message=_("No job was ticked."), back=back, data={"done": 0})
     chosen = read_chosen(values)
-    if order.act is JobAct.DELETE:
-        unanswered = confirm_first(request, question=delete_question(len(chosen)))
-        if unanswered is not None:
-            return unanswered
+    question = question_before(order.act, len(chosen))
+    unanswered = confirm_first(request, question=question) if question else None
+    if unanswered is not None:
+        return unanswered
     count = act_on_jobs(user=request.user, place=place, order=order, jobs=chosen)
     return done(request, message=outcome(count, len(chosen)), back=back, data={"done": count})
 
@@ -79,14 +80,13 @@ def act_on_all(request: HttpRequest, pool: str, namespace: str, queue: str) -> H
     unanswered = confirm_first(request, question=_question(order.act))
     if unanswered is not None:
         return unanswered
-    before = request.POST.get("before_ms", "")
     batch = act_on_matches(
         user=request.user,
         place=place,
         order=order,
         wanted=wanted,
         after=request.POST.get("after") or None,
-        before_ms=int(before) if before.isascii() and before.isdigit() else None,
+        before_ms=whole_number(request.POST.get("before_ms", "")),
         run=request.POST.get("run", ""),
     )
     if wants_json(request):
@@ -104,9 +104,19 @@ def _question(act: JobAct) -> str:
     return _("Do this to all jobs of this state that match?")
 
 
-def delete_question(count: int) -> str:
-    """What a person is asked before jobs are deleted."""
-    return ngettext("Delete %(count)d job for good?", "Delete %(count)d jobs for good?", count) % {"count": count}
+def question_before(act: JobAct, count: int) -> str:
+    """What a person is asked before jobs are ended; "" for what ends none."""
+    if act is JobAct.DELETE:
+        text = ngettext("Delete %(count)d job for good?", "Delete %(count)d jobs for good?", count)
+    elif act is JobAct.ACK:
+        text = ngettext(
+            "End %(count)d job as if its consumer had acked it?",
+            "End %(count)d jobs as if their consumers had acked them?",
+            count,
+        )
+    else:
+        return ""
+    return text % {"count": count}
 
 
 def outcome(count: int, asked: int) -> str:

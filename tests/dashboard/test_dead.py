@@ -149,7 +149,18 @@ def test_hostile_errors_are_shown_as_text(people: People) -> None:
     assert "<script>alert" not in text
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
     more = people.alice.browser.get("/dead/more", headers=JSON).json()
-    assert "<script>" not in more["rows"]
+    assert "<script>" not in more["rows"] + more["errors"][0]["html"]
+
+
+def test_what_turns_text_round_is_shown_by_its_number(people: People) -> None:
+    bury("shop", "mail", ["invoice\u202egnp.exe"])
+
+    text = re.sub(r' data-key="[^"]*"', "", get(people.alice.browser))  # which scripts find rows by
+    more = people.alice.browser.get("/dead/more", headers=JSON).json()
+
+    assert "\u202e" not in text + more["rows"] + more["errors"][0]["html"] + more["errors"][0]["example"]
+    assert text.count('invoice<mark class="odd">U+202E</mark>gnp.exe') == 2
+    assert 'title="invoice[U+202E]gnp.exe"' in text
 
 
 def test_selected_ones_are_respawned_at_once(people: People) -> None:

@@ -133,8 +133,24 @@ def test_strangers_are_sent_to_the_sign_in() -> None:
     stranger = Client()
 
     assert stranger.get("/page/role")["Location"] == "/login/?next=/page/role"
-    assert stranger.post("/act")["Location"] == "/login/?next=/act"
     assert stranger.post("/act", headers=JSON).status_code == 401
+
+
+@pytest.mark.parametrize(
+    ("came_from", "leads_to"),
+    [
+        ("http://testserver/queues/?q=a", "http%3A//testserver/queues/%3Fq%3Da"),
+        ("https://elsewhere.example/", "/"),
+        ("", "/"),
+    ],
+)
+def test_who_was_signed_out_comes_back_to_the_page_with_the_button(came_from: str, leads_to: str) -> None:
+    stranger = Client()
+
+    answer = stranger.post("/act", CONFIRMED, headers={"Referer": came_from})
+
+    assert answer["Location"] == f"/login/?next={leads_to}"
+    assert "Nothing was done: sign in, and do it again." in stranger.get(answer["Location"]).text
 
 
 def test_an_action_needs_the_csrf_token() -> None:

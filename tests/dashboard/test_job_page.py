@@ -229,13 +229,26 @@ def test_a_button_does_what_it_says_and_is_noted(
     assert Activity.objects.latest("pk").target == job_id
 
 
-def test_deleting_is_asked_about_first(olga: Client, shop: Shop) -> None:
-    job_id = shop.job_in(JobState.DEAD)
+@pytest.mark.parametrize(
+    ("state", "name", "question"),
+    [(JobState.DEAD, "delete", "Delete 1 job for good?"), (JobState.WORKING, "ack", "End 1 job as if its consumer")],
+)
+def test_what_ends_a_job_is_asked_about_first(
+    olga: Client, shop: Shop, state: JobState, name: str, question: str
+) -> None:
+    job_id = shop.job_in(state)
 
-    asked = olga.post(at(job_id, "act"), {"act": "delete", "state": "dead"})
+    asked = olga.post(at(job_id, "act"), {"act": name, "state": state.value, "attempt": "1"})
 
-    assert "Delete 1 job for good?" in asked.content.decode()
-    assert shop.state_of(job_id) is JobState.DEAD
+    assert question in asked.content.decode()
+    assert shop.state_of(job_id) is state
+
+
+def test_an_attempt_with_very_many_digits_is_none(olga: Client, shop: Shop) -> None:
+    job_id = shop.job_in(JobState.WORKING)
+
+    assert act(olga, job_id, "release", JobState.WORKING, attempt="9" * 5_000).status_code == 409
+    assert shop.state_of(job_id) is JobState.WORKING
 
 
 def test_a_job_that_changed_since_the_page_was_made_is_left_alone(olga: Client, shop: Shop) -> None:

@@ -381,8 +381,8 @@ def test_ticked_jobs_are_acted_upon_as_their_state_allows(
     assert job is not None
     data = {"act": act, "state": state, "job": [f"{job_id}:{job.attempt}"], "later": "5", "unit": "60"}
 
-    if act == "delete":
-        assert "Delete 1 job for good?" in post(olga, "act", data, status=200).content.decode()
+    if question := {"delete": "Delete 1 job for good?", "ack": "End 1 job as if its consumer"}.get(act):
+        assert question in post(olga, "act", data, status=200).content.decode()
         assert shop.state_of(job_id) is state
     answer = post(olga, "act", data | {"confirmed": "yes"}, status=200, **JSON)
 
@@ -410,7 +410,8 @@ def test_other_acts_are_refused(olga: Client, shop: Shop, state: JobState) -> No
 def test_a_job_that_another_attempt_holds_by_now_is_left_alone(olga: Client, shop: Shop) -> None:
     job_id = shop.job_in(JobState.WORKING)
 
-    answer = post(olga, "act", {"act": "ack", "state": "working", "job": [f"{job_id}:2"]}, status=200, **JSON)
+    data = {"act": "ack", "state": "working", "job": [f"{job_id}:2"], "confirmed": "yes"}
+    answer = post(olga, "act", data, status=200, **JSON)
 
     assert answer["done"] == 0
     assert "1 job had changed meanwhile" in answer["message"]

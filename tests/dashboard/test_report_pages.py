@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from typing import Any
 
@@ -125,6 +126,7 @@ def test_what_strangers_wrote_is_shown_harmlessly(people: People) -> None:
         page = people.root.browser.get(url).text
         assert "<script>alert" not in page
         assert "\u202e" not in page
+        assert not re.search(r'="[^"]*<mark', page), "a mark stands in an attribute, which it ends"
 
 
 def test_a_heat_map_shows_what_was_asked_for(people: People) -> None:

@@ -53,7 +53,23 @@ def test_the_field_for_a_day_leads_there(people: People, query: str, location: s
     assert people.bob.browser.get(f"/reports/?{query}")["Location"] == location
 
 
-@pytest.mark.parametrize("day", ["2026-02-30", "yesterday", f"{today() + timedelta(days=1)}"])
+def test_the_first_day_of_all_has_a_page_and_none_before(people: People) -> None:
+    text = text_of(people.root.browser, "/reports/1970-01-01/")
+
+    assert "1969" not in text
+
+
+@pytest.mark.parametrize("names", ["pool=a/b&namespace=c", f"pool={POOL}&namespace={SHOP}&queue=a%0Ab"])
+@pytest.mark.parametrize("path", ["", f"{DAY}/print/", f"{DAY}/table.csv"])
+def test_what_nothing_can_be_called_is_not_found(people: People, path: str, names: str) -> None:
+    report_day(DAY, [Work(published=1)])
+
+    assert people.root.browser.get(f"/reports/{path}?{names}").status_code == 404
+
+
+@pytest.mark.parametrize(
+    "day", ["0001-01-01", "1969-12-31", "2026-02-30", "yesterday", f"{today() + timedelta(days=1)}"]
+)
 def test_there_is_no_page_of_a_day_that_is_none_or_is_yet_to_come(people: People, day: str) -> None:
     assert people.root.browser.get(f"/reports/{day}/").status_code == 404
 

@@ -19,7 +19,7 @@ from queues.services.visible import check_visible
 from . import pictures
 from .contents import MEASURES, contents_of_everything, contents_of_place, hours_and_figures
 from .key_figures import FIGURES, beside_day
-from .places import EVERYTHING, Place, read_day
+from .places import EVERYTHING, FIRST_DAY, Place, read_day
 from .tables import GROUPS, ONLY, columns, compared_columns, name_column, read_filter, read_page
 from .weeks import make_picker
 
@@ -82,7 +82,8 @@ def frame(request: HttpRequest, day: date, place: Place) -> Context:
 
 def _offers(day: date) -> list[tuple[date, str]]:
     """Days that one may want to hold it beside."""
-    return [(day - timedelta(days=1), _("the day before")), (day - timedelta(weeks=1), _("a week before"))]
+    offers = [(day - timedelta(days=1), _("the day before")), (day - timedelta(weeks=1), _("a week before"))]
+    return [(one, title) for one, title in offers if one >= FIRST_DAY]
 
 
 def _contents(request: HttpRequest, day: date, place: Place, other: date | None) -> Context:

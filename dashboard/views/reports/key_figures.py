@@ -78,6 +78,11 @@ class KeyFigure:
         """Whether something happened that should not."""
         return self.figure.flaw and bool(self.value)
 
+    @property
+    def is_new(self) -> bool:
+        """Whether there is something where there usually is nothing."""
+        return self.against == 0 and bool(self.value)
+
 
 def beside_usual(figures: Figures, changes: Iterable[Change], queue: str) -> list[KeyFigure]:
     """With the report's own account of what is usual for this queue or namespace."""

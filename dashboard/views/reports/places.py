@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import date
+from typing import Final
 from urllib.parse import urlencode
 
+from django.http import Http404
 from django.urls import register_converter, reverse
 
+from queues.engine.names import is_name
 from queues.services.reporting.days import today
+
+FIRST_DAY: Final = date(1970, 1, 1)
+"""Before it nothing happened; and pages look some weeks back, which the year 1 does not have."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,22 +55,24 @@ EVERYTHING = Place()
 
 
 def place_in(fields: dict[str, str]) -> Place:
-    """The place that a query names. A queue without its namespace names nothing."""
-    pool, namespace, queue = (fields.get(name, "") for name in ("pool", "namespace", "queue"))
+    """The place that a query names. A queue without its namespace names nothing. Raises Http404 for what is no name."""
+    pool, namespace, queue = names = [fields.get(name, "") for name in ("pool", "namespace", "queue")]
+    if not all(is_name(name) for name in names if name):
+        raise Http404
     return Place(pool=pool, namespace=namespace, queue=queue) if pool and namespace else EVERYTHING
 
 
 def read_day(text: str) -> date | None:
-    """`2026-09-01`; None for what is no day, or one that is yet to come."""
+    """`2026-09-01`; None for what is no day, one before FIRST_DAY, or one that is yet to come."""
     try:
         day = date.fromisoformat(text)
     except ValueError:
         return None
-    return day if day <= today() and text == day.isoformat() else None
+    return day if FIRST_DAY <= day <= today() and text == day.isoformat() else None
 
 
 class DayConverter:
-    """A day in an address, `2026-09-01`; days that are yet to come have no pages."""
+    """A day in an address, `2026-09-01`; as `read_day` has it."""
 
     regex = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 

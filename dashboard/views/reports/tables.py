@@ -74,7 +74,7 @@ def read_filter(query: QueryDict, place: Place) -> QueueFilter:
     return QueueFilter(
         pool=place.pool,
         namespace=place.namespace,
-        text=query.get("q", "").strip()[:TEXT_MAX],
+        text=query.get("q", "").replace("\0", "").strip()[:TEXT_MAX],  # which some databases refuse
         only=Only(only) if only in list(Only) else Only.ALL,
         sort=key if is_known else DEFAULT_SORT,
         is_descending=sort.startswith("-") if is_known else True,

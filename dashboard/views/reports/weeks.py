@@ -12,14 +12,14 @@ from django.utils.formats import date_format
 from queues.services.reporting.days import today
 from queues.services.reporting.shapes import DayEntry, DayState
 
-from .places import Place
+from .places import FIRST_DAY, Place
 
 WEEKS: Final = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PickedDay:
-    """A day of the picker. `url` "": it has not begun. `begins_month`: the month's name belongs beside it."""
+    """A day of the picker. `url` "": it has no page. `begins_month`: the month's name belongs beside it."""
 
     entry: DayEntry
     url: str
@@ -68,7 +68,7 @@ def make_picker(*, place: Place, shown: date, known: Sequence[DayEntry]) -> Pick
     first_known = min(by_day, default=shown)
 
     def url_of(day: date) -> str:
-        return place.url(day) if day <= today() else ""
+        return place.url(day) if FIRST_DAY <= day <= today() else ""
 
     return Picker(
         days=tuple(

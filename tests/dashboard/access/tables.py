@@ -96,7 +96,7 @@ ACTS: Final[Mapping[str, tuple[Act, ...]]] = {
     "queue_resume": (Act(),),
     "queue_act": (
         Act(form={"act": "delete", "state": "ready", "job": "{ready}"} | SURE),
-        Act(form={"act": "ack", "state": "working", "job": "{working}:1"}),
+        Act(form={"act": "ack", "state": "working", "job": "{working}:1"} | SURE),
         Act(form={"act": "respawn", "state": "dead", "job": "{dead}"}),
     ),
     "queue_act_on_all": (
@@ -107,7 +107,7 @@ ACTS: Final[Mapping[str, tuple[Act, ...]]] = {
         Act(form={"act": "delete", "state": "ready"} | SURE),
         Act(form={"act": "retry", "state": "delayed"}, of=JobState.DELAYED),
         Act(form={"act": "reschedule", "state": "retry", "later": "7200"}, of=JobState.RETRY),
-        Act(form={"act": "ack", "state": "working", "attempt": "1"}, of=JobState.WORKING),
+        Act(form={"act": "ack", "state": "working", "attempt": "1"} | SURE, of=JobState.WORKING),
         Act(form={"act": "release", "state": "working", "attempt": "1"}, of=JobState.WORKING),
         Act(form={"act": "respawn", "state": "dead"}, of=JobState.DEAD),
         Act(form={"act": "delete", "state": "completed"} | SURE, of=JobState.COMPLETED),

@@ -21,7 +21,14 @@ def day_by_day(days: Sequence[date], found: Mapping[date, Figures | None]) -> Ch
         (_("dead"), count("dead")),
     ]
     nothing = Figures()
-    return _by_day(_("Jobs by day"), "jobs", days, lines, lambda day: (found[day] or nothing) if day in found else None)
+    return _by_day(
+        _("Jobs by day"),
+        "jobs",
+        days,
+        lines,
+        lambda day: (found[day] or nothing) if day in found else None,
+        empty=_("No day of this time has a report."),
+    )
 
 
 def percentiles_by_day(days: Sequence[SeriesDay], metric: Metric) -> Chart:
@@ -29,7 +36,8 @@ def percentiles_by_day(days: Sequence[SeriesDay], metric: Metric) -> Chart:
     found = {one.day: one.row.figures for one in days if one.row is not None}
     lines = [(name, percentile(metric, name)) for name in ("p50", "p95", "p99")]
     titles = {Metric.WAIT: _("Wait by day: due → handed out"), Metric.RUN: _("Run by day: handed out → acked")}
-    return _by_day(titles[metric], "ms", [one.day for one in days], lines, found.get)
+    nothing = _("The reports of this time have no such times.")
+    return _by_day(titles[metric], "ms", [one.day for one in days], lines, found.get, empty=nothing)
 
 
 def _by_day(
@@ -38,6 +46,8 @@ def _by_day(
     days: Sequence[date],
     lines: Sequence[tuple[str, Of]],
     find: Callable[[date], Figures | None],
+    *,
+    empty: str,
 ) -> Chart:
     found = [find(day) for day in days]
     return {
@@ -45,7 +55,7 @@ def _by_day(
         "x": {"unit": "day", "values": [_midnight_ms(day) for day in days]},
         "y": axis(unit),
         "series": [{"name": name, "values": [None if one is None else of(one) for one in found]} for name, of in lines],
-        "empty": _("No day of this time has a report."),
+        "empty": empty,
     }
 
 
