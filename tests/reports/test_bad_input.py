@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import date
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 
+from queues.lake.compact import compact_day
 from queues.lake.error_patterns import LEASE_LOST
-from queues.lake.files import Gap
-from queues.lake.place import LakeError
+from queues.lake.files import Gap, LakeFile
+from queues.lake.place import LakeError, Place
 from queues.lake.writer import Writer
+from queues.reports.day import DayReport, Done
+from queues.reports.output import Output
 
 from .conftest import RunDay
 from .made import event, ms, read_table, write_lake
@@ -123,3 +130,30 @@ def test_demo_data_is_marked(run_day: RunDay, tmp_path: Path) -> None:
     write_lake(tmp_path / "lake", [one | {"demo": True} for one in published(3)])
 
     assert run_day(tmp_path / "lake", tmp_path / "out", DAY)["demo"] is True
+
+
+def test_what_compaction_takes_while_it_is_read_is_not_called_damaged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake, out = tmp_path / "lake", tmp_path / "out"
+    write_lake(lake, published(3), name="a.parquet")
+    write_lake(lake, published(3), name="b.parquet")
+    read: list[int] = []
+
+    def write_tables(_report: DayReport, live: Sequence[LakeFile], _earlier: Sequence[LakeFile]) -> Done:
+        read.append(len(live))
+        if len(read) == 1:
+            compact_day(str(lake), date.fromisoformat(DAY))
+            path = live[0].url.replace("///", "/")
+            raise RuntimeError(f"[FAILED_READ_FILE.FILE_NOT_EXIST] Encountered error while reading file {path}.")
+        return Done(events=sum(file.rows for file in live), demo=False, by_kind={})
+
+    monkeypatch.setattr(DayReport, "_write_tables", write_tables)
+    spark: Any = SimpleNamespace(version="4")  # nothing is computed
+    output = Output(place=Place(str(out)), run="one")
+
+    summary = DayReport(spark, lake=str(lake), output=output, day=date.fromisoformat(DAY)).run(master="local")
+
+    assert read == [2, 1]
+    assert (summary["events"], summary["files"], summary["lake_rows"]) == (2, 1, 2)
+    assert (summary["corrupt"], summary["warnings"]) == ([], [])
