@@ -6,6 +6,8 @@ import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, Final
 
 import pyarrow as pa
@@ -15,7 +17,7 @@ import pyarrow.parquet as pq
 from .demo_jobs import events_of_hour
 from .demo_shape import NAMESPACE, POOL, QUEUES, BadDeploy, jobs_in_hour
 from .files import hour_folders
-from .names import HOUR_MS, SUFFIX, day_dir
+from .names import HOUR_MS, SUFFIX, day_dir, temporary_name
 from .place import LakeError, Place
 from .schema import arrow_schema
 from .writer import PARQUET
@@ -63,14 +65,38 @@ def write_demo(lake: str, plan: DemoPlan, *, tell: Callable[[date, int], None]) 
             if any(entry.name.startswith(PREFIX) for entry in place.list(folder)):
                 raise DemoThereError(f"There is demo data of {day} already: delete {place.path(day_dir(day))} first.")
     events = 0
-    for day, hour, table in demo_hours(plan):
-        buffer = pa.BufferOutputStream()
-        pq.write_table(table, buffer, **PARQUET)
-        name = f"{PREFIX}{day.isoformat()}-{hour:02d}{SUFFIX}"
-        place.put(f"{day_dir(day)}/hour={hour:02d}/{name}", memoryview(buffer.getvalue()))
-        events += len(table)
-        tell(day, events)
+    for _, hours in groupby(demo_hours(plan), key=itemgetter(0)):
+        files: dict[str, str] = {}
+        try:
+            for day, hour, table in hours:
+                path = f"{day_dir(day)}/hour={hour:02d}/{PREFIX}{day.isoformat()}-{hour:02d}{SUFFIX}"
+                files[path] = _write_hour(place, path, table)
+                events += len(table)
+                tell(day, events)
+            # All at once: a pump makes reports of days that it finds, and must not find half of one.
+            for path, temporary in files.items():
+                place.put_written(path, temporary)
+        except BaseException:
+            for temporary in files.values():
+                place.forget(temporary)
+            raise
     return events
+
+
+def _write_hour(place: Place, path: str, table: Any) -> str:
+    """Under a name by which it does not count yet, which is the answer. Raises LakeError."""
+    folder, _, name = path.rpartition("/")
+    temporary = f"{folder}/{temporary_name(name)}"
+    place.make_dir(folder)
+    try:
+        with place.open(temporary, "wb") as file:
+            pq.write_table(table, file, **PARQUET)
+    except BaseException as error:
+        place.forget(temporary)
+        if isinstance(error, OSError):  # a full disk, say
+            raise LakeError(f"{place.url(path)}: {error}") from error
+        raise
+    return temporary
 
 
 def demo_hours(plan: DemoPlan) -> Iterator[tuple[date, int, Any]]:

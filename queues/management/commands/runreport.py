@@ -107,7 +107,8 @@ class Command(BaseCommand):
     def _note_failed(self, day: date, failure: ReportFailedError) -> bool:
         """Whether to go on with the next day."""
         if not (self._is_scheduled and isinstance(failure, DayTakenError)):  # whoever has it will see to it
-            self._failures.append(f"{day}: {failure}")
+            said = str(failure)
+            self._failures.append(said if said.startswith(f"{day}: ") else f"{day}: {failure}")
         self._goes_on = failure.kind not in FATAL
         return self._goes_on
 
