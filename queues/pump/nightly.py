@@ -28,6 +28,9 @@ from .trouble import Trouble
 logger = logging.getLogger(__name__)
 
 STOP_TIMEOUT_S: Final = 10.0
+NICE: Final = 10
+"""Spark may have all cores as long as nobody else wants them: publishing and consuming come first."""
+
 MANAGE: Final = Path(__file__).resolve().parents[2] / "manage.py"
 COMMAND: Final = (sys.executable, str(MANAGE), "runreport", "--nightly", "--quiet")
 
@@ -81,6 +84,8 @@ class NightlyReports:
         self._process = subprocess.Popen(  # noqa: S603  our own command line
             leashed(self._command), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True
         )
+        with contextlib.suppress(ProcessLookupError):
+            os.setpriority(os.PRIO_PROCESS, self._process.pid, NICE)  # what it starts gets the same
 
     def _is_busy(self) -> bool:
         if self._process is None:

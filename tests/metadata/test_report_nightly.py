@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from queues.models import ReportState
 from queues.pump import nightly as pump_nightly
-from queues.pump.nightly import NightlyReports
+from queues.pump.nightly import NICE, NightlyReports
 from queues.services.reporting import nightly
 from queues.services.reporting.days import today as utc_today
 from queues.services.reporting.nightly import due_days, is_time, report_due_days
@@ -164,6 +164,7 @@ def test_one_process_at_a_time_and_none_is_left_behind(due: None, tmp_path: Path
     reports.tick()
     pid = int(wait_until(lambda: started.exists() and started.read_text(), or_fail="not started"))
     started.unlink()
+    assert os.getpriority(os.PRIO_PROCESS, pid) >= NICE, "it takes cores away from publishing and consuming"
 
     reports.tick()
     assert not started.exists()
