@@ -153,7 +153,7 @@ SLEEPER = (
 
 
 @pytest.fixture
-def due(monkeypatch: pytest.MonkeyPatch, today: date) -> None:
+def due(db: None, monkeypatch: pytest.MonkeyPatch, today: date) -> None:
     monkeypatch.setattr(pump_nightly, "is_time", lambda _now: True)
     monkeypatch.setattr(pump_nightly, "due_days", lambda *, today: [today])
 
@@ -191,7 +191,7 @@ def test_when_it_has_ended_the_next_may_start(due: None, tmp_path: Path) -> None
 
 
 def test_a_database_that_is_away_is_one_warning(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    db: None, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail(*, today: date) -> list[date]:
         raise OperationalError("connection refused")
