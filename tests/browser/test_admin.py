@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from http.client import HTTPConnection
 
-from playwright.sync_api import Page, expect
+import pytest
+from playwright.sync_api import expect
 
+from tests.browser.conftest import OpenPage
 from tests.browser.looking import find_barriers, keep_picture
 from tests.browser.service import Shop
 
@@ -18,13 +20,15 @@ def publish_with(token: str, shop: Shop, queue: str) -> int:
     return status
 
 
-def test_a_token_made_in_the_admin_publishes(page: Page, shop: Shop) -> None:
+@pytest.mark.parametrize("width", ["desktop", "phone"])
+def test_a_token_made_in_the_admin_publishes(width: str, open_page: OpenPage, shop: Shop) -> None:
+    page = open_page(phone=width == "phone")
     page.goto("/")
     page.get_by_role("navigation", name="Main").get_by_role("link", name="Admin").click()
     page.get_by_role("link", name="Tokens", exact=True).first.click()
     page.get_by_role("link", name="Create token").click()
     page.get_by_label("Namespace").select_option(label="default:demo")
-    page.get_by_label("Description").fill("the cashier's till")
+    page.get_by_label("Description").fill(f"the cashier's {width}")
     page.get_by_role("button", name="Save", exact=True).click()
     token = page.locator("#token-secret").inner_text().strip()
     assert find_barriers(page) == []
@@ -33,6 +37,6 @@ def test_a_token_made_in_the_admin_publishes(page: Page, shop: Shop) -> None:
     assert publish_with(token + "x", shop, "till") == 401
 
     page.get_by_role("link", name="I have copied it").click()
-    expect(page.get_by_text("the cashier's till")).to_be_visible()
+    expect(page.get_by_text(f"the cashier's {width}")).to_be_visible()
     assert token not in page.content()
-    keep_picture(page, "admin-tokens-desktop")
+    keep_picture(page, f"admin-tokens-{width}")

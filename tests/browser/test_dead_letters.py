@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser.conftest import OpenPage
 from tests.browser.looking import find_barriers, keep_picture
 from tests.browser.service import ADDRESS_ERROR, SMTP_ERROR, Shop
 
 
-def test_all_that_match_a_filter_are_respawned_and_no_others(page: Page, shop: Shop) -> None:
-    shop.bury("statements", SMTP_ERROR, jobs=60)
-    shop.bury("statements", ADDRESS_ERROR, jobs=5)
+@pytest.mark.parametrize("width", ["desktop", "phone"])
+def test_all_that_match_a_filter_are_respawned_and_no_others(width: str, open_page: OpenPage, shop: Shop) -> None:
+    queue = f"statements-{width}"
+    shop.bury(queue, SMTP_ERROR, jobs=60)
+    shop.bury(queue, ADDRESS_ERROR, jobs=5)
+    page = open_page(phone=width == "phone")
     page.goto("/dead/")
-    page.get_by_label("Queue", exact=True).fill("statements")
+    page.get_by_label("Queue", exact=True).fill(queue)
     page.get_by_label("Text of the error").fill("smtp")
     page.get_by_role("button", name="Filter").click()
     expect(page.locator("#dead-matched")).to_have_text("60")
-    keep_picture(page, "dead-filtered-desktop")
+    keep_picture(page, f"dead-filtered-{width}")
 
     page.get_by_role("button", name="Respawn all that match").click()
     question = page.get_by_role("dialog", name="Respawn all dead letters that the filter matches?")
@@ -25,11 +30,11 @@ def test_all_that_match_a_filter_are_respawned_and_no_others(page: Page, shop: S
     question.get_by_role("button", name="Yes, do it").click()
     progress = page.get_by_role("dialog", name="Respawning")
     expect(progress.get_by_role("status")).to_contain_text("60 done")
-    keep_picture(page, "dead-respawned-desktop", full_page=False)
+    keep_picture(page, f"dead-respawned-{width}", full_page=False)
     progress.get_by_role("button", name="Close").click()
 
     expect(page.locator("#dead-matched")).to_have_text("0")
-    assert (shop.count("statements", "ready"), shop.count("statements", "dead")) == (60, 5)
+    assert (shop.count(queue, "ready"), shop.count(queue, "dead")) == (60, 5)
 
 
 def test_what_is_asked_can_be_taken_back(page: Page, shop: Shop) -> None:

@@ -18,11 +18,12 @@ IN_LINE: Final = "(bar) => [...bar.children].every((one) => one.offsetTop < bar.
 @pytest.mark.parametrize("wish", ["en-US", "zh-CN"])
 def test_the_list_of_queues_is_seen_whole_at_a_desk(wish: str, open_page: OpenPage, shop: Shop) -> None:
     shop.bury("invoices-of-all-the-other-countries", "550 no such mailbox", jobs=1)
-    shop.put_many("catalogues", 12_000)
+    queue = f"catalogues-{wish}"
+    shop.put_many(queue, 12_000)
     page = open_page(wish=wish)
     page.goto("/queues/?sort=-ready")
 
-    row = page.get_by_role("row").filter(has_text="catalogues")
+    row = page.get_by_role("row").filter(has_text=queue)
     expect(row).to_contain_text("12 k", timeout=25_000)
     assert page.locator(".scroll").evaluate(FITS)
     keep_picture(page, f"queues-full-{wish}")
@@ -57,3 +58,16 @@ def test_no_two_landmarks_of_the_dead_letters_have_one_name(page: Page, shop: Sh
     page.goto("/dead/")
 
     assert find_barriers(page, only="landmark-unique") == []
+
+
+def test_the_longest_name_leaves_room_for_what_is_wrong(page: Page, shop: Shop) -> None:
+    name = "n" * 255
+    shop.bury(name, "550 no such mailbox", jobs=1)
+
+    page.goto("/")
+    why = page.locator(".attention-list li").filter(has_text=name).locator(".why")
+    expect(why).to_contain_text("Dead letters: 1 in 5 min", timeout=25_000)
+    assert why.evaluate("(element) => element.clientWidth") > DESKTOP["width"] / 3
+
+    page.goto(f"/dead/?queue={name}")
+    assert page.locator("#dead-form .scroll").evaluate(FITS)

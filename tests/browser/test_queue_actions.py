@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.sync_api import Page, Route, expect
 
+from tests.browser.conftest import OpenPage
 from tests.browser.looking import find_barriers, keep_picture
 from tests.browser.service import Shop
 
 URL = "/queues/default/demo/parcels-out/"
 
 
-def test_a_queue_is_paused_and_resumed(page: Page, shop: Shop) -> None:
+@pytest.mark.parametrize("width", ["desktop", "phone"])
+def test_a_queue_is_paused_and_resumed(width: str, open_page: OpenPage, shop: Shop) -> None:
     shop.put("parcels-out", b"a parcel")
+    page = open_page(phone=width == "phone")
     page.goto(URL)
 
     page.get_by_role("button", name="Pause", exact=True).click()
     expect(page.get_by_role("status").filter(has_text="nothing is handed out")).to_be_visible()
     assert shop.call("GET", "/api/demo/parcels-out")[0] == 404
-    keep_picture(page, "queue-paused-desktop")
+    keep_picture(page, f"queue-paused-{width}")
 
     page.get_by_role("button", name="Resume").click()
     expect(page.get_by_role("button", name="Pause", exact=True)).to_be_visible()

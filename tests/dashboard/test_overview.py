@@ -152,6 +152,7 @@ def test_a_pool_that_is_down_is_said_to_be_and_the_others_are_shown(
     assert ">77<" in text
     assert "nowhere" not in text, "why is told to superusers only"
     assert "Pool away does not answer" in page(people.bob.browser, "/queues/")
+    assert people.bob.browser.get("/overview/charts/backlog").json()["empty"] == "Redis does not answer"
 
 
 def test_what_is_not_known_is_a_dash_and_no_zero(people: People) -> None:

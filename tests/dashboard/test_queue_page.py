@@ -313,6 +313,16 @@ def test_a_queue_is_paused_and_resumed(olga: Client, shop: Shop) -> None:
     assert noted() == [("olga", "paused", None), ("olga", "resumed", None)]
 
 
+def test_how_long_a_job_may_wait_stands_with_the_policy(alice: Client, shop: Shop) -> None:
+    shop.publish(b"x")
+    assert "300 s" in page(alice)
+
+    post(alice, "policy/", {"objective_s": "45"})
+
+    assert "45 s" in page(alice)
+    assert "300 s" not in page(alice)
+
+
 def test_a_policy_is_set_changed_and_removed(alice: Client, shop: Shop) -> None:
     blank = dict.fromkeys(("ttl_s", "ttr_s", "max_in_flight", "dead_max_age_s", "dead_max_count", "backoff"), "")
 

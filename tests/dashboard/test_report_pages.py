@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 from django.utils import timezone
 
-from queues.models import Namespace
+from queues.models import Namespace, QueueDay
 from queues.services.reporting.days import today
 
 from .people import BANK, POOL, SHOP, People
@@ -83,6 +83,25 @@ def test_what_is_out_of_line_is_said_in_words_and_beside_what_is_usual(people: P
     assert "Success rate 87.1 % 99.4 % 12.3 points less" in text
     assert "Acked 5 the same (usual 5)" in text
     assert "Published 9 ▲" not in text
+
+
+def test_what_usually_does_not_happen_is_said_not_to(people: People) -> None:
+    report_day(DAY - timedelta(weeks=1), [Work(runs=[1] * 5)])
+    report_day(DAY, [Work(runs=[1] * 5, dead=95)])
+
+    text = text_of(people.bob.browser, AT)
+
+    assert "Dead 95 usually none" in text
+    assert "Acked 5 the same (usual 5)" in text
+    assert "Dead 95 usually none" in text_of(people.bob.browser, f"{AT}print/")
+
+
+def test_the_first_and_last_event_are_told_in_the_zone_of_the_day(people: People) -> None:
+    report_day(DAY, [Work(published=1)])
+    midnight = datetime(DAY.year, DAY.month, DAY.day, tzinfo=UTC)
+    QueueDay.objects.update(first_at=midnight, last_at=midnight + timedelta(hours=23, minutes=59))
+
+    assert "00:00:00 – 23:59:00 UTC" in text_of(people.bob.browser, OF_ORDERS)
 
 
 def test_objectives_missed_come_first_and_are_named_missed(people: People) -> None:

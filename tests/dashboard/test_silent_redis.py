@@ -50,6 +50,13 @@ def test_a_page_of_jobs_is_503_within_three_seconds(path: str, silence: People) 
     assert took_s < PATIENCE_S
 
 
+def test_of_an_act_that_was_not_answered_nobody_says_that_it_was_not_done(silence: People) -> None:
+    answer = silence.alice.browser.post(f"{AT}pause")
+
+    assert answer.status_code == 503
+    assert "Whether this was done is not known" in answer.text
+
+
 @pytest.mark.parametrize("path", ["/", "/queues/", "/activity/"])
 def test_a_page_that_has_more_to_say_is_shown_within_three_seconds(path: str, silence: People) -> None:
     started = time.monotonic()
