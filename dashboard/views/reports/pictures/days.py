@@ -36,7 +36,7 @@ def percentiles_by_day(days: Sequence[SeriesDay], metric: Metric) -> Chart:
     found = {one.day: one.row.figures for one in days if one.row is not None}
     lines = [(name, percentile(metric, name)) for name in ("p50", "p95", "p99")]
     titles = {Metric.WAIT: _("Wait by day: due → handed out"), Metric.RUN: _("Run by day: handed out → acked")}
-    nothing = _("The reports of this time have no such times.")
+    nothing = _("No report of these days has figures for it.")
     return _by_day(titles[metric], "ms", [one.day for one in days], lines, found.get, empty=nothing)
 
 
