@@ -14,7 +14,7 @@ def bucket_of(ms: Column) -> Column:
     # numbers: at 2^42 by 2e-13, ten times what a double may be off there. Longer times fall into the last bucket.
     shift = f.floor(f.log2(ms + f.lit(0.5))).cast("int") - (EXACT_BELOW_MS.bit_length() - 2)
     wide = f.least(shift * PER_DOUBLING + f.call_function("shiftright", ms, shift), f.lit(LAST))
-    return f.when(ms < EXACT_BELOW_MS, ms).otherwise(wide).cast("int")
+    return f.when(ms < EXACT_BELOW_MS, ms).when(ms.isNotNull(), wide).cast("int")  # `least` passes over nulls
 
 
 def least_of(bucket: Column) -> Column:

@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from . import expected
@@ -73,7 +73,14 @@ def days(draw: st.DrawFn) -> tuple[str, list[Event]]:
     return day, [one for queue in queues for one in queue]
 
 
-@settings(max_examples=5, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+# A Spark run takes seconds: no time to look for a smaller example of what fails.
+@settings(
+    max_examples=4,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+    database=None,
+    phases=[Phase.explicit, Phase.generate],
+)
 @given(days())
 def test_each_figure_of_a_generated_day_is_what_plain_python_says(
     run_day: RunDay, made: tuple[str, list[Event]]
