@@ -19,6 +19,7 @@ from .diagnosis import first_words, unreadable_file
 from .events import read_events
 from .history import backlog_before, past_figures
 from .output import Output
+from .planning import plain_plans, side_by_side
 from .progress import Progress, Stage, say
 from .tables.backlog import backlog_of
 from .tables.cells import PLACE, cells_of
@@ -36,6 +37,9 @@ from .unreadable import find_unreadable
 
 RETRIES = 3
 """How often a day begins again without files that turned out to be damaged, or with a new list of files."""
+
+FEW_ROWS = 1_000_000
+"""Up to so many cells, what is computed of them is so little that planning it takes longer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,7 +119,7 @@ class DayReport:
 
         try:
             with self._stage(Stage.COUNTING, f"counting the events of {len(live)} files"):
-                keep(cells := cells_of(events))
+                few = keep(cells := cells_of(events)) <= FEW_ROWS
                 done = _done(cells)
             with self._stage(Stage.PERCENTILES, f"percentiles of {done.events:,} events"):
                 keep(targets := targets_of(cells))
@@ -125,7 +129,7 @@ class DayReport:
                 keep(notable := notable_of(events, limits_of(cells)))
                 before = read_events(self._spark, lake=self._lake, files=earlier)
                 keep(lost := lost_leases_of(before).union(lost_leases_of(notable)).distinct())
-            with self._stage(Stage.WRITING, "writing the tables"):
+            with self._stage(Stage.WRITING, "writing the tables"), plain_plans(self._spark, wanted=few):
                 self._write_rest(cells, percentiles, notable, lost)
         finally:
             for rows_ in kept:
@@ -133,15 +137,26 @@ class DayReport:
         return done
 
     def _write_rest(self, cells: DataFrame, percentiles: DataFrame, notable: DataFrame, lost: DataFrame) -> None:
+        """Side by side: each is little data, and most of its time goes into one thread's planning."""
+        side_by_side(
+            self._spark,
+            lambda: self._write_figures(cells, percentiles, duplicates_of(notable, lost)),
+            lambda: self._write("histograms", histograms_of(cells), *PLACE, "metric", "bucket"),
+            lambda: self._write("slow", slow_of(notable), *PLACE, "metric", "rank"),
+            lambda: self._write("tries", tries_of(cells), *PLACE, "attempt", "outcome"),
+            lambda: self._write(
+                "errors", errors_of(notable, lost), *PLACE, (f.col("failed") + f.col("dead")).desc(), "pattern"
+            ),
+        )
+
+    def _write_figures(self, cells: DataFrame, percentiles: DataFrame, duplicates: DataFrame) -> None:
+        """And what has changed in them."""
         sums = sums_of(cells).persist()
+        sums.count()  # or each of the plan's branches that need it would compute it
         before = backlog_before(self._spark, lake=self._lake, output=self._output, day=self._day)
         backlog = backlog_of(sums, before.backlog, known=before.known)
-        self._write("figures", figures_of(sums, percentiles, duplicates_of(notable, lost), backlog), *KEY)
+        self._write("figures", figures_of(sums, percentiles, duplicates, backlog), *KEY)
         sums.unpersist()
-        self._write("histograms", histograms_of(cells), *PLACE, "metric", "bucket")
-        self._write("slow", slow_of(notable), *PLACE, "metric", "rank")
-        self._write("tries", tries_of(cells), *PLACE, "attempt", "outcome")
-        self._write("errors", errors_of(notable, lost), *PLACE, (f.col("failed") + f.col("dead")).desc(), "pattern")
         figures = self._spark.read.parquet(self._output.table_url(self._day, "figures"))
         today = figures.where(f.col("hour").isNull())
         past = past_figures(self._spark, output=self._output, day=self._day)

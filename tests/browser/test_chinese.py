@@ -54,7 +54,8 @@ ALLOWED: Final = LOANWORDS | LOANWORDS_TYPED | VALUES | PLACES | NAMES
 _READ_WORDS: Final = """() => {
   const data = `code, pre, .mono, .tq-mono, bdi, kbd, time, textarea, .menu-box form, .menu > summary, .crumbs *,
     #dead-rows td, .dead-groups tbody, tbody :is(th, td) a, .pools tbody :is(th, td) > :not(.pill), .what,
-    .field-description, .field-namespace, .selector`; // the last is a script of Django's admin, which has no Chinese
+    .field-description, .field-namespace, #recent-actions-module ul,
+    .selector`; // the last is a script of Django's admin, which has no Chinese
   const said = [];
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   while (walker.nextNode()) {

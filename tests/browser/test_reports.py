@@ -15,7 +15,7 @@ from tests.browser.service import Shop
 from tests.running.processes import run_manage
 from tests.support.waiting import wait_until
 
-QUEUE: Final = "parcels"
+QUEUE: Final = "vases"
 ERROR: Final = "the glass broke"
 SPARK_TIMEOUT_S: Final = 600.0
 """Some 10 s on a machine that has nothing else to do."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import reduce
 from typing import Final
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
-from .cells import METRICS
+from .cells import METRICS, PLACE
 from .levels import DAY, KEY, at_all_levels
 from .percentiles import PERCENTS
 
@@ -34,10 +35,17 @@ LISTED: Final = (
 )
 """The table's columns, in order."""
 
+_ADDED: Final = ("events", "measured", "sum_ms", "again", "bytes", "gone", "destroyed")
+_EXTREMES: Final[dict[str, Callable[[str], Column]]] = {"max_ms": f.max, "first_at": f.min, "last_at": f.max}
+
 
 def sums_of(cells: DataFrame) -> DataFrame:
     """All but percentiles, duplicates and backlog, at each level."""
-    summed = at_all_levels(cells, *map(_events, KINDS), *_others(), *(part for m in METRICS for part in _measures(m)))
+    # Buckets and attempts are summed up first: the many columns that follow are then computed of few rows.
+    few = cells.groupBy(*PLACE, "hour", "what").agg(
+        *(f.sum(name).alias(name) for name in _ADDED), *(_EXTREMES[name](name).alias(name) for name in _EXTREMES)
+    )
+    summed = at_all_levels(few, *map(_events, KINDS), *_others(), *(part for m in METRICS for part in _measures(m)))
     arrived = f.col("published") + f.col("respawned")
     left = f.col("acked") + f.col("expired") + f.col("dead") + f.col("gone")
     ended = f.col("acked") + f.col("dead") + f.col("expired")
