@@ -21,14 +21,15 @@ def plain_plans(spark: SparkSession, *, wanted: bool) -> Iterator[None]:
     Where a table has a few thousand rows, planning each stage anew by what came out of the one before takes longer than
     the stages.
     """
-    before = {name: spark.conf.get(name) for name in _PLAIN}
+    changes = _PLAIN if wanted else {}
+    before = {name: spark.conf.get(name) for name in changes}
     try:
-        for name, value in _PLAIN.items() if wanted else ():
+        for name, value in changes.items():
             spark.conf.set(name, value)
         yield
     finally:
-        for name, value in before.items():
-            spark.conf.set(name, str(value))
+        for name, old in before.items():
+            spark.conf.set(name, str(old))
 
 
 def side_by_side(spark: SparkSession, *works: Callable[[], None]) -> None:
