@@ -16,12 +16,13 @@ from queues.services.dead_acts import NEEDED_FOR_ALL, NEEDED_FOR_SELECTED, DeadV
 from queues.services.dead_filter import DeadFilter
 from queues.services.dead_groups import DeadGroup, DeadGroups, count_queues, group_letters
 from queues.services.dead_letters import LOOKS, DeadLetter, DeadStretch, look_through
+from queues.services.dead_news import mark_of, read_dead_news
 from queues.services.dead_places import DeadPlaces, Position, position_of, read_position
 from queues.services.secrets import DEFAULT_POOL
 
 from .dead_act import dead_act
-from .dead_filter import before_of, fields_of, filter_of
-from .doors import page
+from .dead_filter import before_of, fields_of, filter_of, since_of
+from .doors import is_live, page
 
 ROWS: Final = 50
 """Dead letters that are shown one by one."""
@@ -29,7 +30,10 @@ ROWS: Final = 50
 
 @page
 def dead(request: HttpRequest) -> HttpResponse:
-    """The first stretch, in groups, and its first rows; or from `at` on only rows."""
+    """The first stretch, in groups, and its first rows; or from `at` on only rows.
+
+    For dead_news.js the part that changes.
+    """
     chosen, start = filter_of(request.GET), read_position(request.GET.get("at", ""))
     before_ms = before_of(request.GET)
     places, found = look_through(user=request.user, chosen=chosen, start=start, before_ms=before_ms, looks=LOOKS)
@@ -43,12 +47,21 @@ def dead(request: HttpRequest) -> HttpResponse:
         "groups": _groups(chosen, places, found),
         "rows": _rows(places, letters),
         "is_later": start is not None,
+        "news_query": _news_query(chosen, places, is_later=start is not None),
         "next": _next(found, letters),
         "may_act": _may(places, NEEDED_FOR_SELECTED[DeadVerb.RESPAWN]),
         "may_respawn_all": _may(places, NEEDED_FOR_ALL[DeadVerb.RESPAWN]),
         "may_delete_all": _may(places, NEEDED_FOR_ALL[DeadVerb.DELETE]),
     }
-    return render(request, "dashboard/dead.html", context)
+    return render(request, f"dashboard/{'_dead' if is_live(request) else 'dead'}.html", context)
+
+
+@page
+def dead_news(request: HttpRequest) -> HttpResponse:
+    """What died or left since the page was made, for live.js: a line that says so, or nothing."""
+    chosen, since_ms = filter_of(request.GET), since_of(request.GET)
+    news = read_dead_news(user=request.user, chosen=chosen, since_ms=since_ms, mark=request.GET.get("mark", ""))
+    return render(request, "dashboard/_dead_news.html", {"news": news, "query": urlencode(fields_of(chosen))})
 
 
 @page
@@ -137,6 +150,12 @@ def _may(places: DeadPlaces, needed: int) -> bool:
     return any(one.role >= needed for one in places.places)
 
 
+def _news_query(chosen: DeadFilter, places: DeadPlaces, *, is_later: bool) -> str:
+    """A page behind the first is of the moment when the first was made, and does not know of all queues."""
+    known = {"since_ms": places.before_ms} if is_later else {"since_ms": places.asked_ms, "mark": mark_of(places)}
+    return urlencode(fields_of(chosen) | known)
+
+
 def _next(found: DeadStretch, letters: Sequence[DeadLetter]) -> Position | None:
     """Where the next page of rows begins."""
     if len(letters) < len(found.letters):
@@ -147,5 +166,6 @@ def _next(found: DeadStretch, letters: Sequence[DeadLetter]) -> Position | None:
 urlpatterns = [
     path("dead/", dead, name="dead"),
     path("dead/more", dead_more, name="dead_more"),
+    path("dead/news", dead_news, name="dead_news"),
     path("dead/act", dead_act, name="dead_act"),
 ]

@@ -29,9 +29,18 @@ def fields_of(chosen: DeadFilter) -> dict[str, str]:
 
 def before_of(given: QueryDict) -> int | None:
     """What died from then on is not meant, ms. Raises InvalidArgumentError."""
-    text = given.get("before_ms", "")
+    return _moment_of(given, "before_ms")
+
+
+def since_of(given: QueryDict) -> int:
+    """What died from then on is news, ms. Raises InvalidArgumentError."""
+    return _moment_of(given, "since_ms") or 0
+
+
+def _moment_of(given: QueryDict, name: str) -> int | None:
+    text = given.get(name, "")
     if not text:
         return None
     if not (text.isascii() and text.isdigit() and len(text) < 15):
-        raise InvalidArgumentError("invalid before_ms")
+        raise InvalidArgumentError(f"invalid {name}")
     return int(text)

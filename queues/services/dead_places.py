@@ -60,10 +60,14 @@ class DeadPlace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeadPlaces:
-    """`before_ms`: what died from then on is not meant. `is_whole`: there are no others. `away`: silent pools."""
+    """`before_ms`: what died from then on is not meant. `is_whole`: there are no others. `away`: silent pools.
+
+    `asked_ms`: when they were counted, by the clock that is furthest behind; 0 when there was nothing to count.
+    """
 
     places: tuple[DeadPlace, ...]
     before_ms: int
+    asked_ms: int
     is_whole: bool
     away: tuple[str, ...]
 
@@ -97,16 +101,17 @@ def read_place(text: str) -> Place:
 
 
 def find_dead_places(
-    *, user: User, chosen: DeadFilter, start: Position | None = None, before_ms: int | None = None
+    *, user: User, chosen: DeadFilter, start: Position | None = None, before_ms: int | None = None, since_ms: int = 0
 ) -> DeadPlaces:
-    """Queues with dead letters that `chosen` may mean, in order, from `start` on.
+    """Queues with dead letters that `chosen` may mean and that died from `since_ms` on, in order, from `start` on.
 
     Raises NamespaceNotFoundError if the filter names a namespace that `user` may not see; MetadataUnavailableError;
     StoreUnavailableError if no pool answers.
     """
     found: list[DeadPlace] = []
     away: list[str] = []
-    is_whole, latest_ms = True, 0
+    is_whole = True
+    clocks: list[int] = []
     roles = _roles_within(user, chosen)
     pools = dict.fromkeys(pool for pool, _ in roles)
     trouble: StoreUnavailableError | None = None
@@ -115,12 +120,13 @@ def find_dead_places(
             continue
         try:
             names, all_of_them = _queues_of(pool, [namespace for owner, namespace in roles if owner == pool], chosen)
-            counts, now_ms = _count(pool, names, chosen, start, before_ms)
+            counts, now_ms = _count(pool, names, chosen, start, before_ms, since_ms)
         except StoreUnavailableError as error:
             away.append(pool)
             trouble = error
             continue
-        latest_ms, is_whole = max(latest_ms, now_ms), is_whole and all_of_them
+        is_whole = is_whole and all_of_them
+        clocks += [now_ms] if now_ms else []
         found += [
             DeadPlace(place=place, role=roles[place.pool, place.namespace], count=count)
             for place, count in counts
@@ -130,7 +136,8 @@ def find_dead_places(
         raise trouble
     return DeadPlaces(
         places=tuple(sorted(found, key=lambda one: one.place)),
-        before_ms=before_ms if before_ms is not None else chosen.before_ms or latest_ms + 1,
+        before_ms=before_ms if before_ms is not None else chosen.before_ms or max(clocks, default=0) + 1,
+        asked_ms=min(clocks, default=0),
         is_whole=is_whole,
         away=tuple(away),
     )
@@ -184,7 +191,12 @@ def _walk(pool: str, namespaces: Sequence[str]) -> tuple[list[Place], bool]:
 
 
 def _count(
-    pool: str, names: Sequence[Place], chosen: DeadFilter, start: Position | None, before_ms: int | None
+    pool: str,
+    names: Sequence[Place],
+    chosen: DeadFilter,
+    start: Position | None,
+    before_ms: int | None,
+    since_ms: int,
 ) -> tuple[list[tuple[Place, int]], int]:
     """How many dead letters each has from `start` on, and the server's time; one round trip."""
     engine = reading_engine_for(pool)
@@ -196,7 +208,7 @@ def _count(
         [
             scan_dead(
                 engine.queue(place.namespace, place.queue),
-                since_ms=chosen.since_ms,
+                since_ms=max(chosen.since_ms, since_ms),
                 before_ms=before,
                 after=start.cursor if start is not None and place == start.place else None,
                 limit=0,

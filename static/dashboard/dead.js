@@ -1,33 +1,50 @@
 // The page of the dead letters. Without scripts it works too: one stretch, one batch at a time.
 import { Run } from "./dead_batches.js";
 import { Look } from "./dead_look.js";
+import { bringUpToDate } from "./dead_news.js";
 import { number } from "./dead_words.js";
 
-const form = document.getElementById("dead-form");
-const boxes = () => [...form.querySelectorAll('input[name="letter"]:not(:disabled)')];
+const form = () => document.getElementById("dead-form");
+const every = () => document.getElementById("dead-every");
+const boxes = () => [...(form()?.querySelectorAll('input[name="letter"]:not(:disabled)') ?? [])];
+const chosen = () => boxes().filter((box) => box.checked).length;
 
 function showChosen() {
-  const chosen = boxes().filter((box) => box.checked).length;
-  for (const place of form.querySelectorAll(".dead-chosen")) place.textContent = chosen ? `(${number(chosen)})` : "";
-  for (const button of form.querySelectorAll("[data-needs-some]")) button.disabled = !chosen;
-  const every = document.getElementById("dead-every");
-  if (!every) return;
-  every.checked = chosen > 0 && chosen === boxes().length;
-  every.indeterminate = chosen > 0 && !every.checked;
+  if (!form()) return;
+  const count = chosen();
+  for (const place of form().querySelectorAll(".dead-chosen")) place.textContent = count ? `(${number(count)})` : "";
+  for (const button of form().querySelectorAll("[data-needs-some]")) button.disabled = !count;
+  if (!every()) return;
+  every().hidden = false;
+  every().checked = count > 0 && count === boxes().length;
+  every().indeterminate = count > 0 && !every().checked;
 }
 
-if (document.getElementById("dead")) new Look();
-if (form) {
-  form.addEventListener("change", (event) => {
-    if (event.target.id === "dead-every") for (const box of boxes()) box.checked = event.target.checked;
-    showChosen();
-  });
-  form.addEventListener("taskq:updated", showChosen);
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    new Run(form, event.submitter).begin();
-  });
-  const every = document.getElementById("dead-every");
-  if (every) every.hidden = false;
+const look = new Look();
+showChosen();
+
+// Who selected something, looked on, leafed through or is being asked has it as it was.
+const isInUse = () =>
+  chosen() > 0 || look.wentOn || document.querySelector("dialog[open]") || "later" in (document.getElementById("dead")?.dataset ?? {});
+
+document.addEventListener("change", (event) => {
+  if (!form()?.contains(event.target)) return;
+  if (event.target === every()) for (const box of boxes()) box.checked = event.target.checked;
   showChosen();
-}
+});
+document.addEventListener("click", (event) => {
+  if (event.target.id === "dead-go-on") look.toggle();
+});
+document.addEventListener("submit", (event) => {
+  if (event.target !== form() || event.defaultPrevented) return;
+  event.preventDefault();
+  new Run(form(), event.submitter).begin();
+});
+document.addEventListener("taskq:updated", async (event) => {
+  if (form()?.contains(event.target)) showChosen();
+  if (event.target.id !== "dead-news" || !document.getElementById("dead-new")) return;
+  if (!isInUse() && (await bringUpToDate(isInUse))) {
+    look.begin();
+    showChosen();
+  } else document.getElementById("dead-new")?.toggleAttribute("hidden", false);
+});

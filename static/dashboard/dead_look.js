@@ -1,42 +1,67 @@
 // Looks at the rest of the dead letters stretch by stretch, and adds what is found to the groups and rows of the page.
+import { addGroups, addRows } from "./dead_groups.js";
 import { number } from "./dead_words.js";
+import { forgive, silence, tellStopped } from "./stopped.js";
 
-const ROWS_MAX = 50; // as many as a page has
-const page = document.getElementById("dead");
+const TIMEOUT_MS = 20_000;
+const page = () => document.getElementById("dead");
+const part = (name) => document.getElementById(`dead-${name}`);
 
 export class Look {
   constructor() {
-    this.at = page.dataset.at;
-    this.matched = Number(page.dataset.matched);
-    this.lookedAt = Number(page.dataset.lookedAt);
-    this.button = document.getElementById("dead-go-on");
-    if (!this.at || !this.button) return;
-    this.button.hidden = false;
-    this.button.addEventListener("click", () => (this.isOn ? this.stop() : this.goOn()));
-    if ("eager" in page.dataset) this.goOn(); // who looks for an error wants to see it
+    this.begin();
   }
 
-  stop() {
-    this.isOn = false;
-    this.button.textContent = this.button.dataset.goOn;
+  // From what the page has now on.
+  begin() {
+    const { at, matched, lookedAt } = page()?.dataset ?? {};
+    Object.assign(this, { at, matched: Number(matched), lookedAt: Number(lookedAt), isOn: false, isUnderWay: false, wentOn: false });
+    if (!at || !part("go-on")) return;
+    part("go-on").hidden = false;
+    if ("eager" in page().dataset) this.goOn(); // who looks for an error wants to see it
+  }
+
+  // Who stops while an answer is under way, and at once goes on, has not stopped.
+  toggle() {
+    if (this.isUnderWay) this.showOn(!this.isOn);
+    else this.goOn();
   }
 
   async goOn() {
-    this.isOn = true;
-    this.button.textContent = this.button.dataset.stop;
-    while (this.isOn && this.at) {
-      const query = new URLSearchParams(location.search);
-      query.set("at", this.at);
-      query.set("before_ms", page.dataset.beforeMs);
-      try {
-        const response = await fetch(`${page.dataset.more}?${query}`, { headers: { Accept: "application/json" } });
-        if (!response.ok || response.redirected) break;
-        this.add(await response.json());
-      } catch {
-        break;
+    this.isUnderWay = this.wentOn = true;
+    this.showOn(true);
+    forgive(part("rest"));
+    let why;
+    while (this.isOn && this.at && !why) why = await this.step();
+    this.isUnderWay = false;
+    this.showOn(false);
+    if (why) tellStopped(part("rest"), part("go-on"), why);
+  }
+
+  showOn(isOn) {
+    const button = part("go-on");
+    this.isOn = isOn;
+    button.textContent = isOn ? button.dataset.stop : button.dataset.goOn;
+  }
+
+  // The next stretch. Answers why it could not be had.
+  async step() {
+    const query = new URLSearchParams(location.search);
+    query.set("at", this.at);
+    query.set("before_ms", page().dataset.beforeMs);
+    try {
+      const headers = { Accept: "application/json" };
+      const response = await fetch(`${page().dataset.more}?${query}`, { headers, signal: AbortSignal.timeout(TIMEOUT_MS) });
+      if (response.redirected) {
+        location.reload(); // signed out: the page leads to the sign-in
+        return silence();
       }
+      const answer = await response.json();
+      if (!response.ok) return answer.error;
+      this.add(answer);
+    } catch {
+      return silence();
     }
-    this.stop();
   }
 
   add(found) {
@@ -45,66 +70,15 @@ export class Look {
     this.lookedAt += found.looked_at;
     for (const kind of ["errors", "queues", "days"]) addGroups(kind, found[kind]);
     addRows(found.rows);
-    const matched = document.getElementById("dead-matched");
+    const matched = part("matched");
     if (matched) matched.textContent = number(this.matched);
-    document.getElementById("dead-looked-at").textContent = number(this.lookedAt);
-    document.getElementById("dead-all").textContent = number(this.lookedAt + found.left);
-    const bar = document.getElementById("dead-looking");
+    part("looked-at").textContent = number(this.lookedAt);
+    part("all").textContent = number(this.lookedAt + found.left);
+    const bar = part("looking");
     bar.max = this.lookedAt + found.left;
     bar.value = this.lookedAt;
     if (this.at) return;
-    document.getElementById("dead-rest").hidden = true;
-    document.getElementById("dead-unsure")?.remove();
+    part("rest").hidden = true;
+    part("unsure")?.remove();
   }
-}
-
-function addGroups(kind, groups) {
-  const box = page.querySelector(`[data-kind="${kind}"]`);
-  if (!box || !groups.length) return;
-  const body = box.querySelector("tbody");
-  body.querySelector(".dead-none")?.remove();
-  const rows = new Map([...body.rows].map((row) => [row.dataset.key, row]));
-  for (const group of groups) {
-    let row = rows.get(group.key);
-    if (!row) {
-      row = box.querySelector("template").content.querySelector("tr").cloneNode(true);
-      Object.assign(row.dataset, { key: group.key, count: 0, firstMs: group.first_ms, lastMs: group.last_ms });
-      const link = row.querySelector("a");
-      link.href = group.url;
-      link.innerHTML = group.html; // made and escaped by our own server
-      if (group.example) link.title = group.example.slice(0, 300);
-      body.append(row);
-    }
-    row.dataset.count = Number(row.dataset.count) + group.count;
-    row.dataset.firstMs = Math.min(Number(row.dataset.firstMs), group.first_ms);
-    row.dataset.lastMs = Math.max(Number(row.dataset.lastMs), group.last_ms);
-    row.cells[1].textContent = number(row.dataset.count);
-    if (kind === "errors") [row.dataset.firstMs, row.dataset.lastMs].forEach((ms, i) => showTime(row.cells[i + 2], ms));
-  }
-  const order = kind === "days" ? (a, b) => (a.dataset.key < b.dataset.key ? 1 : -1) : (a, b) => b.dataset.count - a.dataset.count;
-  body.append(...[...body.rows].sort(order));
-  const most = Math.max(...[...body.rows].map((row) => Number(row.dataset.count)));
-  for (const row of body.rows) Object.assign(row.querySelector("progress"), { max: most, value: Number(row.dataset.count) });
-  box.dispatchEvent(new CustomEvent("taskq:updated", { bubbles: true }));
-}
-
-function showTime(cell, ms) {
-  const moment = new Date(Number(ms));
-  const time = document.createElement("time");
-  time.dateTime = moment.toISOString();
-  time.dataset.local = "datetime";
-  time.title = `${moment.toISOString().slice(0, 19).replace("T", " ")} UTC`;
-  time.textContent = time.title;
-  cell.replaceChildren(time);
-}
-
-function addRows(html) {
-  const body = document.getElementById("dead-rows");
-  const fresh = document.createElement("template");
-  fresh.innerHTML = html; // our own server's template, escaped there
-  const rows = [...fresh.content.querySelectorAll("tr")].slice(0, Math.max(0, ROWS_MAX - body.rows.length));
-  if (!rows.length) return;
-  body.append(...rows);
-  document.getElementById("dead-no-rows").hidden = true;
-  body.dispatchEvent(new CustomEvent("taskq:updated", { bubbles: true }));
 }

@@ -1,10 +1,12 @@
 // The pages of a queue and of a job: a look at bodies, ticking, scans that go on, and acts on everything that matches.
 import "./moments.js";
+import { forgive, silence, tellStopped } from "./stopped.js";
 
 const HEADERS = { "X-Live": "1", Accept: "text/html" };
+const TIMEOUT_MS = 30_000;
 
 async function fragment(url) {
-  const response = await fetch(url, { headers: HEADERS });
+  const response = await fetch(url, { headers: HEADERS, signal: AbortSignal.timeout(TIMEOUT_MS) });
   if (response.redirected || response.status === 401) location.reload(); // signed out: the page leads to the sign-in
   const fresh = document.createElement("template");
   fresh.innerHTML = await response.text(); // our own server's template, escaped there
@@ -68,15 +70,21 @@ async function scanOn() {
   const section = document.getElementById("jobs");
   let more = document.getElementById("jobs-more");
   let found = 0;
+  let why = "";
+  forgive(more);
   while (scanning === mine && more?.dataset.more && !found) {
     show(more, "stop");
     let part;
     try {
       part = await fragment(more.dataset.more);
     } catch {
+      why = silence();
       break;
     }
-    if (!part.ok) break;
+    if (!part.ok) {
+      why = part.content.querySelector(".banner")?.textContent.trim() ?? silence(); // the server says why
+      break;
+    }
     const rows = [...part.content.querySelectorAll("table.jobs tbody tr")];
     const body = section.querySelector("table.jobs tbody");
     if (body) body.append(...rows);
@@ -86,6 +94,7 @@ async function scanOn() {
     more = next;
   }
   show(more, "word");
+  if (why) tellStopped(more, more.querySelector("[data-scan-on]"), why);
   scanning = undefined;
   tell(section);
 }

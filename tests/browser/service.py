@@ -55,11 +55,11 @@ class Shop:
         assert status == 201, answer
         return str(answer["job_id"])
 
-    def put_many(self, queue: str, jobs: int) -> None:
+    def put_many(self, queue: str, jobs: int, **options: object) -> None:
         """So many jobs that carry a number."""
         for first in range(0, jobs, 1_000):
             bodies = [str(number) for number in range(first, min(first + 1_000, jobs))]
-            status, answer = self.call("PUT", f"/api/demo/{queue}/bulk", f"[{','.join(bodies)}]")
+            status, answer = self.call("PUT", f"/api/demo/{queue}/bulk?{urlencode(options)}", f"[{','.join(bodies)}]")
             assert status in (200, 201), answer
 
     def take(self, queue: str, *, consumer: str = "", **options: object) -> str:
@@ -75,6 +75,16 @@ class Shop:
             job_id = self.take(queue, consumer="biller-1")
             status, answer = self.call("POST", f"/api/demo/{queue}/job/{job_id}/fail", json.dumps({"error": error}))
             assert status in (200, 204), answer
+
+    def bury_many(self, queue: str, jobs: int) -> None:
+        """Jobs that died because whoever took them was not heard of again."""
+        self.put_many(queue, jobs, tries=1)
+        taken = 0
+        while taken < jobs:
+            status, answer = self.call("GET", f"/api/demo/{queue}?count=100&ttr=1")
+            assert status == 200, answer
+            taken += len(answer)
+        wait_until(lambda: self.count(queue, "dead") == jobs, or_fail="the leases do not run out", timeout_s=20)
 
     def wait_for_job(self, queue: str, *, consumer: str, timeout_s: int = 600) -> None:
         """Let a consumer wait in the background for as long as the service runs."""

@@ -1,4 +1,5 @@
-"""Everything that matches a filter is respawned, in batches with progress, and nothing else is touched."""
+"""Everything that matches a filter is respawned, in batches with progress, and nothing else is touched; the page keeps
+up to date, but never under the hands of who is busy with it."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import OpenPage
 from tests.browser.looking import find_barriers, keep_picture
 from tests.browser.service import ADDRESS_ERROR, SMTP_ERROR, Shop
+from tests.browser.watching import Watch
 
 
 @pytest.mark.parametrize("width", ["desktop", "phone"])
@@ -60,3 +62,67 @@ def test_selected_ones_are_deleted_after_a_question(page: Page, shop: Shop) -> N
 
     expect(page.locator("#dead-rows tr")).to_have_count(1)
     assert shop.count("refusals", "dead") == 1
+
+
+def look_again(page: Page) -> None:
+    """Ask now for the news that the page asks for now and then."""
+    with page.expect_response("**/dead/news?*"):
+        page.locator("#dead-news").dispatch_event("taskq:refresh")
+
+
+def test_what_dies_meanwhile_is_shown_without_a_reload(page: Page, shop: Shop) -> None:
+    page.goto("/dead/?queue=warranties")
+    expect(page.get_by_role("heading", name="Nothing matches")).to_be_visible()
+    page.evaluate("window.notReloaded = true")
+
+    shop.bury("warranties", SMTP_ERROR, jobs=2)
+    look_again(page)
+    expect(page.locator("#dead-rows tr")).to_have_count(2)
+    shop.bury("warranties", ADDRESS_ERROR, jobs=1)
+    look_again(page)
+
+    expect(page.locator("#dead-rows tr")).to_have_count(3)
+    expect(page.locator(".dead-sum")).to_contain_text("3 dead letters")
+    expect(page.locator('[data-kind="errors"] tbody tr')).to_have_count(2)
+    expect(page.locator("#dead-new")).to_have_count(0)
+    page.locator("#dead-every").check()
+    expect(page.get_by_role("button", name="Respawn selected")).to_contain_text("(3)")
+    assert page.evaluate("window.notReloaded")
+
+
+def test_who_has_selected_some_is_told_and_keeps_what_is_seen(page: Page, shop: Shop) -> None:
+    shop.bury("guarantees", SMTP_ERROR, jobs=2)
+    page.goto("/dead/?queue=guarantees")
+    page.locator("#dead-rows input[type=checkbox]").first.check()
+
+    shop.bury("guarantees", ADDRESS_ERROR, jobs=1)
+    look_again(page)
+
+    news = page.get_by_role("status").filter(has_text="1 job has died here since you looked.")
+    expect(news).to_be_visible()
+    expect(page.locator("#dead-rows tr")).to_have_count(2)
+    expect(page.locator("#dead-rows input[type=checkbox]").first).to_be_checked()
+    assert find_barriers(page) == []
+    keep_picture(page, "dead-news-desktop")
+    news.get_by_role("link", name="Show how it is now").click()
+    expect(page.locator("#dead-rows tr")).to_have_count(3)
+
+
+def test_a_look_at_the_rest_that_fails_says_so_and_can_be_tried_again(
+    page: Page, shop: Shop, watches: list[Watch]
+) -> None:
+    watches[0].expected.append("net::ERR_FAILED")
+    shop.bury_many("flyers", 2_100)
+    page.goto("/dead/?queue=flyers")
+    page.route("**/dead/more?*", lambda route: route.abort())
+
+    page.get_by_role("button", name="Look at the rest").click()
+    rest = page.locator("#dead-rest")
+    expect(rest.get_by_role("alert")).to_have_text("It did not go on: the server does not answer.")
+    assert find_barriers(page) == []
+    keep_picture(page, "dead-look-failed-desktop", full_page=False)
+    page.unroute("**/dead/more?*")
+    rest.get_by_role("button", name="Try again").click()
+
+    expect(rest).to_be_hidden()
+    expect(page.locator('[data-kind="errors"] tbody td.number').first).to_have_text("2,100")

@@ -121,7 +121,7 @@ def test_what_was_not_looked_at_is_told_and_can_be_looked_at(people: People, mon
         lefts.append(more["left"])
         at = more["at"]
         assert more["queues"] == []
-        assert more["rows"].count("<tr>") == more["matched"]
+        assert more["rows"].count("<tr ") == more["matched"]
     assert len(seen) == 10
     assert lefts == [2, 0]
 

@@ -73,6 +73,7 @@ PAGES: Final[Mapping[str, Page]] = {
     "job_raw": Page(named={"part": "body"}, sees="a vase"),
     "dead": Page(sees=ERROR, charlie=200),
     "dead_more": Page(sees=ERROR, charlie=200),
+    "dead_news": Page(query={"since_ms": "1"}, sees="1 job has died here", charlie=200),
     "consumers": Page(sees=QUEUE, charlie=200),
     "schedules": Page(charlie=200),
     "reports": Page(alice=302, olga=302, bob=302, charlie=302),
