@@ -9,6 +9,8 @@ const day = new Intl.DateTimeFormat(language, { month: "short", day: "numeric" }
 const utcDay = new Intl.DateTimeFormat(language, { month: "short", day: "numeric", timeZone: "UTC" });
 const wholeDay = new Intl.DateTimeFormat(language, { dateStyle: "full", timeZone: "UTC" });
 const moment = new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "medium", hour12: false });
+const utcMoment = new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "medium", hour12: false, timeZone: "UTC" });
+const utcClock = new Intl.DateTimeFormat(language, { timeStyle: "medium", hour12: false, timeZone: "UTC" });
 const DAY_MS = 86_400_000;
 
 export const word = (name) => words[name] ?? "";
@@ -39,9 +41,17 @@ export function tick(number, unit) {
 
 const hour = (number) => `${String(number).padStart(2, "0")}:00`;
 
+// The reader's time and, where it is another one, UTC's; with its day if that differs too.
+function both(x) {
+  const [here, there] = [moment.format(x), utcMoment.format(x)];
+  if (here === there) return `${here} UTC`;
+  const isSameDay = day.format(x) === utcDay.format(x);
+  return `${here} (${isSameDay ? utcClock.format(x) : there} UTC)`;
+}
+
 // A place on the x axis: a time, a day or an hour of UTC, or whatever the chart counts there.
 export function place(x, unit) {
-  if (unit === "time") return moment.format(x);
+  if (unit === "time") return both(x);
   if (unit === "day") return wholeDay.format(x);
   if (unit === "hour") return `${hour(x)}–${hour(x + 1)} UTC`;
   if (unit === "attempt") return `${word("attempt")} ${x}`;
