@@ -1,4 +1,4 @@
-"""The fast lane: the routes that producers and consumers call all day, served without Django's request cycle.
+"""The fast lane: the routes of producers and consumers, and of probes, served without Django's request cycle.
 
 It takes the same way as the DRF door (router, pipeline, operations), so both answer alike; a test sends the same
 requests through both. What it leaves out is what such a request has no use for: middleware, sessions, view classes,
@@ -16,18 +16,13 @@ from .asgi_types import Scope, Send
 from .body import RequestBody
 from .context import ApiContext
 from .errors import ApiError, StaffOnlyError
-from .operations import consume, finish, publish
 from .pipeline import answer, refuse_unrouted
 from .query import parse_query
 from .request import ApiRequest, Headers
 from .request_ids import HEADER
 from .response import ApiResponse, Header
-from .route import Route
+from .route import Door, Route
 from .router import Router
-
-OPERATIONS: Final = frozenset(
-    {publish.publish, publish.publish_bulk, consume.consume, finish.ack, finish.fail, finish.extend}
-)
 
 HAS_HUNG_UP: Final = "taskq.has_hung_up"
 """Extension of the ASGI scope: a function that answers whether the client has closed its end of the connection."""
@@ -35,11 +30,15 @@ HAS_HUNG_UP: Final = "taskq.has_hung_up"
 IF_NOT_TAKEN: Final = "taskq.if_not_taken"
 """Extension: a function that is given what to call should the client go without having taken the answer."""
 
+ANSWER: Final = "taskq.answer"
+"""Extension: a function that is given status, headers and body, and sends them at once if it can."""
+
+_NONE: Final[Mapping[str, Any]] = {}
 Found = tuple[Route, Mapping[str, str]]
 
 
 class FastLane:
-    """Serves the routes of OPERATIONS; for any other `find` answers None."""
+    """Serves what needs no user of Django's: all routes but those of staff. For any other `find` answers None."""
 
     def __init__(self, router: Router, context: ApiContext) -> None:
         self._router = router
@@ -51,7 +50,7 @@ class FastLane:
             found = self._router.match(scope["method"], scope.get("raw_path") or b"")
         except ApiError:
             return None  # the other door says what is wrong
-        return found if found[0].operation in OPERATIONS else None
+        return None if found[0].door is Door.STAFF else found
 
     async def serve(
         self, found: Found, scope: Scope, headers: Headers, body: RequestBody, request_id: bytes, send: Send
@@ -92,8 +91,10 @@ class FastLane:
         if response.if_not_taken is not None:
             _mind(scope, response.if_not_taken)
         answered = _headers(response, request_id)
-        await send({"type": "http.response.start", "status": response.status, "headers": answered})
-        await send({"type": "http.response.body", "body": response.body})
+        answer_at_once = scope.get("extensions", _NONE).get(ANSWER)
+        if answer_at_once is None or not answer_at_once(response.status, answered, response.body):
+            await send({"type": "http.response.start", "status": response.status, "headers": answered})
+            await send({"type": "http.response.body", "body": response.body})
         return response.status
 
 

@@ -11,6 +11,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,7 +19,7 @@ from typing import IO, Any
 
 import pytest
 
-from queues.management.web.connection import HAS_HUNG_UP
+from queues.management.web.connection import ANSWER, HAS_HUNG_UP
 from queues.management.web.server import run
 from tests.http.doors_wire import Wire, request
 from tests.running.processes import ROOT, Family
@@ -27,6 +28,8 @@ from tests.support.waiting import wait_until
 PIECES = (b"one ", b"two ", b"three")
 FLOOD = 64 * 1_048_576
 HUNG_UP_NOTICED = "hung up: True"
+
+left_behind: ContextVar[bytes] = ContextVar("left_behind", default=b"nothing")
 
 
 class Application:
@@ -125,6 +128,28 @@ class Application:
         await _start(send)
         await _piece(send, PIECES[0], more=True)
         raise ValueError("after the start")
+
+    async def at_once(self, scope: Any, _receive: Any, send: Any) -> None:
+        """The query, by the extension for whole answers; in ASGI's way, and saying so, if that declines."""
+        body = scope["query_string"]
+        if not scope["extensions"][ANSWER](200, [(b"content-length", b"%d" % len(body))], body):
+            await _start(send, (b"content-length", b"%d" % len(body)), (b"x-declined", b"1"))
+            await _piece(send, body)
+
+    async def at_once_broken(self, scope: Any, _receive: Any, _send: Any) -> None:
+        """The query, percent-decoded by hand, is a header's value."""
+        value = bytes.fromhex(scope["query_string"].decode())
+        scope["extensions"][ANSWER](200, [(b"content-length", b"0"), (b"x-value", value)], b"")
+
+    async def tasks(self, _scope: Any, _receive: Any, send: Any) -> None:
+        """How many there are."""
+        await _answer(send, b"%d" % len(asyncio.all_tasks()))
+
+    async def leave_behind(self, scope: Any, _receive: Any, send: Any) -> None:
+        """What the request before has left in the context. This one leaves its query."""
+        found = left_behind.get()
+        left_behind.set(scope["query_string"])
+        await _answer(send, found)
 
     async def broken_header(self, scope: Any, _receive: Any, send: Any) -> None:
         """The query, percent-decoded by hand, is a header's value."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import select
 from collections import deque
+from collections.abc import Sequence
 from typing import Any, Final
 
 import httptools
@@ -46,8 +47,9 @@ LINGER_S: Final = 2.0
 """How long a client is listened to that was told to go before it had said all: else it might not get the answer."""
 
 _ASGI: Final = {"version": "3.0", "spec_version": "2.3"}
-HAS_HUNG_UP: Final = "taskq.has_hung_up"  # this and the next as in queues.api.fast_lane, which needs Django
+HAS_HUNG_UP: Final = "taskq.has_hung_up"  # these as in queues.api.fast_lane, which needs Django
 IF_NOT_TAKEN: Final = "taskq.if_not_taken"
+ANSWER: Final = "taskq.answer"
 _HUNG_UP: Final = getattr(select, "POLLRDHUP", 0)
 _NOWHERE: Final[deque[tuple[bytes, bytes]]] = deque(maxlen=0)
 
@@ -84,6 +86,7 @@ class Connection(asyncio.Protocol):
         "_transport",
         "_unsent",
         "_url",
+        "_worker",
         "is_full",
         "loop",
     )
@@ -112,7 +115,12 @@ class Connection(asyncio.Protocol):
         self._pipeline: deque[Exchange] | None = None
         self._held = b""
         self._receipts = Receipts()
-        self._extensions = {HAS_HUNG_UP: self._has_hung_up, IF_NOT_TAKEN: self._receipts.expect}
+        self._extensions = {
+            HAS_HUNG_UP: self._has_hung_up,
+            IF_NOT_TAKEN: self._receipts.expect,
+            ANSWER: self._answer,
+        }
+        self._worker: asyncio.Future[Exchange | None] | None = None
         self._reading = True
         self._room: asyncio.Event | None = None
         self.is_full = False
@@ -144,6 +152,8 @@ class Connection(asyncio.Protocol):
             self._idle_timer.cancel()
         self.resume_writing()
         self._tell_gone()
+        if self._worker is not None and not self._worker.done():
+            self._worker.set_result(None)
         self._parser, self._current, self._incoming = _DEAF, None, None
         self._extensions = {}  # what refers to them refers to this one, too
 
@@ -321,9 +331,29 @@ class Connection(asyncio.Protocol):
 
     def _begin(self, exchange: Exchange) -> None:
         self._current = exchange
-        task = self.loop.create_task(exchange.run(self._application))
+        worker, self._worker = self._worker, None
+        if worker is not None and not worker.done():
+            worker.set_result(exchange)
+            return
+        task = self.loop.create_task(self._work(exchange))
         self._server.tasks.add(task)
         task.add_done_callback(self._server.tasks.discard)
+
+    async def _work(self, exchange: Exchange | None) -> None:
+        """Have it answered; then, if that left nothing behind, wait for the next: to make a task takes longer."""
+        while exchange is not None:
+            await exchange.run(self._application)
+            if not exchange.was_answered_at_once or self._current is not None or self._transport.is_closing():
+                return  # the next one has a task of its own
+            self._worker = self.loop.create_future()
+            exchange = await self._worker
+
+    def _answer(self, status: int, headers: Sequence[tuple[bytes, bytes]], body: bytes) -> bool:
+        """ASGI extension: all of an answer at once. False: it has to be sent in ASGI's way.
+
+        Whoever uses it leaves nothing in the context of its task, which other requests may get.
+        """
+        return self._current is not None and self._current.answer(status, headers, body)
 
     def _line_up(self, exchange: Exchange) -> None:
         if self._pipeline is None:

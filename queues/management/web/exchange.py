@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Sequence
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,7 +16,9 @@ logger = logging.getLogger(__name__)
 BUFFER_MAX: Final = 65_536
 """Bytes of a request body that wait to be asked for; then the client is read from no more."""
 
-_STATUS_LINES: Final = {status: b"HTTP/1.1 %d %s\r\n" % (status, status.phrase.encode()) for status in HTTPStatus}
+_STATUS_LINES: Final[dict[int, bytes]] = {
+    status: b"HTTP/1.1 %d %s\r\n" % (status, status.phrase.encode()) for status in HTTPStatus
+}
 _CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
 _WITHOUT_BODY: Final = frozenset({204, 304})
 _OURS_TO_SAY: Final = frozenset({b"connection", b"transfer-encoding"})
@@ -46,6 +49,7 @@ class Exchange:
         "is_begun",
         "is_gone",
         "keep_alive",
+        "was_answered_at_once",
     )
 
     def __init__(self, connection: Connection, scope: dict[str, Any], *, keep_alive: bool) -> None:
@@ -56,6 +60,7 @@ class Exchange:
         self.is_begun = False
         """Whether a part of the answer has been written."""
         self.is_answered = False
+        self.was_answered_at_once = False
         self.is_gone = False
         """Whether the client has hung up before it was answered."""
         self._is_invited = False
@@ -175,6 +180,23 @@ class Exchange:
             self._send_body(self._start, message.get("body", b""), message.get("more_body", False))
         else:
             raise RuntimeError(f"{kind} does not fit here")
+
+    def answer(self, status: int, headers: Sequence[tuple[bytes, bytes]], body: bytes) -> bool:
+        """All at once, if it is an everyday one. `headers`: lower-case names; Content-Length is among them if due."""
+        is_plain = self.keep_alive and not self._more_body and self._scope["method"] != "HEAD"
+        if not is_plain or self.is_begun or self.is_gone or self._connection.is_full:
+            return False
+        default_headers = self._connection.default_headers
+        lines = b"".join([b"%b: %b\r\n" % header for header in headers])
+        head = b"%b%b%b\r\n" % (_STATUS_LINES[status], default_headers, lines)
+        breaks = 2 + default_headers.count(b"\n") + len(headers)
+        if head.count(b"\n") != breaks or head.count(b"\r") != breaks:
+            raise RuntimeError("a line break in a header")
+        self.is_begun = self.is_answered = self.was_answered_at_once = True
+        self._connection.write(head + body)
+        self._tell()
+        self._connection.note_answered(self)
+        return True
 
     def _send_body(self, start: dict[str, Any], body: bytes, more: bool) -> None:
         head = b"" if self.is_begun else self._head(start, None if more else len(body))
