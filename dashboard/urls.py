@@ -7,6 +7,7 @@ from django.urls import path
 from django.views.i18n import set_language
 
 from .views import activity, consumers, dead, find, job, overview, queue, queues, reports, schedules
+from .views.methods import only
 
 app_name = "dashboard"
 
@@ -19,7 +20,7 @@ class SignIn(LoginView):
 
 urlpatterns = [
     path("login/", SignIn.as_view(), name="login"),
-    path("logout/", LogoutView.as_view(next_page="dashboard:login"), name="logout"),
+    path("logout/", only("POST")(LogoutView.as_view(next_page="dashboard:login")), name="logout"),
     path("language/", set_language, name="set_language"),
     *overview.urlpatterns,
     *find.urlpatterns,

@@ -9,6 +9,7 @@ from typing import Final
 from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template.loader import render_to_string
+from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 
 logger = logging.getLogger(__name__)
@@ -36,7 +37,11 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
         403,
         "csrf failure",
         _("This form is too old"),
-        _("Nothing was changed. Go back, load the page again, and send it once more; cookies must be allowed."),
+        _(
+            "Nothing was changed. Load the page with the form again, sign in if it asks you to, and send it once more. "
+            "Cookies must be allowed."
+        ),
+        back=_page_of_the_form(request),
     )
 
 
@@ -62,7 +67,15 @@ def server_error(request: HttpRequest) -> HttpResponse:
     return _answer(request, 500, "internal error", _("Something went wrong here"), text)
 
 
-def _answer(request: HttpRequest, status: int, error: str, title: str, text: str) -> HttpResponse:
+def _page_of_the_form(request: HttpRequest) -> str:
+    """Where the browser says that it comes from, if that is a page of ours."""
+    came_from = request.headers.get("Referer", "")
+    is_ours = url_has_allowed_host_and_scheme(came_from, {request.get_host()}, require_https=request.is_secure())
+    return came_from if is_ours else ""
+
+
+def _answer(request: HttpRequest, status: int, error: str, title: str, text: str, *, back: str = "") -> HttpResponse:
     if "text/html" not in request.headers.get("Accept", ""):
         return JsonResponse({"error": error}, status=status)
-    return HttpResponse(render_to_string("error.html", {"status": status, "title": title, "text": text}), status=status)
+    context = {"status": status, "title": title, "text": text, "back": back}
+    return HttpResponse(render_to_string("error.html", context), status=status)

@@ -8,6 +8,7 @@ from django import forms
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from dashboard.mistakes import MistakeError
 from queues.engine.errors import InvalidArgumentError
 from queues.engine.ids import is_job_id
 from queues.engine.values import JobState
@@ -27,14 +28,14 @@ class OrderForm(forms.Form):
     ttl_s = seconds_field(_("Time to live (s)"), help_text=_("Blank: the queue's policy."))
 
     def order(self) -> Order:
-        """Raises InvalidArgumentError, naming the first field that is wrong."""
+        """Raises MistakeError, naming the first field that is wrong."""
         if not self.is_valid():
             name, wrong = next(iter(self.errors.items()))
-            raise InvalidArgumentError(f"{self[name].label}: {wrong[0]}")
+            raise MistakeError(f"{self[name].label}: {wrong[0]}")
         data = self.cleaned_data
         act = JobAct(data["act"])
         if act is JobAct.RESCHEDULE and data["later"] is None and data["at"] is None:
-            raise InvalidArgumentError(gettext("Say when the jobs are to be due."))
+            raise MistakeError(gettext("Say when the jobs are to be due."))
         return Order(
             act=act,
             state=JobState(data["state"]),

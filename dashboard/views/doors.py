@@ -10,9 +10,9 @@ from __future__ import annotations
 import hashlib
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import wraps
-from typing import Any, Concatenate, Final, ParamSpec
+from typing import Any, Final, ParamSpec
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -23,10 +23,10 @@ from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_POST, require_safe
 
 from queues.services.errors import TaskqError
 
+from .methods import View, only
 from .trouble import words_of
 
 LOGIN: Final = "dashboard:login"
@@ -50,7 +50,6 @@ STATUS_OF: Final[Mapping[str, int]] = {
 _CSRF: Final = re.compile(rb'name="csrfmiddlewaretoken" value="[^"]*"')
 
 P = ParamSpec("P")
-View = Callable[Concatenate[HttpRequest, P], HttpResponse]
 
 
 def page(view: View[P]) -> View[P]:
@@ -69,7 +68,7 @@ def page(view: View[P]) -> View[P]:
         response["X-Took-Ms"] = f"{(time.perf_counter() - began) * 1_000:.1f}"
         return response
 
-    return require_safe(never_cache(login_required(answered, login_url=LOGIN)))
+    return only("GET", "HEAD")(never_cache(login_required(answered, login_url=LOGIN)))
 
 
 def action(view: View[P]) -> View[P]:
@@ -84,7 +83,7 @@ def action(view: View[P]) -> View[P]:
         except TaskqError as error:
             return refuse(request, error)
 
-    return require_POST(never_cache(answered))
+    return only("POST")(never_cache(answered))
 
 
 def done(request: HttpRequest, *, message: str, back: str, data: Mapping[str, Any] | None = None) -> HttpResponse:

@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 
 from dashboard.forms.policy import PolicyForm
 from dashboard.forms.publish import PublishForm
+from dashboard.mistakes import mistake_of
 from queues.engine.errors import InvalidArgumentError
 from queues.services.policies import policy_for
 from queues.services.policy_editing import read_own_policy, save_own_policy
@@ -49,7 +50,8 @@ def _publish_job(request: HttpRequest, /, **named: str) -> HttpResponse:
             user=request.user, place=place, body=form.cleaned_data["bytes"], request=form.request()
         )
     except InvalidArgumentError as error:
-        form.add_error(None, str(error))
+        mistake = mistake_of(error)
+        form.add_error(mistake.field if mistake.field in form.fields else None, str(mistake.words))
         return _show(request, place, "publish", form, status=INVALID)
     job_id = published.job_ids[0]
     message = _("Published.")

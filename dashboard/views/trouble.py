@@ -8,7 +8,8 @@ from typing import Final
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from queues.services.errors import TaskqError
+from dashboard.mistakes import mistake_of
+from queues.services.errors import InvalidArgumentError, TaskqError
 
 _WORDS: Final[Mapping[str, Promise]] = {
     "role_too_low": _("You may not do that"),
@@ -25,5 +26,7 @@ _WORDS: Final[Mapping[str, Promise]] = {
 
 
 def words_of(error: TaskqError) -> str:
-    """The sentence; of an argument that was wrong, and of what nobody can mend here, the error's own."""
+    """The sentence; of what nobody can mend here, the error's own."""
+    if isinstance(error, InvalidArgumentError):
+        return str(mistake_of(error).words)
     return str(_WORDS.get(error.code, error))

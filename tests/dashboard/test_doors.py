@@ -12,6 +12,7 @@ from django.test import Client
 from django.urls import include, path
 
 from dashboard import urls as dashboard_urls
+from dashboard.mistakes import MistakeError
 from dashboard.views.confirming import confirm_first
 from dashboard.views.doors import action, done, page
 from queues.engine.errors import JobNotFoundError, LeaseLostError, ScriptError, StoreFullError, StoreUnavailableError
@@ -28,6 +29,7 @@ ERRORS: dict[str, tuple[TaskqError, int]] = {
     "job": (JobNotFoundError("01ARZ3NDEKTSV4RRFFQ69G5FAV"), 404),
     "role": (RoleTooLowError(), 403),
     "argument": (InvalidArgumentError("invalid <limit>"), 400),
+    "mistake": (MistakeError("<days>: that is none"), 400),
     "lease": (LeaseLostError("01ARZ3NDEKTSV4RRFFQ69G5FAV"), 409),
     "redis": (StoreUnavailableError("unix:///secret.sock"), 503),
     "database": (MetadataUnavailableError(), 503),
@@ -107,8 +109,15 @@ def test_where_redis_is_stays_untold(alice: Client) -> None:
     assert alice.post("/action/redis", headers=JSON).json()["error"] == "Redis does not answer"
 
 
-def test_what_was_wrong_with_an_argument_is_told_and_escaped(alice: Client) -> None:
-    assert "invalid &lt;limit&gt;" in alice.get("/page/argument").text
+def test_what_a_form_found_wrong_is_told_and_escaped(alice: Client) -> None:
+    assert "&lt;days&gt;: that is none" in alice.get("/page/mistake").text
+
+
+def test_the_engines_own_words_are_not_repeated(alice: Client) -> None:
+    told = alice.get("/page/argument").text
+
+    assert "has no meaning here" in told
+    assert "limit" not in told
 
 
 def test_a_defect_is_no_answer(alice: Client) -> None:
