@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
 
 from django import template
 from django.utils.html import format_html, format_html_join, json_script
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext
 
+from queues.services.reporting.funnel import Part, funnel_of
 from queues.services.reporting.shapes import Figures
 
 from .taskq import compact, number
 
 register = template.Library()
 
-Part = tuple[str, str, int]
-"""Colour, name and number of jobs of a piece of a bar."""
+COLOURS: Final = (("c1", "c2"), ("c1", "c2"), ("c3", "c4", "c5", "c6"), ("c3", "c4", "c5", "c6"))
+"""Of the parts of each step."""
 
 
 @register.simple_tag
@@ -29,57 +29,25 @@ def picture(chart: Mapping[str, Any], kind: str, height: int = 200) -> SafeStrin
 
 
 @register.simple_tag
-def funnel(figures: Figures) -> SafeString:
-    """What became of the day's jobs, as rows of bars on one scale, each followed by its numbers in words."""
-    rows = _funnel_rows(figures)
-    most = max([sum(count for _colour, _name, count in parts) for _title, parts in rows] + [1])
-    return format_html_join("", "{}", ((_funnel_row(title, parts, most),) for title, parts in rows))
+def funnel(figures: Figures, *, in_full: bool = False) -> SafeString:
+    """What became of the day's jobs, as rows of bars on one scale, each followed by its numbers in words; `in_full`: to
+    the last job, for paper, where nothing can be pointed at."""
+    rows = funnel_of(figures)
+    most = max([sum(jobs for _name, jobs in parts) for _title, parts in rows] + [1])
+    drawn = (
+        (_funnel_row(title, [*zip(colours, parts, strict=True)], most, number if in_full else compact),)
+        for (title, parts), colours in zip(rows, COLOURS, strict=True)
+    )
+    return format_html_join("", "{}", drawn)
 
 
-def _funnel_rows(figures: Figures) -> list[tuple[str, list[Part]]]:
-    return [
-        (
-            gettext("Arrived"),
-            [
-                ("c1", gettext("published"), figures.published),
-                ("c2", gettext("respawned"), figures.respawned),
-            ],
-        ),
-        (
-            gettext("Handed out"),
-            [
-                ("c1", gettext("for the first time"), max(figures.consumed - figures.retried, 0)),
-                ("c2", gettext("again"), figures.retried),
-            ],
-        ),
-        (
-            gettext("Attempts ended"),
-            [
-                ("c3", gettext("acked"), figures.acked),
-                ("c4", gettext("failed"), figures.failed),
-                ("c5", gettext("lease lost"), figures.lease_lost),
-                ("c6", gettext("released"), figures.released),
-            ],
-        ),
-        (
-            gettext("Jobs ended"),
-            [
-                ("c3", gettext("acked"), figures.acked),
-                ("c4", gettext("dead"), figures.dead),
-                ("c5", gettext("expired"), figures.expired),
-                ("c6", gettext("deleted"), figures.deleted),
-            ],
-        ),
-    ]
-
-
-def _funnel_row(title: str, parts: list[Part], most: int) -> SafeString:
+def _funnel_row(title: str, parts: Sequence[tuple[str, Part]], most: int, write: Callable[[float], str]) -> SafeString:
     """The bar has no text: the words beside it say all."""
     bars: list[tuple[Any, ...]] = []
     at = 0.0
-    for colour, _name, count in parts:
-        width = 100 * count / most
-        if count:
+    for colour, (_name, jobs) in parts:
+        width = 100 * jobs / most
+        if jobs:
             bars.append((colour, f"{at:.3f}%", f"{max(width, 0.15):.3f}%"))
         at += width
     drawn = format_html_join("", '<rect class="chart-bar {}" x="{}" y="0" width="{}" height="100%"/>', bars)
@@ -88,8 +56,8 @@ def _funnel_row(title: str, parts: list[Part], most: int) -> SafeString:
         '<li{}><svg viewBox="0 0 10 10" aria-hidden="true"><rect class="chart-bar {}" width="10" height="10" rx="2"/>'
         '</svg> {} <b title="{}">{}</b></li>',
         (
-            (SafeString(' class="zero"') if not count else "", colour, name, number(count), compact(count))
-            for colour, name, count in parts
+            (SafeString(' class="zero"') if not jobs else "", colour, name, number(jobs), write(jobs))
+            for colour, (name, jobs) in parts
         ),
     )
     return format_html(

@@ -6,39 +6,30 @@ from datetime import date
 from typing import Final
 
 from django import template
-from django.utils.translation import gettext, pgettext
+from django.utils.translation import pgettext
 
-from dashboard.views.reports.key_figures import TITLES, UNITS, KeyFigure
 from dashboard.views.reports.weeks import short_weekday
-from queues.services.reporting.shapes import Change
+from queues.services.reporting.key_figures import KeyFigure
+from queues.services.reporting.shapes import Change, ReportWarning, Spread
+from queues.services.reporting.wording import (
+    brief,
+    difference,
+    figure_title,
+    jobs,
+    share,
+    unit_of,
+    words_of_change,
+    words_of_warning,
+)
 
-from .taskq import NOTHING, age, compact, duration, number
+from .taskq import age, compact, duration
 
 register = template.Library()
 
-MANY: Final = 3
-"""From so many times on, a change is told in times rather than percent."""
-
-_UNITS: Final = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s"))
-
-LEAST_POINTS: Final = 0.05
-"""Smaller differences of a share are none worth a number."""
+for written_alike in (share, brief, figure_title, words_of_change):
+    register.filter(written_alike)
 
 GLYPHS: Final = {"reported": "✓", "demo": "✓", "running": "…", "failed": "✕", "kept": "✕", "missing": "·", "none": ""}
-
-
-@register.filter
-def share(part: float | None) -> str:
-    """`0.9987` → `99.87 %`. What is not quite all, or not quite nothing, is not written as that."""
-    if part is None:
-        return NOTHING
-    percent = 100 * part
-    if 99.995 <= percent < 100:
-        return "> 99.99 %"
-    if 0 < percent < 0.005:
-        return "< 0.01 %"
-    places = 2 if percent >= 99 or percent < 1 else 1
-    return f"{percent:.{places}f}".rstrip("0").rstrip(".") + " %"
 
 
 @register.filter
@@ -54,19 +45,6 @@ def long_ago(value: float | None) -> str:
 
 
 @register.filter
-def brief(milliseconds: float | None) -> str:
-    """`131000` → `2.2 min`: in one unit, for narrow columns; a dash for None."""
-    if milliseconds is None:
-        return NOTHING
-    for size, unit in _UNITS:
-        if milliseconds >= size:
-            value = milliseconds / size
-            text = f"{value:.0f}" if value >= 99.95 else f"{value:.1f}".removesuffix(".0")
-            return f"{text} {unit}"
-    return f"{round(milliseconds)} ms"
-
-
-@register.filter
 def written(value: float | None, unit: str) -> str:
     """A figure in its unit: jobs, share or ms."""
     if unit == "share":
@@ -78,8 +56,8 @@ def written(value: float | None, unit: str) -> str:
 def exactly(value: float | None, unit: str) -> str:
     """The same in full, to show on hover."""
     if unit == "jobs":
-        return number(int(value) if value is not None and value == int(value) else value)
-    return f"{number(value)} ms" if unit == "ms" and value is not None else written(value, unit)
+        return jobs(value)
+    return f"{jobs(value)} ms" if unit == "ms" and value is not None else written(value, unit)
 
 
 @register.filter
@@ -89,47 +67,26 @@ def change_of(one: KeyFigure) -> str:
 
 
 @register.filter
-def figure_title(key: str) -> str:
-    return str(TITLES.get(key, key))
-
-
-@register.filter
 def value_of_change(change: Change) -> str:
-    return written(change.value, UNITS.get(change.figure, "jobs"))
+    return written(change.value, unit_of(change))
 
 
 @register.filter
 def usual_of_change(change: Change) -> str:
-    return written(change.usual, UNITS.get(change.figure, "jobs"))
+    return written(change.usual, unit_of(change))
 
 
 @register.filter
-def words_of_change(change: Change) -> str:
-    return difference(change.value, change.usual, UNITS.get(change.figure, "jobs"))
+def warning_words(one: ReportWarning) -> str:
+    """What it means for the figures, without its own text."""
+    return words_of_warning(one.kind, one.text)
 
 
-def difference(value: float | None, against: float | None, unit: str) -> str:
-    """How `value` differs from `against`, in words."""
-    if value is None or against is None:
-        return ""
-    if value == against:
-        return gettext("the same")
-    if unit == "share":
-        points = f"{abs(value - against) * 100:.2f}".rstrip("0").rstrip(".")
-        if float(points) < LEAST_POINTS:
-            return gettext("about the same")
-        text = gettext("%(points)s points more") if value > against else gettext("%(points)s points less")
-        return text % {"points": points}
-    if not against:
-        return gettext("instead of none")
-    ratio = value / against
-    if ratio >= MANY:
-        return gettext("%(times)s times as much") % {"times": f"{ratio:,.0f}" if ratio >= 10 else f"{ratio:.1f}"}
-    percent = round(abs(ratio - 1) * 100)
-    if not percent:
-        return gettext("about the same")
-    text = gettext("%(percent)s %% more") if ratio > 1 else gettext("%(percent)s %% less")
-    return text % {"percent": percent}
+@register.filter
+def part(spread: Spread, name: str) -> float | None:
+    """The mean, a percentile or the greatest of what was measured."""
+    found: float | None = getattr(spread, name)
+    return found
 
 
 @register.filter
@@ -159,6 +116,6 @@ def day_words(mark: str) -> str:
 
 
 @register.filter
-def percent_done(part: float) -> int:
+def percent_done(done: float) -> int:
     """Whole percent of a share that is done; never more than is done."""
-    return int(100 * part)
+    return int(100 * done)

@@ -91,6 +91,9 @@ def test_the_smaller_tables_come_too(people: People) -> None:
     assert rows_of(browser, "tries", **OF_ORDERS) == [{"attempt": "2", "outcome": "acked", "jobs": "3"}]
     assert [row["usual"] for row in rows_of(browser, "changes", **OF_ORDERS)] == ["1"]
     for place in ({}, OF_SHOP, OF_ORDERS):
+        times = {row["metric"]: row for row in rows_of(browser, "times", **place)}
+        assert list(times) == ["wait", "run", "total", "lateness"]
+        assert [times["wait"][part] for part in ("count", "mean", "p50", "max")] == ["2", "15.0", "10", "20"]
         (row,) = rows_of(browser, "objectives", **place)
         assert (row["queue"], row["objective_met"], row["objective_share"]) == ("orders", "true", "1.0")
     beside = {row["figure"]: row for row in rows_of(browser, "figures", **{"with": f"{DAY - timedelta(days=1)}"})}

@@ -96,6 +96,20 @@ def test_what_usually_does_not_happen_is_said_not_to(people: People) -> None:
     assert "Dead 95 usually none" in text_of(people.bob.browser, f"{AT}print/")
 
 
+@pytest.mark.parametrize("url", [AT, OF_SHOP, OF_ORDERS])
+def test_all_that_is_known_of_times_stands_in_one_table(people: People, url: str) -> None:
+    report_day(DAY, [Work(waits=[10] * 9 + [1_500], runs=[2_000, 4_000])])
+    QueueDay.objects.update(lateness_count=3, lateness_mean=1.5, lateness_p90=2, lateness_max=7)
+
+    text = text_of(people.bob.browser, url)
+
+    assert "Measure Count Mean p50 p90 p95 p99 Longest" in text
+    assert "Wait due → handed out 10 159 ms 10 ms 10 ms 1.5 s 1.5 s 1.5 s" in text
+    assert "Run handed out → acked 2 3 s 2 s 4 s 4 s 4 s 4 s" in text
+    assert "End to end published → acked 0 – – – – – –" in text
+    assert "Lateness due → ready 3 2 ms – 2 ms – – 7 ms" in text
+
+
 def test_the_first_and_last_event_are_told_in_the_zone_of_the_day(people: People) -> None:
     report_day(DAY, [Work(published=1)])
     midnight = datetime(DAY.year, DAY.month, DAY.day, tzinfo=UTC)

@@ -8,8 +8,9 @@ import pytest
 from django.utils.translation import override
 
 from dashboard.templatetags.report_pictures import funnel
-from dashboard.templatetags.reports import brief, difference, exactly, share, weekday, written
+from dashboard.templatetags.reports import exactly, weekday, written
 from queues.services.reporting.shapes import Figures
+from queues.services.reporting.wording import brief, difference, in_full, share
 
 
 @pytest.mark.parametrize(
@@ -67,6 +68,7 @@ def test_a_difference_is_told_in_words(value: float | None, against: float | Non
 
 def test_each_unit_is_written_in_its_way() -> None:
     assert [written(0.5, "share"), written(1_500, "ms"), written(12_345, "jobs")] == ["50 %", "1.5 s", "12.3 k"]
+    assert [in_full(0.5, "share"), in_full(1_500, "ms"), in_full(12_345, "jobs")] == ["50 %", "1.5 s", "12,345"]
     assert [exactly(1_500, "ms"), exactly(12_345.0, "jobs"), exactly(46.5, "jobs")] == ["1,500 ms", "12,345", "46.5"]
 
 
@@ -86,3 +88,10 @@ def test_the_bars_of_the_funnel_have_one_scale() -> None:
     assert 'x="40.000%" y="0" width="60.000%"' in drawn
     assert 'x="25.000%" y="0" width="5.000%"' in drawn
     assert drawn.count('title="25"') == 2
+
+
+def test_the_funnel_on_paper_has_every_job() -> None:
+    figures = Figures(published=12_345)
+
+    assert '<b title="12,345">12.3 k</b>' in funnel(figures)
+    assert '<b title="12,345">12,345</b>' in funnel(figures, in_full=True)

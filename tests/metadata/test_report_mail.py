@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import smtplib
 from typing import Any
 
@@ -12,7 +13,9 @@ from django.test import override_settings
 
 from queues.models import Namespace, ReportDay
 from queues.services.reporting.mail import NO_SERVER, mail_report
-from queues.services.reporting.wording import count, duration, percent
+from queues.services.reporting.summary.cells import Table, cells
+from queues.services.reporting.summary.plain_text import as_text
+from queues.services.reporting.summary.words import Line, WordedSummary
 
 from .reporting import DAY, add_day, add_row
 
@@ -22,10 +25,20 @@ TO = override_settings(TASKQ_REPORT_MAIL_TO=["ops@example.org", "boss@example.or
 @pytest.fixture
 def report(orders: Namespace) -> ReportDay:
     day = add_day(warnings=[{"kind": "corrupt", "text": "x.parquet: <not> readable"}])
-    add_row(day, scope=orders, published=12_345, acked=12_000, dead=3, success_rate=0.99975, wait_p95=1_500)
-    add_row(day, "sms", scope=orders, acked=2_000, wait_p95=5_020, objective_s=5, objective_met=False)
+    add_row(day, scope=orders, published=12_345, acked=12_000, dead=3, success_rate=0.9987, wait_p95=1_500)
+    add_row(
+        day,
+        "sms",
+        scope=orders,
+        acked=2_000,
+        wait_p95=5_020,
+        published=9,
+        objective_s=5,
+        objective_met=False,
+        objective_share=0.984,
+    )
     for number in range(20):
-        add_row(day, f"failing-{number}", scope=orders, dead=number + 1)
+        add_row(day, f"failing-{number:02}", scope=orders, dead=number + 1, published=1)
     return day
 
 
@@ -39,19 +52,33 @@ def test_the_summary_is_sent_as_text_and_html(report: ReportDay) -> None:
     assert sent.to == ["ops@example.org", "boss@example.org"]
     assert sent.subject == "taskq, 2026-03-29: 12,000 acked, 3 dead"
     body = str(sent.body)
+    told = re.sub(" +", " ", body)
     for words in (
-        "Published: 12,345",
-        "99.97 %",
-        "default:orders  12,000  3  1.5 s",
-        "orders/sms  2,000  0  5.02 s > 5 s",
+        "\nPublished 12,345\n",
+        "\nSuccess rate 99.98 %\n",
+        "\nObjectives (0 of 1 met)\n",
+        "\nsms ✕ missed 5 s / 5 s 98.4 %\n",
+        "\nfailing-03 1 0 0 4 – – – –\n",
+        "\n12 of 21.\n",
     ):
-        assert words in body
-    assert "x.parquet: <not> readable" in body
-    assert "and 5 more" in body
-    assert "https://taskq.example/reports/2026-03-29/" in body
+        assert words in told
+    unread = "A file of the event lake could not be read; what it holds is not counted. x.parquet: "
+    assert f"\n- {unread}<not> readable\n" in body
+    assert "\nhttps://taskq.example/reports/2026-03-29/\n" in body
     html = str(sent.alternatives[0][0])
-    assert "x.parquet: &lt;not&gt; readable" in html
-    assert '<a href="https://taskq.example/reports/2026-03-29/">' in html
+    assert f"<li>{unread}&lt;not&gt; readable</li>" in html
+    assert '<a href="https://taskq.example/reports/2026-03-29/"' in html
+
+
+@TO
+def test_a_mail_is_in_the_language_of_the_installation(report: ReportDay) -> None:
+    with override_settings(LANGUAGE_CODE="zh-hans"):
+        assert mail_report(day=DAY)
+
+    (sent,) = mail.outbox
+    assert isinstance(sent, mail.EmailMultiAlternatives)
+    assert "每日摘要" in str(sent.body)
+    assert '<html lang="zh-hans">' in str(sent.alternatives[0][0])
 
 
 @TO
@@ -100,12 +127,38 @@ def test_a_mail_is_about_the_day_as_it_was(orders: Namespace) -> None:
         assert mail_report(day=DAY)
     body = str(mail.outbox[0].body)
     assert "The day is not over" in body
-    assert "Made-up data" in body
+    assert "are made up" in body
 
 
-def test_numbers_as_a_mail_writes_them() -> None:
-    assert [duration(ms) for ms in (None, 0, 999, 1_000, 5_020, 61_000, 3_660_000, 90_061_000)] == [
-        *("–", "0 ms", "999 ms", "1 s", "5.02 s", "1 min 1 s", "1 h 1 min", "1 d 1 h")
+@TO
+@pytest.mark.django_db
+def test_of_a_day_on_which_nothing_happened_that_is_said() -> None:
+    add_day()
+
+    assert mail_report(day=DAY)
+
+    assert str(mail.outbox[0].body).endswith("\n\nNothing happened\n")
+    assert mail.outbox[0].subject == "taskq, 2026-03-29: 0 acked, 0 dead"
+
+
+def test_columns_of_text_are_equally_wide_whatever_is_in_them() -> None:
+    table = Table(
+        key="t",
+        title="标题",
+        aside="1",
+        head=("名称", "n"),
+        rows=[cells("a", "12"), cells("长" * 16, "3"), cells("two\nlines", "4")],
+    )
+    empty = Table(key="e", title="Empty", head=(), rows=(), empty="Nothing.", note="Really.")
+    lines = [Line(title="Acked", value="5", note="", is_flagged=False)]
+    lines += [Line(title="Dead", value="12", note="usually none", is_flagged=True)]
+    summary = WordedSummary(
+        title="T", place="", day="D", made="", remarks=(), warnings=(), nothing="", lines=lines, tables=[table, empty]
+    )
+
+    assert as_text(summary).splitlines() == [
+        *("T", "D", ""),
+        *("Acked   5", "Dead   12  ▲ usually none", ""),
+        *("标题 (1)", "--------", "名称        n", "a          12", "长" * 16, "            3", "two lines   4", ""),
+        *("Empty", "-----", "Nothing.", "Really."),
     ]
-    assert [percent(share) for share in (None, 0.0, 0.99999, 1.0)] == ["–", "0 %", "99.99 %", "100 %"]
-    assert count(1_234_567) == "1,234,567"

@@ -20,7 +20,7 @@ from queues.services.reporting.days import find_day, latest_day, latest_report, 
 from queues.services.reporting.merging import merge_day, merge_range
 from queues.services.reporting.reading import latest_of_queue, list_namespaces, read_queue, read_series
 from queues.services.reporting.shapes import DayState, Metric, QueueRow
-from queues.services.reporting.summary import read_summary
+from queues.services.reporting.summary.reading import read_summary
 from queues.services.reporting.tables import Only, QueueFilter, compare_queues, list_queues
 from queues.services.visible import User as AnyUser
 

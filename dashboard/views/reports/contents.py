@@ -9,22 +9,18 @@ from typing import Any, Final
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from queues.services.reporting.account import Account, read_account
 from queues.services.reporting.days import today
+from queues.services.reporting.key_figures import as_rows
 from queues.services.reporting.merging import merge_day, merge_range
-from queues.services.reporting.page_day import (
-    Objectives,
-    list_objectives,
-    notes_of,
-    read_busiest,
-    read_namespaces,
-    read_sums,
-)
-from queues.services.reporting.reading import list_namespaces, read_queue, read_series, reported_days
-from queues.services.reporting.shapes import Figures, Metric, QueueReport
+from queues.services.reporting.page_day import read_busiest, read_sums
+from queues.services.reporting.reading import read_queue, read_series, reported_days
+from queues.services.reporting.shapes import Figures, Metric
+from queues.services.reporting.times import COLUMNS as TIME_COLUMNS
+from queues.services.reporting.times import note_on_times, times_of
 from queues.services.visible import User
 
 from . import pictures
-from .key_figures import as_rows, beside_past_weeks, beside_usual
 from .pictures import Of
 from .places import Place
 from .weeks import short_weekday
@@ -46,31 +42,16 @@ MEASURES: Final[Mapping[str, tuple[Any, str, Of]]] = {
 
 def contents_of_everything(*, user: User, day: date, measure: str) -> Context | None:
     """All namespaces that `user` may see. None: of none anything is known. Raises MetadataUnavailableError."""
-    namespaces = list_namespaces(user=user, day=day)
-    if not namespaces:
+    account = read_account(user=user, day=day)
+    if account is None:
         return None
-    merged = merge_day(user=user, day=day)
-    reports = read_namespaces(user=user, day=day)
     days = _days_until(day)
     sums = read_sums(user=user, days=days)
     reported = reported_days(days[0], day)
     found = {one: sums.get(one) for one in days if one in reported}
-    single = len(namespaces) == 1
-    changes = reports[0].changes if single else ()
-    key_figures = beside_usual(merged.figures, changes, "") if changes else None
-    return {
-        "figures": merged.figures,
-        "hours": merged.hours,
-        "key_figures": key_figures or beside_past_weeks(merged.figures, user=user, day=day),
-        "namespaces": namespaces,
-        "tells_namespace": not single,
-        "notes": notes_of(reports),
-        "tries": merged.tries,
-        "objectives": _objectives(user, day, Place()),
-        "charts": _charts(merged.hours, merged.histograms, day, reports=() if single else reports)
-        | {"tries": pictures.tries(merged.tries), "days": pictures.day_by_day(days, found)},
-        **_heat(user, day, Place(), measure),
-    }
+    context = _told(account, day)
+    context["charts"]["days"] = pictures.day_by_day(days, found)
+    return context | _heat(user, day, Place(), measure)
 
 
 def contents_of_place(*, user: User, day: date, place: Place, measure: str) -> Context | None:
@@ -79,43 +60,45 @@ def contents_of_place(*, user: User, day: date, place: Place, measure: str) -> C
     Raises NamespaceNotFoundError, MetadataUnavailableError.
     """
     names: Any = {"pool": place.pool, "namespace": place.namespace, "queue": place.queue}
-    report = read_queue(user=user, day=day, **names)
-    if report is None:
+    account = read_account(user=user, day=day, **names)
+    if account is None:
         return None
     series = read_series(user=user, until=day, days=DAYS, with_hours=True, **names)
     found = {one.day: one.row.figures if one.row else None for one in series if one.has_report}
     merged = [(days, merge_range(user=user, until=day, days=days, **names)) for days in MERGED]
     title, unit, of = MEASURES[measure]
     first = next((place for place, one in enumerate(series) if one.has_report), 0)
-    context: Context = {
-        "figures": report.row.figures,
-        "hours": report.hours,
-        "row": report.row,
-        "key_figures": beside_usual(report.row.figures, report.changes, place.queue),
-        "notes": notes_of([report]),
-        "tries": report.tries,
-        "objectives": None if place.queue else _objectives(user, day, place),
+    context = _told(account, day) | {
+        "row": account.reports[0].row,
         "merged": merged,
-        "merged_rows": as_rows([report.row.figures, *(one.figures for _days, one in merged)]),
-        "charts": _charts(report.hours, report.histograms, day)
-        | {
-            "tries": pictures.tries(report.tries),
-            "days": pictures.day_by_day([one.day for one in series], found),
-            "waits": pictures.percentiles_by_day(series, Metric.WAIT),
-            "runs": pictures.percentiles_by_day(series, Metric.RUN),
-            "rhythm": pictures.hours_of_days(
-                series[first:],
-                of=of,
-                unit=unit,
-                title=_by_day(title),
-                names=lambda one: f"{short_weekday(one)} {one:%m-%d}",
-            ),
-        },
+        "merged_rows": as_rows([account.figures, *(one.figures for _days, one in merged)]),
         "rhythm_height": pictures.heat_height(len(series) - first),
         "measure": measure,
         "measures": MEASURES,
     }
+    context["charts"] |= {
+        "days": pictures.day_by_day([one.day for one in series], found),
+        "waits": pictures.percentiles_by_day(series, Metric.WAIT),
+        "runs": pictures.percentiles_by_day(series, Metric.RUN),
+        "rhythm": pictures.hours_of_days(
+            series[first:],
+            of=of,
+            unit=unit,
+            title=_by_day(title),
+            names=lambda one: f"{short_weekday(one)} {one:%m-%d}",
+        ),
+    }
     return context if place.queue else context | _heat(user, day, place, measure)
+
+
+def charts_of_hours(account: Account, day: date) -> Context:
+    """Jobs by hour, and how long they waited. Of several namespaces the percentiles by hour are told apart, because
+    they cannot be added up; how long jobs ran is told of one only."""
+    flow = {"flow": pictures.flow(account.hours, until=until_hour(day))}
+    if account.tells_namespace:
+        return flow | {"wait": pictures.percentile_of_namespaces(account.reports)}
+    waits, runs = (pictures.percentiles(account.hours, metric) for metric in (Metric.WAIT, Metric.RUN))
+    return flow | {"wait": waits, "run": runs}
 
 
 def until_hour(day: date) -> int:
@@ -132,23 +115,26 @@ def hours_and_figures(*, user: User, day: date, place: Place) -> tuple[Sequence[
     return (report.hours, report.row.figures) if report else ((), None)
 
 
-def _charts(
-    hours: Sequence[Figures],
-    histograms: Mapping[Metric, Mapping[int, int]],
-    day: date,
-    reports: Sequence[QueueReport] = (),
-) -> Context:
-    """`reports`: of several namespaces, whose percentiles by hour are told apart because they cannot be added up."""
-    until = until_hour(day)
-    found = {
-        "flow": pictures.flow(hours, until=until),
-        "backlog": pictures.backlog(hours, until=until),
-        "wait_spread": pictures.distribution(histograms[Metric.WAIT], Metric.WAIT),
-        "run_spread": pictures.distribution(histograms[Metric.RUN], Metric.RUN),
+def _told(account: Account, day: date) -> Context:
+    histograms = account.histograms
+    return {
+        "figures": account.figures,
+        "key_figures": account.key_figures,
+        "times": times_of(account.figures),
+        "time_columns": TIME_COLUMNS,
+        "times_note": note_on_times(account.figures),
+        "namespaces": account.namespaces,
+        "tells_namespace": account.tells_namespace,
+        "notes": account.notes,
+        "objectives": account.objectives,
+        "charts": charts_of_hours(account, day)
+        | {
+            "backlog": pictures.backlog(account.hours, until=until_hour(day)),
+            "wait_spread": pictures.distribution(histograms[Metric.WAIT], Metric.WAIT),
+            "run_spread": pictures.distribution(histograms[Metric.RUN], Metric.RUN),
+            "tries": pictures.tries(account.tries),
+        },
     }
-    if reports:
-        return found | {"wait": pictures.percentile_of_namespaces(reports)}
-    return found | {"wait": pictures.percentiles(hours, Metric.WAIT), "run": pictures.percentiles(hours, Metric.RUN)}
 
 
 def _heat(user: User, day: date, place: Place, measure: str) -> Context:
@@ -160,10 +146,6 @@ def _heat(user: User, day: date, place: Place, measure: str) -> Context:
         "measure": measure,
         "measures": MEASURES,
     }
-
-
-def _objectives(user: User, day: date, place: Place) -> Objectives:
-    return list_objectives(user=user, day=day, pool=place.pool, namespace=place.namespace)
 
 
 def _days_until(day: date) -> list[date]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from datetime import date, datetime, timedelta
 from typing import Any, Final
 
+from queues.services.reporting.key_figures import beside_day
 from queues.services.reporting.merging import merge_day
 from queues.services.reporting.page_day import list_objectives, notes_of, read_namespaces, read_sums
 from queues.services.reporting.reading import list_namespaces, read_queue, read_series
@@ -14,13 +15,13 @@ from queues.services.reporting.shapes import Figures, Metric, QueueReport, Queue
 from queues.services.visible import User
 
 from .contents import DAYS, hours_and_figures
-from .key_figures import beside_day
 from .places import Place
 
 Row = Sequence[Any]
 
 _PLAIN: Final = [field.name for field in fields(Figures) if field.name not in {*Metric, "hour", "backlog_base_known"}]
-_MEASURED: Final = [(metric.value, part.name) for metric in Metric for part in fields(Spread)]
+_PARTS: Final = [part.name for part in fields(Spread)]
+_MEASURED: Final = [(metric.value, part) for metric in Metric for part in _PARTS]
 _HEAD: Final = (*_PLAIN, *(f"{metric}_{part}".replace("is_", "") for metric, part in _MEASURED))
 _NAMES: Final = ("pool", "namespace", "queue")
 
@@ -52,6 +53,13 @@ def _hours(wanted: Wanted) -> Iterator[Row]:
     hours, _figures = hours_and_figures(user=wanted.user, day=wanted.day, place=wanted.place)
     for one in hours:
         yield (wanted.day, one.hour, *_cells(one))
+
+
+def _times(wanted: Wanted) -> Iterator[Row]:
+    _hours, figures = hours_and_figures(user=wanted.user, day=wanted.day, place=wanted.place)
+    for metric in Metric:
+        spread = (figures or Figures()).spread(metric)
+        yield (metric.value, *(getattr(spread, part) for part in _PARTS))
 
 
 def _days(wanted: Wanted) -> Iterator[Row]:
@@ -122,6 +130,7 @@ def _figures(wanted: Wanted) -> Iterator[Row]:
 SHEETS: Final[Mapping[str, Sheet]] = {
     "namespaces": Sheet(head=("day", "pool", "namespace", *_HEAD, "flagged"), rows=_namespaces),
     "hours": Sheet(head=("day", "hour", *_HEAD), rows=_hours),
+    "times": Sheet(head=("metric", *(part.replace("is_", "") for part in _PARTS)), rows=_times),
     "days": Sheet(head=("day", *_HEAD), rows=_days),
     "errors": Sheet(head=(*_NAMES, "error", "failed", "dead", "first_at", "last_at", "job"), rows=_errors),
     "slowest": Sheet(head=("metric", "rank", *_NAMES, "job", "attempt", "ms", "at", "worker"), rows=_slowest),

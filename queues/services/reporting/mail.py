@@ -1,4 +1,7 @@
-"""The daily summary as an e-mail, to the addresses of TASKQ_REPORT_MAIL_TO: of everything, as a superuser sees it."""
+"""The daily summary as an e-mail, to the addresses of TASKQ_REPORT_MAIL_TO: of everything, as a superuser sees it.
+
+It says what the page for paper says; pictures are tables there.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +18,12 @@ from django.utils.translation import gettext, override
 
 from queues.models import ReportDay
 
-from .shapes import WarningKind
-from .summary import DaySummary, read_summary
+from .shapes import Figures, WarningKind
+from .summary.plain_text import as_text
+from .summary.reading import read_summary
+from .summary.words import word_summary
 from .warnings import add_warning
-from .wording import count, duration, percent
+from .wording import jobs
 
 logger = logging.getLogger(__name__)
 
@@ -50,65 +55,15 @@ def compose(*, day: date, to: list[str]) -> EmailMultiAlternatives:
     everybody = get_user_model()(is_superuser=True, is_active=True)
     with override(settings.LANGUAGE_CODE):
         summary = read_summary(user=everybody, day=day)
-        context = {"summary": summary, "facts": _facts(summary), "tables": _tables(summary), "url": _url(day)}
-        ended = count(summary.totals.figures.acked)
-        title = {"day": day, "acked": ended, "dead": count(summary.totals.figures.dead)}
+        figures = summary.account.figures if summary.account else Figures()
+        title = {"day": day, "acked": jobs(figures.acked), "dead": jobs(figures.dead)}
         subject = gettext("taskq, %(day)s: %(acked)s acked, %(dead)s dead") % title
-        context["subject"] = subject
-        mail = EmailMultiAlternatives(subject, render_to_string("mail/report.txt", context), to=to)
+        worded = word_summary(summary)
+        url = _url(day)
+        mail = EmailMultiAlternatives(subject, as_text(worded, url=url), to=to)
+        context = {"subject": subject, "summary": worded, "url": url}
         mail.attach_alternative(render_to_string("mail/report.html", context), "text/html")
     return mail
-
-
-def _facts(summary: DaySummary) -> list[tuple[str, str]]:
-    """Names and values of the day as a whole."""
-    day = summary.totals.figures
-    return [
-        (gettext("Published"), count(day.published)),
-        (gettext("Consumed"), count(day.consumed)),
-        (gettext("Acked"), count(day.acked)),
-        (gettext("Failed attempts"), count(day.failed)),
-        (gettext("Dead"), count(day.dead)),
-        (gettext("Expired"), count(day.expired)),
-        (gettext("Success rate"), percent(day.success_rate)),
-        (gettext("Wait, 95 % within"), duration(day.wait.p95)),
-        (gettext("Run, 95 % within"), duration(day.run.p95)),
-    ]
-
-
-def _tables(summary: DaySummary) -> list[dict[str, object]]:
-    """Title, how many more there are, head and rows of each table that has any."""
-    namespaces = [
-        (
-            f"{row.pool}:{row.namespace}",
-            count(row.figures.acked),
-            count(row.figures.dead),
-            duration(row.figures.wait.p95),
-        )
-        for row in summary.namespaces
-    ]
-    head = (gettext("Namespace"), gettext("Acked"), gettext("Dead"), gettext("Wait p95"))
-    tables: list[dict[str, object]] = [{"title": gettext("Namespaces"), "head": head, "rows": namespaces, "more": 0}]
-    for title, table in (
-        (gettext("Objectives missed"), summary.missed),
-        (gettext("Failing"), summary.failing),
-        (gettext("Out of line with past weeks"), summary.flagged),
-    ):
-        rows = [
-            (
-                f"{row.namespace}/{row.queue}",
-                count(row.figures.acked),
-                count(row.figures.dead),
-                duration(row.figures.wait.p95)
-                + (
-                    f" > {duration(row.objective.seconds * 1_000)}" if row.objective and table is summary.missed else ""
-                ),
-            )
-            for row in table.rows
-        ]
-        head = (gettext("Queue"), gettext("Acked"), gettext("Dead"), gettext("Wait p95"))
-        tables.append({"title": title, "head": head, "rows": rows, "more": table.found - len(rows)})
-    return [table for table in tables if table["rows"]]
 
 
 def _url(day: date) -> str:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
 
 from django.utils.translation import gettext as _
 
 from queues.services.reporting.shapes import Figures, Metric, QueueReport
+from queues.services.reporting.summary.hours import LINES
 
 from .parts import HOURS, Chart, Of, Value, axis, count, hourly, nothing_measured, percentile
-
-LINES: Final = 5
-"""Namespaces of one chart."""
 
 
 def flow(hours: Sequence[Figures], *, until: int = 24) -> Chart:

@@ -11,9 +11,9 @@ from typing import Final
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from queues.services.reporting.page_day import read_sums
-from queues.services.reporting.shapes import Change, Figures
-from queues.services.visible import User
+from ..visible import User
+from .page_day import read_sums
+from .shapes import Change, Figures
 
 WEEKS: Final = 8
 """Past weeks whose same weekday tells what is usual."""

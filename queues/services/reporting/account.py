@@ -1,0 +1,78 @@
+"""A day's account: what its page, its sheet of paper and its mail tell, read once for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+
+from ..visible import User
+from .key_figures import KeyFigure, beside_past_weeks, beside_usual
+from .merging import merge_day
+from .page_day import Notes, Objectives, list_objectives, notes_of, read_namespaces
+from .reading import list_namespaces, read_queue
+from .shapes import Figures, Metric, QueueReport, QueueRow, TryCount
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Account:
+    """Of everything, of a namespace or of a queue. `namespaces`: those that were added up, () for a single place;
+    `reports`: of the busiest of them, or of the place. `objectives` None: it is about one queue."""
+
+    figures: Figures
+    hours: Sequence[Figures]
+    histograms: Mapping[Metric, Mapping[int, int]]
+    tries: Sequence[TryCount]
+    key_figures: Sequence[KeyFigure]
+    namespaces: Sequence[QueueRow]
+    reports: Sequence[QueueReport]
+    notes: Notes
+    objectives: Objectives | None
+
+    @property
+    def tells_namespace(self) -> bool:
+        """Whether a queue's name alone may not tell which one is meant."""
+        return len(self.namespaces) > 1
+
+
+def read_account(*, user: User, day: date, pool: str = "", namespace: str = "", queue: str = "") -> Account | None:
+    """None: nothing is known of that day there. Raises NamespaceNotFoundError, MetadataUnavailableError."""
+    return _of_place(user, day, pool, namespace, queue) if namespace else _of_everything(user, day)
+
+
+def _of_everything(user: User, day: date) -> Account | None:
+    namespaces = list_namespaces(user=user, day=day)
+    if not namespaces:
+        return None
+    merged = merge_day(user=user, day=day)
+    reports = read_namespaces(user=user, day=day)
+    changes = reports[0].changes if len(namespaces) == 1 else ()
+    key_figures = beside_usual(merged.figures, changes, "") if changes else None
+    return Account(
+        figures=merged.figures,
+        hours=merged.hours,
+        histograms=merged.histograms,
+        tries=merged.tries,
+        key_figures=key_figures or beside_past_weeks(merged.figures, user=user, day=day),
+        namespaces=namespaces,
+        reports=reports,
+        notes=notes_of(reports),
+        objectives=list_objectives(user=user, day=day),
+    )
+
+
+def _of_place(user: User, day: date, pool: str, namespace: str, queue: str) -> Account | None:
+    report = read_queue(user=user, day=day, pool=pool, namespace=namespace, queue=queue)
+    if report is None:
+        return None
+    return Account(
+        figures=report.row.figures,
+        hours=report.hours,
+        histograms=report.histograms,
+        tries=report.tries,
+        key_figures=beside_usual(report.row.figures, report.changes, queue),
+        namespaces=(),
+        reports=(report,),
+        notes=notes_of([report]),
+        objectives=None if queue else list_objectives(user=user, day=day, pool=pool, namespace=namespace),
+    )
