@@ -1,4 +1,4 @@
-"""A connection of a client: HTTP/1.1 read by llhttp (through httptools), requests handed to an ASGI application.
+"""A connection of a client: requests, one after the other, are handed to an ASGI application.
 
 uvicorn listens, starts, watches and stops; it lets the protocol be chosen, and this is ours. Its own one, made for all
 that ASGI applications may want, takes 15 µs more for each request, and does not tell the requests which are waiting
@@ -13,32 +13,14 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any, Final
 
-import httptools
 from uvicorn.config import Config
 from uvicorn.server import ServerState
 
 from .exchange import Exchange
+from .reader import DEAF, Reader
 from .receipt import Receipts, was_taken
-from .refusal import (
-    BAD_REQUEST,
-    BAD_TARGET,
-    HEAD_TOO_LARGE,
-    UNKNOWN_METHOD,
-    UNKNOWN_VERSION,
-    Reason,
-    Refusal,
-    RefusedError,
-)
-from .target import address_of, decode_path, split_target
-
-HEAD_MAX: Final = 65_536
-"""Bytes of a request's target and headers; also of what may come between two pieces of a body, or after the last."""
-
-HEADERS_MAX: Final = 256
-"""Headers of a request."""
-
-PIECE_MAX: Final = 16_384
-"""Bytes that are read at once: no more than some hundred of the shortest requests."""
+from .refusal import Reason, Refusal
+from .target import address_of
 
 PIPELINE_MAX: Final = 16
 """Requests that may wait behind the one that is being answered; then the client is read from no more."""
@@ -46,15 +28,13 @@ PIPELINE_MAX: Final = 16
 LINGER_S: Final = 2.0
 """How long a client is listened to that was told to go before it had said all: else it might not get the answer."""
 
-_ASGI: Final = {"version": "3.0", "spec_version": "2.3"}
 HAS_HUNG_UP: Final = "taskq.has_hung_up"  # these as in queues.api.fast_lane, which needs Django
 IF_NOT_TAKEN: Final = "taskq.if_not_taken"
 ANSWER: Final = "taskq.answer"
 _HUNG_UP: Final = getattr(select, "POLLRDHUP", 0)
-_NOWHERE: Final[deque[tuple[bytes, bytes]]] = deque(maxlen=0)
 
 
-class Connection(asyncio.Protocol):
+class Connection(Reader):
     """Answers one request after the other, in the order in which they came.
 
     uvicorn's `timeout_keep_alive` is how long it may be without a whole request head, from its beginning or from its
@@ -62,22 +42,11 @@ class Connection(asyncio.Protocol):
     """
 
     __slots__ = (
-        "_address",
         "_application",
-        "_bare_bytes",
-        "_client",
         "_current",
-        "_extensions",
-        "_head_bytes",
-        "_headers",
-        "_heard_at",
-        "_held",
         "_idle_max_s",
         "_idle_since",
         "_idle_timer",
-        "_in_head",
-        "_incoming",
-        "_parser",
         "_pipeline",
         "_reading",
         "_receipts",
@@ -85,10 +54,8 @@ class Connection(asyncio.Protocol):
         "_server",
         "_transport",
         "_unsent",
-        "_url",
         "_worker",
         "is_full",
-        "loop",
     )
 
     def __init__(
@@ -98,46 +65,35 @@ class Connection(asyncio.Protocol):
         app_state: dict[str, Any],
         _loop: asyncio.AbstractEventLoop | None = None,
     ) -> None:
-        self.loop = _loop or asyncio.get_running_loop()
+        super().__init__(_loop or asyncio.get_running_loop())
         self._application = config.loaded_app
         self._server = server_state
-        self._parser: Any = httptools.HttpRequestParser(self)
         self._transport: Any = None
-        self._client: tuple[str, int] | None = None
-        self._address: tuple[str, int] | None = None
         self._idle_max_s = config.timeout_keep_alive
         self._idle_since = self.loop.time()
-        self._heard_at = 0.0
-        self._unsent = 0
         self._idle_timer: asyncio.TimerHandle | None = None
-        self._incoming: Exchange | None = None
+        self._unsent = 0
+        self._reading = True
         self._current: Exchange | None = None
         self._pipeline: deque[Exchange] | None = None
-        self._held = b""
+        self._worker: asyncio.Future[Exchange | None] | None = None
+        self._room: asyncio.Event | None = None
+        self.is_full = False
+        """Whether more is written than the client has taken: `drain` waits until there is room again."""
         self._receipts = Receipts()
-        self._extensions = {
+        self.extensions = {
             HAS_HUNG_UP: self._has_hung_up,
             IF_NOT_TAKEN: self._receipts.expect,
             ANSWER: self._answer,
         }
-        self._worker: asyncio.Future[Exchange | None] | None = None
-        self._reading = True
-        self._room: asyncio.Event | None = None
-        self.is_full = False
-        """Whether more is written than the client has taken: `drain` waits until there is room again."""
-        self._in_head = False
-        self._head_bytes = 0
-        self._bare_bytes = 0
-        self._url = b""
-        self._headers: list[tuple[bytes, bytes]] | deque[tuple[bytes, bytes]] = []
 
     # What the event loop tells.
 
     def connection_made(self, transport: Any) -> None:
         self._transport = transport
         self._server.connections.add(self)  # type: ignore[arg-type]  # it is asked to `shutdown`, and no more
-        self._client = address_of(transport, "peername")
-        self._address = address_of(transport, "sockname")
+        self.client = address_of(transport, "peername")
+        self.address = address_of(transport, "sockname")
         self._idle_timer = self.loop.call_later(self._idle_max_s, self._check_idle)
 
     def eof_received(self) -> None:
@@ -154,32 +110,13 @@ class Connection(asyncio.Protocol):
         self._tell_gone()
         if self._worker is not None and not self._worker.done():
             self._worker.set_result(None)
-        self._parser, self._current, self._incoming = _DEAF, None, None
-        self._extensions = {}  # what refers to them refers to this one, too
+        self.parser, self._current, self.incoming = DEAF, None, None
+        self.extensions = {}  # what refers to them refers to this one, too
 
     def data_received(self, data: bytes) -> None:
         if self._receipts:
             self._receipts.clear()
-        if len(data) > PIECE_MAX:
-            self._take_by_pieces(data)
-            return
-        try:
-            self._parser.feed_data(data)
-        except httptools.HttpParserUpgrade as upgrade:
-            self._stay(data[upgrade.args[0] :])
-            return
-        except httptools.HttpParserInvalidMethodError:
-            self._refuse(UNKNOWN_METHOD if data[:1].isalpha() else BAD_REQUEST)
-            return
-        except httptools.HttpParserInvalidURLError:
-            self._refuse(BAD_TARGET)
-            return
-        except httptools.HttpParserError as error:
-            cause = error.__context__
-            self._refuse(cause.reason if isinstance(cause, RefusedError) else BAD_REQUEST)
-            return
-        if self._in_head or self._incoming is not None:
-            self._note_unfinished(len(data))
+        super().data_received(data)
 
     def pause_writing(self) -> None:
         self.is_full = True
@@ -189,64 +126,44 @@ class Connection(asyncio.Protocol):
         if self._room is not None:
             self._room.set()
 
-    # What the parser tells.
+    # What the reader asks for.
 
-    def on_message_begin(self) -> None:
-        self._in_head = True
-        self._head_bytes = -1  # unknown while it is all in one piece of data, which is small
-        self._url = b""
-        self._headers = []
-
-    def on_url(self, piece: bytes) -> None:
-        self._url += piece
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        self._headers.append((name.lower(), value))
-
-    def on_headers_complete(self) -> None:
-        self._in_head = False
-        headers = self._headers
-        self._headers = _NOWHERE  # where trailers go: they must not be taken for headers, and nobody wants them
-        if self._incoming is not None:
-            return  # the made-up head of `_stay`
-        if self._head_bytes >= 0 or len(headers) > HEADERS_MAX:
-            self._check_size(headers)
-        parser = self._parser
-        version = parser.get_http_version()
-        if version != "1.1" and version != "1.0":
-            raise RefusedError(UNKNOWN_VERSION)
-        path, query = split_target(self._url)
-        scope = {
-            "type": "http",
-            "asgi": _ASGI,
-            "http_version": version,
-            "method": parser.get_method().decode("ascii"),
-            "scheme": "http",
-            "path": decode_path(path),
-            "raw_path": path,
-            "query_string": query,
-            "root_path": "",
-            "headers": headers,
-            "client": self._client,
-            "server": self._address,
-            "extensions": self._extensions,
-        }
-        exchange = Exchange(self, scope, keep_alive=version == "1.1" and parser.should_keep_alive())
-        self._incoming = exchange
+    def take_up(self, scope: dict[str, Any], *, keep_alive: bool) -> Exchange:
+        """It is answered now, or in its turn."""
+        exchange = Exchange(self, scope, keep_alive=keep_alive)
         if self._current is None:
             self._begin(exchange)
         else:
             self._line_up(exchange)
+        return exchange
 
-    def on_body(self, piece: bytes) -> None:
-        self._bare_bytes = 0
-        if self._incoming is not None:
-            self._incoming.feed(piece)
+    def latest(self) -> Exchange | None:
+        """The last one in line."""
+        return self._pipeline[-1] if self._pipeline else self._current
 
-    def on_message_complete(self) -> None:
-        if self._incoming is not None:
-            self._incoming.end()
-            self._incoming = None
+    def is_crowded(self) -> bool:
+        """Whether PIPELINE_MAX are in line."""
+        return self._pipeline is not None and len(self._pipeline) >= PIPELINE_MAX
+
+    def refuse(self, reason: Reason) -> None:
+        """What came is no request, and nothing that follows can be made sense of. Those before it are answered."""
+        self.parser = DEAF
+        self.is_in_head = False
+        broken, self.incoming = self.incoming, None
+        if broken is not None:  # its head was good, its body is not
+            broken.hang_up()
+            if broken.is_begun:
+                self._transport.close()
+                return
+            if broken is self._current:
+                self._current = None
+            elif self._pipeline:
+                self._pipeline.pop()
+        refusal = Refusal(self, reason)
+        if self._current is None:
+            self._begin(refusal)
+        else:
+            self._line_up(refusal)
 
     # What exchanges ask for.
 
@@ -275,13 +192,13 @@ class Connection(asyncio.Protocol):
 
     def resume_reading(self) -> None:
         """Go on, unless enough requests wait already."""
-        if self._reading or self._transport.is_closing() or self._is_crowded():
+        if self._reading or self._transport.is_closing() or self.is_crowded():
             return
         self._reading = True
-        self._heard_at = self.loop.time()
+        self.heard_at = self.loop.time()
         self._transport.resume_reading()
-        if self._held:
-            held, self._held = self._held, b""
+        if self.held:
+            held, self.held = self.held, b""
             self.data_received(held)
 
     def close(self) -> None:
@@ -359,11 +276,8 @@ class Connection(asyncio.Protocol):
         if self._pipeline is None:
             self._pipeline = deque()
         self._pipeline.append(exchange)
-        if self._is_crowded():
+        if self.is_crowded():
             self.pause_reading()
-
-    def _is_crowded(self) -> bool:
-        return self._pipeline is not None and len(self._pipeline) >= PIPELINE_MAX
 
     def _tell_gone(self) -> None:
         for exchange in (self._current, *(self._pipeline or ())):
@@ -371,80 +285,12 @@ class Connection(asyncio.Protocol):
                 exchange.hang_up()
         self._pipeline = None
 
-    # What is out of the ordinary.
-
-    def _take_by_pieces(self, data: bytes) -> None:
-        """What would be too many requests at once is held back until some are answered."""
-        for at in range(0, len(data), PIECE_MAX):
-            if self._is_crowded():
-                self._held = data[at:]
-                return
-            self.data_received(data[at : at + PIECE_MAX])
-
-    def _stay(self, rest: bytes) -> None:
-        """The client would like another protocol, and may speak this one. The parser has left out the request's body.
-
-        That is read by another parser, which is told of it by a head that we make up.
-        """
-        exchange = self._pipeline[-1] if self._pipeline else self._current
-        framing = () if exchange is None else exchange.framing
-        if exchange is not None and framing:
-            exchange.reopen()
-            self._incoming = exchange
-            self._parser = httptools.HttpRequestParser(self)
-            lines = b"".join([b"%b: %b\r\n" % header for header in framing])
-            try:
-                self._parser.feed_data(b"POST / HTTP/1.1\r\n%b\r\n" % lines)
-            except httptools.HttpParserError:  # the first parser looks at the framing only when it reads the body
-                self._refuse(BAD_REQUEST)
-                return
-        if rest:
-            self.data_received(rest)
-
-    def _note_unfinished(self, size: int) -> None:
-        """So many bytes have come, and it is not over."""
-        if self._in_head:
-            # What came before this head in the data in which it began is not its own.
-            self._head_bytes = 0 if self._head_bytes < 0 else self._head_bytes + size
-            is_too_long = self._head_bytes > HEAD_MAX or len(self._headers) > HEADERS_MAX
-        else:
-            self._heard_at = self.loop.time()
-            self._bare_bytes += size
-            is_too_long = self._bare_bytes > HEAD_MAX
-        if is_too_long:
-            self._refuse(HEAD_TOO_LARGE)
-
-    def _check_size(self, headers: list[tuple[bytes, bytes]] | deque[tuple[bytes, bytes]]) -> None:
-        size = len(self._url) + sum(len(name) + len(value) for name, value in headers)
-        if size > HEAD_MAX or len(headers) > HEADERS_MAX:
-            raise RefusedError(HEAD_TOO_LARGE)
-
-    def _refuse(self, reason: Reason) -> None:
-        """What came is no request, and nothing that follows can be made sense of. Those before it are answered."""
-        self._parser = _DEAF
-        self._in_head = False
-        broken, self._incoming = self._incoming, None
-        if broken is not None:  # its head was good, its body is not
-            broken.hang_up()
-            if broken.is_begun:
-                self._transport.close()
-                return
-            if broken is self._current:
-                self._current = None
-            elif self._pipeline:
-                self._pipeline.pop()
-        refusal = Refusal(self, reason)
-        if self._current is None:
-            self._begin(refusal)
-        else:
-            self._line_up(refusal)
-
     def _leave(self) -> None:
-        if self._parser is not _DEAF and self._incoming is None:
+        if self.parser is not DEAF and self.incoming is None:
             self._transport.close()
             return
         # To close while the client is sending makes its system throw away what it has not read yet: the answer.
-        self._parser, self._incoming, self._held = _DEAF, None, b""
+        self.parser, self.incoming, self.held = DEAF, None, b""
         self._transport.write_eof()
         self.resume_reading()
         self.loop.call_later(LINGER_S, self._transport.close)
@@ -468,19 +314,10 @@ class Connection(asyncio.Protocol):
         """Since when the client has owed something (by the loop's clock); now, if it does not."""
         if self._current is None:
             return self._idle_since
-        if self._incoming is self._current and self._reading and self._current.is_awaited:
-            return max(self._heard_at, self._idle_since)
+        if self.incoming is self._current and self._reading and self._current.is_awaited:
+            return max(self.heard_at, self._idle_since)
         return self.loop.time()
 
-
-class _Deaf:
-    """In place of the parser, when what comes is of no interest any more."""
-
-    def feed_data(self, _data: bytes) -> None:
-        """Heard and forgotten."""
-
-
-_DEAF: Final = _Deaf()
 
 _packed_headers: list[Any] = [None, b""]
 
