@@ -6,6 +6,8 @@ from datetime import date
 from typing import Final
 
 from django import template
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.utils.translation import pgettext
 
 from dashboard.views.reports.weeks import short_weekday
@@ -58,6 +60,23 @@ def exactly(value: float | None, unit: str) -> str:
     if unit == "jobs":
         return jobs(value)
     return f"{jobs(value)} ms" if unit == "ms" and value is not None else written(value, unit)
+
+
+@register.simple_tag
+def figure_cell(
+    value: float | None, label: str, unit: str = "jobs", *, tone: str = "", begins_group: bool = False
+) -> SafeString:
+    """A figure as a cell of a table, in full on hover. `tone`: warn or bad, of what should not be. What is none or
+    unknown has class zero: it is told quietly, and on a phone perhaps not at all."""
+    is_nothing = not value if unit == "jobs" else value is None
+    classes = ["number", "begins" if begins_group else "", "zero" if is_nothing else tone]
+    return format_html(
+        '<td class="{}" data-label="{}" title="{}">{}</td>',
+        " ".join(filter(None, classes)),
+        label,
+        exactly(value, unit),
+        written(value, unit),
+    )
 
 
 @register.filter

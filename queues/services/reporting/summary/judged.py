@@ -71,7 +71,8 @@ def _objective(row: QueueRow, tells_namespace: bool) -> Sequence[Cell]:
     if objective is None or objective.is_met is None:
         verdict = NOTHING
     else:
-        verdict = f"✓ {gettext('met')}" if objective.is_met else f"✕ {gettext('missed')}"
+        sign, word = ("✓", gettext("met")) if objective.is_met else ("✕", gettext("missed"))
+        verdict = f"{sign} {word}"
     limit = NOTHING if objective is None else brief(objective.seconds * 1_000)
     name = named(row.queue, row.namespace, tells_namespace=tells_namespace)
     times = f"{brief(row.figures.wait.p95)} / {limit}"

@@ -52,11 +52,11 @@ def word_summary(summary: DaySummary) -> WordedSummary:
     nothing = ""
     if account is None:
         nothing = gettext("Nothing happened") if entry.has_report else gettext("No report of this day")
-    at = entry.reported_at
+    at, span = entry.reported_at, gettext("midnight to midnight UTC")
     return WordedSummary(
         title=f"{name} · {title}" if name else title,
         place=f"{summary.pool}:{summary.namespace}" if name else "",
-        day=f"{entry.day}, {date_format(entry.day, 'l')} ({gettext('midnight to midnight UTC')})",
+        day=f"{entry.day}, {date_format(entry.day, 'l')} ({span})",
         made=gettext("reported %(at)s UTC") % {"at": f"{at.astimezone(UTC):%Y-%m-%d %H:%M}"} if at else "",
         remarks=_remarks(entry),
         warnings=[
@@ -72,11 +72,14 @@ def word_summary(summary: DaySummary) -> WordedSummary:
 def _remarks(entry: DayEntry) -> list[str]:
     found = []
     if entry.is_demo:
-        more = gettext("Some or all of the events of this day are made up (manage.py demodata).")
-        found.append(f"{gettext('Demo data')} · {more}")
+        title, more = (
+            gettext("Demo data"),
+            gettext("Some or all of the events of this day are made up (manage.py demodata)."),
+        )
+        found.append(f"{title} · {more}")
     if entry.has_report and not entry.is_complete:
-        more = gettext("The day is not over: these figures are of a part of it.")
-        found.append(f"{gettext('Not the whole day.')} {more}")
+        title, more = gettext("Not the whole day."), gettext("The day is not over: these figures are of a part of it.")
+        found.append(f"{title} {more}")
     return found
 
 
