@@ -56,6 +56,17 @@ def duration(milliseconds: float | None) -> str:
 
 
 @register.filter
+def brief_duration(milliseconds: float | None) -> str:
+    """`93000` → `1.5 min`: two or three digits of one unit, for narrow columns; a dash for None."""
+    if milliseconds is None:
+        return NOTHING
+    for size, unit in _UNITS:
+        if milliseconds >= size * 0.9995 and size > 1:
+            return f"{_short(milliseconds / size)} {unit}"
+    return f"{round(milliseconds)} ms"
+
+
+@register.filter
 def number(value: Number) -> str:
     """`1234567` → `1,234,567`, in English and in Chinese alike; a dash for None."""
     if value is None or isinstance(value, str):

@@ -32,14 +32,14 @@ GROUPS: Final[tuple[tuple[Promise | str, tuple[tuple[str, Promise | str], ...]],
             ("completed", _("Completed")),
         ),
     ),
-    (_("Per second"), (("published", _("Published")), ("acked", _("Acked")), ("failed", _("Failed")))),
+    (
+        _("Per second"),
+        (("published", _("Published")), ("consumed", _("Consumed")), ("acked", _("Acked")), ("failed", _("Failed"))),
+    ),
     (_("Wait, last 5 min"), (("wait_p50", "p50"), ("wait_p95", "p95"), ("wait_p99", "p99"))),
     (_("Run, last 5 min"), (("run_p50", "p50"), ("run_p95", "p95"), ("run_p99", "p99"))),
 )
 """The columns of numbers, by group."""
-
-FIRST_TO_GO: Final = frozenset({"wait_p95", "run_p95"})
-"""What a window without room for all columns goes without: each lies between two others."""
 
 STATE_NAMES: Final = (
     ("attention", _("Needs attention")),
@@ -65,22 +65,17 @@ class Column:
     order: str
     begins_group: bool = False
 
-    @property
-    def is_first_to_go(self) -> bool:
-        return self.key in FIRST_TO_GO
-
 
 @page
 def queues(request: HttpRequest) -> HttpResponse:
     """`?q=&namespace=POOL/NAME&state=&sort=[-]COLUMN&page=N`; for live.js the part that changes."""
     wanted = _read(request)
-    groups = [(title, len(names), sum(key not in FIRST_TO_GO for key, _name in names)) for title, names in GROUPS]
     context = {
         "list": list_queue_rows(user=request.user, wanted=wanted),
         "wanted": wanted,
         "narrowed": bool(wanted.text or wanted.namespace or wanted.state),
         "states": STATE_NAMES,
-        "groups": groups,
+        "groups": [(title, len(names)) for title, names in GROUPS],
         "name_column": _column(wanted, NAME, _("Queue")),
         "columns": _columns(wanted),
     }

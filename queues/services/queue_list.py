@@ -31,6 +31,7 @@ SORT_KEYS: Final[Mapping[str, Key]] = {
     "completed": lambda row: row.queue.completed,
     "oldest": lambda row: -1 if row.oldest_ms is None else row.oldest_ms,
     "published": lambda row: row.queue.published_per_s,
+    "consumed": lambda row: row.queue.consumed_per_s,
     "acked": lambda row: row.queue.acked_per_s,
     "failed": lambda row: row.queue.failed_per_s,
     "wait_p50": lambda row: row.queue.wait_p50 or 0,

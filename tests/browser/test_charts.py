@@ -1,4 +1,4 @@
-"""What a chart tells under the pointer and the arrow keys: values, and their moments in the reader's zone and in UTC."""
+"""What a chart tells under the pointer and the arrow keys: values, and their moments here and in UTC."""
 
 from __future__ import annotations
 

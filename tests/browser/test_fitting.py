@@ -26,6 +26,9 @@ def test_the_list_of_queues_is_seen_whole_at_a_desk(wish: str, open_page: OpenPa
     row = page.get_by_role("row").filter(has_text=queue)
     expect(row).to_contain_text("12 k", timeout=25_000)
     assert page.locator(".scroll").evaluate(FITS)
+    expect(page.get_by_role("columnheader", name="p95")).to_have_count(2)
+    for header in page.get_by_role("columnheader", name="p95").all():
+        expect(header).to_be_in_viewport()
     keep_picture(page, f"queues-full-{wish}")
 
 

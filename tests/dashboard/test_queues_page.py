@@ -64,6 +64,22 @@ def test_the_number_of_jobs_decides_the_order_if_asked(engine: Engine, surveyor:
     assert 'aria-sort="descending"' in text_of(people.bob.browser, "?sort=-ready")
 
 
+def test_a_row_has_a_number_under_each_heading(engine: Engine, surveyor: Surveyor, people: People) -> None:
+    put(engine, "orders", jobs=3)
+    engine.run(consume(engine.queue(SHOP, "orders"), ttr_ms=60_000, count=2))
+    surveyor.look()
+
+    text = text_of(people.bob.browser)
+    sorted_by = re.findall(r'<th scope="col" class="number[^>]*><a href="\?sort=-?(\w+)"', text)
+    cells = dict(re.findall(r'<td class="number[^>]* data-label="([^"]+)"[^>]*>([^<]+)</td>', text))
+
+    assert {*sorted_by, "name", "attention"} == SORT_KEYS.keys()
+    assert len(cells) == len(sorted_by)
+    assert (cells["Ready"], cells["Working"]) == ("1", "2")
+    assert float(cells["Published/s"]) > float(cells["Consumed/s"]) > float(cells["Acked/s"]) == 0
+    assert cells["Wait p50"] != "–" == cells["Run p95"]
+
+
 @pytest.mark.parametrize("key", SORT_KEYS)
 def test_every_column_can_be_sorted_by(key: str, engine: Engine, surveyor: Surveyor, people: People) -> None:
     for name in ("b", "a"):

@@ -8,7 +8,7 @@ import pytest
 from django.template import Context, Template
 from django.test import RequestFactory
 
-from dashboard.templatetags.taskq import age, compact, duration, number, per_second, sparkline, when
+from dashboard.templatetags.taskq import age, brief_duration, compact, duration, number, per_second, sparkline, when
 
 MINUTE_MS, HOUR_MS, DAY_MS = 60_000, 3_600_000, 86_400_000
 
@@ -31,6 +31,24 @@ MINUTE_MS, HOUR_MS, DAY_MS = 60_000, 3_600_000, 86_400_000
 )
 def test_durations(milliseconds: float | None, text: str) -> None:
     assert duration(milliseconds) == text
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "text"),
+    [
+        (None, "–"),
+        (0, "0 ms"),
+        (999, "999 ms"),
+        (999.6, "1 s"),
+        (1_540, "1.5 s"),
+        (59_990, "1 min"),
+        (93_000, "1.6 min"),
+        (HOUR_MS * 23.94, "23.9 h"),
+        (DAY_MS * 150, "150 d"),
+    ],
+)
+def test_durations_for_narrow_columns(milliseconds: float | None, text: str) -> None:
+    assert brief_duration(milliseconds) == text
 
 
 @pytest.mark.parametrize(("milliseconds", "text"), [(None, "–"), (0, "0 ms"), (1_999, "1 s"), (DAY_MS * 2.5, "2 d")])
