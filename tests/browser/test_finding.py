@@ -6,6 +6,7 @@ import re
 
 from playwright.sync_api import Page, expect
 
+from tests.browser.looking import keep_picture, sticks_out
 from tests.browser.service import Shop
 from tests.browser.watching import Watch
 
@@ -20,6 +21,21 @@ def test_a_pasted_id_leads_to_the_job(page: Page, shop: Shop) -> None:
     expect(page).to_have_url(f"{shop.url}/queues/default/demo/reports/jobs/{shop.held_job}/")
     expect(page.get_by_role("heading", level=1)).to_contain_text(shop.held_job)
     expect(page.get_by_text("analyst-1").first).to_be_visible()
+
+
+def test_an_id_is_pasted_on_a_phone_too(phone: Page, shop: Shop) -> None:
+    phone.goto("/consumers/")
+
+    field = phone.get_by_role("searchbox", name="Find a job")
+    field.tap()
+    field.fill(shop.held_job)
+    phone.keyboard.press("Enter")
+
+    expect(phone).to_have_url(f"{shop.url}/queues/default/demo/reports/jobs/{shop.held_job}/")
+    expect(phone.get_by_role("heading", level=1)).to_contain_text(shop.held_job)
+    expect(phone.get_by_text("analyst-1").first).to_be_visible()
+    assert sticks_out(phone) == []
+    keep_picture(phone, "found-phone")
 
 
 def test_an_id_that_is_not_there_is_said_not_to_be(page: Page, watches: list[Watch]) -> None:
