@@ -117,6 +117,12 @@ def tries_of(stored: Iterable[Mapping[str, Any]]) -> tuple[TryCount, ...]:
     return tuple(TryCount(attempt=one["attempt"], outcome=one["outcome"], jobs=one["jobs"]) for one in stored)
 
 
+def success_rate_of(counts: Mapping[str, int]) -> float | None:
+    """Acked of all that ended by being acked, dead or expired; None: nothing did."""
+    ended = counts["acked"] + counts["dead"] + counts["expired"]
+    return counts["acked"] / ended if ended else None
+
+
 def _figures(read: Callable[[str], Any], **others: Any) -> Figures:
     values = {name: read(name) for name in (*COUNTS, *OTHER_FIGURES)} | others
     spreads: dict[str, Any] = {metric.value: _spread(read, metric) for metric in Metric}

@@ -17,7 +17,7 @@ from queues.models.report import ALL_QUEUES, COUNTS, QUANTILES
 from queues.pools.reading import read_metadata
 
 from ..visible import User
-from .building import JSON_FIELDS, histograms_of, hours_of, row_of, tries_of
+from .building import JSON_FIELDS, histograms_of, hours_of, row_of, success_rate_of, tries_of
 from .reading import NAMESPACES_MAX, reported_days, rows_of, visible_rows
 from .shapes import Figures, Merged, Metric, Spread, TryCount
 
@@ -79,12 +79,11 @@ def _sum(
     spreads: dict[str, Any] = {
         metric.value: _spread([part.spread(metric) for part in parts], histograms.get(metric, {})) for metric in Metric
     }
-    ended = counts["acked"] + counts["dead"] + counts["expired"]
     return Figures(
         hour=hour,
         **counts,
         **spreads,
-        success_rate=counts["acked"] / ended if ended else None,
+        success_rate=success_rate_of(counts),
         backlog=backlog,
         backlog_base_known=backlog is not None and all(part.backlog_base_known for part in parts),
         first_at=min((part.first_at for part in parts if part.first_at), default=None),

@@ -14,7 +14,7 @@ from queues.models.report import ALL_QUEUES, COUNTS
 from queues.pools.reading import read_metadata
 
 from ..visible import User, sees_everything
-from .building import JSON_FIELDS, entry_of, hours_of, report_of, row_of
+from .building import JSON_FIELDS, entry_of, hours_of, report_of, row_of, success_rate_of
 from .reading import visible_rows
 from .shapes import Change, ErrorGroup, Figures, Metric, QueueReport, QueueRow, SlowJob
 
@@ -135,8 +135,7 @@ def read_sums(*, user: User, days: Sequence[date]) -> dict[date, Figures]:
 
 def _counted(values: Sequence[int]) -> Figures:
     counts: dict[str, Any] = dict(zip(COUNTS, values, strict=True))
-    ended = counts["acked"] + counts["dead"] + counts["expired"]
-    return Figures(success_rate=counts["acked"] / ended if ended else None, **counts)
+    return Figures(success_rate=success_rate_of(counts), **counts)
 
 
 def _queues(user: User, day: date, pool: str, namespace: str) -> QuerySet[QueueDay]:
