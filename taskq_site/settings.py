@@ -167,6 +167,10 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
 # Off: every request goes through Django, the slower of the two doors, which answers alike.
 TASKQ_FAST_LANE = read_bool("TASKQ_FAST_LANE", default=True)
 
+# Off: `serve` serves pages in its workers, too, which saves the memory of one process; requests of the API then feel
+# it when pages are looked at. Without the fast lane that is so anyway.
+TASKQ_PAGES_PROCESS = read_bool("TASKQ_PAGES_PROCESS", default=True)
+
 # /metrics: how many queues have series of their own, and a secret that opens it beside the passwords of staff.
 TASKQ_METRICS_QUEUES = read_int("TASKQ_METRICS_QUEUES", default=200, minimum=1, maximum=10_000)
 TASKQ_METRICS_TOKEN = read_text("TASKQ_METRICS_TOKEN")

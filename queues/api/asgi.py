@@ -17,6 +17,7 @@ from .routes import ROUTES
 from .stopping import stop_waiting
 
 SCOPE_KEY: Final = "taskq"
+ACCESS_LOG_PATH: Final = "/accesslog"
 _OWN: Final = frozenset(route.path.split("/")[1] for route in ROUTES)
 """First segments of the paths that are ours. Bodies of all others (the admin's forms) are Django's business."""
 
@@ -33,18 +34,27 @@ class RequestState:
 
 
 class ApiGate:
-    """An ASGI application around another. Without `fast_lane` the other one gets every request."""
+    """An ASGI application around another. Without `fast_lane` the other one gets every request.
 
-    def __init__(self, application: Application, *, fast_lane: FastLane | None) -> None:
+    With `near` False the other one sends requests on to a process that has a gate of its own: `near` too, but behind
+    this one (`logs` False), so that each request is logged once.
+    """
+
+    def __init__(
+        self, application: Application, *, fast_lane: FastLane | None, near: bool = True, logs: bool = True
+    ) -> None:
         self._application = application
         self._fast_lane = fast_lane
+        self._near = near
+        self._logs = logs
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._application(scope, receive, send)
             return
-        ACCESS_LOG.refresh_if_due()
-        started = time.perf_counter() if ACCESS_LOG.enabled else 0.0
+        if self._logs:
+            ACCESS_LOG.refresh_if_due()
+        started = time.perf_counter() if self._logs and ACCESS_LOG.enabled else 0.0
         headers = Headers(scope["headers"])
         request_id = choose_request_id(headers.get_bytes(HEADER))
         body = RequestBody(scope["http_version"], headers, receive)
@@ -67,7 +77,7 @@ class ApiGate:
         self, scope: Scope, headers: Headers, body: RequestBody, request_id: bytes, receive: Receive, send: Send
     ) -> int:
         """To the application behind. Returns the status that it answered; 0: the client went away before."""
-        own = _first_segment(scope) in _OWN
+        own = self._near and is_own(scope)
         scope[SCOPE_KEY] = RequestState(request_id.decode("ascii"), headers, body)
         status = 0
 
@@ -78,16 +88,18 @@ class ApiGate:
                 message["headers"] = [*message.get("headers", ()), (HEADER, request_id)]
                 if own:
                     await body.drain()
+                if not self._near and scope["path"] == ACCESS_LOG_PATH:
+                    await ACCESS_LOG.read_switch()  # which the other process has perhaps just set
             await send(message)
 
         await self._application(scope, body.receive_for_django if own else receive, send_with_id)
         return status
 
 
-def _first_segment(scope: Scope) -> str:
-    """Decoded as the router does: to it, `/%61pi` is `/api`."""
+def is_own(scope: Scope) -> bool:
+    """Whether the path is the API's. Its first segment is decoded as the router does: to it, `/%61pi` is `/api`."""
     path: bytes = scope.get("raw_path") or scope["path"].encode()
-    return decode_segment(path.split(b"/", 2)[1]) if path.startswith(b"/") else ""
+    return path.startswith(b"/") and decode_segment(path.split(b"/", 2)[1]) in _OWN
 
 
 def _log(scope: Scope, status: int, started: float, request_id: bytes) -> None:

@@ -22,12 +22,13 @@ _NAMESPACES: Final = Slots(limit=settings.TASKQ_METRICS_QUEUES, others_in_use=la
 COUNTERS: Final = Counters(queues=_QUEUES, namespaces=_NAMESPACES)
 
 
-def count_together(directory: Path) -> None:
+def count_together(directory: Path, *, is_worker: bool = True) -> None:
     """Share what is counted with the other workers of this server by files in `directory`.
 
     To be called in the worker (a process that is forked later would write to the same file), before its first request.
+    `is_worker` False: one that counts, but is not to be counted as a worker.
     """
-    WORKERS.join(directory)
+    WORKERS.join(directory, is_worker=is_worker)
     _QUEUES.share(directory / "queues.json")
     _NAMESPACES.share(directory / "namespaces.json")
     COUNTERS.flush_with(flush)
@@ -47,7 +48,7 @@ def take_snapshot() -> Snapshot:
             "other_namespaces": COUNTERS.namespaces.other,
             "engines": {"batches": load.batches, "operations": load.operations},
         },
-        "gauges": {"in_progress": COUNTERS.in_progress, "waiting": load.waiting, "workers": 1},
+        "gauges": {"in_progress": COUNTERS.in_progress, "waiting": load.waiting, "workers": int(WORKERS.is_worker)},
         "in_use": {"queues": COUNTERS.queues.in_use(), "namespaces": COUNTERS.namespaces.in_use()},
     }
 

@@ -32,13 +32,15 @@ class Workers:
     def __init__(self) -> None:
         self._directory: Path | None = None
         self._own: Path | None = None
+        self.is_worker = True
         self.has_written = False
         self.in_trouble = False
         self._touch_at = 0.0
 
-    def join(self, directory: Path) -> None:
-        """Be one of the workers that share `directory`."""
+    def join(self, directory: Path, *, is_worker: bool = True) -> None:
+        """Be one of the workers that share `directory`, or another process that counts."""
         self._directory = directory
+        self.is_worker = is_worker
         self._own = directory / f"worker-{os.getpid()}-{secrets.token_hex(4)}.json"
 
     def write(self, snapshot: Snapshot) -> None:

@@ -1,0 +1,83 @@
+"""Keeps the pages process running beside the web server's workers."""
+
+from __future__ import annotations
+
+import logging
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from time import monotonic
+from types import TracebackType
+from typing import Final, Self
+
+from queues.embedded import leashed
+
+from ..local.parts import MANAGE
+
+logger = logging.getLogger(__name__)
+
+SOCKET: Final = "pages.sock"
+"""In the directory that the main process shares with those that it starts."""
+
+PAUSE_FIRST_S: Final = 0.25
+PAUSE_MAX_S: Final = 10.0
+"""Before it is started again; twice as long each time, so that one which cannot live takes no processor's time."""
+
+STEADY_AFTER_S: Final = 10.0
+"""One that lived this long has no bad record any more."""
+
+STOP_TIMEOUT_S: Final = 12.0
+
+
+class PagesProcess:
+    """A context manager, to be left when the workers have ended: they may need it for requests under way.
+
+    The process is on a leash that the watching thread holds, so whatever ends this process ends that one, too.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self._command = leashed((sys.executable, str(MANAGE), "servepages", str(directory)))
+        self._lock = threading.Lock()
+        self._stopping = threading.Event()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._thread = threading.Thread(target=self._watch, name="taskq-pages", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        with self._lock:
+            self._stopping.set()
+        if self._process is not None:
+            self._process.terminate()
+            self._thread.join(STOP_TIMEOUT_S)
+            if self._thread.is_alive():
+                logger.warning("pages process did not end in time", extra={"action": "pages.kill"})
+                self._process.kill()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        pause_s = PAUSE_FIRST_S
+        while (process := self._start()) is not None:
+            started = monotonic()
+            status = process.wait()
+            if self._stopping.is_set():
+                return
+            if monotonic() - started >= STEADY_AFTER_S:
+                pause_s = PAUSE_FIRST_S
+            logger.warning(
+                "pages process ended; it is started again",
+                extra={"action": "pages.restart", "status": status, "wait_s": pause_s},
+            )
+            self._stopping.wait(pause_s)
+            pause_s = min(PAUSE_MAX_S, pause_s * 2)
+
+    def _start(self) -> subprocess.Popen[bytes] | None:
+        """None: there is to be none any more."""
+        with self._lock:
+            if self._stopping.is_set():
+                return None
+            self._process = subprocess.Popen(self._command, stdin=subprocess.DEVNULL)  # noqa: S603  our own command
+            return self._process

@@ -1,0 +1,76 @@
+"""The pages process: the Django site on a Unix socket, for the workers' forwarders."""
+
+from __future__ import annotations
+
+import os
+import signal
+from functools import partial
+from pathlib import Path
+from types import FrameType
+from typing import Final, cast
+
+import uvicorn
+from django.core.handlers.asgi import ASGIHandler
+
+from queues.api.asgi import ApiGate, is_own
+from queues.api.asgi_types import Application, Receive, Scope, Send
+from queues.api.lifespan import answer_lifespan
+from queues.api.metrics.process import count_together
+
+from . import origin
+from .pages_handler import PagesHandler
+from .pages_process import SOCKET
+from .server import configure, set_aside_what_stays, stop_quietly
+
+NICENESS: Final = 5
+"""Publishing goes first where processors are few."""
+
+
+def serve_pages(directory: Path) -> None:
+    """Serve on the socket in `directory` until SIGTERM. Ctrl-C is for the main process, which needs this one longer."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    config = configure(partial(_load, directory), uds=str(directory / SOCKET), date_header=False)
+    server = _Server(config)
+    signal.signal(signal.SIGTERM, partial(stop_quietly, server))
+    config.load()
+    os.nice(NICENESS)  # not before: somebody may wait for it to begin
+    server.run()
+
+
+class _Server(uvicorn.Server):
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        if sig != signal.SIGINT:
+            super().handle_exit(sig, frame)
+
+
+class _Site:
+    """What Django serves: the API's routes on the event loop, as their views are asynchronous, pages in threads."""
+
+    def __init__(self) -> None:
+        self._api = cast(Application, ASGIHandler())
+        self._pages: Application = PagesHandler()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await answer_lifespan(receive, send)
+        else:
+            await (self._api if is_own(scope) else self._pages)(scope, receive, send)
+
+
+class _Front:
+    """In front of the gate, so that all behind it know the client, not the forwarder."""
+
+    def __init__(self) -> None:
+        self._gate = ApiGate(_Site(), fast_lane=None, logs=False)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            origin.restore(scope)
+        await self._gate(scope, receive, send)
+
+
+def _load(directory: Path) -> Application:
+    application = _Front()
+    count_together(directory, is_worker=False)
+    set_aside_what_stays()
+    return application

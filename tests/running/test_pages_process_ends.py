@@ -1,0 +1,164 @@
+"""The pages process dies, or everything stops: clients of the API feel nothing, and nothing is left behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.client import HTTPException
+from pathlib import Path
+
+import pytest
+
+from queues.embedded import EmbeddedRedis
+from tests.http.doors_wire import Wire, request
+from tests.http.service import Server, Site
+from tests.running.processes import Family
+from tests.support.waiting import wait_until
+
+PRODUCERS = 4
+PUBLISHED_MEANWHILE = 200
+STOP_WITHIN_S = 20
+NAME = "servepages"
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    directory: Path = tmp_path_factory.mktemp("pages-end")
+    with EmbeddedRedis(directory / "redis", persistent=False) as redis:
+        site = Site(data_dir=directory, redis_url=redis.url)
+        site.prepare()
+        yield site
+
+
+@pytest.fixture
+def family(monkeypatch: pytest.MonkeyPatch) -> Iterator[Family]:
+    """All that the test starts, however distantly; none of it is left in the end."""
+    family = Family()
+    monkeypatch.setenv("TASKQ_TEST_MARK", family.mark)
+    yield family
+    family.wait_gone()
+
+
+def page(server: Server) -> int:
+    return server.client.call("GET", "/login/").status
+
+
+@contextmanager
+def serve(site: Site, family: Family, *, workers: int = 1) -> Iterator[tuple[Server, int]]:
+    """A server, and the id of its pages process."""
+    with site.serve(workers=workers) as server:
+        assert page(server) == 200
+        yield server, family.pid_of(NAME)
+
+
+@contextmanager
+def publishing(server: Server) -> Iterator[list[object]]:
+    """Some publish all the while: the statuses that they got, and their errors."""
+    got: list[object] = []
+    over = threading.Event()
+
+    def publish() -> None:
+        while not over.is_set():
+            try:
+                got.append(server.client.call("PUT", "/api/{ns}/meanwhile", b"job").status)
+            except (OSError, HTTPException) as error:
+                got.append(error)
+
+    producers = [threading.Thread(target=publish) for _ in range(PRODUCERS)]
+    for producer in producers:
+        producer.start()
+    try:
+        yield got
+    finally:
+        over.set()
+        for producer in producers:
+            producer.join()
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM], ids=["SIGKILL", "SIGTERM"])
+def test_one_that_ends_is_replaced_and_the_api_feels_nothing(
+    prepared: Site, family: Family, workers: int, number: signal.Signals
+) -> None:
+    with serve(prepared, family, workers=workers) as (server, pages), publishing(server) as got:
+        wait_until(lambda: len(got) > PUBLISHED_MEANWHILE, or_fail="hardly anything is published")
+
+        os.kill(pages, number)
+
+        wait_until(lambda: pages not in family.members(), or_fail="it has not ended")
+        before = len(got)
+        assert server.client.call("GET", "/readyz").status == 200
+        assert page(server) == 200, "who comes meanwhile waits for a moment"
+        assert family.pid_of(NAME) != pages
+        wait_until(lambda: len(got) > before + PUBLISHED_MEANWHILE, or_fail="hardly anything is published")
+    assert set(got) == {201}
+
+
+def test_who_was_being_answered_when_it_died_is_told_to_try_again(prepared: Site, family: Family) -> None:
+    with serve(prepared, family) as (server, pages), Wire(server.url) as wire:
+        wire.send(request("POST /login/", ("Host", "localhost"), ("Content-Length", "10")) + b"half")
+        os.kill(pages, signal.SIGSTOP)  # so that it cannot answer before it dies
+        wire.send(b" of it")
+        os.kill(pages, signal.SIGKILL)
+
+        answer = wire.receive()
+
+        assert (answer.status, answer.json) == (503, {"error": "pages unavailable"})
+        assert answer.header("retry-after") == "2"
+        assert answer.header("x-request-id")
+
+
+def test_while_it_does_not_answer_everything_else_does(prepared: Site, family: Family) -> None:
+    with serve(prepared, family) as (server, pages), Wire(server.url) as wire:
+        os.kill(pages, signal.SIGSTOP)
+        try:
+            wire.send(request("GET /login/", ("Host", "localhost")))
+            job_id = server.client.publish("beside")
+            assert server.client.take("beside")["job_id"] == job_id
+            assert server.client.call("GET", "/api/{ns}/beside/size").status == 200
+            assert server.client.call("GET", "/readyz").status == 200
+        finally:
+            os.kill(pages, signal.SIGCONT)
+        assert wire.receive().status == 200
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_whoever_is_killed_nothing_is_left(prepared: Site, family: Family, workers: int) -> None:
+    with serve(prepared, family, workers=workers) as (server, _):
+        server.process.kill()
+        server.process.wait()
+
+        family.wait_gone()
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_page_that_was_asked_for_is_answered_before_all_ends(prepared: Site, family: Family, workers: int) -> None:
+    kind = ("Content-Type", "application/x-www-form-urlencoded")
+    begun = ("Expect", "100-continue")
+    with serve(prepared, family, workers=workers) as (server, _), Wire(server.url) as wire, Wire(server.url) as idle:
+        idle.call(request("GET /healthz", ("Host", "localhost")))
+        wire.send(request("POST /login/", ("Host", "localhost"), kind, begun, ("Content-Length", "4")))
+        assert wire.receive_head() == 100
+
+        server.process.send_signal(signal.SIGTERM)
+        assert idle.is_closed(), "the stop begins with those who want nothing"
+        wire.send(b"a=bc")
+
+        assert wire.receive().status == 403
+        assert server.process.wait(STOP_WITHIN_S) == 0
+        family.wait_gone()
+        assert "Traceback" not in server.log.read_text()
+
+
+@pytest.mark.parametrize("setting", ["TASKQ_PAGES_PROCESS", "TASKQ_FAST_LANE"])
+def test_without_it_the_worker_serves_pages(
+    prepared: Site, family: Family, monkeypatch: pytest.MonkeyPatch, setting: str
+) -> None:
+    monkeypatch.setenv(setting, "0")
+    with prepared.serve() as server:
+        assert page(server) == 200
+        assert server.client.publish("alone")
+        assert not [line for line in family.members().values() if NAME in line]
