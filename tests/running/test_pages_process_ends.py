@@ -9,10 +9,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.client import HTTPException
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
 from queues.embedded import EmbeddedRedis
+from queues.management.web import pages_process
+from queues.management.web.pages_process import SOCKET, PagesProcess
 from tests.http.doors_wire import Wire, request
 from tests.http.service import Server, Site
 from tests.running.processes import Family
@@ -21,6 +24,7 @@ from tests.support.waiting import wait_until
 PRODUCERS = 4
 PUBLISHED_MEANWHILE = 200
 STOP_WITHIN_S = 20
+BEGUN_WITHIN_S = 30.0
 NAME = "servepages"
 
 
@@ -123,6 +127,21 @@ def test_while_it_does_not_answer_everything_else_does(prepared: Site, family: F
         finally:
             os.kill(pages, signal.SIGCONT)
         assert wire.receive().status == 200
+
+
+def test_one_that_hangs_is_replaced(prepared: Site, family: Family, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in prepared.env.items():
+        monkeypatch.setenv(name, value)
+    with TemporaryDirectory() as directory, PagesProcess(Path(directory)):
+        wait_until((Path(directory) / SOCKET).exists, or_fail="it does not begin", timeout_s=BEGUN_WITHIN_S)
+        pages = family.pid_of(NAME)
+        monkeypatch.setattr(pages_process, "ASK_EVERY_S", 0.2)
+        monkeypatch.setattr(pages_process, "HUNG_AFTER_S", 1.0)
+
+        os.kill(pages, signal.SIGSTOP)
+
+        wait_until(lambda: pages not in family.members(), or_fail="it hangs on")
+        assert family.pid_of(NAME) != pages
 
 
 @pytest.mark.parametrize("workers", [1, 2])

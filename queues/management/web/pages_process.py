@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
+import socket
 import subprocess
 import sys
 import threading
 from pathlib import Path
-from time import monotonic
+from time import monotonic, sleep
 from types import TracebackType
 from typing import Final, Self
 
@@ -29,6 +30,14 @@ STEADY_AFTER_S: Final = 10.0
 
 STOP_TIMEOUT_S: Final = 12.0
 
+LOOK_EVERY_S: Final = 0.2
+ASK_EVERY_S: Final = 5.0
+HUNG_AFTER_S: Final = 30.0
+"""One that has not answered for so long is killed, and replaced."""
+
+_QUESTION: Final = b"GET /alive HTTP/1.1\r\nconnection: close\r\n\r\n"
+"""Without the header that the forwarder sends with each request; see `pages_server`."""
+
 
 class PagesProcess:
     """A context manager, to be left when the workers have ended: they may need it for requests under way.
@@ -37,6 +46,7 @@ class PagesProcess:
     """
 
     def __init__(self, directory: Path) -> None:
+        self._socket = directory / SOCKET
         self._command = leashed((sys.executable, str(MANAGE), "servepages", str(directory)))
         self._lock = threading.Lock()
         self._stopping = threading.Event()
@@ -62,7 +72,7 @@ class PagesProcess:
         pause_s = PAUSE_FIRST_S
         while (process := self._start()) is not None:
             started = monotonic()
-            status = process.wait()
+            status = self._wait(process)
             if self._stopping.is_set():
                 return
             if monotonic() - started >= STEADY_AFTER_S:
@@ -73,6 +83,31 @@ class PagesProcess:
             )
             self._stopping.wait(pause_s)
             pause_s = min(PAUSE_MAX_S, pause_s * 2)
+
+    def _wait(self, process: subprocess.Popen[bytes]) -> int:
+        """Its status when it has ended, if need be because it hung. While all is to stop, it is left alone."""
+        asked_at = heard_at = monotonic()
+        while (status := process.poll()) is None:
+            sleep(LOOK_EVERY_S)
+            if self._stopping.is_set() or monotonic() - asked_at < ASK_EVERY_S:
+                continue
+            if self._answers():
+                heard_at = monotonic()
+            elif monotonic() - heard_at > HUNG_AFTER_S:
+                logger.warning("pages process does not answer", extra={"action": "pages.kill"})
+                process.kill()
+            asked_at = monotonic()
+        return status
+
+    def _answers(self) -> bool:
+        try:
+            with socket.socket(socket.AF_UNIX) as connection:
+                connection.settimeout(ASK_EVERY_S)
+                connection.connect(str(self._socket))
+                connection.sendall(_QUESTION)
+                return connection.recv(1) != b""
+        except OSError:
+            return False
 
     def _start(self) -> subprocess.Popen[bytes] | None:
         """None: there is to be none any more."""

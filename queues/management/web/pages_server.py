@@ -64,9 +64,11 @@ class _Front:
         self._gate = ApiGate(_Site(), fast_lane=None, logs=False)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http":
-            origin.restore(scope)
-        await self._gate(scope, receive, send)
+        if scope["type"] != "http" or origin.restore(scope):
+            await self._gate(scope, receive, send)
+        else:  # no client's request: the main process wants to know whether this one is alive
+            await send({"type": "http.response.start", "status": 204, "headers": []})
+            await send({"type": "http.response.body", "body": b""})
 
 
 def _load(directory: Path) -> Application:
