@@ -24,3 +24,9 @@ class Surveyor:
             pass
         self.engine.run(beat(PumpBeat(pump="host:41:a", up_ms=9_000, roles={"pump": PUMP_ROLE}), now_ms=now_ms))
         forget_recent()
+
+
+def now_of(engine: Engine) -> int:
+    """By the clock of Redis, ms."""
+    seconds, micros = engine.client.time()
+    return int(seconds) * 1_000 + int(micros) // 1_000

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -17,7 +16,6 @@ from queues.engine import (
     consume,
     consume_any,
     fail,
-    open_engine,
     pause,
     publish,
 )
@@ -31,26 +29,9 @@ from queues.services.sight import see
 from queues.services.survey import PUMP_SILENT_MS, read_survey
 
 from .people import POOL, SHOP, People
-from .surveyor import Surveyor
+from .surveyor import Surveyor, now_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture
-def engine(redis_url: str) -> Iterator[Engine]:
-    engine = open_engine(redis_url)
-    yield engine
-    engine.close()
-
-
-@pytest.fixture
-def surveyor(engine: Engine) -> Surveyor:
-    return Surveyor(engine)
-
-
-def now_of(engine: Engine) -> int:
-    seconds, micros = engine.client.time()
-    return int(seconds) * 1_000 + int(micros) // 1_000
 
 
 def put(engine: Engine, *, jobs: int = 1, age_s: float = 0, queue: str = "orders", **options: Any) -> None:

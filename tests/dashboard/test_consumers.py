@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from django.contrib.auth.models import Group, User
 from django.test import Client
 
-from queues.engine import Engine, consume, open_engine, publish
+from queues.engine import Engine, consume, publish
 from queues.engine.operations.consumers import tell_waiting
 from queues.engine.presence import QueueWaiters, WaitingBeat, WaitingConsumer
 from queues.models import Namespace, Pool
@@ -19,13 +17,6 @@ from queues.services.recent import forget_recent
 from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture
-def engine(redis_url: str) -> Iterator[Engine]:
-    engine = open_engine(redis_url)
-    yield engine
-    engine.close()
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import pytest
@@ -10,7 +10,7 @@ from django.contrib.auth.models import Group
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
-from queues.engine import Engine, Operation, open_engine, publish
+from queues.engine import Engine, Operation, publish
 from queues.models import Namespace, Pool
 from queues.services.recent import forget_recent
 
@@ -25,18 +25,6 @@ ROUND_TRIPS: Final = {"/": 1, "/totals": 1, "/queues/?sort=-ready": 2, "/overvie
 QUERIES_MAX: Final = 10
 """Session, person, namespaces with roles, pools (for superusers), objectives; two to read a pool's row; and three about
 the latest report, on the overview."""
-
-
-@pytest.fixture
-def engine(redis_url: str) -> Iterator[Engine]:
-    engine = open_engine(redis_url)
-    yield engine
-    engine.close()
-
-
-@pytest.fixture
-def surveyor(engine: Engine) -> Surveyor:
-    return Surveyor(engine)
 
 
 @pytest.fixture

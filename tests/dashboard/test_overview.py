@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from django.test import Client
 
-from queues.engine import Engine, PublishOptions, ack, consume, open_engine, publish
+from queues.engine import Engine, PublishOptions, ack, consume, publish
 from queues.models import Namespace, Pool
 
 from .people import BANK, SHOP, People
-from .surveyor import Surveyor
+from .surveyor import Surveyor, now_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -22,28 +21,11 @@ MINUTE_MS = 60_000
 PATHS = ("/", "/totals", "/overview/charts/throughput", "/overview/charts/backlog", "/queues/")
 
 
-@pytest.fixture
-def engine(redis_url: str) -> Iterator[Engine]:
-    engine = open_engine(redis_url)
-    yield engine
-    engine.close()
-
-
-@pytest.fixture
-def surveyor(engine: Engine) -> Surveyor:
-    return Surveyor(engine)
-
-
 def put(
     engine: Engine, namespace: str, queue: str, *, jobs: int = 1, now_ms: int | None = None, **options: Any
 ) -> None:
     keys = engine.queue(namespace, queue)
     engine.run(publish(keys, [b"x"] * jobs, PublishOptions(**options), now_ms=now_ms))
-
-
-def now_of(engine: Engine) -> int:
-    seconds, micros = engine.client.time()
-    return int(seconds) * 1_000 + int(micros) // 1_000
 
 
 def page(client: Client, path: str = "/", **headers: str) -> str:

@@ -2,31 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from queues.engine import Engine, PublishOptions, open_engine, publish
+from queues.engine import Engine, PublishOptions, publish
 from queues.engine.minutes import MINUTE_MS
 
 from .people import SHOP, People
 from .shop import AT, QUEUE
-from .surveyor import Surveyor
+from .surveyor import Surveyor, now_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture
-def engine(redis_url: str) -> Iterator[Engine]:
-    engine = open_engine(redis_url)
-    yield engine
-    engine.close()
-
-
-def now_of(engine: Engine) -> int:
-    seconds, micros = engine.client.time()
-    return int(seconds) * 1_000 + int(micros) // 1_000
 
 
 def published(people: People) -> list[Any]:

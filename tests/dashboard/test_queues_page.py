@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from django.test import Client
 
-from queues.engine import Engine, PublishOptions, ack_attempt, consume, fail, open_engine, pause, publish
+from queues.engine import Engine, PublishOptions, ack_attempt, consume, fail, pause, publish
 from queues.services import queue_list
 from queues.services.queue_list import SORT_KEYS, STATES
 
@@ -17,18 +16,6 @@ from .people import BANK, SHOP, People
 from .surveyor import Surveyor
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture
-def engine(redis_url: str) -> Iterator[Engine]:
-    engine = open_engine(redis_url)
-    yield engine
-    engine.close()
-
-
-@pytest.fixture
-def surveyor(engine: Engine) -> Surveyor:
-    return Surveyor(engine)
 
 
 def put(engine: Engine, queue: str, *, namespace: str = SHOP, jobs: int = 1, **options: Any) -> None:

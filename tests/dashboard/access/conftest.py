@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from django.contrib.auth.models import Group, User
 from django.test import Client
 
-from queues.engine import open_engine
+from queues.engine import Engine
 from queues.services.activity import ActivityAction, note_activity
 from tests.dashboard.people import POOL, SHOP, People
 
@@ -17,13 +15,11 @@ from .tables import QUEUE
 
 
 @pytest.fixture
-def shop(people: People, redis_url: str) -> Iterator[Premises]:
-    engine = open_engine(redis_url)
+def shop(people: People, engine: Engine) -> Premises:
     shop = Premises(engine)
     shop.fill()
     note_activity(user=people.alice.user, action=ActivityAction.PAUSED, pool=POOL, namespace=SHOP, queue=QUEUE)
-    yield shop
-    engine.close()
+    return shop
 
 
 @pytest.fixture

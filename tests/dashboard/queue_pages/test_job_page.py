@@ -3,43 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from django.test import Client
 
-from queues.engine import JobState, delete_jobs, open_engine, release
+from queues.engine import JobState, delete_jobs, release
 from queues.models import Activity, Pool
+from tests.dashboard.people import People
+from tests.dashboard.shop import AT, Shop
 from tests.support.waiting import wait_until
 
-from .people import People
-from .shop import AT, Shop
-from .test_queue_page import HOSTILE, JSON, LIVE, assert_harmless, noted
+from .asking import JSON, LIVE, noted
+from .hostile import HOSTILE, assert_harmless
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 UNKNOWN = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
 GETS = ("", "now", "peek", "raw/body")
-
-
-@pytest.fixture
-def shop(people: People, redis_url: str) -> Iterator[Shop]:
-    engine = open_engine(redis_url)
-    yield Shop(engine)
-    engine.close()
-
-
-@pytest.fixture
-def olga(people: People, shop: Shop) -> Client:
-    """She operates the queue."""
-    return people.olga.browser
-
-
-@pytest.fixture
-def bob(people: People, shop: Shop) -> Client:
-    """He may look at it."""
-    return people.bob.browser
 
 
 def at(job_id: str, path: str = "") -> str:

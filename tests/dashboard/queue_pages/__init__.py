@@ -1,0 +1,1 @@
+"""The page of one queue, and of one job: what they show, find and do, and for whom."""
