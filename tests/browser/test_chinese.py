@@ -10,28 +10,16 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import PHONE, OpenPage
 from tests.browser.looking import keep_picture, sticks_out, wait_for_charts
+from tests.browser.pages import PAGES, TROUBLE
 from tests.browser.service import Shop
 from tests.browser.watching import Watch
 
-PAGES: Final[dict[str, str]] = {
-    "overview": "/",
-    "queues": "/queues/",
-    "queue": "/queues/default/demo/emails/",
-    "queue-dead": "/queues/default/demo/invoices/?state=dead&error=smtp",
+CHINESE_PAGES: Final[dict[str, str]] = PAGES | {
+    "queue-dead": f"{PAGES['queue-dead']}&error=smtp",
     "publish": "/queues/default/demo/emails/publish/",
     "policy": "/queues/default/demo/emails/policy/",
-    "job": "/queues/default/demo/reports/jobs/{job}/",
-    "dead": "/dead/",
-    "consumers": "/consumers/",
-    "consumers-by-queue": "/consumers/?by=queue",
-    "schedules": "/schedules/",
-    "reports": "/reports/",
-    "activity": "/activity/",
-    "not-found": "/queues/default/nowhere/emails/",
     "no-page": "/nowhere/",
-    "admin": "/admin/",
     "admin-tokens": "/admin/queues/token/",
-    "admin-token": "/admin/queues/token/add/",
     "admin-namespace": "/admin/queues/namespace/add/",
     "admin-policy": "/admin/queues/queuepolicy/add/",
     "admin-pools": "/admin/queues/pool/",
@@ -90,11 +78,11 @@ def chinese(open_page: OpenPage) -> Page:
     return page
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", CHINESE_PAGES)
 def test_a_page_is_all_chinese_and_fits(name: str, chinese: Page, shop: Shop, watches: list[Watch]) -> None:
-    if name in ("not-found", "no-page"):
-        watches[0].expected.append("status of 404")
-    chinese.goto(PAGES[name].format(job=shop.held_job))
+    if name in TROUBLE:
+        watches[0].expected.append(TROUBLE[name])
+    chinese.goto(CHINESE_PAGES[name].format(job=shop.held_job))
     wait_for_charts(chinese)
 
     english = english_left(chinese)

@@ -9,7 +9,6 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import OpenPage
 from tests.browser.looking import find_barriers, keep_picture
 from tests.browser.service import ADDRESS_ERROR, SMTP_ERROR, Shop
-from tests.browser.watching import Watch
 
 
 @pytest.mark.parametrize("width", ["desktop", "phone"])
@@ -106,23 +105,3 @@ def test_who_has_selected_some_is_told_and_keeps_what_is_seen(page: Page, shop: 
     keep_picture(page, "dead-news-desktop")
     news.get_by_role("link", name="Show how it is now").click()
     expect(page.locator("#dead-rows tr")).to_have_count(3)
-
-
-def test_a_look_at_the_rest_that_fails_says_so_and_can_be_tried_again(
-    page: Page, shop: Shop, watches: list[Watch]
-) -> None:
-    watches[0].expected.append("net::ERR_FAILED")
-    shop.bury_many("flyers", 2_100)
-    page.goto("/dead/?queue=flyers")
-    page.route("**/dead/more?*", lambda route: route.abort())
-
-    page.get_by_role("button", name="Look at the rest").click()
-    rest = page.locator("#dead-rest")
-    expect(rest.get_by_role("alert")).to_have_text("It did not go on: the server does not answer.")
-    assert find_barriers(page) == []
-    keep_picture(page, "dead-look-failed-desktop", full_page=False)
-    page.unroute("**/dead/more?*")
-    rest.get_by_role("button", name="Try again").click()
-
-    expect(rest).to_be_hidden()
-    expect(page.locator('[data-kind="errors"] tbody td.number').first).to_have_text("2,100")

@@ -10,7 +10,6 @@ from playwright.sync_api import Page, Route, expect
 from tests.browser.conftest import OpenPage
 from tests.browser.looking import find_barriers, keep_picture
 from tests.browser.service import Shop
-from tests.browser.watching import Watch
 
 URL = "/queues/default/demo/parcels-out/"
 
@@ -119,23 +118,3 @@ def test_a_search_that_is_not_through_goes_on_when_asked(page: Page, shop: Shop)
 
     expect(page.get_by_role("link", name=needle)).to_be_visible()
     expect(page.get_by_text("looked at 10,000 of 11,201 jobs")).to_be_visible()
-
-
-def test_a_search_that_fails_says_so_and_can_be_tried_again(page: Page, shop: Shop, watches: list[Watch]) -> None:
-    watches[0].expected.append("net::ERR_FAILED")
-    shop.put_many("hay", 5_600)
-    needle = shop.put("hay", b"a needle")
-    shop.put_many("hay", 5_600)
-    page.goto("/queues/default/demo/hay/?state=ready&body=needle")
-    page.route("**/hay/jobs?*", lambda route: route.abort())
-
-    page.get_by_role("link", name="Scan on").click()
-    more = page.locator("#jobs-more")
-    expect(more.get_by_role("alert")).to_have_text("It did not go on: the server does not answer.")
-    assert find_barriers(page) == []
-    keep_picture(page, "scan-failed-desktop", full_page=False)
-    page.unroute("**/hay/jobs?*")
-    more.get_by_role("link", name="Try again").click()
-
-    expect(page.get_by_role("link", name=needle)).to_be_visible()
-    expect(more.get_by_role("alert")).to_have_count(0)

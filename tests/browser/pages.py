@@ -1,0 +1,26 @@
+"""Pages of the shop that tests look at one after the other. In addresses `{job}` is the id of the job that is held."""
+
+from __future__ import annotations
+
+from typing import Final
+
+PAGES: Final[dict[str, str]] = {
+    "overview": "/",
+    "queues": "/queues/",
+    "queue": "/queues/default/demo/emails/",
+    "queue-dead": "/queues/default/demo/invoices/?state=dead",
+    "job": "/queues/default/demo/reports/jobs/{job}/",
+    "dead": "/dead/",
+    "consumers": "/consumers/",
+    "consumers-by-queue": "/consumers/?by=queue",
+    "schedules": "/schedules/",
+    "reports": "/reports/",
+    "activity": "/activity/",
+    "not-found": "/queues/default/nowhere/emails/",
+    "button": "/queues/default/demo/emails/pause",
+    "admin": "/admin/",
+    "admin-token": "/admin/queues/token/add/",
+}
+
+TROUBLE: Final = {"not-found": "status of 404", "no-page": "status of 404", "button": "status of 405"}
+"""What the browser complains of on some."""
