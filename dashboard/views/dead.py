@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -11,17 +11,16 @@ from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.urls import path
 
-from dashboard.harmless import harmless, harmless_words
 from queues.services.dead_acts import NEEDED_FOR_ALL, NEEDED_FOR_SELECTED, DeadVerb
 from queues.services.dead_filter import DeadFilter
-from queues.services.dead_groups import DeadGroup, DeadGroups, count_queues, group_letters
+from queues.services.dead_groups import group_letters
 from queues.services.dead_letters import LOOKS, DeadLetter, DeadStretch, look_through
 from queues.services.dead_news import mark_of, read_dead_news
 from queues.services.dead_places import DeadPlaces, Position, position_of, read_position
-from queues.services.secrets import DEFAULT_POOL
 
 from .dead_act import dead_act
 from .dead_filter import before_of, fields_of, filter_of, since_of
+from .dead_groups import groups_of, names_of, said
 from .doors import is_live, page
 
 ROWS: Final = 50
@@ -44,7 +43,7 @@ def dead(request: HttpRequest) -> HttpResponse:
         "places": places,
         "found": found,
         "matched": len(found.letters),
-        "groups": _groups(chosen, places, found),
+        "groups": groups_of(chosen, places, found),
         "rows": _rows(places, letters),
         "is_later": start is not None,
         "news_query": _news_query(chosen, places, is_later=start is not None),
@@ -79,9 +78,9 @@ def dead_more(request: HttpRequest) -> HttpResponse:
     rows = {"rows": _rows(places, found.letters[:ROWS])}
     return JsonResponse(
         {
-            "errors": [_said(group, base | {"like": group.key}) for group in groups.errors],
-            "queues": [_said(group, base | _names_of(group)) for group in groups.queues] if chosen.reads_errors else [],
-            "days": [_said(group, base | {"day": group.key}) for group in groups.days],
+            "errors": [said(group, base | {"like": group.key}) for group in groups.errors],
+            "queues": [said(group, base | names_of(group)) for group in groups.queues] if chosen.reads_errors else [],
+            "days": [said(group, base | {"day": group.key}) for group in groups.days],
             "rows": render_to_string("dashboard/_dead_rows.html", rows, request),
             "looked_at": found.looked_at,
             "matched": len(found.letters),
@@ -90,53 +89,6 @@ def dead_more(request: HttpRequest) -> HttpResponse:
             "before_ms": places.before_ms,
         }
     )
-
-
-def _groups(chosen: DeadFilter, places: DeadPlaces, found: DeadStretch) -> dict[str, Any]:
-    """Each group with the address of the page that shows only it, and its share of the largest."""
-    groups: DeadGroups = group_letters(found.letters)
-    queues = groups.queues if chosen.reads_errors else count_queues(places)
-    base = fields_of(chosen)
-    return {
-        "errors": _linked(groups.errors, [base | {"like": group.key} for group in groups.errors]),
-        "queues": _linked(queues, [base | _names_of(group) for group in queues]),
-        "days": _linked(groups.days, [base | {"day": group.key} for group in groups.days]),
-        "are_cut": groups.are_cut,
-    }
-
-
-def _linked(groups: Sequence[DeadGroup], fields: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
-    most = max((group.count for group in groups), default=1)
-    return [
-        {"group": group, "url": f"?{urlencode(its)}", "most": most} for group, its in zip(groups, fields, strict=True)
-    ]
-
-
-def _said(group: DeadGroup, fields: Mapping[str, str]) -> dict[str, Any]:
-    return {
-        "key": group.key,
-        "html": harmless(_label(group)),
-        "count": group.count,
-        "first_ms": group.first_ms,
-        "last_ms": group.last_ms,
-        "example": harmless_words(group.example),
-        "url": f"?{urlencode(fields)}",
-    }
-
-
-def _label(group: DeadGroup) -> str:
-    """What people read; as in _dead_group.html."""
-    place = group.place
-    if place is None:
-        return group.key
-    pool = "" if place.pool == DEFAULT_POOL else f" ({place.pool})"
-    return f"{place.namespace}/{place.queue}{pool}"
-
-
-def _names_of(group: DeadGroup) -> dict[str, str]:
-    place = group.place
-    assert place is not None  # it is a group by queue
-    return {"pool": place.pool, "namespace": place.namespace, "queue": place.queue}
 
 
 def _rows(places: DeadPlaces, letters: Sequence[DeadLetter]) -> list[dict[str, Any]]:
