@@ -1,7 +1,7 @@
 // The page of the dead letters. Without scripts it works too: one stretch, one batch at a time.
 import { Run } from "./dead_batches.js";
 import { Look } from "./dead_look.js";
-import { bringUpToDate } from "./dead_news.js";
+import { bringUpToDate, restMs } from "./dead_news.js";
 import { number } from "./dead_words.js";
 
 const form = () => document.getElementById("dead-form");
@@ -23,9 +23,24 @@ function showChosen() {
 const look = new Look();
 showChosen();
 
-// Who selected something, looked on, leafed through or is being asked has it as it was.
+// Who selected something, looked on, leafed through, is being asked or wants no new numbers has it as it was.
 const isInUse = () =>
-  chosen() > 0 || look.wentOn || document.querySelector("dialog[open]") || "later" in (document.getElementById("dead")?.dataset ?? {});
+  chosen() > 0 ||
+  look.wentOn ||
+  document.querySelector("dialog[open], #live[aria-pressed=true]") ||
+  "later" in (document.getElementById("dead")?.dataset ?? {});
+
+let soon;
+async function hear() {
+  clearTimeout(soon);
+  if (!document.getElementById("dead-new")) return;
+  if (!isInUse() && restMs()) {
+    soon = setTimeout(hear, restMs());
+  } else if (!isInUse() && (await bringUpToDate(isInUse))) {
+    look.begin();
+    showChosen();
+  } else document.getElementById("dead-new")?.toggleAttribute("hidden", false);
+}
 
 document.addEventListener("change", (event) => {
   if (!form()?.contains(event.target)) return;
@@ -40,11 +55,7 @@ document.addEventListener("submit", (event) => {
   event.preventDefault();
   new Run(form(), event.submitter).begin();
 });
-document.addEventListener("taskq:updated", async (event) => {
+document.addEventListener("taskq:updated", (event) => {
   if (form()?.contains(event.target)) showChosen();
-  if (event.target.id !== "dead-news" || !document.getElementById("dead-new")) return;
-  if (!isInUse() && (await bringUpToDate(isInUse))) {
-    look.begin();
-    showChosen();
-  } else document.getElementById("dead-new")?.toggleAttribute("hidden", false);
+  if (event.target.id === "dead-news") hear();
 });

@@ -63,6 +63,10 @@ def test_selected_ones_are_deleted_after_a_question(page: Page, shop: Shop) -> N
     assert shop.count("refusals", "dead") == 1
 
 
+REST_MS = 35_000
+"""However long the server took, it is asked for the whole page again by then."""
+
+
 def look_again(page: Page) -> None:
     """Ask now for the news that the page asks for now and then."""
     with page.expect_response("**/dead/news?*"):
@@ -80,7 +84,7 @@ def test_what_dies_meanwhile_is_shown_without_a_reload(page: Page, shop: Shop) -
     shop.bury("warranties", ADDRESS_ERROR, jobs=1)
     look_again(page)
 
-    expect(page.locator("#dead-rows tr")).to_have_count(3)
+    expect(page.locator("#dead-rows tr")).to_have_count(3, timeout=REST_MS)
     expect(page.locator(".dead-sum")).to_contain_text("3 dead letters")
     expect(page.locator('[data-kind="errors"] tbody tr')).to_have_count(2)
     expect(page.locator("#dead-new")).to_have_count(0)
