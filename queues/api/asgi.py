@@ -10,6 +10,7 @@ from .accesslog import ACCESS_LOG
 from .asgi_types import Application, Receive, Scope, Send
 from .body import RequestBody
 from .fast_lane import FastLane
+from .metrics.process import flush
 from .request import Headers
 from .request_ids import HEADER, choose_request_id
 from .router import decode_segment
@@ -18,6 +19,7 @@ from .stopping import stop_waiting
 
 SCOPE_KEY: Final = "taskq"
 ACCESS_LOG_PATH: Final = "/accesslog"
+METRICS_PATH: Final = "/metrics"
 _OWN: Final = frozenset(route.path.split("/")[1] for route in ROUTES)
 """First segments of the paths that are ours. Bodies of all others (the admin's forms) are Django's business."""
 
@@ -80,6 +82,8 @@ class ApiGate:
         own = self._near and is_own(scope)
         scope[SCOPE_KEY] = RequestState(request_id.decode("ascii"), headers, body)
         status = 0
+        if not self._near and scope["path"] == METRICS_PATH:
+            flush()  # the other process is asked what this one has counted up to now
 
         async def send_with_id(message: dict[str, Any]) -> None:
             nonlocal status
@@ -100,6 +104,11 @@ def is_own(scope: Scope) -> bool:
     """Whether the path is the API's. Its first segment is decoded as the router does: to it, `/%61pi` is `/api`."""
     path: bytes = scope.get("raw_path") or scope["path"].encode()
     return path.startswith(b"/") and decode_segment(path.split(b"/", 2)[1]) in _OWN
+
+
+def is_api_to_django(scope: Scope) -> bool:
+    """The same of the path as Django knows it: decoded, so that `/api%2Fx` is the API's, too."""
+    return is_own(scope) or any(first in _OWN for first in scope["path"].split("/", 2)[1:2])
 
 
 def _log(scope: Scope, status: int, started: float, request_id: bytes) -> None:

@@ -12,7 +12,7 @@ from typing import Final, cast
 import uvicorn
 from django.core.handlers.asgi import ASGIHandler
 
-from queues.api.asgi import ApiGate, is_own
+from queues.api.asgi import ApiGate, is_api_to_django
 from queues.api.asgi_types import Application, Receive, Scope, Send
 from queues.api.lifespan import answer_lifespan
 from queues.api.metrics.process import count_together
@@ -54,7 +54,7 @@ class _Site:
         if scope["type"] == "lifespan":
             await answer_lifespan(receive, send)
         else:
-            await (self._api if is_own(scope) else self._pages)(scope, receive, send)
+            await (self._api if is_api_to_django(scope) else self._pages)(scope, receive, send)
 
 
 class _Front:
