@@ -31,18 +31,16 @@ def permission_denied(request: HttpRequest, exception: Exception) -> HttpRespons
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
-    """403: a form without its secret, or with an old one; settings.CSRF_FAILURE_VIEW."""
-    return _answer(
-        request,
-        403,
-        "csrf failure",
-        _("This form is too old"),
-        _(
-            "Nothing was changed. Load the page with the form again, sign in if it asks you to, and send it once more. "
-            "Cookies must be allowed."
-        ),
-        back=_page_of_the_form(request),
+    """403: a form without its secret, or with an old one; settings.CSRF_FAILURE_VIEW.
+
+    Scripts of our own pages send forms too, and show their readers what is answered.
+    """
+    title = _("This form is too old")
+    text = _(
+        "Nothing was changed. Load the page with the form again, sign in if it asks you to, and send it once more. "
+        "Cookies must be allowed."
     )
+    return _answer(request, 403, f"{title}. {text}", title, text, back=_page_of_the_form(request))
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:

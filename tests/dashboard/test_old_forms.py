@@ -46,10 +46,12 @@ def test_it_is_chinese_for_who_reads_chinese(people: People) -> None:
     assert re.findall(r"[A-Za-z]{3,}", words) == ["Cookie"]
 
 
-def test_a_script_is_told_in_json(people: People) -> None:
+def test_a_script_gets_the_same_words_for_its_reader(people: People) -> None:
     answer = strict(people).post(PAUSE, headers={"Accept": "application/json"})
+    chinese = strict(people, **{"Accept-Language": "zh-CN"}).post(PAUSE, headers={"Accept": "application/json"})
 
-    assert (answer.status_code, answer.json()) == (403, {"error": "csrf failure"})
+    assert (answer.status_code, answer.json()["error"][:35]) == (403, "This form is too old. Nothing was c")
+    assert re.findall(r"[A-Za-z]{3,}", chinese.json()["error"]) == ["Cookie"]
 
 
 def test_the_api_asks_for_tokens_and_not_for_such_secrets(people: People) -> None:
