@@ -112,6 +112,8 @@ document.addEventListener("submit", (event) => {
   bulk(form, event.submitter);
 });
 
+class Refusal extends Error {} // in the server's words; a browser's own are in its language, not the page's
+
 async function bulk(form, submitter) {
   const dialog = document.getElementById("bulk");
   const bar = document.getElementById("bulk-bar");
@@ -147,7 +149,7 @@ async function bulk(form, submitter) {
     try {
       const response = await fetch(form.action, { method: "POST", body: data, headers: { Accept: "application/json" } });
       const batch = await response.json();
-      if (!response.ok) throw new Error(batch.error);
+      if (!response.ok) throw new Refusal(batch.error);
       done += batch.done;
       lookedAt += batch.looked_at;
       total ??= batch.size;
@@ -156,7 +158,7 @@ async function bulk(form, submitter) {
       data.set("after", batch.cursor);
       if (batch.before_ms !== null) data.set("before_ms", batch.before_ms);
     } catch (error) {
-      trouble = `${dialog.dataset.failed}${error.message} `;
+      trouble = `${dialog.dataset.failed}${error instanceof Refusal ? error.message : silence()} `;
       break;
     }
   }

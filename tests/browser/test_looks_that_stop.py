@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from playwright.sync_api import Locator, Page, expect
 
+from tests.browser.conftest import OpenPage
 from tests.browser.looking import find_barriers, keep_picture
 from tests.browser.service import Shop
 from tests.browser.watching import Watch
@@ -46,6 +47,23 @@ def test_a_search_in_a_queue(page: Page, shop: Shop, watches: list[Watch]) -> No
     expect(page.get_by_role("link", name=needle)).to_be_visible()
     expect(more.get_by_role("alert")).to_have_count(0)
     expect(page.locator("[data-scan-on]")).to_have_text("Scan on")
+
+
+def test_an_act_on_everything_tells_it_in_the_language_of_the_page(
+    open_page: OpenPage, shop: Shop, watches: list[Watch]
+) -> None:
+    page = open_page(wish="zh-CN")
+    watches[0].expected.append("net::ERR_FAILED")
+    shop.put_many("posters", 3)
+    page.goto("/queues/default/demo/posters/?state=ready")
+    page.route("**/act-on-all", lambda route: route.abort())
+
+    page.locator("form[data-bulk] button[value=delete]").click()
+    page.locator("#confirm-yes").click()
+
+    expect(page.locator("#bulk-said")).to_contain_text("服务器无响应")
+    expect(page.locator("#bulk-said")).not_to_contain_text("fetch")
+    assert shop.count("posters", "ready") == 3
 
 
 def test_what_the_server_says_is_shown(page: Page, shop: Shop, watches: list[Watch]) -> None:
