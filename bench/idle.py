@@ -44,7 +44,7 @@ def _once(waiters: int) -> Idle:
         engine = open_engine(service.redis_url)
         try:
             newest = max(_connection_ids(engine))  # of the pump, the service's own server, and this process
-            with web_server(service) as server:
+            with web_server(service, pages=False) as server:
                 return _with_crowd(server, engine, newest, waiters)
         finally:
             engine.close()

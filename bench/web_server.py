@@ -18,11 +18,13 @@ from .wire import Wire
 
 
 class WebServer:
-    """One `manage.py serve` with one worker. Start it from the main thread, which holds its leash."""
+    """One `manage.py serve` with one worker; without `pages`, nothing beside it. Start it from the main thread, which
+    holds its leash."""
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: Service, *, pages: bool = True) -> None:
         self.service = replace(service, port=free_port())
         self._env = {**os.environ, "REDIS_URL": service.redis_url, "TASKQ_DATA_DIR": str(service.data_dir)}
+        self._env["TASKQ_PAGES_PROCESS"] = str(int(pages))
         self._process: subprocess.Popen[str] | None = None
 
     def start(self) -> None:
@@ -59,9 +61,9 @@ class WebServer:
 
 
 @contextmanager
-def web_server(service: Service) -> Iterator[WebServer]:
+def web_server(service: Service, *, pages: bool = True) -> Iterator[WebServer]:
     """Run one beside the block; it is killed afterwards, for nothing of it is wanted."""
-    server = WebServer(service)
+    server = WebServer(service, pages=pages)
     try:
         server.start()
         yield server

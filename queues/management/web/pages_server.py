@@ -22,7 +22,7 @@ from .pages_handler import PagesHandler
 from .pages_process import SOCKET
 from .server import configure, set_aside_what_stays, stop_quietly
 
-NICENESS: Final = 5
+NICENESS: Final = 10
 """Publishing goes first where processors are few."""
 
 
