@@ -1,13 +1,17 @@
-"""Publishing while twenty people have the overview open, and while nobody has: what the data plane feels of them."""
+"""Publishing while twenty people look at the overview, and while nobody does: what the data plane feels of them.
+
+Shared machines change their speed by more than that from one load to the next, so loads are short and many, by turns.
+"""
 
 from __future__ import annotations
 
 import os
+import statistics
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import IO, Final
 
 from .load import LoadResult, run_wrk
@@ -24,19 +28,36 @@ QUEUES: Final = 50
 JOBS_EACH: Final = 200
 """What there is to look at, beside the queue that is published to."""
 
+TURNS: Final = 10
+"""Loads of each kind in a run."""
+LOAD_S: Final = 3
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pair:
-    """A load without and one with the pages open. `answers_per_s`, `kib_per_s`: what the pages fetched meanwhile."""
 
-    alone: LoadResult
-    beside: LoadResult
-    answers_per_s: float
-    kib_per_s: float
+@dataclass(slots=True)
+class Turns:
+    """The loads of a run: without and with people who look. `answers`, `bytes`: what their pages fetched meanwhile."""
+
+    alone: list[LoadResult] = field(default_factory=list)
+    beside: list[LoadResult] = field(default_factory=list)
+    answers: int = 0
+    bytes: int = 0
 
     @property
     def ratio(self) -> float:
-        return self.beside.requests_per_s / self.alone.requests_per_s
+        """Of the sums: what all loads beside the pages did, to what all others did."""
+        return _rate(self.beside) / _rate(self.alone)
+
+    def per_s(self, number: int) -> float:
+        """Of the time in which somebody looked."""
+        return number / sum(load.seconds for load in self.beside)
+
+
+def _rate(loads: Sequence[LoadResult]) -> float:
+    return sum(load.requests_per_s for load in loads) / len(loads)
+
+
+def _p99_ms(loads: Sequence[LoadResult]) -> float:
+    return statistics.median(load.p99_ms for load in loads)
 
 
 class Viewers:
@@ -55,9 +76,20 @@ class Viewers:
         if self._answer.readline().strip() != "looking":
             raise VoidRunError("the process of the open pages ended")
 
+    def go_away(self) -> None:
+        """Nobody looks. Raises VoidRunError."""
+        self._count("away")
+
+    def come_back(self) -> None:
+        """All look. Raises VoidRunError."""
+        self._count("back")
+
     def fetched(self) -> tuple[int, int]:
         """Answers and bytes so far. Raises VoidRunError if one was refused."""
-        self._ask.write("?\n")
+        return self._count("?")
+
+    def _count(self, order: str) -> tuple[int, int]:
+        self._ask.write(f"{order}\n")
         self._ask.flush()
         answers, size, wrong = (int(number) for number in self._answer.readline().split())
         if wrong:
@@ -75,7 +107,7 @@ def _viewers(service: Service, browser: Browser) -> Iterator[Viewers]:
 
 
 def measure(settings: Settings) -> Section:
-    """Pairs of loads on one service, the order of each the other way round. Raises MissingToolError, VoidRunError."""
+    """Runs of TURNS loads of each kind on one service. Raises MissingToolError, VoidRunError."""
     need("wrk")
     with running_service() as service:
         client = service.client()
@@ -83,34 +115,36 @@ def measure(settings: Settings) -> Section:
             client.fill(f"looked-at-{number}", JOBS_EACH)
         browser = Browser(service)
         _load(service, settings.warm_s)
-        pairs = [_pair(service, browser, settings, alone_first=number % 2 == 0) for number in range(settings.runs)]
+        with _viewers(service, browser) as viewers:
+            runs = [_run(service, viewers, turns=settings.scaled(TURNS)) for _ in range(settings.runs)]
     return Section(
         title=f"publish, 32 connections, beside {PAGES} open overviews",
         figures=[
-            Figure(name="alone", unit="req/s", runs=[pair.alone.requests_per_s for pair in pairs]),
-            Figure(name="beside the open pages", unit="req/s", runs=[pair.beside.requests_per_s for pair in pairs]),
-            Figure(name="ratio", unit="", runs=[pair.ratio for pair in pairs], bar=Bar(sense="≥", value=0.95)),
-            Figure(name="latency p99 alone", unit="ms", runs=[pair.alone.p99_ms for pair in pairs]),
-            Figure(name="latency p99 beside them", unit="ms", runs=[pair.beside.p99_ms for pair in pairs]),
-            Figure(name="what the pages fetch", unit="answers/s", runs=[pair.answers_per_s for pair in pairs]),
-            Figure(name="what the pages fetch", unit="KiB/s", runs=[pair.kib_per_s for pair in pairs]),
+            Figure(name="alone", unit="req/s", runs=[_rate(run.alone) for run in runs]),
+            Figure(name="beside the open pages", unit="req/s", runs=[_rate(run.beside) for run in runs]),
+            Figure(name="ratio", unit="", runs=[run.ratio for run in runs], bar=Bar(sense="≥", value=0.95)),
+            Figure(name="latency p99 alone", unit="ms", runs=[_p99_ms(run.alone) for run in runs]),
+            Figure(name="latency p99 beside them", unit="ms", runs=[_p99_ms(run.beside) for run in runs]),
+            Figure(name="what the pages fetch", unit="answers/s", runs=[run.per_s(run.answers) for run in runs]),
+            Figure(name="what the pages fetch", unit="KiB/s", runs=[run.per_s(run.bytes) / 1_024 for run in runs]),
         ],
     )
 
 
-def _pair(service: Service, browser: Browser, settings: Settings, *, alone_first: bool) -> Pair:
-    alone = _load(service, settings.load_s) if alone_first else None
-    with _viewers(service, browser) as viewers:
-        answers_before, bytes_before = viewers.fetched()
-        beside = _load(service, settings.load_s)
-        answers, size = viewers.fetched()
-    alone = alone or _load(service, settings.load_s)
-    return Pair(
-        alone=alone,
-        beside=beside,
-        answers_per_s=(answers - answers_before) / beside.seconds,
-        kib_per_s=(size - bytes_before) / 1_024 / beside.seconds,
-    )
+def _run(service: Service, viewers: Viewers, *, turns: int) -> Turns:
+    done = Turns()
+    for number in range(2 * turns):
+        if number % 4 in (1, 2):  # alone, beside, beside, alone: what grows or shrinks steadily does so for both
+            viewers.come_back()
+            before = viewers.fetched()
+            done.beside.append(_load(service, LOAD_S))
+            after = viewers.fetched()
+            done.answers += after[0] - before[0]
+            done.bytes += after[1] - before[1]
+        else:
+            viewers.go_away()
+            done.alone.append(_load(service, LOAD_S))
+    return done
 
 
 def _load(service: Service, seconds: int) -> LoadResult:

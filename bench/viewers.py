@@ -5,8 +5,8 @@
 The cookies of who is signed in come by BENCH_COOKIES, the overview as HTML by standard input, up to a line `.`. Each of
 the pages asks for its parts as live.js and charts.js do: as often, with the same headers, and less often while nothing
 changes. Prints `looking` once every part of every page has been answered. Then, for each line on standard input, prints
-how many answers have come so far, the bytes in them, and how many were neither 200 nor 304. Ends when standard input
-does.
+how many answers have come so far, the bytes in them, and how many were neither 200 nor 304; after the line `away`
+nobody looks any more, as in hidden tabs, until the line `back`. Ends when standard input does.
 """
 
 from __future__ import annotations
@@ -78,10 +78,11 @@ def _constant(script: str, name: str, *, default: int | None = None) -> int:
     return default or 0 if found is None else int(found[1])
 
 
-async def _look(part: Part, host: str, port: int, count: Count, first: asyncio.Event) -> None:
+async def _look(part: Part, host: str, port: int, count: Count, first: asyncio.Event, here: asyncio.Event) -> None:
     reader, writer = await asyncio.open_connection(host, port)
     etag, wait_s = "", part.every_s
     while True:
+        await here.wait()
         lines = [
             f"GET {part.path} HTTP/1.1",
             f"Host: {host}:{port}",
@@ -114,24 +115,30 @@ async def main(page: str) -> None:
     """Look until standard input ends."""
     host, port, pages = sys.argv[1:]
     count = Count()
+    here = asyncio.Event()
+    here.set()
     firsts = [asyncio.Event() for _ in parts_of(page) * int(pages)]
     looks = [
-        asyncio.create_task(_begin(part, host, int(port), count, first))
+        asyncio.create_task(_begin(part, host, int(port), count, first, here))
         for part, first in zip(parts_of(page) * int(pages), firsts, strict=True)
     ]
     done, _pending = await asyncio.wait([asyncio.create_task(_all(firsts)), *looks], return_when="FIRST_COMPLETED")
     for task in done:
         task.result()
     print("looking", flush=True)
-    while await asyncio.to_thread(sys.stdin.readline):
+    while line := await asyncio.to_thread(sys.stdin.readline):
+        if line == "away\n":
+            here.clear()
+        elif line == "back\n":
+            here.set()
         count.wrong += sum(look.done() for look in looks)
         print(count.answers, count.bytes, count.wrong, flush=True)
 
 
-async def _begin(part: Part, host: str, port: int, count: Count, first: asyncio.Event) -> None:
+async def _begin(part: Part, host: str, port: int, count: Count, first: asyncio.Event, here: asyncio.Event) -> None:
     """Pages are opened at different moments."""
     await asyncio.sleep(random.uniform(0, part.every_s))
-    await _look(part, host, port, count, first)
+    await _look(part, host, port, count, first, here)
 
 
 async def _all(events: Iterable[asyncio.Event]) -> None:
