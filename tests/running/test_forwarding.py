@@ -114,6 +114,24 @@ def test_while_nobody_is_there_clients_are_told_when_to_come_back(
     assert int(headers[b"content-length"]) == len(body["body"])
 
 
+@pytest.mark.parametrize(
+    ("wish", "words"),
+    [
+        ((b"accept-language", b"en"), "Pages are starting"),
+        ((b"accept-language", b"zh-CN"), "页面正在启动"),
+        ((b"cookie", b"django_language=zh-hans"), "页面正在启动"),
+    ],
+)
+def test_people_are_told_so_in_their_language(
+    monkeypatch: pytest.MonkeyPatch, directory: Path, wish: tuple[bytes, bytes], words: str
+) -> None:
+    monkeypatch.setattr(forwarder, "PATIENCE_S", 0.1)
+
+    _start, body = run_async(ask(directory / "nobody.sock", "/", (b"accept", b"text/html"), wish))
+
+    assert words in body["body"].decode()
+
+
 def test_who_leaves_is_not_waited_for(directory: Path) -> None:
     async def leave() -> bytes:
         closed: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
