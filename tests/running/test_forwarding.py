@@ -119,7 +119,7 @@ def test_while_nobody_is_there_clients_are_told_when_to_come_back(
     [
         ((b"accept-language", b"en"), "Pages are starting"),
         ((b"accept-language", b"zh-CN"), "页面正在启动"),
-        ((b"cookie", b"django_language=zh-hans"), "页面正在启动"),
+        ((b"cookie", b"taskq_language=zh-hans"), "页面正在启动"),
     ],
 )
 def test_people_are_told_so_in_their_language(
