@@ -92,7 +92,7 @@ class ApiGate:
                 message["headers"] = [*message.get("headers", ()), (HEADER, request_id)]
                 if own:
                     await body.drain()
-                if not self._near and scope["path"] == ACCESS_LOG_PATH:
+                if not self._near and scope["path"] == ACCESS_LOG_PATH and status == 200:
                     await ACCESS_LOG.read_switch()  # which the other process has perhaps just set
             await send(message)
 

@@ -39,7 +39,7 @@ RETRIES = 3
 """How often a day begins again without files that turned out to be damaged, or with a new list of files."""
 
 FEW_ROWS = 1_000_000
-"""Up to so many cells, what is computed of them is so little that planning it takes longer."""
+"""What is computed of so many rows is so little that planning it takes longer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,17 +119,18 @@ class DayReport:
 
         try:
             with self._stage(Stage.COUNTING, f"counting the events of {len(live)} files"):
-                few = keep(cells := cells_of(events)) <= FEW_ROWS
+                most = keep(cells := cells_of(events))
                 done = _done(cells)
             with self._stage(Stage.PERCENTILES, f"percentiles of {done.events:,} events"):
                 keep(targets := targets_of(cells))
                 rows = keep(wanted := wanted_cells(cells, targets))
-                keep(percentiles := percentiles_of(events, targets, wanted, rows=rows))
+                most = max(most, keep(percentiles := percentiles_of(events, targets, wanted, rows=rows)))
             with self._stage(Stage.NOTABLE, "failures, hand-outs after the first, the slowest jobs"):
-                keep(notable := notable_of(events, limits_of(cells)))
+                most = max(most, keep(notable := notable_of(events, limits_of(cells))))
                 before = read_events(self._spark, lake=self._lake, files=earlier)
-                keep(lost := lost_leases_of(before).union(lost_leases_of(notable)).distinct())
-            with self._stage(Stage.WRITING, "writing the tables"), plain_plans(self._spark, wanted=few):
+                most = max(most, keep(lost := lost_leases_of(before).union(lost_leases_of(notable)).distinct()))
+            few = plain_plans(self._spark, wanted=most <= FEW_ROWS)
+            with self._stage(Stage.WRITING, "writing the tables"), few:
                 self._write_rest(cells, percentiles, notable, lost)
         finally:
             for rows_ in kept:

@@ -167,6 +167,16 @@ def test_waiting_consumers_and_those_who_hang_up(own_server: Server, client: Cli
     assert waiter.result(10).status == 200
 
 
+def test_who_waits_for_a_result_and_hangs_up_is_missed(own_server: Server, client: Client) -> None:
+    job_id = client.publish("slow", retention=60)
+    path = f"/api/{{ns}}/slow/job/{job_id}/result"
+    with hanging(client, f"{path}?timeout=60"):
+        wait_until(lambda: scrape(own_server)["taskq_http_requests_in_progress"].value() == 2, or_fail="nobody waits")
+
+    route = {"route": "/api/{namespace}/{queue}/job/{job_id}/result", "method": "GET", "code": "499"}
+    wait_until(lambda: scrape(own_server)["taskq_http_requests_total"].values(**route) == [1], or_fail="not noticed")
+
+
 @contextmanager
 def hanging(client: Client, path: str) -> Iterator[None]:
     """A request whose client hangs up at the end of the block."""

@@ -64,6 +64,11 @@ class Application:
                 break
         await _answer(send, body)
 
+    async def echo_header(self, scope: Any, receive: Any, send: Any) -> None:
+        """Content-Length as it was heard, and a body that came in one piece."""
+        message = await receive()
+        await _answer(send, dict(scope["headers"])[b"content-length"] + b" " + message["body"])
+
     async def query(self, scope: Any, _receive: Any, send: Any) -> None:
         await _answer(send, scope["query_string"])
 

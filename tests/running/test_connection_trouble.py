@@ -128,3 +128,10 @@ def test_what_comes_after_the_last_request_is_not_answered(wire: Wire) -> None:
 
     assert wire.receive().body == b"1"
     assert wire.is_closed()
+
+
+@pytest.mark.parametrize("space", ["", " ", "\t", " \t "])
+def test_space_around_a_headers_value_is_not_part_of_it(wire: Wire, space: str) -> None:
+    answer = wire.call(f"POST /echo_header HTTP/1.1\r\nContent-Length:{space}3{space}\r\n\r\nabc".encode())
+
+    assert answer.body == b"3 abc"

@@ -147,6 +147,37 @@ def test_who_leaves_is_not_waited_for(directory: Path) -> None:
     assert run_async(leave()) == b""
 
 
+def test_all_who_wait_for_a_process_that_starts_are_answered_and_more_than_that_are_refused(
+    monkeypatch: pytest.MonkeyPatch, directory: Path
+) -> None:
+    most = 5
+    monkeypatch.setattr(forwarder, "UNDER_WAY_MAX", most)
+    looks = 0
+    connect = asyncio.open_unix_connection
+
+    async def counted(path: Path) -> Any:
+        nonlocal looks
+        looks += 1
+        return await connect(path)
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if await reader.readline():
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+
+    async def wait() -> list[int]:
+        gate = ApiGate(Forwarder(directory / "pages.sock"), fast_lane=None, near=False)
+        asking = [asyncio.create_task(ask_through(gate, "/")) for _ in range(most + 2)]
+        refused = await asyncio.gather(*asking[most:])
+        async with listening(directory, handle):
+            served = await asyncio.gather(*asking[:most])
+        return [start["status"] for start, *_ in (*served, *refused)]
+
+    monkeypatch.setattr(asyncio, "open_unix_connection", counted)
+
+    assert run_async(wait()) == [200] * most + [503] * 2
+    assert looks < 4 * most, "each looked for itself"
+
+
 def test_a_client_that_takes_nothing_is_not_read_ahead_for(directory: Path) -> None:
     async def stall() -> int:
         written = 0
@@ -184,8 +215,14 @@ async def listening(directory: Path, handle: Handler) -> AsyncIterator[Path]:
         server.close()
 
 
-async def ask(
-    path: Path, page: str, *headers: tuple[bytes, bytes], leaves: bool = False, takes: bool = True
+async def ask(path: Path, page: str, *headers: tuple[bytes, bytes], **manners: bool) -> list[dict[str, Any]]:
+    """Of a worker that nobody else has asked."""
+    gate = ApiGate(Forwarder(path), fast_lane=None, near=False)
+    return await ask_through(gate, page, *headers, **manners)
+
+
+async def ask_through(
+    gate: ApiGate, page: str, *headers: tuple[bytes, bytes], leaves: bool = False, takes: bool = True
 ) -> list[dict[str, Any]]:
     """The ASGI messages of the answer to a GET. `leaves`: the client goes when it has asked."""
     messages: list[dict[str, Any]] = []
@@ -215,5 +252,5 @@ async def ask(
         "client": ("127.0.0.1", 1),
         "server": ("127.0.0.1", 2),
     }
-    await ApiGate(Forwarder(path), fast_lane=None, near=False)(scope, receive, send)
+    await gate(scope, receive, send)
     return messages

@@ -15,7 +15,7 @@ import pytest
 
 from queues.embedded import EmbeddedRedis
 from queues.management.web import pages_process
-from queues.management.web.pages_process import SOCKET, PagesProcess
+from queues.management.web.pages_process import PagesProcess
 from tests.http.doors_wire import Wire, request
 from tests.http.service import Server, Site
 from tests.running.processes import Family
@@ -101,7 +101,7 @@ def test_one_that_ends_is_replaced_and_the_api_feels_nothing(
     assert set(got) == {201}
 
 
-def test_who_was_being_answered_when_it_died_is_told_to_try_again(prepared: Site, family: Family) -> None:
+def test_whose_form_was_lost_with_it_is_told_to_look_before_trying_again(prepared: Site, family: Family) -> None:
     with serve(prepared, family) as (server, pages), Wire(server.url) as wire:
         wire.send(request("POST /login/", ("Host", "localhost"), ("Content-Length", "10")) + b"half")
         os.kill(pages, signal.SIGSTOP)  # so that it cannot answer before it dies
@@ -110,8 +110,8 @@ def test_who_was_being_answered_when_it_died_is_told_to_try_again(prepared: Site
 
         answer = wire.receive()
 
-        assert (answer.status, answer.json) == (503, {"error": "pages unavailable"})
-        assert answer.header("retry-after") == "2"
+        assert (answer.status, answer.json) == (502, {"error": "cut off: it may have been done"})
+        assert answer.header("retry-after") == ""
         assert answer.header("x-request-id")
 
 
@@ -132,11 +132,21 @@ def test_while_it_does_not_answer_everything_else_does(prepared: Site, family: F
 def test_one_that_hangs_is_replaced(prepared: Site, family: Family, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in prepared.env.items():
         monkeypatch.setenv(name, value)
+    monkeypatch.setattr(pages_process, "ASK_EVERY_S", 0.2)
+    monkeypatch.setattr(pages_process, "HUNG_AFTER_S", 1.0)
+    heard = threading.Event()
+    ask = PagesProcess._answers
+
+    def ask_and_note(self: PagesProcess) -> bool:
+        answers = ask(self)
+        if answers:
+            heard.set()
+        return answers
+
+    monkeypatch.setattr(PagesProcess, "_answers", ask_and_note)
     with TemporaryDirectory() as directory, PagesProcess(Path(directory)):
-        wait_until((Path(directory) / SOCKET).exists, or_fail="it does not begin", timeout_s=BEGUN_WITHIN_S)
+        assert heard.wait(BEGUN_WITHIN_S), "it does not begin"
         pages = family.pid_of(NAME)
-        monkeypatch.setattr(pages_process, "ASK_EVERY_S", 0.2)
-        monkeypatch.setattr(pages_process, "HUNG_AFTER_S", 1.0)
 
         os.kill(pages, signal.SIGSTOP)
 

@@ -49,7 +49,7 @@ async def result(request: ApiRequest, context: ApiContext) -> ApiResponse:
     job_id = request.path["job_id"]
     engine, queue = await context.queue(request)
     if timeout_s:
-        with context.while_authorised(request):
+        with context.while_authorised(request), request.watch_client():
             outcome = await wait_for_result(engine=engine, queue=queue, job_id=job_id, timeout_s=timeout_s)
     else:
         outcome = await engine.run(get_result(queue=queue, job_id=job_id))

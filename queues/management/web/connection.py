@@ -262,6 +262,7 @@ class Connection(Reader):
             await exchange.run(self._application)
             if not exchange.was_answered_at_once or self._current is not None or self._transport.is_closing():
                 return  # the next one has a task of its own
+            exchange = None  # an idle connection keeps nothing of its last request
             self._worker = self.loop.create_future()
             exchange = await self._worker
 

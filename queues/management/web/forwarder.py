@@ -18,6 +18,9 @@ PATIENCE_S: Final = 15.0
 """How long requests wait for a pages process that starts, from the first that has found it away."""
 
 RETRY_S: Final = 0.05
+UNDER_WAY_MAX: Final = 256
+"""Requests of a worker that are with the pages process or wait for it; more are refused: producers come first."""
+
 PIECE_MAX: Final = 65_536
 TRIES: Final = 2
 _SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -29,20 +32,34 @@ class Forwarder:
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._under_way = 0
         self._away_since: float | None = None
         self._missed_at = 0.0
+        self._lookout: asyncio.Task[bool] | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await answer_lifespan(receive, send)
             return
-        for _ in range(TRIES if _changes_nothing(scope) else 1):
+        if self._under_way >= UNDER_WAY_MAX:
+            await answer_unavailable(scope, send)
+            return
+        self._under_way += 1
+        try:
+            await self._forward(scope, receive, send)
+        finally:
+            self._under_way -= 1
+
+    async def _forward(self, scope: Scope, receive: Receive, send: Send) -> None:
+        is_harmless = _changes_nothing(scope)
+        for _ in range(TRIES if is_harmless else 1):
             streams = await self._connect()
             if streams is None:
-                break
+                await answer_unavailable(scope, send)
+                return
             if await _exchange(*streams, scope, receive, send):
                 return
-        await answer_unavailable(scope, send)
+        await answer_unavailable(scope, send, may_be_done=not is_harmless)
 
     async def _connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter] | None:
         """None: it is away, and has been for too long."""
@@ -50,20 +67,34 @@ class Forwarder:
             try:
                 streams = await asyncio.open_unix_connection(self._path)
             except OSError:
-                if not self._may_wait():
+                if not await self._comes_back():
                     return None
-                await asyncio.sleep(RETRY_S)
             else:
                 self._away_since = None
                 return streams
 
-    def _may_wait(self) -> bool:
-        """Those who come when it has been away for long are told at once."""
+    async def _comes_back(self) -> bool:
+        """Wait for it; one looks for all. Those who come when it has been away for long are told at once."""
         now = monotonic()
         if self._away_since is None or now - self._missed_at > PATIENCE_S:
             self._away_since = now
         self._missed_at = now
-        return now - self._away_since < PATIENCE_S
+        if now - self._away_since >= PATIENCE_S:
+            return False
+        if self._lookout is None or self._lookout.done():
+            self._lookout = asyncio.create_task(self._look_out(until=self._away_since + PATIENCE_S))
+        return await asyncio.shield(self._lookout)
+
+    async def _look_out(self, *, until: float) -> bool:
+        while monotonic() < until:
+            await asyncio.sleep(RETRY_S)
+            try:
+                _, writer = await asyncio.open_unix_connection(self._path)
+            except OSError:
+                continue
+            writer.transport.abort()
+            return True
+        return False
 
 
 async def _exchange(

@@ -53,6 +53,10 @@ class PagesHandler(ASGIHandler):
             if response.streaming:
                 await sync_to_async(response.close)()
 
+    async def wait_for_turn(self) -> None:
+        """Until a thread is free."""
+        await asyncio.get_running_loop().run_in_executor(self._threads, _nothing)
+
     def _respond(self, scope: Scope, body_file: IO[bytes]) -> HttpResponseBase:
         set_script_prefix(get_script_prefix(scope))
         signals.request_started.send(sender=type(self), scope=scope)
@@ -62,6 +66,10 @@ class PagesHandler(ASGIHandler):
         if not response.streaming:
             response.close()  # here, where the database was used: Django looks after its connection now
         return response
+
+
+def _nothing() -> None:
+    """To do in a thread."""
 
 
 def _keep_connection(connection: Any, **_kwargs: object) -> None:

@@ -28,12 +28,16 @@ PAUSE_MAX_S: Final = 10.0
 STEADY_AFTER_S: Final = 10.0
 """One that lived this long has no bad record any more."""
 
-STOP_TIMEOUT_S: Final = 12.0
+STOP_TIMEOUT_S: Final = 4.0
+"""Pages take moments; workers, which end before, may have taken long already."""
 
 LOOK_EVERY_S: Final = 0.2
 ASK_EVERY_S: Final = 5.0
 HUNG_AFTER_S: Final = 30.0
 """One that has not answered for so long is killed, and replaced."""
+
+STARTED_AFTER_S: Final = 180.0
+"""The same of one that has not answered yet: a machine that is slow or busy must not keep it from ever starting."""
 
 _QUESTION: Final = b"GET /alive HTTP/1.1\r\nconnection: close\r\n\r\n"
 """Without the header that the forwarder sends with each request; see `pages_server`."""
@@ -70,7 +74,15 @@ class PagesProcess:
 
     def _watch(self) -> None:
         pause_s = PAUSE_FIRST_S
-        while (process := self._start()) is not None:
+        while not self._stopping.is_set():
+            try:
+                process = self._start()
+            except OSError:
+                logger.exception("pages process could not be started", extra={"action": "pages.restart"})
+                self._stopping.wait(PAUSE_MAX_S)
+                continue
+            if process is None:
+                return
             started = monotonic()
             status = self._wait(process)
             if self._stopping.is_set():
@@ -87,21 +99,27 @@ class PagesProcess:
     def _wait(self, process: subprocess.Popen[bytes]) -> int:
         """Its status when it has ended, if need be because it hung. While all is to stop, it is left alone."""
         asked_at = heard_at = monotonic()
+        patience_s = STARTED_AFTER_S
         while (status := process.poll()) is None:
             sleep(LOOK_EVERY_S)
             if self._stopping.is_set() or monotonic() - asked_at < ASK_EVERY_S:
                 continue
             if self._answers():
-                heard_at = monotonic()
-            elif monotonic() - heard_at > HUNG_AFTER_S:
+                heard_at, patience_s = monotonic(), HUNG_AFTER_S
+            elif monotonic() - heard_at > patience_s:
                 logger.warning("pages process does not answer", extra={"action": "pages.kill"})
                 process.kill()
             asked_at = monotonic()
         return status
 
     def _answers(self) -> bool:
+        """True also when it cannot be asked: for a want of this process's, that one is not killed."""
         try:
-            with socket.socket(socket.AF_UNIX) as connection:
+            asking = socket.socket(socket.AF_UNIX)
+        except OSError:
+            return True
+        try:
+            with asking as connection:
                 connection.settimeout(ASK_EVERY_S)
                 connection.connect(str(self._socket))
                 connection.sendall(_QUESTION)

@@ -20,7 +20,7 @@ from queues.api.metrics.process import count_together
 from . import origin
 from .pages_handler import PagesHandler
 from .pages_process import SOCKET
-from .server import configure, set_aside_what_stays, stop_quietly
+from .server import IDLE_MAX_S, allow_open_files, configure, set_aside_what_stays, stop_quietly
 
 NICENESS: Final = 10
 """Publishing goes first where processors are few."""
@@ -29,7 +29,13 @@ NICENESS: Final = 10
 def serve_pages(directory: Path) -> None:
     """Serve on the socket in `directory` until SIGTERM. Ctrl-C is for the main process, which needs this one longer."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    config = configure(partial(_load, directory), uds=str(directory / SOCKET), date_header=False)
+    allow_open_files()
+    config = configure(
+        partial(_load, directory),
+        uds=str(directory / SOCKET),
+        date_header=False,
+        timeout_keep_alive=2 * IDLE_MAX_S,  # how long clients may be silent is for the workers to say
+    )
     server = _Server(config)
     signal.signal(signal.SIGTERM, partial(stop_quietly, server))
     config.load()
@@ -48,25 +54,31 @@ class _Site:
 
     def __init__(self) -> None:
         self._api = cast(Application, ASGIHandler())
-        self._pages: Application = PagesHandler()
+        self._pages = PagesHandler()
+
+    async def wait_for_turn(self) -> None:
+        """As a page would."""
+        await self._pages.wait_for_turn()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await answer_lifespan(receive, send)
         else:
-            await (self._api if is_api_to_django(scope) else self._pages)(scope, receive, send)
+            await (self._api if is_api_to_django(scope) else cast(Application, self._pages))(scope, receive, send)
 
 
 class _Front:
     """In front of the gate, so that all behind it know the client, not the forwarder."""
 
     def __init__(self) -> None:
-        self._gate = ApiGate(_Site(), fast_lane=None, logs=False)
+        self._site = _Site()
+        self._gate = ApiGate(self._site, fast_lane=None, logs=False)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or origin.restore(scope):
             await self._gate(scope, receive, send)
-        else:  # no client's request: the main process wants to know whether this one is alive
+        else:  # no client's request: the main process wants to know whether this one, threads and all, is alive
+            await self._site.wait_for_turn()
             await send({"type": "http.response.start", "status": 204, "headers": []})
             await send({"type": "http.response.body", "body": b""})
 

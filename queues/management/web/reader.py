@@ -124,7 +124,7 @@ class Reader(asyncio.Protocol):
         self._url += piece
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        self._headers.append((name.lower(), value))
+        self._headers.append((name.lower(), value.rstrip(b" \t")))  # which the parser does at the front only
 
     def on_headers_complete(self) -> None:
         self.is_in_head = False

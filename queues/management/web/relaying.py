@@ -42,7 +42,7 @@ async def relay_request(scope: Scope, receive: Receive, writer: asyncio.StreamWr
             writer.write(_piece(message.get("body", b""), is_chunked=is_chunked, is_last=not has_more))
             await writer.drain()
         writer.transport.abort()
-    except ConnectionError:
+    except (ConnectionError, RuntimeError):  # the latter is uvloop's, of a transport that is closed
         return False  # what it has said before is read all the same
     return True
 

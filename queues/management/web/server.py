@@ -54,7 +54,7 @@ def serve(*, host: str, port: int, workers: int) -> None:
 
 def run(load: Callable[[], Any], *, host: str, port: int, workers: int, idle_max_s: int = IDLE_MAX_S) -> None:
     """Serve what `load` answers in each worker; one worker is this process itself. Raises CannotStartError."""
-    _allow_open_files()
+    allow_open_files()
     config = configure(
         partial(_load_in, os.getpid(), load),
         host=host,
@@ -130,7 +130,7 @@ def set_aside_what_stays() -> None:
     gc.set_threshold(GARBAGE_THRESHOLD)
 
 
-def _allow_open_files() -> None:
+def allow_open_files() -> None:
     """A waiting consumer is a connection: as many as the system lets this process have."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     with suppress(ValueError, OSError):

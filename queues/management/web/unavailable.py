@@ -15,23 +15,29 @@ from queues.api.response import NO_SNIFFING, json_response
 
 RETRY_AFTER_S: Final = 2
 ERROR: Final = "pages unavailable"
+CUT_OFF: Final = "cut off: it may have been done"
 _TITLE: Final = gettext_lazy("Pages are starting")
 _TEXT: Final = gettext_lazy(
     "The process that shows them is not there right now. Queues go on working: jobs are published, taken and acked."
 )
+_CUT_OFF: Final = gettext_lazy("The answer was lost")
+_MAY_BE_DONE: Final = gettext_lazy(
+    "The process that was doing this ended before it could say how it went. It may be done: look before you repeat it."
+)
 
 
-async def answer_unavailable(scope: Scope, send: Send) -> None:
-    """503, to be tried again: JSON for programs, a page for browsers."""
-    retry_after = (b"retry-after", b"%d" % RETRY_AFTER_S)
-    response = json_response(503, {"error": ERROR}, retry_after)
+async def answer_unavailable(scope: Scope, send: Send, *, may_be_done: bool = False) -> None:
+    """503, to be tried again: JSON for programs, a page for browsers. `may_be_done`: 502, to be looked after first."""
+    status, title, text = (502, _CUT_OFF, _MAY_BE_DONE) if may_be_done else (503, _TITLE, _TEXT)
+    again = () if may_be_done else ((b"retry-after", b"%d" % RETRY_AFTER_S),)
+    response = json_response(status, {"error": CUT_OFF if may_be_done else ERROR}, *again)
     headers, body = list(response.headers), response.body
     if not is_own(scope) and "text/html" in Headers(scope["headers"]).get(b"accept"):
         with override(_language(Headers(scope["headers"]))):
-            body = render_to_string("error.html", {"status": 503, "title": _TITLE, "text": _TEXT}).encode()
-        headers = [(b"content-type", b"text/html; charset=utf-8"), NO_SNIFFING, retry_after]
+            body = render_to_string("error.html", {"status": status, "title": title, "text": text}).encode()
+        headers = [(b"content-type", b"text/html; charset=utf-8"), NO_SNIFFING, *again]
     headers.append((b"content-length", b"%d" % len(body)))
-    await send({"type": "http.response.start", "status": 503, "headers": headers})
+    await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
 
 
