@@ -19,10 +19,11 @@ SLOTS = 16_384
 
 
 def free_ports(number: int) -> list[int]:
-    """Ports nobody listens on, low enough that a cluster's bus (port + 10,000) is a port too."""
+    """Ports nobody listens on. They and those of a cluster's bus (10,000 above) are lower than those that the system gives
+    to connections: nobody gets one between now and the server's start."""
     ports: list[int] = []
     with ExitStack() as stack:
-        for port in range(20_000 + time.time_ns() % 20_000, 55_000):
+        for port in range(11_000 + time.time_ns() % 10_000, 22_000):
             if len(ports) == number:
                 break
             listeners = [stack.enter_context(socket.socket()) for _ in range(2)]
