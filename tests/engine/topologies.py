@@ -19,8 +19,8 @@ SLOTS = 16_384
 
 
 def free_ports(number: int) -> list[int]:
-    """Ports nobody listens on. They and those of a cluster's bus (10,000 above) are lower than those that the system gives
-    to connections: nobody gets one between now and the server's start."""
+    """Ports nobody listens on. They and those of a cluster's bus (10,000 above) are lower than those that the system
+    gives to connections: nobody gets one between now and the server's start."""
     ports: list[int] = []
     with ExitStack() as stack:
         for port in range(11_000 + time.time_ns() % 10_000, 22_000):
