@@ -96,7 +96,7 @@ def main() -> int:
 
 
 def _build() -> str:
-    """What to know of this Python: without optimisations the service takes a quarter more of a processor."""
+    """What to know of this Python: without optimisations the service takes up to a quarter more of a processor."""
     options = str(sysconfig.get_config_var("CONFIG_ARGS") or "")
     return "" if "--enable-optimizations" in options else " (built without profile-guided optimisation)"
 
