@@ -43,7 +43,7 @@ def _once(waiters: int) -> Idle:
     with running_service() as service:
         engine = open_engine(service.redis_url)
         try:
-            newest = max(_connection_ids(engine))  # of the pump, the service's own server, and this process
+            newest = max(_settled_connection_ids(engine))  # of the pump, the service's own server, and this process
             with web_server(service, pages=False) as server:
                 return _with_crowd(server, engine, newest, waiters)
         finally:
@@ -76,8 +76,17 @@ def _with_crowd(server: WebServer, engine: Engine, newest: int, waiters: int) ->
     )
 
 
-def _connection_ids(engine: Engine) -> list[int]:
-    return [int(client["id"]) for client in engine.client.client_list()]
+def _settled_connection_ids(engine: Engine) -> set[int]:
+    """Once all who connect when a service starts have done so: none came within SETTLE_S."""
+    ids: set[int] = set()
+    while (now := _connection_ids(engine)) != ids:
+        ids = now
+        time.sleep(SETTLE_S)
+    return ids
+
+
+def _connection_ids(engine: Engine) -> set[int]:
+    return {int(client["id"]) for client in engine.client.client_list()}
 
 
 def _latencies_ms(service: Service) -> list[float]:

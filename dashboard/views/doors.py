@@ -65,7 +65,7 @@ def page(view: View[P]) -> View[P]:
         if not is_live(request):
             return response
         response = _unless_known(request, response)
-        response["X-Took-Ms"] = f"{(time.perf_counter() - began) * 1_000:.1f}"
+        response["X-Took-Ms"] = f"{(time.perf_counter() - began) * 1_000:.3f}"
         return response
 
     return only("GET", "HEAD")(never_cache(login_required(answered, login_url=LOGIN)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import sys
 from collections.abc import Callable, Iterator
 from datetime import date
 from pathlib import Path
@@ -27,14 +27,12 @@ QUICK = {
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    before = os.environ.get("TZ")
-    os.environ["TZ"] = "America/New_York"  # for the Java process; this one asked for its time zone long ago
     options = SparkOptions(master="local[2]", memory="1g", conf=QUICK)
-    try:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TZ", "America/New_York")  # for the Java process; this one asked for its time zone long ago
+        patch.setenv("PYSPARK_PYTHON", sys.executable)  # rows made in a test come from a Python; reports start none
         with spark_session(options, scratch=tmp_path_factory.mktemp("spark")) as session:
             yield session
-    finally:
-        os.environ.pop("TZ") if before is None else os.environ.update(TZ=before)
 
 
 @pytest.fixture(scope="session")

@@ -16,8 +16,8 @@ ROOT: Final = Path(__file__).resolve().parent.parent.parent
 PACKAGES: Final = ("dashboard", "queues", "taskq_site")
 TEMPLATES: Final = "templates"
 
-BORROWED: Final = ("Model name", "Add link", "Change or view list link")
-"""Texts of Django's admin that Django's own Chinese lacks. Ours comes first for all of them."""
+BORROWED: Final = ("Model name", "Add link", "Change or view list link", "- Select an option -")
+"""Texts of Django (the last is of 6.1) that Django's own Chinese lacks. Ours comes first for all of them."""
 
 _KEYWORDS: Final = {
     **dict.fromkeys(("_", "gettext", "gettext_lazy", "gettext_noop"), None),
@@ -35,7 +35,7 @@ def marked_texts() -> Catalog:
     """
     found = Catalog(charset="utf-8")
     for text in BORROWED:
-        found.add(text, locations=[("django/contrib/admin", 0)])
+        found.add(text, locations=[("django", 0)])
     for path, code in sorted(_sources()):
         place = path.relative_to(ROOT).as_posix()
         for _line, texts, _comments, context in extract("python", io.BytesIO(code.encode()), _KEYWORDS):
