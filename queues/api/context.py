@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from functools import partial
@@ -88,17 +88,23 @@ class ApiContext:
         engine = await self.engine(access.pool)
         return engine, engine.queue(access.namespace, request.path["queue"])
 
-    async def run(self, request: ApiRequest, make: Callable[[QueueKeys], Operation[T] | Plan[T]]) -> T:
+    def run(self, request: ApiRequest, make: Callable[[QueueKeys], Operation[T] | Plan[T]]) -> Awaitable[T]:
         """Run what `make` makes for the queue in the request's path."""
+        opened = self.at_hand(request)
+        return self._run(request, make) if opened is None else opened.engine.run(make(opened.queue))
+
+    async def _run(self, request: ApiRequest, make: Callable[[QueueKeys], Operation[T] | Plan[T]]) -> T:
         await self._authorise_if_late(request)
-        if request.opened is not None:
-            return await request.opened.engine.run(make(request.opened.queue))
         engine, queue = await self.queue(request)
         return await engine.run(make(queue))
 
     def recall(self, request: ApiRequest) -> Opened | None:
         """What the request's token opened a moment ago."""
         return self._opened.find(request)
+
+    def at_hand(self, request: ApiRequest) -> Opened | None:
+        """What the request's token opened a moment ago, unless its body was too long in coming. None: `open` it."""
+        return None if time.monotonic() > request.authorised_at + AUTHORISED_FOR_S else request.opened
 
     async def open(self, request: ApiRequest) -> Opened:
         """Engine, keys and policy of the queue in the request's path; remembered for a moment."""

@@ -31,7 +31,8 @@ IF_NOT_TAKEN: Final = "taskq.if_not_taken"
 """Extension: a function that is given what to call should the client go without having taken the answer."""
 
 ANSWER: Final = "taskq.answer"
-"""Extension: a function that is given status, headers and body, and sends them at once if it can."""
+"""Extension: a function that is given status, headers that many answers have, others, and body, and sends them at once
+if it can."""
 
 _NONE: Final[Mapping[str, Any]] = {}
 Found = tuple[Route, Mapping[str, str]]
@@ -90,10 +91,11 @@ class FastLane:
             await body.drain()
         if response.if_not_taken is not None:
             _mind(scope, response.if_not_taken)
-        answered = _headers(response, request_id)
+        own = _headers(response, request_id)
         answer_at_once = scope.get("extensions", _NONE).get(ANSWER)
-        if answer_at_once is None or not answer_at_once(response.status, answered, response.body):
-            await send({"type": "http.response.start", "status": response.status, "headers": answered})
+        if answer_at_once is None or not answer_at_once(response.status, response.headers, own, response.body):
+            all_headers = [*response.headers, *own]
+            await send({"type": "http.response.start", "status": response.status, "headers": all_headers})
             await send({"type": "http.response.body", "body": response.body})
         return response.status
 
@@ -117,10 +119,11 @@ def _mind(scope: Scope, undo: Callable[[], None]) -> None:
         note(undo)
 
 
-def _headers(response: ApiResponse, request_id: bytes) -> list[Header]:
+def _headers(response: ApiResponse, request_id: bytes) -> tuple[Header, ...]:
+    """Those that the door adds."""
     if response.status == 204:
-        return [*response.headers, (HEADER, request_id)]
-    return [*response.headers, (HEADER, request_id), (b"content-length", b"%d" % len(response.body))]
+        return ((HEADER, request_id),)
+    return ((HEADER, request_id), (b"content-length", b"%d" % len(response.body)))
 
 
 async def _no_staff_here(permissions: Sequence[str]) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Awaitable
 from typing import Final
 
 from queues.services.access import Access
@@ -28,7 +29,7 @@ async def answer(route: Route, request: ApiRequest, context: ApiContext) -> ApiR
     """The response to a request; never raises but CancelledError, when the client has gone."""
     begun = COUNTERS.begin()
     try:
-        response = await _pass(route, request, context)
+        response = await _way(route, request, context)
     except Exception as error:
         response = error_response(error)
         _log_refusal(route, request, response, error)
@@ -41,24 +42,41 @@ async def answer(route: Route, request: ApiRequest, context: ApiContext) -> ApiR
     return response
 
 
-async def _pass(route: Route, request: ApiRequest, context: ApiContext) -> ApiResponse:
-    if route.door is Door.STAFF and not (route.operation is metrics and opens_metrics(request)):
-        request.staff = await request.check_staff(route.permissions)
+def _way(route: Route, request: ApiRequest, context: ApiContext) -> Awaitable[ApiResponse]:
+    """To the operation: at once for a token that was looked at a moment ago."""
+    if route.door is Door.STAFF:
+        return _pass_staff(route, request, context)
     if not route.documentation.body:
         request.skip_body()
     opened = request.opened = context.recall(request)
-    if opened is not None:
-        access = request.access = opened.access
-        request.authorised_at = opened.authorised_at
-    else:
-        route.check_names(request)
-        if route.door is not Door.TOKEN:
-            return await route.operation(request, context)
-        request.authorised_at = time.monotonic()
-        access = request.access = await _authorise(request, context)
-    if access.limit is None or route.rate is None:
+    if opened is None:
+        return _pass_checked(route, request, context)
+    access = request.access = opened.access
+    request.authorised_at = opened.authorised_at
+    return _operate(route, access, request, context)
+
+
+async def _pass_staff(route: Route, request: ApiRequest, context: ApiContext) -> ApiResponse:
+    if not (route.operation is metrics and opens_metrics(request)):
+        request.staff = await request.check_staff(route.permissions)
+    if not route.documentation.body:
+        request.skip_body()
+    return await _pass_checked(route, request, context)
+
+
+async def _pass_checked(route: Route, request: ApiRequest, context: ApiContext) -> ApiResponse:
+    route.check_names(request)
+    if route.door is not Door.TOKEN:
         return await route.operation(request, context)
-    return await pass_limited(route.operation, route.rate, request, context)
+    request.authorised_at = time.monotonic()
+    access = request.access = await _authorise(request, context)
+    return await _operate(route, access, request, context)
+
+
+def _operate(route: Route, access: Access, request: ApiRequest, context: ApiContext) -> Awaitable[ApiResponse]:
+    if access.limit is None or route.rate is None:
+        return route.operation(request, context)
+    return pass_limited(route.operation, route.rate, request, context)
 
 
 async def _authorise(request: ApiRequest, context: ApiContext) -> Access:

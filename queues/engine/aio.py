@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import Any, Final, TypeAlias, TypeVar, overload
 
 from hiredis import pack_command
@@ -32,8 +32,8 @@ BATCH_MAX: Final = 512
 """Operations in one pipeline."""
 
 IN_FLIGHT_MAX: Final = 4
-"""Pipelines under way at once to one server. While as many are, calls gather into the next one, so batches grow with
-the load."""
+"""Pipelines under way at once to one server. While as many are, calls gather into the next one. They do so, too, while
+fewer wait than are under way: who is alone goes at once, and the more come, the more go together."""
 
 QUIET_TURNS: Final = 5
 """Turns of the loop without work after which a closing engine ends: callers that were cancelled as their replies came
@@ -50,10 +50,15 @@ class _Lane:
     def __init__(self, server: Server) -> None:
         self.wire = Wire(server.client)
         self.pending: list[_Call] = []
-        self.in_flight: set[asyncio.Task[None]] = set()
+        self.in_flight: dict[asyncio.Task[None], int] = {}
+        """With the number of calls that others may gather for: none for one that travels alone."""
 
     def next_batch(self) -> list[_Call]:
-        """Take what travels together next: up to BATCH_MAX calls, or one that travels alone."""
+        """Take what travels together next: up to BATCH_MAX calls, or one that travels alone. Empty: not yet."""
+        if len(self.in_flight) == IN_FLIGHT_MAX:
+            return []
+        if len(self.pending) < sum(self.in_flight.values()) and not self.pending[0][0].alone:
+            return []
         size = 0
         for operation, _ in self.pending[:BATCH_MAX]:
             if operation.alone:
@@ -132,7 +137,7 @@ class AsyncEngine:
             raise
         return results_of(operations, replies)
 
-    async def wait_consume(
+    def wait_consume(
         self,
         queues: Sequence[QueueKeys],
         *,
@@ -143,12 +148,12 @@ class AsyncEngine:
         max_in_flight: int | Sequence[int] = 0,
         freeze_tries: bool = False,
         limit: RequestLimit | None = None,
-    ) -> Consumed:
+    ) -> Coroutine[Any, Any, Consumed]:
         """Consume as `consume_any` does, waiting up to `timeout_s` for something to come. First come, first served.
 
         A caller that is cancelled takes no job with it: what it was about to get is released again.
         """
-        return await self._waiters.consume(
+        return self._waiters.consume(
             self._subscription,
             queues,
             timeout_s=timeout_s,
@@ -256,14 +261,13 @@ class AsyncEngine:
         return lane
 
     def _depart(self, server: Server, lane: _Lane) -> None:
-        while lane.pending and len(lane.in_flight) < IN_FLIGHT_MAX:
-            batch = lane.next_batch()
+        while lane.pending and (batch := lane.next_batch()):
             task = self._loop.create_task(self._execute(server, batch))
-            lane.in_flight.add(task)
+            lane.in_flight[task] = 0 if batch[0][0].alone else len(batch)
             task.add_done_callback(functools.partial(self._landed, server, lane))
 
     def _landed(self, server: Server, lane: _Lane, task: asyncio.Task[None]) -> None:
-        lane.in_flight.discard(task)
+        del lane.in_flight[task]
         self._depart(server, lane)
 
     async def _execute(self, server: Server, batch: list[_Call]) -> None:

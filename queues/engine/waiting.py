@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from . import limits
@@ -55,12 +55,17 @@ class Waiters:
         """Number of consumers that are waiting."""
         return sum(line.total for line in self._lines.all())
 
-    async def consume(
+    def consume(
         self, subscription: Subscription, queues: Sequence[QueueKeys], *, timeout_s: float, **options: Any
-    ) -> Consumed:
+    ) -> Coroutine[Any, Any, Consumed]:
         """See AsyncEngine.wait_consume."""
         if timeout_s <= 0 or self._is_stopped():
-            return await self._attempt(queues, 0, options)
+            return self._attempt(queues, 0, options)
+        return self._wait(subscription, queues, timeout_s, options)
+
+    async def _wait(
+        self, subscription: Subscription, queues: Sequence[QueueKeys], timeout_s: float, options: dict[str, Any]
+    ) -> Consumed:
         self._rivals.count_if_due()
         # Without a subscription waiting still works, by taking turns to look.
         await subscription.wait(limits.FALLBACK_POLL_S)
@@ -137,11 +142,14 @@ class Waiters:
     def _is_stopped(self) -> bool:
         return self._stopped
 
-    async def _attempt(self, queues: Sequence[QueueKeys], mark_ms: int, options: dict[str, Any]) -> Consumed:
+    def _attempt(
+        self, queues: Sequence[QueueKeys], mark_ms: int, options: dict[str, Any]
+    ) -> Coroutine[Any, Any, Consumed]:
         """One look. A caller that is cancelled during it gives back what it would have got."""
-        if len(queues) == 1:
-            return await self._look_at(queues[0], mark_ms, options)
-        # A plan may hold jobs of the first queue while it asks the second, so it goes on to its end by itself.
+        return (self._look_at if len(queues) == 1 else self._look_at_all)(queues, mark_ms, options)
+
+    async def _look_at_all(self, queues: Sequence[QueueKeys], mark_ms: int, options: dict[str, Any]) -> Consumed:
+        """A plan may hold jobs of the first queue while it asks the second, so it goes on to its end by itself."""
         look = self._loop.create_task(self._engine.run(consume_any(queues, mark_ms=mark_ms, **options)))
         self.looks.add(look)
         look.add_done_callback(self.looks.discard)
@@ -151,10 +159,10 @@ class Waiters:
             look.add_done_callback(self._give_back)
             raise
 
-    async def _look_at(self, queue: QueueKeys, mark_ms: int, options: dict[str, Any]) -> Consumed:
+    async def _look_at(self, queues: Sequence[QueueKeys], mark_ms: int, options: dict[str, Any]) -> Consumed:
         bound = options["max_in_flight"]
         step = consume_step(
-            queue,
+            queues[0],
             ttr_ms=options["ttr_ms"],
             count=options["count"],
             consumer=options["consumer"],

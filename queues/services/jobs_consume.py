@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
 
 from queues.engine import AsyncEngine, limits
@@ -22,7 +22,7 @@ class ConsumeRequest:
     freeze_tries: bool = False
 
 
-async def consume_jobs(
+def consume_jobs(
     *,
     engine: AsyncEngine,
     queues: Sequence[QueueKeys],
@@ -31,7 +31,7 @@ async def consume_jobs(
     timeout_s: int,
     consumer: str = "",
     limit: RequestLimit | None = None,
-) -> Consumed:
+) -> Awaitable[Consumed]:
     """Up to `count` jobs of the queues in order of priority, waiting up to `timeout_s` for the first.
 
     `policies`, one for each queue, bound the jobs in flight queue by queue. One call has one length of lease: the first
@@ -39,7 +39,7 @@ async def consume_jobs(
     LimitReachedError.
     """
     bounds = [policy.max_in_flight or 0 for policy in policies]
-    return await engine.wait_consume(
+    return engine.wait_consume(
         queues,
         ttr_ms=lease_ms(ttr_s=request.ttr_s, policy=policies[0]),
         timeout_s=timeout_s,

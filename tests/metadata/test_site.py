@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
+import sys
 from typing import Any, NoReturn
 
 import pytest
@@ -115,3 +117,9 @@ def test_nothing_else_is_served_as_a_static_file(url: str) -> None:
 def test_the_server_may_start_and_stop_the_application() -> None:
     sent = ask({"type": "lifespan"}, {"type": "lifespan.startup"}, {"type": "lifespan.shutdown"})
     assert [message["type"] for message in sent] == ["lifespan.startup.complete", "lifespan.shutdown.complete"]
+
+
+def test_whoever_serves_it_sees_that_it_is_an_asgi_application_of_today() -> None:
+    """Servers look whether it is a coroutine function; one that is not would be taken for ASGI 2."""
+    assert asyncio.iscoroutinefunction(application.__call__)
+    assert inspect.iscoroutinefunction(application.__call__) or sys.version_info < (3, 12)

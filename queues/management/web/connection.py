@@ -10,13 +10,12 @@ from __future__ import annotations
 import asyncio
 import select
 from collections import deque
-from collections.abc import Sequence
 from typing import Any, Final
 
 from uvicorn.config import Config
 from uvicorn.server import ServerState
 
-from .exchange import Exchange
+from .exchange import Exchange, Headers
 from .reader import DEAF, Reader
 from .receipt import Receipts, was_taken
 from .refusal import Reason, Refusal
@@ -266,12 +265,12 @@ class Connection(Reader):
             self._worker = self.loop.create_future()
             exchange = await self._worker
 
-    def _answer(self, status: int, headers: Sequence[tuple[bytes, bytes]], body: bytes) -> bool:
+    def _answer(self, status: int, usual: Headers, own: Headers, body: bytes) -> bool:
         """ASGI extension: all of an answer at once. False: it has to be sent in ASGI's way.
 
         Whoever uses it leaves nothing in the context of its task, which other requests may get.
         """
-        return self._current is not None and self._current.answer(status, headers, body)
+        return self._current is not None and self._current.answer(status, usual, own, body)
 
     def _line_up(self, exchange: Exchange) -> None:
         if self._pipeline is None:

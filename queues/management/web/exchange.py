@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from functools import lru_cache
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 
@@ -24,11 +24,23 @@ _WITHOUT_BODY: Final = frozenset({204, 304})
 _OURS_TO_SAY: Final = frozenset({b"connection", b"transfer-encoding"})
 _FRAMING: Final = frozenset({b"content-length", b"transfer-encoding"})
 _FAILED: Final = b"Internal Server Error"
+Headers = tuple[tuple[bytes, bytes], ...]
 _FAILED_START: Final = {
     "type": "http.response.start",
     "status": 500,
     "headers": ((b"content-type", b"text/plain; charset=utf-8"), (b"content-length", b"%d" % len(_FAILED))),
 }
+
+
+def _lines(headers: Headers) -> bytes:
+    """As they are sent. Raises RuntimeError."""
+    lines = b"".join([b"%b: %b\r\n" % header for header in headers])
+    if not lines.count(b"\n") == lines.count(b"\r") == len(headers):
+        raise RuntimeError("a line break in a header")
+    return lines
+
+
+_usual: Final = lru_cache(maxsize=64)(_lines)
 
 
 class Exchange:
@@ -181,17 +193,15 @@ class Exchange:
         else:
             raise RuntimeError(f"{kind} does not fit here")
 
-    def answer(self, status: int, headers: Sequence[tuple[bytes, bytes]], body: bytes) -> bool:
-        """All at once, if it is an everyday one. `headers`: lower-case names; Content-Length is among them if due."""
+    def answer(self, status: int, usual: Headers, own: Headers, body: bytes) -> bool:
+        """All at once, if it is an everyday one. Lower-case names; Content-Length is among them if due.
+
+        `usual`: headers that other answers have, too.
+        """
         is_plain = self.keep_alive and not self._more_body and self._scope["method"] != "HEAD"
         if not is_plain or self.is_begun or self.is_gone or self._connection.is_full:
             return False
-        default_headers = self._connection.default_headers
-        lines = b"".join([b"%b: %b\r\n" % header for header in headers])
-        head = b"%b%b%b\r\n" % (_STATUS_LINES[status], default_headers, lines)
-        breaks = 2 + default_headers.count(b"\n") + len(headers)
-        if head.count(b"\n") != breaks or head.count(b"\r") != breaks:
-            raise RuntimeError("a line break in a header")
+        head = b"%b%b%b%b\r\n" % (_STATUS_LINES[status], self._connection.default_headers, _usual(usual), _lines(own))
         self.is_begun = self.is_answered = self.was_answered_at_once = True
         self._connection.write(head + body)
         self._tell()
