@@ -40,11 +40,9 @@ class RequestBody:
         self._handed_empty = False
         self._watching = False
         self.client_gone = False
-        self._may_watch = False
         self._told: asyncio.Event | None = None
-        self.is_settled = False
         self._expects_continue = b"expect" in headers and headers.get(b"expect").lower() == "100-continue"
-        length = headers.get(b"content-length")
+        length = headers.get_bytes(b"content-length")
         if b"transfer-encoding" in headers:
             self._declared: int | None = None
         elif length.isdigit():
@@ -52,8 +50,7 @@ class RequestBody:
         else:
             # In HTTP/1 a body announces itself; in HTTP/2 it may come without a word.
             self._declared = 0 if http_version.startswith("1") else None
-        if self._declared == 0:
-            self._settle()
+        self.is_settled = self._may_watch = self._declared == 0
 
     async def read(self, limit: int) -> bytes:
         """All of it. Raises BodyTooLargeError if it is longer than `limit`, by its declared length or while reading."""

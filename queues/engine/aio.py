@@ -13,7 +13,7 @@ from redis.exceptions import MovedError
 
 from .connection import AsyncClient, StoreAddress
 from .errors import StoreUnavailableError, TaskqError
-from .executor import command_of, result_of, results_of, same_for_all
+from .executor import packed, result_of, results_of, same_for_all
 from .failures import is_from_replica, is_missing_script
 from .keys import Layout, QueueKeys, notice_channel, wake_channel
 from .merging import merge, spread
@@ -372,11 +372,11 @@ async def _load_and_send(wire: Wire, operations: list[Operation[Any]]) -> list[A
 
 async def _send(wire: Wire, operations: list[Operation[Any]]) -> list[Any]:
     try:
-        packed = [pack_command(command_of(operation)) for operation in operations]
+        commands = [packed(operation) for operation in operations]
     except Exception:
         return await _send_what_can_be(wire, operations)
     try:
-        replies = await wire.call(packed)
+        replies = await wire.call(commands)
     except Exception as error:
         return same_for_all(error, operations)
     if any(is_from_replica(reply) for reply in replies):
@@ -390,7 +390,7 @@ async def _send_what_can_be(wire: Wire, operations: list[Operation[Any]]) -> lis
     good: list[int] = []
     for place, operation in enumerate(operations):
         try:
-            pack_command(command_of(operation))
+            packed(operation)
             good.append(place)
         except Exception as error:
             replies[place] = error
