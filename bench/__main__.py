@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import platform
 import signal
 import sys
-import sysconfig
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 
 from . import (
     dashboards,
@@ -96,9 +97,11 @@ def main() -> int:
 
 
 def _build() -> str:
-    """What to know of this Python: without optimisations the service takes up to a quarter more of a processor."""
-    options = str(sysconfig.get_config_var("CONFIG_ARGS") or "")
-    return "" if "--enable-optimizations" in options else " (built without profile-guided optimisation)"
+    """What to know of this Python. One whose interpreter is a shared library takes a fifth more of a processor."""
+    with contextlib.suppress(OSError):
+        if "/libpython3." in Path("/proc/self/maps").read_text():
+            return " (interpreter in a shared library)"
+    return ""
 
 
 if __name__ == "__main__":

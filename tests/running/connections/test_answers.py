@@ -2,26 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from tests.http.doors_wire import Wire, request
-from tests.running.test_connection_stop import PIECES, Server, serving
+
+from .application import PIECES
+from .serving import Server
 
 BODY = bytes(range(256)) * 1_000
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    with serving() as server:
-        yield server
-
-
-@pytest.fixture
-def wire(server: Server) -> Iterator[Wire]:
-    with Wire(server.url) as wire:
-        yield wire
 
 
 def assert_goes_on(wire: Wire) -> None:

@@ -1,28 +1,16 @@
-"""A server of a small application whose connections are tested, how it is started, and how it stops."""
+"""A small ASGI application, and a process that serves it on connections of ours."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-import signal
-import socket
-import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Iterator
-from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
-from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import IO, Any
-
-import pytest
+from typing import Any
 
 from queues.management.web.connection import ANSWER, HAS_HUNG_UP
 from queues.management.web.server import run
-from tests.http.doors_wire import Wire, request
-from tests.running.processes import ROOT, Family
 from tests.support.waiting import wait_until
 
 PIECES = (b"one ", b"two ", b"three")
@@ -181,115 +169,6 @@ async def _answer(send: Any, body: bytes) -> None:
     await _piece(send, body)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Server:
-    url: str
-    process: subprocess.Popen[str]
-    log: Path
-    """What it wrote to its standard error."""
-
-    @property
-    def output(self) -> IO[str]:
-        assert self.process.stdout is not None
-        return self.process.stdout
-
-    def call(self, target: str) -> Any:
-        """The answer to a GET on a connection of its own."""
-        with Wire(self.url) as wire:
-            return wire.call(request(f"GET {target}"))
-
-    def wait_seen(self, event: str) -> None:
-        wait_until(lambda: event in self.call("/seen").json, or_fail=f"the application did not see: {event}")
-
-    def refuses(self) -> bool:
-        """Whether it listens no more."""
-        try:
-            Wire(self.url).hang_up()
-        except ConnectionRefusedError:
-            return True
-        return False
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-@contextmanager
-def serving(*, idle_max_s: int = 75, host: str = "127.0.0.1", files: int = 0) -> Iterator[Server]:
-    """A process with one worker. `files`: how many it may open, if there is a limit."""
-    with TemporaryDirectory() as directory:
-        port, log = _free_port(), Path(directory) / "log"
-        command = [sys.executable, "-m", __name__, str(port), str(idle_max_s), host]
-        if files:
-            command = ["prlimit", f"--nofile={files}:{files}", *command]
-        env = Family().environment(TASKQ_DATA_DIR=directory)
-        with (
-            log.open("wb") as stderr,
-            subprocess.Popen(command, cwd=ROOT, env=env, stdout=subprocess.PIPE, stderr=stderr, text=True) as process,
-        ):
-            server = Server(url=f"http://{f'[{host}]' if ':' in host else host}:{port}", process=process, log=log)
-            try:
-                wait_until(
-                    lambda: process.poll() is not None or not server.refuses(),
-                    or_fail="the server did not start",
-                    timeout_s=60,
-                )
-                yield server
-            finally:
-                process.kill()
-
-
-@pytest.fixture
-def server() -> Iterator[Server]:
-    with serving() as server:
-        yield server
-
-
-def test_a_server_that_is_told_to_stop_finishes_what_is_under_way(server: Server) -> None:
-    with Wire(server.url) as wire, Wire(server.url) as idle:
-        idle.call(request("GET /query"))
-        wire.send(b"POST /echo HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 6\r\n\r\n")
-        assert wire.receive_head() == 100
-        wire.send(b"abc")
-        server.process.send_signal(signal.SIGTERM)
-        wait_until(server.refuses, or_fail="the server still listens")
-        assert idle.is_closed()
-
-        answer = wire.call(b"def")
-
-        assert (answer.status, answer.body, answer.header("connection")) == (200, b"abcdef", "close")
-        assert wire.is_closed()
-    assert server.process.wait(30) == 0
-    assert server.log.read_text() == ""
-
-
-def test_a_server_that_has_hardly_begun_to_listen_stops_when_told(server: Server) -> None:
-    """It may not have got to where uvicorn looks after signals."""
-    server.process.send_signal(signal.SIGTERM)
-
-    assert server.process.wait(30) == 0
-
-
-def test_a_server_that_is_still_loading_stops_when_told() -> None:
-    command = [sys.executable, "-c", f"from {__name__} import stop_in_load; stop_in_load()"]
-
-    done = subprocess.run(command, cwd=ROOT, env=Family().environment(), capture_output=True, text=True, timeout=60)
-
-    assert (done.returncode, done.stderr) == (0, "")
-
-
-def stop_in_load() -> None:
-    """Serve, were it not for a signal that comes before the application is loaded."""
-
-    def load() -> Application:
-        signal.raise_signal(signal.SIGTERM)
-        return Application()
-
-    run(load, host="127.0.0.1", port=_free_port(), workers=1)
-
-
 def _load() -> Application:
     import django
 
@@ -298,7 +177,7 @@ def _load() -> Application:
 
 
 def main() -> None:
-    """Serve until SIGTERM: `python -m tests.running.test_connection_stop PORT IDLE_MAX_S HOST`."""
+    """Serve until SIGTERM: `python -m tests.running.connections.application PORT IDLE_MAX_S HOST`."""
     run(_load, host=sys.argv[3], port=int(sys.argv[1]), workers=1, idle_max_s=int(sys.argv[2]))
 
 

@@ -3,25 +3,13 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
 
 import pytest
 
 from tests.http.doors_wire import Wire, request
-from tests.running.test_connection_stop import Server, serving
 from tests.support.waiting import wait_until
 
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    with serving() as server:
-        yield server
-
-
-@pytest.fixture
-def wire(server: Server) -> Iterator[Wire]:
-    with Wire(server.url) as wire:
-        yield wire
+from .serving import Server, serving
 
 
 def test_one_connection_gets_many_of_them(wire: Wire) -> None:

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from tests.http.doors_wire import Answer, Wire, request
-from tests.running.test_connection_stop import PIECES, Server, serving
+
+from .application import PIECES
+from .serving import Server, serving
 
 
 @pytest.fixture(scope="module")
@@ -16,12 +18,6 @@ def server() -> Iterator[Server]:
         yield server
         log = server.log.read_text()
         assert "Fatal error" not in log, log  # as the event loop says when a connection's own code fails
-
-
-@pytest.fixture
-def wire(server: Server) -> Iterator[Wire]:
-    with Wire(server.url) as wire:
-        yield wire
 
 
 def assert_failed(answer: Answer, wire: Wire) -> None:

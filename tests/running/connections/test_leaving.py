@@ -7,8 +7,10 @@ from collections.abc import Iterator
 import pytest
 
 from tests.http.doors_wire import Wire, request
-from tests.running.test_connection_stop import HUNG_UP_NOTICED, Server, serving
 from tests.support.waiting import wait_until
+
+from .application import HUNG_UP_NOTICED
+from .serving import Server, serving
 
 IDLE_MAX_S = 1
 
@@ -18,12 +20,6 @@ def server() -> Iterator[Server]:
     with serving(idle_max_s=IDLE_MAX_S) as server:
         yield server
         assert server.log.read_text() == ""
-
-
-@pytest.fixture
-def wire(server: Server) -> Iterator[Wire]:
-    with Wire(server.url) as wire:
-        yield wire
 
 
 def wait_out(server: Server) -> None:

@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 
 from tests.http.doors_wire import Wire, request
-from tests.running.test_connection_stop import FLOOD, Server, serving
 from tests.support.waiting import wait_until
+
+from .application import FLOOD
+from .serving import Server, serving
 
 MIB = 1_048_576
 FILES_MAX = 64
