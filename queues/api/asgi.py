@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Coroutine
 from typing import Any, Final
-
-from asgiref.sync import markcoroutinefunction
 
 from .accesslog import ACCESS_LOG
 from .asgi_types import Application, Receive, Scope, Send
@@ -53,23 +50,26 @@ class ApiGate:
         self._near = near
         self._logs = logs
 
-    @markcoroutinefunction  # each coroutine on the way to Redis is entered and left by every request
-    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Coroutine[Any, Any, Any]:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
-            return self._application(scope, receive, send)
+            await self._application(scope, receive, send)
+            return
+        if self._logs:
+            ACCESS_LOG.refresh_if_due()
+        started = time.perf_counter() if self._logs and ACCESS_LOG.enabled else 0.0
         headers = Headers(scope["headers"])
         request_id = choose_request_id(headers.get_bytes(HEADER))
         body = RequestBody(scope["http_version"], headers, receive)
-        found = None if self._fast_lane is None else self._fast_lane.find(scope)
-        if self._fast_lane is not None and found is not None:
-            answering = self._fast_lane.serve(found, scope, headers, body, request_id, send)
-        else:
-            answering = self._pass_on(scope, headers, body, request_id, receive, send)
-        if self._logs:
-            ACCESS_LOG.refresh_if_due()
-            if ACCESS_LOG.enabled:
-                return _logged(answering, scope, request_id)
-        return answering
+        status = 0
+        try:
+            found = None if self._fast_lane is None else self._fast_lane.find(scope)
+            if self._fast_lane is not None and found is not None:
+                status = await self._fast_lane.serve(found, scope, headers, body, request_id, send)
+            else:
+                status = await self._pass_on(scope, headers, body, request_id, receive, send)
+        finally:
+            if started:
+                _log(scope, status, started, request_id)
 
     def stop_waiting(self, loop: asyncio.AbstractEventLoop) -> None:
         """A graceful stop begins: who waits for a job on this loop is answered now."""
@@ -109,15 +109,6 @@ def is_own(scope: Scope) -> bool:
 def is_api_to_django(scope: Scope) -> bool:
     """The same of the path as Django knows it: decoded, so that `/api%2Fx` is the API's, too."""
     return is_own(scope) or any(first in _OWN for first in scope["path"].split("/", 2)[1:2])
-
-
-async def _logged(answering: Awaitable[int], scope: Scope, request_id: bytes) -> None:
-    started = time.perf_counter()
-    status = 0
-    try:
-        status = await answering
-    finally:
-        _log(scope, status, started, request_id)
 
 
 def _log(scope: Scope, status: int, started: float, request_id: bytes) -> None:

@@ -1,4 +1,4 @@
-"""Runs operations from asyncio. All calls of one event-loop turn go out as one pipeline, to each server."""
+"""Runs operations from asyncio. Calls go out together, in pipelines, to each server."""
 
 from __future__ import annotations
 
@@ -32,8 +32,11 @@ BATCH_MAX: Final = 512
 """Operations in one pipeline."""
 
 IN_FLIGHT_MAX: Final = 4
-"""Pipelines under way at once to one server. While as many are, calls gather into the next one. They do so, too, while
-fewer wait than are under way: who is alone goes at once, and the more come, the more go together."""
+"""Pipelines under way at once to one server. While as many are, calls gather into the next one."""
+
+GATHER_MAX_S: Final = 0.005
+"""How long calls gather, too, while fewer wait than are under way: who comes alone goes at once, and the more come, the
+more go together. A server that takes longer has other reasons, and may be away."""
 
 QUIET_TURNS: Final = 5
 """Turns of the loop without work after which a closing engine ends: callers that were cancelled as their replies came
@@ -45,20 +48,22 @@ _Call: TypeAlias = tuple[Operation[Any], asyncio.Future[Any]]
 class _Lane:
     """What is to be sent to one server, and what is under way to it. A server that hangs holds up its own lane only."""
 
-    __slots__ = ("in_flight", "pending", "wire")
+    __slots__ = ("gathering", "in_flight", "pending", "wire")
 
     def __init__(self, server: Server) -> None:
         self.wire = Wire(server.client)
         self.pending: list[_Call] = []
-        self.in_flight: dict[asyncio.Task[None], int] = {}
-        """With the number of calls that others may gather for: none for one that travels alone."""
+        self.in_flight: dict[asyncio.Task[None], tuple[int, float]] = {}
+        """How many calls others gather for (none for one that travels alone), and until when by the loop's clock."""
+        self.gathering: asyncio.TimerHandle | None = None
+
+    def is_gathering(self, now: float) -> bool:
+        """Whether what waits had better wait for more."""
+        under_way = sum([calls for calls, until in self.in_flight.values() if now < until])
+        return len(self.pending) < under_way and not self.pending[0][0].alone
 
     def next_batch(self) -> list[_Call]:
-        """Take what travels together next: up to BATCH_MAX calls, or one that travels alone. Empty: not yet."""
-        if len(self.in_flight) == IN_FLIGHT_MAX:
-            return []
-        if len(self.pending) < sum(self.in_flight.values()) and not self.pending[0][0].alone:
-            return []
+        """Take what travels together next: up to BATCH_MAX calls, or one that travels alone."""
         size = 0
         for operation, _ in self.pending[:BATCH_MAX]:
             if operation.alone:
@@ -261,10 +266,20 @@ class AsyncEngine:
         return lane
 
     def _depart(self, server: Server, lane: _Lane) -> None:
-        while lane.pending and (batch := lane.next_batch()):
+        now = self._loop.time()
+        if lane.pending and lane.is_gathering(now):
+            if lane.gathering is None:
+                lane.gathering = self._loop.call_later(GATHER_MAX_S, self._end_gathering, server, lane)
+            return
+        while lane.pending and len(lane.in_flight) < IN_FLIGHT_MAX:
+            batch = lane.next_batch()
             task = self._loop.create_task(self._execute(server, batch))
-            lane.in_flight[task] = 0 if batch[0][0].alone else len(batch)
+            lane.in_flight[task] = (0 if batch[0][0].alone else len(batch), now + GATHER_MAX_S)
             task.add_done_callback(functools.partial(self._landed, server, lane))
+
+    def _end_gathering(self, server: Server, lane: _Lane) -> None:
+        lane.gathering = None
+        self._depart(server, lane)
 
     def _landed(self, server: Server, lane: _Lane, task: asyncio.Task[None]) -> None:
         del lane.in_flight[task]

@@ -31,7 +31,7 @@ def packed(operation: Operation[Any]) -> bytes:
     return b"*%d\r\n%b%b" % (parts + len(operation.args), head, arguments[arguments.index(b"\n") + 1 :])
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def _packed_head(sha: str, keys: tuple[bytes, ...]) -> tuple[bytes, int]:
     """What comes before the arguments, and how many parts that is."""
     parts = ("EVALSHA", sha, len(keys), *keys)

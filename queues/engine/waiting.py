@@ -66,6 +66,8 @@ class Waiters:
     async def _wait(
         self, subscription: Subscription, queues: Sequence[QueueKeys], timeout_s: float, options: dict[str, Any]
     ) -> Consumed:
+        if self._is_stopped():  # since this was asked for
+            return await self._attempt(queues, 0, options)
         self._rivals.count_if_due()
         # Without a subscription waiting still works, by taking turns to look.
         await subscription.wait(limits.FALLBACK_POLL_S)

@@ -122,6 +122,28 @@ async def test_while_batches_are_under_way_calls_gather_into_the_next(
 
 
 @in_loop
+async def test_fewer_calls_than_are_under_way_gather_for_a_moment(
+    redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with opened(redis_url) as engine:
+        queue = engine.queue("shop", "orders")
+        await engine.run(size(queue))
+        counted = Batches(monkeypatch)
+        counted.may_go.clear()
+
+        calls = [asyncio.create_task(engine.run(size(queue))) for _ in range(10)]
+        await asyncio.sleep(0)
+        for _ in range(3):
+            calls.append(asyncio.create_task(engine.run(size(queue))))
+            await asyncio.sleep(0)
+        await until(lambda: sum(counted.sizes) == 13, or_fail="they wait for replies")
+        counted.may_go.set()
+        await asyncio.gather(*calls)
+
+    assert counted.sizes == [10, 3]
+
+
+@in_loop
 async def test_one_failing_call_fails_alone(redis_url: str) -> None:
     async with opened(redis_url) as engine:
         queue = engine.queue("shop", "orders")
