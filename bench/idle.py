@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from queues.engine import Engine, open_engine
 
@@ -43,14 +43,16 @@ def _once(waiters: int) -> Idle:
     with running_service() as service:
         engine = open_engine(service.redis_url)
         try:
-            newest = max(_settled_connection_ids(engine))  # of the pump, the service's own server, and this process
             with web_server(service, pages=False) as server:
-                return _with_crowd(server, engine, newest, waiters)
+                measured, connected = _with_crowd(server, engine, waiters)
+            # The pump may open another one at any time; those of the web process went with it.
+            return replace(measured, connections=len(connected - _connection_ids(engine)))
         finally:
             engine.close()
 
 
-def _with_crowd(server: WebServer, engine: Engine, newest: int, waiters: int) -> Idle:
+def _with_crowd(server: WebServer, engine: Engine, waiters: int) -> tuple[Idle, set[int]]:
+    """The figures but for the connections; and the ids of all that Redis had at the time."""
     alone = _latencies_ms(server.service)
     before = server.resident_bytes()
     with running_crowd(server.service, waiters=waiters, queues=QUEUES) as crowd:
@@ -61,28 +63,20 @@ def _with_crowd(server: WebServer, engine: Engine, newest: int, waiters: int) ->
             latencies = _latencies_ms(server.service)
         except TimeoutError as error:
             raise VoidRunError(f"with {waiters:,} consumers waiting, nobody else is served") from error
-        connections = sum(one > newest for one in _connection_ids(engine))
+        connected = _connection_ids(engine)
         answered = crowd.answers()
         if answered != (0, 0):
             raise VoidRunError(f"{sum(answered)} of {waiters:,} consumers did not go on waiting")
         woken_s = _wake(server.service, crowd, waiters)
-    return Idle(
+    measured = Idle(
         kib_each=grown / waiters / 1_024,
-        connections=connections,
+        connections=0,
         alone_ms=percentile(alone, 50),
         latency_ms=percentile(latencies, 50),
         p99_ms=percentile(latencies, 99),
         woken_s=woken_s,
     )
-
-
-def _settled_connection_ids(engine: Engine) -> set[int]:
-    """Once all who connect when a service starts have done so: none came within SETTLE_S."""
-    ids: set[int] = set()
-    while (now := _connection_ids(engine)) != ids:
-        ids = now
-        time.sleep(SETTLE_S)
-    return ids
+    return measured, connected
 
 
 def _connection_ids(engine: Engine) -> set[int]:
