@@ -17,6 +17,7 @@ from queues.engine import (
     Operation,
     PublishOptions,
     StoreUnavailableError,
+    aio,
     consume,
     destroy,
     fail,
@@ -130,6 +131,7 @@ async def test_fewer_calls_than_are_under_way_gather_for_a_moment(
         await engine.run(size(queue))
         counted = Batches(monkeypatch)
         counted.may_go.clear()
+        monkeypatch.setattr(aio, "GATHER_MAX_S", 0.5)  # three turns of the loop may take more than the usual
 
         calls = [asyncio.create_task(engine.run(size(queue))) for _ in range(10)]
         await asyncio.sleep(0)
