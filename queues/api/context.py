@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from functools import partial
@@ -88,13 +88,12 @@ class ApiContext:
         engine = await self.engine(access.pool)
         return engine, engine.queue(access.namespace, request.path["queue"])
 
-    def run(self, request: ApiRequest, make: Callable[[QueueKeys], Operation[T] | Plan[T]]) -> Awaitable[T]:
+    async def run(self, request: ApiRequest, make: Callable[[QueueKeys], Operation[T] | Plan[T]]) -> T:
         """Run what `make` makes for the queue in the request's path."""
-        opened = self.at_hand(request)
-        return self._run(request, make) if opened is None else opened.engine.run(make(opened.queue))
-
-    async def _run(self, request: ApiRequest, make: Callable[[QueueKeys], Operation[T] | Plan[T]]) -> T:
-        await self._authorise_if_late(request)
+        if _is_late(request):
+            await self._authorise_anew(request)
+        if request.opened is not None:
+            return await request.opened.engine.run(make(request.opened.queue))
         engine, queue = await self.queue(request)
         return await engine.run(make(queue))
 
@@ -102,13 +101,10 @@ class ApiContext:
         """What the request's token opened a moment ago."""
         return self._opened.find(request)
 
-    def at_hand(self, request: ApiRequest) -> Opened | None:
-        """What the request's token opened a moment ago, unless its body was too long in coming. None: `open` it."""
-        return None if time.monotonic() > request.authorised_at + AUTHORISED_FOR_S else request.opened
-
     async def open(self, request: ApiRequest) -> Opened:
         """Engine, keys and policy of the queue in the request's path; remembered for a moment."""
-        await self._authorise_if_late(request)
+        if _is_late(request):
+            await self._authorise_anew(request)
         if request.opened is None:
             access = request.granted
             policy = await self.policy(access, request.path["queue"])
@@ -116,14 +112,16 @@ class ApiContext:
             request.opened = self._opened.keep(request, access=access, engine=engine, queue=queue, policy=policy)
         return request.opened
 
-    async def _authorise_if_late(self, request: ApiRequest) -> None:
+    async def _authorise_anew(self, request: ApiRequest) -> None:
         """The token may have been revoked while the body came, and what it opened may be closed by now."""
-        if time.monotonic() <= request.authorised_at + AUTHORISED_FOR_S:
-            return
         request.opened = None
         request.authorised_at = time.monotonic()
         pool, secret = pool_and_secret(request)
         request.access = await self.authorise(pool=pool, secret=secret, namespace=request.granted.namespace)
+
+
+def _is_late(request: ApiRequest) -> bool:
+    return time.monotonic() > request.authorised_at + AUTHORISED_FOR_S
 
 
 CONTEXT: Final = ApiContext()

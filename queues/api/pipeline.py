@@ -44,10 +44,10 @@ async def answer(route: Route, request: ApiRequest, context: ApiContext) -> ApiR
 
 def _way(route: Route, request: ApiRequest, context: ApiContext) -> Awaitable[ApiResponse]:
     """To the operation: at once for a token that was looked at a moment ago."""
-    if route.door is Door.STAFF:
-        return _pass_staff(route, request, context)
     if not route.documentation.body:
         request.skip_body()
+    if route.door is Door.STAFF:
+        return _pass_staff(route, request, context)
     opened = request.opened = context.recall(request)
     if opened is None:
         return _pass_checked(route, request, context)
@@ -59,8 +59,6 @@ def _way(route: Route, request: ApiRequest, context: ApiContext) -> Awaitable[Ap
 async def _pass_staff(route: Route, request: ApiRequest, context: ApiContext) -> ApiResponse:
     if not (route.operation is metrics and opens_metrics(request)):
         request.staff = await request.check_staff(route.permissions)
-    if not route.documentation.body:
-        request.skip_body()
     return await _pass_checked(route, request, context)
 
 

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import functools
 import logging
 from collections.abc import Callable, Coroutine, Iterable, Sequence
-from typing import Any, Final, TypeAlias, TypeVar, overload
+from typing import Any, Final, TypeVar, overload
 
 from hiredis import pack_command
 from redis.exceptions import MovedError
 
+from .commands import packed
 from .connection import AsyncClient, StoreAddress
 from .errors import StoreUnavailableError, TaskqError
-from .executor import packed, result_of, results_of, same_for_all
+from .executor import result_of, results_of, same_for_all
 from .failures import is_from_replica, is_missing_script
 from .keys import Layout, QueueKeys, notice_channel, wake_channel
+from .lane import Call, Lane
 from .merging import merge, spread
 from .operation import Operation, Plan
 from .routing import AsyncRoutes, Server
@@ -28,50 +29,9 @@ T = TypeVar("T")
 
 logger = logging.getLogger("taskq.engine")
 
-BATCH_MAX: Final = 512
-"""Operations in one pipeline."""
-
-IN_FLIGHT_MAX: Final = 4
-"""Pipelines under way at once to one server. While as many are, calls gather into the next one."""
-
-GATHER_MAX_S: Final = 0.005
-"""How long calls gather, too, while fewer wait than are under way: who comes alone goes at once, and the more come, the
-more go together. A server that takes longer has other reasons, and may be away."""
-
 QUIET_TURNS: Final = 5
 """Turns of the loop without work after which a closing engine ends: callers that were cancelled as their replies came
 need a turn or two to hand them back."""
-
-_Call: TypeAlias = tuple[Operation[Any], asyncio.Future[Any]]
-
-
-class _Lane:
-    """What is to be sent to one server, and what is under way to it. A server that hangs holds up its own lane only."""
-
-    __slots__ = ("gathering", "in_flight", "pending", "wire")
-
-    def __init__(self, server: Server) -> None:
-        self.wire = Wire(server.client)
-        self.pending: list[_Call] = []
-        self.in_flight: dict[asyncio.Task[None], tuple[int, float]] = {}
-        """How many calls others gather for (none for one that travels alone), and until when by the loop's clock."""
-        self.gathering: asyncio.TimerHandle | None = None
-
-    def is_gathering(self, now: float) -> bool:
-        """Whether what waits had better wait for more."""
-        under_way = sum([calls for calls, until in self.in_flight.values() if now < until])
-        return len(self.pending) < under_way and not self.pending[0][0].alone
-
-    def next_batch(self) -> list[_Call]:
-        """Take what travels together next: up to BATCH_MAX calls, or one that travels alone."""
-        size = 0
-        for operation, _ in self.pending[:BATCH_MAX]:
-            if operation.alone:
-                size = size or 1
-                break
-            size += 1
-        batch, self.pending = self.pending[:size], self.pending[size:]
-        return batch
 
 
 class AsyncEngine:
@@ -83,9 +43,9 @@ class AsyncEngine:
         self.address = address
         self._loop = asyncio.get_running_loop()
         self._routes = AsyncRoutes(client, address)
-        self._pending: list[_Call] = []
+        self._pending: list[Call] = []
         self._flush_scheduled = False
-        self._lanes: dict[Server, _Lane] = {}
+        self._lanes: dict[Server, Lane] = {}
         self._mapping: asyncio.Task[None] | None = None
         self._waiters = Waiters(self)
         self._notice_hearers: list[Hear] = []
@@ -223,7 +183,7 @@ class AsyncEngine:
         await self._routes.close()
 
     def _under_way(self) -> set[asyncio.Task[Any]]:
-        return self._waiters.looks.union(*[lane.in_flight for lane in self._lanes.values()])
+        return self._waiters.looks.union(*[lane.under_way() for lane in self._lanes.values()])
 
     async def _follow(self, plan: Plan[T]) -> T:
         try:
@@ -255,37 +215,15 @@ class AsyncEngine:
         self._flush_scheduled = False
         pending, self._pending = self._pending, []
         for server, places in self._routes.split([operation for operation, _ in pending]).items():
-            lane = self._lane_to(server)
-            lane.pending += [pending[i] for i in places]
-            self._depart(server, lane)
+            self._lane_to(server).add([pending[i] for i in places])
 
-    def _lane_to(self, server: Server) -> _Lane:
+    def _lane_to(self, server: Server) -> Lane:
         lane = self._lanes.get(server)
         if lane is None:
-            lane = self._lanes[server] = _Lane(server)
+            lane = self._lanes[server] = Lane(server, self._execute)
         return lane
 
-    def _depart(self, server: Server, lane: _Lane) -> None:
-        now = self._loop.time()
-        if lane.pending and lane.is_gathering(now):
-            if lane.gathering is None:
-                lane.gathering = self._loop.call_later(GATHER_MAX_S, self._end_gathering, server, lane)
-            return
-        while lane.pending and len(lane.in_flight) < IN_FLIGHT_MAX:
-            batch = lane.next_batch()
-            task = self._loop.create_task(self._execute(server, batch))
-            lane.in_flight[task] = (0 if batch[0][0].alone else len(batch), now + GATHER_MAX_S)
-            task.add_done_callback(functools.partial(self._landed, server, lane))
-
-    def _end_gathering(self, server: Server, lane: _Lane) -> None:
-        lane.gathering = None
-        self._depart(server, lane)
-
-    def _landed(self, server: Server, lane: _Lane, task: asyncio.Task[None]) -> None:
-        del lane.in_flight[task]
-        self._depart(server, lane)
-
-    async def _execute(self, server: Server, batch: list[_Call]) -> None:
+    async def _execute(self, server: Server, batch: list[Call]) -> None:
         """Settle every future of the batch: with the reply, with an error of Redis as value, or with an exception."""
         batch = [call for call in batch if not call[1].done()]  # who was cancelled before departure stays at home
         self.batches += 1
@@ -363,8 +301,7 @@ class AsyncEngine:
         """What waits for a node may belong to another one now: it is handed out again."""
         await self._routes.draw_new_map(suspect.name)
         for lane in self._lanes.values():
-            self._pending += lane.pending
-            lane.pending = []
+            self._pending += lane.take_pending()
         self._flush()
 
 

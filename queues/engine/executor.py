@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from functools import lru_cache
 from typing import Any, TypeVar, overload
 
-from hiredis import pack_command
 from redis.exceptions import MovedError
 
+from .commands import command_of
 from .connection import StoreAddress, SyncClient
 from .errors import TaskqError
 from .failures import is_missing_script, is_translatable, translate
@@ -17,26 +16,6 @@ from .operation import Apart, Operation, Plan
 from .routing import Routes, Server
 
 T = TypeVar("T")
-
-
-def command_of(operation: Operation[Any]) -> tuple[Any, ...]:
-    """The Redis command of an operation."""
-    return ("EVALSHA", operation.script.sha, len(operation.keys), *operation.keys, *operation.args)
-
-
-def packed(operation: Operation[Any]) -> bytes:
-    """The same, as it is sent. Calls differ in their arguments: script and keys, often twenty, come again and again."""
-    head, parts = _packed_head(operation.script.sha, operation.keys)
-    arguments = pack_command(operation.args)  # type: ignore[arg-type]  # its stub knows tuples of one
-    return b"*%d\r\n%b%b" % (parts + len(operation.args), head, arguments[arguments.index(b"\n") + 1 :])
-
-
-@lru_cache(maxsize=1024)
-def _packed_head(sha: str, keys: tuple[bytes, ...]) -> tuple[bytes, int]:
-    """What comes before the arguments, and how many parts that is."""
-    parts = ("EVALSHA", sha, len(keys), *keys)
-    whole = pack_command(parts)  # type: ignore[arg-type]
-    return whole[whole.index(b"\n") + 1 :], len(parts)
 
 
 def result_of(operation: Operation[T], reply: Any) -> T:

@@ -148,7 +148,9 @@ class Waiters:
         self, queues: Sequence[QueueKeys], mark_ms: int, options: dict[str, Any]
     ) -> Coroutine[Any, Any, Consumed]:
         """One look. A caller that is cancelled during it gives back what it would have got."""
-        return (self._look_at if len(queues) == 1 else self._look_at_all)(queues, mark_ms, options)
+        if len(queues) == 1:
+            return self._look_at(queues[0], mark_ms, options)
+        return self._look_at_all(queues, mark_ms, options)
 
     async def _look_at_all(self, queues: Sequence[QueueKeys], mark_ms: int, options: dict[str, Any]) -> Consumed:
         """A plan may hold jobs of the first queue while it asks the second, so it goes on to its end by itself."""
@@ -161,10 +163,10 @@ class Waiters:
             look.add_done_callback(self._give_back)
             raise
 
-    async def _look_at(self, queues: Sequence[QueueKeys], mark_ms: int, options: dict[str, Any]) -> Consumed:
+    async def _look_at(self, queue: QueueKeys, mark_ms: int, options: dict[str, Any]) -> Consumed:
         bound = options["max_in_flight"]
         step = consume_step(
-            queues[0],
+            queue,
             ttr_ms=options["ttr_ms"],
             count=options["count"],
             consumer=options["consumer"],

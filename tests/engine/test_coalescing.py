@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +18,15 @@ from queues.engine import (
     Operation,
     PublishOptions,
     StoreUnavailableError,
-    aio,
     consume,
     destroy,
     fail,
+    lane,
     peek,
     publish,
     size,
 )
-from queues.engine.aio import BATCH_MAX, IN_FLIGHT_MAX
+from queues.engine.lane import BATCH_MAX, IN_FLIGHT_MAX
 from queues.engine.wire import Wire
 
 from .loop import in_loop, opened, until
@@ -98,22 +99,27 @@ async def test_batches_are_bounded_in_length_and_number(redis_url: str, monkeypa
     assert counted.most_under_way == IN_FLIGHT_MAX
 
 
-@in_loop
-async def test_while_batches_are_under_way_calls_gather_into_the_next(
+@asynccontextmanager
+async def held_up(
     redis_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+) -> AsyncIterator[tuple[Batches, Callable[[], asyncio.Task[int]]]]:
+    """An engine whose replies do not come until they `may_go`, and what calls it."""
     async with opened(redis_url) as engine:
         queue = engine.queue("shop", "orders")
         await engine.run(size(queue))
         counted = Batches(monkeypatch)
         counted.may_go.clear()
+        yield counted, lambda: asyncio.create_task(engine.run(size(queue)))
 
-        async def call_in_its_own_turn() -> int:
-            return await engine.run(size(queue))
 
+@in_loop
+async def test_while_batches_are_under_way_calls_gather_into_the_next(
+    redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with held_up(redis_url, monkeypatch) as (counted, call):
         calls = []
         for _ in range(400):
-            calls.append(asyncio.create_task(call_in_its_own_turn()))
+            calls.append(call())
             await asyncio.sleep(0)
         counted.may_go.set()
         await asyncio.gather(*calls)
@@ -126,17 +132,12 @@ async def test_while_batches_are_under_way_calls_gather_into_the_next(
 async def test_fewer_calls_than_are_under_way_gather_for_a_moment(
     redis_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with opened(redis_url) as engine:
-        queue = engine.queue("shop", "orders")
-        await engine.run(size(queue))
-        counted = Batches(monkeypatch)
-        counted.may_go.clear()
-        monkeypatch.setattr(aio, "GATHER_MAX_S", 0.5)  # three turns of the loop may take more than the usual
-
-        calls = [asyncio.create_task(engine.run(size(queue))) for _ in range(10)]
+    monkeypatch.setattr(lane, "GATHER_MAX_S", 0.5)  # three turns of the loop may take more than the usual
+    async with held_up(redis_url, monkeypatch) as (counted, call):
+        calls = [call() for _ in range(10)]
         await asyncio.sleep(0)
         for _ in range(3):
-            calls.append(asyncio.create_task(engine.run(size(queue))))
+            calls.append(call())
             await asyncio.sleep(0)
         await until(lambda: sum(counted.sizes) == 13, or_fail="they wait for replies")
         counted.may_go.set()

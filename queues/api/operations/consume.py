@@ -31,11 +31,7 @@ async def consume(request: ApiRequest, context: ApiContext) -> ApiResponse:
     query = request.query
     asked = _read_again(query) if query.may_be_kept else _read(query)
     access = request.granted
-    opened = context.at_hand(request)
-    if opened is None:
-        engine, queues, policies = await _open(request, context)
-    else:  # under this name as it is in the path, so it is one queue
-        engine, queues, policies = opened.engine, (opened.queue,), (opened.policy,)
+    engine, queues, policies = await _open(request, context)
     consume = partial(
         consume_jobs,
         engine=engine,

@@ -27,7 +27,7 @@ async def publish(request: ApiRequest, context: ApiContext) -> ApiResponse:
     """The body, whatever its bytes, is one job."""
     asked = read_publish_options(request.query, read_attributes(request.headers))
     body = await request.read_body(BODY_MAX_BYTES)
-    opened = context.at_hand(request) or await context.open(request)
+    opened = await context.open(request)
     operation = publish_jobs(queue=opened.queue, bodies=(body,), request=asked, policy=opened.policy)
     return _answer(request, await opened.engine.run(limited(operation, request.limit)))
 
