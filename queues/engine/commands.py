@@ -16,8 +16,7 @@ def command_of(operation: Operation[Any]) -> tuple[Any, ...]:
 
 
 def packed(operation: Operation[Any]) -> bytes:
-    """The same in Redis's protocol. Calls differ in their arguments; script and keys come again and again, and are packed
-    once."""
+    """The same in Redis's protocol. Calls differ in their arguments; script and keys come again and again."""
     head, parts = _packed_head(operation.script.sha, operation.keys)
     arguments = pack_command(operation.args)  # type: ignore[arg-type]  # its stub knows tuples of one
     return b"*%d\r\n%b%b" % (parts + len(operation.args), head, arguments[arguments.index(b"\n") + 1 :])

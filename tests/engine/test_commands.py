@@ -1,0 +1,30 @@
+"""An operation as it is sent to Redis."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hiredis import pack_command
+
+from queues.engine import PublishOptions, ack, publish
+from queues.engine.commands import command_of, packed
+from queues.engine.keys import Layout
+from queues.engine.operation import Operation
+
+QUEUE = Layout(4).queue("shop", "orders")
+OPERATIONS: list[Operation[Any]] = [
+    publish(QUEUE, [b"", b"\r\n*3\r\n", bytes(range(256)) * 1_000]),
+    publish(QUEUE, [b"x"], PublishOptions(attributes={"näme": "wért"}, key="k")),
+    ack(QUEUE, ["01JDB000000000000000000000"] * 100),
+    ack(QUEUE, ["01JDB000000000000000000000"])._replace(args=(1.5, -3, "", b"\0")),
+    ack(QUEUE, ["01JDB000000000000000000000"])._replace(args=(), keys=()),
+]
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_what_is_packed_by_pieces_is_what_redis_would_be_sent_whole(operation: Operation[Any]) -> None:
+    whole = pack_command(command_of(operation))
+
+    assert packed(operation) == whole
+    assert packed(operation) == whole, "nor when the head is remembered"
