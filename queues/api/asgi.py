@@ -58,7 +58,7 @@ class ApiGate:
             ACCESS_LOG.refresh_if_due()
         started = time.perf_counter() if self._logs and ACCESS_LOG.enabled else 0.0
         headers = Headers(scope["headers"])
-        request_id = choose_request_id(headers.get_bytes(HEADER))
+        request_id = choose_request_id(headers.first.get(HEADER))
         body = RequestBody(scope["http_version"], headers, receive)
         status = 0
         try:

@@ -41,11 +41,12 @@ class RequestBody:
         self._watching = False
         self.client_gone = False
         self._told: asyncio.Event | None = None
-        self._expects_continue = b"expect" in headers and headers.get(b"expect").lower() == "100-continue"
-        length = headers.get_bytes(b"content-length")
-        if b"transfer-encoding" in headers:
+        first = headers.first
+        self._expects_continue = b"expect" in first and first[b"expect"].lower() == b"100-continue"
+        length = first.get(b"content-length")
+        if b"transfer-encoding" in first:
             self._declared: int | None = None
-        elif length.isdigit():
+        elif length is not None and length.isdigit():
             self._declared = int(length)
         else:
             # In HTTP/1 a body announces itself; in HTTP/2 it may come without a word.

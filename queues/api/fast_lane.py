@@ -8,8 +8,8 @@ request and response objects, and the change of threads that some of these bring
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, Final
 
 from .asgi_types import Scope, Send
@@ -20,7 +20,6 @@ from .pipeline import answer, refuse_unrouted
 from .query import parse_query
 from .request import ApiRequest, Headers
 from .request_ids import HEADER
-from .response import ApiResponse, Header
 from .route import Door, Route
 from .router import Router
 
@@ -31,10 +30,12 @@ IF_NOT_TAKEN: Final = "taskq.if_not_taken"
 """Extension: a function that is given what to call should the client go without having taken the answer."""
 
 ANSWER: Final = "taskq.answer"
-"""Extension: a function that is given status, headers that many answers have, others, and body, and sends them at once
-if it can."""
+"""Extension: a function that is given status, headers that many answers have, the lines of others, and body, and sends
+them at once if it can."""
 
 _NONE: Final[Mapping[str, Any]] = {}
+_ID_ALONE: Final = b"%b: %%b\r\n" % HEADER
+_ID_AND_LENGTH: Final = b"%bcontent-length: %%d\r\n" % _ID_ALONE
 Found = tuple[Route, Mapping[str, str]]
 
 
@@ -68,19 +69,7 @@ class FastLane:
                 error, method=route.method, path=scope["path"], client=address, request_id=request_name
             )
         else:
-            request = ApiRequest(
-                method=route.method,
-                path=path,
-                query=query,
-                headers=headers,
-                read_body=body.read,
-                check_staff=_no_staff_here,
-                skip_body=body.skip,
-                client=address,
-                watch_client=body.watched,
-                hear_client=partial(_hear, scope, body),
-                request_id=request_name,
-            )
+            request = _LaneRequest(scope, body, route.method, path, query, headers, address, request_name)
             try:
                 response = await answer(route, request, self._context)
             except asyncio.CancelledError:
@@ -91,40 +80,54 @@ class FastLane:
             await body.drain()
         if response.if_not_taken is not None:
             _mind(scope, response.if_not_taken)
-        own = _headers(response, request_id)
+        status, payload, usual, _ = response
         answer_at_once = scope.get("extensions", _NONE).get(ANSWER)
-        if answer_at_once is None or not answer_at_once(response.status, response.headers, own, response.body):
-            all_headers = [*response.headers, *own]
-            await send({"type": "http.response.start", "status": response.status, "headers": all_headers})
-            await send({"type": "http.response.body", "body": response.body})
-        return response.status
+        if answer_at_once is not None:
+            own = (_ID_ALONE % request_id) if status == 204 else _ID_AND_LENGTH % (request_id, len(payload))
+            if answer_at_once(status, usual, own, payload):
+                return status
+        all_headers = [*usual, (HEADER, request_id)]
+        if status != 204:
+            all_headers.append((b"content-length", b"%d" % len(payload)))
+        await send({"type": "http.response.start", "status": status, "headers": all_headers})
+        await send({"type": "http.response.body", "body": payload})
+        return status
 
 
-async def _hear(scope: Scope, body: RequestBody) -> None:
-    """Before a job is sent to somebody who waited. Raises CancelledError if there is nobody any more.
+class _LaneRequest(ApiRequest):
+    __slots__ = ("_body", "_scope")
 
-    Our web server can say what the kernel knows already, which it would tell the application a little later: just the
-    time in which a job may be sent to nobody, and be gone until its lease ends.
-    """
-    await asyncio.sleep(0)
-    has_hung_up = scope.get("extensions", {}).get(HAS_HUNG_UP)
-    if has_hung_up is not None and has_hung_up():
-        body.client_gone = True
-        raise asyncio.CancelledError
+    def __init__(self, scope: Scope, body: RequestBody, *what: Any) -> None:
+        super().__init__(*what)
+        self._scope = scope
+        self._body = body
+
+    def read_body(self, limit: int) -> Awaitable[bytes]:
+        return self._body.read(limit)
+
+    async def check_staff(self, _permissions: Sequence[str]) -> Any:
+        raise StaffOnlyError("authentication required")
+
+    def skip_body(self) -> None:
+        self._body.skip()
+
+    def watch_client(self) -> AbstractContextManager[None]:
+        return self._body.watched()
+
+    async def hear_client(self) -> None:
+        """Raises CancelledError if there is nobody any more.
+
+        Our web server can say what the kernel knows already, which it would tell the application a little later: just
+        the time in which a job may be sent to nobody, and be gone until its lease ends.
+        """
+        await asyncio.sleep(0)
+        has_hung_up = self._scope.get("extensions", _NONE).get(HAS_HUNG_UP)
+        if has_hung_up is not None and has_hung_up():
+            self._body.client_gone = True
+            raise asyncio.CancelledError
 
 
 def _mind(scope: Scope, undo: Callable[[], None]) -> None:
     note = scope.get("extensions", {}).get(IF_NOT_TAKEN)
     if note is not None:
         note(undo)
-
-
-def _headers(response: ApiResponse, request_id: bytes) -> tuple[Header, ...]:
-    """Those that the door adds."""
-    if response.status == 204:
-        return ((HEADER, request_id),)
-    return ((HEADER, request_id), (b"content-length", b"%d" % len(response.body)))
-
-
-async def _no_staff_here(permissions: Sequence[str]) -> Any:
-    raise StaffOnlyError("authentication required")

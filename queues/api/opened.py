@@ -63,6 +63,6 @@ class OpenedLately(threading.local):
 
 def _key(request: ApiRequest) -> Key | None:
     """None when the token is not in the header: then it is looked for elsewhere, which takes its time."""
-    token = request.headers.get_bytes(b"x-token")
+    token = request.headers.first.get(b"x-token")
     queue = request.path.get("queue")
     return (token, request.path["namespace"], queue) if token and queue is not None else None

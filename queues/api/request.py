@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
@@ -15,33 +15,21 @@ if TYPE_CHECKING:
 
     from .opened import Opened
 
-StaffCheck = Callable[[Sequence[str]], Awaitable[Any]]
-"""The staff user who asks; raises StaffOnlyError or ForbiddenError unless there is one with these permissions."""
-
-BodyReader = Callable[[int], Awaitable[bytes]]
-"""Reads the whole body; raises BodyTooLargeError once it is known to be longer than the given number of bytes."""
-
 
 class Headers:
     """Request headers as ASGI gives them (lower-case names, bytes); decoded only when asked for."""
 
-    __slots__ = ("_first", "_raw")
+    __slots__ = ("_raw", "first")
 
     def __init__(self, raw: Sequence[tuple[bytes, bytes]]) -> None:
         self._raw = raw
-        self._first = dict(reversed(raw))
+        self.first: Mapping[bytes, bytes] = dict(reversed(raw))
+        """The first header of each name, as it was sent."""
 
     def get(self, name: bytes) -> str:
         """The first header of this lower-case name, or ""."""
-        value = self._first.get(name)
+        value = self.first.get(name)
         return "" if value is None else value.decode("latin-1")
-
-    def get_bytes(self, name: bytes) -> bytes:
-        """The same as it was sent."""
-        return self._first.get(name, b"")
-
-    def __contains__(self, name: bytes) -> bool:
-        return name in self._first
 
     def get_text(self, name: bytes) -> str:
         """As `get`, for what people write: UTF-8, or Latin-1 where the bytes are not that."""
@@ -58,50 +46,28 @@ class Headers:
                 yield key[len(prefix) :].decode("latin-1"), value.decode("latin-1")
 
 
-def _keep() -> None:
-    """Nothing to skip: the body is here already."""
-
-
-async def _turn_of_the_loop() -> None:
-    await asyncio.sleep(0)
-
-
 class ApiRequest:
-    """One request. Not frozen: the pipeline fills in `access` or `staff` once it knows who asks."""
+    """One request. Each door has a kind of its own, which knows how to read the body and to ask who is there.
+
+    Not frozen: the pipeline fills in `access` or `staff` once it knows who asks.
+    """
 
     __slots__ = (
         "access",
         "authorised_at",
-        "check_staff",
         "client",
         "headers",
-        "hear_client",
         "limit",
         "method",
         "opened",
         "path",
         "query",
-        "read_body",
         "request_id",
-        "skip_body",
         "staff",
-        "watch_client",
     )
 
     def __init__(
-        self,
-        *,
-        method: str,
-        path: Mapping[str, str],
-        query: Query,
-        headers: Headers,
-        read_body: BodyReader,
-        check_staff: StaffCheck,
-        skip_body: Callable[[], None] = _keep,
-        watch_client: Callable[[], AbstractContextManager[None]] = nullcontext,
-        hear_client: Callable[[], Awaitable[None]] = _turn_of_the_loop,
-        client: str = "",
-        request_id: str = "",
+        self, method: str, path: Mapping[str, str], query: Query, headers: Headers, client: str, request_id: str
     ) -> None:
         self.method = method
         self.path = path
@@ -109,14 +75,6 @@ class ApiRequest:
         self.query = query
         """Query parameters; of a repeated one the first."""
         self.headers = headers
-        self.read_body = read_body
-        self.check_staff = check_staff
-        self.skip_body = skip_body
-        """Say that nobody will read the body: only then can the door notice that the client has gone."""
-        self.watch_client = watch_client
-        """For waiting: interrupts the current task when the client hangs up, unless the door does so anyway."""
-        self.hear_client = hear_client
-        """Gives the news that the client has hung up a chance to arrive, after waiting and before an answer is sent."""
         self.client = client
         """The peer's address."""
         self.request_id = request_id
@@ -129,6 +87,29 @@ class ApiRequest:
         """What the operation's call has to count the request against, if anything."""
         self.staff: Any = None
         """The Django user, on routes of staff."""
+
+    # What the door knows.
+
+    def read_body(self, limit: int) -> Awaitable[bytes]:
+        """The whole body. Raises BodyTooLargeError once it is known to be longer than `limit` bytes."""
+        raise NotImplementedError
+
+    def check_staff(self, permissions: Sequence[str]) -> Awaitable[Any]:
+        """The staff user who asks. Raises StaffOnlyError or ForbiddenError unless there is one who may do this."""
+        raise NotImplementedError
+
+    def skip_body(self) -> None:
+        """Say that nobody will read the body: only then can the door notice that the client has gone."""
+
+    def watch_client(self) -> AbstractContextManager[None]:
+        """For waiting: interrupts the current task when the client hangs up, unless the door does so anyway."""
+        return nullcontext()
+
+    async def hear_client(self) -> None:
+        """Gives the news that the client has hung up a chance to arrive, after waiting and before an answer is sent."""
+        await asyncio.sleep(0)
+
+    # What follows from it.
 
     @property
     def granted(self) -> Access:

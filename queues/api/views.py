@@ -7,8 +7,7 @@ the API uses the authentication of staff and, by way of drf-spectacular, the sch
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from functools import partial
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -22,7 +21,7 @@ from .asgi import SCOPE_KEY, RequestState
 from .context import CONTEXT
 from .errors import BodyTooLargeError, StaffOnlyError
 from .pipeline import answer, refuse_unrouted
-from .query import parse_query
+from .query import Query, parse_query
 from .request import ApiRequest, Headers
 from .response import ApiResponse
 from .route import Route
@@ -84,29 +83,41 @@ async def _answer(request: HttpRequest) -> ApiResponse:
         )
     return await answer(
         route,
-        ApiRequest(
-            method=route.method,
-            path=path,
-            query=query,
-            headers=state.headers if state else Headers(_headers(request)),
-            read_body=state.body.read if state else _reader(request),
-            check_staff=partial(_check_staff, request),
-            skip_body=state.body.skip if state else _keep,
-            client=request.META.get("REMOTE_ADDR") or "",
-            request_id=state.request_id if state else "",
-        ),
+        _DjangoRequest(request, state, method=route.method, path=path, query=query),
         CONTEXT,
     )
 
 
-async def _check_staff(request: HttpRequest, permissions: Sequence[str]) -> Any:
-    if comes_without_proof(request):
-        raise StaffOnlyError("authentication required")
-    return await STAFF_THREADS.call(check_staff, request, permissions)
+class _DjangoRequest(ApiRequest):
+    """`gate`: what the gate in front knows of it. Without one, Django has read the body, and nobody watches."""
 
+    __slots__ = ("_body", "_django")
 
-def _keep() -> None:
-    """Without the gate in front there is nobody to watch."""
+    def __init__(
+        self, django: HttpRequest, gate: RequestState | None, *, method: str, path: Mapping[str, str], query: Query
+    ) -> None:
+        headers = gate.headers if gate else Headers(_headers(django))
+        client = django.META.get("REMOTE_ADDR") or ""
+        super().__init__(method, path, query, headers, client, gate.request_id if gate else "")
+        self._django = django
+        self._body = gate.body if gate else None
+
+    async def read_body(self, limit: int) -> bytes:
+        if self._body is not None:
+            return await self._body.read(limit)
+        body = self._django.read(limit + 1)
+        if len(body) > limit:
+            raise BodyTooLargeError("body too large")
+        return body
+
+    async def check_staff(self, permissions: Sequence[str]) -> Any:
+        if comes_without_proof(self._django):
+            raise StaffOnlyError("authentication required")
+        return await STAFF_THREADS.call(check_staff, self._django, permissions)
+
+    def skip_body(self) -> None:
+        if self._body is not None:
+            self._body.skip()
 
 
 def _to_django(response: ApiResponse) -> HttpResponse:
@@ -123,15 +134,3 @@ def _to_django(response: ApiResponse) -> HttpResponse:
 def _headers(request: HttpRequest) -> list[tuple[bytes, bytes]]:
     """Without ASGI (Django's synchronous test client), headers are in META."""
     return [(name.lower().encode(), value.encode("latin-1", "replace")) for name, value in request.headers.items()]
-
-
-def _reader(request: HttpRequest) -> Callable[[int], Awaitable[bytes]]:
-    """Without the gate in front, Django has the body already."""
-
-    async def read(limit: int) -> bytes:
-        body = request.read(limit + 1)
-        if len(body) > limit:
-            raise BodyTooLargeError("body too large")
-        return body
-
-    return read

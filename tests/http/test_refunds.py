@@ -31,6 +31,15 @@ ACCESS = Access(pool="default", namespace="shop", token_id="x", limit=LIMIT)
 DELAYED_TOO_LONG = {"delay": "9", "ttl": "5"}
 
 
+class WithBody(ApiRequest):
+    """All of its body is here."""
+
+    body = b""
+
+    async def read_body(self, _most: int) -> bytes:
+        return self.body
+
+
 class OneEngine(ApiContext):
     """Everything in one pool, without policies."""
 
@@ -65,20 +74,9 @@ class Asked:
     def pass_on(
         self, route: Route, body: bytes = b"", path: str = "q", query: dict[str, str] | None = None
     ) -> Awaitable[ApiResponse]:
-        async def read_body(_most: int) -> bytes:
-            return body
-
-        async def check_staff(_permissions: Any) -> None:
-            raise AssertionError
-
-        request = ApiRequest(
-            method=route.method,
-            path={"namespace": "shop", "queue": path, "job_id": "01ARZ3NDEKTSV4RRFFQ69G5FAV"},
-            query=Query(query or {}),
-            headers=Headers([]),
-            read_body=read_body,
-            check_staff=check_staff,
-        )
+        parameters = {"namespace": "shop", "queue": path, "job_id": "01ARZ3NDEKTSV4RRFFQ69G5FAV"}
+        request = WithBody(route.method, parameters, Query(query or {}), Headers([]), "", "")
+        request.body = body
         return pipeline.answer(route, request, self.context)
 
     async def counted(self, kind: str) -> int:

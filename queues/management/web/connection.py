@@ -10,12 +10,13 @@ from __future__ import annotations
 import asyncio
 import select
 from collections import deque
+from collections.abc import Callable
 from typing import Any, Final
 
 from uvicorn.config import Config
 from uvicorn.server import ServerState
 
-from .exchange import Exchange, Headers
+from .exchange import Exchange, Headers, lines_of
 from .reader import DEAF, Reader
 from .receipt import Receipts, was_taken
 from .refusal import Reason, Refusal
@@ -55,6 +56,7 @@ class Connection(Reader):
         "_unsent",
         "_worker",
         "is_full",
+        "write",
     )
 
     def __init__(
@@ -68,6 +70,8 @@ class Connection(Reader):
         self._application = config.loaded_app
         self._server = server_state
         self._transport: Any = None
+        self.write: Callable[[bytes], None]
+        """To the client, unless it has gone."""
         self._idle_max_s = config.timeout_keep_alive
         self._idle_since = self.loop.time()
         self._idle_timer: asyncio.TimerHandle | None = None
@@ -90,17 +94,18 @@ class Connection(Reader):
 
     def connection_made(self, transport: Any) -> None:
         self._transport = transport
+        self.write = transport.write
         self._server.connections.add(self)  # type: ignore[arg-type]  # it is asked to `shutdown`, and no more
         self.client = address_of(transport, "peername")
         self.address = address_of(transport, "sockname")
         self._idle_timer = self.loop.call_later(self._idle_max_s, self._check_idle)
 
     def eof_received(self) -> None:
-        if self._receipts and not was_taken(self._transport.get_extra_info("socket")):
+        if self._receipts.expected and not was_taken(self._transport.get_extra_info("socket")):
             self._receipts.undo()
 
     def connection_lost(self, error: Exception | None) -> None:
-        if self._receipts and isinstance(error, ConnectionError):
+        if self._receipts.expected and isinstance(error, ConnectionError):
             self._receipts.undo()
         self._server.connections.discard(self)
         if self._idle_timer is not None:
@@ -113,7 +118,7 @@ class Connection(Reader):
         self.extensions = {}  # what refers to them refers to this one, too
 
     def data_received(self, data: bytes) -> None:
-        if self._receipts:
+        if self._receipts.expected:
             self._receipts.clear()
         super().data_received(data)
 
@@ -168,12 +173,11 @@ class Connection(Reader):
 
     @property
     def default_headers(self) -> bytes:
-        """Headers of every response, ready to be sent."""
-        return _packed(self._server.default_headers)
-
-    def write(self, data: bytes) -> None:
-        """To the client, unless it has gone."""
-        self._transport.write(data)
+        """Headers of every response, ready to be sent. uvicorn makes a new list of them each second."""
+        headers = self._server.default_headers
+        if _packed[0] is not headers:
+            _packed[:] = headers, lines_of(headers)
+        return _packed[1]  # type: ignore[no-any-return]
 
     async def drain(self) -> None:
         """Wait until the client has taken what was written."""
@@ -214,7 +218,8 @@ class Connection(Reader):
         self._idle_since = self.loop.time()
         if self._pipeline:
             self._begin(self._pipeline.popleft())
-        self.resume_reading()
+        if not self._reading:
+            self.resume_reading()
 
     def _has_hung_up(self) -> bool:
         """Whether the client has closed its end, asked of the kernel: the event loop hears of it a little later.
@@ -265,7 +270,7 @@ class Connection(Reader):
             self._worker = self.loop.create_future()
             exchange = await self._worker
 
-    def _answer(self, status: int, usual: Headers, own: Headers, body: bytes) -> bool:
+    def _answer(self, status: int, usual: Headers, own: bytes, body: bytes) -> bool:
         """ASGI extension: all of an answer at once. False: it has to be sent in ASGI's way.
 
         Whoever uses it leaves nothing in the context of its task, which other requests may get.
@@ -319,11 +324,4 @@ class Connection(Reader):
         return self.loop.time()
 
 
-_packed_headers: list[Any] = [None, b""]
-
-
-def _packed(headers: list[tuple[bytes, bytes]]) -> bytes:
-    """uvicorn makes a new list of them each second."""
-    if _packed_headers[0] is not headers:
-        _packed_headers[:] = headers, b"".join([b"%b: %b\r\n" % header for header in headers])
-    return _packed_headers[1]  # type: ignore[no-any-return]
+_packed: Final[list[Any]] = [None, b""]

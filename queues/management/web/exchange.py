@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Sequence
 from functools import lru_cache
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
@@ -24,7 +25,7 @@ _WITHOUT_BODY: Final = frozenset({204, 304})
 _OURS_TO_SAY: Final = frozenset({b"connection", b"transfer-encoding"})
 _FRAMING: Final = frozenset({b"content-length", b"transfer-encoding"})
 _FAILED: Final = b"Internal Server Error"
-Headers = tuple[tuple[bytes, bytes], ...]
+Headers = Sequence[tuple[bytes, bytes]]
 _FAILED_START: Final = {
     "type": "http.response.start",
     "status": 500,
@@ -32,7 +33,7 @@ _FAILED_START: Final = {
 }
 
 
-def _lines(headers: Headers) -> bytes:
+def lines_of(headers: Headers) -> bytes:
     """As they are sent. Raises RuntimeError."""
     lines = b"".join([b"%b: %b\r\n" % header for header in headers])
     if not lines.count(b"\n") == lines.count(b"\r") == len(headers):
@@ -40,7 +41,7 @@ def _lines(headers: Headers) -> bytes:
     return lines
 
 
-_usual: Final = lru_cache(maxsize=64)(_lines)
+_usual: Final = lru_cache(maxsize=64)(lines_of)
 
 
 class Exchange:
@@ -193,19 +194,20 @@ class Exchange:
         else:
             raise RuntimeError(f"{kind} does not fit here")
 
-    def answer(self, status: int, usual: Headers, own: Headers, body: bytes) -> bool:
+    def answer(self, status: int, usual: Headers, own: bytes, body: bytes) -> bool:
         """All at once, if it is an everyday one. Lower-case names; Content-Length is among them if due.
 
-        `usual`: headers that other answers have, too.
+        `usual`: headers that other answers have, too. `own`: whole lines, of values in which there is no line break.
         """
         is_plain = self.keep_alive and not self._more_body and self._scope["method"] != "HEAD"
         if not is_plain or self.is_begun or self.is_gone or self._connection.is_full:
             return False
-        head = b"%b%b%b%b\r\n" % (_STATUS_LINES[status], self._connection.default_headers, _usual(usual), _lines(own))
+        connection = self._connection
+        parts = (_STATUS_LINES[status], connection.default_headers, _usual(usual), own, body)
         self.is_begun = self.is_answered = self.was_answered_at_once = True
-        self._connection.write(head + body)
+        connection.write(b"%b%b%b%b\r\n%b" % parts)
         self._tell()
-        self._connection.note_answered(self)
+        connection.note_answered(self)
         return True
 
     def _send_body(self, start: dict[str, Any], body: bytes, more: bool) -> None:

@@ -27,35 +27,33 @@ class Receipts:
     Of a client that says something more, or closes in good order, we hold that it took it.
     """
 
-    __slots__ = ("_expected_at", "_undo")
+    __slots__ = ("_expected_at", "expected")
 
     _recent: Final[deque[tuple[float, list[Callable[[], None]]]]] = deque()
     """Of all connections, so that none keeps the jobs of an answer in memory for as long as it is idle."""
 
     def __init__(self) -> None:
-        self._undo: list[Callable[[], None]] = []
+        self.expected: list[Callable[[], None]] = []
+        """What to call; nothing, unless an answer is under way that has to arrive."""
         self._expected_at = 0.0
-
-    def __bool__(self) -> bool:
-        return bool(self._undo)
 
     def expect(self, undo: Callable[[], None]) -> None:
         """An answer is about to be written; if it is not taken, `undo` is to be called."""
-        if not self._undo:
+        if not self.expected:
             now = self._expected_at = time.monotonic()
-            self._recent.append((now, self._undo))
+            self._recent.append((now, self.expected))
             while self._recent[0][0] < now - TAKEN_AFTER_S:
                 self._recent.popleft()[1].clear()
-        self._undo.append(undo)
+        self.expected.append(undo)
 
     def clear(self) -> None:
         """All of it was taken."""
-        self._undo.clear()
-        self._undo = []  # the old one may still be known as recent
+        self.expected.clear()
+        self.expected = []  # the old one may still be known as recent
 
     def undo(self) -> None:
         """Nothing of it was taken."""
-        undone, self._undo = self._undo, []
+        undone, self.expected = self.expected, []
         if time.monotonic() - self._expected_at <= TAKEN_AFTER_S:
             for undo in undone:
                 undo()

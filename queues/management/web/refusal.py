@@ -46,7 +46,7 @@ class Refusal(Exchange):
         body = b'{"error":"%b"}' % words
         headers = (
             (b"content-type", b"application/json; charset=utf-8"),
-            (HEADER, choose_request_id(b"")),
+            (HEADER, choose_request_id(None)),
             (b"content-length", b"%d" % len(body)),
         )
         await self.send({"type": "http.response.start", "status": status, "headers": headers})

@@ -125,14 +125,14 @@ class Application:
     async def at_once(self, scope: Any, _receive: Any, send: Any) -> None:
         """The query, by the extension for whole answers; in ASGI's way, and saying so, if that declines."""
         body = scope["query_string"]
-        if not scope["extensions"][ANSWER](200, (), ((b"content-length", b"%d" % len(body)),), body):
+        if not scope["extensions"][ANSWER](200, (), b"content-length: %d\r\n" % len(body), body):
             await _start(send, (b"content-length", b"%d" % len(body)), (b"x-declined", b"1"))
             await _piece(send, body)
 
     async def at_once_broken(self, scope: Any, _receive: Any, _send: Any) -> None:
         """The query, percent-decoded by hand, is a header's value."""
         value = bytes.fromhex(scope["query_string"].decode())
-        scope["extensions"][ANSWER](200, ((b"content-length", b"0"),), ((b"x-value", value),), b"")
+        scope["extensions"][ANSWER](200, ((b"x-value", value),), b"content-length: 0\r\n", b"")
 
     async def tasks(self, _scope: Any, _receive: Any, send: Any) -> None:
         """How many there are."""
