@@ -29,7 +29,7 @@ class RequestState:
 
     __slots__ = ("body", "headers", "request_id")
 
-    def __init__(self, request_id: str, headers: Headers, body: RequestBody) -> None:
+    def __init__(self, request_id: bytes, headers: Headers, body: RequestBody) -> None:
         self.request_id = request_id
         self.headers = headers
         self.body = body
@@ -80,7 +80,7 @@ class ApiGate:
     ) -> int:
         """To the application behind. Returns the status that it answered; 0: the client went away before."""
         own = self._near and is_own(scope)
-        scope[SCOPE_KEY] = RequestState(request_id.decode("ascii"), headers, body)
+        scope[SCOPE_KEY] = RequestState(request_id, headers, body)
         status = 0
         if not self._near and scope["path"] == METRICS_PATH:
             flush()  # the other process is asked what this one has counted up to now

@@ -61,15 +61,14 @@ class FastLane:
         route, path = found
         client = scope.get("client")
         address = client[0] if client else ""
-        request_name = request_id.decode("ascii")
         try:
             query = parse_query(scope["query_string"])
         except Exception as error:
             response = refuse_unrouted(
-                error, method=route.method, path=scope["path"], client=address, request_id=request_name
+                error, method=route.method, path=scope["path"], client=address, request_id=request_id
             )
         else:
-            request = _LaneRequest(scope, body, route.method, path, query, headers, address, request_name)
+            request = _LaneRequest(scope, body, route.method, path, query, headers, address, request_id)
             try:
                 response = await answer(route, request, self._context)
             except asyncio.CancelledError:

@@ -95,19 +95,19 @@ def _log_refusal(route: Route, request: ApiRequest, response: ApiResponse, error
         "namespace": request.path.get("namespace", "")[:255],
         "queue": request.path.get("queue", "")[:255],
         "client": request.client,
-        "request_id": request.request_id,
+        "request_id": request.request_id.decode("ascii"),
     }
     _log(response, error, fields)
 
 
-def refuse_unrouted(error: Exception, *, method: str, path: str, client: str, request_id: str) -> ApiResponse:
+def refuse_unrouted(error: Exception, *, method: str, path: str, client: str, request_id: bytes) -> ApiResponse:
     """The response to a request that no route fits, or whose query cannot be read."""
     response = error_response(error)
     COUNTERS.refused(response.status)
     _log(
         response,
         error,
-        {"method": method[:20], "path": path[:PATH_SHOWN], "client": client, "request_id": request_id},
+        {"method": method[:20], "path": path[:PATH_SHOWN], "client": client, "request_id": request_id.decode("ascii")},
     )
     return response
 

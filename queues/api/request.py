@@ -67,7 +67,7 @@ class ApiRequest:
     )
 
     def __init__(
-        self, method: str, path: Mapping[str, str], query: Query, headers: Headers, client: str, request_id: str
+        self, method: str, path: Mapping[str, str], query: Query, headers: Headers, client: str, request_id: bytes
     ) -> None:
         self.method = method
         self.path = path
@@ -78,6 +78,7 @@ class ApiRequest:
         self.client = client
         """The peer's address."""
         self.request_id = request_id
+        """ASCII; empty when there is no gate."""
         self.access: Access | None = None
         self.authorised_at = 0.0
         """When it was found that the token gives this access (monotonic seconds)."""

@@ -79,7 +79,7 @@ async def _answer(request: HttpRequest) -> ApiResponse:
             method=request.method or "",
             path=request.path,
             client=request.META.get("REMOTE_ADDR") or "",
-            request_id=state.request_id if state else "",
+            request_id=state.request_id if state else b"",
         )
     return await answer(
         route,
@@ -98,7 +98,7 @@ class _DjangoRequest(ApiRequest):
     ) -> None:
         headers = gate.headers if gate else Headers(_headers(django))
         client = django.META.get("REMOTE_ADDR") or ""
-        super().__init__(method, path, query, headers, client, gate.request_id if gate else "")
+        super().__init__(method, path, query, headers, client, gate.request_id if gate else b"")
         self._django = django
         self._body = gate.body if gate else None
 

@@ -31,7 +31,7 @@ def make_request(
     *, token: str = "secret", namespace: str = "demo", queue: str = "q", read_body: Any = None
 ) -> ApiRequest:
     path = {"namespace": namespace, "queue": queue}
-    made = Request("PUT", path, parse_query(b""), Headers([(b"x-token", token.encode())]), "", "")
+    made = Request("PUT", path, parse_query(b""), Headers([(b"x-token", token.encode())]), "", b"")
     if read_body is not None:
         made.read_body = read_body  # type: ignore[method-assign]
     made.authorised_at = time.monotonic()

@@ -75,7 +75,7 @@ class Asked:
         self, route: Route, body: bytes = b"", path: str = "q", query: dict[str, str] | None = None
     ) -> Awaitable[ApiResponse]:
         parameters = {"namespace": "shop", "queue": path, "job_id": "01ARZ3NDEKTSV4RRFFQ69G5FAV"}
-        request = WithBody(route.method, parameters, Query(query or {}), Headers([]), "", "")
+        request = WithBody(route.method, parameters, Query(query or {}), Headers([]), "", b"")
         request.body = body
         return pipeline.answer(route, request, self.context)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any, Final
 
 from .. import limits
@@ -37,6 +38,22 @@ def consume_step(
 
     With `limit` (not in a cluster) it counts if it gets jobs, and raises LimitReachedError.
     """
+    step = _step(queue, ttr_ms, count, consumer, max_in_flight, freeze_tries, mark_ms, now_ms)
+    return step if limit is None else limited(step, limit, _note_taken)
+
+
+@lru_cache(maxsize=1024)
+def _step(
+    queue: QueueKeys,
+    ttr_ms: int,
+    count: int,
+    consumer: str,
+    max_in_flight: int,
+    freeze_tries: bool,
+    mark_ms: int,
+    now_ms: int | None,
+) -> Operation[Consumed]:
+    """A consumer asks for the same over and over."""
     _check(ttr_ms, count)
 
     def decode(reply: Reply) -> Consumed:
@@ -73,8 +90,7 @@ def consume_step(
         limits.CONSUME_BUDGET_BYTES,
         consumer_argument(consumer),
     )
-    step = Operation(_CONSUME, queue.select(_CONSUME.keys), args, decode, group, undo, count >= limits.ALONE_MIN_JOBS)
-    return step if limit is None else limited(step, limit, _note_taken)
+    return Operation(_CONSUME, queue.select(_CONSUME.keys), args, decode, group, undo, count >= limits.ALONE_MIN_JOBS)
 
 
 def _note_taken(consumed: Consumed, taken: LimitTaken) -> Consumed:

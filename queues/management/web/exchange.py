@@ -128,12 +128,16 @@ class Exchange:
             self._body += piece
         if len(self._body) > BUFFER_MAX:
             self._connection.pause_reading()
-        self._tell()
+        self._has_news = True
+        if self._reader is not None:
+            self._tell()
 
     def end(self) -> None:
         """The body is whole."""
         self._more_body = False
-        self._tell()
+        self._has_news = True
+        if self._reader is not None:
+            self._tell()
 
     def reopen(self) -> None:
         """The body is not whole after all."""
@@ -147,7 +151,7 @@ class Exchange:
         self._tell()
 
     def _tell(self) -> None:
-        self._has_news = True
+        """The application, if it is there to hear it."""
         if self._reader is not None and not self._reader.done():
             self._reader.set_result(None)
 
@@ -206,7 +210,8 @@ class Exchange:
         parts = (_STATUS_LINES[status], connection.default_headers, _usual(usual), own, body)
         self.is_begun = self.is_answered = self.was_answered_at_once = True
         connection.write(b"%b%b%b%b\r\n%b" % parts)
-        self._tell()
+        if self._reader is not None:
+            self._tell()
         connection.note_answered(self)
         return True
 

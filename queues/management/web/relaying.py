@@ -52,7 +52,7 @@ def _head(scope: Scope, *, is_chunked: bool) -> bytes:
     lines = [
         b"%b %b HTTP/1.1" % (scope["method"].encode(), target),
         *(b"%b: %b" % header for header in scope["headers"] if header[0] not in _NOT_RELAYED),
-        b"%b: %b" % (REQUEST_ID, scope[SCOPE_KEY].request_id.encode()),
+        b"%b: %b" % (REQUEST_ID, scope[SCOPE_KEY].request_id),
         b"%b: %b" % (origin.HEADER, origin.describe(scope)),
         b"connection: close",
     ]
