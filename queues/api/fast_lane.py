@@ -33,6 +33,7 @@ ANSWER: Final = "taskq.answer"
 """Extension: a function that is given status, headers that many answers have, the lines of others, and body, and sends
 them at once if it can."""
 
+_STAFF: Final = Door.STAFF
 _NONE: Final[Mapping[str, Any]] = {}
 _ID_ALONE: Final = b"%b: %%b\r\n" % HEADER
 _ID_AND_LENGTH: Final = b"%bcontent-length: %%d\r\n" % _ID_ALONE
@@ -52,7 +53,7 @@ class FastLane:
             found = self._router.match(scope["method"], scope.get("raw_path") or b"")
         except ApiError:
             return None  # the other door says what is wrong
-        return None if found[0].door is Door.STAFF else found
+        return None if found[0].door is _STAFF else found
 
     async def serve(
         self, found: Found, scope: Scope, headers: Headers, body: RequestBody, request_id: bytes, send: Send
@@ -68,7 +69,9 @@ class FastLane:
                 error, method=route.method, path=scope["path"], client=address, request_id=request_id
             )
         else:
-            request = _LaneRequest(scope, body, route.method, path, query, headers, address, request_id)
+            request = _LaneRequest(route.method, path, query, headers, address, request_id)
+            request.scope = scope
+            request.body = body
             try:
                 response = await answer(route, request, self._context)
             except asyncio.CancelledError:
@@ -77,9 +80,9 @@ class FastLane:
                 return 0
         if not body.is_settled:
             await body.drain()
-        if response.if_not_taken is not None:
-            _mind(scope, response.if_not_taken)
-        status, payload, usual, _ = response
+        status, payload, usual, if_not_taken = response
+        if if_not_taken is not None:
+            _mind(scope, if_not_taken)
         answer_at_once = scope.get("extensions", _NONE).get(ANSWER)
         if answer_at_once is not None:
             own = (_ID_ALONE % request_id) if status == 204 else _ID_AND_LENGTH % (request_id, len(payload))
@@ -94,24 +97,21 @@ class FastLane:
 
 
 class _LaneRequest(ApiRequest):
-    __slots__ = ("_body", "_scope")
-
-    def __init__(self, scope: Scope, body: RequestBody, *what: Any) -> None:
-        super().__init__(*what)
-        self._scope = scope
-        self._body = body
+    __slots__ = ("body", "scope")
+    body: RequestBody
+    scope: Scope
 
     def read_body(self, limit: int) -> Awaitable[bytes]:
-        return self._body.read(limit)
+        return self.body.read(limit)
 
     async def check_staff(self, _permissions: Sequence[str]) -> Any:
         raise StaffOnlyError("authentication required")
 
     def skip_body(self) -> None:
-        self._body.skip()
+        self.body.skip()
 
     def watch_client(self) -> AbstractContextManager[None]:
-        return self._body.watched()
+        return self.body.watched()
 
     async def hear_client(self) -> None:
         """Raises CancelledError if there is nobody any more.
@@ -120,9 +120,9 @@ class _LaneRequest(ApiRequest):
         the time in which a job may be sent to nobody, and be gone until its lease ends.
         """
         await asyncio.sleep(0)
-        has_hung_up = self._scope.get("extensions", _NONE).get(HAS_HUNG_UP)
+        has_hung_up = self.scope.get("extensions", _NONE).get(HAS_HUNG_UP)
         if has_hung_up is not None and has_hung_up():
-            self._body.client_gone = True
+            self.body.client_gone = True
             raise asyncio.CancelledError
 
 

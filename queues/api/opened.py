@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import Final, NamedTuple
+from typing import Final
 
 from queues.engine import AsyncEngine
 from queues.engine.keys import QueueKeys
+from queues.engine.value import value
 from queues.services.access import Access
 from queues.services.policies import EffectivePolicy
 
@@ -24,7 +25,8 @@ SIZE: Final = 4096
 Key = tuple[bytes, str, str]
 
 
-class Opened(NamedTuple):
+@value
+class Opened:
     """A queue, opened by a token. `authorised_at`: when that was asked, in monotonic seconds."""
 
     access: Access
@@ -44,7 +46,7 @@ class OpenedLately(threading.local):
         """What the request's token opened just now."""
         key = _key(request)
         opened = None if key is None else self._opened.get(key)
-        if opened is None or time.monotonic() > opened.authorised_at + GOOD_FOR_S or not opened.engine.is_usable:
+        if opened is None or time.monotonic() > opened.authorised_at + GOOD_FOR_S or not opened.engine.is_usable():
             return None
         return opened
 

@@ -23,6 +23,7 @@ from .tokens import pool_and_secret
 logger = logging.getLogger(__name__)
 
 PATH_SHOWN: Final = 600
+_STAFF: Final = Door.STAFF
 
 
 async def answer(route: Route, request: ApiRequest, context: ApiContext) -> ApiResponse:
@@ -36,8 +37,9 @@ async def answer(route: Route, request: ApiRequest, context: ApiContext) -> ApiR
     except BaseException:
         COUNTERS.end(route, CLIENT_GONE, begun)
         raise
-    COUNTERS.end(route, response.status, begun)
-    if response.status == 429 and request.access is not None:
+    status = response.status
+    COUNTERS.end(route, status, begun)
+    if status == 429 and request.access is not None:
         COUNTERS.limited(request.access.pool, request.access.namespace)
     return response
 
@@ -46,7 +48,7 @@ def _way(route: Route, request: ApiRequest, context: ApiContext) -> Awaitable[Ap
     """To the operation: at once for a token that was looked at a moment ago."""
     if not route.documentation.body:
         request.skip_body()
-    if route.door is Door.STAFF:
+    if route.door is _STAFF:
         return _pass_staff(route, request, context)
     opened = request.opened = context.recall(request)
     if opened is None:

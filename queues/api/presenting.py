@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from binascii import b2a_base64
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from queues.engine.values import AttemptRecord, Delivery, JobDetail, JobState, QueueStats
@@ -35,7 +36,7 @@ def present_delivery(delivery: Delivery) -> dict[str, Any]:
 def present_job(job: JobDetail) -> dict[str, Any]:
     """A job in any state, in the form of a peek. A dead one has no ttl any more."""
     delivery = job.as_delivery()
-    return present_delivery(delivery._replace(expires_ms=0) if job.state is JobState.DEAD else delivery)
+    return present_delivery(replace(delivery, expires_ms=0) if job.state is JobState.DEAD else delivery)
 
 
 def present_detail(job: JobDetail) -> dict[str, Any]:

@@ -49,7 +49,7 @@ class Router:
         """
         if len(raw_path) > REMEMBERED_MAX_BYTES:
             return self._search(method, raw_path)
-        if b"/job/" not in raw_path:
+        if raw_path.find(b"/job/") < 0:  # "in" takes longer
             return self._remembered(method, raw_path)
         # Every job has a path of its own, but the same way leads to all jobs of a queue.
         segments = raw_path.split(b"/")

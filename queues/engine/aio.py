@@ -60,7 +60,6 @@ class AsyncEngine:
         self.batched_calls = 0
         """Operations in them."""
 
-    @property
     def is_usable(self) -> bool:
         """Whether it is open and its loop runs."""
         return not self._closed and self._loop.is_running()

@@ -7,9 +7,10 @@ yields batches of operations, gets their results sent in, and returns the outcom
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from .scripts import Script
+from .value import value
 
 T = TypeVar("T")
 
@@ -24,11 +25,9 @@ Group: TypeAlias = tuple[Combine, Any]
 """How to combine, and whatever has to be equal for it."""
 
 
-class Operation(NamedTuple, Generic[T]):
-    """One script call. `decode` turns the raw reply into the result, or raises an error of `queues.engine.errors`.
-
-    A tuple, since one is made for every request: a frozen dataclass takes three times as long to make.
-    """
+@value
+class Operation(Generic[T]):
+    """One script call. `decode` turns the raw reply into the result, or raises an error of `queues.engine.errors`."""
 
     script: Script
     keys: tuple[bytes, ...]

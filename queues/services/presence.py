@@ -52,7 +52,7 @@ class _Teller:
     def _tell(self) -> None:
         self._timer = None
         engine = self._engine()
-        if engine is None or not engine.is_usable:
+        if engine is None or not engine.is_usable():
             return
         beat = self.attendance.summary(self._name)
         if self._telling is None or self._telling.done():  # else Redis has not answered yet

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -17,8 +18,8 @@ OPERATIONS: list[Operation[Any]] = [
     publish(QUEUE, [b"", b"\r\n*3\r\n", bytes(range(256)) * 1_000]),
     publish(QUEUE, [b"x"], PublishOptions(attributes={"näme": "wért"}, key="k")),
     ack(QUEUE, ["01JDB000000000000000000000"] * 100),
-    ack(QUEUE, ["01JDB000000000000000000000"])._replace(args=(1.5, -3, "", b"\0")),
-    ack(QUEUE, ["01JDB000000000000000000000"])._replace(args=(), keys=()),
+    replace(ack(QUEUE, ["01JDB000000000000000000000"]), args=(1.5, -3, "", b"\0")),
+    replace(ack(QUEUE, ["01JDB000000000000000000000"]), args=(), keys=()),
 ]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -130,10 +131,10 @@ async def test_a_job_id_that_cannot_be_does_not_harm_those_who_ack_at_the_same_t
 
 def test_a_reply_that_nobody_can_read_is_an_error_to_its_own_callers() -> None:
     def combine(parts: Sequence[Operation[Any]]) -> Operation[list[Reply]]:
-        return parts[0]._replace(decode=lambda reply: [reply] * int(reply))
+        return replace(parts[0], decode=lambda reply: [reply] * int(reply))
 
     plain = Operation(load("size"), (), (), int)
-    twins = [plain._replace(group=(combine, "twins")) for _ in range(2)]
+    twins = [replace(plain, group=(combine, "twins")) for _ in range(2)]
     calls = merging.merge([plain, *twins])
 
     for reply in (b"?", b"3"):

@@ -39,7 +39,7 @@ def make_request(
 
 
 def keep(memory: OpenedLately, request: ApiRequest, *, is_usable: bool = True) -> None:
-    engine: Any = SimpleNamespace(is_usable=is_usable)
+    engine: Any = SimpleNamespace(is_usable=lambda: is_usable)
     nothing: Any = None
     memory.keep(request, access=nothing, engine=engine, queue=nothing, policy=nothing)
 

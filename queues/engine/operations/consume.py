@@ -60,11 +60,11 @@ def _step(
         tag = tag_of(reply)
         now = reply[1]
         if tag == "jobs":
-            return Consumed(jobs=tuple([delivery_of(queue, now, fields) for fields in reply[_JOBS_AT:]]), now_ms=now)
+            return Consumed(tuple([delivery_of(queue, now, fields) for fields in reply[_JOBS_AT:]]), None, now)
         if tag == "none":
-            return Consumed(jobs=(), next_due_ms=int(reply[2]) or None, now_ms=now)
+            return Consumed((), int(reply[2]) or None, now)
         if tag in ("paused", "full"):
-            return Consumed(jobs=(), now_ms=now)
+            return Consumed((), None, now)
         if tag == "more":
             return _AGAIN
         raise unexpected(_CONSUME, reply)

@@ -18,6 +18,8 @@ _FAIL = load("fail")
 _RELEASE = load("release")
 _EXTEND = load("extend")
 _MAX_MS = limits.SECONDS_MAX * 1000
+_ACKED: Final = AckOutcome.ACKED
+_LOST: Final = AckOutcome.LOST
 
 
 def ack(queue: QueueKeys, job_ids: Sequence[str], *, now_ms: int | None = None) -> Operation[tuple[AckOutcome, ...]]:
@@ -70,7 +72,7 @@ def ack_attempt(
 
     def decode(reply: Reply) -> Ended:
         ended = _ended(expect_ok(_ACK, reply)[0])
-        if ended.outcome is AckOutcome.LOST:
+        if ended.outcome is _LOST:
             raise LeaseLostError(job_id)
         return ended
 
@@ -177,8 +179,8 @@ def extend(
 def _ended(end: bytes | int) -> Ended:
     """What lua/ack.lua replies for one job."""
     if isinstance(end, int):
-        return Ended(outcome=AckOutcome.ACKED, run_ms=end)
-    return Ended(outcome=AckOutcome(str(end, "ascii")))
+        return Ended(_ACKED, end)
+    return Ended(AckOutcome(str(end, "ascii")))
 
 
 def _raise_if_not_held(tag: str, job_id: str) -> None:

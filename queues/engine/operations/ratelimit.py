@@ -12,8 +12,8 @@ from typing import Any, Final, TypeVar
 
 from ..errors import LimitReachedError
 from ..keys import limit_key
-from ..operation import Group, Operation, Reply
-from ..scripts import load, load_limited
+from ..operation import Argument, Group, Operation, Reply
+from ..scripts import Script, load, load_limited
 from ..values import LimitTaken, RequestLimit
 from .reply import expect_ok, tag_of, unexpected
 
@@ -45,14 +45,16 @@ def limited(
         return note(result, _taken(key, reply)) if note else result
 
     group: Group | None = operation.group and (_limited_together, (operation.group, limit))
-    return _form(operation, key, limit, 1, decode)._replace(group=group, undo=operation.undo, alone=operation.alone)
+    form = _form(operation, key, limit, 1)
+    return Operation(*form, decode, group, operation.undo, operation.alone)
 
 
 def _form(
-    operation: Operation[Any], key: bytes, limit: RequestLimit, requests: int, decode: Callable[[Reply], T]
-) -> Operation[T]:
+    operation: Operation[Any], key: bytes, limit: RequestLimit, requests: int
+) -> tuple[Script, tuple[bytes, ...], tuple[Argument, ...]]:
+    """Script, keys and arguments."""
     args = (limit.allowance, limit.interval_ms, requests, *operation.args)
-    return Operation(load_limited(operation.script.name), (key, *operation.keys), args, decode)
+    return load_limited(operation.script.name), (key, *operation.keys), args
 
 
 def _limited_together(parts: Sequence[Operation[Any]]) -> Operation[list[Reply]]:
@@ -61,7 +63,7 @@ def _limited_together(parts: Sequence[Operation[Any]]) -> Operation[list[Reply]]
     assert first.group is not None
     (combine, _), limit = first.group[1]
     plain: Operation[list[Reply]] = combine(
-        [part._replace(keys=part.keys[1:], args=part.args[_OWN_ARGS:]) for part in parts]
+        [Operation(part.script, part.keys[1:], part.args[_OWN_ARGS:], part.decode) for part in parts]
     )
 
     def decode(reply: Reply) -> list[Reply]:
@@ -77,7 +79,7 @@ def _limited_together(parts: Sequence[Operation[Any]]) -> Operation[list[Reply]]
             return [*served, *[(b"limited", retry_after_ms)] * (len(parts) - number)]
         return [*served, *replies[number:]]
 
-    return _form(plain, first.keys[0], limit, len(parts), decode)
+    return Operation(*_form(plain, first.keys[0], limit, len(parts)), decode)
 
 
 def take_limit(limit: RequestLimit) -> Operation[LimitTaken]:

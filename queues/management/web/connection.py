@@ -171,7 +171,6 @@ class Connection(Reader):
 
     # What exchanges ask for.
 
-    @property
     def default_headers(self) -> bytes:
         """Headers of every response, ready to be sent. uvicorn makes a new list of them each second."""
         headers = self._server.default_headers

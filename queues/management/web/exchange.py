@@ -207,7 +207,7 @@ class Exchange:
         if not is_plain or self.is_begun or self.is_gone or self._connection.is_full:
             return False
         connection = self._connection
-        parts = (_STATUS_LINES[status], connection.default_headers, _usual(usual), own, body)
+        parts = (_STATUS_LINES[status], connection.default_headers(), _usual(usual), own, body)
         self.is_begun = self.is_answered = self.was_answered_at_once = True
         connection.write(b"%b%b%b%b\r\n%b" % parts)
         if self._reader is not None:
@@ -238,7 +238,7 @@ class Exchange:
         `size` is that of the body when it is here already.
         """
         status = start["status"]
-        default_headers = self._connection.default_headers
+        default_headers = self._connection.default_headers()
         lines = [_STATUS_LINES.get(status) or b"HTTP/1.1 %d \r\n" % status, default_headers]
         breaks = 2 + default_headers.count(b"\n")
         length: bytes | None = None

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 from urllib.parse import unquote_to_bytes
 
 import httptools
+
+_PERCENT: Final = ord("%")  # bytes are looked for in bytes far more slowly than a number is
 
 
 def split_target(target: bytes) -> tuple[bytes, bytes]:
@@ -22,7 +24,7 @@ def split_target(target: bytes) -> tuple[bytes, bytes]:
 
 def decode_path(path: bytes) -> str:
     """Percent-decoded; what is not UTF-8 becomes replacement characters."""
-    raw = unquote_to_bytes(path) if b"%" in path else path
+    raw = unquote_to_bytes(path) if _PERCENT in path else path
     return raw.decode("utf-8", "replace")
 
 
