@@ -132,9 +132,9 @@ class Connection(Reader):
 
     # What the reader asks for.
 
-    def take_up(self, scope: dict[str, Any], *, keep_alive: bool) -> Exchange:
+    def take_up(self, scope: dict[str, Any], keep_alive: bool) -> Exchange:
         """It is answered now, or in its turn."""
-        exchange = Exchange(self, scope, keep_alive=keep_alive)
+        exchange = Exchange(self, scope, keep_alive)
         if self._current is None:
             self._begin(exchange)
         else:

@@ -65,7 +65,7 @@ class Exchange:
         "was_answered_at_once",
     )
 
-    def __init__(self, connection: Connection, scope: dict[str, Any], *, keep_alive: bool) -> None:
+    def __init__(self, connection: Connection, scope: dict[str, Any], keep_alive: bool) -> None:
         self._connection = connection
         self._scope = scope
         self.keep_alive = keep_alive
@@ -207,9 +207,9 @@ class Exchange:
         if not is_plain or self.is_begun or self.is_gone or self._connection.is_full:
             return False
         connection = self._connection
-        parts = (_STATUS_LINES[status], connection.default_headers(), _usual(usual), own, body)
+        answer = b"".join((_STATUS_LINES[status], connection.default_headers(), _usual(usual), own, b"\r\n", body))
         self.is_begun = self.is_answered = self.was_answered_at_once = True
-        connection.write(b"%b%b%b%b\r\n%b" % parts)
+        connection.write(answer)
         if self._reader is not None:
             self._tell()
         connection.note_answered(self)

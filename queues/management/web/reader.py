@@ -29,7 +29,23 @@ HEADERS_MAX: Final = 256
 PIECE_MAX: Final = 16_384
 """Bytes that are read at once: no more than some hundred of the shortest requests."""
 
-_ASGI: Final = {"version": "3.0", "spec_version": "2.3"}
+_SCOPE: Final[dict[str, Any]] = {
+    "type": "http",
+    "asgi": {"version": "3.0", "spec_version": "2.3"},
+    "http_version": "",
+    "method": "",
+    "scheme": "http",
+    "path": "",
+    "raw_path": b"",
+    "query_string": b"",
+    "root_path": "",
+    "headers": (),
+    "client": None,
+    "server": None,
+    "extensions": {},
+}
+"""What an application is told of a request. To copy it takes a third of the time that it takes to make one anew."""
+
 _NOWHERE: Final[deque[tuple[bytes, bytes]]] = deque(maxlen=0)
 
 
@@ -72,7 +88,7 @@ class Reader(asyncio.Protocol):
 
     # What the other half does.
 
-    def take_up(self, scope: dict[str, Any], *, keep_alive: bool) -> Exchange:
+    def take_up(self, scope: dict[str, Any], keep_alive: bool) -> Exchange:
         """A request's head is here."""
         raise NotImplementedError
 
@@ -139,22 +155,17 @@ class Reader(asyncio.Protocol):
         if version != "1.1" and version != "1.0":
             raise RefusedError(UNKNOWN_VERSION)
         path, query = split_target(self._url)
-        scope = {
-            "type": "http",
-            "asgi": _ASGI,
-            "http_version": version,
-            "method": parser.get_method().decode("ascii"),
-            "scheme": "http",
-            "path": decode_path(path),
-            "raw_path": path,
-            "query_string": query,
-            "root_path": "",
-            "headers": headers,
-            "client": self.client,
-            "server": self.address,
-            "extensions": self.extensions,
-        }
-        self.incoming = self.take_up(scope, keep_alive=version == "1.1" and parser.should_keep_alive())
+        scope = _SCOPE.copy()
+        scope["http_version"] = version
+        scope["method"] = parser.get_method().decode("ascii")
+        scope["path"] = decode_path(path)
+        scope["raw_path"] = path
+        scope["query_string"] = query
+        scope["headers"] = headers
+        scope["client"] = self.client
+        scope["server"] = self.address
+        scope["extensions"] = self.extensions
+        self.incoming = self.take_up(scope, version == "1.1" and parser.should_keep_alive())
 
     def on_body(self, piece: bytes) -> None:
         self._bare_bytes = 0
