@@ -44,9 +44,9 @@ local raw_runs = redis.call('HMGET', runs, unpack(ids))
 
 -- Ends the attempt that holds the job.
 local function finish(id, its_attempt, taken, options, consumer)
-  redis.call('ZREM', working, id)
   local retention = unpack_options(options)
   if retention > 0 then
+    redis.call('ZREM', working, id)
     redis.call('ZADD', completed, now + retention, id)
     if has_result == '1' then redis.call('HSET', results, id, result) end
     lower_index(ends, now + retention)
@@ -82,7 +82,10 @@ for i, id in ipairs(ids) do
   seen[id] = true
 end
 
-if #ended > 0 then drop_records(ended) end
+if #ended > 0 then
+  redis.call('ZREM', working, unpack(ended))
+  drop_records(ended)
+end
 if #durations > 0 then
   count_durations('r', durations)
   -- A consumer that was refused because too many jobs were in flight waits for this.
