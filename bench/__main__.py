@@ -19,6 +19,7 @@ from . import (
     engine,
     hangup,
     idle,
+    instructions,
     kills,
     lateness,
     memory,
@@ -51,6 +52,7 @@ SCENARIOS: dict[str, Callable[[Settings], Section]] = {
     "hangup": hangup.measure,
     "drain": drain.measure,
     "engine": engine.measure,
+    "instructions": instructions.measure,
 }
 
 
