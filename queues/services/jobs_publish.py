@@ -19,7 +19,7 @@ from queues.engine.values import Published, PublishOptions
 from .policies import EffectivePolicy
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)  # known by its identity, which is quickly looked up
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PublishRequest:
     """PublishOptions as a caller gave them. None: not said, so the policy decides, and taskq's default after it."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
 from queues.engine import AckOutcome, Ended, InvalidArgumentError, LeaseLostError, ack, ack_attempt, result
@@ -130,3 +132,10 @@ def test_what_does_not_fit_is_refused(world: World) -> None:
             ack(world.queue, ids)
     with pytest.raises(InvalidArgumentError, match="result too large"):
         ack_attempt(world.queue, UNKNOWN, result=b"x" * (BODY_MAX_BYTES + 1))
+
+
+def test_outcomes_can_be_counted() -> None:
+    """As the type checker holds, to which they are frozen."""
+    outcomes = [Ended(AckOutcome.LOST), Ended(AckOutcome.ACKED, 5), Ended(AckOutcome.ACKED, 5)]
+
+    assert Counter(outcomes) == {Ended(AckOutcome.ACKED, 5): 2, Ended(AckOutcome.LOST): 1}

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from queues.engine import InvalidArgumentError, StoreUnavailableError, consume, consume_any, detail, fail, pause, resume
+from queues.engine.keys import Layout
 from queues.engine.limits import CONSUME_BUDGET_BYTES, SKIP_BATCH
+from queues.engine.operation import Operation
+from queues.engine.operations.consume import consume_step
 
 from .world import START_MS, World
 
@@ -210,3 +215,16 @@ def test_huge_bodies_behind_small_ones_come_a_few_at_a_time_too_and_in_order(wor
 
     assert [job.body for job in [*first, *rest]] == [*small, *huge]
     assert set(world.places().values()) == {"working"}
+
+
+def test_a_call_that_comes_again_is_remembered_unless_its_consumer_has_a_long_name() -> None:
+    queue = Layout(1).queue("shop", "orders")
+
+    def step(**changed: Any) -> Operation[Any]:
+        return consume_step(queue, **{"ttr_ms": 1_000, "consumer": "worker-1", **changed})
+
+    assert step() is step()
+    assert step(consumer="w" * 60_000) is not step(consumer="w" * 60_000)
+    assert step(consumer="w" * 60_000).args == step(consumer="w" * 64).args
+    assert step().args != step(consumer="worker-2").args != step(ttr_ms=2_000).args
+    assert [type(one.args[4]) for one in (step(ttr_ms=2_000.0), step(ttr_ms=2_000))] == [float, int]

@@ -6,7 +6,7 @@ import contextlib
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from queues.api.attributes import read_attributes
@@ -110,6 +110,8 @@ def test_attributes_are_cut_to_their_bytes() -> None:
 
 
 @given(st.binary(max_size=150))
+@example(b"id\n")
+@example(b"id\r\nset-cookie: a=b")
 def test_a_request_id_can_be_logged(sent: bytes) -> None:
     chosen = choose_request_id(sent).decode("ascii")
 

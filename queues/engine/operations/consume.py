@@ -38,11 +38,12 @@ def consume_step(
 
     With `limit` (not in a cluster) it counts if it gets jobs, and raises LimitReachedError.
     """
-    step = _step(queue, ttr_ms, count, consumer, max_in_flight, freeze_tries, mark_ms, now_ms)
+    make = _step if len(consumer) <= limits.CONSUMER_MAX_BYTES else _step.__wrapped__
+    step = make(queue, ttr_ms, count, consumer, max_in_flight, freeze_tries, mark_ms, now_ms)
     return step if limit is None else limited(step, limit, _note_taken)
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=1024, typed=True)
 def _step(
     queue: QueueKeys,
     ttr_ms: int,

@@ -25,7 +25,7 @@ _WITHOUT_BODY: Final = frozenset({204, 304})
 _OURS_TO_SAY: Final = frozenset({b"connection", b"transfer-encoding"})
 _FRAMING: Final = frozenset({b"content-length", b"transfer-encoding"})
 _FAILED: Final = b"Internal Server Error"
-Headers = Sequence[tuple[bytes, bytes]]
+Headers = tuple[tuple[bytes, bytes], ...]
 _FAILED_START: Final = {
     "type": "http.response.start",
     "status": 500,
@@ -33,7 +33,7 @@ _FAILED_START: Final = {
 }
 
 
-def lines_of(headers: Headers) -> bytes:
+def lines_of(headers: Sequence[tuple[bytes, bytes]]) -> bytes:
     """As they are sent. Raises RuntimeError."""
     lines = b"".join([b"%b: %b\r\n" % header for header in headers])
     if not lines.count(b"\n") == lines.count(b"\r") == len(headers):
