@@ -10,6 +10,10 @@ from playwright.sync_api import Page
 
 from tests.running.processes import ROOT
 
+SOON_MS = 25_000
+"""A survey by the pump, a reading by the web server and a fetch by the page lie between a job and its number; where the
+server is busy, up to eleven seconds lie between two fetches."""
+
 SCREENSHOTS: Final = ROOT / "var" / "screenshots"
 GRAVE: Final = ("serious", "critical")
 

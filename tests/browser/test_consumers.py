@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from playwright.sync_api import Page, expect
 
+from tests.browser.looking import SOON_MS
 from tests.browser.service import Shop
 
 
@@ -14,7 +15,7 @@ def test_a_consumer_that_begins_to_wait_appears_by_itself(page: Page, shop: Shop
     shop.wait_for_job("night-work", consumer="night-shift-7")
 
     row = page.get_by_role("row").filter(has_text="night-shift-7")
-    expect(row).to_contain_text("waiting")
+    expect(row).to_contain_text("waiting", timeout=SOON_MS)
     expect(row).to_contain_text("127.0.0.1")
     expect(row.get_by_role("link", name="night-work")).to_be_visible()
 

@@ -6,14 +6,9 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import OpenPage
-from tests.browser.looking import keep_picture, sticks_out
+from tests.browser.looking import SOON_MS, keep_picture, sticks_out
 from tests.browser.service import Shop
 from tests.support.waiting import wait_until
-
-SOON_MS = 25_000
-"""A survey by the pump, a reading by the web server and a fetch by the page lie between a job and its number; where the
-server is busy, up to eleven seconds lie between two fetches."""
-
 
 FLOOD = 4_000
 DEMO_LOAD = 500

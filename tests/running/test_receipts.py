@@ -51,9 +51,9 @@ def test_an_idle_connection_keeps_nothing_in_memory_while_others_are_answered(go
     idle, busy = Receipts(), Receipts()
     idle.expect(lambda: None)
     go_on(TAKEN_AFTER_S + 0.1)
-    assert idle
+    assert idle.expected
 
     busy.expect(lambda: None)
 
-    assert not idle
-    assert busy
+    assert not idle.expected
+    assert busy.expected
