@@ -22,6 +22,9 @@ def render_config(*, data_dir: Path, unix_socket: Path, persistent: bool, port: 
         'save ""',
         "appendonly " + ("yes" if persistent else "no"),
         "appendfsync everysec",
+        # Jobs come and go, so under load the file grows by megabytes a second around little data: from Redis's 64 MB on
+        # it would be rewritten several times a minute, each time by a child process that takes a core.
+        "auto-aof-rewrite-min-size 256mb",
     ]
     return "\n".join(lines) + "\n"
 

@@ -101,6 +101,7 @@ def test_it_never_evicts_and_keeps_an_append_only_file(tmp_path: Path) -> None:
 
     assert config["maxmemory-policy"] == "noeviction"
     assert (config["appendonly"], config["appendfsync"]) == ("yes", "everysec")
+    assert config["auto-aof-rewrite-min-size"] == str(256 * 1024**2)
     assert (tmp_path / "redis.sock").parent.stat().st_uid == os.getuid()
 
 
