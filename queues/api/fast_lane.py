@@ -97,6 +97,8 @@ class FastLane:
 
 
 class _LaneRequest(ApiRequest):
+    """Its door has ASGI's scope, and the body that is still to be read."""
+
     __slots__ = ("body", "scope")
     body: RequestBody
     scope: Scope
