@@ -7,7 +7,13 @@ import contextlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any, Final
 from urllib.parse import urlsplit
+
+from .loop import until
+
+ACCEPTING_TURNS: Final = 5
+"""Of the loop, from when a listening socket has taken a connection until the task for it has begun."""
 
 
 class Crossing:
@@ -16,6 +22,7 @@ class Crossing:
     def __init__(self, server: str) -> None:
         self._server = server
         self._carriers: set[asyncio.Task[None]] = set()
+        self._connections: set[asyncio.Task[Any] | None] = set()
         self._to_clients: list[asyncio.StreamWriter] = []
         self._replies_pass = asyncio.Event()
         self._replies_pass.set()
@@ -50,6 +57,22 @@ class Crossing:
 
     async def carry(self, from_client: asyncio.StreamReader, to_client: asyncio.StreamWriter) -> None:
         """One connection, to its end."""
+        connection = asyncio.current_task()
+        self._connections.add(connection)
+        try:
+            await self._carry(from_client, to_client)
+        finally:
+            self._connections.discard(connection)
+
+    async def end(self) -> None:
+        """Close every connection, and return once they have ended: also one that is just being accepted."""
+        self.let_replies_pass()
+        for _ in range(ACCEPTING_TURNS):
+            await asyncio.sleep(0)
+        self.cut()
+        await until(lambda: not self._connections, or_fail="connections do not end")
+
+    async def _carry(self, from_client: asyncio.StreamReader, to_client: asyncio.StreamWriter) -> None:
         self.accepted += 1
         from_server, to_server = await asyncio.open_unix_connection(self._server)
         self._to_clients.append(to_client)
@@ -96,5 +119,4 @@ async def crossing(directory: Path, redis_url: str) -> AsyncIterator[tuple[Cross
         yield way, f"unix://{place}"
     finally:
         server.close()
-        way.let_replies_pass()
-        way.cut()
+        await way.end()
