@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 import sys
-from pathlib import Path
 
 from .report import Figure, Section
 from .servers import Service, running_service
@@ -33,14 +32,8 @@ def instructions_per_request(service: Service, verb: str) -> float:
 def _instructions(service: Service, verb: str, requests: int) -> int:
     valgrind = ["valgrind", "--tool=callgrind", "--instr-atstart=no", f"--callgrind-out-file={os.devnull}"]
     process = [sys.executable, "-m", "bench.instructions_process", verb, str(requests), str(CLIENTS)]
-    env = {
-        **os.environ,
-        "REDIS_URL": service.redis_url,
-        "TASKQ_DATA_DIR": str(service.data_dir),
-        "BENCH_NAMESPACE": service.namespace,
-        "BENCH_TOKEN": service.token,
-    }
-    said = errors_of([*valgrind, *process], env=env, timeout_s=TIMEOUT_S, cwd=Path(__file__).parent.parent)
+    env = service.environment | {"BENCH_NAMESPACE": service.namespace, "BENCH_TOKEN": service.token}
+    said = errors_of([*valgrind, *process], env=env, timeout_s=TIMEOUT_S)
     collected = _COLLECTED.search(said)
     if collected is None:
         raise VoidRunError(f"valgrind counted nothing: {said[-500:]}")

@@ -33,14 +33,14 @@ _JOB_ID = re.compile(rb'"job_id":"(\w+)"')
 class Client:
     """A client, and the transport of its connection."""
 
-    def __init__(self, connect: Callable[[Client], Any], verb: str, path: bytes, requests: int) -> None:
+    def __init__(self, connect: Callable[[], Any], verb: str, path: bytes, requests: int) -> None:
         self.done = asyncio.get_running_loop().create_future()
         self._loop = asyncio.get_running_loop()
         self._verb = verb
         self._path = path
         self._left = requests
         self._next = self._publish()
-        self._connection = connect(self)
+        self._connection = connect()
         self._connection.connection_made(self)
         self._send()
 
@@ -95,7 +95,7 @@ async def serve(verb: str, requests: int, clients: int) -> None:
     config = SimpleNamespace(loaded_app=application, timeout_keep_alive=3_600)
     state = SimpleNamespace(connections=set(), tasks=set(), total_requests=0, default_headers=[(b"date", b"x" * 29)])
 
-    def connect(_client: Client) -> Any:
+    def connect() -> Any:
         return Connection(config, state, {}, loop)  # type: ignore[arg-type]
 
     async def answer(each: int) -> None:

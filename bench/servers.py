@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import socket
 import sys
 import tempfile
@@ -43,6 +44,11 @@ class Service:
     def redis_socket(self) -> str:
         """Path of the unix socket of its Redis."""
         return unquote(self.redis_url.removeprefix("unix://"))
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Of a process that shall use its Redis and its database."""
+        return {**os.environ, "REDIS_URL": self.redis_url, "TASKQ_DATA_DIR": str(self.data_dir)}
 
     def url(self, path: str) -> str:
         """`path` below the namespace as a URL."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+
+from .processes import ROOT
 
 PACKAGES = {"wrk": "wrk", "redis-benchmark": "redis-tools", "valgrind": "valgrind"}
 """Program → the Debian package that brings it."""
@@ -28,19 +29,19 @@ def need(*programs: str) -> None:
 
 def output_of(command: Sequence[str], *, env: Mapping[str, str] | None = None, timeout_s: float) -> str:
     """Run to the end. Returns standard output. Raises VoidRunError when it fails or hangs."""
-    return _run(command, env, timeout_s, None).stdout
+    return _run(command, env, timeout_s).stdout
 
 
-def errors_of(command: Sequence[str], *, env: Mapping[str, str], timeout_s: float, cwd: Path) -> str:
+def errors_of(command: Sequence[str], *, env: Mapping[str, str] | None = None, timeout_s: float) -> str:
     """The same; returns what it wrote to standard error."""
-    return _run(command, env, timeout_s, cwd).stderr
+    return _run(command, env, timeout_s).stderr
 
 
-def _run(
-    command: Sequence[str], env: Mapping[str, str] | None, timeout_s: float, cwd: Path | None
-) -> subprocess.CompletedProcess[str]:
+def _run(command: Sequence[str], env: Mapping[str, str] | None, timeout_s: float) -> subprocess.CompletedProcess[str]:
     try:
-        done = subprocess.run(command, env=env, cwd=cwd, capture_output=True, text=True, timeout=timeout_s, check=False)
+        done = subprocess.run(
+            command, env=env, cwd=ROOT, capture_output=True, text=True, timeout=timeout_s, check=False
+        )
     except subprocess.TimeoutExpired as error:
         raise VoidRunError(f"{command[0]} did not end within {timeout_s:g} s") from error
     if done.returncode != 0:

@@ -23,8 +23,7 @@ class WebServer:
 
     def __init__(self, service: Service, *, pages: bool = True) -> None:
         self.service = replace(service, port=free_port())
-        self._env = {**os.environ, "REDIS_URL": service.redis_url, "TASKQ_DATA_DIR": str(service.data_dir)}
-        self._env["TASKQ_PAGES_PROCESS"] = str(int(pages))
+        self._env = service.environment | {"TASKQ_PAGES_PROCESS": str(int(pages))}
         self._process: subprocess.Popen[str] | None = None
 
     def start(self) -> None:

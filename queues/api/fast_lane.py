@@ -20,7 +20,7 @@ from .pipeline import answer, refuse_unrouted
 from .query import parse_query
 from .request import ApiRequest, Headers
 from .request_ids import HEADER
-from .route import Door, Route
+from .route import STAFF, Route
 from .router import Router
 
 HAS_HUNG_UP: Final = "taskq.has_hung_up"
@@ -33,7 +33,6 @@ ANSWER: Final = "taskq.answer"
 """Extension: a function that is given status, headers that many answers have, the lines of others, and body, and sends
 them at once if it can."""
 
-_STAFF: Final = Door.STAFF
 _NONE: Final[Mapping[str, Any]] = {}
 _ID_ALONE: Final = b"%b: %%b\r\n" % HEADER
 _ID_AND_LENGTH: Final = b"%bcontent-length: %%d\r\n" % _ID_ALONE
@@ -53,7 +52,7 @@ class FastLane:
             found = self._router.match(scope["method"], scope.get("raw_path") or b"")
         except ApiError:
             return None  # the other door says what is wrong
-        return None if found[0].door is _STAFF else found
+        return None if found[0].door is STAFF else found
 
     async def serve(
         self, found: Found, scope: Scope, headers: Headers, body: RequestBody, request_id: bytes, send: Send
@@ -129,6 +128,6 @@ class _LaneRequest(ApiRequest):
 
 
 def _mind(scope: Scope, undo: Callable[[], None]) -> None:
-    note = scope.get("extensions", {}).get(IF_NOT_TAKEN)
+    note = scope.get("extensions", _NONE).get(IF_NOT_TAKEN)
     if note is not None:
         note(undo)

@@ -17,13 +17,12 @@ from .metrics import CLIENT_GONE, COUNTERS, opens_metrics
 from .operations.admin_info import metrics
 from .request import ApiRequest
 from .response import ApiResponse
-from .route import Door, Route
+from .route import STAFF, Door, Route
 from .tokens import pool_and_secret
 
 logger = logging.getLogger(__name__)
 
 PATH_SHOWN: Final = 600
-_STAFF: Final = Door.STAFF
 
 
 async def answer(route: Route, request: ApiRequest, context: ApiContext) -> ApiResponse:
@@ -48,7 +47,7 @@ def _way(route: Route, request: ApiRequest, context: ApiContext) -> Awaitable[Ap
     """To the operation: at once for a token that was looked at a moment ago."""
     if not route.documentation.body:
         request.skip_body()
-    if route.door is _STAFF:
+    if route.door is STAFF:
         return _pass_staff(route, request, context)
     opened = request.opened = context.recall(request)
     if opened is None:

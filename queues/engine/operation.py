@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator, Sequence
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from .scripts import Script
-from .value import value
+from .value_class import value
 
 T = TypeVar("T")
 

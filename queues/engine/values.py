@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 from . import limits
 from .backoff import NO_BACKOFF, Backoff
 from .ids import published_ms
-from .value import value
+from .value_class import value
 
 
 class JobState(StrEnum):
