@@ -117,8 +117,16 @@ class Server:
     def worker_pids(self) -> set[int]:
         """Process ids of its workers, if they are processes of their own; its other children are none of ours."""
         children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
-        return {int(pid) for pid in children if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()}
+        return {int(pid) for pid in children if b"spawn_main" in _command_line(pid)}
 
     def log_lines(self) -> list[dict[str, Any]]:
         """What it logged, as far as it is JSON."""
         return [json.loads(line) for line in self.log.read_text().splitlines() if line.startswith("{")]
+
+
+def _command_line(pid: str) -> bytes:
+    """Empty if the process has ended, also since it was listed."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except (FileNotFoundError, ProcessLookupError):
+        return b""
