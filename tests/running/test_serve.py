@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import signal
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from http.client import HTTPException
@@ -13,7 +15,7 @@ import pytest
 
 from queues.embedded import EmbeddedRedis
 from tests.http.service import Server, Site
-from tests.running.processes import run_manage
+from tests.running.processes import ROOT, run_manage
 from tests.support.waiting import wait_until
 
 PRODUCERS = 8
@@ -71,6 +73,33 @@ def test_a_second_signal_is_no_trouble(site: Site, workers: int) -> None:
 
         assert server.process.wait(STOP_WITHIN_S) == 0
         assert "Traceback" not in server.log.read_text()
+
+
+STOPPED_IN_A_FINALIZER = """
+import os, signal
+from queues.management.web.server import run
+
+class Stops:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGTERM)
+
+def load():
+    Stops()
+    return None
+
+run(load, host="127.0.0.1", port=0, workers=1)
+"""
+
+
+def test_a_stop_is_heard_in_a_finalizer_while_it_loads(site: Site) -> None:
+    """Python ignores exceptions there, and shows them."""
+    command = [sys.executable, "-c", STOPPED_IN_A_FINALIZER]
+
+    done = subprocess.run(
+        command, cwd=ROOT, env=site.env, capture_output=True, text=True, timeout=STOP_WITHIN_S, check=False
+    )
+
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 @pytest.mark.parametrize("workers", [1, 2])

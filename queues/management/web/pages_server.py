@@ -20,7 +20,7 @@ from queues.api.metrics.process import count_together
 from . import origin
 from .pages_handler import PagesHandler
 from .pages_process import SOCKET
-from .server import IDLE_MAX_S, allow_open_files, configure, set_aside_what_stays, stop_quietly
+from .server import IDLE_MAX_S, allow_open_files, configure, note_stop, set_aside_what_stays
 
 NICENESS: Final = 10
 """Publishing goes first where processors are few."""
@@ -37,8 +37,8 @@ def serve_pages(directory: Path) -> None:
         timeout_keep_alive=2 * IDLE_MAX_S,  # how long clients may be silent is for the workers to say
     )
     server = _Server(config)
-    signal.signal(signal.SIGTERM, partial(stop_quietly, server))
     config.load()
+    signal.signal(signal.SIGTERM, partial(note_stop, server))  # until now it ended this process at once
     os.nice(NICENESS)  # not before: somebody may wait for it to begin
     server.run()
 

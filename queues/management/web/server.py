@@ -68,9 +68,10 @@ def run(load: Callable[[], Any], *, host: str, port: int, workers: int, idle_max
         return
     server = uvicorn.Server(config)
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, partial(stop_quietly, server))
+        signal.signal(number, partial(note_stop, server))
     config.load()  # before there is an event loop, in which Django would refuse to look at its database
-    server.run(sockets=[_listen(host, port)])
+    if not server.should_exit:
+        server.run(sockets=[_listen(host, port)])
 
 
 def configure(load: Callable[[], Any], **particulars: Any) -> uvicorn.Config:
@@ -117,10 +118,12 @@ def _load_in(server_pid: int, load: Callable[[], Any]) -> Any:
     return application
 
 
-def stop_quietly(server: uvicorn.Server, _number: int, _frame: Any) -> None:
-    """uvicorn finishes its work, then repeats the signal: nobody minds. One that comes before it looks must stop us."""
-    if not server.should_exit:
-        raise SystemExit(0)
+def note_stop(server: uvicorn.Server, _number: int, _frame: Any) -> None:
+    """A signal before the server looks at signals itself, or when it has ended and repeats those that it got.
+
+    An exception would be lost where Python ignores them, in finalizers, of which loading has many.
+    """
+    server.should_exit = True
 
 
 def set_aside_what_stays() -> None:
