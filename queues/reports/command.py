@@ -91,7 +91,9 @@ def _report(asked: argparse.Namespace) -> None:
                 except Exception as error:
                     with contextlib.suppress(Exception):
                         output.forget(day)
-                    raise diagnosis.explain(error, java_alive=session.java_is_alive(), master=options.master) from error
+                    raise diagnosis.explain(
+                        error, java_alive=session.java_is_alive(error), master=options.master
+                    ) from error
     except ReportError:
         raise
     except Exception as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import subprocess
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 import pyspark
+from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
@@ -18,6 +20,9 @@ from .java import find_java
 from .memory import heap_for_this_machine
 
 LOCAL: Final = "local[*]"
+
+ENDING_S: Final = 10.0
+"""How long a Java process that was killed may take to be gone."""
 
 _LOG4J: Final = """\
 rootLogger.level = error
@@ -130,7 +135,13 @@ def _end(session: SparkSession) -> None:
     SparkContext._jvm = None
 
 
-def java_is_alive() -> bool:
-    """Whether the session's Java process still runs."""
+def java_is_alive(after: Exception) -> bool:
+    """Whether the session's Java process still runs after an error."""
     process = getattr(SparkContext._gateway, "proc", None)
-    return process is None or process.poll() is None
+    if process is None:
+        return True
+    if isinstance(after, Py4JError) and not isinstance(after, Py4JJavaError):
+        # Its connection ended without a word of an exception: one that was killed closes that before it is gone.
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=ENDING_S)
+    return process.poll() is None
