@@ -12,7 +12,7 @@
     -- COUNTS ok:1
     -- INCLUDES record wake
 
-Every name under KEYS becomes a local bound to that key, every name under ARGV one bound to that argument; a last `...`
+Every name under KEYS stands for that key, every name under ARGV for that argument; a last `...`
 lets further arguments follow, which begin at ARGV[REST]; a script with `now_ms` gets `now`, in ms. Included libraries
 come after these locals and use them by name; of a library only what the script needs is taken (`local function` and
 one-line `local` at the left margin), since Redis builds every function anew at each call. Errors name file and line.
@@ -69,9 +69,17 @@ _BLOCK = re.compile(r"^local (?:function (?P<function>\w+).*?^end|(?P<name>\w+) 
 _ONE_LINE_FUNCTION = re.compile(r"^local function (\w+)(\([^)]*\)) (.*) end$", re.MULTILINE)
 _WORD = re.compile(r"\w+")
 _STRING = re.compile(r"'(?:\\.|[^'\\\n])*'")
-_REFERENCE = re.compile(r"(?<![\w.])(\w+)\b(?!\s*=[^=])")
+_REFERENCE = re.compile(r"(?<![\w.])(?P<word>\w+)\b(?!\s*=[^=])")
 """A name that is read: not a field (`run.due`), not a key of a table (`due = 1`)."""
 _COMMENT = re.compile(r"--[^\n]*")
+_CONSTANT = re.compile(r"^local ([A-Z][A-Z0-9_]*) = ('[^'\n]*'|[\d.]+)(?: *--.*)?\n", re.MULTILINE)
+_TOKEN = re.compile(f"{_COMMENT.pattern}|{_STRING.pattern}|{_REFERENCE.pattern}")
+_BINDING = re.compile(
+    r"\bfunction\s*\w*\s*\(([^)]*)\)|\blocal\s+(?!function)([\w\s,]+?)\s*(?:=|;|$)|\bfor\s+([\w\s,]+?)\s*(?:=|\bin\b)"
+    r"|^[^\n({]*?([\w, ]+?)\s*=[^=]",
+    re.MULTILINE,
+)
+"""Where a name is given to something else: parameters of functions, locals, loops, assignments."""
 
 
 class ScriptSyntaxError(Exception):
@@ -114,18 +122,18 @@ def load_limited(name: str) -> Script:
     header = _Header(name, text)
     if not header.counts:
         raise ScriptSyntaxError(f"{name}.lua:1: has no limited form, for it lists no COUNTS")
+    own = _parameters(_LIMITED_KEYS, _LIMITED_ARGS)
     counts = ", ".join(f"{word} = {ahead}" for word, ahead in header.counts.items())
     count_at = header.args.index("count") + len(_LIMITED_ARGS) + 1 if "count" in header.args else 0
     source = "\n".join(
         [
-            *_parameters(_LIMITED_KEYS, _LIMITED_ARGS),
-            _library(_with_dependencies(("limit",)), _LIMITED),
+            _in_place(_library(_with_dependencies(("limit",)), _LIMITED), own),
             f"local counts = {{{counts}}}",
             f"local count_at = {count_at}",
             "local function run()",  # all of it, for a function can use no more than 60 locals of what is around it
             _source(name, header, text, keys_before=len(_LIMITED_KEYS), args_before=len(_LIMITED_ARGS)),
             "end",
-            _LIMITED,
+            _in_place(_LIMITED, own),
         ]
     )
     keys, args = (*_LIMITED_KEYS, *header.keys), (*_LIMITED_ARGS, *header.args)
@@ -143,19 +151,39 @@ def _source(name: str, header: _Header, text: str, *, keys_before: int = 0, args
     """What a script consists of, where so many keys and arguments come before its own."""
     library = _library(_with_dependencies(header.includes), text)
     _check_keys(name, header.keys, f"{library}\n{text}")
-    parameters = _parameters(header.keys, header.args, keys_before, args_before)
+    first = []
     if header.rest:
-        parameters.append(f"local REST = {args_before + len(header.args) + 1}")
+        first.append(f"local REST = {args_before + len(header.args) + 1}")
     if "now_ms" in header.args:
-        parameters.append(_CLOCK)
-    return "\n".join([*parameters, library, _without_comments(text)])
+        first.append(_CLOCK)
+    code = "\n".join([*first, library, _without_comments(text)])
+    return _in_place(code, _parameters(header.keys, header.args, keys_before, args_before))
 
 
-def _parameters(keys: tuple[str, ...], args: tuple[str, ...], keys_before: int = 0, args_before: int = 0) -> list[str]:
-    return [
-        *(f"local {key} = KEYS[{i}]" for i, key in enumerate(keys, keys_before + 1)),
-        *(f"local {arg} = ARGV[{i}]" for i, arg in enumerate(args, args_before + 1)),
-    ]
+def _parameters(
+    keys: tuple[str, ...], args: tuple[str, ...], keys_before: int = 0, args_before: int = 0
+) -> dict[str, str]:
+    return {key: f"KEYS[{i}]" for i, key in enumerate(keys, keys_before + 1)} | {
+        arg: f"ARGV[{i}]" for i, arg in enumerate(args, args_before + 1)
+    }
+
+
+def _in_place(code: str, parameters: dict[str, str]) -> str:
+    """`code` with KEYS[i] and ARGV[i] in place of its parameters' names, and values in place of its constants' names.
+
+    As locals they would be upvalues of the functions that use them, and to make those for every call is a tenth of what
+    a script costs. Only a parameter whose name something else in this script has too becomes a local.
+    """
+    constants = dict(_CONSTANT.findall(code))
+    code = _CONSTANT.sub("", code)
+    bare = _STRING.sub("''", _COMMENT.sub("", code))
+    bound = {
+        word for match in _BINDING.finditer(bare) for words in match.groups(default="") for word in _WORD.findall(words)
+    }
+    shadowed = [f"local {name} = {place}" for name, place in parameters.items() if name in bound]
+    places = {name: place for name, place in parameters.items() if name not in bound} | constants
+
+    return "\n".join([*shadowed, _TOKEN.sub(lambda token: places.get(token["word"], token[0]), code)])
 
 
 def script_names() -> list[str]:

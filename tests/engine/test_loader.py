@@ -54,6 +54,25 @@ def test_a_sound_script_is_read(folder: Path) -> None:
     assert (script.args, script.rest, script.replies) == (("limit",), False, ("ok",))
 
 
+def test_parameters_and_constants_are_read_in_place_unless_something_else_has_their_name(folder: Path) -> None:
+    body = (
+        "local MOST = 8 -- never mind 'limit'\n"
+        "local function count(jobs_of, limit)\n"
+        "  return redis.call('HLEN', jobs_of) < MOST and {limit = 'limit', jobs.limit}\n"
+        "end\n"
+        "return {'ok', count(jobs, limit, MOST)} -- MOST jobs\n"
+    )
+    (folder / "probe.lua").write_text(GOOD.replace("return {'ok', redis.call('HLEN', jobs), limit}\n", body))
+
+    assert list(filter(None, load("probe").source.splitlines())) == [
+        "local limit = ARGV[1]",
+        "local function count(jobs_of, limit)",
+        "  return redis.call('HLEN', jobs_of) < 8 and {limit = 'limit', KEYS[1].limit}",
+        "end",
+        "return {'ok', count(KEYS[1], limit, 8)} -- MOST jobs",
+    ]
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

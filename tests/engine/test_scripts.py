@@ -82,6 +82,12 @@ from .test_ack import UNKNOWN
 
 LUA = files("queues.engine") / "lua"
 LIBRARIES = sorted(entry.name for entry in (LUA / "lib").iterdir())
+LUA_NAMES = set(
+    """
+    and break do else elseif end false for function if in local nil not or repeat return then true until while
+    KEYS ARGV redis struct cjson math string table ipairs pairs next tonumber tostring type unpack
+    """.split()  # noqa: SIM905
+)
 QUEUE = Layout(4).queue("ns", "q")
 
 REDIS_6_2 = set(
@@ -204,8 +210,13 @@ def test_all_keys_of_a_call_share_one_hash_tag(operation: Operation[Any]) -> Non
 @pytest.mark.parametrize("name", script_names())
 def test_every_key_and_argument_of_a_header_is_used(name: str) -> None:
     script = load(name)
-    for variable in (*script.keys, *script.args):
-        assert len(re.findall(rf"\b{variable}\b", script.source)) > 1, variable
+    for list_of, names in (("KEYS", script.keys), ("ARGV", script.args)):
+        for number, variable in enumerate(names, 1):
+            place = f"{list_of}[{number}]"
+            if f"local {variable} = {place}\n" in script.source:
+                assert len(re.findall(rf"\b{variable}\b", script.source)) > 1, variable
+            else:
+                assert place in script.source, variable
     assert ("REST" in body_of(name)) == script.rest
 
 
@@ -256,6 +267,18 @@ def test_a_script_sets_no_global(name: str) -> None:
     known = {word.strip() for names in known for word in names.split(",")}
     for assigned in re.findall(r"^\s*([a-z_]\w*(?:, [a-z_]\w*)*) = ", source, re.MULTILINE):
         assert {word.strip() for word in assigned.split(",")} <= known, assigned
+
+
+@pytest.mark.parametrize("name", script_names())
+def test_a_script_reads_no_unknown_name(name: str) -> None:
+    """As above: Redis would refuse it at run time, where it is read."""
+    source = re.sub(r"--[^\n]*|'(?:\\.|[^'\\\n])*'", "''", load(name).source)
+    lists = re.findall(r"\blocal (?!function)([\w, ]+)|\bfor ([\w, ]+) (?:in|=)|\bfunction ?\w*\(([^)]*)\)", source)
+    known = {word.strip() for groups in lists for names in groups for word in names.split(",")}
+    known |= set(re.findall(r"\blocal function (\w+)", source)) | LUA_NAMES
+    read = set(re.findall(r"(?<![\w.])([A-Za-z_]\w*)\b(?!\s*=[^=])", source))
+
+    assert read <= known
 
 
 def test_outcomes_of_an_ack_are_those_the_script_gives() -> None:

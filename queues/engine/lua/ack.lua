@@ -56,7 +56,7 @@ local function finish(id, its_attempt, taken, options, consumer)
   end
   local run_ms = math.max(0, now - taken)
   durations[#durations + 1] = run_ms
-  emit_line('acked\t' .. id .. '\t' .. its_attempt .. '\t\t' .. run_ms .. '\t\t' .. consumer .. '\t')
+  emit_line('acked\t' .. id .. string.format('\t%d\t\t%d\t\t', its_attempt, run_ms) .. consumer .. '\t')
   return run_ms
 end
 

@@ -72,12 +72,15 @@ if next_due > 0 and next_due <= now then
   if moved > most then wake_ready(moved - most) end
 end
 
-local lease_end = now + tonumber(ttr)
+local lease_end = string.format('%d', now + ttr) -- as text: Redis turns a number into one for each job
 local has_prio = redis.call('EXISTS', prio) == 1
 local reply, waits = {'jobs', now, 0, 0}, {}
 local delivered, tombstones, expired = 0, 0, 0
 local SMALL_BODY = 4096
 local bytes, chunk = 0, 16 -- the first few say how large the bodies are
+local bytes_max = tonumber(budget)
+local burned = freeze == '1' and 0 or 1
+local last_consumer = ARGV[#ARGV]
 local CHUNK_MAX = 64 -- what one look-up may read, whatever comes after small ones
 
 -- Takes ids off the queue: many at once where only the list is concerned.
@@ -95,6 +98,16 @@ local function pop()
   return id and {id} or {}
 end
 
+-- What comes again from job to job is not formatted again.
+local numbers, numbers_attempt, numbers_wait, numbers_size = '', 0, 0, 0
+local function format_numbers(attempt, wait, size)
+  if attempt ~= numbers_attempt or wait ~= numbers_wait or size ~= numbers_size then
+    numbers_attempt, numbers_wait, numbers_size = attempt, wait, size
+    numbers = string.format('\t%d\t%d\t\t%d\t', attempt, wait, size)
+  end
+  return numbers
+end
+
 -- Hands out one job. → its new run, or nil if it has expired
 local function hand_out(id, raw, raw_run)
   local tries, expires, due_ms, options, body_at = unpack_record(raw)
@@ -109,35 +122,37 @@ local function hand_out(id, raw, raw_run)
     return nil
   end
   attempt = attempt + 1
-  if freeze ~= '1' then used = math.min(used + 1, U16_MAX) end
+  if used < U16_MAX then used = used + burned end
   due_ms = due_ms or id_time(id)
-  local wait = math.max(0, now - due_ms)
+  local wait = now > due_ms and now - due_ms or 0
   local body = string.sub(raw, body_at)
   bytes = bytes + #body
   delivered = delivered + 1
   waits[delivered] = wait
-  local consumer = ARGV[REST - 1 + delivered] or ARGV[#ARGV]
+  local consumer = ARGV[REST - 1 + delivered] or last_consumer
   reply[delivered + 4] = {id, attempt, used, tries, expires, options, body}
-  emit_line('consumed\t' .. id .. '\t' .. attempt .. '\t' .. wait .. '\t\t' .. #body .. '\t' .. consumer .. '\t')
-  return struct.pack(RUN, attempt, used, tries, tonumber(freeze), expires, due_ms, now, #options, options, #consumer,
+  emit_line('consumed\t' .. id .. format_numbers(attempt, wait, #body) .. consumer .. '\t')
+  return struct.pack(RUN, attempt, used, tries, 1 - burned, expires, due_ms, now, #options, options, #consumer,
     consumer) .. history
 end
 
-while delivered < most and tombstones + expired < skip_max and bytes < tonumber(budget) do
+while delivered < most and tombstones + expired < skip_max and bytes < bytes_max do
   local ids = pop()
   if #ids == 0 then break end
   local records = redis.call('HMGET', jobs, unpack(ids))
   local raw_runs = redis.call('HMGET', runs, unpack(ids))
-  local new_runs, leases, gone = {}, {}, {}
-  for i, id in ipairs(ids) do
-    if bytes >= tonumber(budget) then
+  local new_runs, leases, gone, taken = {}, {}, {}, 0
+  for i = 1, #ids do
+    local id = ids[i]
+    if bytes >= bytes_max then
       for later = #ids, i, -1 do redis.call('LPUSH', ready, ids[later]) end
       break
     end
     local run = records[i] and hand_out(id, records[i], raw_runs[i])
     if run then
-      new_runs[#new_runs + 1], new_runs[#new_runs + 2] = id, run
-      leases[#leases + 1], leases[#leases + 2] = lease_end, id
+      new_runs[taken + 1], new_runs[taken + 2] = id, run
+      leases[taken + 1], leases[taken + 2] = lease_end, id
+      taken = taken + 2
     elseif records[i] then
       gone[#gone + 1] = id
     else
@@ -148,7 +163,7 @@ while delivered < most and tombstones + expired < skip_max and bytes < tonumber(
     drop_records(gone)
     expired = expired + #gone
   end
-  if #leases > 0 then
+  if taken > 0 then
     redis.call('HSET', runs, unpack(new_runs))
     redis.call('ZADD', working, unpack(leases))
   end
@@ -165,7 +180,7 @@ if delivered > 0 then
   count_durations('w', waits)
 end
 flush_events()
-local early = tombstones + expired >= skip_max or bytes >= tonumber(budget)
+local early = tombstones + expired >= skip_max or bytes >= bytes_max
 if delivered > 0 then
   if delivered < asked then
     reply[3] = next_due

@@ -29,13 +29,18 @@ local function add_jobs(bodies)
   local head = pack_head(tonumber(tries), ttl_ms > 0 and now + ttl_ms or 0, is_delayed and due_ms or nil, options)
   local prefix = time_part() .. random
   local line_middle = is_delayed and '\t\t' .. wait .. '\t\t' or '\t\t\t\t'
-  local count = #bodies
+  local line_end, size = '', -1
+  local count, before_first = #bodies, counter - 1
   local ids, records = {'ok'}, {}
   for i = 1, count do
-    local id, body = prefix .. counter_part(counter + i - 1), bodies[i]
+    local id, body = prefix .. counter_part(before_first + i), bodies[i]
     ids[i + 1] = id
     records[2 * i - 1], records[2 * i] = id, head .. body
-    emit_line('published\t' .. id .. line_middle .. #body .. '\t\t')
+    if #body ~= size then
+      size = #body
+      line_end = line_middle .. string.format('%d\t\t', size)
+    end
+    emit_line('published\t' .. id .. line_end)
   end
   redis.call('HSET', jobs, unpack(records))
   if key ~= '' then hold_key(ids[2]) end

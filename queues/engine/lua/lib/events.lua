@@ -34,11 +34,11 @@ local function flush_events()
   local most = tonumber(cap)
   if total == 0 or most == 0 then return end
   if total == 1 then
-    redis.call('XADD', events, '*', 't', now, 'q', queue, 'n', '1', 'e', event_lines[1])
+    redis.call('XADD', events, '*', 't', string.format('%d', now), 'q', queue, 'n', '1', 'e', event_lines[1])
   else
     for first = 1, total, LINES_MAX do
       local last = math.min(first + LINES_MAX - 1, total)
-      redis.call('XADD', events, '*', 't', now, 'q', queue, 'n', last - first + 1,
+      redis.call('XADD', events, '*', 't', string.format('%d', now), 'q', queue, 'n', last - first + 1,
         'e', table.concat(event_lines, '\n', first, last))
     end
   end

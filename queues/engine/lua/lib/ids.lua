@@ -1,18 +1,32 @@
 -- ids: ULIDs. The first 10 characters are the publish time in ms, Crockford base32.
 local ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 
-local function digit_of(value, step) return string.byte(ALPHABET, math.floor(value / step) % 32 + 1) end
+local DIGITS = {string.byte(ALPHABET, 1, 32)}
+local HALF = 33554432 -- 32^5
 
--- The time part of an id that is made now. 35184372088832 is 32^9.
+local function five_digits(value)
+  local e = value % 32
+  value = (value - e) / 32
+  local d = value % 32
+  value = (value - d) / 32
+  local c = value % 32
+  value = (value - c) / 32
+  local b = value % 32
+  return string.char(DIGITS[(value - b) / 32 + 1], DIGITS[b + 1], DIGITS[c + 1], DIGITS[d + 1], DIGITS[e + 1])
+end
+
+-- The time part of an id that is made now.
 local function time_part()
-  return string.char(digit_of(now, 35184372088832), digit_of(now, 1099511627776), digit_of(now, 34359738368),
-    digit_of(now, 1073741824), digit_of(now, 33554432), digit_of(now, 1048576), digit_of(now, 32768),
-    digit_of(now, 1024), digit_of(now, 32), digit_of(now, 1))
+  local low = now % HALF
+  return five_digits((now - low) / HALF) .. five_digits(low)
 end
 
 -- The last three characters of an id.
 local function counter_part(value)
-  return string.char(digit_of(value, 1024), digit_of(value, 32), digit_of(value, 1))
+  local c = value % 32
+  value = (value - c) / 32
+  local b = value % 32
+  return string.char(DIGITS[(value - b) / 32 + 1], DIGITS[b + 1], DIGITS[c + 1])
 end
 
 local function value_of(c)
@@ -24,9 +38,16 @@ local function value_of(c)
   return c - 59
 end
 
--- The publish time that an id carries. Ids come from this product only, so the characters are known good.
+-- The publish time that an id carries. Ids come from this product only, so the characters are known good. Jobs that are
+-- handed out together were often published in the same ms.
+local last_part = ''
+local last_time = 0
 local function id_time(id)
-  local a, b, c, d, e, f, g, h, i, j = string.byte(id, 1, 10)
+  local part = string.sub(id, 1, 10)
+  if part == last_part then return last_time end
+  local a, b, c, d, e, f, g, h, i, j = string.byte(part, 1, 10)
   local high = (((value_of(a) * 32 + value_of(b)) * 32 + value_of(c)) * 32 + value_of(d)) * 32 + value_of(e)
-  return ((((high * 32 + value_of(f)) * 32 + value_of(g)) * 32 + value_of(h)) * 32 + value_of(i)) * 32 + value_of(j)
+  last_part = part
+  last_time = ((((high * 32 + value_of(f)) * 32 + value_of(g)) * 32 + value_of(h)) * 32 + value_of(i)) * 32 + value_of(j)
+  return last_time
 end

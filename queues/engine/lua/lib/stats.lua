@@ -24,7 +24,8 @@ end
 -- Only a field's first count of a minute can have come with a new minute, so only then old ones are looked for.
 local function count_stat(metric, count)
   local minute = math.floor(now / 60000)
-  if redis.call('HINCRBY', stats, minute .. metric, count) == count then begin_minute(minute) end
+  local field = string.format('%d', minute) .. metric
+  if redis.call('HINCRBY', stats, field, count) == count then begin_minute(minute) end
 end
 
 local function bucket(ms)
@@ -35,10 +36,14 @@ end
 -- `durations`: list of ms
 local function count_durations(metric, durations)
   if #durations == 1 then return count_stat(metric .. bucket(durations[1]), 1) end
-  local counts = {}
-  for _, ms in ipairs(durations) do
+  local of_ms, counts = {}, {}
+  for i = 1, #durations do
+    local ms = durations[i]
+    of_ms[ms] = (of_ms[ms] or 0) + 1
+  end
+  for ms, count in pairs(of_ms) do
     local b = bucket(ms)
-    counts[b] = (counts[b] or 0) + 1
+    counts[b] = (counts[b] or 0) + count
   end
   for b, count in pairs(counts) do count_stat(metric .. b, count) end
 end
