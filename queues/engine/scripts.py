@@ -69,17 +69,19 @@ _BLOCK = re.compile(r"^local (?:function (?P<function>\w+).*?^end|(?P<name>\w+) 
 _ONE_LINE_FUNCTION = re.compile(r"^local function (\w+)(\([^)]*\)) (.*) end$", re.MULTILINE)
 _WORD = re.compile(r"\w+")
 _STRING = re.compile(r"'(?:\\.|[^'\\\n])*'")
-_REFERENCE = re.compile(r"(?<![\w.])(?P<word>\w+)\b(?!\s*=[^=])")
-"""A name that is read: not a field (`run.due`), not a key of a table (`due = 1`)."""
+_REFERENCE = re.compile(r"(?<!\w)(?<!(?<!\.)\.)(?P<word>\w+)\b(?!\s*=[^=])")
+"""A name that is read: not a field (`run.due`), not a key of a table (`due = 1`); but `'p:'..queue` is one."""
 _COMMENT = re.compile(r"--[^\n]*")
+_NO_CODE = re.compile(f"{_COMMENT.pattern}|{_STRING.pattern}")
 _CONSTANT = re.compile(r"^local ([A-Z][A-Z0-9_]*) = ('[^'\n]*'|[\d.]+)(?: *--.*)?\n", re.MULTILINE)
-_TOKEN = re.compile(f"{_COMMENT.pattern}|{_STRING.pattern}|{_REFERENCE.pattern}")
+_TOKEN = re.compile(f"{_NO_CODE.pattern}|{_REFERENCE.pattern}")
 _BINDING = re.compile(
-    r"\bfunction\s*\w*\s*\(([^)]*)\)|\blocal\s+(?!function)([\w\s,]+?)\s*(?:=|;|$)|\bfor\s+([\w\s,]+?)\s*(?:=|\bin\b)"
-    r"|^[^\n({]*?([\w, ]+?)\s*=[^=]",
+    r"\bfunction\s*(\w*)\s*\(([^)]*)\)|\blocal\s+(?!function)([\w\s,]+?)\s*(?:=|;|$)|\bfor\s+([\w\s,]+?)\s*(?:=|\bin\b)"
+    r"|(\w+(?:\s*,\s*\w+)*)\s*=(?!=)",
     re.MULTILINE,
 )
-"""Where a name is given to something else: parameters of functions, locals, loops, assignments."""
+"""Where a name is given to something else: functions and their parameters, locals, loops, assignments. Finds too much
+(keys of tables), never too little."""
 
 
 class ScriptSyntaxError(Exception):
@@ -127,13 +129,13 @@ def load_limited(name: str) -> Script:
     count_at = header.args.index("count") + len(_LIMITED_ARGS) + 1 if "count" in header.args else 0
     source = "\n".join(
         [
-            _in_place(_library(_with_dependencies(("limit",)), _LIMITED), own),
+            _in_place(name, _library(_with_dependencies(("limit",)), _LIMITED), own),
             f"local counts = {{{counts}}}",
             f"local count_at = {count_at}",
             "local function run()",  # all of it, for a function can use no more than 60 locals of what is around it
             _source(name, header, text, keys_before=len(_LIMITED_KEYS), args_before=len(_LIMITED_ARGS)),
             "end",
-            _in_place(_LIMITED, own),
+            _in_place(name, _LIMITED, own),
         ]
     )
     keys, args = (*_LIMITED_KEYS, *header.keys), (*_LIMITED_ARGS, *header.args)
@@ -157,7 +159,7 @@ def _source(name: str, header: _Header, text: str, *, keys_before: int = 0, args
     if "now_ms" in header.args:
         first.append(_CLOCK)
     code = "\n".join([*first, library, _without_comments(text)])
-    return _in_place(code, _parameters(header.keys, header.args, keys_before, args_before))
+    return _in_place(name, code, _parameters(header.keys, header.args, keys_before, args_before))
 
 
 def _parameters(
@@ -168,20 +170,26 @@ def _parameters(
     }
 
 
-def _in_place(code: str, parameters: dict[str, str]) -> str:
+def _in_place(name: str, code: str, parameters: dict[str, str]) -> str:
     """`code` with KEYS[i] and ARGV[i] in place of its parameters' names, and values in place of its constants' names.
 
     As locals they would be upvalues of the functions that use them, and to make those for every call is a tenth of what
-    a script costs. Only a parameter whose name something else in this script has too becomes a local.
+    a script costs. Only a parameter whose name something else in this script has too becomes a local; for a constant
+    that is an error.
     """
-    constants = dict(_CONSTANT.findall(code))
+    found = _CONSTANT.findall(code)
+    constants = dict(found)
     code = _CONSTANT.sub("", code)
-    bare = _STRING.sub("''", _COMMENT.sub("", code))
+    bare = _NO_CODE.sub("''", code)
     bound = {
         word for match in _BINDING.finditer(bare) for words in match.groups(default="") for word in _WORD.findall(words)
     }
-    shadowed = [f"local {name} = {place}" for name, place in parameters.items() if name in bound]
-    places = {name: place for name, place in parameters.items() if name not in bound} | constants
+    if '"' in bare:
+        raise ScriptSyntaxError(f"{name}.lua:1: has a double quote; strings are in single ones")
+    if len(found) > len(constants) or constants.keys() & bound:
+        raise ScriptSyntaxError(f"{name}.lua:1: a constant's name has something else, too, in script or libraries")
+    shadowed = [f"local {word} = {place}" for word, place in parameters.items() if word in bound]
+    places = {word: place for word, place in parameters.items() if word not in bound} | constants
 
     return "\n".join([*shadowed, _TOKEN.sub(lambda token: places.get(token["word"], token[0]), code)])
 
@@ -223,7 +231,7 @@ def _library(names: list[str], text: str) -> str:
     needed: set[str] = set()
     to_read = [text]
     while to_read:
-        for word in set(_WORD.findall(_STRING.sub("", _COMMENT.sub("", to_read.pop())))) & blocks.keys() - needed:
+        for word in set(_WORD.findall(_NO_CODE.sub("", to_read.pop()))) & blocks.keys() - needed:
             needed.add(word)
             to_read.append(blocks[word])
     return "\n".join(block for name, block in blocks.items() if name in needed)
@@ -231,7 +239,7 @@ def _library(names: list[str], text: str) -> str:
 
 def _check_keys(name: str, listed: tuple[str, ...], text: str) -> None:
     """Every key that script and libraries use must be listed: Redis Cluster has to know it, and Lua has no other."""
-    code = _STRING.sub("", _COMMENT.sub("", text))
+    code = _NO_CODE.sub("", text)
     used = set(_REFERENCE.findall(code)) & (QUEUE_KEYS.keys() | PARTITION_KEYS.keys())
     if missing := sorted(used - set(listed)):
         raise ScriptSyntaxError(f"{name}.lua:1: uses {', '.join(missing)}, which its KEYS do not list")

@@ -140,7 +140,7 @@ def java_is_alive(after: Exception) -> bool:
     process = getattr(SparkContext._gateway, "proc", None)
     if process is None:
         return True
-    if isinstance(after, Py4JError) and not isinstance(after, Py4JJavaError):
+    if isinstance(after, Py4JError | EOFError) and not isinstance(after, Py4JJavaError):
         # Its connection ended without a word of an exception: one that was killed closes that before it is gone.
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(timeout=ENDING_S)

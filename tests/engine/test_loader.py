@@ -58,7 +58,7 @@ def test_parameters_and_constants_are_read_in_place_unless_something_else_has_th
     body = (
         "local MOST = 8 -- never mind 'limit'\n"
         "local function count(jobs_of, limit)\n"
-        "  return redis.call('HLEN', jobs_of) < MOST and {limit = 'limit', jobs.limit}\n"
+        "  return redis.call('HLEN', jobs_of) < MOST and {limit = 'limit', jobs.limit, 'a'..jobs}\n"
         "end\n"
         "return {'ok', count(jobs, limit, MOST)} -- MOST jobs\n"
     )
@@ -67,7 +67,7 @@ def test_parameters_and_constants_are_read_in_place_unless_something_else_has_th
     assert list(filter(None, load("probe").source.splitlines())) == [
         "local limit = ARGV[1]",
         "local function count(jobs_of, limit)",
-        "  return redis.call('HLEN', jobs_of) < 8 and {limit = 'limit', KEYS[1].limit}",
+        "  return redis.call('HLEN', jobs_of) < 8 and {limit = 'limit', KEYS[1].limit, 'a'..KEYS[1]}",
         "end",
         "return {'ok', count(KEYS[1], limit, 8)} -- MOST jobs",
     ]
@@ -82,6 +82,12 @@ def test_parameters_and_constants_are_read_in_place_unless_something_else_has_th
         (("--   ok     count\n", ""), "probe.lua:1: lists no REPLIES"),
         (("redis.call('HLEN', jobs)", "1"), "probe.lua:1: lists jobs under KEYS but does not use it"),
         (("'HLEN', jobs", "'HLEN', ready, jobs"), "probe.lua:1: uses ready, which its KEYS do not list"),
+        (("'ok'", '"ok"'), "probe.lua:1: has a double quote"),
+        (
+            ("return", "local MOST = 1\nlocal MOST = 2\nreturn"),
+            "probe.lua:1: a constant's name has something else, too",
+        ),
+        (("return", "local MOST = 1\nfor MOST = 1, 2 do end\nreturn"), "probe.lua:1: a constant's name has something"),
         (("-- REPLIES", "-- INCLUDES\n-- REPLIES"), "probe.lua:6: INCLUDES without names"),
         (("-- REPLIES", "-- COUNTS\n-- REPLIES"), "probe.lua:6: COUNTS without names"),
         (("-- REPLIES", "-- COUNTS ok\n-- REPLIES"), "probe.lua:1: COUNTS says no number with ok"),

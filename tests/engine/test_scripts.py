@@ -76,7 +76,7 @@ from queues.engine.operations.survey import (
     write_survey,
 )
 from queues.engine.presence import WaitingBeat
-from queues.engine.scripts import Script, load, script_names
+from queues.engine.scripts import Script, load, load_limited, script_names
 
 from .test_ack import UNKNOWN
 
@@ -173,6 +173,7 @@ def operations() -> list[Operation[Any]]:
 
 
 CALLS = operations()
+SCRIPTS = [*map(load, script_names()), *map(load_limited, ("consume", "publish", "republish"))]
 
 
 def body_of(script: str) -> str:
@@ -255,30 +256,32 @@ def test_redis_compiles_the_script_under_the_sha_it_is_called_by(engine: Engine,
     assert engine.client.script_load(script.source) == script.sha
 
 
-@pytest.mark.parametrize("name", script_names())
-def test_a_script_sets_no_global(name: str) -> None:
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.name)
+def test_a_script_sets_no_global(script: Script) -> None:
     """Redis would refuse it at run time, but only in the branch that does it."""
-    source = load(name).source
-    local = set(re.findall(r"\blocal (?:function )?([\w, ]+)", source))
-    known = {word.strip() for names in local for word in names.split(",")}
-    known |= set(re.findall(r"\bfor ([\w, ]+) (?:in|=)", source)) | set(
-        re.findall(r"\bfunction \w*\(([^)]*)\)", source)
-    )
-    known = {word.strip() for names in known for word in names.split(",")}
-    for assigned in re.findall(r"^\s*([a-z_]\w*(?:, [a-z_]\w*)*) = ", source, re.MULTILINE):
-        assert {word.strip() for word in assigned.split(",")} <= known, assigned
+    for assigned in re.findall(r"^\s*([a-z_]\w*(?:, [a-z_]\w*)*) = ", script.source, re.MULTILINE):
+        assert {word.strip() for word in assigned.split(",")} <= locals_of(script), assigned
 
 
-@pytest.mark.parametrize("name", script_names())
-def test_a_script_reads_no_unknown_name(name: str) -> None:
-    """As above: Redis would refuse it at run time, where it is read."""
-    source = re.sub(r"--[^\n]*|'(?:\\.|[^'\\\n])*'", "''", load(name).source)
-    lists = re.findall(r"\blocal (?!function)([\w, ]+)|\bfor ([\w, ]+) (?:in|=)|\bfunction ?\w*\(([^)]*)\)", source)
-    known = {word.strip() for groups in lists for names in groups for word in names.split(",")}
-    known |= set(re.findall(r"\blocal function (\w+)", source)) | LUA_NAMES
-    read = set(re.findall(r"(?<![\w.])([A-Za-z_]\w*)\b(?!\s*=[^=])", source))
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.name)
+def test_a_script_reads_no_unknown_name(script: Script) -> None:
+    """As above."""
+    read = re.findall(r"(?<![\w])(?<!(?<!\.)\.)([A-Za-z_]\w*)\b(?!\s*=[^=])", code_of(script))
 
-    assert read <= known
+    assert set(read) <= locals_of(script) | LUA_NAMES
+
+
+def code_of(script: Script) -> str:
+    """Without what is in comments and strings."""
+    return re.sub(r"--[^\n]*|'(?:\\.|[^'\\\n])*'", "''", script.source)
+
+
+def locals_of(script: Script) -> set[str]:
+    """Names that it binds anywhere."""
+    code = code_of(script)
+    lists = re.findall(r"\blocal (?!function)([\w, ]+)|\bfor ([\w, ]+) (?:in|=)|\bfunction ?\w*\(([^)]*)\)", code)
+    named = {word.strip() for groups in lists for names in groups for word in names.split(",")}
+    return named | set(re.findall(r"\blocal function (\w+)", code))
 
 
 def test_outcomes_of_an_ack_are_those_the_script_gives() -> None:

@@ -96,7 +96,7 @@ def test_a_stop_is_heard_in_a_finalizer_while_it_loads(site: Site) -> None:
     command = [sys.executable, "-c", STOPPED_IN_A_FINALIZER]
 
     done = subprocess.run(
-        command, cwd=ROOT, env=site.env, capture_output=True, text=True, timeout=STOP_WITHIN_S, check=False
+        command, cwd=ROOT, env=site.env, capture_output=True, text=True, timeout=3 * STOP_WITHIN_S, check=False
     )
 
     assert (done.returncode, done.stderr) == (0, "")

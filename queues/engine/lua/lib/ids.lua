@@ -21,7 +21,7 @@ local function time_part()
   return five_digits((now - low) / HALF) .. five_digits(low)
 end
 
--- The last three characters of an id.
+-- The last three characters of an id: below 32^3.
 local function counter_part(value)
   local c = value % 32
   value = (value - c) / 32
