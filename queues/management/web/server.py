@@ -64,7 +64,7 @@ def run(load: Callable[[], Any], *, host: str, port: int, workers: int, idle_max
         timeout_worker_healthcheck=HUNG_AFTER_S,
     )
     if workers > 1:
-        Multiprocess(config, sockets=[_listen(host, port)]).run()
+        Workers(config, sockets=[_listen(host, port)]).run()
         return
     server = uvicorn.Server(config)
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -72,6 +72,27 @@ def run(load: Callable[[], Any], *, host: str, port: int, workers: int, idle_max
     config.load()  # before there is an event loop, in which Django would refuse to look at its database
     if not server.should_exit:
         server.run(sockets=[_listen(host, port)])
+
+
+class Workers(Multiprocess):
+    """Lets go of the workers' own ends of the pipes by which it asks whether they live.
+
+    While this process holds them, too, a worker that dies as it is asked seems to think: it is missed after HUNG_AFTER_S.
+    """
+
+    def init_processes(self) -> None:
+        """Start all."""
+        super().init_processes()
+        self._let_go()
+
+    def keep_subprocess_alive(self) -> None:
+        """Start those anew that have died or hang."""
+        super().keep_subprocess_alive()
+        self._let_go()
+
+    def _let_go(self) -> None:
+        for process in self.processes:
+            process.child_conn.close()
 
 
 def configure(load: Callable[[], Any], **particulars: Any) -> uvicorn.Config:
