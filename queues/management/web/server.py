@@ -77,7 +77,7 @@ def run(load: Callable[[], Any], *, host: str, port: int, workers: int, idle_max
 class Workers(Multiprocess):
     """Lets go of the workers' own ends of the pipes by which it asks whether they live.
 
-    While this process holds them, too, one that dies as it is asked seems to be thinking: it is missed after HUNG_AFTER_S.
+    While this process holds them, too, one that dies as it is asked seems to think and is missed after HUNG_AFTER_S.
     """
 
     def init_processes(self) -> None:
