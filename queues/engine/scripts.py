@@ -14,8 +14,8 @@
 
 Every name under KEYS stands for that key, every name under ARGV for that argument; a last `...`
 lets further arguments follow, which begin at ARGV[REST]; a script with `now_ms` gets `now`, in ms. Included libraries
-come after these locals and use them by name; of a library only what the script needs is taken (`local function` and
-one-line `local` at the left margin), since Redis builds every function anew at each call. Errors name file and line.
+use the same names; of a library only what the script needs is taken (`local function` and one-line `local` at the left
+margin), since Redis builds every function anew at each call. Errors name file and line.
 
 COUNTS lists the replies that use up a token's limit, each with the number of its words before those that there are one
 of for each job. A script that has it has a *limited* form too, which counts in the same call (`load_limited`).
@@ -173,9 +173,8 @@ def _parameters(
 def _in_place(name: str, code: str, parameters: dict[str, str]) -> str:
     """`code` with KEYS[i] and ARGV[i] in place of its parameters' names, and values in place of its constants' names.
 
-    As locals they would be upvalues of the functions that use them, and to make those for every call is a tenth of what
-    a script costs. Only a parameter whose name something else in this script has too becomes a local; for a constant
-    that is an error.
+    As locals they would be upvalues of the functions that use them, which Redis would make anew at each call. Only a
+    parameter whose name something else in this script has too becomes a local; for a constant that is an error.
     """
     found = _CONSTANT.findall(code)
     constants = dict(found)
