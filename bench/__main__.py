@@ -27,6 +27,7 @@ from . import (
     results,
     settings,
     shapes,
+    stalls,
     throughput,
 )
 from .report import Section, show
@@ -53,6 +54,7 @@ SCENARIOS: dict[str, Callable[[Settings], Section]] = {
     "drain": drain.measure,
     "engine": engine.measure,
     "instructions": instructions.measure,
+    "stalls": stalls.measure,
 }
 
 
