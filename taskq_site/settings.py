@@ -171,6 +171,12 @@ TASKQ_FAST_LANE = read_bool("TASKQ_FAST_LANE", default=True)
 # it when pages are looked at. Without the fast lane that is so anyway.
 TASKQ_PAGES_PROCESS = read_bool("TASKQ_PAGES_PROCESS", default=True)
 
+# What one web process may hold of large request bodies and of answers that clients have not read yet; more is answered 503.
+TASKQ_WORKER_MEMORY_MB = read_int("TASKQ_WORKER_MEMORY_MB", default=512, minimum=64, maximum=1_048_576)
+
+# Connections that one web process keeps; more are answered 503 and closed.
+TASKQ_WORKER_CONNECTIONS = read_int("TASKQ_WORKER_CONNECTIONS", default=20_000, minimum=16, maximum=1_000_000)
+
 # /metrics: how many queues have series of their own, and a secret that opens it beside the passwords of staff.
 TASKQ_METRICS_QUEUES = read_int("TASKQ_METRICS_QUEUES", default=200, minimum=1, maximum=10_000)
 TASKQ_METRICS_TOKEN = read_text("TASKQ_METRICS_TOKEN")

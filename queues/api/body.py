@@ -11,6 +11,7 @@ from queues.engine.limits import BULK_MAX_BYTES
 
 from .asgi_types import Message, Receive
 from .errors import BodyTooLargeError, ClientGoneError
+from .memory import COPIES, LARGE_BYTES
 from .request import Headers
 
 DRAIN_MAX_BYTES: Final = 2 * BULK_MAX_BYTES
@@ -53,8 +54,11 @@ class RequestBody:
             self._declared = 0 if http_version.startswith("1") else None
         self.is_settled = self._may_watch = self._declared == 0
 
-    async def read(self, limit: int) -> bytes:
-        """All of it. Raises BodyTooLargeError if it is longer than `limit`, by its declared length or while reading."""
+    async def read(self, limit: int, take_memory: Callable[[int], None]) -> bytes | bytearray:
+        """All of it. Raises BodyTooLargeError if it is longer than `limit`, by its declared length or while reading.
+
+        `take_memory` counts what a large body takes, as it comes; raises ServerBusyError.
+        """
         if self.is_settled:
             return b""
         if self._declared is not None and self._declared > limit:
@@ -63,15 +67,17 @@ class RequestBody:
         chunk, more = self._piece_of(message)
         if not more and len(chunk) <= limit:
             return chunk
-        chunks = [chunk]
-        size = len(chunk)
-        while more and size <= limit:
+        body = bytearray(chunk)
+        counted = 0
+        while more and len(body) <= limit:
             chunk, more = await self._next()
-            size += len(chunk)
-            chunks.append(chunk)
-        if size > limit:
+            body += chunk
+            if len(body) - counted > LARGE_BYTES:
+                take_memory(COPIES * (len(body) - counted))
+                counted = len(body)
+        if len(body) > limit:
             raise BodyTooLargeError("body too large")
-        return b"".join(chunks)
+        return body
 
     async def drain(self) -> None:
         """Throw away what nobody read, within bounds. A client that waits for `100 Continue` has sent nothing yet."""

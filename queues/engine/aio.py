@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar, overload
 from hiredis import pack_command
 from redis.exceptions import MovedError
 
-from .commands import packed
+from .commands import packed, packed_in_pieces
 from .connection import AsyncClient, StoreAddress
 from .errors import StoreUnavailableError, TaskqError
 from .executor import result_of, results_of, same_for_all
@@ -178,7 +178,7 @@ class AsyncEngine:
             self._mapping.cancel()
             await asyncio.wait([self._mapping])
         for lane in self._lanes.values():
-            lane.wire.close()
+            lane.close()
         await self._routes.close()
 
     def _under_way(self) -> set[asyncio.Task[Any]]:
@@ -284,7 +284,8 @@ class AsyncEngine:
 
     async def _ask(self, server: Server, operations: list[Operation[Any]]) -> list[Any]:
         """The replies of one server. What Redis, or the way to it, has against an operation is its reply."""
-        wire = self._lane_to(server).wire
+        lane = self._lane_to(server)
+        wire = lane.bulk_wire if operations[0].alone else lane.wire
         replies = await _send(wire, operations)
         missing = [i for i, reply in enumerate(replies) if is_missing_script(reply)]
         if missing:
@@ -322,12 +323,13 @@ async def _load_and_send(wire: Wire, operations: list[Operation[Any]]) -> list[A
 
 
 async def _send(wire: Wire, operations: list[Operation[Any]]) -> list[Any]:
+    is_large = operations[0].alone
     try:
-        commands = [packed(operation) for operation in operations]
+        commands = packed_in_pieces(operations[0]) if is_large else [packed(operation) for operation in operations]
     except Exception:
         return await _send_what_can_be(wire, operations)
     try:
-        replies = await wire.call(commands)
+        replies = await wire.call(commands, in_pieces=is_large)
     except Exception as error:
         return same_for_all(error, operations)
     if any(is_from_replica(reply) for reply in replies):

@@ -48,7 +48,8 @@ PARTITIONS_DEFAULT: Final = 8
 PARTITIONS_MAX: Final = 256
 
 ALONE_MIN_JOBS: Final = 16
-"""A call for so many jobs travels alone (`Operation.alone`)."""
+ALONE_MIN_BYTES: Final = 64 * 1024
+"""A call for so many jobs, or with so many bytes of bodies, travels alone (`Operation.alone`)."""
 
 PROMOTE_BATCH: Final = 500
 RECLAIM_BATCH: Final = 200
@@ -107,7 +108,7 @@ SWEEP_BUDGET_BYTES: Final = 256 * 1024
 DELETE_BATCH: Final = 500
 """Jobs that one call of a bulk deletion or respawn handles."""
 
-CONSUME_BUDGET_BYTES: Final = 8 * 1024 * 1024
+CONSUME_BUDGET_BYTES: Final = 2 * 1024 * 1024
 """Bodies in one answer to a consume: it ends early once it has so many bytes, with fewer jobs than asked for."""
 
 MERGE_MAX_CALLS: Final = 256

@@ -49,13 +49,16 @@ class Link(asyncio.Protocol):
     def is_lost(self) -> bool:
         return self._lost is not None
 
-    def send(self, packed: Sequence[bytes]) -> asyncio.Future[list[Any]]:
-        """Will have the replies in order, or an error of the connection."""
+    def send(self, packed: Sequence[bytes], *, in_pieces: bool = False) -> asyncio.Future[list[Any]]:
+        """Will have the replies in order, or an error of the connection. `in_pieces`: they are those of one command."""
         if self._lost is not None:
             raise self._lost
         now = self._loop.time()
-        batch = _Batch(self._loop.create_future(), len(packed), now)
-        self._transport.write(b"".join(packed))
+        batch = _Batch(self._loop.create_future(), 1 if in_pieces else len(packed), now)
+        if in_pieces:
+            self._transport.writelines(packed)
+        else:
+            self._transport.write(b"".join(packed))
         self._waiting.append(batch)
         if self._timer is None:
             self._set_timer(now + REPLY_TIMEOUT_S)

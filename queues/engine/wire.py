@@ -26,17 +26,17 @@ class Wire:
         self._connecting: asyncio.Task[Link] | None = None
         self._closed = False
 
-    async def call(self, packed: Sequence[bytes]) -> list[Any]:
+    async def call(self, packed: Sequence[bytes], *, in_pieces: bool = False) -> list[Any]:
         """The replies to packed commands in order, errors of Redis as values. Raises redis-py's errors of a connection.
 
-        Then nothing is known of the commands: they may have been carried out.
+        Then nothing is known of the commands: they may have been carried out. `in_pieces`: `packed` is one command.
         """
         if not packed:
             return []
         link = self._link
         if link is None or link.is_lost:
             link = await self._connected()
-        return await link.send(packed)
+        return await link.send(packed, in_pieces=in_pieces)
 
     def renew(self) -> None:
         """Connect anew for the next call. What is under way comes to its end on the connection that it is on."""

@@ -46,13 +46,13 @@ class Batches:
         monkeypatch.setattr(Wire, "call", self._counted())
 
     def _counted(self) -> Any:
-        async def call(wire: Wire, packed: Sequence[bytes]) -> list[Any]:
-            self.sizes.append(len(packed))
+        async def call(wire: Wire, packed: Sequence[bytes], *, in_pieces: bool = False) -> list[Any]:
+            self.sizes.append(1 if in_pieces else len(packed))
             self.under_way += 1
             self.most_under_way = max(self.most_under_way, self.under_way)
             await self.may_go.wait()
             try:
-                return await self._call(wire, packed)
+                return await self._call(wire, packed, in_pieces=in_pieces)
             finally:
                 self.under_way -= 1
 

@@ -16,7 +16,7 @@ from ..response import NO_CONTENT, ApiResponse, json_response
 async def ack(request: ApiRequest, context: ApiContext) -> ApiResponse:
     """204, also for an unknown job. With `attempt`, only if that attempt still holds it. A body is the job's result."""
     attempt = _attempt(request)
-    result = await request.read_body(BODY_MAX_BYTES) or None
+    result = bytes(await request.read_body(BODY_MAX_BYTES)) or None
     job_id = request.path["job_id"]
     ended = await context.run(
         request, lambda queue: ack_job(queue=queue, job_id=job_id, attempt=attempt, result=result)

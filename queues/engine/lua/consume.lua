@@ -76,12 +76,11 @@ local lease_end = string.format('%d', now + ttr) -- as text: Redis turns a numbe
 local has_prio = redis.call('EXISTS', prio) == 1
 local reply, waits = {'jobs', now, 0, 0}, {}
 local delivered, tombstones, expired = 0, 0, 0
-local SMALL_BODY = 4096
-local bytes, chunk = 0, 16 -- the first few say how large the bodies are
+local bytes = 0
 local bytes_max = tonumber(budget)
 local burned = freeze == '1' and 0 or 1
 local last_consumer = ARGV[#ARGV]
-local CHUNK_MAX = 64 -- what one look-up may read, whatever comes after small ones
+local CHUNK_MAX = 16 -- of 1 MiB each, what one look-up may read in 5 ms, whatever comes after small ones
 
 -- Takes ids off the queue: many at once where only the list is concerned.
 local function pop()
@@ -92,7 +91,7 @@ local function pop()
       return {id}
     end
   elseif most - delivered > 1 then
-    return redis.call('LPOP', ready, math.min(most - delivered, chunk)) or {}
+    return redis.call('LPOP', ready, math.min(most - delivered, CHUNK_MAX)) or {}
   end
   local id = redis.call('LPOP', ready)
   return id and {id} or {}
@@ -167,7 +166,6 @@ while delivered < most and tombstones + expired < skip_max and bytes < bytes_max
     redis.call('HSET', runs, unpack(new_runs))
     redis.call('ZADD', working, unpack(leases))
   end
-  if bytes < delivered * SMALL_BODY then chunk = CHUNK_MAX end
 end
 
 if tombstones > 0 then count_tombstones(-tombstones) end

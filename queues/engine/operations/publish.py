@@ -62,14 +62,13 @@ def publish(
         raise InvalidArgumentError("key fits one job only")
     if not 1 <= jobs <= limits.BULK_MAX_JOBS:
         raise InvalidArgumentError("too many jobs" if bodies else "no jobs")
-    check_bodies(bodies)
+    size = check_bodies(bodies)
     args = (*_head(queue, jobs, now_ms), *prepared.arguments, *bodies)
     group: Group | None = None
     if jobs == 1 and not prepared.one_job and now_ms is None and len(bodies[0]) <= limits.MERGE_BODY_MAX_BYTES:
         group = (_publish_together, (queue.name, prepared.arguments))
-    return Operation(
-        _PUBLISH, queue.select(_PUBLISH.keys), args, _PUBLISHED, group, alone=jobs >= limits.ALONE_MIN_JOBS
-    )
+    alone = jobs >= limits.ALONE_MIN_JOBS or size >= limits.ALONE_MIN_BYTES
+    return Operation(_PUBLISH, queue.select(_PUBLISH.keys), args, _PUBLISHED, group, alone=alone)
 
 
 def republish(
@@ -85,9 +84,9 @@ def republish(
     An unknown `job_id` is no error. A duplicate key leaves the old job as it is.
     """
     prepared = prepare(options)
-    check_bodies((body,))
+    alone = check_bodies((body,)) >= limits.ALONE_MIN_BYTES
     args = (*_head(queue, 1, now_ms), *prepared.arguments, job_id, body)
-    return Operation(_REPUBLISH, queue.select(_REPUBLISH.keys), args, _REPUBLISHED)
+    return Operation(_REPUBLISH, queue.select(_REPUBLISH.keys), args, _REPUBLISHED, alone=alone)
 
 
 _HEAD: Final = _PUBLISH.args.index("delay")
@@ -190,8 +189,11 @@ def _is_text(text: str) -> bool:
     return not any("\ud800" <= char <= "\udfff" for char in text)
 
 
-def check_bodies(bodies: Sequence[bytes]) -> None:
-    """Raise InvalidArgumentError unless every body fits."""
+def check_bodies(bodies: Sequence[bytes]) -> int:
+    """Bytes of all together. Raises InvalidArgumentError unless every body fits."""
+    size = 0
     for body in bodies:
         if len(body) > limits.BODY_MAX_BYTES:
             raise InvalidArgumentError("body too large")
+        size += len(body)
+    return size

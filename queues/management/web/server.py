@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import os
 import resource
@@ -36,6 +37,9 @@ STOP_TIMEOUT_S: Final = 10
 
 IDLE_MAX_S: Final = 75
 """How long a connection may be silent when it is the client's turn."""
+
+MMAP_THRESHOLD_BYTES: Final = 131_072
+_M_MMAP_THRESHOLD: Final = -3
 
 HUNG_AFTER_S: Final = 30
 """A worker whose threads do not run for so long is replaced."""
@@ -149,9 +153,19 @@ def note_stop(server: uvicorn.Server, _number: int, _frame: Any) -> None:
 
 def set_aside_what_stays() -> None:
     """All that is loaded now stays. To look through it for garbage takes longer than requests should have to wait."""
+    return_large_memory()
     gc.collect()
     gc.freeze()
     gc.set_threshold(GARBAGE_THRESHOLD)
+
+
+def return_large_memory() -> None:
+    """Have glibc give the memory of large buffers back to the system as soon as they are freed.
+
+    By itself it raises its threshold with the first large buffer that is freed, and keeps what is below it.
+    """
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, MMAP_THRESHOLD_BYTES)
 
 
 def allow_open_files() -> None:
