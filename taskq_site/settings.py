@@ -171,7 +171,7 @@ TASKQ_FAST_LANE = read_bool("TASKQ_FAST_LANE", default=True)
 # it when pages are looked at. Without the fast lane that is so anyway.
 TASKQ_PAGES_PROCESS = read_bool("TASKQ_PAGES_PROCESS", default=True)
 
-# What one web process may hold of large request bodies and of answers that clients have not read yet; more is answered 503.
+# What one web process may hold of large request bodies and of answers that clients have not read; else it answers 503.
 TASKQ_WORKER_MEMORY_MB = read_int("TASKQ_WORKER_MEMORY_MB", default=512, minimum=64, maximum=1_048_576)
 
 # Connections that one web process keeps; more are answered 503 and closed.

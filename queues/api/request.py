@@ -96,7 +96,7 @@ class ApiRequest:
     # What the door knows.
 
     def read_body(self, limit: int) -> Awaitable[bytes | bytearray]:
-        """The whole body. Raises BodyTooLargeError once it is known to be longer than `limit` bytes, ServerBusyError."""
+        """The whole body. Raises ServerBusyError, and BodyTooLargeError once it is known to be longer than `limit`."""
         raise NotImplementedError
 
     def check_staff(self, permissions: Sequence[str]) -> Awaitable[Any]:

@@ -1,4 +1,4 @@
-"""Runs long work on the event loop in slices, one piece of work at a time, so that other requests are served meanwhile."""
+"""Runs long work on the event loop in slices, so that other requests are served meanwhile."""
 
 from __future__ import annotations
 

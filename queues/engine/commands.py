@@ -9,7 +9,6 @@ from hiredis import pack_command
 
 from .operation import Operation
 
-
 COPY_MAX_BYTES: Final = 16_384
 """An argument that is smaller is copied into the command."""
 

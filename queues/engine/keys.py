@@ -51,7 +51,7 @@ PARTITION_KEYS: Final = {
 class QueueKeys:
     """The keys of one queue and of its partition, as bytes, by the names that script headers use."""
 
-    __slots__ = ("_keys", "_selections", "channel", "events_cap", "name", "namespace", "partition", "queue")
+    __slots__ = ("_selections", "_tag", "channel", "events_cap", "name", "namespace", "partition", "queue")
 
     def __init__(self, namespace: str, queue: str, partition: int, events_cap: int = EVENTS_CAP_DEFAULT) -> None:
         self.namespace = namespace
@@ -61,16 +61,16 @@ class QueueKeys:
         """What the queue is called inside its partition."""
         self.channel = wake_channel(partition)
         self.events_cap = events_cap
-        tag = partition_tag(partition)
-        self._keys = {key: tag + b":" + self.name + b":" + key.encode() for key in QUEUE_KEYS}
-        self._keys |= partition_keys(partition)
+        self._tag = partition_tag(partition)
         self._selections: dict[tuple[str, ...], tuple[bytes, ...]] = {}
 
     def select(self, names: tuple[str, ...]) -> tuple[bytes, ...]:
         """The keys with these names, in this order; remembered, for the same scripts ask again and again."""
         selection = self._selections.get(names)
         if selection is None:
-            selection = self._selections[names] = tuple(self._keys[name] for name in names)
+            own, shared = self._tag + b":" + self.name + b":", partition_keys(self.partition)
+            selection = tuple([shared.get(name) or own + name.encode() for name in names])
+            self._selections[names] = selection
         return selection
 
 
@@ -139,13 +139,17 @@ def partition_of(namespace: str, queue: str, partitions: int) -> int:
     return crc32(f"{namespace}/{queue}".encode()) % partitions
 
 
+QUEUES_KEPT: Final = 4_096
+"""Queues whose keys a process keeps: up to 3 KiB for each, where names are as long as they may be."""
+
+
 class Layout:
     """How a pool's keys are laid out: its number of partitions, and a bounded memory of the queues it was asked for."""
 
     def __init__(self, partitions: int, events_cap: int = EVENTS_CAP_DEFAULT) -> None:
         self.partitions = partitions
         self.events_cap = events_cap
-        self.queue = lru_cache(maxsize=16_384)(self._queue)
+        self.queue = lru_cache(maxsize=QUEUES_KEPT)(self._queue)
 
     def _queue(self, namespace: str, queue: str) -> QueueKeys:
         return QueueKeys(namespace, queue, partition_of(namespace, queue, self.partitions), self.events_cap)
