@@ -8,7 +8,7 @@ from queues.engine.keys import QUEUES_KEPT, Layout
 from queues.engine.limits import NAME_MAX_BYTES
 from queues.engine.scripts import load
 
-MOST_BYTES_EACH = 4_096
+MOST_BYTES_EACH = 6_144
 
 
 def test_random_names_of_queues_cost_a_bounded_amount_of_memory() -> None:
