@@ -23,10 +23,12 @@ QUEUE_KEYS: Final = {
     "runs": "hash: job id → run (lua/lib/run.lua), from the first hand-out or rescheduling on. Deleted with the job.",
     "results": "hash: job id → result, for completed jobs. Field deleted with the job.",
     "ready": "list of job ids, head = next; may hold tombstones (ids without a record), counted in `flags`.",
+    "front": "list of job ids that go before `ready`, only while tombstones are taken out (lua/lib/compact.lua).",
     "prio": "zset: ready jobs with a priority other than 0; score = rank (lua/lib/ready.lua).",
     "priorities": "hash: job id → priority, for jobs whose priority is not 0. Field deleted with the job.",
     "delayed": "zset: job id → due time, ms.",
     "retry": "zset: job id → due time, ms.",
+    "expiring": "zset: waiting job → when it expires, ms: of those that expire before the horizon (lua/lib/expiry.lua).",
     "working": "zset: job id → end of the lease, ms.",
     "dead": "zset: job id → time of death, ms.",
     "completed": "zset: job id → end of its retention, ms.",
@@ -37,14 +39,18 @@ QUEUE_KEYS: Final = {
 
 PARTITION_KEYS: Final = {
     "queues": "zset, all scores 0, so in name order: `namespace/queue` of each queue that holds anything or is paused.",
-    "flags": "hash: `p:ns/q` → paused since (ms), `t:ns/q` → tombstones in `ready`, `a:`, `c:` → dropped by bounds.",
+    "flags": (
+        "hash: `p:ns/q` → paused since (ms), `t:ns/q` → tombstones in `ready`, `a:`, `c:` → dropped by bounds, "
+        "`h:` → horizon of expiry (ms), `s:` → place of a scan, `k:` → when to look through idempotency keys."
+    ),
     "due": "zset: queue → earliest due time of its delayed and retry jobs, or earlier (the pump corrects it).",
     "ends": "zset: queue → earliest end of a lease or a retention, or earlier (the reclaimer corrects it).",
+    "sweeps": "zset: queue → when the sweeper has work there, or earlier; at most ten minutes ahead.",
     "waiting": "zset: queue → until when (ms) a consumer waits on it; only such queues get wake-up messages.",
     "active": "zset: queue → minute of its latest counts in `stats`; dropped when they are too old.",
     "events": "stream of transitions, capped (lua/lib/events.lua).",
     "drain": "hash: which events are being taken out of the stream (lua/plan_drain.lua). Never deleted; fixed size.",
-    "counters": "hash: `events_held`, `events_dropped`, and the sweep's place (`sweep_queue`, `_cursor`, `_count`).",
+    "counters": "hash: `events_held`, `events_dropped`.",
 }
 
 

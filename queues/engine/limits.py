@@ -59,8 +59,9 @@ PURGE_BATCH: Final = 500
 DUE_QUEUES_BATCH: Final = 200
 """Queues that a role takes from a due index at a time."""
 
-SKIP_BATCH: Final = 1_000
-"""Tombstones and expired jobs that one consume or peek may step over before it asks to be called again."""
+SKIP_BATCH: Final = 500
+"""Tombstones that one consume or peek may step over before it asks to be called again. An expired job counts as two,
+and as one more for each 16 KiB that are freed with it."""
 
 EVENTS_CAP_DEFAULT: Final = 125_000
 """Events kept per partition until the drain takes them."""
@@ -102,8 +103,13 @@ SCAN_TEXT_MAX_BYTES: Final = 255
 RESCHEDULE_BATCH: Final = 100
 """Jobs that one call of a reschedule moves."""
 
-SWEEP_BUDGET_BYTES: Final = 256 * 1024
-"""Records that one sweep step aims to read."""
+SWEEP_QUEUES_BATCH: Final = 32
+"""Queues of a partition that one turn of the sweeper visits."""
+
+SWEEPS_AT_ONCE: Final = 8
+SWEEP_EXPIRE_BATCH: Final = 100
+SWEEP_LOOKS: Final = 500
+"""Visits in one round trip; jobs that a visit deletes, and jobs or entries that it looks at: a millisecond each."""
 
 DELETE_BATCH: Final = 500
 """Jobs that one call of a bulk deletion or respawn handles."""
