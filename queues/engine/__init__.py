@@ -50,7 +50,7 @@ from .operations.finish import ack, ack_attempt, extend, fail, release
 from .operations.inspect import detail, list_jobs, peek, result, size, stats
 from .operations.maintain import promote_due, reclaim_ended, sweep
 from .operations.measure import PartitionLoad, beat, count_jobs, list_partition, list_pumps, partition_load
-from .operations.publish import PreparedOptions, prepare, publish, republish
+from .operations.publish import PreparedOptions, prepare, publish, publish_large, republish
 from .operations.ratelimit import give_back_limit, limited, take_limit
 from .operations.reschedule import reschedule
 from .operations.scan import scan_jobs
@@ -193,6 +193,7 @@ __all__ = [
     "probe_store",
     "promote_due",
     "publish",
+    "publish_large",
     "queue_minutes",
     "read_events",
     "read_store_load",

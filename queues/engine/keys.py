@@ -29,6 +29,7 @@ QUEUE_KEYS: Final = {
     "delayed": "zset: job id → due time, ms.",
     "retry": "zset: job id → due time, ms.",
     "expiring": "zset: waiting job → when it expires, ms: of those that expire before the horizon (lua/lib/expiry.lua).",
+    "staged": "zset: id of a record written ahead of its job (lua/stage.lua) → when, ms; empty but for moments.",
     "working": "zset: job id → end of the lease, ms.",
     "dead": "zset: job id → time of death, ms.",
     "completed": "zset: job id → end of its retention, ms.",

@@ -14,6 +14,10 @@ BULK_MAX_JOBS: Final = 1_000
 BULK_MAX_BYTES: Final = 16 * 1024 * 1024
 """A bulk publish: jobs, and bytes of the whole request."""
 
+STAGE_MIN_BYTES: Final = 1024 * 1024
+STAGE_PART_BYTES: Final = 512 * 1024
+"""A publish of more bytes than the former is written in parts of about the latter before its jobs begin."""
+
 CONSUME_MAX_COUNT: Final = 1_000
 CONSUME_MAX_QUEUES: Final = 64
 CONSUME_MAX_TIMEOUT_S: Final = 600

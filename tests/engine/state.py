@@ -34,6 +34,7 @@ class QueueContent:
     priorities: dict[str, int] = field(default_factory=dict)
     delayed: dict[str, int] = field(default_factory=dict)
     expiring: dict[str, int] = field(default_factory=dict)
+    staged: dict[str, int] = field(default_factory=dict)
     retry: dict[str, int] = field(default_factory=dict)
     working: dict[str, int] = field(default_factory=dict)
     dead: dict[str, int] = field(default_factory=dict)
@@ -52,6 +53,7 @@ class QueueContent:
             "working": self.working,
             "dead": self.dead,
             "completed": self.completed,
+            "staged": self.staged,
         }
         return places + [place for place, members in sets.items() if job_id in members]
 

@@ -21,6 +21,7 @@ from queues.engine import (
     PumpBeat,
     RequestLimit,
     ScriptError,
+    StoreUnavailableError,
     ack,
     ack_attempt,
     beat,
@@ -45,6 +46,7 @@ from queues.engine import (
     plan_drain,
     promote_due,
     publish,
+    publish_large,
     read_events,
     reclaim_ended,
     release,
@@ -62,6 +64,7 @@ from queues.engine import (
     trim_drained,
 )
 from queues.engine.keys import PARTITION_KEYS, QUEUE_KEYS, limit_key
+from queues.engine.limits import STAGE_MIN_BYTES
 from queues.engine.operations.consumers import held_queues, list_waiting, list_working, tell_waiting
 from queues.engine.operations.dead_scan import scan_dead
 from queues.engine.operations.find import has_job
@@ -109,11 +112,21 @@ def steps(plan: Any, *answers: Any) -> Iterator[Operation[Any]]:
         yield from batch
 
 
+def unstaging() -> Any:
+    """What a large publish does when it fails."""
+    plan = publish_large(QUEUE, [bytes(STAGE_MIN_BYTES)] * 2)
+    next(plan)
+    plan.send([1])
+    return plan.throw(StoreUnavailableError("gone"))
+
+
 def operations() -> list[Operation[Any]]:
     """Operations of every script."""
     layout = Layout(4)
     return [
         publish(QUEUE, [b"1", b"2"]),
+        *steps(publish_large(QUEUE, [bytes(STAGE_MIN_BYTES)] * 2), 1, 1),
+        *unstaging(),
         republish(QUEUE, UNKNOWN, b"x"),
         *steps(consume(QUEUE, ttr_ms=1)),
         ack(QUEUE, [UNKNOWN]),

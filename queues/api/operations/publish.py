@@ -5,6 +5,7 @@ from __future__ import annotations
 from queues.engine.limits import BODY_MAX_BYTES, BULK_MAX_BYTES
 from queues.engine.values import Published
 from queues.services.jobs_limits import limited
+from queues.services.jobs_publish import publish_bulk as publish_bulk_jobs
 from queues.services.jobs_publish import publish_jobs, republish_job
 
 from ..attributes import read_attributes
@@ -46,8 +47,10 @@ async def publish_bulk(request: ApiRequest, context: ApiContext) -> ApiResponse:
     body = await request.read_body(BULK_MAX_BYTES)
     bodies = await run_in_slices(split_array(body))
     opened = await context.open(request)
-    operation = publish_jobs(queue=opened.queue, bodies=bodies, request=asked, policy=opened.policy)
-    published = await opened.engine.run(limited(operation, request.limit))
+    work = publish_bulk_jobs(
+        queue=opened.queue, bodies=bodies, request=asked, policy=opened.policy, limit=request.limit
+    )
+    published = await opened.engine.run(work)
     _count(request, len(published.job_ids))
     return json_response(201, {"msg": "published", "job_ids": published.job_ids})
 

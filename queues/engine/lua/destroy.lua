@@ -11,6 +11,7 @@
 --   delayed      zset     dropped
 --   retry        zset     dropped
 --   expiring     zset     which waiting jobs expire soon
+--   staged       zset     dropped
 --   working      zset     dropped
 --   dead         zset     dropped
 --   completed    zset     dropped
@@ -34,7 +35,7 @@
 -- INCLUDES events
 local count = redis.call('HLEN', jobs)
 local alive = count - redis.call('ZCARD', dead) - redis.call('ZCARD', completed)
-redis.call('UNLINK', jobs, runs, results, ready, front, prio, priorities, delayed, retry, expiring, working, dead, completed,
+redis.call('UNLINK', jobs, runs, results, ready, front, prio, priorities, delayed, retry, expiring, staged, working, dead, completed,
   keys, stats, trend)
 redis.call('HDEL', flags, 't:' .. queue, 'a:' .. queue, 'c:' .. queue, 'h:' .. queue, 's:' .. queue, 'k:' .. queue)
 redis.call('ZREM', sweeps, queue)

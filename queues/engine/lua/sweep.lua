@@ -11,6 +11,7 @@
 --   delayed      zset     where they may be
 --   retry        zset     where they may be
 --   expiring     zset     which jobs expire before the horizon
+--   staged       zset     records whose publish has not come
 --   keys         hash     idempotency keys
 --   flags        hash     tombstones, the horizon, places
 --   due          zset     index of due times
@@ -29,7 +30,7 @@
 --   look         jobs      or entries that are looked at
 -- REPLIES
 --   ok           expired keys more    jobs and keys deleted; 1: there is more to do now
--- INCLUDES registry events stats expiry expire compact scan keys due
+-- INCLUDES registry events stats expiry expire compact scan keys due unstage
 local TOMBSTONES_AGAIN_MS = 10000
 local function next_scan() return tonumber(redis.call('HGET', flags, 'h:' .. queue) or nil) end
 local function is_scanning() return redis.call('HEXISTS', flags, 's:' .. queue) == 1 end
@@ -53,6 +54,7 @@ if dropped > 0 then forget_if_empty() end
 local function visit_at(ms) if ms then next_at = math.min(next_at or ms, ms) end end
 visit_at((is_more or is_scanning() or should_compact()) and now or nil)
 visit_at(head_score(expiring))
+visit_at(unstage_stale())
 visit_at(next_scan())
 visit_at(count_tombstones_left() > TOMBSTONES_MAX and now + TOMBSTONES_AGAIN_MS or nil)
 redis.call('ZREM', sweeps, queue) -- first, so that a full Redis lets the ZADD through
