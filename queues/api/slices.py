@@ -27,7 +27,8 @@ async def run_in_slices(work: Generator[None, None, T]) -> T:
     if lock is None:
         lock = _locks[loop] = asyncio.Lock()
     async with lock:
-        return await _rest(work)
+        rest: T = await _rest(work)
+        return rest
 
 
 async def _rest(work: Generator[None, None, Any]) -> Any:

@@ -44,7 +44,7 @@ def _packed_arguments(arguments: list[Any]) -> bytes:
     """Without the count in front."""
     if not arguments:
         return b""
-    whole = pack_command(tuple(arguments))
+    whole: bytes = pack_command(tuple(arguments))
     return whole[whole.index(b"\n") + 1 :]
 
 

@@ -49,7 +49,7 @@ def test_a_request_of_http_1_without_a_word_of_a_body_has_none() -> None:
 
 
 def test_a_request_of_http_2_may_have_a_body_without_saying_so() -> None:
-    async def scenario() -> bytes:
+    async def scenario() -> bytes | bytearray:
         return await RequestBody("2", Headers([]), Wire([part(b"a", more=True), part(b"b", more=False)]).receive).read(
             10, uncounted
         )

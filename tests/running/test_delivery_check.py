@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
@@ -27,7 +28,7 @@ def expecting(*starts: int) -> tuple[DeliveryCheck, list[int]]:
     """A check of answers that begin at these positions, and where it notes those that it undoes."""
     check, undone = DeliveryCheck(), list[int]()
     for start in starts:
-        check.expect(lambda start=start: undone.append(start), start=start)
+        check.expect(partial(undone.append, start), start=start)
     return check, undone
 
 

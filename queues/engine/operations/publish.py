@@ -98,8 +98,8 @@ def publish_large(
         try:
             for first, part in _parts(bodies):
                 (began,) = yield [_stage(queue, part, prepared, random, counter + first, began)]
-            operation = _publish_staged(queue, bodies, prepared, random, counter, began)
-            (outcome,) = yield [operation if limit is None else limited(operation, limit)]
+            last = _publish_staged(queue, bodies, prepared, random, counter, began)
+            (outcome,) = yield [last if limit is None else limited(last, limit)]
         except TaskqError:
             if began is not None:
                 yield Apart([_unstage(queue, part, random, counter + first, began) for first, part in _parts(bodies)])
