@@ -17,7 +17,11 @@ end
 
 local function add_jobs(bodies)
   local ttl_ms, wait = tonumber(ttl), tonumber(delay)
-  if at ~= '' then wait = tonumber(at) - now end
+  local due_ms = now_up + wait
+  if at ~= '' then
+    due_ms = tonumber(at)
+    wait = due_ms - now
+  end
   local is_delayed = wait > 0
   if ttl_ms > 0 and wait > ttl_ms then return {'ttl_short'} end
   if key ~= '' then
@@ -25,7 +29,6 @@ local function add_jobs(bodies)
     if holder then return {'duplicate', holder} end
   end
 
-  local due_ms = now + wait
   local head = pack_head(tonumber(tries), ttl_ms > 0 and now + ttl_ms or 0, is_delayed and due_ms or nil, options)
   local prefix = time_part() .. random
   local line_middle = is_delayed and '\t\t' .. wait .. '\t\t' or '\t\t\t\t'
