@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from queues.engine import limits
+
 from .database import database_config
 from .env import (
     EnvError,
@@ -170,6 +172,11 @@ TASKQ_FAST_LANE = read_bool("TASKQ_FAST_LANE", default=True)
 # Off: `serve` serves pages in its workers, too, which saves the memory of one process; requests of the API then feel
 # it when pages are looked at. Without the fast lane that is so anyway.
 TASKQ_PAGES_PROCESS = read_bool("TASKQ_PAGES_PROCESS", default=True)
+
+# Bytes of a bulk publish's body; a worker holds it in memory until it is published.
+TASKQ_BULK_MAX_BYTES = read_int(
+    "TASKQ_BULK_MAX_BYTES", default=limits.BULK_MAX_BYTES, minimum=limits.BODY_MAX_BYTES, maximum=2**30
+)
 
 # /metrics: how many queues have series of their own, and a secret that opens it beside the passwords of staff.
 TASKQ_METRICS_QUEUES = read_int("TASKQ_METRICS_QUEUES", default=200, minimum=1, maximum=10_000)

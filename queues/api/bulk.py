@@ -1,13 +1,14 @@
-"""Cuts a JSON array into the raw texts of its elements, as Go's `[]json.RawMessage` does: byte for byte."""
+"""Finds the raw texts of a JSON array's elements, as Go's `[]json.RawMessage` does: byte for byte."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator, Sequence
 from json.scanner import make_scanner
 from typing import Any, Final, NoReturn
 
-from queues.engine.limits import BODY_MAX_BYTES, BULK_MAX_JOBS
+from queues.engine.limits import BODY_MAX_BYTES, BULK_MAX_JOBS, BULK_STEP_BYTES
 
 from .errors import JobTooLargeError, ParameterError
 
@@ -15,64 +16,78 @@ NOT_AN_ARRAY: Final = "request body should be an array of objects"
 _WINDOW: Final = 4 * BODY_MAX_BYTES
 _LONGEST_TOKEN: Final = 16
 """A cut inside `\\ud83d\\ude00` or `-Infinity` makes the scanner stop at its beginning."""
-_SPACE = re.compile(r"[ \t\n\r]*+")
+_SPACE = re.compile(rb"[ \t\n\r]*+")
 
 
-def split_array(body: bytes) -> list[bytes]:
-    """The elements' raw texts. Raises ParameterError, or JobTooLargeError if one is longer than BODY_MAX_BYTES.
+def find_elements(body: bytes) -> list[slice]:
+    """Where the elements are. Raises ParameterError, or JobTooLargeError if one is longer than BODY_MAX_BYTES.
 
     White space around an element is not part of it. The bytes are read as Latin-1, so one character is one byte and
     positions need no conversion: to JSON's syntax, bytes above 127 are all alike (fine in strings, nowhere else).
     That also lets bytes through that are not UTF-8, as Go does.
     """
-    text = body.decode("latin-1")
-    position = _skip_space(text, 0)
-    if text[position : position + 1] != "[":
-        raise ParameterError("no jobs" if text.strip(" \t\n\r") == "null" else NOT_AN_ARRAY)
-    position = _skip_space(text, position + 1)
-    elements: list[bytes] = []
-    if text[position : position + 1] == "]":
-        _check_end(text, position)
+    position = _skip_space(body, 0)
+    if body[position : position + 1] != b"[":
+        raise ParameterError("no jobs" if body.strip(b" \t\n\r") == b"null" else NOT_AN_ARRAY)
+    position = _skip_space(body, position + 1)
+    elements: list[slice] = []
+    if body[position : position + 1] == b"]":
+        _check_end(body, position)
         raise ParameterError("no jobs")
-    window = _Window(text)
+    window = _Window(body)
     while True:
         end = window.end_of_value(position)
-        elements.append(body[position:end])
+        elements.append(slice(position, end))
         if len(elements) > BULK_MAX_JOBS:
             raise ParameterError("too many jobs")
-        position = _skip_space(text, end)
-        match text[position : position + 1]:
-            case ",":
-                position = _skip_space(text, position + 1)
-            case "]":
+        position = _skip_space(body, end)
+        match body[position : position + 1]:
+            case b",":
+                position = _skip_space(body, position + 1)
+            case b"]":
                 break
             case _:
                 raise ParameterError(NOT_AN_ARRAY)
-    _check_end(text, position)
+    _check_end(body, position)
     return elements
 
 
+def bodies_by_step(body: bytes, elements: Sequence[slice]) -> Iterator[list[bytes]]:
+    """The elements' raw texts, as many at a time as one script call is to add. A text is copied when it is its turn."""
+    bodies: list[bytes] = []
+    room = BULK_STEP_BYTES
+    for element in elements:
+        room -= element.stop - element.start
+        if room < 0 and bodies:
+            yield bodies
+            bodies, room = [], BULK_STEP_BYTES - (element.stop - element.start)
+        bodies.append(body[element])
+    yield bodies
+
+
 class _Window:
-    """The part of the text that the scanner sees: never much more than one job may hold, so that a hostile array of
-    millions of tiny values cannot fill the memory with them."""
+    """The part of the body that the scanner sees, as text: never much more than one job may hold, so that a hostile
+    array of millions of tiny values cannot fill the memory with them."""
 
-    __slots__ = ("_offset", "_part", "_text")
+    __slots__ = ("_body", "_offset", "_part")
 
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._offset = 0
-        self._part = text[:_WINDOW]
+    def __init__(self, body: bytes) -> None:
+        self._body = body
+        self._move_to(0)
+
+    def _move_to(self, offset: int) -> None:
+        self._offset = offset
+        self._part = str(self._body[offset : offset + _WINDOW], "latin-1")
 
     def end_of_value(self, position: int) -> int:
         """Where the JSON value that begins at `position` ends."""
         seen_to = self._offset + len(self._part)
-        if seen_to < len(self._text) and seen_to - position < BODY_MAX_BYTES + _LONGEST_TOKEN:
-            self._offset = position
-            self._part = self._text[position : position + _WINDOW]
+        if seen_to < len(self._body) and seen_to - position < BODY_MAX_BYTES + _LONGEST_TOKEN:
+            self._move_to(position)
         try:
             end = _end_of(self._part, position - self._offset)
         except (StopIteration, json.JSONDecodeError, RecursionError) as error:
-            if self._offset + len(self._part) < len(self._text) and self._failed_at_the_end(error):
+            if self._offset + len(self._part) < len(self._body) and self._failed_at_the_end(error):
                 raise JobTooLargeError("job too large") from None
             raise ParameterError(NOT_AN_ARRAY) from None
         if end + self._offset - position > BODY_MAX_BYTES:
@@ -89,15 +104,15 @@ class _Window:
         return isinstance(error, StopIteration) and error.value >= len(self._part) - _LONGEST_TOKEN
 
 
-def _skip_space(text: str, position: int) -> int:
-    match = _SPACE.match(text, position)
+def _skip_space(body: bytes, position: int) -> int:
+    match = _SPACE.match(body, position)
     assert match is not None, "the pattern matches the empty string"
     return match.end()
 
 
-def _check_end(text: str, closing: int) -> None:
+def _check_end(body: bytes, closing: int) -> None:
     """Nothing but white space may follow the closing bracket."""
-    if _skip_space(text, closing + 1) != len(text):
+    if _skip_space(body, closing + 1) != len(body):
         raise ParameterError(NOT_AN_ARRAY)
 
 

@@ -95,14 +95,14 @@ PUBLISH_BULK: Final = Documentation(
     group="publish",
     summary="Publish many jobs, all or none",
     parameters=_PUBLISH_OPTIONS,
-    body="a JSON array, at most 1,000 elements and 16 MiB; the raw JSON text of each element is one job",
+    body="a JSON array, at most 1,000 elements and 64 MiB; the raw JSON text of each element is one job",
     body_type="application/json",
     replies=(
         Reply(
             201, "the jobs are in Redis; ids in the order of the elements", {"msg": "published", "job_ids": [JOB_ID]}
         ),
         Reply(400, "not an array, empty, too long, or a bad parameter", {"error": "too many jobs"}),
-        Reply(413, "an element is longer than 1 MiB, or the body than 16 MiB", {"error": "job too large"}),
+        Reply(413, "an element is longer than 1 MiB, or the body than 64 MiB", {"error": "job too large"}),
         _RATE_LIMITED,
         Reply(507, "Redis is full; nothing was written", {"error": "store full"}),
     ),
@@ -134,12 +134,16 @@ ACK: Final = Documentation(
     group="consume",
     summary="Ack a job: it is done and goes",
     parameters=(_ATTEMPT,),
-    body="kept as the job's result if the job has retention; at most 1 MiB",
+    body="kept as the job's result if the job has retention, and then at most 1 MiB; else it is dropped",
     replies=(
         Reply(204, "done, also when there is no such job"),
         Reply(400, "`attempt` cannot be read", {"error": "invalid attempt"}),
         _LOST,
-        Reply(413, "a result longer than 1 MiB", {"error": "body too large"}),
+        Reply(
+            413,
+            "a result longer than 1 MiB of a job with retention: the job is not acked",
+            {"error": "result too large"},
+        ),
     ),
 )
 FAIL: Final = Documentation(

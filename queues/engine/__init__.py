@@ -19,6 +19,7 @@ from .errors import (
     LayoutError,
     LeaseLostError,
     LimitReachedError,
+    ResultTooLargeError,
     ScriptError,
     StoreFullError,
     StoreUnavailableError,
@@ -50,7 +51,7 @@ from .operations.finish import ack, ack_attempt, extend, fail, release
 from .operations.inspect import detail, list_jobs, peek, result, size, stats
 from .operations.maintain import promote_due, reclaim_ended, sweep
 from .operations.measure import PartitionLoad, beat, count_jobs, list_partition, list_pumps, partition_load
-from .operations.publish import PreparedOptions, prepare, publish, republish
+from .operations.publish import PreparedOptions, prepare, publish, publish_in_steps, republish
 from .operations.ratelimit import give_back_limit, limited, take_limit
 from .operations.reschedule import reschedule
 from .operations.scan import scan_jobs
@@ -142,6 +143,7 @@ __all__ = [
     "QueueStats",
     "RequestLimit",
     "Rescheduled",
+    "ResultTooLargeError",
     "RoleBeat",
     "Scan",
     "ScriptError",
@@ -193,6 +195,7 @@ __all__ = [
     "probe_store",
     "promote_due",
     "publish",
+    "publish_in_steps",
     "queue_minutes",
     "read_events",
     "read_store_load",

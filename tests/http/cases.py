@@ -80,6 +80,11 @@ def working(client: Client, queue: str) -> dict[str, str]:
     return {"id": client.take(queue)["job_id"]}
 
 
+def working_without_retention(client: Client, queue: str) -> dict[str, str]:
+    client.publish(queue)
+    return {"id": client.take(queue)["job_id"]}
+
+
 def dead(client: Client, queue: str) -> dict[str, str]:
     job_id = client.publish(queue)
     client.take(queue)
@@ -304,9 +309,9 @@ PUBLISH_BULK = [
     ),
     Case(
         route="publish.publish_bulk",
-        title="17 MiB",
+        title="65 MiB",
         request=f"PUT {Q}/bulk",
-        body=f'["{"x" * 17 * MIB}"]',
+        body=f'["{"x" * 65 * MIB}"]',
         status=413,
         want=error("body too large"),
     ),
@@ -489,11 +494,19 @@ FINISH = [
     ),
     Case(
         route="finish.ack",
+        title="a body of 1 MiB and a byte that nobody keeps",
+        request=f"DELETE {Q}/job/{{id}}",
+        body=b"x" * (MIB + 1),
+        status=204,
+        prepare=working_without_retention,
+    ),
+    Case(
+        route="finish.ack",
         title="a result of 1 MiB and a byte",
         request=f"DELETE {Q}/job/{{id}}",
         body=b"x" * (MIB + 1),
         status=413,
-        want=error("body too large"),
+        want=error("result too large"),
         prepare=working,
     ),
     *bad("finish.ack", f"DELETE {Q}/job/{UNKNOWN}", "attempt", *BAD_NUMBERS, "0"),

@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 from typing import Final
 
-from queues.engine.limits import BODY_MAX_BYTES, BULK_MAX_BYTES
+from django.conf import settings
+
+from queues.engine.limits import BODY_MAX_BYTES
 from queues.engine.values import Published
 from queues.services.jobs_limits import limited
+from queues.services.jobs_publish import publish_bulk as publish_bulk_jobs
 from queues.services.jobs_publish import publish_jobs, republish_job
 
 from ..attributes import read_attributes
-from ..bulk import split_array
+from ..bulk import bodies_by_step, find_elements
 from ..context import ApiContext
 from ..errors import ParameterError
 from ..metrics import COUNTERS
@@ -20,7 +23,7 @@ from ..request import ApiRequest
 from ..response import ApiResponse, json_response
 
 _LARGE_BULK_BYTES: Final = 128 * 1024
-"""A bulk body above this is cut in a thread: it takes milliseconds, in which the event loop should serve others."""
+"""The elements of a larger bulk body are found in a thread, while the event loop serves others."""
 
 
 async def publish(request: ApiRequest, context: ApiContext) -> ApiResponse:
@@ -44,15 +47,17 @@ async def republish(request: ApiRequest, context: ApiContext) -> ApiResponse:
 
 
 async def publish_bulk(request: ApiRequest, context: ApiContext) -> ApiResponse:
-    """Each element of a JSON array is one job: all of them or none."""
+    """Each element of a JSON array is one job. All of them or none, if they fit into one step."""
     asked = read_publish_options(request.query, read_attributes(request.headers))
     if asked.key is not None:
         raise ParameterError("key fits one job only")
-    body = await request.read_body(BULK_MAX_BYTES)
-    bodies = split_array(body) if len(body) <= _LARGE_BULK_BYTES else await asyncio.to_thread(split_array, body)
+    body = await request.read_body(settings.TASKQ_BULK_MAX_BYTES)
+    elements = find_elements(body) if len(body) <= _LARGE_BULK_BYTES else await asyncio.to_thread(find_elements, body)
     opened = await context.open(request)
-    operation = publish_jobs(queue=opened.queue, bodies=bodies, request=asked, policy=opened.policy)
-    published = await opened.engine.run(limited(operation, request.limit))
+    steps = bodies_by_step(body, elements)
+    published = await opened.engine.run(
+        publish_bulk_jobs(queue=opened.queue, steps=steps, request=asked, policy=opened.policy, limit=request.limit)
+    )
     _count(request, len(published.job_ids))
     return json_response(201, {"msg": "published", "job_ids": published.job_ids})
 

@@ -72,7 +72,7 @@ if next_due > 0 and next_due <= now then
   if moved > most then wake_ready(moved - most) end
 end
 
-local lease_end = string.format('%d', now_up + ttr) -- as text: Redis turns a number into one for each job
+local lease_end = string.format('%d', now + ttr) -- as text: Redis turns a number into one for each job
 local has_prio = redis.call('EXISTS', prio) == 1
 local reply, waits = {'jobs', now, 0, 0}, {}
 local delivered, tombstones, expired = 0, 0, 0

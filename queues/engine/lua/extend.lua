@@ -15,7 +15,7 @@
 -- INCLUDES run due
 local run = redis.call('ZSCORE', working, id) and unpack_run(redis.call('HGET', runs, id))
 if not run or (attempt ~= '' and run.attempt ~= tonumber(attempt)) then return {'lost'} end
-local lease_end = now_up + tonumber(ttr)
+local lease_end = now + tonumber(ttr)
 redis.call('ZREM', working, id) -- first, so that a full Redis lets the ZADD through
 redis.call('ZADD', working, lease_end, id)
 lower_index(ends, lease_end)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Final
 
 from .. import ids, limits
-from ..errors import InvalidArgumentError
+from ..errors import InvalidArgumentError, TaskqError
 from ..keys import QueueKeys
-from ..operation import Argument, Group, Operation, Reply
+from ..operation import Argument, Group, Operation, Plan, Reply
 from ..record import pack_options
 from ..scripts import Script, load
 from ..values import DEFAULT_OPTIONS, Published, PublishOptions
+from .control import delete_jobs
 from .reply import clock_argument, tag_of, unexpected
 
 _PUBLISH = load("publish")
@@ -70,6 +73,25 @@ def publish(
     return Operation(
         _PUBLISH, queue.select(_PUBLISH.keys), args, _PUBLISHED, group, alone=jobs >= limits.ALONE_MIN_JOBS
     )
+
+
+def publish_in_steps(queue: QueueKeys, steps: Iterable[Operation[Published]]) -> Plan[Published]:
+    """Run several publishes to one queue, one after the other, so that calls of others have their turn between them.
+
+    If one fails, the jobs of those before it are deleted, whoever has consumed them, and its error is raised. Ids come
+    back in the order of the bodies.
+    """
+    added: list[tuple[str, ...]] = []
+    try:
+        for step in steps:
+            (published,) = yield [step]
+            added.append(published.job_ids)
+    except TaskqError:
+        for job_ids in added:
+            with suppress(TaskqError):  # what went wrong first is what the caller has to know
+                yield [delete_jobs(queue, job_ids)]
+        raise
+    return Published(tuple(chain.from_iterable(added)), False)
 
 
 def republish(
