@@ -173,6 +173,9 @@ TASKQ_FAST_LANE = read_bool("TASKQ_FAST_LANE", default=True)
 # it when pages are looked at. Without the fast lane that is so anyway.
 TASKQ_PAGES_PROCESS = read_bool("TASKQ_PAGES_PROCESS", default=True)
 
+# A process that has shown no sign of life for so long is killed, and replaced, by the one that has started it.
+TASKQ_HUNG_AFTER_S = read_int("TASKQ_HUNG_AFTER_S", default=8, minimum=2, maximum=86_400)
+
 # Bytes of a bulk publish's body; a worker holds it in memory until it is published.
 TASKQ_BULK_MAX_BYTES = read_int(
     "TASKQ_BULK_MAX_BYTES", default=limits.BULK_MAX_BYTES, minimum=limits.BODY_MAX_BYTES, maximum=2**30
