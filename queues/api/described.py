@@ -121,7 +121,7 @@ CONSUME: Final = Documentation(
         Parameter("ttr", "integer", "seconds that the job may be held before others get it", 120),
         Parameter("timeout", "integer", "seconds to wait for a job, at most 600", 0),
         Parameter("count", "integer", "jobs at most, up to 1,000; above 1 the answer is an array", 1),
-        Parameter("freeze_tries", "boolean", "true: this hand-out burns no try"),
+        Parameter("freeze_tries", "boolean", "true: this hand-out burns no try; what is no boolean counts as false"),
     ),
     replies=(
         Reply(200, "a job; with `count` above 1 an array of such", _CONSUMED),
@@ -380,7 +380,7 @@ ADD_LIMIT: Final = Documentation(
     body="`read` consumes and `write` publishes per `interval` seconds; 0: not limited",
     body_type="application/json",
     replies=(
-        Reply(201, "the limit", _LIMIT),
+        Reply(201, "the limit", _LIMIT | {"limiter": _LIMIT}),
         Reply(400, "numbers out of range, or there is a limit", {"error": "limit exists already"}),
         _NO_TOKEN,
     ),
@@ -391,7 +391,7 @@ PUT_LIMIT: Final = Documentation(
     parameters=(_POOL,),
     body=ADD_LIMIT.body,
     body_type="application/json",
-    replies=(Reply(200, "the limit", _LIMIT), _BAD_LIMIT, _NO_TOKEN),
+    replies=(Reply(200, "the limit", _LIMIT | {"limiter": _LIMIT}), _BAD_LIMIT, _NO_TOKEN),
 )
 REMOVE_LIMIT: Final = Documentation(
     group="staff",

@@ -445,7 +445,14 @@ CONSUME = [
     *bad("consume.consume", f"GET {Q}", "ttr", *BAD_NUMBERS, "0"),
     *bad("consume.consume", f"GET {Q}", "timeout", *BAD_NUMBERS, "601"),
     *bad("consume.consume", f"GET {Q}", "count", *BAD_NUMBERS, "0", "1001"),
-    *bad("consume.consume", f"GET {Q}", "freeze_tries", "yes", ""),
+    Case(
+        route="consume.consume",
+        title="freeze_tries that is no boolean",
+        request=f"GET {Q}?freeze_tries=abc",
+        status=200,
+        want=new_job(remain_tries=0),
+        prepare=ready,
+    ),
     Case(
         route="consume.consume",
         title="only commas",
