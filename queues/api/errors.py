@@ -109,6 +109,7 @@ REPLIES: Final[Mapping[str, Reply]] = {
     # queues.engine.errors
     "invalid_argument": Reply(400),
     "lease_lost": Reply(409, "lease lost"),
+    "result_too_large": Reply(413, "result too large"),
     "job_not_found": Reply(404, "job not found"),
     "limit_reached": Reply(429, member="msg"),
     "store_unavailable": Reply(503, "store unavailable", _RETRY_SOON),

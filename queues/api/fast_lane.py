@@ -128,6 +128,9 @@ class _LaneRequest(ApiRequest):
     def read_body(self, limit: int) -> Awaitable[bytes | bytearray]:
         return self.body.read(limit, self.take_memory)
 
+    def read_or_discard_body(self, limit: int) -> Awaitable[bytes | bytearray | None]:
+        return self.body.read_or_discard(limit, self.take_memory)
+
     async def check_staff(self, _permissions: Sequence[str]) -> Any:
         raise StaffOnlyError("authentication required")
 

@@ -99,6 +99,13 @@ class ApiRequest:
         """The whole body. Raises ServerBusyError, and BodyTooLargeError once it is known to be longer than `limit`."""
         raise NotImplementedError
 
+    def read_or_discard_body(self, limit: int) -> Awaitable[bytes | bytearray | None]:
+        """The whole body; None if it is longer than `limit` bytes: then it was read and dropped.
+
+        Raises BodyTooLargeError if it is longer than DISCARD_MAX_BYTES.
+        """
+        raise NotImplementedError
+
     def check_staff(self, permissions: Sequence[str]) -> Awaitable[Any]:
         """The staff user who asks. Raises StaffOnlyError or ForbiddenError unless there is one who may do this."""
         raise NotImplementedError

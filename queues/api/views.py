@@ -110,6 +110,12 @@ class _DjangoRequest(ApiRequest):
             raise BodyTooLargeError("body too large")
         return body
 
+    async def read_or_discard_body(self, limit: int) -> bytes | bytearray | None:
+        if self._body is not None:
+            return await self._body.read_or_discard(limit, self.take_memory)
+        body = self._django.read(limit + 1)
+        return body if len(body) <= limit else None
+
     async def check_staff(self, permissions: Sequence[str]) -> Any:
         if comes_without_proof(self._django):
             raise StaffOnlyError("authentication required")

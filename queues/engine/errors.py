@@ -27,6 +27,16 @@ class LeaseLostError(TaskqError):
         self.job_id = job_id
 
 
+class ResultTooLargeError(TaskqError):
+    """The job keeps its result, and the one of this ack is longer than BODY_MAX_BYTES. The job was not acked."""
+
+    code = "result_too_large"
+
+    def __init__(self, job_id: str) -> None:
+        super().__init__(f"result too large: job {job_id}")
+        self.job_id = job_id
+
+
 class JobNotFoundError(TaskqError):
     """There is no such job in this queue."""
 

@@ -11,8 +11,11 @@ BODY_MAX_BYTES: Final = 1024 * 1024
 """Largest body of one job, and largest result."""
 
 BULK_MAX_JOBS: Final = 1_000
-BULK_MAX_BYTES: Final = 16 * 1024 * 1024
-"""A bulk publish: jobs, and bytes of the whole request."""
+BULK_MAX_BYTES: Final = 64 * 1024 * 1024
+"""A bulk publish: jobs, and bytes of the whole request; the setting TASKQ_BULK_MAX_BYTES may say otherwise."""
+
+DISCARD_MAX_BYTES: Final = 64 * 1024 * 1024
+"""How much of a body that the request has no use for is read and dropped, so that its sender gets an answer."""
 
 STAGE_MIN_BYTES: Final = 1024 * 1024
 STAGE_PART_BYTES: Final = 512 * 1024

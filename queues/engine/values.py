@@ -113,12 +113,16 @@ class Consumed:
 
 
 class AckOutcome(StrEnum):
-    """`acked` ended a working job, `deleted` removed one that was not working, `missing` found none to end."""
+    """`acked` ended a working job, `deleted` removed one that was not working, `missing` found none to end.
+
+    `lost` and `too_large` changed nothing: another attempt holds the job, or it would have to keep too large a result.
+    """
 
     ACKED = "acked"
     DELETED = "deleted"
     MISSING = "missing"
     LOST = "lost"
+    TOO_LARGE = "too_large"
 
 
 @value

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from queues.engine import Counts, fail, pause, peek, promote_due, publish, reclaim_ended, respawn, sweep
-from queues.engine.limits import BODY_MAX_BYTES
+from queues.engine import Counts, fail, pause, peek, promote_due, reclaim_ended, respawn, sweep
 
 from .world import STATES, TTR_MS, World, plain
 

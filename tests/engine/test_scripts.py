@@ -300,6 +300,6 @@ def locals_of(script: Script) -> set[str]:
 
 def test_outcomes_of_an_ack_are_those_the_script_gives() -> None:
     """That of an acked job is a number."""
-    words = set(re.findall(r"'(deleted|missing|lost)'", body_of("ack")))
+    words = set(re.findall(r"'(deleted|missing|lost|too_large)'", body_of("ack")))
 
     assert {outcome.value for outcome in AckOutcome} == {"acked", *words}

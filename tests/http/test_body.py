@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from queues.api.body import DRAIN_MAX_BYTES, RequestBody
+from queues.api.body import RequestBody
 from queues.api.request import Headers
+from queues.engine.limits import DISCARD_MAX_BYTES
 
 GONE: dict[str, Any] = {"type": "http.disconnect"}
 
@@ -86,7 +87,7 @@ def test_a_body_that_nobody_reads_is_thrown_away_to_hear_the_client_leave() -> N
 
 
 def test_only_so_much_is_thrown_away() -> None:
-    chunk = b"x" * (DRAIN_MAX_BYTES // 4)
+    chunk = b"x" * (DISCARD_MAX_BYTES // 4)
     wire = Wire([part(chunk, more=True)] * 8)
 
     async def scenario() -> None:

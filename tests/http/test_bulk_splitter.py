@@ -14,6 +14,8 @@ from queues.api.errors import JobTooLargeError, ParameterError
 from queues.engine.limits import BODY_MAX_BYTES
 
 MIB = 1024 * 1024
+
+
 SPACE = st.text(" \t\r\n", max_size=3)
 TEXT = st.text(st.characters(codec="utf-8"), max_size=8)
 SCALAR = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXT

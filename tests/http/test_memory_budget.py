@@ -67,13 +67,14 @@ def test_a_namespace_whose_bodies_take_too_long_is_refused_more_and_others_are_s
         slow.sendall(f"{head}Content-Length: {16 * MIB}\r\n\r\n".encode() + b" " * sent)
         assert COPIES * sent > LIMIT_MIB * MIB // 2
 
-        def is_refused() -> bool:
-            return client.call("PUT", f"/api/{{ns}}/{queue}/bulk", body=BULK).status == 503
-
-        wait_until(is_refused, or_fail="a namespace may take all memory")
-        refused = client.call("GET", f"/api/{{ns}}/{queue}")
+        wait_until(lambda: is_refused(client, queue), or_fail="a namespace may take all memory")
+        refused = client.call("PUT", f"/api/{{ns}}/{queue}/bulk", body=BULK)
         assert (refused.status, refused.json, refused.headers["retry-after"]) == (503, {"error": "server busy"}, "1")
         assert client.publish(queue, b"small")
         assert other.call("PUT", f"/api/{{ns}}/{queue}/bulk", body=BULK).status == 201
 
-    wait_until(lambda: not is_refused(), or_fail="what a client that has gone had taken is not given back")
+    wait_until(lambda: not is_refused(client, queue), or_fail="what a client that has gone had taken is not given back")
+
+
+def is_refused(client: Client, queue: str) -> bool:
+    return client.call("GET", f"/api/{{ns}}/{queue}").status == 503

@@ -70,7 +70,7 @@ async def add_limit(request: ApiRequest, context: ApiContext) -> ApiResponse:
     which = await _which(request, context)
     await context.call(set_limit, limit=limit, only_new=True, **which)
     await _note(request, context, ActivityAction.LIMIT_CHANGED, which, detail=str(limit))
-    return json_response(201, present_limit(limit))
+    return json_response(201, _present_set_limit(limit))
 
 
 async def put_limit(request: ApiRequest, context: ApiContext) -> ApiResponse:
@@ -79,7 +79,7 @@ async def put_limit(request: ApiRequest, context: ApiContext) -> ApiResponse:
     which = await _which(request, context)
     await context.call(set_limit, limit=limit, **which)
     await _note(request, context, ActivityAction.LIMIT_CHANGED, which, detail=str(limit))
-    return json_response(200, present_limit(limit))
+    return json_response(200, _present_set_limit(limit))
 
 
 async def show_limit(request: ApiRequest, context: ApiContext) -> ApiResponse:
@@ -117,6 +117,12 @@ async def list_all_limits(request: ApiRequest, context: ApiContext) -> ApiRespon
 def present_limit(limit: Limit) -> dict[str, int]:
     """lmstfy's form of a limit."""
     return {"read": limit.read, "write": limit.write, "interval": limit.interval_s}
+
+
+def _present_set_limit(limit: Limit) -> dict[str, Any]:
+    """As lmstfy answers to the setting of a limit, and as it is shown."""
+    presented = present_limit(limit)
+    return {**presented, "limiter": presented}
 
 
 async def _which(request: ApiRequest, context: ApiContext) -> dict[str, Any]:

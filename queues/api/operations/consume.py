@@ -20,7 +20,7 @@ from ..memory import LARGE_BYTES, MEMORY
 from ..metrics import COUNTERS
 from ..names import split_queues
 from ..presenting import present_consumed
-from ..query import Query, read_flag, read_optional_uint, read_uint
+from ..query import Query, is_true, read_optional_uint, read_uint
 from ..request import ApiRequest
 from ..response import ApiResponse, json_response
 
@@ -86,7 +86,7 @@ def _read(query: Query) -> ConsumeRequest:
         ttr_s=read_optional_uint(query, "ttr", least=1),
         timeout_s=read_uint(query, "timeout", 0, most=limits.CONSUME_MAX_TIMEOUT_S),
         count=read_uint(query, "count", 1, least=1, most=limits.CONSUME_MAX_COUNT),
-        freeze_tries=read_flag(query, "freeze_tries"),
+        freeze_tries=is_true(query, "freeze_tries"),
     )
 
 

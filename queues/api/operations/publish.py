@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from queues.engine.limits import BODY_MAX_BYTES, BULK_MAX_BYTES
+from django.conf import settings
+
+from queues.engine.limits import BODY_MAX_BYTES
 from queues.engine.values import Published
 from queues.services.jobs_limits import limited
 from queues.services.jobs_publish import publish_bulk as publish_bulk_jobs
@@ -44,7 +46,7 @@ async def publish_bulk(request: ApiRequest, context: ApiContext) -> ApiResponse:
     asked = read_publish_options(request.query, read_attributes(request.headers))
     if asked.key is not None:
         raise ParameterError("key fits one job only")
-    body = await request.read_body(BULK_MAX_BYTES)
+    body = await request.read_body(settings.TASKQ_BULK_MAX_BYTES)
     bodies = await run_in_slices(split_array(body))
     opened = await context.open(request)
     work = publish_bulk_jobs(

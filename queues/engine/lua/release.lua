@@ -36,7 +36,7 @@ redis.call('ZREM', working, id)
 emit('released', id, run.attempt, math.max(0, now - run.taken), run.consumer, '')
 if run.frozen == 0 then run.used = run.used - 1 end
 local wait = tonumber(delay)
-run.due = now + wait
+run.due = wait > 0 and now_up + wait or now
 redis.call('HSET', runs, id, pack_run(run))
 if run.expires > 0 then expect_expiry(run.expires, run.due, {id}, 1) end
 if wait > 0 then

@@ -27,7 +27,7 @@
 -- REPLIES
 --   ok           outcome ...   for each id: moved; expires: its ttl ends before; other: it waits for no time; missing
 -- INCLUDES record run ready wake due expiry events
-local due_ms = at ~= '' and tonumber(at) or now + tonumber(delay)
+local due_ms = at ~= '' and tonumber(at) or delay ~= '0' and now_up + tonumber(delay) or now
 local reply, count, moved = {'ok'}, 0, 0
 
 local function move(id, set)

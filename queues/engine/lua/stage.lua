@@ -21,6 +21,7 @@
 --   ok           now       the time that further calls for this publish are given
 --   ttl_short              a job would expire before it is due; nothing was written
 -- INCLUDES ids record registry expiry stage
+now = now_up -- one time for all calls: they are given this one
 local ttl_ms, wait = tonumber(ttl), tonumber(delay)
 if at ~= '' then wait = tonumber(at) - now end
 if ttl_ms > 0 and wait > ttl_ms then return {'ttl_short'} end

@@ -83,8 +83,8 @@ def publish_large(
 ) -> Plan[Published]:
     """As `publish`, whatever the size of all bodies together: the records are written in parts, then all jobs begin.
 
-    So no call keeps Redis busy for as long as all the bytes take. Until the last call nobody sees anything of it; what a
-    publish leaves behind that does not come to its end is dropped a minute later. `limit`: see `limited`.
+    So no call keeps Redis busy for as long as all the bytes take. Until the last call nobody sees anything of it; what
+    a publish leaves behind that does not come to its end is dropped a minute later. `limit`: see `limited`.
     """
     prepared = options if isinstance(options, PreparedOptions) else prepare(options)
     _check_number(bodies, prepared)

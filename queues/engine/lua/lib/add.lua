@@ -19,7 +19,11 @@ end
 -- `sizes`: of the bodies, whose records have been staged under the same ids; else they are written.
 local function add_jobs(bodies, sizes)
   local ttl_ms, wait = tonumber(ttl), tonumber(delay)
-  if at ~= '' then wait = tonumber(at) - now end
+  local due_ms = wait > 0 and now_up + wait or now
+  if at ~= '' then
+    due_ms = tonumber(at)
+    wait = due_ms - now
+  end
   local is_delayed = wait > 0
   if ttl_ms > 0 and wait > ttl_ms then return {'ttl_short'} end
   if key ~= '' then
@@ -27,7 +31,6 @@ local function add_jobs(bodies, sizes)
     if holder then return {'duplicate', holder} end
   end
 
-  local due_ms = now + wait
   local expires = ttl_ms > 0 and now + ttl_ms or 0
   local head = pack_head(tonumber(tries), expires, is_delayed and due_ms or nil, options)
   local prefix = time_part() .. random

@@ -15,9 +15,10 @@ local function after_failure(id, run, outcome, error, delay, to_dead)
       local _, kind, base, most = unpack_options(run.options)
       delay = backoff_delay(kind, base, most, math.max(1, run.used), id)
     end
-    run.due = now + delay
+    run.due = now
     if delay > 0 then
-      state, due_ms = 'retry', now + delay
+      state, due_ms = 'retry', now_up + delay
+      run.due = due_ms
       redis.call('ZADD', retry, due_ms, id)
     else
       put_ready(id, priority_of(id))
