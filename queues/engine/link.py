@@ -7,9 +7,10 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any, Final
 
-from redis.exceptions import ConnectionError, InvalidResponse, TimeoutError
+from redis.exceptions import ConnectionError, TimeoutError
 
 from .connection import REPLY_TIMEOUT_S
+from .failures import connection_error
 
 LATE_S: Final = 0.1
 """A timer that comes so late tells of an event loop that was held up: replies may be there, unread."""
@@ -55,7 +56,11 @@ class Link(asyncio.Protocol):
             raise self._lost
         now = self._loop.time()
         batch = _Batch(self._loop.create_future(), len(packed), now)
-        self._transport.write(b"".join(packed))
+        try:
+            self._transport.write(b"".join(packed))
+        except Exception as error:  # a transport that was closed a moment ago, and has not said so yet
+            self.lose(connection_error(error))
+            raise self._lost from error
         self._waiting.append(batch)
         if self._timer is None:
             self._set_timer(now + REPLY_TIMEOUT_S)
@@ -94,7 +99,7 @@ class Link(asyncio.Protocol):
                     self._waiting.popleft()
                     if not batch.future.done():
                         batch.future.set_result(batch.replies)
-        except (InvalidResponse, IndexError) as error:
+        except Exception as error:  # InvalidResponse; IndexError: nobody asked; what redis-py makes of odd errors
             self.lose(ConnectionError(f"not what Redis says: {error}"))
         if self._retired and not self._waiting:
             self.lose(ConnectionError("Connection closed"))

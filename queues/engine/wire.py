@@ -7,12 +7,14 @@ and a time limit for each reply. Here a batch is one write, and its replies are 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Sequence
 from typing import Any
 
 from redis.exceptions import ConnectionError
 
 from .connection import AsyncClient
+from .failures import connection_error
 from .link import Link
 
 
@@ -74,8 +76,11 @@ class Wire:
             if self._closed or await connection._parser.can_read():  # something unasked, or the end of the stream
                 raise ConnectionError("Connection closed by server.")
             return Link(connection)
-        except BaseException:
-            connection._close()
+        except BaseException as error:
+            with contextlib.suppress(Exception):  # uvloop's of a transport that is closed already
+                connection._close()
+            if isinstance(error, Exception):
+                raise connection_error(error) from error
             raise
 
     def _note_connected(self, connecting: asyncio.Task[Link]) -> None:
