@@ -1,4 +1,4 @@
-"""However Redis cannot be reached, and whatever the client library makes of it: StoreUnavailableError, then recovery."""
+"""However Redis cannot be reached, whatever the client library makes of it: StoreUnavailableError, then recovery."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A TCP proxy to a Redis that can fail in the ways of networks. It runs in threads, so it serves every kind of client."""
+"""A TCP proxy to a Redis that fails as networks do. It runs in threads, so it serves every kind of client."""
 
 from __future__ import annotations
 
