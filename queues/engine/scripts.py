@@ -49,7 +49,7 @@ end"""
 _LIMITED_KEYS: Final = ("limit",)
 _LIMITED_ARGS: Final = ("allowance", "interval", "requests")
 _LIMITED = """\
-local left, its_ticket, left_ms = running_interval()
+local left, its_ticket, left_ms = current_interval()
 local free = left or tonumber(allowance)
 if free <= 0 then return {'limited', left_ms} end
 local asked = tonumber(requests)
