@@ -7,10 +7,10 @@ from typing import Any, TypeVar, overload
 
 from redis.exceptions import MovedError
 
-from .commands import command_of, packed
+from .commands import command_of
 from .connection import StoreAddress, SyncClient
 from .errors import TaskqError
-from .failures import connection_error, is_missing_script, is_translatable, translate
+from .failures import is_missing_script, is_translatable, translate
 from .keys import Layout, QueueKeys
 from .operation import Apart, Operation, Plan
 from .routing import Routes, Server
@@ -144,8 +144,7 @@ def _send(client: SyncClient, operations: Sequence[Operation[Any]]) -> list[Any]
 
 
 def same_for_all(error: Exception, operations: Sequence[Operation[Any]]) -> list[Any]:
-    """An error of the connection or of Redis as the reply to each operation. Raises one of an argument."""
+    """An error of Redis as the reply to each operation; any other is raised."""
     if not is_translatable(error):
-        for operation in operations:
-            packed(operation)
-    return [connection_error(error)] * len(operations)
+        raise error
+    return [error] * len(operations)
