@@ -20,6 +20,7 @@ from .lane import Call, Lane
 from .late_replies import LateCalls
 from .merging import merge, spread
 from .operation import Operation, Plan
+from .outage_log import OutageLog
 from .routing import AsyncRoutes, Server
 from .subscription import Hear, Subscription
 from .values import Consumed, JobResult, RequestLimit
@@ -28,7 +29,7 @@ from .wire import Wire
 
 T = TypeVar("T")
 
-logger = logging.getLogger("taskq.engine")
+_outages = OutageLog(logging.getLogger("taskq.engine"))
 
 QUIET_TURNS: Final = 5
 """Turns of the loop without work after which a closing engine ends: callers that were cancelled as their replies came
@@ -312,7 +313,7 @@ def _log_failed_undo(future: asyncio.Future[Any]) -> None:
     """Then the lease runs out instead."""
     reply = future.exception() or future.result()
     if isinstance(reply, BaseException):
-        logger.info("not taken back", extra={"action": "undo", "reason": str(reply)[:200]})
+        _outages.note("not taken back", {"action": "undo", "reason": str(reply)[:200]}, level=logging.INFO)
 
 
 async def _load_and_send(wire: Wire, operations: list[Operation[Any]], late: LateCalls) -> list[Any]:
