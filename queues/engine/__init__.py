@@ -69,6 +69,7 @@ from .operations.survey import (
     take_survey,
     write_survey,
 )
+from .operations.write_probe import write_probe
 from .store import StoreInfo, open_async_engine, open_engine, probe_store
 from .store_load import StoreLoad, ask_store_load, read_store_load
 from .values import (
@@ -219,5 +220,6 @@ __all__ = [
     "trim_dead",
     "trim_drained",
     "unpack_queues",
+    "write_probe",
     "write_survey",
 ]

@@ -51,6 +51,7 @@ PARTITION_KEYS: Final = {
     "active": "zset: queue → minute of its latest counts in `stats`; dropped when they are too old.",
     "events": "stream of transitions, capped (lua/lib/events.lua).",
     "drain": "hash: which events are being taken out of the stream (lua/plan_drain.lua). Never deleted; fixed size.",
+    "probe": "string that a probe of the server's readiness writes (lua/write_probe.lua); expires by itself.",
     "counters": "hash: `events_held`, `events_dropped`.",
 }
 

@@ -62,6 +62,7 @@ from queues.engine import (
     take_limit,
     trim_dead,
     trim_drained,
+    write_probe,
 )
 from queues.engine.keys import PARTITION_KEYS, QUEUE_KEYS, limit_key
 from queues.engine.limits import STAGE_MIN_BYTES
@@ -179,6 +180,7 @@ def operations() -> list[Operation[Any]]:
         queue_minutes(QUEUE, count=1),
         drain_state(1),
         read_events(1, after="1-0"),
+        write_probe(1),
         plan_drain(1, "2-0", instead=EntryRange("1-0", "1-0")),
         trim_drained(1, EntryRange("1-0", "2-0"), written=1),
         give_back_limit(LimitTaken(allowed=True, key=limit_key("token", "write", 1, 1), ticket="1")),
