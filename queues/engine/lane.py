@@ -7,6 +7,7 @@ from collections.abc import Callable, Coroutine, Iterable
 from typing import Any, Final, TypeAlias
 
 from .operation import Operation
+from .replication import ReplicaWait
 from .routing import Server
 from .wire import Wire
 
@@ -16,28 +17,43 @@ BATCH_MAX: Final = 512
 IN_FLIGHT_MAX: Final = 4
 """Pipelines under way at once to one server. While as many are, calls gather into the next one."""
 
+WAITING_MAX: Final = 16
+"""The same of those that wait for replicas, with a connection each. While replicas are away each takes as long as the
+timeout, so there must be enough for calls that travel alone."""
+
 GATHER_MAX_S: Final = 0.005
 """How long calls gather, too, while fewer wait than are under way: who comes alone goes at once, and the more come, the
 more go together. A server that takes longer has other reasons, and may be away."""
 
 Call: TypeAlias = tuple[Operation[Any], asyncio.Future[Any]]
-Carry: TypeAlias = Callable[[Server, list[Call]], Coroutine[Any, Any, None]]
-"""Sends a batch to a server and settles its futures."""
+Carry: TypeAlias = "Callable[[Lane, Wire, list[Call]], Coroutine[Any, Any, None]]"
+"""Sends a batch on a connection of the lane and settles its futures."""
 
 
 class Lane:
-    """A server that hangs holds up its own lane only."""
+    """A server that hangs holds up its own lane only.
 
-    __slots__ = ("_carry", "_gathering", "_in_flight", "_loop", "_pending", "_server", "wire")
+    `replica_wait`: what each batch ends with. It holds up its connection until replicas have confirmed, so batches
+    under way have one connection each; without it they share one.
+    """
 
-    def __init__(self, server: Server, carry: Carry) -> None:
-        self.wire = Wire(server.client)
-        self._server = server
+    __slots__ = ("_carry", "_free", "_gathering", "_in_flight", "_loop", "_pending", "replica_wait", "server", "wires")
+
+    def __init__(self, server: Server, carry: Carry, replica_wait: ReplicaWait | None = None) -> None:
+        self.server = server
+        self.replica_wait = replica_wait
+        if replica_wait is None:
+            self.wires = [Wire(server.client)]
+            self._free = self.wires * IN_FLIGHT_MAX
+        else:
+            self.wires = [Wire(server.client) for _ in range(WAITING_MAX)]
+            self._free = self.wires[::-1]
         self._carry = carry
         self._loop = asyncio.get_running_loop()
         self._pending: list[Call] = []
-        self._in_flight: dict[asyncio.Task[None], tuple[int, float]] = {}
-        """How many calls others gather for (none for one that travels alone), and until when by the loop's clock."""
+        self._in_flight: dict[asyncio.Task[None], tuple[Wire, int, float]] = {}
+        """Its connection, how many calls others gather for (none for one that travels alone), and until when by the
+        loop's clock."""
         self._gathering: asyncio.TimerHandle | None = None
 
     def under_way(self) -> Iterable[asyncio.Task[None]]:
@@ -60,15 +76,16 @@ class Lane:
             if self._gathering is None:
                 self._gathering = self._loop.call_later(GATHER_MAX_S, self._end_gathering)
             return
-        while self._pending and len(self._in_flight) < IN_FLIGHT_MAX:
+        while self._pending and self._free:
             batch = self._next_batch()
-            task = self._loop.create_task(self._carry(self._server, batch))
-            self._in_flight[task] = (0 if batch[0][0].alone else len(batch), now + GATHER_MAX_S)
+            wire = self._free.pop()
+            task = self._loop.create_task(self._carry(self, wire, batch))
+            self._in_flight[task] = (wire, 0 if batch[0][0].alone else len(batch), now + GATHER_MAX_S)
             task.add_done_callback(self._land)
 
     def _is_gathering(self, now: float) -> bool:
         """Whether what waits had better wait for more."""
-        others = sum([calls for calls, until in self._in_flight.values() if now < until])
+        others = sum([calls for _, calls, until in self._in_flight.values() if now < until])
         return len(self._pending) < others and not self._pending[0][0].alone
 
     def _next_batch(self) -> list[Call]:
@@ -87,5 +104,5 @@ class Lane:
         self._depart()
 
     def _land(self, task: asyncio.Task[None]) -> None:
-        del self._in_flight[task]
+        self._free.append(self._in_flight.pop(task)[0])
         self._depart()

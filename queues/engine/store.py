@@ -8,7 +8,7 @@ from typing import Any
 
 from redis.exceptions import ResponseError
 
-from . import limits
+from . import limits, replication
 from .aio import AsyncEngine
 from .connection import REPLY_TIMEOUT_S, AsyncClient, StoreAddress, SyncClient, connect, connect_async, parse_url
 from .errors import InvalidArgumentError, LayoutError, TaskqError
@@ -23,12 +23,18 @@ def open_engine(
     partitions: int | None = None,
     events_cap: int = limits.EVENTS_CAP_DEFAULT,
     reply_timeout_s: float = REPLY_TIMEOUT_S,
+    min_replicas: int = 0,
+    replication_timeout_s: float = replication.TIMEOUT_S,
 ) -> Engine:
     """Open a pool for synchronous use. A new store is given `partitions` (None: the default), for ever.
 
-    Raises InvalidArgumentError (URL, number of partitions), LayoutError (the store has another layout or number of
+    With `min_replicas` a publish returns once so many replicas have it, and raises NotReplicatedError if they do not
+    say so within `replication_timeout_s`.
+
+    Raises InvalidArgumentError (URL, a number out of its range), LayoutError (the store has another layout or number of
     partitions), StoreUnavailableError.
     """
+    wait = replication.replica_wait(min_replicas, replication_timeout_s)
     _check_partitions(partitions)
     address = parse_url(url)
     client = _connect(address, reply_timeout_s)
@@ -43,7 +49,7 @@ def open_engine(
         if is_translatable(error):
             raise translate(error, "open") from error
         raise
-    return Engine(client, _layout(meta, partitions, events_cap), address)
+    return Engine(client, _layout(meta, partitions, events_cap), address, wait)
 
 
 def _connect(address: StoreAddress, reply_timeout_s: float) -> SyncClient:
@@ -57,9 +63,15 @@ def _connect(address: StoreAddress, reply_timeout_s: float) -> SyncClient:
 
 
 async def open_async_engine(
-    url: str, *, partitions: int | None = None, events_cap: int = limits.EVENTS_CAP_DEFAULT
+    url: str,
+    *,
+    partitions: int | None = None,
+    events_cap: int = limits.EVENTS_CAP_DEFAULT,
+    min_replicas: int = 0,
+    replication_timeout_s: float = replication.TIMEOUT_S,
 ) -> AsyncEngine:
     """Open a pool for the running event loop; otherwise as `open_engine`."""
+    wait = replication.replica_wait(min_replicas, replication_timeout_s)
     _check_partitions(partitions)
     address = parse_url(url)
     client = connect_async(address)
@@ -75,7 +87,8 @@ async def open_async_engine(
         if is_translatable(error):
             raise translate(error, "open") from error
         raise
-    return AsyncEngine(client, _layout(meta, partitions, events_cap), address, joins_slots=joins_slots)
+    layout = _layout(meta, partitions, events_cap)
+    return AsyncEngine(client, layout, address, joins_slots=joins_slots, replica_wait=wait)
 
 
 async def _joins_slots(client: AsyncClient) -> bool:

@@ -68,7 +68,13 @@ def publish(
     if jobs == 1 and not prepared.one_job and now_ms is None and len(bodies[0]) <= limits.MERGE_BODY_MAX_BYTES:
         group = (_publish_together, (queue.name, prepared.arguments))
     return Operation(
-        _PUBLISH, queue.select(_PUBLISH.keys), args, _PUBLISHED, group, alone=jobs >= limits.ALONE_MIN_JOBS
+        _PUBLISH,
+        queue.select(_PUBLISH.keys),
+        args,
+        _PUBLISHED,
+        group,
+        alone=jobs >= limits.ALONE_MIN_JOBS,
+        replicated=True,
     )
 
 
@@ -87,7 +93,7 @@ def republish(
     prepared = prepare(options)
     check_bodies((body,))
     args = (*_head(queue, 1, now_ms), *prepared.arguments, job_id, body)
-    return Operation(_REPUBLISH, queue.select(_REPUBLISH.keys), args, _REPUBLISHED)
+    return Operation(_REPUBLISH, queue.select(_REPUBLISH.keys), args, _REPUBLISHED, replicated=True)
 
 
 _HEAD: Final = _PUBLISH.args.index("delay")

@@ -15,6 +15,13 @@ local function hold_key(id)
   redis.call('HSET', keys, key, struct.pack('>I6c26', for_ms > 0 and now + for_ms or 0, id))
 end
 
+-- Advances the replication stream. A WAIT covers a connection's last write only (since Redis 7), and the job that a
+-- duplicate stands for may have been written over another one.
+local function write_to_stream()
+  redis.call('PEXPIRE', keys, 60000)
+  redis.call('PERSIST', keys)
+end
+
 local function add_jobs(bodies)
   local ttl_ms, wait = tonumber(ttl), tonumber(delay)
   if at ~= '' then wait = tonumber(at) - now end
@@ -22,7 +29,10 @@ local function add_jobs(bodies)
   if ttl_ms > 0 and wait > ttl_ms then return {'ttl_short'} end
   if key ~= '' then
     local holder = holder_of_key()
-    if holder then return {'duplicate', holder} end
+    if holder then
+      write_to_stream()
+      return {'duplicate', holder}
+    end
   end
 
   local due_ms = now + wait
