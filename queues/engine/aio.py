@@ -355,7 +355,7 @@ async def _send(wire: Wire, operations: list[Operation[Any]], wait: ReplicaWait 
         if wait is None:
             replies = await wire.call(commands)
         else:
-            replies = wait.check(operations, await wire.call([*commands, wait.packed]))
+            replies = wait.check(await wire.call([*commands, wait.packed]))
     except Exception as error:
         return same_for_all(error, operations)
     if any(is_from_replica(reply) or isinstance(reply, UnconfirmedError) for reply in replies):

@@ -24,17 +24,19 @@ def result_of(operation: Operation[T], reply: Any) -> T:
     """The decoded reply. Raises what the decoder raises, or the translated error if the reply is one."""
     if isinstance(reply, BaseException):
         if isinstance(reply, UnconfirmedError):
-            raise _not_replicated(operation, reply)
+            return _unconfirmed_result(operation, reply)
         raise translate(reply, operation.script.name) from reply
     return operation.decode(reply)
 
 
-def _not_replicated(operation: Operation[Any], unconfirmed: UnconfirmedError) -> NotReplicatedError:
-    """Raises what the decoder raises: a call that was refused has written nothing."""
-    written = operation.decode(unconfirmed.reply)
-    job_ids = written.job_ids if isinstance(written, Published) else ()
+def _unconfirmed_result(operation: Operation[T], unconfirmed: UnconfirmedError) -> T:
+    """Raises NotReplicatedError if that matters to the operation, and if it was not refused, so that it has written."""
+    result = operation.decode(unconfirmed.reply)
+    if not operation.replicated:
+        return result
+    job_ids = result.job_ids if isinstance(result, Published) else ()
     wait = unconfirmed.wait
-    return NotReplicatedError(job_ids, min_replicas=wait.min_replicas, timeout_s=wait.timeout_s)
+    raise NotReplicatedError(job_ids, min_replicas=wait.min_replicas, timeout_s=wait.timeout_s)
 
 
 def results_of(operations: Sequence[Operation[Any]], replies: Sequence[Any]) -> list[Any]:
@@ -164,7 +166,7 @@ def _send(client: SyncClient, operations: Sequence[Operation[Any]], wait: Replic
         replies = list(pipeline.execute(raise_on_error=False))
     except Exception as error:
         return same_for_all(error, operations)
-    return replies if wait is None else wait.check(operations, replies)
+    return replies if wait is None else wait.check(replies)
 
 
 def same_for_all(error: Exception, operations: Sequence[Operation[Any]]) -> list[Any]:

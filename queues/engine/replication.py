@@ -12,7 +12,7 @@ from hiredis import pack_command
 
 from . import limits
 from .errors import InvalidArgumentError
-from .operation import Operation, Reply
+from .operation import Reply
 
 TIMEOUT_S: Final = 1.0
 
@@ -28,7 +28,7 @@ class ReplicaWait:
         self.command: tuple[Any, ...] = ("WAIT", min_replicas, round(timeout_s * 1000))
         self.packed: bytes = pack_command(self.command)
 
-    def check(self, operations: Sequence[Operation[Any]], replies: list[Any]) -> list[Any]:
+    def check(self, replies: Sequence[Reply]) -> list[Reply]:
         """The replies without the last one, which is WAIT's: if that is too low, marked as `UnconfirmedError`.
 
         An error of WAIT, such as that of a master which became a replica meanwhile, confirms nothing either.
@@ -36,10 +36,7 @@ class ReplicaWait:
         *replies, confirmed = replies
         if isinstance(confirmed, int) and confirmed >= self.min_replicas:
             return replies
-        return [
-            UnconfirmedError(reply, self) if operation.replicated and not isinstance(reply, BaseException) else reply
-            for operation, reply in zip(operations, replies, strict=True)
-        ]
+        return [reply if isinstance(reply, BaseException) else UnconfirmedError(reply, self) for reply in replies]
 
 
 class UnconfirmedError(Exception):

@@ -130,6 +130,7 @@ class StoreInfo:
     """How a store is doing. Sizes in bytes, `latency_ms` of one PING; None: not known (unreachable, or not a pool yet).
 
     `max_memory` 0 = no bound. `eviction_policy` other than noeviction may lose jobs; `aof` False may lose the newest.
+    `replicas`: that follow the master now; of a cluster, the fewest that one of its masters has.
     """
 
     reachable: bool
@@ -142,6 +143,7 @@ class StoreInfo:
     aof: bool | None = None
     jobs: int | None = None
     clients: int | None = None
+    replicas: int | None = None
     latency_ms: float | None = None
     layout_version: int | None = None
     partitions: int | None = None
@@ -177,6 +179,7 @@ def probe_store(url: str, *, timeout_s: float = 2.0) -> StoreInfo:
             aof=bool(info.get("aof_enabled", 0)),
             jobs=None if partitions is None else _count_jobs(client, partitions),
             clients=int(info.get("connected_clients", 0)),
+            replicas=_count_replicas(info),
             latency_ms=latency_ms,
             layout_version=int(meta[b"layout"]) if b"layout" in meta else None,
             partitions=partitions,
@@ -195,10 +198,17 @@ def _info(client: Any) -> dict[str, Any]:
     if "redis_version" in info:
         return dict(info)
     nodes = [node for node in info.values() if isinstance(node, dict)]
-    merged = dict(nodes[0])
+    masters = [node for node in nodes if node.get("role") == "master"]
+    merged = dict(min(masters or nodes, key=_count_replicas))
     for field in ("used_memory", "connected_clients", "maxmemory"):
         merged[field] = sum(int(node.get(field, 0)) for node in nodes)
     return merged
+
+
+def _count_replicas(info: dict[str, Any]) -> int:
+    """Those that have their copy and follow: INFO counts, as connected, one that is still loading it, too."""
+    replicas = [info.get(f"slave{number}") for number in range(int(info.get("connected_slaves", 0)))]
+    return sum(isinstance(replica, dict) and replica.get("state") == "online" for replica in replicas)
 
 
 _COUNTED_QUEUES_MAX = 10_000

@@ -89,6 +89,18 @@ def cluster(directory: Path, masters: int = 3) -> Iterator[list[redis.Redis]]:
 
 
 @contextmanager
+def replicated(directory: Path) -> Iterator[tuple[redis.Redis, redis.Redis]]:
+    """Clients of a master and of its replica, which is in step."""
+    ports = free_ports(2)
+    with (
+        server(directory / "master", ports[0]) as master,
+        server(directory / "replica", ports[1], f"replicaof 127.0.0.1 {ports[0]}") as replica,
+    ):
+        wait_until(lambda: _command(master, "WAIT", 1, 100) == 1, or_fail="the replica does not follow")
+        yield master, replica
+
+
+@contextmanager
 def sentinel(directory: Path, service: str) -> Iterator[tuple[redis.Redis, int]]:
     """A client of a master, and the port of the sentinel that watches it."""
     master_port, port = free_ports(2)
