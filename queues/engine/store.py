@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
+from redis.cluster import RedisCluster
 from redis.exceptions import ResponseError
 
 from . import limits, replication
@@ -193,13 +194,12 @@ def probe_store(url: str, *, timeout_s: float = 2.0) -> StoreInfo:
 
 
 def _info(client: Any) -> dict[str, Any]:
-    """INFO; of a cluster, of one of its nodes (they are set up alike), memory and clients added up."""
-    info = client.info()
+    """INFO; of a cluster, of the master with the fewest replicas (they are set up alike), memory and clients added up."""
+    info = client.info(target_nodes="primaries") if isinstance(client, RedisCluster) else client.info()
     if "redis_version" in info:
         return dict(info)
     nodes = [node for node in info.values() if isinstance(node, dict)]
-    masters = [node for node in nodes if node.get("role") == "master"]
-    merged = dict(min(masters or nodes, key=_count_replicas))
+    merged = dict(min(nodes, key=_count_replicas))
     for field in ("used_memory", "connected_clients", "maxmemory"):
         merged[field] = sum(int(node.get(field, 0)) for node in nodes)
     return merged

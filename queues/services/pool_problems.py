@@ -138,7 +138,7 @@ def _too_few_replicas(store: StoreInfo, wanted: int) -> PoolProblem | None:
     return PoolProblem(
         kind=ProblemKind.TOO_FEW_REPLICAS,
         wrong=gettext_noop(
-            "Publishes are answered 503: %(wanted)s replicas have to confirm each, and %(found)s are connected."
+            "Too few replicas, so publishes are answered 503: %(wanted)s must confirm each, %(found)s connected."
         ),
         advice=gettext_noop(
             "Connect more replicas (`INFO replication` names them), or lower the pool's number of replicas that confirm."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Awaitable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -23,13 +23,14 @@ from queues.engine import (
     consume,
     limited,
     open_engine,
+    probe_store,
     publish,
     republish,
     size,
 )
 
 from .loop import in_loop, opened, until
-from .topologies import free_ports, replicated, server
+from .topologies import cluster, free_ports, replicated, server
 
 SERVICE = "jobs"
 SHORT: dict[str, Any] = {"min_replicas": 1, "replication_timeout_s": 0.05}
@@ -255,3 +256,39 @@ async def test_it_is_from_asyncio_too(abandoned: Any) -> None:
             await engine.run(publish(queue, [b"x"]))
 
         assert ids_in(new, engine) == set(second.value.job_ids)
+
+
+@in_loop
+async def test_in_a_cluster_each_master_answers_for_its_own_replicas(tmp_path: Path) -> None:
+    with cluster(tmp_path / "cluster", masters=2, replicated=True) as masters:
+        url = "redis+cluster://" + ",".join(f"127.0.0.1:{port_of(master)}" for master in masters)
+        engine = open_engine(url, **SHORT)
+        queues = [engine.queue("shop", f"q{number}") for number in range(8)]
+        async with opened(url, **SHORT) as other:
+            await asyncio.gather(*[other.run(publish(queue, [b"x"])) for queue in queues])
+            on_first = [name in names_on(masters[0]) for name in (queue.name for queue in queues)]
+            assert set(on_first) == {True, False}
+            assert probe_store(url).replicas == 1
+            with stopped(only_replica_of(masters[0])):
+                refused = [await is_refused(asyncio.to_thread(engine.run, publish(queue, [b"x"]))) for queue in queues]
+                refused_too = await asyncio.gather(*[is_refused(other.run(publish(queue, [b"x"]))) for queue in queues])
+        engine.close()
+
+    assert refused == refused_too == on_first
+
+
+def names_on(master: redis.Redis) -> set[bytes]:
+    """Names of the queues that it holds."""
+    return {name for key in master.keys("{tq*}:queues") for name in master.zrange(key, 0, -1)}
+
+
+def only_replica_of(master: redis.Redis) -> redis.Redis:
+    return redis.Redis(port=master.info("replication")["slave0"]["port"])
+
+
+async def is_refused(publishing: Awaitable[object]) -> bool:
+    try:
+        await publishing
+    except NotReplicatedError:
+        return True
+    return False
