@@ -117,7 +117,7 @@ def test_pool_set_makes_publishes_wait_for_replicas(fit_redis: redis.Redis) -> N
     out, _ = run("pool", "set", "default", "--min-replicas", "1")
     forget_everything()
 
-    assert out.startswith("changed default: 1 replicas confirm each publish\n  PROBLEM too_few_replicas: Too few")
+    assert out.startswith("changed default: min_replicas is 1\n  PROBLEM too_few_replicas: Too few")
     with pytest.raises(NotReplicatedError):
         engine_for("default").run(publish(queue, [b"x"]))
     (entry,) = Activity.objects.all()

@@ -50,7 +50,7 @@ class Command(VerbCommand):
     def set(self, *, name: str, min_replicas: int, **_options: Any) -> None:
         pool = set_min_replicas(name=name, min_replicas=min_replicas)
         note_activity(user=None, action=ActivityAction.POOL_CHANGED, pool=pool.name, detail=f"min_replicas={pool.min_replicas}")
-        self.stdout.write(f"changed {pool.name}: {pool.min_replicas} replicas confirm each publish")
+        self.stdout.write(f"changed {pool.name}: min_replicas is {pool.min_replicas}")
         self._print_problems(check_pool(name=name))
 
     def list(self, *, as_json: bool, **_options: Any) -> None:
