@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import socket
 import subprocess
 import time
@@ -121,6 +123,17 @@ class SentinelSetup:
             return bool(_command(self._sentinels[0], "SENTINEL", "FAILOVER", SERVICE))
         except redis.ResponseError:
             return False
+
+    @contextmanager
+    def replica_stopped(self) -> Iterator[None]:
+        """During the block the replica keeps its connections and says nothing."""
+        (replica,) = [server for server in self._servers if server is not self._master]
+        pid = int(replica.client.info("server")["process_id"])
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            os.kill(pid, signal.SIGCONT)
 
     def settle(self) -> None:
         """Wait until the replica is in step and all Sentinels could fail over to it."""

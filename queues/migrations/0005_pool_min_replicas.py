@@ -14,7 +14,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='pool',
             name='min_replicas',
-            field=models.PositiveSmallIntegerField(default=0, help_text='A publish succeeds once so many replicas have it; otherwise it is answered 503. With the number of replicas that there are, a failover loses no published job. 0: the master alone counts, and a failover may lose the newest jobs.', validators=[django.core.validators.MaxValueValidator(16)], verbose_name='replicas that confirm'),
+            field=models.PositiveSmallIntegerField(default=0, help_text='A publish succeeds once this many replicas have the job; otherwise it is answered 503. Set it to the number of replicas, and a failover loses no published job. 0: publishes do not wait, and a failover may lose the newest jobs.', validators=[django.core.validators.MaxValueValidator(16)], verbose_name='minimum replicas'),
         ),
         migrations.AddConstraint(
             model_name='pool',

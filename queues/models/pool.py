@@ -30,13 +30,13 @@ class Pool(models.Model):
         help_text=_("Over how many Redis Cluster slots the queues are spread. Cannot be changed later."),
     )
     min_replicas = models.PositiveSmallIntegerField(
-        _("replicas that confirm"),
+        _("minimum replicas"),
         default=0,
         validators=[MaxValueValidator(limits.MIN_REPLICAS_MAX)],
         help_text=_(
-            "A publish succeeds once so many replicas have it; otherwise it is answered 503. "
-            "With the number of replicas that there are, a failover loses no published job. "
-            "0: the master alone counts, and a failover may lose the newest jobs."
+            "A publish succeeds once this many replicas have the job; otherwise it is answered 503. "
+            "Set it to the number of replicas, and a failover loses no published job. "
+            "0: publishes do not wait, and a failover may lose the newest jobs."
         ),
     )
     description = models.CharField(_("description"), max_length=255, blank=True)

@@ -55,6 +55,4 @@ def _read(name: str) -> PoolRow:
     pool = Pool.objects.filter(name=name).first()
     if pool is None:
         raise PoolNotFoundError
-    return PoolRow(
-        name=pool.name, url=pool.effective_url, partitions=pool.partitions, min_replicas=pool.min_replicas
-    )
+    return PoolRow(name=pool.name, url=pool.effective_url, partitions=pool.partitions, min_replicas=pool.min_replicas)

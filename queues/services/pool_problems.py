@@ -141,7 +141,7 @@ def _too_few_replicas(store: StoreInfo, wanted: int) -> PoolProblem | None:
             "Too few replicas, so publishes are answered 503: %(wanted)s must confirm each, %(found)s connected."
         ),
         advice=gettext_noop(
-            "Connect more replicas (`INFO replication` names them), or lower the pool's number of replicas that confirm."
+            "Connect more replicas (`INFO replication` lists them), or lower the pool's minimum of replicas."
         ),
         facts={"wanted": wanted, "found": store.replicas},
     )

@@ -103,7 +103,9 @@ async def test_from_asyncio_too(url: str, replica: redis.Redis) -> None:
         assert ids_in(replica, engine) == {job_id for published in done for job_id in published.job_ids}
 
 
-def test_without_a_replica_a_publish_says_which_jobs_it_wrote(url: str, master: redis.Redis, replica: redis.Redis) -> None:
+def test_without_a_replica_a_publish_says_which_jobs_it_wrote(
+    url: str, master: redis.Redis, replica: redis.Redis
+) -> None:
     engine = open_engine(url, **SHORT)
     queue = engine.queue("shop", "orders")
     key = PublishOptions(key="order-7")

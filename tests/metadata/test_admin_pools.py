@@ -114,7 +114,9 @@ def test_a_pool_is_added_with_the_partitions_of_its_redis(admin: Client, redis_u
     admin.post(f"{LIST}add/", form | {"partitions": 4})
     images = Pool.objects.get(name="images")
     assert (images.partitions, images.min_replicas) == (4, 1)
-    assert "Too few replicas, so publishes are answered 503: 1 must confirm each, 0 connected." in page_of(admin, images)
+    assert "Too few replicas, so publishes are answered 503: 1 must confirm each, 0 connected." in page_of(
+        admin, images
+    )
 
 
 def test_two_pools_on_one_database_are_refused(admin: Client, default_pool: Pool, redis_url: str) -> None:

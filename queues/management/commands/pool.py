@@ -40,16 +40,16 @@ class Command(VerbCommand):
         self, *, name: str, url: str, partitions: int | None, min_replicas: int, description: str, **_options: Any
     ) -> None:
         url = sys.stdin.readline().strip() if url == "-" else url
-        pool = add_pool(
-            name=name, url=url, partitions=partitions, min_replicas=min_replicas, description=description
-        )
+        pool = add_pool(name=name, url=url, partitions=partitions, min_replicas=min_replicas, description=description)
         note_activity(user=None, action=ActivityAction.POOL_CREATED, pool=pool.name)
         self.stdout.write(f"added {pool.name}: {pool.shown_url}, {pool.partitions} partitions")
         self._print_problems(check_pool(name=name))
 
     def set(self, *, name: str, min_replicas: int, **_options: Any) -> None:
         pool = set_min_replicas(name=name, min_replicas=min_replicas)
-        note_activity(user=None, action=ActivityAction.POOL_CHANGED, pool=pool.name, detail=f"min_replicas={pool.min_replicas}")
+        note_activity(
+            user=None, action=ActivityAction.POOL_CHANGED, pool=pool.name, detail=f"min_replicas={pool.min_replicas}"
+        )
         self.stdout.write(f"changed {pool.name}: min_replicas is {pool.min_replicas}")
         self._print_problems(check_pool(name=name))
 
