@@ -190,6 +190,9 @@ TASKQ_BULK_MAX_BYTES = read_int(
 TASKQ_METRICS_QUEUES = read_int("TASKQ_METRICS_QUEUES", default=200, minimum=1, maximum=10_000)
 TASKQ_METRICS_TOKEN = read_text("TASKQ_METRICS_TOKEN")
 
+# How long a publish waits for the replicas of a pool that has `min_replicas`.
+TASKQ_REPLICATION_TIMEOUT_MS = read_int("TASKQ_REPLICATION_TIMEOUT_MS", default=1_000, minimum=10, maximum=4_000)
+
 # The event lake, and the reports made of it: paths, or URLs that fsspec (and, of Spark, Hadoop) knows.
 TASKQ_LAKE_URL = read_place("TASKQ_LAKE_URL", default=DATA_DIR / "lake")
 TASKQ_REPORTS_URL = read_place("TASKQ_REPORTS_URL", default=DATA_DIR / "reports")

@@ -6,9 +6,9 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import ceil
-from typing import Final
+from typing import Any, Final
 
-from queues.engine.errors import LimitReachedError, TaskqError
+from queues.engine.errors import LimitReachedError, NotReplicatedError, TaskqError
 
 from .response import ApiResponse, Header, json_response
 
@@ -103,6 +103,9 @@ class Reply:
 
 
 _RETRY_SOON: Final = ((b"retry-after", b"1"),)
+_NOT_REPLICATED: Final = (
+    "written, but not confirmed by enough replicas: retry with the same key, or republish by job id"
+)
 _ASK_FOR_BASIC: Final = ((b"www-authenticate", b'Basic realm="taskq"'),)
 
 REPLIES: Final[Mapping[str, Reply]] = {
@@ -113,6 +116,7 @@ REPLIES: Final[Mapping[str, Reply]] = {
     "job_not_found": Reply(404, "job not found"),
     "limit_reached": Reply(429, member="msg"),
     "store_unavailable": Reply(503, "store unavailable", _RETRY_SOON),
+    "not_replicated": Reply(503, _NOT_REPLICATED, _RETRY_SOON),
     "store_full": Reply(507, "store full"),
     "layout_mismatch": Reply(500, "internal error"),
     "script_error": Reply(500, "internal error"),
@@ -160,4 +164,7 @@ def error_response(error: Exception) -> ApiResponse:
         headers = ((b"allow", ", ".join(error.allowed).encode()),)
     elif isinstance(error, LimitReachedError):
         headers = ((b"retry-after", b"%d" % ceil(error.retry_after_ms / 1000)),)
-    return json_response(reply.status, {reply.member: reply.words or str(error)}, *headers)
+    body: dict[str, Any] = {reply.member: reply.words or str(error)}
+    if isinstance(error, NotReplicatedError):
+        body["job_ids"] = error.job_ids
+    return json_response(reply.status, body, *headers)

@@ -7,7 +7,7 @@
 
 Verbs build operations (one script call) or plans (several steps); `Engine` runs them synchronously, `AsyncEngine` from
 asyncio. Trust window: a publish that returned is in Redis; whether it survives a crash of Redis is up to Redis's own
-persistence (AOF; see docs/operations.md).
+persistence (AOF), whether it survives a failover up to `min_replicas` (see docs/operations.md).
 """
 
 from .aio import AsyncEngine
@@ -19,6 +19,7 @@ from .errors import (
     LayoutError,
     LeaseLostError,
     LimitReachedError,
+    NotReplicatedError,
     ResultTooLargeError,
     ScriptError,
     StoreFullError,
@@ -131,6 +132,7 @@ __all__ = [
     "LimitReachedError",
     "LimitTaken",
     "Minute",
+    "NotReplicatedError",
     "Operation",
     "Page",
     "PartitionLoad",

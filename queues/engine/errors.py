@@ -75,6 +75,24 @@ class StoreUnavailableError(TaskqError):
         self.reason = reason
 
 
+class NotReplicatedError(StoreUnavailableError):
+    """The master wrote it, and too few replicas confirmed that in time: a failover may lose it, or keep it.
+
+    `job_ids`: the jobs that were written. To republish one of them, or to publish again with the same key, makes no
+    second job.
+    """
+
+    code = "not_replicated"
+
+    def __init__(self, job_ids: tuple[str, ...], *, min_replicas: int, timeout_s: float) -> None:
+        replicas = "1 replica" if min_replicas == 1 else f"{min_replicas} replicas"
+        super().__init__(
+            f"not confirmed by {replicas} within {timeout_s:g} s, so a failover may lose it: "
+            "retry with the same key, or republish the job by its id"
+        )
+        self.job_ids = job_ids
+
+
 class StoreFullError(TaskqError):
     """Redis refused a write because it reached `maxmemory`. Nothing was written."""
 

@@ -70,6 +70,11 @@ SKIP_BATCH: Final = 500
 """Tombstones that one consume or peek may step over before it asks to be called again. An expired job counts as two,
 and as one more for each 16 KiB that are freed with it."""
 
+MIN_REPLICAS_MAX: Final = 16
+REPLICATION_TIMEOUT_MIN_S: Final = 0.01
+REPLICATION_TIMEOUT_MAX_S: Final = 4.0
+"""How many replicas a pool may wait for, and how long: less than a connection may be silent (REPLY_TIMEOUT_S)."""
+
 EVENTS_CAP_DEFAULT: Final = 125_000
 """Events kept per partition until the drain takes them."""
 

@@ -74,18 +74,19 @@ class Link(asyncio.Protocol):
         return self._closed
 
     def send(
-        self, packed: Sequence[bytes], late: LateReplies | None = None, *, in_pieces: bool = False
+        self, packed: Sequence[bytes], late: LateReplies | None = None, *, commands: int = 0
     ) -> asyncio.Future[list[Any]]:
-        """Will have the replies in order, or an error of the connection. `in_pieces`: they are those of one command.
+        """Will have the replies in order, or an error of the connection. `commands`: that `packed` is the pieces of, if
+        they are not whole.
 
         Redis may carry out a command long after it was given up, when it was paused. Its replies then go to `late`.
         """
         if self._lost is not None:
             raise self._lost
         now = self._loop.time()
-        batch = _Batch(self._loop.create_future(), 1 if in_pieces else len(packed), now, late)
+        batch = _Batch(self._loop.create_future(), commands or len(packed), now, late)
         try:
-            if in_pieces:
+            if commands:
                 self._transport.writelines(packed)
             else:
                 self._transport.write(b"".join(packed))

@@ -48,14 +48,14 @@ class Batches:
 
     def _counted(self) -> Any:
         async def call(
-            wire: Wire, packed: Sequence[bytes], late: LateReplies | None = None, *, in_pieces: bool = False
+            wire: Wire, packed: Sequence[bytes], late: LateReplies | None = None, *, commands: int = 0
         ) -> list[Any]:
-            self.sizes.append(1 if in_pieces else len(packed))
+            self.sizes.append(commands or len(packed))
             self.under_way += 1
             self.most_under_way = max(self.most_under_way, self.under_way)
             await self.may_go.wait()
             try:
-                return await self._call(wire, packed, late, in_pieces=in_pieces)
+                return await self._call(wire, packed, late, commands=commands)
             finally:
                 self.under_way -= 1
 

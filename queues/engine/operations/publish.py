@@ -70,7 +70,7 @@ def publish(
     if jobs == 1 and not prepared.one_job and now_ms is None and len(bodies[0]) <= limits.MERGE_BODY_MAX_BYTES:
         group = (_publish_together, (queue.name, prepared.arguments))
     alone = jobs >= limits.ALONE_MIN_JOBS or size >= limits.ALONE_MIN_BYTES
-    return Operation(_PUBLISH, queue.select(_PUBLISH.keys), args, _PUBLISHED, group, alone=alone)
+    return Operation(_PUBLISH, queue.select(_PUBLISH.keys), args, _PUBLISHED, group, alone=alone, replicated=True)
 
 
 def publish_large(
@@ -157,7 +157,7 @@ def _publish_staged(
 
     head = (clock_argument(began), queue.name, queue.channel, queue.events_cap, random, counter)
     args = (*head, *options.arguments, *map(len, bodies))
-    return Operation(_PUBLISH_STAGED, queue.select(_PUBLISH_STAGED.keys), args, decode, alone=True)
+    return Operation(_PUBLISH_STAGED, queue.select(_PUBLISH_STAGED.keys), args, decode, alone=True, replicated=True)
 
 
 def republish(
@@ -175,7 +175,7 @@ def republish(
     prepared = prepare(options)
     alone = check_bodies((body,)) >= limits.ALONE_MIN_BYTES
     args = (*_head(queue, 1, now_ms), *prepared.arguments, job_id, body)
-    return Operation(_REPUBLISH, queue.select(_REPUBLISH.keys), args, _REPUBLISHED, alone=alone)
+    return Operation(_REPUBLISH, queue.select(_REPUBLISH.keys), args, _REPUBLISHED, alone=alone, replicated=True)
 
 
 _HEAD: Final = _PUBLISH.args.index("delay")

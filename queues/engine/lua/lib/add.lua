@@ -16,6 +16,13 @@ local function hold_key(id)
   if for_ms > 0 then expect_key_expiry(now + for_ms) end
 end
 
+-- Advances the replication stream. A WAIT covers a connection's last write only (since Redis 7), and the job that a
+-- duplicate stands for may have been written over another one.
+local function write_to_stream()
+  redis.call('PEXPIRE', keys, 60000)
+  redis.call('PERSIST', keys)
+end
+
 -- `sizes`: of the bodies, whose records have been staged under the same ids; else they are written.
 local function add_jobs(bodies, sizes)
   local ttl_ms, wait = tonumber(ttl), tonumber(delay)
@@ -28,7 +35,10 @@ local function add_jobs(bodies, sizes)
   if ttl_ms > 0 and wait > ttl_ms then return {'ttl_short'} end
   if key ~= '' then
     local holder = holder_of_key()
-    if holder then return {'duplicate', holder} end
+    if holder then
+      write_to_stream()
+      return {'duplicate', holder}
+    end
   end
 
   local expires = ttl_ms > 0 and now + ttl_ms or 0
