@@ -4,10 +4,10 @@
 -- for lengths only, and not for a single job, which costs what it costs.
 local function first_within(ids, budget, records, more_records)
   if #ids <= 1 then return ids end
-  local left = budget
+  local left, has_more = budget, more_records and redis.call('EXISTS', more_records) == 1
   for i = 1, #ids do
     left = left - redis.call('HSTRLEN', records, ids[i])
-    if more_records then left = left - redis.call('HSTRLEN', more_records, ids[i]) end
+    if has_more then left = left - redis.call('HSTRLEN', more_records, ids[i]) end
     if left < 0 and i > 1 then return {unpack(ids, 1, i - 1)} end
   end
   return ids
