@@ -104,7 +104,7 @@ RESCHEDULE_BATCH: Final = 100
 SWEEP_BUDGET_BYTES: Final = 256 * 1024
 """Records that one sweep step aims to read."""
 
-DELETE_BATCH: Final = 500
+DELETE_BATCH: Final = 250
 """Jobs that one call of a bulk deletion handles."""
 
 RESPAWN_BATCH: Final = 200

@@ -117,6 +117,7 @@ class StoreInfo:
     """How a store is doing. Sizes in bytes, `latency_ms` of one PING; None: not known (unreachable, or not a pool yet).
 
     `max_memory` 0 = no bound. `eviction_policy` other than noeviction may lose jobs; `aof` False may lose the newest.
+    `allocator`: as INFO names it, `libc` or `jemalloc-VERSION`.
     """
 
     reachable: bool
@@ -129,6 +130,7 @@ class StoreInfo:
     aof: bool | None = None
     jobs: int | None = None
     clients: int | None = None
+    allocator: str = ""
     latency_ms: float | None = None
     layout_version: int | None = None
     partitions: int | None = None
@@ -164,6 +166,7 @@ def probe_store(url: str, *, timeout_s: float = 2.0) -> StoreInfo:
             aof=bool(info.get("aof_enabled", 0)),
             jobs=None if partitions is None else _count_jobs(client, partitions),
             clients=int(info.get("connected_clients", 0)),
+            allocator=str(info.get("mem_allocator", "")),
             latency_ms=latency_ms,
             layout_version=int(meta[b"layout"]) if b"layout" in meta else None,
             partitions=partitions,

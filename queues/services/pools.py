@@ -16,7 +16,7 @@ from queues.engine.names import is_name
 from queues.models import Pool
 
 from .errors import PoolExistsError
-from .pool_problems import PoolProblem, find_problems
+from .pool_problems import PoolProblem, find_advice, find_problems
 from .rows import find_pool_row
 
 logger = logging.getLogger(__name__)
@@ -38,12 +38,16 @@ class PoolInfo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolReport:
-    """A pool, what its Redis says of itself, and what is wrong with that. No problems: fit to hold jobs."""
+    """A pool, what its Redis says of itself, and what is wrong with that. No problems: fit to hold jobs.
+
+    `advice`: what could be better all the same.
+    """
 
     pool: str
     shown_url: str
     store: StoreInfo
     problems: tuple[PoolProblem, ...]
+    advice: tuple[PoolProblem, ...]
 
 
 def add_pool(*, name: str, url: str, partitions: int | None = None, description: str = "") -> PoolInfo:
@@ -102,7 +106,8 @@ def check_rows(rows: list[Pool]) -> list[PoolReport]:
 
 def _report(row: Pool, store: StoreInfo) -> PoolReport:
     problems = find_problems(store, partitions=row.partitions)
-    return PoolReport(pool=row.name, shown_url=row.shown_url, store=store, problems=problems)
+    advice = find_advice(store)
+    return PoolReport(pool=row.name, shown_url=row.shown_url, store=store, problems=problems, advice=advice)
 
 
 def _info(row: Pool, *, namespaces: int) -> PoolInfo:
