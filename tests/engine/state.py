@@ -203,7 +203,9 @@ def _problems_of_queue(content: Content, queue: QueueContent) -> Iterator[str]:
     yield from _problems_of_bound("due", shared.due, queue, [*queue.delayed.values(), *queue.retry.values()])
     yield from _problems_of_bound("ends", shared.ends, queue, [*queue.working.values(), *queue.completed.values()])
     if not queue.jobs:
-        left = [kind for kind in QUEUE_KEYS if kind not in ("keys", "stats", "trend", "trimmed") and getattr(queue, kind)]
+        left = [
+            kind for kind in QUEUE_KEYS if kind not in ("keys", "stats", "trend", "trimmed") and getattr(queue, kind)
+        ]
         left += [index for index in ("due", "ends") if queue.name in getattr(shared, index)]
         if left:
             yield f"{queue.name}: holds no job but leaves {left} behind"

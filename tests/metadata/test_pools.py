@@ -121,7 +121,9 @@ def test_an_allocator_that_stalls_is_named_though_the_pool_is_fit(allocator: str
     assert find_problems(store, partitions=8) == ()
 
 
-def test_a_check_prints_which_allocator_a_server_has(fit_redis: redis.Redis, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_check_prints_which_allocator_a_server_has(
+    fit_redis: redis.Redis, capsys: pytest.CaptureFixture[str]
+) -> None:
     report = check_pool(name="default")
     assert report.store.allocator == fit_redis.info("memory")["mem_allocator"]
 

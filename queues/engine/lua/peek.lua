@@ -1,5 +1,5 @@
 -- peek: the job that would be handed out next, without handing it out. Steps over tombstones and expired jobs, which it
--- clears away, at most `skip` or `budget` of them in one call.
+-- clears away, at most `skip` of them in one call.
 -- KEYS
 --   jobs         hash     the records
 --   runs         hash     attempts
@@ -20,16 +20,14 @@
 --   queue        namespace/queue
 --   cap          entries   the event stream's
 --   skip         jobs
---   budget       bytes     of expired records
 -- REPLIES
 --   job          now id attempt used tries expires options body
 --   none         now
 --   more         now       only dead entries so far: call again
 -- INCLUDES record run ready registry events stats remove
-local tombstones, expired, left = 0, 0, tonumber(budget)
+local tombstones, expired = 0, 0
 local found = {'more', now}
 for _ = 1, tonumber(skip) do
-  if left < 0 then break end
   local in_prio = first_of_prio()
   local id = in_prio or redis.call('LINDEX', ready, 0)
   if not id then
@@ -50,7 +48,6 @@ for _ = 1, tonumber(skip) do
       break
     end
     drop_records({id})
-    left = left - #raw
     expired = expired + 1
     emit('expired', id, attempt, '', '', '')
   else

@@ -36,7 +36,7 @@ def peek(queue: QueueKeys, *, now_ms: int | None = None) -> Plan[Delivery | None
             raise unexpected(_PEEK, reply)
         return tag, delivery_of(queue, reply[1], reply[2:]) if tag == "job" else None
 
-    args = (clock_argument(now_ms), queue.name, queue.events_cap, limits.SKIP_BATCH, limits.READ_BUDGET_BYTES)
+    args = (clock_argument(now_ms), queue.name, queue.events_cap, limits.SKIP_BATCH)
     while True:
         ((tag, found),) = yield [Operation(_PEEK, queue.select(_PEEK.keys), args, decode)]
         if tag != "more":

@@ -40,9 +40,7 @@ def reschedule(
     while len(outcomes) < len(job_ids):
         batch = job_ids[len(outcomes) : len(outcomes) + limits.RESCHEDULE_BATCH]
         args = (*head, delay_ms, limits.READ_BUDGET_BYTES, *batch)
-        (found,) = yield paced(
-            Operation(_RESCHEDULE, queue.select(_RESCHEDULE.keys), args, _decode), jobs=len(batch)
-        )
+        (found,) = yield paced(Operation(_RESCHEDULE, queue.select(_RESCHEDULE.keys), args, _decode), jobs=len(batch))
         outcomes += found
     return tuple(outcomes)
 
