@@ -35,6 +35,7 @@ from .operation import Operation, Plan
 from .operations.consume import consume, consume_any
 from .operations.control import delete_jobs, destroy, list_queues, pause, resume
 from .operations.deadletter import dead_head, delete_dead, respawn, trim_dead
+from .operations.deletions import free_deleted
 from .operations.drain import (
     DrainPlan,
     DrainState,
@@ -178,6 +179,7 @@ __all__ = [
     "fail",
     "find_job",
     "finish_drain",
+    "free_deleted",
     "give_back_limit",
     "limited",
     "list_active",

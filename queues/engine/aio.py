@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Iterable, Sequence
+from functools import partial
 from typing import Any, Final, TypeVar, overload
 
 from hiredis import pack_command
@@ -19,8 +20,9 @@ from .keys import Layout, QueueKeys, notice_channel, wake_channel
 from .lane import Call, Lane
 from .late_replies import LateCalls
 from .merging import merge, spread
-from .operation import Operation, Plan
+from .operation import Operation, Paced, Plan
 from .outage_log import OutageLog
+from .pacing import AsyncPacer
 from .replication import ReplicaWait, UnconfirmedError
 from .routing import AsyncRoutes, Server
 from .subscription import Hear, Subscription
@@ -54,6 +56,7 @@ class AsyncEngine:
         self.address = address
         self._loop = asyncio.get_running_loop()
         self._routes = AsyncRoutes(client, address)
+        self._pacer = AsyncPacer()
         self._pending: list[Call] = []
         self._flush_scheduled = False
         self._replica_wait = replica_wait
@@ -202,7 +205,8 @@ class AsyncEngine:
             operations = next(plan)
             while True:
                 try:
-                    results = await self.batch(operations)
+                    step = partial(self.batch, operations)
+                    results = await (self._pacer.run(step) if isinstance(operations, Paced) else step())
                 except TaskqError as error:
                     operations = plan.throw(error)
                 else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
+from functools import partial
 from typing import Any, TypeVar, overload
 
 from redis.exceptions import MovedError
@@ -12,7 +13,8 @@ from .connection import StoreAddress, SyncClient
 from .errors import NotReplicatedError, TaskqError
 from .failures import is_missing_script, is_translatable, translate
 from .keys import Layout, QueueKeys
-from .operation import Apart, Operation, Plan
+from .operation import Apart, Operation, Paced, Plan
+from .pacing import Pacer
 from .replication import ReplicaWait, UnconfirmedError
 from .routing import Routes, Server
 from .values import Published
@@ -70,6 +72,7 @@ class Engine:
         self.address = address
         self._routes = Routes(client, address)
         self._replica_wait = replica_wait
+        self._pacer = Pacer()
 
     def queue(self, namespace: str, queue: str) -> QueueKeys:
         """The keys of a queue; a name costs nothing until something is published."""
@@ -101,7 +104,8 @@ class Engine:
             operations = next(plan)
             while True:
                 try:
-                    results = self.batch(operations)
+                    step = partial(self.batch, operations)
+                    results = self._pacer.run(step) if isinstance(operations, Paced) else step()
                 except TaskqError as error:
                     operations = plan.throw(error)
                 else:

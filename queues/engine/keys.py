@@ -36,13 +36,14 @@ QUEUE_KEYS: Final = {
     "keys": "hash: idempotency key → `expires_ms job_id`; expired ones are swept.",
     "stats": "hash: `<minute><metric>` → count, the last minutes only; expires by itself.",
     "trend": "hash: minute → what happened in it (lua/lib/trend.lua), the last hours; expires by itself.",
+    "trimmed": "hash: `age`, `count` → dead letters that this bound dropped; expires a week after the latest.",
 }
 
 PARTITION_KEYS: Final = {
     "queues": "zset, all scores 0, so in name order: `namespace/queue` of each queue that holds anything or is paused.",
     "flags": (
-        "hash: `p:ns/q` → paused since (ms), `t:ns/q` → tombstones in `ready`, `a:`, `c:` → dropped by bounds, "
-        "`h:` → horizon of expiry (ms), `s:` → place of a scan, `k:` → when to look through idempotency keys."
+        "hash: `p:ns/q` → paused since (ms), `t:ns/q` → tombstones in `ready`, `h:` → horizon of expiry (ms), "
+        "`s:` → place of a scan, `k:` → when to look through idempotency keys."
     ),
     "due": "zset: queue → earliest due time of its delayed and retry jobs, or earlier (the pump corrects it).",
     "ends": "zset: queue → earliest end of a lease or a retention, or earlier (the reclaimer corrects it).",
@@ -53,7 +54,30 @@ PARTITION_KEYS: Final = {
     "drain": "hash: which events are being taken out of the stream (lua/plan_drain.lua). Never deleted; fixed size.",
     "probe": "string that a probe of the server's readiness writes (lua/write_probe.lua); expires by itself.",
     "counters": "hash: `events_held`, `events_dropped`.",
+    "deletions": "hash: id of a deletion whose memory is not yet free → HSCAN cursor (lua/free_deleted.lua).",
 }
+
+DELETED_KEYS: Final = {
+    f"deleted_{name}": f"what `{name}` was when the queue was deleted; lua/free_deleted.lua empties it in small steps."
+    for name in (
+        "jobs",
+        "runs",
+        "results",
+        "priorities",
+        "front",
+        "ready",
+        "prio",
+        "delayed",
+        "retry",
+        "expiring",
+        "staged",
+        "working",
+        "dead",
+        "completed",
+        "keys",
+    )
+}
+"""By the names that script headers use: the keys that a queue had when it was deleted, renamed under the deletion's id."""
 
 
 class QueueKeys:
@@ -105,6 +129,12 @@ def partition_keys(partition: int) -> dict[str, bytes]:
     """The keys that a partition's queues share, by name. Do not modify the answer: it is shared."""
     tag = partition_tag(partition)
     return {key: tag + b":" + key.encode() for key in PARTITION_KEYS}
+
+
+def deletion_keys(partition: int, deletion_id: str) -> dict[str, bytes]:
+    """`{tqN}:deleted:ID:NAME`: the keys of one deletion and of its partition, by the names that script headers use."""
+    prefix = partition_tag(partition) + b":deleted:" + deletion_id.encode() + b":"
+    return partition_keys(partition) | {key: prefix + key.removeprefix("deleted_").encode() for key in DELETED_KEYS}
 
 
 def limit_key(token_id: str, kind: str, allowance: int, interval_ms: int) -> bytes:

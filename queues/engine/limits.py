@@ -60,7 +60,7 @@ ALONE_MIN_BYTES: Final = 64 * 1024
 
 PROMOTE_BATCH: Final = 500
 RECLAIM_BATCH: Final = 200
-PURGE_BATCH: Final = 500
+PURGE_BATCH: Final = 200
 """How much one script call of a background role may move, in jobs."""
 
 DUE_QUEUES_BATCH: Final = 200
@@ -102,7 +102,7 @@ ROLLUP_MINUTES: Final = 1_440
 PREVIEW_BYTES: Final = 256
 """How much of each body a listing shows."""
 
-PAGE_BUDGET_BYTES: Final = 8 * 1024 * 1024
+PAGE_BUDGET_BYTES: Final = 4 * 1024 * 1024
 """Records that one page of a listing may read; a page of huge jobs is shorter than asked for."""
 
 SCAN_LOOKS: Final = 500
@@ -123,8 +123,20 @@ SWEEP_EXPIRE_BATCH: Final = 100
 SWEEP_LOOKS: Final = 500
 """Visits in one round trip; jobs that a visit deletes, and jobs or entries that it looks at: a millisecond each."""
 
-DELETE_BATCH: Final = 500
-"""Jobs that one call of a bulk deletion or respawn handles."""
+DELETE_BATCH: Final = 250
+"""Jobs that one call of a bulk deletion handles."""
+
+RESPAWN_BATCH: Final = 200
+"""Jobs that one call of a respawn handles."""
+
+DELETIONS_BATCH: Final = 8
+"""Deleted queues of a partition of which one round frees a part each."""
+
+FREE_BUDGET_BYTES: Final = 16 * 1024 * 1024
+"""Records and results that one call may free, and a job more. A call has that much in half a millisecond to two."""
+
+READ_BUDGET_BYTES: Final = 4 * 1024 * 1024
+"""Records that one call may read though it does not answer with them, and a job more: two to three milliseconds."""
 
 CONSUME_BUDGET_BYTES: Final = 2 * 1024 * 1024
 """Bodies in one answer to a consume: it ends early once it has so many bytes, with fewer jobs than asked for."""

@@ -31,12 +31,14 @@ from functools import cache
 from importlib.resources import files
 from typing import Final
 
-from .keys import PARTITION_KEYS, QUEUE_KEYS
+from .keys import DELETED_KEYS, PARTITION_KEYS, QUEUE_KEYS
 
 REST: Final = "..."
 _ENTRY = re.compile(r"--   (?P<name>\S+)(?:\s.*)?\Z")
 _SECTIONS = ("KEYS", "ARGV", "REPLIES")
 _FREE_KEYS = frozenset({"survey", "turn", "minutes", "limit", "index", "pumps", "tellers", "told"})
+_LAYOUT_KEYS = QUEUE_KEYS.keys() | PARTITION_KEYS.keys() | DELETED_KEYS.keys()
+_KNOWN_KEYS = _LAYOUT_KEYS | _FREE_KEYS
 
 
 _CLOCK = """\
@@ -243,7 +245,7 @@ def _library(names: list[str], text: str) -> str:
 def _check_keys(name: str, listed: tuple[str, ...], text: str) -> None:
     """Every key that script and libraries use must be listed: Redis Cluster has to know it, and Lua has no other."""
     code = _NO_CODE.sub("", text)
-    used = set(_REFERENCE.findall(code)) & (QUEUE_KEYS.keys() | PARTITION_KEYS.keys())
+    used = set(_REFERENCE.findall(code)) & _LAYOUT_KEYS
     if missing := sorted(used - set(listed)):
         raise ScriptSyntaxError(f"{name}.lua:1: uses {', '.join(missing)}, which its KEYS do not list")
     if unused := sorted(set(listed) - set(re.findall(r"\w+", code))):
@@ -290,7 +292,7 @@ class _Header:
                 current = None
         self.keys = tuple(sections["KEYS"])
         for key, number in sections["KEYS"].items():
-            if key not in QUEUE_KEYS and key not in PARTITION_KEYS and key not in _FREE_KEYS:
+            if key not in _KNOWN_KEYS:
                 raise ScriptSyntaxError(f"{path}:{number}: KEYS lists {key}, which queues.engine.keys does not know")
         self.rest = REST in sections["ARGV"]
         if self.rest and list(sections["ARGV"])[-1] != REST:

@@ -128,6 +128,7 @@ class StoreInfo:
 
     `max_memory` 0 = no bound. `eviction_policy` other than noeviction may lose jobs; `aof` False may lose the newest.
     `replicas`: that follow the master now; of a cluster, the fewest that one of its masters has.
+    `allocator`: as INFO names it, `libc` or `jemalloc-VERSION`.
     """
 
     reachable: bool
@@ -141,6 +142,7 @@ class StoreInfo:
     jobs: int | None = None
     clients: int | None = None
     replicas: int | None = None
+    allocator: str = ""
     latency_ms: float | None = None
     layout_version: int | None = None
     partitions: int | None = None
@@ -173,6 +175,7 @@ def probe_store(url: str, *, timeout_s: float = 2.0) -> StoreInfo:
             jobs=None if partitions is None else _count_jobs(client, partitions),
             clients=int(info.get("connected_clients", 0)),
             replicas=_count_replicas(info),
+            allocator=str(info.get("mem_allocator", "")),
             latency_ms=latency_ms,
             layout_version=int(meta[b"layout"]) if b"layout" in meta else None,
             partitions=partitions,

@@ -286,7 +286,7 @@ class QueueStats:
     late_ms: Mapping[str, float | None] = field(default_factory=dict)
     """p50, p95, p99 of due → made ready, of delayed and retried jobs."""
     dropped: Mapping[str, int] = field(default_factory=dict)
-    """What dead-letter bounds dropped since the queue came into being, by bound (age, count)."""
+    """Dead letters that bounds dropped, by bound (age, count), until none was for a week or the queue was deleted."""
     died: int = 0
     leases_lost: int = 0
     """Jobs that died, and attempts that ended because nobody acked in time, in the last five minutes."""

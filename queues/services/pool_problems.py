@@ -26,14 +26,20 @@ class ProblemKind(StrEnum):
     TOO_FEW_REPLICAS = "too_few_replicas"
 
 
+class AdviceKind(StrEnum):
+    """What could be better, though the pool is fit to hold jobs."""
+
+    ALLOCATOR = "allocator"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolProblem:
-    """What is wrong, and what to do about it: texts in English with places for `facts`. None holds a password.
+    """What is wrong, or could be better, and what to do about it: texts in English with places for `facts`. None holds a password.
 
     `text` and `hint` are English, for logs, commands and programs; `shown_text` and `shown_hint` the reader's language.
     """
 
-    kind: ProblemKind
+    kind: ProblemKind | AdviceKind
     wrong: str
     advice: str
     facts: Mapping[str, object] = field(default_factory=dict)
@@ -67,6 +73,25 @@ def find_problems(store: StoreInfo, *, partitions: int, min_replicas: int) -> tu
         _too_few_replicas(store, min_replicas),
     )
     return tuple(problem for problem in candidates if problem is not None)
+
+
+def find_advice(store: StoreInfo) -> tuple[PoolProblem, ...]:
+    """What would make a Redis better that is fit, or not, as it is."""
+    if store.allocator != "libc":
+        return ()
+    return (
+        PoolProblem(
+            kind=AdviceKind.ALLOCATOR,
+            wrong=gettext_noop(
+                "Redis uses the C library's memory allocator: it hardly ever gives memory back to the system, and freeing "
+                "a large key at once (UNLINK, FLUSHDB) can stop it for seconds."
+            ),
+            advice=gettext_noop(
+                "taskq frees in small steps. For other users of this Redis: take one built with jemalloc, or start it "
+                "with GLIBC_TUNABLES=glibc.malloc.mxfast=0 in its environment."
+            ),
+        ),
+    )
 
 
 def _unreachable(store: StoreInfo) -> PoolProblem:

@@ -16,7 +16,7 @@ from queues.engine.names import is_name
 from queues.models import Pool
 
 from .errors import PoolExistsError
-from .pool_problems import PoolProblem, find_problems
+from .pool_problems import PoolProblem, find_advice, find_problems
 from .rows import find_pool_row
 
 logger = logging.getLogger(__name__)
@@ -39,12 +39,16 @@ class PoolInfo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolReport:
-    """A pool, what its Redis says of itself, and what is wrong with that. No problems: fit to hold jobs."""
+    """A pool, what its Redis says of itself, and what is wrong with that. No problems: fit to hold jobs.
+
+    `advice`: what could be better all the same.
+    """
 
     pool: str
     shown_url: str
     store: StoreInfo
     problems: tuple[PoolProblem, ...]
+    advice: tuple[PoolProblem, ...]
 
 
 def add_pool(
@@ -122,7 +126,8 @@ def check_rows(rows: list[Pool]) -> list[PoolReport]:
 
 def _report(row: Pool, store: StoreInfo) -> PoolReport:
     problems = find_problems(store, partitions=row.partitions, min_replicas=row.min_replicas)
-    return PoolReport(pool=row.name, shown_url=row.shown_url, store=store, problems=problems)
+    advice = find_advice(store)
+    return PoolReport(pool=row.name, shown_url=row.shown_url, store=store, problems=problems, advice=advice)
 
 
 def _info(row: Pool, *, namespaces: int) -> PoolInfo:

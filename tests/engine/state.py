@@ -8,13 +8,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from queues.engine.keys import META_KEY, PARTITION_KEYS, QUEUE_KEYS, partition_of
+from queues.engine.keys import DELETED_KEYS, META_KEY, PARTITION_KEYS, QUEUE_KEYS, partition_of
 from queues.engine.record import Record, Run, unpack_record, unpack_run
 
 RANK_STEP = 2**44
 """Width of one priority's band of scores in `prio` (lua/lib/ready.lua)."""
 
 _QUEUE_KEY = re.compile(rb"\{tq(\d+)\}:([-\w]+)/([-\w]+):(\w+)\Z")
+_DELETED_KEY = re.compile(rb"\{tq(\d+)\}:deleted:([0-9a-f]+):(\w+)\Z")
 _PARTITION_KEY = re.compile(rb"\{tq(\d+)\}:(\w+)\Z")
 _LIMIT_KEY = re.compile(rb"\{tqlimit:[^}]+\}:(read|write):\d+:\d+\Z")
 
@@ -42,6 +43,7 @@ class QueueContent:
     keys: dict[str, tuple[int, str]] = field(default_factory=dict)
     stats: dict[str, int] = field(default_factory=dict)
     trend: dict[str, str] = field(default_factory=dict)
+    trimmed: dict[str, int] = field(default_factory=dict)
 
     def places_of(self, job_id: str) -> list[str]:
         """Every place the job is in; a sound store has exactly one."""
@@ -85,6 +87,9 @@ class PartitionContent:
     waiting: dict[str, int] = field(default_factory=dict)
     active: dict[str, int] = field(default_factory=dict)
     counters: dict[str, str] = field(default_factory=dict)
+    deletions: dict[str, str] = field(default_factory=dict)
+    deleted: set[str] = field(default_factory=set)
+    """Ids of the deletions that keys are left of."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -137,6 +142,9 @@ def read(client: Any) -> Content:
             queue = content.queue(name)
             assert queue.partition == int(match[1]), f"{key!r} lies in the wrong partition"
             setattr(queue, kind, _read_queue_key(kind, value))
+        elif match := _DELETED_KEY.match(key):
+            assert f"deleted_{match[3].decode()}" in DELETED_KEYS, f"unknown key {key!r}"
+            content.partition(int(match[1])).deleted.add(match[2].decode())
         elif match := _PARTITION_KEY.match(key):
             kind = match[2].decode()
             assert kind in PARTITION_KEYS, f"unknown key {key!r}"
@@ -167,7 +175,7 @@ def _read_queue_key(kind: str, value: Any) -> Any:
         return {key.decode(): _read_holder(raw) for key, raw in value.items()}
     if kind == "trend":
         return {name.decode(): row.decode() for name, row in value.items()}
-    if kind in ("priorities", "stats"):
+    if kind in ("priorities", "stats", "trimmed"):
         return {name.decode(): int(number) for name, number in value.items()}
     return _scores(value)
 
@@ -186,7 +194,7 @@ def _read_partition_key(kind: str, value: Any) -> Any:
         scans = _read_scans(value)
         numbers = {name.decode(): number for name, number in value.items() if name.decode() not in scans}
         return {name: int(number.split(b" ")[0]) for name, number in numbers.items()}
-    if kind == "counters":
+    if kind in ("counters", "deletions"):
         return {name.decode(): text.decode() for name, text in value.items()}
     return _scores(value)
 
@@ -222,7 +230,9 @@ def _problems_of_queue(content: Content, queue: QueueContent) -> Iterator[str]:
     if queue.front and not queue.ready:
         yield f"{queue.name}: `ready` is empty, `front` is not"
     if not queue.jobs:
-        left = [kind for kind in QUEUE_KEYS if kind not in ("keys", "stats", "trend") and getattr(queue, kind)]
+        left = [
+            kind for kind in QUEUE_KEYS if kind not in ("keys", "stats", "trend", "trimmed") and getattr(queue, kind)
+        ]
         left += [index for index in ("due", "ends") if queue.name in getattr(shared, index)]
         if left:
             yield f"{queue.name}: holds no job but leaves {left} behind"
@@ -296,5 +306,7 @@ def _problems_of_partition(content: Content, number: int) -> Iterator[str]:
     for name in sorted(named | shared.due.keys() | shared.ends.keys()):
         if name not in content.queues and f"p:{name}" not in shared.flags:
             yield f"partition {number} knows {name}, which holds nothing"
+    if shared.deleted != shared.deletions.keys():
+        yield f"partition {number} frees {shared.deletions.keys()}, has keys of {shared.deleted}"
     if any(value <= 0 for name, value in shared.flags.items() if name.startswith("t:")):
         yield f"partition {number} counts {shared.flags}: no tombstones must be no field"

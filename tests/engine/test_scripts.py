@@ -28,12 +28,14 @@ from queues.engine import (
     consume,
     count_jobs,
     dead_head,
+    delete_dead,
     delete_jobs,
     destroy,
     detail,
     drain_state,
     extend,
     fail,
+    free_deleted,
     give_back_limit,
     list_active,
     list_jobs,
@@ -96,9 +98,9 @@ QUEUE = Layout(4).queue("ns", "q")
 
 REDIS_6_2 = set(
     """
-    DECR DEL EXISTS EXPIRE GET HDEL HEXISTS HGET HGETALL HINCRBY HKEYS HLEN HMGET HSCAN HSET HSTRLEN INCR LINDEX LLEN
-    LPOP LPOS LPUSH LRANGE PERSIST PEXPIRE PTTL PUBLISH RPUSH SET TIME UNLINK XADD XLEN XRANGE XTRIM ZADD ZCARD ZCOUNT
-    ZMSCORE ZPOPMIN ZRANGE ZRANGEBYLEX ZRANGEBYSCORE ZREM ZREMRANGEBYSCORE ZREVRANGEBYSCORE ZSCORE
+    DECR DEL EXISTS EXPIRE GET HDEL HEXISTS HGET HGETALL HINCRBY HKEYS HLEN HMGET HRANDFIELD HSCAN HSET HSTRLEN INCR LINDEX LLEN
+    LPOP LPOS LPUSH LRANGE PERSIST PEXPIRE PTTL PUBLISH RENAME RPUSH SET TIME UNLINK XADD XLEN XRANGE XTRIM ZADD ZCARD ZCOUNT
+    ZMSCORE ZRANGE ZRANGEBYLEX ZRANGEBYSCORE ZREM ZREMRANGEBYSCORE ZREVRANGEBYSCORE ZSCORE
     """.split()  # noqa: SIM905
 )
 """Commands that may be used: each is in Redis 6.2, none costs O(size of a queue). Not KEYS, SCAN, LREM, LINSERT."""
@@ -148,7 +150,9 @@ def operations() -> list[Operation[Any]]:
         resume(QUEUE),
         *steps(destroy(QUEUE)),
         *steps(destroy(QUEUE, everything=True)),
-        delete_jobs(QUEUE, [UNKNOWN]),
+        *steps(delete_jobs(QUEUE, [UNKNOWN])),
+        *steps(delete_dead(QUEUE, limit=1)),
+        *steps(free_deleted(Layout(1)), ["0123"]),
         *steps(list_queues(layout, "ns")),
         dead_head(QUEUE),
         scan_dead(QUEUE),

@@ -26,14 +26,15 @@
 --   queue        namespace/queue
 --   cap          entries   the event stream's
 --   only         "" or the state (not ready) a job must be in to be deleted
+--   budget       bytes     of records and results: the first of the ids, at least one
 --   ...          job ids
 -- REPLIES
---   ok           count     jobs deleted
--- INCLUDES registry events remove
+--   ok           count seen   jobs deleted; ids that it came to
+-- INCLUDES registry events remove bulk
 local sets = {working = working, delayed = delayed, retry = retry, dead = dead, completed = completed}
+local ids = first_within({unpack(ARGV, REST)}, tonumber(budget), jobs, results)
 local count = 0
-for i = REST, #ARGV do
-  local id = ARGV[i]
+for _, id in ipairs(ids) do
   local ended = (only == '' or redis.call('ZSCORE', sets[only], id)) and remove_job(id)
   if ended then
     count = count + 1
@@ -42,4 +43,4 @@ for i = REST, #ARGV do
 end
 if count > 0 then forget_if_empty() end
 flush_events()
-return {'ok', count}
+return {'ok', count, #ids}

@@ -20,10 +20,12 @@
 --   queue        namespace/queue
 --   cap          events    the event stream's
 --   limit        jobs
+--   budget       bytes     of records and results
 -- REPLIES
 --   ok           dropped more
--- INCLUDES due registry remove events
-local ids = redis.call('ZRANGEBYSCORE', completed, '-inf', now, 'LIMIT', 0, limit)
+-- INCLUDES due registry remove events bulk
+local ended = redis.call('ZRANGEBYSCORE', completed, '-inf', now, 'LIMIT', 0, limit)
+local ids = first_within(ended, tonumber(budget), jobs, results)
 if #ids > 0 then
   redis.call('ZREM', completed, unpack(ids))
   drop_records(ids)

@@ -23,10 +23,11 @@
 --   cap          entries   the event stream's
 --   at           ms or ""  the new due time
 --   delay        ms        from now, without `at`
+--   budget       bytes     of records that are read: the first of the ids, at least one
 --   ...          job ids
 -- REPLIES
---   ok           outcome ...   for each id: moved; expires: its ttl ends before; other: it waits for no time; missing
--- INCLUDES record run ready wake due expiry events
+--   ok           outcome ...   for each id that it came to: moved; expires: its ttl ends before; other: it waits for no time; missing
+-- INCLUDES record run ready wake due expiry events bulk
 local due_ms = at ~= '' and tonumber(at) or delay ~= '0' and now_up + tonumber(delay) or now
 local reply, count, moved = {'ok'}, 0, 0
 
@@ -53,8 +54,7 @@ local function move(id, set)
   return 'moved'
 end
 
-for i = REST, #ARGV do
-  local id = ARGV[i]
+for _, id in ipairs(first_within({unpack(ARGV, REST)}, tonumber(budget), jobs)) do
   local set = redis.call('ZSCORE', delayed, id) and delayed or redis.call('ZSCORE', retry, id) and retry
   reply[#reply + 1] = set and move(id, set) or redis.call('HEXISTS', jobs, id) == 1 and 'other' or 'missing'
 end

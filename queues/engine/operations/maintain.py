@@ -90,7 +90,7 @@ def purge(queue: QueueKeys, *, now_ms: int | None = None) -> Operation[Counts]:
     return Operation(
         _PURGE,
         queue.select(_PURGE.keys),
-        (clock_argument(now_ms), queue.name, queue.events_cap, limits.PURGE_BATCH),
+        (clock_argument(now_ms), queue.name, queue.events_cap, limits.PURGE_BATCH, limits.FREE_BUDGET_BYTES),
         decode,
     )
 

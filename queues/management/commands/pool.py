@@ -87,6 +87,9 @@ class Command(VerbCommand):
             self._print_problems(report)
         else:
             self.stdout.write(self.style.SUCCESS("  fit to hold jobs"))
+        for advice in report.advice:
+            self.stdout.write(f"  ADVICE {advice.kind}: {advice.text}")
+            self.stdout.write(f"    {advice.hint}")
 
     def _print_problems(self, report: PoolReport) -> None:
         for problem in report.problems:
