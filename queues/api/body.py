@@ -54,6 +54,10 @@ class RequestBody:
 
     async def read(self, limit: int) -> bytes:
         """All of it. Raises BodyTooLargeError if it is longer than `limit`, by its declared length or while reading."""
+        return bytes(await self.read_large(limit))
+
+    async def read_large(self, limit: int) -> bytes | bytearray:
+        """As `read`, without the last copy of all, which would hold up the event loop."""
         body = await self._read(limit, limit)
         assert body is not None, "nothing is dropped without an error"
         return body
@@ -63,9 +67,10 @@ class RequestBody:
 
         Raises BodyTooLargeError if it is longer than DISCARD_MAX_BYTES.
         """
-        return await self._read(limit, DISCARD_MAX_BYTES)
+        body = await self._read(limit, DISCARD_MAX_BYTES)
+        return body if body is None else bytes(body)
 
-    async def _read(self, keep_max: int, most: int) -> bytes | None:
+    async def _read(self, keep_max: int, most: int) -> bytes | bytearray | None:
         if self.is_settled:
             return b""
         declared = self._declared or 0
@@ -74,17 +79,18 @@ class RequestBody:
         chunk, more = await self._next()
         if not more and len(chunk) <= keep_max:
             return chunk
-        chunks = [chunk]
+        kept = bytearray(chunk)
         size = len(chunk)
         while more and size <= most:
-            if max(size, declared) > keep_max:
-                chunks.clear()
             chunk, more = await self._next()
             size += len(chunk)
-            chunks.append(chunk)
+            if max(size, declared) <= keep_max:
+                kept += chunk
+            else:
+                kept.clear()
         if size > most:
             raise BodyTooLargeError("body too large")
-        return b"".join(chunks) if size <= keep_max else None
+        return kept if size <= keep_max else None
 
     async def drain(self) -> None:
         """Throw away what nobody read, within bounds. A client that waits for `100 Continue` has sent nothing yet."""

@@ -105,6 +105,9 @@ class _LaneRequest(ApiRequest):
     def read_body(self, limit: int) -> Awaitable[bytes]:
         return self.body.read(limit)
 
+    def read_large_body(self, limit: int) -> Awaitable[bytes | bytearray]:
+        return self.body.read_large(limit)
+
     def read_or_discard_body(self, limit: int) -> Awaitable[bytes | None]:
         return self.body.read_or_discard(limit)
 

@@ -95,6 +95,10 @@ class ApiRequest:
         """The whole body. Raises BodyTooLargeError once it is known to be longer than `limit` bytes."""
         raise NotImplementedError
 
+    def read_large_body(self, limit: int) -> Awaitable[bytes | bytearray]:
+        """As `read_body`, for limits of many megabytes."""
+        return self.read_body(limit)
+
     def read_or_discard_body(self, limit: int) -> Awaitable[bytes | None]:
         """The whole body; None if it is longer than `limit` bytes: then it was read and dropped.
 

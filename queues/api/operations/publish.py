@@ -51,7 +51,7 @@ async def publish_bulk(request: ApiRequest, context: ApiContext) -> ApiResponse:
     asked = read_publish_options(request.query, read_attributes(request.headers))
     if asked.key is not None:
         raise ParameterError("key fits one job only")
-    body = await request.read_body(settings.TASKQ_BULK_MAX_BYTES)
+    body = await request.read_large_body(settings.TASKQ_BULK_MAX_BYTES)
     elements = find_elements(body) if len(body) <= _LARGE_BULK_BYTES else await asyncio.to_thread(find_elements, body)
     opened = await context.open(request)
     steps = bodies_by_step(body, elements)
