@@ -54,29 +54,30 @@ class RequestBody:
 
     async def read(self, limit: int) -> bytes:
         """All of it. Raises BodyTooLargeError if it is longer than `limit`, by its declared length or while reading."""
-        return bytes(await self.read_large(limit))
+        if self.is_settled:
+            return b""
+        return bytes(await self._read(limit, limit) or b"")
 
     async def read_large(self, limit: int) -> bytes | bytearray:
         """As `read`, without the last copy of all, which would hold up the event loop."""
-        body = await self._read(limit, limit)
-        assert body is not None, "nothing is dropped without an error"
-        return body
+        return await self._read(limit, limit) or b""
 
     async def read_or_discard(self, limit: int) -> bytes | None:
         """All of it; None if it is longer than `limit`: then it is read to its end, and dropped piece by piece.
 
         Raises BodyTooLargeError if it is longer than DISCARD_MAX_BYTES.
         """
+        if self.is_settled:
+            return b""
         body = await self._read(limit, DISCARD_MAX_BYTES)
         return body if body is None else bytes(body)
 
     async def _read(self, keep_max: int, most: int) -> bytes | bytearray | None:
-        if self.is_settled:
-            return b""
+        """None: it is longer than `keep_max`, and was dropped. Raises BodyTooLargeError above `most`."""
         declared = self._declared or 0
         if declared > most:
             raise BodyTooLargeError("body too large")
-        chunk, more = await self._next()
+        chunk, more = self._piece_of(await self._receive())
         if not more and len(chunk) <= keep_max:
             return chunk
         kept = bytearray(chunk)

@@ -138,7 +138,7 @@ def test_one_whose_threads_are_all_busy_for_long_beats_no_more(monkeypatch: pyte
 
     async def scenario() -> None:
         config = uvicorn.Config("unused")
-        config.loaded_app = Application()  # type: ignore[assignment]
+        config.loaded_app = Application()
         server = pages_server._Server(config)
         assert server.is_well()
         monkeypatch.setattr(pages_server, "THREADS_BUSY_MAX_S", 0.0)
