@@ -173,6 +173,11 @@ TASKQ_FAST_LANE = read_bool("TASKQ_FAST_LANE", default=True)
 # it when pages are looked at. Without the fast lane that is so anyway.
 TASKQ_PAGES_PROCESS = read_bool("TASKQ_PAGES_PROCESS", default=True)
 
+# What one web process may hold of large request bodies and of answers that clients have not read; else it answers 503.
+TASKQ_WORKER_MEMORY_MB = read_int("TASKQ_WORKER_MEMORY_MB", default=512, minimum=64, maximum=1_048_576)
+
+# Connections that one web process keeps; more are answered 503 and closed.
+TASKQ_WORKER_CONNECTIONS = read_int("TASKQ_WORKER_CONNECTIONS", default=20_000, minimum=16, maximum=1_000_000)
 # A process that has shown no sign of life for so long is killed, and replaced, by the one that has started it.
 TASKQ_HUNG_AFTER_S = read_int("TASKQ_HUNG_AFTER_S", default=8, minimum=2, maximum=86_400)
 

@@ -7,8 +7,9 @@ from typing import Final
 
 from ..report import Figure, Section
 from ..settings import Settings
+from . import large_requests
 
-CAUSES: Final[tuple[Callable[[Settings], Sequence[Figure]], ...]] = ()
+CAUSES: Final[tuple[Callable[[Settings], Sequence[Figure]], ...]] = (large_requests.figures,)
 """Each takes the settings of the run and returns its figures with their bars."""
 
 

@@ -11,10 +11,13 @@ from queues.engine.limits import DISCARD_MAX_BYTES
 
 from .asgi_types import Message, Receive
 from .errors import BodyTooLargeError, ClientGoneError
+from .memory import COPIES, LARGE_BYTES
 from .request import Headers
 
 DRAIN_MAX_S: Final = 2.0
 """How long a refused body is read and thrown away: clients that send first and read later get their answer."""
+
+TakeMemory = Callable[[int], None]
 
 _EMPTY: Final = {"type": "http.request", "body": b"", "more_body": False}
 
@@ -52,46 +55,48 @@ class RequestBody:
             self._declared = 0 if http_version.startswith("1") else None
         self.is_settled = self._may_watch = self._declared == 0
 
-    async def read(self, limit: int) -> bytes:
-        """All of it. Raises BodyTooLargeError if it is longer than `limit`, by its declared length or while reading."""
-        if self.is_settled:
-            return b""
-        return bytes(await self._read(limit, limit) or b"")
+    async def read(self, limit: int, take_memory: TakeMemory) -> bytes | bytearray:
+        """All of it. Raises BodyTooLargeError if it is longer than `limit`, by its declared length or while reading.
 
-    async def read_large(self, limit: int) -> bytes | bytearray:
-        """As `read`, without the last copy of all, which would hold up the event loop."""
-        return await self._read(limit, limit) or b""
+        `take_memory` counts what a large body takes, as it comes; raises ServerBusyError.
+        """
+        body = await self._read(limit, limit, take_memory)
+        assert body is not None, "nothing is dropped without an error"
+        return body
 
-    async def read_or_discard(self, limit: int) -> bytes | None:
+    async def read_or_discard(self, limit: int, take_memory: TakeMemory) -> bytes | bytearray | None:
         """All of it; None if it is longer than `limit`: then it is read to its end, and dropped piece by piece.
 
-        Raises BodyTooLargeError if it is longer than DISCARD_MAX_BYTES.
+        Raises BodyTooLargeError if it is longer than DISCARD_MAX_BYTES, ServerBusyError.
         """
+        return await self._read(limit, DISCARD_MAX_BYTES, take_memory)
+
+    async def _read(self, keep_max: int, most: int, take_memory: TakeMemory) -> bytes | bytearray | None:
         if self.is_settled:
             return b""
-        body = await self._read(limit, DISCARD_MAX_BYTES)
-        return body if body is None else bytes(body)
-
-    async def _read(self, keep_max: int, most: int) -> bytes | bytearray | None:
-        """None: it is longer than `keep_max`, and was dropped. Raises BodyTooLargeError above `most`."""
         declared = self._declared or 0
         if declared > most:
             raise BodyTooLargeError("body too large")
-        chunk, more = self._piece_of(await self._receive())
+        chunk, more = await self._next()
         if not more and len(chunk) <= keep_max:
             return chunk
-        kept = bytearray(chunk)
-        size = len(chunk)
+        is_kept = declared <= keep_max
+        body = bytearray(chunk)
+        size, counted = len(chunk), 0
         while more and size <= most:
+            if is_kept and size > keep_max:
+                is_kept = False
+                body.clear()
             chunk, more = await self._next()
             size += len(chunk)
-            if max(size, declared) <= keep_max:
-                kept += chunk
-            else:
-                kept.clear()
+            if is_kept:
+                body += chunk
+                if size - counted > LARGE_BYTES:
+                    take_memory(COPIES * (size - counted))
+                    counted = size
         if size > most:
             raise BodyTooLargeError("body too large")
-        return kept if size <= keep_max else None
+        return body if size <= keep_max else None
 
     async def drain(self) -> None:
         """Throw away what nobody read, within bounds. A client that waits for `100 Continue` has sent nothing yet."""

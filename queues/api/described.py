@@ -451,9 +451,11 @@ HEALTHZ: Final = Documentation(
 )
 READYZ: Final = Documentation(
     group="health",
-    summary="Whether the database and the default pool's Redis answer",
+    summary="Whether the database answers and a pool's Redis takes writes. It is looked at once a second at most",
+    parameters=(Parameter("pool", "string", "the pool", "default"),),
     replies=(
-        Reply(200, "they do", {"status": "ready"}),
+        Reply(200, "they do. A Redis that is only full counts, for consuming goes on", {"status": "ready"}),
         Reply(503, "they do not; `Retry-After` says when to ask again", {"error": "not ready: redis"}),
+        Reply(404, "unknown pool", {"error": "pool not found"}),
     ),
 )

@@ -77,6 +77,12 @@ class StaffBusyError(ApiError):
     code = "staff_busy"
 
 
+class ServerBusyError(ApiError):
+    """What this process may hold in memory is used up by large bodies and unread answers."""
+
+    code = "server_busy"
+
+
 class ForbiddenError(ApiError):
     """The user is known but not staff or without the permission, or a session came without its CSRF token."""
 
@@ -132,6 +138,7 @@ REPLIES: Final[Mapping[str, Reply]] = {
     "client_gone": Reply(400, "client gone"),
     "staff_only": Reply(401, "authentication required", _ASK_FOR_BASIC),
     "staff_busy": Reply(503, "too many sign-ins", _RETRY_SOON),
+    "server_busy": Reply(503, "server busy", _RETRY_SOON),
     "forbidden": Reply(403),
 }
 """Error code → reply. A test holds its keys equal to the codes of the error trees."""

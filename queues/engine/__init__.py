@@ -51,7 +51,7 @@ from .operations.finish import ack, ack_attempt, extend, fail, release
 from .operations.inspect import detail, list_jobs, peek, result, size, stats
 from .operations.maintain import promote_due, reclaim_ended, sweep
 from .operations.measure import PartitionLoad, beat, count_jobs, list_partition, list_pumps, partition_load
-from .operations.publish import PreparedOptions, prepare, publish, publish_in_steps, republish
+from .operations.publish import PreparedOptions, prepare, publish, publish_large, republish
 from .operations.ratelimit import give_back_limit, limited, take_limit
 from .operations.reschedule import reschedule
 from .operations.scan import scan_jobs
@@ -69,6 +69,7 @@ from .operations.survey import (
     take_survey,
     write_survey,
 )
+from .operations.write_probe import write_probe
 from .store import StoreInfo, open_async_engine, open_engine, probe_store
 from .store_load import StoreLoad, ask_store_load, read_store_load
 from .values import (
@@ -195,7 +196,7 @@ __all__ = [
     "probe_store",
     "promote_due",
     "publish",
-    "publish_in_steps",
+    "publish_large",
     "queue_minutes",
     "read_events",
     "read_store_load",
@@ -219,5 +220,6 @@ __all__ = [
     "trim_dead",
     "trim_drained",
     "unpack_queues",
+    "write_probe",
     "write_survey",
 ]

@@ -10,15 +10,17 @@ from typing import Any, Final, TypeVar, overload
 from hiredis import pack_command
 from redis.exceptions import MovedError
 
-from .commands import packed
+from .commands import packed, packed_in_pieces
 from .connection import AsyncClient, StoreAddress
 from .errors import StoreUnavailableError, TaskqError
 from .executor import result_of, results_of, same_for_all
 from .failures import is_from_replica, is_missing_script
 from .keys import Layout, QueueKeys, notice_channel, wake_channel
 from .lane import Call, Lane
+from .late_replies import LateCalls
 from .merging import merge, spread
 from .operation import Operation, Plan
+from .outage_log import OutageLog
 from .routing import AsyncRoutes, Server
 from .subscription import Hear, Subscription
 from .values import Consumed, JobResult, RequestLimit
@@ -27,7 +29,7 @@ from .wire import Wire
 
 T = TypeVar("T")
 
-logger = logging.getLogger("taskq.engine")
+_outages = OutageLog(logging.getLogger("taskq.engine"))
 
 QUIET_TURNS: Final = 5
 """Turns of the loop without work after which a closing engine ends: callers that were cancelled as their replies came
@@ -178,7 +180,7 @@ class AsyncEngine:
             self._mapping.cancel()
             await asyncio.wait([self._mapping])
         for lane in self._lanes.values():
-            lane.wire.close()
+            lane.close()
         await self._routes.close()
 
     def _under_way(self) -> set[asyncio.Task[Any]]:
@@ -229,7 +231,8 @@ class AsyncEngine:
         self.batched_calls += len(batch)
         try:
             calls = merge([operation for operation, _ in batch])
-            replies = spread(calls, await self._replies(server, [call.operation for call in calls]), len(batch))
+            late = LateCalls(batch, calls, self._take_back)
+            replies = spread(calls, await self._replies(server, [call.operation for call in calls], late), len(batch))
         except BaseException as error:
             for _, future in batch:
                 if not future.done():
@@ -268,27 +271,30 @@ class AsyncEngine:
         for operation in operations:
             self._enqueue(operation).add_done_callback(_log_failed_undo)
 
-    async def _replies(self, server: Server, operations: list[Operation[Any]]) -> list[Any]:
-        replies = await self._ask(server, operations)
+    async def _replies(self, server: Server, operations: list[Operation[Any]], late: LateCalls) -> list[Any]:
+        replies = await self._ask(server, operations, late)
         moved = [i for i, reply in enumerate(replies) if isinstance(reply, MovedError)]
         if moved:
             # Nothing was applied by a node that sends us elsewhere.
             await self._routes.follow(replies[i] for i in moved)
             again = [operations[i] for i in moved]
             parts = self._routes.split(again)
-            said = await asyncio.gather(*[self._ask(new, [again[i] for i in places]) for new, places in parts.items()])
+            said = await asyncio.gather(
+                *[self._ask(new, [again[i] for i in places], late) for new, places in parts.items()]
+            )
             for places, part in zip(parts.values(), said, strict=True):
                 for i, reply in zip(places, part, strict=True):
                     replies[moved[i]] = reply
         return replies
 
-    async def _ask(self, server: Server, operations: list[Operation[Any]]) -> list[Any]:
+    async def _ask(self, server: Server, operations: list[Operation[Any]], late: LateCalls) -> list[Any]:
         """The replies of one server. What Redis, or the way to it, has against an operation is its reply."""
-        wire = self._lane_to(server).wire
-        replies = await _send(wire, operations)
+        lane = self._lane_to(server)
+        wire = lane.bulk_wire if operations[0].alone else lane.wire
+        replies = await _send(wire, operations, late)
         missing = [i for i, reply in enumerate(replies) if is_missing_script(reply)]
         if missing:
-            again = await _load_and_send(wire, [operations[i] for i in missing])
+            again = await _load_and_send(wire, [operations[i] for i in missing], late)
             for i, reply in zip(missing, again, strict=True):
                 replies[i] = reply
         # In the background: the caller learns of its failure now, and nodes that are well are not held up.
@@ -308,26 +314,27 @@ def _log_failed_undo(future: asyncio.Future[Any]) -> None:
     """Then the lease runs out instead."""
     reply = future.exception() or future.result()
     if isinstance(reply, BaseException):
-        logger.info("not taken back", extra={"action": "undo", "reason": str(reply)[:200]})
+        _outages.note("not taken back", {"action": "undo", "reason": str(reply)[:200]}, level=logging.INFO)
 
 
-async def _load_and_send(wire: Wire, operations: list[Operation[Any]]) -> list[Any]:
+async def _load_and_send(wire: Wire, operations: list[Operation[Any]], late: LateCalls) -> list[Any]:
     sources = {operation.script.source for operation in operations}
     loads: list[Any] = [("SCRIPT", "LOAD", source) for source in sources]
     try:
         await wire.call([pack_command(load) for load in loads])
     except Exception as error:
         return same_for_all(error, operations)
-    return await _send(wire, operations)
+    return await _send(wire, operations, late)
 
 
-async def _send(wire: Wire, operations: list[Operation[Any]]) -> list[Any]:
+async def _send(wire: Wire, operations: list[Operation[Any]], late: LateCalls) -> list[Any]:
+    is_large = operations[0].alone
     try:
-        commands = [packed(operation) for operation in operations]
+        commands = packed_in_pieces(operations[0]) if is_large else [packed(operation) for operation in operations]
     except Exception:
-        return await _send_what_can_be(wire, operations)
+        return await _send_what_can_be(wire, operations, late)
     try:
-        replies = await wire.call(commands)
+        replies = await wire.call(commands, late.of(operations), in_pieces=is_large)
     except Exception as error:
         return same_for_all(error, operations)
     if any(is_from_replica(reply) for reply in replies):
@@ -335,7 +342,7 @@ async def _send(wire: Wire, operations: list[Operation[Any]]) -> list[Any]:
     return replies
 
 
-async def _send_what_can_be(wire: Wire, operations: list[Operation[Any]]) -> list[Any]:
+async def _send_what_can_be(wire: Wire, operations: list[Operation[Any]], late: LateCalls) -> list[Any]:
     """One of them has an argument that no command can carry: an error for that one alone."""
     replies: list[Any] = [None] * len(operations)
     good: list[int] = []
@@ -346,6 +353,6 @@ async def _send_what_can_be(wire: Wire, operations: list[Operation[Any]]) -> lis
         except Exception as error:
             replies[place] = error
     if good:
-        for place, reply in zip(good, await _send(wire, [operations[place] for place in good]), strict=True):
+        for place, reply in zip(good, await _send(wire, [operations[place] for place in good], late), strict=True):
             replies[place] = reply
     return replies

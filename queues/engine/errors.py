@@ -62,12 +62,17 @@ class LimitReachedError(TaskqError):
 
 
 class StoreUnavailableError(TaskqError):
-    """Redis cannot be reached, is loading, or lost the connection before it answered.
+    """Redis cannot be reached, refuses for a while (it loads, is a replica, ...), or the connection was lost.
 
-    The effect of the call is unknown: it may or may not have been applied.
+    The effect of the call is unknown: it may or may not have been applied. `reason`: Redis's error code or the name of
+    an exception, the same for every call that fails for the same reason.
     """
 
     code = "store_unavailable"
+
+    def __init__(self, message: str, *, reason: str = "") -> None:
+        super().__init__(message)
+        self.reason = reason
 
 
 class StoreFullError(TaskqError):

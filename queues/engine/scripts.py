@@ -53,7 +53,7 @@ so a delay counts from `now_up`, the next ms: what is due then is never early.""
 _LIMITED_KEYS: Final = ("limit",)
 _LIMITED_ARGS: Final = ("allowance", "interval", "requests")
 _LIMITED = """\
-local left, its_ticket, left_ms = running_interval()
+local left, its_ticket, left_ms = current_interval()
 local free = left or tonumber(allowance)
 if free <= 0 then return {'limited', left_ms} end
 local asked = tonumber(requests)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from dataclasses import dataclass
 from typing import Any
@@ -11,9 +12,9 @@ from redis.exceptions import ResponseError
 from . import limits
 from .aio import AsyncEngine
 from .connection import REPLY_TIMEOUT_S, AsyncClient, StoreAddress, SyncClient, connect, connect_async, parse_url
-from .errors import InvalidArgumentError, LayoutError, TaskqError
+from .errors import InvalidArgumentError, LayoutError
 from .executor import Engine
-from .failures import is_cross_slot, is_translatable, translate
+from .failures import is_cross_slot, reaching_redis
 from .keys import LAYOUT_VERSION, META_KEY, Layout, partition_keys, pumps_key
 
 
@@ -33,27 +34,22 @@ def open_engine(
     address = parse_url(url)
     client = _connect(address, reply_timeout_s)
     try:
-        meta = client.hgetall(META_KEY)
-        if not _is_complete(meta):
-            for field, value in _new_meta(partitions).items():
-                client.hsetnx(META_KEY, field, value)
+        with reaching_redis("open"):
             meta = client.hgetall(META_KEY)
-    except Exception as error:
+            if not _is_complete(meta):
+                for field, value in _new_meta(partitions).items():
+                    client.hsetnx(META_KEY, field, value)
+                meta = client.hgetall(META_KEY)
+    except BaseException:
         client.close()
-        if is_translatable(error):
-            raise translate(error, "open") from error
         raise
     return Engine(client, _layout(meta, partitions, events_cap), address)
 
 
 def _connect(address: StoreAddress, reply_timeout_s: float) -> SyncClient:
     """A cluster's client asks for the map of the slots at once, which may fail."""
-    try:
+    with reaching_redis("open"):
         return connect(address, socket_timeout=reply_timeout_s)
-    except Exception as error:
-        if is_translatable(error):
-            raise translate(error, "open") from error
-        raise
 
 
 async def open_async_engine(
@@ -64,16 +60,16 @@ async def open_async_engine(
     address = parse_url(url)
     client = connect_async(address)
     try:
-        meta = await client.hgetall(META_KEY)
-        if not _is_complete(meta):
-            for field, value in _new_meta(partitions).items():
-                await client.hsetnx(META_KEY, field, value)
+        with reaching_redis("open"):
             meta = await client.hgetall(META_KEY)
-        joins_slots = address.kind != "cluster" and await _joins_slots(client)
-    except Exception as error:
-        await client.aclose()
-        if is_translatable(error):
-            raise translate(error, "open") from error
+            if not _is_complete(meta):
+                for field, value in _new_meta(partitions).items():
+                    await client.hsetnx(META_KEY, field, value)
+                meta = await client.hgetall(META_KEY)
+            joins_slots = address.kind != "cluster" and await _joins_slots(client)
+    except BaseException:
+        with contextlib.suppress(Exception):
+            await client.aclose()
         raise
     return AsyncEngine(client, _layout(meta, partitions, events_cap), address, joins_slots=joins_slots)
 
@@ -141,12 +137,8 @@ def probe_store(url: str, *, timeout_s: float = 2.0) -> StoreInfo:
     """
     try:
         client = connect(parse_url(url), socket_connect_timeout=timeout_s, socket_timeout=timeout_s)
-    except TaskqError as error:
-        return StoreInfo(reachable=False, error=str(error))
     except Exception as error:
-        if is_translatable(error):
-            return StoreInfo(reachable=False, error=str(error))
-        raise
+        return StoreInfo(reachable=False, error=str(error) or type(error).__name__)
     try:
         started = time.perf_counter()
         client.ping()
@@ -169,9 +161,7 @@ def probe_store(url: str, *, timeout_s: float = 2.0) -> StoreInfo:
             partitions=partitions,
         )
     except Exception as error:
-        if is_translatable(error):
-            return StoreInfo(reachable=False, error=str(error) or type(error).__name__)
-        raise
+        return StoreInfo(reachable=False, error=str(error) or type(error).__name__)
     finally:
         client.close()
 

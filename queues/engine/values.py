@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Literal, NamedTuple
 
@@ -106,6 +106,10 @@ class Consumed:
     now_ms: int = 0
     limit_taken: LimitTaken | None = None
     """Where this was counted, if it was limited and there are jobs."""
+
+    def without_bodies(self) -> Consumed:
+        """The same with empty bodies, to be kept for as long as it may have to be given back."""
+        return replace(self, jobs=tuple([replace(job, body=b"") for job in self.jobs]))
 
 
 class AckOutcome(StrEnum):

@@ -5,16 +5,16 @@ Like all verbs of `queues.services.jobs*` these make operations; `Engine` or `As
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from queues.engine import PreparedOptions, limits, prepare, publish, publish_in_steps, republish
+from queues.engine import PreparedOptions, RequestLimit, limits, prepare, publish, publish_large, republish
 from queues.engine.backoff import NO_BACKOFF, Backoff
 from queues.engine.errors import InvalidArgumentError
 from queues.engine.keys import QueueKeys
 from queues.engine.operation import Operation, Plan
-from queues.engine.values import Published, PublishOptions, RequestLimit
+from queues.engine.values import Published, PublishOptions
 
 from .jobs_limits import limited
 from .policies import EffectivePolicy
@@ -48,22 +48,18 @@ def publish_jobs(
 def publish_bulk(
     *,
     queue: QueueKeys,
-    steps: Iterable[Sequence[bytes]],
+    bodies: Sequence[bytes],
     request: PublishRequest,
     policy: EffectivePolicy,
     limit: RequestLimit | None,
-) -> Plan[Published]:
-    """The bodies of each step in one script call; all together count as one request. Raises InvalidArgumentError.
-
-    If a step fails, the jobs of those before it are deleted again.
-    """
-
-    def operations() -> Iterator[Operation[Published]]:
-        for number, bodies in enumerate(steps):
-            operation = publish_jobs(queue=queue, bodies=bodies, request=request, policy=policy)
-            yield operation if number else limited(operation, limit)
-
-    return publish_in_steps(queue, operations())
+) -> Operation[Published] | Plan[Published]:
+    """As `publish_jobs`, of any size, and the count of its request. Raises InvalidArgumentError, LimitReachedError."""
+    options = (
+        _prepared(request, policy) if request.attributes is None else effective_options(request=request, policy=policy)
+    )
+    if sum(map(len, bodies)) > limits.STAGE_MIN_BYTES:
+        return publish_large(queue, bodies, options, limit=limit)
+    return limited(publish(queue, bodies, options), limit)
 
 
 def republish_job(

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from queues.engine import InvalidArgumentError, Operation, Published, PublishOptions, detail, publish, publish_in_steps
+from queues.engine import InvalidArgumentError, PublishOptions, detail, publish
 from queues.engine.ids import is_job_id, published_ms
 from queues.engine.limits import BODY_MAX_BYTES
 
@@ -66,22 +65,6 @@ def test_a_bulk_of_a_thousand_is_handed_out_in_its_order(world: World) -> None:
     assert tuple(job.job_id for job in taken) == ids
     assert [job.body for job in taken] == [b"%d" % number for number in range(1_000)]
     assert set(world.places().values()) == {"working"}
-
-
-def test_a_bulk_in_steps_is_taken_back_when_a_step_fails(world: World) -> None:
-    """Also what a consumer has got already."""
-
-    def steps() -> Iterator[Operation[Published]]:
-        yield publish(world.queue, [b"1", b"2"], now_ms=world.now_ms)
-        yield publish(world.queue, [b"3"], PublishOptions(delay_ms=5), now_ms=world.now_ms)
-        world.take()
-        assert sorted(world.places().values()) == ["delayed", "ready", "working"]
-        yield publish(world.queue, [b"4"], PublishOptions(ttl_ms=1, delay_ms=2), now_ms=world.now_ms)
-
-    with pytest.raises(InvalidArgumentError, match="ttl is shorter than delay"):
-        world.run(publish_in_steps(world.queue, steps()))
-
-    assert world.places() == {}
 
 
 def test_a_bulk_of_a_thousand_delayed_jobs_with_a_priority_is_added_whole(world: World) -> None:

@@ -21,6 +21,7 @@ from queues.engine import (
     PumpBeat,
     RequestLimit,
     ScriptError,
+    StoreUnavailableError,
     ack,
     ack_attempt,
     beat,
@@ -45,6 +46,7 @@ from queues.engine import (
     plan_drain,
     promote_due,
     publish,
+    publish_large,
     read_events,
     reclaim_ended,
     release,
@@ -60,8 +62,10 @@ from queues.engine import (
     take_limit,
     trim_dead,
     trim_drained,
+    write_probe,
 )
 from queues.engine.keys import PARTITION_KEYS, QUEUE_KEYS, limit_key
+from queues.engine.limits import STAGE_MIN_BYTES
 from queues.engine.operations.consumers import held_queues, list_waiting, list_working, tell_waiting
 from queues.engine.operations.dead_scan import scan_dead
 from queues.engine.operations.find import has_job
@@ -109,11 +113,21 @@ def steps(plan: Any, *answers: Any) -> Iterator[Operation[Any]]:
         yield from batch
 
 
+def unstaging() -> Any:
+    """What a large publish does when it fails."""
+    plan = publish_large(QUEUE, [bytes(STAGE_MIN_BYTES)] * 2)
+    next(plan)
+    plan.send([1])
+    return plan.throw(StoreUnavailableError("gone"))
+
+
 def operations() -> list[Operation[Any]]:
     """Operations of every script."""
     layout = Layout(4)
     return [
         publish(QUEUE, [b"1", b"2"]),
+        *steps(publish_large(QUEUE, [bytes(STAGE_MIN_BYTES)] * 2), 1, 1),
+        *unstaging(),
         republish(QUEUE, UNKNOWN, b"x"),
         *steps(consume(QUEUE, ttr_ms=1)),
         ack(QUEUE, [UNKNOWN]),
@@ -166,6 +180,7 @@ def operations() -> list[Operation[Any]]:
         queue_minutes(QUEUE, count=1),
         drain_state(1),
         read_events(1, after="1-0"),
+        write_probe(1),
         plan_drain(1, "2-0", instead=EntryRange("1-0", "1-0")),
         trim_drained(1, EntryRange("1-0", "2-0"), written=1),
         give_back_limit(LimitTaken(allowed=True, key=limit_key("token", "write", 1, 1), ticket="1")),

@@ -38,13 +38,15 @@ def free_ports(number: int) -> list[int]:
 
 
 @contextmanager
-def server(directory: Path, port: int, *options: str, program: tuple[str, ...] = ()) -> Iterator[redis.Redis]:
-    """One server process; a client of it."""
+def server(
+    directory: Path, port: int, *options: str, program: tuple[str, ...] = (), binary: Path | None = None
+) -> Iterator[redis.Redis]:
+    """One server process, of the embedded binary unless another is given; a client of it."""
     directory.mkdir(parents=True)
     (directory / "redis.conf").write_text(
         "\n".join([f"port {port}", "bind 127.0.0.1", f"dir {directory}", 'save ""', "appendonly no", *options, ""])
     )
-    command = leashed([str(find_server()), str(directory / "redis.conf"), *program])
+    command = leashed([str(binary or find_server()), str(directory / "redis.conf"), *program])
     with (directory / "log").open("wb") as log:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
     client = redis.Redis(port=port, socket_timeout=5)
@@ -69,12 +71,12 @@ def _command(client: Any, *command: object) -> Any:
 
 
 @contextmanager
-def cluster(directory: Path, masters: int = 3) -> Iterator[list[redis.Redis]]:
+def cluster(directory: Path, masters: int = 3, binary: Path | None = None) -> Iterator[list[redis.Redis]]:
     """Clients of the masters of a new cluster, each with its share of the slots."""
     ports = free_ports(masters)
     options = ("cluster-enabled yes", "cluster-config-file nodes.conf", "cluster-node-timeout 2000")
     with ExitStack() as stack:
-        clients = [stack.enter_context(server(directory / str(port), port, *options)) for port in ports]
+        clients = [stack.enter_context(server(directory / str(port), port, *options, binary=binary)) for port in ports]
         for number, client in enumerate(clients):
             first, last = number * SLOTS // masters, (number + 1) * SLOTS // masters
             _command(client, "CLUSTER", "ADDSLOTS", *range(first, last))

@@ -921,6 +921,13 @@ QUEUES = [
 OPEN = [
     Case(route="health.healthz", title="alive", request="GET /healthz", status=200, want={"status": "ok"}),
     Case(route="health.readyz", title="ready", request="GET /readyz", status=200, want={"status": "ready"}),
+    Case(
+        route="health.readyz",
+        title="an unknown pool",
+        request="GET /readyz?pool=nowhere",
+        status=404,
+        want={"error": "pool not found"},
+    ),
 ]
 
 CASES = [*PUBLISH, *PUBLISH_BULK, *REPUBLISH, *CONSUME, *FINISH, *READ, *DEAD_LETTERS, *QUEUES, *OPEN]

@@ -158,4 +158,4 @@ async def _limit(request: ApiRequest) -> Limit:
 async def _form(request: ApiRequest) -> Mapping[str, str]:
     if not request.headers.get(b"content-type").startswith("application/x-www-form-urlencoded"):
         return {}
-    return parse_query(await request.read_body(JSON_BODY_MAX_BYTES))
+    return parse_query(bytes(await request.read_body(JSON_BODY_MAX_BYTES)))

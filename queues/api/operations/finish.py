@@ -20,12 +20,16 @@ async def ack(request: ApiRequest, context: ApiContext) -> ApiResponse:
     publish's body again with whatever comes after it.
     """
     attempt = _attempt(request)
-    result = await request.read_or_discard_body(BODY_MAX_BYTES)
+    body = await request.read_or_discard_body(BODY_MAX_BYTES)
     job_id = request.path["job_id"]
     ended = await context.run(
         request,
         lambda queue: ack_job(
-            queue=queue, job_id=job_id, attempt=attempt, result=result or None, result_too_large=result is None
+            queue=queue,
+            job_id=job_id,
+            attempt=attempt,
+            result=bytes(body) if body else None,
+            result_too_large=body is None,
         ),
     )
     if ended.run_ms is not None:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-from typing import Final
-
 from django.conf import settings
 
 from queues.engine.limits import BODY_MAX_BYTES
@@ -14,16 +11,14 @@ from queues.services.jobs_publish import publish_bulk as publish_bulk_jobs
 from queues.services.jobs_publish import publish_jobs, republish_job
 
 from ..attributes import read_attributes
-from ..bulk import bodies_by_step, find_elements
+from ..bulk import split_array
 from ..context import ApiContext
 from ..errors import ParameterError
 from ..metrics import COUNTERS
 from ..publish_options import read_publish_options
 from ..request import ApiRequest
 from ..response import ApiResponse, json_response
-
-_LARGE_BULK_BYTES: Final = 128 * 1024
-"""The elements of a larger bulk body are found in a thread, while the event loop serves others."""
+from ..slices import run_in_slices
 
 
 async def publish(request: ApiRequest, context: ApiContext) -> ApiResponse:
@@ -31,7 +26,7 @@ async def publish(request: ApiRequest, context: ApiContext) -> ApiResponse:
     asked = read_publish_options(request.query, read_attributes(request.headers))
     body = await request.read_body(BODY_MAX_BYTES)
     opened = await context.open(request)
-    operation = publish_jobs(queue=opened.queue, bodies=(body,), request=asked, policy=opened.policy)
+    operation = publish_jobs(queue=opened.queue, bodies=(bytes(body),), request=asked, policy=opened.policy)
     return _answer(request, await opened.engine.run(limited(operation, request.limit)))
 
 
@@ -41,23 +36,23 @@ async def republish(request: ApiRequest, context: ApiContext) -> ApiResponse:
     body = await request.read_body(BODY_MAX_BYTES)
     opened = await context.open(request)
     operation = republish_job(
-        queue=opened.queue, job_id=request.path["job_id"], body=body, request=asked, policy=opened.policy
+        queue=opened.queue, job_id=request.path["job_id"], body=bytes(body), request=asked, policy=opened.policy
     )
     return _answer(request, await opened.engine.run(limited(operation, request.limit)))
 
 
 async def publish_bulk(request: ApiRequest, context: ApiContext) -> ApiResponse:
-    """Each element of a JSON array is one job. All of them or none, if they fit into one step."""
+    """Each element of a JSON array is one job: all of them or none."""
     asked = read_publish_options(request.query, read_attributes(request.headers))
     if asked.key is not None:
         raise ParameterError("key fits one job only")
-    body = await request.read_large_body(settings.TASKQ_BULK_MAX_BYTES)
-    elements = find_elements(body) if len(body) <= _LARGE_BULK_BYTES else await asyncio.to_thread(find_elements, body)
+    body = await request.read_body(settings.TASKQ_BULK_MAX_BYTES)
+    bodies = await run_in_slices(split_array(body))
     opened = await context.open(request)
-    steps = bodies_by_step(body, elements)
-    published = await opened.engine.run(
-        publish_bulk_jobs(queue=opened.queue, steps=steps, request=asked, policy=opened.policy, limit=request.limit)
+    work = publish_bulk_jobs(
+        queue=opened.queue, bodies=bodies, request=asked, policy=opened.policy, limit=request.limit
     )
+    published = await opened.engine.run(work)
     _count(request, len(published.job_ids))
     return json_response(201, {"msg": "published", "job_ids": published.job_ids})
 

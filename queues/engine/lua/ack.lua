@@ -7,18 +7,21 @@
 --   runs         hash     attempts
 --   results      hash     gets the result
 --   ready        list     its tombstones
+--   front        list     goes before `ready`
 --   prio         zset     when the job was ready
 --   priorities   hash     of the job
 --   delayed      zset     when the job was delayed
 --   retry        zset     when the job was waiting for its next try
+--   expiring     zset     which waiting jobs expire soon
 --   working      zset     the leases
 --   dead         zset     when the job was dead
 --   completed    zset     gets jobs with a retention
 --   keys         hash     whether the queue is still registered
---   flags        hash     tombstones
+--   flags        hash     tombstones, the horizon of expiry
 --   due          zset     index of due times
 --   ends         zset     index of lease and retention ends
 --   queues       zset     the registry
+--   sweeps       zset     when the sweeper has work
 --   waiting      zset     who waits for a place in flight
 --   stats        hash     minutes
 --   active       zset     who has counts

@@ -5,16 +5,20 @@
 --   runs         hash     dropped
 --   results      hash     dropped
 --   ready        list     dropped
+--   front        list     goes before `ready`
 --   prio         zset     dropped
 --   priorities   hash     dropped
 --   delayed      zset     dropped
 --   retry        zset     dropped
+--   expiring     zset     which waiting jobs expire soon
+--   staged       zset     dropped
 --   working      zset     dropped
 --   dead         zset     dropped
 --   completed    zset     dropped
 --   keys         hash     dropped
 --   stats        hash     dropped
 --   trend        hash     dropped
+--   sweeps       zset     when the sweeper has work
 --   active       zset     who has counts
 --   flags        hash     tombstones
 --   due          zset     index of due times
@@ -31,9 +35,10 @@
 -- INCLUDES events
 local count = redis.call('HLEN', jobs)
 local alive = count - redis.call('ZCARD', dead) - redis.call('ZCARD', completed)
-redis.call('UNLINK', jobs, runs, results, ready, prio, priorities, delayed, retry, working, dead, completed, keys, stats,
-  trend)
-redis.call('HDEL', flags, 't:' .. queue, 'a:' .. queue, 'c:' .. queue)
+redis.call('UNLINK', jobs, runs, results, ready, front, prio, priorities, delayed, retry, expiring, staged, working, dead, completed,
+  keys, stats, trend)
+redis.call('HDEL', flags, 't:' .. queue, 'a:' .. queue, 'c:' .. queue, 'h:' .. queue, 's:' .. queue, 'k:' .. queue)
+redis.call('ZREM', sweeps, queue)
 redis.call('ZREM', due, queue)
 redis.call('ZREM', ends, queue)
 redis.call('ZREM', active, queue)

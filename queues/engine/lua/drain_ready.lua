@@ -3,13 +3,16 @@
 --   jobs         hash     the records
 --   runs         hash     attempts
 --   ready        list     where they are
+--   front        list     goes before `ready`
 --   prio         zset     where they are
 --   priorities   hash     of these jobs
+--   expiring     zset     which waiting jobs expire soon
 --   keys         hash     whether the queue is still registered
 --   flags        hash     tombstones
 --   due          zset     index of due times
 --   ends         zset     index of lease ends
 --   queues       zset     the registry
+--   sweeps       zset     when the sweeper has work
 --   events       stream   transitions
 --   counters     hash     dropped events
 -- ARGV
@@ -21,7 +24,7 @@
 --   ok           count left   jobs deleted; entries that are left
 -- INCLUDES ready registry events
 limit = tonumber(limit)
-local ids = redis.call('LPOP', ready, limit) or {}
+local ids = redis.call('LPOP', redis.call('EXISTS', front) == 1 and front or ready, limit) or {}
 local from_list = #ids
 if from_list < limit then
   local popped = redis.call('ZPOPMIN', prio, limit - from_list)
@@ -37,8 +40,9 @@ if #ids > 0 then
   end
   redis.call('HDEL', runs, unpack(ids))
   redis.call('HDEL', priorities, unpack(ids))
+  redis.call('ZREM', expiring, unpack(ids))
   if #ids > count then count_tombstones(count - #ids) end
   forget_if_empty()
 end
 flush_events()
-return {'ok', count, redis.call('LLEN', ready) + redis.call('ZCARD', prio)}
+return {'ok', count, redis.call('LLEN', front) + redis.call('LLEN', ready) + redis.call('ZCARD', prio)}

@@ -1,5 +1,5 @@
 -- failure: where a job goes whose attempt did not end in an ack (edges H and I). It has been taken out of `working`.
--- INCLUDES record run ready backoff
+-- INCLUDES record run ready expiry backoff
 local OUTCOME_FAILED = 1
 local OUTCOME_LEASE_LOST = 2
 
@@ -25,5 +25,6 @@ local function after_failure(id, run, outcome, error, delay, to_dead)
     end
   end
   redis.call('HSET', runs, id, pack_run(run))
+  if state ~= 'dead' and run.expires > 0 then expect_expiry(run.expires, run.due, {id}, 1) end
   return state, due_ms
 end
