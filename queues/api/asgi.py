@@ -10,6 +10,7 @@ from .accesslog import ACCESS_LOG
 from .asgi_types import Application, Receive, Scope, Send
 from .body import RequestBody
 from .fast_lane import FastLane
+from .log_paths import loggable_path
 from .metrics.process import flush
 from .request import Headers
 from .request_ids import HEADER, choose_request_id
@@ -116,7 +117,7 @@ def _log(scope: Scope, status: int, started: float, request_id: bytes) -> None:
     client = scope.get("client")
     ACCESS_LOG.write(
         method=scope["method"],
-        path=scope["path"],
+        path=loggable_path(scope["method"], scope.get("raw_path") or scope["path"].encode()),
         status=status,
         duration_ms=(time.perf_counter() - started) * 1000,
         client=client[0] if client else "",

@@ -70,14 +70,15 @@ def _make_handler(route: Route) -> Callable[..., Awaitable[HttpResponseBase]]:
 async def _answer(request: HttpRequest) -> ApiResponse:
     scope: dict[str, Any] = getattr(request, "scope", {})
     state: RequestState | None = scope.get(SCOPE_KEY)
+    raw_path = scope.get("raw_path") or quote(request.path).encode()
     try:
-        route, path = ROUTER.match(request.method or "", scope.get("raw_path") or quote(request.path).encode())
+        route, path = ROUTER.match(request.method or "", raw_path)
         query = parse_query(scope.get("query_string") or request.META.get("QUERY_STRING", "").encode("latin-1"))
     except Exception as error:
         return refuse_unrouted(
             error,
             method=request.method or "",
-            path=request.path,
+            raw_path=raw_path,
             client=request.META.get("REMOTE_ADDR") or "",
             request_id=state.request_id if state else b"",
         )

@@ -92,7 +92,7 @@ class Exchange:
         try:
             await application(self._scope, self.receive, self.send)
         except Exception:
-            logger.exception("application failed", extra={"action": "http.answer", "path": self._scope["path"][:600]})
+            self._log_failure()
         except BaseException:
             self._connection.close()
             raise
@@ -105,6 +105,13 @@ class Exchange:
         self._start = None
         await self.send(_FAILED_START)
         await self.send({"type": "http.response.body", "body": _FAILED})
+
+    def _log_failure(self) -> None:
+        """Log the exception that is being handled."""
+        from queues.api.log_paths import loggable_path  # needs Django, which a worker sets up after this module
+
+        path = loggable_path(self._scope["method"], self._scope["raw_path"])
+        logger.exception("application failed", extra={"action": "http.answer", "path": path})
 
     @property
     def is_awaited(self) -> bool:
