@@ -46,6 +46,14 @@ def read_int(name: str, *, default: int, minimum: int, maximum: int) -> int:
     return number
 
 
+def read_umask(name: str, *, default: int) -> int:
+    """A umask in octal digits that leaves files to their owner. Raises EnvError."""
+    text = read_text(name, f"{default:03o}")
+    if re.fullmatch(r"0?0[0-7]{2}", text) is None:
+        raise EnvError(f"{name}={text}: expected three octal digits, the first of them 0, such as 077 or 027")
+    return int(text, 8)
+
+
 def read_choice(name: str, *, default: str, choices: tuple[str, ...]) -> str:
     """One of `choices`, in any case. Raises EnvError."""
     text = read_text(name, default)

@@ -4,8 +4,8 @@
     2026-01-31T12:00:00.000Z WARNING queues.services.pools "pool may lose jobs" action=pool.check pool=default
 
 Only plain values become fields, so that a request or a model that some library attaches is never printed. Nobody here
-logs a body, and our own code logs paths without tokens (`queues.api.log_paths`). What libraries log of a path or a query
-is masked from the token's place on, however it is encoded: where a token ends cannot be told from a decoded path.
+logs a body, and our own code logs paths without tokens (`queues.api.log_paths`). What libraries log of a path or a
+query is masked from the token's place on, however it is encoded: a decoded path does not show where a token ends.
 """
 
 from __future__ import annotations

@@ -16,9 +16,11 @@ from .env import (
     read_place,
     read_text,
     read_time,
+    read_umask,
     read_url,
 )
 from .mail import mail_settings
+from .private_data import keep_private
 from .secret_key import keep_secret_key
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -37,6 +39,8 @@ REDIS_URL = read_url(
 )
 
 DATABASES = {"default": database_config(read_text("DATABASE_URL", f"sqlite:///{DATA_DIR / 'taskq.sqlite3'}"))}
+# A Spark cluster that runs as another user of the same group needs 027 to read the lake.
+keep_private(data_dir=DATA_DIR, database=DATABASES["default"], umask=read_umask("TASKQ_UMASK", default=0o077))
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 CACHES: dict[str, dict[str, Any]] = {

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import Iterator
 from typing import Any, Final
 from urllib.parse import quote, unquote
 
@@ -55,10 +54,9 @@ def is_told(text: str) -> bool:
 
 
 @pytest.fixture
-def access_log(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def access_log(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ACCESS_LOG, "enabled", True)
     monkeypatch.setattr(ACCESS_LOG, "refresh_if_due", lambda: None)
-    yield
 
 
 def ask(method: str, raw_path: str, query: str) -> None:
