@@ -83,6 +83,12 @@ class ForbiddenError(ApiError):
     code = "forbidden"
 
 
+class CrossSiteError(ApiError):
+    """A browser was told by a page of another site to change something on an admin route."""
+
+    code = "cross_site"
+
+
 @dataclass(frozen=True, slots=True)
 class Reply:
     """How an error is answered. `words` "": the error's own message, which is then meant for clients.
@@ -132,6 +138,7 @@ REPLIES: Final[Mapping[str, Reply]] = {
     "staff_only": Reply(401, "authentication required", _ASK_FOR_BASIC),
     "staff_busy": Reply(503, "too many sign-ins", _RETRY_SOON),
     "forbidden": Reply(403),
+    "cross_site": Reply(403),
 }
 """Error code → reply. A test holds its keys equal to the codes of the error trees."""
 

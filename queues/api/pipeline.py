@@ -10,6 +10,7 @@ from queues.services.access import Access
 from queues.services.errors import InvalidTokenError
 
 from .context import ApiContext
+from .cross_site import SAFE_METHODS, check_origin
 from .errors import TokenMissingError, error_response
 from .limiting import pass_limited
 from .log_paths import loggable_namespace, loggable_path
@@ -56,6 +57,8 @@ def _way(route: Route, request: ApiRequest, context: ApiContext) -> Awaitable[Ap
 
 
 async def _pass_staff(route: Route, request: ApiRequest, context: ApiContext) -> ApiResponse:
+    if route.method not in SAFE_METHODS:
+        check_origin(request.headers)
     if not (route.operation is metrics and opens_metrics(request)):
         request.staff = await request.check_staff(route.permissions)
     return await _pass_checked(route, request, context)
