@@ -12,6 +12,9 @@ from django.core.exceptions import ImproperlyConfigured
 _TRUE = frozenset({"1", "true", "yes", "on"})
 _FALSE = frozenset({"0", "false", "no", "off"})
 
+SECRET_MIN = 20
+"""Characters. Nothing limits how often a secret may be guessed, so it has to be beyond guessing."""
+
 
 class EnvError(ImproperlyConfigured):
     """An environment variable holds something that cannot be used. The message never repeats the value of a secret."""
@@ -20,6 +23,14 @@ class EnvError(ImproperlyConfigured):
 def read_text(name: str, default: str = "") -> str:
     """The variable, stripped; `default` when it is unset or blank."""
     return os.environ.get(name, "").strip() or default
+
+
+def read_secret(name: str) -> str:
+    """A secret of at least SECRET_MIN characters, "" when unset. Raises EnvError, which does not repeat it."""
+    secret = read_text(name)
+    if secret and len(secret) < SECRET_MIN:
+        raise EnvError(f"{name}: too short to be a secret, expected at least {SECRET_MIN} characters")
+    return secret
 
 
 def read_bool(name: str, *, default: bool) -> bool:

@@ -14,6 +14,7 @@ from .env import (
     read_int,
     read_list,
     read_place,
+    read_secret,
     read_text,
     read_time,
     read_umask,
@@ -177,7 +178,7 @@ TASKQ_PAGES_PROCESS = read_bool("TASKQ_PAGES_PROCESS", default=True)
 
 # /metrics: how many queues have series of their own, and a secret that opens it beside the passwords of staff.
 TASKQ_METRICS_QUEUES = read_int("TASKQ_METRICS_QUEUES", default=200, minimum=1, maximum=10_000)
-TASKQ_METRICS_TOKEN = read_text("TASKQ_METRICS_TOKEN")
+TASKQ_METRICS_TOKEN = read_secret("TASKQ_METRICS_TOKEN")
 
 # The event lake, and the reports made of it: paths, or URLs that fsspec (and, of Spark, Hadoop) knows.
 TASKQ_LAKE_URL = read_place("TASKQ_LAKE_URL", default=DATA_DIR / "lake")
