@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from datetime import time
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
@@ -78,6 +79,17 @@ def read_list(name: str, *, default: tuple[str, ...] = ()) -> list[str]:
     """A comma-separated list; blanks around and between commas do not count."""
     items = [item.strip() for item in os.environ.get(name, "").split(",")]
     return [item for item in items if item] or list(default)
+
+
+def read_networks(name: str) -> list[IPv4Network | IPv6Network]:
+    """A comma-separated list of addresses and networks: `10.0.0.0/8, ::1`. Raises EnvError."""
+    networks = []
+    for item in read_list(name):
+        try:
+            networks.append(ip_network(item))
+        except ValueError as error:
+            raise EnvError(f"{name}: expected addresses or networks such as 10.0.0.0/8: {error}") from None
+    return networks
 
 
 def read_url(name: str, *, default: str, schemes: tuple[str, ...]) -> str:

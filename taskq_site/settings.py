@@ -13,6 +13,7 @@ from .env import (
     read_dir,
     read_int,
     read_list,
+    read_networks,
     read_place,
     read_secret,
     read_text,
@@ -76,6 +77,7 @@ INSTALLED_APPS = [
     "django.contrib.sessions",
     "django.contrib.messages",
     "django.contrib.staticfiles",
+    "axes",
     "rest_framework",
     "drf_spectacular",
 ]
@@ -91,6 +93,8 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "taskq_site.sign_ins.remember_browser",
+    "axes.middleware.AxesMiddleware",
 ]
 
 ROOT_URLCONF = "taskq_site.urls"
@@ -130,6 +134,20 @@ AUTH_PASSWORD_VALIDATORS = [
     )
 ]
 LOGIN_URL = "admin:login"
+
+# So many wrong passwords in such a time lock out the address that they come from, and strangers from the account
+# (queues.services.sign_ins). django-axes asks and tells our handler, and has the refusal answered.
+AXES_FAILURE_LIMIT = read_int("TASKQ_SIGN_IN_FAILURES", default=20, minimum=1, maximum=100_000)
+TASKQ_SIGN_IN_LOCK_S = read_int("TASKQ_SIGN_IN_LOCK_S", default=900, minimum=1, maximum=86_400)
+AUTHENTICATION_BACKENDS = ["queues.services.sign_ins.backend.PasswordBackend"]
+AXES_HANDLER = "queues.services.sign_ins.limits.SignInLimits"
+AXES_CLIENT_IP_CALLABLE = "queues.services.sign_ins.limits.address_of"
+AXES_LOCKOUT_CALLABLE = "taskq_site.sign_ins.answer_refusal"
+AXES_ENABLE_ADMIN = False
+AXES_VERBOSE = False
+
+# The proxies in front, whose X-Forwarded-For says which address a client has. Without them it is the socket's peer.
+TASKQ_TRUSTED_PROXIES = read_networks("TASKQ_TRUSTED_PROXIES")
 
 # HTTPS=1 behind a proxy that ends TLS: cookies never go in the clear. It must set, not pass on, X-Forwarded-Proto.
 HTTPS = read_bool("HTTPS", default=False)

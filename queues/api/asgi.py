@@ -12,6 +12,7 @@ from .body import RequestBody
 from .fast_lane import FastLane
 from .log_paths import loggable_path
 from .metrics.process import flush
+from .proxies import TRUSTED_PROXIES
 from .request import Headers
 from .request_ids import HEADER, choose_request_id
 from .router import decode_segment
@@ -59,6 +60,8 @@ class ApiGate:
             ACCESS_LOG.refresh_if_due()
         started = time.perf_counter() if self._logs and ACCESS_LOG.enabled else 0.0
         headers = Headers(scope["headers"])
+        if TRUSTED_PROXIES is not None:
+            TRUSTED_PROXIES.restore_client(scope, headers)
         request_id = choose_request_id(headers.first.get(HEADER))
         body = RequestBody(scope["http_version"], headers, receive)
         status = 0

@@ -8,7 +8,7 @@ the API uses the authentication of staff and, by way of drf-spectacular, the sch
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 from urllib.parse import quote
 
 from django.http import HttpRequest, HttpResponse
@@ -28,9 +28,7 @@ from .route import Route
 from .routes import ROUTER
 from .schema import describe
 from .staff import check_staff, comes_without_proof
-from .staff_threads import StaffThreads
-
-STAFF_THREADS: Final = StaffThreads()
+from .staff_threads import call_for_staff
 
 
 class OperationView(APIView):
@@ -114,7 +112,7 @@ class _DjangoRequest(ApiRequest):
     async def check_staff(self, permissions: Sequence[str]) -> Any:
         if comes_without_proof(self._django):
             raise StaffOnlyError("authentication required")
-        return await STAFF_THREADS.call(check_staff, self._django, permissions)
+        return await call_for_staff(check_staff, self._django, permissions)
 
     def skip_body(self) -> None:
         if self._body is not None:
