@@ -38,7 +38,7 @@ def check_staff(request: HttpRequest, permissions: Sequence[str]) -> Any:
 
 def _check(request: HttpRequest, permissions: Sequence[str]) -> Any:
     wrapped = Request(request, authenticators=[authenticator() for authenticator in AUTHENTICATORS])
-    wrapped.is_of_program = True
+    wrapped.is_of_program = True  # type: ignore[attr-defined]  # what the backend of passwords looks for
     try:
         user = wrapped.user
     except (AuthenticationFailed, DataError):  # a name that PostgreSQL cannot store is nobody's

@@ -121,7 +121,8 @@ def test_what_was_right_lately_is_compared_only_by_those_who_stand_in_line(monke
     """Else it could be guessed as fast as HTTP goes, by whoever is locked out or refused."""
     assert basic(HOME).status_code == 200
     compared: list[str] = []
-    monkeypatch.setattr(backend.VERIFIED, "find", lambda _username, password: compared.append(password))
+    find = "queues.services.sign_ins.backend.VERIFIED.find"
+    monkeypatch.setattr(find, lambda _username, password: compared.append(password))
     guess("198.51.100.1", times=LIMIT + 1)
     monkeypatch.setattr(backend, "PROGRAMS_LINE_MAX", 0)
     assert guess(HOME) == [503]
