@@ -7,9 +7,13 @@ from typing import Final
 
 from ..report import Figure, Section
 from ..settings import Settings
-from . import freeing, large_requests
+from . import freeing, large_requests, passwords
 
-CAUSES: Final[tuple[Callable[[Settings], Sequence[Figure]], ...]] = (freeing.figures, large_requests.figures)
+CAUSES: Final[tuple[Callable[[Settings], Sequence[Figure]], ...]] = (
+    freeing.figures,
+    large_requests.figures,
+    passwords.figures,
+)
 """Each takes the settings of the run and returns its figures with their bars."""
 
 
