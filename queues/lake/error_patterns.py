@@ -1,9 +1,8 @@
 """The pattern of an error: its text without what differs from one occurrence to the next.
 
 The regular expressions mean the same in Python and in Java, because Spark applies them too
-(`queues.reports.tables.errors`): classes are spelled out instead of `\\s`, `\\b`, `$` or a flag for case. Each one takes
-linear time on every text: nothing is repeated inside a repetition, and a repetition that can fail is possessive or begins
-where a word does.
+(`queues.reports.tables.errors`): classes are spelled out instead of `\\s`, `\\b`, `$` or a flag for case. Each takes
+linear time on every text: what is repeated without bound is possessive and begins where a word does.
 """
 
 from __future__ import annotations
@@ -64,7 +63,7 @@ _EMAIL_RE: Final = re.compile(EMAIL)
 _TOKEN_RE: Final = re.compile(TOKEN)
 _NUMBER_RE: Final = re.compile(NUMBER)
 
-# With so many of each, the pattern has PATTERN_MAX characters: words have one and a blank, tokens end before a separator.
+# So many of each fill a pattern: a word has a character and a blank, a separator follows a token.
 _WORDS: Final = PATTERN_MAX // 2 + 1
 _EMAILS: Final = PATTERN_MAX // len(EMAIL_PLACEHOLDER) + 1
 _TOKENS: Final = PATTERN_MAX // (min(map(len, PLACEHOLDERS)) + 1) + 1
