@@ -63,8 +63,8 @@ def pattern_of(error: Column, lease_lost: Column) -> Column:
 def _replace_tokens(text: Column) -> Column:
     """Each token by the placeholder of the group that matches.
 
-    Spark has one replacement for all matches, so a token is first written between marks, behind as many as its group has
-    predecessors: by then the text has no space but blanks, so other spaces serve as marks.
+    Spark has one replacement for all matches, so a token is first written between marks that tell its group. The text
+    has no spaces but blanks by then, so other spaces serve as marks.
     """
     marks = patterns.SPACES[: len(patterns.PLACEHOLDERS)]
     assert " " not in marks
