@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Final
 from zlib import crc32
 
-from .limits import EVENTS_CAP_DEFAULT
+from .limits import EVENTS_MEMORY_MB, MEBIBYTE, PARTITIONS_DEFAULT
 
 LAYOUT_VERSION: Final = 1
 
@@ -44,8 +44,11 @@ PARTITION_KEYS: Final = {
     "active": "zset: queue → minute of its latest counts in `stats`; dropped when they are too old.",
     "events": "stream of transitions, capped (lua/lib/events.lua).",
     "drain": "hash: which events are being taken out of the stream (lua/plan_drain.lua). Never deleted; fixed size.",
-    "counters": "hash: `events_held`, `events_dropped`, and the sweep's place (`sweep_queue`, `_cursor`, `_count`).",
+    "counters": "hash: `events_bytes`, `_dropped`, `_dropped_at`; the sweep's `sweep_queue`, `_cursor`, `_count`.",
 }
+
+
+_EVENTS_CAP: Final = EVENTS_MEMORY_MB * MEBIBYTE // PARTITIONS_DEFAULT
 
 
 class QueueKeys:
@@ -53,7 +56,7 @@ class QueueKeys:
 
     __slots__ = ("_keys", "_selections", "channel", "events_cap", "name", "namespace", "partition", "queue")
 
-    def __init__(self, namespace: str, queue: str, partition: int, events_cap: int = EVENTS_CAP_DEFAULT) -> None:
+    def __init__(self, namespace: str, queue: str, partition: int, events_cap: int = _EVENTS_CAP) -> None:
         self.namespace = namespace
         self.queue = queue
         self.partition = partition
@@ -140,11 +143,14 @@ def partition_of(namespace: str, queue: str, partitions: int) -> int:
 
 
 class Layout:
-    """How a pool's keys are laid out: its number of partitions, and a bounded memory of the queues it was asked for."""
+    """How a pool's keys are laid out: its number of partitions, and a bounded memory of the queues it was asked for.
 
-    def __init__(self, partitions: int, events_cap: int = EVENTS_CAP_DEFAULT) -> None:
+    `events_memory`: bytes for the events of all partitions together; 0: no events are written.
+    """
+
+    def __init__(self, partitions: int, events_memory: int = EVENTS_MEMORY_MB * MEBIBYTE) -> None:
         self.partitions = partitions
-        self.events_cap = events_cap
+        self.events_cap = events_memory // partitions
         self.queue = lru_cache(maxsize=16_384)(self._queue)
 
     def _queue(self, namespace: str, queue: str) -> QueueKeys:

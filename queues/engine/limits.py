@@ -61,8 +61,12 @@ DUE_QUEUES_BATCH: Final = 200
 SKIP_BATCH: Final = 1_000
 """Tombstones and expired jobs that one consume or peek may step over before it asks to be called again."""
 
-EVENTS_CAP_DEFAULT: Final = 125_000
-"""Events kept per partition until the drain takes them."""
+MEBIBYTE: Final = 1024 * 1024
+
+EVENTS_MEMORY_MB: Final = 256
+EVENTS_MEMORY_MIN_MB: Final = 16
+EVENTS_MEMORY_MAX_MB: Final = 65_536
+"""Memory for the events of a pool until the drain takes them, in MiB. Each partition has an equal share of it."""
 
 EVENT_LINES_MAX: Final = 64
 """Events that share one stream entry."""

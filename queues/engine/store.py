@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from redis.exceptions import ResponseError
 
@@ -16,16 +16,19 @@ from .executor import Engine
 from .failures import is_cross_slot, is_translatable, translate
 from .keys import LAYOUT_VERSION, META_KEY, Layout, partition_keys, pumps_key
 
+_EVENTS_MEMORY: Final = limits.EVENTS_MEMORY_MB * limits.MEBIBYTE
+
 
 def open_engine(
     url: str,
     *,
     partitions: int | None = None,
-    events_cap: int = limits.EVENTS_CAP_DEFAULT,
+    events_memory: int = _EVENTS_MEMORY,
     reply_timeout_s: float = REPLY_TIMEOUT_S,
 ) -> Engine:
     """Open a pool for synchronous use. A new store is given `partitions` (None: the default), for ever.
 
+    `events_memory`: bytes for its event streams together; what does not fit is dropped, the oldest first.
     Raises InvalidArgumentError (URL, number of partitions), LayoutError (the store has another layout or number of
     partitions), StoreUnavailableError.
     """
@@ -43,7 +46,7 @@ def open_engine(
         if is_translatable(error):
             raise translate(error, "open") from error
         raise
-    return Engine(client, _layout(meta, partitions, events_cap), address)
+    return Engine(client, _layout(meta, partitions, events_memory), address)
 
 
 def _connect(address: StoreAddress, reply_timeout_s: float) -> SyncClient:
@@ -57,7 +60,7 @@ def _connect(address: StoreAddress, reply_timeout_s: float) -> SyncClient:
 
 
 async def open_async_engine(
-    url: str, *, partitions: int | None = None, events_cap: int = limits.EVENTS_CAP_DEFAULT
+    url: str, *, partitions: int | None = None, events_memory: int = _EVENTS_MEMORY
 ) -> AsyncEngine:
     """Open a pool for the running event loop; otherwise as `open_engine`."""
     _check_partitions(partitions)
@@ -75,7 +78,7 @@ async def open_async_engine(
         if is_translatable(error):
             raise translate(error, "open") from error
         raise
-    return AsyncEngine(client, _layout(meta, partitions, events_cap), address, joins_slots=joins_slots)
+    return AsyncEngine(client, _layout(meta, partitions, events_memory), address, joins_slots=joins_slots)
 
 
 async def _joins_slots(client: AsyncClient) -> bool:
@@ -103,13 +106,13 @@ def _check_partitions(partitions: int | None) -> None:
         raise InvalidArgumentError(f"partitions must be 1 to {limits.PARTITIONS_MAX}")
 
 
-def _layout(meta: dict[bytes, bytes], partitions: int | None, events_cap: int) -> Layout:
+def _layout(meta: dict[bytes, bytes], partitions: int | None, events_memory: int) -> Layout:
     layout, found = int(meta[b"layout"]), int(meta[b"partitions"])
     if layout != LAYOUT_VERSION:
         raise LayoutError(f"the pool has layout version {layout}, this taskq reads {LAYOUT_VERSION}")
     if partitions is not None and found != partitions:
         raise LayoutError(f"the pool has {found} partitions, not {partitions}; they are fixed when a pool is made")
-    return Layout(found, events_cap)
+    return Layout(found, events_memory)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

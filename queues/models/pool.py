@@ -29,6 +29,15 @@ class Pool(models.Model):
         validators=[MinValueValidator(1), MaxValueValidator(limits.PARTITIONS_MAX)],
         help_text=_("Over how many Redis Cluster slots the queues are spread. Cannot be changed later."),
     )
+    events_memory_mb = models.PositiveIntegerField(
+        _("memory for events (MiB)"),
+        default=limits.EVENTS_MEMORY_MB,
+        validators=[MinValueValidator(limits.EVENTS_MEMORY_MIN_MB), MaxValueValidator(limits.EVENTS_MEMORY_MAX_MB)],
+        help_text=_(
+            "How much of its Redis the events may take until a pump has written them to the lake. "
+            "What does not fit is dropped, the oldest first, and missing from the reports."
+        ),
+    )
     description = models.CharField(_("description"), max_length=255, blank=True)
     created = models.DateTimeField(_("created"), auto_now_add=True)
 

@@ -45,7 +45,7 @@ class _Engines:
         """Open the new one first: if that fails, the old one stays."""
         self.refusals.raise_recent(row)
         try:
-            new = (row, await open_async_engine(row.url, partitions=row.partitions))
+            new = (row, await open_async_engine(row.url, partitions=row.partitions, events_memory=row.events_memory))
         except TaskqError as error:
             self.refusals.note(row, error)
             raise

@@ -75,7 +75,9 @@ def _drop_deleted() -> None:
 def _open_row(row: PoolRow, timeout_s: float) -> Engine:
     _refusals.raise_recent(row)
     try:
-        return open_engine(row.url, partitions=row.partitions, reply_timeout_s=timeout_s)
+        return open_engine(
+            row.url, partitions=row.partitions, events_memory=row.events_memory, reply_timeout_s=timeout_s
+        )
     except TaskqError as error:
         _refusals.note(row, error)
         raise

@@ -10,7 +10,7 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.db.models import Count
 
-from queues.engine import StoreInfo, probe_store
+from queues.engine import StoreInfo, limits, probe_store
 from queues.engine.errors import InvalidArgumentError
 from queues.engine.names import is_name
 from queues.models import Pool
@@ -32,6 +32,7 @@ class PoolInfo:
     name: str
     shown_url: str
     partitions: int
+    events_memory_mb: int
     description: str
     namespaces: int
 
@@ -46,19 +47,23 @@ class PoolReport:
     problems: tuple[PoolProblem, ...]
 
 
-def add_pool(*, name: str, url: str, partitions: int | None = None, description: str = "") -> PoolInfo:
+def add_pool(
+    *,
+    name: str,
+    url: str,
+    partitions: int | None = None,
+    events_memory_mb: int = limits.EVENTS_MEMORY_MB,
+    description: str = "",
+) -> PoolInfo:
     """Make a pool. `partitions` None: those its Redis was set up with, else the default.
 
     The server need not answer: a pool may be added before it runs. Raises InvalidArgumentError, PoolExistsError.
     """
     if is_name(name) and Pool.objects.filter(name=name).exists():
         raise PoolExistsError
-    row = Pool(name=name, url=url, description=description)
+    row = Pool(name=name, url=url, events_memory_mb=events_memory_mb, description=description)
     row.partitions = partitions or probe_store(url, timeout_s=PROBE_TIMEOUT_S).partitions or row.partitions
-    try:
-        row.full_clean()
-    except ValidationError as error:
-        raise InvalidArgumentError("; ".join(_lines(error))) from error
+    _check(row)
     try:
         with transaction.atomic():
             row.save(force_insert=True)
@@ -66,6 +71,26 @@ def add_pool(*, name: str, url: str, partitions: int | None = None, description:
         raise PoolExistsError from None
     logger.info("pool added", extra={"action": "pool.add", "pool": name, "url": row.shown_url})
     return _info(row, namespaces=0)
+
+
+def set_events_memory(*, name: str, megabytes: int) -> PoolInfo:
+    """Change how much memory a pool's events may take, in MiB; within a second all processes keep to it.
+
+    Raises InvalidArgumentError, PoolNotFoundError.
+    """
+    row = find_pool_row(name)
+    row.events_memory_mb = megabytes
+    _check(row)
+    row.save(update_fields=["events_memory_mb"])
+    logger.info("pool changed", extra={"action": "pool.change", "pool": name, "events_memory_mb": megabytes})
+    return _info(row, namespaces=row.namespaces.count())
+
+
+def _check(row: Pool) -> None:
+    try:
+        row.full_clean()
+    except ValidationError as error:
+        raise InvalidArgumentError("; ".join(_lines(error))) from error
 
 
 def list_pools() -> list[PoolInfo]:
@@ -110,6 +135,7 @@ def _info(row: Pool, *, namespaces: int) -> PoolInfo:
         name=row.name,
         shown_url=row.shown_url,
         partitions=row.partitions,
+        events_memory_mb=row.events_memory_mb,
         description=row.description,
         namespaces=namespaces,
     )

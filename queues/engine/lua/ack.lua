@@ -28,7 +28,7 @@
 --   now_ms       ms or ""
 --   queue        namespace/queue
 --   channel      of the partition's wake-ups
---   cap          entries   the event stream's
+--   cap          bytes    the event stream's
 --   attempt      "" or number of the attempt that must hold each job
 --   has_result   1 = `result` is kept with a completed job
 --   result       bytes

@@ -25,7 +25,7 @@
 -- ARGV
 --   now_ms       ms or ""
 --   queue        namespace/queue
---   cap          entries   the event stream's
+--   cap          bytes    the event stream's
 -- REPLIES
 --   ok           count     jobs that were dropped
 -- INCLUDES events

@@ -15,7 +15,7 @@
 -- ARGV
 --   now_ms       ms or ""
 --   queue        namespace/queue
---   cap          entries   the event stream's
+--   cap          bytes    the event stream's
 --   limit        entries
 -- REPLIES
 --   ok           count left   jobs deleted; entries that are left

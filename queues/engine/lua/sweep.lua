@@ -24,7 +24,7 @@
 -- ARGV
 --   now_ms       ms or ""
 --   queue        namespace/queue
---   cap          entries   the event stream's
+--   cap          bytes    the event stream's
 --   cursor       of HSCAN: "0" to begin; `k` before it: among the idempotency keys
 --   count        records to ask for
 --   budget       bytes

@@ -1,25 +1,33 @@
-"""manage.py pool add | list | check."""
+"""manage.py pool add | set | list | check."""
 
 from __future__ import annotations
 
 import sys
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Final
 
+from queues.engine import limits
 from queues.management.verbs import VerbCommand
 from queues.services.activity import ActivityAction, note_activity
-from queues.services.pools import PoolReport, add_pool, check_pool, check_pools, list_pools
+from queues.services.pools import PoolReport, add_pool, check_pool, check_pools, list_pools, set_events_memory
+
+_EVENTS_HELP: Final = f"memory for events in MiB, of all partitions together; default: {limits.EVENTS_MEMORY_MB}"
 
 
 class Command(VerbCommand):
-    help = "Adds, lists and checks pools: the Redis deployments that hold jobs."
+    help = "Adds, changes, lists and checks pools: the Redis deployments that hold jobs."
 
     def add_verbs(self) -> None:
         add = self.verb("add", self.add, "Add a pool.")
         add.add_argument("name")
         add.add_argument("url", help="its Redis; - reads the URL from standard input, so that no password is in `ps`")
         add.add_argument("--partitions", type=int, metavar="N", help="for ever; default: as its Redis has it, or 8")
+        add.add_argument("--events-memory", type=int, default=limits.EVENTS_MEMORY_MB, metavar="MB", help=_EVENTS_HELP)
         add.add_argument("--description", default="")
+
+        change = self.verb("set", self.change, "Change a pool.")
+        change.add_argument("name")
+        change.add_argument("--events-memory", type=int, required=True, metavar="MB", help=_EVENTS_HELP)
 
         self.verb("list", self.list, "List pools, passwords masked.").add_argument(
             "--json", action="store_true", dest="as_json"
@@ -29,20 +37,32 @@ class Command(VerbCommand):
         check.add_argument("name", nargs="?", help="default: all pools")
         check.add_argument("--json", action="store_true", dest="as_json")
 
-    def add(self, *, name: str, url: str, partitions: int | None, description: str, **_options: Any) -> None:
+    def add(
+        self, *, name: str, url: str, partitions: int | None, events_memory: int, description: str, **_options: Any
+    ) -> None:
         url = sys.stdin.readline().strip() if url == "-" else url
-        pool = add_pool(name=name, url=url, partitions=partitions, description=description)
+        pool = add_pool(
+            name=name, url=url, partitions=partitions, events_memory_mb=events_memory, description=description
+        )
         note_activity(user=None, action=ActivityAction.POOL_CREATED, pool=pool.name)
         self.stdout.write(f"added {pool.name}: {pool.shown_url}, {pool.partitions} partitions")
         self._print_problems(check_pool(name=name))
+
+    def change(self, *, name: str, events_memory: int, **_options: Any) -> None:
+        pool = set_events_memory(name=name, megabytes=events_memory)
+        note_activity(user=None, action=ActivityAction.POOL_CHANGED, pool=pool.name)
+        self.stdout.write(f"{pool.name}: {pool.events_memory_mb} MiB for events")
 
     def list(self, *, as_json: bool, **_options: Any) -> None:
         pools = list_pools()
         if as_json:
             self.print_json([asdict(pool) for pool in pools])
             return
-        rows = [(pool.name, pool.shown_url, pool.partitions, pool.namespaces, pool.description) for pool in pools]
-        self.print_table(["NAME", "URL", "PARTITIONS", "NAMESPACES", "DESCRIPTION"], rows)
+        rows = [
+            (pool.name, pool.shown_url, pool.partitions, pool.events_memory_mb, pool.namespaces, pool.description)
+            for pool in pools
+        ]
+        self.print_table(["NAME", "URL", "PARTITIONS", "EVENTS MB", "NAMESPACES", "DESCRIPTION"], rows)
 
     def check_fitness(self, *, name: str | None, as_json: bool, **_options: Any) -> None:
         reports = check_pools() if name is None else [check_pool(name=name)]
