@@ -12,7 +12,7 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
-from queues.lake.files import DayFiles, Gap, LakeFile, list_days, read_day
+from queues.lake.files import DayFiles, LakeFile, list_days, read_day
 from queues.lake.place import LakeError, Place
 
 from .diagnosis import first_words, unreadable_file
@@ -60,6 +60,7 @@ class DayReport:
         self._progress = Progress(day)
         self._damaged: dict[str, str] = {}
         self._is_complete = False
+        self._pools_with_gaps: set[str] = set()
 
     def run(self, *, master: str) -> dict[str, Any]:
         """The summary, which has been written. Raises LakeError, and what Spark raises."""
@@ -69,11 +70,12 @@ class DayReport:
             self._is_complete = self._day < datetime.now(UTC).date()  # now: its last events may come while we compute
             lake_days = self._lake_days()
             files = read_day(self._lake, self._day)
+            self._pools_with_gaps = {gap.pool for gap in files.gaps}
             live = self._readable(files.live)
             before = read_day(self._lake, self._day - timedelta(days=1))
             earlier = self._readable(before.live)
             try:
-                done = self._write_tables(live, earlier, files.gaps)
+                done = self._write_tables(live, earlier)
                 break
             except Exception as error:
                 if turn == RETRIES or not self._leave_out(error, [*live, *earlier]):
@@ -109,7 +111,7 @@ class DayReport:
         self._damaged |= found
         return bool(found)
 
-    def _write_tables(self, live: Sequence[LakeFile], earlier: Sequence[LakeFile], gaps: Sequence[Gap]) -> Done:
+    def _write_tables(self, live: Sequence[LakeFile], earlier: Sequence[LakeFile]) -> Done:
         events = read_events(self._spark, lake=self._lake, files=live)
         kept: list[DataFrame] = []
 
@@ -131,19 +133,17 @@ class DayReport:
                 most = max(most, keep(lost := lost_leases_of(before).union(lost_leases_of(notable)).distinct()))
             few = plain_plans(self._spark, wanted=most <= FEW_ROWS)
             with self._stage(Stage.WRITING, "writing the tables"), few:
-                self._write_rest(cells, percentiles, notable, lost, gaps)
+                self._write_rest(cells, percentiles, notable, lost)
         finally:
             for rows_ in kept:
                 rows_.unpersist()
         return done
 
-    def _write_rest(
-        self, cells: DataFrame, percentiles: DataFrame, notable: DataFrame, lost: DataFrame, gaps: Sequence[Gap]
-    ) -> None:
+    def _write_rest(self, cells: DataFrame, percentiles: DataFrame, notable: DataFrame, lost: DataFrame) -> None:
         """Side by side: each is little data, and most of its time goes into one thread's planning."""
         side_by_side(
             self._spark,
-            lambda: self._write_figures(cells, percentiles, duplicates_of(notable, lost), gaps),
+            lambda: self._write_figures(cells, percentiles, duplicates_of(notable, lost)),
             lambda: self._write("histograms", histograms_of(cells), *PLACE, "metric", "bucket"),
             lambda: self._write("slow", slow_of(notable), *PLACE, "metric", "rank"),
             lambda: self._write("tries", tries_of(cells), *PLACE, "attempt", "outcome"),
@@ -152,15 +152,12 @@ class DayReport:
             ),
         )
 
-    def _write_figures(
-        self, cells: DataFrame, percentiles: DataFrame, duplicates: DataFrame, gaps: Sequence[Gap]
-    ) -> None:
+    def _write_figures(self, cells: DataFrame, percentiles: DataFrame, duplicates: DataFrame) -> None:
         """And what has changed in them."""
         sums = sums_of(cells).persist()
         sums.count()  # or each of the plan's branches that need it would compute it
         before = backlog_before(self._spark, lake=self._lake, output=self._output, day=self._day)
-        pools_with_gaps = {gap.pool for gap in gaps}
-        backlog = backlog_of(sums, before.backlog, known=before.known, pools_with_gaps=pools_with_gaps)
+        backlog = backlog_of(sums, before.backlog, known=before.known, pools_with_gaps=self._pools_with_gaps)
         self._write("figures", figures_of(sums, percentiles, duplicates, backlog), *KEY)
         sums.unpersist()
         figures = self._spark.read.parquet(self._output.table_url(self._day, "figures"))

@@ -10,6 +10,7 @@ import redis
 from django.core.management import CommandError, call_command
 
 from queues.models import Pool, Token
+from queues.pools import engine_for
 from queues.services.access import authorise
 from queues.services.tokens import NewToken
 from tests.support.outage import database_away
@@ -107,7 +108,24 @@ def test_pool_check_is_content_with_a_fit_pool(fit_redis: redis.Redis) -> None:
     assert (report["pool"], report["problems"], report["store"]["aof"]) == ("default", [], True)
 
 
-@pytest.mark.parametrize("words", [["add", "default", "redis://h"], ["add", "x", "http://h"], ["check", "nowhere"]])
+def test_pool_set_changes_the_memory_for_events_of_every_partition_that_is_opened() -> None:
+    assert run("pool", "set", "default", "--events-memory", "64")[0] == "default: 64 MiB for events\n"
+    assert "64" in run("pool", "list")[0].splitlines()[1].split()
+    engine = engine_for("default")
+    assert engine.queue("shop", "orders").events_cap == 64 * 1024 * 1024 // engine.layout.partitions
+    run("pool", "set", "default", "--events-memory", "256")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["add", "default", "redis://h"],
+        ["add", "x", "http://h"],
+        ["check", "nowhere"],
+        ["set", "nowhere", "--events-memory", "64"],
+        ["set", "default", "--events-memory", "15"],
+    ],
+)
 def test_pool_refuses_in_one_line(words: list[str]) -> None:
     with pytest.raises(CommandError):
         run("pool", *words)
