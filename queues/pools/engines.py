@@ -80,6 +80,7 @@ def _open_row(row: PoolRow, timeout_s: float) -> Engine:
         return open_engine(
             row.url,
             partitions=row.partitions,
+            events_memory=row.events_memory,
             reply_timeout_s=timeout_s,
             min_replicas=row.min_replicas,
             replication_timeout_s=settings.TASKQ_REPLICATION_TIMEOUT_MS / 1000,
