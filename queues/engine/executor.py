@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import Any, TypeVar, overload
 
 from redis.exceptions import MovedError
@@ -41,14 +41,22 @@ def results_of(operations: Sequence[Operation[Any]], replies: Sequence[Any]) -> 
 class Engine:
     """A pool, for synchronous callers. Safe to share between threads; connections come from redis-py's pool.
 
-    `address` is needed for a cluster only.
+    `address` is needed for a cluster only. `before_call` is called before each round trip; what it raises is raised.
     """
 
-    def __init__(self, client: SyncClient, layout: Layout, address: StoreAddress | None = None) -> None:
+    def __init__(
+        self,
+        client: SyncClient,
+        layout: Layout,
+        address: StoreAddress | None = None,
+        *,
+        before_call: Callable[[], None] | None = None,
+    ) -> None:
         self.client = client
         self.layout = layout
         self.address = address
         self._routes = Routes(client, address)
+        self._before_call = before_call
 
     def queue(self, namespace: str, queue: str) -> QueueKeys:
         """The keys of a queue; a name costs nothing until something is published."""
@@ -89,6 +97,8 @@ class Engine:
             return stop.value  # type: ignore[no-any-return]
 
     def _replies(self, operations: Sequence[Operation[Any]]) -> list[Any]:
+        if self._before_call is not None:
+            self._before_call()
         replies = self._distribute(operations)
         moved = [i for i, reply in enumerate(replies) if isinstance(reply, MovedError)]
         if moved:

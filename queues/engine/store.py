@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,8 +24,11 @@ def open_engine(
     partitions: int | None = None,
     events_cap: int = limits.EVENTS_CAP_DEFAULT,
     reply_timeout_s: float = REPLY_TIMEOUT_S,
+    before_call: Callable[[], None] | None = None,
 ) -> Engine:
     """Open a pool for synchronous use. A new store is given `partitions` (None: the default), for ever.
+
+    `before_call`: as `Engine` has it.
 
     Raises InvalidArgumentError (URL, number of partitions), LayoutError (the store has another layout or number of
     partitions), StoreUnavailableError.
@@ -43,7 +47,7 @@ def open_engine(
         if is_translatable(error):
             raise translate(error, "open") from error
         raise
-    return Engine(client, _layout(meta, partitions, events_cap), address)
+    return Engine(client, _layout(meta, partitions, events_cap), address, before_call=before_call)
 
 
 def _connect(address: StoreAddress, reply_timeout_s: float) -> SyncClient:

@@ -15,6 +15,7 @@ from queues.engine import Engine, open_engine
 from queues.engine.connection import REPLY_TIMEOUT_S
 from queues.engine.errors import TaskqError
 
+from .deadlines import check_deadline
 from .errors import MetadataUnavailableError, PoolNotFoundError
 from .refusals import Refusals
 from .rows import PoolRow, find_pool, which_are_gone
@@ -75,7 +76,7 @@ def _drop_deleted() -> None:
 def _open_row(row: PoolRow, timeout_s: float) -> Engine:
     _refusals.raise_recent(row)
     try:
-        return open_engine(row.url, partitions=row.partitions, reply_timeout_s=timeout_s)
+        return open_engine(row.url, partitions=row.partitions, reply_timeout_s=timeout_s, before_call=check_deadline)
     except TaskqError as error:
         _refusals.note(row, error)
         raise

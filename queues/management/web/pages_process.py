@@ -39,9 +39,6 @@ HUNG_AFTER_S: Final = 30.0
 STARTED_AFTER_S: Final = 180.0
 """The same of one that has not answered yet: a machine that is slow or busy must not keep it from ever starting."""
 
-_QUESTION: Final = b"GET /alive HTTP/1.1\r\nconnection: close\r\n\r\n"
-"""Without the header that the forwarder sends with each request; see `pages_server`."""
-
 
 class PagesProcess:
     """A context manager, to be left when the workers have ended: they may need it for requests under way.
@@ -122,7 +119,7 @@ class PagesProcess:
             with asking as connection:
                 connection.settimeout(ASK_EVERY_S)
                 connection.connect(str(self._socket))
-                connection.sendall(_QUESTION)
+                connection.shutdown(socket.SHUT_WR)  # a message without anything in it: see `connection_receiver`
                 return connection.recv(1) != b""
         except OSError:
             return False
