@@ -81,7 +81,6 @@ class Reader(asyncio.Protocol):
         "_headers",
         "_heads",
         "_heads_before",
-        "_heads_before_early",
         "_url",
         "address",
         "client",
@@ -111,10 +110,11 @@ class Reader(asyncio.Protocol):
         self.serves: Callable[[dict[str, Any]], bool] | None = None
         """Whether a request is served here; others are given to `hand_over`. None: all are."""
         self._heads = 0
-        """Requests whose heads were read; then as many as had been before the last data, and before `_early`."""
+        """Requests whose heads have been read."""
         self._heads_before = 0
-        self._heads_before_early = 0
+        """The same where `_early` begins, or the last data if that is empty."""
         self._early: bytes | bytearray = b""
+        """The data since the parser was last between two requests, if it is in a head now."""
         self._body_left = _ENDLESS
         """Bytes of `incoming` that are still to come, if it did not come at once and says how long it is."""
         self._counted = 0
@@ -152,13 +152,13 @@ class Reader(asyncio.Protocol):
         if len(data) > PIECE_MAX:
             self._take_by_pieces(data)
             return
-        if self.incoming is None:
-            self._heads_before = self._heads
-        elif self._body_left < len(data):
-            self._take_by_pieces(data)
-            return
-        else:
-            self._heads_before = _UNKNOWN
+        if self.incoming is not None:
+            if self._body_left < len(data):
+                self._take_by_pieces(data)
+                return
+            self._early, self._heads_before = b"", _UNKNOWN
+        elif not self.is_in_head:
+            self._early, self._heads_before = b"", self._heads
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserUpgrade as upgrade:
@@ -249,18 +249,18 @@ class Reader(asyncio.Protocol):
     def _find_beginning(self, scope: dict[str, Any], data: bytes) -> None:
         """Hand over the request whose head ended in `data`, where other requests may stand before and behind it.
 
-        The parser does not say where a request begins, so the shortest beginning of `data` is looked for that holds all
-        requests before it. That takes data which begin with a request; others are those that began in a chunked body.
+        The parser does not say where a request begins, so the shortest beginning of the data is looked for that holds
+        all requests before it. That takes data which begin with a request: those that begin in a chunked body do not do.
         """
-        before = self._heads_before
-        if self._head_bytes >= 0:
-            data, before = bytes(self._early) + data, self._heads_before_early
-        self._early = b""
-        if before == _UNKNOWN:
+        if self._heads_before == _UNKNOWN:
             self.refuse(UNKNOWN_BEGINNING)
-            return
-        start = bisect_left(range(len(data)), self._heads - before, key=lambda size: _count_requests(data[:size]))
-        self.hand_over(scope, data[start:])
+        else:
+            self.hand_over(scope, self._without_earlier(bytes(self._early) + data))
+
+    def _without_earlier(self, data: bytes) -> bytes:
+        """`data`, which begins with a request, from the first one on whose head has not been read."""
+        whole = self._heads - self._heads_before
+        return data[bisect_left(range(len(data)), whole, key=lambda size: _count_requests(data[:size])) :]
 
     def _stay(self, rest: bytes) -> None:
         """The client would like another protocol, and may speak this one. The parser has left out the request's body.
@@ -289,11 +289,11 @@ class Reader(asyncio.Protocol):
             # What came before this head in the data in which it began is not its own.
             if self._head_bytes < 0:
                 self._head_bytes = 0
-                self._early, self._heads_before_early = bytearray(data), self._heads_before
                 self.loop.call_later(HEAD_MAX_S, self._check_head, self._heads)
             else:
                 self._head_bytes += len(data)
-                self._early += data
+            if self.serves is not None:
+                self._keep_early(data)
             is_too_long = self._head_bytes > HEAD_MAX or len(self._headers) > HEADERS_MAX
         else:
             assert self.incoming is not None
@@ -306,6 +306,14 @@ class Reader(asyncio.Protocol):
             is_too_long = self._bare_bytes > HEAD_MAX
         if is_too_long:
             self.refuse(HEAD_TOO_LARGE)
+
+    def _keep_early(self, data: bytes) -> None:
+        """Keep the bytes of a head that is not whole, and of the requests before it as long as they are few."""
+        if not isinstance(self._early, bytearray):
+            self._early = bytearray(self._early)
+        self._early += data
+        if len(self._early) > 2 * HEAD_MAX and self._heads_before not in (self._heads, _UNKNOWN):
+            self._early, self._heads_before = bytearray(self._without_earlier(bytes(self._early))), self._heads
 
     def _check_head(self, number: int) -> None:
         """Refuse a head that began HEAD_MAX_S ago, after so many others, if it is not whole yet."""
