@@ -7,8 +7,9 @@ from typing import Final
 
 from ..report import Figure, Section
 from ..settings import Settings
+from . import slow_posts
 
-CAUSES: Final[tuple[Callable[[Settings], Sequence[Figure]], ...]] = ()
+CAUSES: Final[tuple[Callable[[Settings], Sequence[Figure]], ...]] = (slow_posts.figures,)
 """Each takes the settings of the run and returns its figures with their bars."""
 
 

@@ -33,6 +33,9 @@ PATIENCE_S: Final = 15.0
 RETRY_S: Final = 0.05
 """Between two looks for a pages process that is away."""
 
+REFUSED_FOR_S: Final = 0.25
+"""How long the pages process is not asked again about an address for which it had no place."""
+
 PAGE_PLACES: Final = 256
 PAGE_PLACES_PER_ADDRESS: Final = 64
 """Connections that a worker is handing over at the same time. More are refused at once: producers come first."""
@@ -67,6 +70,7 @@ class PagesClient:
             False: Places(total=PAGE_PLACES, per_address=PAGE_PLACES_PER_ADDRESS),
             True: Places(total=API_PLACES, per_address=API_PLACES_PER_ADDRESS),
         }
+        self._refused: set[tuple[bool, str]] = set()
         self._away_since: float | None = None
         self._missed_at = 0.0
         self._lookout: asyncio.Task[bool] | None = None
@@ -74,7 +78,7 @@ class PagesClient:
     async def hand_over(self, client: socket.socket, data: bytes, *, address: str, is_api: bool) -> Verdict:
         """Pass the socket `client`, on which `data` was read already. The caller keeps its own descriptor."""
         places, holder = self._places[is_api], object()
-        if not places.take(address, holder):
+        if (is_api, address) in self._refused or not places.take(address, holder):
             return Verdict.BUSY
         message = HEAD.pack(is_api, len(data)) + data
         until = monotonic() + PATIENCE_S
@@ -86,6 +90,9 @@ class PagesClient:
             places.give_back(address, holder)
         if verdict is not Verdict.AWAY:
             self._away_since = None
+        if verdict is Verdict.BUSY:
+            self._refused.add((is_api, address))
+            asyncio.get_running_loop().call_later(REFUSED_FOR_S, self._refused.discard, (is_api, address))
         return verdict
 
     async def _offer(self, client: socket.socket, message: bytes, until: float) -> Verdict:
@@ -97,7 +104,8 @@ class PagesClient:
                 sent = socket.send_fds(channel, [message], [client.fileno()])
                 try:
                     async with asyncio.timeout(until - monotonic()):
-                        await loop.sock_sendall(channel, memoryview(message)[sent:])
+                        if sent < len(message):  # else it may be confirmed, and the other end closed, by now
+                            await loop.sock_sendall(channel, memoryview(message)[sent:])
                         return Verdict(await loop.sock_recv(channel, 1))
                 except TimeoutError:
                     channel.shutdown(socket.SHUT_RD)  # from now on the confirmation cannot be sent; was it before?

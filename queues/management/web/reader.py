@@ -250,7 +250,7 @@ class Reader(asyncio.Protocol):
         """Hand over the request whose head ended in `data`, where other requests may stand before and behind it.
 
         The parser does not say where a request begins, so the shortest beginning of the data is looked for that holds
-        all requests before it. That takes data which begin with a request: those that begin in a chunked body do not do.
+        all requests before it. That takes data which begin with a request; others begin in a chunked body.
         """
         if self._heads_before == _UNKNOWN:
             self.refuse(UNKNOWN_BEGINNING)
