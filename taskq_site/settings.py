@@ -172,7 +172,7 @@ TASKQ_FAST_LANE = read_bool("TASKQ_FAST_LANE", default=True)
 TASKQ_PAGES_PROCESS = read_bool("TASKQ_PAGES_PROCESS", default=True)
 
 # How long the making of a page may take; then its work is dropped.
-TASKQ_PAGE_TIMEOUT_S = read_int("TASKQ_PAGE_TIMEOUT_S", default=10, minimum=1, maximum=600)
+TASKQ_PAGE_TIMEOUT_S = read_int("TASKQ_PAGE_TIMEOUT_S", default=20, minimum=1, maximum=600)
 
 # /metrics: how many queues have series of their own, and a secret that opens it beside the passwords of staff.
 TASKQ_METRICS_QUEUES = read_int("TASKQ_METRICS_QUEUES", default=200, minimum=1, maximum=10_000)
