@@ -35,7 +35,7 @@ _HEAD: Final = (
 def figures(settings: Settings) -> Sequence[Figure]:
     """Times of three requests from another address, and how many of them were refused."""
     with running_service() as service:
-        asked = {
+        asked: dict[str, Callable[[], bool]] = {
             "a page": lambda: _ask(service, "/login/"),
             "/metrics": lambda: _ask(service, "/metrics", staff=True),
             "admin API": lambda: _ask(service, "/info", staff=True),
