@@ -128,6 +128,14 @@ def test_a_long_body_before_it_is_read_to_its_end() -> None:
         assert worker.held == PAGE
 
 
+def test_behind_a_request_for_another_protocol_it_is_handed_over() -> None:
+    upgrade = request("GET /api/ns/q", ("Connection", "Upgrade"), ("Upgrade", "h2c"))
+    with Worker() as worker:
+        worker.data_received(upgrade + PAGE)
+
+        assert (worker.taken, worker.held) == (1, PAGE)
+
+
 def test_heads_that_end_in_the_middle_of_each_piece_are_not_kept_for_ever() -> None:
     piece = api(b"", 0) * 100
     with Worker() as worker:

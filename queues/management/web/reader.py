@@ -162,8 +162,7 @@ class Reader(asyncio.Protocol):
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserUpgrade as upgrade:
-            self._stay(data[upgrade.args[0] :])
-            return
+            rest = data[upgrade.args[0] :]
         except httptools.HttpParserInvalidMethodError:
             self.refuse(UNKNOWN_METHOD if data[:1].isalpha() else BAD_REQUEST)
             return
@@ -177,8 +176,11 @@ class Reader(asyncio.Protocol):
             else:
                 self.refuse(cause.reason if isinstance(cause, RefusedError) else BAD_REQUEST)
             return
-        if self.is_in_head or self.incoming is not None:
-            self._note_unfinished(data)
+        else:
+            if self.is_in_head or self.incoming is not None:
+                self._note_unfinished(data)
+            return
+        self._stay(rest)  # not while the exception is handled: it would become the context of those to come
 
     # What the parser tells.
 
