@@ -121,7 +121,7 @@ class Connection(Reader):
         self._tell_gone()
         if self._worker is not None and not self._worker.done():
             self._worker.set_result(None)
-        self.parser, self._current, self.incoming = DEAF, None, None
+        self.parser, self._current, self.incoming, self._leaving = DEAF, None, None, None
         self.extensions = {}  # what refers to them refers to this one, too
 
     def data_received(self, data: bytes) -> None:

@@ -49,14 +49,16 @@ class PagesConnection(Connection):
     it is the last one, unless more have come already, so that those after it get a worker again, which is faster.
     """
 
-    __slots__ = ("_early", "_is_stopping", "_on_lost")
+    __slots__ = ("_early", "_is_stopping", "_last", "_on_lost")
 
     def __init__(
         self, config: Config, state: ServerState, app_state: dict[str, Any], early: bytes, on_lost: Callable[[], None]
     ) -> None:
         super().__init__(config, state, app_state)
         self._early = early
-        self._on_lost = on_lost
+        self._on_lost: Callable[[], None] | None = on_lost
+        self._last: Exchange | None = None
+        """After which the connection ends, although the client does not ask for that."""
         self._is_stopping = False
 
     def connection_made(self, transport: Any) -> None:
@@ -66,14 +68,19 @@ class PagesConnection(Connection):
 
     def connection_lost(self, error: Exception | None) -> None:
         super().connection_lost(error)
-        self._on_lost()
+        on_lost, self._on_lost, self._last = self._on_lost, None, None
+        if on_lost is not None:
+            on_lost()
 
     def take_up(self, scope: dict[str, Any], keep_alive: bool) -> Exchange:
-        """As elsewhere, but the last request for the API is the last one."""
-        before = self.latest()
-        if before is not None and not before.is_begun and not self._is_stopping:
-            before.keep_alive = True
-        return super().take_up(scope, keep_alive and not is_own(scope))
+        """As elsewhere, but the connection ends after a request for the API that is the last one so far."""
+        if self._last is not None and not self._last.is_begun and not self._is_stopping:
+            self._last.keep_alive = True
+        exchange = super().take_up(scope, keep_alive)
+        self._last = exchange if keep_alive and is_own(scope) else None
+        if self._last is not None:
+            exchange.keep_alive = False
+        return exchange
 
     def shutdown(self) -> None:
         """As elsewhere."""

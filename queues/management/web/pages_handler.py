@@ -14,6 +14,7 @@ import logging
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from io import BytesIO
 from time import monotonic
 from typing import IO, Any, Final
@@ -99,7 +100,7 @@ class PagesHandler(ASGIHandler):
             await answer_error(scope, send, BUSY)
             return
         work = self._threads.submit(self._respond, scope, body, monotonic() + until - loop.time())
-        work.add_done_callback(lambda _: loop.call_soon_threadsafe(self._turns.give_back, address))
+        work.add_done_callback(lambda _: _tell(loop, self._turns.give_back, address))
         if not await _is_done(work, until - loop.time()):
             if work.cancel():
                 await answer_error(scope, send, BUSY)
@@ -147,8 +148,16 @@ class PagesHandler(ASGIHandler):
 
 async def _is_done(work: Future[Any], within_s: float) -> bool:
     """Whether it is within that time. It goes on if not."""
-    done, _ = await asyncio.wait({asyncio.wrap_future(work)}, timeout=max(0.0, within_s))
+    watched = asyncio.wrap_future(work)
+    watched.add_done_callback(lambda done: done.cancelled() or done.exception())  # seen: it is told by `work`, too
+    done, _ = await asyncio.wait({watched}, timeout=max(0.0, within_s))
     return bool(done)
+
+
+def _tell(loop: asyncio.AbstractEventLoop, function: Callable[..., Any], *args: Any) -> None:
+    """Call it on the event loop, from a thread, unless that has ended."""
+    with suppress(RuntimeError):
+        loop.call_soon_threadsafe(function, *args)
 
 
 def _nothing() -> None:
