@@ -7,12 +7,13 @@ from typing import Final
 
 from ..report import Figure, Section
 from ..settings import Settings
-from . import freeing, large_requests, passwords
+from . import freeing, large_requests, passwords, slow_posts
 
 CAUSES: Final[tuple[Callable[[Settings], Sequence[Figure]], ...]] = (
     freeing.figures,
     large_requests.figures,
     passwords.figures,
+    slow_posts.figures,
 )
 """Each takes the settings of the run and returns its figures with their bars."""
 

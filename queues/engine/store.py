@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -29,12 +30,14 @@ def open_engine(
     reply_timeout_s: float = REPLY_TIMEOUT_S,
     min_replicas: int = 0,
     replication_timeout_s: float = replication.TIMEOUT_S,
+    before_call: Callable[[], None] | None = None,
 ) -> Engine:
     """Open a pool for synchronous use. A new store is given `partitions` (None: the default), for ever.
 
     With `min_replicas` a publish returns once so many replicas have it, and raises NotReplicatedError if they do not
     say so within `replication_timeout_s`.
     `events_memory`: bytes for its event streams together; what does not fit is dropped, the oldest first.
+    `before_call`: as `Engine` has it.
 
     Raises InvalidArgumentError (URL, a number out of its range), LayoutError (the store has another layout or number of
     partitions), StoreUnavailableError.
@@ -53,7 +56,8 @@ def open_engine(
     except BaseException:
         client.close()
         raise
-    return Engine(client, _layout(meta, partitions, events_memory), address, wait)
+    layout = _layout(meta, partitions, events_memory)
+    return Engine(client, layout, address, wait, before_call=before_call)
 
 
 def _connect(address: StoreAddress, reply_timeout_s: float) -> SyncClient:
