@@ -194,7 +194,7 @@ def probe_store(url: str, *, timeout_s: float = 2.0) -> StoreInfo:
 
 
 def _info(client: Any) -> dict[str, Any]:
-    """INFO; of a cluster, of the master with the fewest replicas (they are alike), memory and clients added up."""
+    """INFO; of a cluster, of the master with the fewest replicas (all are set up alike), memory and clients summed."""
     info = client.info(target_nodes="primaries") if isinstance(client, RedisCluster) else client.info()
     if "redis_version" in info:
         return dict(info)
@@ -205,7 +205,7 @@ def _info(client: Any) -> dict[str, Any]:
     return merged
 
 
-def _count_replicas(info: dict[str, Any]) -> int:
+def _count_replicas(info: Any) -> int:
     """Those that have their copy and follow: INFO counts, as connected, one that is still loading it, too."""
     replicas = [info.get(f"slave{number}") for number in range(int(info.get("connected_slaves", 0)))]
     return sum(isinstance(replica, dict) and replica.get("state") == "online" for replica in replicas)
