@@ -107,6 +107,7 @@ class Connection(Reader):
     def connection_lost(self, error: Exception | None) -> None:
         if self._receipts.expected and isinstance(error, ConnectionError):
             self._receipts.undo()
+        self._receipts.end()
         self._server.connections.discard(self)
         if self._idle_timer is not None:
             self._idle_timer.cancel()

@@ -27,7 +27,7 @@ class Receipts:
     Of a client that says something more, or closes in good order, we hold that it took it.
     """
 
-    __slots__ = ("_expected_at", "expected")
+    __slots__ = ("_expected_at", "_is_over", "expected")
 
     _recent: Final[deque[tuple[float, list[Callable[[], None]]]]] = deque()
     """Of all connections, so that none keeps the jobs of an answer in memory for as long as it is idle."""
@@ -36,9 +36,13 @@ class Receipts:
         self.expected: list[Callable[[], None]] = []
         """What to call; nothing, unless an answer is under way that has to arrive."""
         self._expected_at = 0.0
+        self._is_over = False
 
     def expect(self, undo: Callable[[], None]) -> None:
         """An answer is about to be written; if it is not taken, `undo` is to be called."""
+        if self._is_over:
+            undo()
+            return
         if not self.expected:
             now = self._expected_at = time.monotonic()
             self._recent.append((now, self.expected))
@@ -50,6 +54,10 @@ class Receipts:
         """All of it was taken."""
         self.expected.clear()
         self.expected = []  # the old one may still be known as recent
+
+    def end(self) -> None:
+        """The connection is closed: an answer that comes now, to a request of before, is not taken."""
+        self._is_over = True
 
     def undo(self) -> None:
         """Nothing of it was taken."""
