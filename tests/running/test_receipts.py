@@ -57,3 +57,13 @@ def test_an_idle_connection_keeps_nothing_in_memory_while_others_are_answered(go
 
     assert not idle.expected
     assert busy.expected
+
+
+def test_an_answer_to_a_connection_that_is_closed_is_undone_at_once() -> None:
+    receipts, undone = Receipts(), []
+    receipts.end()
+
+    receipts.expect(lambda: undone.append("late"))
+
+    assert undone == ["late"]
+    assert not receipts.expected

@@ -103,6 +103,7 @@ class Connection(Reader):
     def eof_received(self) -> None:
         if self._receipts.expected and not was_taken(self._transport.get_extra_info("socket")):
             self._receipts.undo()
+        self._receipts.end()  # the transport closes itself now, and takes nothing more
 
     def connection_lost(self, error: Exception | None) -> None:
         if self._receipts.expected and isinstance(error, ConnectionError):

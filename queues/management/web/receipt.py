@@ -56,7 +56,7 @@ class Receipts:
         self.expected = []  # the old one may still be known as recent
 
     def end(self) -> None:
-        """The connection is closed: an answer that comes now, to a request of before, is not taken."""
+        """The connection closes: an answer that comes now, to a request of before, is not taken."""
         self._is_over = True
 
     def undo(self) -> None:
