@@ -398,9 +398,8 @@ class Connection(Reader):
         self._deliveries.expect(undo, start=self.written)
 
     def _end_deliveries(self, *, was_reset: bool) -> None:
-        if self._deliveries:
-            confirmed = self.written - self._unconfirmed()
-            self._deliveries.end(written=self.written, confirmed=confirmed, was_reset=was_reset)
+        confirmed = self.written - self._unconfirmed() if self._deliveries else self.written
+        self._deliveries.end(written=self.written, confirmed=confirmed, was_reset=was_reset)
 
     def _socket_failed(self) -> bool:
         """Whether a reset came along with the end of the client's data."""
