@@ -7,8 +7,9 @@ from typing import Final
 
 from ..report import Figure, Section
 from ..settings import Settings
+from . import expiry, reading
 
-CAUSES: Final[tuple[Callable[[Settings], Sequence[Figure]], ...]] = ()
+CAUSES: Final[tuple[Callable[[Settings], Sequence[Figure]], ...]] = (reading.figures, expiry.figures)
 """Each takes the settings of the run and returns its figures with their bars."""
 
 

@@ -89,7 +89,7 @@ ROLLUP_MINUTES: Final = 1_440
 PREVIEW_BYTES: Final = 256
 """How much of each body a listing shows."""
 
-PAGE_BUDGET_BYTES: Final = 8 * 1024 * 1024
+PAGE_BUDGET_BYTES: Final = 4 * 1024 * 1024
 """Records that one page of a listing may read; a page of huge jobs is shorter than asked for."""
 
 SCAN_LOOKS: Final = 500
@@ -113,7 +113,7 @@ SWEEP_LOOKS: Final = 500
 DELETE_BATCH: Final = 500
 """Jobs that one call of a bulk deletion or respawn handles."""
 
-CONSUME_BUDGET_BYTES: Final = 8 * 1024 * 1024
+CONSUME_BUDGET_BYTES: Final = 4 * 1024 * 1024
 """Bodies in one answer to a consume: it ends early once it has so many bytes, with fewer jobs than asked for."""
 
 MERGE_MAX_CALLS: Final = 256
