@@ -10,7 +10,7 @@ import pytest
 from queues.engine import delete_jobs, destroy, fail, list_jobs, peek, release, sweep
 from queues.engine.limits import SKIP_BATCH, SWEEP_LOOKS
 from queues.engine.operations.consume import consume_step, is_again
-from queues.engine.values import JobState
+from queues.engine.values import Consumed, JobState
 
 from .test_expiry import sweep_all
 from .world import World
@@ -143,7 +143,7 @@ def test_one_call_steps_over_a_bounded_number(world: World) -> None:
     assert [job.job_id for job in calls[-1].jobs] == [last]
 
 
-def consumes(world: World) -> Iterator[object]:
+def consumes(world: World) -> Iterator[Consumed]:
     """Script calls until one says something else than `call again`."""
     while True:
         step = world.run(consume_step(world.queue, ttr_ms=1_000, now_ms=world.now_ms))
