@@ -7,12 +7,14 @@ from typing import Final
 
 from ..report import Figure, Section
 from ..settings import Settings
-from . import freeing, large_requests, passwords, slow_posts
+from . import expiry, freeing, large_requests, passwords, reading, slow_posts
 
 CAUSES: Final[tuple[Callable[[Settings], Sequence[Figure]], ...]] = (
+    expiry.figures,
     freeing.figures,
     large_requests.figures,
     passwords.figures,
+    reading.figures,
     slow_posts.figures,
 )
 """Each takes the settings of the run and returns its figures with their bars."""

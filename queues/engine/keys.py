@@ -28,7 +28,7 @@ QUEUE_KEYS: Final = {
     "priorities": "hash: job id → priority, for jobs whose priority is not 0. Field deleted with the job.",
     "delayed": "zset: job id → due time, ms.",
     "retry": "zset: job id → due time, ms.",
-    "expiring": "zset: waiting job → when it expires, ms; of those that expire soon (lua/lib/expiry.lua).",
+    "expiring": "zset: waiting job → when it expires, ms; those that expire before the horizon (lua/lib/expiry.lua).",
     "staged": "zset: id of a record written ahead of its job (lua/stage.lua) → when, ms; empty but for moments.",
     "working": "zset: job id → end of the lease, ms.",
     "dead": "zset: job id → time of death, ms.",
