@@ -7,8 +7,13 @@ from typing import Final
 
 from ..report import Figure, Section
 from ..settings import Settings
+from . import bodies, bursts, patterns
 
-CAUSES: Final[tuple[Callable[[Settings], Sequence[Figure]], ...]] = ()
+CAUSES: Final[tuple[Callable[[Settings], Sequence[Figure]], ...]] = (
+    bodies.figures,
+    patterns.figures,
+    bursts.figures,
+)
 """Each takes the settings of the run and returns its figures with their bars."""
 
 

@@ -122,7 +122,13 @@ def test_two_pools_on_one_database_are_refused(admin: Client, default_pool: Pool
 
 
 def test_a_refused_form_does_not_show_the_password_that_was_typed(admin: Client, db: None) -> None:
-    form = {"name": "bad name", "url": "redis://:hunter2secret@127.0.0.1:1/0", "partitions": 8, "events_memory_mb": 256, "description": ""}
+    form = {
+        "name": "bad name",
+        "url": "redis://:hunter2secret@127.0.0.1:1/0",
+        "partitions": 8,
+        "events_memory_mb": 256,
+        "description": "",
+    }
     text = admin.post(f"{LIST}add/", form).text
     assert "hunter2secret" not in text
     assert "redis://:***@127.0.0.1:1/0" in text
