@@ -31,7 +31,7 @@ from queues.engine import (
     trim_dead,
 )
 from queues.engine.keys import QueueKeys
-from queues.engine.limits import EVENT_LINES_MAX
+from queues.engine.limits import EVENT_LINES_MAX, EVENTS_MEMORY_MB, MEBIBYTE, PARTITIONS_DEFAULT
 from queues.engine.operations.maintain import purge
 
 from .test_expiry import sweep_all
@@ -295,6 +295,13 @@ def test_the_cap_bounds_the_memory_of_events_whatever_the_batches(redis_url: str
     assert 0.8 * cap < world.client.memory_usage(stream, samples=0) <= cap
     assert abs(int(counters["events_dropped_at"]) - world.now_ms) < 60_000
     world.engine.close()
+
+
+def test_a_burst_of_600_000_jobs_into_one_queue_fits_the_default_without_a_drain(world: World) -> None:
+    world.publish(*[b"x"] * 1_000)
+
+    held = int(world.content().partition(world.queue.partition).counters["events_bytes"])
+    assert 600 * held < EVENTS_MEMORY_MB * MEBIBYTE // PARTITIONS_DEFAULT
 
 
 def test_a_cap_that_was_lowered_is_reached_in_bounded_steps(redis_url: str) -> None:

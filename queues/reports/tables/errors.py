@@ -15,6 +15,16 @@ from .cells import PLACE
 TOP: Final = 20
 """Patterns of a queue."""
 
+# Spark has one replacement for all matches, so a token is first written between marks that tell its group. By then the
+# text has no spaces but blanks, so other spaces serve as marks.
+_MARKS: Final = patterns.SPACES[: len(patterns.PLACEHOLDERS)]
+_MARKED: Final = "".join(f"{mark}${group}" for group, mark in enumerate(_MARKS, 1)) + _MARKS[0]
+MARKED_TOKENS: Final = tuple(
+    (f"{_MARKS[:group]}[^{_MARKS}]++{_MARKS[group:]}{_MARKS[0]}", placeholder)
+    for group, placeholder in enumerate(patterns.PLACEHOLDERS, 1)
+)
+"""What a marked token looks like, by group, and its placeholder."""
+
 
 def errors_of(notable: DataFrame, lost: DataFrame) -> DataFrame:
     """(place, pattern, failed, dead, first_at, last_at, job), the most frequent of each queue; `job`: of the latest."""
@@ -61,16 +71,8 @@ def pattern_of(error: Column, lease_lost: Column) -> Column:
 
 
 def _replace_tokens(text: Column) -> Column:
-    """Each token by the placeholder of the group that matches.
-
-    Spark has one replacement for all matches, so a token is first written between marks that tell its group. The text
-    has no spaces but blanks by then, so other spaces serve as marks.
-    """
-    marks = patterns.SPACES[: len(patterns.PLACEHOLDERS)]
-    assert " " not in marks
-    marked = "".join(f"{mark}${group}" for group, mark in enumerate(marks, 1)) + marks[0]
-    result = f.regexp_replace(text, patterns.TOKEN, marked)
-    for group, placeholder in enumerate(patterns.PLACEHOLDERS, 1):
-        found = f"{marks[:group]}[^{marks}]+{marks[group:]}{marks[0]}"
+    """Each token by the placeholder of the group that matches."""
+    result = f.regexp_replace(text, patterns.TOKEN, _MARKED)
+    for found, placeholder in MARKED_TOKENS:
         result = f.regexp_replace(result, found, placeholder)
     return result
