@@ -7,9 +7,9 @@ from typing import Final
 
 from ..report import Figure, Section
 from ..settings import Settings
-from . import freeing
+from . import dead_letters, freeing
 
-CAUSES: Final[tuple[Callable[[Settings], Sequence[Figure]], ...]] = (freeing.figures,)
+CAUSES: Final[tuple[Callable[[Settings], Sequence[Figure]], ...]] = (freeing.figures, dead_letters.figures)
 """Each takes the settings of the run and returns its figures with their bars."""
 
 

@@ -15,7 +15,7 @@ from typing import Final, TypeVar
 
 T = TypeVar("T")
 
-SHARE: Final = 0.25
+SHARE: Final = 1 / 3
 PAUSE_MAX_S: Final = 0.1
 """Longest pause: a server that did not answer for a while is not kept waiting for as long again."""
 
