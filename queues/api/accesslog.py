@@ -14,6 +14,8 @@ from typing import Final
 
 from django.core.cache import cache
 
+from .outages import OUTAGES
+
 logger = logging.getLogger(__name__)
 
 REREAD_S: Final = 2.0
@@ -46,8 +48,12 @@ class AccessLog:
     def _refresh_quietly(self) -> None:
         try:
             self.refresh()
-        except Exception:
-            logger.warning("access log switch not read", exc_info=True, extra={"action": "accesslog.read"})
+        except Exception as error:
+            OUTAGES.note(
+                "access log switch not read",
+                {"action": "accesslog.read", "error": type(error).__name__},
+                {"reason": str(error)[:200]},
+            )
         finally:
             self._read_at = time.monotonic()
             self._reading = False

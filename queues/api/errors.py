@@ -6,9 +6,9 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import ceil
-from typing import Final
+from typing import Any, Final
 
-from queues.engine.errors import LimitReachedError, TaskqError
+from queues.engine.errors import LimitReachedError, NotReplicatedError, TaskqError
 
 from .response import ApiResponse, Header, json_response
 
@@ -77,6 +77,12 @@ class StaffBusyError(ApiError):
     code = "staff_busy"
 
 
+class ServerBusyError(ApiError):
+    """What this process may hold in memory is used up by large bodies and unread answers."""
+
+    code = "server_busy"
+
+
 class ForbiddenError(ApiError):
     """The user is known but not staff or without the permission, or a session came without its CSRF token."""
 
@@ -97,15 +103,20 @@ class Reply:
 
 
 _RETRY_SOON: Final = ((b"retry-after", b"1"),)
+_NOT_REPLICATED: Final = (
+    "written, but not confirmed by enough replicas: retry with the same key, or republish by job id"
+)
 _ASK_FOR_BASIC: Final = ((b"www-authenticate", b'Basic realm="taskq"'),)
 
 REPLIES: Final[Mapping[str, Reply]] = {
     # queues.engine.errors
     "invalid_argument": Reply(400),
     "lease_lost": Reply(409, "lease lost"),
+    "result_too_large": Reply(413, "result too large"),
     "job_not_found": Reply(404, "job not found"),
     "limit_reached": Reply(429, member="msg"),
     "store_unavailable": Reply(503, "store unavailable", _RETRY_SOON),
+    "not_replicated": Reply(503, _NOT_REPLICATED, _RETRY_SOON),
     "store_full": Reply(507, "store full"),
     "layout_mismatch": Reply(500, "internal error"),
     "script_error": Reply(500, "internal error"),
@@ -131,6 +142,7 @@ REPLIES: Final[Mapping[str, Reply]] = {
     "client_gone": Reply(400, "client gone"),
     "staff_only": Reply(401, "authentication required", _ASK_FOR_BASIC),
     "staff_busy": Reply(503, "too many sign-ins", _RETRY_SOON),
+    "server_busy": Reply(503, "server busy", _RETRY_SOON),
     "forbidden": Reply(403),
 }
 """Error code → reply. A test holds its keys equal to the codes of the error trees."""
@@ -152,4 +164,7 @@ def error_response(error: Exception) -> ApiResponse:
         headers = ((b"allow", ", ".join(error.allowed).encode()),)
     elif isinstance(error, LimitReachedError):
         headers = ((b"retry-after", b"%d" % ceil(error.retry_after_ms / 1000)),)
-    return json_response(reply.status, {reply.member: reply.words or str(error)}, *headers)
+    body: dict[str, Any] = {reply.member: reply.words or str(error)}
+    if isinstance(error, NotReplicatedError):
+        body["job_ids"] = error.job_ids
+    return json_response(reply.status, body, *headers)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from queues.pools import close_async_engines
 
 from .asgi_types import Receive, Send
+from .outages import OUTAGES
 
 
 async def answer_lifespan(receive: Receive, send: Send) -> None:
@@ -15,5 +16,6 @@ async def answer_lifespan(receive: Receive, send: Send) -> None:
             await send({"type": "lifespan.startup.complete"})
         elif message["type"] == "lifespan.shutdown":
             await close_async_engines()
+            OUTAGES.flush()
             await send({"type": "lifespan.shutdown.complete"})
             return

@@ -17,11 +17,10 @@ from queues.engine.values import LimitTaken, RequestLimit
 from queues.services.jobs_limits import RateKind, give_back_request, limit_of, take_request
 
 from .context import ApiContext
+from .outages import OUTAGES, cause_of
 from .request import ApiRequest
 from .response import ApiResponse
 from .route import OperationFunction
-
-logger = logging.getLogger(__name__)
 
 _background: Final[set[asyncio.Task[None]]] = set()
 
@@ -69,5 +68,9 @@ async def _give_back(engine: AsyncEngine, limit: RequestLimit, taken: LimitTaken
     try:
         await engine.run(give_back_request(taken=taken))
     except TaskqError as error:
-        fields = {"action": "limit.give_back", "token_id": limit.token_id, "error": error.code}
-        logger.info("limit could not be given back", extra=fields)
+        OUTAGES.note(
+            "limit could not be given back",
+            {"action": "limit.give_back", **cause_of(error)},
+            {"token_id": limit.token_id},
+            level=logging.INFO,
+        )

@@ -15,6 +15,7 @@ from .errors import TokenMissingError, error_response
 from .limiting import pass_limited
 from .metrics import CLIENT_GONE, COUNTERS, opens_metrics
 from .operations.admin_info import metrics
+from .outages import OUTAGES, cause_of
 from .request import ApiRequest
 from .response import ApiResponse
 from .route import STAFF, Door, Route
@@ -98,7 +99,7 @@ def _log_refusal(route: Route, request: ApiRequest, response: ApiResponse, error
         "client": request.client,
         "request_id": request.request_id.decode("ascii"),
     }
-    _log(response, error, fields)
+    _log(response, error, fields, pool=request.access.pool if request.access else "")
 
 
 def refuse_unrouted(error: Exception, *, method: str, path: str, client: str, request_id: bytes) -> ApiResponse:
@@ -113,12 +114,12 @@ def refuse_unrouted(error: Exception, *, method: str, path: str, client: str, re
     return response
 
 
-def _log(response: ApiResponse, error: Exception, fields: dict[str, str]) -> None:
-    known = {
-        "action": "http.refuse",
-        "status": response.status,
-        "error": getattr(error, "code", type(error).__name__),
-        "reason": str(error)[:200],
-    }
-    level = logging.WARNING if response.status >= 500 else logging.INFO
-    logger.log(level, "request refused", extra={**known, **fields})
+def _log(response: ApiResponse, error: Exception, fields: dict[str, str], pool: str = "") -> None:
+    """One line for each request; of those that an outage refuses (503, 507), for the first."""
+    known = {"action": "http.refuse", "status": response.status, **cause_of(error)}
+    example = {"reason": str(error)[:200], **fields}
+    if response.status > 500:
+        OUTAGES.note("request refused", {**known, "pool": pool}, example)
+    else:
+        level = logging.WARNING if response.status == 500 else logging.INFO
+        logger.log(level, "request refused", extra={**known, **example})

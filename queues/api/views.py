@@ -81,11 +81,11 @@ async def _answer(request: HttpRequest) -> ApiResponse:
             client=request.META.get("REMOTE_ADDR") or "",
             request_id=state.request_id if state else b"",
         )
-    return await answer(
-        route,
-        _DjangoRequest(request, state, method=route.method, path=path, query=query),
-        CONTEXT,
-    )
+    api_request = _DjangoRequest(request, state, method=route.method, path=path, query=query)
+    try:
+        return await answer(route, api_request, CONTEXT)
+    finally:
+        api_request.release_memory()
 
 
 class _DjangoRequest(ApiRequest):
@@ -102,13 +102,19 @@ class _DjangoRequest(ApiRequest):
         self._django = django
         self._body = gate.body if gate else None
 
-    async def read_body(self, limit: int) -> bytes:
+    async def read_body(self, limit: int) -> bytes | bytearray:
         if self._body is not None:
-            return await self._body.read(limit)
-        body = self._django.read(limit + 1)
+            return await self._body.read(limit, self.take_memory)
+        body: bytes = self._django.read(limit + 1)
         if len(body) > limit:
             raise BodyTooLargeError("body too large")
         return body
+
+    async def read_or_discard_body(self, limit: int) -> bytes | bytearray | None:
+        if self._body is not None:
+            return await self._body.read_or_discard(limit, self.take_memory)
+        body = self._django.read(limit + 1)
+        return body if len(body) <= limit else None
 
     async def check_staff(self, permissions: Sequence[str]) -> Any:
         if comes_without_proof(self._django):

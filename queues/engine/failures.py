@@ -1,29 +1,106 @@
-"""What redis-py raises, in the engine's own words. The one place that knows Redis's error texts."""
+"""What redis-py raises, in the engine's own errors. The one place that knows Redis's error codes.
+
+redis-py makes an exception class of some codes and then takes the code off the text; of others it leaves code and text
+as they are. Servers before Redis 7 wrap the error of a command inside a script in one of their own. `code_of` reads all
+three, and one table says what a code means.
+"""
 
 from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Final
 
 import redis.exceptions as redis_errors
 
 from .errors import ScriptError, StoreFullError, StoreUnavailableError, TaskqError
 
-_UNAVAILABLE = (
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Meaning:
+    """What an error code means to the caller (`raises`), to a cluster's map and to the connection it came on.
+
+    `wrong_node`: in a cluster, another node may serve the slot by now. `stale_master`: the server became a replica, so
+    no connection to it is of use any more.
+    """
+
+    raises: type[StoreUnavailableError | StoreFullError] = StoreUnavailableError
+    wrong_node: bool = False
+    stale_master: bool = False
+
+
+MEANINGS: Final[Mapping[str, Meaning]] = {
+    "READONLY": Meaning(wrong_node=True, stale_master=True),
+    "MASTERDOWN": Meaning(wrong_node=True, stale_master=True),
+    "MOVED": Meaning(wrong_node=True),
+    "ASK": Meaning(wrong_node=True),
+    "CLUSTERDOWN": Meaning(wrong_node=True),
+    "LOADING": Meaning(wrong_node=True),
+    "TRYAGAIN": Meaning(),  # a slot is being moved, and half of the keys are here
+    "MISCONF": Meaning(),  # the disk is full or failing
+    "NOREPLICAS": Meaning(),  # fewer replicas than min-replicas-to-write
+    "BUSY": Meaning(),  # somebody's script does not end
+    "UNKILLABLE": Meaning(),
+    "UNBLOCKED": Meaning(),
+    "NOAUTH": Meaning(),
+    "WRONGPASS": Meaning(),
+    "NOPERM": Meaning(),
+    "OOM": Meaning(raises=StoreFullError),
+}
+"""Error code → what it means. A code that is not here comes from a defective script."""
+
+_CODE_OF_CLASS: Final[Mapping[type[BaseException], str]] = {
+    redis_errors.ReadOnlyError: "READONLY",
+    redis_errors.MasterDownError: "MASTERDOWN",
+    redis_errors.MovedError: "MOVED",
+    redis_errors.AskError: "ASK",
+    redis_errors.ClusterDownError: "CLUSTERDOWN",
+    redis_errors.BusyLoadingError: "LOADING",
+    redis_errors.TryAgainError: "TRYAGAIN",
+    redis_errors.AuthenticationError: "NOAUTH",
+    redis_errors.NoPermissionError: "NOPERM",
+    redis_errors.OutOfMemoryError: "OOM",
+}
+"""The classes that redis-py makes of codes; their text has no code."""
+
+_CODE_IN_TEXT: Final = re.compile(r"(?:\A|: ?-)([A-Z]+)(?= |\Z)")
+"""At the beginning, or inside what a server before Redis 7 makes of it: `Error running script (...): -OOM command`."""
+
+_UNREACHABLE: Final = Meaning(wrong_node=True)
+_LOST: Final = (
     redis_errors.ConnectionError,
     redis_errors.TimeoutError,
-    redis_errors.ReadOnlyError,
-    redis_errors.ClusterDownError,
-    redis_errors.MasterDownError,
+    redis_errors.InvalidResponse,
+    redis_errors.ClusterError,
     redis_errors.RedisClusterException,
-    redis_errors.AskError,
+    EOFError,
     OSError,
 )
-_WRONG_NODE = (
-    redis_errors.ConnectionError,
-    redis_errors.TimeoutError,
-    redis_errors.AskError,  # and MOVED
-    redis_errors.ClusterDownError,
-    OSError,
-)
-_UNAVAILABLE_WORDS = ("MISCONF", "READONLY", "LOADING", "CLUSTERDOWN", "MASTERDOWN", "BUSY ", "NOREPLICAS", "TRYAGAIN")
+"""Raised by the connection, and by redis-py's cluster client when it knows no node to ask."""
+
+
+def code_of(error: object) -> str:
+    """The code of an error of Redis; "" for any other."""
+    code = _CODE_OF_CLASS.get(type(error))  # type: ignore[arg-type]
+    if code is not None:
+        return code
+    if not isinstance(error, redis_errors.ResponseError):
+        return ""
+    return next((found for found in _CODE_IN_TEXT.findall(str(error)) if found in MEANINGS), "")
+
+
+def _meaning_of(error: object) -> Meaning | None:
+    meaning = MEANINGS.get(code_of(error))
+    return _UNREACHABLE if meaning is None and _is_lost(error) else meaning
+
+
+def _is_lost(error: object) -> bool:
+    """Whether the connection is of no use any more. Redis ends one with a protocol error, also for a lack of AUTH."""
+    if isinstance(error, _LOST):
+        return True
+    return isinstance(error, redis_errors.ResponseError) and str(error).startswith("Protocol error")
 
 
 def is_missing_script(error: object) -> bool:
@@ -32,30 +109,64 @@ def is_missing_script(error: object) -> bool:
 
 
 def is_cross_slot(error: object) -> bool:
-    """Whether Redis refused a script because its keys are in several slots of a cluster."""
-    return isinstance(error, redis_errors.RedisError) and "same slot" in str(error)
+    """Whether Redis, or a cluster's proxy, refused a script because its keys are in several slots of a cluster."""
+    if isinstance(error, redis_errors.ClusterCrossSlotError):
+        return True
+    return isinstance(error, redis_errors.ResponseError) and "same slot" in str(error)
 
 
 def is_from_replica(error: object) -> bool:
-    """Whether a server refused to write because it is a replica (now). Older ones wrap that in a script's error."""
-    return isinstance(error, redis_errors.RedisError) and "READONLY" in str(error)
+    """Whether a server refused because it is a replica (now)."""
+    if not isinstance(error, redis_errors.RedisError):  # nearly always a reply
+        return False
+    meaning = MEANINGS.get(code_of(error))
+    return meaning is not None and meaning.stale_master
 
 
 def is_from_wrong_node(error: object) -> bool:
     """Whether, in a cluster, another node may serve the slot by now."""
-    return isinstance(error, _WRONG_NODE) or is_from_replica(error)
+    if not isinstance(error, BaseException):
+        return False
+    meaning = _meaning_of(error)
+    return meaning is not None and meaning.wrong_node
 
 
 def translate(error: BaseException, action: str) -> TaskqError:
     """The engine's error for what redis-py raised during `action`."""
-    text = str(error)
-    if isinstance(error, redis_errors.OutOfMemoryError) or "OOM " in text:
+    meaning = _meaning_of(error)
+    if meaning is None:
+        return ScriptError(f"{action}: {error}")
+    if meaning.raises is StoreFullError:
         return StoreFullError(f"{action}: Redis is out of memory")
-    if isinstance(error, _UNAVAILABLE) or any(word in text for word in _UNAVAILABLE_WORDS):
-        return StoreUnavailableError(f"{action}: Redis cannot be reached ({type(error).__name__})")
-    return ScriptError(f"{action}: {text}")
+    code = code_of(error)
+    if code:
+        return StoreUnavailableError(f"{action}: Redis refuses ({code})", reason=code)
+    name = type(error).__name__
+    return StoreUnavailableError(f"{action}: Redis cannot be reached ({name})", reason=name)
 
 
 def is_translatable(error: BaseException) -> bool:
     """Whether the error comes from Redis or the way to it, and not from our own code."""
-    return isinstance(error, (redis_errors.RedisError, redis_errors.RedisClusterException, OSError))
+    return isinstance(error, (redis_errors.RedisError, *_LOST))
+
+
+def connection_error(error: Exception) -> Exception:
+    """The error itself if it is translatable, else a ConnectionError of redis-py that it caused.
+
+    For code that does nothing but use a connection. One that is reset while it is being made ends in all kinds of
+    exceptions (`RuntimeError` of uvloop, `AttributeError` of redis-py): whatever they are, Redis was not reached.
+    """
+    if is_translatable(error):
+        return error
+    lost = redis_errors.ConnectionError(f"{type(error).__name__}: {error}")
+    lost.__cause__ = error
+    return lost
+
+
+@contextmanager
+def reaching_redis(action: str) -> Iterator[None]:
+    """Translate whatever is raised in the block, which does nothing but use a client of redis-py's."""
+    try:
+        yield
+    except Exception as error:
+        raise translate(connection_error(error), action) from error

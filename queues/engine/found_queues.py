@@ -69,7 +69,7 @@ def found_queue(stats: QueueStats, *, waited_for: bool) -> FoundQueue:
         counts[JobState.WORKING],
         counts[JobState.DEAD],
         counts[JobState.COMPLETED],
-        None if stats.oldest_ready_ms is None else stats.now_ms - stats.oldest_ready_ms,
+        None if stats.oldest_ready_ms is None else max(0, stats.now_ms - stats.oldest_ready_ms),
         stats.published_per_s,
         stats.consumed_per_s,
         stats.acked_per_s,

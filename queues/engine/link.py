@@ -5,26 +5,43 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
-from redis.exceptions import ConnectionError, InvalidResponse, TimeoutError
+from redis.exceptions import ConnectionError, TimeoutError
 
 from .connection import REPLY_TIMEOUT_S
+from .failures import connection_error
 
 LATE_S: Final = 0.1
 """A timer that comes so late tells of an event loop that was held up: replies may be there, unread."""
+
+LATE_REPLIES_MAX_S: Final = 3600.0
+"""How long a connection is kept for replies that come too late for their callers, and have to be undone."""
+
+
+class LateReplies(Protocol):
+    """Takes the replies to a batch whose callers were told that there are none."""
+
+    def are_needed(self) -> bool:
+        """Whether any of them may have to be undone."""
+
+    def take(self, replies: list[Any]) -> None:
+        """They have come."""
 
 
 class _Batch:
     """Commands that were sent together."""
 
-    __slots__ = ("future", "left", "replies", "sent_at")
+    __slots__ = ("future", "late", "left", "replies", "sent_at")
 
-    def __init__(self, future: asyncio.Future[list[Any]], commands: int, sent_at: float) -> None:
+    def __init__(
+        self, future: asyncio.Future[list[Any]], commands: int, sent_at: float, late: LateReplies | None
+    ) -> None:
         self.future = future
         self.left = commands
         self.replies: list[Any] = []
         self.sent_at = sent_at
+        self.late = late
 
 
 class Link(asyncio.Protocol):
@@ -40,6 +57,7 @@ class Link(asyncio.Protocol):
         self._timer: asyncio.TimerHandle | None = None
         self._lost: Exception | None = None
         self._retired = False
+        self._closed = False
         self._transport = connection._writer.transport
         self._transport.set_protocol(self)
         if self._transport.is_closing():
@@ -47,15 +65,34 @@ class Link(asyncio.Protocol):
 
     @property
     def is_lost(self) -> bool:
+        """Whether it takes no more commands."""
         return self._lost is not None
 
-    def send(self, packed: Sequence[bytes]) -> asyncio.Future[list[Any]]:
-        """Will have the replies in order, or an error of the connection."""
+    @property
+    def is_closed(self) -> bool:
+        """Whether no reply can come any more."""
+        return self._closed
+
+    def send(
+        self, packed: Sequence[bytes], late: LateReplies | None = None, *, commands: int = 0
+    ) -> asyncio.Future[list[Any]]:
+        """Will have the replies in order, or an error of the connection. `commands`: that `packed` is the pieces of, if
+        they are not whole.
+
+        Redis may carry out a command long after it was given up, when it was paused. Its replies then go to `late`.
+        """
         if self._lost is not None:
             raise self._lost
         now = self._loop.time()
-        batch = _Batch(self._loop.create_future(), len(packed), now)
-        self._transport.write(b"".join(packed))
+        batch = _Batch(self._loop.create_future(), commands or len(packed), now, late)
+        try:
+            if commands:
+                self._transport.writelines(packed)
+            else:
+                self._transport.write(b"".join(packed))
+        except Exception as error:  # a transport that was closed a moment ago, and has not said so yet
+            self.lose(connection_error(error))
+            raise self._lost from error
         self._waiting.append(batch)
         if self._timer is None:
             self._set_timer(now + REPLY_TIMEOUT_S)
@@ -69,15 +106,28 @@ class Link(asyncio.Protocol):
 
     def lose(self, error: Exception) -> None:
         """Close at once: who waits gets the error."""
-        if self._lost is not None:
+        if self._closed:
             return
-        self._lost = error
+        self._closed = True
         self._transport.abort()
         self._connection._close()
         if self._timer is not None:
             self._timer.cancel()
-        lost, self._waiting = self._waiting, deque()
-        for batch in lost:
+        self._fail(error)
+        self._waiting.clear()
+
+    def _give_up(self, error: Exception) -> None:
+        """Who waits gets the error. The connection stays while a reply may come that has to be undone."""
+        self._fail(error)
+        if any(batch.late is not None and batch.late.are_needed() for batch in self._waiting):
+            self._timer = self._loop.call_later(LATE_REPLIES_MAX_S, self.lose, error)
+        else:
+            self.lose(error)
+
+    def _fail(self, error: Exception) -> None:
+        if self._lost is None:
+            self._lost = error
+        for batch in self._waiting:
             if not batch.future.done():
                 batch.future.set_exception(error)
 
@@ -94,9 +144,11 @@ class Link(asyncio.Protocol):
                     self._waiting.popleft()
                     if not batch.future.done():
                         batch.future.set_result(batch.replies)
-        except (InvalidResponse, IndexError) as error:
+                    elif self._lost is not None and batch.late is not None:
+                        self._loop.call_soon(batch.late.take, batch.replies)
+        except Exception as error:  # InvalidResponse; IndexError: nobody asked; what redis-py makes of odd errors
             self.lose(ConnectionError(f"not what Redis says: {error}"))
-        if self._retired and not self._waiting:
+        if (self._retired or self._lost is not None) and not self._waiting:
             self.lose(ConnectionError("Connection closed"))
 
     def eof_received(self) -> None:
@@ -122,4 +174,4 @@ class Link(asyncio.Protocol):
         elif now - planned_at > LATE_S:
             self._set_timer(now + LATE_S)
         else:
-            self.lose(TimeoutError("Timeout reading from socket"))
+            self._give_up(TimeoutError("Timeout reading from socket"))

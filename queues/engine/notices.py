@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from .connection import connect, parse_url
-from .failures import is_translatable, translate
+from .failures import reaching_redis
 from .keys import notice_channel
 
 ANNOUNCE_TIMEOUT_S: Final = 1.0
@@ -20,17 +20,13 @@ def announce(url: str, notices: Sequence[Sequence[str]]) -> None:
     StoreUnavailableError: some may have been told.
     """
     address = parse_url(url)
-    try:
+    with reaching_redis("announce"):
         client = connect(address, socket_connect_timeout=ANNOUNCE_TIMEOUT_S, socket_timeout=ANNOUNCE_TIMEOUT_S)
         try:
             for notice in notices:
                 client.publish(notice_channel(), "\t".join(notice))
         finally:
             client.close()
-    except Exception as error:
-        if is_translatable(error):
-            raise translate(error, "announce") from error
-        raise
 
 
 def read_notice(message: bytes) -> tuple[str, ...]:

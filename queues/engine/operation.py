@@ -42,6 +42,8 @@ class Operation(Generic[T]):
     alone: bool = False
     """Whether it does so much that it travels alone: its reply is worked on while Redis does the next, and no small
     call has to wait for it."""
+    replicated: bool = False
+    """Whether success is reported only once the write is on `min_replicas` replicas, in pools that have this option."""
 
 
 class Apart(list[Operation[Any]]):

@@ -8,8 +8,6 @@ from __future__ import annotations
 import asyncio
 from typing import Any, Final
 
-from redis.exceptions import RedisError
-
 from .connection import AsyncClient
 from .keys import notice_channel
 
@@ -44,6 +42,6 @@ class Rivals:
     async def _count(self) -> None:
         try:
             counted = await self._client.pubsub_numsub(notice_channel())
-        except (RedisError, OSError):
-            return  # as it was
+        except Exception:
+            return  # whatever the connection raised: as it was
         self.present = any(listeners > 1 for _, listeners in counted)

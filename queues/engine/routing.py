@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -19,8 +20,9 @@ from redis.exceptions import MovedError, SlotNotCoveredError
 from redis.retry import Retry
 
 from .connection import CONNECT_TIMEOUT_S, REPLY_TIMEOUT_S, AsyncClient, StoreAddress, SyncClient
-from .failures import is_from_replica, is_from_wrong_node, is_translatable
+from .failures import is_from_replica, is_from_wrong_node
 from .operation import Operation
+from .replication import UnconfirmedError
 
 NEW_MAP_S: Final = 0.5
 """The map of a cluster is asked for at most this often, however many calls fail."""
@@ -101,16 +103,13 @@ class Routes(_Routes):
 
     def heed(self, server: Server, replies: Sequence[Any]) -> None:
         """Find the way anew if the replies of a server say that it is no longer what it was."""
-        if any(is_from_replica(reply) for reply in replies):
+        if any(is_from_replica(reply) or isinstance(reply, UnconfirmedError) for reply in replies):
             pool = server.client.connection_pool
             pool.update_active_connections_for_reconnect()
             pool.disconnect_free_connections()
         if self.wants_new_map(replies):
-            try:
+            with suppress(Exception):  # whatever the connection raised, the map stays as it was
                 self._client.nodes_manager.initialize(last_failed_node_name=server.name)
-            except Exception as error:
-                if not is_translatable(error):
-                    raise
 
     def close(self) -> None:
         for server in list(self._servers.values()):
@@ -131,11 +130,8 @@ class AsyncRoutes(_Routes):
 
     async def draw_new_map(self, suspect: str) -> None:
         """Ask the cluster who serves what, the suspect last. May take a while if more nodes are away."""
-        try:
+        with suppress(Exception):  # whatever the connection raised, the map stays as it was
             await self._client.nodes_manager.initialize(last_failed_node_name=suspect)
-        except Exception as error:
-            if not is_translatable(error):
-                raise
 
     async def close(self) -> None:
         for server in list(self._servers.values()):

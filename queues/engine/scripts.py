@@ -13,9 +13,10 @@
     -- INCLUDES record wake
 
 Every name under KEYS stands for that key, every name under ARGV for that argument; a last `...`
-lets further arguments follow, which begin at ARGV[REST]; a script with `now_ms` gets `now`, in ms. Included libraries
-use the same names; of a library only what the script needs is taken (`local function` and one-line `local` at the left
-margin), since Redis builds every function anew at each call. Errors name file and line.
+lets further arguments follow, which begin at ARGV[REST]; a script with `now_ms` gets `now` and `now_up`, the time in ms
+rounded down and up. Included libraries use the same names; of a library only what the script needs is taken (`local
+function` and one-line `local` at the left margin), since Redis builds every function anew at each call. Errors name
+file and line.
 
 COUNTS lists the replies that use up a token's limit, each with the number of its words before those that there are one
 of for each job. A script that has it has a *limited* form too, which counts in the same call (`load_limited`).
@@ -42,16 +43,19 @@ _KNOWN_KEYS = _LAYOUT_KEYS | _FREE_KEYS
 
 _CLOCK = """\
 local now = tonumber(now_ms)
+local now_up = now
 if not now then
   local time = redis.call('TIME')
   now = time[1] * 1000 + math.floor(time[2] / 1000)
+  now_up = now + 1
 end"""
-"""The one clock (promise 3): the Redis server's, unless the caller gave a time, as tests do."""
+"""The one clock (promise 3): the Redis server's, unless the caller gave a time, as tests do. `now` has begun already,
+so a delay counts from `now_up`, the next ms: what is due then is never early."""
 
 _LIMITED_KEYS: Final = ("limit",)
 _LIMITED_ARGS: Final = ("allowance", "interval", "requests")
 _LIMITED = """\
-local left, its_ticket, left_ms = running_interval()
+local left, its_ticket, left_ms = current_interval()
 local free = left or tonumber(allowance)
 if free <= 0 then return {'limited', left_ms} end
 local asked = tonumber(requests)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from dataclasses import dataclass
 from typing import Any
 
+from redis.cluster import RedisCluster
 from redis.exceptions import ResponseError
 
-from . import limits
+from . import limits, replication
 from .aio import AsyncEngine
 from .connection import REPLY_TIMEOUT_S, AsyncClient, StoreAddress, SyncClient, connect, connect_async, parse_url
-from .errors import InvalidArgumentError, LayoutError, TaskqError
+from .errors import InvalidArgumentError, LayoutError
 from .executor import Engine
-from .failures import is_cross_slot, is_translatable, translate
+from .failures import is_cross_slot, reaching_redis
 from .keys import LAYOUT_VERSION, META_KEY, Layout, partition_keys, pumps_key
 
 
@@ -23,59 +25,67 @@ def open_engine(
     partitions: int | None = None,
     events_cap: int = limits.EVENTS_CAP_DEFAULT,
     reply_timeout_s: float = REPLY_TIMEOUT_S,
+    min_replicas: int = 0,
+    replication_timeout_s: float = replication.TIMEOUT_S,
 ) -> Engine:
     """Open a pool for synchronous use. A new store is given `partitions` (None: the default), for ever.
 
-    Raises InvalidArgumentError (URL, number of partitions), LayoutError (the store has another layout or number of
+    With `min_replicas` a publish returns once so many replicas have it, and raises NotReplicatedError if they do not
+    say so within `replication_timeout_s`.
+
+    Raises InvalidArgumentError (URL, a number out of its range), LayoutError (the store has another layout or number of
     partitions), StoreUnavailableError.
     """
+    wait = replication.replica_wait(min_replicas, replication_timeout_s)
     _check_partitions(partitions)
     address = parse_url(url)
     client = _connect(address, reply_timeout_s)
     try:
-        meta = client.hgetall(META_KEY)
-        if not _is_complete(meta):
-            for field, value in _new_meta(partitions).items():
-                client.hsetnx(META_KEY, field, value)
+        with reaching_redis("open"):
             meta = client.hgetall(META_KEY)
-    except Exception as error:
+            if not _is_complete(meta):
+                for field, value in _new_meta(partitions).items():
+                    client.hsetnx(META_KEY, field, value)
+                meta = client.hgetall(META_KEY)
+    except BaseException:
         client.close()
-        if is_translatable(error):
-            raise translate(error, "open") from error
         raise
-    return Engine(client, _layout(meta, partitions, events_cap), address)
+    return Engine(client, _layout(meta, partitions, events_cap), address, wait)
 
 
 def _connect(address: StoreAddress, reply_timeout_s: float) -> SyncClient:
     """A cluster's client asks for the map of the slots at once, which may fail."""
-    try:
+    with reaching_redis("open"):
         return connect(address, socket_timeout=reply_timeout_s)
-    except Exception as error:
-        if is_translatable(error):
-            raise translate(error, "open") from error
-        raise
 
 
 async def open_async_engine(
-    url: str, *, partitions: int | None = None, events_cap: int = limits.EVENTS_CAP_DEFAULT
+    url: str,
+    *,
+    partitions: int | None = None,
+    events_cap: int = limits.EVENTS_CAP_DEFAULT,
+    min_replicas: int = 0,
+    replication_timeout_s: float = replication.TIMEOUT_S,
 ) -> AsyncEngine:
     """Open a pool for the running event loop; otherwise as `open_engine`."""
+    wait = replication.replica_wait(min_replicas, replication_timeout_s)
     _check_partitions(partitions)
     address = parse_url(url)
     client = connect_async(address)
     try:
-        meta = await client.hgetall(META_KEY)
-        if not _is_complete(meta):
-            for field, value in _new_meta(partitions).items():
-                await client.hsetnx(META_KEY, field, value)
+        with reaching_redis("open"):
             meta = await client.hgetall(META_KEY)
-        joins_slots = address.kind != "cluster" and await _joins_slots(client)
-    except Exception as error:
-        await client.aclose()
-        if is_translatable(error):
-            raise translate(error, "open") from error
+            if not _is_complete(meta):
+                for field, value in _new_meta(partitions).items():
+                    await client.hsetnx(META_KEY, field, value)
+                meta = await client.hgetall(META_KEY)
+            joins_slots = address.kind != "cluster" and await _joins_slots(client)
+    except BaseException:
+        with contextlib.suppress(Exception):
+            await client.aclose()
         raise
-    return AsyncEngine(client, _layout(meta, partitions, events_cap), address, joins_slots=joins_slots)
+    layout = _layout(meta, partitions, events_cap)
+    return AsyncEngine(client, layout, address, joins_slots=joins_slots, replica_wait=wait)
 
 
 async def _joins_slots(client: AsyncClient) -> bool:
@@ -117,6 +127,7 @@ class StoreInfo:
     """How a store is doing. Sizes in bytes, `latency_ms` of one PING; None: not known (unreachable, or not a pool yet).
 
     `max_memory` 0 = no bound. `eviction_policy` other than noeviction may lose jobs; `aof` False may lose the newest.
+    `replicas`: that follow the master now; of a cluster, the fewest that one of its masters has.
     `allocator`: as INFO names it, `libc` or `jemalloc-VERSION`.
     """
 
@@ -130,6 +141,7 @@ class StoreInfo:
     aof: bool | None = None
     jobs: int | None = None
     clients: int | None = None
+    replicas: int | None = None
     allocator: str = ""
     latency_ms: float | None = None
     layout_version: int | None = None
@@ -143,12 +155,8 @@ def probe_store(url: str, *, timeout_s: float = 2.0) -> StoreInfo:
     """
     try:
         client = connect(parse_url(url), socket_connect_timeout=timeout_s, socket_timeout=timeout_s)
-    except TaskqError as error:
-        return StoreInfo(reachable=False, error=str(error))
     except Exception as error:
-        if is_translatable(error):
-            return StoreInfo(reachable=False, error=str(error))
-        raise
+        return StoreInfo(reachable=False, error=str(error) or type(error).__name__)
     try:
         started = time.perf_counter()
         client.ping()
@@ -166,29 +174,34 @@ def probe_store(url: str, *, timeout_s: float = 2.0) -> StoreInfo:
             aof=bool(info.get("aof_enabled", 0)),
             jobs=None if partitions is None else _count_jobs(client, partitions),
             clients=int(info.get("connected_clients", 0)),
+            replicas=_count_replicas(info),
             allocator=str(info.get("mem_allocator", "")),
             latency_ms=latency_ms,
             layout_version=int(meta[b"layout"]) if b"layout" in meta else None,
             partitions=partitions,
         )
     except Exception as error:
-        if is_translatable(error):
-            return StoreInfo(reachable=False, error=str(error) or type(error).__name__)
-        raise
+        return StoreInfo(reachable=False, error=str(error) or type(error).__name__)
     finally:
         client.close()
 
 
 def _info(client: Any) -> dict[str, Any]:
-    """INFO; of a cluster, of one of its nodes (they are set up alike), memory and clients added up."""
-    info = client.info()
+    """INFO; of a cluster, of the master with the fewest replicas (they are alike), memory and clients added up."""
+    info = client.info(target_nodes="primaries") if isinstance(client, RedisCluster) else client.info()
     if "redis_version" in info:
         return dict(info)
     nodes = [node for node in info.values() if isinstance(node, dict)]
-    merged = dict(nodes[0])
+    merged = dict(min(nodes, key=_count_replicas))
     for field in ("used_memory", "connected_clients", "maxmemory"):
         merged[field] = sum(int(node.get(field, 0)) for node in nodes)
     return merged
+
+
+def _count_replicas(info: dict[str, Any]) -> int:
+    """Those that have their copy and follow: INFO counts, as connected, one that is still loading it, too."""
+    replicas = [info.get(f"slave{number}") for number in range(int(info.get("connected_slaves", 0)))]
+    return sum(isinstance(replica, dict) and replica.get("state") == "online" for replica in replicas)
 
 
 _COUNTED_QUEUES_MAX = 10_000

@@ -9,7 +9,7 @@ from typing import Any
 from .aio import AsyncEngine
 from .connection import StoreAddress
 from .executor import Engine
-from .failures import is_translatable, translate
+from .failures import reaching_redis
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,23 +29,15 @@ class StoreLoad:
 
 async def read_store_load(engine: AsyncEngine) -> StoreLoad:
     """Ask now. Raises StoreUnavailableError."""
-    try:
+    with reaching_redis("info"):
         found = await engine.client.info(**_targets(engine.address))
-    except Exception as error:
-        if is_translatable(error):
-            raise translate(error, "info") from error
-        raise
     return _load_of(found)
 
 
 def ask_store_load(engine: Engine) -> StoreLoad:
     """The same for threads."""
-    try:
+    with reaching_redis("info"):
         found = engine.client.info(**_targets(engine.address))
-    except Exception as error:
-        if is_translatable(error):
-            raise translate(error, "info") from error
-        raise
     return _load_of(found)
 
 

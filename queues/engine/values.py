@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Literal, NamedTuple
 
@@ -107,14 +107,22 @@ class Consumed:
     limit_taken: LimitTaken | None = None
     """Where this was counted, if it was limited and there are jobs."""
 
+    def without_bodies(self) -> Consumed:
+        """The same with empty bodies, to be kept for as long as it may have to be given back."""
+        return replace(self, jobs=tuple([replace(job, body=b"") for job in self.jobs]))
+
 
 class AckOutcome(StrEnum):
-    """`acked` ended a working job, `deleted` removed one that was not working, `missing` found none to end."""
+    """`acked` ended a working job, `deleted` removed one that was not working, `missing` found none to end.
+
+    `lost` and `too_large` changed nothing: another attempt holds the job, or it would have to keep too large a result.
+    """
 
     ACKED = "acked"
     DELETED = "deleted"
     MISSING = "missing"
     LOST = "lost"
+    TOO_LARGE = "too_large"
 
 
 @value

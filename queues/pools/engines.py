@@ -11,6 +11,8 @@ from collections import defaultdict
 from contextlib import suppress
 from typing import Final
 
+from django.conf import settings
+
 from queues.engine import Engine, open_engine
 from queues.engine.connection import REPLY_TIMEOUT_S
 from queues.engine.errors import TaskqError
@@ -75,7 +77,13 @@ def _drop_deleted() -> None:
 def _open_row(row: PoolRow, timeout_s: float) -> Engine:
     _refusals.raise_recent(row)
     try:
-        return open_engine(row.url, partitions=row.partitions, reply_timeout_s=timeout_s)
+        return open_engine(
+            row.url,
+            partitions=row.partitions,
+            reply_timeout_s=timeout_s,
+            min_replicas=row.min_replicas,
+            replication_timeout_s=settings.TASKQ_REPLICATION_TIMEOUT_MS / 1000,
+        )
     except TaskqError as error:
         _refusals.note(row, error)
         raise

@@ -21,6 +21,7 @@ class PoolRow:
     name: str
     url: str = field(repr=False)
     partitions: int
+    min_replicas: int
 
 
 _rows: Remembered[str, PoolRow] = Remembered()
@@ -54,4 +55,4 @@ def _read(name: str) -> PoolRow:
     pool = Pool.objects.filter(name=name).first()
     if pool is None:
         raise PoolNotFoundError
-    return PoolRow(name=pool.name, url=pool.effective_url, partitions=pool.partitions)
+    return PoolRow(name=pool.name, url=pool.effective_url, partitions=pool.partitions, min_replicas=pool.min_replicas)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from queues.engine import AsyncEngine
+from queues.engine import AsyncEngine, write_probe
 from queues.pools import async_engine_for, open_async_engines, peek_async_engine
 
 
@@ -21,6 +21,12 @@ async def engine_of(*, pool: str) -> AsyncEngine:
 def engines_handed_out() -> tuple[AsyncEngine, ...]:
     """Those that are in use in this process."""
     return open_async_engines()
+
+
+async def check_writes(engine: AsyncEngine) -> None:
+    """Raise StoreUnavailableError unless jobs can be published, consumed and acked on all servers of the pool."""
+    partitions = 1 if engine.counts_in_call else engine.layout.partitions  # one server holds all keys, or several do
+    await engine.batch([write_probe(partition) for partition in range(partitions)])
 
 
 async def stop_all_waiting() -> None:

@@ -87,6 +87,7 @@ def _write(pks: list[int]) -> bool:
     """Whether the database took it."""
     now = timezone.now()
     long_ago = Q(last_used=None) | Q(last_used__lt=now - timedelta(seconds=NOTE_USE_EVERY_S))
+    long_ago |= Q(last_used__gt=now)  # the clock was put back
     try:
         with transaction.atomic():
             Token.objects.filter(long_ago, pk__in=pks).update(last_used=now)

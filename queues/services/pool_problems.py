@@ -23,6 +23,7 @@ class ProblemKind(StrEnum):
     NO_AOF = "no_aof"
     LAYOUT = "layout"
     PARTITIONS = "partitions"
+    TOO_FEW_REPLICAS = "too_few_replicas"
 
 
 class AdviceKind(StrEnum):
@@ -60,11 +61,17 @@ class PoolProblem:
         return gettext(self.advice) % self.facts
 
 
-def find_problems(store: StoreInfo, *, partitions: int) -> tuple[PoolProblem, ...]:
-    """The problems of a pool that is meant to have so many partitions."""
+def find_problems(store: StoreInfo, *, partitions: int, min_replicas: int) -> tuple[PoolProblem, ...]:
+    """The problems of a pool that is meant to have so many partitions, and replicas that confirm publishes."""
     if not store.reachable:
         return (_unreachable(store),)
-    candidates = (_evicts(store), _no_aof(store), _layout(store), _partitions(store, partitions))
+    candidates = (
+        _evicts(store),
+        _no_aof(store),
+        _layout(store),
+        _partitions(store, partitions),
+        _too_few_replicas(store, min_replicas),
+    )
     return tuple(problem for problem in candidates if problem is not None)
 
 
@@ -147,4 +154,19 @@ def _partitions(store: StoreInfo, expected: int) -> PoolProblem | None:
         wrong=gettext_noop("The data is spread over %(found)s partitions; this pool is meant to have %(meant)s."),
         advice=gettext_noop("Add the pool anew with %(found)s partitions, or use another Redis database for it."),
         facts={"found": store.partitions, "meant": expected},
+    )
+
+
+def _too_few_replicas(store: StoreInfo, wanted: int) -> PoolProblem | None:
+    if store.replicas is None or store.replicas >= wanted:
+        return None
+    return PoolProblem(
+        kind=ProblemKind.TOO_FEW_REPLICAS,
+        wrong=gettext_noop(
+            "Too few replicas, so publishes are answered 503: %(wanted)s must confirm each, %(found)s connected."
+        ),
+        advice=gettext_noop(
+            "Connect more replicas (`INFO replication` lists them), or lower the pool's minimum of replicas."
+        ),
+        facts={"wanted": wanted, "found": store.replicas},
     )

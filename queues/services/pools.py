@@ -32,6 +32,7 @@ class PoolInfo:
     name: str
     shown_url: str
     partitions: int
+    min_replicas: int
     description: str
     namespaces: int
 
@@ -50,19 +51,18 @@ class PoolReport:
     advice: tuple[PoolProblem, ...]
 
 
-def add_pool(*, name: str, url: str, partitions: int | None = None, description: str = "") -> PoolInfo:
+def add_pool(
+    *, name: str, url: str, partitions: int | None = None, min_replicas: int = 0, description: str = ""
+) -> PoolInfo:
     """Make a pool. `partitions` None: those its Redis was set up with, else the default.
 
     The server need not answer: a pool may be added before it runs. Raises InvalidArgumentError, PoolExistsError.
     """
     if is_name(name) and Pool.objects.filter(name=name).exists():
         raise PoolExistsError
-    row = Pool(name=name, url=url, description=description)
+    row = Pool(name=name, url=url, min_replicas=min_replicas, description=description)
     row.partitions = partitions or probe_store(url, timeout_s=PROBE_TIMEOUT_S).partitions or row.partitions
-    try:
-        row.full_clean()
-    except ValidationError as error:
-        raise InvalidArgumentError("; ".join(_lines(error))) from error
+    _validate(row)
     try:
         with transaction.atomic():
             row.save(force_insert=True)
@@ -70,6 +70,26 @@ def add_pool(*, name: str, url: str, partitions: int | None = None, description:
         raise PoolExistsError from None
     logger.info("pool added", extra={"action": "pool.add", "pool": name, "url": row.shown_url})
     return _info(row, namespaces=0)
+
+
+def set_min_replicas(*, name: str, min_replicas: int) -> PoolInfo:
+    """Change how many replicas confirm a publish. Running processes follow within a second or two.
+
+    Raises PoolNotFoundError, InvalidArgumentError.
+    """
+    row = find_pool_row(name)
+    row.min_replicas = min_replicas
+    _validate(row)
+    row.save(update_fields=["min_replicas"])
+    logger.info("pool changed", extra={"action": "pool.change", "pool": name, "min_replicas": min_replicas})
+    return _info(row, namespaces=row.namespaces.count())
+
+
+def _validate(row: Pool) -> None:
+    try:
+        row.full_clean()
+    except ValidationError as error:
+        raise InvalidArgumentError("; ".join(_lines(error))) from error
 
 
 def list_pools() -> list[PoolInfo]:
@@ -105,7 +125,7 @@ def check_rows(rows: list[Pool]) -> list[PoolReport]:
 
 
 def _report(row: Pool, store: StoreInfo) -> PoolReport:
-    problems = find_problems(store, partitions=row.partitions)
+    problems = find_problems(store, partitions=row.partitions, min_replicas=row.min_replicas)
     advice = find_advice(store)
     return PoolReport(pool=row.name, shown_url=row.shown_url, store=store, problems=problems, advice=advice)
 
@@ -115,6 +135,7 @@ def _info(row: Pool, *, namespaces: int) -> PoolInfo:
         name=row.name,
         shown_url=row.shown_url,
         partitions=row.partitions,
+        min_replicas=row.min_replicas,
         description=row.description,
         namespaces=namespaces,
     )

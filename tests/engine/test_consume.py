@@ -211,7 +211,7 @@ def test_huge_bodies_behind_small_ones_come_a_few_at_a_time_too_and_in_order(wor
 
     first = world.take(count=100)
     assert sum(len(job.body) for job in first) < CONSUME_BUDGET_BYTES + 1_000_100
-    rest = [job for _ in range(3) for job in world.take(count=100)]
+    rest = [job for _ in range(8) for job in world.take(count=100)]
 
     assert [job.body for job in [*first, *rest]] == [*small, *huge]
     assert set(world.places().values()) == {"working"}

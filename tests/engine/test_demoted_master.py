@@ -13,6 +13,7 @@ import pytest
 import redis
 
 from queues.engine import StoreUnavailableError, open_engine, publish, size
+from tests.support.redis_servers import redis_binaries
 
 from .loop import in_loop, opened
 from .topologies import free_ports, server
@@ -39,13 +40,21 @@ class Pair:
         self.lead_to_second()
 
 
+@pytest.fixture(params=redis_binaries())
+def binary(request: pytest.FixtureRequest) -> Path:
+    path: Path = request.param
+    return path
+
+
 @pytest.fixture(params=["plain", "sentinel"])
-def pair(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Pair]:
+def pair(request: pytest.FixtureRequest, tmp_path: Path, binary: Path) -> Iterator[Pair]:
     with ExitStack() as stack:
         ports = free_ports(3)
         sockets = [tmp_path / f"{number}.sock" for number in range(2)]
         first, second = (
-            stack.enter_context(server(tmp_path / str(number), ports[number], f"unixsocket {sockets[number]}"))
+            stack.enter_context(
+                server(tmp_path / str(number), ports[number], f"unixsocket {sockets[number]}", binary=binary)
+            )
             for number in range(2)
         )
         second.hset("taskq:meta", mapping={"layout": 1, "partitions": 3})
@@ -60,7 +69,7 @@ def pair(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Pair]:
             yield Pair(f"unix://{place}", first, lead)
             return
         watch = f"sentinel monitor {SERVICE} 127.0.0.1 {ports[0]} 1"
-        sentinel = stack.enter_context(server(tmp_path / "s", ports[2], watch, program=("--sentinel",)))
+        sentinel = stack.enter_context(server(tmp_path / "s", ports[2], watch, program=("--sentinel",), binary=binary))
 
         def name_second() -> None:
             ask(sentinel, "SENTINEL", "REMOVE", SERVICE)

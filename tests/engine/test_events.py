@@ -34,7 +34,7 @@ from queues.engine.keys import QueueKeys
 from queues.engine.limits import EVENT_LINES_MAX
 from queues.engine.operations.maintain import purge
 
-from .test_expiry import sweep_round
+from .test_expiry import sweep_all
 from .world import START_MS, STATES, TTR_MS, World
 
 SECRET = b"4111-1111-1111-1111"
@@ -222,7 +222,7 @@ def test_expiry_is_told_whoever_comes_across_it(world: World) -> None:
     world.run(peek(world.queue, now_ms=world.now_ms))
     assert events(world) == [Event("expired", job_id, attempt="0")]
     job_id = expired()
-    sweep_round(world)
+    sweep_all(world)
     assert [(event.kind, event.job_id) for event in events(world)] == [("expired", job_id)]
 
 

@@ -21,6 +21,7 @@ from queues.engine import (
     PumpBeat,
     RequestLimit,
     ScriptError,
+    StoreUnavailableError,
     ack,
     ack_attempt,
     beat,
@@ -47,6 +48,7 @@ from queues.engine import (
     plan_drain,
     promote_due,
     publish,
+    publish_large,
     read_events,
     reclaim_ended,
     release,
@@ -62,8 +64,10 @@ from queues.engine import (
     take_limit,
     trim_dead,
     trim_drained,
+    write_probe,
 )
 from queues.engine.keys import PARTITION_KEYS, QUEUE_KEYS, limit_key
+from queues.engine.limits import STAGE_MIN_BYTES
 from queues.engine.operations.consumers import held_queues, list_waiting, list_working, tell_waiting
 from queues.engine.operations.dead_scan import scan_dead
 from queues.engine.operations.find import has_job
@@ -95,7 +99,7 @@ QUEUE = Layout(4).queue("ns", "q")
 REDIS_6_2 = set(
     """
     DECR DEL EXISTS EXPIRE GET HDEL HEXISTS HGET HGETALL HINCRBY HKEYS HLEN HMGET HRANDFIELD HSCAN HSET HSTRLEN INCR LINDEX LLEN
-    LPOP LPOS LPUSH LRANGE PEXPIRE PTTL PUBLISH RENAME RPUSH SET TIME UNLINK XADD XLEN XRANGE XTRIM ZADD ZCARD ZCOUNT
+    LPOP LPOS LPUSH LRANGE PERSIST PEXPIRE PTTL PUBLISH RENAME RPUSH SET TIME UNLINK XADD XLEN XRANGE XTRIM ZADD ZCARD ZCOUNT
     ZMSCORE ZRANGE ZRANGEBYLEX ZRANGEBYSCORE ZREM ZREMRANGEBYSCORE ZREVRANGEBYSCORE ZSCORE
     """.split()  # noqa: SIM905
 )
@@ -111,11 +115,21 @@ def steps(plan: Any, *answers: Any) -> Iterator[Operation[Any]]:
         yield from batch
 
 
+def unstaging() -> Any:
+    """What a large publish does when it fails."""
+    plan = publish_large(QUEUE, [bytes(STAGE_MIN_BYTES)] * 2)
+    next(plan)
+    plan.send([1])
+    return plan.throw(StoreUnavailableError("gone"))
+
+
 def operations() -> list[Operation[Any]]:
     """Operations of every script."""
     layout = Layout(4)
     return [
         publish(QUEUE, [b"1", b"2"]),
+        *steps(publish_large(QUEUE, [bytes(STAGE_MIN_BYTES)] * 2), 1, 1),
+        *unstaging(),
         republish(QUEUE, UNKNOWN, b"x"),
         *steps(consume(QUEUE, ttr_ms=1)),
         ack(QUEUE, [UNKNOWN]),
@@ -170,6 +184,7 @@ def operations() -> list[Operation[Any]]:
         queue_minutes(QUEUE, count=1),
         drain_state(1),
         read_events(1, after="1-0"),
+        write_probe(1),
         plan_drain(1, "2-0", instead=EntryRange("1-0", "1-0")),
         trim_drained(1, EntryRange("1-0", "2-0"), written=1),
         give_back_limit(LimitTaken(allowed=True, key=limit_key("token", "write", 1, 1), ticket="1")),
@@ -291,6 +306,6 @@ def locals_of(script: Script) -> set[str]:
 
 def test_outcomes_of_an_ack_are_those_the_script_gives() -> None:
     """That of an acked job is a number."""
-    words = set(re.findall(r"'(deleted|missing|lost)'", body_of("ack")))
+    words = set(re.findall(r"'(deleted|missing|lost|too_large)'", body_of("ack")))
 
     assert {outcome.value for outcome in AckOutcome} == {"acked", *words}

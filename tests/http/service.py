@@ -61,8 +61,8 @@ class Site:
         return self.manage(*arguments).strip()
 
     @contextmanager
-    def serve(self, *, workers: int = 1) -> Iterator[Server]:
-        """Start a server, and stop it with SIGTERM."""
+    def serve(self, *, workers: int = 1, **settings: str) -> Iterator[Server]:
+        """Start a server with these environment variables besides, and stop it with SIGTERM."""
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
@@ -71,7 +71,7 @@ class Site:
             process = subprocess.Popen(
                 [sys.executable, "manage.py", "serve", "--port", str(port), "--workers", str(workers)],
                 cwd=ROOT,
-                env=self.env,
+                env=self.env | settings,
                 stdout=output,
                 stderr=subprocess.STDOUT,
             )

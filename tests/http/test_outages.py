@@ -7,6 +7,7 @@ import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import redis
@@ -84,6 +85,76 @@ def test_a_full_redis_refuses_publishes_and_goes_on_handing_out(
     assert acked.status == 204
     assert size == 2
     client.publish(queue)
+
+
+@pytest.mark.parametrize(
+    ("refuse", "accept"),
+    [
+        (("REPLICAOF", "127.0.0.1", "1"), ("REPLICAOF", "NO", "ONE")),
+        (("CONFIG", "SET", "min-replicas-to-write", "1"), ("CONFIG", "SET", "min-replicas-to-write", "0")),
+    ],
+    ids=["replica", "no replicas"],
+)
+def test_readiness_says_what_a_publish_says_and_the_log_says_it_once(
+    own_server: Server, own_redis: EmbeddedRedis, queue: str, refuse: tuple[str, ...], accept: tuple[str, ...]
+) -> None:
+    client = own_server.client
+    client.publish(queue)
+    logged = len(_refusals(own_server))
+    with redis.Redis.from_url(own_redis.url) as admin:
+        admin.execute_command(*refuse)  # type: ignore[no-untyped-call]
+        try:
+            wait_until(lambda: client.call("GET", "/readyz").status == 503, or_fail="ready, and takes no writes")
+            replies = [client.call("PUT", f"/api/{{ns}}/{queue}") for _ in range(50)]
+            ready = client.call("GET", "/readyz?pool=default")
+        finally:
+            admin.execute_command(*accept)  # type: ignore[no-untyped-call]
+
+    assert {reply.status for reply in replies} == {503}
+    assert (ready.status, ready.json) == (503, {"error": "not ready: redis"})
+    (line,) = _refusals(own_server)[logged:]
+    assert (line["error"], line["pool"]) == ("store_unavailable", "default")
+    assert line["cause"] in ("READONLY", "NOREPLICAS")
+    wait_until(lambda: client.call("GET", "/readyz").status == 200, or_fail="not ready again")
+    client.publish(queue)
+
+
+def _refusals(server: Server) -> list[dict[str, Any]]:
+    lines = [line for line in server.log_lines() if line.get("action") == "http.refuse" and line["status"] == 503]
+    return [line for line in lines if "outage" not in line]
+
+
+def test_a_full_redis_is_ready_for_consuming_goes_on(own_server: Server, own_redis: EmbeddedRedis) -> None:
+    client = own_server.client
+    with redis.Redis.from_url(own_redis.url) as admin:
+        admin.config_set("maxmemory-policy", "noeviction")
+        admin.config_set("maxmemory", "1")
+        try:
+            admin.delete("{tq0}:probe")
+            statuses = set()
+
+            def is_probed() -> bool:
+                statuses.add(client.call("GET", "/readyz").status)
+                return bool(admin.exists("{tq0}:probe"))
+
+            wait_until(is_probed, or_fail="no probe")
+            statuses.add(client.call("GET", "/readyz").status)
+        finally:
+            admin.config_set("maxmemory", "0")
+    assert statuses == {200}
+
+
+def test_asking_for_readiness_often_costs_redis_no_more_than_once_a_second(
+    own_server: Server, own_redis: EmbeddedRedis
+) -> None:
+    client = own_server.client
+    with redis.Redis.from_url(own_redis.url) as admin:
+        admin.config_resetstat()
+        began = time.monotonic()
+        assert {client.call("GET", "/readyz").status for _ in range(100)} == {200}
+        calls = admin.info("commandstats").get("cmdstat_evalsha", {"calls": 0})["calls"]
+    assert calls <= time.monotonic() - began + 2
+    assert client.call("GET", "/readyz?pool=nowhere").status == 404
 
 
 def test_without_the_database_known_tokens_go_on_working(own_server: Server, queue: str) -> None:

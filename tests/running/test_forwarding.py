@@ -87,7 +87,7 @@ def test_who_the_client_is_survives_the_way(client: tuple[str, int] | None) -> N
     scope: dict[str, Any] = {"scheme": "https", "client": client, "server": ("::1", 7777)}
     arrived: dict[str, Any] = {"headers": [(b"host", b"x"), (origin.HEADER, origin.describe(scope))]}
 
-    assert origin.restore(arrived)
+    origin.restore(arrived)
 
     assert arrived == {**scope, "headers": [(b"host", b"x")]}
 

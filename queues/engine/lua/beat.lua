@@ -1,4 +1,5 @@
 -- beat: notes that a pump lives, and forgets those that have not been heard of for long. Bounded: at most `most` are kept.
+-- A beat that is later than now was before the clock was put back: who lives beats again at once.
 -- The first write frees, so it goes on when Redis is full.
 -- KEYS
 --   pumps        hash     pump id → time of its latest beat, a blank, its record
@@ -18,7 +19,7 @@ for i = 1, #known, 2 do beats[#beats + 1] = {tonumber(string.match(known[i + 1],
 table.sort(beats, function(a, b) return a[1] > b[1] end)
 local kept = 0
 for place, one in ipairs(beats) do
-  if place > tonumber(most) or one[1] <= now - tonumber(forget) then
+  if place > tonumber(most) or one[1] <= now - tonumber(forget) or one[1] > now then
     redis.call('HDEL', pumps, one[2])
   else
     kept = kept + 1

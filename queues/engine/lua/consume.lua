@@ -1,21 +1,24 @@
 -- consume: hands out up to `count` ready jobs, each under a lease of `ttr` (edge F), after moving this queue's own due
 -- jobs to ready (edges E and J), so that precision does not depend on the pump.
--- An expired job is never handed out; it and tombstones are stepped over, at most `skip` of them in one call.
+-- An expired job is never handed out; it and tombstones are stepped over, about `skip` of them in one call.
 -- The first write frees (a pop, or a removal from delayed), so consuming goes on when Redis is full.
 -- KEYS
 --   jobs         hash     the records
 --   runs         hash     attempts
 --   ready        list     popped from its head
+--   front        list     goes before `ready`
 --   prio         zset     other priorities
 --   priorities   hash     of the jobs that are promoted
 --   delayed      zset     own due jobs
 --   retry        zset     own due jobs
+--   expiring     zset     which waiting jobs expire soon
 --   working      zset     gets the leases
 --   keys         hash     whether the queue is still registered when its last job expired
 --   flags        hash     paused, tombstones
 --   due          zset     index of due times
 --   ends         zset     index of lease ends
 --   queues       zset     the registry
+--   sweeps       zset     when the sweeper has work
 --   waiting      zset     gets this consumer's mark
 --   stats        hash     minutes
 --   active       zset     who has counts
@@ -32,7 +35,7 @@
 --   freeze       1 = this attempt burns no try, else 0
 --   mark         ms        how long the caller waits for a wake-up if nothing is there, 0 = not at all
 --   promote      jobs      at most so many own due jobs are moved
---   skip         jobs      at most so many dead entries are stepped over
+--   skip         dead entries that are stepped over, about: an expired job counts as two, a huge one as more
 --   budget       bytes     of bodies, after which no more jobs are taken, so that huge ones come a few at a time
 --   ...          consumers, one line of at most 64 bytes each: the first job's, the second's, ...; the last has all further jobs
 -- REPLIES
@@ -43,7 +46,7 @@
 --   full         now            the in-flight bound is reached
 --   more         now            only dead entries so far: call again
 -- COUNTS jobs:4
--- INCLUDES ids record run ready wake due registry events stats remove promote
+-- INCLUDES ids record run expired ready wake due registry events stats remove promote
 local asked = tonumber(count)
 local most = asked
 local in_flight_max = tonumber(in_flight)
@@ -73,9 +76,13 @@ if next_due > 0 and next_due <= now then
 end
 
 local lease_end = string.format('%d', now + ttr) -- as text: Redis turns a number into one for each job
-local has_prio = redis.call('EXISTS', prio) == 1
+local has_prio, has_expiring, list = false, false, ready
+if redis.call('EXISTS', prio, expiring, front) > 0 then
+  has_prio, has_expiring = redis.call('EXISTS', prio) == 1, redis.call('EXISTS', expiring) == 1
+  if redis.call('EXISTS', front) == 1 then list = front end
+end
 local reply, waits = {'jobs', now, 0, 0}, {}
-local delivered, tombstones, expired = 0, 0, 0
+local delivered, tombstones, expired, skipped = 0, 0, 0, 0
 local SMALL_BODY = 4096
 local bytes, chunk = 0, 16 -- the first few say how large the bodies are
 local bytes_max = tonumber(budget)
@@ -91,11 +98,14 @@ local function pop()
       redis.call('ZREM', prio, id)
       return {id}
     end
-  elseif most - delivered > 1 then
-    return redis.call('LPOP', ready, math.min(most - delivered, chunk)) or {}
   end
-  local id = redis.call('LPOP', ready)
-  return id and {id} or {}
+  local count = has_prio and 1 or math.min(most - delivered, chunk)
+  local ids = redis.call('LPOP', list, count)
+  if not ids and list == front then
+    list = ready
+    ids = redis.call('LPOP', list, count)
+  end
+  return ids or {}
 end
 
 -- What comes again from job to job is not formatted again.
@@ -117,7 +127,7 @@ local function hand_out(id, raw, raw_run)
     attempt, used, tries, _, expires, due_ms, _, _, _, history_at = struct.unpack(RUN, raw_run)
     history = string.sub(raw_run, history_at)
   end
-  if expires > 0 and expires <= now then
+  if has_expired(expires) then
     emit('expired', id, attempt, '', '', '')
     return nil
   end
@@ -136,18 +146,51 @@ local function hand_out(id, raw, raw_run)
     consumer) .. history
 end
 
-while delivered < most and tombstones + expired < skip_max and bytes < bytes_max do
+-- How many of the popped jobs fit into what is left of the budget, at least one; the others go back to the head. A record
+-- is long only where there is a run, so none is read in vain.
+local function keep_fitting(ids, raw_runs)
+  local size = bytes
+  for i = 1, #ids - 1 do
+    if raw_runs[i] then size = size + redis.call('HSTRLEN', jobs, ids[i]) end
+    if size >= bytes_max then
+      for later = #ids, i + 1, -1 do
+        redis.call('LPUSH', list, ids[later])
+        ids[later] = nil
+      end
+      return
+    end
+  end
+end
+
+-- Takes those out of the popped jobs that have expired by their runs: their records may be long. → their ids
+local function take_out_expired(ids, raw_runs)
+  local gone, kept = {}, 0
+  for i = 1, #ids do
+    local id, raw_run = ids[i], raw_runs[i]
+    ids[i], raw_runs[i] = nil, nil
+    if raw_run and has_expired(run_expiry(raw_run)) and redis.call('HSTRLEN', jobs, id) > 0 then
+      skipped = skipped + math.floor(redis.call('HSTRLEN', jobs, id) / 16384) -- to free much takes long, too
+      gone[#gone + 1] = id
+      emit('expired', id, run_attempt(raw_run), '', '', '')
+    else
+      kept = kept + 1
+      ids[kept], raw_runs[kept] = id, raw_run
+    end
+  end
+  return gone
+end
+
+while delivered < most and skipped < skip_max and bytes < bytes_max do
   local ids = pop()
   if #ids == 0 then break end
-  local records = redis.call('HMGET', jobs, unpack(ids))
   local raw_runs = redis.call('HMGET', runs, unpack(ids))
-  local new_runs, leases, gone, taken = {}, {}, {}, 0
+  if #ids > 1 then keep_fitting(ids, raw_runs) end
+  if has_expiring then redis.call('ZREM', expiring, unpack(ids)) end
+  local gone = take_out_expired(ids, raw_runs)
+  local records = #ids > 0 and redis.call('HMGET', jobs, unpack(ids))
+  local new_runs, leases, taken = {}, {}, 0
   for i = 1, #ids do
     local id = ids[i]
-    if bytes >= bytes_max then
-      for later = #ids, i, -1 do redis.call('LPUSH', ready, ids[later]) end
-      break
-    end
     local run = records[i] and hand_out(id, records[i], raw_runs[i])
     if run then
       new_runs[taken + 1], new_runs[taken + 2] = id, run
@@ -157,11 +200,13 @@ while delivered < most and tombstones + expired < skip_max and bytes < bytes_max
       gone[#gone + 1] = id
     else
       tombstones = tombstones + 1
+      skipped = skipped + 1
     end
   end
   if #gone > 0 then
     drop_records(gone)
     expired = expired + #gone
+    skipped = skipped + 2 * #gone
   end
   if taken > 0 then
     redis.call('HSET', runs, unpack(new_runs))
@@ -180,7 +225,7 @@ if delivered > 0 then
   count_durations('w', waits)
 end
 flush_events()
-local early = tombstones + expired >= skip_max or bytes >= bytes_max
+local early = skipped >= skip_max or bytes >= bytes_max
 if delivered > 0 then
   if delivered < asked then
     reply[3] = next_due

@@ -4,10 +4,12 @@
 --   runs         hash     attempts
 --   results      hash     results
 --   ready        list     its tombstones
+--   front        list     goes before `ready`
 --   prio         zset     where it may be
 --   priorities   hash     of the job
 --   delayed      zset     where it may be
 --   retry        zset     where it may be
+--   expiring     zset     which waiting jobs expire soon
 --   working      zset     where it may be
 --   dead         zset     where it may be
 --   completed    zset     where it may be
@@ -16,6 +18,7 @@
 --   due          zset     index of due times
 --   ends         zset     index of lease ends
 --   queues       zset     the registry
+--   sweeps       zset     when the sweeper has work
 --   events       stream   transitions
 --   counters     hash     dropped events
 -- ARGV

@@ -7,10 +7,13 @@
 --   runs         hash     renamed
 --   results      hash     renamed
 --   priorities   hash     renamed
+--   front        list     renamed
 --   ready        list     renamed
 --   prio         zset     renamed
 --   delayed      zset     renamed
 --   retry        zset     renamed
+--   expiring     zset     renamed
+--   staged       zset     renamed
 --   working      zset     renamed
 --   dead         zset     renamed
 --   completed    zset     renamed
@@ -18,6 +21,7 @@
 --   stats        hash     dropped
 --   trend        hash     dropped
 --   trimmed      hash     dropped
+--   sweeps       zset     when the sweeper has work
 --   active       zset     who has counts
 --   flags        hash     tombstones
 --   due          zset     index of due times
@@ -30,10 +34,13 @@
 --   deleted_runs         hash     the same
 --   deleted_results      hash     the same
 --   deleted_priorities   hash     the same
+--   deleted_front        list     the same
 --   deleted_ready        list     the same
 --   deleted_prio         zset     the same
 --   deleted_delayed      zset     the same
 --   deleted_retry        zset     the same
+--   deleted_expiring     zset     the same
+--   deleted_staged       zset     the same
 --   deleted_working      zset     the same
 --   deleted_dead         zset     the same
 --   deleted_completed    zset     the same
@@ -50,8 +57,8 @@ local count = redis.call('HLEN', jobs)
 local alive = count - redis.call('ZCARD', dead) - redis.call('ZCARD', completed)
 local new_names = {
   [jobs] = deleted_jobs, [runs] = deleted_runs, [results] = deleted_results, [priorities] = deleted_priorities,
-  [ready] = deleted_ready, [prio] = deleted_prio, [delayed] = deleted_delayed, [retry] = deleted_retry,
-  [working] = deleted_working, [dead] = deleted_dead, [completed] = deleted_completed, [keys] = deleted_keys,
+  [front] = deleted_front, [ready] = deleted_ready, [prio] = deleted_prio, [delayed] = deleted_delayed, [retry] = deleted_retry,
+  [expiring] = deleted_expiring, [staged] = deleted_staged, [working] = deleted_working, [dead] = deleted_dead, [completed] = deleted_completed, [keys] = deleted_keys,
 }
 local holds_anything = false
 for key, new_name in pairs(new_names) do
@@ -62,7 +69,8 @@ for key, new_name in pairs(new_names) do
 end
 if holds_anything then redis.call('HSET', deletions, id, '0') end
 redis.call('DEL', stats, trend, trimmed)
-redis.call('HDEL', flags, 't:' .. queue)
+redis.call('HDEL', flags, 't:' .. queue, 'h:' .. queue, 's:' .. queue, 'k:' .. queue)
+redis.call('ZREM', sweeps, queue)
 redis.call('ZREM', due, queue)
 redis.call('ZREM', ends, queue)
 redis.call('ZREM', active, queue)

@@ -4,13 +4,16 @@
 --   jobs         hash     the records
 --   runs         hash     attempts
 --   ready        list     where they are
+--   front        list     goes before `ready`
 --   prio         zset     where they are
 --   priorities   hash     of these jobs
+--   expiring     zset     which waiting jobs expire soon
 --   keys         hash     whether the queue is still registered
 --   flags        hash     tombstones
 --   due          zset     index of due times
 --   ends         zset     index of lease ends
 --   queues       zset     the registry
+--   sweeps       zset     when the sweeper has work
 --   events       stream   transitions
 --   counters     hash     dropped events
 -- ARGV
@@ -23,9 +26,10 @@
 --   ok           count removed left   jobs deleted; entries removed, tombstones among them; entries that are left
 -- INCLUDES ready registry events bulk
 limit, budget = tonumber(limit), tonumber(budget)
-local ids = first_within(redis.call('LRANGE', ready, 0, limit - 1), budget, jobs)
+local list = redis.call('EXISTS', front) == 1 and front or ready
+local ids = first_within(redis.call('LRANGE', list, 0, limit - 1), budget, jobs)
 if #ids > 0 then
-  redis.call('LPOP', ready, #ids)
+  redis.call('LPOP', list, #ids)
 else
   ids = first_within(redis.call('ZRANGE', prio, 0, limit - 1), budget, jobs)
   if #ids > 0 then redis.call('ZREM', prio, unpack(ids)) end
@@ -40,8 +44,9 @@ if #ids > 0 then
   end
   redis.call('HDEL', runs, unpack(ids))
   redis.call('HDEL', priorities, unpack(ids))
+  redis.call('ZREM', expiring, unpack(ids))
   if #ids > count then count_tombstones(count - #ids) end
   forget_if_empty()
 end
 flush_events()
-return {'ok', count, #ids, redis.call('LLEN', ready) + redis.call('ZCARD', prio)}
+return {'ok', count, #ids, redis.call('LLEN', front) + redis.call('LLEN', ready) + redis.call('ZCARD', prio)}

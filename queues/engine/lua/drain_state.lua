@@ -7,7 +7,8 @@
 --   now_ms       ms or ""
 -- REPLIES
 --   ok           now entries held oldest first last idle   held: events; oldest: id; idle: ms since the plan was worked on
+--                (or until then, if the clock was put back)
 local plan = redis.call('HMGET', drain, 'first', 'last', 'at')
 local oldest = redis.call('XRANGE', events, '-', '+', 'COUNT', 1)[1]
 return {'ok', now, redis.call('XLEN', events), tonumber(redis.call('HGET', counters, 'events_held') or 0),
-  oldest and oldest[1] or '', plan[1] or '', plan[2] or '', now - tonumber(plan[3] or now)}
+  oldest and oldest[1] or '', plan[1] or '', plan[2] or '', math.abs(now - (plan[3] or now))}

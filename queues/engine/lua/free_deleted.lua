@@ -7,10 +7,13 @@
 --   deleted_runs         hash     attempts
 --   deleted_results      hash     results
 --   deleted_priorities   hash     priorities
+--   deleted_front        list     jobs, and tombstones
 --   deleted_ready        list     jobs, and tombstones
 --   deleted_prio         zset     jobs
 --   deleted_delayed      zset     jobs
 --   deleted_retry        zset     jobs
+--   deleted_expiring     zset     jobs of other keys
+--   deleted_staged       zset     records without a job
 --   deleted_working      zset     jobs
 --   deleted_dead         zset     jobs
 --   deleted_completed    zset     jobs
@@ -31,14 +34,17 @@ local function free_jobs(ids)
   redis.call('HDEL', deleted_priorities, unpack(ids))
 end
 
-local ids = first_within(redis.call('LRANGE', deleted_ready, 0, limit - 1), budget, deleted_jobs, deleted_results)
-if #ids > 0 then
-  redis.call('LPOP', deleted_ready, #ids)
-  free_jobs(ids)
-  return {'ok', #ids, 1}
+for _, list in ipairs({deleted_front, deleted_ready}) do
+  local ids = first_within(redis.call('LRANGE', list, 0, limit - 1), budget, deleted_jobs, deleted_results)
+  if #ids > 0 then
+    redis.call('LPOP', list, #ids)
+    free_jobs(ids)
+    return {'ok', #ids, 1}
+  end
 end
-for _, set in ipairs({deleted_prio, deleted_delayed, deleted_retry, deleted_working, deleted_dead, deleted_completed}) do
-  ids = first_within(redis.call('ZRANGE', set, 0, limit - 1), budget, deleted_jobs, deleted_results)
+for _, set in ipairs({deleted_prio, deleted_delayed, deleted_retry, deleted_working, deleted_dead, deleted_completed,
+  deleted_staged, deleted_expiring}) do
+  local ids = first_within(redis.call('ZRANGE', set, 0, limit - 1), budget, deleted_jobs, deleted_results)
   if #ids > 0 then
     redis.call('ZREM', set, unpack(ids))
     free_jobs(ids)

@@ -8,7 +8,7 @@
 -- REPLIES
 --   ok           now [process at record]...
 local reply = {'ok', now}
-local found = redis.call('ZRANGEBYSCORE', tellers, '(' .. string.format('%.0f', now - forget), '+inf', 'WITHSCORES')
+local found = redis.call('ZRANGEBYSCORE', tellers, '(' .. string.format('%.0f', now - forget), now, 'WITHSCORES')
 for i = 1, #found, 2 do
   reply[#reply + 1] = found[i]
   reply[#reply + 1] = tonumber(found[i + 1])

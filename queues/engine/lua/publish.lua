@@ -2,13 +2,17 @@
 -- The first write needs memory, so on a full Redis nothing at all is written.
 -- KEYS
 --   jobs         hash     the records
+--   runs         hash     of jobs with long records
+--   expiring     zset     which waiting jobs expire soon
 --   keys         hash     idempotency keys
 --   ready        list     jobs of the default priority that are due now
 --   prio         zset     jobs of another priority that are due now
 --   priorities   hash     priorities other than 0
 --   delayed      zset     jobs that are due later
+--   flags        hash     the horizon of expiry
 --   due          zset     index of due times
 --   queues       zset     the registry
+--   sweeps       zset     when the sweeper has work
 --   waiting      zset     who waits
 --   stats        hash     minutes
 --   active       zset     who has counts

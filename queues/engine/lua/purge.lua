@@ -5,6 +5,7 @@
 --   results      hash     results
 --   priorities   hash     of these jobs
 --   ready        list     its tombstones, when the queue is empty
+--   front        list     goes before `ready`
 --   working      zset     for the true next end
 --   completed    zset     where they are
 --   keys         hash     whether the queue is still registered

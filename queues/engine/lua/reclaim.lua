@@ -6,11 +6,14 @@
 --   prio         zset     the same, other priorities
 --   priorities   hash     of these jobs
 --   retry        zset     where they go with a backoff
+--   expiring     zset     which waiting jobs expire soon
 --   working      zset     the leases
 --   dead         zset     where they go without tries
 --   completed    zset     for the true next end
+--   flags        hash     the horizon of expiry
 --   due          zset     index of due times
 --   ends         zset     index, set to the true next end
+--   sweeps       zset     when the sweeper has work
 --   waiting      zset     who waits
 --   stats        hash     minutes
 --   active       zset     who has counts

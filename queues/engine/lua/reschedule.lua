@@ -9,7 +9,10 @@
 --   priorities   hash     of these jobs
 --   delayed      zset     their due times
 --   retry        zset     their due times
+--   expiring     zset     which waiting jobs expire soon
+--   flags        hash     the horizon of expiry
 --   due          zset     index of due times
+--   sweeps       zset     when the sweeper has work
 --   waiting      zset     who waits
 --   events       stream   transitions
 --   counters     hash     dropped events
@@ -24,20 +27,17 @@
 --   ...          job ids
 -- REPLIES
 --   ok           outcome ...   for each id that it came to: moved; expires: its ttl ends before; other: it waits for no time; missing
--- INCLUDES record run ready wake due events bulk
-local due_ms = at ~= '' and tonumber(at) or now + tonumber(delay)
+-- INCLUDES record run ready wake due expiry events bulk
+local due_ms = at ~= '' and tonumber(at) or delay ~= '0' and now_up + tonumber(delay) or now
 local reply, count, moved = {'ok'}, 0, 0
-
--- What a job that was never handed out would have as its run.
-local function first_run(raw)
-  local tries, expires, _, options = unpack_record(raw)
-  return {attempt = 0, used = 0, tries = tries, frozen = 0, expires = expires, taken = 0, options = options,
-    consumer = '', history = ''}
-end
 
 local function move(id, set)
   local raw = redis.call('HGET', runs, id)
-  local run = raw and unpack_run(raw) or first_run(redis.call('HGET', jobs, id))
+  if not raw then
+    local tries, expires, _, options = unpack_record(redis.call('HGET', jobs, id))
+    raw = pack_first_run(tries, expires, due_ms, options)
+  end
+  local run = unpack_run(raw)
   if run.expires > 0 and run.expires < due_ms then return 'expires' end
   redis.call('ZREM', set, id)
   if due_ms > now then
@@ -48,6 +48,7 @@ local function move(id, set)
   end
   run.due = math.max(now, due_ms)
   redis.call('HSET', runs, id, pack_run(run))
+  if run.expires > 0 then expect_expiry(run.expires, run.due, {id}, 1) end
   emit_line('rescheduled\t' .. id .. '\t' .. run.attempt .. '\t' .. run.due - now .. '\t\t\t\t')
   moved = moved + 1
   return 'moved'

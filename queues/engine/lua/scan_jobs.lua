@@ -5,6 +5,7 @@
 --   runs         hash     attempts
 --   results      hash     results
 --   ready        list     ready jobs
+--   front        list     goes before `ready`
 --   prio         zset     ready jobs of other priorities
 --   priorities   hash     priorities
 --   delayed      zset     delayed jobs

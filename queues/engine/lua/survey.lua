@@ -4,6 +4,7 @@
 --   jobs         hash     the records
 --   runs         hash     attempts
 --   ready        list     ready jobs
+--   front        list     goes before `ready`
 --   prio         zset     ready jobs of other priorities
 --   delayed      zset     delayed jobs
 --   retry        zset     jobs waiting for their next try

@@ -9,6 +9,6 @@
 --   taken        ticket
 --   refused      retry_after_ms
 -- INCLUDES limit
-local left, its_ticket, left_ms = running_interval()
+local left, its_ticket, left_ms = current_interval()
 if left and left <= 0 then return {'refused', left_ms} end
 return {'taken', count_requests(1, left, its_ticket)}

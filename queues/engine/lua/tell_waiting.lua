@@ -1,5 +1,6 @@
 -- tell_waiting: notes which consumers wait at a web process, and drops what other processes said too long ago. Bounded:
--- the longest unheard of are dropped if there are too many. The first write frees, so it goes on when Redis is full.
+-- the longest unheard of are dropped if there are too many. So are processes that spoke later than now, before the clock was
+-- put back: who lives speaks again. The first write frees, so it goes on when Redis is full.
 -- KEYS
 --   tellers      zset     process → time of its latest word
 --   told         hash     process → its record
@@ -11,8 +12,15 @@
 --   most         processes
 -- REPLIES
 --   ok           kept     number of processes that are known
-redis.call('HDEL', told, process)
-redis.call('ZREM', tellers, process)
+local function drop(processes)
+  for _, one in ipairs(processes) do
+    redis.call('HDEL', told, one)
+    redis.call('ZREM', tellers, one)
+  end
+end
+
+drop({process})
+drop(redis.call('ZRANGEBYSCORE', tellers, '(' .. string.format('%.0f', now), '+inf'))
 if record ~= '' then
   redis.call('HSET', told, process, record)
   redis.call('ZADD', tellers, now, process)
@@ -20,10 +28,7 @@ end
 local gone = redis.call('ZRANGEBYSCORE', tellers, '-inf', now - forget)
 local extra = redis.call('ZCARD', tellers) - #gone - most
 if extra > 0 then gone = redis.call('ZRANGE', tellers, 0, #gone + extra - 1) end
-for _, one in ipairs(gone) do
-  redis.call('HDEL', told, one)
-  redis.call('ZREM', tellers, one)
-end
+drop(gone)
 redis.call('PEXPIRE', told, forget)
 redis.call('PEXPIRE', tellers, forget)
 return {'ok', redis.call('ZCARD', tellers)}

@@ -3,6 +3,7 @@
 --   jobs         hash     the records
 --   runs         hash     attempts
 --   ready        list     its tombstones, when the queue is empty
+--   front        list     goes before `ready`
 --   priorities   hash     of these jobs
 --   dead         zset     dead letters
 --   keys         hash     whether the queue is still registered

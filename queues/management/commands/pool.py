@@ -1,25 +1,32 @@
-"""manage.py pool add | list | check."""
+"""manage.py pool add | set | list | check."""
 
 from __future__ import annotations
 
 import sys
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Final
 
 from queues.management.verbs import VerbCommand
 from queues.services.activity import ActivityAction, note_activity
-from queues.services.pools import PoolReport, add_pool, check_pool, check_pools, list_pools
+from queues.services.pools import PoolReport, add_pool, check_pool, check_pools, list_pools, set_min_replicas
+
+_MIN_REPLICAS_HELP: Final = "a publish succeeds once so many replicas have it"
 
 
 class Command(VerbCommand):
-    help = "Adds, lists and checks pools: the Redis deployments that hold jobs."
+    help = "Adds, changes, lists and checks pools: the Redis deployments that hold jobs."
 
     def add_verbs(self) -> None:
         add = self.verb("add", self.add, "Add a pool.")
         add.add_argument("name")
         add.add_argument("url", help="its Redis; - reads the URL from standard input, so that no password is in `ps`")
         add.add_argument("--partitions", type=int, metavar="N", help="for ever; default: as its Redis has it, or 8")
+        add.add_argument("--min-replicas", type=int, metavar="N", default=0, help=f"{_MIN_REPLICAS_HELP}; default: 0")
         add.add_argument("--description", default="")
+
+        change = self.verb("set", self.set, "Change a pool.")
+        change.add_argument("name")
+        change.add_argument("--min-replicas", type=int, metavar="N", required=True, help=_MIN_REPLICAS_HELP)
 
         self.verb("list", self.list, "List pools, passwords masked.").add_argument(
             "--json", action="store_true", dest="as_json"
@@ -29,11 +36,21 @@ class Command(VerbCommand):
         check.add_argument("name", nargs="?", help="default: all pools")
         check.add_argument("--json", action="store_true", dest="as_json")
 
-    def add(self, *, name: str, url: str, partitions: int | None, description: str, **_options: Any) -> None:
+    def add(
+        self, *, name: str, url: str, partitions: int | None, min_replicas: int, description: str, **_options: Any
+    ) -> None:
         url = sys.stdin.readline().strip() if url == "-" else url
-        pool = add_pool(name=name, url=url, partitions=partitions, description=description)
+        pool = add_pool(name=name, url=url, partitions=partitions, min_replicas=min_replicas, description=description)
         note_activity(user=None, action=ActivityAction.POOL_CREATED, pool=pool.name)
         self.stdout.write(f"added {pool.name}: {pool.shown_url}, {pool.partitions} partitions")
+        self._print_problems(check_pool(name=name))
+
+    def set(self, *, name: str, min_replicas: int, **_options: Any) -> None:
+        pool = set_min_replicas(name=name, min_replicas=min_replicas)
+        note_activity(
+            user=None, action=ActivityAction.POOL_CHANGED, pool=pool.name, detail=f"min_replicas={pool.min_replicas}"
+        )
+        self.stdout.write(f"changed {pool.name}: min_replicas is {pool.min_replicas}")
         self._print_problems(check_pool(name=name))
 
     def list(self, *, as_json: bool, **_options: Any) -> None:
@@ -41,8 +58,11 @@ class Command(VerbCommand):
         if as_json:
             self.print_json([asdict(pool) for pool in pools])
             return
-        rows = [(pool.name, pool.shown_url, pool.partitions, pool.namespaces, pool.description) for pool in pools]
-        self.print_table(["NAME", "URL", "PARTITIONS", "NAMESPACES", "DESCRIPTION"], rows)
+        rows = [
+            (pool.name, pool.shown_url, pool.partitions, pool.min_replicas, pool.namespaces, pool.description)
+            for pool in pools
+        ]
+        self.print_table(["NAME", "URL", "PARTITIONS", "MIN REPLICAS", "NAMESPACES", "DESCRIPTION"], rows)
 
     def check_fitness(self, *, name: str | None, as_json: bool, **_options: Any) -> None:
         reports = check_pools() if name is None else [check_pool(name=name)]

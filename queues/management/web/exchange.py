@@ -17,6 +17,9 @@ logger = logging.getLogger(__name__)
 BUFFER_MAX: Final = 65_536
 """Bytes of a request body that wait to be asked for; then the client is read from no more."""
 
+JOIN_MAX: Final = 65_536
+"""Bytes of an answer's body that are sent in one write with its head."""
+
 _STATUS_LINES: Final[dict[int, bytes]] = {
     status: b"HTTP/1.1 %d %s\r\n" % (status, status.phrase.encode()) for status in HTTPStatus
 }
@@ -195,6 +198,8 @@ class Exchange:
             self._start = message
         elif kind == "http.response.body" and self._start is not None and not self.is_answered:
             self._send_body(self._start, message.get("body", b""), message.get("more_body", False))
+            if self._connection.is_full:
+                await self._connection.drain()  # what an application counts for its answer is in memory until then
         else:
             raise RuntimeError(f"{kind} does not fit here")
 
@@ -226,7 +231,11 @@ class Exchange:
             if self._left < 0 or (self._left and not more):
                 raise RuntimeError("the body is not as long as Content-Length says")
         self.is_begun = True
-        self._connection.write(head + body)
+        if len(body) <= JOIN_MAX:
+            self._connection.write(head + body)
+        else:  # two writes cost less than another copy
+            self._connection.write(head)
+            self._connection.write(body)
         if not more:
             self.is_answered = True
             self._tell()

@@ -20,19 +20,18 @@ def describe(scope: MutableMapping[str, Any]) -> bytes:
     return b" ".join(words)
 
 
-def restore(scope: MutableMapping[str, Any]) -> bool:
-    """Take the header out of `scope`, and what it says into it. False: it is not there."""
+def restore(scope: MutableMapping[str, Any]) -> None:
+    """Take the header out of `scope`, and what it says into it."""
     headers = scope["headers"]
     told = next((value for name, value in headers if name == HEADER), None)
     if told is None:
-        return False
+        return
     scheme, *words = told.decode().split(" ")
     client_host, client_port, server_host, server_port = words
     scope["headers"] = [header for header in headers if header[0] != HEADER]
     scope["scheme"] = scheme
     scope["client"] = _address(client_host, client_port)
     scope["server"] = _address(server_host, server_port)
-    return True
 
 
 def _address(host: str, port: str) -> tuple[str, int] | None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 from functools import partial
 from pathlib import Path
+from time import monotonic
 from types import FrameType
 from typing import Final, cast
 
@@ -20,10 +22,14 @@ from queues.api.metrics.process import count_together
 from . import origin
 from .pages_handler import PagesHandler
 from .pages_process import SOCKET
-from .server import IDLE_MAX_S, allow_open_files, configure, note_stop, set_aside_what_stays
+from .server import IDLE_MAX_S, BeatingServer, allow_open_files, configure, note_stop, set_aside_what_stays
 
 NICENESS: Final = 10
 """Publishing goes first where processors are few."""
+
+
+THREADS_BUSY_MAX_S: Final = 20.0
+"""When no thread has been free for so long, the process does not work; it is replaced a little later."""
 
 
 def serve_pages(directory: Path) -> None:
@@ -43,7 +49,19 @@ def serve_pages(directory: Path) -> None:
     server.run()
 
 
-class _Server(uvicorn.Server):
+class _Server(BeatingServer):
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self._turn: asyncio.Task[None] | None = None
+        self._asked_at = 0.0
+
+    def is_well(self) -> bool:
+        """Whether a thread for pages was free a while ago."""
+        if self._turn is None or self._turn.done():
+            self._turn = asyncio.create_task(self.config.loaded_app.wait_for_turn())
+            self._asked_at = monotonic()
+        return monotonic() - self._asked_at < THREADS_BUSY_MAX_S
+
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         if sig != signal.SIGINT:
             super().handle_exit(sig, frame)
@@ -74,13 +92,14 @@ class _Front:
         self._site = _Site()
         self._gate = ApiGate(self._site, fast_lane=None, logs=False)
 
+    async def wait_for_turn(self) -> None:
+        """Until a thread for pages is free."""
+        await self._site.wait_for_turn()
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or origin.restore(scope):
-            await self._gate(scope, receive, send)
-        else:  # no client's request: the main process wants to know whether this one, threads and all, is alive
-            await self._site.wait_for_turn()
-            await send({"type": "http.response.start", "status": 204, "headers": []})
-            await send({"type": "http.response.body", "body": b""})
+        if scope["type"] == "http":
+            origin.restore(scope)
+        await self._gate(scope, receive, send)
 
 
 def _load(directory: Path) -> Application:

@@ -9,6 +9,13 @@ local function running_interval()
   if left and left_ms > 0 then return tonumber(left), its_ticket, left_ms end
 end
 
+-- The same for a script that knows the interval. One that ends later than an interval from now began before the clock was put
+-- back: it is over, or a client would wait for as long as the clock went back.
+local function current_interval()
+  local left, its_ticket, left_ms = running_interval()
+  if left and left_ms <= tonumber(interval) then return left, its_ticket, left_ms end
+end
+
 -- Always the whole key with the interval's end, which does not move. (Renewing a time that is left would prolong the interval
 -- a little at each request; keeping it would, in its last millisecond, make a key that never expires.)
 local function write_interval(left, its_ticket)
@@ -16,7 +23,7 @@ local function write_interval(left, its_ticket)
   redis.call('SET', limit, left .. ' ' .. its_ticket, 'PXAT', math.floor(its_ticket / 1000))
 end
 
--- Counts requests in the running interval, as `running_interval` told it, or in a new one. → the ticket
+-- Counts requests in the running interval, as `current_interval` told it, or in a new one. → the ticket
 local function count_requests(number, left, its_ticket)
   if not left then
     local time = redis.call('TIME')

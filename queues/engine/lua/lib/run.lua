@@ -1,6 +1,7 @@
 -- run: what changes about a job once it has been handed out or rescheduled. From then on it, not the record, says tries
--- and expiry.
---   u32 attempt (hand-outs, never counted back: it fences; 0 = rescheduled before the first one) · u16 used (tries burned) · u16 tries
+-- and expiry. A job whose record is long (lib/record.lua) has a run from the start, so that no script has to read the
+-- record but for the body.
+--   u32 attempt (hand-outs, never counted back: it fences; 0 = there was none yet) · u16 used (tries burned) · u16 tries
 --   · u8 frozen (1 = the newest hand-out burned no try) · u48 expires ms · u48 due ms (when it last became due) · u48 taken ms (newest hand-out)
 --   · u16 n, n bytes options (copied from the record) · u8 n, consumer · history (newest ten attempts that did not end in an ack)
 -- one attempt in the history:
@@ -15,12 +16,21 @@ local function pack_run(run)
     run.taken, #run.options, run.options, #run.consumer, run.consumer) .. run.history
 end
 
+local function run_expiry(raw) return (struct.unpack('>I6', raw, 10)) end
+
+local function run_attempt(raw) return (struct.unpack('>I4', raw)) end
+
 local function unpack_run(raw)
   local attempt, used, tries, frozen, expires, due_ms, taken, options, consumer, at = struct.unpack(RUN, raw)
   return {
     attempt = attempt, used = used, tries = tries, frozen = frozen, expires = expires, due = due_ms, taken = taken,
     options = options, consumer = consumer, history = string.sub(raw, at),
   }
+end
+
+-- The run of a job that was never handed out.
+local function pack_first_run(tries, expires, due_ms, options)
+  return struct.pack(RUN, 0, 0, tries, 0, expires, due_ms, 0, #options, options, 0, '')
 end
 
 local function remember_attempt(run, outcome, error)

@@ -1,0 +1,53 @@
+"""Remembers for a moment what a check found, so that asking often costs no more than asking once a second."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from typing import Final
+from weakref import WeakKeyDictionary
+
+KEPT_S: Final = 1.0
+
+
+class _Checks:
+    """Those of one event loop."""
+
+    def __init__(self) -> None:
+        self.found: dict[str, tuple[float, bool]] = {}
+        self.under_way: dict[str, asyncio.Future[bool]] = {}
+
+
+class RecentChecks:
+    """Answers of checks by name, KEPT_S old at most. All who ask meanwhile share one check."""
+
+    def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._by_loop: WeakKeyDictionary[asyncio.AbstractEventLoop, _Checks] = WeakKeyDictionary()
+
+    async def ask(self, name: str, check: Callable[[], Awaitable[bool]]) -> bool:
+        """What `check` found lately, or finds now, whatever becomes of the caller. Raises what `check` raises."""
+        checks = self._by_loop.setdefault(asyncio.get_running_loop(), _Checks())
+        at, answer = checks.found.get(name, (float("-inf"), False))
+        if self._clock() - at < KEPT_S:
+            return answer
+        under_way = checks.under_way.get(name)
+        if under_way is None:
+            under_way = checks.under_way[name] = asyncio.ensure_future(self._check(name, check, checks))
+            under_way.add_done_callback(_note_error)
+        return await asyncio.shield(under_way)
+
+    async def _check(self, name: str, check: Callable[[], Awaitable[bool]], checks: _Checks) -> bool:
+        try:
+            answer = await check()
+            checks.found[name] = (self._clock(), answer)
+            return answer
+        finally:
+            del checks.under_way[name]
+
+
+def _note_error(under_way: asyncio.Future[bool]) -> None:
+    """Everybody who asked may have gone, and an error that nobody looks at would be logged."""
+    if not under_way.cancelled():
+        under_way.exception()
