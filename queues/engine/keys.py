@@ -77,7 +77,7 @@ DELETED_KEYS: Final = {
         "keys",
     )
 }
-"""By the names that script headers use: the keys that a queue had when it was deleted, renamed under the deletion's id."""
+"""By the names that script headers use: a deleted queue's keys, renamed under the id of the deletion."""
 
 
 class QueueKeys:

@@ -54,7 +54,8 @@ def scan_dead(
 ) -> Operation[DeadPage]:
     """The next `limit` of those that died from `since_ms` on and before `before_ms`; with 0 only their number, `left`.
 
-    Fewer where much is remembered of their attempts: only `after` None means the end. `after` is the cursor of the page before. Raises InvalidArgumentError.
+    Fewer where much is remembered of their attempts: only `after` None in the answer means the end.
+    The argument `after` is the cursor of the page before. Raises InvalidArgumentError.
     """
     if not 0 <= limit <= SCAN_BATCH:
         raise InvalidArgumentError("invalid limit")
