@@ -15,12 +15,16 @@ from .env import (
     read_dir,
     read_int,
     read_list,
+    read_networks,
     read_place,
+    read_secret,
     read_text,
     read_time,
+    read_umask,
     read_url,
 )
 from .mail import mail_settings
+from .private_data import keep_private
 from .secret_key import keep_secret_key
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -39,6 +43,8 @@ REDIS_URL = read_url(
 )
 
 DATABASES = {"default": database_config(read_text("DATABASE_URL", f"sqlite:///{DATA_DIR / 'taskq.sqlite3'}"))}
+# A Spark cluster that runs as another user of the same group needs 027 to read the lake.
+keep_private(data_dir=DATA_DIR, database=DATABASES["default"], umask=read_umask("TASKQ_UMASK", default=0o077))
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 CACHES: dict[str, dict[str, Any]] = {
@@ -73,6 +79,7 @@ INSTALLED_APPS = [
     "django.contrib.sessions",
     "django.contrib.messages",
     "django.contrib.staticfiles",
+    "axes",
     "rest_framework",
     "drf_spectacular",
 ]
@@ -88,6 +95,8 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "taskq_site.sign_ins.remember_browser",
+    "axes.middleware.AxesMiddleware",
 ]
 
 ROOT_URLCONF = "taskq_site.urls"
@@ -127,6 +136,20 @@ AUTH_PASSWORD_VALIDATORS = [
     )
 ]
 LOGIN_URL = "admin:login"
+
+# So many wrong passwords in such a time lock out the address that they come from, and strangers from the account
+# (queues.services.sign_ins). django-axes asks and tells our handler, and has the refusal answered.
+AXES_FAILURE_LIMIT = read_int("TASKQ_SIGN_IN_FAILURES", default=20, minimum=1, maximum=100_000)
+TASKQ_SIGN_IN_LOCK_S = read_int("TASKQ_SIGN_IN_LOCK_S", default=900, minimum=1, maximum=86_400)
+AUTHENTICATION_BACKENDS = ["queues.services.sign_ins.backend.PasswordBackend"]
+AXES_HANDLER = "queues.services.sign_ins.limits.SignInLimits"
+AXES_CLIENT_IP_CALLABLE = "queues.services.sign_ins.limits.address_of"
+AXES_LOCKOUT_CALLABLE = "taskq_site.sign_ins.answer_refusal"
+AXES_ENABLE_ADMIN = False
+AXES_VERBOSE = False
+
+# The proxies in front, whose X-Forwarded-For says which address a client has. Without them it is the socket's peer.
+TASKQ_TRUSTED_PROXIES = read_networks("TASKQ_TRUSTED_PROXIES")
 
 # HTTPS=1 behind a proxy that ends TLS: cookies never go in the clear. It must set, not pass on, X-Forwarded-Proto.
 HTTPS = read_bool("HTTPS", default=False)
@@ -188,7 +211,7 @@ TASKQ_BULK_MAX_BYTES = read_int(
 
 # /metrics: how many queues have series of their own, and a secret that opens it beside the passwords of staff.
 TASKQ_METRICS_QUEUES = read_int("TASKQ_METRICS_QUEUES", default=200, minimum=1, maximum=10_000)
-TASKQ_METRICS_TOKEN = read_text("TASKQ_METRICS_TOKEN")
+TASKQ_METRICS_TOKEN = read_secret("TASKQ_METRICS_TOKEN")
 
 # How long a publish waits for the replicas of a pool that has `min_replicas`.
 TASKQ_REPLICATION_TIMEOUT_MS = read_int("TASKQ_REPLICATION_TIMEOUT_MS", default=1_000, minimum=10, maximum=4_000)

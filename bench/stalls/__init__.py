@@ -7,12 +7,13 @@ from typing import Final
 
 from ..report import Figure, Section
 from ..settings import Settings
-from . import dead_letters, freeing, large_requests
+from . import dead_letters, freeing, large_requests, passwords
 
 CAUSES: Final[tuple[Callable[[Settings], Sequence[Figure]], ...]] = (
     freeing.figures,
     dead_letters.figures,
     large_requests.figures,
+    passwords.figures,
 )
 """Each takes the settings of the run and returns its figures with their bars."""
 

@@ -10,7 +10,9 @@ from .accesslog import ACCESS_LOG
 from .asgi_types import Application, Receive, Scope, Send
 from .body import RequestBody
 from .fast_lane import FastLane
+from .log_paths import loggable_path
 from .metrics.process import flush
+from .proxies import TRUSTED_PROXIES
 from .request import Headers
 from .request_ids import HEADER, choose_request_id
 from .router import decode_segment
@@ -58,6 +60,8 @@ class ApiGate:
             ACCESS_LOG.refresh_if_due()
         started = time.perf_counter() if self._logs and ACCESS_LOG.enabled else 0.0
         headers = Headers(scope["headers"])
+        if TRUSTED_PROXIES is not None:
+            TRUSTED_PROXIES.restore_client(scope, headers)
         request_id = choose_request_id(headers.first.get(HEADER))
         body = RequestBody(scope["http_version"], headers, receive)
         status = 0
@@ -116,7 +120,7 @@ def _log(scope: Scope, status: int, started: float, request_id: bytes) -> None:
     client = scope.get("client")
     ACCESS_LOG.write(
         method=scope["method"],
-        path=scope["path"],
+        path=loggable_path(scope["method"], scope.get("raw_path") or scope["path"].encode()),
         status=status,
         duration_ms=(time.perf_counter() - started) * 1000,
         client=client[0] if client else "",

@@ -9,6 +9,7 @@ from math import ceil
 from typing import Any, Final
 
 from queues.engine.errors import LimitReachedError, NotReplicatedError, TaskqError
+from queues.services.errors import SignInBusyError, SignInLockedError
 
 from .response import ApiResponse, Header, json_response
 
@@ -71,12 +72,6 @@ class StaffOnlyError(ApiError):
     code = "staff_only"
 
 
-class StaffBusyError(ApiError):
-    """So many passwords are waiting to be checked that one more would wait for too long."""
-
-    code = "staff_busy"
-
-
 class ServerBusyError(ApiError):
     """What this process may hold in memory is used up by large bodies and unread answers."""
 
@@ -87,6 +82,12 @@ class ForbiddenError(ApiError):
     """The user is known but not staff or without the permission, or a session came without its CSRF token."""
 
     code = "forbidden"
+
+
+class CrossSiteError(ApiError):
+    """A browser was told by a page of another site to change something on an admin route."""
+
+    code = "cross_site"
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +133,8 @@ REPLIES: Final[Mapping[str, Reply]] = {
     "namespace_not_found": Reply(404, "namespace not found"),
     "pool_exists": Reply(400, "pool exists already"),
     "role_too_low": Reply(403, "permission denied"),
+    "sign_in_locked": Reply(429),
+    "sign_in_busy": Reply(503, "too many sign-ins"),
     # queues.api.errors
     "invalid_parameter": Reply(400),
     "body_too_large": Reply(413, "body too large"),
@@ -141,9 +144,9 @@ REPLIES: Final[Mapping[str, Reply]] = {
     "method_not_allowed": Reply(405),
     "client_gone": Reply(400, "client gone"),
     "staff_only": Reply(401, "authentication required", _ASK_FOR_BASIC),
-    "staff_busy": Reply(503, "too many sign-ins", _RETRY_SOON),
     "server_busy": Reply(503, "server busy", _RETRY_SOON),
     "forbidden": Reply(403),
+    "cross_site": Reply(403),
 }
 """Error code → reply. A test holds its keys equal to the codes of the error trees."""
 
@@ -162,6 +165,8 @@ def error_response(error: Exception) -> ApiResponse:
     headers = reply.headers
     if isinstance(error, MethodNotAllowedError):
         headers = ((b"allow", ", ".join(error.allowed).encode()),)
+    elif isinstance(error, SignInLockedError | SignInBusyError):
+        headers = ((b"retry-after", b"%d" % error.retry_after_s),)
     elif isinstance(error, LimitReachedError):
         headers = ((b"retry-after", b"%d" % ceil(error.retry_after_ms / 1000)),)
     body: dict[str, Any] = {reply.member: reply.words or str(error)}

@@ -67,7 +67,7 @@ class FastLane:
             query = parse_query(scope["query_string"])
         except Exception as error:
             response = refuse_unrouted(
-                error, method=route.method, path=scope["path"], client=address, request_id=request_id
+                error, method=route.method, raw_path=scope["raw_path"], client=address, request_id=request_id
             )
             return await _send(response, scope, body, request_id, send)
         request = _LaneRequest(route.method, path, query, headers, address, request_id)

@@ -25,6 +25,7 @@ from queues.engine import (
     republish,
     size,
 )
+from queues.engine import limits
 from queues.engine.keys import limit_key
 from queues.engine.merging import merge
 from queues.engine.operations.consume import consume_step, is_again
@@ -184,7 +185,7 @@ def test_what_brings_nothing_does_not_count(world: World) -> None:
 def test_a_consume_over_dead_entries_only_counts_once_there_is_a_job(world: World) -> None:
     reads = limit(kind="read")
     for _ in range(2):
-        world.publish(*[b"x"] * 1_000, ttl_ms=5)
+        world.publish(*[b"x"] * (limits.SKIP_BATCH // 2), ttl_ms=5)
     world.advance(5)
     world.publish(b"alive")
 

@@ -34,11 +34,12 @@ class Site:
     @property
     def env(self) -> dict[str, str]:
         return {
+            "TASKQ_SIGN_IN_FAILURES": "1000",  # many tests share a server, and all of them an address
             **os.environ,
             "TASKQ_DATA_DIR": str(self.data_dir),
             "REDIS_URL": self.redis_url,
             "DATABASE_URL": f"sqlite:///{self.data_dir}/taskq.sqlite3",
-            "DJANGO_SETTINGS_MODULE": "taskq_site.settings",
+            "DJANGO_SETTINGS_MODULE": "tests.http.served_settings",
             "LOG_LEVEL": "INFO",
             "LOG_FORMAT": "json",
         }

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from queues.management.supervision import Watch, heartbeats
-from queues.management.web import runtime_directory as module
 from queues.management.web.runtime_directory import PREFIX, runtime_directory
 from tests.running.services import Service, start_service, stop_service
 from tests.support.waiting import wait_until
@@ -118,7 +117,7 @@ def test_one_that_is_removed_before_it_was_locked_is_made_anew(
         lock(fd, kind)
 
     lock = fcntl.flock
-    monkeypatch.setattr(module.fcntl, "flock", flock)
+    monkeypatch.setattr(fcntl, "flock", flock)
     with runtime_directory() as directory:
         assert made == [made[0], directory]
         assert directory.is_dir()

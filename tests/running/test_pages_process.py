@@ -44,7 +44,7 @@ def wire(server: Server) -> Iterator[Wire]:
         yield wire
 
 
-def test_somebody_signs_in_and_gets_both_cookies(server: Server, wire: Wire) -> None:
+def test_somebody_signs_in_and_gets_every_cookie(server: Server, wire: Wire) -> None:
     visitor = Visitor(server.url)
     account = server.site.account
     form = {
@@ -62,7 +62,7 @@ def test_somebody_signs_in_and_gets_both_cookies(server: Server, wire: Wire) -> 
 
     assert (answer.status, answer.header("location")) == (302, "/")
     set_cookies = [value.partition("=")[0] for name, value in answer.headers if name == "set-cookie"]
-    assert sorted(set_cookies) == ["taskq_csrf", "taskq_session"]
+    assert sorted(name.partition("_device")[0] for name in set_cookies) == ["taskq", "taskq_csrf", "taskq_session"]
 
 
 def test_a_form_acts_with_its_secret_and_not_without(server: Server, visitor: Visitor) -> None:

@@ -137,8 +137,9 @@ def test_one_whose_threads_are_all_busy_for_long_beats_no_more(monkeypatch: pyte
             await is_free.wait()
 
     async def scenario() -> None:
-        server = pages_server._Server(uvicorn.Config(Application()))
-        server.config.loaded_app = Application()
+        config = uvicorn.Config("unused")
+        config.loaded_app = Application()
+        server = pages_server._Server(config)
         assert server.is_well()
         monkeypatch.setattr(pages_server, "THREADS_BUSY_MAX_S", 0.0)
         assert not server.is_well()

@@ -46,7 +46,7 @@
 --   full         now            the in-flight bound is reached
 --   more         now            only dead entries so far: call again
 -- COUNTS jobs:4
--- INCLUDES ids record run expired ready wake due registry events stats remove promote
+-- INCLUDES ids record run ready wake due registry events stats remove promote
 local asked = tonumber(count)
 local most = asked
 local in_flight_max = tonumber(in_flight)
@@ -88,6 +88,7 @@ local bytes, chunk = 0, 16 -- the first few say how large the bodies are
 local bytes_max = tonumber(budget)
 local burned = freeze == '1' and 0 or 1
 local last_consumer = ARGV[#ARGV]
+local FREED_BYTES = 16384 -- to free so many takes about as long as to skip an entry
 local CHUNK_MAX = 64 -- what one look-up may read, whatever comes after small ones
 
 -- Takes ids off the queue: many at once where only the list is concerned.
@@ -99,13 +100,12 @@ local function pop()
       return {id}
     end
   end
-  local count = has_prio and 1 or math.min(most - delivered, chunk)
-  local ids = redis.call('LPOP', list, count)
-  if not ids and list == front then
-    list = ready
-    ids = redis.call('LPOP', list, count)
+  if list == front and redis.call('EXISTS', front) == 0 then list = ready end
+  if not has_prio and most - delivered > 1 then
+    return redis.call('LPOP', list, math.min(most - delivered, chunk)) or {}
   end
-  return ids or {}
+  local id = redis.call('LPOP', list)
+  return id and {id} or {}
 end
 
 -- What comes again from job to job is not formatted again.
@@ -127,7 +127,7 @@ local function hand_out(id, raw, raw_run)
     attempt, used, tries, _, expires, due_ms, _, _, _, history_at = struct.unpack(RUN, raw_run)
     history = string.sub(raw_run, history_at)
   end
-  if has_expired(expires) then
+  if expires > 0 and expires <= now then
     emit('expired', id, attempt, '', '', '')
     return nil
   end
@@ -146,47 +146,35 @@ local function hand_out(id, raw, raw_run)
     consumer) .. history
 end
 
--- How many of the popped jobs fit into what is left of the budget, at least one; the others go back to the head. A record
--- is long only where there is a run, so none is read in vain.
-local function keep_fitting(ids, raw_runs)
-  local size = bytes
-  for i = 1, #ids - 1 do
-    if raw_runs[i] then size = size + redis.call('HSTRLEN', jobs, ids[i]) end
-    if size >= bytes_max then
-      for later = #ids, i + 1, -1 do
-        redis.call('LPUSH', list, ids[later])
-        ids[later] = nil
-      end
-      return
-    end
-  end
-end
-
--- Takes those out of the popped jobs that have expired by their runs: their records may be long. → their ids
-local function take_out_expired(ids, raw_runs)
-  local gone, kept = {}, 0
-  for i = 1, #ids do
-    local id, raw_run = ids[i], raw_runs[i]
-    ids[i], raw_runs[i] = nil, nil
-    if raw_run and has_expired(run_expiry(raw_run)) and redis.call('HSTRLEN', jobs, id) > 0 then
-      skipped = skipped + math.floor(redis.call('HSTRLEN', jobs, id) / 16384) -- to free much takes long, too
-      gone[#gone + 1] = id
-      emit('expired', id, run_attempt(raw_run), '', '', '')
-    else
-      kept = kept + 1
-      ids[kept], raw_runs[kept] = id, raw_run
-    end
-  end
-  return gone
-end
-
 while delivered < most and skipped < skip_max and bytes < bytes_max do
   local ids = pop()
   if #ids == 0 then break end
   local raw_runs = redis.call('HMGET', runs, unpack(ids))
-  if #ids > 1 then keep_fitting(ids, raw_runs) end
-  if has_expiring then redis.call('ZREM', expiring, unpack(ids)) end
-  local gone = take_out_expired(ids, raw_runs)
+  local gone = {}
+  -- A record is long only where there is a run. None is read of a job that has expired or that does not fit any more.
+  if #ids > 1 or raw_runs[1] then
+    local kept, size = {}, bytes
+    for i, id in ipairs(ids) do
+      local raw_run, length, expires = raw_runs[i], 0, 0
+      if raw_run then
+        length, expires = redis.call('HSTRLEN', jobs, id), struct.unpack('>I6', raw_run, RUN_EXPIRES)
+      end
+      if size >= bytes_max then
+        for later = #ids, i, -1 do redis.call('LPUSH', list, ids[later]) end
+        break
+      elseif length > 0 and expires > 0 and expires <= now then
+        skipped = skipped + math.floor(length / FREED_BYTES)
+        gone[#gone + 1] = id
+        emit('expired', id, (struct.unpack('>I4', raw_run)), '', '', '')
+      else
+        kept[#kept + 1] = id
+        raw_runs[#kept] = raw_run
+        size = size + length
+      end
+    end
+    ids = kept
+  end
+  if has_expiring and #ids > 0 then redis.call('ZREM', expiring, unpack(ids)) end
   local records = #ids > 0 and redis.call('HMGET', jobs, unpack(ids))
   local new_runs, leases, taken = {}, {}, 0
   for i = 1, #ids do
@@ -205,6 +193,7 @@ while delivered < most and skipped < skip_max and bytes < bytes_max do
   end
   if #gone > 0 then
     drop_records(gone)
+    if has_expiring then redis.call('ZREM', expiring, unpack(gone)) end
     expired = expired + #gone
     skipped = skipped + 2 * #gone
   end

@@ -37,6 +37,7 @@
 --   ...          the sizes of the bodies
 -- REPLIES
 --   ok           id ...    added, in the order of the bodies
+--   duplicate    id        not of jobs without a key, which these are
 --   gone                   the records are not all there any more; nothing was added
 --   ttl_short              a job would expire before it is due; nothing was added
 -- COUNTS ok:1

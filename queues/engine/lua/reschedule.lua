@@ -35,7 +35,7 @@ local function move(id, set)
   local raw = redis.call('HGET', runs, id)
   if not raw then
     local tries, expires, _, options = unpack_record(redis.call('HGET', jobs, id))
-    raw = pack_first_run(tries, expires, due_ms, options)
+    raw = struct.pack(RUN, 0, 0, tries, 0, expires, due_ms, 0, #options, options, 0, '')
   end
   local run = unpack_run(raw)
   if run.expires > 0 and run.expires < due_ms then return 'expires' end

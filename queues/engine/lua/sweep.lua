@@ -47,7 +47,6 @@ if expired == 0 then
   end
 end
 if expired > 0 then forget_if_empty() end
-if redis.call('EXISTS', jobs) == 0 then redis.call('HDEL', flags, 'h:' .. queue, 's:' .. queue) end
 local dropped, next_at = sweep_keys()
 if dropped > 0 then forget_if_empty() end
 

@@ -153,7 +153,7 @@ def _publish_staged(
     """Begin the jobs. None: the records are not there any more."""
 
     def decode(reply: Reply) -> Published | None:
-        return None if tag_of(reply) == "gone" else _PUBLISHED(reply)
+        return None if tag_of(reply) == "gone" else _STAGED_PUBLISHED(reply)
 
     head = (clock_argument(began), queue.name, queue.channel, queue.events_cap, random, counter)
     args = (*head, *options.arguments, *map(len, bodies))
@@ -220,6 +220,7 @@ def _published_by(script: Script) -> Callable[[Reply], Published]:
 
 _PUBLISHED = _published_by(_PUBLISH)
 _REPUBLISHED = _published_by(_REPUBLISH)
+_STAGED_PUBLISHED = _published_by(_PUBLISH_STAGED)
 _MAX_MS = limits.SECONDS_MAX * 1000
 
 

@@ -94,8 +94,8 @@ class Exchange:
             return  # or it was refused, before its turn came: it must do nothing
         try:
             await application(self._scope, self.receive, self.send)
-        except Exception:
-            logger.exception("application failed", extra={"action": "http.answer", "path": self._scope["path"][:600]})
+        except Exception as error:
+            self._log_failure(error)
         except BaseException:
             self._connection.close()
             raise
@@ -108,6 +108,12 @@ class Exchange:
         self._start = None
         await self.send(_FAILED_START)
         await self.send({"type": "http.response.body", "body": _FAILED})
+
+    def _log_failure(self, error: Exception) -> None:
+        from queues.api.log_paths import loggable_path  # needs Django, which a worker sets up after this module
+
+        path = loggable_path(self._scope["method"], self._scope["raw_path"])
+        logger.error("application failed", exc_info=error, extra={"action": "http.answer", "path": path})
 
     @property
     def is_awaited(self) -> bool:

@@ -13,7 +13,10 @@ end
 local function hold_key(id)
   local for_ms = tonumber(key_ttl)
   redis.call('HSET', keys, key, struct.pack('>I6c26', for_ms > 0 and now + for_ms or 0, id))
-  if for_ms > 0 then expect_key_expiry(now + for_ms) end
+  if for_ms > 0 then
+    local look_at = math.min(now + for_ms, now + SWEEP_EVERY_MS) -- by lib/keys.lua
+    if redis.call('HSETNX', flags, 'k:' .. queue, string.format('%.0f 0 0', look_at)) == 1 then schedule_sweep(look_at) end
+  end
 end
 
 -- Advances the replication stream. A WAIT covers a connection's last write only (since Redis 7), and the job that a
@@ -47,15 +50,16 @@ local function add_jobs(bodies, sizes)
   local line_middle = is_delayed and '\t\t' .. wait .. '\t\t' or '\t\t\t\t'
   local line_end, size = '', -1
   local count, before_first = sizes and #sizes or #bodies, counter - 1
-  local ids, records, new_runs = {'ok'}, {}, {}
+  local ids, records, new_runs = {'ok'}, {}, nil
   for i = 1, count do
     local id = prefix .. counter_part(before_first + i)
     ids[i + 1] = id
     local its_size = sizes and tonumber(sizes[i]) or #bodies[i]
     if not sizes then records[2 * i - 1], records[2 * i] = id, head .. bodies[i] end
     if its_size > LONG_RECORD - #head then
+      new_runs = new_runs or {}
       new_runs[#new_runs + 1] = id
-      new_runs[#new_runs + 1] = pack_first_run(tonumber(tries), expires, due_ms, options)
+      new_runs[#new_runs + 1] = struct.pack(RUN, 0, 0, tries, 0, expires, due_ms, 0, #options, options, 0, '')
     end
     if its_size ~= size then
       size = its_size
@@ -64,10 +68,10 @@ local function add_jobs(bodies, sizes)
     emit_line('published\t' .. id .. line_end)
   end
   if not sizes then redis.call('HSET', jobs, unpack(records)) end
-  if #new_runs > 0 then redis.call('HSET', runs, unpack(new_runs)) end
+  if new_runs then redis.call('HSET', runs, unpack(new_runs)) end
   if key ~= '' then hold_key(ids[2]) end
-  if not sizes then enrol(count) end
-  if expires > 0 then expect_expiry(expires, due_ms, ids, 2) end
+  local is_enrolled = expires > 0 and expect_expiry(expires, due_ms, ids, 2)
+  if not (sizes or is_enrolled) then enrol(count) end
   local its_priority = tonumber(priority)
   if its_priority ~= 0 then
     for i = 2, count + 1 do redis.call('HSET', priorities, ids[i], priority) end

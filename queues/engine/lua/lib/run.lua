@@ -7,6 +7,7 @@
 -- one attempt in the history:
 --   u32 attempt · u48 taken ms · u48 ended ms · u8 outcome (1 failed, 2 lease lost) · u8 n, consumer · u16 n, error
 local RUN = '>I4HHBI6I6I6Hc0Bc0'
+local RUN_EXPIRES = 10 -- where that is in it
 local PAST = '>I4I6I6BBc0Hc0'
 local HISTORY_MAX = 10
 local U16_MAX = 65535
@@ -16,7 +17,7 @@ local function pack_run(run)
     run.taken, #run.options, run.options, #run.consumer, run.consumer) .. run.history
 end
 
-local function run_expiry(raw) return (struct.unpack('>I6', raw, 10)) end
+local function run_expiry(raw) return (struct.unpack('>I6', raw, RUN_EXPIRES)) end
 
 local function run_attempt(raw) return (struct.unpack('>I4', raw)) end
 
@@ -26,11 +27,6 @@ local function unpack_run(raw)
     attempt = attempt, used = used, tries = tries, frozen = frozen, expires = expires, due = due_ms, taken = taken,
     options = options, consumer = consumer, history = string.sub(raw, at),
   }
-end
-
--- The run of a job that was never handed out.
-local function pack_first_run(tries, expires, due_ms, options)
-  return struct.pack(RUN, 0, 0, tries, 0, expires, due_ms, 0, #options, options, 0, '')
 end
 
 local function remember_attempt(run, outcome, error)
