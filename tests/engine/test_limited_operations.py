@@ -20,12 +20,12 @@ from queues.engine import (
     consume,
     consume_any,
     limited,
+    limits,
     pause,
     publish,
     republish,
     size,
 )
-from queues.engine import limits
 from queues.engine.keys import limit_key
 from queues.engine.merging import merge
 from queues.engine.operations.consume import consume_step, is_again
