@@ -205,8 +205,10 @@ class AsyncEngine:
             operations = next(plan)
             while True:
                 try:
-                    step = partial(self.batch, operations)
-                    results = await (self._pacer.run(step) if isinstance(operations, Paced) else step())
+                    if isinstance(operations, Paced):
+                        results = await self._pacer.run(partial(self.batch, operations))
+                    else:
+                        results = await self.batch(operations)
                 except TaskqError as error:
                     operations = plan.throw(error)
                 else:

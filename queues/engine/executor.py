@@ -108,8 +108,10 @@ class Engine:
             operations = next(plan)
             while True:
                 try:
-                    step = partial(self.batch, operations)
-                    results = self._pacer.run(step) if isinstance(operations, Paced) else step()
+                    if isinstance(operations, Paced):
+                        results = self._pacer.run(partial(self.batch, operations))
+                    else:
+                        results = self.batch(operations)
                 except TaskqError as error:
                     operations = plan.throw(error)
                 else:

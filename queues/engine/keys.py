@@ -77,7 +77,7 @@ DELETED_KEYS: Final = {
         "keys",
     )
 }
-"""By the names that script headers use: the keys that a queue had when it was deleted, renamed."""
+"""By the names that script headers use: a deleted queue's keys, renamed under the id of the deletion."""
 
 
 _EVENTS_CAP: Final = EVENTS_MEMORY_MB * MEBIBYTE // PARTITIONS_DEFAULT

@@ -113,6 +113,9 @@ SCAN_LOOKS: Final = 500
 SCAN_BUDGET_BYTES: Final = 1024 * 1024
 """How many jobs, and bytes of their records, one call of a filtered scan may look at."""
 
+DEAD_SCAN_BUDGET_BYTES: Final = 512 * 1024
+"""Runs of dead letters that one call of their scan may read: one with ten long errors has 14 KiB."""
+
 SCAN_TEXT_MAX_BYTES: Final = 255
 """Longest text that a filter looks for."""
 

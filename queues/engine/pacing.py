@@ -1,8 +1,8 @@
 """Pauses between the steps of long work, so that other callers get most of a server's time.
 
-Whoever deletes, respawns or reschedules a great many jobs takes turns with all others of this process that do: together
-they have `SHARE` of the time. A step counts as long as its caller waits for it, so the busier the server, the longer the
-pauses. The first step of anybody does not wait unless another one has just gone before.
+Deletions, respawns and reschedulings of many jobs take turns: those of one process together get `SHARE` of the time.
+A step counts for as long as its caller waits for the reply, so the busier the server, the longer the pauses. A step
+that comes after a quiet moment does not wait.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Final, TypeVar
 
 T = TypeVar("T")
 
-SHARE: Final = 0.25
+SHARE: Final = 1 / 3
 PAUSE_MAX_S: Final = 0.1
 """Longest pause: a server that did not answer for a while is not kept waiting for as long again."""
 

@@ -34,7 +34,9 @@ class AdviceKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolProblem:
-    """What is wrong, or could be better, and what to do about it: texts in English with places for `facts`. None holds a password.
+    """What is wrong, or could be better, and what to do about it: texts in English with places for `facts`.
+
+    None holds a password.
 
     `text` and `hint` are English, for logs, commands and programs; `shown_text` and `shown_hint` the reader's language.
     """
@@ -83,8 +85,8 @@ def find_advice(store: StoreInfo) -> tuple[PoolProblem, ...]:
         PoolProblem(
             kind=AdviceKind.ALLOCATOR,
             wrong=gettext_noop(
-                "Redis uses the C library's memory allocator: it hardly ever gives memory back to the system, and freeing "
-                "a large key at once (UNLINK, FLUSHDB) can stop it for seconds."
+                "Redis uses the C library's memory allocator: it hardly ever gives memory back to the system, and "
+                "freeing a large key at once (UNLINK, FLUSHDB) can stop it for seconds."
             ),
             advice=gettext_noop(
                 "taskq frees in small steps. For other users of this Redis: take one built with jemalloc, or start it "

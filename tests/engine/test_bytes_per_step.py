@@ -1,4 +1,4 @@
-"""No step that works through many jobs comes to more bytes than it may, whatever their number: a job has up to a MiB."""
+"""No step that works through many jobs comes to more bytes than it may: a job has up to a MiB."""
 
 from __future__ import annotations
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -55,7 +56,8 @@ def test_steps_have_their_share_of_the_time() -> None:
 
 
 def test_the_first_step_and_one_after_a_while_do_not_wait() -> None:
-    clock, slept = ManualClock(), []
+    clock = ManualClock()
+    slept: list[float] = []
     pacer = Pacer(clock=clock, sleep=slept.append)
 
     pacer.run(advance(clock, 0.005))
@@ -66,7 +68,8 @@ def test_the_first_step_and_one_after_a_while_do_not_wait() -> None:
 
 
 def test_a_pause_after_a_step_that_took_long_or_failed_is_bounded_and_made() -> None:
-    clock, slept = ManualClock(), []
+    clock = ManualClock()
+    slept: list[float] = []
     pacer = Pacer(clock=clock, sleep=slept.append)
 
     def fail_late() -> None:
@@ -115,7 +118,7 @@ async def test_callers_in_a_loop_take_turns_and_one_that_is_cancelled_leaves_its
         await holding.wait()
 
     tasks = [asyncio.create_task(pacer.run(hold))]
-    tasks += [asyncio.create_task(pacer.run(lambda name=name: step(name))) for name in ("gone", "second", "third")]
+    tasks += [asyncio.create_task(pacer.run(partial(step, name))) for name in ("gone", "second", "third")]
     await asyncio.sleep(0)
     tasks[1].cancel()
     holding.set()

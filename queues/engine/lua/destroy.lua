@@ -57,8 +57,9 @@ local count = redis.call('HLEN', jobs)
 local alive = count - redis.call('ZCARD', dead) - redis.call('ZCARD', completed)
 local new_names = {
   [jobs] = deleted_jobs, [runs] = deleted_runs, [results] = deleted_results, [priorities] = deleted_priorities,
-  [front] = deleted_front, [ready] = deleted_ready, [prio] = deleted_prio, [delayed] = deleted_delayed, [retry] = deleted_retry,
-  [expiring] = deleted_expiring, [staged] = deleted_staged, [working] = deleted_working, [dead] = deleted_dead, [completed] = deleted_completed, [keys] = deleted_keys,
+  [front] = deleted_front, [ready] = deleted_ready, [prio] = deleted_prio, [delayed] = deleted_delayed,
+  [retry] = deleted_retry, [working] = deleted_working, [dead] = deleted_dead, [completed] = deleted_completed,
+  [staged] = deleted_staged, [expiring] = deleted_expiring, [keys] = deleted_keys,
 }
 local holds_anything = false
 for key, new_name in pairs(new_names) do

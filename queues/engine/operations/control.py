@@ -71,11 +71,19 @@ def destroy(queue: QueueKeys, *, everything: bool = False, now_ms: int | None = 
         )
         (count,) = yield [operation]
         return int(count)
+    return (yield from _delete_ready(queue, now_ms))
+
+
+def _delete_ready(queue: QueueKeys, now_ms: int | None) -> Plan[int]:
+    def decode(reply: Reply) -> tuple[int, int, int]:
+        count, removed, left = expect_ok(_DRAIN, reply)
+        return count, removed, left
+
+    args = (clock_argument(now_ms), queue.name, queue.events_cap, limits.DELETE_BATCH, limits.FREE_BUDGET_BYTES)
+    operation = Operation(_DRAIN, queue.select(_DRAIN.keys), args, decode)
     total = 0
     to_visit: int | None = None
     while to_visit is None or to_visit > 0:
-        args = (clock_argument(now_ms), queue.name, queue.events_cap, limits.DELETE_BATCH, limits.FREE_BUDGET_BYTES)
-        operation = Operation(_DRAIN, queue.select(_DRAIN.keys), args, lambda reply: tuple(expect_ok(_DRAIN, reply)))
         ((count, removed, left),) = yield paced(operation, jobs=limits.DELETE_BATCH)
         total += count
         to_visit = min(left, left if to_visit is None else to_visit - removed)

@@ -17,7 +17,7 @@ _FREE = load("free_deleted")
 def free_deleted(layout: Layout) -> Plan[Counts]:
     """Free a bounded part of up to `limits.DELETIONS_BATCH` deletions of each partition. `more`: call again at once.
 
-    Where some partitions fail (a node of a cluster is away) the others are served first; then the first error is raised.
+    Where some partitions fail (a node of a cluster is away) the others come first; then the first error is raised.
     """
     errors: list[TaskqError] = []
     total = Counts()

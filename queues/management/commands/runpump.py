@@ -1,4 +1,4 @@
-"""manage.py runpump: the background roles (pump, reclaimer, sweeper, deleter, dead-letter bounds) of all pools; reports."""
+"""manage.py runpump: the background roles (`queues.pump.roles`) of all pools, and nightly reports."""
 
 from __future__ import annotations
 
