@@ -11,7 +11,7 @@ import importlib
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import product
 from pathlib import Path
 from re import _constants as opcodes  # type: ignore[attr-defined]
@@ -178,7 +178,8 @@ def characters(pattern: str, flags: int) -> list[str]:
                 if isinstance(item, parser.SubPattern | list):
                     visit(item)
                 continue
-            code, value = item[0], item[1] if len(item) > 1 else None
+            code: Any = item[0]
+            value: Any = item[1] if len(item) > 1 else None
             if code in (opcodes.LITERAL, opcodes.NOT_LITERAL):
                 found.setdefault(chr(value))
             elif code is opcodes.RANGE:
@@ -295,9 +296,6 @@ def test_a_lua_pattern_takes_linear_time(redis_client: redis.Redis, place: str, 
         redis_client.eval(script, 0, unit * (size // len(unit)) + end, pattern)
 
     slow = [
-        (unit, end)
-        for unit in units
-        for end in ends
-        if not grows_linearly(lambda n, u=unit, e=end: work(n, u, e), SIZE)
+        (unit, end) for unit in units for end in ends if not grows_linearly(partial(work, unit=unit, end=end), SIZE)
     ]
     assert slow == []
