@@ -127,13 +127,13 @@ def test_while_it_does_not_answer_everything_else_does(prepared: Site, family: F
         assert wire.receive().status == 200
 
 
-def test_one_whose_threads_are_all_busy_for_long_beats_no_more(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_one_whose_threads_are_all_busy_for_long_beats_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its event loop goes on, but no page is made."""
     is_free = asyncio.Event()
+    site: Any = SimpleNamespace(pages=SimpleNamespace(wait_for_turn=is_free.wait, on_stuck=None))
 
     async def scenario() -> None:
-        site: Any = SimpleNamespace(pages=SimpleNamespace(wait_for_turn=is_free.wait))
-        server = pages_server._Server(uvicorn.Config("unused"), tmp_path, site)
+        server = pages_server._Server(uvicorn.Config("unused"), Path("unused"), site)
         assert server.is_well()
         monkeypatch.setattr(pages_server, "THREADS_BUSY_MAX_S", 0.0)
         assert not server.is_well()
