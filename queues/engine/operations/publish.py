@@ -67,15 +67,8 @@ def publish(
     group: Group | None = None
     if jobs == 1 and not prepared.one_job and now_ms is None and len(bodies[0]) <= limits.MERGE_BODY_MAX_BYTES:
         group = (_publish_together, (queue.name, prepared.arguments))
-    return Operation(
-        _PUBLISH,
-        queue.select(_PUBLISH.keys),
-        args,
-        _PUBLISHED,
-        group,
-        alone=jobs >= limits.ALONE_MIN_JOBS,
-        replicated=True,
-    )
+    alone, replicated = jobs >= limits.ALONE_MIN_JOBS, True
+    return Operation(_PUBLISH, queue.select(_PUBLISH.keys), args, _PUBLISHED, group, None, alone, replicated)
 
 
 def republish(
