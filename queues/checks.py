@@ -19,6 +19,7 @@ CHECK_IDS: Final = {
     "unreachable": "queues.W003",
     "layout": "queues.W004",
     "partitions": "queues.W005",
+    "too_few_replicas": "queues.W006",
 }
 
 

@@ -5,12 +5,16 @@ from __future__ import annotations
 import os
 import re
 from datetime import time
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
 
 _TRUE = frozenset({"1", "true", "yes", "on"})
 _FALSE = frozenset({"0", "false", "no", "off"})
+
+SECRET_MIN = 20
+"""Characters. Nothing limits how often a secret may be guessed, so it has to be beyond guessing."""
 
 
 class EnvError(ImproperlyConfigured):
@@ -20,6 +24,14 @@ class EnvError(ImproperlyConfigured):
 def read_text(name: str, default: str = "") -> str:
     """The variable, stripped; `default` when it is unset or blank."""
     return os.environ.get(name, "").strip() or default
+
+
+def read_secret(name: str) -> str:
+    """A secret of at least SECRET_MIN characters, "" when unset. Raises EnvError, which does not repeat it."""
+    secret = read_text(name)
+    if secret and len(secret) < SECRET_MIN:
+        raise EnvError(f"{name}: too short to be a secret, expected at least {SECRET_MIN} characters")
+    return secret
 
 
 def read_bool(name: str, *, default: bool) -> bool:
@@ -46,6 +58,14 @@ def read_int(name: str, *, default: int, minimum: int, maximum: int) -> int:
     return number
 
 
+def read_umask(name: str, *, default: int) -> int:
+    """A umask in octal digits that leaves files to their owner. Raises EnvError."""
+    text = read_text(name, f"{default:03o}")
+    if re.fullmatch(r"0?0[0-7]{2}", text) is None:
+        raise EnvError(f"{name}={text}: expected three octal digits, the first of them 0, such as 077 or 027")
+    return int(text, 8)
+
+
 def read_choice(name: str, *, default: str, choices: tuple[str, ...]) -> str:
     """One of `choices`, in any case. Raises EnvError."""
     text = read_text(name, default)
@@ -59,6 +79,17 @@ def read_list(name: str, *, default: tuple[str, ...] = ()) -> list[str]:
     """A comma-separated list; blanks around and between commas do not count."""
     items = [item.strip() for item in os.environ.get(name, "").split(",")]
     return [item for item in items if item] or list(default)
+
+
+def read_networks(name: str) -> list[IPv4Network | IPv6Network]:
+    """A comma-separated list of addresses and networks: `10.0.0.0/8, ::1`. Raises EnvError."""
+    networks = []
+    for item in read_list(name):
+        try:
+            networks.append(ip_network(item))
+        except ValueError as error:
+            raise EnvError(f"{name}: expected addresses or networks such as 10.0.0.0/8: {error}") from None
+    return networks
 
 
 def read_url(name: str, *, default: str, schemes: tuple[str, ...]) -> str:

@@ -20,12 +20,14 @@ _OUTAGES: Final = (OperationalError, InterfaceError)
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     """400: a host that ALLOWED_HOSTS does not list, a path that leaves its directory."""
-    return _answer(request, 400, "bad request", _("That cannot be answered"), _("This request makes no sense here."))
+    return answer_error(
+        request, 400, "bad request", _("That cannot be answered"), _("This request makes no sense here.")
+    )
 
 
 def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
     """403: the admin, for what its user has no permission for."""
-    return _answer(
+    return answer_error(
         request, 403, "forbidden", _("You may not do that"), _("An administrator can give your group more rights.")
     )
 
@@ -40,19 +42,19 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
         "Nothing was changed. Load the page with the form again, sign in if it asks you to, and send it once more. "
         "Cookies must be allowed."
     )
-    return _answer(request, 403, f"{title}. {text}", title, text, back=_page_of_the_form(request))
+    return answer_error(request, 403, f"{title}. {text}", title, text, back=_page_of_the_form(request))
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     """404."""
     text = _("The address may be mistyped, or what was there is gone.")
-    return _answer(request, 404, "api not found", _("There is no such page"), text)
+    return answer_error(request, 404, "api not found", _("There is no such page"), text)
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
     """500, or 503 with Retry-After while the database is away. Django calls this while it handles the exception."""
     if isinstance(sys.exception(), _OUTAGES):
-        response = _answer(
+        response = answer_error(
             request,
             503,
             "metadata unavailable",
@@ -62,7 +64,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
         response["Retry-After"] = str(RETRY_AFTER_S)
         return response
     text = _("It is our mistake, not yours. The log says more.")
-    return _answer(request, 500, "internal error", _("Something went wrong here"), text)
+    return answer_error(request, 500, "internal error", _("Something went wrong here"), text)
 
 
 def _page_of_the_form(request: HttpRequest) -> str:
@@ -72,7 +74,10 @@ def _page_of_the_form(request: HttpRequest) -> str:
     return came_from if is_ours else ""
 
 
-def _answer(request: HttpRequest, status: int, error: str, title: str, text: str, *, back: str = "") -> HttpResponse:
+def answer_error(
+    request: HttpRequest, status: int, error: str, title: str, text: str, *, back: str = ""
+) -> HttpResponse:
+    """JSON with `error`, or a page with `title` and `text`. `back`: the page to load again, if there is one."""
     if "text/html" not in request.headers.get("Accept", ""):
         return JsonResponse({"error": error}, status=status)
     context = {"status": status, "title": title, "text": text, "back": back}

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from queues.engine import limits
+
 from .database import database_config
 from .env import (
     EnvError,
@@ -13,12 +15,16 @@ from .env import (
     read_dir,
     read_int,
     read_list,
+    read_networks,
     read_place,
+    read_secret,
     read_text,
     read_time,
+    read_umask,
     read_url,
 )
 from .mail import mail_settings
+from .private_data import keep_private
 from .secret_key import keep_secret_key
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -37,6 +43,8 @@ REDIS_URL = read_url(
 )
 
 DATABASES = {"default": database_config(read_text("DATABASE_URL", f"sqlite:///{DATA_DIR / 'taskq.sqlite3'}"))}
+# A Spark cluster that runs as another user of the same group needs 027 to read the lake.
+keep_private(data_dir=DATA_DIR, database=DATABASES["default"], umask=read_umask("TASKQ_UMASK", default=0o077))
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 CACHES: dict[str, dict[str, Any]] = {
@@ -71,6 +79,7 @@ INSTALLED_APPS = [
     "django.contrib.sessions",
     "django.contrib.messages",
     "django.contrib.staticfiles",
+    "axes",
     "rest_framework",
     "drf_spectacular",
 ]
@@ -86,6 +95,8 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "taskq_site.sign_ins.remember_browser",
+    "axes.middleware.AxesMiddleware",
 ]
 
 ROOT_URLCONF = "taskq_site.urls"
@@ -125,6 +136,20 @@ AUTH_PASSWORD_VALIDATORS = [
     )
 ]
 LOGIN_URL = "admin:login"
+
+# So many wrong passwords in such a time lock out the address that they come from, and strangers from the account
+# (queues.services.sign_ins). django-axes asks and tells our handler, and has the refusal answered.
+AXES_FAILURE_LIMIT = read_int("TASKQ_SIGN_IN_FAILURES", default=20, minimum=1, maximum=100_000)
+TASKQ_SIGN_IN_LOCK_S = read_int("TASKQ_SIGN_IN_LOCK_S", default=900, minimum=1, maximum=86_400)
+AUTHENTICATION_BACKENDS = ["queues.services.sign_ins.backend.PasswordBackend"]
+AXES_HANDLER = "queues.services.sign_ins.limits.SignInLimits"
+AXES_CLIENT_IP_CALLABLE = "queues.services.sign_ins.limits.address_of"
+AXES_LOCKOUT_CALLABLE = "taskq_site.sign_ins.answer_refusal"
+AXES_ENABLE_ADMIN = False
+AXES_VERBOSE = False
+
+# The proxies in front, whose X-Forwarded-For says which address a client has. Without them it is the socket's peer.
+TASKQ_TRUSTED_PROXIES = read_networks("TASKQ_TRUSTED_PROXIES")
 
 # HTTPS=1 behind a proxy that ends TLS: cookies never go in the clear. It must set, not pass on, X-Forwarded-Proto.
 HTTPS = read_bool("HTTPS", default=False)
@@ -171,9 +196,29 @@ TASKQ_FAST_LANE = read_bool("TASKQ_FAST_LANE", default=True)
 # it when pages are looked at. Without the fast lane that is so anyway.
 TASKQ_PAGES_PROCESS = read_bool("TASKQ_PAGES_PROCESS", default=True)
 
+# What one web process may hold of large request bodies and of answers that clients have not read; else it answers 503.
+TASKQ_WORKER_MEMORY_MB = read_int("TASKQ_WORKER_MEMORY_MB", default=512, minimum=64, maximum=1_048_576)
+
+# Connections that one web process keeps; more are answered 503 and closed.
+TASKQ_WORKER_CONNECTIONS = read_int("TASKQ_WORKER_CONNECTIONS", default=20_000, minimum=16, maximum=1_000_000)
+
+# A process that has shown no sign of life for so long is killed, and replaced, by the one that has started it.
+TASKQ_HUNG_AFTER_S = read_int("TASKQ_HUNG_AFTER_S", default=8, minimum=2, maximum=86_400)
+
+# Bytes of a bulk publish's body; a worker holds it in memory until it is published.
+TASKQ_BULK_MAX_BYTES = read_int(
+    "TASKQ_BULK_MAX_BYTES", default=limits.BULK_MAX_BYTES, minimum=limits.BODY_MAX_BYTES, maximum=2**30
+)
+
+# How long the making of a page may take; then its work is dropped.
+TASKQ_PAGE_TIMEOUT_S = read_int("TASKQ_PAGE_TIMEOUT_S", default=20, minimum=1, maximum=600)
+
 # /metrics: how many queues have series of their own, and a secret that opens it beside the passwords of staff.
 TASKQ_METRICS_QUEUES = read_int("TASKQ_METRICS_QUEUES", default=200, minimum=1, maximum=10_000)
-TASKQ_METRICS_TOKEN = read_text("TASKQ_METRICS_TOKEN")
+TASKQ_METRICS_TOKEN = read_secret("TASKQ_METRICS_TOKEN")
+
+# How long a publish waits for the replicas of a pool that has `min_replicas`.
+TASKQ_REPLICATION_TIMEOUT_MS = read_int("TASKQ_REPLICATION_TIMEOUT_MS", default=1_000, minimum=10, maximum=4_000)
 
 # The event lake, and the reports made of it: paths, or URLs that fsspec (and, of Spark, Hadoop) knows.
 TASKQ_LAKE_URL = read_place("TASKQ_LAKE_URL", default=DATA_DIR / "lake")

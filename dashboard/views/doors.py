@@ -43,6 +43,7 @@ STATUS_OF: Final[Mapping[str, int]] = {
     "layout_mismatch": 503,
     "metadata_unavailable": 503,
     "store_unavailable": 503,
+    "not_replicated": 503,
     "store_full": 507,
 }
 """Code of an error → HTTP status. What is not here is a defect, and goes on to the page of status 500."""

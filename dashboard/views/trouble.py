@@ -20,6 +20,7 @@ _WORDS: Final[Mapping[str, Promise]] = {
     "lease_lost": _("The job has changed meanwhile: look at it again."),
     "metadata_unavailable": _("The database does not answer"),
     "store_unavailable": _("Redis does not answer"),
+    "not_replicated": _("Published, but too few replicas have confirmed it: a failover may lose it"),
     "store_full": _("Redis is full"),
 }
 """By the code of the error, in a sentence."""

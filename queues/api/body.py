@@ -7,15 +7,17 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from queues.engine.limits import BULK_MAX_BYTES
+from queues.engine.limits import DISCARD_MAX_BYTES
 
 from .asgi_types import Message, Receive
 from .errors import BodyTooLargeError, ClientGoneError
+from .memory import COPIES, LARGE_BYTES
 from .request import Headers
 
-DRAIN_MAX_BYTES: Final = 2 * BULK_MAX_BYTES
 DRAIN_MAX_S: Final = 2.0
-"""How much of a refused body is read and thrown away: clients that send first and read later get their answer."""
+"""How long a refused body is read and thrown away: clients that send first and read later get their answer."""
+
+TakeMemory = Callable[[int], None]
 
 _EMPTY: Final = {"type": "http.request", "body": b"", "more_body": False}
 
@@ -53,25 +55,48 @@ class RequestBody:
             self._declared = 0 if http_version.startswith("1") else None
         self.is_settled = self._may_watch = self._declared == 0
 
-    async def read(self, limit: int) -> bytes:
-        """All of it. Raises BodyTooLargeError if it is longer than `limit`, by its declared length or while reading."""
+    async def read(self, limit: int, take_memory: TakeMemory) -> bytes | bytearray:
+        """All of it. Raises BodyTooLargeError if it is longer than `limit`, by its declared length or while reading.
+
+        `take_memory` counts what a large body takes, as it comes; raises ServerBusyError.
+        """
+        body = await self._read(limit, limit, take_memory)
+        assert body is not None, "nothing is dropped without an error"
+        return body
+
+    async def read_or_discard(self, limit: int, take_memory: TakeMemory) -> bytes | bytearray | None:
+        """All of it; None if it is longer than `limit`: then it is read to its end, and dropped piece by piece.
+
+        Raises BodyTooLargeError if it is longer than DISCARD_MAX_BYTES, ServerBusyError.
+        """
+        return await self._read(limit, DISCARD_MAX_BYTES, take_memory)
+
+    async def _read(self, keep_max: int, most: int, take_memory: TakeMemory) -> bytes | bytearray | None:
         if self.is_settled:
             return b""
-        if self._declared is not None and self._declared > limit:
+        declared = self._declared or 0
+        if declared > most:
             raise BodyTooLargeError("body too large")
-        message = await self._receive()
-        chunk, more = self._piece_of(message)
-        if not more and len(chunk) <= limit:
+        chunk, more = await self._next()
+        if not more and len(chunk) <= keep_max:
             return chunk
-        chunks = [chunk]
-        size = len(chunk)
-        while more and size <= limit:
+        is_kept = declared <= keep_max
+        body = bytearray(chunk)
+        size, counted = len(chunk), 0
+        while more and size <= most:
+            if is_kept and size > keep_max:
+                is_kept = False
+                body.clear()
             chunk, more = await self._next()
             size += len(chunk)
-            chunks.append(chunk)
-        if size > limit:
+            if is_kept:
+                body += chunk
+                if size - counted > LARGE_BYTES:
+                    take_memory(COPIES * (size - counted))
+                    counted = size
+        if size > most:
             raise BodyTooLargeError("body too large")
-        return b"".join(chunks)
+        return body if size <= keep_max else None
 
     async def drain(self) -> None:
         """Throw away what nobody read, within bounds. A client that waits for `100 Continue` has sent nothing yet."""
@@ -83,7 +108,7 @@ class RequestBody:
                     await self._until(lambda: self.is_settled)
                     return
                 size, more = 0, True
-                while more and size <= DRAIN_MAX_BYTES:
+                while more and size <= DISCARD_MAX_BYTES:
                     chunk, more = await self._next()
                     size += len(chunk)
         except (TimeoutError, ClientGoneError):
@@ -105,7 +130,7 @@ class RequestBody:
             size += len(message.get("body", b""))
             if not message.get("more_body", False):
                 self._tell(settled=True)
-            elif size > DRAIN_MAX_BYTES:
+            elif size > DISCARD_MAX_BYTES:
                 # Too much to throw away: from now on the client is not listened to, and its request runs to its end.
                 self._tell(settled=True)
                 await asyncio.Event().wait()

@@ -1,116 +1,251 @@
-"""Cuts a JSON array into the raw texts of its elements, as Go's `[]json.RawMessage` does: byte for byte."""
+"""Cuts a JSON array into the raw texts of its elements, as Go's `[]json.RawMessage` does: byte for byte.
+
+A parser that makes values needs memory for each of them, and works on one hostile value for as long as that takes. This
+one only checks the syntax (RFC 8259) and finds where elements end: regular expressions match what fits into PART_BYTES
+and is not nested too deeply, a stack holds the rest together. It yields every SLICE_S, so that others are served.
+"""
 
 from __future__ import annotations
 
-import json
 import re
-from json.scanner import make_scanner
-from typing import Any, Final, NoReturn
+from collections.abc import Generator
+from time import perf_counter
+from typing import Final
 
 from queues.engine.limits import BODY_MAX_BYTES, BULK_MAX_JOBS
 
 from .errors import JobTooLargeError, ParameterError
 
 NOT_AN_ARRAY: Final = "request body should be an array of objects"
-_WINDOW: Final = 4 * BODY_MAX_BYTES
+
+SLICE_S: Final = 0.002
+"""Work between two yields, seconds."""
+
+DEPTH_MAX: Final = 10_000
+"""Arrays and objects within each other; the bound of Go's decoder."""
+
+PART_BYTES: Final = 4_096
+"""How far one match of values looks."""
+
+NESTING: Final = 4
+"""Arrays and objects within each other that one match recognises."""
+
+_STEPS: Final = 8
+"""Steps, of at most 0.3 ms each, between two looks at the clock."""
+
+_SPACE: Final = rb"[ \t\n\r]*+"
+_CHARACTERS: Final = rb'(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))'
+_STRING: Final = rb'"' + _CHARACTERS + rb'{0,32}+"'
+_NUMBER: Final = rb"-?+(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][+-]?+[0-9]++)?+"
+_SCALAR: Final = rb"(?:" + _STRING + rb"|" + _NUMBER + rb"|true|false|null)"
+_MEMBER: Final = _STRING + _SPACE + rb":" + _SPACE
+
+
+def _value(nesting: int) -> bytes:
+    """The pattern of a value with so many arrays and objects within each other."""
+    if not nesting:
+        return _SCALAR
+    inner = _value(nesting - 1) + _SPACE
+    array = rb"\[" + _SPACE + rb"(?:" + inner + rb"(?:," + _SPACE + rb"(?!\])|(?=\])))*+\]"
+    members = rb"\{" + _SPACE + rb"(?:" + _MEMBER + inner + rb"(?:," + _SPACE + rb"(?!\})|(?=\})))*+\}"
+    return rb"(?:" + _SCALAR + rb"|" + array + rb"|" + members + rb")"
+
+
+_VALUE: Final = _value(NESTING)
+
+_skip_space = re.compile(_SPACE).match
+_match_scalar = re.compile(_SCALAR).match
+_match_value = re.compile(rb"(" + _VALUE + rb")" + _SPACE).match
+_match_items = re.compile(rb"(?:" + _VALUE + _SPACE + rb"," + _SPACE + rb")*+").match
+_match_members = re.compile(rb"(?:" + _MEMBER + _VALUE + _SPACE + rb"," + _SPACE + rb")*+").match
+_match_key = re.compile(_MEMBER).match
+_match_characters = re.compile(_CHARACTERS + rb"{0,1024}+").match
+_match_colon = re.compile(_SPACE + rb":" + _SPACE).match
+
+_SPACE_MAX: Final = 65_536
+"""White space between two elements that is skipped at once."""
+
 _LONGEST_TOKEN: Final = 16
-"""A cut inside `\\ud83d\\ude00` or `-Infinity` makes the scanner stop at its beginning."""
-_SPACE = re.compile(r"[ \t\n\r]*+")
+"""A token that the window's end cuts, such as `\\ud83d` or `false`, is not recognised so many bytes before it."""
+
+_QUOTE, _COMMA, _ARRAY, _ARRAY_END, _OBJECT, _OBJECT_END = b'",[]{}'
+_CLOSING: Final = {_ARRAY: _ARRAY_END, _OBJECT: _OBJECT_END}
+_NOTHING: Final = -1
+
+Body = bytes | bytearray
 
 
-def split_array(body: bytes) -> list[bytes]:
-    """The elements' raw texts. Raises ParameterError, or JobTooLargeError if one is longer than BODY_MAX_BYTES.
+def split_array(body: Body) -> Generator[None, None, list[bytes]]:
+    """The elements' raw texts, as the generator's return value; it yields after each SLICE_S of work.
 
-    White space around an element is not part of it. The bytes are read as Latin-1, so one character is one byte and
-    positions need no conversion: to JSON's syntax, bytes above 127 are all alike (fine in strings, nowhere else).
-    That also lets bytes through that are not UTF-8, as Go does.
+    White space around an element is not part of it. Bytes above 127 are fine in strings, UTF-8 or not, as in Go.
+    Raises ParameterError, or JobTooLargeError if an element is longer than BODY_MAX_BYTES.
     """
-    text = body.decode("latin-1")
-    position = _skip_space(text, 0)
-    if text[position : position + 1] != "[":
-        raise ParameterError("no jobs" if text.strip(" \t\n\r") == "null" else NOT_AN_ARRAY)
-    position = _skip_space(text, position + 1)
+    position = yield from _after_space(body, 0)
+    if _byte(body, position) != _ARRAY:
+        is_null = len(body) <= _SPACE_MAX and body.strip(b" \t\n\r") == b"null"
+        raise ParameterError("no jobs" if is_null else NOT_AN_ARRAY)
+    position = yield from _after_space(body, position + 1)
     elements: list[bytes] = []
-    if text[position : position + 1] == "]":
-        _check_end(text, position)
-        raise ParameterError("no jobs")
-    window = _Window(text)
-    while True:
-        end = window.end_of_value(position)
-        elements.append(body[position:end])
+    view = memoryview(body)
+    began = perf_counter()
+    following = _byte(body, position)
+    while following != _ARRAY_END or elements:
+        part_end = position + PART_BYTES
+        value = _match_value(body, position, part_end)
+        if value is not None and value.end() < part_end:
+            elements.append(value[1])
+            position = value.end()
+            is_long = not len(elements) % _STEPS
+        else:
+            end = yield from _Element(body, position).end()
+            elements.append(view[position:end].tobytes())
+            position = yield from _after_space(body, end)
+            is_long = True
         if len(elements) > BULK_MAX_JOBS:
             raise ParameterError("too many jobs")
-        position = _skip_space(text, end)
-        match text[position : position + 1]:
-            case ",":
-                position = _skip_space(text, position + 1)
-            case "]":
-                break
-            case _:
-                raise ParameterError(NOT_AN_ARRAY)
-    _check_end(text, position)
+        following = _byte(body, position)
+        if following == _ARRAY_END:
+            break
+        if following != _COMMA:
+            raise ParameterError(NOT_AN_ARRAY)
+        position = yield from _after_space(body, position + 1)
+        if is_long and perf_counter() - began > SLICE_S:
+            yield
+            began = perf_counter()
+    if (yield from _after_space(body, position + 1)) != len(body):
+        raise ParameterError(NOT_AN_ARRAY)
+    if not elements:
+        raise ParameterError("no jobs")
     return elements
 
 
-class _Window:
-    """The part of the text that the scanner sees: never much more than one job may hold, so that a hostile array of
-    millions of tiny values cannot fill the memory with them."""
+class _Element:
+    """One element of the array: looked at within a window that ends behind the longest that a job may be."""
 
-    __slots__ = ("_offset", "_part", "_text")
+    __slots__ = ("_body", "_limit", "_start", "_steps", "_worked_since")
 
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._offset = 0
-        self._part = text[:_WINDOW]
+    def __init__(self, body: Body, start: int) -> None:
+        self._body = body
+        self._start = start
+        self._limit = min(len(body), start + BODY_MAX_BYTES + 2)
+        self._steps = 0
+        self._worked_since = perf_counter()
 
-    def end_of_value(self, position: int) -> int:
-        """Where the JSON value that begins at `position` ends."""
-        seen_to = self._offset + len(self._part)
-        if seen_to < len(self._text) and seen_to - position < BODY_MAX_BYTES + _LONGEST_TOKEN:
-            self._offset = position
-            self._part = self._text[position : position + _WINDOW]
-        try:
-            end = _end_of(self._part, position - self._offset)
-        except (StopIteration, json.JSONDecodeError, RecursionError) as error:
-            if self._offset + len(self._part) < len(self._text) and self._failed_at_the_end(error):
-                raise JobTooLargeError("job too large") from None
-            raise ParameterError(NOT_AN_ARRAY) from None
-        if end + self._offset - position > BODY_MAX_BYTES:
-            raise JobTooLargeError("job too large")
-        return end + self._offset
+    def end(self) -> Generator[None, None, int]:
+        """Where it ends. Raises ParameterError, JobTooLargeError."""
+        body, limit = self._body, self._limit
+        position = self._start
+        stack = bytearray()
+        is_new = False
+        """Whether the array or object on the stack has just begun: it may end, or hold something."""
+        while True:
+            if self._is_long():
+                yield
+                self._worked_since = perf_counter()
+            if stack:
+                run = (_match_items if stack[-1] == _ARRAY else _match_members)(
+                    body, position, min(limit, position + PART_BYTES)
+                )
+                assert run is not None, "the pattern matches the empty string"
+                if run.end() > position:
+                    position, is_new = run.end(), False
+            if not (is_new and self._byte(position) == _CLOSING[stack[-1]]):
+                if stack and stack[-1] == _OBJECT:
+                    position = yield from self._skip_key(position)
+                following = self._byte(position)
+                scalar = _match_scalar(body, position, limit)
+                if scalar is not None:
+                    position = scalar.end()
+                elif following == _QUOTE:
+                    position = yield from self._skip_string(position)
+                elif following in _CLOSING and len(stack) < DEPTH_MAX:
+                    stack.append(following)
+                    position = self._skip_space(position + 1)
+                    is_new = True
+                    continue
+                else:
+                    raise self._refusal(position)
+            is_new = False
+            # A value has ended, and so may what it is in.
+            while stack:
+                position = self._skip_space(position)
+                if self._byte(position) != _CLOSING[stack[-1]]:
+                    break
+                stack.pop()
+                position += 1
+                if self._is_long():
+                    yield
+                    self._worked_since = perf_counter()
+            if not stack:
+                if position - self._start > BODY_MAX_BYTES:
+                    raise JobTooLargeError("job too large")
+                return position
+            if self._byte(position) != _COMMA:
+                raise self._refusal(position)
+            position = self._skip_space(position + 1)
 
-    def _failed_at_the_end(self, error: Exception) -> bool:
-        """Whether the scanner may have failed only because the window ends inside the value, which is thus too large.
+    def _skip_key(self, position: int) -> Generator[None, None, int]:
+        """Where the value of the member at `position` begins."""
+        key = _match_key(self._body, position, self._limit)
+        if key is not None:
+            return key.end()
+        if self._byte(position) != _QUOTE:
+            raise self._refusal(position)
+        position = yield from self._skip_string(position)
+        colon = _match_colon(self._body, position, self._limit)
+        if colon is None:
+            raise self._refusal(position)
+        return colon.end()
 
-        It names the place where it stopped; of a text that does not end, the place where it begins.
-        """
-        if isinstance(error, json.JSONDecodeError):
-            return error.msg.startswith("Unterminated string") or error.pos >= len(self._part) - _LONGEST_TOKEN
-        return isinstance(error, StopIteration) and error.value >= len(self._part) - _LONGEST_TOKEN
+    def _skip_string(self, position: int) -> Generator[None, None, int]:
+        """Where the string at `position` ends."""
+        position += 1
+        while True:
+            part = _match_characters(self._body, position, self._limit)
+            assert part is not None, "the pattern matches the empty string"
+            end = part.end()
+            if self._byte(end) == _QUOTE:
+                return end + 1
+            if end == position:
+                raise self._refusal(position)
+            position = end
+            if self._is_long():
+                yield
+                self._worked_since = perf_counter()
+
+    def _skip_space(self, position: int) -> int:
+        return _end(_skip_space(self._body, position, self._limit))
+
+    def _byte(self, position: int) -> int:
+        return self._body[position] if position < self._limit else _NOTHING
+
+    def _is_long(self) -> bool:
+        """Whether it has worked for SLICE_S."""
+        self._steps += 1
+        return not self._steps % _STEPS and perf_counter() - self._worked_since > SLICE_S
+
+    def _refusal(self, position: int) -> Exception:
+        """What is wrong at `position`: where the window may have cut something, that the element is too long."""
+        if self._limit < len(self._body) and self._limit - position <= _LONGEST_TOKEN:
+            return JobTooLargeError("job too large")
+        return ParameterError(NOT_AN_ARRAY)
 
 
-def _skip_space(text: str, position: int) -> int:
-    match = _SPACE.match(text, position)
+def _after_space(body: Body, position: int) -> Generator[None, None, int]:
+    """Where the white space at `position` between two elements ends."""
+    while True:
+        end = _end(_skip_space(body, position, position + _SPACE_MAX))
+        if end < position + _SPACE_MAX:
+            return end
+        position = end
+        yield
+
+
+def _byte(body: Body, position: int) -> int:
+    return body[position] if position < len(body) else _NOTHING
+
+
+def _end(match: re.Match[bytes] | None) -> int:
     assert match is not None, "the pattern matches the empty string"
     return match.end()
-
-
-def _check_end(text: str, closing: int) -> None:
-    """Nothing but white space may follow the closing bracket."""
-    if _skip_space(text, closing + 1) != len(text):
-        raise ParameterError(NOT_AN_ARRAY)
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise json.JSONDecodeError(f"{name} is not JSON", name, 0)
-
-
-# The values are thrown away; `bool` is the cheapest way to "read" a number, of any length.
-_decoder: Any = json.JSONDecoder(parse_int=bool, parse_float=bool, parse_constant=_refuse_constant)
-_scan: Any = make_scanner(_decoder)
-
-
-def _end_of(text: str, position: int) -> int:
-    """Where the value at `position` ends. Raises StopIteration or JSONDecodeError if there is none, RecursionError."""
-    _, end = _scan(text, position)
-    return int(end)

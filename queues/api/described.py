@@ -95,14 +95,14 @@ PUBLISH_BULK: Final = Documentation(
     group="publish",
     summary="Publish many jobs, all or none",
     parameters=_PUBLISH_OPTIONS,
-    body="a JSON array, at most 1,000 elements and 16 MiB; the raw JSON text of each element is one job",
+    body="a JSON array, at most 1,000 elements and 64 MiB; the raw JSON text of each element is one job",
     body_type="application/json",
     replies=(
         Reply(
             201, "the jobs are in Redis; ids in the order of the elements", {"msg": "published", "job_ids": [JOB_ID]}
         ),
         Reply(400, "not an array, empty, too long, or a bad parameter", {"error": "too many jobs"}),
-        Reply(413, "an element is longer than 1 MiB, or the body than 16 MiB", {"error": "job too large"}),
+        Reply(413, "an element is longer than 1 MiB, or the body than 64 MiB", {"error": "job too large"}),
         _RATE_LIMITED,
         Reply(507, "Redis is full; nothing was written", {"error": "store full"}),
     ),
@@ -121,7 +121,7 @@ CONSUME: Final = Documentation(
         Parameter("ttr", "integer", "seconds that the job may be held before others get it", 120),
         Parameter("timeout", "integer", "seconds to wait for a job, at most 600", 0),
         Parameter("count", "integer", "jobs at most, up to 1,000; above 1 the answer is an array", 1),
-        Parameter("freeze_tries", "boolean", "true: this hand-out burns no try"),
+        Parameter("freeze_tries", "boolean", "true: this hand-out burns no try; what is no boolean counts as false"),
     ),
     replies=(
         Reply(200, "a job; with `count` above 1 an array of such", _CONSUMED),
@@ -134,12 +134,16 @@ ACK: Final = Documentation(
     group="consume",
     summary="Ack a job: it is done and goes",
     parameters=(_ATTEMPT,),
-    body="kept as the job's result if the job has retention; at most 1 MiB",
+    body="kept as the job's result if the job has retention, and then at most 1 MiB; else it is dropped",
     replies=(
         Reply(204, "done, also when there is no such job"),
         Reply(400, "`attempt` cannot be read", {"error": "invalid attempt"}),
         _LOST,
-        Reply(413, "a result longer than 1 MiB", {"error": "body too large"}),
+        Reply(
+            413,
+            "a result longer than 1 MiB of a job with retention: the job is not acked",
+            {"error": "result too large"},
+        ),
     ),
 )
 FAIL: Final = Documentation(
@@ -376,7 +380,7 @@ ADD_LIMIT: Final = Documentation(
     body="`read` consumes and `write` publishes per `interval` seconds; 0: not limited",
     body_type="application/json",
     replies=(
-        Reply(201, "the limit", _LIMIT),
+        Reply(201, "the limit", _LIMIT | {"limiter": _LIMIT}),
         Reply(400, "numbers out of range, or there is a limit", {"error": "limit exists already"}),
         _NO_TOKEN,
     ),
@@ -387,7 +391,7 @@ PUT_LIMIT: Final = Documentation(
     parameters=(_POOL,),
     body=ADD_LIMIT.body,
     body_type="application/json",
-    replies=(Reply(200, "the limit", _LIMIT), _BAD_LIMIT, _NO_TOKEN),
+    replies=(Reply(200, "the limit", _LIMIT | {"limiter": _LIMIT}), _BAD_LIMIT, _NO_TOKEN),
 )
 REMOVE_LIMIT: Final = Documentation(
     group="staff",

@@ -6,9 +6,10 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import ceil
-from typing import Final
+from typing import Any, Final
 
-from queues.engine.errors import LimitReachedError, TaskqError
+from queues.engine.errors import LimitReachedError, NotReplicatedError, TaskqError
+from queues.services.errors import SignInBusyError, SignInLockedError
 
 from .response import ApiResponse, Header, json_response
 
@@ -71,16 +72,22 @@ class StaffOnlyError(ApiError):
     code = "staff_only"
 
 
-class StaffBusyError(ApiError):
-    """So many passwords are waiting to be checked that one more would wait for too long."""
+class ServerBusyError(ApiError):
+    """What this process may hold in memory is used up by large bodies and unread answers."""
 
-    code = "staff_busy"
+    code = "server_busy"
 
 
 class ForbiddenError(ApiError):
     """The user is known but not staff or without the permission, or a session came without its CSRF token."""
 
     code = "forbidden"
+
+
+class CrossSiteError(ApiError):
+    """A browser was told by a page of another site to change something on an admin route."""
+
+    code = "cross_site"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,15 +104,20 @@ class Reply:
 
 
 _RETRY_SOON: Final = ((b"retry-after", b"1"),)
+_NOT_REPLICATED: Final = (
+    "written, but not confirmed by enough replicas: retry with the same key, or republish by job id"
+)
 _ASK_FOR_BASIC: Final = ((b"www-authenticate", b'Basic realm="taskq"'),)
 
 REPLIES: Final[Mapping[str, Reply]] = {
     # queues.engine.errors
     "invalid_argument": Reply(400),
     "lease_lost": Reply(409, "lease lost"),
+    "result_too_large": Reply(413, "result too large"),
     "job_not_found": Reply(404, "job not found"),
     "limit_reached": Reply(429, member="msg"),
     "store_unavailable": Reply(503, "store unavailable", _RETRY_SOON),
+    "not_replicated": Reply(503, _NOT_REPLICATED, _RETRY_SOON),
     "store_full": Reply(507, "store full"),
     "layout_mismatch": Reply(500, "internal error"),
     "script_error": Reply(500, "internal error"),
@@ -121,6 +133,8 @@ REPLIES: Final[Mapping[str, Reply]] = {
     "namespace_not_found": Reply(404, "namespace not found"),
     "pool_exists": Reply(400, "pool exists already"),
     "role_too_low": Reply(403, "permission denied"),
+    "sign_in_locked": Reply(429),
+    "sign_in_busy": Reply(503, "too many sign-ins"),
     # queues.api.errors
     "invalid_parameter": Reply(400),
     "body_too_large": Reply(413, "body too large"),
@@ -130,8 +144,9 @@ REPLIES: Final[Mapping[str, Reply]] = {
     "method_not_allowed": Reply(405),
     "client_gone": Reply(400, "client gone"),
     "staff_only": Reply(401, "authentication required", _ASK_FOR_BASIC),
-    "staff_busy": Reply(503, "too many sign-ins", _RETRY_SOON),
+    "server_busy": Reply(503, "server busy", _RETRY_SOON),
     "forbidden": Reply(403),
+    "cross_site": Reply(403),
 }
 """Error code → reply. A test holds its keys equal to the codes of the error trees."""
 
@@ -150,6 +165,11 @@ def error_response(error: Exception) -> ApiResponse:
     headers = reply.headers
     if isinstance(error, MethodNotAllowedError):
         headers = ((b"allow", ", ".join(error.allowed).encode()),)
+    elif isinstance(error, SignInLockedError | SignInBusyError):
+        headers = ((b"retry-after", b"%d" % error.retry_after_s),)
     elif isinstance(error, LimitReachedError):
         headers = ((b"retry-after", b"%d" % ceil(error.retry_after_ms / 1000)),)
-    return json_response(reply.status, {reply.member: reply.words or str(error)}, *headers)
+    body: dict[str, Any] = {reply.member: reply.words or str(error)}
+    if isinstance(error, NotReplicatedError):
+        body["job_ids"] = error.job_ids
+    return json_response(reply.status, body, *headers)

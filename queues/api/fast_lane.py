@@ -15,19 +15,21 @@ from typing import Any, Final
 from .asgi_types import Scope, Send
 from .body import RequestBody
 from .context import ApiContext
-from .errors import ApiError, StaffOnlyError
+from .errors import ApiError, ServerBusyError, StaffOnlyError, error_response
+from .memory import LARGE_BYTES
 from .pipeline import answer, refuse_unrouted
 from .query import parse_query
 from .request import ApiRequest, Headers
 from .request_ids import HEADER
+from .response import ApiResponse
 from .route import STAFF, Route
 from .router import Router
 
 HAS_HUNG_UP: Final = "taskq.has_hung_up"
 """Extension of the ASGI scope: a function that answers whether the client has closed its end of the connection."""
 
-IF_NOT_TAKEN: Final = "taskq.if_not_taken"
-"""Extension: a function that is given what to call should the client go without having taken the answer."""
+ON_UNDELIVERED: Final = "taskq.on_undelivered"
+"""Extension: a function that is given what to call if the client goes without having read the answer."""
 
 ANSWER: Final = "taskq.answer"
 """Extension: a function that is given status, headers that many answers have, the lines of others, and body, and sends
@@ -65,34 +67,55 @@ class FastLane:
             query = parse_query(scope["query_string"])
         except Exception as error:
             response = refuse_unrouted(
-                error, method=route.method, path=scope["path"], client=address, request_id=request_id
+                error, method=route.method, raw_path=scope["raw_path"], client=address, request_id=request_id
             )
-        else:
-            request = _LaneRequest(route.method, path, query, headers, address, request_id)
-            request.scope = scope
-            request.body = body
-            try:
-                response = await answer(route, request, self._context)
-            except asyncio.CancelledError:
-                if not body.client_gone:
-                    raise
-                return 0
-        if not body.is_settled:
-            await body.drain()
-        status, payload, usual, if_not_taken = response
-        if if_not_taken is not None:
-            _mind(scope, if_not_taken)
-        answer_at_once = scope.get("extensions", _NONE).get(ANSWER)
-        if answer_at_once is not None:
-            own = (_ID_ALONE % request_id) if status == 204 else _ID_AND_LENGTH % (request_id, len(payload))
-            if answer_at_once(status, usual, own, payload):
-                return status
-        all_headers = [*usual, (HEADER, request_id)]
-        if status != 204:
-            all_headers.append((b"content-length", b"%d" % len(payload)))
-        await send({"type": "http.response.start", "status": status, "headers": all_headers})
-        await send({"type": "http.response.body", "body": payload})
-        return status
+            return await _send(response, scope, body, request_id, send)
+        request = _LaneRequest(route.method, path, query, headers, address, request_id)
+        request.scope = scope
+        request.body = body
+        try:
+            response = await answer(route, request, self._context)
+            if len(response.body) > LARGE_BYTES:
+                response = _count_answer(response, request)
+            return await _send(response, scope, body, request_id, send)
+        except asyncio.CancelledError:
+            if not body.client_gone:
+                raise
+            return 0
+        finally:
+            if request.memory is not None:
+                request.memory.release()
+
+
+def _count_answer(response: ApiResponse, request: ApiRequest) -> ApiResponse:
+    """The response, counted until its client has taken it; a refusal if it is too large for what memory is left."""
+    try:
+        request.take_memory(len(response.body))
+    except ServerBusyError as error:
+        if response.on_undelivered is not None:
+            response.on_undelivered()
+        return error_response(error)
+    return response
+
+
+async def _send(response: ApiResponse, scope: Scope, body: RequestBody, request_id: bytes, send: Send) -> int:
+    """Send it and return its status. A large one has been taken by the client when this returns."""
+    if not body.is_settled:
+        await body.drain()
+    status, payload, usual, on_undelivered = response
+    if on_undelivered is not None:
+        _expect_delivery(scope, on_undelivered)
+    answer_at_once = scope.get("extensions", _NONE).get(ANSWER)
+    if answer_at_once is not None and len(payload) <= LARGE_BYTES:
+        own = (_ID_ALONE % request_id) if status == 204 else _ID_AND_LENGTH % (request_id, len(payload))
+        if answer_at_once(status, usual, own, payload):
+            return status
+    all_headers = [*usual, (HEADER, request_id)]
+    if status != 204:
+        all_headers.append((b"content-length", b"%d" % len(payload)))
+    await send({"type": "http.response.start", "status": status, "headers": all_headers})
+    await send({"type": "http.response.body", "body": payload})
+    return status
 
 
 class _LaneRequest(ApiRequest):
@@ -102,8 +125,11 @@ class _LaneRequest(ApiRequest):
     body: RequestBody
     scope: Scope
 
-    def read_body(self, limit: int) -> Awaitable[bytes]:
-        return self.body.read(limit)
+    def read_body(self, limit: int) -> Awaitable[bytes | bytearray]:
+        return self.body.read(limit, self.take_memory)
+
+    def read_or_discard_body(self, limit: int) -> Awaitable[bytes | bytearray | None]:
+        return self.body.read_or_discard(limit, self.take_memory)
 
     async def check_staff(self, _permissions: Sequence[str]) -> Any:
         raise StaffOnlyError("authentication required")
@@ -127,7 +153,7 @@ class _LaneRequest(ApiRequest):
             raise asyncio.CancelledError
 
 
-def _mind(scope: Scope, undo: Callable[[], None]) -> None:
-    note = scope.get("extensions", _NONE).get(IF_NOT_TAKEN)
+def _expect_delivery(scope: Scope, undo: Callable[[], None]) -> None:
+    note = scope.get("extensions", _NONE).get(ON_UNDELIVERED)
     if note is not None:
         note(undo)

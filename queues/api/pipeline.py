@@ -5,14 +5,15 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Awaitable
-from typing import Final
 
 from queues.services.access import Access
 from queues.services.errors import InvalidTokenError
 
 from .context import ApiContext
+from .cross_site import SAFE_METHODS, check_origin
 from .errors import TokenMissingError, error_response
 from .limiting import pass_limited
+from .log_paths import loggable_namespace, loggable_path
 from .metrics import CLIENT_GONE, COUNTERS, opens_metrics
 from .operations.admin_info import metrics
 from .outages import OUTAGES, cause_of
@@ -22,8 +23,6 @@ from .route import STAFF, Door, Route
 from .tokens import pool_and_secret
 
 logger = logging.getLogger(__name__)
-
-PATH_SHOWN: Final = 600
 
 
 async def answer(route: Route, request: ApiRequest, context: ApiContext) -> ApiResponse:
@@ -59,6 +58,8 @@ def _way(route: Route, request: ApiRequest, context: ApiContext) -> Awaitable[Ap
 
 
 async def _pass_staff(route: Route, request: ApiRequest, context: ApiContext) -> ApiResponse:
+    if route.method not in SAFE_METHODS:
+        check_origin(request.headers)
     if not (route.operation is metrics and opens_metrics(request)):
         request.staff = await request.check_staff(route.permissions)
     return await _pass_checked(route, request, context)
@@ -94,7 +95,7 @@ def _log_refusal(route: Route, request: ApiRequest, response: ApiResponse, error
     """What was wrong with what; never the query, a header or the body."""
     fields = {
         "route": route.name,
-        "namespace": request.path.get("namespace", "")[:255],
+        "namespace": loggable_namespace(request.path.get("namespace", "")),
         "queue": request.path.get("queue", "")[:255],
         "client": request.client,
         "request_id": request.request_id.decode("ascii"),
@@ -102,15 +103,13 @@ def _log_refusal(route: Route, request: ApiRequest, response: ApiResponse, error
     _log(response, error, fields, pool=request.access.pool if request.access else "")
 
 
-def refuse_unrouted(error: Exception, *, method: str, path: str, client: str, request_id: bytes) -> ApiResponse:
+def refuse_unrouted(error: Exception, *, method: str, raw_path: bytes, client: str, request_id: bytes) -> ApiResponse:
     """The response to a request that no route fits, or whose query cannot be read."""
     response = error_response(error)
     COUNTERS.refused(response.status)
-    _log(
-        response,
-        error,
-        {"method": method[:20], "path": path[:PATH_SHOWN], "client": client, "request_id": request_id.decode("ascii")},
-    )
+    path = loggable_path(method, raw_path)
+    fields = {"method": method[:20], "path": path, "client": client, "request_id": request_id.decode("ascii")}
+    _log(response, error, fields)
     return response
 
 

@@ -110,6 +110,11 @@ def read_flag(query: Mapping[str, str], name: str) -> bool:
     raise ParameterError(f"invalid {name}")
 
 
+def is_true(query: Mapping[str, str], name: str) -> bool:
+    """As read_flag, for parameters of which lmstfy accepts whatever comes: what is no boolean counts as false."""
+    return query.get(name) in _TRUE
+
+
 def read_moment_ms(query: Mapping[str, str], name: str) -> int | None:
     """Epoch seconds, or ISO 8601 with a zone, as milliseconds since the epoch; None when absent."""
     text = query.get(name)

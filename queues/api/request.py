@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
+from .memory import MEMORY, MemoryHold
 from .query import Query
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ class ApiRequest:
         "client",
         "headers",
         "limit",
+        "memory",
         "method",
         "opened",
         "path",
@@ -88,11 +90,20 @@ class ApiRequest:
         """What the operation's call has to count the request against, if anything."""
         self.staff: Any = None
         """The Django user, on routes of staff."""
+        self.memory: MemoryHold | None = None
+        """What its body and its answer count against the process's memory; nothing while both are small."""
 
     # What the door knows.
 
-    def read_body(self, limit: int) -> Awaitable[bytes]:
-        """The whole body. Raises BodyTooLargeError once it is known to be longer than `limit` bytes."""
+    def read_body(self, limit: int) -> Awaitable[bytes | bytearray]:
+        """The whole body. Raises ServerBusyError, and BodyTooLargeError once it is known to be longer than `limit`."""
+        raise NotImplementedError
+
+    def read_or_discard_body(self, limit: int) -> Awaitable[bytes | bytearray | None]:
+        """The whole body; None if it is longer than `limit` bytes: then it was read and dropped.
+
+        Raises BodyTooLargeError if it is longer than DISCARD_MAX_BYTES.
+        """
         raise NotImplementedError
 
     def check_staff(self, permissions: Sequence[str]) -> Awaitable[Any]:
@@ -111,6 +122,17 @@ class ApiRequest:
         await asyncio.sleep(0)
 
     # What follows from it.
+
+    def take_memory(self, size: int) -> None:
+        """Count `size` bytes of its body or answer until it has been answered. Raises ServerBusyError."""
+        if self.memory is None:
+            self.memory = MEMORY.hold("" if self.access is None else self.access.namespace)
+        self.memory.grow(size)
+
+    def release_memory(self) -> None:
+        """It has been answered."""
+        if self.memory is not None:
+            self.memory.release()
 
     @property
     def granted(self) -> Access:

@@ -18,7 +18,7 @@ _JSON_HEADERS: Final = (JSON_TYPE, NO_SNIFFING)
 
 class ApiResponse(NamedTuple):
     """What to send. `headers`: lower-case names; neither Content-Length nor X-Request-ID, which the door adds.
-    `if_not_taken`: what to call should the client go before it has got this.
+    `on_undelivered`: what to call if the client goes without having read this.
 
     A tuple, since one is made for every request.
     """
@@ -26,7 +26,7 @@ class ApiResponse(NamedTuple):
     status: int
     body: bytes = b""
     headers: tuple[Header, ...] = ()
-    if_not_taken: Callable[[], None] | None = None
+    on_undelivered: Callable[[], None] | None = None
 
     @property
     def succeeded(self) -> bool:
@@ -38,11 +38,11 @@ NO_CONTENT: Final = ApiResponse(204)
 
 
 def json_response(
-    status: int, value: Any, *headers: Header, if_not_taken: Callable[[], None] | None = None
+    status: int, value: Any, *headers: Header, on_undelivered: Callable[[], None] | None = None
 ) -> ApiResponse:
     """`value` as JSON."""
     all_headers = (*_JSON_HEADERS, *headers) if headers else _JSON_HEADERS
-    return ApiResponse(status, orjson.dumps(value), all_headers, if_not_taken)
+    return ApiResponse(status, orjson.dumps(value), all_headers, on_undelivered)
 
 
 def raw_response(status: int, body: bytes) -> ApiResponse:

@@ -29,19 +29,21 @@ def comes_without_proof(request: HttpRequest) -> bool:
 
 
 def check_staff(request: HttpRequest, permissions: Sequence[str]) -> Any:
-    """The staff user who asks, if they have these permissions. Raises StaffOnlyError, ForbiddenError.
+    """The staff user who asks, if they have these permissions.
 
-    Slow: passwords are hashed. For a thread.
+    Raises StaffOnlyError, ForbiddenError, SignInLockedError, SignInBusyError. Slow: passwords are hashed. For a thread.
     """
     return read_metadata(lambda: _check(request, permissions))
 
 
 def _check(request: HttpRequest, permissions: Sequence[str]) -> Any:
     wrapped = Request(request, authenticators=[authenticator() for authenticator in AUTHENTICATORS])
+    wrapped.is_of_program = True  # type: ignore[attr-defined]  # what the backend of passwords looks for
     try:
         user = wrapped.user
     except (AuthenticationFailed, DataError):  # a name that PostgreSQL cannot store is nobody's
-        raise StaffOnlyError("authentication required") from None
+        refusal: Exception | None = getattr(wrapped, "sign_in_refusal", None)
+        raise refusal or StaffOnlyError("authentication required") from None
     except PermissionDenied:
         raise ForbiddenError("a session needs its CSRF token in the header X-CSRFToken") from None
     if user is None or not user.is_authenticated:

@@ -8,7 +8,7 @@ the API uses the authentication of staff and, by way of drf-spectacular, the sch
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 from urllib.parse import quote
 
 from django.http import HttpRequest, HttpResponse
@@ -28,9 +28,7 @@ from .route import Route
 from .routes import ROUTER
 from .schema import describe
 from .staff import check_staff, comes_without_proof
-from .staff_threads import StaffThreads
-
-STAFF_THREADS: Final = StaffThreads()
+from .staff_threads import call_for_staff
 
 
 class OperationView(APIView):
@@ -70,22 +68,23 @@ def _make_handler(route: Route) -> Callable[..., Awaitable[HttpResponseBase]]:
 async def _answer(request: HttpRequest) -> ApiResponse:
     scope: dict[str, Any] = getattr(request, "scope", {})
     state: RequestState | None = scope.get(SCOPE_KEY)
+    raw_path = scope.get("raw_path") or quote(request.path).encode()
     try:
-        route, path = ROUTER.match(request.method or "", scope.get("raw_path") or quote(request.path).encode())
+        route, path = ROUTER.match(request.method or "", raw_path)
         query = parse_query(scope.get("query_string") or request.META.get("QUERY_STRING", "").encode("latin-1"))
     except Exception as error:
         return refuse_unrouted(
             error,
             method=request.method or "",
-            path=request.path,
+            raw_path=raw_path,
             client=request.META.get("REMOTE_ADDR") or "",
             request_id=state.request_id if state else b"",
         )
-    return await answer(
-        route,
-        _DjangoRequest(request, state, method=route.method, path=path, query=query),
-        CONTEXT,
-    )
+    api_request = _DjangoRequest(request, state, method=route.method, path=path, query=query)
+    try:
+        return await answer(route, api_request, CONTEXT)
+    finally:
+        api_request.release_memory()
 
 
 class _DjangoRequest(ApiRequest):
@@ -102,18 +101,24 @@ class _DjangoRequest(ApiRequest):
         self._django = django
         self._body = gate.body if gate else None
 
-    async def read_body(self, limit: int) -> bytes:
+    async def read_body(self, limit: int) -> bytes | bytearray:
         if self._body is not None:
-            return await self._body.read(limit)
-        body = self._django.read(limit + 1)
+            return await self._body.read(limit, self.take_memory)
+        body: bytes = self._django.read(limit + 1)
         if len(body) > limit:
             raise BodyTooLargeError("body too large")
         return body
 
+    async def read_or_discard_body(self, limit: int) -> bytes | bytearray | None:
+        if self._body is not None:
+            return await self._body.read_or_discard(limit, self.take_memory)
+        body = self._django.read(limit + 1)
+        return body if len(body) <= limit else None
+
     async def check_staff(self, permissions: Sequence[str]) -> Any:
         if comes_without_proof(self._django):
             raise StaffOnlyError("authentication required")
-        return await STAFF_THREADS.call(check_staff, self._django, permissions)
+        return await call_for_staff(check_staff, self._django, permissions)
 
     def skip_body(self) -> None:
         if self._body is not None:

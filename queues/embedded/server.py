@@ -16,6 +16,7 @@ from .binary import find_server
 from .config import render_config
 from .errors import EmbeddedRedisError, ServerDiedError
 from .leash import leashed
+from .private_files import PRIVATE_UMASK, make_content_private
 from .probe import Answer, ask
 
 SOCKET_PATH_MAX: Final = 100
@@ -63,7 +64,7 @@ class EmbeddedRedis:
         server = find_server()
         config = self.data_dir / "redis.conf"
         try:
-            self.data_dir.mkdir(parents=True, exist_ok=True)
+            self.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
             if self.unix_socket.parent != self.data_dir:
                 _make_private(self.unix_socket.parent)
             self.unix_socket.unlink(
@@ -74,6 +75,7 @@ class EmbeddedRedis:
                     data_dir=self.data_dir, unix_socket=self.unix_socket, persistent=self.persistent, port=self.port
                 )
             )
+            make_content_private(self.data_dir)
         except OSError as error:
             raise EmbeddedRedisError(f"cannot prepare a Redis in {self.data_dir}: {error}") from error
         return leashed([str(server), str(config)])
@@ -88,9 +90,10 @@ class EmbeddedRedis:
         Raises EmbeddedRedisError.
         """
         command = self.command()
+        self.log.touch(mode=0o600)
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(  # noqa: S603  our own command line
-                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, umask=PRIVATE_UMASK
             )
         deadline = time.monotonic() + timeout_s
         while (answer := self.answer()) is not Answer.READY:

@@ -7,7 +7,7 @@
 
 Verbs build operations (one script call) or plans (several steps); `Engine` runs them synchronously, `AsyncEngine` from
 asyncio. Trust window: a publish that returned is in Redis; whether it survives a crash of Redis is up to Redis's own
-persistence (AOF; see docs/operations.md).
+persistence (AOF), whether it survives a failover up to `min_replicas` (see docs/operations.md).
 """
 
 from .aio import AsyncEngine
@@ -19,6 +19,8 @@ from .errors import (
     LayoutError,
     LeaseLostError,
     LimitReachedError,
+    NotReplicatedError,
+    ResultTooLargeError,
     ScriptError,
     StoreFullError,
     StoreUnavailableError,
@@ -33,6 +35,7 @@ from .operation import Operation, Plan
 from .operations.consume import consume, consume_any
 from .operations.control import delete_jobs, destroy, list_queues, pause, resume
 from .operations.deadletter import dead_head, delete_dead, respawn, trim_dead
+from .operations.deletions import free_deleted
 from .operations.drain import (
     DrainPlan,
     DrainState,
@@ -50,7 +53,7 @@ from .operations.finish import ack, ack_attempt, extend, fail, release
 from .operations.inspect import detail, list_jobs, peek, result, size, stats
 from .operations.maintain import promote_due, reclaim_ended, sweep
 from .operations.measure import PartitionLoad, beat, count_jobs, list_partition, list_pumps, partition_load
-from .operations.publish import PreparedOptions, prepare, publish, republish
+from .operations.publish import PreparedOptions, prepare, publish, publish_large, republish
 from .operations.ratelimit import give_back_limit, limited, take_limit
 from .operations.reschedule import reschedule
 from .operations.scan import scan_jobs
@@ -130,6 +133,7 @@ __all__ = [
     "LimitReachedError",
     "LimitTaken",
     "Minute",
+    "NotReplicatedError",
     "Operation",
     "Page",
     "PartitionLoad",
@@ -143,6 +147,7 @@ __all__ = [
     "QueueStats",
     "RequestLimit",
     "Rescheduled",
+    "ResultTooLargeError",
     "RoleBeat",
     "Scan",
     "ScriptError",
@@ -174,6 +179,7 @@ __all__ = [
     "fail",
     "find_job",
     "finish_drain",
+    "free_deleted",
     "give_back_limit",
     "limited",
     "list_active",
@@ -194,6 +200,7 @@ __all__ = [
     "probe_store",
     "promote_due",
     "publish",
+    "publish_large",
     "queue_minutes",
     "read_events",
     "read_store_load",

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Iterable, Sequence
+from functools import partial
 from typing import Any, Final, TypeVar, overload
 
 from hiredis import pack_command
 from redis.exceptions import MovedError
 
-from .commands import packed
+from .commands import packed, packed_in_pieces
 from .connection import AsyncClient, StoreAddress
 from .errors import StoreUnavailableError, TaskqError
 from .executor import result_of, results_of, same_for_all
@@ -19,8 +20,10 @@ from .keys import Layout, QueueKeys, notice_channel, wake_channel
 from .lane import Call, Lane
 from .late_replies import LateCalls
 from .merging import merge, spread
-from .operation import Operation, Plan
+from .operation import Operation, Paced, Plan
 from .outage_log import OutageLog
+from .pacing import AsyncPacer
+from .replication import ReplicaWait, UnconfirmedError
 from .routing import AsyncRoutes, Server
 from .subscription import Hear, Subscription
 from .values import Consumed, JobResult, RequestLimit
@@ -39,15 +42,26 @@ need a turn or two to hand them back."""
 class AsyncEngine:
     """A pool, for one event loop. Create it inside the loop that uses it."""
 
-    def __init__(self, client: AsyncClient, layout: Layout, address: StoreAddress, *, joins_slots: bool) -> None:
+    def __init__(
+        self,
+        client: AsyncClient,
+        layout: Layout,
+        address: StoreAddress,
+        *,
+        joins_slots: bool,
+        replica_wait: ReplicaWait | None = None,
+    ) -> None:
         self.client = client
         self.layout = layout
         self.address = address
         self._loop = asyncio.get_running_loop()
         self._routes = AsyncRoutes(client, address)
+        self._pacer = AsyncPacer()
         self._pending: list[Call] = []
         self._flush_scheduled = False
-        self._lanes: dict[Server, Lane] = {}
+        self._replica_wait = replica_wait
+        self._lanes: dict[tuple[Server, ReplicaWait | None], Lane] = {}
+        """Calls that wait for replicas have lanes of their own, so that no other call has to."""
         self._mapping: asyncio.Task[None] | None = None
         self._waiters = Waiters(self)
         self._notice_hearers: list[Hear] = []
@@ -180,7 +194,7 @@ class AsyncEngine:
             self._mapping.cancel()
             await asyncio.wait([self._mapping])
         for lane in self._lanes.values():
-            lane.wire.close()
+            lane.close()
         await self._routes.close()
 
     def _under_way(self) -> set[asyncio.Task[Any]]:
@@ -191,7 +205,10 @@ class AsyncEngine:
             operations = next(plan)
             while True:
                 try:
-                    results = await self.batch(operations)
+                    if isinstance(operations, Paced):
+                        results = await self._pacer.run(partial(self.batch, operations))
+                    else:
+                        results = await self.batch(operations)
                 except TaskqError as error:
                     operations = plan.throw(error)
                 else:
@@ -215,24 +232,34 @@ class AsyncEngine:
     def _flush(self) -> None:
         self._flush_scheduled = False
         pending, self._pending = self._pending, []
-        for server, places in self._routes.split([operation for operation, _ in pending]).items():
-            self._lane_to(server).add([pending[i] for i in places])
+        if self._replica_wait is None:
+            self._distribute(pending, None)
+        else:
+            self._distribute([call for call in pending if not call[0].replicated], None)
+            self._distribute([call for call in pending if call[0].replicated], self._replica_wait)
 
-    def _lane_to(self, server: Server) -> Lane:
-        lane = self._lanes.get(server)
+    def _distribute(self, calls: list[Call], wait: ReplicaWait | None) -> None:
+        for server, places in self._routes.split([operation for operation, _ in calls]).items():
+            self._lane_to(server, wait).add([calls[i] for i in places])
+
+    def _lane_to(self, server: Server, wait: ReplicaWait | None) -> Lane:
+        lane = self._lanes.get((server, wait))
         if lane is None:
-            lane = self._lanes[server] = Lane(server, self._execute)
+            lane = self._lanes[server, wait] = Lane(server, self._execute, wait)
         return lane
 
-    async def _execute(self, server: Server, batch: list[Call]) -> None:
+    async def _execute(self, lane: Lane, wire: Wire, batch: list[Call]) -> None:
         """Settle every future of the batch: with the reply, with an error of Redis as value, or with an exception."""
         batch = [call for call in batch if not call[1].done()]  # who was cancelled before departure stays at home
+        if not batch:
+            return
         self.batches += 1
         self.batched_calls += len(batch)
         try:
             calls = merge([operation for operation, _ in batch])
             late = LateCalls(batch, calls, self._take_back)
-            replies = spread(calls, await self._replies(server, [call.operation for call in calls], late), len(batch))
+            merged = [call.operation for call in calls]
+            replies = spread(calls, await self._replies(lane, wire, merged, late), len(batch))
         except BaseException as error:
             for _, future in batch:
                 if not future.done():
@@ -271,34 +298,38 @@ class AsyncEngine:
         for operation in operations:
             self._enqueue(operation).add_done_callback(_log_failed_undo)
 
-    async def _replies(self, server: Server, operations: list[Operation[Any]], late: LateCalls) -> list[Any]:
-        replies = await self._ask(server, operations, late)
+    async def _replies(self, lane: Lane, wire: Wire, operations: list[Operation[Any]], late: LateCalls) -> list[Any]:
+        replies = await self._ask(lane, wire, operations, late)
         moved = [i for i, reply in enumerate(replies) if isinstance(reply, MovedError)]
         if moved:
             # Nothing was applied by a node that sends us elsewhere.
             await self._routes.follow(replies[i] for i in moved)
             again = [operations[i] for i in moved]
             parts = self._routes.split(again)
+            lanes = [self._lane_to(server, lane.replica_wait) for server in parts]
             said = await asyncio.gather(
-                *[self._ask(new, [again[i] for i in places], late) for new, places in parts.items()]
+                *[
+                    self._ask(new, new.wires[0], [again[i] for i in places], late)
+                    for new, places in zip(lanes, parts.values(), strict=True)
+                ]
             )
             for places, part in zip(parts.values(), said, strict=True):
                 for i, reply in zip(places, part, strict=True):
                     replies[moved[i]] = reply
         return replies
 
-    async def _ask(self, server: Server, operations: list[Operation[Any]], late: LateCalls) -> list[Any]:
+    async def _ask(self, lane: Lane, wire: Wire, operations: list[Operation[Any]], late: LateCalls) -> list[Any]:
         """The replies of one server. What Redis, or the way to it, has against an operation is its reply."""
-        wire = self._lane_to(server).wire
-        replies = await _send(wire, operations, late)
+        wait = lane.replica_wait
+        replies = await _send(wire, operations, late, wait)
         missing = [i for i, reply in enumerate(replies) if is_missing_script(reply)]
         if missing:
-            again = await _load_and_send(wire, [operations[i] for i in missing], late)
+            again = await _load_and_send(wire, [operations[i] for i in missing], late, wait)
             for i, reply in zip(missing, again, strict=True):
                 replies[i] = reply
         # In the background: the caller learns of its failure now, and nodes that are well are not held up.
         if (self._mapping is None or self._mapping.done()) and self._routes.wants_new_map(replies):
-            self._mapping = self._loop.create_task(self._draw_new_map(server))
+            self._mapping = self._loop.create_task(self._draw_new_map(lane.server))
         return replies
 
     async def _draw_new_map(self, suspect: Server) -> None:
@@ -316,31 +347,39 @@ def _log_failed_undo(future: asyncio.Future[Any]) -> None:
         _outages.note("not taken back", {"action": "undo", "reason": str(reply)[:200]}, level=logging.INFO)
 
 
-async def _load_and_send(wire: Wire, operations: list[Operation[Any]], late: LateCalls) -> list[Any]:
+async def _load_and_send(
+    wire: Wire, operations: list[Operation[Any]], late: LateCalls, wait: ReplicaWait | None
+) -> list[Any]:
     sources = {operation.script.source for operation in operations}
     loads: list[Any] = [("SCRIPT", "LOAD", source) for source in sources]
     try:
         await wire.call([pack_command(load) for load in loads])
     except Exception as error:
         return same_for_all(error, operations)
-    return await _send(wire, operations, late)
+    return await _send(wire, operations, late, wait)
 
 
-async def _send(wire: Wire, operations: list[Operation[Any]], late: LateCalls) -> list[Any]:
+async def _send(wire: Wire, operations: list[Operation[Any]], late: LateCalls, wait: ReplicaWait | None) -> list[Any]:
+    is_large = operations[0].alone
     try:
-        commands = [packed(operation) for operation in operations]
+        commands = packed_in_pieces(operations[0]) if is_large else [packed(operation) for operation in operations]
     except Exception:
-        return await _send_what_can_be(wire, operations, late)
+        return await _send_what_can_be(wire, operations, late, wait)
     try:
-        replies = await wire.call(commands, late.of(operations))
+        if wait is None:
+            replies = await wire.call(commands, late.of(operations), commands=int(is_large))
+        else:
+            replies = wait.check(await wire.call([*commands, wait.packed], commands=2 * is_large))
     except Exception as error:
         return same_for_all(error, operations)
-    if any(is_from_replica(reply) for reply in replies):
+    if any(is_from_replica(reply) or isinstance(reply, UnconfirmedError) for reply in replies):
         wire.renew()  # connecting anew, a Sentinel is asked who the master is
     return replies
 
 
-async def _send_what_can_be(wire: Wire, operations: list[Operation[Any]], late: LateCalls) -> list[Any]:
+async def _send_what_can_be(
+    wire: Wire, operations: list[Operation[Any]], late: LateCalls, wait: ReplicaWait | None
+) -> list[Any]:
     """One of them has an argument that no command can carry: an error for that one alone."""
     replies: list[Any] = [None] * len(operations)
     good: list[int] = []
@@ -351,6 +390,7 @@ async def _send_what_can_be(wire: Wire, operations: list[Operation[Any]], late: 
         except Exception as error:
             replies[place] = error
     if good:
-        for place, reply in zip(good, await _send(wire, [operations[place] for place in good], late), strict=True):
+        sent = await _send(wire, [operations[place] for place in good], late, wait)
+        for place, reply in zip(good, sent, strict=True):
             replies[place] = reply
     return replies

@@ -27,6 +27,16 @@ class LeaseLostError(TaskqError):
         self.job_id = job_id
 
 
+class ResultTooLargeError(TaskqError):
+    """The job keeps its result, and the one of this ack is longer than BODY_MAX_BYTES. The job was not acked."""
+
+    code = "result_too_large"
+
+    def __init__(self, job_id: str) -> None:
+        super().__init__(f"result too large: job {job_id}")
+        self.job_id = job_id
+
+
 class JobNotFoundError(TaskqError):
     """There is no such job in this queue."""
 
@@ -63,6 +73,24 @@ class StoreUnavailableError(TaskqError):
     def __init__(self, message: str, *, reason: str = "") -> None:
         super().__init__(message)
         self.reason = reason
+
+
+class NotReplicatedError(StoreUnavailableError):
+    """The master wrote it, and too few replicas confirmed that in time: a failover may lose it, or keep it.
+
+    `job_ids`: the jobs that were written. To republish one of them, or to publish again with the same key, makes no
+    second job.
+    """
+
+    code = "not_replicated"
+
+    def __init__(self, job_ids: tuple[str, ...], *, min_replicas: int, timeout_s: float) -> None:
+        replicas = "1 replica" if min_replicas == 1 else f"{min_replicas} replicas"
+        super().__init__(
+            f"not confirmed by {replicas} within {timeout_s:g} s, so a failover may lose it: "
+            "retry with the same key, or republish the job by its id"
+        )
+        self.job_ids = job_ids
 
 
 class StoreFullError(TaskqError):

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
+from functools import partial
 from typing import Any, TypeVar, overload
 
 from redis.exceptions import MovedError
 
 from .commands import command_of
 from .connection import StoreAddress, SyncClient
-from .errors import TaskqError
+from .errors import NotReplicatedError, TaskqError
 from .failures import is_missing_script, is_translatable, translate
 from .keys import Layout, QueueKeys
-from .operation import Apart, Operation, Plan
+from .operation import Apart, Operation, Paced, Plan
+from .pacing import Pacer
+from .replication import ReplicaWait, UnconfirmedError
 from .routing import Routes, Server
+from .values import Published
 
 T = TypeVar("T")
 
@@ -21,8 +25,20 @@ T = TypeVar("T")
 def result_of(operation: Operation[T], reply: Any) -> T:
     """The decoded reply. Raises what the decoder raises, or the translated error if the reply is one."""
     if isinstance(reply, BaseException):
+        if isinstance(reply, UnconfirmedError):
+            return _unconfirmed_result(operation, reply)
         raise translate(reply, operation.script.name) from reply
     return operation.decode(reply)
+
+
+def _unconfirmed_result(operation: Operation[T], unconfirmed: UnconfirmedError) -> T:
+    """Raises NotReplicatedError if that matters to the operation, and if it was not refused, so that it has written."""
+    result = operation.decode(unconfirmed.reply)
+    if not operation.replicated:
+        return result
+    job_ids = result.job_ids if isinstance(result, Published) else ()
+    wait = unconfirmed.wait
+    raise NotReplicatedError(job_ids, min_replicas=wait.min_replicas, timeout_s=wait.timeout_s)
 
 
 def results_of(operations: Sequence[Operation[Any]], replies: Sequence[Any]) -> list[Any]:
@@ -41,14 +57,26 @@ def results_of(operations: Sequence[Operation[Any]], replies: Sequence[Any]) -> 
 class Engine:
     """A pool, for synchronous callers. Safe to share between threads; connections come from redis-py's pool.
 
-    `address` is needed for a cluster only.
+    `address` is needed for a cluster only. `replica_wait`: what operations that are `replicated` wait for.
+    `before_call` is called before each round trip; what it raises is raised.
     """
 
-    def __init__(self, client: SyncClient, layout: Layout, address: StoreAddress | None = None) -> None:
+    def __init__(
+        self,
+        client: SyncClient,
+        layout: Layout,
+        address: StoreAddress | None = None,
+        replica_wait: ReplicaWait | None = None,
+        *,
+        before_call: Callable[[], None] | None = None,
+    ) -> None:
         self.client = client
         self.layout = layout
         self.address = address
         self._routes = Routes(client, address)
+        self._replica_wait = replica_wait
+        self._pacer = Pacer()
+        self._before_call = before_call
 
     def queue(self, namespace: str, queue: str) -> QueueKeys:
         """The keys of a queue; a name costs nothing until something is published."""
@@ -80,7 +108,10 @@ class Engine:
             operations = next(plan)
             while True:
                 try:
-                    results = self.batch(operations)
+                    if isinstance(operations, Paced):
+                        results = self._pacer.run(partial(self.batch, operations))
+                    else:
+                        results = self.batch(operations)
                 except TaskqError as error:
                     operations = plan.throw(error)
                 else:
@@ -89,6 +120,8 @@ class Engine:
             return stop.value  # type: ignore[no-any-return]
 
     def _replies(self, operations: Sequence[Operation[Any]]) -> list[Any]:
+        if self._before_call is not None:
+            self._before_call()
         replies = self._distribute(operations)
         moved = [i for i, reply in enumerate(replies) if isinstance(reply, MovedError)]
         if moved:
@@ -103,7 +136,7 @@ class Engine:
         replies: list[Any] = [None] * len(operations)
         heard: list[tuple[Server, list[Any]]] = []
         for server, places in self._routes.split(operations).items():
-            said = _ask(server.client, [operations[i] for i in places])
+            said = _ask(server.client, [operations[i] for i in places], self._replica_wait)
             heard.append((server, said))
             for i, reply in zip(places, said, strict=True):
                 replies[i] = reply
@@ -112,35 +145,40 @@ class Engine:
         return replies
 
 
-def _ask(client: SyncClient, operations: Sequence[Operation[Any]]) -> list[Any]:
+def _ask(client: SyncClient, operations: Sequence[Operation[Any]], wait: ReplicaWait | None) -> list[Any]:
     """The replies of one server. What Redis, or the way to it, has against an operation is its reply."""
-    replies = _send(client, operations)
+    replies = _send(client, operations, wait)
     missing = [i for i, reply in enumerate(replies) if is_missing_script(reply)]
     if missing:
-        for i, reply in zip(missing, _load_and_send(client, [operations[i] for i in missing]), strict=True):
+        for i, reply in zip(missing, _load_and_send(client, [operations[i] for i in missing], wait), strict=True):
             replies[i] = reply
     return replies
 
 
-def _load_and_send(client: SyncClient, operations: Sequence[Operation[Any]]) -> list[Any]:
+def _load_and_send(client: SyncClient, operations: Sequence[Operation[Any]], wait: ReplicaWait | None) -> list[Any]:
     try:
         for source in {operation.script.source for operation in operations}:
             client.script_load(source)
     except Exception as error:
         return same_for_all(error, operations)
-    return _send(client, operations)
+    return _send(client, operations, wait)
 
 
-def _send(client: SyncClient, operations: Sequence[Operation[Any]]) -> list[Any]:
+def _send(client: SyncClient, operations: Sequence[Operation[Any]], wait: ReplicaWait | None) -> list[Any]:
+    if wait is not None and not any(operation.replicated for operation in operations):
+        wait = None
     try:
-        if len(operations) == 1:
+        if len(operations) == 1 and wait is None:
             return [client.execute_command(*command_of(operations[0]))]
         pipeline = client.pipeline(transaction=False)
         for operation in operations:
             pipeline.execute_command(*command_of(operation))
-        return list(pipeline.execute(raise_on_error=False))
+        if wait is not None:
+            pipeline.execute_command(*wait.command)
+        replies = list(pipeline.execute(raise_on_error=False))
     except Exception as error:
         return same_for_all(error, operations)
+    return replies if wait is None else wait.check(replies)
 
 
 def same_for_all(error: Exception, operations: Sequence[Operation[Any]]) -> list[Any]:

@@ -17,7 +17,7 @@ class FoundQueue(NamedTuple):
     """A queue as a survey found it: a tuple, for there are thousands of them. Percentiles: (50, 95, 99), ms.
 
     `oldest_due_ms`: when the ready job that is due longest became due. `waited_for`: a consumer waits on it.
-    `died`, `leases_lost`: in the last five minutes. `dropped`: dead letters that bounds dropped, ever.
+    `died`, `leases_lost`: in the last five minutes. `dropped`: dead letters that bounds dropped (`QueueStats.dropped`).
     """
 
     namespace: str

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Final
 from zlib import crc32
 
-from .limits import EVENTS_CAP_DEFAULT
+from .limits import EVENTS_MEMORY_MB, MEBIBYTE, PARTITIONS_DEFAULT
 
 LAYOUT_VERSION: Final = 1
 
@@ -23,38 +23,72 @@ QUEUE_KEYS: Final = {
     "runs": "hash: job id → run (lua/lib/run.lua), from the first hand-out or rescheduling on. Deleted with the job.",
     "results": "hash: job id → result, for completed jobs. Field deleted with the job.",
     "ready": "list of job ids, head = next; may hold tombstones (ids without a record), counted in `flags`.",
+    "front": "list of job ids that go before `ready`, only while tombstones are taken out (lua/lib/compact.lua).",
     "prio": "zset: ready jobs with a priority other than 0; score = rank (lua/lib/ready.lua).",
     "priorities": "hash: job id → priority, for jobs whose priority is not 0. Field deleted with the job.",
     "delayed": "zset: job id → due time, ms.",
     "retry": "zset: job id → due time, ms.",
+    "expiring": "zset: waiting job → when it expires, ms; those that expire before the horizon (lua/lib/expiry.lua).",
+    "staged": "zset: id of a record written ahead of its job (lua/stage.lua) → when, ms; empty but for moments.",
     "working": "zset: job id → end of the lease, ms.",
     "dead": "zset: job id → time of death, ms.",
     "completed": "zset: job id → end of its retention, ms.",
     "keys": "hash: idempotency key → `expires_ms job_id`; expired ones are swept.",
     "stats": "hash: `<minute><metric>` → count, the last minutes only; expires by itself.",
     "trend": "hash: minute → what happened in it (lua/lib/trend.lua), the last hours; expires by itself.",
+    "trimmed": "hash: `age`, `count` → dead letters that this bound dropped; expires a week after the latest.",
 }
 
 PARTITION_KEYS: Final = {
     "queues": "zset, all scores 0, so in name order: `namespace/queue` of each queue that holds anything or is paused.",
-    "flags": "hash: `p:ns/q` → paused since (ms), `t:ns/q` → tombstones in `ready`, `a:`, `c:` → dropped by bounds.",
+    "flags": (
+        "hash: `p:ns/q` → paused since (ms), `t:ns/q` → tombstones in `ready`, `h:` → horizon of expiry (ms), "
+        "`s:` → place of a scan, `k:` → when to look through idempotency keys."
+    ),
     "due": "zset: queue → earliest due time of its delayed and retry jobs, or earlier (the pump corrects it).",
     "ends": "zset: queue → earliest end of a lease or a retention, or earlier (the reclaimer corrects it).",
+    "sweeps": "zset: queue → when the sweeper has work there, or earlier; at most ten minutes ahead.",
     "waiting": "zset: queue → until when (ms) a consumer waits on it; only such queues get wake-up messages.",
     "active": "zset: queue → minute of its latest counts in `stats`; dropped when they are too old.",
     "events": "stream of transitions, capped (lua/lib/events.lua).",
     "drain": "hash: which events are being taken out of the stream (lua/plan_drain.lua). Never deleted; fixed size.",
     "probe": "string that a probe of the server's readiness writes (lua/write_probe.lua); expires by itself.",
-    "counters": "hash: `events_held`, `events_dropped`, and the sweep's place (`sweep_queue`, `_cursor`, `_count`).",
+    "counters": "hash: `events_bytes`, `events_dropped`, `events_dropped_at`.",
+    "deletions": "hash: id of a deletion whose memory is not yet free → HSCAN cursor (lua/free_deleted.lua).",
 }
+
+DELETED_KEYS: Final = {
+    f"deleted_{name}": f"what `{name}` was when the queue was deleted; lua/free_deleted.lua empties it in small steps."
+    for name in (
+        "jobs",
+        "runs",
+        "results",
+        "priorities",
+        "front",
+        "ready",
+        "prio",
+        "delayed",
+        "retry",
+        "expiring",
+        "staged",
+        "working",
+        "dead",
+        "completed",
+        "keys",
+    )
+}
+"""By the names that script headers use: a deleted queue's keys, renamed under the id of the deletion."""
+
+
+_EVENTS_CAP: Final = EVENTS_MEMORY_MB * MEBIBYTE // PARTITIONS_DEFAULT
 
 
 class QueueKeys:
     """The keys of one queue and of its partition, as bytes, by the names that script headers use."""
 
-    __slots__ = ("_keys", "_selections", "channel", "events_cap", "name", "namespace", "partition", "queue")
+    __slots__ = ("_selections", "_tag", "channel", "events_cap", "name", "namespace", "partition", "queue")
 
-    def __init__(self, namespace: str, queue: str, partition: int, events_cap: int = EVENTS_CAP_DEFAULT) -> None:
+    def __init__(self, namespace: str, queue: str, partition: int, events_cap: int = _EVENTS_CAP) -> None:
         self.namespace = namespace
         self.queue = queue
         self.partition = partition
@@ -62,16 +96,16 @@ class QueueKeys:
         """What the queue is called inside its partition."""
         self.channel = wake_channel(partition)
         self.events_cap = events_cap
-        tag = partition_tag(partition)
-        self._keys = {key: tag + b":" + self.name + b":" + key.encode() for key in QUEUE_KEYS}
-        self._keys |= partition_keys(partition)
+        self._tag = partition_tag(partition)
         self._selections: dict[tuple[str, ...], tuple[bytes, ...]] = {}
 
     def select(self, names: tuple[str, ...]) -> tuple[bytes, ...]:
         """The keys with these names, in this order; remembered, for the same scripts ask again and again."""
         selection = self._selections.get(names)
         if selection is None:
-            selection = self._selections[names] = tuple(self._keys[name] for name in names)
+            own, shared = self._tag + b":" + self.name + b":", partition_keys(self.partition)
+            selection = tuple([shared.get(name) or own + name.encode() for name in names])
+            self._selections[names] = selection
         return selection
 
 
@@ -98,6 +132,12 @@ def partition_keys(partition: int) -> dict[str, bytes]:
     """The keys that a partition's queues share, by name. Do not modify the answer: it is shared."""
     tag = partition_tag(partition)
     return {key: tag + b":" + key.encode() for key in PARTITION_KEYS}
+
+
+def deletion_keys(partition: int, deletion_id: str) -> dict[str, bytes]:
+    """`{tqN}:deleted:ID:NAME`: the keys of one deletion and of its partition, by the names that script headers use."""
+    prefix = partition_tag(partition) + b":deleted:" + deletion_id.encode() + b":"
+    return partition_keys(partition) | {key: prefix + key.removeprefix("deleted_").encode() for key in DELETED_KEYS}
 
 
 def limit_key(token_id: str, kind: str, allowance: int, interval_ms: int) -> bytes:
@@ -140,13 +180,20 @@ def partition_of(namespace: str, queue: str, partitions: int) -> int:
     return crc32(f"{namespace}/{queue}".encode()) % partitions
 
 
-class Layout:
-    """How a pool's keys are laid out: its number of partitions, and a bounded memory of the queues it was asked for."""
+QUEUES_KEPT: Final = 4_096
+"""Queues whose keys a process keeps: up to 3 KiB for each, where names are as long as they may be."""
 
-    def __init__(self, partitions: int, events_cap: int = EVENTS_CAP_DEFAULT) -> None:
+
+class Layout:
+    """How a pool's keys are laid out: its number of partitions, and a bounded memory of the queues it was asked for.
+
+    `events_memory`: bytes for the events of all partitions together; 0: no events are written.
+    """
+
+    def __init__(self, partitions: int, events_memory: int = EVENTS_MEMORY_MB * MEBIBYTE) -> None:
         self.partitions = partitions
-        self.events_cap = events_cap
-        self.queue = lru_cache(maxsize=16_384)(self._queue)
+        self.events_cap = events_memory // partitions
+        self.queue = lru_cache(maxsize=QUEUES_KEPT)(self._queue)
 
     def _queue(self, namespace: str, queue: str) -> QueueKeys:
         return QueueKeys(namespace, queue, partition_of(namespace, queue, self.partitions), self.events_cap)

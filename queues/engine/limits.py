@@ -11,8 +11,15 @@ BODY_MAX_BYTES: Final = 1024 * 1024
 """Largest body of one job, and largest result."""
 
 BULK_MAX_JOBS: Final = 1_000
-BULK_MAX_BYTES: Final = 16 * 1024 * 1024
-"""A bulk publish: jobs, and bytes of the whole request."""
+BULK_MAX_BYTES: Final = 64 * 1024 * 1024
+"""A bulk publish: jobs, and bytes of the whole request; the setting TASKQ_BULK_MAX_BYTES may say otherwise."""
+
+DISCARD_MAX_BYTES: Final = 64 * 1024 * 1024
+"""How much of a body that the request has no use for is read and dropped, so that its sender gets an answer."""
+
+STAGE_MIN_BYTES: Final = 1024 * 1024
+STAGE_PART_BYTES: Final = 512 * 1024
+"""A publish of more bytes than the former is written in parts of about the latter before its jobs begin."""
 
 CONSUME_MAX_COUNT: Final = 1_000
 CONSUME_MAX_QUEUES: Final = 64
@@ -48,21 +55,32 @@ PARTITIONS_DEFAULT: Final = 8
 PARTITIONS_MAX: Final = 256
 
 ALONE_MIN_JOBS: Final = 16
-"""A call for so many jobs travels alone (`Operation.alone`)."""
+ALONE_MIN_BYTES: Final = 64 * 1024
+"""A call for so many jobs, or with so many bytes of bodies, travels alone (`Operation.alone`)."""
 
 PROMOTE_BATCH: Final = 500
 RECLAIM_BATCH: Final = 200
-PURGE_BATCH: Final = 500
+PURGE_BATCH: Final = 200
 """How much one script call of a background role may move, in jobs."""
 
 DUE_QUEUES_BATCH: Final = 200
 """Queues that a role takes from a due index at a time."""
 
-SKIP_BATCH: Final = 1_000
-"""Tombstones and expired jobs that one consume or peek may step over before it asks to be called again."""
+SKIP_BATCH: Final = 500
+"""Tombstones that one consume or peek may step over before it asks to be called again. An expired job counts as two,
+and as one more for each 16 KiB that are freed with it."""
 
-EVENTS_CAP_DEFAULT: Final = 125_000
-"""Events kept per partition until the drain takes them."""
+MIN_REPLICAS_MAX: Final = 16
+REPLICATION_TIMEOUT_MIN_S: Final = 0.01
+REPLICATION_TIMEOUT_MAX_S: Final = 4.0
+"""How many replicas a pool may wait for, and how long: less than a connection may be silent (REPLY_TIMEOUT_S)."""
+
+MEBIBYTE: Final = 1024 * 1024
+
+EVENTS_MEMORY_MB: Final = 256
+EVENTS_MEMORY_MIN_MB: Final = 16
+EVENTS_MEMORY_MAX_MB: Final = 65_536
+"""Memory for the events of a pool until the drain takes them, in MiB. Each partition has an equal share of it."""
 
 EVENT_LINES_MAX: Final = 64
 """Events that share one stream entry."""
@@ -88,12 +106,15 @@ ROLLUP_MINUTES: Final = 1_440
 PREVIEW_BYTES: Final = 256
 """How much of each body a listing shows."""
 
-PAGE_BUDGET_BYTES: Final = 8 * 1024 * 1024
+PAGE_BUDGET_BYTES: Final = 4 * 1024 * 1024
 """Records that one page of a listing may read; a page of huge jobs is shorter than asked for."""
 
 SCAN_LOOKS: Final = 500
 SCAN_BUDGET_BYTES: Final = 1024 * 1024
 """How many jobs, and bytes of their records, one call of a filtered scan may look at."""
+
+DEAD_SCAN_BUDGET_BYTES: Final = 512 * 1024
+"""Runs of dead letters that one call of their scan may read: one with ten long errors has 14 KiB."""
 
 SCAN_TEXT_MAX_BYTES: Final = 255
 """Longest text that a filter looks for."""
@@ -101,13 +122,33 @@ SCAN_TEXT_MAX_BYTES: Final = 255
 RESCHEDULE_BATCH: Final = 100
 """Jobs that one call of a reschedule moves."""
 
-SWEEP_BUDGET_BYTES: Final = 256 * 1024
-"""Records that one sweep step aims to read."""
+SWEEP_QUEUES_BATCH: Final = 32
+"""Queues of a partition that one turn of the sweeper visits."""
 
-DELETE_BATCH: Final = 500
-"""Jobs that one call of a bulk deletion or respawn handles."""
+SWEEPS_AT_ONCE_MIN: Final = 8
+SWEEPS_AT_ONCE_MAX: Final = 32
+"""Visits in one round trip, where visits find much to do and where they find little."""
 
-CONSUME_BUDGET_BYTES: Final = 8 * 1024 * 1024
+SWEEP_EXPIRE_BATCH: Final = 100
+SWEEP_LOOKS: Final = 500
+"""Jobs that a visit deletes, and jobs or entries that it looks at: about a millisecond each."""
+
+DELETE_BATCH: Final = 250
+"""Jobs that one call of a bulk deletion handles."""
+
+RESPAWN_BATCH: Final = 200
+"""Jobs that one call of a respawn handles."""
+
+DELETIONS_BATCH: Final = 8
+"""Deleted queues of a partition of which one round frees a part each."""
+
+FREE_BUDGET_BYTES: Final = 16 * 1024 * 1024
+"""Records and results that one call may free, and a job more. A call has that much in half a millisecond to two."""
+
+READ_BUDGET_BYTES: Final = 4 * 1024 * 1024
+"""Records that one call may read though it does not answer with them, and a job more: two to three milliseconds."""
+
+CONSUME_BUDGET_BYTES: Final = 2 * 1024 * 1024
 """Bodies in one answer to a consume: it ends early once it has so many bytes, with fewer jobs than asked for."""
 
 MERGE_MAX_CALLS: Final = 256

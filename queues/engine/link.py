@@ -73,17 +73,23 @@ class Link(asyncio.Protocol):
         """Whether no reply can come any more."""
         return self._closed
 
-    def send(self, packed: Sequence[bytes], late: LateReplies | None = None) -> asyncio.Future[list[Any]]:
-        """Will have the replies in order, or an error of the connection.
+    def send(
+        self, packed: Sequence[bytes], late: LateReplies | None = None, *, commands: int = 0
+    ) -> asyncio.Future[list[Any]]:
+        """Will have the replies in order, or an error of the connection. `commands`: that `packed` is the pieces of, if
+        they are not whole.
 
         Redis may carry out a command long after it was given up, when it was paused. Its replies then go to `late`.
         """
         if self._lost is not None:
             raise self._lost
         now = self._loop.time()
-        batch = _Batch(self._loop.create_future(), len(packed), now, late)
+        batch = _Batch(self._loop.create_future(), commands or len(packed), now, late)
         try:
-            self._transport.write(b"".join(packed))
+            if commands:
+                self._transport.writelines(packed)
+            else:
+                self._transport.write(b"".join(packed))
         except Exception as error:  # a transport that was closed a moment ago, and has not said so yet
             lost = connection_error(error)
             self.lose(lost)

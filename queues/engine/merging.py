@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from .limits import MERGE_MAX_CALLS
 from .operation import Group, Operation, Reply
 from .operations.reply import unexpected
+from .replication import UnconfirmedError
 
 
 class Call(NamedTuple):
@@ -65,6 +66,8 @@ def spread(calls: Sequence[Call], replies: Sequence[Reply], total: int) -> list[
 
 
 def _parts(call: Call, reply: Reply) -> Sequence[Reply]:
+    if isinstance(reply, UnconfirmedError):
+        return [UnconfirmedError(part, reply.wait) for part in _parts(call, reply.reply)]
     if isinstance(reply, BaseException):
         return [reply] * len(call.places)
     parts: Sequence[Reply] = call.operation.decode(reply)

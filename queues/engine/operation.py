@@ -7,8 +7,10 @@ yields batches of operations, gets their results sent in, and returns the outcom
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
+from dataclasses import replace
 from typing import Any, Generic, TypeAlias, TypeVar
 
+from . import limits
 from .scripts import Script
 from .value_class import value
 
@@ -40,10 +42,27 @@ class Operation(Generic[T]):
     alone: bool = False
     """Whether it does so much that it travels alone: its reply is worked on while Redis does the next, and no small
     call has to wait for it."""
+    replicated: bool = False
+    """Whether success is reported only once the write is on `min_replicas` replicas, in pools that have this option."""
 
 
 class Apart(list[Operation[Any]]):
     """A batch of a plan that goes on when some of it fails: an operation's TaskqError is sent in as its result."""
+
+
+class Paced(list[Operation[Any]]):
+    """A batch of a plan that has a lot to do: after it, other callers get most of the server's time (`pacing`)."""
+
+
+class PacedApart(Paced, Apart):
+    """Both."""
+
+
+def paced(operation: Operation[Any], *, jobs: int) -> Sequence[Operation[Any]]:
+    """A batch of one operation that works through up to `jobs` jobs: paced, and travelling alone, if they are many."""
+    if jobs < limits.ALONE_MIN_JOBS:
+        return [operation]
+    return Paced([replace(operation, alone=True)])
 
 
 Plan: TypeAlias = Generator[Sequence[Operation[Any]], list[Any], T]

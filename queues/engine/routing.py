@@ -22,6 +22,7 @@ from redis.retry import Retry
 from .connection import CONNECT_TIMEOUT_S, REPLY_TIMEOUT_S, AsyncClient, StoreAddress, SyncClient
 from .failures import is_from_replica, is_from_wrong_node
 from .operation import Operation
+from .replication import UnconfirmedError
 
 NEW_MAP_S: Final = 0.5
 """The map of a cluster is asked for at most this often, however many calls fail."""
@@ -102,7 +103,7 @@ class Routes(_Routes):
 
     def heed(self, server: Server, replies: Sequence[Any]) -> None:
         """Find the way anew if the replies of a server say that it is no longer what it was."""
-        if any(is_from_replica(reply) for reply in replies):
+        if any(is_from_replica(reply) or isinstance(reply, UnconfirmedError) for reply in replies):
             pool = server.client.connection_pool
             pool.update_active_connections_for_reconnect()
             pool.disconnect_free_connections()

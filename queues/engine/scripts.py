@@ -13,9 +13,10 @@
     -- INCLUDES record wake
 
 Every name under KEYS stands for that key, every name under ARGV for that argument; a last `...`
-lets further arguments follow, which begin at ARGV[REST]; a script with `now_ms` gets `now`, in ms. Included libraries
-use the same names; of a library only what the script needs is taken (`local function` and one-line `local` at the left
-margin), since Redis builds every function anew at each call. Errors name file and line.
+lets further arguments follow, which begin at ARGV[REST]; a script with `now_ms` gets `now` and `now_up`, the time in ms
+rounded down and up. Included libraries use the same names; of a library only what the script needs is taken (`local
+function` and one-line `local` at the left margin), since Redis builds every function anew at each call. Errors name
+file and line.
 
 COUNTS lists the replies that use up a token's limit, each with the number of its words before those that there are one
 of for each job. A script that has it has a *limited* form too, which counts in the same call (`load_limited`).
@@ -30,21 +31,26 @@ from functools import cache
 from importlib.resources import files
 from typing import Final
 
-from .keys import PARTITION_KEYS, QUEUE_KEYS
+from .keys import DELETED_KEYS, PARTITION_KEYS, QUEUE_KEYS
 
 REST: Final = "..."
 _ENTRY = re.compile(r"--   (?P<name>\S+)(?:\s.*)?\Z")
 _SECTIONS = ("KEYS", "ARGV", "REPLIES")
 _FREE_KEYS = frozenset({"survey", "turn", "minutes", "limit", "index", "pumps", "tellers", "told"})
+_LAYOUT_KEYS = QUEUE_KEYS.keys() | PARTITION_KEYS.keys() | DELETED_KEYS.keys()
+_KNOWN_KEYS = _LAYOUT_KEYS | _FREE_KEYS
 
 
 _CLOCK = """\
 local now = tonumber(now_ms)
+local now_up = now
 if not now then
   local time = redis.call('TIME')
   now = time[1] * 1000 + math.floor(time[2] / 1000)
+  now_up = now + 1
 end"""
-"""The one clock (promise 3): the Redis server's, unless the caller gave a time, as tests do."""
+"""The one clock (promise 3): the Redis server's, unless the caller gave a time, as tests do. `now` has begun already,
+so a delay counts from `now_up`, the next ms: what is due then is never early."""
 
 _LIMITED_KEYS: Final = ("limit",)
 _LIMITED_ARGS: Final = ("allowance", "interval", "requests")
@@ -239,7 +245,7 @@ def _library(names: list[str], text: str) -> str:
 def _check_keys(name: str, listed: tuple[str, ...], text: str) -> None:
     """Every key that script and libraries use must be listed: Redis Cluster has to know it, and Lua has no other."""
     code = _NO_CODE.sub("", text)
-    used = set(_REFERENCE.findall(code)) & (QUEUE_KEYS.keys() | PARTITION_KEYS.keys())
+    used = set(_REFERENCE.findall(code)) & _LAYOUT_KEYS
     if missing := sorted(used - set(listed)):
         raise ScriptSyntaxError(f"{name}.lua:1: uses {', '.join(missing)}, which its KEYS do not list")
     if unused := sorted(set(listed) - set(re.findall(r"\w+", code))):
@@ -286,7 +292,7 @@ class _Header:
                 current = None
         self.keys = tuple(sections["KEYS"])
         for key, number in sections["KEYS"].items():
-            if key not in QUEUE_KEYS and key not in PARTITION_KEYS and key not in _FREE_KEYS:
+            if key not in _KNOWN_KEYS:
                 raise ScriptSyntaxError(f"{path}:{number}: KEYS lists {key}, which queues.engine.keys does not know")
         self.rest = REST in sections["ARGV"]
         if self.rest and list(sections["ARGV"])[-1] != REST:

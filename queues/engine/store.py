@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
+from redis.cluster import RedisCluster
 from redis.exceptions import ResponseError
 
-from . import limits
+from . import limits, replication
 from .aio import AsyncEngine
 from .connection import REPLY_TIMEOUT_S, AsyncClient, StoreAddress, SyncClient, connect, connect_async, parse_url
 from .errors import InvalidArgumentError, LayoutError
@@ -17,19 +19,30 @@ from .executor import Engine
 from .failures import is_cross_slot, reaching_redis
 from .keys import LAYOUT_VERSION, META_KEY, Layout, partition_keys, pumps_key
 
+_EVENTS_MEMORY: Final = limits.EVENTS_MEMORY_MB * limits.MEBIBYTE
+
 
 def open_engine(
     url: str,
     *,
     partitions: int | None = None,
-    events_cap: int = limits.EVENTS_CAP_DEFAULT,
+    events_memory: int = _EVENTS_MEMORY,
     reply_timeout_s: float = REPLY_TIMEOUT_S,
+    min_replicas: int = 0,
+    replication_timeout_s: float = replication.TIMEOUT_S,
+    before_call: Callable[[], None] | None = None,
 ) -> Engine:
     """Open a pool for synchronous use. A new store is given `partitions` (None: the default), for ever.
 
-    Raises InvalidArgumentError (URL, number of partitions), LayoutError (the store has another layout or number of
+    With `min_replicas` a publish returns once so many replicas have it, and raises NotReplicatedError if they do not
+    say so within `replication_timeout_s`.
+    `events_memory`: bytes for its event streams together; what does not fit is dropped, the oldest first.
+    `before_call`: as `Engine` has it.
+
+    Raises InvalidArgumentError (URL, a number out of its range), LayoutError (the store has another layout or number of
     partitions), StoreUnavailableError.
     """
+    wait = replication.replica_wait(min_replicas, replication_timeout_s)
     _check_partitions(partitions)
     address = parse_url(url)
     client = _connect(address, reply_timeout_s)
@@ -43,7 +56,8 @@ def open_engine(
     except BaseException:
         client.close()
         raise
-    return Engine(client, _layout(meta, partitions, events_cap), address)
+    layout = _layout(meta, partitions, events_memory)
+    return Engine(client, layout, address, wait, before_call=before_call)
 
 
 def _connect(address: StoreAddress, reply_timeout_s: float) -> SyncClient:
@@ -53,9 +67,15 @@ def _connect(address: StoreAddress, reply_timeout_s: float) -> SyncClient:
 
 
 async def open_async_engine(
-    url: str, *, partitions: int | None = None, events_cap: int = limits.EVENTS_CAP_DEFAULT
+    url: str,
+    *,
+    partitions: int | None = None,
+    events_memory: int = _EVENTS_MEMORY,
+    min_replicas: int = 0,
+    replication_timeout_s: float = replication.TIMEOUT_S,
 ) -> AsyncEngine:
     """Open a pool for the running event loop; otherwise as `open_engine`."""
+    wait = replication.replica_wait(min_replicas, replication_timeout_s)
     _check_partitions(partitions)
     address = parse_url(url)
     client = connect_async(address)
@@ -71,7 +91,8 @@ async def open_async_engine(
         with contextlib.suppress(Exception):
             await client.aclose()
         raise
-    return AsyncEngine(client, _layout(meta, partitions, events_cap), address, joins_slots=joins_slots)
+    layout = _layout(meta, partitions, events_memory)
+    return AsyncEngine(client, layout, address, joins_slots=joins_slots, replica_wait=wait)
 
 
 async def _joins_slots(client: AsyncClient) -> bool:
@@ -99,13 +120,13 @@ def _check_partitions(partitions: int | None) -> None:
         raise InvalidArgumentError(f"partitions must be 1 to {limits.PARTITIONS_MAX}")
 
 
-def _layout(meta: dict[bytes, bytes], partitions: int | None, events_cap: int) -> Layout:
+def _layout(meta: dict[bytes, bytes], partitions: int | None, events_memory: int) -> Layout:
     layout, found = int(meta[b"layout"]), int(meta[b"partitions"])
     if layout != LAYOUT_VERSION:
         raise LayoutError(f"the pool has layout version {layout}, this taskq reads {LAYOUT_VERSION}")
     if partitions is not None and found != partitions:
         raise LayoutError(f"the pool has {found} partitions, not {partitions}; they are fixed when a pool is made")
-    return Layout(found, events_cap)
+    return Layout(found, events_memory)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,6 +134,8 @@ class StoreInfo:
     """How a store is doing. Sizes in bytes, `latency_ms` of one PING; None: not known (unreachable, or not a pool yet).
 
     `max_memory` 0 = no bound. `eviction_policy` other than noeviction may lose jobs; `aof` False may lose the newest.
+    `replicas`: that follow the master now; of a cluster, the fewest that one of its masters has.
+    `allocator`: as INFO names it, `libc` or `jemalloc-VERSION`.
     """
 
     reachable: bool
@@ -125,6 +148,8 @@ class StoreInfo:
     aof: bool | None = None
     jobs: int | None = None
     clients: int | None = None
+    replicas: int | None = None
+    allocator: str = ""
     latency_ms: float | None = None
     layout_version: int | None = None
     partitions: int | None = None
@@ -156,6 +181,8 @@ def probe_store(url: str, *, timeout_s: float = 2.0) -> StoreInfo:
             aof=bool(info.get("aof_enabled", 0)),
             jobs=None if partitions is None else _count_jobs(client, partitions),
             clients=int(info.get("connected_clients", 0)),
+            replicas=_count_replicas(info),
+            allocator=str(info.get("mem_allocator", "")),
             latency_ms=latency_ms,
             layout_version=int(meta[b"layout"]) if b"layout" in meta else None,
             partitions=partitions,
@@ -167,15 +194,21 @@ def probe_store(url: str, *, timeout_s: float = 2.0) -> StoreInfo:
 
 
 def _info(client: Any) -> dict[str, Any]:
-    """INFO; of a cluster, of one of its nodes (they are set up alike), memory and clients added up."""
-    info = client.info()
+    """INFO; of a cluster, of the master with the fewest replicas (all are set up alike), memory and clients summed."""
+    info = client.info(target_nodes="primaries") if isinstance(client, RedisCluster) else client.info()
     if "redis_version" in info:
         return dict(info)
     nodes = [node for node in info.values() if isinstance(node, dict)]
-    merged = dict(nodes[0])
+    merged = dict(min(nodes, key=_count_replicas))
     for field in ("used_memory", "connected_clients", "maxmemory"):
         merged[field] = sum(int(node.get(field, 0)) for node in nodes)
     return merged
+
+
+def _count_replicas(info: Any) -> int:
+    """Those that have their copy and follow: INFO counts, as connected, one that is still loading it, too."""
+    replicas = [info.get(f"slave{number}") for number in range(int(info.get("connected_slaves", 0)))]
+    return sum(isinstance(replica, dict) and replica.get("state") == "online" for replica in replicas)
 
 
 _COUNTED_QUEUES_MAX = 10_000

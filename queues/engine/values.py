@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Literal, NamedTuple
 
@@ -107,14 +107,22 @@ class Consumed:
     limit_taken: LimitTaken | None = None
     """Where this was counted, if it was limited and there are jobs."""
 
+    def without_bodies(self) -> Consumed:
+        """The same with empty bodies, to be kept for as long as it may have to be given back."""
+        return replace(self, jobs=tuple([replace(job, body=b"") for job in self.jobs]))
+
 
 class AckOutcome(StrEnum):
-    """`acked` ended a working job, `deleted` removed one that was not working, `missing` found none to end."""
+    """`acked` ended a working job, `deleted` removed one that was not working, `missing` found none to end.
+
+    `lost` and `too_large` changed nothing: another attempt holds the job, or it would have to keep too large a result.
+    """
 
     ACKED = "acked"
     DELETED = "deleted"
     MISSING = "missing"
     LOST = "lost"
+    TOO_LARGE = "too_large"
 
 
 @value
@@ -278,7 +286,7 @@ class QueueStats:
     late_ms: Mapping[str, float | None] = field(default_factory=dict)
     """p50, p95, p99 of due → made ready, of delayed and retried jobs."""
     dropped: Mapping[str, int] = field(default_factory=dict)
-    """What dead-letter bounds dropped since the queue came into being, by bound (age, count)."""
+    """Dead letters that bounds dropped, by bound (age, count), until none was for a week or the queue was deleted."""
     died: int = 0
     leases_lost: int = 0
     """Jobs that died, and attempts that ended because nobody acked in time, in the last five minutes."""

@@ -12,6 +12,7 @@ import asyncio
 import itertools
 import logging
 from collections.abc import Coroutine, Sequence
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
 from . import limits
@@ -22,6 +23,7 @@ from .operations.consume import consume_any, consume_step, give_back, is_again
 from .rivals import STEP_BACK_S, Rivals
 from .rota import Rota
 from .subscription import Subscription
+from .timers import delay_until
 from .values import Consumed
 from .waiting_results import ResultWaiters
 
@@ -75,7 +77,7 @@ class Waiters:
             return _NOTHING
         names = tuple([queue.name for queue in queues])
         line = self._lines.join(names)
-        deadline = self._loop.time() + timeout_s
+        deadline = monotonic() + timeout_s
         arrival = next(self._arrivals)
         messages = self._lines.messages
         why: Wake = MESSAGE
@@ -100,12 +102,13 @@ class Waiters:
                 if woken and why is MESSAGE:
                     line.note_lost()
                 self._set_timer(line, consumed)
-                left = deadline - self._loop.time()
-                if left <= 0 or self._is_stopped():
+                if monotonic() >= deadline or self._is_stopped():
                     return consumed
                 if seen == [messages.get(name, 0) for name in names]:
                     del consumed, seen  # ten thousand sleepers need not keep them
-                    why = await self._sleep(line, arrival, left)
+                    why = await self._sleep(line, arrival, delay_until(deadline))
+                    while why is TIME_UP and monotonic() < deadline:
+                        why = await self._sleep(line, arrival, delay_until(deadline))
                     woken = why is MESSAGE
                     if why is TIME_UP or self._is_stopped():
                         return _NOTHING
@@ -194,7 +197,7 @@ class Waiters:
                 self._lines.wake_queue(name, 1)
 
     async def _sleep(self, line: Line, arrival: int, timeout_s: float) -> Wake:
-        """Until woken; why."""
+        """Until woken, or until a timer of the event loop ends, which may be a little early; why."""
         future: asyncio.Future[Wake] = self._loop.create_future()
         line.lie_down(arrival, future)
         timer = self._loop.call_later(timeout_s, _end, future)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from . import limits
 from .keys import QueueKeys
 from .operations.inspect import result as result_operation
 from .subscription import Subscription
+from .timers import delay_until
 from .values import JobResult, JobState
 
 if TYPE_CHECKING:
@@ -27,7 +29,7 @@ class ResultWaiters:
 
     async def wait(self, subscription: Subscription, queue: QueueKeys, job_id: str, *, timeout_s: float) -> JobResult:
         """See AsyncEngine.wait_result."""
-        deadline = self._loop.time() + timeout_s
+        deadline = monotonic() + timeout_s
         if timeout_s > 0:
             await subscription.wait(limits.FALLBACK_POLL_S)
         key = job_id.encode()
@@ -38,10 +40,9 @@ class ResultWaiters:
                 self._of_job.setdefault(key, set()).add(future)
                 try:
                     found = await self._engine.run(result_operation(queue, job_id))
-                    left = deadline - self._loop.time()
-                    if found.state in (None, JobState.COMPLETED) or left <= 0 or self._stopped:
+                    if found.state in (None, JobState.COMPLETED) or monotonic() >= deadline or self._stopped:
                         return found
-                    timer = self._loop.call_later(min(left, self._every_s), _settle, future)
+                    timer = self._loop.call_later(min(delay_until(deadline), self._every_s), _settle, future)
                     try:
                         await future
                     finally:

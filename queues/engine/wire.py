@@ -33,18 +33,18 @@ class Wire:
         self._connecting: asyncio.Task[Link] | None = None
         self._closed = False
 
-    async def call(self, packed: Sequence[bytes], late: LateReplies | None = None) -> list[Any]:
+    async def call(self, packed: Sequence[bytes], late: LateReplies | None = None, *, commands: int = 0) -> list[Any]:
         """The replies to packed commands in order, errors of Redis as values. Raises redis-py's errors of a connection.
 
         Then nothing is known of the commands: they may have been carried out, or be carried out later on. If replies
-        come after all, `late` gets them.
+        come after all, `late` gets them. `commands`: that `packed` is the pieces of.
         """
         if not packed:
             return []
         link = self._link
         if link is None or link.is_lost:
             link = await self._connected()
-        return await link.send(packed, late)
+        return await link.send(packed, late, commands=commands)
 
     def renew(self) -> None:
         """Connect anew for the next call. What is under way comes to its end on the connection that it is on."""

@@ -29,6 +29,25 @@ class Pool(models.Model):
         validators=[MinValueValidator(1), MaxValueValidator(limits.PARTITIONS_MAX)],
         help_text=_("Over how many Redis Cluster slots the queues are spread. Cannot be changed later."),
     )
+    min_replicas = models.PositiveSmallIntegerField(
+        _("minimum replicas"),
+        default=0,
+        validators=[MaxValueValidator(limits.MIN_REPLICAS_MAX)],
+        help_text=_(
+            "A publish succeeds once this many replicas have the job; otherwise it is answered 503. "
+            "Set it to the number of replicas, and a failover loses no published job. "
+            "0: publishes do not wait, and a failover may lose the newest jobs."
+        ),
+    )
+    events_memory_mb = models.PositiveIntegerField(
+        _("memory for events (MiB)"),
+        default=limits.EVENTS_MEMORY_MB,
+        validators=[MinValueValidator(limits.EVENTS_MEMORY_MIN_MB), MaxValueValidator(limits.EVENTS_MEMORY_MAX_MB)],
+        help_text=_(
+            "How much of its Redis the events may take until a pump has written them to the lake. "
+            "What does not fit is dropped, the oldest first, and missing from the reports."
+        ),
+    )
     description = models.CharField(_("description"), max_length=255, blank=True)
     created = models.DateTimeField(_("created"), auto_now_add=True)
 
@@ -40,6 +59,9 @@ class Pool(models.Model):
             models.CheckConstraint(
                 condition=models.Q(partitions__gte=1, partitions__lte=limits.PARTITIONS_MAX),
                 name="pool_partitions_in_range",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(min_replicas__lte=limits.MIN_REPLICAS_MAX), name="pool_min_replicas_in_range"
             ),
             models.CheckConstraint(
                 condition=models.Q(name=DEFAULT_POOL) | ~models.Q(url=""), name="pool_url_blank_only_for_default"

@@ -11,6 +11,7 @@ from functools import partial
 from weakref import WeakKeyDictionary
 
 from asgiref.sync import sync_to_async
+from django.conf import settings
 
 from queues.engine import AsyncEngine, open_async_engine
 from queues.engine.errors import TaskqError
@@ -45,7 +46,14 @@ class _Engines:
         """Open the new one first: if that fails, the old one stays."""
         self.refusals.raise_recent(row)
         try:
-            new = (row, await open_async_engine(row.url, partitions=row.partitions))
+            engine = await open_async_engine(
+                row.url,
+                partitions=row.partitions,
+                events_memory=row.events_memory,
+                min_replicas=row.min_replicas,
+                replication_timeout_s=settings.TASKQ_REPLICATION_TIMEOUT_MS / 1000,
+            )
+            new = (row, engine)
         except TaskqError as error:
             self.refusals.note(row, error)
             raise

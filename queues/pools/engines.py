@@ -11,10 +11,13 @@ from collections import defaultdict
 from contextlib import suppress
 from typing import Final
 
+from django.conf import settings
+
 from queues.engine import Engine, open_engine
 from queues.engine.connection import REPLY_TIMEOUT_S
 from queues.engine.errors import TaskqError
 
+from .deadlines import check_deadline
 from .errors import MetadataUnavailableError, PoolNotFoundError
 from .refusals import Refusals
 from .rows import PoolRow, find_pool, which_are_gone
@@ -75,7 +78,15 @@ def _drop_deleted() -> None:
 def _open_row(row: PoolRow, timeout_s: float) -> Engine:
     _refusals.raise_recent(row)
     try:
-        return open_engine(row.url, partitions=row.partitions, reply_timeout_s=timeout_s)
+        return open_engine(
+            row.url,
+            partitions=row.partitions,
+            events_memory=row.events_memory,
+            reply_timeout_s=timeout_s,
+            min_replicas=row.min_replicas,
+            replication_timeout_s=settings.TASKQ_REPLICATION_TIMEOUT_MS / 1000,
+            before_call=check_deadline,
+        )
     except TaskqError as error:
         _refusals.note(row, error)
         raise

@@ -14,9 +14,13 @@ Tick: TypeAlias = Callable[[Engine, int | None], Counts]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Role:
-    """A tick and its rhythm. `budget_s`: while a tick says that there is more, it goes again at once for this long."""
+    """A tick and its rhythm. `budget_s`: while a tick says that there is more, it goes again for this long.
+
+    `share`: of that time the ticks take so much, the rest is left to others; 1: it goes again at once.
+    """
 
     name: str
     interval_s: float
     budget_s: float
     tick: Tick
+    share: float = 1.0

@@ -5,9 +5,8 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 from django.db import close_old_connections
@@ -48,8 +47,8 @@ class TurnReport:
 class BackgroundService:
     """`run` blocks until `ask_to_stop`; `run_once` takes one turn of each role on each pool.
 
-    `list_pools` is asked again and again, so that pools come and go while it runs. `heartbeat`: a file that is touched
-    every second while the roles are being scheduled, for whoever wants to know whether this process works.
+    `list_pools` is asked again and again, so that pools come and go while it runs. Each of
+    `heartbeats` is called every second while the roles are being scheduled, to tell others that this process works.
     `check_pools` is called at the start and then every CHECK_INTERVAL_S, to log what is wrong with a pool's Redis.
     `nightly` makes the reports that are due.
     """
@@ -59,12 +58,12 @@ class BackgroundService:
         list_pools: Callable[[], list[str]],
         *,
         check_pools: Callable[[], object] | None = None,
-        heartbeat: Path | None = None,
+        heartbeats: Sequence[Callable[[], object]] = (),
         nightly: NightlyReports | None = None,
     ) -> None:
         self._list_pools = list_pools
         self._check_pools = check_pools
-        self._heartbeat = heartbeat
+        self._heartbeats = heartbeats
         self._nightly = nightly
         self._stopping = threading.Event()
         self._tally = Tally()
@@ -84,8 +83,8 @@ class BackgroundService:
         scheduler.add_chore("summary", self._tally.report, interval_s=SUMMARY_INTERVAL_S)
         if self._check_pools is not None:
             scheduler.add_chore("check", self._check_pools, interval_s=CHECK_INTERVAL_S, at_once=True)
-        if self._heartbeat is not None:
-            scheduler.add_chore("heartbeat", self._heartbeat.touch, interval_s=HEARTBEAT_INTERVAL_S)
+        for number, beat in enumerate(self._heartbeats):
+            scheduler.add_chore(f"heartbeat {number}", beat, interval_s=HEARTBEAT_INTERVAL_S)
         if self._nightly is not None:
             scheduler.add_chore("nightly", self._nightly.tick, interval_s=NIGHTLY_INTERVAL_S, at_once=True)
         logger.info("background roles run", extra={"action": "pump_started", "pools": ",".join(self._lanes)})

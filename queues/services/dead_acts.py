@@ -21,7 +21,7 @@ from .policies import policy_for
 from .roles import Role, check_role
 from .visible import User
 
-BATCH: Final = limits.DELETE_BATCH
+BATCH: Final = 500
 """Dead letters that one batch changes at most."""
 
 LOOKS: Final = 5_000
@@ -138,7 +138,7 @@ def _act_on_letters(user: User, verb: DeadVerb, letters: Iterable[DeadLetter], r
 
 
 def _act(user: User, verb: DeadVerb, place: Place, job_ids: Sequence[str], run: str, detail: str) -> int:
-    """One script call, so all of them or none. Notes what was done."""
+    """In bounded steps with pauses. Notes what was done."""
     engine = engine_for(place.pool)
     queue = engine.queue(place.namespace, place.queue)
     if verb is DeadVerb.RESPAWN:

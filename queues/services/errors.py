@@ -15,6 +15,8 @@ __all__ = [
     "PoolExistsError",
     "PoolNotFoundError",
     "RoleTooLowError",
+    "SignInBusyError",
+    "SignInLockedError",
     "TaskqError",
     "TokenExistsError",
     "TokenNotFoundError",
@@ -91,3 +93,26 @@ class RoleTooLowError(TaskqError):
 
     def __init__(self) -> None:
         super().__init__("permission denied")
+
+
+class SignInLockedError(TaskqError):
+    """There were too many failed sign-ins, so this password was not looked at."""
+
+    code = "sign_in_locked"
+
+    def __init__(self, retry_after_s: int) -> None:
+        super().__init__(
+            f"too many failed sign-ins: try again in {retry_after_s} s, "
+            "or from a browser or an address that has signed in to this account before"
+        )
+        self.retry_after_s = retry_after_s
+
+
+class SignInBusyError(TaskqError):
+    """So many passwords are waiting to be checked that one more would wait for too long."""
+
+    code = "sign_in_busy"
+    retry_after_s = 1
+
+    def __init__(self) -> None:
+        super().__init__("too many sign-ins")

@@ -22,7 +22,7 @@ from queues.engine import (
 )
 from queues.engine.errors import InvalidArgumentError, JobNotFoundError, LeaseLostError, TaskqError
 from queues.engine.keys import QueueKeys
-from queues.engine.operation import Apart, Operation, Plan
+from queues.engine.operation import Apart, Operation, PacedApart, Plan
 from queues.engine.values import AckOutcome, Ended
 from queues.pools import engine_for
 
@@ -175,8 +175,7 @@ def _carry_out(queue: QueueKeys, order: Order, ttl_ms: int, jobs: Sequence[Chose
     ids = [job.job_id for job in jobs]
     if order.act is JobAct.DELETE:
         only = "" if order.state is JobState.READY else order.state.value
-        (count,) = yield [delete_jobs(queue, ids, only=only)]
-        return int(count)
+        return (yield from delete_jobs(queue, ids, only=only))
     if order.act is JobAct.RESPAWN:
         return (yield from respawn(queue, ids=ids, ttl_ms=ttl_ms))
     if order.act in (JobAct.RETRY, JobAct.RESCHEDULE):
@@ -185,7 +184,7 @@ def _carry_out(queue: QueueKeys, order: Order, ttl_ms: int, jobs: Sequence[Chose
         outcomes = yield from reschedule(queue, ids, at_ms=at_ms, delay_ms=delay_ms)
         return outcomes.count(Rescheduled.MOVED)
     ending: list[Operation[Any]] = [_ending(queue, order.act, job) for job in jobs]
-    results = yield Apart(ending)
+    results = yield (PacedApart if len(ending) >= limits.ALONE_MIN_JOBS else Apart)(ending)
     return sum(_has_ended(result) for result in results)
 
 

@@ -17,10 +17,18 @@ def ack_jobs(*, queue: QueueKeys, job_ids: list[str]) -> Operation[tuple[AckOutc
 
 
 def ack_job(
-    *, queue: QueueKeys, job_id: str, attempt: int | None = None, result: bytes | None = None
+    *,
+    queue: QueueKeys,
+    job_id: str,
+    attempt: int | None = None,
+    result: bytes | None = None,
+    result_too_large: bool = False,
 ) -> Operation[Ended]:
-    """End a job, keeping `result` if it has retention. Raises LeaseLostError when `attempt` no longer holds it."""
-    return ack_attempt(queue, job_id, attempt=attempt, result=result)
+    """End a job, keeping `result` if it has retention. Raises LeaseLostError when `attempt` no longer holds it.
+
+    `result_too_large`: there was one, which cannot be kept. Raises ResultTooLargeError if the job has retention.
+    """
+    return ack_attempt(queue, job_id, attempt=attempt, result=result, result_too_large=result_too_large)
 
 
 def fail_job(

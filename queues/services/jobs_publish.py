@@ -9,13 +9,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from queues.engine import PreparedOptions, limits, prepare, publish, republish
+from queues.engine import PreparedOptions, RequestLimit, limits, prepare, publish, publish_large, republish
 from queues.engine.backoff import NO_BACKOFF, Backoff
 from queues.engine.errors import InvalidArgumentError
 from queues.engine.keys import QueueKeys
-from queues.engine.operation import Operation
+from queues.engine.operation import Operation, Plan
 from queues.engine.values import Published, PublishOptions
 
+from .jobs_limits import limited
 from .policies import EffectivePolicy
 
 
@@ -42,6 +43,23 @@ def publish_jobs(
     if request.attributes is None:
         return publish(queue, bodies, _prepared(request, policy))
     return publish(queue, bodies, effective_options(request=request, policy=policy))
+
+
+def publish_bulk(
+    *,
+    queue: QueueKeys,
+    bodies: Sequence[bytes],
+    request: PublishRequest,
+    policy: EffectivePolicy,
+    limit: RequestLimit | None,
+) -> Operation[Published] | Plan[Published]:
+    """As `publish_jobs`, of any size, and the count of its request. Raises InvalidArgumentError, LimitReachedError."""
+    options = (
+        _prepared(request, policy) if request.attributes is None else effective_options(request=request, policy=policy)
+    )
+    if sum(map(len, bodies)) > limits.STAGE_MIN_BYTES:
+        return publish_large(queue, bodies, options, limit=limit)
+    return limited(publish(queue, bodies, options), limit)
 
 
 def republish_job(

@@ -23,16 +23,25 @@ class ProblemKind(StrEnum):
     NO_AOF = "no_aof"
     LAYOUT = "layout"
     PARTITIONS = "partitions"
+    TOO_FEW_REPLICAS = "too_few_replicas"
+
+
+class AdviceKind(StrEnum):
+    """What could be better, though the pool is fit to hold jobs."""
+
+    ALLOCATOR = "allocator"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolProblem:
-    """What is wrong, and what to do about it: texts in English with places for `facts`. None holds a password.
+    """What is wrong, or could be better, and what to do about it: texts in English with places for `facts`.
+
+    None holds a password.
 
     `text` and `hint` are English, for logs, commands and programs; `shown_text` and `shown_hint` the reader's language.
     """
 
-    kind: ProblemKind
+    kind: ProblemKind | AdviceKind
     wrong: str
     advice: str
     facts: Mapping[str, object] = field(default_factory=dict)
@@ -54,12 +63,37 @@ class PoolProblem:
         return gettext(self.advice) % self.facts
 
 
-def find_problems(store: StoreInfo, *, partitions: int) -> tuple[PoolProblem, ...]:
-    """The problems of a pool that is meant to have so many partitions."""
+def find_problems(store: StoreInfo, *, partitions: int, min_replicas: int) -> tuple[PoolProblem, ...]:
+    """The problems of a pool that is meant to have so many partitions, and replicas that confirm publishes."""
     if not store.reachable:
         return (_unreachable(store),)
-    candidates = (_evicts(store), _no_aof(store), _layout(store), _partitions(store, partitions))
+    candidates = (
+        _evicts(store),
+        _no_aof(store),
+        _layout(store),
+        _partitions(store, partitions),
+        _too_few_replicas(store, min_replicas),
+    )
     return tuple(problem for problem in candidates if problem is not None)
+
+
+def find_advice(store: StoreInfo) -> tuple[PoolProblem, ...]:
+    """What would make a Redis better that is fit, or not, as it is."""
+    if store.allocator != "libc":
+        return ()
+    return (
+        PoolProblem(
+            kind=AdviceKind.ALLOCATOR,
+            wrong=gettext_noop(
+                "Redis uses the C library's memory allocator: it hardly ever gives memory back to the system, and "
+                "freeing a large key at once (UNLINK, FLUSHDB) can stop it for seconds."
+            ),
+            advice=gettext_noop(
+                "taskq frees in small steps. For other users of this Redis: take one built with jemalloc, or start it "
+                "with GLIBC_TUNABLES=glibc.malloc.mxfast=0 in its environment."
+            ),
+        ),
+    )
 
 
 def _unreachable(store: StoreInfo) -> PoolProblem:
@@ -122,4 +156,19 @@ def _partitions(store: StoreInfo, expected: int) -> PoolProblem | None:
         wrong=gettext_noop("The data is spread over %(found)s partitions; this pool is meant to have %(meant)s."),
         advice=gettext_noop("Add the pool anew with %(found)s partitions, or use another Redis database for it."),
         facts={"found": store.partitions, "meant": expected},
+    )
+
+
+def _too_few_replicas(store: StoreInfo, wanted: int) -> PoolProblem | None:
+    if store.replicas is None or store.replicas >= wanted:
+        return None
+    return PoolProblem(
+        kind=ProblemKind.TOO_FEW_REPLICAS,
+        wrong=gettext_noop(
+            "Too few replicas, so publishes are answered 503: %(wanted)s must confirm each, %(found)s connected."
+        ),
+        advice=gettext_noop(
+            "Connect more replicas (`INFO replication` lists them), or lower the pool's minimum of replicas."
+        ),
+        facts={"wanted": wanted, "found": store.replicas},
     )

@@ -199,7 +199,7 @@ def differences(queue: Queue, name: str, content: Content) -> list[str]:
     lower = [job_id for job_id in line if real.priorities[job_id] < 0]
     pairs: list[tuple[str, object, object]] = [
         ("jobs", model, found),
-        ("line", queue.line(), [*higher, *(job_id for job_id in real.ready if job_id in real.jobs), *lower]),
+        ("line", queue.line(), [*higher, *(job_id for job_id in real.line if job_id in real.jobs), *lower]),
         ("keys", queue.keys, real.keys),
         ("paused", queue.paused, f"p:{name}" in shared.flags),
         ("has a run", {job.job_id for job in queue.jobs.values() if job.has_run}, set(real.runs)),

@@ -8,13 +8,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from queues.engine.keys import META_KEY, PARTITION_KEYS, QUEUE_KEYS, partition_of
+from queues.engine.keys import DELETED_KEYS, META_KEY, PARTITION_KEYS, QUEUE_KEYS, partition_of
 from queues.engine.record import Record, Run, unpack_record, unpack_run
 
 RANK_STEP = 2**44
 """Width of one priority's band of scores in `prio` (lua/lib/ready.lua)."""
 
 _QUEUE_KEY = re.compile(rb"\{tq(\d+)\}:([-\w]+)/([-\w]+):(\w+)\Z")
+_DELETED_KEY = re.compile(rb"\{tq(\d+)\}:deleted:([0-9a-f]+):(\w+)\Z")
 _PARTITION_KEY = re.compile(rb"\{tq(\d+)\}:(\w+)\Z")
 _LIMIT_KEY = re.compile(rb"\{tqlimit:[^}]+\}:(read|write):\d+:\d+\Z")
 
@@ -28,10 +29,13 @@ class QueueContent:
     jobs: dict[str, Record] = field(default_factory=dict)
     runs: dict[str, Run] = field(default_factory=dict)
     results: dict[str, bytes] = field(default_factory=dict)
+    front: list[str] = field(default_factory=list)
     ready: list[str] = field(default_factory=list)
     prio: dict[str, int] = field(default_factory=dict)
     priorities: dict[str, int] = field(default_factory=dict)
     delayed: dict[str, int] = field(default_factory=dict)
+    expiring: dict[str, int] = field(default_factory=dict)
+    staged: dict[str, int] = field(default_factory=dict)
     retry: dict[str, int] = field(default_factory=dict)
     working: dict[str, int] = field(default_factory=dict)
     dead: dict[str, int] = field(default_factory=dict)
@@ -39,10 +43,11 @@ class QueueContent:
     keys: dict[str, tuple[int, str]] = field(default_factory=dict)
     stats: dict[str, int] = field(default_factory=dict)
     trend: dict[str, str] = field(default_factory=dict)
+    trimmed: dict[str, int] = field(default_factory=dict)
 
     def places_of(self, job_id: str) -> list[str]:
         """Every place the job is in; a sound store has exactly one."""
-        places = ["ready"] * self.ready.count(job_id)
+        places = ["ready"] * self.line.count(job_id)
         sets = {
             "ready": self.prio,
             "delayed": self.delayed,
@@ -50,13 +55,23 @@ class QueueContent:
             "working": self.working,
             "dead": self.dead,
             "completed": self.completed,
+            "staged": self.staged,
         }
         return places + [place for place, members in sets.items() if job_id in members]
 
     @property
+    def line(self) -> list[str]:
+        """The ready list, both parts of it."""
+        return self.front + self.ready
+
+    @property
     def tombstones(self) -> int:
         """Entries of the ready list that have no record."""
-        return sum(job_id not in self.jobs for job_id in self.ready)
+        return sum(job_id not in self.jobs for job_id in self.line)
+
+    def expiry_of(self, job_id: str) -> int:
+        """When a job expires, if it waits until then; 0: never."""
+        return (self.runs.get(job_id) or self.jobs[job_id]).expires_ms
 
 
 @dataclass(slots=True, kw_only=True)
@@ -65,11 +80,16 @@ class PartitionContent:
 
     queues: set[str] = field(default_factory=set)
     flags: dict[str, int] = field(default_factory=dict)
+    scans: dict[str, str] = field(default_factory=dict)
     due: dict[str, int] = field(default_factory=dict)
     ends: dict[str, int] = field(default_factory=dict)
+    sweeps: dict[str, int] = field(default_factory=dict)
     waiting: dict[str, int] = field(default_factory=dict)
     active: dict[str, int] = field(default_factory=dict)
     counters: dict[str, str] = field(default_factory=dict)
+    deletions: dict[str, str] = field(default_factory=dict)
+    deleted: set[str] = field(default_factory=set)
+    """Ids of the deletions that keys are left of."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -122,11 +142,16 @@ def read(client: Any) -> Content:
             queue = content.queue(name)
             assert queue.partition == int(match[1]), f"{key!r} lies in the wrong partition"
             setattr(queue, kind, _read_queue_key(kind, value))
+        elif match := _DELETED_KEY.match(key):
+            assert f"deleted_{match[3].decode()}" in DELETED_KEYS, f"unknown key {key!r}"
+            content.partition(int(match[1])).deleted.add(match[2].decode())
         elif match := _PARTITION_KEY.match(key):
             kind = match[2].decode()
             assert kind in PARTITION_KEYS, f"unknown key {key!r}"
             if kind != "events":
                 setattr(content.partition(int(match[1])), kind, _read_partition_key(kind, value))
+            if kind == "flags":
+                content.partition(int(match[1])).scans = _read_scans(value)
         else:
             assert _LIMIT_KEY.match(key), f"unknown key {key!r}"
     return content
@@ -138,7 +163,7 @@ def _scores(pairs: list[tuple[bytes, float]]) -> dict[str, int]:
 
 
 def _read_queue_key(kind: str, value: Any) -> Any:
-    if kind == "ready":
+    if kind in ("front", "ready"):
         return [job_id.decode() for job_id in value]
     if kind == "jobs":
         return {job_id.decode(): unpack_record(raw) for job_id, raw in value.items()}
@@ -150,7 +175,7 @@ def _read_queue_key(kind: str, value: Any) -> Any:
         return {key.decode(): _read_holder(raw) for key, raw in value.items()}
     if kind == "trend":
         return {name.decode(): row.decode() for name, row in value.items()}
-    if kind in ("priorities", "stats"):
+    if kind in ("priorities", "stats", "trimmed"):
         return {name.decode(): int(number) for name, number in value.items()}
     return _scores(value)
 
@@ -166,10 +191,17 @@ def _read_partition_key(kind: str, value: Any) -> Any:
         assert all(score == 0 for _, score in value), "the registry is ordered by name only with equal scores"
         return set(_scores(value))
     if kind == "flags":
-        return {name.decode(): int(number) for name, number in value.items()}
-    if kind == "counters":
+        scans = _read_scans(value)
+        numbers = {name.decode(): number for name, number in value.items() if name.decode() not in scans}
+        return {name: int(number.split(b" ")[0]) for name, number in numbers.items()}
+    if kind in ("counters", "deletions"):
         return {name.decode(): text.decode() for name, text in value.items()}
     return _scores(value)
+
+
+def _read_scans(flags: dict[bytes, bytes]) -> dict[str, str]:
+    """Places of scans, of all that is in `flags`."""
+    return {name.decode(): place.decode() for name, place in flags.items() if name.startswith(b"s:")}
 
 
 def check(client: Any) -> Content:
@@ -194,11 +226,36 @@ def _problems_of_queue(content: Content, queue: QueueContent) -> Iterator[str]:
         yield f"{queue.name}: registered is {registered}, should be {belongs}"
     yield from _problems_of_bound("due", shared.due, queue, [*queue.delayed.values(), *queue.retry.values()])
     yield from _problems_of_bound("ends", shared.ends, queue, [*queue.working.values(), *queue.completed.values()])
+    yield from _problems_of_expiry(shared, queue)
+    if queue.front and not queue.ready:
+        yield f"{queue.name}: `ready` is empty, `front` is not"
     if not queue.jobs:
-        left = [kind for kind in QUEUE_KEYS if kind not in ("keys", "stats", "trend") and getattr(queue, kind)]
+        left = [
+            kind for kind in QUEUE_KEYS if kind not in ("keys", "stats", "trend", "trimmed") and getattr(queue, kind)
+        ]
         left += [index for index in ("due", "ends") if queue.name in getattr(shared, index)]
         if left:
             yield f"{queue.name}: holds no job but leaves {left} behind"
+
+
+def _problems_of_expiry(shared: PartitionContent, queue: QueueContent) -> Iterator[str]:
+    """What is expired must be found: by `expiring`, or else when the horizon comes."""
+    horizon, is_scanned = shared.flags.get(f"h:{queue.name}"), f"s:{queue.name}" in shared.scans
+    waiting = [job_id for job_id in queue.jobs if queue.places_of(job_id)[0] in ("ready", "delayed", "retry")]
+    for job_id in queue.expiring.keys() - set(waiting):
+        yield f"{queue.name}: expiring has {job_id}, which does not wait"
+    for job_id in waiting:
+        expires_ms = queue.expiry_of(job_id)
+        if job_id in queue.expiring:
+            if queue.expiring[job_id] != expires_ms:
+                yield f"{queue.name}: {job_id} expires at {expires_ms}, expiring says {queue.expiring[job_id]}"
+        elif expires_ms and not is_scanned and (horizon is None or expires_ms < horizon):
+            yield f"{queue.name}: nothing knows that {job_id} expires at {expires_ms}, the horizon is {horizon}"
+    events = [*queue.expiring.values(), *([horizon] if horizon is not None else [])]
+    if queue.keys and any(expires_ms for expires_ms, _ in queue.keys.values()):
+        events += [shared.flags[f"k:{queue.name}"]]
+    if events and queue.jobs:
+        yield from _problems_of_bound("sweeps", shared.sweeps, queue, events)
 
 
 def _misplaced(queue: QueueContent) -> Iterator[str]:
@@ -220,7 +277,7 @@ def _orphans(queue: QueueContent) -> Iterator[str]:
             yield f"{kind} has {job_id}, which is no job"
     for job_id in queue.results.keys() - queue.completed.keys():
         yield f"there is a result of {job_id}, which is not completed"
-    if len(set(queue.ready)) != len(queue.ready):
+    if len(set(queue.line)) != len(queue.line):
         yield "an id is twice in the ready list"
     if 0 in queue.priorities.values():
         yield "the default priority is stored"
@@ -249,5 +306,7 @@ def _problems_of_partition(content: Content, number: int) -> Iterator[str]:
     for name in sorted(named | shared.due.keys() | shared.ends.keys()):
         if name not in content.queues and f"p:{name}" not in shared.flags:
             yield f"partition {number} knows {name}, which holds nothing"
+    if shared.deleted != shared.deletions.keys():
+        yield f"partition {number} frees {shared.deletions.keys()}, has keys of {shared.deleted}"
     if any(value <= 0 for name, value in shared.flags.items() if name.startswith("t:")):
         yield f"partition {number} counts {shared.flags}: no tombstones must be no field"

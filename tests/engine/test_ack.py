@@ -6,7 +6,16 @@ from collections import Counter
 
 import pytest
 
-from queues.engine import AckOutcome, Ended, InvalidArgumentError, LeaseLostError, ack, ack_attempt, result
+from queues.engine import (
+    AckOutcome,
+    Ended,
+    InvalidArgumentError,
+    LeaseLostError,
+    ResultTooLargeError,
+    ack,
+    ack_attempt,
+    result,
+)
 from queues.engine.limits import BODY_MAX_BYTES
 
 from .world import START_MS, STATES, World
@@ -132,6 +141,19 @@ def test_what_does_not_fit_is_refused(world: World) -> None:
             ack(world.queue, ids)
     with pytest.raises(InvalidArgumentError, match="result too large"):
         ack_attempt(world.queue, UNKNOWN, result=b"x" * (BODY_MAX_BYTES + 1))
+
+
+def test_a_result_that_is_too_large_ends_only_a_job_that_keeps_none(world: World) -> None:
+    plain, keeping = world.job_in("working"), world.job_in("working", retention_ms=1_000)
+    before = world.state().runs[keeping]
+
+    ended = world.run(ack_attempt(world.queue, plain, result_too_large=True, now_ms=world.now_ms))
+    with pytest.raises(ResultTooLargeError, match=keeping):
+        world.run(ack_attempt(world.queue, keeping, result_too_large=True, now_ms=world.now_ms))
+
+    assert ended.outcome is AckOutcome.ACKED
+    assert world.places() == {keeping: "working"}
+    assert world.state().runs[keeping] == before
 
 
 def test_outcomes_can_be_counted() -> None:

@@ -47,13 +47,15 @@ class Batches:
         monkeypatch.setattr(Wire, "call", self._counted())
 
     def _counted(self) -> Any:
-        async def call(wire: Wire, packed: Sequence[bytes], late: LateReplies | None = None) -> list[Any]:
-            self.sizes.append(len(packed))
+        async def call(
+            wire: Wire, packed: Sequence[bytes], late: LateReplies | None = None, *, commands: int = 0
+        ) -> list[Any]:
+            self.sizes.append(commands or len(packed))
             self.under_way += 1
             self.most_under_way = max(self.most_under_way, self.under_way)
             await self.may_go.wait()
             try:
-                return await self._call(wire, packed, late)
+                return await self._call(wire, packed, late, commands=commands)
             finally:
                 self.under_way -= 1
 

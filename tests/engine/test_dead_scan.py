@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from queues.engine import InvalidArgumentError, fail, reclaim_ended, respawn
+from queues.engine.limits import DEAD_SCAN_BUDGET_BYTES, ERROR_MAX_BYTES
 from queues.engine.operations.dead_scan import SCAN_BATCH, DeadPage, scan_dead
 
 from .world import START_MS, TTR_MS, World
@@ -52,6 +53,19 @@ def test_a_dead_letter_comes_with_its_last_attempt(world: World) -> None:
     (job,) = scan(world).jobs
     assert (job.job_id, job.died_ms, job.attempt) == (job_id, START_MS + 5, 2)
     assert (job.outcome, job.consumer, job.error) == ("failed", "second", "bäng")
+
+
+def test_dead_letters_with_long_errors_come_in_shorter_pages(world: World) -> None:
+    number = 2 + DEAD_SCAN_BUDGET_BYTES // ERROR_MAX_BYTES
+    ids = list(world.publish(*[b"x"] * number))
+    for job in world.take(count=number):
+        world.run(fail(world.queue, job.job_id, error="x" * ERROR_MAX_BYTES, now_ms=world.now_ms))
+
+    first, *rest = pages(world)
+
+    assert 1 <= len(first) < number
+    assert scan(world).left == number - len(first)
+    assert [job_id for page in (first, *rest) for job_id in page] == ids[::-1]
 
 
 def test_one_whose_lease_ran_out_says_so(world: World) -> None:

@@ -27,7 +27,7 @@ def test_a_job_can_be_deleted_in_every_state_and_leaves_nothing(world: World, pl
 
     assert world.places() == {}
     kinds = {key.rpartition(b":")[2] for key in world.dump()}
-    assert kinds <= {b"meta", b"events", b"counters", b"stats", b"active"}
+    assert kinds <= {b"meta", b"events", b"counters", b"stats", b"active", b"flags", b"sweeps"}
 
 
 @pytest.mark.parametrize("place", STATES)

@@ -4,34 +4,55 @@ from __future__ import annotations
 
 import pytest
 
-from queues.engine import Counts, fail, pause, peek, promote_due, publish, reclaim_ended, respawn, sweep
-from queues.engine.limits import BODY_MAX_BYTES
+from queues.engine import (
+    Counts,
+    JobFilter,
+    JobState,
+    destroy,
+    detail,
+    fail,
+    list_jobs,
+    pause,
+    peek,
+    promote_due,
+    reclaim_ended,
+    release,
+    reschedule,
+    respawn,
+    result,
+    scan_jobs,
+    stats,
+    sweep,
+)
+from queues.engine.limits import SWEEP_EXPIRE_BATCH, SWEEP_LOOKS
+from queues.engine.operations.survey import survey
 
 from .world import STATES, TTR_MS, World, plain
 
 TTL_MS = 40_000
 
 
-def sweep_round(world: World) -> int:
-    """Sweep until every record and key has been looked at. What was deleted."""
+def sweep_all(world: World) -> int:
+    """Sweep until there is nothing to do. What was deleted."""
     deleted = 0
     for _ in range(200):
-        deleted += world.run(sweep(world.engine.layout, now_ms=world.now_ms)).jobs
-        counters = world.content().partition(world.queue.partition).counters
-        if counters.get("sweep_cursor") == "0":
+        swept = world.run(sweep(world.engine.layout, now_ms=world.now_ms))
+        world.content()
+        deleted += swept.jobs
+        if not swept.more:
             return deleted
-    raise AssertionError("the sweep does not come round")
+    raise AssertionError("the sweep does not end")
 
 
 @pytest.mark.parametrize("place", ["ready", "ready by priority", "delayed", "retry"])
 def test_the_sweep_deletes_what_has_expired(world: World, place: str) -> None:
     job_id = world.job_in(place, ttl_ms=TTL_MS)
     world.advance(TTL_MS - 1)
-    assert sweep_round(world) == 0
+    assert sweep_all(world) == 0
     assert world.places() == {job_id: plain(place)}
     world.advance(1)
 
-    assert sweep_round(world) == 1
+    assert sweep_all(world) == 1
 
     assert world.places() == {}
 
@@ -41,7 +62,7 @@ def test_working_dead_and_completed_jobs_do_not_expire(world: World, place: str)
     job_id = world.job_in(place, ttl_ms=TTL_MS)
     world.advance(TTL_MS * 2)
 
-    assert sweep_round(world) == 0
+    assert sweep_all(world) == 0
     assert world.places() == {job_id: place}
 
 
@@ -50,7 +71,7 @@ def test_a_job_without_a_ttl_does_not_expire(world: World, place: str) -> None:
     world.job_in(place, ttl_ms=0)
     world.advance(10**12)
 
-    assert sweep_round(world) == 0
+    assert sweep_all(world) == 0
 
 
 def test_a_delayed_job_that_expires_before_it_is_promoted_is_not_handed_out(world: World) -> None:
@@ -89,10 +110,10 @@ def test_respawn_gives_a_new_ttl(world: World) -> None:
     world.run(respawn(world.queue, limit=1, ttl_ms=5_000, now_ms=world.now_ms))
 
     world.advance(4_999)
-    assert sweep_round(world) == 0
+    assert sweep_all(world) == 0
     assert world.places() == {job_id: "ready"}
     world.advance(1)
-    assert sweep_round(world) == 1
+    assert sweep_all(world) == 1
 
 
 def test_peek_shows_no_expired_job_and_clears_it_away(world: World) -> None:
@@ -115,7 +136,7 @@ def test_the_sweep_takes_what_expired_between_living_jobs_and_the_count_stays_ex
         world.publish(b"a", b"b", ttl_ms=TTL_MS, priority=number % 2)
     world.advance(TTL_MS)
 
-    assert sweep_round(world) == 240
+    assert sweep_all(world) == 240
 
     assert world.places() == dict.fromkeys(alive, "ready")
     assert [job.job_id for job in world.take(count=500)] == alive
@@ -145,33 +166,133 @@ def test_the_sweep_says_that_there_is_likely_more(world: World) -> None:
     assert 0 < first.jobs < 600
 
 
-def test_the_sweep_reads_fewer_records_a_step_when_they_are_large(world: World) -> None:
-    for _ in range(6):
-        world.run(publish(world.queue, [b"x" * BODY_MAX_BYTES] * 10, now_ms=world.now_ms))
-
-    world.run(sweep(world.engine.layout, now_ms=world.now_ms))
-
-    assert int(world.content().partition(world.queue.partition).counters["sweep_count"]) <= 2
-
-
-def test_a_sweep_of_a_queue_that_went_away_goes_on_with_the_next(world: World) -> None:
-    world.publish(*[b"x"] * 600)
-    world.run(sweep(world.engine.layout, now_ms=world.now_ms))
-    world.client.delete(*world.queue.select(("jobs", "ready")))
-    other = World(world.engine, world.engine.queue("shop", "orders"))
-
-    for _ in range(4):
-        world.run(sweep(world.engine.layout, now_ms=world.now_ms))
-
-    assert other.places() == {}
-
-
 def test_an_expired_job_of_a_paused_queue_is_swept_and_the_pause_stays(world: World) -> None:
     world.publish_one(ttl_ms=TTL_MS)
     world.run(pause(world.queue, now_ms=world.now_ms))
     world.advance(TTL_MS)
 
-    sweep_round(world)
+    sweep_all(world)
 
     assert world.places() == {}
     assert world.content().partition(world.queue.partition).queues == {"shop/orders"}
+
+
+WAITING = [place for place in STATES if plain(place) in ("ready", "delayed", "retry")]
+
+
+@pytest.mark.parametrize("place", WAITING)
+def test_no_read_shows_an_expired_job_before_it_is_swept(world: World, place: str) -> None:
+    job_id = world.job_in(place, ttl_ms=TTL_MS)
+    state = JobState(plain(place))
+    world.advance(TTL_MS)
+
+    assert world.run(detail(world.queue, job_id, now_ms=world.now_ms)) is None
+    assert world.run(result(world.queue, job_id, now_ms=world.now_ms)).state is None
+    assert world.run(list_jobs(world.queue, state, now_ms=world.now_ms)).jobs == ()
+    assert world.run(scan_jobs(world.queue, state, JobFilter(), now_ms=world.now_ms)).jobs == ()
+
+
+@pytest.mark.parametrize("place", ["working", "dead", "completed"])
+def test_reads_show_jobs_that_outlived_their_ttl_where_none_counts(world: World, place: str) -> None:
+    job_id = world.job_in(place, ttl_ms=TTL_MS)
+    world.advance(TTL_MS * 2)
+
+    assert world.run(detail(world.queue, job_id, now_ms=world.now_ms)) is not None
+    assert len(world.run(list_jobs(world.queue, JobState(place), now_ms=world.now_ms)).jobs) == 1
+
+
+def test_a_queue_in_which_nothing_expires_is_visited_every_ten_minutes_at_the_most(world: World) -> None:
+    world.publish(*[b"x"] * 20, ttl_ms=24 * 3_600_000)
+    world.publish(*[b"x"] * 20, ttl_ms=0)
+
+    visits = 0
+    for _ in range(60):
+        world.advance(59_999)
+        visits += world.run(sweep(world.engine.layout, now_ms=world.now_ms)).queues
+
+    assert visits <= 6
+
+
+def test_a_queue_that_has_become_empty_is_forgotten_by_the_sweeper(world: World) -> None:
+    world.publish_one(ttl_ms=TTL_MS)
+    world.run(destroy(world.queue, now_ms=world.now_ms))
+    world.advance(600_000)
+
+    sweep_all(world)
+
+    assert world.content().partition(world.queue.partition).sweeps == {}
+
+
+@pytest.mark.parametrize("place", WAITING)
+def test_an_expired_job_is_found_among_many_that_live_longer(world: World, place: str) -> None:
+    """It was published before the others, or after them, or while a scan was under way."""
+    many = SWEEP_LOOKS * 2
+    options = {"delay_ms": 30_000} if place == "delayed" else {}
+    early = world.job_in(place, ttl_ms=TTL_MS)
+    world.publish(*[b"x"] * (many // 2), ttl_ms=TTL_MS * 3, **options)
+    world.publish(*[b"x"] * (many // 2), ttl_ms=TTL_MS * 1000, **options)
+    late = world.publish_one(ttl_ms=TTL_MS)
+    world.advance(TTL_MS)
+
+    assert sweep_all(world) == 2
+    assert not {early, late} & world.places().keys()
+    world.advance(TTL_MS * 2)
+    world.run(sweep(world.engine.layout, now_ms=world.now_ms))
+    meanwhile = world.publish_one(ttl_ms=1)
+    assert sweep_all(world) > 0
+    world.advance(1)
+    sweep_all(world)
+
+    assert len(world.places()) == many // 2
+    assert meanwhile not in world.places()
+
+
+def test_a_job_that_waits_again_after_its_time_goes_at_once(world: World) -> None:
+    world.publish(*[b"x"] * 3, ttl_ms=TTL_MS, tries=5)
+    first, second, third = (world.take_one() for _ in range(3))
+    world.publish(b"lives", ttl_ms=TTL_MS * 9)
+    world.advance(TTL_MS + 1)
+    world.run(release(world.queue, first.job_id, now_ms=world.now_ms))
+    world.run(release(world.queue, second.job_id, delay_ms=TTL_MS, now_ms=world.now_ms))
+    world.run(fail(world.queue, third.job_id, delay_ms=TTL_MS, now_ms=world.now_ms))
+
+    assert sweep_all(world) == 3
+
+
+def test_a_rescheduled_job_expires_at_its_time(world: World) -> None:
+    job_id = world.job_in("delayed", ttl_ms=TTL_MS)
+    world.run(reschedule(world.queue, [job_id], at_ms=world.now_ms, now_ms=world.now_ms))
+    world.advance(TTL_MS)
+
+    assert sweep_all(world) == 1
+
+
+def test_a_visit_deletes_fewer_jobs_when_they_are_large(world: World) -> None:
+    for _ in range(4):
+        world.publish(*[b"x" * 300_000] * 10, ttl_ms=TTL_MS)
+    world.advance(TTL_MS)
+
+    first = world.run(sweep(world.engine.layout, now_ms=world.now_ms))
+
+    assert 0 < first.jobs <= SWEEP_EXPIRE_BATCH // 15
+    assert first.more
+    assert sweep_all(world) == 40 - first.jobs
+
+
+def test_the_record_of_a_large_job_is_not_read_but_for_its_body(world: World) -> None:
+    """Rubbish in its place changes nothing."""
+    ids = [world.publish_one(b"x" * 5_000, ttl_ms=TTL_MS, priority=priority) for priority in (-3, 0, 0, 7)]
+    world.advance(10)
+    names = world.queue.select(("jobs",))
+
+    def looks() -> tuple[object, object]:
+        now_ms = world.now_ms
+        return world.run(stats(world.queue, now_ms=now_ms)), world.run(survey(world.queue, now_ms=now_ms))
+
+    before = looks()
+    world.client.hset(names[0], mapping=dict.fromkeys(ids, b""" """ * 5_000))
+
+    assert looks() == before
+    world.advance(TTL_MS)
+    assert world.take() == ()
+    assert world.places() == {}

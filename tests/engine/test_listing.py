@@ -156,7 +156,7 @@ def test_a_page_follows_its_place_not_a_job_that_moved(world: World) -> None:
 def test_bodies_are_cut_to_a_preview_with_their_whole_size(world: World) -> None:
     world.publish(b"s" * PREVIEW_BYTES, b"l" * (PREVIEW_BYTES + 1), attributes={"a": "b"})
 
-    small, large = world.run(list_jobs(world.queue, JobState.READY)).jobs
+    small, large = world.run(list_jobs(world.queue, JobState.READY, now_ms=world.now_ms)).jobs
 
     assert (small.body, small.body_bytes) == (b"s" * PREVIEW_BYTES, PREVIEW_BYTES)
     assert (large.body, large.body_bytes) == (b"l" * PREVIEW_BYTES, PREVIEW_BYTES + 1)
@@ -286,6 +286,6 @@ def test_there_are_no_details_of_an_unknown_job(world: World) -> None:
 def test_there_is_no_result_before_the_job_is_completed(world: World, place: str) -> None:
     job_id = world.job_in(place)
 
-    found = world.run(result(world.queue, job_id))
+    found = world.run(result(world.queue, job_id, now_ms=world.now_ms))
 
     assert (found.state, found.body) == (plain(place), None)

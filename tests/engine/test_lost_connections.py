@@ -203,4 +203,4 @@ def test_nothing_is_left_behind_by_a_shift_without_failures(engine: Engine) -> N
     shift.work()
 
     kinds = {key.rpartition(b":")[2] for key in dump(engine.client)}
-    assert kinds <= {b"meta", b"events", b"counters", b"stats", b"keys", b"queues", b"active"}
+    assert kinds <= {b"meta", b"events", b"counters", b"stats", b"keys", b"queues", b"active", b"flags", b"sweeps"}

@@ -44,7 +44,7 @@ def let_expire(engine: Engine, queue: QueueKeys) -> None:
 CASES = [
     pytest.param(promote_due, "due", delay, "delayed", id="promote"),
     pytest.param(reclaim_ended, "ends", hand_out, "working", id="reclaim"),
-    pytest.param(sweep, "counters", let_expire, "jobs", id="sweep"),
+    pytest.param(sweep, "sweeps", let_expire, "jobs", id="sweep"),
 ]
 
 

@@ -21,18 +21,21 @@ from queues.engine import (
     PumpBeat,
     RequestLimit,
     ScriptError,
+    StoreUnavailableError,
     ack,
     ack_attempt,
     beat,
     consume,
     count_jobs,
     dead_head,
+    delete_dead,
     delete_jobs,
     destroy,
     detail,
     drain_state,
     extend,
     fail,
+    free_deleted,
     give_back_limit,
     list_active,
     list_jobs,
@@ -45,6 +48,7 @@ from queues.engine import (
     plan_drain,
     promote_due,
     publish,
+    publish_large,
     read_events,
     reclaim_ended,
     release,
@@ -63,6 +67,7 @@ from queues.engine import (
     write_probe,
 )
 from queues.engine.keys import PARTITION_KEYS, QUEUE_KEYS, limit_key
+from queues.engine.limits import STAGE_MIN_BYTES
 from queues.engine.operations.consumers import held_queues, list_waiting, list_working, tell_waiting
 from queues.engine.operations.dead_scan import scan_dead
 from queues.engine.operations.find import has_job
@@ -93,9 +98,10 @@ QUEUE = Layout(4).queue("ns", "q")
 
 REDIS_6_2 = set(
     """
-    DECR DEL EXISTS EXPIRE GET HDEL HEXISTS HGET HGETALL HINCRBY HKEYS HLEN HMGET HSCAN HSET HSTRLEN INCR LINDEX LLEN
-    LPOP LPOS LPUSH LRANGE PEXPIRE PTTL PUBLISH RPUSH SET TIME UNLINK XADD XLEN XRANGE XTRIM ZADD ZCARD ZCOUNT ZMSCORE
-    ZPOPMIN ZRANGE ZRANGEBYLEX ZRANGEBYSCORE ZREM ZREMRANGEBYSCORE ZREVRANGEBYSCORE ZSCORE
+    DECR DEL EXISTS EXPIRE GET HDEL HEXISTS HGET HGETALL HINCRBY HKEYS HLEN HMGET HRANDFIELD HSCAN HSET HSETNX HSTRLEN
+    INCR LINDEX LLEN LPOP LPOS LPUSH LPUSHX LRANGE PERSIST PEXPIRE PTTL PUBLISH RENAME RPUSH SET TIME UNLINK XADD XLEN
+    XRANGE XTRIM ZADD ZCARD ZCOUNT ZMSCORE ZPOPMIN ZRANGE ZRANGEBYLEX ZRANGEBYSCORE ZREM ZREMRANGEBYSCORE
+    ZREVRANGEBYSCORE ZSCORE
     """.split()  # noqa: SIM905
 )
 """Commands that may be used: each is in Redis 6.2, none costs O(size of a queue). Not KEYS, SCAN, LREM, LINSERT."""
@@ -110,11 +116,21 @@ def steps(plan: Any, *answers: Any) -> Iterator[Operation[Any]]:
         yield from batch
 
 
+def unstaging() -> Any:
+    """What a large publish does when it fails."""
+    plan = publish_large(QUEUE, [bytes(STAGE_MIN_BYTES)] * 2)
+    next(plan)
+    plan.send([1])
+    return plan.throw(StoreUnavailableError("gone"))
+
+
 def operations() -> list[Operation[Any]]:
     """Operations of every script."""
     layout = Layout(4)
     return [
         publish(QUEUE, [b"1", b"2"]),
+        *steps(publish_large(QUEUE, [bytes(STAGE_MIN_BYTES)] * 2), 1, 1),
+        *unstaging(),
         republish(QUEUE, UNKNOWN, b"x"),
         *steps(consume(QUEUE, ttr_ms=1)),
         ack(QUEUE, [UNKNOWN]),
@@ -135,7 +151,9 @@ def operations() -> list[Operation[Any]]:
         resume(QUEUE),
         *steps(destroy(QUEUE)),
         *steps(destroy(QUEUE, everything=True)),
-        delete_jobs(QUEUE, [UNKNOWN]),
+        *steps(delete_jobs(QUEUE, [UNKNOWN])),
+        *steps(delete_dead(QUEUE, limit=1)),
+        *steps(free_deleted(Layout(1)), ["0123"]),
         *steps(list_queues(layout, "ns")),
         dead_head(QUEUE),
         scan_dead(QUEUE),
@@ -143,7 +161,7 @@ def operations() -> list[Operation[Any]]:
         trim_dead(QUEUE, max_age_ms=1, max_count=1),
         *steps(promote_due(layout), [QUEUE]),
         *steps(reclaim_ended(layout), [QUEUE]),
-        *steps(sweep(layout), [b"ns/q", b"0", b"20"]),
+        *steps(sweep(layout), [QUEUE]),
         promote(QUEUE),
         reclaim(QUEUE),
         purge(QUEUE),
@@ -289,6 +307,6 @@ def locals_of(script: Script) -> set[str]:
 
 def test_outcomes_of_an_ack_are_those_the_script_gives() -> None:
     """That of an acked job is a number."""
-    words = set(re.findall(r"'(deleted|missing|lost)'", body_of("ack")))
+    words = set(re.findall(r"'(deleted|missing|lost|too_large)'", body_of("ack")))
 
     assert {outcome.value for outcome in AckOutcome} == {"acked", *words}

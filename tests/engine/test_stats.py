@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from queues.engine import ack, consume, delete_jobs, fail, release, stats
 from queues.engine.histogram import minutes_of, percentiles, rates
 
-from .test_expiry import sweep_round
+from .test_expiry import sweep_all
 from .world import START_MS, World
 
 MINUTE_MS = 60_000
@@ -153,7 +153,7 @@ def test_expired_jobs_are_counted(world: World) -> None:
     world.run(consume(world.queue, ttr_ms=1, now_ms=world.now_ms))
     world.publish(*[b"x"] * 2, delay_ms=10, ttl_ms=10)
     world.advance(10)
-    sweep_round(world)
+    sweep_all(world)
 
     assert sum(count for field, count in world.state().stats.items() if field.endswith("x")) == 7
 

@@ -8,6 +8,7 @@ import time
 from typing import Any
 
 import pytest
+import uvloop
 
 from queues.engine import (
     AsyncEngine,
@@ -550,3 +551,44 @@ async def test_a_cancelled_waiter_takes_no_job_with_it(shop: World, redis_url: s
     for job_id in content.jobs.keys() - content.working.keys():
         assert content.places_of(job_id) == ["ready"]
         assert job_id not in content.runs or content.runs[job_id].used == 0
+
+
+@pytest.mark.parametrize("what", ["job", "result"])
+def test_a_wait_never_ends_early_by_the_clock_of_uvloop(shop: World, redis_url: str, what: str) -> None:
+    """That clock counts whole ms, so what matters is in which part of one a wait begins."""
+
+    async def wait_in_vain(waiter: AsyncEngine, timeout_s: float) -> None:
+        if what == "job":
+            await waiter.wait_consume([shop.queue], ttr_ms=1_000, timeout_s=timeout_s)
+        else:
+            await waiter.wait_result(shop.queue, job_id, timeout_s=timeout_s)
+
+    async def wait() -> None:
+        async with opened(redis_url) as waiter:
+            for part in range(30):
+                while time.monotonic_ns() // 33_333 % 30 != part:
+                    pass
+                started = time.monotonic()
+                await wait_in_vain(waiter, 0.01)
+
+                assert time.monotonic() - started >= 0.01
+
+    (job_id,) = give(shop, delay_ms=60_000)
+    uvloop.run(wait())
+
+
+def test_a_delay_is_never_shorter_than_asked_for(shop: World) -> None:
+    """Redis tells microseconds; whole ms rounded down would make every other job due within less than its delay."""
+    for _ in range(20):
+        published = microseconds(shop)
+        give(shop, delay_ms=5)
+        while not (found := shop.run(consume(shop.queue, ttr_ms=60_000))).jobs:
+            pass
+
+        assert microseconds(shop) - published >= 5_000
+        assert len(found.jobs) == 1
+
+
+def microseconds(shop: World) -> int:
+    seconds, rest = shop.client.time()
+    return int(seconds) * 1_000_000 + int(rest)

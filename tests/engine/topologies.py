@@ -71,23 +71,42 @@ def _command(client: Any, *command: object) -> Any:
 
 
 @contextmanager
-def cluster(directory: Path, masters: int = 3, binary: Path | None = None) -> Iterator[list[redis.Redis]]:
-    """Clients of the masters of a new cluster, each with its share of the slots."""
-    ports = free_ports(masters)
+def cluster(
+    directory: Path, masters: int = 3, *, replicated: bool = False, binary: Path | None = None
+) -> Iterator[list[redis.Redis]]:
+    """Clients of the masters of a new cluster, each with its share of the slots, and with a replica if `replicated`."""
+    ports = free_ports(masters * (2 if replicated else 1))
     options = ("cluster-enabled yes", "cluster-config-file nodes.conf", "cluster-node-timeout 2000")
     with ExitStack() as stack:
         clients = [stack.enter_context(server(directory / str(port), port, *options, binary=binary)) for port in ports]
         for number, client in enumerate(clients):
-            first, last = number * SLOTS // masters, (number + 1) * SLOTS // masters
-            _command(client, "CLUSTER", "ADDSLOTS", *range(first, last))
+            if number < masters:
+                first, last = number * SLOTS // masters, (number + 1) * SLOTS // masters
+                _command(client, "CLUSTER", "ADDSLOTS", *range(first, last))
             _command(client, "CLUSTER", "MEET", "127.0.0.1", ports[0])
 
         def is_whole(client: redis.Redis) -> bool:
             told = _command(client, "CLUSTER", "INFO").split(b"\r\n")
-            return b"cluster_state:ok" in told and b"cluster_known_nodes:%d" % masters in told
+            return b"cluster_state:ok" in told and b"cluster_known_nodes:%d" % len(ports) in told
 
         wait_until(lambda: all(is_whole(client) for client in clients), or_fail="the cluster does not come together")
-        yield clients
+        for master, replica in zip(clients, clients[masters:], strict=False):
+            _command(replica, "CLUSTER", "REPLICATE", str(_command(master, "CLUSTER", "MYID"), "ascii"))
+        for master in clients[: len(clients) - masters]:
+            wait_until(lambda master=master: _command(master, "WAIT", 1, 100), or_fail="a replica does not follow")  # type: ignore[misc]
+        yield clients[:masters]
+
+
+@contextmanager
+def replicated(directory: Path) -> Iterator[tuple[redis.Redis, redis.Redis]]:
+    """Clients of a master and of its replica, which is in step."""
+    ports = free_ports(2)
+    with (
+        server(directory / "master", ports[0]) as master,
+        server(directory / "replica", ports[1], f"replicaof 127.0.0.1 {ports[0]}") as replica,
+    ):
+        wait_until(lambda: _command(master, "WAIT", 1, 100) == 1, or_fail="the replica does not follow")
+        yield master, replica
 
 
 @contextmanager

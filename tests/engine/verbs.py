@@ -113,7 +113,7 @@ def _life(queue: QueueKeys) -> Plan[None]:
     (found,) = yield [scan_jobs(queue, JobState.DELAYED, JobFilter(key="k"), now_ms=now)]
     assert moved == (Rescheduled.MOVED,)
     assert [job.job_id for job in found.jobs] == list(keyed.job_ids)
-    yield [delete_jobs(queue, [ids[2]], now_ms=now)]
+    yield from delete_jobs(queue, [ids[2]], now_ms=now)
 
 
 def _complete(queue: QueueKeys, job_id: str) -> Plan[None]:

@@ -34,11 +34,12 @@ class Site:
     @property
     def env(self) -> dict[str, str]:
         return {
+            "TASKQ_SIGN_IN_FAILURES": "1000",  # many tests share a server, and all of them an address
             **os.environ,
             "TASKQ_DATA_DIR": str(self.data_dir),
             "REDIS_URL": self.redis_url,
             "DATABASE_URL": f"sqlite:///{self.data_dir}/taskq.sqlite3",
-            "DJANGO_SETTINGS_MODULE": "taskq_site.settings",
+            "DJANGO_SETTINGS_MODULE": "tests.http.served_settings",
             "LOG_LEVEL": "INFO",
             "LOG_FORMAT": "json",
         }
@@ -61,8 +62,8 @@ class Site:
         return self.manage(*arguments).strip()
 
     @contextmanager
-    def serve(self, *, workers: int = 1) -> Iterator[Server]:
-        """Start a server, and stop it with SIGTERM."""
+    def serve(self, *, workers: int = 1, **settings: str) -> Iterator[Server]:
+        """Start a server with these environment variables besides, and stop it with SIGTERM."""
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
@@ -71,7 +72,7 @@ class Site:
             process = subprocess.Popen(
                 [sys.executable, "manage.py", "serve", "--port", str(port), "--workers", str(workers)],
                 cwd=ROOT,
-                env=self.env,
+                env=self.env | settings,
                 stdout=output,
                 stderr=subprocess.STDOUT,
             )

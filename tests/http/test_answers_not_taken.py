@@ -5,11 +5,13 @@ from __future__ import annotations
 import random
 import select
 import socket
+import struct
 import time
 from urllib.parse import urlsplit
 
 import pytest
 
+from queues.management.web.delivery_check import UNREAD_WITHIN_S
 from tests.http.client import Client
 from tests.support.waiting import wait_until
 
@@ -19,9 +21,13 @@ ROUNDS = 150
 class RawConsumer:
     """A connection on which one says when to send, to read and to go."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client, *, receive_bytes: int = 0) -> None:
         parts = urlsplit(client.url)
-        self.socket = socket.create_connection((str(parts.hostname), parts.port or 80), timeout=10)
+        self.socket = socket.socket()
+        self.socket.settimeout(10)
+        if receive_bytes:
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)
+        self.socket.connect((str(parts.hostname), parts.port or 80))
         self._client = client
 
     def ask(self, queue: str, query: str = "ttr=600") -> None:
@@ -34,9 +40,30 @@ class RawConsumer:
     def read(self) -> bytes:
         return self.socket.recv(65_536)
 
+    def reset(self) -> None:
+        """Close without the usual farewell."""
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.socket.close()
+
 
 def working(client: Client, queue: str) -> int:
     return int(client.call("GET", f"/api/{{ns}}/{queue}/stats").json["working"])
+
+
+def hang_up_unread(client: Client, job_id: str, queue: str) -> None:
+    """Take this job and go without reading, and wait for its release.
+
+    The server hears of connections in the order in which they end: of those that ended before it has heard by then.
+    """
+    never_read = RawConsumer(client)
+    never_read.ask(queue)
+    never_read.wait_for_answer()
+    never_read.socket.close()
+    state = f"/api/{{ns}}/{queue}/job/{job_id}/detail"
+    wait_until(
+        lambda: client.call("GET", state).json["state"] == "ready",
+        or_fail="a job that nobody has read is still held",
+    )
 
 
 @pytest.mark.parametrize("count", [1, 3])
@@ -61,14 +88,37 @@ def test_who_has_read_the_answer_and_closes_keeps_the_job(client: Client, queue:
 
     consumer.socket.close()
 
-    # The server hears of connections in the order in which they end: this one it has heard of before the next.
-    never_read = RawConsumer(client)
-    client.publish(queue)
-    never_read.ask(queue)
-    never_read.wait_for_answer()
-    never_read.socket.close()
-    wait_until(lambda: working(client, queue) <= 1, or_fail="a job that nobody has read is still held")
+    hang_up_unread(client, client.publish(queue), queue)
     assert working(client, queue) == 1
+
+
+def test_a_reset_after_the_answer_was_read_leaves_the_lease_alone(client: Client, queue: str) -> None:
+    """As a proxy may close, and a client that does not care for manners."""
+    job_id = client.publish(queue, tries=1)
+    consumer = RawConsumer(client)
+    consumer.ask(queue)
+    consumer.wait_for_answer()
+    assert job_id.encode() in consumer.read()
+    time.sleep(1.5 * UNREAD_WITHIN_S)
+
+    consumer.reset()
+
+    hang_up_unread(client, client.publish(queue), queue)
+    assert client.call("DELETE", f"/api/{{ns}}/{queue}/job/{job_id}?attempt=1").status == 204
+
+
+def test_a_large_answer_that_is_not_taken_in_time_gives_its_jobs_back(client: Client, queue: str) -> None:
+    """However long after the answer was written: what the client's system has not confirmed, it has not read."""
+    for _ in range(20):
+        client.publish(queue, b"x" * 100_000, tries=1)
+    consumer = RawConsumer(client, receive_bytes=4_096)
+    consumer.ask(queue, "ttr=600&count=20")
+    consumer.wait_for_answer()
+    time.sleep(1.5 * UNREAD_WITHIN_S)
+
+    consumer.reset()
+
+    wait_until(lambda: working(client, queue) == 0, or_fail="jobs of an answer that was not taken are still held")
 
 
 def test_who_has_said_something_more_keeps_the_job_whatever_comes_then(client: Client, queue: str) -> None:

@@ -42,6 +42,25 @@ def test_bulk_is_all_or_nothing(client: Client, queue: str) -> None:
     assert client.call("GET", f"/api/{{ns}}/{queue}/size").json["size"] == 0
 
 
+def test_a_bulk_of_many_large_jobs_comes_whole_and_in_order(client: Client, queue: str) -> None:
+    """lmstfy takes 64 jobs of up to 1 MiB each."""
+    elements = [b'"%02d%b"' % (number, b"x" * 300 * 1024) for number in range(64)]
+
+    reply = client.call("PUT", f"/api/{{ns}}/{queue}/bulk", b"[" + b",".join(elements) + b"]")
+
+    assert reply.status == 201
+    assert [client.take(queue)["job_id"] for _ in elements] == reply.json["job_ids"]
+
+
+@pytest.mark.parametrize("route", ["GET {q}", "GET {q}?timeout=1", "DELETE {q}", "GET {q}/job/{id}", "GET {q}/size"])
+def test_a_body_that_a_route_has_no_use_for_is_dropped(client: Client, queue: str, route: str) -> None:
+    """PHP's client of lmstfy sends its last publish's body again with each request."""
+    job_id = client.publish(queue)
+    method, path = route.replace("{q}", f"/api/{{ns}}/{queue}").replace("{id}", job_id).split()
+
+    assert client.call(method, path, b"x" * 3 * 1024 * 1024).status in (200, 204)
+
+
 def test_a_delayed_job_is_not_ready(client: Client, queue: str) -> None:
     client.publish(queue, delay="0.4")
 

@@ -8,10 +8,15 @@ from typing import Any
 
 import pytest
 
-from queues.api.body import DRAIN_MAX_BYTES, RequestBody
+from queues.api.body import RequestBody
 from queues.api.request import Headers
+from queues.engine.limits import DISCARD_MAX_BYTES
 
 GONE: dict[str, Any] = {"type": "http.disconnect"}
+
+
+def uncounted(_size: int) -> None:
+    """These are small."""
 
 
 def part(body: bytes, *, more: bool) -> dict[str, Any]:
@@ -39,15 +44,15 @@ async def watch(body: RequestBody) -> Any:
 def test_a_request_of_http_1_without_a_word_of_a_body_has_none() -> None:
     async def scenario() -> Any:
         body = RequestBody("1.1", Headers([(b"host", b"x")]), Wire([GONE]).receive)
-        return await body.read(10), await watch(body)
+        return await body.read(10, uncounted), await watch(body)
 
     assert asyncio.run(scenario()) == (b"", GONE)
 
 
 def test_a_request_of_http_2_may_have_a_body_without_saying_so() -> None:
-    async def scenario() -> bytes:
+    async def scenario() -> bytes | bytearray:
         return await RequestBody("2", Headers([]), Wire([part(b"a", more=True), part(b"b", more=False)]).receive).read(
-            10
+            10, uncounted
         )
 
     assert asyncio.run(scenario()) == b"ab"
@@ -63,7 +68,7 @@ def test_nothing_is_read_before_somebody_asks_or_declines() -> None:
         for _ in range(10):
             await asyncio.sleep(0)
         assert len(wire.left) == 2
-        assert await body.read(10) == b"a"
+        assert await body.read(10, uncounted) == b"a"
         assert await watching == GONE
 
     asyncio.run(scenario())
@@ -82,7 +87,7 @@ def test_a_body_that_nobody_reads_is_thrown_away_to_hear_the_client_leave() -> N
 
 
 def test_only_so_much_is_thrown_away() -> None:
-    chunk = b"x" * (DRAIN_MAX_BYTES // 4)
+    chunk = b"x" * (DISCARD_MAX_BYTES // 4)
     wire = Wire([part(chunk, more=True)] * 8)
 
     async def scenario() -> None:

@@ -255,7 +255,7 @@ def test_a_client_that_asks_first_is_told_to_send(server: Server, wire: Wire, qu
 
 @pytest.mark.parametrize(
     ("line", "length", "status"),
-    [("PUT {q}", MIB + 1, 413), ("PUT {q}?delay=x", MIB, 400), ("PUT {q}/bulk", 17 * MIB, 413), ("PUT q.x", MIB, 400)],
+    [("PUT {q}", MIB + 1, 413), ("PUT {q}?delay=x", MIB, 400), ("PUT {q}/bulk", 65 * MIB, 413), ("PUT q.x", MIB, 400)],
 )
 def test_a_client_that_asks_first_is_refused_before_it_sends(
     server: Server, wire: Wire, queue: str, line: str, length: int, status: int

@@ -2,59 +2,72 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
-import time
+from collections import Counter
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from queues.api.errors import StaffBusyError
-from queues.api.staff_threads import StaffThreads
 from tests.http.client import Client
 from tests.http.service import Server, Site
 from tests.support.waiting import wait_until
 
-GUESSERS = 30
+GUESSERS = 12
+FAILURES = 5
 
 
-def test_wrong_passwords_do_not_hold_up_publishes(site: Site, server: Server, queue: str) -> None:
-    guesser = Client(url=server.url, basic="admin:wrong")
-    clients = [Client(url=server.url, namespace="guessed", token=site.new_token("guessed")) for _ in range(3)]
+@pytest.fixture(scope="module")
+def strict_server(site: Site) -> Iterator[Server]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TASKQ_SIGN_IN_FAILURES", str(FAILURES))
+        patch.setenv("TASKQ_TRUSTED_PROXIES", "127.0.0.1")
+        with site.serve() as server:
+            yield server
+
+
+def test_twelve_guessers_keep_neither_the_admin_nor_producers_waiting(strict_server: Server, queue: str) -> None:
+    """All of them come from one address, so nothing but its password tells the admin's program from the guessers'."""
+    admin, producer = strict_server.staff, strict_server.client
+    assert admin.call("GET", "/pools").status == 200
+    guesser = Client(url=strict_server.url, basic="admin:wrong")
+    statuses: Counter[int] = Counter()
+    stop = threading.Event()
+
+    def guess() -> None:
+        while not stop.is_set():
+            statuses[guesser.call("GET", "/pools").status] += 1
+
     with ThreadPoolExecutor(GUESSERS) as threads:
-        guesses = [threads.submit(guesser.call, "GET", "/pools") for _ in range(GUESSERS)]
-        wait_until(lambda: any(guess.done() for guess in guesses), or_fail="no guess is answered")
-        started = time.monotonic()
-        for client in clients:  # each for the first time, so that the database has to be asked
-            client.publish(queue)
-        took_s = time.monotonic() - started
-        replies = [guess.result() for guess in guesses]
+        guessing = [threads.submit(guess) for _ in range(GUESSERS)]
+        try:
+            wait_until(lambda: statuses[401] > FAILURES, or_fail="nobody guesses", timeout_s=30)
+            assert {admin.call("GET", "/pools").status for _ in range(20)} == {200}
+            for _ in range(20):
+                producer.publish(queue)
+        finally:
+            stop.set()
+    assert [one.result() for one in guessing] == [None] * GUESSERS
+    assert set(statuses) == {401}, "each waits for its turn"
 
-    assert took_s < 1.0
-    refused = [reply for reply in replies if reply.status == 503]
-    assert refused
-    assert {reply.status for reply in replies} <= {401, 503}
-    assert {(reply.json["error"], reply.headers["retry-after"]) for reply in refused} == {("too many sign-ins", "1")}
-    assert server.staff.call("GET", "/pools").status == 200
+    stranger = Client(url=strict_server.url, basic="somebody:wrong")
+    refused = [stranger.call("GET", "/pools") for _ in range(FAILURES + 1)][-1]
+    assert (refused.status, "retry-after" in refused.headers) == (429, True)
+    assert refused.json["error"].startswith("too many failed sign-ins: try again in ")
+    logged = [line for line in strict_server.log_lines() if line.get("action") == "signin.fail"]
+    assert {(line["address"], line["username"]) for line in logged} == {
+        ("127.0.0.1", "admin"),
+        ("127.0.0.1", "somebody"),
+    }
 
 
-def test_who_leaves_the_line_makes_room() -> None:
-    async def scenario() -> None:
-        line = StaffThreads(line_max=2)
-        may_end = threading.Event()
-        first = asyncio.ensure_future(line.call(may_end.wait, 10))
-        second = asyncio.ensure_future(line.call(lambda: True))
-        await asyncio.sleep(0)
-        with pytest.raises(StaffBusyError):
-            await line.call(lambda: True)
+def test_behind_a_trusted_proxy_it_is_the_client_that_is_locked(strict_server: Server) -> None:
+    def guess(forwarded_for: str, number: int) -> int:
+        stranger = Client(url=strict_server.url, basic=f"nobody{number}:wrong")
+        return stranger.call("GET", "/pools", headers={"X-Forwarded-For": forwarded_for}).status
 
-        second.cancel()
-        await asyncio.wait([second])
-        third = asyncio.ensure_future(line.call(lambda: True))
-        await asyncio.sleep(0)
-        may_end.set()
-
-        assert await first
-        assert await third
-
-    asyncio.run(scenario())
+    assert [guess("203.0.113.1", number) for number in range(FAILURES + 1)] == [401] * FAILURES + [429]
+    assert guess("203.0.113.2, 203.0.113.1", 10) == 429, "what the client claims of itself does not count"
+    assert guess("203.0.113.2", 11) == 401
+    failed = [line for line in strict_server.log_lines() if line.get("username") == "nobody11"]
+    assert [line["address"] for line in failed] == ["203.0.113.2"]

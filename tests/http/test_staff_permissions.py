@@ -8,6 +8,8 @@ from queues.api.route import SUPERUSERS_ONLY, Door, Route
 from queues.api.routes import ROUTES
 from tests.http.client import Client
 from tests.http.service import Server, Site
+from tests.support.exposition import read_page
+from tests.support.waiting import wait_until
 
 STAFF_ROUTES = [route for route in ROUTES if route.door is Door.STAFF]
 GUARDED = [route for route in STAFF_ROUTES if route.permissions]
@@ -117,3 +119,29 @@ def test_lists_show_members_their_namespaces_only(member: Client, staff: Client)
     assert list(member.call("GET", "/info").json["namespaces"]) == [MINE]
     assert {MINE, THEIRS} <= set(staff.call("GET", "/info").json["namespaces"])
     assert member.call("GET", "/pools").status == 200
+
+
+def test_metrics_show_members_their_namespaces_only(server: Server, member: Client, staff: Client) -> None:
+    limit = '{"write": 1, "interval": 3600}'
+    for name in (MINE, THEIRS):
+        token = staff.call("POST", f"/token/{name}?description=x").json["token"]
+        assert staff.call("POST", f"/token/{name}/{token}/limit", limit).status == 201
+        client = Client(url=server.url, namespace=name, token=token)
+        client.publish("watched")
+        assert client.call("PUT", "/api/{ns}/watched").status == 429
+
+    def shown(reader: Client) -> dict[str, set[str]]:
+        """By metric that has them: which namespaces are on the page."""
+        page = read_page(reader.call("GET", "/metrics").body.decode())
+        found = {
+            name: {dict(labels)["namespace"] for _, labels in family.samples if "namespace" in dict(labels)}
+            for name, family in page.items()
+        }
+        return {name: namespaces for name, namespaces in found.items() if namespaces}
+
+    names = ("taskq_jobs", "taskq_jobs_published_total", "taskq_http_rate_limited_total", "taskq_queue_paused")
+    wait_until(lambda: all({MINE, THEIRS} <= shown(staff)[name] for name in names), or_fail="not all", timeout_s=30)
+
+    assert set.union(*shown(member).values()) == {MINE}
+    assert set(names) <= shown(member).keys()
+    assert "taskq_redis_up" in member.call("GET", "/metrics").body.decode()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from taskq_site.database import database_config
-from taskq_site.env import EnvError, read_bool, read_choice, read_dir, read_int, read_list, read_url
+from taskq_site.env import EnvError, read_bool, read_choice, read_dir, read_int, read_list, read_secret, read_url
 from taskq_site.secret_key import FILE_NAME, keep_secret_key
 
 
@@ -49,6 +49,13 @@ def test_a_url_that_is_refused_is_not_repeated(monkeypatch: pytest.MonkeyPatch) 
     with pytest.raises(EnvError) as caught:
         read_url("X", default="", schemes=("redis",))
     assert "redis://" in str(caught.value)
+    assert "hunter2" not in str(caught.value)
+
+
+def test_a_short_secret_is_refused_without_repeating_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("X", "hunter2")
+    with pytest.raises(EnvError) as caught:
+        read_secret("X")
     assert "hunter2" not in str(caught.value)
 
 

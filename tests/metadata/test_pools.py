@@ -13,14 +13,15 @@ import pytest
 import redis
 from asgiref.sync import sync_to_async
 from django.core.checks import run_checks
+from django.core.management import call_command
 
 from queues.embedded import EmbeddedRedis
-from queues.engine import StoreUnavailableError, open_engine, publish, same_place, size
+from queues.engine import StoreInfo, StoreUnavailableError, open_engine, publish, same_place, size
 from queues.models import Pool
 from queues.pools import async_engine_for, async_engines, close_async_engines, close_engines, engine_for, engines, rows
 from queues.pools.remembered import Remembered, forget_everything
 from queues.services.errors import InvalidArgumentError, PoolExistsError, PoolNotFoundError
-from queues.services.pool_problems import ProblemKind
+from queues.services.pool_problems import AdviceKind, ProblemKind, find_advice, find_problems
 from queues.services.pools import add_pool, check_pool, check_pools, list_pools
 from tests.support.clock import ManualClock
 from tests.support.loops import run_async
@@ -35,7 +36,7 @@ def closed_engines() -> None:
     close_engines()
 
 
-def kinds(name: str = "default") -> list[ProblemKind]:
+def kinds(name: str = "default") -> list[ProblemKind | AdviceKind]:
     return [problem.kind for problem in check_pool(name=name).problems]
 
 
@@ -110,6 +111,25 @@ def test_a_pool_that_may_evict_jobs_is_reported_and_logged(
 
 def test_a_pool_without_aof_is_reported(redis_client: redis.Redis) -> None:
     assert kinds() == [ProblemKind.NO_AOF]
+
+
+@pytest.mark.parametrize(("allocator", "kinds"), [("libc", [AdviceKind.ALLOCATOR]), ("jemalloc-5.3.0", [])])
+def test_an_allocator_that_stalls_is_named_though_the_pool_is_fit(allocator: str, kinds: list[AdviceKind]) -> None:
+    store = StoreInfo(reachable=True, allocator=allocator)
+
+    assert [advice.kind for advice in find_advice(store)] == kinds
+    assert find_problems(store, partitions=8, min_replicas=0) == ()
+
+
+def test_a_check_prints_which_allocator_a_server_has(
+    fit_redis: redis.Redis, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report = check_pool(name="default")
+    assert report.store.allocator == fit_redis.info("memory")["mem_allocator"]
+
+    call_command("pool", "check")
+
+    assert ("ADVICE allocator" in capsys.readouterr().out) == (report.store.allocator == "libc")
 
 
 def test_a_pool_that_does_not_answer_is_reported_without_its_password() -> None:

@@ -118,7 +118,8 @@ def test_a_running_pump_is_heard_of_again_and_again(site: Site, start: Callable[
         (beat,) = engine.run(list_pumps())
         roles = beat.roles
         return (
-            roles.keys() == {"pump", "reclaimer", "sweeper", "bounds", "survey", "drain"} and roles["pump"].ticks > 10
+            roles.keys() == {"pump", "reclaimer", "sweeper", "deleter", "bounds", "survey", "drain"}
+            and roles["pump"].ticks > 10
         )
 
     wait_until(went_on, or_fail="the beats stand still", timeout_s=30)

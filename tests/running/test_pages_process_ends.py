@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import threading
@@ -9,13 +10,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.client import HTTPException
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
+import uvicorn
 
 from queues.embedded import EmbeddedRedis
-from queues.management.web import pages_process
-from queues.management.web.pages_process import PagesProcess
+from queues.management.web import pages_server
 from tests.http.doors_wire import Wire, request
 from tests.http.service import Server, Site
 from tests.running.processes import Family
@@ -24,7 +26,6 @@ from tests.support.waiting import wait_until
 PRODUCERS = 4
 PUBLISHED_MEANWHILE = 200
 STOP_WITHIN_S = 20
-BEGUN_WITHIN_S = 30.0
 NAME = "servepages"
 
 
@@ -101,18 +102,15 @@ def test_one_that_ends_is_replaced_and_the_api_feels_nothing(
     assert set(got) == {201}
 
 
-def test_whose_form_was_lost_with_it_is_told_to_look_before_trying_again(prepared: Site, family: Family) -> None:
+def test_a_form_that_was_lost_with_it_is_not_sent_to_the_next_one(prepared: Site, family: Family) -> None:
     with serve(prepared, family) as (server, pages), Wire(server.url) as wire:
-        wire.send(request("POST /login/", ("Host", "localhost"), ("Content-Length", "10")) + b"half")
-        os.kill(pages, signal.SIGSTOP)  # so that it cannot answer before it dies
-        wire.send(b" of it")
+        wire.send(request("POST /login/", ("Host", "localhost"), ("Expect", "100-continue"), ("Content-Length", "10")))
+        assert wire.receive_head() == 100
+
         os.kill(pages, signal.SIGKILL)
 
-        answer = wire.receive()
-
-        assert (answer.status, answer.json) == (502, {"error": "cut off: it may have been done"})
-        assert answer.header("retry-after") == ""
-        assert answer.header("x-request-id")
+        assert wire.is_closed()
+        assert page(server) == 200
 
 
 def test_while_it_does_not_answer_everything_else_does(prepared: Site, family: Family) -> None:
@@ -129,29 +127,23 @@ def test_while_it_does_not_answer_everything_else_does(prepared: Site, family: F
         assert wire.receive().status == 200
 
 
-def test_one_that_hangs_is_replaced(prepared: Site, family: Family, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in prepared.env.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.setattr(pages_process, "ASK_EVERY_S", 0.2)
-    monkeypatch.setattr(pages_process, "HUNG_AFTER_S", 1.0)
-    heard = threading.Event()
-    ask = PagesProcess._answers
+def test_one_whose_threads_are_all_busy_for_long_beats_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its event loop goes on, but no page is made."""
+    is_free = asyncio.Event()
+    site: Any = SimpleNamespace(pages=SimpleNamespace(wait_for_turn=is_free.wait, on_stuck=None))
 
-    def ask_and_note(self: PagesProcess) -> bool:
-        answers = ask(self)
-        if answers:
-            heard.set()
-        return answers
+    async def scenario() -> None:
+        server = pages_server._Server(uvicorn.Config("unused"), Path("unused"), site)
+        assert server.is_well()
+        monkeypatch.setattr(pages_server, "THREADS_BUSY_MAX_S", 0.0)
+        assert not server.is_well()
+        is_free.set()
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        monkeypatch.setattr(pages_server, "THREADS_BUSY_MAX_S", 60.0)
+        assert server.is_well()
 
-    monkeypatch.setattr(PagesProcess, "_answers", ask_and_note)
-    with TemporaryDirectory() as directory, PagesProcess(Path(directory)):
-        assert heard.wait(BEGUN_WITHIN_S), "it does not begin"
-        pages = family.pid_of(NAME)
-
-        os.kill(pages, signal.SIGSTOP)
-
-        wait_until(lambda: pages not in family.members(), or_fail="it hangs on")
-        assert family.pid_of(NAME) != pages
+    asyncio.run(scenario())
 
 
 @pytest.mark.parametrize("workers", [1, 2])

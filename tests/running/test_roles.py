@@ -16,6 +16,7 @@ from queues.engine import (
     StoreUnavailableError,
     ack_attempt,
     consume,
+    destroy,
     fail,
     open_engine,
     publish,
@@ -24,10 +25,11 @@ from queues.engine import (
 from queues.models import Namespace, Pool, QueuePolicy
 from queues.pump.lane import Lane
 from queues.pump.role import Role
-from queues.pump.roles import bounds, pump, reclaimer, roles_for, sweeper
+from queues.pump.roles import bounds, deleter, pump, reclaimer, roles_for, sweeper
 from queues.pump.tally import Tally
 from queues.pump.trouble import RETRY_FIRST_S, RETRY_MAX_S, Trouble
 from queues.pump.turn import take_turn
+from tests.support.clock import ManualClock
 
 START_MS = 2_000_000_000_000
 
@@ -70,7 +72,7 @@ def test_the_pump_makes_due_jobs_ready_and_leaves_the_others(engine: Engine) -> 
 def test_a_tick_with_nothing_to_do_does_nothing(engine: Engine) -> None:
     put(engine, PublishOptions(delay_ms=1_000))
 
-    assert [tick(engine, START_MS).jobs for tick in (pump.tick, reclaimer.tick, sweeper.tick)] == [0, 0, 0]
+    assert [tick(engine, START_MS).jobs for tick in (pump.tick, reclaimer.tick, sweeper.tick, deleter.tick)] == [0] * 4
     assert counts_of(engine, START_MS) == {"delayed": 1}
 
 
@@ -104,6 +106,33 @@ def test_the_sweeper_drops_expired_jobs(engine: Engine) -> None:
 
     assert swept == 3
     assert counts_of(engine, START_MS + 1_001) == {"ready": 1}
+
+
+def test_the_deleter_frees_what_a_deleted_queue_held(engine: Engine) -> None:
+    keys = engine.queue("ns", "q")
+    put(engine, PublishOptions(), jobs=3)
+    engine.run(destroy(keys, everything=True))
+    put(engine, PublishOptions())
+
+    assert deleter.tick(engine, START_MS).jobs == 3
+    assert not deleter.tick(engine, START_MS).more
+
+    assert engine.client.keys("*:deleted:*") == []
+    assert counts_of(engine, START_MS) == {"ready": 1}
+
+
+def test_a_role_with_a_share_of_the_time_leaves_the_rest_to_others(engine: Engine) -> None:
+    clock = ManualClock()
+
+    def tick(_engine: Engine, _now_ms: int | None) -> Counts:
+        clock.advance(0.5)
+        return Counts(jobs=1, more=True)
+
+    began = clock.now
+    role = Role(name="role", interval_s=1, budget_s=10, tick=tick, share=0.25)
+    counts = take_turn(role, engine, should_stop=lambda: False, clock=clock, sleep=clock.advance)
+
+    assert counts.jobs * 0.5 == pytest.approx((clock.now - began) * 0.25, rel=0.2)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -285,11 +314,12 @@ def test_the_tally_sums_up_and_starts_again(caplog: pytest.LogCaptureFixture) ->
     assert (record.__dict__["role"], record.__dict__["queues"], record.__dict__["jobs"]) == ("pump", 2, 5)
 
 
-def test_every_pool_has_the_six_roles() -> None:
+def test_every_pool_has_the_seven_roles() -> None:
     assert [(role.name, role.interval_s) for role in roles_for("any")] == [
         ("pump", 0.1),
         ("reclaimer", 0.2),
-        ("sweeper", 1.0),
+        ("sweeper", 0.25),
+        ("deleter", 1.0),
         ("bounds", 10.0),
         ("survey", 0.2),
         ("drain", 1.0),

@@ -1,21 +1,19 @@
-"""Worker processes that die as the main process asks them whether they live."""
+"""Worker processes that hang or die."""
 
 from __future__ import annotations
 
 import os
 import signal
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from uvicorn.supervisors.multiprocess import SIGNALS, Process
+from uvicorn.supervisors.multiprocess import SIGNALS
 
 from bench.hello import application
-from queues.management.web.server import Workers, configure
+from queues.management.web.server import Worker, Workers, configure
 from tests.support.waiting import wait_until
 
-ASKED_S = 90
 HEARD_WITHIN_S = 60
 
 
@@ -40,25 +38,33 @@ def workers() -> Iterator[Workers]:
             signal.signal(number, handler)
 
 
-def test_a_worker_that_dies_as_it_is_asked_is_missed_at_once_and_replaced(workers: Workers) -> None:
-    worker = started(workers)
-    os.kill(worker, signal.SIGSTOP)
-    with ThreadPoolExecutor() as pool:
-        lives = pool.submit(workers.processes[0].is_alive, timeout=ASKED_S)
-        with pytest.raises(TimeoutError):
-            lives.result(timeout=0.5)  # it is being asked
+@pytest.mark.parametrize("number", [signal.SIGSTOP, signal.SIGKILL], ids=["hangs", "dies"])
+def test_a_worker_that_hangs_or_dies_is_replaced(
+    workers: Workers, number: signal.Signals, settings: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings.TASKQ_HUNG_AFTER_S = 2
+    worker = begun(workers)
 
-        os.kill(worker, signal.SIGKILL)
+    os.kill(worker, number)
 
-        assert lives.result(timeout=HEARD_WITHIN_S) is False
-    workers.keep_subprocess_alive()
-    assert started(workers) != worker
+    def is_replaced() -> bool:
+        workers.keep_subprocess_alive()
+        return workers.processes[0].pid != worker
+
+    wait_until(is_replaced, or_fail="it is not replaced")
+    assert begun(workers) != worker
+    hung = [vars(record)["pid"] for record in caplog.records if vars(record).get("action") == "kill_hung_child"]
+    assert hung == ([worker] if number == signal.SIGSTOP else [])
 
 
-def started(workers: Workers) -> int:
-    """Its process id, once it answers."""
+def begun(workers: Workers) -> int:
+    """Its process id, once it serves and its heart beats."""
     (process,) = workers.processes
-    assert isinstance(process, Process)
-    wait_until(lambda: process.is_alive(timeout=1), or_fail="it does not start", timeout_s=HEARD_WITHIN_S)
+    assert isinstance(process, Worker)
+
+    def has_begun() -> bool:
+        return process.is_alive() and process._watch._has_begun
+
+    wait_until(has_begun, or_fail="it does not start", timeout_s=HEARD_WITHIN_S)
     assert process.pid is not None
     return process.pid

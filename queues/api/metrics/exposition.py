@@ -2,25 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from .table import METRICS, Metric
 
 
 class Page:
-    """Samples by metric. Written, each metric comes once, with its help and kind, whether it has samples or not."""
+    """Samples by metric. Written, each metric comes once, with its help and kind, whether it has samples or not.
 
-    def __init__(self) -> None:
+    `visible`: pool and name of each namespace that the reader may see; None: all of them. Samples of other namespaces,
+    and those that sum up several, are left out.
+    """
+
+    def __init__(self, *, visible: Collection[tuple[str, str]] | None = None) -> None:
         self._lines: dict[str, list[str]] = {metric.name: [] for metric in METRICS}
+        self._visible = visible
+
+    def shows(self, pool: str, namespace: str) -> bool:
+        """Whether samples of the namespace are on this page."""
+        return self._visible is None or (pool, namespace) in self._visible
 
     def add(self, metric: Metric, values: Sequence[str], number: float) -> None:
         """One sample. `values`: of the metric's labels, in their order."""
+        if self._is_hidden(metric, values):
+            return
         self._lines[metric.name].append(f"{metric.name}{_labels(metric.labels, values)} {_number(number)}")
 
     def add_histogram(
         self, metric: Metric, values: Sequence[str], *, bounds: Iterable[float], buckets: Iterable[float], total: float
     ) -> None:
         """`buckets`: counts between the bounds, and of what is beyond them. `total`: the sum of what was observed."""
+        if self._is_hidden(metric, values):
+            return
         lines, count = self._lines[metric.name], 0.0
         labels = _labels(metric.labels, values)
         before_bound = f"{metric.name}_bucket{labels[:-1]},le="
@@ -29,6 +42,12 @@ class Page:
             lines.append(f'{before_bound}"{bound}"}} {_number(count)}')
         lines.append(f"{metric.name}_sum{labels} {_number(total)}")
         lines.append(f"{metric.name}_count{labels} {_number(count)}")
+
+    def _is_hidden(self, metric: Metric, values: Sequence[str]) -> bool:
+        if self._visible is None or "namespace" not in metric.labels:
+            return False
+        labels = dict(zip(metric.labels, values, strict=True))
+        return not self.shows(labels["pool"], labels["namespace"])
 
     def text(self) -> str:
         """The page."""

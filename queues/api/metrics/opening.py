@@ -1,4 +1,4 @@
-"""Who may read the metrics beside staff: whoever brings the secret of the setting TASKQ_METRICS_TOKEN."""
+"""The secret for scraping, TASKQ_METRICS_TOKEN: it opens the metrics of all namespaces, and nothing else."""
 
 from __future__ import annotations
 

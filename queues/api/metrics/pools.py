@@ -42,10 +42,11 @@ def _add_partitions(page: Page, pool: str, load: PoolLoad) -> None:
     parts = load.partitions
     queues = sum(part.queues for part in parts)
     page.add(t.QUEUES, (pool,), queues)
-    page.add(t.OMITTED, (pool,), max(0, queues - len(load.queues)))
+    shown = sum(page.shows(pool, queue.namespace) for queue in load.queues)
+    page.add(t.OMITTED, (pool,), max(0, queues - shown))
     page.add(t.OVERDUE, (pool, "due"), max(part.due_behind_ms for part in parts) / 1000)
     page.add(t.OVERDUE, (pool, "ends"), max(part.ends_behind_ms for part in parts) / 1000)
-    page.add(t.EVENTS, (pool,), sum(part.events_held for part in parts))
+    page.add(t.EVENTS, (pool,), sum(part.events_bytes for part in parts))
     page.add(t.DROPPED, (pool,), sum(part.events_dropped for part in parts))
 
 

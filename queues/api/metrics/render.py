@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Collection
 from typing import Final
 
 from django.conf import settings
@@ -26,14 +27,17 @@ POOL_TIMEOUT_S: Final = 3.0
 _rankings: Final[dict[str, QueueRanking]] = {}
 
 
-async def render_metrics(context: ApiContext) -> str:
-    """What this server counted, and what its pools say of themselves. Raises MetadataUnavailableError."""
+async def render_metrics(context: ApiContext, *, visible: Collection[tuple[str, str]] | None) -> str:
+    """What this server counted, and what its pools say of themselves. Raises MetadataUnavailableError.
+
+    `visible`: pool and name of each namespace that the reader may see; None: all of them.
+    """
     begun = time.perf_counter()
     pools = [pool.name for pool in await context.call(list_pools)]
     for gone in _rankings.keys() - set(pools):
         del _rankings[gone]
     loads = await asyncio.gather(*[_read_pool(context, pool) for pool in pools])
-    page = Page()
+    page = Page(visible=visible)
     for pool, load in zip(pools, loads, strict=True):
         await add_pool(page, pool, load)
     await add_traffic(

@@ -9,7 +9,7 @@ from queues.services.errors import PoolNotFoundError
 from queues.services.jobs_queues import list_queues_of
 from queues.services.pools import list_pools
 from queues.services.secrets import DEFAULT_POOL
-from queues.services.visible import list_visible
+from queues.services.visible import list_visible, visible_names
 
 from ..accesslog import ACCESS_LOG
 from ..context import ApiContext
@@ -52,8 +52,9 @@ async def version(request: ApiRequest, context: ApiContext) -> ApiResponse:
 
 
 async def metrics(request: ApiRequest, context: ApiContext) -> ApiResponse:
-    """For Prometheus."""
-    return text_response(200, await render_metrics(context))
+    """For Prometheus: all namespaces with the secret for scraping, else those that the user may see."""
+    visible = None if request.staff is None else await context.call(visible_names, user=request.staff)
+    return text_response(200, await render_metrics(context, visible=visible))
 
 
 async def show_access_log(request: ApiRequest, context: ApiContext) -> ApiResponse:

@@ -70,7 +70,7 @@ async def add_limit(request: ApiRequest, context: ApiContext) -> ApiResponse:
     which = await _which(request, context)
     await context.call(set_limit, limit=limit, only_new=True, **which)
     await _note(request, context, ActivityAction.LIMIT_CHANGED, which, detail=str(limit))
-    return json_response(201, present_limit(limit))
+    return json_response(201, _present_set_limit(limit))
 
 
 async def put_limit(request: ApiRequest, context: ApiContext) -> ApiResponse:
@@ -79,7 +79,7 @@ async def put_limit(request: ApiRequest, context: ApiContext) -> ApiResponse:
     which = await _which(request, context)
     await context.call(set_limit, limit=limit, **which)
     await _note(request, context, ActivityAction.LIMIT_CHANGED, which, detail=str(limit))
-    return json_response(200, present_limit(limit))
+    return json_response(200, _present_set_limit(limit))
 
 
 async def show_limit(request: ApiRequest, context: ApiContext) -> ApiResponse:
@@ -119,6 +119,12 @@ def present_limit(limit: Limit) -> dict[str, int]:
     return {"read": limit.read, "write": limit.write, "interval": limit.interval_s}
 
 
+def _present_set_limit(limit: Limit) -> dict[str, Any]:
+    """As lmstfy answers to the setting of a limit, and as it is shown."""
+    presented = present_limit(limit)
+    return {**presented, "limiter": presented}
+
+
 async def _which(request: ApiRequest, context: ApiContext) -> dict[str, Any]:
     """The token in the path: a public id or a secret, the latter also with its pool; else `?pool=` says which pool.
 
@@ -152,4 +158,4 @@ async def _limit(request: ApiRequest) -> Limit:
 async def _form(request: ApiRequest) -> Mapping[str, str]:
     if not request.headers.get(b"content-type").startswith("application/x-www-form-urlencoded"):
         return {}
-    return parse_query(await request.read_body(JSON_BODY_MAX_BYTES))
+    return parse_query(bytes(await request.read_body(JSON_BODY_MAX_BYTES)))

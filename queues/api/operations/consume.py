@@ -16,10 +16,11 @@ from queues.services.policies import EffectivePolicy
 from queues.services.presence import waiting_here
 
 from ..context import ApiContext
+from ..memory import LARGE_BYTES, MEMORY
 from ..metrics import COUNTERS
 from ..names import split_queues
 from ..presenting import present_consumed
-from ..query import Query, read_flag, read_optional_uint, read_uint
+from ..query import Query, is_true, read_optional_uint, read_uint
 from ..request import ApiRequest
 from ..response import ApiResponse, json_response
 
@@ -31,6 +32,7 @@ async def consume(request: ApiRequest, context: ApiContext) -> ApiResponse:
     query = request.query
     asked = _read_again(query) if query.may_be_kept else _read(query)
     access = request.granted
+    MEMORY.check(access.namespace)
     engine, queues, policies = await _open(request, context)
     consume = partial(
         consume_jobs,
@@ -54,11 +56,15 @@ async def consume(request: ApiRequest, context: ApiContext) -> ApiResponse:
                 raise
     if not consumed.jobs:
         return NO_JOB
-    presented = [present_consumed(job) for job in consumed.jobs]
+    if sum([len(job.body) for job in consumed.jobs]) > LARGE_BYTES:
+        consumed, delivered = consumed.without_bodies(), consumed
+    else:
+        delivered = consumed
+    presented = [present_consumed(job) for job in delivered.jobs]
     for queue, jobs in groupby(presented, itemgetter("queue")):
         COUNTERS.consumed(access.pool, access.namespace, queue, [job["elapsed_ms"] for job in jobs])
     return json_response(
-        200, presented[0] if asked.count == 1 else presented, if_not_taken=partial(engine.give_back, consumed)
+        200, presented[0] if asked.count == 1 else presented, on_undelivered=partial(engine.give_back, consumed)
     )
 
 
@@ -80,7 +86,7 @@ def _read(query: Query) -> ConsumeRequest:
         ttr_s=read_optional_uint(query, "ttr", least=1),
         timeout_s=read_uint(query, "timeout", 0, most=limits.CONSUME_MAX_TIMEOUT_S),
         count=read_uint(query, "count", 1, least=1, most=limits.CONSUME_MAX_COUNT),
-        freeze_tries=read_flag(query, "freeze_tries"),
+        freeze_tries=is_true(query, "freeze_tries"),
     )
 
 

@@ -14,12 +14,23 @@ from ..response import NO_CONTENT, ApiResponse, json_response
 
 
 async def ack(request: ApiRequest, context: ApiContext) -> ApiResponse:
-    """204, also for an unknown job. With `attempt`, only if that attempt still holds it. A body is the job's result."""
+    """204, also for an unknown job. With `attempt`, only if that attempt still holds it. A body is the job's result.
+
+    One that is too large for a result is refused only if the job would keep it: some clients of lmstfy send their last
+    publish's body again with whatever comes after it.
+    """
     attempt = _attempt(request)
-    result = await request.read_body(BODY_MAX_BYTES) or None
+    body = await request.read_or_discard_body(BODY_MAX_BYTES)
     job_id = request.path["job_id"]
     ended = await context.run(
-        request, lambda queue: ack_job(queue=queue, job_id=job_id, attempt=attempt, result=result)
+        request,
+        lambda queue: ack_job(
+            queue=queue,
+            job_id=job_id,
+            attempt=attempt,
+            result=bytes(body) if body else None,
+            result_too_large=body is None,
+        ),
     )
     if ended.run_ms is not None:
         access = request.granted

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
-from typing import Final
+from django.conf import settings
 
-from queues.engine.limits import BODY_MAX_BYTES, BULK_MAX_BYTES
+from queues.engine.limits import BODY_MAX_BYTES
 from queues.engine.values import Published
 from queues.services.jobs_limits import limited
+from queues.services.jobs_publish import publish_bulk as publish_bulk_jobs
 from queues.services.jobs_publish import publish_jobs, republish_job
 
 from ..attributes import read_attributes
@@ -18,9 +18,7 @@ from ..metrics import COUNTERS
 from ..publish_options import read_publish_options
 from ..request import ApiRequest
 from ..response import ApiResponse, json_response
-
-_LARGE_BULK_BYTES: Final = 128 * 1024
-"""A bulk body above this is cut in a thread: it takes milliseconds, in which the event loop should serve others."""
+from ..slices import run_in_slices
 
 
 async def publish(request: ApiRequest, context: ApiContext) -> ApiResponse:
@@ -28,7 +26,7 @@ async def publish(request: ApiRequest, context: ApiContext) -> ApiResponse:
     asked = read_publish_options(request.query, read_attributes(request.headers))
     body = await request.read_body(BODY_MAX_BYTES)
     opened = await context.open(request)
-    operation = publish_jobs(queue=opened.queue, bodies=(body,), request=asked, policy=opened.policy)
+    operation = publish_jobs(queue=opened.queue, bodies=(bytes(body),), request=asked, policy=opened.policy)
     return _answer(request, await opened.engine.run(limited(operation, request.limit)))
 
 
@@ -38,7 +36,7 @@ async def republish(request: ApiRequest, context: ApiContext) -> ApiResponse:
     body = await request.read_body(BODY_MAX_BYTES)
     opened = await context.open(request)
     operation = republish_job(
-        queue=opened.queue, job_id=request.path["job_id"], body=body, request=asked, policy=opened.policy
+        queue=opened.queue, job_id=request.path["job_id"], body=bytes(body), request=asked, policy=opened.policy
     )
     return _answer(request, await opened.engine.run(limited(operation, request.limit)))
 
@@ -48,11 +46,13 @@ async def publish_bulk(request: ApiRequest, context: ApiContext) -> ApiResponse:
     asked = read_publish_options(request.query, read_attributes(request.headers))
     if asked.key is not None:
         raise ParameterError("key fits one job only")
-    body = await request.read_body(BULK_MAX_BYTES)
-    bodies = split_array(body) if len(body) <= _LARGE_BULK_BYTES else await asyncio.to_thread(split_array, body)
+    body = await request.read_body(settings.TASKQ_BULK_MAX_BYTES)
+    bodies = await run_in_slices(split_array(body))
     opened = await context.open(request)
-    operation = publish_jobs(queue=opened.queue, bodies=bodies, request=asked, policy=opened.policy)
-    published = await opened.engine.run(limited(operation, request.limit))
+    work = publish_bulk_jobs(
+        queue=opened.queue, bodies=bodies, request=asked, policy=opened.policy, limit=request.limit
+    )
+    published = await opened.engine.run(work)
     _count(request, len(published.job_ids))
     return json_response(201, {"msg": "published", "job_ids": published.job_ids})
 

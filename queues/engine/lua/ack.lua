@@ -7,18 +7,21 @@
 --   runs         hash     attempts
 --   results      hash     gets the result
 --   ready        list     its tombstones
+--   front        list     goes before `ready`
 --   prio         zset     when the job was ready
 --   priorities   hash     of the job
 --   delayed      zset     when the job was delayed
 --   retry        zset     when the job was waiting for its next try
+--   expiring     zset     which waiting jobs expire soon
 --   working      zset     the leases
 --   dead         zset     when the job was dead
 --   completed    zset     gets jobs with a retention
 --   keys         hash     whether the queue is still registered
---   flags        hash     tombstones
+--   flags        hash     tombstones, the horizon of expiry
 --   due          zset     index of due times
 --   ends         zset     index of lease and retention ends
 --   queues       zset     the registry
+--   sweeps       zset     when the sweeper has work
 --   waiting      zset     who waits for a place in flight
 --   stats        hash     minutes
 --   active       zset     who has counts
@@ -28,13 +31,14 @@
 --   now_ms       ms or ""
 --   queue        namespace/queue
 --   channel      of the partition's wake-ups
---   cap          entries   the event stream's
+--   cap          bytes    the event stream's
 --   attempt      "" or number of the attempt that must hold each job
---   has_result   1 = `result` is kept with a completed job
+--   has_result   1 = `result` is kept with a completed job, 2 = there was one, too large to be kept
 --   result       bytes
 --   ...          job ids
 -- REPLIES
---   ok           end ...   for each id: how many ms an acked job ran for; or one of the words deleted, missing, lost
+--   ok           end ...   for each id: how many ms an acked job ran for; or one of the words deleted, missing, lost,
+--                         too_large (the job would keep its result: it was not acked)
 -- INCLUDES ids record run ready wake due registry events stats remove
 local fence = tonumber(attempt)
 local outcome, ended, durations, seen, ids = {'ok'}, {}, {}, {}, {}
@@ -46,6 +50,7 @@ local raw_runs = redis.call('HMGET', runs, unpack(ids))
 local function finish(id, its_attempt, taken, options, consumer)
   local retention = unpack_options(options)
   if retention > 0 then
+    if has_result == '2' then return 'too_large' end
     redis.call('ZREM', working, id)
     redis.call('ZADD', completed, now + retention, id)
     if has_result == '1' then redis.call('HSET', results, id, result) end

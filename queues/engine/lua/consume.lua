@@ -1,21 +1,24 @@
 -- consume: hands out up to `count` ready jobs, each under a lease of `ttr` (edge F), after moving this queue's own due
 -- jobs to ready (edges E and J), so that precision does not depend on the pump.
--- An expired job is never handed out; it and tombstones are stepped over, at most `skip` of them in one call.
+-- An expired job is never handed out; it and tombstones are stepped over, about `skip` of them in one call.
 -- The first write frees (a pop, or a removal from delayed), so consuming goes on when Redis is full.
 -- KEYS
 --   jobs         hash     the records
 --   runs         hash     attempts
 --   ready        list     popped from its head
+--   front        list     goes before `ready`
 --   prio         zset     other priorities
 --   priorities   hash     of the jobs that are promoted
 --   delayed      zset     own due jobs
 --   retry        zset     own due jobs
+--   expiring     zset     which waiting jobs expire soon
 --   working      zset     gets the leases
 --   keys         hash     whether the queue is still registered when its last job expired
 --   flags        hash     paused, tombstones
 --   due          zset     index of due times
 --   ends         zset     index of lease ends
 --   queues       zset     the registry
+--   sweeps       zset     when the sweeper has work
 --   waiting      zset     gets this consumer's mark
 --   stats        hash     minutes
 --   active       zset     who has counts
@@ -25,14 +28,14 @@
 --   now_ms       ms or ""
 --   queue        namespace/queue
 --   channel      of the partition's wake-ups
---   cap          entries   the event stream's
+--   cap          bytes    the event stream's
 --   ttr          ms        length of the lease
 --   count        jobs      at the most
 --   in_flight    jobs      the most that may be working at once, 0 = no bound
 --   freeze       1 = this attempt burns no try, else 0
 --   mark         ms        how long the caller waits for a wake-up if nothing is there, 0 = not at all
 --   promote      jobs      at most so many own due jobs are moved
---   skip         jobs      at most so many dead entries are stepped over
+--   skip         dead entries that are stepped over, about: an expired job counts as two, a huge one as more
 --   budget       bytes     of bodies, after which no more jobs are taken, so that huge ones come a few at a time
 --   ...          consumers, one line of at most 64 bytes each: the first job's, the second's, ...; the last has all further jobs
 -- REPLIES
@@ -73,14 +76,19 @@ if next_due > 0 and next_due <= now then
 end
 
 local lease_end = string.format('%d', now + ttr) -- as text: Redis turns a number into one for each job
-local has_prio = redis.call('EXISTS', prio) == 1
+local has_prio, has_expiring, list = false, false, ready
+if redis.call('EXISTS', prio, expiring, front) > 0 then
+  has_prio, has_expiring = redis.call('EXISTS', prio) == 1, redis.call('EXISTS', expiring) == 1
+  if redis.call('EXISTS', front) == 1 then list = front end
+end
 local reply, waits = {'jobs', now, 0, 0}, {}
-local delivered, tombstones, expired = 0, 0, 0
+local delivered, tombstones, expired, skipped = 0, 0, 0, 0
 local SMALL_BODY = 4096
 local bytes, chunk = 0, 16 -- the first few say how large the bodies are
 local bytes_max = tonumber(budget)
 local burned = freeze == '1' and 0 or 1
 local last_consumer = ARGV[#ARGV]
+local FREED_BYTES = 16384 -- to free so many takes about as long as to skip an entry
 local CHUNK_MAX = 64 -- what one look-up may read, whatever comes after small ones
 
 -- Takes ids off the queue: many at once where only the list is concerned.
@@ -91,10 +99,12 @@ local function pop()
       redis.call('ZREM', prio, id)
       return {id}
     end
-  elseif most - delivered > 1 then
-    return redis.call('LPOP', ready, math.min(most - delivered, chunk)) or {}
   end
-  local id = redis.call('LPOP', ready)
+  if list == front and redis.call('EXISTS', front) == 0 then list = ready end
+  if not has_prio and most - delivered > 1 then
+    return redis.call('LPOP', list, math.min(most - delivered, chunk)) or {}
+  end
+  local id = redis.call('LPOP', list)
   return id and {id} or {}
 end
 
@@ -136,18 +146,39 @@ local function hand_out(id, raw, raw_run)
     consumer) .. history
 end
 
-while delivered < most and tombstones + expired < skip_max and bytes < bytes_max do
+while delivered < most and skipped < skip_max and bytes < bytes_max do
   local ids = pop()
   if #ids == 0 then break end
-  local records = redis.call('HMGET', jobs, unpack(ids))
   local raw_runs = redis.call('HMGET', runs, unpack(ids))
-  local new_runs, leases, gone, taken = {}, {}, {}, 0
+  local gone = {}
+  -- A record is long only where there is a run. None is read of a job that has expired or that does not fit any more.
+  if #ids > 1 or raw_runs[1] then
+    local kept, size = {}, bytes
+    for i, id in ipairs(ids) do
+      local raw_run, length, expires = raw_runs[i], 0, 0
+      if raw_run then
+        length, expires = redis.call('HSTRLEN', jobs, id), struct.unpack('>I6', raw_run, RUN_EXPIRES)
+      end
+      if size >= bytes_max then
+        for later = #ids, i, -1 do redis.call('LPUSH', list, ids[later]) end
+        break
+      elseif length > 0 and expires > 0 and expires <= now then
+        skipped = skipped + math.floor(length / FREED_BYTES)
+        gone[#gone + 1] = id
+        emit('expired', id, (struct.unpack('>I4', raw_run)), '', '', '')
+      else
+        kept[#kept + 1] = id
+        raw_runs[#kept] = raw_run
+        size = size + length
+      end
+    end
+    ids = kept
+  end
+  if has_expiring and #ids > 0 then redis.call('ZREM', expiring, unpack(ids)) end
+  local records = #ids > 0 and redis.call('HMGET', jobs, unpack(ids))
+  local new_runs, leases, taken = {}, {}, 0
   for i = 1, #ids do
     local id = ids[i]
-    if bytes >= bytes_max then
-      for later = #ids, i, -1 do redis.call('LPUSH', ready, ids[later]) end
-      break
-    end
     local run = records[i] and hand_out(id, records[i], raw_runs[i])
     if run then
       new_runs[taken + 1], new_runs[taken + 2] = id, run
@@ -157,11 +188,14 @@ while delivered < most and tombstones + expired < skip_max and bytes < bytes_max
       gone[#gone + 1] = id
     else
       tombstones = tombstones + 1
+      skipped = skipped + 1
     end
   end
   if #gone > 0 then
     drop_records(gone)
+    if has_expiring then redis.call('ZREM', expiring, unpack(gone)) end
     expired = expired + #gone
+    skipped = skipped + 2 * #gone
   end
   if taken > 0 then
     redis.call('HSET', runs, unpack(new_runs))
@@ -180,7 +214,7 @@ if delivered > 0 then
   count_durations('w', waits)
 end
 flush_events()
-local early = tombstones + expired >= skip_max or bytes >= bytes_max
+local early = skipped >= skip_max or bytes >= bytes_max
 if delivered > 0 then
   if delivered < asked then
     reply[3] = next_due

@@ -1,6 +1,7 @@
 -- count_jobs: jobs of one queue by state. Exact, O(1).
 -- KEYS
 --   ready        list     ready jobs
+--   front        list     goes before `ready`
 --   prio         zset     ready jobs of other priorities
 --   delayed      zset     delayed jobs
 --   retry        zset     jobs waiting for their next try

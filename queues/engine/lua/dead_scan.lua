@@ -11,6 +11,7 @@
 --   score        ms       of the cursor, "" = from the newest
 --   id           of the cursor
 --   limit        jobs     0 = only count
+--   budget       bytes of runs: no more are read once there were so many
 -- REPLIES
 --   ok           now left job ...    left: how many follow in the span; job: {id died attempt outcome consumer error}
 -- INCLUDES run walk
@@ -24,9 +25,15 @@ end
 start = math.min(start, stop)
 local first = math.max(start, stop - tonumber(limit))
 local reply = {'ok', now, first - start}
+local unread = tonumber(budget)
 local found = stop > first and redis.call('ZRANGE', dead, first, stop - 1, 'WITHSCORES') or {}
 for i = #found - 1, 1, -2 do
+  if unread < 0 then
+    reply[3] = reply[3] + (i + 1) / 2
+    break
+  end
   local raw = redis.call('HGET', runs, found[i])
+  unread = unread - #(raw or '')
   local run = raw and unpack_run(raw) or {attempt = 0, history = ''}
   local outcome, consumer, error, at = 0, '', '', 1
   while at <= #run.history do

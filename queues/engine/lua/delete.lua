@@ -4,10 +4,12 @@
 --   runs         hash     attempts
 --   results      hash     results
 --   ready        list     its tombstones
+--   front        list     goes before `ready`
 --   prio         zset     where it may be
 --   priorities   hash     of the job
 --   delayed      zset     where it may be
 --   retry        zset     where it may be
+--   expiring     zset     which waiting jobs expire soon
 --   working      zset     where it may be
 --   dead         zset     where it may be
 --   completed    zset     where it may be
@@ -16,21 +18,23 @@
 --   due          zset     index of due times
 --   ends         zset     index of lease ends
 --   queues       zset     the registry
+--   sweeps       zset     when the sweeper has work
 --   events       stream   transitions
 --   counters     hash     dropped events
 -- ARGV
 --   now_ms       ms or ""
 --   queue        namespace/queue
---   cap          entries   the event stream's
+--   cap          bytes    the event stream's
 --   only         "" or the state (not ready) a job must be in to be deleted
+--   budget       bytes     of records and results: the first of the ids, at least one
 --   ...          job ids
 -- REPLIES
---   ok           count     jobs deleted
--- INCLUDES registry events remove
+--   ok           count seen   jobs deleted; ids that it came to
+-- INCLUDES registry events remove bulk
 local sets = {working = working, delayed = delayed, retry = retry, dead = dead, completed = completed}
+local ids = first_within({unpack(ARGV, REST)}, tonumber(budget), jobs, results)
 local count = 0
-for i = REST, #ARGV do
-  local id = ARGV[i]
+for _, id in ipairs(ids) do
   local ended = (only == '' or redis.call('ZSCORE', sets[only], id)) and remove_job(id)
   if ended then
     count = count + 1
@@ -39,4 +43,4 @@ for i = REST, #ARGV do
 end
 if count > 0 then forget_if_empty() end
 flush_events()
-return {'ok', count}
+return {'ok', count, #ids}

@@ -1,20 +1,27 @@
 -- destroy: drops a queue with all its jobs, in every state, and its idempotency keys. A pause stays: a person set it.
--- UNLINK leaves the freeing to a background thread, so the time does not grow with the queue.
+-- The queue is empty at once: its large keys are renamed, which takes no longer for a million jobs than for one. What they
+-- hold is freed in small steps (free_deleted.lua), since freeing it at once, even in a thread of Redis's, can stop Redis.
+-- The first write frees or renames, so this works on a full Redis.
 -- KEYS
---   jobs         hash     dropped
---   runs         hash     dropped
---   results      hash     dropped
---   ready        list     dropped
---   prio         zset     dropped
---   priorities   hash     dropped
---   delayed      zset     dropped
---   retry        zset     dropped
---   working      zset     dropped
---   dead         zset     dropped
---   completed    zset     dropped
---   keys         hash     dropped
+--   jobs         hash     renamed
+--   runs         hash     renamed
+--   results      hash     renamed
+--   priorities   hash     renamed
+--   front        list     renamed
+--   ready        list     renamed
+--   prio         zset     renamed
+--   delayed      zset     renamed
+--   retry        zset     renamed
+--   expiring     zset     renamed
+--   staged       zset     renamed
+--   working      zset     renamed
+--   dead         zset     renamed
+--   completed    zset     renamed
+--   keys         hash     renamed
 --   stats        hash     dropped
 --   trend        hash     dropped
+--   trimmed      hash     dropped
+--   sweeps       zset     when the sweeper has work
 --   active       zset     who has counts
 --   flags        hash     tombstones
 --   due          zset     index of due times
@@ -22,18 +29,49 @@
 --   queues       zset     the registry
 --   events       stream   transitions
 --   counters     hash     dropped events
+--   deletions    hash     deletions to be freed
+--   deleted_jobs         hash     what the keys above are renamed to
+--   deleted_runs         hash     the same
+--   deleted_results      hash     the same
+--   deleted_priorities   hash     the same
+--   deleted_front        list     the same
+--   deleted_ready        list     the same
+--   deleted_prio         zset     the same
+--   deleted_delayed      zset     the same
+--   deleted_retry        zset     the same
+--   deleted_expiring     zset     the same
+--   deleted_staged       zset     the same
+--   deleted_working      zset     the same
+--   deleted_dead         zset     the same
+--   deleted_completed    zset     the same
+--   deleted_keys         hash     the same
 -- ARGV
 --   now_ms       ms or ""
 --   queue        namespace/queue
---   cap          entries   the event stream's
+--   cap          bytes     the event stream's
+--   id           of this deletion, never used before
 -- REPLIES
 --   ok           count     jobs that were dropped
 -- INCLUDES events
 local count = redis.call('HLEN', jobs)
 local alive = count - redis.call('ZCARD', dead) - redis.call('ZCARD', completed)
-redis.call('UNLINK', jobs, runs, results, ready, prio, priorities, delayed, retry, working, dead, completed, keys, stats,
-  trend)
-redis.call('HDEL', flags, 't:' .. queue, 'a:' .. queue, 'c:' .. queue)
+local new_names = {
+  [jobs] = deleted_jobs, [runs] = deleted_runs, [results] = deleted_results, [priorities] = deleted_priorities,
+  [front] = deleted_front, [ready] = deleted_ready, [prio] = deleted_prio, [delayed] = deleted_delayed,
+  [retry] = deleted_retry, [working] = deleted_working, [dead] = deleted_dead, [completed] = deleted_completed,
+  [staged] = deleted_staged, [expiring] = deleted_expiring, [keys] = deleted_keys,
+}
+local holds_anything = false
+for key, new_name in pairs(new_names) do
+  if redis.call('EXISTS', key) == 1 then
+    redis.call('RENAME', key, new_name)
+    holds_anything = true
+  end
+end
+if holds_anything then redis.call('HSET', deletions, id, '0') end
+redis.call('DEL', stats, trend, trimmed)
+redis.call('HDEL', flags, 't:' .. queue, 'h:' .. queue, 's:' .. queue, 'k:' .. queue)
+redis.call('ZREM', sweeps, queue)
 redis.call('ZREM', due, queue)
 redis.call('ZREM', ends, queue)
 redis.call('ZREM', active, queue)

@@ -15,7 +15,7 @@
 --   preview      bytes of the body, "" = all of it
 -- REPLIES
 --   job          now {id state score record run priority result_bytes body_bytes}
---   missing
+--   missing                none, or it has expired
 -- INCLUDES look
 local found = look(id, tonumber(preview))
 return found and {'job', now, found} or {'missing'}

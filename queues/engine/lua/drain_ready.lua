@@ -1,31 +1,38 @@
--- drain_ready: deletes ready jobs of one queue from its head, at most `limit` entries.
+-- drain_ready: deletes ready jobs of one queue: of the list's head, at most `limit` entries; after the last one, those of
+-- other priorities. The first write frees.
 -- KEYS
 --   jobs         hash     the records
 --   runs         hash     attempts
 --   ready        list     where they are
+--   front        list     goes before `ready`
 --   prio         zset     where they are
 --   priorities   hash     of these jobs
+--   expiring     zset     which waiting jobs expire soon
 --   keys         hash     whether the queue is still registered
 --   flags        hash     tombstones
 --   due          zset     index of due times
 --   ends         zset     index of lease ends
 --   queues       zset     the registry
+--   sweeps       zset     when the sweeper has work
 --   events       stream   transitions
 --   counters     hash     dropped events
 -- ARGV
 --   now_ms       ms or ""
 --   queue        namespace/queue
---   cap          entries   the event stream's
+--   cap          bytes    the event stream's
 --   limit        entries
+--   budget       bytes     of records
 -- REPLIES
---   ok           count left   jobs deleted; entries that are left
--- INCLUDES ready registry events
-limit = tonumber(limit)
-local ids = redis.call('LPOP', ready, limit) or {}
-local from_list = #ids
-if from_list < limit then
-  local popped = redis.call('ZPOPMIN', prio, limit - from_list)
-  for i = 1, #popped, 2 do ids[#ids + 1] = popped[i] end
+--   ok           count removed left   jobs deleted; entries removed, tombstones among them; entries that are left
+-- INCLUDES ready registry events bulk
+limit, budget = tonumber(limit), tonumber(budget)
+local list = redis.call('EXISTS', front) == 1 and front or ready
+local ids = first_within(redis.call('LRANGE', list, 0, limit - 1), budget, jobs)
+if #ids > 0 then
+  redis.call('LPOP', list, #ids)
+else
+  ids = first_within(redis.call('ZRANGE', prio, 0, limit - 1), budget, jobs)
+  if #ids > 0 then redis.call('ZREM', prio, unpack(ids)) end
 end
 local count = 0
 if #ids > 0 then
@@ -37,8 +44,9 @@ if #ids > 0 then
   end
   redis.call('HDEL', runs, unpack(ids))
   redis.call('HDEL', priorities, unpack(ids))
+  redis.call('ZREM', expiring, unpack(ids))
   if #ids > count then count_tombstones(count - #ids) end
   forget_if_empty()
 end
 flush_events()
-return {'ok', count, redis.call('LLEN', ready) + redis.call('ZCARD', prio)}
+return {'ok', count, #ids, redis.call('LLEN', front) + redis.call('LLEN', ready) + redis.call('ZCARD', prio)}

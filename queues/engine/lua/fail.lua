@@ -6,9 +6,12 @@
 --   prio         zset     the same, other priorities
 --   priorities   hash     of the job
 --   retry        zset     where it goes with a backoff
+--   expiring     zset     which waiting jobs expire soon
 --   working      zset     the lease that ends
 --   dead         zset     where it goes without tries
+--   flags        hash     the horizon of expiry
 --   due          zset     index of due times
+--   sweeps       zset     when the sweeper has work
 --   waiting      zset     who waits
 --   stats        hash     minutes
 --   active       zset     who has counts
@@ -18,7 +21,7 @@
 --   now_ms       ms or ""
 --   queue        namespace/queue
 --   channel      of the partition's wake-ups
---   cap          entries   the event stream's
+--   cap          bytes    the event stream's
 --   id           job
 --   attempt      "" or the attempt that must hold the job
 --   error        text      at most 1 KiB

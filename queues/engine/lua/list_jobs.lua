@@ -6,6 +6,7 @@
 --   runs         hash     attempts
 --   results      hash     results
 --   ready        list     ready jobs
+--   front        list     goes before `ready`
 --   prio         zset     ready jobs of other priorities
 --   priorities   hash     priorities
 --   delayed      zset     delayed jobs
@@ -19,7 +20,7 @@
 --   after        "" or the cursor (lua/lib/walk.lua)
 --   limit        jobs
 --   preview      bytes of each body
---   budget       bytes of records that one page may read
+--   budget       bytes of records that one page may read, about 4 KiB more counted for each
 -- REPLIES
 --   page         now cursor-or-"" job ...    jobs as in detail
 -- INCLUDES ready look walk
@@ -27,12 +28,16 @@ limit, preview, budget = tonumber(limit), tonumber(preview), tonumber(budget)
 local sets = {delayed = delayed, retry = retry, working = working, dead = dead, completed = completed}
 local page = {'page', now, ''}
 
+local LOOK_COST = 4096 -- what it takes to look at a job, in bytes of its record
+local looked = false
+
 local function add(id)
   local size = redis.call('HSTRLEN', jobs, id)
   if size == 0 then return true end
-  if #page - 3 >= limit or (budget < size and #page > 3) then return false end
-  budget = budget - size
-  page[#page + 1] = look(id, preview)
+  if #page - 3 >= limit or (budget < size and looked) then return false end
+  looked = true
+  budget = budget - size - LOOK_COST
+  page[#page + 1] = look(id, preview, state, sets[state])
   return true
 end
 

@@ -7,6 +7,7 @@
 --   ends         zset     index of lease ends
 --   queues       zset     the registry
 --   ready        list     for the wake-up on resume
+--   front        list     goes before `ready`
 --   prio         zset     for the wake-up on resume
 --   waiting      zset     who waits
 -- ARGV

@@ -2,13 +2,17 @@
 -- The first write needs memory, so on a full Redis nothing at all is written.
 -- KEYS
 --   jobs         hash     the records
+--   runs         hash     of jobs with long records
+--   expiring     zset     which waiting jobs expire soon
 --   keys         hash     idempotency keys
 --   ready        list     jobs of the default priority that are due now
 --   prio         zset     jobs of another priority that are due now
 --   priorities   hash     priorities other than 0
 --   delayed      zset     jobs that are due later
+--   flags        hash     the horizon of expiry
 --   due          zset     index of due times
 --   queues       zset     the registry
+--   sweeps       zset     when the sweeper has work
 --   waiting      zset     who waits
 --   stats        hash     minutes
 --   active       zset     who has counts
@@ -18,7 +22,7 @@
 --   now_ms       ms or ""
 --   queue        namespace/queue
 --   channel      of the partition's wake-ups
---   cap          entries   the event stream's
+--   cap          bytes    the event stream's
 --   random       13 characters, shared by the ids of this call
 --   counter      number at which their last three characters begin
 --   delay        ms

@@ -5,6 +5,7 @@
 --   results      hash     results
 --   priorities   hash     of these jobs
 --   ready        list     its tombstones, when the queue is empty
+--   front        list     goes before `ready`
 --   working      zset     for the true next end
 --   completed    zset     where they are
 --   keys         hash     whether the queue is still registered
@@ -13,16 +14,18 @@
 --   ends         zset     index, set to the true next end
 --   queues       zset     the registry
 --   events       stream   transitions
---   counters     hash     events held and dropped
+--   counters     hash     bytes of events, events dropped
 -- ARGV
 --   now_ms       ms or ""
 --   queue        namespace/queue
 --   cap          events    the event stream's
 --   limit        jobs
+--   budget       bytes     of records and results
 -- REPLIES
 --   ok           dropped more
--- INCLUDES due registry remove events
-local ids = redis.call('ZRANGEBYSCORE', completed, '-inf', now, 'LIMIT', 0, limit)
+-- INCLUDES due registry remove events bulk
+local ended = redis.call('ZRANGEBYSCORE', completed, '-inf', now, 'LIMIT', 0, limit)
+local ids = first_within(ended, tonumber(budget), jobs, results)
 if #ids > 0 then
   redis.call('ZREM', completed, unpack(ids))
   drop_records(ids)

@@ -6,11 +6,14 @@
 --   prio         zset     the same, other priorities
 --   priorities   hash     of these jobs
 --   retry        zset     where they go with a backoff
+--   expiring     zset     which waiting jobs expire soon
 --   working      zset     the leases
 --   dead         zset     where they go without tries
 --   completed    zset     for the true next end
+--   flags        hash     the horizon of expiry
 --   due          zset     index of due times
 --   ends         zset     index, set to the true next end
+--   sweeps       zset     when the sweeper has work
 --   waiting      zset     who waits
 --   stats        hash     minutes
 --   active       zset     who has counts
@@ -20,7 +23,7 @@
 --   now_ms       ms or ""
 --   queue        namespace/queue
 --   channel      of the partition's wake-ups
---   cap          entries   the event stream's
+--   cap          bytes    the event stream's
 --   limit        jobs
 -- REPLIES
 --   ok           taken_back dead more

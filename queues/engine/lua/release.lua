@@ -3,11 +3,15 @@
 --   jobs         hash     whether the job exists
 --   runs         hash     attempts
 --   ready        list     where it goes, at the head
+--   front        list     goes before `ready`
 --   prio         zset     the same, other priorities
 --   priorities   hash     of the job
 --   delayed      zset     where it goes with a delay
+--   expiring     zset     which waiting jobs expire soon
 --   working      zset     the lease that ends
+--   flags        hash     the horizon of expiry
 --   due          zset     index of due times
+--   sweeps       zset     when the sweeper has work
 --   waiting      zset     who waits
 --   events       stream   transitions
 --   counters     hash     dropped events
@@ -15,7 +19,7 @@
 --   now_ms       ms or ""
 --   queue        namespace/queue
 --   channel      of the partition's wake-ups
---   cap          entries   the event stream's
+--   cap          bytes    the event stream's
 --   id           job
 --   attempt      "" or the attempt that must hold the job
 --   delay        ms
@@ -23,7 +27,7 @@
 --   ok
 --   lost                   the attempt does not hold the job; nothing changed
 --   missing                no such job
--- INCLUDES record run ready wake due events
+-- INCLUDES record run ready wake due expiry events
 local run = redis.call('ZSCORE', working, id) and unpack_run(redis.call('HGET', runs, id))
 if not run or (attempt ~= '' and run.attempt ~= tonumber(attempt)) then
   return {redis.call('HEXISTS', jobs, id) == 1 and 'lost' or 'missing'}
@@ -32,13 +36,14 @@ redis.call('ZREM', working, id)
 emit('released', id, run.attempt, math.max(0, now - run.taken), run.consumer, '')
 if run.frozen == 0 then run.used = run.used - 1 end
 local wait = tonumber(delay)
-run.due = now + wait
+run.due = wait > 0 and now_up + wait or now
 redis.call('HSET', runs, id, pack_run(run))
+if run.expires > 0 then expect_expiry(run.expires, run.due, {id}, 1) end
 if wait > 0 then
   redis.call('ZADD', delayed, run.due, id)
   expect_due(run.due)
 else
-  put_ready(id, priority_of(id), true)
+  put_ready_at_head(id, priority_of(id))
 end
 if anything_ready() then wake_ready(1) end
 flush_events()

@@ -7,16 +7,19 @@
 --   runs         hash     of the old job
 --   results      hash     of the old job
 --   ready        list     jobs of the default priority that are due now
+--   front        list     goes before `ready`
 --   prio         zset     jobs of another priority that are due now
 --   priorities   hash     priorities other than 0
 --   delayed      zset     jobs that are due later
 --   retry        zset     of the old job
+--   expiring     zset     which waiting jobs expire soon
 --   working      zset     of the old job
 --   dead         zset     of the old job
 --   completed    zset     of the old job
 --   flags        hash     tombstones
 --   due          zset     index of due times
 --   queues       zset     the registry
+--   sweeps       zset     when the sweeper has work
 --   waiting      zset     who waits
 --   stats        hash     minutes
 --   active       zset     who has counts
@@ -26,7 +29,7 @@
 --   now_ms       ms or ""
 --   queue        namespace/queue
 --   channel      of the partition's wake-ups
---   cap          entries   the event stream's
+--   cap          bytes    the event stream's
 --   random       13 characters, shared by the ids of this call
 --   counter      number at which their last three characters begin
 --   delay        ms

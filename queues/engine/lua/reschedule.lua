@@ -9,7 +9,10 @@
 --   priorities   hash     of these jobs
 --   delayed      zset     their due times
 --   retry        zset     their due times
+--   expiring     zset     which waiting jobs expire soon
+--   flags        hash     the horizon of expiry
 --   due          zset     index of due times
+--   sweeps       zset     when the sweeper has work
 --   waiting      zset     who waits
 --   events       stream   transitions
 --   counters     hash     dropped events
@@ -17,26 +20,24 @@
 --   now_ms       ms or ""
 --   queue        namespace/queue
 --   channel      of the partition's wake-ups
---   cap          entries   the event stream's
+--   cap          bytes    the event stream's
 --   at           ms or ""  the new due time
 --   delay        ms        from now, without `at`
+--   budget       bytes     of records that are read: the first of the ids, at least one
 --   ...          job ids
 -- REPLIES
---   ok           outcome ...   for each id: moved; expires: its ttl ends before; other: it waits for no time; missing
--- INCLUDES record run ready wake due events
-local due_ms = at ~= '' and tonumber(at) or now + tonumber(delay)
+--   ok           outcome ...   for each id that it came to: moved; expires: its ttl ends before; other: it waits for no time; missing
+-- INCLUDES record run ready wake due expiry events bulk
+local due_ms = at ~= '' and tonumber(at) or delay ~= '0' and now_up + tonumber(delay) or now
 local reply, count, moved = {'ok'}, 0, 0
-
--- What a job that was never handed out would have as its run.
-local function first_run(raw)
-  local tries, expires, _, options = unpack_record(raw)
-  return {attempt = 0, used = 0, tries = tries, frozen = 0, expires = expires, taken = 0, options = options,
-    consumer = '', history = ''}
-end
 
 local function move(id, set)
   local raw = redis.call('HGET', runs, id)
-  local run = raw and unpack_run(raw) or first_run(redis.call('HGET', jobs, id))
+  if not raw then
+    local tries, expires, _, options = unpack_record(redis.call('HGET', jobs, id))
+    raw = struct.pack(RUN, 0, 0, tries, 0, expires, due_ms, 0, #options, options, 0, '')
+  end
+  local run = unpack_run(raw)
   if run.expires > 0 and run.expires < due_ms then return 'expires' end
   redis.call('ZREM', set, id)
   if due_ms > now then
@@ -47,13 +48,13 @@ local function move(id, set)
   end
   run.due = math.max(now, due_ms)
   redis.call('HSET', runs, id, pack_run(run))
+  if run.expires > 0 then expect_expiry(run.expires, run.due, {id}, 1) end
   emit_line('rescheduled\t' .. id .. '\t' .. run.attempt .. '\t' .. run.due - now .. '\t\t\t\t')
   moved = moved + 1
   return 'moved'
 end
 
-for i = REST, #ARGV do
-  local id = ARGV[i]
+for _, id in ipairs(first_within({unpack(ARGV, REST)}, tonumber(budget), jobs)) do
   local set = redis.call('ZSCORE', delayed, id) and delayed or redis.call('ZSCORE', retry, id) and retry
   reply[#reply + 1] = set and move(id, set) or redis.call('HEXISTS', jobs, id) == 1 and 'other' or 'missing'
 end

@@ -4,7 +4,10 @@
 --   ready        list     where they go
 --   prio         zset     the same, other priorities
 --   priorities   hash     of these jobs
+--   expiring     zset     which waiting jobs expire soon
 --   dead         zset     where they come from
+--   flags        hash     the horizon of expiry
+--   sweeps       zset     when the sweeper has work
 --   waiting      zset     who waits
 --   events       stream   transitions
 --   counters     hash     dropped events
@@ -12,13 +15,13 @@
 --   now_ms       ms or ""
 --   queue        namespace/queue
 --   channel      of the partition's wake-ups
---   cap          entries   the event stream's
+--   cap          bytes    the event stream's
 --   ttl          ms        0 = never expires
 --   limit        jobs      0 = those named
 --   ...          job ids
 -- REPLIES
 --   ok           count left   left: dead letters that remain
--- INCLUDES run ready wake events
+-- INCLUDES run ready wake expiry events
 local ttl_ms, most = tonumber(ttl), tonumber(limit)
 local ids = {}
 if most > 0 then
@@ -34,6 +37,7 @@ for _, id in ipairs(ids) do
     run.tries, run.due, run.expires = run.used + 1, now, ttl_ms > 0 and now + ttl_ms or 0
     redis.call('HSET', runs, id, pack_run(run))
     put_ready(id, priority_of(id))
+    if ttl_ms > 0 then expect_expiry(run.expires, now, {id}, 1) end
     emit('respawned', id, run.attempt, '', '', '')
   end
 end

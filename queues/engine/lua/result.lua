@@ -1,6 +1,7 @@
 -- result: the result of a completed job.
 -- KEYS
 --   jobs         hash     whether the job exists
+--   runs         hash     when it expires
 --   results      hash     results
 --   delayed      zset     whether it is there
 --   retry        zset     whether it is there
@@ -8,14 +9,16 @@
 --   dead         zset     whether it is there
 --   completed    zset     whether it is there
 -- ARGV
+--   now_ms       ms or ""
 --   id           job
 -- REPLIES
 --   completed    result    the result, or nil if it was acked without one
 --   pending      state     not completed
---   missing
-if redis.call('HEXISTS', jobs, id) == 0 then return {'missing'} end
-if redis.call('ZSCORE', completed, id) then return {'completed', redis.call('HGET', results, id)} end
-for state, key in pairs({working = working, delayed = delayed, retry = retry, dead = dead}) do
-  if redis.call('ZSCORE', key, id) then return {'pending', state} end
-end
-return {'pending', 'ready'}
+--   missing                none, or it has expired
+-- INCLUDES expired look
+local expires = expiry_of(id, redis.call('HGET', runs, id))
+if not expires then return {'missing'} end
+local state = find_state(id)
+if state == 'completed' then return {'completed', redis.call('HGET', results, id)} end
+if waits(state) and has_expired(expires) then return {'missing'} end
+return {'pending', state}

@@ -5,6 +5,7 @@
 --   runs         hash     attempts
 --   results      hash     results
 --   ready        list     ready jobs
+--   front        list     goes before `ready`
 --   prio         zset     ready jobs of other priorities
 --   priorities   hash     priorities
 --   delayed      zset     delayed jobs
@@ -79,7 +80,7 @@ local function visit(id)
       if reads_record then budget = budget - size end
       if not reads_record or matches_record(id) then
         budget = budget - size
-        page[#page + 1] = look(id, preview)
+        page[#page + 1] = look(id, preview, state, sets[state])
       end
     end
   end

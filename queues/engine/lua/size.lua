@@ -1,6 +1,7 @@
 -- size: number of ready jobs. Exact, O(1).
 -- KEYS
 --   ready        list     ready jobs
+--   front        list     goes before `ready`
 --   prio         zset     ready jobs of other priorities
 --   flags        hash     tombstones
 -- ARGV

@@ -4,13 +4,15 @@
 --   jobs         hash     the records
 --   runs         hash     attempts
 --   ready        list     ready jobs
+--   front        list     goes before `ready`
 --   prio         zset     ready jobs of other priorities
 --   delayed      zset     delayed jobs
 --   retry        zset     jobs waiting for their next try
 --   working      zset     working jobs
 --   dead         zset     dead jobs
 --   completed    zset     completed jobs
---   flags        hash     paused, tombstones, dropped
+--   flags        hash     paused, tombstones
+--   trimmed      hash     dropped dead letters
 --   stats        hash     minutes
 -- ARGV
 --   now_ms       ms or ""
@@ -19,7 +21,7 @@
 --   ok           now paused ready delayed retry working dead completed oldest_due dropped_by_age dropped_by_count minutes
 -- INCLUDES oldest
 
-local marks = redis.call('HMGET', flags, 'p:' .. queue, 'a:' .. queue, 'c:' .. queue)
-return {'ok', now, marks[1] and 1 or 0, ready_size(), redis.call('ZCARD', delayed),
+local dropped_by = redis.call('HMGET', trimmed, 'age', 'count')
+return {'ok', now, redis.call('HEXISTS', flags, 'p:' .. queue), ready_size(), redis.call('ZCARD', delayed),
   redis.call('ZCARD', retry), redis.call('ZCARD', working), redis.call('ZCARD', dead), redis.call('ZCARD', completed),
-  oldest_ready(16) or -1, tonumber(marks[2] or 0), tonumber(marks[3] or 0), redis.call('HGETALL', stats)}
+  oldest_ready(16) or -1, tonumber(dropped_by[1] or 0), tonumber(dropped_by[2] or 0), redis.call('HGETALL', stats)}

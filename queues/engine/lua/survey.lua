@@ -4,13 +4,15 @@
 --   jobs         hash     the records
 --   runs         hash     attempts
 --   ready        list     ready jobs
+--   front        list     goes before `ready`
 --   prio         zset     ready jobs of other priorities
 --   delayed      zset     delayed jobs
 --   retry        zset     jobs waiting for their next try
 --   working      zset     working jobs
 --   dead         zset     dead jobs
 --   completed    zset     completed jobs
---   flags        hash     paused, tombstones, dropped
+--   flags        hash     paused, tombstones
+--   trimmed      hash     dropped dead letters
 --   waiting      zset     who waits
 --   stats        hash     minutes
 --   trend        hash     whole minutes
@@ -22,11 +24,11 @@
 -- INCLUDES oldest wake trend
 local LOOK_AT = 3 -- a few less than stats: thousands of queues are surveyed
 
-local marks = redis.call('HMGET', flags, 'p:' .. queue, 'a:' .. queue, 'c:' .. queue)
+local dropped_by = redis.call('HMGET', trimmed, 'age', 'count')
 local states = {ready_size(), redis.call('ZCARD', delayed), redis.call('ZCARD', retry), redis.call('ZCARD', working),
   redis.call('ZCARD', dead), redis.call('ZCARD', completed)}
 local minutes = redis.call('HGETALL', stats)
 local recorded = record_minutes(minutes, states)
-return {'ok', now, marks[1] and 1 or 0, states[1], states[2], states[3], states[4], states[5], states[6],
-  states[1] > 0 and oldest_ready(LOOK_AT) or -1, tonumber(marks[2] or 0), tonumber(marks[3] or 0), minutes,
+return {'ok', now, redis.call('HEXISTS', flags, 'p:' .. queue), states[1], states[2], states[3], states[4], states[5],
+  states[6], states[1] > 0 and oldest_ready(LOOK_AT) or -1, tonumber(dropped_by[1] or 0), tonumber(dropped_by[2] or 0), minutes,
   is_waited_for() and 1 or 0, recorded}

@@ -1,85 +1,62 @@
--- sweep: one step of a scan through a queue's records; deletes expired jobs (edge N) and expired idempotency keys.
--- HSCAN has to hand over whole records, so `count` adapts: about `budget` bytes a step, whatever the size of bodies.
--- The place is kept in Redis, so several sweepers share one scan; two at once merely look at the same step twice.
+-- sweep: one visit to a queue: deletes jobs that have expired (edge N), looks which ones expire next, takes tombstones
+-- out of the ready list, and drops expired idempotency keys; some of one kind in each call.
+-- `sweeps` then says when the queue has work again: a queue that nothing expires in is not visited.
 -- KEYS
---   jobs         hash     scanned
+--   jobs         hash     the records
 --   runs         hash     expiry after the first hand-out
---   ready        list     its tombstones
---   prio         zset     where it may be
---   priorities   hash     of the job
---   delayed      zset     where it may be
---   retry        zset     where it may be
---   working      zset     a working job does not expire
---   dead         zset     a dead job does not expire
---   completed    zset     a completed job goes by its retention
---   keys         hash     scanned when the records are done
---   flags        hash     tombstones
+--   ready        list     where they may be; its tombstones
+--   front        list     its first part, while tombstones are taken out
+--   prio         zset     where they may be
+--   priorities   hash     of the jobs
+--   delayed      zset     where they may be
+--   retry        zset     where they may be
+--   expiring     zset     which jobs expire before the horizon
+--   staged       zset     records whose publish has not come
+--   keys         hash     idempotency keys
+--   flags        hash     tombstones, the horizon, places
 --   due          zset     index of due times
 --   ends         zset     index of lease ends
+--   sweeps       zset     set to the true next time
 --   queues       zset     the registry
 --   stats        hash     minutes
 --   active       zset     who has counts
 --   events       stream   transitions
---   counters     hash     the sweep's place
+--   counters     hash     events held and dropped
 -- ARGV
 --   now_ms       ms or ""
 --   queue        namespace/queue
---   cap          entries   the event stream's
---   cursor       of HSCAN: "0" to begin; `k` before it: among the idempotency keys
---   count        records to ask for
---   budget       bytes
+--   cap          bytes     the event stream's
+--   expire       jobs      that are deleted at the most
+--   look         jobs      or entries that are looked at
 -- REPLIES
---   ok           expired keys seen    jobs and keys deleted, records looked at
--- INCLUDES record run ready registry events stats remove
-count, budget = tonumber(count), tonumber(budget) -- become numbers
-local COUNT_MAX = 500
-local expired, dropped, seen, bytes = 0, 0, 0, 0
-local next_cursor
+--   ok           expired keys more    jobs and keys deleted; 1: there is more to do now
+-- INCLUDES registry events stats expiry expire compact scan keys due unstage
+local TOMBSTONES_AGAIN_MS = 10000
+local function next_scan() return tonumber(redis.call('HGET', flags, 'h:' .. queue) or nil) end
+local function is_scanning() return redis.call('HEXISTS', flags, 's:' .. queue) == 1 end
 
-local function expire(id, attempt)
-  drop_records({id})
-  if redis.call('ZREM', delayed, id) + redis.call('ZREM', retry, id) + redis.call('ZREM', prio, id) == 0 then
-    count_tombstones(1)
+local expired, is_more = expire_known(tonumber(expire))
+if expired == 0 then
+  local horizon = next_scan()
+  -- One at a time: a scan would lose its place if tombstones were taken out.
+  if is_scanning() or (horizon and horizon <= now and redis.call('EXISTS', front) == 0) then
+    scan(tonumber(look))
+    expired, is_more = expire_known(tonumber(expire))
+  elseif should_compact() then
+    compact(tonumber(look))
   end
-  expired = expired + 1
-  emit('expired', id, attempt, '', '', '')
 end
+if expired > 0 then forget_if_empty() end
+local dropped, next_at = sweep_keys()
+if dropped > 0 then forget_if_empty() end
 
-local in_keys = string.sub(cursor, 1, 1) == 'k'
-if not in_keys then
-  local scan = redis.call('HSCAN', jobs, cursor, 'COUNT', count)
-  for i = 1, #scan[2], 2 do
-    local id, raw = scan[2][i], scan[2][i + 1]
-    seen = seen + 1
-    bytes = bytes + #raw
-    local _, expires = unpack_record(raw)
-    local raw_run = redis.call('HGET', runs, id)
-    local attempt = ''
-    if raw_run then
-      local run = unpack_run(raw_run)
-      expires, attempt = run.expires, run.attempt
-    end
-    if expires > 0 and expires <= now and not (raw_run and (redis.call('ZSCORE', working, id)
-      or redis.call('ZSCORE', dead, id) or redis.call('ZSCORE', completed, id))) then
-      expire(id, attempt)
-    end
-  end
-  next_cursor = scan[1] == '0' and 'k0' or scan[1]
-else
-  local scan = redis.call('HSCAN', keys, string.sub(cursor, 2), 'COUNT', COUNT_MAX)
-  for i = 1, #scan[2], 2 do
-    local expires = struct.unpack('>I6', scan[2][i + 1])
-    if expires > 0 and expires <= now then
-      redis.call('HDEL', keys, scan[2][i])
-      dropped = dropped + 1
-    end
-  end
-  next_cursor = scan[1] == '0' and '0' or 'k' .. scan[1]
-end
-if expired > 0 then count_stat('x', expired) end
-if expired + dropped > 0 or seen == 0 then forget_if_empty() end
-if seen > 0 then count = math.max(1, math.min(COUNT_MAX, math.floor(count * budget / math.max(bytes, 1)), count * 2)) end
-redis.call('HDEL', counters, 'sweep_queue') -- first, so that a full Redis lets the next one through
-redis.call('HSET', counters, 'sweep_queue', queue, 'sweep_cursor', next_cursor, 'sweep_count', count)
+local function visit_at(ms) if ms then next_at = math.min(next_at or ms, ms) end end
+visit_at((is_more or is_scanning() or should_compact()) and now or nil)
+visit_at(head_score(expiring))
+visit_at(unstage_stale())
+visit_at(next_scan())
+visit_at(count_tombstones_left() > TOMBSTONES_MAX and now + TOMBSTONES_AGAIN_MS or nil)
+redis.call('ZREM', sweeps, queue) -- first, so that a full Redis lets the ZADD through
+if next_at then schedule_sweep(next_at) end
 flush_events()
-return {'ok', expired, dropped, seen}
+return {'ok', expired, dropped, next_at and next_at <= now and 1 or 0}

@@ -214,7 +214,7 @@ def consume_any(
                 break
         jobs.append(last)
         taken += len(last.jobs)
-        if taken >= count:
+        if taken >= count or (taken and sum([len(job.body) for job in last.jobs]) >= limits.CONSUME_BUDGET_BYTES):
             break
         if last.next_due_ms is not None:
             next_due = last.next_due_ms if next_due is None else min(next_due, last.next_due_ms)

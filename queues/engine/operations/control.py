@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import heapq
+import secrets
 from collections.abc import Sequence
 
 from .. import limits
 from ..errors import InvalidArgumentError
-from ..keys import Layout, QueueKeys, partition_keys
-from ..operation import Operation, Plan, Reply
+from ..keys import Layout, QueueKeys, deletion_keys, partition_keys
+from ..operation import Operation, Plan, Reply, paced
 from ..scripts import load
 from ..values import QueuePage
 from .reply import clock_argument, expect_ok
@@ -60,35 +61,48 @@ def destroy(queue: QueueKeys, *, everything: bool = False, now_ms: int | None = 
     Jobs that are published meanwhile may stay: batches stop after as many entries as there were at the beginning.
     """
     if everything:
+        deletion_id = secrets.token_hex(8)
+        deleted = deletion_keys(queue.partition, deletion_id)
         operation = Operation(
             _DESTROY,
-            queue.select(_DESTROY.keys),
-            (clock_argument(now_ms), queue.name, queue.events_cap),
+            tuple(deleted[name] if name in deleted else queue.select((name,))[0] for name in _DESTROY.keys),
+            (clock_argument(now_ms), queue.name, queue.events_cap, deletion_id),
             lambda reply: int(expect_ok(_DESTROY, reply)[0]),
         )
         (count,) = yield [operation]
         return int(count)
-    deleted = 0
+    return (yield from _delete_ready(queue, now_ms))
+
+
+def _delete_ready(queue: QueueKeys, now_ms: int | None) -> Plan[int]:
+    def decode(reply: Reply) -> tuple[int, int, int]:
+        count, removed, left = expect_ok(_DRAIN, reply)
+        return count, removed, left
+
+    args = (clock_argument(now_ms), queue.name, queue.events_cap, limits.DELETE_BATCH, limits.FREE_BUDGET_BYTES)
+    operation = Operation(_DRAIN, queue.select(_DRAIN.keys), args, decode)
+    total = 0
     to_visit: int | None = None
     while to_visit is None or to_visit > 0:
-        ((count, left),) = yield [
-            Operation(
-                _DRAIN,
-                queue.select(_DRAIN.keys),
-                (clock_argument(now_ms), queue.name, queue.events_cap, limits.DELETE_BATCH),
-                lambda reply: tuple(expect_ok(_DRAIN, reply)),
-            )
-        ]
-        deleted += count
-        to_visit = min(left, (left if to_visit is None else to_visit - limits.DELETE_BATCH))
-    return deleted
+        ((count, removed, left),) = yield paced(operation, jobs=limits.DELETE_BATCH)
+        total += count
+        to_visit = min(left, left if to_visit is None else to_visit - removed)
+    return total
 
 
-def delete_jobs(
-    queue: QueueKeys, job_ids: Sequence[str], *, only: str = "", now_ms: int | None = None
-) -> Operation[int]:
-    """Delete jobs in any state, or only those in the state `only`. Number of jobs deleted; unknown ids are no error."""
+def delete_jobs(queue: QueueKeys, job_ids: Sequence[str], *, only: str = "", now_ms: int | None = None) -> Plan[int]:
+    """Delete jobs in any state, or only those in the state `only`. Number of jobs deleted; unknown ids are no error.
+
+    Runs in bounded batches, so another may see part of it done.
+    """
     if not 1 <= len(job_ids) <= limits.BULK_MAX_JOBS:
         raise InvalidArgumentError("invalid job ids")
-    args = (clock_argument(now_ms), queue.name, queue.events_cap, only, *job_ids)
-    return Operation(_DELETE, queue.select(_DELETE.keys), args, lambda reply: int(expect_ok(_DELETE, reply)[0]))
+    total = seen = 0
+    while seen < len(job_ids):
+        batch = job_ids[seen : seen + limits.DELETE_BATCH]
+        args = (clock_argument(now_ms), queue.name, queue.events_cap, only, limits.FREE_BUDGET_BYTES, *batch)
+        operation = Operation(_DELETE, queue.select(_DELETE.keys), args, lambda reply: tuple(expect_ok(_DELETE, reply)))
+        ((count, came_to),) = yield paced(operation, jobs=len(batch))
+        total += count
+        seen += came_to
+    return total

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from .. import limits
 from ..errors import InvalidArgumentError
 from ..keys import QueueKeys
 from ..operation import Operation, Reply
@@ -53,7 +54,8 @@ def scan_dead(
 ) -> Operation[DeadPage]:
     """The next `limit` of those that died from `since_ms` on and before `before_ms`; with 0 only their number, `left`.
 
-    `after` is the cursor of the page before. Raises InvalidArgumentError.
+    Fewer where much is remembered of their attempts: only `after` None in the answer means the end.
+    The argument `after` is the cursor of the page before. Raises InvalidArgumentError.
     """
     if not 0 <= limit <= SCAN_BATCH:
         raise InvalidArgumentError("invalid limit")
@@ -66,7 +68,7 @@ def scan_dead(
         return DeadPage(jobs=jobs, after=last if left else None, left=left, now_ms=now)
 
     before = "" if before_ms is None else before_ms
-    args = (clock_argument(now_ms), since_ms, before, score, job_id, limit)
+    args = (clock_argument(now_ms), since_ms, before, score, job_id, limit, limits.DEAD_SCAN_BUDGET_BYTES)
     return Operation(_SCAN, queue.select(_SCAN.keys), args, decode)
 
 

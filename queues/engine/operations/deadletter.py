@@ -8,15 +8,15 @@ from typing import Any
 from .. import limits
 from ..errors import InvalidArgumentError
 from ..keys import QueueKeys
-from ..operation import Operation, Plan, Reply
+from ..operation import Operation, Plan, Reply, paced
 from ..scripts import load
 from ..values import Counts, DeadHead, JobState
 from .control import delete_jobs
-from .inspect import list_jobs
 from .reply import clock_argument, expect_ok
 
 _HEAD = load("dead_head")
 _RESPAWN = load("respawn")
+_DELETE = load("delete_dead")
 _TRIM = load("trim_dead")
 
 
@@ -45,7 +45,7 @@ def respawn(
     if not 0 <= ttl_ms <= limits.SECONDS_MAX * 1000:
         raise InvalidArgumentError("invalid ttl")
     respawned = 0
-    for batch_limit, batch_ids in _batches(limit, ids):
+    for batch_limit, batch_ids in _batches(limit, ids, limits.RESPAWN_BATCH):
         args = (
             clock_argument(now_ms),
             queue.name,
@@ -55,7 +55,8 @@ def respawn(
             batch_limit,
             *batch_ids,
         )
-        ((count, left),) = yield [Operation(_RESPAWN, queue.select(_RESPAWN.keys), args, _pair(_RESPAWN))]
+        operation = Operation(_RESPAWN, queue.select(_RESPAWN.keys), args, _pair(_RESPAWN))
+        ((count, left),) = yield paced(operation, jobs=batch_limit or len(batch_ids))
         respawned += count
         if left == 0:
             break
@@ -69,31 +70,32 @@ def delete_dead(
     ids: Sequence[str] | None = None,
     now_ms: int | None = None,
 ) -> Plan[int]:
-    """Delete dead letters: the oldest `limit`, or those in `ids`. Their number. Ids that are not dead stay."""
+    """Delete dead letters: the oldest `limit`, or those in `ids`. Their number. Ids that are not dead stay.
+
+    Runs in bounded batches, so another may see part of it done.
+    """
     deleted = 0
-    for batch_limit, batch_ids in _batches(limit, ids):
+    for batch_limit, batch_ids in _batches(limit, ids, limits.DELETE_BATCH):
         if batch_limit:
-            count = yield from _delete_oldest_dead(queue, batch_limit, now_ms)
+            count, left = yield from _delete_oldest(queue, batch_limit, now_ms)
             deleted += count
-            if count < batch_limit:
+            if left == 0:
                 break
         else:
-            (count,) = yield [delete_jobs(queue, batch_ids, only=JobState.DEAD, now_ms=now_ms)]
-            deleted += count
+            deleted += yield from delete_jobs(queue, batch_ids, only=JobState.DEAD, now_ms=now_ms)
     return deleted
 
 
-def _delete_oldest_dead(queue: QueueKeys, limit: int, now_ms: int | None) -> Plan[int]:
-    """Page by page: one of huge jobs is shorter than asked for."""
-    deleted = 0
-    while deleted < limit:
-        (page,) = yield [list_jobs(queue, JobState.DEAD, limit=limit - deleted, now_ms=now_ms)]
-        if not page.jobs:
-            break
-        chosen = [job.job_id for job in page.jobs]
-        (count,) = yield [delete_jobs(queue, chosen, only=JobState.DEAD, now_ms=now_ms)]
+def _delete_oldest(queue: QueueKeys, limit: int, now_ms: int | None) -> Plan[tuple[int, int]]:
+    """How many were deleted and how many remain. Of huge jobs one call deletes fewer than asked for."""
+    deleted, left = 0, 1
+    while deleted < limit and left > 0:
+        most = limit - deleted
+        args = (clock_argument(now_ms), queue.name, queue.events_cap, most, limits.FREE_BUDGET_BYTES)
+        operation = Operation(_DELETE, queue.select(_DELETE.keys), args, _pair(_DELETE))
+        ((count, left),) = yield paced(operation, jobs=most)
         deleted += count
-    return deleted
+    return deleted, left
 
 
 def trim_dead(
@@ -112,24 +114,25 @@ def trim_dead(
         "" if max_age_ms is None else max_age_ms,
         "" if max_count is None else max_count,
         limits.DELETE_BATCH,
+        limits.FREE_BUDGET_BYTES,
     )
     return Operation(_TRIM, queue.select(_TRIM.keys), args, decode)
 
 
-def _batches(limit: int | None, ids: Sequence[str] | None) -> Any:
-    """Pairs (limit, ids) of bounded size; exactly one of the two is given."""
+def _batches(limit: int | None, ids: Sequence[str] | None, size: int) -> Any:
+    """Pairs (limit, ids) of at most `size` jobs; exactly one of the two is given."""
     if (limit is None) == (ids is None):
         raise InvalidArgumentError("give either limit or ids")
     if ids is not None:
-        for start in range(0, len(ids), limits.DELETE_BATCH):
-            yield 0, ids[start : start + limits.DELETE_BATCH]
+        for start in range(0, len(ids), size):
+            yield 0, ids[start : start + size]
         return
     left = limit or 0
     if left < 1:
         raise InvalidArgumentError("invalid limit")
     while left > 0:
-        yield min(left, limits.DELETE_BATCH), ()
-        left -= limits.DELETE_BATCH
+        yield min(left, size), ()
+        left -= size
 
 
 def _pair(script: Any) -> Any:

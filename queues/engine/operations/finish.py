@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from .. import limits
-from ..errors import InvalidArgumentError, JobNotFoundError, LeaseLostError
+from ..errors import InvalidArgumentError, JobNotFoundError, LeaseLostError, ResultTooLargeError
 from ..keys import QueueKeys
 from ..operation import Group, Operation, Reply
 from ..scripts import load
@@ -61,19 +61,25 @@ def ack_attempt(
     *,
     attempt: int | None = None,
     result: bytes | None = None,
+    result_too_large: bool = False,
     now_ms: int | None = None,
 ) -> Operation[Ended]:
     """End one job, keeping `result` if it has a retention. With `attempt`, only if that attempt still holds the job.
 
-    Raises LeaseLostError if it does not; then nothing has changed.
+    `result_too_large`: there was a result longer than BODY_MAX_BYTES, which a job without a retention does not need.
+    Raises LeaseLostError, or ResultTooLargeError if the job has one; then nothing has changed.
     """
     if result is not None and len(result) > limits.BODY_MAX_BYTES:
         raise InvalidArgumentError("result too large")
 
     def decode(reply: Reply) -> Ended:
         ended = _ended(expect_ok(_ACK, reply)[0])
+        if ended.outcome is _ACKED:
+            return ended
         if ended.outcome is _LOST:
             raise LeaseLostError(job_id)
+        if ended.outcome is AckOutcome.TOO_LARGE:
+            raise ResultTooLargeError(job_id)
         return ended
 
     args = (
@@ -82,12 +88,12 @@ def ack_attempt(
         queue.channel,
         queue.events_cap,
         attempt_argument(attempt),
-        0 if result is None else 1,
+        2 if result_too_large else 0 if result is None else 1,
         result or b"",
         job_id.encode("utf-8", "replace"),  # what cannot be sent is no job's id, and must not spoil others' acks
     )
     group: Group | None = None
-    if attempt is None and result is None and now_ms is None:
+    if attempt is None and result is None and not result_too_large and now_ms is None:
         group = (_ack_together, queue.name)
     return Operation(_ACK, queue.select(_ACK.keys), args, decode, group)
 

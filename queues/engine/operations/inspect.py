@@ -60,7 +60,7 @@ def detail(
     return Operation(_DETAIL, queue.select(_DETAIL.keys), args, decode)
 
 
-def result(queue: QueueKeys, job_id: str) -> Operation[JobResult]:
+def result(queue: QueueKeys, job_id: str, *, now_ms: int | None = None) -> Operation[JobResult]:
     """The result of a completed job."""
 
     def decode(reply: Reply) -> JobResult:
@@ -73,7 +73,7 @@ def result(queue: QueueKeys, job_id: str) -> Operation[JobResult]:
             return JobResult(state=None, body=None)
         raise unexpected(_RESULT, reply)
 
-    return Operation(_RESULT, queue.select(_RESULT.keys), (job_id,), decode)
+    return Operation(_RESULT, queue.select(_RESULT.keys), (clock_argument(now_ms), job_id), decode)
 
 
 def list_jobs(

@@ -14,9 +14,9 @@ from .. import limits
 from ..errors import TaskqError
 from ..keys import Layout, QueueKeys, partition_keys
 from ..operation import Apart, Operation, Plan, Reply
-from ..scripts import Script, load
+from ..scripts import load
 from ..values import Counts
-from .reply import clock_argument, expect_ok, tag_of, unexpected
+from .reply import clock_argument, expect_ok
 
 T = TypeVar("T")
 
@@ -24,7 +24,6 @@ _DUE_QUEUES = load("due_queues")
 _PROMOTE = load("promote")
 _RECLAIM = load("reclaim")
 _PURGE = load("purge")
-_NEXT_SWEEP = load("next_sweep")
 _SWEEP = load("sweep")
 
 
@@ -91,45 +90,50 @@ def purge(queue: QueueKeys, *, now_ms: int | None = None) -> Operation[Counts]:
     return Operation(
         _PURGE,
         queue.select(_PURGE.keys),
-        (clock_argument(now_ms), queue.name, queue.events_cap, limits.PURGE_BATCH),
+        (clock_argument(now_ms), queue.name, queue.events_cap, limits.PURGE_BATCH, limits.FREE_BUDGET_BYTES),
         decode,
     )
 
 
 def sweep(layout: Layout, *, now_ms: int | None = None) -> Plan[Counts]:
-    """One step of the scan for expired jobs and idempotency keys in every partition, from where the last stopped."""
+    """Visit a few queues of each partition where something has expired or many tombstones are: a bounded step in each.
 
-    def place(reply: Reply) -> list[bytes] | None:
-        tag = tag_of(reply)
-        if tag == "none":
-            return None
-        if tag != "ok":
-            raise unexpected(_NEXT_SWEEP, reply)
-        return reply[1:]  # type: ignore[no-any-return]
-
+    `jobs` counts dropped idempotency keys too. `more`: call again at once.
+    """
     errors: list[TaskqError] = []
-    asked = [
-        Operation(_NEXT_SWEEP, _partition_keys_of(_NEXT_SWEEP, partition), (), place)
-        for partition in range(layout.partitions)
-    ]
-    places = yield from _apart(asked, errors)
-    steps = [_sweep_step(layout.named(found[0]), found[1], found[2], now_ms) for found in places if found is not None]
-    results = yield from _apart(steps, errors)
-    _raise_first(errors)
-    return reduce(add, results, Counts())
+    queues = yield from _queues_of_index(layout, "sweeps", now_ms, errors, limit=limits.SWEEP_QUEUES_BATCH)
+    results: list[Counts] = []
+    at_once = limits.SWEEPS_AT_ONCE_MIN
+    waiting = queues
+    while waiting:
+        part, waiting = waiting[:at_once], waiting[at_once:]
+        found = yield from _apart([sweep_queue(queue, now_ms=now_ms) for queue in part], errors)
+        # A server carries out much of what one connection has sent before it turns to the next.
+        is_much = any(counts.more for counts in found)
+        at_once = limits.SWEEPS_AT_ONCE_MIN if is_much else min(2 * at_once, limits.SWEEPS_AT_ONCE_MAX)
+        results += found
+    return _sum(layout, queues, results, errors, limit=limits.SWEEP_QUEUES_BATCH)
 
 
-def _sweep_step(queue: QueueKeys, cursor: bytes, count: bytes, now_ms: int | None) -> Operation[Counts]:
+def sweep_queue(queue: QueueKeys, *, now_ms: int | None = None) -> Operation[Counts]:
+    """One bounded step in one queue."""
+
     def decode(reply: Reply) -> Counts:
-        expired, keys, seen = expect_ok(_SWEEP, reply)
-        # Where a good part of a step was expired there is likely more, and it should go before it is counted wrong.
-        return Counts(queues=1, jobs=expired + keys, more=seen > 0 and expired * 4 >= seen)
+        expired, keys, more = expect_ok(_SWEEP, reply)
+        return Counts(queues=1, jobs=expired + keys, more=bool(more))
 
-    args = (clock_argument(now_ms), queue.name, queue.events_cap, cursor, count, limits.SWEEP_BUDGET_BYTES)
+    args = (clock_argument(now_ms), queue.name, queue.events_cap, limits.SWEEP_EXPIRE_BATCH, limits.SWEEP_LOOKS)
     return Operation(_SWEEP, queue.select(_SWEEP.keys), args, decode)
 
 
-def _queues_of_index(layout: Layout, index: str, now_ms: int | None, errors: list[TaskqError]) -> Plan[list[QueueKeys]]:
+def _queues_of_index(
+    layout: Layout,
+    index: str,
+    now_ms: int | None,
+    errors: list[TaskqError],
+    *,
+    limit: int = limits.DUE_QUEUES_BATCH,
+) -> Plan[list[QueueKeys]]:
     def decode(reply: Reply) -> list[QueueKeys]:
         return [layout.named(name) for name in expect_ok(_DUE_QUEUES, reply)]
 
@@ -137,18 +141,13 @@ def _queues_of_index(layout: Layout, index: str, now_ms: int | None, errors: lis
         Operation(
             _DUE_QUEUES,
             (partition_keys(partition)[index],),
-            (clock_argument(now_ms), limits.DUE_QUEUES_BATCH),
+            (clock_argument(now_ms), limit),
             decode,
         )
         for partition in range(layout.partitions)
     ]
     lists = yield from _apart(asked, errors)
     return [queue for queues in lists for queue in queues]
-
-
-def _partition_keys_of(script: Script, partition: int) -> tuple[bytes, ...]:
-    keys = partition_keys(partition)
-    return tuple(keys[name] for name in script.keys)
 
 
 def _apart(operations: Sequence[Operation[T]], errors: list[TaskqError]) -> Plan[list[T]]:
@@ -168,10 +167,17 @@ def _raise_first(errors: list[TaskqError]) -> None:
         raise errors[0]
 
 
-def _sum(layout: Layout, queues: list[QueueKeys], results: list[Counts], errors: list[TaskqError]) -> Counts:
+def _sum(
+    layout: Layout,
+    queues: list[QueueKeys],
+    results: list[Counts],
+    errors: list[TaskqError],
+    *,
+    limit: int = limits.DUE_QUEUES_BATCH,
+) -> Counts:
     _raise_first(errors)
     per_partition = [0] * layout.partitions
     for queue in queues:
         per_partition[queue.partition] += 1
-    full = max(per_partition) >= limits.DUE_QUEUES_BATCH
+    full = max(per_partition) >= limit
     return reduce(add, results, Counts(more=full))

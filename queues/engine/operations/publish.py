@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from .. import ids, limits
-from ..errors import InvalidArgumentError
+from ..errors import InvalidArgumentError, StoreUnavailableError, TaskqError
 from ..keys import QueueKeys
-from ..operation import Argument, Group, Operation, Reply
+from ..operation import Apart, Argument, Group, Operation, Plan, Reply
 from ..record import pack_options
 from ..scripts import Script, load
-from ..values import DEFAULT_OPTIONS, Published, PublishOptions
-from .reply import clock_argument, tag_of, unexpected
+from ..values import DEFAULT_OPTIONS, Published, PublishOptions, RequestLimit
+from .ratelimit import limited
+from .reply import clock_argument, expect_ok, tag_of, unexpected
 
 _PUBLISH = load("publish")
 _REPUBLISH = load("republish")
+_STAGE = load("stage")
+_PUBLISH_STAGED = load("publish_staged")
+_UNSTAGE = load("unstage")
+_STAGE_TRIES: Final = 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,18 +63,101 @@ def publish(
     """
     prepared = options if isinstance(options, PreparedOptions) else prepare(options)
     jobs = len(bodies)
-    if prepared.one_job and jobs > 1:
-        raise InvalidArgumentError("key fits one job only")
-    if not 1 <= jobs <= limits.BULK_MAX_JOBS:
-        raise InvalidArgumentError("too many jobs" if bodies else "no jobs")
-    check_bodies(bodies)
+    _check_number(bodies, prepared)
+    size = check_bodies(bodies)
     args = (*_head(queue, jobs, now_ms), *prepared.arguments, *bodies)
     group: Group | None = None
     if jobs == 1 and not prepared.one_job and now_ms is None and len(bodies[0]) <= limits.MERGE_BODY_MAX_BYTES:
         group = (_publish_together, (queue.name, prepared.arguments))
-    return Operation(
-        _PUBLISH, queue.select(_PUBLISH.keys), args, _PUBLISHED, group, alone=jobs >= limits.ALONE_MIN_JOBS
-    )
+    alone = jobs >= limits.ALONE_MIN_JOBS or size >= limits.ALONE_MIN_BYTES
+    return Operation(_PUBLISH, queue.select(_PUBLISH.keys), args, _PUBLISHED, group, alone=alone, replicated=True)
+
+
+def publish_large(
+    queue: QueueKeys,
+    bodies: Sequence[bytes],
+    options: PublishOptions | PreparedOptions = DEFAULT_OPTIONS,
+    *,
+    limit: RequestLimit | None = None,
+    now_ms: int | None = None,
+) -> Plan[Published]:
+    """As `publish`, whatever the size of all bodies together: the records are written in parts, then all jobs begin.
+
+    So no call keeps Redis busy for as long as all the bytes take. Until the last call nobody sees anything of it; what
+    a publish leaves behind that does not come to its end is dropped a minute later. `limit`: see `limited`.
+    """
+    prepared = options if isinstance(options, PreparedOptions) else prepare(options)
+    _check_number(bodies, prepared)
+    if check_bodies(bodies) <= limits.STAGE_MIN_BYTES:
+        operation = publish(queue, bodies, prepared, now_ms=now_ms)
+        (published,) = yield [operation if limit is None else limited(operation, limit)]
+        return published  # type: ignore[no-any-return]
+    for _ in range(_STAGE_TRIES):
+        random, counter = ids.random_start(len(bodies))
+        began = now_ms
+        try:
+            for first, part in _parts(bodies):
+                (began,) = yield [_stage(queue, part, prepared, random, counter + first, began)]
+            last = _publish_staged(queue, bodies, prepared, random, counter, began)
+            (outcome,) = yield [last if limit is None else limited(last, limit)]
+        except TaskqError:
+            if began is not None:
+                yield Apart([_unstage(queue, part, random, counter + first, began) for first, part in _parts(bodies)])
+            raise
+        if outcome is not None:
+            return outcome  # type: ignore[no-any-return]
+    raise StoreUnavailableError("the queue was deleted again and again while it was published to")
+
+
+def _parts(bodies: Sequence[bytes]) -> Iterator[tuple[int, Sequence[bytes]]]:
+    """The bodies in parts of about STAGE_PART_BYTES, each with the place of its first."""
+    first, size = 0, 0
+    for place, body in enumerate(bodies):
+        if place > first and size + len(body) > limits.STAGE_PART_BYTES:
+            yield first, bodies[first:place]
+            first, size = place, 0
+        size += len(body)
+    yield first, bodies[first:]
+
+
+def _stage(
+    queue: QueueKeys, part: Sequence[bytes], options: PreparedOptions, random: str, counter: int, began: int | None
+) -> Operation[int]:
+    """Write records. The time that all calls for the same publish have to be given."""
+
+    def decode(reply: Reply) -> int:
+        if tag_of(reply) == "ttl_short":
+            raise InvalidArgumentError("ttl is shorter than delay")
+        (now,) = expect_ok(_STAGE, reply)
+        return int(now)
+
+    delay, at, ttl, tries, _priority, packed, *_ = options.arguments
+    args = (clock_argument(began), queue.name, random, counter, delay, at, ttl, tries, packed, *part)
+    return Operation(_STAGE, queue.select(_STAGE.keys), args, decode, alone=True)
+
+
+def _unstage(queue: QueueKeys, part: Sequence[bytes], random: str, counter: int, began: int) -> Operation[int]:
+    """Drop what has been written of a part."""
+    args = (clock_argument(began), queue.name, random, counter, len(part))
+    return Operation(_UNSTAGE, queue.select(_UNSTAGE.keys), args, lambda reply: int(expect_ok(_UNSTAGE, reply)[0]))
+
+
+def _publish_staged(
+    queue: QueueKeys,
+    bodies: Sequence[bytes],
+    options: PreparedOptions,
+    random: str,
+    counter: int,
+    began: int | None,
+) -> Operation[Published | None]:
+    """Begin the jobs. None: the records are not there any more."""
+
+    def decode(reply: Reply) -> Published | None:
+        return None if tag_of(reply) == "gone" else _STAGED_PUBLISHED(reply)
+
+    head = (clock_argument(began), queue.name, queue.channel, queue.events_cap, random, counter)
+    args = (*head, *options.arguments, *map(len, bodies))
+    return Operation(_PUBLISH_STAGED, queue.select(_PUBLISH_STAGED.keys), args, decode, alone=True, replicated=True)
 
 
 def republish(
@@ -85,9 +173,9 @@ def republish(
     An unknown `job_id` is no error. A duplicate key leaves the old job as it is.
     """
     prepared = prepare(options)
-    check_bodies((body,))
+    alone = check_bodies((body,)) >= limits.ALONE_MIN_BYTES
     args = (*_head(queue, 1, now_ms), *prepared.arguments, job_id, body)
-    return Operation(_REPUBLISH, queue.select(_REPUBLISH.keys), args, _REPUBLISHED)
+    return Operation(_REPUBLISH, queue.select(_REPUBLISH.keys), args, _REPUBLISHED, alone=alone, replicated=True)
 
 
 _HEAD: Final = _PUBLISH.args.index("delay")
@@ -132,6 +220,7 @@ def _published_by(script: Script) -> Callable[[Reply], Published]:
 
 _PUBLISHED = _published_by(_PUBLISH)
 _REPUBLISHED = _published_by(_REPUBLISH)
+_STAGED_PUBLISHED = _published_by(_PUBLISH_STAGED)
 _MAX_MS = limits.SECONDS_MAX * 1000
 
 
@@ -190,8 +279,18 @@ def _is_text(text: str) -> bool:
     return not any("\ud800" <= char <= "\udfff" for char in text)
 
 
-def check_bodies(bodies: Sequence[bytes]) -> None:
-    """Raise InvalidArgumentError unless every body fits."""
+def _check_number(bodies: Sequence[bytes], options: PreparedOptions) -> None:
+    if options.one_job and len(bodies) > 1:
+        raise InvalidArgumentError("key fits one job only")
+    if not 1 <= len(bodies) <= limits.BULK_MAX_JOBS:
+        raise InvalidArgumentError("too many jobs" if bodies else "no jobs")
+
+
+def check_bodies(bodies: Sequence[bytes]) -> int:
+    """Bytes of all together. Raises InvalidArgumentError unless every body fits."""
+    size = 0
     for body in bodies:
         if len(body) > limits.BODY_MAX_BYTES:
             raise InvalidArgumentError("body too large")
+        size += len(body)
+    return size

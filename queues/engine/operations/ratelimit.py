@@ -46,7 +46,7 @@ def limited(
 
     group: Group | None = operation.group and (_limited_together, (operation.group, limit))
     form = _form(operation, key, limit, 1)
-    return Operation(*form, decode, group, operation.undo, operation.alone)
+    return Operation(*form, decode, group, operation.undo, operation.alone, operation.replicated)
 
 
 def _form(

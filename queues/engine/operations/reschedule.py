@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from .. import limits
 from ..errors import InvalidArgumentError
 from ..keys import QueueKeys
-from ..operation import Operation, Plan, Reply
+from ..operation import Operation, Plan, Reply, paced
 from ..scripts import load
 from ..values import Rescheduled
 from .reply import clock_argument, expect_ok
@@ -37,9 +37,10 @@ def reschedule(
         raise InvalidArgumentError("invalid job ids")
     outcomes: list[Rescheduled] = []
     head = (clock_argument(now_ms), queue.name, queue.channel, queue.events_cap, "" if at_ms is None else at_ms)
-    for start in range(0, len(job_ids), limits.RESCHEDULE_BATCH):
-        batch = job_ids[start : start + limits.RESCHEDULE_BATCH]
-        (found,) = yield [Operation(_RESCHEDULE, queue.select(_RESCHEDULE.keys), (*head, delay_ms, *batch), _decode)]
+    while len(outcomes) < len(job_ids):
+        batch = job_ids[len(outcomes) : len(outcomes) + limits.RESCHEDULE_BATCH]
+        args = (*head, delay_ms, limits.READ_BUDGET_BYTES, *batch)
+        (found,) = yield paced(Operation(_RESCHEDULE, queue.select(_RESCHEDULE.keys), args, _decode), jobs=len(batch))
         outcomes += found
     return tuple(outcomes)
 

@@ -1,25 +1,44 @@
-"""manage.py pool add | list | check."""
+"""manage.py pool add | set | list | check."""
 
 from __future__ import annotations
 
 import sys
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Final
 
+from django.core.management import CommandError
+
+from queues.engine import limits
 from queues.management.verbs import VerbCommand
 from queues.services.activity import ActivityAction, note_activity
-from queues.services.pools import PoolReport, add_pool, check_pool, check_pools, list_pools
+from queues.services.pools import PoolReport, add_pool, change_pool, check_pool, check_pools, list_pools
+
+_MIN_REPLICAS_HELP: Final = "a publish succeeds once so many replicas have it"
+_EVENTS_HELP: Final = "memory for events in MiB, of all partitions together"
 
 
 class Command(VerbCommand):
-    help = "Adds, lists and checks pools: the Redis deployments that hold jobs."
+    help = "Adds, changes, lists and checks pools: the Redis deployments that hold jobs."
 
     def add_verbs(self) -> None:
         add = self.verb("add", self.add, "Add a pool.")
         add.add_argument("name")
         add.add_argument("url", help="its Redis; - reads the URL from standard input, so that no password is in `ps`")
         add.add_argument("--partitions", type=int, metavar="N", help="for ever; default: as its Redis has it, or 8")
+        add.add_argument("--min-replicas", type=int, metavar="N", default=0, help=f"{_MIN_REPLICAS_HELP}; default: 0")
+        add.add_argument(
+            "--events-memory",
+            type=int,
+            metavar="MB",
+            default=limits.EVENTS_MEMORY_MB,
+            help=f"{_EVENTS_HELP}; default: {limits.EVENTS_MEMORY_MB}",
+        )
         add.add_argument("--description", default="")
+
+        change = self.verb("set", self.set, "Change a pool. Running processes follow within a second or two.")
+        change.add_argument("name")
+        change.add_argument("--min-replicas", type=int, metavar="N", help=_MIN_REPLICAS_HELP)
+        change.add_argument("--events-memory", type=int, metavar="MB", help=_EVENTS_HELP)
 
         self.verb("list", self.list, "List pools, passwords masked.").add_argument(
             "--json", action="store_true", dest="as_json"
@@ -29,11 +48,39 @@ class Command(VerbCommand):
         check.add_argument("name", nargs="?", help="default: all pools")
         check.add_argument("--json", action="store_true", dest="as_json")
 
-    def add(self, *, name: str, url: str, partitions: int | None, description: str, **_options: Any) -> None:
+    def add(
+        self,
+        *,
+        name: str,
+        url: str,
+        partitions: int | None,
+        min_replicas: int,
+        events_memory: int,
+        description: str,
+        **_options: Any,
+    ) -> None:
         url = sys.stdin.readline().strip() if url == "-" else url
-        pool = add_pool(name=name, url=url, partitions=partitions, description=description)
+        pool = add_pool(
+            name=name,
+            url=url,
+            partitions=partitions,
+            min_replicas=min_replicas,
+            events_memory_mb=events_memory,
+            description=description,
+        )
         note_activity(user=None, action=ActivityAction.POOL_CREATED, pool=pool.name)
         self.stdout.write(f"added {pool.name}: {pool.shown_url}, {pool.partitions} partitions")
+        self._print_problems(check_pool(name=name))
+
+    def set(self, *, name: str, min_replicas: int | None, events_memory: int | None, **_options: Any) -> None:
+        asked = {"min_replicas": min_replicas, "events_memory_mb": events_memory}
+        changes = {field: value for field, value in asked.items() if value is not None}
+        if not changes:
+            raise CommandError("nothing to change: give --min-replicas or --events-memory")
+        pool = change_pool(name=name, **changes)
+        changed = [f"{field}={value}" for field, value in changes.items()]
+        note_activity(user=None, action=ActivityAction.POOL_CHANGED, pool=pool.name, detail=", ".join(changed))
+        self.stdout.write(f"changed {pool.name}: {', '.join(changed)}")
         self._print_problems(check_pool(name=name))
 
     def list(self, *, as_json: bool, **_options: Any) -> None:
@@ -41,8 +88,20 @@ class Command(VerbCommand):
         if as_json:
             self.print_json([asdict(pool) for pool in pools])
             return
-        rows = [(pool.name, pool.shown_url, pool.partitions, pool.namespaces, pool.description) for pool in pools]
-        self.print_table(["NAME", "URL", "PARTITIONS", "NAMESPACES", "DESCRIPTION"], rows)
+        rows = [
+            (
+                pool.name,
+                pool.shown_url,
+                pool.partitions,
+                pool.min_replicas,
+                pool.events_memory_mb,
+                pool.namespaces,
+                pool.description,
+            )
+            for pool in pools
+        ]
+        heads = ["NAME", "URL", "PARTITIONS", "MIN REPLICAS", "EVENTS MB", "NAMESPACES", "DESCRIPTION"]
+        self.print_table(heads, rows)
 
     def check_fitness(self, *, name: str | None, as_json: bool, **_options: Any) -> None:
         reports = check_pools() if name is None else [check_pool(name=name)]
@@ -67,6 +126,9 @@ class Command(VerbCommand):
             self._print_problems(report)
         else:
             self.stdout.write(self.style.SUCCESS("  fit to hold jobs"))
+        for advice in report.advice:
+            self.stdout.write(f"  ADVICE {advice.kind}: {advice.text}")
+            self.stdout.write(f"    {advice.hint}")
 
     def _print_problems(self, report: PoolReport) -> None:
         for problem in report.problems:

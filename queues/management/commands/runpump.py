@@ -1,4 +1,4 @@
-"""manage.py runpump: the background roles (pump, reclaimer, sweeper, dead-letter bounds) of all pools; reports."""
+"""manage.py runpump: the background roles (`queues.pump.roles`) of all pools, and nightly reports."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.db import close_old_connections
 
+from queues.management.supervision import HEART
 from queues.pump.nightly import NightlyReports
 from queues.pump.service import BackgroundService
 from queues.services.pools import check_pools, list_pools
@@ -30,8 +31,10 @@ class Command(BaseCommand):
         parser.add_argument("--heartbeat", type=Path, metavar="FILE", help="touch FILE every second while all is well")
 
     def handle(self, *, once: bool, heartbeat: Path | None, **options: Any) -> None:
+        HEART.begin()
+        heartbeats = (HEART.beat,) if heartbeat is None else (HEART.beat, heartbeat.touch)
         service = BackgroundService(
-            _pool_names, check_pools=_log_problems, heartbeat=heartbeat, nightly=NightlyReports()
+            _pool_names, check_pools=_log_problems, heartbeats=heartbeats, nightly=NightlyReports()
         )
         if once:
             self._run_once(service)

@@ -8,6 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from queues.management.local.errors import CannotStartError
+from queues.management.supervision import HEART
 from queues.management.web.server import serve
 
 
@@ -20,6 +21,7 @@ class Command(BaseCommand):
         parser.add_argument("--workers", type=int, default=1, help="worker processes (default: %(default)s)")
 
     def handle(self, *, host: str, port: int, workers: int, **options: Any) -> None:
+        HEART.begin()
         try:
             serve(host=host, port=port, workers=workers)
         except CannotStartError as error:

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
+from queues.management.supervision import HEART
 from queues.management.web.pages_server import serve_pages
 
 
@@ -19,4 +20,5 @@ class Command(BaseCommand):
         parser.add_argument("directory", type=Path, help="where the socket is made; private to `serve`")
 
     def handle(self, *, directory: Path, **options: Any) -> None:
+        HEART.begin()
         serve_pages(directory)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 
+from ..supervision import BEAT_EVERY_S, HEART
 from .client import Client
 from .emails import Mailer, Postmaster, Shop
 from .images import Photographer, Resizer
@@ -18,4 +19,6 @@ def run_load(*, url: str, namespace: str, token: str, stopping: threading.Event)
         name = f"{type(actor).__name__.lower()}-{number}"
         client = Client(url=url, namespace=namespace, token=token, name=name)
         threading.Thread(target=perform, args=(actor, client, stopping), daemon=True).start()
-    stopping.wait()
+    while not stopping.is_set():
+        HEART.beat()
+        stopping.wait(BEAT_EVERY_S)

@@ -19,6 +19,9 @@ from .place import Place
 MANAGE: Final = Path(__file__).resolve().parents[3] / "manage.py"
 ASK_TIMEOUT_S: Final = 5.0
 
+REDIS_HUNG_AFTER_S: Final = 30.0
+"""Mostly it waits for the disk, and when it is started again it reads all its data from there before it answers."""
+
 
 def redis_part(place: Place, redis: EmbeddedRedis, *, env: Mapping[str, str]) -> ChildSpec:
     """The embedded Redis. It inherits the lock, so that no other service starts on its files while it still writes."""
@@ -30,6 +33,8 @@ def redis_part(place: Place, redis: EmbeddedRedis, *, env: Mapping[str, str]) ->
         is_ready=lambda: redis.answer() is Answer.READY,
         on_leash=False,
         keep_fds=(place.lock_fd,),
+        answers=lambda: redis.answer() is not Answer.NOTHING,
+        hung_after_s=REDIS_HUNG_AFTER_S,
     )
 
 

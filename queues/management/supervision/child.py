@@ -10,9 +10,11 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from queues.embedded import leashed
 
+from .heartbeats import Probe, Pulse, Watch
 from .logs import bound_log
 
 
@@ -20,7 +22,9 @@ from .logs import bound_log
 class ChildSpec:
     """What to run. `is_ready` tells whether it does its work yet; `log` receives what it prints.
 
-    `on_leash` False: `argv` is a command line of `leashed` already. `keep_fds`: open files that it inherits.
+    `on_leash` False: `argv` is a command line of `leashed` already. `keep_fds`: open files that it inherits. It hangs
+    when its heart has not beaten for TASKQ_HUNG_AFTER_S, or `answers`, if given, has not been true. Then it is killed,
+    but not before `hung_after_s`.
     """
 
     name: str
@@ -31,6 +35,8 @@ class ChildSpec:
     stop_timeout_s: float = 15.0
     on_leash: bool = True
     keep_fds: tuple[int, ...] = ()
+    answers: Callable[[], bool] | None = None
+    hung_after_s: float | None = None
 
 
 class Child:
@@ -39,17 +45,27 @@ class Child:
     def __init__(self, spec: ChildSpec) -> None:
         self.spec = spec
         self.started = time.monotonic()
+        self._life: Pulse | Probe = Pulse() if spec.answers is None else Probe(spec.answers)
+        self.watch = Watch(self._life.was_heard)
         bound_log(spec.log)
-        with spec.log.open("ab") as log:
-            self._process = subprocess.Popen(  # noqa: S603  our own command line
-                leashed(spec.argv) if spec.on_leash else spec.argv,
-                env=dict(spec.env),
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-                pass_fds=spec.keep_fds,
-            )
+        try:
+            with spec.log.open("ab") as log:
+                self._process = self._start(log)
+        except BaseException:
+            self._life.close()
+            raise
+
+    def _start(self, log: BinaryIO) -> subprocess.Popen[bytes]:
+        spec, life = self.spec, self._life
+        return subprocess.Popen(  # noqa: S603  our own command line
+            leashed(spec.argv) if spec.on_leash else spec.argv,
+            env={**spec.env, **life.variables} if isinstance(life, Pulse) else dict(spec.env),
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+            pass_fds=(*spec.keep_fds, life.fd) if isinstance(life, Pulse) else spec.keep_fds,
+        )
 
     @property
     def pid(self) -> int:
@@ -76,8 +92,13 @@ class Child:
             return False
         return True
 
-    def kill(self) -> None:
-        """End it and whatever it started, at once. To be called when it ended by itself, too: its children may live."""
+    def send_kill(self) -> None:
+        """Kill it and whatever it started. Does not wait: one that waits for a disk that hangs cannot end before."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
+
+    def kill(self) -> None:
+        """End it and whatever it started, at once. To be called when it ended by itself, too: its children may live."""
+        self.send_kill()
         self._process.wait()
+        self._life.close()

@@ -47,6 +47,8 @@ class _Post:
         self.spec = spec
         self.quick_deaths = 0
         self.restart_at = 0.0
+        self.reported = ""
+        """What was logged about a child that hangs."""
         self.child: Child | None = Child(spec)
 
 
@@ -123,6 +125,23 @@ class Supervisor:
                     post.child = Child(post.spec)
             elif (status := post.child.status) is not None:
                 self._bury(post, post.child, status)
+            else:
+                self._watch(post, post.child)
+
+    def _watch(self, post: _Post, child: Child) -> None:
+        """Notice that it hangs, and kill it. It is then started again as one that died by itself is."""
+        child.watch.look()
+        if not child.watch.is_hung():
+            post.reported = ""
+            return
+        action = "kill_hung_child" if child.watch.is_hung(child.spec.hung_after_s) else "hung_child"
+        if post.reported == action:
+            return
+        post.reported = action
+        fields = {"action": action, "child": child.spec.name, "pid": child.pid}
+        logger.warning("child shows no sign of life", extra={**fields, "silent_s": round(child.watch.silent_s, 1)})
+        if action == "kill_hung_child":
+            child.send_kill()
 
     def _bury(self, post: _Post, child: Child, status: int) -> None:
         child.kill()  # what it started may have outlived it, and would hold its port

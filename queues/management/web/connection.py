@@ -8,17 +8,21 @@ behind another one that the client has gone. There are no web sockets here.
 from __future__ import annotations
 
 import asyncio
+import os
 import select
+import socket
 from collections import deque
 from collections.abc import Callable
 from typing import Any, Final
 
+from django.conf import settings
 from uvicorn.config import Config
 from uvicorn.server import ServerState
 
+from .delivery_check import DeliveryCheck, unconfirmed_bytes
 from .exchange import Exchange, Headers, lines_of
+from .hand_over import HandOver
 from .reader import DEAF, Reader
-from .receipt import Receipts, was_taken
 from .refusal import Reason, Refusal
 from .target import address_of
 
@@ -28,8 +32,21 @@ PIPELINE_MAX: Final = 16
 LINGER_S: Final = 2.0
 """How long a client is listened to that was told to go before it had said all: else it might not get the answer."""
 
+TAKE_MAX_S: Final = 30.0
+TAKE_MIN_BYTES: Final = 524_288
+"""A client takes all that was written, or so many bytes of it, every TAKE_MAX_S; else the connection is ended."""
+
+CHECK_EVERY_S: Final = 10.0
+"""How often a connection is checked for clients that are silent or take nothing."""
+
+TOO_MANY: Final = (
+    b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json; charset=utf-8\r\nretry-after: 1\r\n"
+    b'connection: close\r\ncontent-length: 32\r\n\r\n{"error":"too many connections"}'
+)
+"""What a client is told when TASKQ_WORKER_CONNECTIONS are there."""
+
 HAS_HUNG_UP: Final = "taskq.has_hung_up"  # these as in queues.api.fast_lane, which needs Django
-IF_NOT_TAKEN: Final = "taskq.if_not_taken"
+ON_UNDELIVERED: Final = "taskq.on_undelivered"
 ANSWER: Final = "taskq.answer"
 _HUNG_UP: Final = getattr(select, "POLLRDHUP", 0)
 
@@ -43,20 +60,22 @@ class Connection(Reader):
 
     __slots__ = (
         "_application",
+        "_check_timer",
         "_current",
+        "_deliveries",
         "_idle_max_s",
         "_idle_since",
-        "_idle_timer",
+        "_leaving",
         "_pipeline",
         "_reading",
-        "_receipts",
         "_room",
         "_server",
+        "_take_by",
+        "_take_to",
         "_transport",
-        "_unsent",
         "_worker",
         "is_full",
-        "write",
+        "written",
     )
 
     def __init__(
@@ -68,25 +87,28 @@ class Connection(Reader):
     ) -> None:
         super().__init__(_loop or asyncio.get_running_loop())
         self._application = config.loaded_app
+        self.serves = getattr(self._application, "serves", None)
         self._server = server_state
         self._transport: Any = None
-        self.write: Callable[[bytes], None]
-        """To the client, unless it has gone."""
+        self.written = 0
+        """Bytes written since the connection was made."""
         self._idle_max_s = config.timeout_keep_alive
         self._idle_since = self.loop.time()
-        self._idle_timer: asyncio.TimerHandle | None = None
-        self._unsent = 0
+        self._check_timer: asyncio.TimerHandle | None = None
+        self._take_to, self._take_by = 0, 0.0  # up to which byte the client has to take what is written, and by when
         self._reading = True
         self._current: Exchange | None = None
         self._pipeline: deque[Exchange] | None = None
         self._worker: asyncio.Future[Exchange | None] | None = None
+        self._leaving: HandOver | None = None
+        """The last request here: the connection goes to another process, or is being refused there."""
         self._room: asyncio.Event | None = None
         self.is_full = False
         """Whether more is written than the client has taken: `drain` waits until there is room again."""
-        self._receipts = Receipts()
+        self._deliveries = DeliveryCheck()
         self.extensions = {
             HAS_HUNG_UP: self._has_hung_up,
-            IF_NOT_TAKEN: self._receipts.expect,
+            ON_UNDELIVERED: self._expect_delivery,
             ANSWER: self._answer,
         }
 
@@ -94,38 +116,39 @@ class Connection(Reader):
 
     def connection_made(self, transport: Any) -> None:
         self._transport = transport
-        self.write = transport.write
+        if len(self._server.connections) >= settings.TASKQ_WORKER_CONNECTIONS:
+            transport.write(TOO_MANY)
+            transport.close()
+            return
         self._server.connections.add(self)  # type: ignore[arg-type]  # it is asked to `shutdown`, and no more
         self.client = address_of(transport, "peername")
         self.address = address_of(transport, "sockname")
-        self._idle_timer = self.loop.call_later(self._idle_max_s, self._check_idle)
+        self._check_timer = self.loop.call_later(min(self._idle_max_s, CHECK_EVERY_S), self._check)
 
     def eof_received(self) -> None:
-        if self._receipts.expected and not was_taken(self._transport.get_extra_info("socket")):
-            self._receipts.undo()
-        self._receipts.end()  # the transport closes itself now, and takes nothing more
+        self._end_deliveries(was_reset=self._socket_failed())
 
     def connection_lost(self, error: Exception | None) -> None:
-        if self._receipts.expected and isinstance(error, ConnectionError):
-            self._receipts.undo()
-        self._receipts.end()
+        self._end_deliveries(was_reset=isinstance(error, ConnectionError))
         self._server.connections.discard(self)
-        if self._idle_timer is not None:
-            self._idle_timer.cancel()
+        if self._check_timer is not None:
+            self._check_timer.cancel()
         self.resume_writing()
         self._tell_gone()
         if self._worker is not None and not self._worker.done():
             self._worker.set_result(None)
-        self.parser, self._current, self.incoming = DEAF, None, None
+        self.parser, self._current, self.incoming, self._leaving = DEAF, None, None, None
         self.extensions = {}  # what refers to them refers to this one, too
 
     def data_received(self, data: bytes) -> None:
-        if self._receipts.expected:
-            self._receipts.clear()
+        if self._deliveries:
+            self._deliveries.clear()
         super().data_received(data)
 
     def pause_writing(self) -> None:
         self.is_full = True
+        if self.written - self._unconfirmed() >= self._take_to:
+            self._set_take_limit()
 
     def resume_writing(self) -> None:
         self.is_full = False
@@ -148,8 +171,8 @@ class Connection(Reader):
         return self._pipeline[-1] if self._pipeline else self._current
 
     def is_crowded(self) -> bool:
-        """Whether PIPELINE_MAX are in line."""
-        return self._pipeline is not None and len(self._pipeline) >= PIPELINE_MAX
+        """Whether PIPELINE_MAX are in line, or one that another process serves."""
+        return self._leaving is not None or (self._pipeline is not None and len(self._pipeline) >= PIPELINE_MAX)
 
     def refuse(self, reason: Reason) -> None:
         """What came is no request, and nothing that follows can be made sense of. Those before it are answered."""
@@ -165,13 +188,23 @@ class Connection(Reader):
                 self._current = None
             elif self._pipeline:
                 self._pipeline.pop()
-        refusal = Refusal(self, reason)
-        if self._current is None:
-            self._begin(refusal)
-        else:
-            self._line_up(refusal)
+        self._take_last(Refusal(self, reason))
+
+    def hand_over(self, scope: dict[str, Any], data: bytes) -> None:
+        """The requests before it are answered; then another process gets the connection, with what follows `data`."""
+        self.parser = DEAF
+        self.is_in_head = False
+        self.held = data
+        self._leaving = HandOver(self, scope)
+        self.pause_reading()
+        self._take_last(self._leaving)
 
     # What exchanges ask for.
+
+    def write(self, data: bytes) -> None:
+        """Send to the client, unless it has gone."""
+        self.written += len(data)
+        self._transport.write(data)
 
     def default_headers(self) -> bytes:
         """Headers of every response, ready to be sent. uvicorn makes a new list of them each second."""
@@ -204,6 +237,18 @@ class Connection(Reader):
         if self.held:
             held, self.held = self.held, b""
             self.data_received(held)
+
+    async def dup_when_sent(self) -> socket.socket | None:
+        """A descriptor of its own for the connection, when all that was written is sent. None: the client has gone."""
+        self._transport.set_write_buffer_limits(0)
+        await self.drain()
+        if self._transport.is_closing():
+            return None
+        return socket.socket(fileno=os.dup(self._transport.get_extra_info("socket").fileno()))
+
+    def let_go(self) -> None:
+        """Another process has the connection: close this one's end of it, which the client does not notice."""
+        self._transport.abort()
 
     def close(self) -> None:
         """Once all that was written has been sent."""
@@ -278,6 +323,12 @@ class Connection(Reader):
         """
         return self._current is not None and self._current.answer(status, usual, own, body)
 
+    def _take_last(self, exchange: Exchange) -> None:
+        if self._current is None:
+            self._begin(exchange)
+        else:
+            self._line_up(exchange)
+
     def _line_up(self, exchange: Exchange) -> None:
         if self._pipeline is None:
             self._pipeline = deque()
@@ -296,25 +347,67 @@ class Connection(Reader):
             self._transport.close()
             return
         # To close while the client is sending makes its system throw away what it has not read yet: the answer.
-        self.parser, self.incoming, self.held = DEAF, None, b""
+        self.parser, self.incoming, self.held, self._leaving = DEAF, None, b"", None
         self._transport.write_eof()
         self.resume_reading()
         self.loop.call_later(LINGER_S, self._transport.close)
 
-    def _check_idle(self) -> None:
-        """The timer goes round by itself: to set it for each request would take longer than to look now and then."""
-        unsent = self._transport.get_write_buffer_size()
-        if self._transport.is_closing() or (unsent and unsent == self._unsent):
-            self._transport.abort()  # nothing was taken of what is written
+    def _check(self) -> None:
+        """End the connection of a client that is silent or takes nothing; else look again later.
+
+        The timer goes round by itself: to set it for each request would take longer than to look now and then.
+        """
+        if self._transport.is_closing():
+            self._transport.abort()  # what is still written out to it would take as long as the client likes
             return
-        self._unsent = unsent
+        now = self.loop.time()
         left: float = self._idle_max_s
-        if not unsent:
-            left += self._silent_since() - self.loop.time()
+        unconfirmed = self._unconfirmed() if self.is_full or self._deliveries else self._unsent()
+        if unconfirmed:
+            if self.written - unconfirmed >= self._take_to:
+                self._set_take_limit(unconfirmed)
+            elif now >= self._take_by:
+                self._end_deliveries(was_reset=False)
+                self._transport.abort()
+                return
+            left = self._take_by - now
+        else:
+            self._deliveries.clear_confirmed(written=self.written, confirmed=self.written)
+            left += self._silent_since() - now
             if left <= 0:
                 self._transport.close()
                 return
-        self._idle_timer = self.loop.call_later(left, self._check_idle)
+        self._check_timer = self.loop.call_later(min(left, CHECK_EVERY_S), self._check)
+
+    def _set_take_limit(self, unconfirmed: int | None = None) -> None:
+        """From now on the client has TAKE_MAX_S to take what is written, or TAKE_MIN_BYTES of it."""
+        pending = self._unconfirmed() if unconfirmed is None else unconfirmed
+        self._take_to = self.written - pending + min(pending, TAKE_MIN_BYTES)
+        self._take_by = self.loop.time() + min(TAKE_MAX_S, self._idle_max_s)
+
+    def _unsent(self) -> int:
+        """Bytes written that the kernel has not taken over yet."""
+        return self._transport.get_write_buffer_size()  # type: ignore[no-any-return]
+
+    def _unconfirmed(self) -> int:
+        """Bytes written that the client's kernel has not confirmed."""
+        return self._unsent() + unconfirmed_bytes(self._transport.get_extra_info("socket"))
+
+    def _expect_delivery(self, undo: Callable[[], None]) -> None:
+        """ASGI extension: call `undo` if the client goes without having read what is about to be written."""
+        self._deliveries.expect(undo, start=self.written)
+
+    def _end_deliveries(self, *, was_reset: bool) -> None:
+        confirmed = self.written - self._unconfirmed() if self._deliveries else self.written
+        self._deliveries.end(written=self.written, confirmed=confirmed, was_reset=was_reset)
+
+    def _socket_failed(self) -> bool:
+        """Whether a reset came along with the end of the client's data."""
+        connection = self._transport.get_extra_info("socket")
+        try:
+            return bool(connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR))
+        except OSError:
+            return True
 
     def _silent_since(self) -> float:
         """Since when the client has owed something (by the loop's clock); now, if it does not."""

@@ -17,6 +17,9 @@ logger = logging.getLogger(__name__)
 BUFFER_MAX: Final = 65_536
 """Bytes of a request body that wait to be asked for; then the client is read from no more."""
 
+JOIN_MAX: Final = 65_536
+"""Bytes of an answer's body that are sent in one write with its head."""
+
 _STATUS_LINES: Final[dict[int, bytes]] = {
     status: b"HTTP/1.1 %d %s\r\n" % (status, status.phrase.encode()) for status in HTTPStatus
 }
@@ -91,8 +94,8 @@ class Exchange:
             return  # or it was refused, before its turn came: it must do nothing
         try:
             await application(self._scope, self.receive, self.send)
-        except Exception:
-            logger.exception("application failed", extra={"action": "http.answer", "path": self._scope["path"][:600]})
+        except Exception as error:
+            self._log_failure(error)
         except BaseException:
             self._connection.close()
             raise
@@ -106,6 +109,12 @@ class Exchange:
         await self.send(_FAILED_START)
         await self.send({"type": "http.response.body", "body": _FAILED})
 
+    def _log_failure(self, error: Exception) -> None:
+        from queues.api.log_paths import loggable_path  # needs Django, which a worker sets up after this module
+
+        path = loggable_path(self._scope["method"], self._scope["raw_path"])
+        logger.error("application failed", exc_info=error, extra={"action": "http.answer", "path": path})
+
     @property
     def is_awaited(self) -> bool:
         """Whether it is for the client to send more of the body, which it has been asked for if it wanted to be."""
@@ -115,6 +124,11 @@ class Exchange:
     def framing(self) -> tuple[tuple[bytes, bytes], ...]:
         """The headers that say where its body ends; () if it has none."""
         return tuple(header for header in self._scope["headers"] if header[0] in _FRAMING)
+
+    def left_to_come(self) -> int:
+        """Bytes of the body that have not come, when none of it has been taken; very many if it does not say."""
+        length = dict(self.framing).get(b"content-length")
+        return 1 << 62 if length is None else int(length) - len(self._body)
 
     def feed(self, piece: bytes) -> None:
         """A piece of the body has come. What nobody will ask for is thrown away."""
@@ -195,6 +209,8 @@ class Exchange:
             self._start = message
         elif kind == "http.response.body" and self._start is not None and not self.is_answered:
             self._send_body(self._start, message.get("body", b""), message.get("more_body", False))
+            if self._connection.is_full:
+                await self._connection.drain()  # what an application counts for its answer is in memory until then
         else:
             raise RuntimeError(f"{kind} does not fit here")
 
@@ -226,7 +242,11 @@ class Exchange:
             if self._left < 0 or (self._left and not more):
                 raise RuntimeError("the body is not as long as Content-Length says")
         self.is_begun = True
-        self._connection.write(head + body)
+        if len(body) <= JOIN_MAX:
+            self._connection.write(head + body)
+        else:  # two writes cost less than another copy
+            self._connection.write(head)
+            self._connection.write(body)
         if not more:
             self.is_answered = True
             self._tell()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-import socket
+import os
 import subprocess
 import sys
 import threading
@@ -15,6 +15,7 @@ from typing import Final, Self
 from queues.embedded import leashed
 
 from ..local.parts import MANAGE
+from ..supervision import Pulse, Watch
 
 logger = logging.getLogger(__name__)
 
@@ -32,15 +33,6 @@ STOP_TIMEOUT_S: Final = 4.0
 """Pages take moments; workers, which end before, may have taken long already."""
 
 LOOK_EVERY_S: Final = 0.2
-ASK_EVERY_S: Final = 5.0
-HUNG_AFTER_S: Final = 30.0
-"""One that has not answered for so long is killed, and replaced."""
-
-STARTED_AFTER_S: Final = 180.0
-"""The same of one that has not answered yet: a machine that is slow or busy must not keep it from ever starting."""
-
-_QUESTION: Final = b"GET /alive HTTP/1.1\r\nconnection: close\r\n\r\n"
-"""Without the header that the forwarder sends with each request; see `pages_server`."""
 
 
 class PagesProcess:
@@ -75,16 +67,17 @@ class PagesProcess:
     def _watch(self) -> None:
         pause_s = PAUSE_FIRST_S
         while not self._stopping.is_set():
-            try:
-                process = self._start()
-            except OSError:
-                logger.exception("pages process could not be started", extra={"action": "pages.restart"})
-                self._stopping.wait(PAUSE_MAX_S)
-                continue
-            if process is None:
-                return
             started = monotonic()
-            status = self._wait(process)
+            with Pulse() as pulse:
+                try:
+                    process = self._start(pulse)
+                except OSError:
+                    logger.exception("pages process could not be started", extra={"action": "pages.restart"})
+                    self._stopping.wait(PAUSE_MAX_S)
+                    continue
+                if process is None:
+                    return
+                status = self._wait(process, pulse)
             if self._stopping.is_set():
                 return
             if monotonic() - started >= STEADY_AFTER_S:
@@ -96,41 +89,29 @@ class PagesProcess:
             self._stopping.wait(pause_s)
             pause_s = min(PAUSE_MAX_S, pause_s * 2)
 
-    def _wait(self, process: subprocess.Popen[bytes]) -> int:
+    def _wait(self, process: subprocess.Popen[bytes], pulse: Pulse) -> int:
         """Its status when it has ended, if need be because it hung. While all is to stop, it is left alone."""
-        asked_at = heard_at = monotonic()
-        patience_s = STARTED_AFTER_S
+        watch = Watch(pulse.was_heard)
+        is_killed = False
         while (status := process.poll()) is None:
             sleep(LOOK_EVERY_S)
-            if self._stopping.is_set() or monotonic() - asked_at < ASK_EVERY_S:
-                continue
-            if self._answers():
-                heard_at, patience_s = monotonic(), HUNG_AFTER_S
-            elif monotonic() - heard_at > patience_s:
-                logger.warning("pages process does not answer", extra={"action": "pages.kill"})
+            watch.look()
+            if watch.is_hung() and not (is_killed or self._stopping.is_set()):
+                fields = {"action": "kill_hung_child", "child": "pages", "pid": process.pid}
+                logger.warning("child shows no sign of life", extra={**fields, "silent_s": round(watch.silent_s, 1)})
                 process.kill()
-            asked_at = monotonic()
+                is_killed = True
         return status
 
-    def _answers(self) -> bool:
-        """True also when it cannot be asked: for a want of this process's, that one is not killed."""
-        try:
-            asking = socket.socket(socket.AF_UNIX)
-        except OSError:
-            return True
-        try:
-            with asking as connection:
-                connection.settimeout(ASK_EVERY_S)
-                connection.connect(str(self._socket))
-                connection.sendall(_QUESTION)
-                return connection.recv(1) != b""
-        except OSError:
-            return False
-
-    def _start(self) -> subprocess.Popen[bytes] | None:
+    def _start(self, pulse: Pulse) -> subprocess.Popen[bytes] | None:
         """None: there is to be none any more."""
         with self._lock:
             if self._stopping.is_set():
                 return None
-            self._process = subprocess.Popen(self._command, stdin=subprocess.DEVNULL)  # noqa: S603  our own command
+            self._process = subprocess.Popen(  # noqa: S603  our own command line
+                self._command,
+                stdin=subprocess.DEVNULL,
+                env={**os.environ, **pulse.variables},
+                pass_fds=(pulse.fd,),
+            )
             return self._process

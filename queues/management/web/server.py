@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import ctypes
 import gc
+import logging
 import os
 import resource
 import signal
@@ -10,20 +13,24 @@ import socket
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from pathlib import Path
-from tempfile import TemporaryDirectory
+from multiprocessing import Pipe
 from typing import Any, Final
 
 import uvicorn
 from django.conf import settings
-from uvicorn.supervisors import Multiprocess
+from uvicorn.supervisors import multiprocess
+from uvicorn.supervisors.multiprocess import Process
 
 from queues.embedded import follow_parent
 
 from ..local.errors import CannotStartError
+from ..supervision import BEAT_EVERY_S, HEART, Watch, has_beaten
 from .applications import load_application, load_worker
 from .connection import Connection
 from .pages_process import PagesProcess
+from .runtime_directory import runtime_directory
+
+logger = logging.getLogger(__name__)
 
 BACKLOG: Final = 4096
 """Connections that wait to be accepted; the system may allow fewer."""
@@ -37,14 +44,16 @@ STOP_TIMEOUT_S: Final = 10
 IDLE_MAX_S: Final = 75
 """How long a connection may be silent when it is the client's turn."""
 
-HUNG_AFTER_S: Final = 30
-"""A worker whose threads do not run for so long is replaced."""
+READY_WITHIN_S: Final = 60
+"""How long a worker may take to start that is to take another one's place (SIGHUP)."""
+
+MMAP_THRESHOLD_BYTES: Final = 131_072
+_M_MMAP_THRESHOLD: Final = -3
 
 
 def serve(*, host: str, port: int, workers: int) -> None:
     """Serve until SIGTERM or SIGINT. Workers that die are replaced, and never outlive this process."""
-    with TemporaryDirectory(prefix="taskq-workers-", ignore_cleanup_errors=True) as name:
-        directory = Path(name)
+    with runtime_directory() as directory:
         if settings.TASKQ_FAST_LANE and settings.TASKQ_PAGES_PROCESS:
             with PagesProcess(directory):
                 run(partial(load_worker, directory), host=host, port=port, workers=workers)
@@ -61,12 +70,12 @@ def run(load: Callable[[], Any], *, host: str, port: int, workers: int, idle_max
         port=port,
         workers=workers,
         timeout_keep_alive=idle_max_s,
-        timeout_worker_healthcheck=HUNG_AFTER_S,
+        timeout_worker_healthcheck=READY_WITHIN_S,
     )
     if workers > 1:
         Workers(config, sockets=[_listen(host, port)]).run()
         return
-    server = uvicorn.Server(config)
+    server = BeatingServer(config)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, partial(note_stop, server))
     config.load()  # before there is an event loop, in which Django would refuse to look at its database
@@ -74,25 +83,88 @@ def run(load: Callable[[], Any], *, host: str, port: int, workers: int, idle_max
         server.run(sockets=[_listen(host, port)])
 
 
-class Workers(Multiprocess):
-    """Lets go of the workers' own ends of the pipes by which it asks whether they live.
+class BeatingServer(uvicorn.Server):
+    """Its event loop beats from its start to its end, the time in which it stops included."""
 
-    While this process holds them, too, one that dies as it is asked seems to think and is missed after HUNG_AFTER_S.
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to listen."""
+        await super().startup(sockets)
+        self._beat(asyncio.get_running_loop())
+
+    def is_well(self) -> bool:
+        """Whether what it serves works, as far as that can be told at once."""
+        return True
+
+    def _beat(self, loop: asyncio.AbstractEventLoop) -> None:
+        if self.is_well():
+            HEART.beat()
+        loop.call_later(BEAT_EVERY_S, self._beat, loop)
+
+
+class Worker(Process):
+    """Judged by the heartbeats of its event loop; uvicorn asks a thread of it, and waits for the answer.
+
+    What this process does for long while others depend on it, it does beating.
     """
 
-    def init_processes(self) -> None:
-        """Start all."""
-        super().init_processes()
-        self._let_go()
+    def __init__(self, config: uvicorn.Config, sockets: list[socket.socket]) -> None:
+        super().__init__(config, sockets)
+        self._hears, self._beats = Pipe(duplex=False)
+        self._watch = Watch(self._was_heard)
+
+    @property
+    def server(self) -> uvicorn.Server:
+        if self._server is None:
+            self._server = BeatingServer(config=self.config)
+        return self._server
+
+    def target(self, sockets: list[socket.socket] | None = None) -> None:
+        """What the worker runs."""
+        HEART.begin(self._beats.fileno())
+        super().target(sockets)
+
+    def start(self) -> None:
+        """Run it in a process of its own, whose ends of the pipes are none of this one's."""
+        super().start()
+        self.child_conn.close()
+        self._beats.close()
+
+    def is_alive(self, timeout: float = 5) -> bool:
+        """Whether it runs, and does not hang."""
+        if not self.process.is_alive():
+            return False
+        self._watch.look()
+        if not self._watch.is_hung():
+            return True
+        fields = {"action": "kill_hung_child", "child": "worker", "pid": self.pid}
+        logger.warning("child shows no sign of life", extra={**fields, "silent_s": round(self._watch.silent_s, 1)})
+        return False
+
+    def is_ready(self, timeout: float = 5) -> bool:
+        """Whether it serves."""
+        HEART.beat()
+        return super().is_ready(timeout)
+
+    def join(self) -> None:
+        """Wait for its end."""
+        while self.process.is_alive():
+            HEART.beat()
+            self.process.join(BEAT_EVERY_S)
+
+    def _was_heard(self) -> bool:
+        return has_beaten(self._hears.fileno())
+
+
+multiprocess.Process = Worker  # type: ignore[misc]  # uvicorn has no other way to choose the class
+
+
+class Workers(multiprocess.Multiprocess):
+    """Starts workers, and starts those anew that have died or hang."""
 
     def keep_subprocess_alive(self) -> None:
-        """Start those anew that have died or hang."""
+        """Look after all of them."""
+        HEART.beat()
         super().keep_subprocess_alive()
-        self._let_go()
-
-    def _let_go(self) -> None:
-        for process in self.processes:
-            process.child_conn.close()
 
 
 def configure(load: Callable[[], Any], **particulars: Any) -> uvicorn.Config:
@@ -149,9 +221,19 @@ def note_stop(server: uvicorn.Server, _number: int, _frame: Any) -> None:
 
 def set_aside_what_stays() -> None:
     """All that is loaded now stays. To look through it for garbage takes longer than requests should have to wait."""
+    return_large_memory()
     gc.collect()
     gc.freeze()
     gc.set_threshold(GARBAGE_THRESHOLD)
+
+
+def return_large_memory() -> None:
+    """Have glibc give the memory of large buffers back to the system as soon as they are freed.
+
+    By itself it raises its threshold with the first large buffer that is freed, and keeps what is below it.
+    """
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, MMAP_THRESHOLD_BYTES)
 
 
 def allow_open_files() -> None:

@@ -7,7 +7,7 @@ from typing import Final
 from django.conf import settings
 
 from ..role import Role
-from . import pump, reclaimer, sweeper
+from . import deleter, pump, reclaimer, sweeper
 from .bounds import DeadLetterBounds
 from .drain import INTERVAL_S as DRAIN_INTERVAL_S
 from .drain import Drain
@@ -15,8 +15,9 @@ from .survey import INTERVAL_S as SURVEY_INTERVAL_S
 from .survey import Survey
 
 PUMP: Final = Role(name="pump", interval_s=0.1, budget_s=1.0, tick=pump.tick)
-RECLAIMER: Final = Role(name="reclaimer", interval_s=0.2, budget_s=1.0, tick=reclaimer.tick)
-SWEEPER: Final = Role(name="sweeper", interval_s=1.0, budget_s=0.2, tick=sweeper.tick)
+RECLAIMER: Final = Role(name="reclaimer", interval_s=0.2, budget_s=1.0, tick=reclaimer.tick, share=0.5)
+SWEEPER: Final = Role(name="sweeper", interval_s=0.25, budget_s=0.15, tick=sweeper.tick)
+DELETER: Final = Role(name="deleter", interval_s=1.0, budget_s=5.0, tick=deleter.tick)
 
 
 DRAIN_ALL_S: Final = 86_400.0
@@ -32,4 +33,4 @@ def roles_for(pool: str, *, once: bool = False) -> tuple[Role, ...]:
         budget_s=DRAIN_ALL_S if once else 5.0,
         tick=Drain(pool, url=settings.TASKQ_LAKE_URL, every_s=settings.TASKQ_LAKE_EVERY_S, everything=once).tick,
     )
-    return (PUMP, RECLAIMER, SWEEPER, bounds, survey, drain)
+    return (PUMP, RECLAIMER, SWEEPER, DELETER, bounds, survey, drain)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import reduce
 from itertools import islice
 from operator import add
 from typing import Final
 
-from queues.engine import Counts, Engine, list_queues, trim_dead
+from queues.engine import Counts, Engine, limits, list_queues, trim_dead
 from queues.engine.keys import QueueKeys
-from queues.engine.operation import Operation
+from queues.engine.operation import Operation, Plan, paced
 from queues.services.policies import list_dead_bounds, policy_for
 
 QUEUES_PER_TICK: Final = 100
@@ -35,7 +35,7 @@ class DeadLetterBounds:
             if not self._stretch:
                 self._walk = None
                 return Counts()
-            results: list[Counts] = engine.batch(self._stretch)
+            results = engine.run(_one_after_another(self._stretch))
         except BaseException:
             self._walk, self._stretch = None, []
             raise
@@ -64,6 +64,14 @@ class DeadLetterBounds:
             for queue in _names(engine, namespace):
                 if (namespace, queue) not in own:
                     yield engine.queue(namespace, queue)
+
+
+def _one_after_another(trims: Sequence[Operation[Counts]]) -> Plan[list[Counts]]:
+    """With pauses: a bound that was just set may drop any number of dead letters."""
+    results: list[Counts] = []
+    for trim in trims:
+        results += yield paced(trim, jobs=limits.DELETE_BATCH)
+    return results
 
 
 def _names(engine: Engine, namespace: str) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Sweeper: expired job records and idempotency keys → gone, by a cursor that goes round and round over all queues."""
+"""Sweeper: expired jobs and idempotency keys → gone, tombstones → out of the ready lists."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ from queues.engine import Counts, Engine, sweep
 
 
 def tick(engine: Engine, now_ms: int | None) -> Counts:
-    """Look at the next stretch of records in each partition."""
+    """A bounded step in a few queues of each partition: those where something has expired."""
     return engine.run(sweep(engine.layout, now_ms=now_ms))

@@ -1,6 +1,6 @@
 -- add: puts new jobs into a queue (edges A and B), all or nothing; arguments as publish.lua lists them.
 -- The first write needs memory, so on a full Redis nothing at all is written.
--- INCLUDES ids record ready wake due registry events stats
+-- INCLUDES ids record run ready wake due expiry registry events stats
 
 -- The job that holds the idempotency key, or nil.
 local function holder_of_key()
@@ -13,38 +13,65 @@ end
 local function hold_key(id)
   local for_ms = tonumber(key_ttl)
   redis.call('HSET', keys, key, struct.pack('>I6c26', for_ms > 0 and now + for_ms or 0, id))
+  if for_ms > 0 then
+    local look_at = math.min(now + for_ms, now + SWEEP_EVERY_MS) -- by lib/keys.lua
+    if redis.call('HSETNX', flags, 'k:' .. queue, string.format('%.0f 0 0', look_at)) == 1 then schedule_sweep(look_at) end
+  end
 end
 
-local function add_jobs(bodies)
+-- Advances the replication stream. A WAIT covers a connection's last write only (since Redis 7), and the job that a
+-- duplicate stands for may have been written over another one.
+local function write_to_stream()
+  redis.call('PEXPIRE', keys, 60000)
+  redis.call('PERSIST', keys)
+end
+
+-- `sizes`: of the bodies, whose records have been staged under the same ids; else they are written.
+local function add_jobs(bodies, sizes)
   local ttl_ms, wait = tonumber(ttl), tonumber(delay)
-  if at ~= '' then wait = tonumber(at) - now end
+  local due_ms = wait > 0 and now_up + wait or now
+  if at ~= '' then
+    due_ms = tonumber(at)
+    wait = due_ms - now
+  end
   local is_delayed = wait > 0
   if ttl_ms > 0 and wait > ttl_ms then return {'ttl_short'} end
   if key ~= '' then
     local holder = holder_of_key()
-    if holder then return {'duplicate', holder} end
+    if holder then
+      write_to_stream()
+      return {'duplicate', holder}
+    end
   end
 
-  local due_ms = now + wait
-  local head = pack_head(tonumber(tries), ttl_ms > 0 and now + ttl_ms or 0, is_delayed and due_ms or nil, options)
+  local expires = ttl_ms > 0 and now + ttl_ms or 0
+  local head = pack_head(tonumber(tries), expires, is_delayed and due_ms or nil, options)
   local prefix = time_part() .. random
   local line_middle = is_delayed and '\t\t' .. wait .. '\t\t' or '\t\t\t\t'
   local line_end, size = '', -1
-  local count, before_first = #bodies, counter - 1
-  local ids, records = {'ok'}, {}
+  local count, before_first = sizes and #sizes or #bodies, counter - 1
+  local ids, records, new_runs = {'ok'}, {}, nil
   for i = 1, count do
-    local id, body = prefix .. counter_part(before_first + i), bodies[i]
+    local id = prefix .. counter_part(before_first + i)
     ids[i + 1] = id
-    records[2 * i - 1], records[2 * i] = id, head .. body
-    if #body ~= size then
-      size = #body
+    local its_size = sizes and tonumber(sizes[i]) or #bodies[i]
+    if not sizes then records[2 * i - 1], records[2 * i] = id, head .. bodies[i] end
+    if its_size > LONG_RECORD - #head then
+      new_runs = new_runs or {}
+      new_runs[#new_runs + 1] = id
+      new_runs[#new_runs + 1] = struct.pack(RUN, 0, 0, tries, 0, expires, due_ms, 0, #options, options, 0, '')
+    end
+    if its_size ~= size then
+      size = its_size
       line_end = line_middle .. string.format('%d\t\t', size)
     end
     emit_line('published\t' .. id .. line_end)
   end
-  redis.call('HSET', jobs, unpack(records))
+  if not sizes then redis.call('HSET', jobs, unpack(records)) end
+  if new_runs then redis.call('HSET', runs, unpack(new_runs)) end
   if key ~= '' then hold_key(ids[2]) end
-  enrol(count)
+  local is_enrolled = expires > 0 and expect_expiry(expires, due_ms, ids, 2)
+  if not (sizes or is_enrolled) then enrol(count) end
   local its_priority = tonumber(priority)
   if its_priority ~= 0 then
     for i = 2, count + 1 do redis.call('HSET', priorities, ids[i], priority) end

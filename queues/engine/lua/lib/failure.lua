@@ -1,5 +1,5 @@
 -- failure: where a job goes whose attempt did not end in an ack (edges H and I). It has been taken out of `working`.
--- INCLUDES record run ready backoff
+-- INCLUDES record run ready expiry backoff
 local OUTCOME_FAILED = 1
 local OUTCOME_LEASE_LOST = 2
 
@@ -15,14 +15,16 @@ local function after_failure(id, run, outcome, error, delay, to_dead)
       local _, kind, base, most = unpack_options(run.options)
       delay = backoff_delay(kind, base, most, math.max(1, run.used), id)
     end
-    run.due = now + delay
+    run.due = now
     if delay > 0 then
-      state, due_ms = 'retry', now + delay
+      state, due_ms = 'retry', now_up + delay
+      run.due = due_ms
       redis.call('ZADD', retry, due_ms, id)
     else
       put_ready(id, priority_of(id))
     end
   end
   redis.call('HSET', runs, id, pack_run(run))
+  if state ~= 'dead' and run.expires > 0 then expect_expiry(run.expires, run.due, {id}, 1) end
   return state, due_ms
 end

@@ -3,6 +3,9 @@
 -- so that a higher priority comes first, and within one the earlier. Rank stays below 2^53, exact in a double.
 -- Jobs of one millisecond count on from the last one's ms (at the head: down from the first one's), so they keep their order.
 -- The list may hold tombstones: ids whose record was deleted or expired. `t:QUEUE` in `flags` counts them (no LREM).
+-- While the sweeper takes many of them out (lib/compact.lua) the list is in two parts: `front` goes before `ready`.
+-- `ready` is empty only if `front` is.
+-- INCLUDES expiry
 local RANK_STEP = 17592186044416 -- 2^44
 local RANK_DEFAULT = 1759218604441600 -- of priority 0
 
@@ -20,11 +23,19 @@ local function free_rank(priority, at_head)
   return math.max(band + now, last[2] and tonumber(last[2]) + 1 or 0)
 end
 
-local function put_ready(id, priority, at_head)
+local function put_ready(id, priority)
   if priority == 0 then
-    redis.call(at_head and 'LPUSH' or 'RPUSH', ready, id)
+    redis.call('RPUSH', ready, id)
   else
-    redis.call('ZADD', prio, format_rank(free_rank(priority, at_head)), id)
+    redis.call('ZADD', prio, format_rank(free_rank(priority, false)), id)
+  end
+end
+
+local function put_ready_at_head(id, priority)
+  if priority ~= 0 then
+    redis.call('ZADD', prio, format_rank(free_rank(priority, true)), id)
+  elseif redis.call('LPUSHX', front, id) == 0 then
+    redis.call('LPUSH', ready, id)
   end
 end
 
@@ -36,21 +47,39 @@ local function first_of_prio()
   if head[1] and (tonumber(head[2]) < RANK_DEFAULT or redis.call('LLEN', ready) == 0) then return head[1] end
 end
 
+-- Ids of the ready list from place `first` to `last`.
+local function range_ready(first, last)
+  local in_front = redis.call('LLEN', front)
+  if in_front == 0 then return redis.call('LRANGE', ready, first, last) end
+  local ids = first < in_front and redis.call('LRANGE', front, first, last) or {}
+  if last >= in_front then
+    local others = redis.call('LRANGE', ready, math.max(0, first - in_front), last - in_front)
+    for _, id in ipairs(others) do ids[#ids + 1] = id end
+  end
+  return ids
+end
+
+-- So many tombstones are borne before the sweeper is asked to take them out.
+local TOMBSTONES_MAX = 500
+
 -- `change` tombstones came or went; drops the list when nothing else is in it, and clears its head of a few.
 local function count_tombstones(change)
   local field = 't:' .. queue
   local left = redis.call('HINCRBY', flags, field, change)
   if left > 0 and change > 0 then
-    if left >= redis.call('LLEN', ready) then
-      redis.call('DEL', ready)
+    local in_front = redis.call('LLEN', front)
+    if left >= in_front + redis.call('LLEN', ready) then
+      redis.call('DEL', ready, front)
       left = 0
     else
+      local list = in_front > 0 and front or ready
       for _ = 1, 8 do
-        local id = redis.call('LINDEX', ready, 0)
+        local id = redis.call('LINDEX', list, 0)
         if left == 0 or not id or redis.call('HEXISTS', jobs, id) == 1 then break end
-        redis.call('LPOP', ready)
+        redis.call('LPOP', list)
         left = redis.call('HINCRBY', flags, field, -1)
       end
+      if left > TOMBSTONES_MAX then schedule_sweep(now) end
     end
   end
   if left <= 0 then redis.call('HDEL', flags, field) end
@@ -58,7 +87,7 @@ end
 
 local function ready_size()
   local tombstones = tonumber(redis.call('HGET', flags, 't:' .. queue) or 0)
-  return redis.call('LLEN', ready) - tombstones + redis.call('ZCARD', prio)
+  return redis.call('LLEN', ready) + redis.call('LLEN', front) - tombstones + redis.call('ZCARD', prio)
 end
 
 local function anything_ready() return redis.call('EXISTS', ready, prio) > 0 end

@@ -1,7 +1,10 @@
 -- record: a job as published, written once and never rewritten (a body may be 1 MiB).
 --   u8 flags (1 has options, 2 has due) · u16 tries · u48 expires ms (0 never) · [u48 due ms] · [u16 n, n bytes options] · body
+-- A record of more than LONG_RECORD bytes is read only for its body: such a job has a run from the start (lib/run.lua).
 -- options (written by queues/engine/record.py, opaque here but for its numbers):
 --   u48 retention ms · u8 backoff kind · u48 base ms · u48 cap ms · u16 n, key · u16 n, attributes as JSON
+local LONG_RECORD = 4096
+
 local function pack_head(tries, expires, due_ms, options)
   local bits = 0
   local tail = ''
@@ -29,6 +32,8 @@ local function unpack_record(raw)
   end
   return tries, expires, due_ms, options, at
 end
+
+local function record_expiry(raw) return (struct.unpack('>I6', raw, 4)) end
 
 -- → retention ms, backoff kind, base ms, cap ms
 local function unpack_options(options)

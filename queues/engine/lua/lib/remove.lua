@@ -19,7 +19,10 @@ local function remove_job(id)
     redis.call('HDEL', results, id)
     return 'was completed'
   end
-  if redis.call('ZREM', working, id) + redis.call('ZREM', delayed, id) + redis.call('ZREM', retry, id)
-    + redis.call('ZREM', prio, id) == 0 then count_tombstones(1) end
+  if redis.call('ZREM', working, id) == 1 then return '' end
+  redis.call('ZREM', expiring, id)
+  if redis.call('ZREM', delayed, id) + redis.call('ZREM', retry, id) + redis.call('ZREM', prio, id) == 0 then
+    count_tombstones(1)
+  end
   return ''
 end

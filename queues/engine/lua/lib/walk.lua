@@ -40,20 +40,22 @@ local function walk_zset(name, set, start, stop, visit)
   return false
 end
 
--- Index of the first entry of the ready list behind a place. Entries leave at the head only, tombstones included: one that
--- was not far from it and is not found has gone there, with all that were before it. Deep in the list nothing better is
--- known than the index itself.
+-- Index of the first entry of the ready list behind a place. Jobs leave at the head only: one that was not far from it and
+-- is not found has gone there, with all that were before it. Deep in the list nothing better is known than the index
+-- itself, so what the sweeper takes out before it meanwhile (lib/compact.lua) makes a listing skip as many.
 local function index_behind(index, id)
-  if redis.call('LINDEX', ready, index) == id then return index + 1 end
-  local at = redis.call('LPOS', ready, id, 'MAXLEN', VISITS_MAX)
+  if range_ready(index, index)[1] == id then return index + 1 end
+  local at = redis.call('LPOS', front, id, 'MAXLEN', VISITS_MAX)
   if at then return at + 1 end
+  at = redis.call('LPOS', ready, id, 'MAXLEN', VISITS_MAX)
+  if at then return at + redis.call('LLEN', front) + 1 end
   return index < VISITS_MAX / 2 and 0 or index
 end
 
 -- → as `show`
 local function walk_list(start, visit)
   repeat
-    local ids = redis.call('LRANGE', ready, start, start + WALK_CHUNK - 1)
+    local ids = range_ready(start, start + WALK_CHUNK - 1)
     if show(ids, 'list', function(i) return start + i - 1 end, visit) then return true end
     start = start + #ids
   until #ids == 0

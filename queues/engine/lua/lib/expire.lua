@@ -1,0 +1,29 @@
+-- expire: deletes waiting jobs that have expired (edge N). The first write frees.
+-- INCLUDES run ready remove events stats
+local BYTES_COST = 16384 -- to free so many bytes counts as much as to delete one job
+
+-- Deletes those of `ids` that exist: waiting jobs, all of which have expired.
+local function expire_jobs(ids)
+  if #ids == 0 then return end
+  local raw_runs = redis.call('HMGET', runs, unpack(ids))
+  redis.call('ZREM', expiring, unpack(ids))
+  local elsewhere = redis.call('ZREM', delayed, unpack(ids)) + redis.call('ZREM', retry, unpack(ids))
+    + redis.call('ZREM', prio, unpack(ids))
+  drop_records(ids)
+  for i, id in ipairs(ids) do emit('expired', id, raw_runs[i] and run_attempt(raw_runs[i]) or '', '', '', '') end
+  if #ids > elsewhere then count_tombstones(#ids - elsewhere) end
+  count_stat('x', #ids)
+end
+
+-- Deletes jobs of `expiring` whose time has come, at most about `most`. → their number, whether there are more
+local function expire_known(most)
+  local found = redis.call('ZRANGEBYSCORE', expiring, '-inf', now, 'LIMIT', 0, most)
+  local ids, cost = {}, 0
+  for _, id in ipairs(found) do
+    if cost >= most then break end
+    ids[#ids + 1] = id
+    cost = cost + 1 + math.floor(redis.call('HSTRLEN', jobs, id) / BYTES_COST)
+  end
+  expire_jobs(ids)
+  return #ids, #ids < #found or #found == most
+end

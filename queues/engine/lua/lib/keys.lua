@@ -1,0 +1,34 @@
+-- keys: drops expired idempotency keys, some at a time. Nothing but memory depends on when: add.lua asks a key's own time.
+-- `k:QUEUE` in `flags`: when to look next, HSCAN's cursor, earliest expiry that was found so far.
+-- INCLUDES expiry
+local KEYS_FEW = 500
+
+-- → number of keys that were dropped, when to look again (nil: never)
+local function sweep_keys()
+  local state = redis.call('HGET', flags, 'k:' .. queue)
+  if not state then return 0, nil end
+  local look_at, cursor, earliest = string.match(state, '^(%d+) (%d+) (%d+)$')
+  look_at, earliest = tonumber(look_at), tonumber(earliest)
+  if look_at > now then return 0, look_at end
+  local found = redis.call('HSCAN', keys, cursor, 'COUNT', KEYS_FEW)
+  local dropped = 0
+  for i = 1, #found[2], 2 do
+    local expires = struct.unpack('>I6', found[2][i + 1])
+    if expires > 0 and expires <= now then
+      redis.call('HDEL', keys, found[2][i])
+      dropped = dropped + 1
+    elseif expires > 0 then
+      earliest = earliest > 0 and math.min(earliest, expires) or expires
+    end
+  end
+  redis.call('HDEL', flags, 'k:' .. queue)
+  if found[1] ~= '0' then
+    redis.call('HSET', flags, 'k:' .. queue, string.format('%.0f %s %.0f', now, found[1], earliest))
+    return dropped, now
+  elseif earliest == 0 then
+    return dropped, nil
+  end
+  look_at = redis.call('HLEN', keys) <= KEYS_FEW and earliest or math.max(earliest, now + SWEEP_EVERY_MS)
+  redis.call('HSET', flags, 'k:' .. queue, string.format('%.0f 0 0', look_at))
+  return dropped, look_at
+end

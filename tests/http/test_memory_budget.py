@@ -1,0 +1,80 @@
+"""Large bodies and answers count against the memory of a web process: who takes too much is refused, others are not."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+import pytest
+
+from queues.api.errors import ServerBusyError
+from queues.api.memory import COPIES, MemoryBudget
+from tests.http.client import Client
+from tests.http.service import Server, Site
+from tests.support.waiting import wait_until
+
+MIB = 1024 * 1024
+LIMIT_MIB = 64
+BULK = b"[" + b",".join([b'"' + b"x" * (MIB - 2) + b'"'] * 8) + b"]"
+"""Takes 24 MiB of 32 that a namespace may have."""
+
+
+def test_a_namespace_may_take_half_and_all_together_everything() -> None:
+    budget = MemoryBudget(100)
+    one, other, late = budget.hold("one"), budget.hold("other"), budget.hold("late")
+    one.grow(30)
+    with pytest.raises(ServerBusyError):
+        budget.hold("one").grow(21)
+    other.grow(50)
+    with pytest.raises(ServerBusyError):
+        late.grow(21)
+    late.grow(20)
+
+    for hold in (one, other, late):
+        hold.release()
+
+    assert (budget.used, budget.share("one")) == (0, 0)
+
+
+def test_one_that_is_alone_gets_what_it_needs() -> None:
+    budget = MemoryBudget(100)
+    hold = budget.hold("one")
+
+    hold.grow(90)
+    hold.grow(90)
+
+    with pytest.raises(ServerBusyError):
+        budget.check("one")
+
+
+@pytest.fixture(scope="module")
+def small(site: Site) -> Iterator[Server]:
+    """A server with little memory."""
+    with site.serve(TASKQ_WORKER_MEMORY_MB=str(LIMIT_MIB)) as server:
+        yield server
+
+
+def test_a_namespace_whose_bodies_take_too_long_is_refused_more_and_others_are_served(
+    small: Server, site: Site, queue: str
+) -> None:
+    client = small.client
+    other = Client(url=small.url, namespace="other", token=site.new_token("other"))
+    parts = urlsplit(small.url)
+    sent = 12 * MIB
+    with socket.create_connection((str(parts.hostname), parts.port or 80), timeout=10) as slow:
+        head = f"PUT /api/{client.namespace}/{queue}/bulk HTTP/1.1\r\nHost: x\r\nX-Token: {client.token}\r\n"
+        slow.sendall(f"{head}Content-Length: {16 * MIB}\r\n\r\n".encode() + b" " * sent)
+        assert COPIES * sent > LIMIT_MIB * MIB // 2
+
+        wait_until(lambda: is_refused(client, queue), or_fail="a namespace may take all memory")
+        refused = client.call("PUT", f"/api/{{ns}}/{queue}/bulk", body=BULK)
+        assert (refused.status, refused.json, refused.headers["retry-after"]) == (503, {"error": "server busy"}, "1")
+        assert client.publish(queue, b"small")
+        assert other.call("PUT", f"/api/{{ns}}/{queue}/bulk", body=BULK).status == 201
+
+    wait_until(lambda: not is_refused(client, queue), or_fail="what a client that has gone had taken is not given back")
+
+
+def is_refused(client: Client, queue: str) -> bool:
+    return client.call("GET", f"/api/{{ns}}/{queue}").status == 503
