@@ -93,7 +93,7 @@ class Link(asyncio.Protocol):
         except Exception as error:  # a transport that was closed a moment ago, and has not said so yet
             lost = connection_error(error)
             self.lose(lost)
-            raise lost from error
+            raise lost from lost.__cause__
         self._waiting.append(batch)
         if self._timer is None:
             self._set_timer(now + REPLY_TIMEOUT_S)
