@@ -15,6 +15,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -88,9 +89,10 @@ class Client:
 
 async def serve(verb: str, requests: int, clients: int) -> None:
     """Warm up, then answer `requests` from `clients` at once, counted."""
+    from queues.management.web.applications import load_worker
     from queues.management.web.connection import Connection
-    from taskq_site.asgi import application
 
+    application = load_worker(Path(os.environ["TASKQ_DATA_DIR"]))
     loop = asyncio.get_running_loop()
     config = SimpleNamespace(loaded_app=application, timeout_keep_alive=3_600)
     state = SimpleNamespace(connections=set(), tasks=set(), total_requests=0, default_headers=[(b"date", b"x" * 29)])

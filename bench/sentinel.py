@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 import redis
 
@@ -30,7 +31,7 @@ class _Server:
     def __init__(self, directory: Path, port: int, options: list[str], *, sentinel: bool = False) -> None:
         directory.mkdir()
         self.port = port
-        self.client = redis.Redis(port=port, socket_timeout=5, decode_responses=True)
+        self.client: Any = redis.Redis(port=port, socket_timeout=5, decode_responses=True)
         self._config = directory / "server.conf"
         self._config.write_text("\n".join([f"port {port}", "bind 127.0.0.1", f"dir {directory}", *options, ""]))
         self._program = ["--sentinel"] if sentinel else []
@@ -55,7 +56,7 @@ class _Server:
         except redis.RedisError:
             return False
 
-    def replication(self) -> dict[str, object]:
+    def replication(self) -> dict[str, Any]:
         try:
             return dict(self.client.info("replication"))
         except redis.RedisError:
@@ -120,7 +121,7 @@ class SentinelSetup:
     def _is_accepted(self) -> bool:
         """It is refused while the Sentinel has not looked at the replica since it became one."""
         try:
-            return bool(_command(self._sentinels[0], "SENTINEL", "FAILOVER", SERVICE))
+            return bool(self._sentinels[0].client.execute_command("SENTINEL", "FAILOVER", SERVICE))
         except redis.ResponseError:
             return False
 
@@ -168,10 +169,6 @@ class SentinelSetup:
         except redis.RedisError:
             return None
         return int(address[1]) if address else None
-
-
-def _command(server: _Server, *command: object) -> object:
-    return server.client.execute_command(*command)  # type: ignore[no-untyped-call]
 
 
 @contextmanager

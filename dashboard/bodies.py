@@ -25,7 +25,8 @@ JSON_DEPTH_MAX: Final = 200
 LAID_OUT_MAX: Final = 8 * SHOWN_BYTES
 """JSON that is deeper, or would be longer laid out (all indentation then), is shown as it came."""
 
-_TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{},:]|[^\s\[\]{},:"]+')
+_TOKEN: Final = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[\]{},:]|[^\s\[\]{},:"]++')
+"""A string that does not end goes to the end of the text: else each quotation mark in it would be tried anew."""
 
 
 class BodyForm(StrEnum):
@@ -94,50 +95,37 @@ def preview_line(body: bytes, *, size: int, characters: int = 80) -> SafeString:
 
 
 def lay_out_json(text: str) -> str | None:
-    """JSON with a line for each value; None for what is no JSON object or array, or is too deep.
+    """JSON with a line for each value; None for what is no JSON object or array, or is too deep. Linear time.
 
     Only the blanks between tokens change: numbers, escapes and the order of keys stay what they were, which parsing and
-    writing anew would not promise. No recursion: `[[[[...` cannot exhaust the stack.
+    writing anew would not promise.
     """
-    if not text.lstrip().startswith(("{", "[")) or _depth_of(text) > JSON_DEPTH_MAX:
+    if not text.lstrip().startswith(("{", "[")):
         return None
     try:
         json.loads(text, parse_int=str, parse_float=str, parse_constant=_refuse)
-    except ValueError:
+    except (ValueError, RecursionError):  # the parser stops a recursion long before the stack is used up
         return None
-    laid_out, length = [], 0
-    for part in _laid_out(text):
-        laid_out.append(part)
-        length += len(part)
-        if length > LAID_OUT_MAX:
-            return None
-    return "".join(laid_out)
-
-
-def _laid_out(text: str) -> Iterator[str]:
-    depth, before = 0, ""
-    for found in _TOKEN.finditer(text):
-        part = found[0]
+    laid_out: list[str] = []
+    depth = length = 0
+    before = ""
+    for part in _TOKEN.findall(text):
         if part in "]}":
             depth -= 1
-        is_empty_pair = before in ("[", "{") and part in "]}"
-        if before and before != ":" and part not in ",:" and not is_empty_pair:
-            yield "\n" + "  " * depth
-        yield ": " if part == ":" else part
+        if part == ":":
+            shown = ": "
+        elif not before or before == ":" or part == "," or (part in "]}" and before in "[{"):
+            shown = part
+        else:
+            shown = "\n" + "  " * depth + part
         if part in "[{":
             depth += 1
+        length += len(shown)
+        if depth > JSON_DEPTH_MAX or length > LAID_OUT_MAX:
+            return None
+        laid_out.append(shown)
         before = part
-
-
-def _depth_of(text: str) -> int:
-    depth = deepest = 0
-    for token in _TOKEN.finditer(text):
-        if token[0] in "[{":
-            depth += 1
-            deepest = max(deepest, depth)
-        elif token[0] in "]}":
-            depth -= 1
-    return deepest
+    return "".join(laid_out)
 
 
 def _refuse(name: str) -> None:

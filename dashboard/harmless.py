@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from django.utils.html import escape, format_html
+import re
+
+from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 
 from queues.services.odd_characters import ODD, spell_out
@@ -10,14 +12,11 @@ from queues.services.odd_characters import ODD, spell_out
 
 def harmless(text: str) -> SafeString:
     """`text` as HTML. What cannot be seen becomes a mark with its number: `<mark class="odd">U+202E</mark>`."""
-    parts = []
-    at = 0
-    for found in ODD.finditer(text):
-        parts.append(escape(text[at : found.start()]))
-        parts.append(format_html('<mark class="odd">U+{}</mark>', f"{ord(found[0]):04X}"))
-        at = found.end()
-    parts.append(escape(text[at:]))
-    return mark_safe("".join(parts))  # noqa: S308 - every part was escaped above
+    return mark_safe(ODD.sub(_mark, escape(text)))  # noqa: S308 - escaped; what escaping writes is never odd
+
+
+def _mark(found: re.Match[str]) -> str:
+    return f'<mark class="odd">U+{ord(found[0]):04X}</mark>'
 
 
 def harmless_words(text: str) -> str:
@@ -27,4 +26,4 @@ def harmless_words(text: str) -> str:
 
 def count_odd(text: str) -> int:
     """How many characters would be marked."""
-    return sum(1 for _ in ODD.finditer(text))
+    return len(ODD.findall(text))

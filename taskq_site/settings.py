@@ -201,6 +201,7 @@ TASKQ_WORKER_MEMORY_MB = read_int("TASKQ_WORKER_MEMORY_MB", default=512, minimum
 
 # Connections that one web process keeps; more are answered 503 and closed.
 TASKQ_WORKER_CONNECTIONS = read_int("TASKQ_WORKER_CONNECTIONS", default=20_000, minimum=16, maximum=1_000_000)
+
 # A process that has shown no sign of life for so long is killed, and replaced, by the one that has started it.
 TASKQ_HUNG_AFTER_S = read_int("TASKQ_HUNG_AFTER_S", default=8, minimum=2, maximum=86_400)
 
@@ -208,6 +209,9 @@ TASKQ_HUNG_AFTER_S = read_int("TASKQ_HUNG_AFTER_S", default=8, minimum=2, maximu
 TASKQ_BULK_MAX_BYTES = read_int(
     "TASKQ_BULK_MAX_BYTES", default=limits.BULK_MAX_BYTES, minimum=limits.BODY_MAX_BYTES, maximum=2**30
 )
+
+# How long the making of a page may take; then its work is dropped.
+TASKQ_PAGE_TIMEOUT_S = read_int("TASKQ_PAGE_TIMEOUT_S", default=20, minimum=1, maximum=600)
 
 # /metrics: how many queues have series of their own, and a secret that opens it beside the passwords of staff.
 TASKQ_METRICS_QUEUES = read_int("TASKQ_METRICS_QUEUES", default=200, minimum=1, maximum=10_000)

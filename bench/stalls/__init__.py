@@ -7,13 +7,19 @@ from typing import Final
 
 from ..report import Figure, Section
 from ..settings import Settings
-from . import dead_letters, freeing, large_requests, passwords
+from . import bodies, bursts, dead_letters, expiry, freeing, large_requests, passwords, patterns, reading, slow_posts
 
 CAUSES: Final[tuple[Callable[[Settings], Sequence[Figure]], ...]] = (
+    bodies.figures,
+    bursts.figures,
+    expiry.figures,
     freeing.figures,
     dead_letters.figures,
     large_requests.figures,
     passwords.figures,
+    patterns.figures,
+    reading.figures,
+    slow_posts.figures,
 )
 """Each takes the settings of the run and returns its figures with their bars."""
 

@@ -41,7 +41,14 @@ class PoolAdmin(NotedAdmin):
     def get_fields(self, request: HttpRequest, obj: Pool | None = None) -> list[Any]:
         """Who may only look gets no form, so the masking of the form does not help: show the masked text instead."""
         may_type = self.has_change_permission(request, obj) if obj else self.has_add_permission(request)
-        return ["name", "url" if may_type else "shown_url", "partitions", "min_replicas", "description"]
+        return [
+            "name",
+            "url" if may_type else "shown_url",
+            "partitions",
+            "min_replicas",
+            "events_memory_mb",
+            "description",
+        ]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Pool | None = None) -> list[str]:
         return ["shown_url"] if obj is None else ["shown_url", "name", "partitions"]

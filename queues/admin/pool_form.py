@@ -26,7 +26,7 @@ class PoolForm(forms.ModelForm):
 
     class Meta:
         model = Pool
-        fields = ["name", "url", "partitions", "min_replicas", "description"]
+        fields = ["name", "url", "partitions", "min_replicas", "events_memory_mb", "description"]
         widgets = {"url": MaskedUrlInput(attrs={"class": "vLargeTextField tq-mono", "autocomplete": "off"})}
         help_texts = {
             "url": _(

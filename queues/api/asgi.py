@@ -11,7 +11,6 @@ from .asgi_types import Application, Receive, Scope, Send
 from .body import RequestBody
 from .fast_lane import FastLane
 from .log_paths import loggable_path
-from .metrics.process import flush
 from .proxies import TRUSTED_PROXIES
 from .request import Headers
 from .request_ids import HEADER, choose_request_id
@@ -20,8 +19,10 @@ from .routes import ROUTES
 from .stopping import stop_waiting
 
 SCOPE_KEY: Final = "taskq"
-ACCESS_LOG_PATH: Final = "/accesslog"
 METRICS_PATH: Final = "/metrics"
+FOUND: Final = "taskq.found"
+"""In the scope: what the fast lane's `find` answered, if the server has asked before."""
+
 _OWN: Final = frozenset(route.path.split("/")[1] for route in ROUTES)
 """First segments of the paths that are ours. Bodies of all others (the admin's forms) are Django's business."""
 
@@ -38,27 +39,18 @@ class RequestState:
 
 
 class ApiGate:
-    """An ASGI application around another. Without `fast_lane` the other one gets every request.
+    """An ASGI application around another. Without `fast_lane` the other one gets every request."""
 
-    With `near` False the other one sends requests on to a process that has a gate of its own: `near` too, but behind
-    this one (`logs` False), so that each request is logged once.
-    """
-
-    def __init__(
-        self, application: Application, *, fast_lane: FastLane | None, near: bool = True, logs: bool = True
-    ) -> None:
+    def __init__(self, application: Application, *, fast_lane: FastLane | None) -> None:
         self._application = application
         self._fast_lane = fast_lane
-        self._near = near
-        self._logs = logs
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._application(scope, receive, send)
             return
-        if self._logs:
-            ACCESS_LOG.refresh_if_due()
-        started = time.perf_counter() if self._logs and ACCESS_LOG.enabled else 0.0
+        ACCESS_LOG.refresh_if_due()
+        started = time.perf_counter() if ACCESS_LOG.enabled else 0.0
         headers = Headers(scope["headers"])
         if TRUSTED_PROXIES is not None:
             TRUSTED_PROXIES.restore_client(scope, headers)
@@ -66,7 +58,9 @@ class ApiGate:
         body = RequestBody(scope["http_version"], headers, receive)
         status = 0
         try:
-            found = None if self._fast_lane is None else self._fast_lane.find(scope)
+            found = scope.get(FOUND)
+            if found is None and self._fast_lane is not None:
+                found = self._fast_lane.find(scope)
             if self._fast_lane is not None and found is not None:
                 status = await self._fast_lane.serve(found, scope, headers, body, request_id, send)
             else:
@@ -83,11 +77,9 @@ class ApiGate:
         self, scope: Scope, headers: Headers, body: RequestBody, request_id: bytes, receive: Receive, send: Send
     ) -> int:
         """To the application behind. Returns the status that it answered; 0: the client went away before."""
-        own = self._near and is_own(scope)
+        own = is_own(scope)
         scope[SCOPE_KEY] = RequestState(request_id, headers, body)
         status = 0
-        if not self._near and scope["path"] == METRICS_PATH:
-            flush()  # the other process is asked what this one has counted up to now
 
         async def send_with_id(message: dict[str, Any]) -> None:
             nonlocal status
@@ -96,8 +88,6 @@ class ApiGate:
                 message["headers"] = [*message.get("headers", ()), (HEADER, request_id)]
                 if own:
                     await body.drain()
-                if not self._near and scope["path"] == ACCESS_LOG_PATH and status == 200:
-                    await ACCESS_LOG.read_switch()  # which the other process has perhaps just set
             await send(message)
 
         await self._application(scope, body.receive_for_django if own else receive, send_with_id)

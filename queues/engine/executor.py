@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from functools import partial
 from typing import Any, TypeVar, overload
 
@@ -58,6 +58,7 @@ class Engine:
     """A pool, for synchronous callers. Safe to share between threads; connections come from redis-py's pool.
 
     `address` is needed for a cluster only. `replica_wait`: what operations that are `replicated` wait for.
+    `before_call` is called before each round trip; what it raises is raised.
     """
 
     def __init__(
@@ -66,6 +67,8 @@ class Engine:
         layout: Layout,
         address: StoreAddress | None = None,
         replica_wait: ReplicaWait | None = None,
+        *,
+        before_call: Callable[[], None] | None = None,
     ) -> None:
         self.client = client
         self.layout = layout
@@ -73,6 +76,7 @@ class Engine:
         self._routes = Routes(client, address)
         self._replica_wait = replica_wait
         self._pacer = Pacer()
+        self._before_call = before_call
 
     def queue(self, namespace: str, queue: str) -> QueueKeys:
         """The keys of a queue; a name costs nothing until something is published."""
@@ -116,6 +120,8 @@ class Engine:
             return stop.value  # type: ignore[no-any-return]
 
     def _replies(self, operations: Sequence[Operation[Any]]) -> list[Any]:
+        if self._before_call is not None:
+            self._before_call()
         replies = self._distribute(operations)
         moved = [i for i, reply in enumerate(replies) if isinstance(reply, MovedError)]
         if moved:

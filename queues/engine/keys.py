@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Final
 from zlib import crc32
 
-from .limits import EVENTS_CAP_DEFAULT
+from .limits import EVENTS_MEMORY_MB, MEBIBYTE, PARTITIONS_DEFAULT
 
 LAYOUT_VERSION: Final = 1
 
@@ -28,7 +28,7 @@ QUEUE_KEYS: Final = {
     "priorities": "hash: job id → priority, for jobs whose priority is not 0. Field deleted with the job.",
     "delayed": "zset: job id → due time, ms.",
     "retry": "zset: job id → due time, ms.",
-    "expiring": "zset: waiting job → when it expires, ms; of those that expire soon (lua/lib/expiry.lua).",
+    "expiring": "zset: waiting job → when it expires, ms; those that expire before the horizon (lua/lib/expiry.lua).",
     "staged": "zset: id of a record written ahead of its job (lua/stage.lua) → when, ms; empty but for moments.",
     "working": "zset: job id → end of the lease, ms.",
     "dead": "zset: job id → time of death, ms.",
@@ -53,7 +53,7 @@ PARTITION_KEYS: Final = {
     "events": "stream of transitions, capped (lua/lib/events.lua).",
     "drain": "hash: which events are being taken out of the stream (lua/plan_drain.lua). Never deleted; fixed size.",
     "probe": "string that a probe of the server's readiness writes (lua/write_probe.lua); expires by itself.",
-    "counters": "hash: `events_held`, `events_dropped`.",
+    "counters": "hash: `events_bytes`, `events_dropped`, `events_dropped_at`.",
     "deletions": "hash: id of a deletion whose memory is not yet free → HSCAN cursor (lua/free_deleted.lua).",
 }
 
@@ -79,13 +79,15 @@ DELETED_KEYS: Final = {
 }
 """By the names that script headers use: a deleted queue's keys, renamed under the id of the deletion."""
 
+_EVENTS_CAP: Final = EVENTS_MEMORY_MB * MEBIBYTE // PARTITIONS_DEFAULT
+
 
 class QueueKeys:
     """The keys of one queue and of its partition, as bytes, by the names that script headers use."""
 
     __slots__ = ("_selections", "_tag", "channel", "events_cap", "name", "namespace", "partition", "queue")
 
-    def __init__(self, namespace: str, queue: str, partition: int, events_cap: int = EVENTS_CAP_DEFAULT) -> None:
+    def __init__(self, namespace: str, queue: str, partition: int, events_cap: int = _EVENTS_CAP) -> None:
         self.namespace = namespace
         self.queue = queue
         self.partition = partition
@@ -182,11 +184,14 @@ QUEUES_KEPT: Final = 4_096
 
 
 class Layout:
-    """How a pool's keys are laid out: its number of partitions, and a bounded memory of the queues it was asked for."""
+    """How a pool's keys are laid out: its number of partitions, and a bounded memory of the queues it was asked for.
 
-    def __init__(self, partitions: int, events_cap: int = EVENTS_CAP_DEFAULT) -> None:
+    `events_memory`: bytes for the events of all partitions together; 0: no events are written.
+    """
+
+    def __init__(self, partitions: int, events_memory: int = EVENTS_MEMORY_MB * MEBIBYTE) -> None:
         self.partitions = partitions
-        self.events_cap = events_cap
+        self.events_cap = events_memory // partitions
         self.queue = lru_cache(maxsize=QUEUES_KEPT)(self._queue)
 
     def _queue(self, namespace: str, queue: str) -> QueueKeys:

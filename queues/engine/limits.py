@@ -75,8 +75,12 @@ REPLICATION_TIMEOUT_MIN_S: Final = 0.01
 REPLICATION_TIMEOUT_MAX_S: Final = 4.0
 """How many replicas a pool may wait for, and how long: less than a connection may be silent (REPLY_TIMEOUT_S)."""
 
-EVENTS_CAP_DEFAULT: Final = 125_000
-"""Events kept per partition until the drain takes them."""
+MEBIBYTE: Final = 1024 * 1024
+
+EVENTS_MEMORY_MB: Final = 256
+EVENTS_MEMORY_MIN_MB: Final = 16
+EVENTS_MEMORY_MAX_MB: Final = 65_536
+"""Memory for the events of a pool until the drain takes them, in MiB. Each partition has an equal share of it."""
 
 EVENT_LINES_MAX: Final = 64
 """Events that share one stream entry."""

@@ -26,7 +26,7 @@ class ReplicaWait:
         self.min_replicas = min_replicas
         self.timeout_s = timeout_s
         self.command: tuple[Any, ...] = ("WAIT", min_replicas, round(timeout_s * 1000))
-        self.packed: bytes = pack_command(self.command)
+        self.packed: bytes = pack_command(self.command)  # type: ignore[arg-type]  # its stub knows tuples of one
 
     def check(self, replies: Sequence[Reply]) -> list[Reply]:
         """The replies without the last one, which is WAIT's: if that is too low, marked as `UnconfirmedError`.

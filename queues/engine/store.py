@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from redis.cluster import RedisCluster
 from redis.exceptions import ResponseError
@@ -18,20 +19,25 @@ from .executor import Engine
 from .failures import is_cross_slot, reaching_redis
 from .keys import LAYOUT_VERSION, META_KEY, Layout, partition_keys, pumps_key
 
+_EVENTS_MEMORY: Final = limits.EVENTS_MEMORY_MB * limits.MEBIBYTE
+
 
 def open_engine(
     url: str,
     *,
     partitions: int | None = None,
-    events_cap: int = limits.EVENTS_CAP_DEFAULT,
+    events_memory: int = _EVENTS_MEMORY,
     reply_timeout_s: float = REPLY_TIMEOUT_S,
     min_replicas: int = 0,
     replication_timeout_s: float = replication.TIMEOUT_S,
+    before_call: Callable[[], None] | None = None,
 ) -> Engine:
     """Open a pool for synchronous use. A new store is given `partitions` (None: the default), for ever.
 
     With `min_replicas` a publish returns once so many replicas have it, and raises NotReplicatedError if they do not
     say so within `replication_timeout_s`.
+    `events_memory`: bytes for its event streams together; what does not fit is dropped, the oldest first.
+    `before_call`: as `Engine` has it.
 
     Raises InvalidArgumentError (URL, a number out of its range), LayoutError (the store has another layout or number of
     partitions), StoreUnavailableError.
@@ -50,7 +56,8 @@ def open_engine(
     except BaseException:
         client.close()
         raise
-    return Engine(client, _layout(meta, partitions, events_cap), address, wait)
+    layout = _layout(meta, partitions, events_memory)
+    return Engine(client, layout, address, wait, before_call=before_call)
 
 
 def _connect(address: StoreAddress, reply_timeout_s: float) -> SyncClient:
@@ -63,7 +70,7 @@ async def open_async_engine(
     url: str,
     *,
     partitions: int | None = None,
-    events_cap: int = limits.EVENTS_CAP_DEFAULT,
+    events_memory: int = _EVENTS_MEMORY,
     min_replicas: int = 0,
     replication_timeout_s: float = replication.TIMEOUT_S,
 ) -> AsyncEngine:
@@ -84,7 +91,7 @@ async def open_async_engine(
         with contextlib.suppress(Exception):
             await client.aclose()
         raise
-    layout = _layout(meta, partitions, events_cap)
+    layout = _layout(meta, partitions, events_memory)
     return AsyncEngine(client, layout, address, joins_slots=joins_slots, replica_wait=wait)
 
 
@@ -113,13 +120,13 @@ def _check_partitions(partitions: int | None) -> None:
         raise InvalidArgumentError(f"partitions must be 1 to {limits.PARTITIONS_MAX}")
 
 
-def _layout(meta: dict[bytes, bytes], partitions: int | None, events_cap: int) -> Layout:
+def _layout(meta: dict[bytes, bytes], partitions: int | None, events_memory: int) -> Layout:
     layout, found = int(meta[b"layout"]), int(meta[b"partitions"])
     if layout != LAYOUT_VERSION:
         raise LayoutError(f"the pool has layout version {layout}, this taskq reads {LAYOUT_VERSION}")
     if partitions is not None and found != partitions:
         raise LayoutError(f"the pool has {found} partitions, not {partitions}; they are fixed when a pool is made")
-    return Layout(found, events_cap)
+    return Layout(found, events_memory)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,7 +194,7 @@ def probe_store(url: str, *, timeout_s: float = 2.0) -> StoreInfo:
 
 
 def _info(client: Any) -> dict[str, Any]:
-    """INFO; of a cluster, of the master with the fewest replicas (they are alike), memory and clients added up."""
+    """INFO; of a cluster, of the master with the fewest replicas (all are set up alike), memory and clients summed."""
     info = client.info(target_nodes="primaries") if isinstance(client, RedisCluster) else client.info()
     if "redis_version" in info:
         return dict(info)
@@ -198,7 +205,7 @@ def _info(client: Any) -> dict[str, Any]:
     return merged
 
 
-def _count_replicas(info: dict[str, Any]) -> int:
+def _count_replicas(info: Any) -> int:
     """Those that have their copy and follow: INFO counts, as connected, one that is still loading it, too."""
     replicas = [info.get(f"slave{number}") for number in range(int(info.get("connected_slaves", 0)))]
     return sum(isinstance(replica, dict) and replica.get("state") == "online" for replica in replicas)

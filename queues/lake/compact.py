@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import date
 from operator import add
@@ -18,7 +17,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from .files import HourFiles, count_rows, hour_folders, read_hour
+from .files import HourFiles, count_rows, hour_folders, read_batches, read_hour
 from .names import compacted_name, is_compacted, is_data, manifest_name, manifest_of, temporary_name
 from .place import LakeError, Place
 from .schema import arrow_schema
@@ -135,13 +134,11 @@ def _portions(place: Place, sources: Sequence[str]) -> Iterator[Any]:
     """All rows of the sources, in tables of at most PORTION_ROWS, and a batch."""
     batches: list[Any] = []
     for path in sources:
-        with ExitStack() as opened:
-            parquet = pq.ParquetFile(opened.enter_context(place.open(path, "rb")))
-            for batch in parquet.iter_batches(batch_size=GROUP_ROWS, columns=arrow_schema().names):
-                batches.append(batch)
-                if sum(len(kept) for kept in batches) >= PORTION_ROWS:
-                    yield pa.Table.from_batches(batches).cast(arrow_schema())
-                    batches = []
+        for batch in read_batches(place, path, rows=GROUP_ROWS):
+            batches.append(batch)
+            if sum(len(kept) for kept in batches) >= PORTION_ROWS:
+                yield pa.Table.from_batches(batches).cast(arrow_schema())
+                batches = []
     if batches:
         yield pa.Table.from_batches(batches).cast(arrow_schema())
 

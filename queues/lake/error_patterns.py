@@ -1,7 +1,8 @@
-"""What errors have in common: their text without that which differs from one time to the next.
+"""The pattern of an error: its text without what differs from one occurrence to the next.
 
-The rules are regular expressions that Python (with re.ASCII) and Java read alike, for Spark applies them too: no `\\b`,
-whose meaning changed in Java 19, no `$`, which has its own idea of where lines end.
+The regular expressions mean the same in Python and in Java, because Spark applies them too
+(`queues.reports.tables.errors`): classes are spelled out instead of `\\s`, `\\b`, `$` or a flag for case. Each takes
+linear time on every text: what is repeated without bound is possessive and begins where a word does.
 """
 
 from __future__ import annotations
@@ -10,46 +11,63 @@ import re
 from typing import Final
 
 PATTERN_MAX: Final = 200
-"""Characters of a pattern. Errors that differ only behind them count as the same."""
+"""Characters of a pattern. Errors that differ only after them have the same pattern."""
+
+TEXT_MAX: Final = 300
+"""Characters of an error, spaces counted once, from which the pattern is made."""
 
 LEASE_LOST: Final = "(lease ran out)"
 NO_TEXT: Final = "(no error text)"
-"""Patterns of deaths that nobody said a word about. They are also what URLs say, so they are not translated."""
+"""Patterns of deaths without an error text. They are also what URLs say, so they are not translated."""
 
 TRACEBACK: Final = "Traceback (most recent call last):"
 """Of a text that begins so, only the last line counts, which names the exception."""
 
-EDGES: Final = r"^\s+|\s+(?![\s\S])"
-"""Space around a text, which is taken off first."""
+SPACES: Final = "".join(filter(str.isspace, map(chr, range(0x3001))))
+"""The characters that `str.split` takes for space. A run of them becomes one blank."""
 
-LAST_LINE: Final = r"^[\s\S]*[\n\r](?=[^\n\r])"
-"""All but the last line."""
+_WORD: Final = "0-9A-Za-z_"
+_HEX: Final = "[0-9A-Fa-f]"
+_DIGIT: Final = "[0-9]"
+_WORD_END: Final = f"(?![{_WORD}])"
 
-_FROM: Final = r"(?<![0-9A-Za-z_])"
-_TO: Final = r"(?![0-9A-Za-z_])"
+EMAIL: Final = rf"(?<![{_WORD}.+-])[{_WORD}.+-]++@[{_WORD}-]++(?:\.[{_WORD}-]++)++"
+EMAIL_PLACEHOLDER: Final = "<email>"
 
-REPLACED: Final = (
-    (r"\s+", " "),
-    (_FROM + r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}" + _TO, "<id>"),  # UUID
-    (_FROM + r"[0-7][0-9A-HJKMNP-TV-Z]{25}" + _TO, "<id>"),  # ULID, such as a job id
-    (r"[0-9A-Za-z_.+-]+@[0-9A-Za-z_-]+(?:\.[0-9A-Za-z_-]+)+", "<email>"),
-    (_FROM + r"0x[0-9a-f]+" + _TO, "<hex>"),
-    # A digest; a word has no digit in it.
-    (_FROM + r"(?=[0-9a-f]*[0-9])(?=[0-9a-f]*[a-f])[0-9a-f]{8,}" + _TO, "<hex>"),
-    (
-        _FROM + r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:[.,][0-9]+)?)?)?"
-        r"(?:Z|[+-][0-9]{2}:?[0-9]{2})?",
-        "<time>",
-    ),
-    (_FROM + r"[0-9]{1,3}(?:\.[0-9]{1,3}){3}" + _TO, "<ip>"),
-    (r"[0-9]+(?:[.,][0-9]+)*", "<n>"),
+_UUID: Final = f"{_HEX}{{7}}(?:-{_HEX}{{4}}){{3}}-{_HEX}{{12}}{_WORD_END}"
+_DIGEST: Final = f"(?:(?<=[A-Fa-f])[A-Fa-f]*+[0-9]|(?<=[0-9])[0-9]*+[A-Fa-f]){_HEX}*+{_WORD_END}"
+_TIME: Final = (
+    f"{_DIGIT}{{3}}-{_DIGIT}{{2}}-{_DIGIT}{{2}}"
+    f"(?:[Tt ]{_DIGIT}{{2}}:{_DIGIT}{{2}}(?::{_DIGIT}{{2}}(?:[.,]{_DIGIT}++)?)?)?"
+    f"(?:[Zz]|[+-]{_DIGIT}{{2}}:?{_DIGIT}{{2}})?"
 )
-"""(what, by what) one after the other, without regard to case."""
+_IP: Final = rf"{_DIGIT}{{0,2}}(?:\.{_DIGIT}{{1,3}}){{3}}{_WORD_END}"
+_PREFIXED_HEX: Final = f"(?<=0)[Xx]{_HEX}++{_WORD_END}"
+_ULID: Final = f"(?<=[0-7])[0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{{25}}{_WORD_END}"
 
-_FLAGS: Final = re.IGNORECASE | re.ASCII
-_EDGES: Final = re.compile(EDGES, _FLAGS)
-_LAST_LINE: Final = re.compile(LAST_LINE, _FLAGS)
-_STEPS: Final = tuple((re.compile(what, _FLAGS), word) for what, word in REPLACED)
+TOKEN: Final = (
+    f"{_HEX}(?<![{_WORD}].)(?:"
+    f"(?={_HEX}{{7}})(?:({_UUID})|({_DIGEST}))"
+    f"|(?<=[0-9])(?=[0-9A-Za-z.])(?:({_TIME})|({_IP})|({_PREFIXED_HEX})|({_ULID}))"
+    ")"
+)
+"""An id, digest, time or address. It begins with a hexadecimal digit that begins a word; a group matches the rest."""
+
+PLACEHOLDERS: Final = ("<id>", "<hex>", "<time>", "<ip>", "<hex>", "<id>")
+"""What stands for a TOKEN, by the group that matches. A digest has a letter and a digit, so a word is none."""
+
+NUMBER: Final = "[0-9]++(?:[.,][0-9]++)*+"
+NUMBER_PLACEHOLDER: Final = "<n>"
+
+_EMAIL_RE: Final = re.compile(EMAIL)
+_TOKEN_RE: Final = re.compile(TOKEN)
+_NUMBER_RE: Final = re.compile(NUMBER)
+
+# So many of each fill a pattern: a word has a character and a blank, a separator follows a token.
+_WORDS: Final = PATTERN_MAX // 2 + 1
+_EMAILS: Final = PATTERN_MAX // len(EMAIL_PLACEHOLDER) + 1
+_TOKENS: Final = PATTERN_MAX // (min(map(len, PLACEHOLDERS)) + 1) + 1
+_NUMBERS: Final = PATTERN_MAX // len(NUMBER_PLACEHOLDER) + 1
 
 
 def pattern_of(*, error: str, outcome: str) -> str:
@@ -57,11 +75,17 @@ def pattern_of(*, error: str, outcome: str) -> str:
 
     Of a Python traceback only its last line counts, which names the exception. `outcome`: as in a dead letter.
     """
-    text = _EDGES.sub("", error)
+    text = error.strip()
     if not text:
         return LEASE_LOST if outcome == "lease_lost" else NO_TEXT
     if text.startswith(TRACEBACK):
-        text = _EDGES.sub("", _LAST_LINE.sub("", text))
-    for what, word in _STEPS:
-        text = what.sub(word, text)
-    return text[:PATTERN_MAX]
+        text = text.replace("\r", "\n").rpartition("\n")[2]
+    text = " ".join(text.split(None, _WORDS)[:_WORDS])[:TEXT_MAX]
+    if "@" in text:
+        text = _EMAIL_RE.sub(EMAIL_PLACEHOLDER, text, _EMAILS)
+    text = _TOKEN_RE.sub(_placeholder, text, _TOKENS)
+    return _NUMBER_RE.sub(NUMBER_PLACEHOLDER, text, _NUMBERS)[:PATTERN_MAX]
+
+
+def _placeholder(token: re.Match[str]) -> str:
+    return PLACEHOLDERS[token.lastindex - 1]  # type: ignore[operator]  # one of the groups has matched

@@ -32,8 +32,9 @@ PARQUET: Final = {
     "compression": "zstd",
     "use_dictionary": ["pool", "namespace", "queue", "kind", "worker", "error"],
     "write_statistics": True,
+    "write_page_checksum": True,
 }
-"""How files are written. A dictionary of job ids would be as long as the column."""
+"""How files are written. A dictionary of job ids would be as long as the column. Readers verify the checksums."""
 
 
 class Writer:

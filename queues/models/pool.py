@@ -39,6 +39,15 @@ class Pool(models.Model):
             "0: publishes do not wait, and a failover may lose the newest jobs."
         ),
     )
+    events_memory_mb = models.PositiveIntegerField(
+        _("memory for events (MiB)"),
+        default=limits.EVENTS_MEMORY_MB,
+        validators=[MinValueValidator(limits.EVENTS_MEMORY_MIN_MB), MaxValueValidator(limits.EVENTS_MEMORY_MAX_MB)],
+        help_text=_(
+            "How much of its Redis the events may take until a pump has written them to the lake. "
+            "What does not fit is dropped, the oldest first, and missing from the reports."
+        ),
+    )
     description = models.CharField(_("description"), max_length=255, blank=True)
     created = models.DateTimeField(_("created"), auto_now_add=True)
 

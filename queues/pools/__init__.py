@@ -1,6 +1,7 @@
 """From a pool's name to the engine that runs its queues."""
 
 from .async_engines import async_engine_for, close_async_engines, open_async_engines, peek_async_engine
+from .deadlines import WorkTimeoutError, end_work_at
 from .engines import close_engines, engine_for, reading_engine_for
 from .errors import MetadataUnavailableError, PoolNotFoundError
 from .rows import PoolRow, check_pool_name, find_pool, peek_pool
@@ -9,10 +10,12 @@ __all__ = [
     "MetadataUnavailableError",
     "PoolNotFoundError",
     "PoolRow",
+    "WorkTimeoutError",
     "async_engine_for",
     "check_pool_name",
     "close_async_engines",
     "close_engines",
+    "end_work_at",
     "engine_for",
     "find_pool",
     "open_async_engines",

@@ -49,6 +49,7 @@ class _Engines:
             engine = await open_async_engine(
                 row.url,
                 partitions=row.partitions,
+                events_memory=row.events_memory,
                 min_replicas=row.min_replicas,
                 replication_timeout_s=settings.TASKQ_REPLICATION_TIMEOUT_MS / 1000,
             )

@@ -17,6 +17,7 @@ from queues.engine import Engine, open_engine
 from queues.engine.connection import REPLY_TIMEOUT_S
 from queues.engine.errors import TaskqError
 
+from .deadlines import check_deadline
 from .errors import MetadataUnavailableError, PoolNotFoundError
 from .refusals import Refusals
 from .rows import PoolRow, find_pool, which_are_gone
@@ -80,9 +81,11 @@ def _open_row(row: PoolRow, timeout_s: float) -> Engine:
         return open_engine(
             row.url,
             partitions=row.partitions,
+            events_memory=row.events_memory,
             reply_timeout_s=timeout_s,
             min_replicas=row.min_replicas,
             replication_timeout_s=settings.TASKQ_REPLICATION_TIMEOUT_MS / 1000,
+            before_call=check_deadline,
         )
     except TaskqError as error:
         _refusals.note(row, error)

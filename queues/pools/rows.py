@@ -6,6 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from queues.engine.errors import InvalidArgumentError
+from queues.engine.limits import MEBIBYTE
 from queues.engine.names import check_namespace
 from queues.models import Pool
 
@@ -16,12 +17,13 @@ from .remembered import Remembered
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolRow:
-    """What it takes to open a pool. `url` may hold a password and is left out of the repr."""
+    """What it takes to open a pool. `url` may hold a password and is left out of the repr. `events_memory`: bytes."""
 
     name: str
     url: str = field(repr=False)
     partitions: int
     min_replicas: int
+    events_memory: int
 
 
 _rows: Remembered[str, PoolRow] = Remembered()
@@ -55,4 +57,10 @@ def _read(name: str) -> PoolRow:
     pool = Pool.objects.filter(name=name).first()
     if pool is None:
         raise PoolNotFoundError
-    return PoolRow(name=pool.name, url=pool.effective_url, partitions=pool.partitions, min_replicas=pool.min_replicas)
+    return PoolRow(
+        name=pool.name,
+        url=pool.effective_url,
+        partitions=pool.partitions,
+        min_replicas=pool.min_replicas,
+        events_memory=pool.events_memory_mb * MEBIBYTE,
+    )

@@ -60,6 +60,7 @@ class DayReport:
         self._progress = Progress(day)
         self._damaged: dict[str, str] = {}
         self._is_complete = False
+        self._pools_with_gaps: set[str] = set()
 
     def run(self, *, master: str) -> dict[str, Any]:
         """The summary, which has been written. Raises LakeError, and what Spark raises."""
@@ -69,6 +70,7 @@ class DayReport:
             self._is_complete = self._day < datetime.now(UTC).date()  # now: its last events may come while we compute
             lake_days = self._lake_days()
             files = read_day(self._lake, self._day)
+            self._pools_with_gaps = {gap.pool for gap in files.gaps}
             live = self._readable(files.live)
             before = read_day(self._lake, self._day - timedelta(days=1))
             earlier = self._readable(before.live)
@@ -155,7 +157,7 @@ class DayReport:
         sums = sums_of(cells).persist()
         sums.count()  # or each of the plan's branches that need it would compute it
         before = backlog_before(self._spark, lake=self._lake, output=self._output, day=self._day)
-        backlog = backlog_of(sums, before.backlog, known=before.known)
+        backlog = backlog_of(sums, before.backlog, known=before.known, pools_with_gaps=self._pools_with_gaps)
         self._write("figures", figures_of(sums, percentiles, duplicates, backlog), *KEY)
         sums.unpersist()
         figures = self._spark.read.parquet(self._output.table_url(self._day, "figures"))

@@ -61,5 +61,5 @@ def explain(error: Exception, *, java_alive: bool, master: str) -> ReportError:
 
 def first_words(text: str) -> str:
     """An error without its stack trace, on one line."""
-    head = re.split(r"\n\s*at |\nDriver stacktrace|\nJVM stacktrace", text, maxsplit=1)[0]
+    head = re.split(r"\n[ \t]*+at |\nDriver stacktrace|\nJVM stacktrace", text, maxsplit=1)[0]
     return " ".join(head.split())[:LONGEST]

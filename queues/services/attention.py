@@ -20,6 +20,9 @@ PUMP_LATE_MS: Final = 5_000
 MEMORY_SHARE: Final = 0.9
 """Of the bound that is set for a Redis, if one is."""
 
+EVENTS_DROPPED_MS: Final = 86_400_000
+"""For so long after events were dropped they are a reason to look: the day's report lacks them."""
+
 
 class Severity(StrEnum):
     """How soon somebody should look."""
@@ -48,6 +51,7 @@ class PoolReason(StrEnum):
     NO_PUMP = "no_pump"
     PUMP_LATE = "pump_late"
     MEMORY = "memory"
+    EVENTS_DROPPED = "events_dropped"
 
 
 _BAD: Final = frozenset({QueueReason.NO_CONSUMER, PoolReason.AWAY, PoolReason.IN_TROUBLE, PoolReason.NO_PUMP})
@@ -56,7 +60,7 @@ _ORDER: Final = {reason: place for place, reason in enumerate(QueueReason)}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolAttention:
-    """`ms`: how late, where that is the reason. `trouble`: what the error says; for superusers."""
+    """`ms`: how late, or how long ago, where that is the reason. `trouble`: what the error says; for superusers."""
 
     pool: str
     reason: PoolReason
@@ -175,6 +179,10 @@ def _of_pool(view: PoolSight) -> Iterator[PoolAttention]:
     store = survey.store
     if store is not None and store.max_memory and store.used_memory > MEMORY_SHARE * store.max_memory:
         yield PoolAttention(pool=view.pool, reason=PoolReason.MEMORY)
+    dropped_at_ms = max((part.events_dropped_at_ms for part in survey.partitions), default=0)
+    dropped_ms = max(0, survey.read_at_ms - dropped_at_ms)
+    if dropped_at_ms and dropped_ms < EVENTS_DROPPED_MS:
+        yield PoolAttention(pool=view.pool, reason=PoolReason.EVENTS_DROPPED, ms=dropped_ms)
 
 
 def reasons_by_queue(view: PoolSight) -> Mapping[tuple[str, str], QueueAttention]:

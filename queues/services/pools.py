@@ -10,7 +10,7 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.db.models import Count
 
-from queues.engine import StoreInfo, probe_store
+from queues.engine import StoreInfo, limits, probe_store
 from queues.engine.errors import InvalidArgumentError
 from queues.engine.names import is_name
 from queues.models import Pool
@@ -33,6 +33,7 @@ class PoolInfo:
     shown_url: str
     partitions: int
     min_replicas: int
+    events_memory_mb: int
     description: str
     namespaces: int
 
@@ -52,7 +53,13 @@ class PoolReport:
 
 
 def add_pool(
-    *, name: str, url: str, partitions: int | None = None, min_replicas: int = 0, description: str = ""
+    *,
+    name: str,
+    url: str,
+    partitions: int | None = None,
+    min_replicas: int = 0,
+    events_memory_mb: int = limits.EVENTS_MEMORY_MB,
+    description: str = "",
 ) -> PoolInfo:
     """Make a pool. `partitions` None: those its Redis was set up with, else the default.
 
@@ -60,7 +67,9 @@ def add_pool(
     """
     if is_name(name) and Pool.objects.filter(name=name).exists():
         raise PoolExistsError
-    row = Pool(name=name, url=url, min_replicas=min_replicas, description=description)
+    row = Pool(
+        name=name, url=url, min_replicas=min_replicas, events_memory_mb=events_memory_mb, description=description
+    )
     row.partitions = partitions or probe_store(url, timeout_s=PROBE_TIMEOUT_S).partitions or row.partitions
     _validate(row)
     try:
@@ -72,16 +81,17 @@ def add_pool(
     return _info(row, namespaces=0)
 
 
-def set_min_replicas(*, name: str, min_replicas: int) -> PoolInfo:
-    """Change how many replicas confirm a publish. Running processes follow within a second or two.
+def change_pool(*, name: str, **changes: int) -> PoolInfo:
+    """Change `min_replicas` or `events_memory_mb` of a pool. Running processes follow within a second or two.
 
     Raises PoolNotFoundError, InvalidArgumentError.
     """
     row = find_pool_row(name)
-    row.min_replicas = min_replicas
+    for field, value in changes.items():
+        setattr(row, field, value)
     _validate(row)
-    row.save(update_fields=["min_replicas"])
-    logger.info("pool changed", extra={"action": "pool.change", "pool": name, "min_replicas": min_replicas})
+    row.save(update_fields=list(changes))
+    logger.info("pool changed", extra={"action": "pool.change", "pool": name, **changes})
     return _info(row, namespaces=row.namespaces.count())
 
 
@@ -136,6 +146,7 @@ def _info(row: Pool, *, namespaces: int) -> PoolInfo:
         shown_url=row.shown_url,
         partitions=row.partitions,
         min_replicas=row.min_replicas,
+        events_memory_mb=row.events_memory_mb,
         description=row.description,
         namespaces=namespaces,
     )

@@ -19,6 +19,7 @@ from queues.engine import (
     pause,
     publish,
 )
+from queues.engine.keys import partition_keys
 from queues.engine.operations.maintain import reclaim
 from queues.models import Namespace, Pool, QueuePolicy
 from queues.services import attention as module
@@ -219,3 +220,15 @@ def test_a_redis_that_is_almost_full_is_told(
         redis_client.config_set("maxmemory", 0)
 
     assert dataclasses.astuple(found)[:2] == (POOL, PoolReason.MEMORY)
+
+
+def test_events_that_were_dropped_are_told_for_a_day(engine: Engine, surveyor: Surveyor, people: People) -> None:
+    counters, now_ms = partition_keys(0)["counters"], now_of(engine)
+    engine.client.hset(counters, "events_dropped_at", now_ms - module.EVENTS_DROPPED_MS - 1)
+    assert attention(surveyor, people).pools == ()
+    engine.client.hset(counters, "events_dropped_at", now_ms - 60_000)
+
+    (found,) = attention(surveyor, people).pools
+
+    assert (found.reason, found.severity) == (PoolReason.EVENTS_DROPPED, Severity.WARN)
+    assert 60_000 <= found.ms < 120_000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Final
 
 import pytest
 from hypothesis import given
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from dashboard.bodies import HEX_BYTES, JSON_DEPTH_MAX, SHOWN_BYTES, BodyForm, lay_out_json, preview_line, show_body
 from dashboard.harmless import harmless
+from tests.support.growth import grows_linearly
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -176,3 +178,26 @@ def test_a_preview_is_one_line_that_says_when_there_is_more() -> None:
     assert preview_line(b"x" * 80, size=80) == "x" * 80
     assert preview_line(b"\xff\x00", size=2) == "ff 00"
     assert preview_line(b"", size=0) == ""
+
+
+HOSTILE: Final = {
+    "quotation marks that are escaped": ("{", '\\"', ""),
+    "strings that never end": ('["', '\\"\\', ""),
+    "brackets": ("", "[", ""),
+    "empty lists": ("[", "[],", "1]"),
+    "control characters": ("", "\x01", ""),
+    "markup": ("", "<", ""),
+    "blanks": ("[", " ", "]"),
+    "one number": ("[", "1", "]"),
+    "invisible characters": ("", "\u200b", ""),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_showing_a_body_takes_linear_time(name: str) -> None:
+    first, repeated, last = HOSTILE[name]
+
+    def show(size: int) -> None:
+        show_body((first + repeated * (size // len(repeated.encode())) + last).encode())
+
+    assert grows_linearly(show, SHOWN_BYTES // 2 - 100)

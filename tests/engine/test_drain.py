@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 import pytest
 
@@ -24,6 +25,10 @@ from queues.engine import (
 )
 
 Capped = Callable[[int], "Partition"]
+
+TEN_JOBS: Final = 40 + int(1.2 * (len("shop/orders") + 10 * len("published\t" + "0" * 26 + "\t\t0\t\t1\t\t") + 9))
+CAP: Final = 10 * TEN_JOBS + 1
+"""Bytes of the events of ten publishes of ten jobs, and not of one more."""
 
 
 class Partition:
@@ -58,12 +63,12 @@ class Partition:
 
 @pytest.fixture
 def capped(redis_url: str) -> Capped:
-    return lambda cap: Partition(open_engine(redis_url, partitions=1, events_cap=cap))
+    return lambda cap: Partition(open_engine(redis_url, partitions=1, events_memory=cap))
 
 
 @pytest.fixture
 def partition(capped: Capped) -> Partition:
-    return capped(100_000)
+    return capped(1_000_000)
 
 
 def test_the_state_of_a_partition_tells_what_there_is(partition: Partition) -> None:
@@ -72,7 +77,8 @@ def test_the_state_of_a_partition_tells_what_there_is(partition: Partition) -> N
 
     state = partition.state()
 
-    assert (state.entries, state.events, state.oldest) == (2, 4, first)
+    assert (state.entries, state.oldest) == (2, first)
+    assert 4 * 32 < state.bytes < 4 * 128
     partition.plan(second)
     assert partition.state().plan == EntryRange(first, second)
     assert 0 <= partition.state().idle_ms < 10_000
@@ -129,7 +135,8 @@ def test_a_plan_for_entries_that_are_gone_is_refused_and_one_for_what_is_left_be
 
 
 def test_taking_out_goes_in_bounded_steps_and_the_last_one_ends_the_plan(partition: Partition) -> None:
-    ids = partition.publish(2, 1, 1, 3, 1)
+    (first,) = partition.publish(2)
+    ids = [first, *partition.publish(1, 1, 3, 1)[1:]]
     partition.plan(ids[3])
 
     steps = [partition.trim(ids[0], ids[3], written=7, limit=2) for _ in range(4)]
@@ -137,7 +144,9 @@ def test_taking_out_goes_in_bounded_steps_and_the_last_one_ends_the_plan(partiti
     assert steps == [Trimmed(events=3, more=True), Trimmed(events=4, more=True), Trimmed(events=0, more=False), None]
     assert partition.ids() == ids[4:]
     assert partition.state().plan is None
-    assert partition.counters()["events_held"] == 1
+    alone = partition.state().bytes
+    partition.publish(1)
+    assert partition.state().bytes == 2 * alone  # what is accounted is what is there
 
 
 def test_whoever_wakes_after_the_plan_was_finished_takes_nothing_out(partition: Partition) -> None:
@@ -151,7 +160,7 @@ def test_whoever_wakes_after_the_plan_was_finished_takes_nothing_out(partition: 
 
 
 def test_what_the_cap_dropped_between_two_plans_is_the_gap_of_the_second(capped: Capped) -> None:
-    partition = capped(100)
+    partition = capped(CAP)
     (one,) = partition.publish(1)
     partition.plan(one)
     partition.trim(one, one, written=1)
@@ -162,11 +171,11 @@ def test_what_the_cap_dropped_between_two_plans_is_the_gap_of_the_second(capped:
 
     assert plan is not None
     assert plan.done == one
-    assert plan.gap == partition.counters()["events_dropped"] == 200 - partition.counters()["events_held"]
+    assert plan.gap == partition.counters()["events_dropped"] == 200 - 10 * len(ids)
 
 
 def test_what_the_cap_drops_of_a_plan_that_was_written_is_no_gap(capped: Capped) -> None:
-    partition = capped(100)
+    partition = capped(CAP)
     ids = partition.publish(*[10] * 8)
     partition.plan(ids[-1])
     partition.publish(*[10] * 6)
@@ -183,7 +192,7 @@ def test_what_the_cap_drops_of_a_plan_that_was_written_is_no_gap(capped: Capped)
 
 
 def test_a_gap_is_told_until_its_plan_is_finished(capped: Capped) -> None:
-    partition = capped(100)
+    partition = capped(CAP)
     ids = partition.publish(*[10] * 20)
     plans = [partition.plan(ids[-1]), partition.plan(ids[-1])]
     partition.engine.run(finish_drain(0, EntryRange(ids[0], ids[-1]), written=100))

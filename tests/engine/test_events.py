@@ -31,7 +31,7 @@ from queues.engine import (
     trim_dead,
 )
 from queues.engine.keys import QueueKeys
-from queues.engine.limits import EVENT_LINES_MAX
+from queues.engine.limits import EVENT_LINES_MAX, EVENTS_MEMORY_MB, MEBIBYTE, PARTITIONS_DEFAULT
 from queues.engine.operations.maintain import purge
 
 from .test_expiry import sweep_all
@@ -275,47 +275,46 @@ def test_bodies_keys_attributes_and_results_are_never_told(world: World) -> None
 
 
 def capped(redis_url: str, cap: int) -> World:
-    engine = open_engine(redis_url, partitions=1, events_cap=cap)
+    engine = open_engine(redis_url, partitions=1, events_memory=cap)
     return World(engine, engine.queue("shop", "orders"))
 
 
-def test_what_the_cap_drops_is_counted_by_events(redis_url: str) -> None:
-    world = capped(redis_url, 50)
+@pytest.mark.parametrize("jobs", [1, 5, EVENT_LINES_MAX * 3])
+def test_the_cap_bounds_the_memory_of_events_whatever_the_batches(redis_url: str, jobs: int) -> None:
+    cap = 100_000
+    world = capped(redis_url, cap)
     told = 0
-    for number in range(260):
-        told += len(world.publish(*[b"x"] * (1 + number % 3)))
+    while told < 4 * cap // 50:
+        told += len(world.publish(*[b"x"] * jobs))
 
+    stream = world.queue.select(("events",))[0]
     kept = sum(int(entry[b"n"]) for entry in entries(world.client, world.queue))
-    dropped = int(world.content().partition(0).counters["events_dropped"])
-
-    assert kept + dropped == told
-    assert 50 - 2 <= kept <= 50
-    assert int(world.content().partition(0).counters["events_held"]) == kept
+    counters = world.content().partition(0).counters
+    assert kept + int(counters["events_dropped"]) == told
+    assert 0.9 * cap < int(counters["events_bytes"]) <= cap
+    assert 0.8 * cap < world.client.memory_usage(stream, samples=0) <= cap
+    assert abs(int(counters["events_dropped_at"]) - world.now_ms) < 60_000
     world.engine.close()
 
 
-def test_the_cap_bounds_events_whatever_the_batches(redis_url: str) -> None:
-    world = capped(redis_url, 200)
-    for _ in range(20):
-        world.publish(*[b"x"] * 100)
+def test_a_burst_of_600_000_jobs_into_one_queue_fits_the_default_without_a_drain(world: World) -> None:
+    world.publish(*[b"x"] * 1_000)
 
-    kept = sum(int(entry[b"n"]) for entry in entries(world.client, world.queue))
-
-    assert 200 - 200 // 64 - 64 < kept <= 200  # a part is dropped at once, and whole entries
-    world.engine.close()
+    held = int(world.content().partition(world.queue.partition).counters["events_bytes"])
+    assert 600 * held < EVENTS_MEMORY_MB * MEBIBYTE // PARTITIONS_DEFAULT
 
 
 def test_a_cap_that_was_lowered_is_reached_in_bounded_steps(redis_url: str) -> None:
-    world = capped(redis_url, 10_000)
+    world = capped(redis_url, 1_000_000)
     for _ in range(300):
         world.publish_one()
-    lower = capped(redis_url, 10)
+    lower = capped(redis_url, 2_000)
 
     lower.publish_one()
-    assert lower.client.xlen(lower.queue.select(("events",))[0]) > 100
+    assert lower.client.xlen(lower.queue.select(("events",))[0]) == 201
     for _ in range(3):
         lower.publish_one()
-    assert lower.client.xlen(lower.queue.select(("events",))[0]) == 10
+    assert 10 < lower.client.xlen(lower.queue.select(("events",))[0]) < 25
     world.engine.close()
     lower.engine.close()
 

@@ -4,7 +4,28 @@ from __future__ import annotations
 
 import pytest
 
-from queues.engine import Counts, fail, pause, peek, promote_due, reclaim_ended, respawn, sweep
+from queues.engine import (
+    Counts,
+    JobFilter,
+    JobState,
+    destroy,
+    detail,
+    fail,
+    list_jobs,
+    pause,
+    peek,
+    promote_due,
+    reclaim_ended,
+    release,
+    reschedule,
+    respawn,
+    result,
+    scan_jobs,
+    stats,
+    sweep,
+)
+from queues.engine.limits import SWEEP_EXPIRE_BATCH, SWEEP_LOOKS
+from queues.engine.operations.survey import survey
 
 from .world import STATES, TTR_MS, World, plain
 
@@ -154,3 +175,124 @@ def test_an_expired_job_of_a_paused_queue_is_swept_and_the_pause_stays(world: Wo
 
     assert world.places() == {}
     assert world.content().partition(world.queue.partition).queues == {"shop/orders"}
+
+
+WAITING = [place for place in STATES if plain(place) in ("ready", "delayed", "retry")]
+
+
+@pytest.mark.parametrize("place", WAITING)
+def test_no_read_shows_an_expired_job_before_it_is_swept(world: World, place: str) -> None:
+    job_id = world.job_in(place, ttl_ms=TTL_MS)
+    state = JobState(plain(place))
+    world.advance(TTL_MS)
+
+    assert world.run(detail(world.queue, job_id, now_ms=world.now_ms)) is None
+    assert world.run(result(world.queue, job_id, now_ms=world.now_ms)).state is None
+    assert world.run(list_jobs(world.queue, state, now_ms=world.now_ms)).jobs == ()
+    assert world.run(scan_jobs(world.queue, state, JobFilter(), now_ms=world.now_ms)).jobs == ()
+
+
+@pytest.mark.parametrize("place", ["working", "dead", "completed"])
+def test_reads_show_jobs_that_outlived_their_ttl_where_none_counts(world: World, place: str) -> None:
+    job_id = world.job_in(place, ttl_ms=TTL_MS)
+    world.advance(TTL_MS * 2)
+
+    assert world.run(detail(world.queue, job_id, now_ms=world.now_ms)) is not None
+    assert len(world.run(list_jobs(world.queue, JobState(place), now_ms=world.now_ms)).jobs) == 1
+
+
+def test_a_queue_in_which_nothing_expires_is_visited_every_ten_minutes_at_the_most(world: World) -> None:
+    world.publish(*[b"x"] * 20, ttl_ms=24 * 3_600_000)
+    world.publish(*[b"x"] * 20, ttl_ms=0)
+
+    visits = 0
+    for _ in range(60):
+        world.advance(59_999)
+        visits += world.run(sweep(world.engine.layout, now_ms=world.now_ms)).queues
+
+    assert visits <= 6
+
+
+def test_a_queue_that_has_become_empty_is_forgotten_by_the_sweeper(world: World) -> None:
+    world.publish_one(ttl_ms=TTL_MS)
+    world.run(destroy(world.queue, now_ms=world.now_ms))
+    world.advance(600_000)
+
+    sweep_all(world)
+
+    assert world.content().partition(world.queue.partition).sweeps == {}
+
+
+@pytest.mark.parametrize("place", WAITING)
+def test_an_expired_job_is_found_among_many_that_live_longer(world: World, place: str) -> None:
+    """It was published before the others, or after them, or while a scan was under way."""
+    many = SWEEP_LOOKS * 2
+    options = {"delay_ms": 30_000} if place == "delayed" else {}
+    early = world.job_in(place, ttl_ms=TTL_MS)
+    world.publish(*[b"x"] * (many // 2), ttl_ms=TTL_MS * 3, **options)
+    world.publish(*[b"x"] * (many // 2), ttl_ms=TTL_MS * 1000, **options)
+    late = world.publish_one(ttl_ms=TTL_MS)
+    world.advance(TTL_MS)
+
+    assert sweep_all(world) == 2
+    assert not {early, late} & world.places().keys()
+    world.advance(TTL_MS * 2)
+    world.run(sweep(world.engine.layout, now_ms=world.now_ms))
+    meanwhile = world.publish_one(ttl_ms=1)
+    assert sweep_all(world) > 0
+    world.advance(1)
+    sweep_all(world)
+
+    assert len(world.places()) == many // 2
+    assert meanwhile not in world.places()
+
+
+def test_a_job_that_waits_again_after_its_time_goes_at_once(world: World) -> None:
+    world.publish(*[b"x"] * 3, ttl_ms=TTL_MS, tries=5)
+    first, second, third = (world.take_one() for _ in range(3))
+    world.publish(b"lives", ttl_ms=TTL_MS * 9)
+    world.advance(TTL_MS + 1)
+    world.run(release(world.queue, first.job_id, now_ms=world.now_ms))
+    world.run(release(world.queue, second.job_id, delay_ms=TTL_MS, now_ms=world.now_ms))
+    world.run(fail(world.queue, third.job_id, delay_ms=TTL_MS, now_ms=world.now_ms))
+
+    assert sweep_all(world) == 3
+
+
+def test_a_rescheduled_job_expires_at_its_time(world: World) -> None:
+    job_id = world.job_in("delayed", ttl_ms=TTL_MS)
+    world.run(reschedule(world.queue, [job_id], at_ms=world.now_ms, now_ms=world.now_ms))
+    world.advance(TTL_MS)
+
+    assert sweep_all(world) == 1
+
+
+def test_a_visit_deletes_fewer_jobs_when_they_are_large(world: World) -> None:
+    for _ in range(4):
+        world.publish(*[b"x" * 300_000] * 10, ttl_ms=TTL_MS)
+    world.advance(TTL_MS)
+
+    first = world.run(sweep(world.engine.layout, now_ms=world.now_ms))
+
+    assert 0 < first.jobs <= SWEEP_EXPIRE_BATCH // 15
+    assert first.more
+    assert sweep_all(world) == 40 - first.jobs
+
+
+def test_the_record_of_a_large_job_is_not_read_but_for_its_body(world: World) -> None:
+    """Rubbish in its place changes nothing."""
+    ids = [world.publish_one(b"x" * 5_000, ttl_ms=TTL_MS, priority=priority) for priority in (-3, 0, 0, 7)]
+    world.advance(10)
+    names = world.queue.select(("jobs",))
+
+    def looks() -> tuple[object, object]:
+        now_ms = world.now_ms
+        return world.run(stats(world.queue, now_ms=now_ms)), world.run(survey(world.queue, now_ms=now_ms))
+
+    before = looks()
+    world.client.hset(names[0], mapping=dict.fromkeys(ids, b""" """ * 5_000))
+
+    assert looks() == before
+    world.advance(TTL_MS)
+    assert world.take() == ()
+    assert world.places() == {}

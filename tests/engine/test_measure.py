@@ -101,15 +101,17 @@ def test_a_partition_tells_how_far_it_is_behind(world: World) -> None:
 
     assert (early.queues, early.due_behind_ms, early.ends_behind_ms) == (1, 0, 0)
     assert (late.due_behind_ms, late.ends_behind_ms) == (6_000, 2_000)
-    assert (late.events_held, late.events_dropped) == (3, 0)
+    assert (late.events_dropped, late.events_dropped_at_ms) == (0, 0)
+    assert 3 * 64 < late.events_bytes < 3 * 256
 
 
 def test_events_that_were_dropped_are_counted(world: World) -> None:
-    world.client.hset(partition_keys(0)["counters"], mapping={"events_held": 5, "events_dropped": 2})
+    told = {"events_bytes": 5, "events_dropped": 2, "events_dropped_at": 7}
+    world.client.hset(partition_keys(0)["counters"], mapping=told)
 
     found = world.run(partition_load(0, now_ms=world.now_ms))
 
-    assert (found.events_held, found.events_dropped) == (5, 2)
+    assert (found.events_bytes, found.events_dropped, found.events_dropped_at_ms) == (5, 2, 7)
 
 
 def test_the_queues_of_a_partition_come_in_pages(world: World) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import Awaitable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from queues.engine import (
 )
 
 from .loop import in_loop, opened, until
+from .test_demoted_master import ask
 from .topologies import cluster, free_ports, replicated, server
 
 SERVICE = "jobs"
@@ -77,7 +79,7 @@ def stopped(server: redis.Redis) -> Iterator[None]:
 
 def ids_in(server: redis.Redis, engine: Engine | Any, queue: str = "orders") -> set[str]:
     (jobs,) = engine.queue("shop", queue).select(("jobs",))
-    return {str(job_id, "ascii") for job_id in server.hkeys(jobs)}
+    return {str(job_id, "ascii") for job_id in ask(server, "HKEYS", jobs)}
 
 
 def test_what_was_published_is_on_the_replica(url: str, replica: redis.Redis) -> None:
@@ -210,9 +212,16 @@ def test_a_pool_without_the_option_waits_for_nobody(url: str, master: redis.Redi
     engine.close()
 
 
+@dataclass
+class Abandoned:
+    url: str
+    new: redis.Redis
+    lead_to_new: Callable[[], None]
+
+
 @pytest.fixture
-def abandoned(tmp_path: Path) -> Iterator[tuple[str, redis.Redis, redis.Redis]]:
-    """A master without replicas, another one, and the URL of a sentinel that names the first, and then the other."""
+def abandoned(tmp_path: Path) -> Iterator[Abandoned]:
+    """The sentinel names a master without replicas; `lead_to_new` makes it name another one."""
     ports = free_ports(3)
     watch = f"sentinel monitor {SERVICE} 127.0.0.1 {ports[0]} 1"
     with (
@@ -223,41 +232,39 @@ def abandoned(tmp_path: Path) -> Iterator[tuple[str, redis.Redis, redis.Redis]]:
         new.hset("taskq:meta", mapping={"layout": 1, "partitions": 8})
 
         def lead_to_new() -> None:
-            sentinel.execute_command("SENTINEL", "REMOVE", SERVICE)  # type: ignore[no-untyped-call]
-            sentinel.execute_command("SENTINEL", "MONITOR", SERVICE, "127.0.0.1", ports[1], 1)  # type: ignore[no-untyped-call]
+            ask(sentinel, "SENTINEL", "REMOVE", SERVICE)
+            ask(sentinel, "SENTINEL", "MONITOR", SERVICE, "127.0.0.1", ports[1], 1)
 
-        yield f"redis+sentinel://127.0.0.1:{ports[2]}/{SERVICE}", new, lead_to_new  # type: ignore[misc]
+        yield Abandoned(f"redis+sentinel://127.0.0.1:{ports[2]}/{SERVICE}", new, lead_to_new)
 
 
-def test_a_master_that_nobody_confirms_is_looked_up_again(abandoned: Any) -> None:
+def test_a_master_that_nobody_confirms_is_looked_up_again(abandoned: Abandoned) -> None:
     """It may be cut off from its replicas, one of which is the master now: clients that reach both must leave it."""
-    url, new, lead_to_new = abandoned
-    engine = open_engine(url, **SHORT)
+    engine = open_engine(abandoned.url, **SHORT)
     queue = engine.queue("shop", "orders")
     with pytest.raises(NotReplicatedError):
         engine.run(publish(queue, [b"x"]))
-    lead_to_new()
+    abandoned.lead_to_new()
 
     with pytest.raises(NotReplicatedError) as second:
         engine.run(publish(queue, [b"x"]))
 
-    assert ids_in(new, engine) == set(second.value.job_ids)
+    assert ids_in(abandoned.new, engine) == set(second.value.job_ids)
     engine.close()
 
 
 @in_loop
-async def test_it_is_from_asyncio_too(abandoned: Any) -> None:
-    url, new, lead_to_new = abandoned
-    async with opened(url, **SHORT) as engine:
+async def test_it_is_from_asyncio_too(abandoned: Abandoned) -> None:
+    async with opened(abandoned.url, **SHORT) as engine:
         queue = engine.queue("shop", "orders")
         with pytest.raises(NotReplicatedError):
             await engine.run(publish(queue, [b"x"]))
-        lead_to_new()
+        abandoned.lead_to_new()
 
         with pytest.raises(NotReplicatedError) as second:
             await engine.run(publish(queue, [b"x"]))
 
-        assert ids_in(new, engine) == set(second.value.job_ids)
+        assert ids_in(abandoned.new, engine) == set(second.value.job_ids)
 
 
 @in_loop
@@ -281,14 +288,14 @@ async def test_in_a_cluster_each_master_answers_for_its_own_replicas(tmp_path: P
 
 def names_on(master: redis.Redis) -> set[bytes]:
     """Names of the queues that it holds."""
-    return {name for key in master.keys("{tq*}:queues") for name in master.zrange(key, 0, -1)}
+    return {name for key in ask(master, "KEYS", "{tq*}:queues") for name in ask(master, "ZRANGE", key, 0, -1)}
 
 
 def only_replica_of(master: redis.Redis) -> redis.Redis:
     return redis.Redis(port=master.info("replication")["slave0"]["port"])
 
 
-async def is_refused(publishing: Awaitable[object]) -> bool:
+async def is_refused(publishing: Awaitable[Any]) -> bool:
     try:
         await publishing
     except NotReplicatedError:

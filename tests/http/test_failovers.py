@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from urllib.parse import urlsplit
 
 import pytest
 
@@ -36,13 +35,11 @@ def tokens(server: Server, setup: SentinelSetup) -> dict[str, str]:
 
 
 def services(server: Server, tokens: Mapping[str, str]) -> dict[str, Service]:
-    address = urlsplit(server.url)
-    assert address.hostname is not None
-    assert address.port is not None
+    host, _, port = server.url.removeprefix("http://").partition(":")
     return {
         pool: Service(
-            host=address.hostname,
-            port=address.port,
+            host=host,
+            port=int(port),
             namespace=NAMESPACE,
             token=token,
             redis_url="",

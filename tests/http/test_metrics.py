@@ -207,7 +207,7 @@ def test_what_redis_says_of_itself(own_server: Server) -> None:
         assert page[f"taskq_redis_{name}"].value(pool="default") > 0, name
     assert page["taskq_redis_blocked_clients"].value(pool="default") == 0
     assert page["taskq_redis_batches_total"].value() <= page["taskq_redis_batched_operations_total"].value()
-    assert page["taskq_events_held"].value(pool="default") > 0
+    assert page["taskq_events_held_bytes"].value(pool="default") > 0
 
 
 def test_queues_beyond_the_bound_are_counted_together(own_server: Server, client: Client) -> None:

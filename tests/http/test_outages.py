@@ -16,6 +16,7 @@ from queues.api.accesslog import REREAD_S
 from queues.embedded import EmbeddedRedis
 from tests.http.client import Client, Reply
 from tests.http.service import Server, Site
+from tests.http.test_answers_not_taken import RawConsumer
 from tests.support.waiting import wait_until
 
 
@@ -122,6 +123,31 @@ def test_readiness_says_what_a_publish_says_and_the_log_says_it_once(
 def _refusals(server: Server) -> list[dict[str, Any]]:
     lines = [line for line in server.log_lines() if line.get("action") == "http.refuse" and line["status"] == 503]
     return [line for line in lines if "outage" not in line]
+
+
+def test_a_consumer_that_hung_up_while_redis_was_paused_leaves_its_job(
+    own_server: Server, own_redis: EmbeddedRedis, queue: str
+) -> None:
+    client = own_server.client
+    job_id = client.publish(queue, tries=1)
+    assert client.call("GET", f"/api/{{ns}}/{queue}-none").status == 404  # the script is known
+    assert own_redis.pid is not None
+    os.kill(own_redis.pid, signal.SIGSTOP)
+    try:
+        consumers = [RawConsumer(client) for _ in range(3)]
+        for consumer in consumers:
+            consumer.ask(queue)
+        assert client.call("GET", "/healthz").status == 200  # so the worker has read what came before
+        for consumer in consumers:
+            consumer.socket.close()
+        assert client.call("GET", "/healthz").status == 200
+    finally:
+        os.kill(own_redis.pid, signal.SIGCONT)
+
+    wait_until(lambda: client.call("GET", f"/api/{{ns}}/{queue}/size").json["size"] == 1, or_fail="nobody has the job")
+    taken = client.take(queue)
+    assert (taken["job_id"], taken["remain_tries"]) == (job_id, 0)
+    assert taken["attempt"] > 1, "nothing was carried out after the pause"
 
 
 def test_a_full_redis_is_ready_for_consuming_goes_on(own_server: Server, own_redis: EmbeddedRedis) -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, date, datetime
 from pathlib import Path
+from typing import Any
 
 import duckdb
+import pyarrow as pa
 import pytest
 
-from queues.lake.files import DayFiles, Gap, list_days, read_day
+from queues.lake.files import DayFiles, Gap, count_rows, list_days, read_batches, read_day
 from queues.lake.lines import Entries
 from queues.lake.names import EntryId, drained_name
 from queues.lake.place import LakeError, Place
@@ -142,3 +145,27 @@ def test_docs_list_the_columns() -> None:
     listed = [line.split("`")[1] for line in text.splitlines() if line.startswith("| `") and "` | " in line]
 
     assert [name for name in listed if name in arrow_schema().names] == arrow_schema().names
+
+
+def test_no_flipped_bit_of_a_file_goes_unnoticed(url: str) -> None:
+    """Whatever is read without an error is what was written."""
+    place = Place(url)
+    times = range(NOON_MS, NOON_MS + 200)
+    ids = [b"%d-0" % ms for ms in times]
+    lines = [b"published\tj%d\t\t\t\t%d\t\t" % (ms, ms % 7) for ms in times]
+    name = drained_name("p", 0, EntryId(times[0], 0), EntryId(times[-1], 0))
+    Writer(url, "p").write(name, Entries(ids, [b"%d" % ms for ms in times], [b"shop/orders"] * len(times), lines))
+    (file,) = Path(url).rglob("*.parquet")
+    path, sound = str(file.relative_to(url)), file.read_bytes()
+
+    def read() -> Any:
+        count_rows(place, path)
+        return pa.Table.from_batches(list(read_batches(place, path, rows=1_000))).cast(arrow_schema())
+
+    written, unnoticed = read(), []
+    for at in range(0, len(sound), 5):
+        file.write_bytes(sound[:at] + bytes([sound[at] ^ 1 << at % 8]) + sound[at + 1 :])
+        with suppress(LakeError):
+            if not read().equals(written):
+                unnoticed.append(at)
+    assert unnoticed == []

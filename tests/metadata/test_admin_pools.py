@@ -28,7 +28,7 @@ def page_of(browser: Client, pool: Pool) -> str:
 
 def save(browser: Client, pool: Pool, url: str) -> str:
     """Save a pool with another URL; the page that follows."""
-    form = {"url": url, "min_replicas": 0, "description": "changed"}
+    form = {"url": url, "min_replicas": 0, "events_memory_mb": 256, "description": "changed"}
     return browser.post(f"{LIST}{pool.pk}/change/", form, follow=True).text
 
 
@@ -99,17 +99,31 @@ def test_who_may_only_look_does_not_see_the_password(client: Client, gone: Pool)
 
 
 def test_name_and_partitions_stay(admin: Client, gone: Pool) -> None:
-    form = {"name": "other", "partitions": 99, "url": MASKED, "min_replicas": 0, "description": ""}
+    form = {
+        "name": "other",
+        "partitions": 99,
+        "url": MASKED,
+        "min_replicas": 0,
+        "events_memory_mb": 64,
+        "description": "",
+    }
     admin.post(f"{LIST}{gone.pk}/change/", form)
     gone.refresh_from_db()
-    assert (gone.name, gone.partitions) == ("gone", 8)
+    assert (gone.name, gone.partitions, gone.events_memory_mb) == ("gone", 8, 64)
 
 
 def test_a_pool_is_added_with_the_partitions_of_its_redis(admin: Client, redis_url: str) -> None:
     other = f"{redis_url}?db=3"
     with redis.Redis.from_url(other) as database:
         database.hset("taskq:meta", mapping={"layout": 1, "partitions": 4})
-    form = {"name": "images", "url": other, "partitions": 8, "min_replicas": 1, "description": ""}
+    form = {
+        "name": "images",
+        "url": other,
+        "partitions": 8,
+        "min_replicas": 1,
+        "events_memory_mb": 256,
+        "description": "",
+    }
     assert "was set up with 4 partitions" in admin.post(f"{LIST}add/", form).text
     admin.post(f"{LIST}add/", form | {"partitions": 4})
     images = Pool.objects.get(name="images")
@@ -120,20 +134,33 @@ def test_a_pool_is_added_with_the_partitions_of_its_redis(admin: Client, redis_u
 
 
 def test_two_pools_on_one_database_are_refused(admin: Client, default_pool: Pool, redis_url: str) -> None:
-    form = {"name": "images", "url": redis_url, "partitions": 8, "min_replicas": 0, "description": ""}
+    form = {
+        "name": "images",
+        "url": redis_url,
+        "partitions": 8,
+        "min_replicas": 0,
+        "events_memory_mb": 256,
+        "description": "",
+    }
     assert "is on that Redis" in admin.post(f"{LIST}add/", form).text
     assert not Pool.objects.filter(name="images").exists()
 
 
 def test_a_refused_form_does_not_show_the_password_that_was_typed(admin: Client, db: None) -> None:
-    form = {"name": "bad name", "url": "redis://:hunter2secret@127.0.0.1:1/0", "partitions": 8, "min_replicas": 0}
+    form = {
+        "name": "bad name",
+        "url": "redis://:hunter2secret@127.0.0.1:1/0",
+        "partitions": 8,
+        "min_replicas": 0,
+        "events_memory_mb": 256,
+    }
     text = admin.post(f"{LIST}add/", form).text
     assert "hunter2secret" not in text
     assert "redis://:***@127.0.0.1:1/0" in text
 
 
 def test_only_the_default_pool_may_leave_its_url_blank(admin: Client, db: None) -> None:
-    form = {"name": "images", "url": "", "partitions": 8, "min_replicas": 0, "description": ""}
+    form = {"name": "images", "url": "", "partitions": 8, "min_replicas": 0, "events_memory_mb": 256, "description": ""}
     assert "may leave it blank" in admin.post(f"{LIST}add/", form).text
 
 

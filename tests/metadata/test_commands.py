@@ -117,11 +117,21 @@ def test_pool_set_makes_publishes_wait_for_replicas(fit_redis: redis.Redis) -> N
     out, _ = run("pool", "set", "default", "--min-replicas", "1")
     forget_everything()
 
-    assert out.startswith("changed default: min_replicas is 1\n  PROBLEM too_few_replicas: Too few")
+    assert out.startswith("changed default: min_replicas=1\n  PROBLEM too_few_replicas: Too few")
     with pytest.raises(NotReplicatedError):
         engine_for("default").run(publish(queue, [b"x"]))
     (entry,) = Activity.objects.all()
     assert (entry.action, entry.pool, entry.detail) == ("pool_changed", "default", "min_replicas=1")
+
+
+def test_pool_set_changes_the_memory_for_events_of_every_partition_that_is_opened() -> None:
+    assert run("pool", "set", "default", "--events-memory", "64")[0].startswith(
+        "changed default: events_memory_mb=64\n"
+    )
+    assert "64" in run("pool", "list")[0].splitlines()[1].split()
+    engine = engine_for("default")
+    assert engine.queue("shop", "orders").events_cap == 64 * 1024 * 1024 // engine.layout.partitions
+    run("pool", "set", "default", "--events-memory", "256")
 
 
 @pytest.mark.parametrize(
@@ -133,6 +143,9 @@ def test_pool_set_makes_publishes_wait_for_replicas(fit_redis: redis.Redis) -> N
         ["set", "nowhere", "--min-replicas", "1"],
         ["set", "default", "--min-replicas", "17"],
         ["set", "default", "--min-replicas", "-1"],
+        ["set", "nowhere", "--events-memory", "64"],
+        ["set", "default", "--events-memory", "15"],
+        ["set", "default"],
     ],
 )
 def test_pool_refuses_in_one_line(words: list[str]) -> None:

@@ -73,9 +73,14 @@ def test_namespaces_and_policies(admin: Client, default_pool: Pool) -> None:
 
 def test_pools_without_their_passwords(admin: Client, redis_url: str) -> None:
     secret_url = "redis://:hunter2@127.0.0.1:1/7"
-    post(admin, "queues/pool/add/", name="eu", url=secret_url, partitions=8, min_replicas=0)
+    post(admin, "queues/pool/add/", name="eu", url=secret_url, partitions=8, min_replicas=0, events_memory_mb=256)
     eu = Pool.objects.get(name="eu")
-    change = {"url": "redis://:hunter3@127.0.0.1:1/7", "min_replicas": 0, "description": "Europe"}
+    change = {
+        "url": "redis://:hunter3@127.0.0.1:1/7",
+        "min_replicas": 0,
+        "events_memory_mb": 256,
+        "description": "Europe",
+    }
     post(admin, f"queues/pool/{eu.pk}/change/", **change)
     post(admin, f"queues/pool/{eu.pk}/delete/", post="yes")
 

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from queues.lake.names import hour_dir
 from queues.lake.schema import arrow_schema
+from queues.lake.writer import PARQUET
 
 Event = dict[str, Any]
 """By the lake's columns; `at` and `published` in ms."""
@@ -40,7 +41,7 @@ def write_lake(lake: Path, events: Iterable[Mapping[str, Any]], *, name: str = "
         path = lake / folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         table = pa.Table.from_pylist(list(rows), schema=arrow_schema())
-        pq.write_table(table, path, compression="zstd", write_page_checksum=True)
+        pq.write_table(table, path, **PARQUET)
 
 
 def read_table(out: Path, day: str, table: str, run: str = "one") -> list[dict[str, Any]]:

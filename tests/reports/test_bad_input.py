@@ -106,6 +106,8 @@ def test_a_gap_that_touches_the_day_is_told(run_day: RunDay, tmp_path: Path) -> 
     assert [(one["pool"], one["partition"], one["dropped"]) for one in summary["gaps"]] == [("default", 3, 1_234)]
     (warning,) = summary["warnings"]
     assert warning["kind"] == "gap"
+    rows = read_table(tmp_path / "out", DAY, "figures")
+    assert {(row["backlog"], row["backlog_base_known"]) for row in rows} == {(1, False)}
     assert (
         "up to 1,234 events of pool default, partition 3, were dropped between 2026-03-28 23:10:00" in warning["text"]
     )

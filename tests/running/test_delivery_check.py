@@ -79,3 +79,12 @@ def test_what_is_confirmed_is_forgotten_once_a_reset_says_nothing_of_it(go_on: C
     check.clear_confirmed(written=100, confirmed=100)
 
     assert not check
+
+
+def test_an_answer_after_the_end_is_undone_at_once(go_on: Callable[[float], None]) -> None:
+    check, undone = expecting()
+    check.end(written=0, confirmed=0, was_reset=False)
+
+    check.expect(partial(undone.append, 0), start=0)
+
+    assert undone == [0]

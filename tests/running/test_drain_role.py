@@ -20,6 +20,7 @@ from queues.engine import (
     EntryRange,
     ack,
     consume,
+    drain_state,
     finish_drain,
     open_engine,
     plan_drain,
@@ -137,13 +138,14 @@ def test_events_that_redis_dates_in_the_future_wait_no_longer_than_others(shop: 
 
 
 def test_a_full_partition_is_drained_at_once(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "FULL_EVENTS", 30)
     shop.work(calls=5)
-    held = [
-        int(shop.engine.client.hget(f"{{tq{number}}}:counters", "events_held") or 0) for number in range(PARTITIONS)
-    ]
+    sizes = [shop.engine.run(drain_state(partition)).bytes for partition in range(PARTITIONS)]
+    held = Counter(name.partition for name in shop.in_stream().elements())
+    full = max(range(PARTITIONS), key=sizes.__getitem__)
+    assert min(sizes) < max(sizes)
+    monkeypatch.setattr(module, "FULL_BYTES", max(sizes))
 
-    assert shop.run(shop.drain(everything=False)) == sum(number for number in held if number >= 30)
+    assert shop.run(shop.drain(everything=False)) == held[full]
     shop.check()
 
 
@@ -355,8 +357,10 @@ def test_a_drain_that_slept_while_redis_was_set_back_and_others_went_on_does_no_
     assert not shop.in_stream()
 
 
-def test_what_the_cap_drops_before_a_drain_comes_is_a_gap_with_its_time(redis_url: str, tmp_path: Path) -> None:
-    engine = open_engine(redis_url, partitions=1, events_cap=100)
+def test_what_the_cap_drops_before_a_drain_comes_is_a_gap_with_its_time(
+    redis_url: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    engine = open_engine(redis_url, partitions=1, events_memory=10_000)
     shop = Shop(engine, local_lake(tmp_path / "lake"))
     shop.work(calls=3)
     shop.run()
@@ -371,6 +375,8 @@ def test_what_the_cap_drops_before_a_drain_comes_is_a_gap_with_its_time(redis_ur
     assert gap.dropped == shop.told.total() - shop.lake.names().total()
     assert gap.dropped == int(engine.client.hget("{tq0}:counters", "events_dropped"))
     assert (gap.pool, gap.partition, gap.from_ms, gap.until_ms) == (POOL, 0, done, first.entry_ms)
+    (record,) = [record for record in caplog.records if record.__dict__.get("action") == "events.gap"]
+    assert (record.levelname, record.__dict__["pool"], record.__dict__["dropped"]) == ("WARNING", POOL, gap.dropped)
     assert set(shop.lake.names().values()) == {1}
     engine.close()
 
@@ -378,7 +384,7 @@ def test_what_the_cap_drops_before_a_drain_comes_is_a_gap_with_its_time(redis_ur
 def test_what_the_cap_drops_while_a_drain_writes_is_no_gap(
     redis_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    engine = open_engine(redis_url, partitions=1, events_cap=100)
+    engine = open_engine(redis_url, partitions=1, events_memory=10_000)
     shop = Shop(engine, local_lake(tmp_path / "lake"))
     shop.work(calls=15, jobs=3)
     shop.run(asleep(shop, "_put", monkeypatch, lambda: shop.work(calls=10)))

@@ -5,12 +5,14 @@ from __future__ import annotations
 import base64
 import socket
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
 import pytest
 
 from queues.embedded import EmbeddedRedis
+from queues.management.web.connection_receiver import PAGE_CONNECTIONS_PER_ADDRESS
 from tests.http.doors_wire import Wire, request
 from tests.http.service import Server, Site
 from tests.running.visitor import Visitor
@@ -85,6 +87,71 @@ def test_a_long_form_arrives_whole(server: Server, visitor: Visitor) -> None:
     assert base64.b64decode(server.client.take("long")["data"]) == body.encode()
 
 
+def test_a_form_of_more_than_64_kib_is_for_those_who_are_signed_in(server: Server, visitor: Visitor) -> None:
+    kind = ("Content-Type", "application/x-www-form-urlencoded")
+    host = ("Host", "localhost")
+    looks_like_one = ("Cookie", f"taskq_session={'a' * 32}")
+    for headers, limit in (
+        ((host,), 64 * KIB),
+        ((host, looks_like_one), 64 * KIB),
+        ((host, visitor.cookie_header), 4096 * KIB),
+    ):
+        head = request("POST /login/", *headers, kind, ("Content-Length", "200000000"))
+        with Wire(server.url) as wire:
+            answer = wire.call(head)
+            assert (answer.status, answer.header("connection")) == (413, "close"), "by what it says of itself"
+        with Wire(server.url) as wire:
+            wire.send(request("POST /login/", *headers, kind, ("Transfer-Encoding", "chunked")))
+            wire.send(b"%x\r\n%b\r\n1\r\na\r\n" % (limit, b"a" * limit))
+            assert wire.receive().status == 413, "by what comes"
+
+
+def test_requests_of_both_kinds_on_one_connection_are_answered_in_their_order(server: Server, wire: Wire) -> None:
+    token = ("X-Token", server.site.account["token"])
+    publish = request("PUT /api/demo/both", ("Host", "localhost"), token, body=b"job" * 30_000)
+    page = request("GET /login/", ("Host", "localhost"))
+
+    wire.send(publish * 2 + page + publish + page + publish)
+    answers = [wire.receive() for _ in range(6)]
+
+    assert [answer.status for answer in answers] == [201, 201, 200, 201, 200, 201]
+    assert [answer.header("connection") for answer in answers] == ["", "", "", "", "", "close"]
+    assert wire.is_closed(), "the next one goes to a worker again"
+
+
+def test_a_consumer_on_a_connection_of_a_page_waits_for_its_job(server: Server, wire: Wire) -> None:
+    """As a proxy may have it, which sends requests of several clients on one connection."""
+    token = ("X-Token", server.site.account["token"])
+    wire.call(request("GET /login/", ("Host", "localhost")))
+
+    wire.send(request("GET /api/demo/shared?timeout=20", ("Host", "localhost"), token))
+    job_id = server.client.publish("shared")
+
+    assert wire.receive().json["job_id"] == job_id
+
+
+def test_one_address_does_not_take_the_places_of_others(server: Server) -> None:
+    parts = urlsplit(server.url)
+    slow = request("POST /login/", ("Host", "localhost"), ("Expect", "100-continue"), ("Content-Length", "10"))
+    with ExitStack() as stack:
+        taken = 0
+        for _ in range(2 * PAGE_CONNECTIONS_PER_ADDRESS):
+            wire = stack.enter_context(Wire(server.url))
+            wire.send(slow)
+            status = wire.receive_head()
+            assert status in (100, 503)
+            taken += status == 100
+            if status == 503:
+                break
+        assert PAGE_CONNECTIONS_PER_ADDRESS - 8 <= taken <= PAGE_CONNECTIONS_PER_ADDRESS, "other tests may have some"
+
+        assert server.staff.call("GET", "/metrics").status == 200
+        assert server.client.publish("beside")
+        with socket.create_connection((parts.hostname, parts.port), source_address=("127.0.0.3", 0)) as other:
+            other.sendall(request("GET /login/", ("Host", "localhost"), ("Connection", "close")))
+            assert other.makefile("rb").readline() == b"HTTP/1.1 200 OK\r\n"
+
+
 def test_a_file_comes_once_and_then_only_when_it_has_changed(server: Server) -> None:
     visitor = Visitor(server.url)
 
@@ -151,19 +218,20 @@ def test_the_log_tells_from_where_a_request_came_and_nobody_can_forge_it(server:
 
 
 def test_the_access_log_has_each_request_once(server: Server, visitor: Visitor) -> None:
+    def logged(request_id: str) -> list[object]:
+        lines = [line for line in server.log_lines() if line.get("action") == "http.request"]
+        return [line["status"] for line in lines if line["request_id"] == request_id]
+
+    def ask_a_worker() -> list[object]:
+        server.client.call("GET", "/healthz", headers={"X-Request-ID": "no-request-for-a-page"})
+        return logged("no-request-for-a-page")
+
     server.staff.call("POST", "/accesslog?status=enable")
     try:
+        wait_until(ask_a_worker, or_fail="the worker does not log")
         visitor.get("/", X_Request_ID="a-page")
         visitor.get("/nowhere", X_Request_ID="no-page")
-        server.client.call("GET", "/healthz", headers={"X-Request-ID": "no-request-for-a-page"})
     finally:
         server.staff.call("POST", "/accesslog?status=disable")
 
-    logged = [
-        (line["request_id"], line["status"]) for line in server.log_lines() if line.get("action") == "http.request"
-    ]
-    assert [one for one in logged if "page" in str(one[0])] == [
-        ("a-page", 200),
-        ("no-page", 404),
-        ("no-request-for-a-page", 200),
-    ]
+    assert [logged(name) for name in ("a-page", "no-page", "no-request-for-a-page")] == [[200], [404], [200]]

@@ -318,7 +318,7 @@ def test_every_pool_has_the_seven_roles() -> None:
     assert [(role.name, role.interval_s) for role in roles_for("any")] == [
         ("pump", 0.1),
         ("reclaimer", 0.2),
-        ("sweeper", 1.0),
+        ("sweeper", 0.25),
         ("deleter", 1.0),
         ("bounds", 10.0),
         ("survey", 0.2),

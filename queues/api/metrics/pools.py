@@ -46,7 +46,7 @@ def _add_partitions(page: Page, pool: str, load: PoolLoad) -> None:
     page.add(t.OMITTED, (pool,), max(0, queues - shown))
     page.add(t.OVERDUE, (pool, "due"), max(part.due_behind_ms for part in parts) / 1000)
     page.add(t.OVERDUE, (pool, "ends"), max(part.ends_behind_ms for part in parts) / 1000)
-    page.add(t.EVENTS, (pool,), sum(part.events_held for part in parts))
+    page.add(t.EVENTS, (pool,), sum(part.events_bytes for part in parts))
     page.add(t.DROPPED, (pool,), sum(part.events_dropped for part in parts))
 
 

@@ -85,7 +85,7 @@ TICKS: Final = _metric("counter", "pump_ticks_total", ROLE, "Turns of the role s
 MOVED: Final = _metric(
     "counter", "pump_moved_jobs_total", ROLE, "Jobs that the role dealt with since its process began."
 )
-EVENTS: Final = _metric("gauge", "events_held", POOL, "Events in the pool's streams.")
+EVENTS: Final = _metric("gauge", "events_held_bytes", POOL, "Memory that the pool's event streams take.")
 DROPPED: Final = _metric("counter", "events_dropped_total", POOL, "Events that the cap dropped from the streams.")
 
 METRICS: Final = tuple(value for value in tuple(globals().values()) if isinstance(value, Metric))

@@ -31,7 +31,7 @@
 --   now_ms       ms or ""
 --   queue        namespace/queue
 --   channel      of the partition's wake-ups
---   cap          entries   the event stream's
+--   cap          bytes    the event stream's
 --   attempt      "" or number of the attempt that must hold each job
 --   has_result   1 = `result` is kept with a completed job, 2 = there was one, too large to be kept
 --   result       bytes

@@ -28,7 +28,7 @@
 --   now_ms       ms or ""
 --   queue        namespace/queue
 --   channel      of the partition's wake-ups
---   cap          entries   the event stream's
+--   cap          bytes    the event stream's
 --   ttr          ms        length of the lease
 --   count        jobs      at the most
 --   in_flight    jobs      the most that may be working at once, 0 = no bound

@@ -24,7 +24,7 @@
 -- ARGV
 --   now_ms       ms or ""
 --   queue        namespace/queue
---   cap          entries   the event stream's
+--   cap          bytes    the event stream's
 --   only         "" or the state (not ready) a job must be in to be deleted
 --   budget       bytes     of records and results: the first of the ids, at least one
 --   ...          job ids

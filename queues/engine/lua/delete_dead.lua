@@ -16,7 +16,7 @@
 -- ARGV
 --   now_ms       ms or ""
 --   queue        namespace/queue
---   cap          entries   the event stream's
+--   cap          bytes     the event stream's
 --   limit        jobs
 --   budget       bytes     of records
 -- REPLIES

@@ -48,7 +48,7 @@
 -- ARGV
 --   now_ms       ms or ""
 --   queue        namespace/queue
---   cap          entries   the event stream's
+--   cap          bytes     the event stream's
 --   id           of this deletion, never used before
 -- REPLIES
 --   ok           count     jobs that were dropped

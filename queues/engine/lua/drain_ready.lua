@@ -19,7 +19,7 @@
 -- ARGV
 --   now_ms       ms or ""
 --   queue        namespace/queue
---   cap          entries   the event stream's
+--   cap          bytes    the event stream's
 --   limit        entries
 --   budget       bytes     of records
 -- REPLIES

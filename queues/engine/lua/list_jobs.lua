@@ -37,7 +37,7 @@ local function add(id)
   if #page - 3 >= limit or (budget < size and looked) then return false end
   looked = true
   budget = budget - size - LOOK_COST
-  page[#page + 1] = look(id, preview)
+  page[#page + 1] = look(id, preview, state, sets[state])
   return true
 end
 

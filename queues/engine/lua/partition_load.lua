@@ -3,16 +3,16 @@
 --   queues       zset     the registry
 --   due          zset     index of due times
 --   ends         zset     index of lease and retention ends
---   counters     hash     events held and dropped
+--   counters     hash     bytes of events, events dropped
 -- ARGV
 --   now_ms       ms or ""
 -- REPLIES
---   ok           now queues due_behind ends_behind held dropped   behind: ms since the earliest entry's time, or 0
+--   ok           now queues due_behind ends_behind bytes dropped dropped_at   behind: ms since the earliest entry's time, or 0; at: ms, or 0
 local function behind(index)
   local head = redis.call('ZRANGE', index, 0, 0, 'WITHSCORES')
   return head[2] and math.max(0, now - tonumber(head[2])) or 0
 end
 
-local stream = redis.call('HMGET', counters, 'events_held', 'events_dropped')
+local stream = redis.call('HMGET', counters, 'events_bytes', 'events_dropped', 'events_dropped_at')
 return {'ok', now, redis.call('ZCARD', queues), behind(due), behind(ends),
-  tonumber(stream[1] or 0), tonumber(stream[2] or 0)}
+  tonumber(stream[1] or 0), tonumber(stream[2] or 0), tonumber(stream[3] or 0)}

@@ -21,7 +21,7 @@
 -- ARGV
 --   now_ms       ms or ""
 --   queue        namespace/queue
---   cap          entries   the event stream's
+--   cap          bytes     the event stream's
 --   skip         dead entries, as consume counts them
 -- REPLIES
 --   job          now id attempt used tries expires options body

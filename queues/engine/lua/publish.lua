@@ -22,7 +22,7 @@
 --   now_ms       ms or ""
 --   queue        namespace/queue
 --   channel      of the partition's wake-ups
---   cap          entries   the event stream's
+--   cap          bytes    the event stream's
 --   random       13 characters, shared by the ids of this call
 --   counter      number at which their last three characters begin
 --   delay        ms

@@ -14,7 +14,7 @@
 --   ends         zset     index, set to the true next end
 --   queues       zset     the registry
 --   events       stream   transitions
---   counters     hash     events held and dropped
+--   counters     hash     bytes of events, events dropped
 -- ARGV
 --   now_ms       ms or ""
 --   queue        namespace/queue

@@ -23,7 +23,7 @@
 --   now_ms       ms or ""
 --   queue        namespace/queue
 --   channel      of the partition's wake-ups
---   cap          entries   the event stream's
+--   cap          bytes    the event stream's
 --   limit        jobs
 -- REPLIES
 --   ok           taken_back dead more

@@ -19,7 +19,7 @@
 --   now_ms       ms or ""
 --   queue        namespace/queue
 --   channel      of the partition's wake-ups
---   cap          entries   the event stream's
+--   cap          bytes    the event stream's
 --   id           job
 --   attempt      "" or the attempt that must hold the job
 --   delay        ms

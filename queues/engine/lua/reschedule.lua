@@ -20,7 +20,7 @@
 --   now_ms       ms or ""
 --   queue        namespace/queue
 --   channel      of the partition's wake-ups
---   cap          entries   the event stream's
+--   cap          bytes    the event stream's
 --   at           ms or ""  the new due time
 --   delay        ms        from now, without `at`
 --   budget       bytes     of records that are read: the first of the ids, at least one

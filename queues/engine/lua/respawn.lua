@@ -15,7 +15,7 @@
 --   now_ms       ms or ""
 --   queue        namespace/queue
 --   channel      of the partition's wake-ups
---   cap          entries   the event stream's
+--   cap          bytes    the event stream's
 --   ttl          ms        0 = never expires
 --   limit        jobs      0 = those named
 --   ...          job ids

@@ -80,7 +80,7 @@ local function visit(id)
       if reads_record then budget = budget - size end
       if not reads_record or matches_record(id) then
         budget = budget - size
-        page[#page + 1] = look(id, preview)
+        page[#page + 1] = look(id, preview, state, sets[state])
       end
     end
   end

@@ -25,7 +25,7 @@
 -- ARGV
 --   now_ms       ms or ""
 --   queue        namespace/queue
---   cap          entries   the event stream's
+--   cap          bytes     the event stream's
 --   expire       jobs      that are deleted at the most
 --   look         jobs      or entries that are looked at
 -- REPLIES

@@ -17,7 +17,7 @@
 -- ARGV
 --   now_ms       ms or ""
 --   queue        namespace/queue
---   cap          entries   the event stream's
+--   cap          bytes    the event stream's
 --   max_age      "" or ms
 --   max_count    "" or jobs
 --   limit        jobs      at most so many by each bound

@@ -3,7 +3,7 @@
 -- Nothing is before the first entry of a plan. The first write frees.
 -- KEYS
 --   events       stream   transitions
---   counters     hash     events held
+--   counters     hash     bytes of events
 --   drain        hash     the plan
 -- ARGV
 --   now_ms       ms or ""
@@ -14,16 +14,21 @@
 -- REPLIES
 --   ok           events more   taken out; 1: there are more
 --   gone                   there is no such plan: another drain has finished it
+-- INCLUDES event_bytes
 local plan = redis.call('HMGET', drain, 'first', 'last', 'drops', 'removed')
 if plan[1] ~= first or plan[2] ~= last then return {'gone'} end
 
 local found = redis.call('XRANGE', events, '-', last, 'COUNT', limit)
-local taken = 0
-for _, entry in ipairs(found) do taken = taken + tonumber(entry[2][6]) end
+local taken, freed = 0, 0
+for _, entry in ipairs(found) do
+  local fields = entry[2]
+  taken = taken + tonumber(fields[6])
+  freed = freed + event_bytes(fields[4], fields[8])
+end
 local removed = tonumber(plan[4] or 0) + taken
 if #found > 0 then
   redis.call('XTRIM', events, 'MAXLEN', redis.call('XLEN', events) - #found)
-  redis.call('HINCRBY', counters, 'events_held', -taken)
+  redis.call('HINCRBY', counters, 'events_bytes', -freed)
 end
 if #found == tonumber(limit) then
   redis.call('HSET', drain, 'removed', removed, 'at', now)

@@ -30,14 +30,14 @@ class EntryRange(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrainState:
-    """Of a partition: entries and events in its stream, id of the oldest entry, the plan under way.
+    """Of a partition: entries of its stream and the bytes they take, id of the oldest entry, the plan under way.
 
     `idle_ms`: since somebody last worked on the plan.
     """
 
     now_ms: int
     entries: int
-    events: int
+    bytes: int
     oldest: str | None
     plan: EntryRange | None
     idle_ms: int
@@ -81,11 +81,11 @@ def drain_state(partition: int, *, now_ms: int | None = None) -> Operation[Drain
     """What there is to drain."""
 
     def decode(reply: Reply) -> DrainState:
-        now, entries, events, oldest, first, last, idle = expect_ok(_STATE, reply)
+        now, entries, size, oldest, first, last, idle = expect_ok(_STATE, reply)
         return DrainState(
             now_ms=now,
             entries=entries,
-            events=events,
+            bytes=size,
             oldest=oldest.decode() or None,
             plan=EntryRange(first.decode(), last.decode()) if first else None,
             idle_ms=idle,

@@ -30,13 +30,15 @@ _LIST = load("list_queues")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionLoad:
     """`due_behind_ms`, `ends_behind_ms`: how long ago the earliest due time, or end of a lease or retention, has been,
-    that nobody has attended to; 0 if there is none. `events_*`: in its stream, and dropped from it by the cap."""
+    that nobody has attended to; 0 if there is none. `events_*`: memory that its stream takes, in bytes; how many
+    events its cap has dropped, and when the last of them (0: never)."""
 
     queues: int
     due_behind_ms: int
     ends_behind_ms: int
-    events_held: int
+    events_bytes: int
     events_dropped: int
+    events_dropped_at_ms: int
 
 
 def beat(pulse: PumpBeat, *, now_ms: int | None = None) -> Operation[int]:
@@ -60,13 +62,14 @@ def partition_load(partition: int, *, now_ms: int | None = None) -> Operation[Pa
     """How one partition is doing."""
 
     def decode(reply: Reply) -> PartitionLoad:
-        _, queues, due_behind, ends_behind, held, dropped = expect_ok(_PARTITION, reply)
+        _, queues, due_behind, ends_behind, held, dropped, dropped_at = expect_ok(_PARTITION, reply)
         return PartitionLoad(
             queues=queues,
             due_behind_ms=due_behind,
             ends_behind_ms=ends_behind,
-            events_held=held,
+            events_bytes=held,
             events_dropped=dropped,
+            events_dropped_at_ms=dropped_at,
         )
 
     keys = partition_keys(partition)

@@ -6,11 +6,15 @@ import sys
 from dataclasses import asdict
 from typing import Any, Final
 
+from django.core.management import CommandError
+
+from queues.engine import limits
 from queues.management.verbs import VerbCommand
 from queues.services.activity import ActivityAction, note_activity
-from queues.services.pools import PoolReport, add_pool, check_pool, check_pools, list_pools, set_min_replicas
+from queues.services.pools import PoolReport, add_pool, change_pool, check_pool, check_pools, list_pools
 
 _MIN_REPLICAS_HELP: Final = "a publish succeeds once so many replicas have it"
+_EVENTS_HELP: Final = "memory for events in MiB, of all partitions together"
 
 
 class Command(VerbCommand):
@@ -22,11 +26,19 @@ class Command(VerbCommand):
         add.add_argument("url", help="its Redis; - reads the URL from standard input, so that no password is in `ps`")
         add.add_argument("--partitions", type=int, metavar="N", help="for ever; default: as its Redis has it, or 8")
         add.add_argument("--min-replicas", type=int, metavar="N", default=0, help=f"{_MIN_REPLICAS_HELP}; default: 0")
+        add.add_argument(
+            "--events-memory",
+            type=int,
+            metavar="MB",
+            default=limits.EVENTS_MEMORY_MB,
+            help=f"{_EVENTS_HELP}; default: {limits.EVENTS_MEMORY_MB}",
+        )
         add.add_argument("--description", default="")
 
-        change = self.verb("set", self.set, "Change a pool.")
+        change = self.verb("set", self.set, "Change a pool. Running processes follow within a second or two.")
         change.add_argument("name")
-        change.add_argument("--min-replicas", type=int, metavar="N", required=True, help=_MIN_REPLICAS_HELP)
+        change.add_argument("--min-replicas", type=int, metavar="N", help=_MIN_REPLICAS_HELP)
+        change.add_argument("--events-memory", type=int, metavar="MB", help=_EVENTS_HELP)
 
         self.verb("list", self.list, "List pools, passwords masked.").add_argument(
             "--json", action="store_true", dest="as_json"
@@ -37,20 +49,38 @@ class Command(VerbCommand):
         check.add_argument("--json", action="store_true", dest="as_json")
 
     def add(
-        self, *, name: str, url: str, partitions: int | None, min_replicas: int, description: str, **_options: Any
+        self,
+        *,
+        name: str,
+        url: str,
+        partitions: int | None,
+        min_replicas: int,
+        events_memory: int,
+        description: str,
+        **_options: Any,
     ) -> None:
         url = sys.stdin.readline().strip() if url == "-" else url
-        pool = add_pool(name=name, url=url, partitions=partitions, min_replicas=min_replicas, description=description)
+        pool = add_pool(
+            name=name,
+            url=url,
+            partitions=partitions,
+            min_replicas=min_replicas,
+            events_memory_mb=events_memory,
+            description=description,
+        )
         note_activity(user=None, action=ActivityAction.POOL_CREATED, pool=pool.name)
         self.stdout.write(f"added {pool.name}: {pool.shown_url}, {pool.partitions} partitions")
         self._print_problems(check_pool(name=name))
 
-    def set(self, *, name: str, min_replicas: int, **_options: Any) -> None:
-        pool = set_min_replicas(name=name, min_replicas=min_replicas)
-        note_activity(
-            user=None, action=ActivityAction.POOL_CHANGED, pool=pool.name, detail=f"min_replicas={pool.min_replicas}"
-        )
-        self.stdout.write(f"changed {pool.name}: min_replicas is {pool.min_replicas}")
+    def set(self, *, name: str, min_replicas: int | None, events_memory: int | None, **_options: Any) -> None:
+        asked = {"min_replicas": min_replicas, "events_memory_mb": events_memory}
+        changes = {field: value for field, value in asked.items() if value is not None}
+        if not changes:
+            raise CommandError("nothing to change: give --min-replicas or --events-memory")
+        pool = change_pool(name=name, **changes)
+        changed = [f"{field}={value}" for field, value in changes.items()]
+        note_activity(user=None, action=ActivityAction.POOL_CHANGED, pool=pool.name, detail=", ".join(changed))
+        self.stdout.write(f"changed {pool.name}: {', '.join(changed)}")
         self._print_problems(check_pool(name=name))
 
     def list(self, *, as_json: bool, **_options: Any) -> None:
@@ -59,10 +89,19 @@ class Command(VerbCommand):
             self.print_json([asdict(pool) for pool in pools])
             return
         rows = [
-            (pool.name, pool.shown_url, pool.partitions, pool.min_replicas, pool.namespaces, pool.description)
+            (
+                pool.name,
+                pool.shown_url,
+                pool.partitions,
+                pool.min_replicas,
+                pool.events_memory_mb,
+                pool.namespaces,
+                pool.description,
+            )
             for pool in pools
         ]
-        self.print_table(["NAME", "URL", "PARTITIONS", "MIN REPLICAS", "NAMESPACES", "DESCRIPTION"], rows)
+        heads = ["NAME", "URL", "PARTITIONS", "MIN REPLICAS", "EVENTS MB", "NAMESPACES", "DESCRIPTION"]
+        self.print_table(heads, rows)
 
     def check_fitness(self, *, name: str | None, as_json: bool, **_options: Any) -> None:
         reports = check_pools() if name is None else [check_pool(name=name)]

@@ -6,21 +6,20 @@ Imports that need Django set up are within the functions: a worker begins with t
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import django
-
-APPLICATION: Final = "taskq_site.asgi:application"
 
 
 def load_application(directory: Path) -> Callable[..., Any]:
     """Everything. It counts together with the other workers in `directory`."""
-    module, _, name = APPLICATION.partition(":")
-    application: Callable[..., Any] = getattr(import_module(module), name)
+    django.setup()
     from queues.api.metrics.process import count_together
 
+    from .site import Site, make_gate
+
+    application = make_gate(Site())
     count_together(directory)
     return application
 
@@ -28,14 +27,13 @@ def load_application(directory: Path) -> Callable[..., Any]:
 def load_worker(directory: Path) -> Callable[..., Any]:
     """The API of producers and consumers; the pages process on the socket in `directory` does the rest."""
     django.setup()
-    from queues.api.asgi import ApiGate
     from queues.api.context import CONTEXT
     from queues.api.fast_lane import FastLane
     from queues.api.metrics.process import count_together
     from queues.api.routes import ROUTER
 
-    from .forwarder import Forwarder
+    from .pages_client import PagesClient, WorkerGate
     from .pages_process import SOCKET
 
     count_together(directory)
-    return ApiGate(Forwarder(directory / SOCKET), fast_lane=FastLane(ROUTER, CONTEXT), near=False)
+    return WorkerGate(FastLane(ROUTER, CONTEXT), PagesClient(directory / SOCKET))

@@ -8,6 +8,7 @@ behind another one that the client has gone. There are no web sockets here.
 from __future__ import annotations
 
 import asyncio
+import os
 import select
 import socket
 from collections import deque
@@ -20,6 +21,7 @@ from uvicorn.server import ServerState
 
 from .delivery_check import DeliveryCheck, unconfirmed_bytes
 from .exchange import Exchange, Headers, lines_of
+from .hand_over import HandOver
 from .reader import DEAF, Reader
 from .refusal import Reason, Refusal
 from .target import address_of
@@ -63,6 +65,7 @@ class Connection(Reader):
         "_deliveries",
         "_idle_max_s",
         "_idle_since",
+        "_leaving",
         "_pipeline",
         "_reading",
         "_room",
@@ -84,6 +87,7 @@ class Connection(Reader):
     ) -> None:
         super().__init__(_loop or asyncio.get_running_loop())
         self._application = config.loaded_app
+        self.serves = getattr(self._application, "serves", None)
         self._server = server_state
         self._transport: Any = None
         self.written = 0
@@ -96,6 +100,8 @@ class Connection(Reader):
         self._current: Exchange | None = None
         self._pipeline: deque[Exchange] | None = None
         self._worker: asyncio.Future[Exchange | None] | None = None
+        self._leaving: HandOver | None = None
+        """The last request here: the connection goes to another process, or is being refused there."""
         self._room: asyncio.Event | None = None
         self.is_full = False
         """Whether more is written than the client has taken: `drain` waits until there is room again."""
@@ -131,7 +137,7 @@ class Connection(Reader):
         self._tell_gone()
         if self._worker is not None and not self._worker.done():
             self._worker.set_result(None)
-        self.parser, self._current, self.incoming = DEAF, None, None
+        self.parser, self._current, self.incoming, self._leaving = DEAF, None, None, None
         self.extensions = {}  # what refers to them refers to this one, too
 
     def data_received(self, data: bytes) -> None:
@@ -165,8 +171,8 @@ class Connection(Reader):
         return self._pipeline[-1] if self._pipeline else self._current
 
     def is_crowded(self) -> bool:
-        """Whether PIPELINE_MAX are in line."""
-        return self._pipeline is not None and len(self._pipeline) >= PIPELINE_MAX
+        """Whether PIPELINE_MAX are in line, or one that another process serves."""
+        return self._leaving is not None or (self._pipeline is not None and len(self._pipeline) >= PIPELINE_MAX)
 
     def refuse(self, reason: Reason) -> None:
         """What came is no request, and nothing that follows can be made sense of. Those before it are answered."""
@@ -182,11 +188,16 @@ class Connection(Reader):
                 self._current = None
             elif self._pipeline:
                 self._pipeline.pop()
-        refusal = Refusal(self, reason)
-        if self._current is None:
-            self._begin(refusal)
-        else:
-            self._line_up(refusal)
+        self._take_last(Refusal(self, reason))
+
+    def hand_over(self, scope: dict[str, Any], data: bytes) -> None:
+        """The requests before it are answered; then another process gets the connection, with what follows `data`."""
+        self.parser = DEAF
+        self.is_in_head = False
+        self.held = data
+        self._leaving = HandOver(self, scope)
+        self.pause_reading()
+        self._take_last(self._leaving)
 
     # What exchanges ask for.
 
@@ -226,6 +237,18 @@ class Connection(Reader):
         if self.held:
             held, self.held = self.held, b""
             self.data_received(held)
+
+    async def dup_when_sent(self) -> socket.socket | None:
+        """A descriptor of its own for the connection, when all that was written is sent. None: the client has gone."""
+        self._transport.set_write_buffer_limits(0)
+        await self.drain()
+        if self._transport.is_closing():
+            return None
+        return socket.socket(fileno=os.dup(self._transport.get_extra_info("socket").fileno()))
+
+    def let_go(self) -> None:
+        """Another process has the connection: close this one's end of it, which the client does not notice."""
+        self._transport.abort()
 
     def close(self) -> None:
         """Once all that was written has been sent."""
@@ -300,6 +323,12 @@ class Connection(Reader):
         """
         return self._current is not None and self._current.answer(status, usual, own, body)
 
+    def _take_last(self, exchange: Exchange) -> None:
+        if self._current is None:
+            self._begin(exchange)
+        else:
+            self._line_up(exchange)
+
     def _line_up(self, exchange: Exchange) -> None:
         if self._pipeline is None:
             self._pipeline = deque()
@@ -318,7 +347,7 @@ class Connection(Reader):
             self._transport.close()
             return
         # To close while the client is sending makes its system throw away what it has not read yet: the answer.
-        self.parser, self.incoming, self.held = DEAF, None, b""
+        self.parser, self.incoming, self.held, self._leaving = DEAF, None, b"", None
         self._transport.write_eof()
         self.resume_reading()
         self.loop.call_later(LINGER_S, self._transport.close)
@@ -369,9 +398,8 @@ class Connection(Reader):
         self._deliveries.expect(undo, start=self.written)
 
     def _end_deliveries(self, *, was_reset: bool) -> None:
-        if self._deliveries:
-            confirmed = self.written - self._unconfirmed()
-            self._deliveries.end(written=self.written, confirmed=confirmed, was_reset=was_reset)
+        confirmed = self.written - self._unconfirmed() if self._deliveries else self.written
+        self._deliveries.end(written=self.written, confirmed=confirmed, was_reset=was_reset)
 
     def _socket_failed(self) -> bool:
         """Whether a reset came along with the end of the client's data."""

@@ -28,9 +28,10 @@ class DeliveryCheck:
     what came before.
     """
 
-    __slots__ = ("_pending",)
+    __slots__ = ("_has_ended", "_pending")
 
     def __init__(self) -> None:
+        self._has_ended = False
         self._pending: list[tuple[float, int, Callable[[], None]]] = []
 
     def __bool__(self) -> bool:
@@ -39,6 +40,9 @@ class DeliveryCheck:
 
     def expect(self, undo: Callable[[], None], *, start: int) -> None:
         """An answer is about to be written at the position `start`; `undo` is called if it is not delivered."""
+        if self._has_ended:  # the answer to a request of before
+            undo()
+            return
         self._pending.append((time.monotonic(), start, undo))
 
     def clear(self) -> None:
@@ -52,6 +56,7 @@ class DeliveryCheck:
 
     def end(self, *, written: int, confirmed: int, was_reset: bool) -> None:
         """The connection has ended: undo what was not delivered, in the order in which it was written."""
+        self._has_ended = True
         pending, self._pending = self._pending, []
         ends = [start for _, start, _ in pending[1:]] + [written]
         now = time.monotonic()

@@ -125,6 +125,11 @@ class Exchange:
         """The headers that say where its body ends; () if it has none."""
         return tuple(header for header in self._scope["headers"] if header[0] in _FRAMING)
 
+    def left_to_come(self) -> int:
+        """Bytes of the body that have not come, when none of it has been taken; very many if it does not say."""
+        length = dict(self.framing).get(b"content-length")
+        return 1 << 62 if length is None else int(length) - len(self._body)
+
     def feed(self, piece: bytes) -> None:
         """A piece of the body has come. What nobody will ask for is thrown away."""
         if self.is_answered:

@@ -2,34 +2,57 @@
 
 Under Django's own ASGI handler a page of synchronous middleware and views begins a thread, opens a connection to the
 database there, and closes both: two thirds of what a live section of a page took.
+
+A page has a time limit. Python cannot stop a thread, so a page that goes on after it keeps its thread until it ends by
+itself; when several do, or one does for long, `on_stuck` is called, and the process has to be replaced.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from io import BytesIO
 from time import monotonic
 from typing import IO, Any, Final
 
 from asgiref.sync import sync_to_async
+from django.conf import settings
 from django.core import signals
-from django.core.exceptions import RequestAborted
 from django.core.handlers.asgi import ASGIHandler, get_script_prefix
 from django.core.handlers.base import BaseHandler
+from django.db import InterfaceError, OperationalError
 from django.db.backends.signals import connection_created
 from django.http.response import HttpResponseBase
 from django.urls import set_script_prefix
 
 from queues.api.asgi_types import Receive, Scope
+from queues.api.metadata_threads import leave_connection_tidy
+from queues.pools import WorkTimeoutError, end_work_at
+
+from .error_pages import BODY_TOO_LARGE, BODY_TOO_SLOW, BUSY, NO_DATABASE, TOO_SLOW, TOO_SLOW_TO_SAY, answer_error
+from .page_body import BodyTooLargeError, ClientGoneError, has_session, read_body
+from .places import Turns
+
+logger = logging.getLogger(__name__)
 
 THREADS: Final = 16
 """Pages that are made at the same time; most wait for Redis or the database. More of them wait for their turn."""
+
+THREADS_PER_ADDRESS: Final = 12
+"""Of these, for requests from one address: the others are left for somebody else."""
+
+OVERDUE_MAX: Final = 4
+"""Threads that may work on pages that have been given up, for at most another time limit each."""
 
 CONNECTION_KEPT_S: Final = 10.0
 """How old a thread's connection to the database may get; Django would close it after each request."""
 
 _NAME: Final = "taskq-page"
+_SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 class PagesHandler(ASGIHandler):
@@ -39,37 +62,106 @@ class PagesHandler(ASGIHandler):
         BaseHandler.__init__(self)  # not the next class's: it would make the middleware asynchronous
         self.load_middleware(is_async=False)
         self._threads = ThreadPoolExecutor(max_workers=THREADS, thread_name_prefix=_NAME)
+        self._turns = Turns(per_address=THREADS_PER_ADDRESS)
+        self._overdue: set[Future[Any]] = set()
+        self.on_stuck: Callable[[], None] = _nothing
+        """Called, on the event loop, when threads do not come back."""
+        self._limit_s: float = settings.TASKQ_PAGE_TIMEOUT_S
         connection_created.connect(_keep_connection)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Any) -> None:
         try:
-            body_file = await self.read_body(receive)
-        except RequestAborted:
+            body = await read_body(scope, receive, lambda: self._in_thread(has_session, scope))
+        except ClientGoneError:
             return
-        with body_file:
-            respond = asyncio.get_running_loop().run_in_executor(self._threads, self._respond, scope, body_file)
-            response = await respond
-            await self.send_response(response, send)
-            if response.streaming:
-                await sync_to_async(response.close)()
+        except BodyTooLargeError:
+            await answer_error(scope, send, BODY_TOO_LARGE, closes=True)
+            return
+        except TimeoutError:
+            await answer_error(scope, send, BODY_TOO_SLOW, closes=True)
+            return
+        except (OperationalError, InterfaceError):
+            await answer_error(scope, send, NO_DATABASE, closes=True)
+            return
+        await self._answer(scope, BytesIO(body), send)
 
     async def wait_for_turn(self) -> None:
         """Until a thread is free."""
-        await asyncio.get_running_loop().run_in_executor(self._threads, _nothing)
+        await self._in_thread(_nothing)
 
-    def _respond(self, scope: Scope, body_file: IO[bytes]) -> HttpResponseBase:
+    async def _answer(self, scope: Scope, body: IO[bytes], send: Any) -> None:
+        loop = asyncio.get_running_loop()
+        until = loop.time() + self._limit_s
+        address = scope["client"][0] if scope.get("client") else ""
+        try:
+            async with asyncio.timeout_at(until):
+                await self._turns.take(address)
+        except TimeoutError:
+            await answer_error(scope, send, BUSY)
+            return
+        work = self._threads.submit(self._respond, scope, body, monotonic() + until - loop.time())
+        work.add_done_callback(lambda _: _tell(loop, self._turns.give_back, address))
+        if not await _is_done(work, until - loop.time()):
+            if work.cancel():
+                await answer_error(scope, send, BUSY)
+                return
+            self._give_up(scope, work)
+        response = None if work in self._overdue else work.result()
+        if response is None:
+            await answer_error(scope, send, TOO_SLOW if scope["method"] in _SAFE else TOO_SLOW_TO_SAY)
+            return
+        await self.send_response(response, send)
+        if response.streaming:
+            await sync_to_async(response.close)()
+
+    def _give_up(self, scope: Scope, work: Future[Any]) -> None:
+        """Nobody waits for it any more; but its thread is at it."""
+        loop = asyncio.get_running_loop()
+        self._overdue.add(work)
+        work.add_done_callback(self._overdue.discard)
+        extra = {"action": "page.timeout", "path": scope["path"][:600], "overdue": len(self._overdue)}
+        logger.warning("page took too long", extra=extra)
+        if len(self._overdue) >= OVERDUE_MAX:
+            self.on_stuck()
+        else:
+            loop.call_later(self._limit_s, lambda: work.done() or self.on_stuck())
+
+    async def _in_thread(self, function: Callable[..., Any], *args: Any) -> Any:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, leave_connection_tidy, function, *args)
+
+    def _respond(self, scope: Scope, body: IO[bytes], deadline: float) -> HttpResponseBase | None:
+        """None: it took too long, and was stopped when it next asked the database or Redis."""
         set_script_prefix(get_script_prefix(scope))
         signals.request_started.send(sender=type(self), scope=scope)
-        request, refusal = self.create_request(scope, body_file)
-        response = self.get_response(request) if request is not None else refusal
+        try:
+            with end_work_at(deadline):
+                request, refusal = self.create_request(scope, body)
+                response = self.get_response(request) if request is not None else refusal
+        except WorkTimeoutError:
+            signals.request_finished.send(sender=type(self))
+            return None
         assert response is not None, "one of the two"
         if not response.streaming:
             response.close()  # here, where the database was used: Django looks after its connection now
         return response
 
 
+async def _is_done(work: Future[Any], within_s: float) -> bool:
+    """Whether it is within that time. It goes on if not."""
+    watched = asyncio.wrap_future(work)
+    watched.add_done_callback(lambda done: done.cancelled() or done.exception())  # seen: it is told by `work`, too
+    done, _ = await asyncio.wait({watched}, timeout=max(0.0, within_s))
+    return bool(done)
+
+
+def _tell(loop: asyncio.AbstractEventLoop, function: Callable[..., Any], *args: Any) -> None:
+    """Call it on the event loop, from a thread, unless that has ended."""
+    with suppress(RuntimeError):
+        loop.call_soon_threadsafe(function, *args)
+
+
 def _nothing() -> None:
-    """To do in a thread."""
+    """Does nothing."""
 
 
 def _keep_connection(connection: Any, **_kwargs: object) -> None:

@@ -13,9 +13,12 @@ if TYPE_CHECKING:
 
 BAD_REQUEST: Final = (400, b"not an HTTP/1.1 request")
 BAD_TARGET: Final = (400, b"not a request target; bytes that are not ASCII have to be percent-encoded")
+HEAD_TOO_SLOW: Final = (408, b"the request took too long to arrive")
 HEAD_TOO_LARGE: Final = (431, b"headers too large")
 UNKNOWN_METHOD: Final = (501, b"method not implemented")
 UNKNOWN_VERSION: Final = (505, b"HTTP version not supported")
+UNKNOWN_BEGINNING: Final = (503, b"not done: send it again, after the answers to the requests before it")
+"""A page is asked for right behind a chunked body, in the same bytes: where that request begins is not known."""
 
 Reason = tuple[int, bytes]
 
@@ -48,6 +51,7 @@ class Refusal(Exchange):
             (b"content-type", b"application/json; charset=utf-8"),
             (HEADER, choose_request_id(None)),
             (b"content-length", b"%d" % len(body)),
+            *(((b"retry-after", b"0"),) if status == 503 else ()),
         )
         await self.send({"type": "http.response.start", "status": status, "headers": headers})
         await self.send({"type": "http.response.body", "body": body})

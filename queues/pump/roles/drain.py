@@ -7,8 +7,10 @@ cannot be written, events stay in the stream, up to its cap; what the cap then d
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import Final
 
 from queues.engine import (
@@ -28,9 +30,13 @@ from queues.lake.lines import Entries
 from queues.lake.names import DrainedName, EntryId, drained_name
 from queues.lake.writer import Writer
 
-INTERVAL_S: Final = 1.0
-FULL_EVENTS: Final = 20_000
-"""A partition with so many events is drained at once; one with fewer when its oldest event is old enough."""
+logger = logging.getLogger(__name__)
+
+INTERVAL_S: Final = 0.25
+FULL_BYTES: Final = 1024 * 1024
+"""A partition whose events take so much memory, 10,000 to 20,000 of them, is drained at once; one with fewer when its
+oldest event is old enough. A burst is met within INTERVAL_S, in which a Redis takes about an eighth of what a partition
+may hold by default."""
 
 PLAN_EVENTS: Final = 50_000
 """So many events, and less than a page more, are written at a time."""
@@ -89,7 +95,7 @@ class Drain:
         oldest_ms = EntryId.parse(state.oldest).ms
         if self._everything:
             return oldest_ms <= (self._until_ms or 0)
-        if state.events >= FULL_EVENTS or state.now_ms - oldest_ms >= self._every_s * 1000:
+        if state.bytes >= FULL_BYTES or state.now_ms - oldest_ms >= self._every_s * 1000:
             return True
         # By the clock of Redis it is young, or not even born: that clock may have been set back by a year.
         entry, since = self._seen.get(partition, (None, 0.0))
@@ -117,7 +123,7 @@ class Drain:
         if run < len(entries.ids):
             return self._narrow(engine, partition, plan, entries.ids[run - 1].decode(), now_ms)
         if plan.gap:
-            writer.write_gap(self._gap(partition, plan))
+            self._tell_gap(writer, self._gap(partition, plan), is_new=plan.is_new)
         written = 0
         if not is_written:
             if engine.run(drain_state(partition, now_ms=now_ms)).plan != plan.entries:
@@ -134,6 +140,15 @@ class Drain:
 
     def _name(self, partition: int, entries: EntryRange) -> DrainedName:
         return drained_name(self._pool, partition, EntryId.parse(entries.first), EntryId.parse(entries.last))
+
+    def _tell_gap(self, writer: Writer, gap: Gap, *, is_new: bool) -> None:
+        """Note it in the lake, and warn once: a plan that is carried out again writes the same gap."""
+        writer.write_gap(gap)
+        if is_new:
+            logger.warning(
+                "events were dropped before they were drained: reports will lack them",
+                extra={"action": "events.gap", **asdict(gap)},
+            )
 
     def _gap(self, partition: int, plan: DrainPlan) -> Gap:
         return Gap(

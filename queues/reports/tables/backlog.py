@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as f
 
@@ -9,11 +11,12 @@ from .cells import PLACE
 from .levels import DAY, KEY
 
 
-def backlog_of(sums: DataFrame, before: DataFrame, *, known: bool) -> DataFrame:
+def backlog_of(sums: DataFrame, before: DataFrame, *, known: bool, pools_with_gaps: Collection[str] = ()) -> DataFrame:
     """(KEY, backlog, backlog_base_known) at each level.
 
     `before`: (place, backlog, backlog_base_known) of queues at the end of the day before. `known`: whether a queue that
-    is not in it had none then; otherwise nobody knows.
+    is not in it had none then; otherwise nobody knows. `pools_with_gaps`: pools that lack events of the day; it is not
+    known of which queue, so no base of theirs counts as known.
     A day cannot begin with fewer jobs than it takes for none of its hours to end below zero. So that is what it begins
     with where nobody knows, or where more has gone than events tell of; its base then counts as not known.
     """
@@ -30,10 +33,11 @@ def backlog_of(sums: DataFrame, before: DataFrame, *, known: bool) -> DataFrame:
         f.coalesce("least", f.lit(0)).alias("least"),
         f.coalesce("was_known", f.lit(known)).alias("was_known"),
     )
+    has_gap = f.col("pool").isin(*pools_with_gaps)
     queues = begun.select(
         *PLACE,
         f.greatest("told", "least").alias("base"),
-        (f.col("was_known") & (f.col("least") <= f.col("told"))).alias("backlog_base_known"),
+        (f.col("was_known") & (f.col("least") <= f.col("told")) & ~has_gap).alias("backlog_base_known"),
     )
     namespaces = queues.groupBy("pool", "namespace").agg(
         f.sum("base").alias("base"), f.min("backlog_base_known").alias("backlog_base_known")

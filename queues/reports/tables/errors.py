@@ -15,6 +15,16 @@ from .cells import PLACE
 TOP: Final = 20
 """Patterns of a queue."""
 
+# Spark has one replacement for all matches, so a token is first written between marks that tell its group. By then the
+# text has no spaces but blanks, so other spaces serve as marks.
+_MARKS: Final = patterns.SPACES[: len(patterns.PLACEHOLDERS)]
+_MARKED: Final = "".join(f"{mark}${group}" for group, mark in enumerate(_MARKS, 1)) + _MARKS[0]
+MARKED_TOKENS: Final = tuple(
+    (f"{_MARKS[:group]}[^{_MARKS}]++{_MARKS[group:]}{_MARKS[0]}", placeholder)
+    for group, placeholder in enumerate(patterns.PLACEHOLDERS, 1)
+)
+"""What a marked token looks like, by group, and its placeholder."""
+
 
 def errors_of(notable: DataFrame, lost: DataFrame) -> DataFrame:
     """(place, pattern, failed, dead, first_at, last_at, job), the most frequent of each queue; `job`: of the latest."""
@@ -48,11 +58,21 @@ def errors_of(notable: DataFrame, lost: DataFrame) -> DataFrame:
 
 
 def pattern_of(error: Column, lease_lost: Column) -> Column:
-    """As `queues.lake.error_patterns.pattern_of`, by the same rules."""
-    text = f.regexp_replace(f.coalesce(error, f.lit("")), patterns.EDGES, "")
-    last = f.regexp_replace(f.regexp_replace(text, patterns.LAST_LINE, ""), patterns.EDGES, "")
-    result = f.when(text.startswith(patterns.TRACEBACK), last).otherwise(text)
-    for what, word in patterns.REPLACED:
-        result = f.regexp_replace(result, f"(?i){what}", word)
+    """As `queues.lake.error_patterns.pattern_of`, by the same expressions."""
+    text = f.btrim(f.coalesce(error, f.lit("")), f.lit(patterns.SPACES))
+    last = f.substring_index(f.translate(text, "\r", "\n"), "\n", -1)
+    named = f.when(text.startswith(patterns.TRACEBACK), last).otherwise(text)
+    line = f.btrim(f.regexp_replace(named, f"[{patterns.SPACES}]+", " "))
+    result = f.regexp_replace(f.substring(line, 1, patterns.TEXT_MAX), patterns.EMAIL, patterns.EMAIL_PLACEHOLDER)
+    result = _replace_tokens(result)
+    result = f.regexp_replace(result, patterns.NUMBER, patterns.NUMBER_PLACEHOLDER)
     silent = f.when(lease_lost, patterns.LEASE_LOST).otherwise(patterns.NO_TEXT)
     return f.when(text == "", silent).otherwise(f.substring(result, 1, patterns.PATTERN_MAX))
+
+
+def _replace_tokens(text: Column) -> Column:
+    """Each token by the placeholder of the group that matches."""
+    result = f.regexp_replace(text, patterns.TOKEN, _MARKED)
+    for found, placeholder in MARKED_TOKENS:
+        result = f.regexp_replace(result, found, placeholder)
+    return result

@@ -120,7 +120,7 @@ def _is_data(name: str) -> bool:
 
 
 def _rows_of(file: Any, table: str, of_hours: bool | None) -> Iterator[dict[str, Any]]:
-    parquet = pq.ParquetFile(file, coerce_int96_timestamp_unit="ms")
+    parquet = pq.ParquetFile(file, coerce_int96_timestamp_unit="ms", page_checksum_verification=True)
     check_columns(table, parquet.schema_arrow)
     for batch in parquet.iter_batches(BATCH_ROWS, columns=list(TABLES[table])):
         if of_hours is not None:

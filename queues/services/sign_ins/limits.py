@@ -2,7 +2,7 @@
 
 The library asks it before each attempt and tells it of each failure. It counts in Django's cache, for all processes
 and hosts together, in windows of TASKQ_SIGN_IN_LOCK_S by the clock: what has TASKQ_SIGN_IN_FAILURES failures is locked
-until the window ends. While the cache is away nothing is counted; `password_checks` bounds guessing all the same.
+until the window ends. While the cache is away or full nothing is counted; `password_checks` bounds guessing even so.
 
 The library's own handlers cannot tell a known browser from a stranger, and the one for caches takes somebody of the
 name `10.0.0.1` for that address.

@@ -2,6 +2,7 @@
 -- A line is tab-separated: kind, job id, attempt, wait ms, run ms, size, worker, error. Kinds: published ready consumed
 -- acked purged failed lease_lost dead expired deleted released rescheduled respawned destroyed. Empty = does not apply.
 -- Bodies never enter it. The publish time is in the job id.
+-- INCLUDES event_bytes
 local LINES_MAX = 64
 local TRIM_BATCH = 100
 local TRIM_PART = 64
@@ -14,34 +15,35 @@ local function emit(kind, id, attempt, run, worker, error)
   emit_line(kind .. '\t' .. id .. '\t' .. attempt .. '\t\t' .. run .. '\t\t' .. worker .. '\t' .. error)
 end
 
--- Drops the oldest entries until at most `most` events are left, at most TRIM_BATCH entries a call (a call adds fewer).
+-- Drops the oldest entries until at most `most` bytes are left, at most TRIM_BATCH entries a call (a call adds fewer).
 local function trim_events(held, most)
-  local dropped, entries = 0, 0
+  local dropped, freed, entries = 0, 0, 0
   for _, entry in ipairs(redis.call('XRANGE', events, '-', '+', 'COUNT', TRIM_BATCH)) do
-    if held - dropped <= most then break end
-    dropped = dropped + tonumber(entry[2][6])
+    if held - freed <= most then break end
+    local fields = entry[2]
+    dropped = dropped + tonumber(fields[6])
+    freed = freed + event_bytes(fields[4], fields[8])
     entries = entries + 1
   end
   redis.call('XTRIM', events, 'MAXLEN', redis.call('XLEN', events) - entries)
-  redis.call('HINCRBY', counters, 'events_held', -dropped)
+  redis.call('HINCRBY', counters, 'events_bytes', -freed)
   redis.call('HINCRBY', counters, 'events_dropped', dropped)
+  redis.call('HSET', counters, 'events_dropped_at', string.format('%d', now))
 end
 
--- The cap counts events, not entries, so it bounds memory whatever the batches. cap 0: events are off.
+-- The cap counts bytes, so it bounds memory whatever the entries hold: one addition a call. cap 0: events are off.
 -- At the cap a part of it is dropped at once: reading back what is dropped costs too much to be done in every call.
 local function flush_events()
   local total = #event_lines
   local most = tonumber(cap)
   if total == 0 or most == 0 then return end
-  if total == 1 then
-    redis.call('XADD', events, '*', 't', string.format('%d', now), 'q', queue, 'n', '1', 'e', event_lines[1])
-  else
-    for first = 1, total, LINES_MAX do
-      local last = math.min(first + LINES_MAX - 1, total)
-      redis.call('XADD', events, '*', 't', string.format('%d', now), 'q', queue, 'n', last - first + 1,
-        'e', table.concat(event_lines, '\n', first, last))
-    end
+  local added = 0
+  for first = 1, total, LINES_MAX do
+    local last = math.min(first + LINES_MAX - 1, total)
+    local lines = total == 1 and event_lines[1] or table.concat(event_lines, '\n', first, last)
+    redis.call('XADD', events, '*', 't', string.format('%d', now), 'q', queue, 'n', last - first + 1, 'e', lines)
+    added = added + event_bytes(queue, lines)
   end
-  local held = redis.call('HINCRBY', counters, 'events_held', total)
+  local held = redis.call('HINCRBY', counters, 'events_bytes', added)
   if held > most then trim_events(held, most - math.floor(most / TRIM_PART)) end
 end

@@ -9,12 +9,14 @@ local function find_state(id)
 end
 
 -- → {id, state, score, record, run, priority, result bytes or -1, body bytes}; nil if there is no such job, or it has
--- expired. With `preview` the record is cut after so many bytes of its body.
-local function look(id, preview)
+-- expired. With `preview` the record is cut after so many bytes of its body. `known`: its state, if that is known, and `set`
+-- where such jobs are (nil: ready).
+local function look(id, preview, known, set)
   local raw_run = redis.call('HGET', runs, id)
   local expires = expiry_of(id, raw_run)
   if not expires then return nil end
-  local state, score = find_state(id)
+  local state, score = known, set and redis.call('ZSCORE', set, id) or ''
+  if not known then state, score = find_state(id) end
   if waits(state) and has_expired(expires) then return nil end
   local raw = redis.call('HGET', jobs, id)
   local _, _, _, _, body_at = unpack_record(raw)

@@ -2,13 +2,13 @@
 -- No long record is read: such jobs have a run (lib/record.lua).
 -- INCLUDES ids record run expired ready
 local LIST_LOOKS = 100
-local BAND_LOOKS = 3
+local BAND_LOOKS = 2
 
 -- When the job became due, or nil if it is gone or has expired.
 local function due_of(id, raw_run, raw)
   if raw_run then
-    local run = unpack_run(raw_run)
-    return not has_expired(run.expires) and run.due or nil
+    local expires, due_ms = struct.unpack('>I6I6', raw_run, RUN_EXPIRES)
+    return not has_expired(expires) and due_ms or nil
   end
   if not raw then return nil end
   local _, expires, due_at = unpack_record(raw)
@@ -31,13 +31,18 @@ end
 -- Due time in ms of the ready job that has been due longest, or nil. `look_at`: so many of the list.
 local function oldest_ready(look_at)
   local oldest = oldest_of(range_ready(0, look_at - 1)) or oldest_of(range_ready(look_at, LIST_LOOKS - 1))
-  local ids, band = {}, 0
-  repeat -- the first jobs of each priority, of which there are at most 200
-    local first = redis.call('ZRANGEBYSCORE', prio, string.format('%.0f', band * RANK_STEP), '+inf', 'WITHSCORES',
-      'LIMIT', 0, BAND_LOOKS)
-    band = first[2] and math.floor(tonumber(first[2]) / RANK_STEP) + 1
-    for i = 1, #first, 2 do ids[#ids + 1] = first[i] end
-  until not band
+  local ids, from, band, in_band = {}, '-inf', -1, 0
+  repeat -- of each priority, of which there are at most 200, the first jobs
+    local found = redis.call('ZRANGEBYSCORE', prio, from, '+inf', 'WITHSCORES', 'LIMIT', 0, BAND_LOOKS)
+    for i = 1, #found, 2 do
+      local its_band = math.floor(tonumber(found[i + 1]) / RANK_STEP)
+      if its_band ~= band then band, in_band = its_band, 0 end
+      in_band = in_band + 1
+      ids[#ids + 1] = found[i]
+      from = in_band < BAND_LOOKS and '(' .. found[i + 1] or format_rank((band + 1) * RANK_STEP)
+      if in_band == BAND_LOOKS then break end
+    end
+  until #found == 0
   local its_oldest = oldest_of(ids)
   return oldest and its_oldest and math.min(oldest, its_oldest) or oldest or its_oldest
 end

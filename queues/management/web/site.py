@@ -1,0 +1,36 @@
+"""What Django serves: the API's routes on the event loop, as their views are asynchronous, and pages in threads."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from django.conf import settings
+from django.core.handlers.asgi import ASGIHandler
+
+from queues.api.asgi import ApiGate, is_api_to_django
+from queues.api.asgi_types import Application, Receive, Scope, Send
+from queues.api.context import CONTEXT
+from queues.api.fast_lane import FastLane
+from queues.api.lifespan import answer_lifespan
+from queues.api.routes import ROUTER
+
+from .pages_handler import PagesHandler
+
+
+class Site:
+    """An ASGI application."""
+
+    def __init__(self) -> None:
+        self._api = cast(Application, ASGIHandler())
+        self.pages = PagesHandler()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await answer_lifespan(receive, send)
+        else:
+            await (self._api if is_api_to_django(scope) else cast(Application, self.pages))(scope, receive, send)
+
+
+def make_gate(site: Site) -> ApiGate:
+    """All that taskq serves: the API's fast path in front of the site."""
+    return ApiGate(site, fast_lane=FastLane(ROUTER, CONTEXT) if settings.TASKQ_FAST_LANE else None)
