@@ -79,6 +79,7 @@ DELETED_KEYS: Final = {
 }
 """By the names that script headers use: a deleted queue's keys, renamed under the id of the deletion."""
 
+
 _EVENTS_CAP: Final = EVENTS_MEMORY_MB * MEBIBYTE // PARTITIONS_DEFAULT
 
 
