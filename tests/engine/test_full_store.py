@@ -22,6 +22,7 @@ from queues.engine import (
     detail,
     extend,
     fail,
+    free_deleted,
     give_back_limit,
     list_jobs,
     list_queues,
@@ -127,12 +128,16 @@ def test_a_waiting_consumer_can_leave_its_mark(world: World, full: Callable[[], 
 
 @pytest.mark.parametrize("everything", [False, True])
 def test_a_queue_can_be_paused_resumed_and_destroyed(world: World, full: Callable[[], None], everything: bool) -> None:
-    world.publish(b"x", b"y")
+    world.publish_one(key="x")
+    world.publish_one(key="y")
     full()
 
     assert world.run(pause(world.queue, now_ms=world.now_ms))
     assert world.run(resume(world.queue, now_ms=world.now_ms))
     assert world.run(destroy(world.queue, everything=everything, now_ms=world.now_ms)) == 2
+    while world.run(free_deleted(world.engine.layout)).more:
+        pass
+    assert world.client.keys("*:deleted:*") == []
 
 
 @pytest.mark.parametrize("place", STATES)

@@ -322,5 +322,5 @@ def test_every_pool_has_the_seven_roles() -> None:
         ("deleter", 1.0),
         ("bounds", 10.0),
         ("survey", 0.2),
-        ("drain", 1.0),
+        ("drain", 0.25),
     ]
