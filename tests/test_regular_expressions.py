@@ -258,7 +258,9 @@ def test_a_regular_expression_takes_linear_time(expression: Expression) -> None:
 
 
 def test_routes_take_linear_time() -> None:
-    found = {route.pattern: route for route in routes() if route.place not in SHADOWED}
+    """Those with a single repetition do: they are matched from the beginning of a path only."""
+    repeat = [route for route in routes() if len(re.findall(r"[+*]", str(route.pattern))) > 1]
+    found = {re.sub(r"\?P<\w+>", "", str(route.pattern)): route for route in repeat if route.place not in SHADOWED}
     slow = {route.place: next(slow_inputs(route), None) for route in found.values()}
 
     assert [f"{place}: {text}" for place, text in slow.items() if text] == []

@@ -1,4 +1,4 @@
-"""How long the pattern of an error takes, for the worst texts that a search finds, and the groups of 2,000 such errors."""
+"""How long the pattern of an error takes, for the worst texts that a search finds, and those of 2,000 such errors."""
 
 from __future__ import annotations
 
