@@ -179,7 +179,8 @@ def characters(pattern: str, flags: int) -> list[str]:
                 if isinstance(item, parser.SubPattern | list):
                     visit(item)
                 continue
-            code, value = item[0], item[1] if len(item) > 1 else ()
+            code: Any = item[0]
+            value: Any = item[1] if len(item) > 1 else ()
             if code in (opcodes.LITERAL, opcodes.NOT_LITERAL):
                 found.setdefault(chr(value))
             elif code is opcodes.RANGE:
