@@ -253,6 +253,7 @@ LOGGING = {
         "queues": {"level": LOG_LEVEL},
         "dashboard": {"level": LOG_LEVEL},
         "taskq_site": {"level": LOG_LEVEL},
+        "taskq": {"level": LOG_LEVEL},  # the engine's
         # Replaces Django's own handlers, which mail admins and print several lines. What a client did wrong (4xx) is
         # told to the client; a waiting consumer that finds nothing is a 404 and no news.
         "django": {"level": "WARNING", "handlers": [], "propagate": True},

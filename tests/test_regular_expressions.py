@@ -180,7 +180,7 @@ def characters(pattern: str, flags: int) -> list[str]:
                     visit(item)
                 continue
             code: Any = item[0]
-            value: Any = item[1] if len(item) > 1 else None
+            value: Any = item[1] if len(item) > 1 else ()
             if code in (opcodes.LITERAL, opcodes.NOT_LITERAL):
                 found.setdefault(chr(value))
             elif code is opcodes.RANGE:
