@@ -11,7 +11,7 @@ import importlib
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import product
 from pathlib import Path
 from re import _constants as opcodes  # type: ignore[attr-defined]
@@ -173,12 +173,14 @@ def characters(pattern: str, flags: int) -> list[str]:
     found: dict[str, None] = {}
 
     def visit(items: Any) -> None:
+        item: Any
         for item in items:
             if not isinstance(item, tuple) or not item:
                 if isinstance(item, parser.SubPattern | list):
                     visit(item)
                 continue
-            code, value = item[0], item[1] if len(item) > 1 else None
+            code: Any = item[0]
+            value: Any = item[1] if len(item) > 1 else None
             if code in (opcodes.LITERAL, opcodes.NOT_LITERAL):
                 found.setdefault(chr(value))
             elif code is opcodes.RANGE:
@@ -250,7 +252,7 @@ def lua_patterns() -> list[tuple[str, str]]:
 FOUND: Final = [*{(one.pattern, one.flags, one.anchored): one for one in [*expressions(), *scripts()]}.values()]
 
 
-@pytest.mark.parametrize("expression", FOUND, ids=lambda expression: expression.place)
+@pytest.mark.parametrize("expression", FOUND, ids=[expression.place for expression in FOUND])
 def test_a_regular_expression_takes_linear_time(expression: Expression) -> None:
     if expression.place.partition(":")[0] in OWN_TEXT:
         pytest.skip(OWN_TEXT[expression.place.partition(":")[0]])
@@ -258,7 +260,9 @@ def test_a_regular_expression_takes_linear_time(expression: Expression) -> None:
 
 
 def test_routes_take_linear_time() -> None:
-    found = {route.pattern: route for route in routes() if route.place not in SHADOWED}
+    """Those with a single repetition do: they are matched from the beginning of a path only."""
+    repeat = [route for route in routes() if len(re.findall(r"[+*]", str(route.pattern))) > 1]
+    found = {re.sub(r"\?P<\w+>", "", str(route.pattern)): route for route in repeat if route.place not in SHADOWED}
     slow = {route.place: next(slow_inputs(route), None) for route in found.values()}
 
     assert [f"{place}: {text}" for place, text in slow.items() if text] == []
@@ -278,26 +282,18 @@ def test_a_lua_pattern_takes_linear_time(redis_client: redis.Redis, place: str, 
     script = "string.gsub(ARGV[1], ARGV[2], '')"
     # What is matched by `gmatch` ends as the pattern does: a comma follows each part (add_minutes.lua).
     ends = [pattern[-1]] if "gmatch" in place and pattern.endswith(",") else ["", "~"]
-    units = [
-        *dict.fromkeys(re.sub(r"%[adlwc]|[\^$()*+\[\]]", "", pattern)),
-        "a",
-        "7",
-        "~",
-        "-",
-        " ",
-        ":",
-        "a7",
-        "7 ",
-        "a:",
-    ]
+    named = re.sub(r"%[adlwc]|[\\^$()*+\[\]]", "", pattern)
+    units = [*dict.fromkeys(filter(None, (named, "a", "7", "~", "-", " ", ":", "a7", "7 ", "a:")))]
+
+    def clock() -> float:
+        return float(redis_client.eval("return tostring(os.clock())", 0))
 
     def work(size: int, unit: str, end: str) -> None:
         redis_client.eval(script, 0, unit * (size // len(unit)) + end, pattern)
 
     slow = [
         (unit, end)
-        for unit in units
-        for end in ends
-        if not grows_linearly(lambda n, u=unit, e=end: work(n, u, e), SIZE)
+        for unit, end in product(units, ends)
+        if not grows_linearly(partial(work, unit=unit, end=end), SIZE, clock=clock)
     ]
     assert slow == []

@@ -1,4 +1,4 @@
-"""How long the dashboard takes to show the worst job bodies of 1 MiB, and of as much as it shows."""
+"""Processor time of showing the worst job bodies of 1 MiB, and of as much as the dashboard shows."""
 
 from __future__ import annotations
 
@@ -34,6 +34,6 @@ def _valid(size: int) -> list[bytes]:
 
 
 def _show_ms(body: bytes) -> float:
-    began = time.perf_counter()
+    began = time.thread_time()
     show_body(body)
-    return (time.perf_counter() - began) * 1_000
+    return (time.thread_time() - began) * 1_000

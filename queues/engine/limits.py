@@ -125,10 +125,13 @@ RESCHEDULE_BATCH: Final = 100
 SWEEP_QUEUES_BATCH: Final = 32
 """Queues of a partition that one turn of the sweeper visits."""
 
-SWEEPS_AT_ONCE: Final = 8
+SWEEPS_AT_ONCE_MIN: Final = 8
+SWEEPS_AT_ONCE_MAX: Final = 32
+"""Visits in one round trip, where visits find much to do and where they find little."""
+
 SWEEP_EXPIRE_BATCH: Final = 100
 SWEEP_LOOKS: Final = 500
-"""Visits in one round trip; jobs that a visit deletes, and jobs or entries that it looks at: a millisecond each."""
+"""Jobs that a visit deletes, and jobs or entries that it looks at: about a millisecond each."""
 
 DELETE_BATCH: Final = 250
 """Jobs that one call of a bulk deletion handles."""

@@ -91,8 +91,9 @@ class Link(asyncio.Protocol):
             else:
                 self._transport.write(b"".join(packed))
         except Exception as error:  # a transport that was closed a moment ago, and has not said so yet
-            self.lose(connection_error(error))
-            raise self._lost from error
+            lost = connection_error(error)
+            self.lose(lost)
+            raise lost from lost.__cause__
         self._waiting.append(batch)
         if self._timer is None:
             self._set_timer(now + REPLY_TIMEOUT_S)

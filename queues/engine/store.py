@@ -174,7 +174,7 @@ def probe_store(url: str, *, timeout_s: float = 2.0) -> StoreInfo:
         return StoreInfo(
             reachable=True,
             version=str(info.get("valkey_version") or info.get("redis_version", "")),
-            mode=str(info.get("redis_mode", "")),
+            mode=str(info.get("server_mode") or info.get("redis_mode", "")),  # Valkey's, Redis's
             used_memory=int(info.get("used_memory", 0)),
             max_memory=int(info.get("maxmemory", 0)),
             eviction_policy=str(info.get("maxmemory_policy", "")),

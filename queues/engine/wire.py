@@ -93,9 +93,10 @@ class Wire:
         except BaseException as error:
             with contextlib.suppress(Exception):  # uvloop's of a transport that is closed already
                 connection._close()
-            if isinstance(error, Exception):
-                raise connection_error(error) from error
-            raise
+            if not isinstance(error, Exception):
+                raise
+            lost = connection_error(error)
+            raise lost from lost.__cause__
 
     def _note_connected(self, connecting: asyncio.Task[Link]) -> None:
         self._connecting = None

@@ -13,7 +13,7 @@ from typing import Final
 PATTERN_MAX: Final = 200
 """Characters of a pattern. Errors that differ only after them have the same pattern."""
 
-TEXT_MAX: Final = 300
+TEXT_MAX: Final = 256
 """Characters of an error, spaces counted once, from which the pattern is made."""
 
 LEASE_LOST: Final = "(lease ran out)"
@@ -34,21 +34,21 @@ _WORD_END: Final = f"(?![{_WORD}])"
 EMAIL: Final = rf"(?<![{_WORD}.+-])[{_WORD}.+-]++@[{_WORD}-]++(?:\.[{_WORD}-]++)++"
 EMAIL_PLACEHOLDER: Final = "<email>"
 
-_UUID: Final = f"{_HEX}{{7}}(?:-{_HEX}{{4}}){{3}}-{_HEX}{{12}}{_WORD_END}"
+_UUID: Final = f"{_HEX}{{7}}-{_HEX}{{4}}-{_HEX}{{4}}-{_HEX}{{4}}-{_HEX}{{12}}{_WORD_END}"
 _DIGEST: Final = f"(?:(?<=[A-Fa-f])[A-Fa-f]*+[0-9]|(?<=[0-9])[0-9]*+[A-Fa-f]){_HEX}*+{_WORD_END}"
 _TIME: Final = (
     f"{_DIGIT}{{3}}-{_DIGIT}{{2}}-{_DIGIT}{{2}}"
     f"(?:[Tt ]{_DIGIT}{{2}}:{_DIGIT}{{2}}(?::{_DIGIT}{{2}}(?:[.,]{_DIGIT}++)?)?)?"
     f"(?:[Zz]|[+-]{_DIGIT}{{2}}:?{_DIGIT}{{2}})?"
 )
-_IP: Final = rf"{_DIGIT}{{0,2}}(?:\.{_DIGIT}{{1,3}}){{3}}{_WORD_END}"
+_IP: Final = rf"{_DIGIT}{{0,2}}\.{_DIGIT}{{1,3}}\.{_DIGIT}{{1,3}}\.{_DIGIT}{{1,3}}{_WORD_END}"
 _PREFIXED_HEX: Final = f"(?<=0)[Xx]{_HEX}++{_WORD_END}"
 _ULID: Final = f"(?<=[0-7])[0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{{25}}{_WORD_END}"
 
 TOKEN: Final = (
     f"{_HEX}(?<![{_WORD}].)(?:"
     f"(?={_HEX}{{7}})(?:({_UUID})|({_DIGEST}))"
-    f"|(?<=[0-9])(?=[0-9A-Za-z.])(?:({_TIME})|({_IP})|({_PREFIXED_HEX})|({_ULID}))"
+    f"|(?<=[0-9])(?=[0-9A-Za-z.]{{2}})(?:({_TIME})|({_IP})|({_PREFIXED_HEX})|({_ULID}))"
     ")"
 )
 """An id, digest, time or address. It begins with a hexadecimal digit that begins a word; a group matches the rest."""

@@ -116,7 +116,7 @@ async def test_the_connection_is_kept_only_for_replies_that_can_be_undone(tmp_pa
         queue = engine.queue("shop", "orders")
         (job_id,) = (await engine.run(publish(queue, [b"x"], PublishOptions(tries=1)))).job_ids
         await engine.run(consume(engine.queue("shop", "none"), ttr_ms=1_000))
-        wire = next(iter(engine._lanes.values())).wire
+        wire = next(iter(engine._lanes.values())).wires[0]
         before = wire._link
         assert before is not None
 
@@ -155,7 +155,7 @@ async def test_connections_that_wait_for_late_replies_are_few(
             await until_it_is_so(lambda: _works(engine, queue), or_fail="no way back")
             way.hold_replies()
             assert await outcomes([engine.run(consume(queue, ttr_ms=1_000))]) == {StoreUnavailableError}
-        wire = next(iter(engine._lanes.values())).wire
+        wire = next(iter(engine._lanes.values())).wires[0]
         assert len(wire._leaving) <= 2
         leaving = [*wire._leaving, wire._link]
 

@@ -84,7 +84,7 @@ def test_coroutines_are_told_too(proxy: TcpProxy, failure: Failure, loop: str) -
 
 async def _try_all(engine: AsyncEngine, queue: QueueKeys, url: str, times: int) -> list[Any]:
     """What becomes of a call, of a question to the server and of opening a pool, one attempt after the other."""
-    outcomes = []
+    outcomes: list[Any] = []
     for _ in range(times):
         attempts = (engine.run(publish(queue, [b"x"])), read_store_load(engine), open_async_engine(url))
         outcomes += await asyncio.gather(*attempts, return_exceptions=True)

@@ -103,13 +103,13 @@ def test_readiness_says_what_a_publish_says_and_the_log_says_it_once(
     client.publish(queue)
     logged = len(_refusals(own_server))
     with redis.Redis.from_url(own_redis.url) as admin:
-        admin.execute_command(*refuse)  # type: ignore[no-untyped-call]
+        admin.execute_command(*refuse)
         try:
             wait_until(lambda: client.call("GET", "/readyz").status == 503, or_fail="ready, and takes no writes")
             replies = [client.call("PUT", f"/api/{{ns}}/{queue}") for _ in range(50)]
             ready = client.call("GET", "/readyz?pool=default")
         finally:
-            admin.execute_command(*accept)  # type: ignore[no-untyped-call]
+            admin.execute_command(*accept)
 
     assert {reply.status for reply in replies} == {503}
     assert (ready.status, ready.json) == (503, {"error": "not ready: redis"})

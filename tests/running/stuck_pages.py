@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from pathlib import Path
+from typing import NoReturn
 
 
 def main() -> None:
@@ -15,7 +16,11 @@ def main() -> None:
     from queues.management.web.pages_handler import PagesHandler
     from queues.management.web.pages_server import serve_pages
 
-    PagesHandler.get_response = lambda _self, _request: threading.Event().wait()  # type: ignore[method-assign, assignment]
+    def never_answer(*_: object) -> NoReturn:
+        while True:
+            threading.Event().wait()
+
+    PagesHandler.get_response = never_answer  # type: ignore[assignment, method-assign]
     serve_pages(Path(sys.argv[1]))
 
 

@@ -18,12 +18,13 @@ import pytest
 from django.db import connection
 from django.http import HttpResponse
 
+from queues.engine import size
 from queues.management.web import page_body
 from queues.management.web.page_body import read_body
 from queues.management.web.pages_client import PagesClient, Verdict
 from queues.management.web.pages_handler import OVERDUE_MAX, THREADS_PER_ADDRESS, PagesHandler
 from queues.management.web.places import Places
-from queues.pools import WorkTimeoutError, end_work_at
+from queues.pools import WorkTimeoutError, end_work_at, engine_for
 from tests.http.doors_wire import request
 from tests.running import stuck_pages
 from tests.running.processes import ROOT
@@ -132,9 +133,11 @@ def test_one_thread_that_does_not_come_back_is_waited_for_once_more(pages: Pages
 
 @pytest.mark.django_db
 def test_work_that_nobody_waits_for_ends_at_its_next_question() -> None:
-    with pytest.raises(WorkTimeoutError), end_work_at(monotonic() - 1):
-        connection.cursor().execute("SELECT 1")
-    connection.cursor().execute("SELECT 1")
+    engine = engine_for("default")
+    for ask in (lambda: connection.cursor().execute("SELECT 1"), lambda: engine.run(size(engine.queue("demo", "q")))):
+        with pytest.raises(WorkTimeoutError), end_work_at(monotonic() - 1):
+            ask()
+        ask()
 
 
 def test_a_body_that_does_not_come_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:

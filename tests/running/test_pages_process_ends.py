@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.client import HTTPException
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import uvicorn
@@ -128,15 +130,10 @@ def test_while_it_does_not_answer_everything_else_does(prepared: Site, family: F
 def test_one_whose_threads_are_all_busy_for_long_beats_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its event loop goes on, but no page is made."""
     is_free = asyncio.Event()
-
-    class Application:
-        async def wait_for_turn(self) -> None:
-            await is_free.wait()
+    site: Any = SimpleNamespace(pages=SimpleNamespace(wait_for_turn=is_free.wait, on_stuck=None))
 
     async def scenario() -> None:
-        config = uvicorn.Config("unused")
-        config.loaded_app = Application()
-        server = pages_server._Server(config)
+        server = pages_server._Server(uvicorn.Config("unused"), Path("unused"), site)
         assert server.is_well()
         monkeypatch.setattr(pages_server, "THREADS_BUSY_MAX_S", 0.0)
         assert not server.is_well()

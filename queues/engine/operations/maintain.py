@@ -103,10 +103,15 @@ def sweep(layout: Layout, *, now_ms: int | None = None) -> Plan[Counts]:
     errors: list[TaskqError] = []
     queues = yield from _queues_of_index(layout, "sweeps", now_ms, errors, limit=limits.SWEEP_QUEUES_BATCH)
     results: list[Counts] = []
-    # A server carries out all that one connection has sent before it turns to the next, so little is sent at a time.
-    for first in range(0, len(queues), limits.SWEEPS_AT_ONCE):
-        steps = [sweep_queue(queue, now_ms=now_ms) for queue in queues[first : first + limits.SWEEPS_AT_ONCE]]
-        results += yield from _apart(steps, errors)
+    at_once = limits.SWEEPS_AT_ONCE_MIN
+    waiting = queues
+    while waiting:
+        part, waiting = waiting[:at_once], waiting[at_once:]
+        found = yield from _apart([sweep_queue(queue, now_ms=now_ms) for queue in part], errors)
+        # A server carries out much of what one connection has sent before it turns to the next.
+        is_much = any(counts.more for counts in found)
+        at_once = limits.SWEEPS_AT_ONCE_MIN if is_much else min(2 * at_once, limits.SWEEPS_AT_ONCE_MAX)
+        results += found
     return _sum(layout, queues, results, errors, limit=limits.SWEEP_QUEUES_BATCH)
 
 

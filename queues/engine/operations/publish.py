@@ -70,7 +70,7 @@ def publish(
     if jobs == 1 and not prepared.one_job and now_ms is None and len(bodies[0]) <= limits.MERGE_BODY_MAX_BYTES:
         group = (_publish_together, (queue.name, prepared.arguments))
     alone = jobs >= limits.ALONE_MIN_JOBS or size >= limits.ALONE_MIN_BYTES
-    return Operation(_PUBLISH, queue.select(_PUBLISH.keys), args, _PUBLISHED, group, alone=alone, replicated=True)
+    return Operation(_PUBLISH, queue.select(_PUBLISH.keys), args, _PUBLISHED, group, None, alone, True)
 
 
 def publish_large(

@@ -40,19 +40,19 @@ _CLOSE_ON_EXEC: Final = getattr(socket, "MSG_CMSG_CLOEXEC", 0)
 
 
 class PagesConnection(Connection):
-    """A connection that a worker has handed over. `early`: what the worker had read of it.
+    """A connection that a worker has handed over. `first`: what the worker had read of it.
 
     A request for the API is answered here, too, for a proxy may send requests of several clients on one connection; but
     it is the last one, unless more have come already, so that those after it get a worker again, which is faster.
     """
 
-    __slots__ = ("_early", "_is_stopping", "_last", "_on_lost")
+    __slots__ = ("_first", "_is_stopping", "_last", "_on_lost")
 
     def __init__(
-        self, config: Config, state: ServerState, app_state: dict[str, Any], early: bytes, on_lost: Callable[[], None]
+        self, config: Config, state: ServerState, app_state: dict[str, Any], first: bytes, on_lost: Callable[[], None]
     ) -> None:
         super().__init__(config, state, app_state)
-        self._early = early
+        self._first = first
         self._on_lost: Callable[[], None] | None = on_lost
         self._last: Exchange | None = None
         """After which the connection ends, although the client does not ask for that."""
@@ -60,8 +60,8 @@ class PagesConnection(Connection):
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
-        early, self._early = self._early, b""
-        self.data_received(early)
+        first, self._first = self._first, b""
+        self.data_received(first)
 
     def connection_lost(self, error: Exception | None) -> None:
         super().connection_lost(error)

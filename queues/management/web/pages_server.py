@@ -86,8 +86,8 @@ class _Server(BeatingServer):
         if sig != signal.SIGINT:
             super().handle_exit(sig, frame)
 
-    def _make(self, early: bytes, on_lost: Callable[[], None]) -> PagesConnection:
-        return PagesConnection(self.config, self.server_state, self.lifespan.state, early, on_lost)
+    def _make(self, first: bytes, on_lost: Callable[[], None]) -> PagesConnection:
+        return PagesConnection(self.config, self.server_state, self.lifespan.state, first, on_lost)
 
     def _end(self) -> None:
         if not self.is_stuck:

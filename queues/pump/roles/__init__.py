@@ -16,7 +16,7 @@ from .survey import Survey
 
 PUMP: Final = Role(name="pump", interval_s=0.1, budget_s=1.0, tick=pump.tick)
 RECLAIMER: Final = Role(name="reclaimer", interval_s=0.2, budget_s=1.0, tick=reclaimer.tick, share=0.5)
-SWEEPER: Final = Role(name="sweeper", interval_s=0.25, budget_s=0.1, tick=sweeper.tick)
+SWEEPER: Final = Role(name="sweeper", interval_s=0.25, budget_s=0.15, tick=sweeper.tick)
 DELETER: Final = Role(name="deleter", interval_s=1.0, budget_s=5.0, tick=deleter.tick)
 
 
