@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 from queues.engine import (
@@ -296,3 +298,40 @@ def test_the_record_of_a_large_job_is_not_read_but_for_its_body(world: World) ->
     world.advance(TTL_MS)
     assert world.take() == ()
     assert world.places() == {}
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_whatever_happens_during_a_scan_nothing_that_expires_is_forgotten(world: World, seed: int) -> None:
+    chance = random.Random(seed)
+    ttls = (0, 1, 500, 20_000, 600_000, 3_600_000)
+    for ttl_ms in (1_000, 3_600_000, 0):
+        delay_ms = chance.choice((0, 400))
+        world.publish(*[b"x"] * SWEEP_LOOKS, ttl_ms=ttl_ms, delay_ms=delay_ms, tries=9, priority=chance.choice((0, 2)))
+    for _ in range(50):
+        world.advance(chance.choice((0, 1, 100, 700, 60_000)))
+        now_ms = world.now_ms
+        match chance.randrange(7):
+            case 0:
+                delay_ms, ttl_ms = chance.choice((0, 0, 400)), chance.choice(ttls)
+                world.publish(*[b"x"] * 40, ttl_ms=ttl_ms and ttl_ms + delay_ms, delay_ms=delay_ms, tries=9)
+            case 1:
+                for job in world.take(count=20):
+                    world.run(release(world.queue, job.job_id, delay_ms=chance.choice((0, 900)), now_ms=now_ms))
+            case 2:
+                for job in world.take(count=20):
+                    world.run(fail(world.queue, job.job_id, delay_ms=chance.choice((0, 900)), now_ms=now_ms))
+            case 3:
+                world.take(count=20, ttr_ms=50)
+                world.run(reclaim_ended(world.engine.layout, now_ms=now_ms + 60))
+            case 4:
+                world.run(promote_due(world.engine.layout, now_ms=now_ms))
+            case _:
+                world.run(sweep(world.engine.layout, now_ms=now_ms))
+        world.content()
+    world.advance(3_600_000 * 2)
+    world.run(reclaim_ended(world.engine.layout, now_ms=world.now_ms))
+
+    sweep_all(world)
+
+    content = world.state()
+    assert [job_id for job_id in content.jobs if content.expiry_of(job_id)] == []
