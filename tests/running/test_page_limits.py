@@ -103,7 +103,7 @@ def test_one_address_leaves_threads_to_others_and_what_has_no_turn_in_time_is_no
     bodies = run_async(ask())
 
     assert pages.begun == THREADS_PER_ADDRESS + 1
-    assert bodies.count(b'{"error":"too many requests for pages"}') == 3
+    assert bodies.count(b'{"error":"too many requests"}') == 3
 
 
 def test_when_several_threads_do_not_come_back_the_process_is_to_end(pages: Pages) -> None:

@@ -28,7 +28,7 @@ PAGE_CONNECTIONS_PER_ADDRESS: Final = 128
 """Connections that are open at the same time. A new one takes the place of one on which nothing is under way."""
 
 API_CONNECTIONS: Final = 256
-API_CONNECTIONS_PER_ADDRESS: Final = 32
+API_CONNECTIONS_PER_ADDRESS: Final = 64
 """The same of those that were handed over for a route of the API, as `/metrics` is one."""
 
 BACKLOG: Final = 1_024

@@ -39,7 +39,7 @@ STARTING: Final = ErrorPage(
 )
 BUSY: Final = ErrorPage(
     status=503,
-    error="too many requests for pages",
+    error="too many requests",
     title=gettext_lazy("Too many requests for pages"),
     text=gettext_lazy("Too many of them are under way, or too many from your address. Try again in a moment."),
     is_retried=True,

@@ -40,8 +40,8 @@ PAGE_PLACES: Final = 256
 PAGE_PLACES_PER_ADDRESS: Final = 64
 """Connections that a worker is handing over at the same time. More are refused at once: producers come first."""
 
-API_PLACES: Final = 64
-API_PLACES_PER_ADDRESS: Final = 16
+API_PLACES: Final = 256
+API_PLACES_PER_ADDRESS: Final = 64
 """The same of those on which a route of the API is asked for: `/metrics` and staff's routes do not wait for pages."""
 
 HEAD: Final = struct.Struct("!?I")
