@@ -28,6 +28,7 @@ CHINESE_PAGES: Final[dict[str, str]] = PAGES | {
 LOANWORDS: Final = frozenset({"taskq", "Redis", "API", "URL", "TLS", "UTC", "UTF", "ACK", "AOF", "JSON", "Prometheus"})
 LOANWORDS_TYPED: Final = frozenset(
     {"cron", "base64", "Cookie", "Cluster", "Token", "Consumer", "English", "Control", "Command"}
+    | {"UNLINK", "FLUSHDB", "jemalloc", "GLIBC_TUNABLES", "glibc", "malloc", "mxfast"}
 )
 VALUES: Final = frozenset(
     {"none", "fixed", "linear", "exponential", "sidekiq", "MAX", "manage", "runpump", "KiB", "MiB", "min"}

@@ -182,12 +182,12 @@ def test_the_access_log_is_switched_and_holds_no_token(
     assert staff.call("POST", "/accesslog?status=enable").json == {"status": "enabled"}
     assert staff.call("GET", "/accesslog").json == {"status": "enabled"}
 
-    client.call("GET", f"/api/demo/{queue}/size?token={client.token}", headers={"X-Request-ID": f"logged-{queue}"})
-
     def line() -> list[dict[str, object]]:
+        """Of a request to a worker, which learns of the switch within two seconds."""
+        client.call("GET", f"/api/demo/{queue}/size?token={client.token}", headers={"X-Request-ID": f"logged-{queue}"})
         return [one for one in server.log_lines() if one.get("request_id") == f"logged-{queue}"]
 
-    (written,) = wait_until(line, or_fail="no line in the access log")
+    written = wait_until(line, or_fail="no line in the access log")[0]
     assert (written["action"], written["method"], written["status"]) == ("http.request", "GET", 200)
     assert written["path"] == f"/api/demo/{queue}/size"
     assert client.token not in server.log.read_text()

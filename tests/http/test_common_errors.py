@@ -176,8 +176,8 @@ def test_the_api_answers_under_any_host_name(client: Client, queue: str) -> None
     [
         ("PUT", "/api/demo/a/b?token=s3cr3t", 404, "api not found", "/api/demo/a/b"),
         ("PATCH", "/api/demo/q?token=s3cr3t", 405, "method not allowed", "/api/demo/q"),
-        ("PATCH", "/token/demo/s3cr3t", 405, "method not allowed", "/token/demo/***"),
-        ("PUT", "/token/demo/s3cr3t/nothing", 404, "api not found", "/token/demo/***/nothing"),
+        ("PATCH", "/token/demo/s3cr3t", 405, "method not allowed", "/token***"),
+        ("PUT", "/token/demo/s3cr3t/nothing", 404, "api not found", "/token***"),
         ("GET", "/api/demo/q/size?s3cr3t" + "&a" * 65, 400, "too many parameters", "/api/demo/q/size"),
     ],
 )

@@ -274,7 +274,7 @@ def test_the_directory_of_the_workers_goes_with_the_server(site: Site, tmp_path:
         patch.setenv("TMPDIR", str(tmp_path))
         with site.serve() as server:
             server.client.publish("any")
-            (directory,) = tmp_path.glob("taskq-workers-*")
+            (directory,) = tmp_path.glob("taskq-serve-*")
             assert directory.stat().st_mode & 0o777 == 0o700
 
-    assert list(tmp_path.glob("taskq-workers-*")) == []
+    assert list(tmp_path.glob("taskq-serve-*")) == []

@@ -33,7 +33,7 @@ def make_request(
     path = {"namespace": namespace, "queue": queue}
     made = Request("PUT", path, parse_query(b""), Headers([(b"x-token", token.encode())]), "", b"")
     if read_body is not None:
-        made.read_body = read_body  # type: ignore[method-assign]
+        made.read_body = made.read_or_discard_body = read_body  # type: ignore[method-assign]
     made.authorised_at = time.monotonic()
     return made
 

@@ -37,6 +37,7 @@ class PasswordBackend(AxesStandaloneBackend, ModelBackend):  # type: ignore[misc
         """The user with this name and password, or None. Raises PermissionDenied for an attempt that is refused."""
         if request is None or username is None or password is None:
             return ModelBackend.authenticate(self, request, username, password, **more)
+        username = username.replace("\0", "\ufffd")  # which PostgreSQL could not look for; such a name is nobody's
         client = find_client(request, username)
         is_program = getattr(request, "is_of_program", False)
         places = _places_for(request, client, is_program=is_program)
