@@ -3,6 +3,9 @@
 PYTHON ?= python3
 ARGS ?=
 
+# Each process of tests has its own Redis, database and data directory.
+TEST_PROCESSES ?= 2
+
 # One virtual environment per Python version, so that `make test PYTHON=python3.13` leaves the usual one alone.
 VERSION := $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 DEFAULT_VERSION := $(shell python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null)
@@ -22,8 +25,8 @@ help: ## This list
 run: $(STAMP) ## The whole service with a demo load at http://127.0.0.1:7777 (ARGS="--port 8000 --no-demo")
 	@$(BIN)/python manage.py up --demo $(ARGS)
 
-test: $(STAMP) ## All tests (ARGS="tests/engine -k pump")
-	$(BIN)/python -m pytest $(ARGS)
+test: $(STAMP) ## All tests (ARGS="tests/engine -k pump"; TEST_PROCESSES=0: one after the other)
+	$(BIN)/python -m pytest --numprocesses=$(TEST_PROCESSES) $(ARGS)
 
 check: static test ## Format, lint, types, imports, tests
 
