@@ -380,10 +380,15 @@ class Connection(Reader):
         self._check_timer = self.loop.call_later(min(left, CHECK_EVERY_S), self._check)
 
     def _set_take_limit(self, unconfirmed: int | None = None) -> None:
-        """From now on the client has TAKE_MAX_S to take what is written, or TAKE_MIN_BYTES of it."""
+        """From now on the client has TAKE_MAX_S to take what is written, or TAKE_MIN_BYTES of it.
+
+        From the end of its answer on, if that fitted into the kernel's buffers: then nobody has looked until now.
+        """
         pending = self._unconfirmed() if unconfirmed is None else unconfirmed
         self._take_to = self.written - pending + min(pending, TAKE_MIN_BYTES)
-        self._take_by = self.loop.time() + min(TAKE_MAX_S, self._idle_max_s)
+        limit_s = min(TAKE_MAX_S, self._idle_max_s)
+        is_new = self._current is None and self._idle_since > self._take_by - limit_s
+        self._take_by = (self._idle_since if is_new else self.loop.time()) + limit_s
 
     def _unsent(self) -> int:
         """Bytes written that the kernel has not taken over yet."""
