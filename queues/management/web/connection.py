@@ -116,7 +116,7 @@ class Connection(Reader):
 
     def connection_made(self, transport: Any) -> None:
         self._transport = transport
-        if len(self._server.connections) >= settings.TASKQ_WORKER_CONNECTIONS:
+        if not self.has_place():
             transport.write(TOO_MANY)
             transport.close()
             return
@@ -154,6 +154,10 @@ class Connection(Reader):
         self.is_full = False
         if self._room is not None:
             self._room.set()
+
+    def has_place(self) -> bool:
+        """Whether the process may have one connection more."""
+        return len(self._server.connections) < settings.TASKQ_WORKER_CONNECTIONS
 
     # What the reader asks for.
 
