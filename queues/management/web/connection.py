@@ -251,7 +251,11 @@ class Connection(Reader):
         return socket.socket(fileno=os.dup(self._transport.get_extra_info("socket").fileno()))
 
     def let_go(self) -> None:
-        """Another process has the connection: close this one's end of it, which the client does not notice."""
+        """Another process has the connection: close this one's end of it, which the client does not notice.
+
+        It goes on reading what was written here, so that no answer is undelivered because of this.
+        """
+        self._deliveries.clear()
         self._transport.abort()
 
     def close(self) -> None:
