@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from typing import Any, Final
 
@@ -10,11 +11,31 @@ from django_redis.exceptions import ConnectionInterrupted
 from django_redis.pool import ConnectionFactory
 from redis.exceptions import RedisError
 
+from queues.engine.outage_log import OutageLog
+
+logger = logging.getLogger(__name__)
+
 CONNECT_TIMEOUT_S: Final = 0.5
 REPLY_TIMEOUT_S: Final = 0.5
 """A page asks twice when there is no answer: for the session, and to keep what the database said of it."""
 
 _CLEAR_BATCH: Final = 500
+
+outages = OutageLog(logger)
+
+
+def note_outage(record: logging.LogRecord) -> bool:
+    """A filter: what django-redis logs of an error that it ignores, a traceback for each, is said once and counted."""
+    error = record.exc_info[1] if record.exc_info else None
+    if error is None:
+        return True
+    cause = error.__cause__ or error
+    fields = {"action": "cache.ask", "error": type(cause).__name__}
+    outages.note("cache does not answer", fields, {"reason": str(cause)[:200]})
+    return False
+
+
+logger.addFilter(note_outage)
 
 
 class CacheConnections(ConnectionFactory):  # type: ignore[misc]  # django-redis has no types that mypy reads

@@ -75,6 +75,7 @@ class FastLane:
         request.body = body
         try:
             response = await answer(route, request, self._context)
+            request.release_memory()  # the body has gone, also where the rest of it is now thrown away
             if len(response.body) > LARGE_BYTES:
                 response = _count_answer(response, request)
             return await _send(response, scope, body, request_id, send)
@@ -83,8 +84,7 @@ class FastLane:
                 raise
             return 0
         finally:
-            if request.memory is not None:
-                request.memory.release()
+            request.release_memory()
 
 
 def _count_answer(response: ApiResponse, request: ApiRequest) -> ApiResponse:

@@ -23,17 +23,23 @@ _CHOSEN_ID = re.compile(r"[0-9a-f]{32}")
 SANE_ID = re.compile(r"[A-Za-z0-9._:/+=@-]{1,128}")
 
 
-def difference(first: tuple[Door, Answer], second: tuple[Door, Answer], *, expects: bool = False) -> str:
+def difference(
+    first: tuple[Door, Answer], second: tuple[Door, Answer], *, expects: bool = False, ends: bool = False
+) -> str:
     """ "" if the answers are the same, else where they are not.
 
     `expects`: the request said `Expect: 100-continue` and yet sent its body. Whether the server reads what it refused,
-    and thus keeps the connection, is then a matter of moments.
+    and thus keeps the connection, is then a matter of moments. `ends`: the first answer has to end its connection,
+    whatever the second one does.
     """
     (door, one), (other_door, other) = first, second
     if one.status != other.status:
         return f"status {one.status} and {other.status}: {one.body[:300]!r}, {other.body[:300]!r}"
-    if _headers(one, expects=expects) != _headers(other, expects=expects):
-        return f"headers {_headers(one, expects=expects)} and {_headers(other, expects=expects)}"
+    if ends and one.header("connection") != "close":
+        return f"the connection goes on after {one}"
+    headers, other_headers = (_headers(answer, any_end=expects or ends) for answer in (one, other))
+    if headers != other_headers:
+        return f"headers {headers} and {other_headers}"
     masked, moments = _mask(name_ids(door, one.body))
     other_masked, other_moments = _mask(name_ids(other_door, other.body))
     if masked != other_masked:
@@ -67,8 +73,8 @@ def name_ids(door: Door, body: bytes) -> bytes:
     return JOB_ID.sub(name, body)
 
 
-def _headers(answer: Answer, *, expects: bool) -> list[tuple[str, str]]:
-    ignored = {*_OF_AN_ANSWER, "connection"} if expects else _OF_AN_ANSWER
+def _headers(answer: Answer, *, any_end: bool) -> list[tuple[str, str]]:
+    ignored = {*_OF_AN_ANSWER, "connection"} if any_end else _OF_AN_ANSWER
     return sorted((name, _without_chance(name, value)) for name, value in answer.headers if name not in ignored)
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from queues.management.web.delivery_check import UNREAD_WITHIN_S
 from tests.http.client import Client
+from tests.http.doors_wire import Wire, request
 from tests.support.waiting import wait_until
 
 ROUNDS = 150
@@ -30,9 +31,10 @@ class RawConsumer:
         self.socket.connect((str(parts.hostname), parts.port or 80))
         self._client = client
 
-    def ask(self, queue: str, query: str = "ttr=600") -> None:
+    def ask(self, queue: str, query: str = "ttr=600", *, behind: bytes = b"") -> None:
+        """`behind`: what is sent with it."""
         head = f"GET /api/{self._client.namespace}/{queue}?{query} HTTP/1.1\r\nHost: x\r\nX-Token: {self._client.token}"
-        self.socket.sendall(f"{head}\r\n\r\n".encode())
+        self.socket.sendall(f"{head}\r\n\r\n".encode() + behind)
 
     def wait_for_answer(self) -> None:
         assert select.select([self.socket], [], [], 10)[0], "no answer came"
@@ -119,6 +121,26 @@ def test_a_large_answer_that_is_not_taken_in_time_gives_its_jobs_back(client: Cl
     consumer.reset()
 
     wait_until(lambda: working(client, queue) == 0, or_fail="jobs of an answer that was not taken are still held")
+
+
+def test_who_is_slow_to_read_keeps_the_job_when_the_connection_goes_to_the_pages_process(
+    client: Client, queue: str
+) -> None:
+    page = request("GET /login/", ("Host", "localhost"), ("Connection", "close"))
+    with Wire(client.url) as other:
+        assert other.call(page).status == 200, "its process has begun"
+    client.publish(queue, b"x" * 300_000, tries=1)
+    consumer = RawConsumer(client, receive_bytes=4_096)
+    consumer.ask(queue, behind=page)
+    consumer.wait_for_answer()
+    time.sleep(1)  # it is handed over meanwhile; if not, this shows nothing
+
+    read = b""
+    while piece := consumer.read():
+        read += piece
+
+    assert read.count(b"HTTP/1.1 200 OK") == 2
+    assert working(client, queue) == 1
 
 
 def test_who_has_said_something_more_keeps_the_job_whatever_comes_then(client: Client, queue: str) -> None:

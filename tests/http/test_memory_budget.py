@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 
+from queues.api.body import RequestBody
+from queues.api.context import CONTEXT, ApiContext
 from queues.api.errors import ServerBusyError
-from queues.api.memory import COPIES, MemoryBudget
+from queues.api.fast_lane import FastLane
+from queues.api.memory import COPIES, MEMORY, MemoryBudget
+from queues.api.request import ApiRequest, Headers
+from queues.api.response import ApiResponse
+from queues.api.routes import ROUTER, ROUTES
 from tests.http.client import Client
 from tests.http.service import Server, Site
+from tests.support.loops import run_async
 from tests.support.waiting import wait_until
 
 MIB = 1024 * 1024
@@ -46,6 +55,42 @@ def test_one_that_is_alone_gets_what_it_needs() -> None:
 
     with pytest.raises(ServerBusyError):
         budget.check("one")
+
+
+def test_a_refused_body_takes_no_memory_while_its_rest_is_thrown_away() -> None:
+    """Else many that come together keep each other from being taken: each is refused for those that were refused."""
+    read = next(route for route in ROUTES if route.name == "health.healthz")
+
+    async def refuse(request: ApiRequest, _context: ApiContext) -> ApiResponse:
+        await request.read_body(MIB)
+        raise AssertionError("it was not refused")
+
+    async def used_at_the_end() -> int:
+        scope: dict[str, Any] = {
+            "http_version": "1.1",
+            "query_string": b"",
+            "headers": [(b"transfer-encoding", b"chunked")],
+            "client": None,
+        }
+        used = -1
+        pieces = iter(range(16))
+
+        async def receive() -> dict[str, Any]:
+            nonlocal used
+            used = MEMORY.used
+            return {"type": "http.request", "body": bytes(MIB // 8), "more_body": next(pieces, None) is not None}
+
+        async def send(_message: dict[str, Any]) -> None:
+            """Thrown away."""
+
+        headers = Headers(scope["headers"])
+        lane = FastLane(ROUTER, CONTEXT)
+        route = replace(read, operation=refuse, documentation=replace(read.documentation, body="x"))
+        body = RequestBody("1.1", headers, receive)
+        assert await lane.serve((route, {}), scope, headers, body, b"id", send) == 413
+        return used
+
+    assert run_async(used_at_the_end()) == 0
 
 
 @pytest.fixture(scope="module")

@@ -8,16 +8,20 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from django.conf import settings
 from hypothesis import given
 from hypothesis import strategies as st
+from uvicorn.server import ServerState
 
-from queues.management.web import pages_client
+from queues.management.web import connection_receiver, pages_client
+from queues.management.web.connection_receiver import ConnectionReceiver, PagesConnection
 from queues.management.web.error_pages import BUSY, STARTING, answer_error
 from queues.management.web.exchange import Exchange
 from queues.management.web.pages_client import HEAD, PagesClient, Verdict
@@ -277,6 +281,61 @@ def test_all_that_wait_for_a_process_that_starts_get_it_and_what_is_too_much_for
         assert begun.wait(10)
         with pages_process(path, take_and_answer):
             assert waiting.result() == [Verdict.TAKEN] * (most + 1) + [Verdict.BUSY] * 2
+
+
+@contextmanager
+def receiving(path: Path, application: Any) -> Iterator[None]:
+    """A pages process on this event loop that serves `application`."""
+    config: Any = SimpleNamespace(loaded_app=application, timeout_keep_alive=75)
+    state = ServerState()
+    receiver = ConnectionReceiver(path, lambda first, on_lost: PagesConnection(config, state, {}, first, on_lost))
+    try:
+        yield
+    finally:
+        receiver.close()
+
+
+def test_a_connection_that_is_only_being_made_does_not_make_room_for_another(
+    monkeypatch: pytest.MonkeyPatch, path: Path
+) -> None:
+    most = 2
+    monkeypatch.setattr(connection_receiver, "PAGE_CONNECTIONS_PER_ADDRESS", most)
+
+    async def work(*_: Any) -> None:
+        await asyncio.Event().wait()
+
+    async def hand_over_at_once(servers: list[socket.socket]) -> list[Verdict]:
+        pages = PagesClient(path)
+        with receiving(path, work):
+            return await asyncio.gather(*(hand_over(pages, server) for server in servers))
+
+    with ExitStack() as stack:
+        servers = [stack.enter_context(connected())[0] for _ in range(most + 3)]
+
+        assert run_async(hand_over_at_once(servers)) == [Verdict.TAKEN] * most + [Verdict.BUSY] * 3
+
+
+def test_what_was_taken_over_is_served_however_many_connections_a_worker_may_have(
+    monkeypatch: pytest.MonkeyPatch, path: Path
+) -> None:
+    monkeypatch.setattr(settings, "TASKQ_WORKER_CONNECTIONS", 1)
+
+    async def answer(_scope: Any, _receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 204})
+        await send({"type": "http.response.body"})
+
+    async def ask(pairs: list[tuple[socket.socket, socket.socket]]) -> list[bytes]:
+        pages = PagesClient(path)
+        with receiving(path, answer):
+            for server, client in pairs:
+                client.setblocking(False)
+                assert await hand_over(pages, server) is Verdict.TAKEN
+            return [await asyncio.get_running_loop().sock_recv(client, 12) for _, client in pairs]
+
+    with ExitStack() as stack:
+        pairs = [stack.enter_context(connected()) for _ in range(2)]
+
+        assert run_async(ask(pairs)) == [b"HTTP/1.1 204"] * 2
 
 
 def test_nobody_waits_for_ever(monkeypatch: pytest.MonkeyPatch, path: Path) -> None:

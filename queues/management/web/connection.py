@@ -116,7 +116,7 @@ class Connection(Reader):
 
     def connection_made(self, transport: Any) -> None:
         self._transport = transport
-        if len(self._server.connections) >= settings.TASKQ_WORKER_CONNECTIONS:
+        if not self.has_place():
             transport.write(TOO_MANY)
             transport.close()
             return
@@ -154,6 +154,10 @@ class Connection(Reader):
         self.is_full = False
         if self._room is not None:
             self._room.set()
+
+    def has_place(self) -> bool:
+        """Whether the process may have one connection more."""
+        return len(self._server.connections) < settings.TASKQ_WORKER_CONNECTIONS
 
     # What the reader asks for.
 
@@ -247,7 +251,11 @@ class Connection(Reader):
         return socket.socket(fileno=os.dup(self._transport.get_extra_info("socket").fileno()))
 
     def let_go(self) -> None:
-        """Another process has the connection: close this one's end of it, which the client does not notice."""
+        """Another process has the connection: close this one's end of it, which the client does not notice.
+
+        It goes on reading what was written here, so that no answer is undelivered because of this.
+        """
+        self._deliveries.clear()
         self._transport.abort()
 
     def close(self) -> None:
@@ -380,10 +388,15 @@ class Connection(Reader):
         self._check_timer = self.loop.call_later(min(left, CHECK_EVERY_S), self._check)
 
     def _set_take_limit(self, unconfirmed: int | None = None) -> None:
-        """From now on the client has TAKE_MAX_S to take what is written, or TAKE_MIN_BYTES of it."""
+        """From now on the client has TAKE_MAX_S to take what is written, or TAKE_MIN_BYTES of it.
+
+        From the end of its answer on, if that fitted into the kernel's buffers: then nobody has looked until now.
+        """
         pending = self._unconfirmed() if unconfirmed is None else unconfirmed
         self._take_to = self.written - pending + min(pending, TAKE_MIN_BYTES)
-        self._take_by = self.loop.time() + min(TAKE_MAX_S, self._idle_max_s)
+        limit_s = min(TAKE_MAX_S, self._idle_max_s)
+        is_new = self._current is None and self._idle_since > self._take_by - limit_s
+        self._take_by = (self._idle_since if is_new else self.loop.time()) + limit_s
 
     def _unsent(self) -> int:
         """Bytes written that the kernel has not taken over yet."""

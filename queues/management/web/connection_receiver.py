@@ -63,6 +63,10 @@ class PagesConnection(Connection):
         first, self._first = self._first, b""
         self.data_received(first)
 
+    def has_place(self) -> bool:
+        """It was given one before the worker was told that it is taken: to refuse it now is too late."""
+        return True
+
     def connection_lost(self, error: Exception | None) -> None:
         super().connection_lost(error)
         on_lost, self._on_lost, self._last = self._on_lost, None, None
@@ -86,8 +90,9 @@ class PagesConnection(Connection):
 
     @property
     def is_idle(self) -> bool:
-        """Whether no request is under way."""
-        return self.latest() is None and not self.is_in_head and self.incoming is None
+        """Whether no request is under way. The first one is, before the event loop has made the connection, too."""
+        is_made = self._transport is not None
+        return is_made and self.latest() is None and not self.is_in_head and self.incoming is None
 
     def _leave(self) -> None:
         """Also where the client may send more: it would not get its answer if that came to a closed connection."""

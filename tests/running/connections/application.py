@@ -9,12 +9,13 @@ from collections import defaultdict
 from contextvars import ContextVar
 from typing import Any
 
-from queues.management.web.connection import ANSWER, HAS_HUNG_UP
+from queues.management.web.connection import ANSWER, HAS_HUNG_UP, ON_UNDELIVERED
 from queues.management.web.server import run
 from tests.support.waiting import wait_until
 
 PIECES = (b"one ", b"two ", b"three")
 FLOOD = 64 * 1_048_576
+CARED_FOR = 1_048_576
 HUNG_UP_NOTICED = "hung up: True"
 
 left_behind: ContextVar[bytes] = ContextVar("left_behind", default=b"nothing")
@@ -109,6 +110,11 @@ class Application:
         for _ in range(0, FLOOD, 65_536):
             await _piece(send, bytes(65_536), more=True)
         await _piece(send, b"")
+
+    async def cared_for(self, scope: Any, _receive: Any, send: Any) -> None:
+        """CARED_FOR bytes; notes it if they are not delivered."""
+        scope["extensions"][ON_UNDELIVERED](lambda: self._seen.append("not delivered"))
+        await _answer(send, bytes(CARED_FOR))
 
     async def empty(self, _scope: Any, _receive: Any, send: Any) -> None:
         await _start(send, (b"content-length", b"0"), status=204)

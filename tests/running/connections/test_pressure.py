@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import resource
+import socket
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -134,6 +137,21 @@ def test_an_answer_that_its_client_does_not_take_is_not_kept_for_ever() -> None:
         open_files = len(list(files.iterdir()))
 
         wait_until(lambda: len(list(files.iterdir())) < open_files, or_fail="the server still waits for its client")
+
+
+def test_an_answer_that_waits_in_the_kernel_is_not_kept_for_longer_than_others() -> None:
+    """The kernel takes it whole, so only a look at the connection shows that the client does not."""
+    idle_max_s = 4
+    with serving(idle_max_s=idle_max_s) as server, socket.socket() as client:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+        parts = urlsplit(server.url)
+        client.connect((str(parts.hostname), parts.port or 80))
+        client.sendall(request("GET /cared_for"))
+        began = time.monotonic()
+
+        server.wait_seen("not delivered")
+
+        assert time.monotonic() - began < 1.5 * idle_max_s
 
 
 def test_a_server_listens_on_ipv6() -> None:
