@@ -258,5 +258,6 @@ LOGGING = {
         # told to the client; a waiting consumer that finds nothing is a 404 and no news.
         "django": {"level": "WARNING", "handlers": [], "propagate": True},
         "django.request": {"level": "ERROR"},
+        "django.security.DisallowedHost": {"level": "CRITICAL"},  # 400: strangers must not be able to fill the log
     },
 }
