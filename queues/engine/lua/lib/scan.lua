@@ -28,15 +28,17 @@ local function look_at_expiry(ids, horizon)
   return earliest
 end
 
--- The next `most` ids of a set behind a place, those due before `bound`. → ids, score of the last
+-- The next `most` ids of a set behind a place, those due before `bound`. → ids, score of the last, that of the first
+-- behind the bound if it came so far
 local function next_of_set(set, score, id, most, bound)
   local start = id ~= '' and rank_behind(set, score, id) or 0
   local found = redis.call('ZRANGE', set, start, start + most - 1, 'WITHSCORES')
   local ids = {}
   for i = 1, #found, 2 do
-    if tonumber(found[i + 1]) >= bound then break end
+    local its_score = tonumber(found[i + 1])
+    if its_score >= bound then return ids, score, its_score end
     ids[#ids + 1] = found[i]
-    score = tonumber(found[i + 1])
+    score = its_score
   end
   return ids, score
 end
@@ -62,19 +64,20 @@ local function scan(most)
   local horizon, segment, position, id = scan_place()
   local is_first = segment == 'delayed' and id == ''
   redis.call('HDEL', flags, 's:' .. queue, 'h:' .. queue) -- first, so that a full Redis lets what follows through
-  local earliest
+  local earliest -- expiry of those that are not in `expiring`, or a time before it
+  local function note(ms) earliest = ms and math.min(earliest or ms, ms) or earliest end
   while segment and most > 0 do
-    local ids
+    local ids, due_behind
     if segment == 'list' then
       ids = next_of_list(position, most)
       position = position + #ids
     elseif segment == 'prio' then
       ids, position = next_of_set(prio, position, id, most, math.huge)
     else
-      ids, position = next_of_set(segment == 'retry' and retry or delayed, position, id, most, horizon)
+      ids, position, due_behind = next_of_set(segment == 'retry' and retry or delayed, position, id, most, horizon)
     end
-    local its_earliest = look_at_expiry(ids, horizon)
-    earliest = its_earliest and math.min(earliest or its_earliest, its_earliest) or earliest
+    note(look_at_expiry(ids, horizon))
+    note(due_behind)
     id = segment == 'list' and '' or ids[#ids]
     most = most - #ids
     if most > 0 then segment, position, id = NEXT_SEGMENT[segment], 0, '' end
