@@ -1,6 +1,6 @@
 -- add: puts new jobs into a queue (edges A and B), all or nothing; arguments as publish.lua lists them.
 -- The first write needs memory, so on a full Redis nothing at all is written.
--- INCLUDES ids record run ready wake due expiry registry events stats
+-- INCLUDES ids record run ready wake due expiry keys registry events stats
 
 -- The job that holds the idempotency key, or nil.
 local function holder_of_key()
@@ -13,10 +13,7 @@ end
 local function hold_key(id)
   local for_ms = tonumber(key_ttl)
   redis.call('HSET', keys, key, struct.pack('>I6c26', for_ms > 0 and now + for_ms or 0, id))
-  if for_ms > 0 then
-    local look_at = math.min(now + for_ms, now + SWEEP_EVERY_MS) -- by lib/keys.lua
-    if redis.call('HSETNX', flags, 'k:' .. queue, string.format('%.0f 0 0', look_at)) == 1 then schedule_sweep(look_at) end
-  end
+  if for_ms > 0 then expect_key_end(now + for_ms) end
 end
 
 -- Advances the replication stream. A WAIT covers a connection's last write only (since Redis 7), and the job that a
