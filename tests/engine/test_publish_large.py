@@ -102,6 +102,13 @@ def test_a_queue_that_is_deleted_meanwhile_has_all_of_it_in_the_end(world: World
     assert len(world.places()) == len(BODIES)
 
 
+def test_what_is_not_published_yet_is_no_job_that_a_deletion_counts(world: World) -> None:
+    world.publish(b"a", b"b")
+    go_on(world, large(world), 3)
+
+    assert world.run(destroy(world.queue, everything=True, now_ms=world.now_ms)) == 2
+
+
 def test_a_publish_that_fails_half_way_leaves_nothing(world: World) -> None:
     plan = large(world)
     go_on(world, plan, 3)
