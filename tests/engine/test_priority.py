@@ -31,6 +31,18 @@ def test_within_a_priority_jobs_keep_their_order(world: World, priority: int, ap
     assert [job.job_id for job in world.take(count=1_000)] == ids
 
 
+@pytest.mark.parametrize("delay_ms", [0, 1_000])
+def test_jobs_with_a_priority_take_few_commands_to_publish(world: World, delay_ms: int) -> None:
+    """A call for a thousand would keep Redis for three times as long."""
+    world.publish_one(priority=7)
+    world.client.config_resetstat()
+
+    world.publish(*[b"x"] * 200, priority=7, delay_ms=delay_ms)
+
+    commands = world.client.info("commandstats")
+    assert all(stats["calls"] < 20 for stats in commands.values())
+
+
 @pytest.mark.parametrize("priority", [3, 0, -3])
 def test_a_job_that_arrives_after_a_long_time_is_still_in_its_priority(world: World, priority: int) -> None:
     world.now_ms += 2**42
