@@ -299,6 +299,24 @@ def test_a_day_with_long_delays_takes_few_visits(world: World) -> None:
     assert world.content().partition(world.queue.partition).flags["h:shop/orders"] == world.now_ms - TTL_MS + DAY_MS
 
 
+def test_a_visit_looks_at_fewer_jobs_when_their_histories_are_long(world: World) -> None:
+    world.publish_one(ttl_ms=TTL_MS, delay_ms=1)
+    world.publish(*[b"x"] * 150, ttl_ms=DAY_MS, tries=20)
+    for delay_ms in (*[0] * 9, DAY_MS // 1000):
+        jobs = world.take(count=150)
+        world.engine.batch(
+            [fail(world.queue, job.job_id, error="e" * 1024, delay_ms=delay_ms, now_ms=world.now_ms) for job in jobs]
+        )
+    world.advance(TTL_MS)
+
+    assert world.run(sweep(world.engine.layout, now_ms=world.now_ms)).more
+    assert world.content().partition(world.queue.partition).scans
+    sweep_all(world)
+    assert set(world.places().values()) == {"retry"}
+    world.advance(DAY_MS)
+    assert sweep_all(world) == 150
+
+
 def test_a_visit_deletes_fewer_jobs_when_they_are_large(world: World) -> None:
     for _ in range(4):
         world.publish(*[b"x" * 300_000] * 10, ttl_ms=TTL_MS)
