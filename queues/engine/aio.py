@@ -309,7 +309,7 @@ class AsyncEngine:
             lanes = [self._lane_to(server, lane.replica_wait) for server in parts]
             said = await asyncio.gather(
                 *[
-                    self._ask(new, new.wires[0], [again[i] for i in places], late)
+                    self._ask(new, new.wire_for(again[places[0]]), [again[i] for i in places], late)
                     for new, places in zip(lanes, parts.values(), strict=True)
                 ]
             )

@@ -32,9 +32,12 @@ def result_of(operation: Operation[T], reply: Any) -> T:
 
 
 def _unconfirmed_result(operation: Operation[T], unconfirmed: UnconfirmedError) -> T:
-    """Raises NotReplicatedError if that matters to the operation, and if it was not refused, so that it has written."""
+    """Raises NotReplicatedError if that matters to the operation, and if it was not refused, so that it has written.
+
+    A result of None says that nothing was (lua/publish_staged.lua: `gone`).
+    """
     result = operation.decode(unconfirmed.reply)
-    if not operation.replicated:
+    if not operation.replicated or result is None:
         return result
     job_ids = result.job_ids if isinstance(result, Published) else ()
     wait = unconfirmed.wait

@@ -46,6 +46,8 @@ class Lane:
     __slots__ = (
         "_alone",
         "_carry",
+        "_first_for_alone",
+        "_first_free",
         "_free",
         "_free_for_alone",
         "_gathering",
@@ -67,6 +69,7 @@ class Lane:
         else:
             self.wires = [Wire(server.client) for _ in range(WAITING_MAX)]
             self._free, self._free_for_alone = self.wires[WAITING_MAX // 2 :], self.wires[: WAITING_MAX // 2]
+        self._first_free, self._first_for_alone = self._free[0], self._free_for_alone[0]
         self._carry = carry
         self._loop = asyncio.get_running_loop()
         self._pending: list[Call] = []
@@ -85,6 +88,10 @@ class Lane:
         for call in calls:
             (self._alone if call[0].alone else self._pending).append(call)
         self._depart()
+
+    def wire_for(self, operation: Operation[Any]) -> Wire:
+        """A connection for what another server has sent here: it goes at once, and not among calls of another kind."""
+        return self._first_for_alone if operation.alone else self._first_free
 
     def take_pending(self) -> list[Call]:
         """What has not left, which is no longer this lane's."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
@@ -42,9 +43,14 @@ class LateCalls:
         return any(operation.undo is not None for operation, _ in self._batch)
 
     def undo(self, sent: Sequence[Operation[Any]], replies: list[Reply]) -> None:
-        """Take back what late replies brought. What was taken last is put back first: each job goes to the head."""
-        merged_of = {id(merged.operation): merged for merged in self._merged}
-        merged = [merged_of[id(operation)] for operation in sent]
+        """Take back what late replies brought. What was taken last is put back first: each job goes to the head.
+
+        Callers who ask the same may share one operation, though each makes a call of his own.
+        """
+        merged_of: dict[int, deque[MergedCall]] = {}
+        for call in self._merged:
+            merged_of.setdefault(id(call.operation), deque()).append(call)
+        merged = [merged_of[id(operation)].popleft() for operation in sent]
         parts = spread(merged, replies, len(self._batch))
         places = [place for one in merged for place in one.places]
         logger.info("late replies are taken back", extra={"action": "undo_late", "calls": len(places)})

@@ -297,6 +297,24 @@ def test_the_cap_bounds_the_memory_of_events_whatever_the_batches(redis_url: str
     world.engine.close()
 
 
+def test_the_cap_holds_when_large_entries_come_after_many_small_ones(redis_url: str) -> None:
+    cap = 1_000_000
+    world = capped(redis_url, cap)
+    one = publish(world.queue, [b"x"], now_ms=world.now_ms)
+    counters = world.queue.select(("counters",))[0]
+    while not world.client.hexists(counters, "events_dropped"):
+        world.engine.batch([one] * 500)
+
+    most = 0
+    for _ in range(30):
+        world.publish(*[b"x"] * 1_000)
+        most = max(most, int(world.client.hget(counters, "events_bytes")))
+
+    assert most <= cap
+    assert world.client.memory_usage(world.queue.select(("events",))[0], samples=0) <= cap
+    world.engine.close()
+
+
 def test_a_burst_of_600_000_jobs_into_one_queue_fits_the_default_without_a_drain(world: World) -> None:
     world.publish(*[b"x"] * 1_000)
 

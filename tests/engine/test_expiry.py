@@ -32,6 +32,7 @@ from queues.engine.operations.survey import survey
 from .world import STATES, TTR_MS, World, plain
 
 TTL_MS = 40_000
+DAY_MS = 86_400_000
 
 
 def sweep_all(world: World) -> int:
@@ -267,6 +268,53 @@ def test_a_rescheduled_job_expires_at_its_time(world: World) -> None:
     world.advance(TTL_MS)
 
     assert sweep_all(world) == 1
+
+
+@pytest.mark.parametrize("place", ["delayed", "retry"])
+def test_a_job_that_is_due_behind_the_horizon_of_a_short_scan_is_not_forgotten(world: World, place: str) -> None:
+    """The scan sees everything in one step and does not look at this one: it is due long after."""
+    world.publish_one(ttl_ms=TTL_MS, delay_ms=1)
+    if place == "delayed":
+        world.publish_one(ttl_ms=DAY_MS, delay_ms=1_200_000)
+    else:
+        world.publish_one(ttl_ms=DAY_MS, tries=2)
+        world.run(fail(world.queue, world.take_one().job_id, delay_ms=1_200_000, now_ms=world.now_ms))
+    world.advance(TTL_MS)
+    assert sweep_all(world) == 1
+
+    world.advance(1_200_000)
+    world.run(promote_due(world.engine.layout, now_ms=world.now_ms))
+    assert sweep_all(world) == 0
+    world.advance(DAY_MS)
+
+    assert sweep_all(world) == 1
+
+
+def test_a_day_with_long_delays_takes_few_visits(world: World) -> None:
+    world.publish_one(ttl_ms=TTL_MS)
+    world.publish_one(ttl_ms=DAY_MS * 3, delay_ms=DAY_MS)
+    world.advance(TTL_MS)
+    sweep_all(world)
+
+    assert world.content().partition(world.queue.partition).flags["h:shop/orders"] == world.now_ms - TTL_MS + DAY_MS
+
+
+def test_a_visit_looks_at_fewer_jobs_when_their_histories_are_long(world: World) -> None:
+    world.publish_one(ttl_ms=TTL_MS, delay_ms=1)
+    world.publish(*[b"x"] * 150, ttl_ms=DAY_MS, tries=20)
+    for delay_ms in (*[0] * 9, DAY_MS // 1000):
+        jobs = world.take(count=150)
+        world.engine.batch(
+            [fail(world.queue, job.job_id, error="e" * 1024, delay_ms=delay_ms, now_ms=world.now_ms) for job in jobs]
+        )
+    world.advance(TTL_MS)
+
+    assert world.run(sweep(world.engine.layout, now_ms=world.now_ms)).more
+    assert world.content().partition(world.queue.partition).scans
+    sweep_all(world)
+    assert set(world.places().values()) == {"retry"}
+    world.advance(DAY_MS)
+    assert sweep_all(world) == 150
 
 
 def test_a_visit_deletes_fewer_jobs_when_they_are_large(world: World) -> None:

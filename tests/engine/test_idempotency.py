@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from queues.engine import Published, PublishOptions, ack, delete_jobs, destroy, list_queues, publish
+from queues.engine import Published, PublishOptions, ack, delete_jobs, destroy, list_queues, publish, sweep
 
 from .test_expiry import sweep_all
 from .world import START_MS, World
@@ -100,6 +100,26 @@ def test_many_keys_are_swept_in_steps(world: World) -> None:
     sweep_all(world)
 
     assert len(world.state().keys) == 600
+
+
+def test_a_key_that_comes_while_many_are_looked_through_is_swept_in_its_time(world: World) -> None:
+    """The look may have passed its place, and finds no other that is held."""
+    for number in range(2_000):
+        publish_key(world, key=f"old-{number}", key_ttl_ms=1)
+    world.run(destroy(world.queue, now_ms=world.now_ms))
+    world.advance(600_000)
+    for _ in range(3):
+        assert world.run(sweep(world.engine.layout, now_ms=world.now_ms)).more
+
+    for held_ms, earliest_ms in ((9_000, 9_000), (5_000, 5_000), (7_000, 5_000)):
+        publish_key(world, key=f"new-{held_ms}", key_ttl_ms=held_ms)
+        flags = world.client.hgetall(b"{tq%d}:flags" % world.queue.partition)
+        assert int(flags[b"k:shop/orders"].split()[2]) == world.now_ms + earliest_ms
+    sweep_all(world)
+    world.advance(9_000)
+    sweep_all(world)
+
+    assert world.state().keys == {}
 
 
 def test_a_key_is_bytes_like_any_text(world: World) -> None:

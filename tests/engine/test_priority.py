@@ -31,6 +31,46 @@ def test_within_a_priority_jobs_keep_their_order(world: World, priority: int, ap
     assert [job.job_id for job in world.take(count=1_000)] == ids
 
 
+@pytest.mark.parametrize("delay_ms", [0, 1_000])
+def test_jobs_with_a_priority_take_few_commands_to_publish(world: World, delay_ms: int) -> None:
+    """A call for a thousand would keep Redis for three times as long."""
+    world.publish_one(priority=7)
+    world.client.config_resetstat()
+
+    world.publish(*[b"x"] * 200, priority=7, delay_ms=delay_ms)
+
+    commands = world.client.info("commandstats")
+    assert all(stats["calls"] < 20 for stats in commands.values())
+
+
+@pytest.mark.parametrize("priority", [7, -7])
+def test_jobs_with_a_priority_take_few_commands_to_consume(world: World, priority: int) -> None:
+    world.publish(*[b"x"] * 300, priority=priority)
+    world.client.config_resetstat()
+
+    assert len(world.take(count=200)) == 200
+
+    commands = world.client.info("commandstats")
+    assert all(stats["calls"] < 20 for stats in commands.values())
+
+
+@pytest.mark.parametrize("priority", [7, 0, -7])
+def test_huge_jobs_that_do_not_fit_keep_their_order(world: World, priority: int) -> None:
+    sizes = [900_000, 900_000, 900_000, 10, 900_000, 900_000, 20]
+    ids = [world.publish_one(b"x" * size, priority=priority) for size in sizes]
+    low = world.publish_one(b"low", priority=-50)
+
+    taken: list[str] = []
+    while len(taken) < len(ids):
+        part = world.take(count=10)
+        assert 0 < len(part) < len(ids)
+        taken += [job.job_id for job in part]
+        world.state()
+
+    assert taken[: len(ids)] == ids
+    assert low in {*taken, *world.places()}
+
+
 @pytest.mark.parametrize("priority", [3, 0, -3])
 def test_a_job_that_arrives_after_a_long_time_is_still_in_its_priority(world: World, priority: int) -> None:
     world.now_ms += 2**42

@@ -19,7 +19,9 @@ from queues.engine import (
     publish_large,
     sweep,
 )
+from queues.engine.executor import result_of
 from queues.engine.limits import STAGE_PART_BYTES
+from queues.engine.replication import ReplicaWait, UnconfirmedError
 from queues.engine.values import Published
 
 from .world import World
@@ -100,6 +102,23 @@ def test_a_queue_that_is_deleted_meanwhile_has_all_of_it_in_the_end(world: World
 
     assert len(finish(world, plan, results).job_ids) == len(BODIES)
     assert len(world.places()) == len(BODIES)
+
+
+def test_of_what_was_not_written_no_replica_has_to_confirm_anything(world: World) -> None:
+    plan = large(world)
+    (last,) = plan.send(go_on(world, plan, 4))
+    world.run(destroy(world.queue, everything=True, now_ms=world.now_ms))
+
+    reply = UnconfirmedError([b"gone"], ReplicaWait(1, 0.1))
+
+    assert result_of(last, reply) is None  # so that it is written again
+
+
+def test_what_is_not_published_yet_is_no_job_that_a_deletion_counts(world: World) -> None:
+    world.publish(b"a", b"b")
+    go_on(world, large(world), 3)
+
+    assert world.run(destroy(world.queue, everything=True, now_ms=world.now_ms)) == 2
 
 
 def test_a_publish_that_fails_half_way_leaves_nothing(world: World) -> None:

@@ -91,21 +91,26 @@ local last_consumer = ARGV[#ARGV]
 local FREED_BYTES = 16384 -- to free so many takes about as long as to skip an entry
 local CHUNK_MAX = 64 -- what one look-up may read, whatever comes after small ones
 
--- Takes ids off the queue: many at once where only the list is concerned.
+-- Takes ids off the queue, many at once. → ids, their ranks if they were in `prio`
 local function pop()
   if has_prio then
-    local id = first_of_prio()
-    if id then
-      redis.call('ZREM', prio, id)
-      return {id}
+    local ids, ranks = next_of_prio(math.min(most - delivered, chunk))
+    if #ids > 0 then
+      redis.call('ZREM', prio, unpack(ids))
+      return ids, ranks
     end
   end
   if list == front and redis.call('EXISTS', front) == 0 then list = ready end
-  if not has_prio and most - delivered > 1 then
-    return redis.call('LPOP', list, math.min(most - delivered, chunk)) or {}
-  end
+  if most - delivered > 1 then return redis.call('LPOP', list, math.min(most - delivered, chunk)) or {} end
   local id = redis.call('LPOP', list)
   return id and {id} or {}
+end
+
+-- Puts back ids from place `first` on.
+local function put_back(ids, ranks, first)
+  for i = #ids, first, -1 do
+    if ranks then redis.call('ZADD', prio, ranks[i], ids[i]) else redis.call('LPUSH', list, ids[i]) end
+  end
 end
 
 -- What comes again from job to job is not formatted again.
@@ -147,7 +152,7 @@ local function hand_out(id, raw, raw_run)
 end
 
 while delivered < most and skipped < skip_max and bytes < bytes_max do
-  local ids = pop()
+  local ids, ranks = pop()
   if #ids == 0 then break end
   local raw_runs = redis.call('HMGET', runs, unpack(ids))
   local gone = {}
@@ -160,7 +165,7 @@ while delivered < most and skipped < skip_max and bytes < bytes_max do
         length, expires = redis.call('HSTRLEN', jobs, id), struct.unpack('>I6', raw_run, RUN_EXPIRES)
       end
       if size >= bytes_max then
-        for later = #ids, i, -1 do redis.call('LPUSH', list, ids[later]) end
+        put_back(ids, ranks, i)
         break
       elseif length > 0 and expires > 0 and expires <= now then
         skipped = skipped + math.floor(length / FREED_BYTES)

@@ -53,7 +53,7 @@
 -- REPLIES
 --   ok           count     jobs that were dropped
 -- INCLUDES events
-local count = redis.call('HLEN', jobs)
+local count = redis.call('HLEN', jobs) - redis.call('ZCARD', staged)
 local alive = count - redis.call('ZCARD', dead) - redis.call('ZCARD', completed)
 local new_names = {
   [jobs] = deleted_jobs, [runs] = deleted_runs, [results] = deleted_results, [priorities] = deleted_priorities,

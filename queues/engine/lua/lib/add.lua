@@ -1,6 +1,6 @@
 -- add: puts new jobs into a queue (edges A and B), all or nothing; arguments as publish.lua lists them.
 -- The first write needs memory, so on a full Redis nothing at all is written.
--- INCLUDES ids record run ready wake due expiry registry events stats
+-- INCLUDES ids record run ready wake due expiry keys registry events stats
 
 -- The job that holds the idempotency key, or nil.
 local function holder_of_key()
@@ -13,10 +13,7 @@ end
 local function hold_key(id)
   local for_ms = tonumber(key_ttl)
   redis.call('HSET', keys, key, struct.pack('>I6c26', for_ms > 0 and now + for_ms or 0, id))
-  if for_ms > 0 then
-    local look_at = math.min(now + for_ms, now + SWEEP_EVERY_MS) -- by lib/keys.lua
-    if redis.call('HSETNX', flags, 'k:' .. queue, string.format('%.0f 0 0', look_at)) == 1 then schedule_sweep(look_at) end
-  end
+  if for_ms > 0 then expect_key_end(now + for_ms) end
 end
 
 -- Advances the replication stream. A WAIT covers a connection's last write only (since Redis 7), and the job that a
@@ -50,7 +47,7 @@ local function add_jobs(bodies, sizes)
   local line_middle = is_delayed and '\t\t' .. wait .. '\t\t' or '\t\t\t\t'
   local line_end, size = '', -1
   local count, before_first = sizes and #sizes or #bodies, counter - 1
-  local ids, records, new_runs = {'ok'}, {}, nil
+  local ids, records, new_runs, its_run = {'ok'}, {}, nil, nil
   for i = 1, count do
     local id = prefix .. counter_part(before_first + i)
     ids[i + 1] = id
@@ -58,8 +55,9 @@ local function add_jobs(bodies, sizes)
     if not sizes then records[2 * i - 1], records[2 * i] = id, head .. bodies[i] end
     if its_size > LONG_RECORD - #head then
       new_runs = new_runs or {}
+      its_run = its_run or struct.pack(RUN, 0, 0, tries, 0, expires, due_ms, 0, #options, options, 0, '')
       new_runs[#new_runs + 1] = id
-      new_runs[#new_runs + 1] = struct.pack(RUN, 0, 0, tries, 0, expires, due_ms, 0, #options, options, 0, '')
+      new_runs[#new_runs + 1] = its_run
     end
     if its_size ~= size then
       size = its_size
@@ -74,7 +72,9 @@ local function add_jobs(bodies, sizes)
   if not (sizes or is_enrolled) then enrol(count) end
   local its_priority = tonumber(priority)
   if its_priority ~= 0 then
-    for i = 2, count + 1 do redis.call('HSET', priorities, ids[i], priority) end
+    local its_priorities = {}
+    for i = 1, count do its_priorities[2 * i - 1], its_priorities[2 * i] = ids[i + 1], priority end
+    redis.call('HSET', priorities, unpack(its_priorities))
   end
   if is_delayed then
     local members = {}
@@ -85,7 +85,9 @@ local function add_jobs(bodies, sizes)
     if its_priority == 0 then
       redis.call('RPUSH', ready, unpack(ids, 2))
     else
-      for i = 2, count + 1 do put_ready(ids[i], its_priority) end
+      local rank, members = free_rank(its_priority, false), {}
+      for i = 1, count do members[2 * i - 1], members[2 * i] = format_rank(rank + i - 1), ids[i + 1] end
+      redis.call('ZADD', prio, unpack(members))
     end
     wake_ready(count)
   end

@@ -15,16 +15,21 @@ local function emit(kind, id, attempt, run, worker, error)
   emit_line(kind .. '\t' .. id .. '\t' .. attempt .. '\t\t' .. run .. '\t\t' .. worker .. '\t' .. error)
 end
 
--- Drops the oldest entries until at most `most` bytes are left, at most TRIM_BATCH entries a call (a call adds fewer).
-local function trim_events(held, most)
-  local dropped, freed, entries = 0, 0, 0
-  for _, entry in ipairs(redis.call('XRANGE', events, '-', '+', 'COUNT', TRIM_BATCH)) do
-    if held - freed <= most then break end
-    local fields = entry[2]
-    dropped = dropped + tonumber(fields[6])
-    freed = freed + event_bytes(fields[4], fields[8])
-    entries = entries + 1
-  end
+-- Drops the oldest entries until at most `most` bytes are left, at most TRIM_BATCH entries a call; or more, if these were
+-- smaller than what the call has added: else many small ones would be slower to go than large ones come.
+local function trim_events(held, most, added)
+  local dropped, freed, entries, from = 0, 0, 0, '-'
+  repeat
+    local found = redis.call('XRANGE', events, from, '+', 'COUNT', TRIM_BATCH)
+    for _, entry in ipairs(found) do
+      if held - freed <= most then break end
+      local fields = entry[2]
+      dropped = dropped + tonumber(fields[6])
+      freed = freed + event_bytes(fields[4], fields[8])
+      entries = entries + 1
+      from = '(' .. entry[1]
+    end
+  until freed >= added or held - freed <= most or #found < TRIM_BATCH
   redis.call('XTRIM', events, 'MAXLEN', redis.call('XLEN', events) - entries)
   redis.call('HINCRBY', counters, 'events_bytes', -freed)
   redis.call('HINCRBY', counters, 'events_dropped', dropped)
@@ -45,5 +50,5 @@ local function flush_events()
     added = added + event_bytes(queue, lines)
   end
   local held = redis.call('HINCRBY', counters, 'events_bytes', added)
-  if held > most then trim_events(held, most - math.floor(most / TRIM_PART)) end
+  if held > most then trim_events(held, most - math.floor(most / TRIM_PART), added) end
 end

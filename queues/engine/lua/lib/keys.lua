@@ -3,6 +3,16 @@
 -- INCLUDES expiry
 local KEYS_FEW = 500
 
+-- A key is held until `expires`. A look that is under way may have passed its place, so it is told.
+local function expect_key_end(expires)
+  local field, look_at = 'k:' .. queue, math.min(expires, now + SWEEP_EVERY_MS)
+  if redis.call('HSETNX', flags, field, string.format('%.0f 0 0', look_at)) == 1 then return schedule_sweep(look_at) end
+  local at, cursor, earliest = string.match(redis.call('HGET', flags, field), '^(%d+) (%d+) (%d+)$')
+  if cursor ~= '0' and (earliest == '0' or tonumber(earliest) > expires) then
+    redis.call('HSET', flags, field, string.format('%s %s %.0f', at, cursor, expires))
+  end
+end
+
 -- → number of keys that were dropped, when to look again (nil: never)
 local function sweep_keys()
   local state = redis.call('HGET', flags, 'k:' .. queue)

@@ -47,6 +47,20 @@ local function first_of_prio()
   if head[1] and (tonumber(head[2]) < RANK_DEFAULT or redis.call('LLEN', ready) == 0) then return head[1] end
 end
 
+-- The next jobs in `prio`, at most `most`, as far as they go before the list, or the list is empty. → ids, ranks
+local function next_of_prio(most)
+  local found = redis.call('ZRANGE', prio, 0, most - 1, 'WITHSCORES')
+  local ids, ranks, is_low = {}, {}, false
+  for i = 1, #found, 2 do
+    if not is_low and tonumber(found[i + 1]) >= RANK_DEFAULT then
+      if redis.call('LLEN', ready) > 0 then break end
+      is_low = true
+    end
+    ids[#ids + 1], ranks[#ranks + 1] = found[i], found[i + 1]
+  end
+  return ids, ranks
+end
+
 -- Ids of the ready list from place `first` to `last`.
 local function range_ready(first, last)
   local in_front = redis.call('LLEN', front)

@@ -7,15 +7,18 @@
 -- INCLUDES record run expired walk
 local SCAN_AHEAD_MS = 600000
 local SCAN_AHEAD_PER_JOB_MS = 1 -- to look at a job takes a thousandth of that
+local SCAN_CHUNK = 100
+local RUN_COST = 4096 -- to read so many bytes of runs counts as much as to look at one job: ten long errors make 13 KiB
 local NEXT_SEGMENT = {delayed = 'retry', retry = 'prio', prio = 'list'}
 
--- Puts those of `ids` into `expiring` that expire before the horizon. → earliest expiry of the others, or nil. An id without
--- a record is passed over. No long record is read: such jobs have a run.
+-- Puts those of `ids` into `expiring` that expire before the horizon. → what the look cost, earliest expiry of the others or
+-- nil. An id without a record is passed over. No long record is read: such jobs have a run.
 local function look_at_expiry(ids, horizon)
-  if #ids == 0 then return nil end
+  if #ids == 0 then return 0, nil end
   local raw_runs = redis.call('HMGET', runs, unpack(ids))
-  local coming, earliest = {}, nil
+  local coming, earliest, size = {}, nil, 0
   for i, id in ipairs(ids) do
+    size = size + #(raw_runs[i] or '')
     local expires = expiry_of(id, raw_runs[i]) or 0
     if expires > 0 and expires < horizon then
       coming[#coming + 1] = expires
@@ -25,18 +28,20 @@ local function look_at_expiry(ids, horizon)
     end
   end
   if #coming > 0 then redis.call('ZADD', expiring, unpack(coming)) end
-  return earliest
+  return #ids + math.floor(size / RUN_COST), earliest
 end
 
--- The next `most` ids of a set behind a place, those due before `bound`. → ids, score of the last
+-- The next `most` ids of a set behind a place, those due before `bound`. → ids, score of the last, that of the first
+-- behind the bound if it came so far
 local function next_of_set(set, score, id, most, bound)
   local start = id ~= '' and rank_behind(set, score, id) or 0
   local found = redis.call('ZRANGE', set, start, start + most - 1, 'WITHSCORES')
   local ids = {}
   for i = 1, #found, 2 do
-    if tonumber(found[i + 1]) >= bound then break end
+    local its_score = tonumber(found[i + 1])
+    if its_score >= bound then return ids, score, its_score end
     ids[#ids + 1] = found[i]
-    score = tonumber(found[i + 1])
+    score = its_score
   end
   return ids, score
 end
@@ -57,27 +62,29 @@ local function scan_place()
   return now + math.max(SCAN_AHEAD_MS, redis.call('HLEN', jobs) * SCAN_AHEAD_PER_JOB_MS), 'delayed', 0, ''
 end
 
--- Looks at `most` jobs.
+-- Looks at `most` jobs, or fewer if their runs are long.
 local function scan(most)
   local horizon, segment, position, id = scan_place()
   local is_first = segment == 'delayed' and id == ''
   redis.call('HDEL', flags, 's:' .. queue, 'h:' .. queue) -- first, so that a full Redis lets what follows through
-  local earliest
+  local earliest -- expiry of those that are not in `expiring`, or a time before it
+  local function note(ms) earliest = ms and math.min(earliest or ms, ms) or earliest end
   while segment and most > 0 do
-    local ids
+    local few, ids, due_behind = math.min(most, SCAN_CHUNK), nil, nil
     if segment == 'list' then
-      ids = next_of_list(position, most)
+      ids = next_of_list(position, few)
       position = position + #ids
     elseif segment == 'prio' then
-      ids, position = next_of_set(prio, position, id, most, math.huge)
+      ids, position = next_of_set(prio, position, id, few, math.huge)
     else
-      ids, position = next_of_set(segment == 'retry' and retry or delayed, position, id, most, horizon)
+      ids, position, due_behind = next_of_set(segment == 'retry' and retry or delayed, position, id, few, horizon)
     end
-    local its_earliest = look_at_expiry(ids, horizon)
-    earliest = its_earliest and math.min(earliest or its_earliest, its_earliest) or earliest
+    local cost, its_earliest = look_at_expiry(ids, horizon)
+    note(its_earliest)
+    note(due_behind)
+    most = most - cost
     id = segment == 'list' and '' or ids[#ids]
-    most = most - #ids
-    if most > 0 then segment, position, id = NEXT_SEGMENT[segment], 0, '' end
+    if #ids < few then segment, position, id = NEXT_SEGMENT[segment], 0, '' end
   end
   if segment then
     redis.call('HSET', flags, 'h:' .. queue, horizon, 's:' .. queue, string.format('%s %.0f %s', segment, position, id))

@@ -1,0 +1,38 @@
+"""Calls that travel alone have connections of their own, also when another server has sent them here."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from queues.engine import publish
+from queues.engine.keys import Layout
+from queues.engine.lane import Call, Lane
+from queues.engine.replication import ReplicaWait
+from queues.engine.routing import Server
+from queues.engine.wire import Wire
+
+from .loop import in_loop, until
+
+QUEUE = Layout(1).queue("shop", "orders")
+SMALL, LARGE = publish(QUEUE, [b"x"]), publish(QUEUE, [b"x"] * 100)
+
+
+@pytest.mark.parametrize("wait", [None, ReplicaWait(1, 0.1)], ids=["plain", "replicated"])
+@in_loop
+async def test_what_another_server_has_sent_here_goes_on_a_connection_of_its_kind(wait: ReplicaWait | None) -> None:
+    carried: dict[bool, set[Wire]] = {True: set(), False: set()}
+
+    async def carry(_lane: Lane, wire: Wire, batch: list[Call]) -> None:
+        await asyncio.sleep(0.01)
+        carried[batch[0][0].alone].add(wire)
+
+    lane = Lane(Server("", None), carry, wait)
+    for operation in (SMALL, LARGE) * 20:
+        lane.add([(operation, asyncio.get_running_loop().create_future())])
+    await until(lambda: not lane.under_way(), or_fail="calls are under way")
+
+    assert lane.wire_for(SMALL) not in carried[True]
+    assert lane.wire_for(LARGE) in carried[True]
+    assert not carried[True] & carried[False]
