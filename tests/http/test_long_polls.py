@@ -200,7 +200,7 @@ def test_waiters_cost_one_connection_for_all_and_few_for_commands(tmp_path: Path
             def connections() -> list[dict[str, str]]:
                 return [one for one in observer.client_list() if int(one["id"]) not in own]
 
-            # Of the worker, and of the pages process, which has been asked for metrics and counts sign-ins in the cache.
+            # Of the worker, and of the pages process, which was asked for metrics and counts sign-ins in the cache.
             wait_until(lambda: len(connections()) <= 2 * 3 + 1, or_fail=f"too many connections: {connections()}")
             assert sum(int(one["sub"]) > 0 for one in connections()) <= 2
             started = time.monotonic()

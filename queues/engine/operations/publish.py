@@ -106,7 +106,7 @@ def publish_large(
             raise
         if outcome is not None:
             return outcome  # type: ignore[no-any-return]
-    raise StoreUnavailableError("the queue was deleted again and again while it was published to")
+    raise StoreUnavailableError("the jobs were not written: the queue was deleted meanwhile, or it took over a minute")
 
 
 def _parts(bodies: Sequence[bytes]) -> Iterator[tuple[int, Sequence[bytes]]]:
