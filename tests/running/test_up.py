@@ -57,6 +57,8 @@ def test_a_part_that_is_killed_comes_back_and_no_job_is_lost(service: Service, p
 
     wait_until(lambda: service.family.pid_of(*part) != old, or_fail="it was not started again")
     wait_until(service.is_ready, or_fail="the service did not come back", timeout_s=20)
+    # Readiness is up to a second old.
+    wait_until(lambda: service.call("GET", f"/api/demo/{queue}/size")[0] == 200, or_fail="its Redis did not come back")
     assert service.consume(queue) == "kept"
 
 
