@@ -60,7 +60,6 @@ _match_items = re.compile(rb"(?:" + _VALUE + _SPACE + rb"," + _SPACE + rb")*+").
 _match_members = re.compile(rb"(?:" + _MEMBER + _VALUE + _SPACE + rb"," + _SPACE + rb")*+").match
 _match_key = re.compile(_MEMBER).match
 _match_characters = re.compile(_CHARACTERS + rb"{0,1024}+").match
-_match_colon = re.compile(_SPACE + rb":" + _SPACE).match
 
 _SPACE_MAX: Final = 65_536
 """White space between two elements that is skipped at once."""
@@ -68,7 +67,7 @@ _SPACE_MAX: Final = 65_536
 _LONGEST_TOKEN: Final = 16
 """A token that the window's end cuts, such as `\\ud83d` or `false`, is not recognised so many bytes before it."""
 
-_QUOTE, _COMMA, _ARRAY, _ARRAY_END, _OBJECT, _OBJECT_END = b'",[]{}'
+_QUOTE, _COLON, _COMMA, _ARRAY, _ARRAY_END, _OBJECT, _OBJECT_END = b'":,[]{}'
 _CLOSING: Final = {_ARRAY: _ARRAY_END, _OBJECT: _OBJECT_END}
 _NOTHING: Final = -1
 
@@ -193,10 +192,10 @@ class _Element:
         if self._byte(position) != _QUOTE:
             raise self._refusal(position)
         position = yield from self._skip_string(position)
-        colon = _match_colon(self._body, position, self._limit)
-        if colon is None:
+        position = self._skip_space(position)
+        if self._byte(position) != _COLON:
             raise self._refusal(position)
-        return colon.end()
+        return self._skip_space(position + 1)
 
     def _skip_string(self, position: int) -> Generator[None, None, int]:
         """Where the string at `position` ends."""
