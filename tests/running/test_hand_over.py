@@ -15,12 +15,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from django.conf import settings
 from hypothesis import given
 from hypothesis import strategies as st
 from uvicorn.server import ServerState
 
 from queues.management.web import connection_receiver, pages_client
+from queues.management.web.connection import Connection
 from queues.management.web.connection_receiver import ConnectionReceiver, PagesConnection
 from queues.management.web.error_pages import BUSY, STARTING, answer_error
 from queues.management.web.exchange import Exchange
@@ -318,7 +318,7 @@ def test_a_connection_that_is_only_being_made_does_not_make_room_for_another(
 def test_what_was_taken_over_is_served_however_many_connections_a_worker_may_have(
     monkeypatch: pytest.MonkeyPatch, path: Path
 ) -> None:
-    monkeypatch.setattr(settings, "TASKQ_WORKER_CONNECTIONS", 1)
+    monkeypatch.setattr(Connection, "connections_max", 1)
 
     async def answer(_scope: Any, _receive: Any, send: Any) -> None:
         await send({"type": "http.response.start", "status": 204})

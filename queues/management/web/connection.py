@@ -13,9 +13,8 @@ import select
 import socket
 from collections import deque
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
-from django.conf import settings
 from uvicorn.config import Config
 from uvicorn.server import ServerState
 
@@ -57,6 +56,9 @@ class Connection(Reader):
     uvicorn's `timeout_keep_alive` is how long it may be without a whole request head, from its beginning or from its
     last answer on, and how long nothing may come of a body, and nothing be taken of an answer.
     """
+
+    connections_max: ClassVar[int] = 20_000
+    """Of a process; TASKQ_WORKER_CONNECTIONS, where there are settings."""
 
     __slots__ = (
         "_application",
@@ -157,7 +159,7 @@ class Connection(Reader):
 
     def has_place(self) -> bool:
         """Whether the process may have one connection more."""
-        return len(self._server.connections) < settings.TASKQ_WORKER_CONNECTIONS
+        return len(self._server.connections) < self.connections_max
 
     # What the reader asks for.
 

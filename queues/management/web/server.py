@@ -207,6 +207,8 @@ def _load_in(server_pid: int, load: Callable[[], Any]) -> Any:
     if os.getpid() != server_pid:
         follow_parent(server_pid)
     application = load()
+    if settings.configured:  # not where a server is measured by itself
+        Connection.connections_max = settings.TASKQ_WORKER_CONNECTIONS
     set_aside_what_stays()
     return application
 
