@@ -65,7 +65,7 @@ def destroy(queue: QueueKeys, *, everything: bool = False, now_ms: int | None = 
         deleted = deletion_keys(queue.partition, deletion_id)
         operation = Operation(
             _DESTROY,
-            tuple(deleted[name] if name in deleted else queue.select((name,))[0] for name in _DESTROY.keys),
+            tuple(deleted.get(name, own) for name, own in zip(_DESTROY.keys, queue.select(_DESTROY.keys), strict=True)),
             (clock_argument(now_ms), queue.name, queue.events_cap, deletion_id),
             lambda reply: int(expect_ok(_DESTROY, reply)[0]),
         )
