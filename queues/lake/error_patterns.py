@@ -17,7 +17,7 @@ WORDS_MAX: Final = 24
 """Words of an error from which the pattern is made."""
 
 PLACEHOLDERS_MAX: Final = 8
-"""A pattern ends with so many placeholders. The parts of `1,024.5` count one by one, and a `>` of the error counts too."""
+"""A pattern ends with so many. The parts of `1,024.5` count one by one, and a `>` of the error counts as well."""
 
 LEASE_LOST: Final = "(lease ran out)"
 NO_TEXT: Final = "(no error text)"
@@ -42,14 +42,14 @@ _UUID: Final = f"{_HEX}{{7}}(-{_HEX}{{4}}-{_HEX}{{4}}-{_HEX}{{4}}-{_HEX}{{12}}){
 _DIGEST_AFTER_DIGIT: Final = f"[0-9]*+([A-Fa-f]){_HEX}*+{_WORD_END}"
 _DIGEST_AFTER_LETTER: Final = f"[A-Fa-f]*+([0-9]){_HEX}*+{_WORD_END}"
 _TIME: Final = (
-    f"({_DIGIT}{_DIGIT}{_DIGIT}-{_DIGIT}{_DIGIT}-{_DIGIT}{{2}}"
+    f"{_DIGIT}{_DIGIT}{_DIGIT}-{_DIGIT}{_DIGIT}-{_DIGIT}({_DIGIT}"
     f"(?:[Tt ]{_DIGIT}{{2}}:{_DIGIT}{{2}}(?::{_DIGIT}{{2}}(?:[.,]{_DIGIT}++)?)?)?"
     f"(?:[Zz]|[+-]{_DIGIT}{{2}}:?{_DIGIT}{{2}})?)"
 )
-_PREFIXED_HEX: Final = f"([Xx](?<=0.){_HEX}++){_WORD_END}"
-_IP: Final = rf"({_DIGIT}{{0,2}}+\.{_DIGIT}{{1,3}}+\.{_DIGIT}{{1,3}}+\.{_DIGIT}{{1,3}}+){_WORD_END}"
+_PREFIXED_HEX: Final = f"[Xx](?<=0.)({_HEX}++){_WORD_END}"
+_IP: Final = rf"{_DIGIT}{{0,2}}+\.{_DIGIT}{{1,3}}+\.{_DIGIT}{{1,3}}+\.({_DIGIT}{{1,3}}+){_WORD_END}"
 _ULID_CHARACTER: Final = "[0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]"
-_ULID: Final = f"({_ULID_CHARACTER}(?<=[0-7].){_ULID_CHARACTER}{{24}}){_WORD_END}"
+_ULID: Final = f"{_ULID_CHARACTER}(?<=[0-7].)({_ULID_CHARACTER}{{24}}){_WORD_END}"
 _NUMBER: Final = f"({_DIGIT}*+)"
 
 TOKEN: Final = (
