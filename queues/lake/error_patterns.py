@@ -10,6 +10,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
+TEXT_MAX: Final = 256
+"""Characters of an error, or of a traceback's last line, that are looked at: a copy of the rest costs time, too."""
+
 PATTERN_MAX: Final = 100
 """Characters of a pattern, and of the error, spaces counted once, from which it is made."""
 
@@ -37,8 +40,9 @@ _WORD_END: Final = f"(?![{_WORD}])"
 EMAIL: Final = rf"(?<![{_WORD}.+-])[{_WORD}.+-]++@[{_WORD}-]++(?:\.[{_WORD}-]++)++"
 EMAIL_PLACEHOLDER: Final = "<email>"
 
-# What follows the first digit or letter of each. A group tells which it is, and need not hold all of it.
-_UUID: Final = f"{_HEX}{{7}}(-{_HEX}{{4}}-{_HEX}{{4}}-{_HEX}{{4}}-{_HEX}{{12}}){_WORD_END}"
+# What follows the first digit or letter of each. A group tells which it is, and need not hold all of it. A UUID's last
+# hyphen is looked at first, because most of what begins like a UUID does not have it.
+_UUID: Final = f"(?=.{{22}}-){_HEX}{{7}}(-{_HEX}{{4}}-{_HEX}{{4}}-{_HEX}{{4}}-{_HEX}{{12}}){_WORD_END}"
 _DIGEST_AFTER_DIGIT: Final = f"[0-9]*+([A-Fa-f]){_HEX}*+{_WORD_END}"
 _DIGEST_AFTER_LETTER: Final = f"[A-Fa-f]*+([0-9]){_HEX}*+{_WORD_END}"
 _TIME: Final = (
@@ -91,7 +95,7 @@ def pattern_of(*, error: str, outcome: str) -> str:
         return LEASE_LOST if outcome == "lease_lost" else NO_TEXT
     if text.startswith(TRACEBACK):
         text = text[max(text.rfind("\n"), text.rfind("\r")) + 1 :]
-    text = " ".join(text.split(None, WORDS_MAX)[:WORDS_MAX])[:PATTERN_MAX]
+    text = " ".join(text[:TEXT_MAX].split(None, WORDS_MAX)[:WORDS_MAX])[:PATTERN_MAX]
     # More than PLACEHOLDERS_MAX replacements of a kind would be behind the pattern's end.
     if "@" in text:
         text = _EMAIL_RE.sub(EMAIL_PLACEHOLDER, text, PLACEHOLDERS_MAX)
