@@ -1,13 +1,33 @@
-"""Fixtures of all tests: one private Redis per run, emptied before each test."""
+"""Fixtures of all tests: one private Redis per process, emptied before each test; and which tests share a process."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import pytest
 import redis
 
 from queues.embedded import EmbeddedRedis
+
+# A Spark of a test ends long before Java's second compiler has paid for itself.
+os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1")
+
+SHARING = {"tests/browser/": "browser", "tests/reports/": "spark"}
+"""Folders whose modules share what takes seconds to start: a service with a browser, a Spark."""
+
+LONGEST = ("tests/browser/", "tests/reports/", "tests/metadata/test_postgresql.py", "tests/running/", "tests/http/")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """One process runs a module, or all that SHARING says, and the longest are begun first."""
+    for item in items:
+        path = item.nodeid.partition("::")[0]
+        group = next((name for folder, name in SHARING.items() if path.startswith(folder)), path)
+        item.add_marker(pytest.mark.xdist_group(group))
+    items.sort(key=lambda item: [not item.nodeid.startswith(start) for start in LONGEST])
+
 
 
 @pytest.fixture(scope="session")

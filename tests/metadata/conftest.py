@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -13,6 +14,20 @@ from queues.models import Namespace, Pool
 from queues.services.tokens import NewToken, create_token
 
 SECRET = "a-secret-that-its-owner-chose"
+DATABASE_FIXTURES = {"db", "transactional_db", "django_db_reset_sequences"}
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Where these tests run once more on PostgreSQL, those that use no database have nothing to say."""
+    if not os.environ.get("DATABASE_URL", "").startswith("postgres"):
+        return
+    using = [item for item in items if item.get_closest_marker("django_db") or uses_database(item)]
+    config.hook.pytest_deselected(items=[item for item in items if item not in using])
+    items[:] = using
+
+
+def uses_database(item: pytest.Item) -> bool:
+    return bool(DATABASE_FIXTURES & set(getattr(item, "fixturenames", ())))
 
 
 @pytest.fixture

@@ -20,6 +20,9 @@ RunDay = Callable[..., dict[str, Any]]
 
 QUICK = {
     "spark.sql.shuffle.partitions": "2",  # few rows
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.adaptive.enabled": "false",
     "spark.sql.maxMetadataStringLength": "10000",  # plans are read
     "spark.sql.debug.maxToStringFields": "1000",
 }

@@ -66,72 +66,48 @@ def test_a_lake_without_any_day_is_not_the_one_that_was_meant(run_day: RunDay, t
     assert list((tmp_path / "out").glob("**/summary.json")) == []
 
 
-def test_a_file_without_a_footer_is_named_and_left_out(run_day: RunDay, tmp_path: Path) -> None:
-    write_lake(tmp_path / "lake", [*published(3), *published(4)])
-    file_of(tmp_path / "lake", 4).write_bytes(b"PAR1 this is no file of ours")
-
-    summary = run_day(tmp_path / "lake", tmp_path / "out", DAY)
-
-    assert summary["events"] == 1
-    assert [f"file://{file_of(tmp_path / 'lake', 4)}"] == [one["file"] for one in summary["corrupt"]]
-    assert [warning["kind"] for warning in summary["warnings"]] == ["corrupt"]
-
-
-def test_files_that_are_damaged_further_in_are_all_named_and_the_rest_is_reported(
-    run_day: RunDay, tmp_path: Path
-) -> None:
-    write_lake(tmp_path / "lake", [one for hour in (3, 4, 5) for one in published(hour, 200)])
+def test_damaged_files_are_all_named_and_the_rest_is_reported(run_day: RunDay, tmp_path: Path) -> None:
+    write_lake(tmp_path / "lake", [one for hour in (2, 3, 4, 5) for one in published(hour, 200)])
+    file_of(tmp_path / "lake", 2).write_bytes(b"PAR1 this is no file of ours")  # without a footer
     for hour in (3, 5):
         damage_a_page(file_of(tmp_path / "lake", hour))
 
     summary = run_day(tmp_path / "lake", tmp_path / "out", DAY)
 
-    assert summary["events"] == 200
-    assert summary["files"] == 1
-    assert [one["file"] for one in summary["corrupt"]] == [
-        f"file://{file_of(tmp_path / 'lake', hour)}" for hour in (3, 5)
+    assert (summary["events"], summary["files"]) == (200, 1)
+    assert sorted(one["file"] for one in summary["corrupt"]) == [
+        f"file://{file_of(tmp_path / 'lake', hour)}" for hour in (2, 3, 5)
     ]
+    assert {warning["kind"] for warning in summary["warnings"]} == {"corrupt"}
     rows = read_table(tmp_path / "out", DAY, "figures")
     assert {row["hour"]: (row["published"], row["bytes"]) for row in rows} == {4: (200, 2000), None: (200, 2000)}
 
 
-def test_a_gap_that_touches_the_day_is_told(run_day: RunDay, tmp_path: Path) -> None:
-    write_lake(tmp_path / "lake", published(3))
-    until = ms(f"{DAY}T00:10")
-    gap = Gap(pool="default", partition=3, dropped=1_234, from_ms=until - 3_600_000, until_ms=until)
-    Writer(str(tmp_path / "lake"), "default").write_gap(gap)
-
-    summary = run_day(tmp_path / "lake", tmp_path / "out", DAY)
-
-    assert [(one["pool"], one["partition"], one["dropped"]) for one in summary["gaps"]] == [("default", 3, 1_234)]
-    (warning,) = summary["warnings"]
-    assert warning["kind"] == "gap"
-    rows = read_table(tmp_path / "out", DAY, "figures")
-    assert {(row["backlog"], row["backlog_base_known"]) for row in rows} == {(1, False)}
-    assert (
-        "up to 1,234 events of pool default, partition 3, were dropped between 2026-03-28 23:10:00" in warning["text"]
-    )
-
-
-def test_a_death_of_which_nobody_said_a_word_counts_as_on_the_dead_letter_page(run_day: RunDay, tmp_path: Path) -> None:
+def test_a_day_with_a_gap_demo_data_and_deaths_that_nobody_reported(run_day: RunDay, tmp_path: Path) -> None:
+    """A lease that ran out without a word has the pattern of the dead-letter page."""
     at, silent = ms(f"{DAY}T03:00"), {"job": "01J3", "attempt": 2}
     lost = event("lease_lost", at, **silent)
     dead = [
         event("dead", at, error="lease lost", **silent),
         event("dead", at, error="lease lost", job="01J4", attempt=1),
     ]
-    write_lake(tmp_path / "lake", [lost, *dead])
+    write_lake(tmp_path / "lake", [one | {"demo": True} for one in (*published(3), lost, *dead)])
+    until = ms(f"{DAY}T00:10")
+    gap = Gap(pool="default", partition=3, dropped=1_234, from_ms=until - 3_600_000, until_ms=until)
+    Writer(str(tmp_path / "lake"), "default").write_gap(gap)
 
-    run_day(tmp_path / "lake", tmp_path / "out", DAY)
+    summary = run_day(tmp_path / "lake", tmp_path / "out", DAY)
 
+    assert summary["demo"] is True
+    assert [(one["pool"], one["partition"], one["dropped"]) for one in summary["gaps"]] == [("default", 3, 1_234)]
+    (warning,) = summary["warnings"]
+    assert warning["kind"] == "gap"
+    words = "up to 1,234 events of pool default, partition 3, were dropped between 2026-03-28 23:10:00"
+    assert words in warning["text"]
+    figures = read_table(tmp_path / "out", DAY, "figures")
+    assert {row["backlog_base_known"] for row in figures} == {False}
     rows = read_table(tmp_path / "out", DAY, "errors")
     assert [(row["pattern"], row["dead"]) for row in rows] == [(LEASE_LOST, 1), ("lease lost", 1)]
-
-
-def test_demo_data_is_marked(run_day: RunDay, tmp_path: Path) -> None:
-    write_lake(tmp_path / "lake", [one | {"demo": True} for one in published(3)])
-
-    assert run_day(tmp_path / "lake", tmp_path / "out", DAY)["demo"] is True
 
 
 def test_what_compaction_takes_while_it_is_read_is_not_called_damaged(
