@@ -28,6 +28,7 @@ from .errors import (
 )
 from .executor import Engine
 from .found_queues import FoundQueue, unpack_queues
+from .full_streams import FullStreams
 from .heartbeat import PumpBeat, RoleBeat
 from .keys import Layout, QueueKeys
 from .minutes import MINUTE_MS, Minute
@@ -120,6 +121,7 @@ __all__ = [
     "EntryRange",
     "Failed",
     "FoundQueue",
+    "FullStreams",
     "InvalidArgumentError",
     "JobDetail",
     "JobFilter",
