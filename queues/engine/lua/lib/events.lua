@@ -53,7 +53,7 @@ local function flush_events()
     added = added + event_bytes(queue, lines)
   end
   local held = redis.call('HINCRBY', counters, 'events_bytes', added)
-  local full = math.min(FULL_BYTES, math.floor(most / FULL_PART))
+  local full = most < FULL_PART * FULL_BYTES and most / FULL_PART or FULL_BYTES
   if held >= full and held - added < full then redis.call('PUBLISH', events, held) end
   if held > most then trim_events(held, most - math.floor(most / TRIM_PART), added) end
 end
