@@ -8,10 +8,15 @@ from pathlib import Path
 
 
 class Answer(StrEnum):
-    """What a server said to PING. `LOADING`: it is reading its data and will answer later."""
+    """What a server said to PING.
+
+    `LOADING`: it is reading its data and will serve later. `ERROR`: it replied with another error, such as MISCONF (it
+    cannot write its append-only file: the disk is full). `NOTHING`: no reply.
+    """
 
     READY = "ready"
     LOADING = "loading"
+    ERROR = "error"
     NOTHING = "nothing"
 
 
@@ -27,4 +32,6 @@ def ask(unix_socket: Path, *, timeout_s: float = 1.0) -> Answer:
         return Answer.NOTHING
     if reply.startswith(b"+PONG"):
         return Answer.READY
-    return Answer.LOADING if reply.startswith(b"-LOADING") else Answer.NOTHING
+    if reply.startswith(b"-LOADING"):
+        return Answer.LOADING
+    return Answer.ERROR if reply.startswith(b"-") else Answer.NOTHING

@@ -28,6 +28,7 @@ from .errors import (
 )
 from .executor import Engine
 from .found_queues import FoundQueue, unpack_queues
+from .full_streams import FullStreams
 from .heartbeat import PumpBeat, RoleBeat
 from .keys import Layout, QueueKeys
 from .minutes import MINUTE_MS, Minute
@@ -52,7 +53,7 @@ from .operations.find import JobPlace, find_job
 from .operations.finish import ack, ack_attempt, extend, fail, release
 from .operations.inspect import detail, list_jobs, peek, result, size, stats
 from .operations.maintain import promote_due, reclaim_ended, sweep
-from .operations.measure import PartitionLoad, beat, count_jobs, list_partition, list_pumps, partition_load
+from .operations.measure import PartitionLoad, beat, count_jobs, list_partition, list_pumps, partition_load, write_probe
 from .operations.publish import PreparedOptions, prepare, publish, publish_large, republish
 from .operations.ratelimit import give_back_limit, limited, take_limit
 from .operations.reschedule import reschedule
@@ -71,7 +72,6 @@ from .operations.survey import (
     take_survey,
     write_survey,
 )
-from .operations.write_probe import write_probe
 from .store import StoreInfo, open_async_engine, open_engine, probe_store
 from .store_load import StoreLoad, ask_store_load, read_store_load
 from .values import (
@@ -120,6 +120,7 @@ __all__ = [
     "EntryRange",
     "Failed",
     "FoundQueue",
+    "FullStreams",
     "InvalidArgumentError",
     "JobDetail",
     "JobFilter",

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Final
 from zlib import crc32
 
-from .limits import EVENTS_MEMORY_MB, MEBIBYTE, PARTITIONS_DEFAULT
+from .limits import EVENTS_FULL_BYTES, EVENTS_FULL_PART, EVENTS_MEMORY_MB, MEBIBYTE, PARTITIONS_DEFAULT
 
 LAYOUT_VERSION: Final = 1
 
@@ -180,6 +180,11 @@ def partition_of(namespace: str, queue: str, partitions: int) -> int:
     return crc32(f"{namespace}/{queue}".encode()) % partitions
 
 
+def full_bytes(events_cap: int) -> int:
+    """From how many bytes on a partition's events are drained at once, as scripts compute it, too."""
+    return min(EVENTS_FULL_BYTES, events_cap // EVENTS_FULL_PART)
+
+
 QUEUES_KEPT: Final = 4_096
 """Queues whose keys a process keeps: up to 3 KiB for each, where names are as long as they may be."""
 
@@ -193,6 +198,7 @@ class Layout:
     def __init__(self, partitions: int, events_memory: int = EVENTS_MEMORY_MB * MEBIBYTE) -> None:
         self.partitions = partitions
         self.events_cap = events_memory // partitions
+        self.events_full = full_bytes(self.events_cap)
         self.queue = lru_cache(maxsize=QUEUES_KEPT)(self._queue)
 
     def _queue(self, namespace: str, queue: str) -> QueueKeys:

@@ -82,6 +82,11 @@ EVENTS_MEMORY_MIN_MB: Final = 16
 EVENTS_MEMORY_MAX_MB: Final = 65_536
 """Memory for the events of a pool until the drain takes them, in MiB. Each partition has an equal share of it."""
 
+EVENTS_FULL_BYTES: Final = MEBIBYTE
+EVENTS_FULL_PART: Final = 4
+"""A partition's events are drained at once when they take so much, 10,000 to 20,000 of them, or that part of the cap:
+then what comes while they are drained still has room. lua/lib/events.lua has the same numbers."""
+
 EVENT_LINES_MAX: Final = 64
 """Events that share one stream entry."""
 

@@ -1,13 +1,17 @@
-"""One turn of a role: ticks while there is more to do and time to do it."""
+"""One turn of a role: ticks while there is more to do and time to do it, or while the role is woken."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import Final
 
 from queues.engine import Counts, Engine
 
 from .role import Role
+
+WAIT_PART: Final = 0.8
+"""Of its interval a role may wait: when a turn ends after the next one is due, that one is left out."""
 
 
 def take_turn(
@@ -21,13 +25,18 @@ def take_turn(
 ) -> Counts:
     """Tick once, and again as long as the tick says `more`, the role's budget lasts and nobody asks to stop.
 
+    A role that can wait does so when there is no more, and ticks again if it is woken before its interval is over.
     The sum of the ticks; its `more` is that of the last one. Raises what the engine raises.
     """
     began = clock()
-    ends = began + role.budget_s
+    turn_began, ends = began, began + role.budget_s
     total = counts = role.tick(engine, now_ms)
-    while counts.more and clock() < ends and not should_stop():
-        if role.share < 1:
+    while clock() < ends and not should_stop():
+        if not counts.more:
+            left_s = role.interval_s * WAIT_PART - (clock() - turn_began) % role.interval_s
+            if role.wait is None or left_s <= 0 or not role.wait(engine, left_s):
+                break
+        elif role.share < 1:
             sleep((clock() - began) * (1 / role.share - 1))
         began = clock()
         counts = role.tick(engine, now_ms)

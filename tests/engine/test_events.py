@@ -9,19 +9,24 @@ import pytest
 
 from queues.engine import (
     Engine,
+    FullStreams,
     PublishOptions,
     ack,
     ack_attempt,
     delete_dead,
     delete_jobs,
     destroy,
+    drain_state,
     extend,
     fail,
+    finish_drain,
     open_engine,
     pause,
     peek,
+    plan_drain,
     promote_due,
     publish,
+    read_events,
     reclaim_ended,
     release,
     republish,
@@ -31,8 +36,9 @@ from queues.engine import (
     trim_dead,
 )
 from queues.engine.keys import QueueKeys
-from queues.engine.limits import EVENT_LINES_MAX, EVENTS_MEMORY_MB, MEBIBYTE, PARTITIONS_DEFAULT
+from queues.engine.limits import EVENT_LINES_MAX, EVENTS_FULL_BYTES, EVENTS_MEMORY_MB, MEBIBYTE, PARTITIONS_DEFAULT
 from queues.engine.operations.maintain import purge
+from tests.support.waiting import wait_until
 
 from .test_expiry import sweep_all
 from .world import START_MS, STATES, TTR_MS, World
@@ -295,6 +301,48 @@ def test_the_cap_bounds_the_memory_of_events_whatever_the_batches(redis_url: str
     assert 0.8 * cap < world.client.memory_usage(stream, samples=0) <= cap
     assert abs(int(counters["events_dropped_at"]) - world.now_ms) < 60_000
     world.engine.close()
+
+
+@pytest.mark.parametrize("cap", [40_000, 16 * EVENTS_FULL_BYTES])
+def test_the_call_that_fills_a_stream_wakes_drains_and_no_other(redis_url: str, cap: int) -> None:
+    world = capped(redis_url, cap)
+    full = world.engine.layout.events_full
+    assert full == min(cap // 4, EVENTS_FULL_BYTES)
+    streams = FullStreams()
+    assert not streams.wait(world.engine, 0.1)
+
+    def held() -> int:
+        return world.engine.run(drain_state(0)).bytes
+
+    for _ in range(2):
+        while held() < full:
+            assert not streams.wait(world.engine, 0.001)
+            world.publish(*[b"x"] * (full // 1_200))
+        assert streams.wait(world.engine, 5)
+        world.publish(b"x")
+        assert not streams.wait(world.engine, 0.01)
+
+        last = world.engine.run(read_events(0, limit=100_000)).ids[-1].decode()
+        plan = world.engine.run(plan_drain(0, last))
+        assert plan is not None
+        world.engine.run(finish_drain(0, plan.entries, written=0))
+        assert held() == 0
+    streams.close()
+    world.engine.close()
+
+
+def test_a_wait_for_full_streams_survives_a_cut_connection(world: World) -> None:
+    streams = FullStreams()
+    assert not streams.wait(world.engine, 0.1)
+    world.client.client_kill_filter(_type="pubsub")
+    wait_until(lambda: not world.client.client_list(_type="pubsub"), or_fail="not cut")
+
+    assert not streams.wait(world.engine, 0.1)
+    assert not streams.wait(world.engine, 0.1)
+    world.client.publish(world.queue.select(("events",))[0], 1)
+
+    assert streams.wait(world.engine, 5)
+    streams.close()
 
 
 def test_the_cap_holds_when_large_entries_come_after_many_small_ones(redis_url: str) -> None:

@@ -13,6 +13,7 @@ from redis.connection import Connection
 
 from queues.engine import (
     Engine,
+    FullStreams,
     LimitReachedError,
     RequestLimit,
     StoreUnavailableError,
@@ -63,6 +64,20 @@ def sentinel_url(watched: tuple[redis.Redis, int]) -> str:
 @pytest.fixture(params=["cluster", "sentinel"])
 def url(request: pytest.FixtureRequest) -> str:
     return str(request.getfixturevalue(f"{request.param}_url"))
+
+
+def test_a_stream_that_becomes_full_wakes_drains_wherever_it_lies(url: str) -> None:
+    engine = open_engine(url, events_memory=16_384)
+    streams = FullStreams()
+    queues = {engine.queue("shop", f"q{number}").partition: engine.queue("shop", f"q{number}") for number in range(99)}
+    assert len(queues) == engine.layout.partitions
+    assert not streams.wait(engine, 0.1)
+    for queue in queues.values():
+        engine.run(publish(queue, [b"x"] * 20))
+
+        assert streams.wait(engine, 5)
+    streams.close()
+    engine.close()
 
 
 def test_every_verb_works_synchronously(url: str) -> None:

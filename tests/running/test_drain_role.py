@@ -5,9 +5,11 @@ from __future__ import annotations
 import logging
 import os
 import resource
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -33,10 +35,13 @@ from queues.lake.place import LakeError, Place
 from queues.lake.writer import Writer
 from queues.pump.lane import Lane
 from queues.pump.roles import drain as module
+from queues.pump.roles import roles_for
 from queues.pump.roles.drain import Drain, read_plan
 from queues.pump.tally import Tally
+from queues.pump.turn import take_turn
 from tests.support.clock import ManualClock
 from tests.support.lake import EventName, Lake, local_lake, names_in_stream
+from tests.support.waiting import wait_until
 
 POOL = "main-pool"
 PARTITIONS = 2
@@ -137,16 +142,36 @@ def test_events_that_redis_dates_in_the_future_wait_no_longer_than_others(shop: 
     shop.check()
 
 
-def test_a_full_partition_is_drained_at_once(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_partition_is_drained_at_once(shop: Shop) -> None:
     shop.work(calls=5)
     sizes = [shop.engine.run(drain_state(partition)).bytes for partition in range(PARTITIONS)]
     held = Counter(name.partition for name in shop.in_stream().elements())
     full = max(range(PARTITIONS), key=sizes.__getitem__)
     assert min(sizes) < max(sizes)
-    monkeypatch.setattr(module, "FULL_BYTES", max(sizes))
+    shop.engine.layout.events_full = max(sizes)
 
     assert shop.run(shop.drain(everything=False)) == held[full]
     shop.check()
+
+
+def test_a_drain_is_woken_by_the_call_that_fills_a_partition(shop: Shop, settings: Any) -> None:
+    settings.TASKQ_LAKE_URL = shop.lake.url
+    (found,) = [role for role in roles_for(POOL) if role.name == "drain"]
+    role = replace(found, interval_s=600, budget_s=600)  # so that no look comes to its help
+    stopping = threading.Event()
+    turn = threading.Thread(target=take_turn, args=(role, shop.engine), kwargs={"should_stop": stopping.is_set})
+    client, channels = shop.engine.client, [f"{{tq{partition}}}:events" for partition in range(PARTITIONS)]
+    turn.start()
+    try:
+        wait_until(lambda: all(n for _, n in client.pubsub_numsub(*channels)), or_fail="it does not wait")
+        queue = shop.engine.queue("shop", "orders")
+        for _ in range(shop.engine.layout.events_full // 30_000):  # an event takes more than 30 bytes
+            shop.engine.run(publish(queue, [b"x"] * 1_000))
+        wait_until(shop.lake.names, or_fail="it was not woken")
+    finally:
+        stopping.set()
+        client.publish(channels[0], 0)
+        turn.join()
 
 
 def test_much_is_drained_in_several_files(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:

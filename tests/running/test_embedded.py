@@ -95,6 +95,15 @@ def test_what_was_answered_survives_a_crash(tmp_path: Path) -> None:
         assert redis.Redis.from_url(server.url).get("job") == b"1"
 
 
+def test_one_that_cannot_write_its_file_answers_all_the_same(tmp_path: Path) -> None:
+    """`up` kills a Redis that does not answer. This one has jobs in memory that are not in the file yet."""
+    (tmp_path / "appendonly.aof").symlink_to("/dev/full")
+    with EmbeddedRedis(tmp_path, persistent=True) as server:
+        redis.Redis.from_url(server.url).set("job", "1")
+
+        wait_until(lambda: server.answer() is Answer.ERROR, or_fail="it did not notice that its disk is full")
+
+
 def test_it_never_evicts_and_keeps_an_append_only_file(tmp_path: Path) -> None:
     with EmbeddedRedis(tmp_path, persistent=True) as server:
         config = redis.Redis.from_url(server.url).config_get("*")

@@ -6,12 +6,19 @@ import fcntl
 import os
 import signal
 import tempfile
+import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
-from queues.management.supervision import Watch, heartbeats
+from queues.embedded import Answer, EmbeddedRedis
+from queues.management.local import parts
+from queues.management.local.place import take_place
+from queues.management.supervision import Supervisor, Watch, heartbeats
 from queues.management.web.runtime_directory import PREFIX, runtime_directory
 from tests.running.services import Service, start_service, stop_service
 from tests.support.waiting import wait_until
@@ -46,6 +53,38 @@ def test_up_replaces_each_of_its_processes_that_hangs(service: Service) -> None:
     old["manage.py serve "] = service.family.pid_of("manage.py serve ")
     hang("manage.py serve ")
     wait_until(service.is_ready, or_fail="it does not serve", timeout_s=REPLACED_WITHIN_S)
+
+
+def test_a_redis_that_hangs_is_logged_first_and_killed_later(
+    tmp_path: Path, settings: Any, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.TASKQ_HUNG_AFTER_S = 2
+    monkeypatch.setattr(parts, "REDIS_HUNG_AFTER_S", 4.0)
+    place = take_place(tmp_path)
+    redis = EmbeddedRedis(place.redis_dir, persistent=True)
+    part = parts.redis_part(place, redis, env={})
+    assert part.answers is not None
+    asked = Mock(wraps=part.answers)
+    supervisor = Supervisor()
+    watching = threading.Thread(target=supervisor.run)
+    try:
+        supervisor.start(replace(part, answers=asked, is_ready=lambda: part.is_ready() and asked.call_count > 1))
+        assert supervisor.wait_ready(timeout_s=20)
+        watching.start()
+        hung = supervisor.pids()["redis"]
+
+        os.kill(hung, signal.SIGSTOP)
+
+        wait_until(lambda: supervisor.pids().get("redis", hung) != hung, or_fail="not replaced", timeout_s=30)
+        wait_until(lambda: redis.answer() is Answer.READY, or_fail="the new one does not answer")
+    finally:
+        supervisor.ask_to_stop()
+        watching.join()
+        supervisor.stop()
+        os.close(place.lock_fd)
+    told = [vars(record) for record in caplog.records if vars(record).get("pid") == hung]
+    assert [record["action"] for record in told] == ["hung_child", "kill_hung_child"]
+    assert 2 <= told[0]["silent_s"] < 4 <= told[1]["silent_s"]
 
 
 def test_a_watcher_that_was_itself_suspended_blames_nobody(monkeypatch: pytest.MonkeyPatch, settings: object) -> None:

@@ -28,7 +28,7 @@ from queues.pump.role import Role
 from queues.pump.roles import bounds, deleter, pump, reclaimer, roles_for, sweeper
 from queues.pump.tally import Tally
 from queues.pump.trouble import RETRY_FIRST_S, RETRY_MAX_S, Trouble
-from queues.pump.turn import take_turn
+from queues.pump.turn import WAIT_PART, take_turn
 from tests.support.clock import ManualClock
 
 START_MS = 2_000_000_000_000
@@ -211,6 +211,38 @@ def test_a_turn_ends_when_asked_to_stop(engine: Engine) -> None:
     tick = Script(Counts(jobs=2, more=True), Counts(jobs=3))
 
     assert take_turn(role_of(tick), engine, should_stop=lambda: True) == Counts(jobs=2, more=True)
+
+
+def test_a_role_that_is_woken_ticks_again(engine: Engine) -> None:
+    clock = ManualClock()
+    left: list[float] = []
+    tick = Script(Counts(), Counts(jobs=2, more=True), Counts(jobs=3), Counts(jobs=9))
+
+    def wait(_engine: Engine, left_s: float) -> bool:
+        left.append(left_s)
+        clock.advance(left_s / 2)
+        return len(left) == 1
+
+    role = Role(name="role", interval_s=1, budget_s=10, tick=tick, wait=wait)
+    counts = take_turn(role, engine, should_stop=lambda: False, clock=clock)
+
+    assert counts == Counts(jobs=5)
+    assert left == pytest.approx([WAIT_PART, WAIT_PART / 2])
+
+
+def test_a_role_that_is_woken_all_the_time_ends_its_turn_all_the_same(engine: Engine) -> None:
+    clock = ManualClock()
+
+    began = clock.now
+
+    def wait(_engine: Engine, _left_s: float) -> bool:
+        clock.advance(0.4)
+        return True
+
+    role = Role(name="role", interval_s=0.5, budget_s=3, tick=lambda _engine, _now: Counts(jobs=1), wait=wait)
+    take_turn(role, engine, should_stop=lambda: False, clock=clock)
+
+    assert clock.now - began <= 3.4
 
 
 def test_trouble_is_logged_once_when_it_begins_and_once_when_it_ends(caplog: pytest.LogCaptureFixture) -> None:

@@ -7,6 +7,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -137,6 +138,17 @@ def test_waiting_for_a_child_that_never_gets_ready_ends(watch: Supervisor, spec:
 
     with pytest.raises(NotReadyError, match=r"child was not ready within 0\.3 s"):
         watch.wait_ready(timeout_s=0.3)
+
+
+def test_a_child_that_loads_its_data_has_all_the_time_that_it_takes(
+    watch: Supervisor, spec: Callable[..., ChildSpec]
+) -> None:
+    looks = iter(range(1_000))
+    loading = replace(spec(SLEEP), is_ready=lambda: next(looks) > 5, is_loading=lambda: True)
+    watch.start(loading)
+
+    assert watch.wait_ready(timeout_s=0.01)
+    assert next(looks) > 6
 
 
 def test_waiting_ends_when_asked_to_stop(watch: Supervisor, spec: Callable[..., ChildSpec]) -> None:

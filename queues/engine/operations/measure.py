@@ -25,6 +25,7 @@ _PUMPS = load("list_pumps")
 _PARTITION = load("partition_load")
 _COUNT = load("count_jobs")
 _LIST = load("list_queues")
+_PROBE = load("write_probe")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,3 +104,15 @@ def count_jobs(queue: QueueKeys) -> Operation[Mapping[JobState, int]]:
         return dict(zip(_STATES, expect_ok(_COUNT, reply), strict=True))
 
     return Operation(_COUNT, queue.select(_COUNT.keys), (queue.name,), decode)
+
+
+def write_probe(partition: int) -> Operation[None]:
+    """Write where the partition lies, since a server that can be reached may take no writes.
+
+    Raises StoreUnavailableError if consuming and publishing would.
+    """
+
+    def decode(reply: Reply) -> None:
+        expect_ok(_PROBE, reply)
+
+    return Operation(_PROBE, (partition_keys(partition)["probe"],), (), decode)

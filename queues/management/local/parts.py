@@ -20,7 +20,8 @@ MANAGE: Final = Path(__file__).resolve().parents[3] / "manage.py"
 ASK_TIMEOUT_S: Final = 5.0
 
 REDIS_HUNG_AFTER_S: Final = 30.0
-"""Mostly it waits for the disk, and when it is started again it reads all its data from there before it answers."""
+"""When it is killed. Mostly it waits for the disk: killing it loses what it could not write, and the new one reads all
+its data from that disk before it serves."""
 
 
 def redis_part(place: Place, redis: EmbeddedRedis, *, env: Mapping[str, str]) -> ChildSpec:
@@ -31,6 +32,7 @@ def redis_part(place: Place, redis: EmbeddedRedis, *, env: Mapping[str, str]) ->
         env=env,
         log=place.log("redis"),
         is_ready=lambda: redis.answer() is Answer.READY,
+        is_loading=lambda: redis.answer() is Answer.LOADING,
         on_leash=False,
         keep_fds=(place.lock_fd,),
         answers=lambda: redis.answer() is not Answer.NOTHING,

@@ -20,7 +20,8 @@ from .logs import bound_log
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChildSpec:
-    """What to run. `is_ready` tells whether it does its work yet; `log` receives what it prints.
+    """What to run. `is_ready` tells whether it does its work yet, `is_loading` whether it still reads its data, for
+    which it has any time; `log` receives what it prints.
 
     `on_leash` False: `argv` is a command line of `leashed` already. `keep_fds`: open files that it inherits. It hangs
     when its heart has not beaten for TASKQ_HUNG_AFTER_S, or `answers`, if given, has not been true. Then it is killed,
@@ -32,6 +33,7 @@ class ChildSpec:
     env: Mapping[str, str]
     log: Path
     is_ready: Callable[[], bool]
+    is_loading: Callable[[], bool] = lambda: False
     stop_timeout_s: float = 15.0
     on_leash: bool = True
     keep_fds: tuple[int, ...] = ()

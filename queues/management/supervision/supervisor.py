@@ -69,12 +69,14 @@ class Supervisor:
     def wait_ready(self, *, timeout_s: float) -> bool:
         """Watch until every child is ready. False: asked to stop meanwhile.
 
-        Raises NotReadyError, ChildGivenUpError.
+        Raises NotReadyError after `timeout_s`, counted from when the last child has loaded its data; ChildGivenUpError.
         """
         deadline = time.monotonic() + timeout_s
         for post in self._posts:
             while not (post.child is not None and post.child.status is None and post.spec.is_ready()):
                 self._look()
+                if post.spec.is_loading():
+                    deadline = time.monotonic() + timeout_s
                 if time.monotonic() > deadline:
                     raise NotReadyError(post.spec, timeout_s)
                 if self._stopping.wait(LOOK_INTERVAL_S):

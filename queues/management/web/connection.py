@@ -19,8 +19,7 @@ from uvicorn.config import Config
 from uvicorn.server import ServerState
 
 from .delivery_check import DeliveryCheck, unconfirmed_bytes
-from .exchange import Exchange, Headers, lines_of
-from .hand_over import HandOver
+from .exchange import Exchange, HandOver, Headers, lines_of
 from .reader import DEAF, Reader
 from .refusal import Reason, Refusal
 from .target import address_of

@@ -6,6 +6,8 @@ from typing import Final
 
 from django.conf import settings
 
+from queues.engine import FullStreams
+
 from ..role import Role
 from . import deleter, pump, reclaimer, sweeper
 from .bounds import DeadLetterBounds
@@ -32,5 +34,6 @@ def roles_for(pool: str, *, once: bool = False) -> tuple[Role, ...]:
         interval_s=DRAIN_INTERVAL_S,
         budget_s=DRAIN_ALL_S if once else 5.0,
         tick=Drain(pool, url=settings.TASKQ_LAKE_URL, every_s=settings.TASKQ_LAKE_EVERY_S, everything=once).tick,
+        wait=None if once else FullStreams().wait,
     )
     return (PUMP, RECLAIMER, SWEEPER, DELETER, bounds, survey, drain)

@@ -33,10 +33,8 @@ from queues.lake.writer import Writer
 logger = logging.getLogger(__name__)
 
 INTERVAL_S: Final = 0.25
-FULL_BYTES: Final = 1024 * 1024
-"""A partition whose events take so much memory, 10,000 to 20,000 of them, is drained at once; one with fewer when its
-oldest event is old enough. A burst is met within INTERVAL_S, in which a Redis takes about an eighth of what a partition
-may hold by default."""
+"""How often it looks. A partition is drained when its oldest event is old enough, and at once when its events take
+`events_full` bytes: the script by which they come to that wakes the drain. The look stands in for lost messages."""
 
 PLAN_EVENTS: Final = 50_000
 """So many events, and less than a page more, are written at a time."""
@@ -77,7 +75,8 @@ class Drain:
         states: list[DrainState] = engine.batch([drain_state(partition, now_ms=now_ms) for partition in partitions])
         if self._until_ms is None:
             self._until_ms = states[0].now_ms
-        due = [partition for partition in partitions if self._is_due(partition, states[partition])]
+        full = engine.layout.events_full
+        due = [partition for partition in partitions if self._is_due(partition, states[partition], full)]
         if not due:
             return Counts()
         # In turn: what is wrong with one partition's files must not hold up the others.
@@ -86,7 +85,7 @@ class Drain:
         events = self._drain(engine, partition, states[partition], now_ms)
         return Counts(queues=1, jobs=events, more=True)
 
-    def _is_due(self, partition: int, state: DrainState) -> bool:
+    def _is_due(self, partition: int, state: DrainState, full: int) -> bool:
         if state.plan is not None:
             is_mine = self._begun.get(partition) == state.plan
             return is_mine or self._everything or state.idle_ms >= TAKE_OVER_MS
@@ -95,7 +94,7 @@ class Drain:
         oldest_ms = EntryId.parse(state.oldest).ms
         if self._everything:
             return oldest_ms <= (self._until_ms or 0)
-        if state.bytes >= FULL_BYTES or state.now_ms - oldest_ms >= self._every_s * 1000:
+        if state.bytes >= full or state.now_ms - oldest_ms >= self._every_s * 1000:
             return True
         # By the clock of Redis it is young, or not even born: that clock may have been set back by a year.
         entry, since = self._seen.get(partition, (None, 0.0))

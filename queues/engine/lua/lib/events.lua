@@ -6,6 +6,8 @@
 local LINES_MAX = 64
 local TRIM_BATCH = 100
 local TRIM_PART = 64
+local FULL_BYTES = 1048576
+local FULL_PART = 4
 local event_lines = {}
 
 -- A whole line, for scripts in which every microsecond counts.
@@ -38,6 +40,7 @@ end
 
 -- The cap counts bytes, so it bounds memory whatever the entries hold: one addition a call. cap 0: events are off.
 -- At the cap a part of it is dropped at once: reading back what is dropped costs too much to be done in every call.
+-- The call by which the stream becomes full (`full_bytes` in keys.py) wakes drains, on the channel of the stream's name.
 local function flush_events()
   local total = #event_lines
   local most = tonumber(cap)
@@ -50,5 +53,7 @@ local function flush_events()
     added = added + event_bytes(queue, lines)
   end
   local held = redis.call('HINCRBY', counters, 'events_bytes', added)
+  local full = most < FULL_PART * FULL_BYTES and most / FULL_PART or FULL_BYTES
+  if held >= full and held - added < full then redis.call('PUBLISH', events, held) end
   if held > most then trim_events(held, most - math.floor(most / TRIM_PART), added) end
 end
