@@ -163,7 +163,7 @@ def calls(client: Any, command: str) -> int:
 
 @pytest.mark.parametrize("has_long", [False, True])
 def test_lengths_are_asked_for_only_where_a_job_can_be_long(world: World, has_long: bool) -> None:
-    """To ask for them takes Redis longer than to free."""
+    """Asking is a command for each job."""
     world.publish(*[b"x"] * (DELETE_BATCH - 1))
     world.publish(b"x" * (BODY_MAX_BYTES if has_long else 1))
     world.run(destroy(world.queue, everything=True, now_ms=world.now_ms))

@@ -28,7 +28,7 @@
 limit, budget = tonumber(limit), tonumber(budget)
 
 -- Those of `ids` that this step frees. A long record has a run (lib/record.lua), so where there is neither a run nor a
--- result, lengths are not asked for: that takes longer than freeing.
+-- result, lengths are not asked for, which would be a command for each job.
 local function part_of(ids)
   if limit * LONG_RECORD <= budget and redis.call('EXISTS', deleted_runs, deleted_results) == 0 then return ids end
   return first_within(ids, budget, deleted_jobs, deleted_results)
