@@ -9,9 +9,19 @@ from typing import Any
 import pytest
 
 from queues.embedded import EmbeddedRedis
-from queues.engine import Engine, PublishOptions, destroy, free_deleted, open_engine, publish
+from queues.engine import (
+    DEFAULT_OPTIONS,
+    Engine,
+    PublishOptions,
+    destroy,
+    free_deleted,
+    open_engine,
+    publish,
+    publish_large,
+)
 from queues.engine.limits import BODY_MAX_BYTES, DELETE_BATCH, FREE_BUDGET_BYTES
 
+from .test_publish_large import go_on
 from .world import STATES, World
 
 
@@ -132,3 +142,34 @@ def test_a_step_frees_a_bounded_number_of_bytes(world: World, results: bool) -> 
     freed = world.run(free_deleted(world.engine.layout)).jobs
 
     assert 1 <= freed <= FREE_BUDGET_BYTES // BODY_MAX_BYTES
+
+
+def test_records_of_an_unfinished_publish_are_measured_too(world: World) -> None:
+    """They have no runs yet."""
+    plan = publish_large(world.queue, [b"x" * BODY_MAX_BYTES] * HUGE, DEFAULT_OPTIONS, now_ms=world.now_ms)
+    go_on(world, plan, HUGE)
+    staged, runs = world.queue.select(("staged", "runs"))
+    assert (world.client.zcard(staged), world.client.exists(runs)) == (HUGE, 0)
+    world.engine.run(destroy(world.queue, everything=True, now_ms=world.now_ms))
+
+    freed = world.engine.run(free_deleted(world.engine.layout)).jobs
+
+    assert 1 <= freed <= FREE_BUDGET_BYTES // BODY_MAX_BYTES
+
+
+def calls(client: Any, command: str) -> int:
+    return int(client.info("commandstats").get(f"cmdstat_{command}", {"calls": 0})["calls"])
+
+
+@pytest.mark.parametrize("has_long", [False, True])
+def test_lengths_are_asked_for_only_where_a_job_can_be_long(world: World, has_long: bool) -> None:
+    """Asking is a command for each job."""
+    world.publish(*[b"x"] * (DELETE_BATCH - 1))
+    world.publish(b"x" * (BODY_MAX_BYTES if has_long else 1))
+    world.run(destroy(world.queue, everything=True, now_ms=world.now_ms))
+    lengths, deletions = calls(world.client, "hstrlen"), calls(world.client, "hdel")
+
+    assert world.run(free_deleted(world.engine.layout)).jobs == DELETE_BATCH
+
+    assert calls(world.client, "hstrlen") - lengths == (DELETE_BATCH if has_long else 0)
+    assert calls(world.client, "hdel") - deletions == (2 if has_long else 1)  # records, and runs if there are any

@@ -24,29 +24,42 @@
 --   budget       bytes     of records and results
 -- REPLIES
 --   ok           freed more    more: 0 = nothing is left
--- INCLUDES bulk
+-- INCLUDES bulk record
 limit, budget = tonumber(limit), tonumber(budget)
 
-local function free_jobs(ids)
-  redis.call('HDEL', deleted_jobs, unpack(ids))
-  redis.call('HDEL', deleted_runs, unpack(ids))
-  redis.call('HDEL', deleted_results, unpack(ids))
-  redis.call('HDEL', deleted_priorities, unpack(ids))
+-- Those of `ids` that this step frees. A long record has a run (lib/record.lua), so where there is neither a run nor a
+-- result, lengths are not asked for, which would be a command for each job.
+local function part_of(ids)
+  if limit * LONG_RECORD <= budget and redis.call('EXISTS', deleted_runs, deleted_results) == 0 then return ids end
+  return first_within(ids, budget, deleted_jobs, deleted_results)
 end
 
-for _, list in ipairs({deleted_front, deleted_ready}) do
-  local ids = first_within(redis.call('LRANGE', list, 0, limit - 1), budget, deleted_jobs, deleted_results)
-  if #ids > 0 then
-    redis.call('LPOP', list, #ids)
-    free_jobs(ids)
-    return {'ok', #ids, 1}
+local function free_jobs(ids)
+  for _, hash in ipairs({deleted_jobs, deleted_runs, deleted_results, deleted_priorities}) do
+    if redis.call('EXISTS', hash) == 1 then redis.call('HDEL', hash, unpack(ids)) end
   end
 end
-for _, set in ipairs({deleted_prio, deleted_delayed, deleted_retry, deleted_working, deleted_dead, deleted_completed,
-  deleted_staged, deleted_expiring}) do
-  local ids = first_within(redis.call('ZRANGE', set, 0, limit - 1), budget, deleted_jobs, deleted_results)
+
+local function free_from_set(set, ids)
+  redis.call('ZREM', set, unpack(ids))
+  free_jobs(ids)
+  return {'ok', #ids, 1}
+end
+
+-- First staged records, which may be long without a run, then states whose jobs have runs and results, last the lists.
+if redis.call('EXISTS', deleted_staged) == 1 then
+  return free_from_set(deleted_staged,
+    first_within(redis.call('ZRANGE', deleted_staged, 0, limit - 1), budget, deleted_jobs))
+end
+for _, set in ipairs({deleted_working, deleted_dead, deleted_completed, deleted_retry, deleted_delayed, deleted_prio,
+  deleted_expiring}) do
+  local ids = part_of(redis.call('ZRANGE', set, 0, limit - 1))
+  if #ids > 0 then return free_from_set(set, ids) end
+end
+for _, list in ipairs({deleted_front, deleted_ready}) do
+  local ids = part_of(redis.call('LRANGE', list, 0, limit - 1))
   if #ids > 0 then
-    redis.call('ZREM', set, unpack(ids))
+    redis.call('LTRIM', list, #ids, -1) -- LPOP would answer with them
     free_jobs(ids)
     return {'ok', #ids, 1}
   end
