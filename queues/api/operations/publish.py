@@ -14,6 +14,7 @@ from ..attributes import read_attributes
 from ..bulk import split_array
 from ..context import ApiContext
 from ..errors import ParameterError
+from ..memory import LARGE_BYTES
 from ..metrics import COUNTERS
 from ..publish_options import read_publish_options
 from ..request import ApiRequest
@@ -46,8 +47,7 @@ async def publish_bulk(request: ApiRequest, context: ApiContext) -> ApiResponse:
     asked = read_publish_options(request.query, read_attributes(request.headers))
     if asked.key is not None:
         raise ParameterError("key fits one job only")
-    body = await request.read_body(settings.TASKQ_BULK_MAX_BYTES)
-    bodies = await run_in_slices(split_array(body))
+    bodies = await _read_bodies(request)
     opened = await context.open(request)
     work = publish_bulk_jobs(
         queue=opened.queue, bodies=bodies, request=asked, policy=opened.policy, limit=request.limit
@@ -55,6 +55,12 @@ async def publish_bulk(request: ApiRequest, context: ApiContext) -> ApiResponse:
     published = await opened.engine.run(work)
     _count(request, len(published.job_ids))
     return json_response(201, {"msg": "published", "job_ids": published.job_ids})
+
+
+async def _read_bodies(request: ApiRequest) -> list[bytes]:
+    """The elements of the request's body, which is itself no longer needed, nor in memory."""
+    body = await request.read_body(settings.TASKQ_BULK_MAX_BYTES)
+    return await run_in_slices(split_array(body), is_large=len(body) > LARGE_BYTES)
 
 
 def _answer(request: ApiRequest, published: Published) -> ApiResponse:
