@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from typing import Final
+
 from django.conf import settings
 
 from queues.engine.limits import BODY_MAX_BYTES
@@ -20,6 +23,9 @@ from ..publish_options import read_publish_options
 from ..request import ApiRequest
 from ..response import ApiResponse, json_response
 from ..slices import run_in_slices
+
+FREE_BYTES: Final = 4 * 1024 * 1024
+"""Job bodies that are freed in one slice; it takes about 0.3 ms."""
 
 
 async def publish(request: ApiRequest, context: ApiContext) -> ApiResponse:
@@ -54,6 +60,8 @@ async def publish_bulk(request: ApiRequest, context: ApiContext) -> ApiResponse:
     )
     published = await opened.engine.run(work)
     _count(request, len(published.job_ids))
+    if request.memory is not None:  # which small bodies do not take
+        await run_in_slices(_free(bodies))
     return json_response(201, {"msg": "published", "job_ids": published.job_ids})
 
 
@@ -61,6 +69,16 @@ async def _read_bodies(request: ApiRequest) -> list[bytes]:
     """The elements of the request's body, which is itself no longer needed, nor in memory."""
     body = await request.read_body(settings.TASKQ_BULK_MAX_BYTES)
     return await run_in_slices(split_array(body), is_large=len(body) > LARGE_BYTES)
+
+
+def _free(bodies: list[bytes]) -> Generator[None, None, None]:
+    """Forget them, FREE_BYTES in a slice: the memory of each large one is given back to the system."""
+    size = 0
+    while bodies:
+        size += len(bodies.pop())
+        if size > FREE_BYTES:
+            yield
+            size = 0
 
 
 def _answer(request: ApiRequest, published: Published) -> ApiResponse:
