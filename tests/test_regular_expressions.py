@@ -89,8 +89,8 @@ def pattern_argument(call: ast.Call) -> tuple[str, ast.expr | None] | None:
     return None
 
 
-def used_as(name: str) -> set[str]:
-    """The methods that are called on what is called so, in any module."""
+def used_as(name: str | None) -> set[str]:
+    """The methods that are called on what is called so, in any module. None: it is not known."""
     return {
         node.func.attr
         for _, file in modules()
@@ -106,6 +106,7 @@ def expressions() -> Iterator[Expression]:
     """Every regular expression in Python source, Spark's among them."""
     for name, file in modules():
         calls = [node for node in ast.walk(tree_of(file)) if isinstance(node, ast.Call)]
+        methods = {id(node.value): node.attr for node in ast.walk(tree_of(file)) if isinstance(node, ast.Attribute)}
         found = [(call, pattern_argument(call)) for call in calls]
         if not any(argument for _, argument in found):
             continue
@@ -123,11 +124,13 @@ def expressions() -> Iterator[Expression]:
                 if isinstance(given, ast.Name) and (name, given.id) in COMPUTED:
                     yield from (Expression(place, one, 0, anchored=False) for one in COMPUTED[name, given.id])
                 else:
-                    yield read(place, module, call, called, given, targets.get(id(call)))
+                    method = methods.get(id(call))  # of re.compile(...).match
+                    used = {method} if method else {called} if called != "compile" else used_as(targets.get(id(call)))
+                    yield read(place, module, call, called, given, used)
 
 
 def read(
-    place: str, module: ModuleType, call: ast.Call, called: str, argument: ast.expr | None, target: str | None
+    place: str, module: ModuleType, call: ast.Call, called: str, argument: ast.expr | None, used: set[str]
 ) -> Expression:
     """The value of the expression in a call; it has to be one that the module knows when it has been imported."""
     assert argument is not None, f"{place}: which regular expression is this?"
@@ -137,8 +140,7 @@ def read(
         flags = [eval(compile(ast.Expression(one), place, "eval"), module.__dict__) for one in given]
     except NameError as error:
         pytest.fail(f"{place}: a regular expression must be a constant of its module, so that it can be timed: {error}")
-    methods = used_as(target) if called == "compile" and target else {called}
-    return Expression(place, pattern, int(sum(flags)), bool(methods) and methods <= ANCHORED_METHODS)
+    return Expression(place, pattern, int(sum(flags)), bool(used) and used <= ANCHORED_METHODS)
 
 
 def routes(patterns: Iterable[Any] = (), prefix: str = "") -> Iterator[Expression]:
