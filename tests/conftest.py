@@ -29,7 +29,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: [not item.nodeid.startswith(start) for start in LONGEST])
 
 
-
 @pytest.fixture(scope="session")
 def redis_server() -> Iterator[EmbeddedRedis]:
     """A real redis-server on a unix socket, the one that REDIS_URL names in tests."""

@@ -9,8 +9,7 @@ from __future__ import annotations
 import ast
 import importlib
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, partial
 from itertools import product
@@ -91,14 +90,18 @@ def pattern_argument(call: ast.Call) -> tuple[str, ast.expr | None] | None:
 
 
 @cache
-def methods_by_name() -> Mapping[str, set[str]]:
-    """Name of a variable → the methods that are called on what has that name, in any module."""
-    methods: defaultdict[str, set[str]] = defaultdict(set)
-    for _, file in modules():
-        for call in calls_in(file):
-            if isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Name):
-                methods[call.func.value.id].add(call.func.attr)
-    return methods
+def used_as(name: str | None) -> set[str]:
+    """The methods that are called on what has this name, in any module. None: it is not known."""
+    return {
+        call.func.attr
+        for call in all_calls()
+        if isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Name) and call.func.value.id == name
+    }
+
+
+@cache
+def all_calls() -> list[ast.Call]:
+    return [call for _, file in modules() for call in calls_in(file)]
 
 
 @cache
@@ -109,6 +112,7 @@ def calls_in(file: Path) -> list[ast.Call]:
 def expressions() -> Iterator[Expression]:
     """Every regular expression in Python source, Spark's among them."""
     for name, file in modules():
+        methods = {id(node.value): node.attr for node in ast.walk(tree_of(file)) if isinstance(node, ast.Attribute)}
         found = [(call, pattern_argument(call)) for call in calls_in(file)]
         if not any(argument for _, argument in found):
             continue
@@ -126,11 +130,13 @@ def expressions() -> Iterator[Expression]:
                 if isinstance(given, ast.Name) and (name, given.id) in COMPUTED:
                     yield from (Expression(place, one, 0, anchored=False) for one in COMPUTED[name, given.id])
                 else:
-                    yield read(place, module, call, called, given, targets.get(id(call)))
+                    method = methods.get(id(call))  # of re.compile(...).match
+                    used = {method} if method else {called} if called != "compile" else used_as(targets.get(id(call)))
+                    yield read(place, module, call, called, given, used)
 
 
 def read(
-    place: str, module: ModuleType, call: ast.Call, called: str, argument: ast.expr | None, target: str | None
+    place: str, module: ModuleType, call: ast.Call, called: str, argument: ast.expr | None, used: set[str]
 ) -> Expression:
     """The value of the expression in a call; it has to be one that the module knows when it has been imported."""
     assert argument is not None, f"{place}: which regular expression is this?"
@@ -140,8 +146,7 @@ def read(
         flags = [eval(compile(ast.Expression(one), place, "eval"), module.__dict__) for one in given]
     except NameError as error:
         pytest.fail(f"{place}: a regular expression must be a constant of its module, so that it can be timed: {error}")
-    methods = methods_by_name()[target] if called == "compile" and target else {called}
-    return Expression(place, pattern, int(sum(flags)), bool(methods) and methods <= ANCHORED_METHODS)
+    return Expression(place, pattern, int(sum(flags)), bool(used) and used <= ANCHORED_METHODS)
 
 
 def routes(patterns: Iterable[Any] = (), prefix: str = "") -> Iterator[Expression]:

@@ -13,6 +13,7 @@ from .asgi_types import Message, Receive
 from .errors import BodyTooLargeError, ClientGoneError
 from .memory import COPIES, LARGE_BYTES
 from .request import Headers
+from .slices import large_work
 
 DRAIN_MAX_S: Final = 2.0
 """How long a refused body is read and thrown away: clients that send first and read later get their answer."""
@@ -87,7 +88,7 @@ class RequestBody:
             if is_kept and size > keep_max:
                 is_kept = False
                 body.clear()
-            chunk, more = await self._next()
+            chunk, more = await self._next_of(size)
             size += len(chunk)
             if is_kept:
                 body += chunk
@@ -109,7 +110,7 @@ class RequestBody:
                     return
                 size, more = 0, True
                 while more and size <= DISCARD_MAX_BYTES:
-                    chunk, more = await self._next()
+                    chunk, more = await self._next_of(size)
                     size += len(chunk)
         except (TimeoutError, ClientGoneError):
             return
@@ -134,6 +135,8 @@ class RequestBody:
                 # Too much to throw away: from now on the client is not listened to, and its request runs to its end.
                 self._tell(settled=True)
                 await asyncio.Event().wait()
+            elif size > LARGE_BYTES:
+                await large_work().turn()
         self._tell(settled=True)
         return message
 
@@ -176,6 +179,15 @@ class RequestBody:
                 self._told = asyncio.Event()
             self._told.clear()
             await self._told.wait()
+
+    async def _next_of(self, size: int) -> tuple[bytes, bool]:
+        """As `_next`, of a body of which `size` bytes have come: a large one is read in turn with others.
+
+        The server reads no further than this asks for. No turn is held while the client has not sent.
+        """
+        if size > LARGE_BYTES:
+            await large_work().turn()
+        return await self._next()
 
     async def _next(self) -> tuple[bytes, bool]:
         """The next piece, and whether more follow. Raises ClientGoneError."""

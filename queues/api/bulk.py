@@ -18,7 +18,7 @@ from .errors import JobTooLargeError, ParameterError
 
 NOT_AN_ARRAY: Final = "request body should be an array of objects"
 
-SLICE_S: Final = 0.002
+SLICE_S: Final = 0.001
 """Work between two yields, seconds."""
 
 DEPTH_MAX: Final = 10_000
@@ -27,14 +27,21 @@ DEPTH_MAX: Final = 10_000
 PART_BYTES: Final = 4_096
 """How far one match of values looks."""
 
+STRING_BYTES: Final = 32_768
+"""How much of a long string one step skips."""
+
+PLAIN_MIN_BYTES: Final = 512
+"""Characters without an escape that are skipped without a regular expression, at a third of the time."""
+
 NESTING: Final = 4
 """Arrays and objects within each other that one match recognises."""
 
-_STEPS: Final = 8
+_STEPS: Final = 4
 """Steps, of at most 0.3 ms each, between two looks at the clock."""
 
 _SPACE: Final = rb"[ \t\n\r]*+"
-_CHARACTERS: Final = rb'(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))'
+_CONTROL: Final = bytes(range(0x20))
+_CHARACTERS: Final = rb'(?:[ !#-\[\]-\xff]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))'
 _STRING: Final = rb'"' + _CHARACTERS + rb'{0,32}+"'
 _NUMBER: Final = rb"-?+(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][+-]?+[0-9]++)?+"
 _SCALAR: Final = rb"(?:" + _STRING + rb"|" + _NUMBER + rb"|true|false|null)"
@@ -153,7 +160,8 @@ class _Element:
                 if stack and stack[-1] == _OBJECT:
                     position = yield from self._skip_key(position)
                 following = self._byte(position)
-                scalar = _match_scalar(body, position, limit)
+                look_end = min(limit, position + PART_BYTES) if following == _QUOTE else limit
+                scalar = _match_scalar(body, position, look_end)
                 if scalar is not None:
                     position = scalar.end()
                 elif following == _QUOTE:
@@ -186,8 +194,9 @@ class _Element:
 
     def _skip_key(self, position: int) -> Generator[None, None, int]:
         """Where the value of the member at `position` begins."""
-        key = _match_key(self._body, position, self._limit)
-        if key is not None:
+        look_end = min(self._limit, position + PART_BYTES)
+        key = _match_key(self._body, position, look_end)
+        if key is not None and (key.end() < look_end or look_end == self._limit):
             return key.end()
         if self._byte(position) != _QUOTE:
             raise self._refusal(position)
@@ -201,9 +210,7 @@ class _Element:
         """Where the string at `position` ends."""
         position += 1
         while True:
-            part = _match_characters(self._body, position, self._limit)
-            assert part is not None, "the pattern matches the empty string"
-            end = part.end()
+            end = self._skip_characters(position, min(self._limit, position + STRING_BYTES))
             if self._byte(end) == _QUOTE:
                 return end + 1
             if end == position:
@@ -212,6 +219,18 @@ class _Element:
             if self._is_long():
                 yield
                 self._worked_since = perf_counter()
+
+    def _skip_characters(self, position: int, most: int) -> int:
+        """Where characters of a string that are valid end, `most` at the latest. It may be called again from there."""
+        body = self._body
+        quote = body.find(b'"', position, most)
+        end = most if quote < 0 else quote
+        escape = body.find(b"\\", position, end)
+        if escape >= 0:
+            end = escape
+        if end - position >= PLAIN_MIN_BYTES and len(body[position:end].translate(None, _CONTROL)) == end - position:
+            return end
+        return _end(_match_characters(body, position, most))
 
     def _skip_space(self, position: int) -> int:
         return _end(_skip_space(self._body, position, self._limit))

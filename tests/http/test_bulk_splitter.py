@@ -139,3 +139,25 @@ def test_an_element_that_is_too_large_is_refused(element: bytes) -> None:
 
 def test_bytes_that_are_not_utf8_pass_as_in_go() -> None:
     assert split_array(b'["\xff\xfe", "\\ud800"]') == [b'"\xff\xfe"', b'"\\ud800"']
+
+
+@pytest.mark.parametrize("before", range(8))
+@pytest.mark.parametrize("window", [bulk.STRING_BYTES, bulk.PART_BYTES])
+def test_an_escape_where_a_look_ends_is_part_of_the_string(window: int, before: int) -> None:
+    element = b'"' + b"x" * (window - before) + b"\\u00e9" + b"y" * 2 * bulk.STRING_BYTES + b'\\"' + b'"'
+
+    assert split_array(b"[" + element + b",1]") == [element, b"1"]
+
+
+@pytest.mark.parametrize("place", [0, bulk.PLAIN_MIN_BYTES, bulk.STRING_BYTES - 1, bulk.STRING_BYTES, 100_000])
+def test_a_control_character_in_a_long_string_is_refused(place: int) -> None:
+    with pytest.raises(ParameterError):
+        split_array(b'["' + b"x" * place + b"\x1f" + b"x" * 100_000 + b'"]')
+
+
+@pytest.mark.parametrize("spaces", [0, 1, 2, 3])
+@pytest.mark.parametrize("size", [bulk.PART_BYTES - 6, bulk.PART_BYTES - 4, bulk.PART_BYTES - 3, 100_000])
+def test_a_long_key_is_a_key(size: int, spaces: int) -> None:
+    element = b'{"' + b"k" * size + b'"' + b" " * spaces + b":" + b" " * spaces + b'"v","b":' + b"1" * 5_000 + b"}"
+
+    assert split_array(b"[" + element + b"]") == [element]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from typing import Final
+
 from django.conf import settings
 
 from queues.engine.limits import BODY_MAX_BYTES
@@ -14,11 +17,15 @@ from ..attributes import read_attributes
 from ..bulk import split_array
 from ..context import ApiContext
 from ..errors import ParameterError
+from ..memory import LARGE_BYTES
 from ..metrics import COUNTERS
 from ..publish_options import read_publish_options
 from ..request import ApiRequest
 from ..response import ApiResponse, json_response
 from ..slices import run_in_slices
+
+FREE_BYTES: Final = 4 * 1024 * 1024
+"""Job bodies that are freed in one slice; it takes about 0.3 ms."""
 
 
 async def publish(request: ApiRequest, context: ApiContext) -> ApiResponse:
@@ -46,15 +53,32 @@ async def publish_bulk(request: ApiRequest, context: ApiContext) -> ApiResponse:
     asked = read_publish_options(request.query, read_attributes(request.headers))
     if asked.key is not None:
         raise ParameterError("key fits one job only")
-    body = await request.read_body(settings.TASKQ_BULK_MAX_BYTES)
-    bodies = await run_in_slices(split_array(body))
+    bodies = await _read_bodies(request)
     opened = await context.open(request)
     work = publish_bulk_jobs(
         queue=opened.queue, bodies=bodies, request=asked, policy=opened.policy, limit=request.limit
     )
     published = await opened.engine.run(work)
     _count(request, len(published.job_ids))
+    if request.memory is not None:  # which small bodies do not take
+        await run_in_slices(_free(bodies))
     return json_response(201, {"msg": "published", "job_ids": published.job_ids})
+
+
+async def _read_bodies(request: ApiRequest) -> list[bytes]:
+    """The elements of the request's body, which is itself no longer needed, nor in memory."""
+    body = await request.read_body(settings.TASKQ_BULK_MAX_BYTES)
+    return await run_in_slices(split_array(body), is_large=len(body) > LARGE_BYTES)
+
+
+def _free(bodies: list[bytes]) -> Generator[None, None, None]:
+    """Forget them, FREE_BYTES in a slice: the memory of each large one is given back to the system."""
+    size = 0
+    while bodies:
+        size += len(bodies.pop())
+        if size > FREE_BYTES:
+            yield
+            size = 0
 
 
 def _answer(request: ApiRequest, published: Published) -> ApiResponse:

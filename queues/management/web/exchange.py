@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import Sequence
 from functools import lru_cache
 from http import HTTPStatus
@@ -16,6 +17,9 @@ logger = logging.getLogger(__name__)
 
 BUFFER_MAX: Final = 65_536
 """Bytes of a request body that wait to be asked for; then the client is read from no more."""
+
+JOIN_PIECES_MAX: Final = 16_384
+"""Bytes of a piece of a request body that is joined with those before it."""
 
 JOIN_MAX: Final = 65_536
 """Bytes of an answer's body that are sent in one write with its head."""
@@ -59,6 +63,7 @@ class Exchange:
         "_left",
         "_more_body",
         "_reader",
+        "_rest",
         "_scope",
         "_start",
         "is_answered",
@@ -81,6 +86,8 @@ class Exchange:
         """Whether the client has hung up before it was answered."""
         self._is_invited = False
         self._body: bytes | bytearray = b""
+        self._rest: deque[bytes] | None = None
+        """Pieces of the body behind `_body`, if they are large: to join them takes longer than to hand over each."""
         self._more_body = True
         self._has_news = False
         self._reader: asyncio.Future[None] | None = None
@@ -136,11 +143,15 @@ class Exchange:
             return
         if not self._body:
             self._body = piece
+        elif self._rest or len(piece) > JOIN_PIECES_MAX:
+            if self._rest is None:
+                self._rest = deque()
+            self._rest.append(piece)
         else:
             if not isinstance(self._body, bytearray):
                 self._body = bytearray(self._body)
             self._body += piece
-        if len(self._body) > BUFFER_MAX:
+        if len(self._body) > BUFFER_MAX or self._rest:
             self._connection.pause_reading()
         self._has_news = True
         if self._reader is not None:
@@ -184,7 +195,10 @@ class Exchange:
         if self.is_gone or self.is_answered:
             return {"type": "http.disconnect"}
         body, self._body = self._body, b""
-        return {"type": "http.request", "body": bytes(body), "more_body": self._more_body}
+        if self._rest:
+            self._body = self._rest.popleft()
+            self._has_news = True
+        return {"type": "http.request", "body": bytes(body), "more_body": self._more_body or self._has_news}
 
     def _invite(self) -> None:
         """Some clients send a body only when told to. Who has sent a part of it does not need to be told."""

@@ -35,7 +35,11 @@ HEADERS_MAX: Final = 256
 """Headers of a request."""
 
 PIECE_MAX: Final = 16_384
-"""Bytes that are read at once: no more than some hundred of the shortest requests."""
+"""Bytes that are parsed at once: no more than some hundred of the shortest requests."""
+
+BODY_PIECE_MAX: Final = HEAD_MAX
+"""The same of a body whose length is known. The C library maps buffers that are twice as large into memory one by one,
+which costs more than all copying (`server.MMAP_THRESHOLD_BYTES`). No more than HEAD_MAX: see `_note_unfinished`."""
 
 _SCOPE: Final[dict[str, Any]] = {
     "type": "http",
@@ -56,6 +60,8 @@ _SCOPE: Final[dict[str, Any]] = {
 
 _UNKNOWN: Final = -1
 _ENDLESS: Final = 1 << 62
+_LENGTH_MAX: Final = 1 << 48
+"""A body that has more to come does not say how long it is."""
 
 
 class NotServedError(Exception):
@@ -149,7 +155,7 @@ class Reader(asyncio.Protocol):
     # What the event loop tells.
 
     def data_received(self, data: bytes) -> None:
-        if len(data) > PIECE_MAX:
+        if len(data) > PIECE_MAX and len(data) > self._piece_max():
             self._take_by_pieces(data)
             return
         if self.incoming is not None:
@@ -244,9 +250,16 @@ class Reader(asyncio.Protocol):
             if self.is_crowded():
                 self.held += data[at:]
                 return
-            size = PIECE_MAX if self.incoming is None else min(PIECE_MAX, self._body_left)
+            size = self._piece_max()
             self.data_received(data[at : at + size])
             at += size
+
+    def _piece_max(self) -> int:
+        """How much of what comes next is parsed at once."""
+        if self.incoming is None:
+            return PIECE_MAX
+        is_known = self._counted == self._heads and self._body_left < _LENGTH_MAX
+        return min(BODY_PIECE_MAX if is_known else PIECE_MAX, self._body_left)
 
     def _find_beginning(self, scope: dict[str, Any], data: bytes) -> None:
         """Hand over the request whose head ended in `data`, where other requests may stand before and behind it.

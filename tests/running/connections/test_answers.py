@@ -46,6 +46,12 @@ def test_a_body_arrives_whole(wire: Wire, chunk: int) -> None:
     assert_goes_on(wire)
 
 
+def test_a_request_behind_a_large_body_is_answered(wire: Wire) -> None:
+    wire.send(request("POST /echo", body=BODY) + request("GET /query?next") + request("POST /echo", body=BODY))
+
+    assert [wire.receive().body for _ in range(3)] == [BODY, b"next", BODY]
+
+
 def test_trailers_are_thrown_away(wire: Wire) -> None:
     head = b"POST /echo HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"
 
