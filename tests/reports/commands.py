@@ -9,7 +9,17 @@ import sys
 from pathlib import Path
 from typing import Any
 
-SMALL = ("--memory=1g", "--conf=spark.sql.shuffle.partitions=2")
+FEW_ROWS = {
+    "spark.sql.shuffle.partitions": "2",
+    # To compile what runs for a millisecond, or to plan it anew after each stage, takes seconds.
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.adaptive.enabled": "false",
+}
+"""Settings with which a day of few events is soon computed. Those of users are met in tests/running and tests/browser."""
+
+CONF = tuple(f"--conf={name}={value}" for name, value in FEW_ROWS.items())
+SMALL = ("--memory=1g", *CONF)
 
 
 def command(lake: Path, out: Path, *days: str, options: tuple[str, ...] = SMALL) -> list[str]:

@@ -16,13 +16,12 @@ from queues.reports.day import DayReport
 from queues.reports.output import Output
 from queues.reports.session import SparkOptions, spark_session
 
+from .commands import FEW_ROWS
+
 RunDay = Callable[..., dict[str, Any]]
 
 QUICK = {
-    "spark.sql.shuffle.partitions": "2",  # few rows
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.sql.adaptive.enabled": "false",
+    **FEW_ROWS,
     "spark.sql.maxMetadataStringLength": "10000",  # plans are read
     "spark.sql.debug.maxToStringFields": "1000",
 }

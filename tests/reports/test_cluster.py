@@ -17,13 +17,13 @@ from queues.lake.demo import DemoPlan, write_demo
 from queues.reports.java import find_java
 from tests.support.waiting import wait_until
 
-from .commands import command, ended, start
+from .commands import CONF, command, ended, start
 from .conftest import RunDay
 from .made import read_table
 
 DAY = "2026-03-29"
 TABLES = ("figures", "histograms", "tries", "errors", "slow", "changes")
-SMALL = ("--memory=512m", "--conf=spark.driver.memory=512m", "--conf=spark.sql.shuffle.partitions=2")
+SMALL = ("--memory=512m", "--conf=spark.driver.memory=512m", *CONF)
 DEPLOY = "org.apache.spark.deploy"
 URL = re.compile(r"spark://127\.0\.0\.1:\d+")
 
@@ -65,7 +65,7 @@ def master(tmp_path: Path) -> Iterator[str]:
 
 def test_a_cluster_gives_the_same_rows(run_day: RunDay, master: str, tmp_path: Path) -> None:
     lake, out = tmp_path / "lake", tmp_path / "out"
-    plan = DemoPlan(first=date.fromisoformat(DAY), days=1, jobs_per_day=2_000)
+    plan = DemoPlan(first=date.fromisoformat(DAY), days=1, jobs_per_day=500)
     write_demo(str(lake), plan, tell=lambda day, events: None)
     run_day(lake, out, DAY, run="local")
 
