@@ -16,7 +16,7 @@ FEW_ROWS = {
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.adaptive.enabled": "false",
 }
-"""Settings with which a day of few events is soon computed. Those of users are met in tests/running and tests/browser."""
+"""With these a day of few events is soon computed. Spark with the settings of users: tests/running, tests/browser."""
 
 CONF = tuple(f"--conf={name}={value}" for name, value in FEW_ROWS.items())
 SMALL = ("--memory=1g", *CONF)
