@@ -16,6 +16,9 @@ VENV ?= $(if $(filter $(VERSION),$(DEFAULT_VERSION)),.venv,.venv-$(VERSION))
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.made-from-lock
 
+# Tests start hundreds of processes; each would compile every module anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help run test check format static messages bench bench-reports lock clean venv
 
