@@ -5,11 +5,16 @@ from __future__ import annotations
 import os
 import sys
 
+from queues import __version__
+
 
 def main() -> None:
     """Run the command of `sys.argv`."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "taskq_site.settings")
     _choose_data_dir(sys.argv)
+    if sys.argv[1:] == ["--version"]:
+        print(f"taskq {__version__}")  # Django's command line would print its own
+        return
     from django.core.exceptions import ImproperlyConfigured
     from django.core.management import execute_from_command_line
 
