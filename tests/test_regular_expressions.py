@@ -9,7 +9,8 @@ from __future__ import annotations
 import ast
 import importlib
 import re
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
 from itertools import product
@@ -89,24 +90,26 @@ def pattern_argument(call: ast.Call) -> tuple[str, ast.expr | None] | None:
     return None
 
 
-def used_as(name: str) -> set[str]:
-    """The methods that are called on what is called so, in any module."""
-    return {
-        node.func.attr
-        for _, file in modules()
-        for node in ast.walk(tree_of(file))
-        if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and isinstance(node.func.value, ast.Name)
-        and node.func.value.id == name
-    }
+@cache
+def methods_by_name() -> Mapping[str, set[str]]:
+    """Name of a variable → the methods that are called on what has that name, in any module."""
+    methods: defaultdict[str, set[str]] = defaultdict(set)
+    for _, file in modules():
+        for call in calls_in(file):
+            if isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Name):
+                methods[call.func.value.id].add(call.func.attr)
+    return methods
+
+
+@cache
+def calls_in(file: Path) -> list[ast.Call]:
+    return [node for node in ast.walk(tree_of(file)) if isinstance(node, ast.Call)]
 
 
 def expressions() -> Iterator[Expression]:
     """Every regular expression in Python source, Spark's among them."""
     for name, file in modules():
-        calls = [node for node in ast.walk(tree_of(file)) if isinstance(node, ast.Call)]
-        found = [(call, pattern_argument(call)) for call in calls]
+        found = [(call, pattern_argument(call)) for call in calls_in(file)]
         if not any(argument for _, argument in found):
             continue
         module = importlib.import_module(name)
@@ -137,7 +140,7 @@ def read(
         flags = [eval(compile(ast.Expression(one), place, "eval"), module.__dict__) for one in given]
     except NameError as error:
         pytest.fail(f"{place}: a regular expression must be a constant of its module, so that it can be timed: {error}")
-    methods = used_as(target) if called == "compile" and target else {called}
+    methods = methods_by_name()[target] if called == "compile" and target else {called}
     return Expression(place, pattern, int(sum(flags)), bool(methods) and methods <= ANCHORED_METHODS)
 
 

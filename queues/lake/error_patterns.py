@@ -10,11 +10,17 @@ from __future__ import annotations
 import re
 from typing import Final
 
-PATTERN_MAX: Final = 200
-"""Characters of a pattern. Errors that differ only after them have the same pattern."""
-
 TEXT_MAX: Final = 256
-"""Characters of an error, spaces counted once, from which the pattern is made."""
+"""Characters of an error, or of a traceback's last line, that are looked at: a copy of the rest costs time, too."""
+
+PATTERN_MAX: Final = 100
+"""Characters of a pattern, and of the error, spaces counted once, from which it is made."""
+
+WORDS_MAX: Final = 24
+"""Words of an error from which the pattern is made."""
+
+PLACEHOLDERS_MAX: Final = 8
+"""A pattern ends with so many. The parts of `1,024.5` count one by one, and a `>` of the error counts as well."""
 
 LEASE_LOST: Final = "(lease ran out)"
 NO_TEXT: Final = "(no error text)"
@@ -34,40 +40,49 @@ _WORD_END: Final = f"(?![{_WORD}])"
 EMAIL: Final = rf"(?<![{_WORD}.+-])[{_WORD}.+-]++@[{_WORD}-]++(?:\.[{_WORD}-]++)++"
 EMAIL_PLACEHOLDER: Final = "<email>"
 
-_UUID: Final = f"{_HEX}{{7}}-{_HEX}{{4}}-{_HEX}{{4}}-{_HEX}{{4}}-{_HEX}{{12}}{_WORD_END}"
-_DIGEST: Final = f"(?:(?<=[A-Fa-f])[A-Fa-f]*+[0-9]|(?<=[0-9])[0-9]*+[A-Fa-f]){_HEX}*+{_WORD_END}"
+# What follows the first digit or letter of each. A group tells which it is, and need not hold all of it. A UUID's last
+# hyphen is looked at first, because most of what begins like a UUID does not have it.
+_UUID: Final = f"(?=.{{22}}-){_HEX}{{7}}(-{_HEX}{{4}}-{_HEX}{{4}}-{_HEX}{{4}}-{_HEX}{{12}}){_WORD_END}"
+_DIGEST_AFTER_DIGIT: Final = f"[0-9]*+([A-Fa-f]){_HEX}*+{_WORD_END}"
+_DIGEST_AFTER_LETTER: Final = f"[A-Fa-f]*+([0-9]){_HEX}*+{_WORD_END}"
 _TIME: Final = (
-    f"{_DIGIT}{{3}}-{_DIGIT}{{2}}-{_DIGIT}{{2}}"
+    f"{_DIGIT}{_DIGIT}{_DIGIT}-{_DIGIT}{_DIGIT}-{_DIGIT}({_DIGIT}"
     f"(?:[Tt ]{_DIGIT}{{2}}:{_DIGIT}{{2}}(?::{_DIGIT}{{2}}(?:[.,]{_DIGIT}++)?)?)?"
-    f"(?:[Zz]|[+-]{_DIGIT}{{2}}:?{_DIGIT}{{2}})?"
+    f"(?:[Zz]|[+-]{_DIGIT}{{2}}:?{_DIGIT}{{2}})?)"
 )
-_IP: Final = rf"{_DIGIT}{{0,2}}\.{_DIGIT}{{1,3}}\.{_DIGIT}{{1,3}}\.{_DIGIT}{{1,3}}{_WORD_END}"
-_PREFIXED_HEX: Final = f"(?<=0)[Xx]{_HEX}++{_WORD_END}"
-_ULID: Final = f"(?<=[0-7])[0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{{25}}{_WORD_END}"
+_PREFIXED_HEX: Final = f"[Xx](?<=0.)({_HEX}++){_WORD_END}"
+_IP: Final = rf"{_DIGIT}{{0,2}}+\.{_DIGIT}{{1,3}}+\.{_DIGIT}{{1,3}}+\.({_DIGIT}{{1,3}}+){_WORD_END}"
+_ULID_CHARACTER: Final = "[0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]"
+_ULID: Final = f"{_ULID_CHARACTER}(?<=[0-7].)({_ULID_CHARACTER}{{24}}){_WORD_END}"
+_NUMBER: Final = f"({_DIGIT}*+)"
 
 TOKEN: Final = (
-    f"{_HEX}(?<![{_WORD}].)(?:"
-    f"(?={_HEX}{{7}})(?:({_UUID})|({_DIGEST}))"
-    f"|(?<=[0-9])(?=[0-9A-Za-z.]{{2}})(?:({_TIME})|({_IP})|({_PREFIXED_HEX})|({_ULID}))"
-    ")"
+    f"{_HEX}(?<![{_WORD}][A-Fa-f])(?:(?<=[0-9])(?:"
+    f"(?<![{_WORD}].)(?:(?={_HEX}{{7}})(?:{_UUID}|{_DIGEST_AFTER_DIGIT})|{_TIME}|{_PREFIXED_HEX}|{_IP}|{_ULID})"
+    f"|{_NUMBER})"
+    f"|(?={_HEX}{{7}})(?:{_UUID}|{_DIGEST_AFTER_LETTER}))"
 )
-"""An id, digest, time or address. It begins with a hexadecimal digit that begins a word; a group matches the rest."""
+"""An id, digest, time or address, which begins where a word does, or else a run of digits anywhere.
 
-PLACEHOLDERS: Final = ("<id>", "<hex>", "<time>", "<ip>", "<hex>", "<id>")
+The group that matches tells which. That of a number is empty if it has one digit.
+"""
+
+NUMBER_PLACEHOLDER: Final = "<n>"
+PLACEHOLDERS: Final = (
+    "<id>", "<hex>", "<time>", "<hex>", "<ip>", "<id>", NUMBER_PLACEHOLDER, "<id>", "<hex>",
+)  # fmt: skip
 """What stands for a TOKEN, by the group that matches. A digest has a letter and a digit, so a word is none."""
 
-NUMBER: Final = "[0-9]++(?:[.,][0-9]++)*+"
-NUMBER_PLACEHOLDER: Final = "<n>"
+HEAD: Final = f"^(?:[^>]*+>){{{PLACEHOLDERS_MAX}}}"
+"""A pattern up to its last placeholder, if it has as many as it may."""
+
+NUMBER_PARTS: Final = f"{NUMBER_PLACEHOLDER}(?:[.,]{NUMBER_PLACEHOLDER})++"
+"""A number of several runs of digits, of which one placeholder is left."""
 
 _EMAIL_RE: Final = re.compile(EMAIL)
 _TOKEN_RE: Final = re.compile(TOKEN)
-_NUMBER_RE: Final = re.compile(NUMBER)
-
-# So many of each fill a pattern: a word has a character and a blank, a separator follows a token.
-_WORDS: Final = PATTERN_MAX // 2 + 1
-_EMAILS: Final = PATTERN_MAX // len(EMAIL_PLACEHOLDER) + 1
-_TOKENS: Final = PATTERN_MAX // (min(map(len, PLACEHOLDERS)) + 1) + 1
-_NUMBERS: Final = PATTERN_MAX // len(NUMBER_PLACEHOLDER) + 1
+_HEAD_RE: Final = re.compile(HEAD)
+_NUMBER_PARTS_RE: Final = re.compile(NUMBER_PARTS)
 
 
 def pattern_of(*, error: str, outcome: str) -> str:
@@ -79,12 +94,15 @@ def pattern_of(*, error: str, outcome: str) -> str:
     if not text:
         return LEASE_LOST if outcome == "lease_lost" else NO_TEXT
     if text.startswith(TRACEBACK):
-        text = text.replace("\r", "\n").rpartition("\n")[2]
-    text = " ".join(text.split(None, _WORDS)[:_WORDS])[:TEXT_MAX]
+        text = text[max(text.rfind("\n"), text.rfind("\r")) + 1 :]
+    text = " ".join(text[:TEXT_MAX].split(None, WORDS_MAX)[:WORDS_MAX])[:PATTERN_MAX]
+    # More than PLACEHOLDERS_MAX replacements of a kind would be behind the pattern's end.
     if "@" in text:
-        text = _EMAIL_RE.sub(EMAIL_PLACEHOLDER, text, _EMAILS)
-    text = _TOKEN_RE.sub(_placeholder, text, _TOKENS)
-    return _NUMBER_RE.sub(NUMBER_PLACEHOLDER, text, _NUMBERS)[:PATTERN_MAX]
+        text = _EMAIL_RE.sub(EMAIL_PLACEHOLDER, text, PLACEHOLDERS_MAX)
+    text = _TOKEN_RE.sub(_placeholder, text, PLACEHOLDERS_MAX)
+    if head := _HEAD_RE.match(text):
+        text = head[0]
+    return _NUMBER_PARTS_RE.sub(NUMBER_PLACEHOLDER, text)[:PATTERN_MAX]
 
 
 def _placeholder(token: re.Match[str]) -> str:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from queues.api.route import SUPERUSERS_ONLY, Door, Route
 from queues.api.routes import ROUTES
+from queues.embedded import EmbeddedRedis
 from tests.http.client import Client
 from tests.http.service import Server, Site
 from tests.support.exposition import read_page
@@ -26,6 +29,22 @@ member = User.objects.create_user("member", password="x", is_staff=True)
 member.groups.add(team)
 member.user_permissions.set(Permission.objects.filter(content_type__app_label="queues"))
 """
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """Of these tests alone: `/metrics` shows the queues with the most jobs, and others make many."""
+    directory = tmp_path_factory.mktemp("staff")
+    with EmbeddedRedis(directory / "redis", persistent=False) as redis:
+        site = Site(data_dir=directory, redis_url=redis.url)
+        site.prepare()
+        yield site
+
+
+@pytest.fixture(scope="module")
+def server(site: Site) -> Iterator[Server]:
+    with site.serve() as server:
+        yield server
 
 
 @pytest.fixture(scope="module")

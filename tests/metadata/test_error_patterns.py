@@ -21,6 +21,8 @@ from queues.services.error_patterns import PATTERN_MAX, pattern_of
         ("mailbox of ann.lee@example.com is full", "mailbox of <email> is full"),
         ("late since 2026-11-21T12:05:07.123Z!", "late since <time>!"),
         ("late since 2026-11-21 12:05:07+01:00", "late since <time>"),
+        ("row 1,2026-11-21,deadbeef01,7", "row <n>,<time>,<hex>,<n>"),
+        ("took 1.5s of 2s in v12", "took <n>s of <n>s in v<n>"),
         ("  two\n\t lines ", "two lines"),
         ("SMTP 550: 用户不存在 42", "SMTP <n>: 用户不存在 <n>"),
     ],
@@ -44,8 +46,24 @@ def test_a_pattern_is_bounded() -> None:
     assert len(pattern_of(error="x" * 1_024, outcome="failed")) == PATTERN_MAX
 
 
-def test_patterns_stay_as_they_are_when_made_again() -> None:
+def test_a_pattern_ends_with_its_last_placeholder_if_it_has_many() -> None:
+    """Otherwise each length of a list would be a pattern of its own."""
+    lists = [f"no orders {list(range(length))}" for length in (9, 20, 30)]
+
+    patterns = {pattern_of(error=error, outcome="failed") for error in lists}
+
+    assert patterns == {"no orders [" + ", ".join(["<n>"] * 8)}
+
+
+def test_a_pattern_has_the_first_words() -> None:
+    assert pattern_of(error="no " * 30, outcome="failed") == " ".join(["no"] * 24)
+
+
+@pytest.mark.parametrize(
+    "error", ["timeout after 31 ms on 10.0.0.1 at 2026-01-01", "1 " * 30, "a > " * 20, "1,5-" * 30]
+)
+def test_patterns_stay_as_they_are_when_made_again(error: str) -> None:
     """A pattern is what URLs hold."""
-    once = pattern_of(error="timeout after 31 ms on 10.0.0.1 at 2026-01-01", outcome="failed")
+    once = pattern_of(error=error, outcome="failed")
 
     assert pattern_of(error=once, outcome="failed") == once

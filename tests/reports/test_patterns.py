@@ -18,7 +18,7 @@ PIECES = st.one_of(
         ("31", "1.5,7", "0xBEEF", "deadbeef01", "a1b2c3d4e5", "01JDB000000000000000000000", "10.0.0.1", "x_12")
     ),
     st.sampled_from(("c7f6ffa0-9a0b-4c5e-8f1e-0123456789ab", "2026-11-18T10:11:12.5Z", "2026-11-18", "me@example.com")),
-    st.sampled_from(("Übel", "٣٤", "ſ", "\u212a", "🙂", "$1", "\\", "ERROR", ": ", "é1")),
+    st.sampled_from(("Übel", "٣٤", "ſ", "\u212a", "🙂", "$1", "\\", "ERROR", ": ", "é1", "<", ">", "<n>")),
 )
 TEXTS = st.lists(
     st.one_of(PIECES, st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=8)), max_size=12
@@ -28,7 +28,8 @@ TEXTS = st.lists(
 @settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck), database=None)
 @given(st.lists(TEXTS.map("".join), min_size=150, max_size=150))
 def test_spark_and_python_make_the_same_pattern_of_any_error(spark: SparkSession, texts: list[str]) -> None:
-    texts += ["x" * 300, "7 " * 150, "🙂" * 300]
+    long = ("xxxxx", "7 ", "🙂🙂", "1,5-", "a@b.c ", "deadbeef01 ", ">-", "a\u3000", "🙂 0x1F.", "a" + " " * 14)
+    texts += [part * 60 for part in long]
     # By way of bytes, so that no rule for quoting comes in between.
     rows = [(number, text.encode(), lost) for number, text in enumerate(texts) for lost in (False, True)]
     told = spark.createDataFrame(rows, "number int, text binary, lost boolean").coalesce(1)

@@ -17,13 +17,17 @@ TOP: Final = 20
 
 # Spark has one replacement for all matches, so a token is first written between marks that tell its group. By then the
 # text has no spaces but blanks, so other spaces serve as marks.
-_MARKS: Final = patterns.SPACES[: len(patterns.PLACEHOLDERS)]
+_MARKS: Final = patterns.SPACES.replace(" ", "")[: len(patterns.PLACEHOLDERS)]
 _MARKED: Final = "".join(f"{mark}${group}" for group, mark in enumerate(_MARKS, 1)) + _MARKS[0]
 MARKED_TOKENS: Final = tuple(
-    (f"{_MARKS[:group]}[^{_MARKS}]++{_MARKS[group:]}{_MARKS[0]}", placeholder)
+    (
+        f"{_MARKS[:group]}[^{_MARKS}]{'*+' if placeholder == patterns.NUMBER_PLACEHOLDER else '++'}"
+        f"{_MARKS[group:]}{_MARKS[0]}",
+        placeholder,
+    )
     for group, placeholder in enumerate(patterns.PLACEHOLDERS, 1)
 )
-"""What a marked token looks like, by group, and its placeholder."""
+"""What a marked token looks like, by group, and its placeholder. The group of a number only may be empty."""
 
 
 def errors_of(notable: DataFrame, lost: DataFrame) -> DataFrame:
@@ -62,10 +66,12 @@ def pattern_of(error: Column, lease_lost: Column) -> Column:
     text = f.btrim(f.coalesce(error, f.lit("")), f.lit(patterns.SPACES))
     last = f.substring_index(f.translate(text, "\r", "\n"), "\n", -1)
     named = f.when(text.startswith(patterns.TRACEBACK), last).otherwise(text)
-    line = f.btrim(f.regexp_replace(named, f"[{patterns.SPACES}]+", " "))
-    result = f.regexp_replace(f.substring(line, 1, patterns.TEXT_MAX), patterns.EMAIL, patterns.EMAIL_PLACEHOLDER)
-    result = _replace_tokens(result)
-    result = f.regexp_replace(result, patterns.NUMBER, patterns.NUMBER_PLACEHOLDER)
+    line = f.btrim(f.regexp_replace(f.substring(named, 1, patterns.TEXT_MAX), f"[{patterns.SPACES}]+", " "))
+    beginning = f.substring(f.substring_index(line, " ", patterns.WORDS_MAX), 1, patterns.PATTERN_MAX)
+    result = _replace_tokens(f.regexp_replace(beginning, patterns.EMAIL, patterns.EMAIL_PLACEHOLDER))
+    head = f.regexp_extract(result, patterns.HEAD, 0)
+    result = f.when(head == "", result).otherwise(head)
+    result = f.regexp_replace(result, patterns.NUMBER_PARTS, patterns.NUMBER_PLACEHOLDER)
     silent = f.when(lease_lost, patterns.LEASE_LOST).otherwise(patterns.NO_TEXT)
     return f.when(text == "", silent).otherwise(f.substring(result, 1, patterns.PATTERN_MAX))
 
