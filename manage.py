@@ -1,32 +1,7 @@
 #!/usr/bin/env python
-"""Django's command line for taskq: `manage.py up`, `runpump`, `token`, `pool` and Django's own commands."""
+"""Django's command line for taskq in a checkout. An installed taskq has the command `taskq` instead."""
 
-import os
-import sys
-
-
-def main() -> None:
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "taskq_site.settings")
-    _choose_data_dir(sys.argv)
-    from django.core.exceptions import ImproperlyConfigured
-    from django.core.management import execute_from_command_line
-
-    try:
-        execute_from_command_line(sys.argv)
-    except ImproperlyConfigured as error:
-        sys.exit(f"taskq: {error}")
-
-
-def _choose_data_dir(argv: list[str]) -> None:
-    """Let the settings know of `up --data DIR`: they are read before any command sees its options."""
-    if argv[1:2] != ["up"]:
-        return
-    for option, value in zip(argv, [*argv[1:], ""], strict=True):
-        if option == "--data" and value:
-            os.environ["TASKQ_DATA_DIR"] = value
-        elif option.startswith("--data="):
-            os.environ["TASKQ_DATA_DIR"] = option.removeprefix("--data=")
-
+from taskq_site.__main__ import main
 
 if __name__ == "__main__":
     main()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
 from datetime import time
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
@@ -125,9 +126,9 @@ def read_place(name: str, *, default: Path) -> str:
     return place
 
 
-def read_dir(name: str, *, default: Path) -> Path:
+def read_dir(name: str, *, default: Callable[[], Path]) -> Path:
     """An absolute path of a directory that exists or can be made. Raises EnvError if something else is in its place."""
-    path = Path(read_text(name, str(default))).expanduser().resolve()
+    path = Path(read_text(name) or default()).expanduser().resolve()
     if path.exists() and not path.is_dir():
         raise EnvError(f"{name}={path}: that is not a directory")
     return path

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
+from queues import __version__
 from queues.engine import limits
 
 from .database import database_config
@@ -23,12 +23,18 @@ from .env import (
     read_umask,
     read_url,
 )
+from .installation import ASSETS_DIR, CHECKOUT_DIR, PACKAGE_DIR, default_data_dir, manage_command, shown_command
 from .mail import mail_settings
 from .private_data import keep_private
 from .secret_key import keep_secret_key
 
-BASE_DIR = Path(__file__).resolve().parent.parent
-DATA_DIR = read_dir("TASKQ_DATA_DIR", default=BASE_DIR / "var")
+DATA_DIR = read_dir("TASKQ_DATA_DIR", default=default_data_dir)
+
+# How processes of taskq start others, what a person types for it, and where those that are no command of Django's find
+# our packages first (None: where Python finds installed ones).
+TASKQ_COMMAND = manage_command()
+TASKQ_SHOWN_COMMAND = shown_command()
+TASKQ_CHECKOUT_DIR = CHECKOUT_DIR
 
 DEBUG = read_bool("DEBUG", default=False)
 SECRET_KEY = read_text("SECRET_KEY") or keep_secret_key(DATA_DIR)
@@ -110,7 +116,7 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = None
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "DIRS": [BASE_DIR / "templates"],
+        "DIRS": [ASSETS_DIR / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {
             "context_processors": [
@@ -124,7 +130,7 @@ TEMPLATES = [
 
 STATIC_URL = "static/"
 STATIC_ROOT = DATA_DIR / "static"
-STATICFILES_DIRS = [BASE_DIR / "static"]
+STATICFILES_DIRS = [ASSETS_DIR / "static"]
 
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
@@ -168,7 +174,7 @@ TIME_ZONE = "UTC"
 USE_I18N = True
 LANGUAGE_CODE = "en"
 LANGUAGES = [("en", "English"), ("zh-hans", "Simplified Chinese")]
-LOCALE_PATHS = [BASE_DIR / "taskq_site" / "locale"]
+LOCALE_PATHS = [PACKAGE_DIR / "locale"]
 LANGUAGE_COOKIE_NAME = "taskq_language"
 LANGUAGE_COOKIE_AGE = 365 * 86_400
 LANGUAGE_COOKIE_SAMESITE = "Lax"
@@ -185,7 +191,7 @@ REST_FRAMEWORK: dict[str, Any] = {
 SPECTACULAR_SETTINGS: dict[str, Any] = {
     "TITLE": "taskq",
     "DESCRIPTION": "A task-queue service: lmstfy's HTTP API on Redis.",
-    "VERSION": "0.1.0",
+    "VERSION": __version__,
     "SERVE_INCLUDE_SCHEMA": False,
 }
 

@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any, Final, Literal
 
 from django import template
+from django.conf import settings
 from django.template.context import Context
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -129,6 +130,12 @@ def sparkline(values: Sequence[float | None], label: str = "") -> SafeString | s
         said,
         points,
     )
+
+
+@register.simple_tag
+def command_line() -> str:
+    """What to type before the name of a command: `taskq`, or `python manage.py` in a checkout."""
+    return str(settings.TASKQ_SHOWN_COMMAND)
 
 
 @register.simple_tag(takes_context=True)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from queues import __version__
+
 from .documentation import Documentation, Parameter, Reply
 
 JOB_ID: Final = "01JD5T9ZQ3W8K4N7B2M6XCVHRE"
@@ -425,7 +427,7 @@ INFO: Final = Documentation(
     ),
 )
 VERSION: Final = Documentation(
-    group="staff", summary="The version of taskq", replies=(Reply(200, "the version", {"version": "0.1.0"}),)
+    group="staff", summary="The version of taskq", replies=(Reply(200, "the version", {"version": __version__}),)
 )
 METRICS: Final = Documentation(
     group="staff",

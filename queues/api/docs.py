@@ -12,11 +12,12 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
+from queues import __version__
+
 from .documentation import Reply
 from .route import Route
 from .routes import ROUTES
 from .schema import schema_json
-from .version import VERSION
 
 
 @extend_schema(exclude=True)
@@ -33,7 +34,7 @@ def docs(request: HttpRequest) -> HttpResponse:
         {"name": name, "routes": [_present(route) for route in routes]}
         for name, routes in groupby(ROUTES, key=lambda route: route.documentation.group)
     ]
-    return render(request, "api/docs.html", {"groups": groups, "version": VERSION})
+    return render(request, "api/docs.html", {"groups": groups, "version": __version__})
 
 
 def _present(route: Route) -> dict[str, Any]:

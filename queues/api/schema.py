@@ -11,10 +11,11 @@ from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiResponse, extend_schema
 
+from queues import __version__
+
 from .documentation import Parameter, Reply
 from .route import Door, Route
 from .routes import ROUTES
-from .version import VERSION
 
 SECURITY_SCHEMES: Final = {
     "token": {"type": "apiKey", "in": "header", "name": "X-Token"},
@@ -53,7 +54,7 @@ def describe(route: Route) -> Callable[[Any], Any]:
 def schema_json() -> bytes:
     """The document. It says nothing that depends on who asks."""
     schema: dict[str, Any] = SchemaGenerator().get_schema(request=None, public=True)  # type: ignore[no-untyped-call]
-    schema["info"]["version"] = VERSION
+    schema["info"]["version"] = __version__
     schema.setdefault("components", {})["securitySchemes"] = SECURITY_SCHEMES
     for route in ROUTES:
         if route.method == "DELETE" and route.documentation.body:

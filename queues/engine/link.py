@@ -11,6 +11,7 @@ from redis.exceptions import ConnectionError, TimeoutError
 
 from .connection import REPLY_TIMEOUT_S
 from .failures import connection_error
+from .redis_internals import OpenConnection
 
 LATE_S: Final = 0.1
 """A timer that comes so late tells of an event loop that was held up: replies may be there, unread."""
@@ -45,12 +46,12 @@ class _Batch:
 
 
 class Link(asyncio.Protocol):
-    """Takes over a connection of redis-py that is connected, with nothing under way."""
+    """Takes over a connection that redis-py has made."""
 
-    def __init__(self, connection: Any) -> None:
+    def __init__(self, connection: OpenConnection) -> None:
         self._loop = asyncio.get_running_loop()
-        self._connection = connection  # its writer closes the transport when it is forgotten
-        self._reader = connection._parser._reader
+        self._connection = connection
+        self._reader = connection.reader
         self._incomplete: object = self._reader.gets()  # what it answers when there is nothing
         self._waiting: deque[_Batch] = deque()
         self._heard_at = 0.0
@@ -58,7 +59,7 @@ class Link(asyncio.Protocol):
         self._lost: Exception | None = None
         self._retired = False
         self._closed = False
-        self._transport = connection._writer.transport
+        self._transport = connection.transport
         self._transport.set_protocol(self)
         if self._transport.is_closing():
             self.lose(ConnectionError("Connection closed by server."))
@@ -111,7 +112,7 @@ class Link(asyncio.Protocol):
             return
         self._closed = True
         self._transport.abort()
-        self._connection._close()
+        self._connection.close()
         if self._timer is not None:
             self._timer.cancel()
         self._fail(error)

@@ -22,6 +22,7 @@ from redis.retry import Retry
 from .connection import CONNECT_TIMEOUT_S, REPLY_TIMEOUT_S, AsyncClient, StoreAddress, SyncClient
 from .failures import is_from_replica, is_from_wrong_node
 from .operation import Operation
+from .redis_internals import move_slot, reconnect_all, renew_slot_map
 from .replication import UnconfirmedError
 
 NEW_MAP_S: Final = 0.5
@@ -99,17 +100,15 @@ class Routes(_Routes):
     def follow(self, moved: Iterable[MovedError]) -> None:
         """Believe nodes that say who serves a slot now."""
         for error in moved:
-            self._client.nodes_manager.move_slot(error)
+            move_slot(self._client, error)
 
     def heed(self, server: Server, replies: Sequence[Any]) -> None:
         """Find the way anew if the replies of a server say that it is no longer what it was."""
         if any(is_from_replica(reply) or isinstance(reply, UnconfirmedError) for reply in replies):
-            pool = server.client.connection_pool
-            pool.update_active_connections_for_reconnect()
-            pool.disconnect_free_connections()
+            reconnect_all(server.client)
         if self.wants_new_map(replies):
             with suppress(Exception):  # whatever the connection raised, the map stays as it was
-                self._client.nodes_manager.initialize(last_failed_node_name=server.name)
+                renew_slot_map(self._client, server.name)
 
     def close(self) -> None:
         for server in list(self._servers.values()):
@@ -126,12 +125,12 @@ class AsyncRoutes(_Routes):
     async def follow(self, moved: Iterable[MovedError]) -> None:
         """Believe nodes that say who serves a slot now."""
         for error in moved:
-            await self._client.nodes_manager.move_slot(error)
+            await move_slot(self._client, error)
 
     async def draw_new_map(self, suspect: str) -> None:
         """Ask the cluster who serves what, the suspect last. May take a while if more nodes are away."""
         with suppress(Exception):  # whatever the connection raised, the map stays as it was
-            await self._client.nodes_manager.initialize(last_failed_node_name=suspect)
+            await renew_slot_map(self._client, suspect)
 
     async def close(self) -> None:
         for server in list(self._servers.values()):

@@ -16,6 +16,7 @@ from redis.exceptions import ConnectionError
 from .connection import AsyncClient
 from .failures import connection_error
 from .link import LateReplies, Link
+from .redis_internals import open_connection
 
 LEAVING_MAX: Final = 8
 """Connections that take no more commands and wait for replies. A server that pauses again and again costs no more."""
@@ -84,17 +85,17 @@ class Wire:
             raise
 
     async def _connect(self) -> Link:
-        connection: Any = self._client.connection_pool.make_connection()
         try:
-            await connection.connect()
-            if self._closed or await connection._parser.can_read():  # something unasked, or the end of the stream
-                raise ConnectionError("Connection closed by server.")
-            return Link(connection)
-        except BaseException as error:
-            with contextlib.suppress(Exception):  # uvloop's of a transport that is closed already
-                connection._close()
-            if not isinstance(error, Exception):
+            connection = await open_connection(self._client)
+            try:
+                if self._closed:
+                    raise ConnectionError("Connection closed")
+                return Link(connection)
+            except Exception:
+                with contextlib.suppress(Exception):  # uvloop's of a transport that is closed already
+                    connection.close()
                 raise
+        except Exception as error:
             lost = connection_error(error)
             raise lost from lost.__cause__
 

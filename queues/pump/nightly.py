@@ -11,13 +11,12 @@ import logging
 import os
 import signal
 import subprocess
-import sys
 import threading
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Final
 
+from django.conf import settings
 from django.db import close_old_connections
 
 from queues.embedded import leashed
@@ -31,17 +30,16 @@ STOP_TIMEOUT_S: Final = 10.0
 NICE: Final = 10
 """Spark may have all cores as long as nobody else wants them: publishing and consuming come first."""
 
-MANAGE: Final = Path(__file__).resolve().parents[2] / "manage.py"
-COMMAND: Final = (sys.executable, str(MANAGE), "runreport", "--nightly", "--quiet")
+ARGUMENTS: Final = ("runreport", "--nightly", "--quiet")
 
 
 class NightlyReports:
     """`tick` now and then, `stop` in the end. What the process writes goes to this one's standard error."""
 
     def __init__(
-        self, *, command: Sequence[str] = COMMAND, clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+        self, *, command: Sequence[str] = (), clock: Callable[[], datetime] = lambda: datetime.now(UTC)
     ) -> None:
-        self._command = command
+        self._command = command or (*settings.TASKQ_COMMAND, *ARGUMENTS)
         self._clock = clock
         self._lock = threading.Lock()
         self._is_stopped = False

@@ -9,6 +9,7 @@ from http.cookiejar import CookieJar
 import httpx
 import pytest
 
+from queues import __version__
 from queues.api.route import Door, Route
 from queues.api.routes import ROUTES
 from tests.http.client import Client
@@ -157,7 +158,7 @@ def test_pools_information_version_and_metrics(staff: Client, namespace: str, to
     assert "default" in staff.call("GET", "/pools").json
     assert staff.call("GET", "/info").json["namespaces"][namespace] == ["orders"]
     assert staff.call("GET", "/info?pool=nowhere").json == {"error": "pool not found"}
-    assert staff.call("GET", "/version").json == {"version": "0.1.0"}
+    assert staff.call("GET", "/version").json == {"version": __version__}
     metrics = staff.call("GET", "/metrics")
     assert metrics.headers["content-type"].startswith("text/plain; version=0.0.4")
     assert (

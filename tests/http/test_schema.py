@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 import re
-import tomllib
-from pathlib import Path
 
 from queues.api.routes import ROUTES
-from queues.api.version import VERSION
 from tests.http.client import Client
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_the_schema_has_every_route_and_no_other(client: Client) -> None:
@@ -46,7 +41,3 @@ def test_the_docs_page_has_every_route_and_needs_no_other_host(client: Client) -
         if not link.startswith("data:"):
             # The dashboard is behind its sign-in.
             assert client.call("GET", link).status == (302 if link == "/" else 200), link
-
-
-def test_the_version_is_the_projects() -> None:
-    assert tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"] == VERSION

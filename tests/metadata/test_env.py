@@ -63,7 +63,7 @@ def test_a_file_is_no_data_directory(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("X", str(tmp_path / "file"))
     with pytest.raises(EnvError, match="not a directory"):
-        read_dir("X", default=tmp_path)
+        read_dir("X", default=lambda: tmp_path)
 
 
 def test_the_secret_key_is_made_once_for_its_owner_only(tmp_path: Path) -> None:

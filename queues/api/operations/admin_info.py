@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from queues import __version__
 from queues.services.activity import ActivityAction, note_activity
 from queues.services.errors import PoolNotFoundError
 from queues.services.jobs_queues import list_queues_of
@@ -17,7 +18,6 @@ from ..errors import ParameterError
 from ..metrics.render import render_metrics
 from ..request import ApiRequest
 from ..response import ApiResponse, json_response, text_response
-from ..version import VERSION
 
 INFO_NAMESPACES: Final = 100
 INFO_QUEUES: Final = 1_000
@@ -48,7 +48,7 @@ async def info(request: ApiRequest, context: ApiContext) -> ApiResponse:
 
 async def version(request: ApiRequest, context: ApiContext) -> ApiResponse:
     """What runs here."""
-    return json_response(200, {"version": VERSION})
+    return json_response(200, {"version": __version__})
 
 
 async def metrics(request: ApiRequest, context: ApiContext) -> ApiResponse:

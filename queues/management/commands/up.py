@@ -30,7 +30,13 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
         parser.add_argument("--port", type=int, default=7777, help="port; 0: any free one (default: %(default)s)")
-        parser.add_argument("--data", type=Path, metavar="DIR", help="where data and logs go (default: var/)")
+        parser.add_argument(
+            "--data",
+            type=Path,
+            metavar="DIR",
+            default=settings.DATA_DIR,
+            help="where data and logs go (default: TASKQ_DATA_DIR, here %(default)s)",
+        )
         parser.add_argument("--workers", type=int, default=1, help="web server processes (default: %(default)s)")
         parser.add_argument("--demo", action=BooleanOptionalAction, default=False, help="keep a small load going")
         parser.add_argument("--json", action="store_true", help="say where it is in one line of JSON, for programs")
@@ -57,11 +63,10 @@ class Command(BaseCommand):
         self.stdout.flush()
 
 
-def _options(*, host: str, port: int, data: Path | None, workers: int, demo: bool, **_others: Any) -> Options:
+def _options(*, host: str, port: int, data: Path, workers: int, demo: bool, **_others: Any) -> Options:
     if workers < 1:
         raise CannotStartError("--workers must be at least 1")
-    data_dir = (data or Path(settings.DATA_DIR)).expanduser().resolve()
-    return Options(data_dir=data_dir, host=host, port=port, workers=workers, demo=demo)
+    return Options(data_dir=data.expanduser().resolve(), host=host, port=port, workers=workers, demo=demo)
 
 
 def _stop_on_signals(supervisor: Supervisor) -> None:

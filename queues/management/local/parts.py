@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import http.client
 import subprocess
-import sys
 import time
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Final
+
+from django.conf import settings
 
 from queues.embedded import Answer, EmbeddedRedis, leashed
 from queues.management.supervision import ChildSpec, last_lines
@@ -16,7 +16,6 @@ from queues.management.supervision import ChildSpec, last_lines
 from .errors import CannotStartError
 from .place import Place
 
-MANAGE: Final = Path(__file__).resolve().parents[3] / "manage.py"
 ASK_TIMEOUT_S: Final = 5.0
 
 REDIS_HUNG_AFTER_S: Final = 30.0
@@ -110,4 +109,4 @@ def answers(url: str, path: str) -> bool:
 
 
 def _manage(*arguments: str) -> tuple[str, ...]:
-    return (sys.executable, str(MANAGE), *arguments)
+    return (*settings.TASKQ_COMMAND, *arguments)

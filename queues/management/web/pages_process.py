@@ -5,16 +5,16 @@ from __future__ import annotations
 import logging
 import os
 import subprocess
-import sys
 import threading
 from pathlib import Path
 from time import monotonic, sleep
 from types import TracebackType
 from typing import Final, Self
 
+from django.conf import settings
+
 from queues.embedded import leashed
 
-from ..local.parts import MANAGE
 from ..supervision import Pulse, Watch
 
 logger = logging.getLogger(__name__)
@@ -43,7 +43,7 @@ class PagesProcess:
 
     def __init__(self, directory: Path) -> None:
         self._socket = directory / SOCKET
-        self._command = leashed((sys.executable, str(MANAGE), "servepages", str(directory)))
+        self._command = leashed((*settings.TASKQ_COMMAND, "servepages", str(directory)))
         self._lock = threading.Lock()
         self._stopping = threading.Event()
         self._process: subprocess.Popen[bytes] | None = None

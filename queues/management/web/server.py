@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import ctypes
 import gc
-import logging
 import os
 import resource
 import signal
@@ -13,24 +11,19 @@ import socket
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from multiprocessing import Pipe
 from typing import Any, Final
 
 import uvicorn
 from django.conf import settings
-from uvicorn.supervisors import multiprocess
-from uvicorn.supervisors.multiprocess import Process
 
 from queues.embedded import follow_parent
 
 from ..local.errors import CannotStartError
-from ..supervision import BEAT_EVERY_S, HEART, Watch, has_beaten
 from .applications import load_application, load_worker
 from .connection import Connection
 from .pages_process import PagesProcess
 from .runtime_directory import runtime_directory
-
-logger = logging.getLogger(__name__)
+from .uvicorn_workers import BeatingServer, Workers
 
 BACKLOG: Final = 4096
 """Connections that wait to be accepted; the system may allow fewer."""
@@ -81,90 +74,6 @@ def run(load: Callable[[], Any], *, host: str, port: int, workers: int, idle_max
     config.load()  # before there is an event loop, in which Django would refuse to look at its database
     if not server.should_exit:
         server.run(sockets=[_listen(host, port)])
-
-
-class BeatingServer(uvicorn.Server):
-    """Its event loop beats from its start to its end, the time in which it stops included."""
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin to listen."""
-        await super().startup(sockets)
-        self._beat(asyncio.get_running_loop())
-
-    def is_well(self) -> bool:
-        """Whether what it serves works, as far as that can be told at once."""
-        return True
-
-    def _beat(self, loop: asyncio.AbstractEventLoop) -> None:
-        if self.is_well():
-            HEART.beat()
-        loop.call_later(BEAT_EVERY_S, self._beat, loop)
-
-
-class Worker(Process):
-    """Judged by the heartbeats of its event loop; uvicorn asks a thread of it, and waits for the answer.
-
-    What this process does for long while others depend on it, it does beating.
-    """
-
-    def __init__(self, config: uvicorn.Config, sockets: list[socket.socket]) -> None:
-        super().__init__(config, sockets)
-        self._hears, self._beats = Pipe(duplex=False)
-        self._watch = Watch(self._was_heard)
-
-    @property
-    def server(self) -> uvicorn.Server:
-        if self._server is None:
-            self._server = BeatingServer(config=self.config)
-        return self._server
-
-    def target(self, sockets: list[socket.socket] | None = None) -> None:
-        """What the worker runs."""
-        HEART.begin(self._beats.fileno())
-        super().target(sockets)
-
-    def start(self) -> None:
-        """Run it in a process of its own, whose ends of the pipes are none of this one's."""
-        super().start()
-        self.child_conn.close()
-        self._beats.close()
-
-    def is_alive(self, timeout: float = 5) -> bool:
-        """Whether it runs, and does not hang."""
-        if not self.process.is_alive():
-            return False
-        self._watch.look()
-        if not self._watch.is_hung():
-            return True
-        fields = {"action": "kill_hung_child", "child": "worker", "pid": self.pid}
-        logger.warning("child shows no sign of life", extra={**fields, "silent_s": round(self._watch.silent_s, 1)})
-        return False
-
-    def is_ready(self, timeout: float = 5) -> bool:
-        """Whether it serves."""
-        HEART.beat()
-        return super().is_ready(timeout)
-
-    def join(self) -> None:
-        """Wait for its end."""
-        while self.process.is_alive():
-            HEART.beat()
-            self.process.join(BEAT_EVERY_S)
-
-    def _was_heard(self) -> bool:
-        return has_beaten(self._hears.fileno())
-
-
-multiprocess.Process = Worker  # type: ignore[misc]  # uvicorn has no other way to choose the class
-
-
-class Workers(multiprocess.Multiprocess):
-    """Starts workers, and starts those anew that have died or hang."""
-
-    def keep_subprocess_alive(self) -> None:
-        """Look after all of them."""
-        HEART.beat()
-        super().keep_subprocess_alive()
 
 
 def configure(load: Callable[[], Any], **particulars: Any) -> uvicorn.Config:

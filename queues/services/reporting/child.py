@@ -42,15 +42,15 @@ class Child:
     To be started from a thread that lives as long as this process (see queues.embedded.leash).
     """
 
-    def __init__(self, command: Sequence[str], *, packages: Path) -> None:
-        """`packages`: where Python is to look for our own first."""
+    def __init__(self, command: Sequence[str], *, packages: Path | None = None) -> None:
+        """`packages`: where Python is to look for our own first; None: they are installed."""
         self._lines: queue.Queue[str | None] = queue.Queue()
         self._errors: deque[str] = deque(maxlen=ERROR_LINES)
         self._error: tuple[str, str] | None = None
         try:
             self._process = subprocess.Popen(  # noqa: S603  our own command line
                 leashed(command),
-                env=os.environ | {"PYTHONPATH": os.pathsep.join([str(packages), *_python_path()])},
+                env=os.environ | _python_path(packages),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -140,8 +140,11 @@ class Child:
             self._errors.append(text.rstrip())
 
 
-def _python_path() -> list[str]:
-    return [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
+def _python_path(first: Path | None) -> dict[str, str]:
+    if first is None:
+        return {}
+    others = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
+    return {"PYTHONPATH": os.pathsep.join([str(first), *others])}
 
 
 def _name(number: int) -> str:

@@ -20,7 +20,8 @@ from .day_work import DayWork, Made, Progress, forget_run
 from .days import today
 from .failures import BadRangeError, DayTakenError, ReportFailedError, StoppedError
 
-COMMAND: Final = (sys.executable, "-m", "queues.reports")
+COMMAND: Final = (sys.executable, "-P", "-m", "queues.reports")
+"""`-P`: nothing is imported from the folder where a command was typed."""
 
 FINISHED: Final = "finished"
 """The stage by which `queues.reports` says that all files of a day are written."""
@@ -111,7 +112,7 @@ class _Batch:
         """Have Spark write the files of these days, and load them. What went wrong, if anything."""
         child = None
         try:
-            child = Child([*self._order.command, *self._options(days)], packages=settings.BASE_DIR)
+            child = Child([*self._order.command, *self._options(days)], packages=settings.TASKQ_CHECKOUT_DIR)
             for line in child.lines(wait_s=WAIT_S):
                 self._check()
                 if line is not None and "stage" in line.said:  # warnings are in the summary as well

@@ -74,7 +74,7 @@ def _remarks(entry: DayEntry) -> list[str]:
     if entry.is_demo:
         title, more = (
             gettext("Demo data"),
-            gettext("Some or all of the events of this day are made up (manage.py demodata)."),
+            gettext("Some or all of the events of this day are made up (command demodata)."),
         )
         found.append(f"{title} · {more}")
     if entry.has_report and not entry.is_complete:

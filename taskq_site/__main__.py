@@ -1,0 +1,39 @@
+"""taskq's command line: `taskq up`, `runpump`, `token`, `pool` and Django's own commands. `manage.py` is the same."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from queues import __version__
+
+
+def main() -> None:
+    """Run the command of `sys.argv`."""
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "taskq_site.settings")
+    _choose_data_dir(sys.argv)
+    if sys.argv[1:] == ["--version"]:
+        print(f"taskq {__version__}")  # Django's command line would print its own
+        return
+    from django.core.exceptions import ImproperlyConfigured
+    from django.core.management import execute_from_command_line
+
+    try:
+        execute_from_command_line(sys.argv)
+    except ImproperlyConfigured as error:
+        sys.exit(f"taskq: {error}")
+
+
+def _choose_data_dir(argv: list[str]) -> None:
+    """Let the settings know of `up --data DIR`: they are read before any command sees its options."""
+    if argv[1:2] != ["up"]:
+        return
+    for option, value in zip(argv, [*argv[1:], ""], strict=True):
+        if option == "--data" and value:
+            os.environ["TASKQ_DATA_DIR"] = value
+        elif option.startswith("--data="):
+            os.environ["TASKQ_DATA_DIR"] = option.removeprefix("--data=")
+
+
+if __name__ == "__main__":
+    main()
