@@ -19,13 +19,15 @@ SHARING = {"tests/browser/": "browser", "tests/reports/": "spark"}
 LONGEST = ("tests/browser/", "tests/reports/", "tests/metadata/test_postgresql.py", "tests/running/", "tests/http/")
 
 
-@pytest.hookimpl(tryfirst=True)
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """One process runs a module, or all that SHARING says (`--dist=loadgroup`)."""
+    path = item.nodeid.partition("::")[0]
+    group = next((name for folder, name in SHARING.items() if path.startswith(folder)), path)
+    item.add_marker(pytest.mark.xdist_group(group))
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """One process runs a module, or all that SHARING says, and the longest are begun first."""
-    for item in items:
-        path = item.nodeid.partition("::")[0]
-        group = next((name for folder, name in SHARING.items() if path.startswith(folder)), path)
-        item.add_marker(pytest.mark.xdist_group(group))
+    """The longest are begun first, so that no process is left alone with them."""
     items.sort(key=lambda item: [not item.nodeid.startswith(start) for start in LONGEST])
 
 
