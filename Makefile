@@ -29,7 +29,7 @@ run: $(STAMP) ## The whole service with a demo load at http://127.0.0.1:7777 (AR
 	@$(BIN)/python manage.py up --demo $(ARGS)
 
 test: $(STAMP) ## All tests (ARGS="tests/engine -k pump"; TEST_PROCESSES=0: one after the other)
-	$(BIN)/python -m pytest --numprocesses=$(TEST_PROCESSES) --dist=loadgroup --no-loadscope-reorder $(ARGS)
+	$(BIN)/python -m pytest --numprocesses=$(TEST_PROCESSES) $(ARGS)
 
 check: static test ## Format, lint, types, imports, tests
 

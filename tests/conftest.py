@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 import redis
+from xdist.scheduler import LoadScopeScheduling
 
 from queues.embedded import EmbeddedRedis
 
@@ -19,11 +21,17 @@ SHARING = {"tests/browser/": "browser", "tests/reports/": "spark"}
 LONGEST = ("tests/browser/", "tests/reports/", "tests/metadata/test_postgresql.py", "tests/running/", "tests/http/")
 
 
-def pytest_itemcollected(item: pytest.Item) -> None:
-    """One process runs a module, or all that SHARING says (`--dist=loadgroup`)."""
-    path = item.nodeid.partition("::")[0]
-    group = next((name for folder, name in SHARING.items() if path.startswith(folder)), path)
-    item.add_marker(pytest.mark.xdist_group(group))
+class Scheduling(LoadScopeScheduling):  # type: ignore[misc]  # pytest-xdist's types are not followed
+    """One process runs a module, or all that SHARING says."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        path = nodeid.partition("::")[0]
+        return next((name for folder, name in SHARING.items() if path.startswith(folder)), path)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Scheduling:
+    config.option.loadscopereorder = False
+    return Scheduling(config, log)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
