@@ -8,7 +8,7 @@ from typing import Final
 
 import pytest
 
-NAMES: Final = ("chromium", "chromium-browser", "google-chrome")
+NAMES: Final = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 ARGUMENTS: Final = ("--no-sandbox", "--disable-dev-shm-usage", "--force-color-profile=srgb")
 """Containers have neither the right to make a sandbox nor much shared memory."""
 
