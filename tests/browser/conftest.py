@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
+from playwright.sync_api import Browser, Page, StorageState, ViewportSize, sync_playwright
 
 from queues.embedded import EmbeddedRedis
 from tests.browser.chromium import ARGUMENTS, find_chromium
@@ -58,7 +58,14 @@ def open_page(browser: Browser, shop: Shop, watches: list[Watch]) -> Iterator[Op
     """Opens pages in browsers of their own: `open_page(phone=True, dark=True, signed_in=False, wish="zh-CN")`."""
     contexts = []
 
-    def open_one(*, phone: bool = False, dark: bool = False, signed_in: bool = True, wish: str = "en-US") -> Page:
+    def open_one(
+        *,
+        phone: bool = False,
+        dark: bool = False,
+        signed_in: bool = True,
+        wish: str = "en-US",
+        state: StorageState | None = None,
+    ) -> Page:
         options: dict[str, Any] = {"has_touch": True, "is_mobile": True} if phone else {}
         context = browser.new_context(
             base_url=shop.url,
@@ -67,7 +74,7 @@ def open_page(browser: Browser, shop: Shop, watches: list[Watch]) -> Iterator[Op
             reduced_motion="reduce",
             locale=wish,
             timezone_id="Europe/Berlin",
-            storage_state=shop.signed_in() if signed_in else None,
+            storage_state=state or (shop.signed_in() if signed_in else None),
             **options,
         )
         contexts.append(context)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import os
 from typing import Any, Final
 
 from axe_playwright_python.base import AXE_SCRIPT
@@ -56,12 +56,12 @@ def sticks_out(page: Page) -> list[str]:
     )
 
 
-def keep_picture(page: Page, name: str, *, full_page: bool = True) -> Path:
-    """Save what the page looks like as `var/screenshots/NAME.png`."""
-    path = SCREENSHOTS / f"{name}.png"
+def keep_picture(page: Page, name: str, *, full_page: bool = True) -> None:
+    """Save what the page looks like as `var/screenshots/NAME.png`, if pictures are asked for (`make screenshots`)."""
+    if not os.environ.get("TASKQ_SCREENSHOTS"):
+        return
     # Hiding the caret takes a style in the page, which its policy would refuse.
-    page.screenshot(path=path, full_page=full_page, animations="disabled", caret="initial")
-    return path
+    page.screenshot(path=SCREENSHOTS / f"{name}.png", full_page=full_page, animations="disabled", caret="initial")
 
 
 def _why(node: dict[str, Any]) -> str:

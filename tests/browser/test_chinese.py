@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, StorageState, expect
 
 from tests.browser.conftest import PHONE, OpenPage
 from tests.browser.looking import keep_picture, sticks_out, wait_for_charts
@@ -68,14 +68,23 @@ def english_left(page: Page) -> list[str]:
     return sorted(set(_WORD.findall(page.evaluate(_READ_WORDS))) - ALLOWED)
 
 
+@pytest.fixture(scope="module")
+def chosen() -> list[StorageState]:
+    """What a browser keeps in which Chinese has been chosen; empty before."""
+    return []
+
+
 @pytest.fixture
-def chinese(open_page: OpenPage) -> Page:
-    """Signed in, and Chinese chosen in the menu."""
+def chinese(open_page: OpenPage, chosen: list[StorageState]) -> Page:
+    """Signed in, and Chinese chosen: the first time in the menu, after that as browsers remember it."""
+    if chosen:
+        return open_page(state=chosen[0])
     page = open_page()
     page.goto("/")
     page.locator(".bar-side details.menu > summary").click()
     page.get_by_role("button", name="简体中文").click()
     expect(page.locator("html")).to_have_attribute("lang", "zh-hans")
+    chosen.append(page.context.storage_state())
     return page
 
 
