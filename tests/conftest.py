@@ -15,8 +15,8 @@ from queues.embedded import EmbeddedRedis
 # A Spark of a test ends long before Java's second compiler has paid for itself.
 os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1")
 
-SHARING = {"tests/browser/": "browser", "tests/reports/": "spark"}
-"""Folders whose modules share what takes seconds to start: a service with a browser, a Spark."""
+SHARING = {"tests/browser/": "browser"}
+"""Folders whose modules share what takes seconds to start: a service and a browser."""
 
 LONGEST = ("tests/browser/", "tests/reports/", "tests/metadata/test_postgresql.py", "tests/running/", "tests/http/")
 
