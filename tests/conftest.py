@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,9 +10,6 @@ import redis
 from xdist.scheduler import LoadScopeScheduling
 
 from queues.embedded import EmbeddedRedis
-
-# A Spark of a test ends long before Java's second compiler has paid for itself.
-os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1")
 
 SHARING = {"tests/browser/": "browser"}
 """Folders whose modules share what takes seconds to start: a service and a browser."""

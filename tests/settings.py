@@ -20,6 +20,19 @@ from queues.embedded import EmbeddedRedis  # noqa: E402
 TEST_REDIS = EmbeddedRedis(PRIVATE_DIR / "redis", persistent=False)
 """Not started yet: the fixture `redis_server` does that."""
 
+SPARK_DEFAULTS = """\
+spark.sql.codegen.wholeStage false
+spark.sql.codegen.factoryMode NO_CODEGEN
+spark.sql.adaptive.enabled false
+"""
+"""To compile what runs for a millisecond, or to plan it anew after each stage, takes seconds. `make wheel-test` makes a
+report without these settings."""
+
+(PRIVATE_DIR / "spark").mkdir()
+(PRIVATE_DIR / "spark" / "spark-defaults.conf").write_text(SPARK_DEFAULTS)
+os.environ["SPARK_CONF_DIR"] = str(PRIVATE_DIR / "spark")
+os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1")  # the second compiler comes too late, too
+
 os.environ["TASKQ_DATA_DIR"] = str(PRIVATE_DIR)
 os.environ["REDIS_URL"] = TEST_REDIS.url
 os.environ.setdefault("LOG_LEVEL", "DEBUG")

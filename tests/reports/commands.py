@@ -9,17 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-FEW_ROWS = {
-    "spark.sql.shuffle.partitions": "2",
-    # To compile what runs for a millisecond, or to plan it anew after each stage, takes seconds.
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.sql.adaptive.enabled": "false",
-}
-"""With these a day of few events is soon computed. Spark with the settings of users: tests/running, tests/browser."""
-
-CONF = tuple(f"--conf={name}={value}" for name, value in FEW_ROWS.items())
-SMALL = ("--memory=1g", *CONF)
+SMALL = ("--memory=1g", "--conf=spark.sql.shuffle.partitions=2")
 
 
 def command(lake: Path, out: Path, *days: str, options: tuple[str, ...] = SMALL) -> list[str]:

@@ -16,12 +16,10 @@ from queues.reports.day import DayReport
 from queues.reports.output import Output
 from queues.reports.session import SparkOptions, spark_session
 
-from .commands import FEW_ROWS
-
 RunDay = Callable[..., dict[str, Any]]
 
 QUICK = {
-    **FEW_ROWS,
+    "spark.sql.shuffle.partitions": "2",  # few rows
     "spark.sql.maxMetadataStringLength": "10000",  # plans are read
     "spark.sql.debug.maxToStringFields": "1000",
 }

@@ -17,13 +17,13 @@ from queues.lake.demo import DemoPlan, write_demo
 from queues.reports.java import find_java
 from tests.support.waiting import wait_until
 
-from .commands import CONF, command, ended, start
+from .commands import command, ended, start
 from .conftest import RunDay
 from .made import read_table
 
 DAY = "2026-03-29"
 TABLES = ("figures", "histograms", "tries", "errors", "slow", "changes")
-SMALL = ("--memory=512m", "--conf=spark.driver.memory=512m", *CONF)
+SMALL = ("--memory=512m", "--conf=spark.driver.memory=512m", "--conf=spark.sql.shuffle.partitions=2")
 DEPLOY = "org.apache.spark.deploy"
 URL = re.compile(r"spark://127\.0\.0\.1:\d+")
 
