@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from queues.embedded import EmbeddedRedis
 from tests.http.client import Client
-from tests.http.service import Server, Site
+from tests.http.service import Server, Site, open_site
 
 _numbers = itertools.count(1)
 
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    directory: Path = tmp_path_factory.mktemp("http")
-    with EmbeddedRedis(directory / "redis", persistent=False) as redis:
-        site = Site(data_dir=directory, redis_url=redis.url)
-        site.prepare()
+    with open_site(tmp_path_factory.mktemp("http")) as site:
         yield site
 
 

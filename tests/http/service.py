@@ -18,6 +18,7 @@ from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
+from queues.embedded import EmbeddedRedis
 from tests.http.client import Client
 from tests.support.waiting import wait_until
 
@@ -126,6 +127,15 @@ class Server:
     def log_lines(self) -> list[dict[str, Any]]:
         """What it logged, as far as it is JSON."""
         return [json.loads(line) for line in self.log.read_text().splitlines() if line.startswith("{")]
+
+
+@contextmanager
+def open_site(directory: Path) -> Iterator[Site]:
+    """A site with a Redis of its own."""
+    with EmbeddedRedis(directory / "redis", persistent=False) as redis:
+        site = Site(data_dir=directory, redis_url=redis.url)
+        site.prepare()
+        yield site
 
 
 @cache

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from queues.embedded import EmbeddedRedis
-from tests.http.service import Server, Site
+from tests.http.service import Server, open_site
 from tests.support.exposition import Family, Labels, counters, read_page
 from tests.support.waiting import wait_until
 
@@ -18,12 +17,8 @@ JOBS = 120
 
 @pytest.fixture(scope="module")
 def two_workers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    directory = tmp_path_factory.mktemp("workers")
-    with EmbeddedRedis(directory / "redis", persistent=False) as redis:
-        site = Site(data_dir=directory, redis_url=redis.url)
-        site.prepare()
-        with site.serve(workers=2) as server:
-            yield server
+    with open_site(tmp_path_factory.mktemp("workers")) as site, site.serve(workers=2) as server:
+        yield server
 
 
 def scrape(server: Server) -> dict[str, Family]:

@@ -8,9 +8,8 @@ import pytest
 
 from queues.api.route import SUPERUSERS_ONLY, Door, Route
 from queues.api.routes import ROUTES
-from queues.embedded import EmbeddedRedis
 from tests.http.client import Client
-from tests.http.service import Server, Site
+from tests.http.service import Server, Site, open_site
 from tests.support.exposition import read_page
 from tests.support.waiting import wait_until
 
@@ -34,10 +33,7 @@ member.user_permissions.set(Permission.objects.filter(content_type__app_label="q
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """Of these tests alone: `/metrics` shows the queues with the most jobs, and others make many."""
-    directory = tmp_path_factory.mktemp("staff")
-    with EmbeddedRedis(directory / "redis", persistent=False) as redis:
-        site = Site(data_dir=directory, redis_url=redis.url)
-        site.prepare()
+    with open_site(tmp_path_factory.mktemp("staff")) as site:
         yield site
 
 
