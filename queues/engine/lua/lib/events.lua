@@ -54,6 +54,6 @@ local function flush_events()
   end
   local held = redis.call('HINCRBY', counters, 'events_bytes', added)
   local full = most < FULL_PART * FULL_BYTES and most / FULL_PART or FULL_BYTES
-  if held >= full and held - added < full then redis.call('PUBLISH', events, held) end
+  if held >= full and held - added < full then redis.pcall('PUBLISH', events, held) end -- its failure is not the jobs'
   if held > most then trim_events(held, most - math.floor(most / TRIM_PART), added) end
 end
