@@ -32,6 +32,7 @@ T = TypeVar("T")
 QUEUE: Final = "parcels"
 MISLEADING: Final = ("django", "queues", "redis", "taskq_site", "token")
 START_TIMEOUT_S: Final = 120.0
+SURVEY_TIMEOUT_S: Final = 60.0
 LAKE_TIMEOUT_S: Final = 60.0
 REPORT_TIMEOUT_S: Final = 600.0
 
@@ -164,7 +165,7 @@ class Browser:
 
 
 def use_api(said: dict[str, Any]) -> None:
-    """Publish a job, consume it, acknowledge it."""
+    """Publish a job, consume it, acknowledge it; another one stays, for the pages to show."""
     client = Browser(said["url"], **{"X-Token": said["token"]})
     status, body = client.call("PUT", f"/api/demo/{QUEUE}", b"a parcel")
     require(status == 201, f"publishing answered {status}: {body!r}")
@@ -174,6 +175,8 @@ def use_api(said: dict[str, Any]) -> None:
     require(base64.b64decode(job["data"]) == b"a parcel", f"another job came: {job}")
     status, body = client.call("DELETE", f"/api/demo/{QUEUE}/job/{job['job_id']}")
     require(status == 204, f"acknowledging answered {status}: {body!r}")
+    status, body = client.call("PUT", f"/api/demo/{QUEUE}?delay=600", b"a later parcel")
+    require(status == 201, f"publishing with a delay answered {status}: {body!r}")
 
 
 def look_at_pages(said: dict[str, Any]) -> Browser:
@@ -184,7 +187,11 @@ def look_at_pages(said: dict[str, Any]) -> Browser:
     require("登录" in Browser(said["url"], **{"Accept-Language": "zh-hans"}).page("/login/"), "no Chinese sign-in page")
     person = Browser(said["url"])
     person.sign_in(**said["admin"])
-    require(f'queues/default/demo/{QUEUE}/"' in person.page("/queues/"), f"/queues/ does not show {QUEUE}")
+    wait_for(  # a survey by the pump comes first
+        lambda: f'queues/default/demo/{QUEUE}/"' in person.page("/queues/"),
+        timeout_s=SURVEY_TIMEOUT_S,
+        message=f"/queues/ does not show {QUEUE}",
+    )
     for path in ("/", "/dead/", "/consumers/", "/admin/", "/api/docs", "/static/admin/css/base.css"):
         require(person.page(path), f"{path} is empty")
     shown = person.page("/reports/")
