@@ -331,6 +331,18 @@ def test_the_call_that_fills_a_stream_wakes_drains_and_no_other(redis_url: str, 
     world.engine.close()
 
 
+def test_jobs_are_published_where_the_message_to_drains_is_refused(redis_url: str) -> None:
+    """A Redis user may have the right to the channels of wake-ups only."""
+    world = capped(redis_url, 40_000)
+    world.client.execute_command("ACL", "SETUSER", "default", "resetchannels", b"&" + world.queue.channel)
+    try:
+        while world.engine.run(drain_state(0)).bytes < world.engine.layout.events_full:
+            world.publish(b"x")
+    finally:
+        world.client.execute_command("ACL", "SETUSER", "default", "allchannels")
+    world.engine.close()
+
+
 def test_a_wait_for_full_streams_survives_a_cut_connection(world: World) -> None:
     streams = FullStreams()
     assert not streams.wait(world.engine, 0.1)
