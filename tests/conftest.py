@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import redis
+from django.db import connections
 from xdist.scheduler import LoadScopeScheduling
 
 from queues.embedded import EmbeddedRedis
@@ -59,12 +60,15 @@ def redis_client(redis_url: str) -> Iterator[redis.Redis]:
 
 @pytest.fixture(autouse=True)
 def clean_slate(redis_client: redis.Redis) -> Iterator[None]:
-    """Nothing of the test before: neither in Redis nor in the memory of this process."""
+    """Nothing of the test before: neither in Redis nor in the memory of this process, nor an open database."""
     from queues.pools.remembered import forget_everything
     from queues.services.recent import forget_recent
 
     redis_client.flushall()
     redis_client.config_resetstat()
+    for connection in connections.all(initialized_only=True):
+        if not connection.in_atomic_block:  # this test's own
+            connection.close()  # code that lets go of old connections would use it, in tests that may not
     forget_everything()
     forget_recent()
     yield

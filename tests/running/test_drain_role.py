@@ -458,7 +458,6 @@ def test_a_disk_that_takes_no_more_leaves_no_half_written_file_and_everything_in
     shop.check()
 
 
-@pytest.mark.django_db
 def test_a_lane_tells_of_a_lake_in_trouble_once_and_the_pool_is_not_in_trouble(
     shop: Shop, tmp_path: Path, settings: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
