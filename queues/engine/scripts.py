@@ -280,9 +280,7 @@ def _read_library(name: str) -> _Library:
     path = f"lib/{name}.lua"
     text = _read(path)
     code = _ONE_LINE_FUNCTION.sub(r"local function \1\2\n\3\nend", _without_comments(text))
-    blocks = {
-        block["function"] or block["name"]: _Block(block[0], _words(block[0])) for block in _BLOCK.finditer(code)
-    }
+    blocks = {block["function"] or block["name"]: _Block(block[0], _words(block[0])) for block in _BLOCK.finditer(code)}
     return _Library(_words_of("INCLUDES", path, text), blocks)
 
 
