@@ -128,3 +128,11 @@ def test_an_unknown_include_is_an_error_that_names_it(folder: Path) -> None:
 
     with pytest.raises((ScriptSyntaxError, FileNotFoundError), match=r"nothing\.lua"):
         _ = load("probe").source
+
+
+def test_a_script_is_put_together_at_its_first_use() -> None:
+    script = load("publish")
+    assert "source" not in vars(script)
+
+    assert "redis.call" in script.source
+    assert vars(script)["source"] is script.source
