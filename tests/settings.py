@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 
 # Images of containers often set this. Then each of the hundreds of processes that tests start would compile all of
-# taskq anew, and pytest all tests, which takes half of their processor time.
+# taskq anew, and pytest all tests: half of the time of collecting them. `make` unsets it, too.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 

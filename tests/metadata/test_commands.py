@@ -198,7 +198,7 @@ def test_a_process_starts_without_what_it_does_not_need(start: str, tmp_path: Pa
 
 @pytest.mark.parametrize("command", ["serve", "servepages", "runpump", "token", "up"])
 def test_no_process_of_the_service_looks_at_all_views_before_it_starts(command: str) -> None:
-    """Django's system checks would load them. The next test makes the checks in their place."""
+    """Django's system checks would load them. The next test runs the checks in their place."""
     assert load_command_class("queues", command).requires_system_checks == []
 
 
