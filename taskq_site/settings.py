@@ -193,6 +193,7 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
     "DESCRIPTION": "A task-queue service: lmstfy's HTTP API on Redis.",
     "VERSION": __version__,
     "SERVE_INCLUDE_SCHEMA": False,
+    "PREPROCESSING_HOOKS": ["queues.api.schema.describe_handlers"],
 }
 
 # Off: every request goes through Django, the slower of the two doors, which answers alike.

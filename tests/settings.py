@@ -9,8 +9,14 @@ from __future__ import annotations
 import atexit
 import os
 import shutil
+import sys
 import tempfile
 from pathlib import Path
+
+# Images of containers often set this. Then each of the hundreds of processes that tests start would compile all of
+# taskq anew, and pytest all tests: half of the time of collecting them. `make` unsets it, too.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 PRIVATE_DIR = Path(tempfile.mkdtemp(prefix="taskq-tests-"))
 atexit.register(shutil.rmtree, PRIVATE_DIR, ignore_errors=True)

@@ -7,10 +7,12 @@ and is not nested too deeply, a stack holds the rest together. It yields every S
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import Generator
+from collections.abc import Callable, Generator
+from functools import cache
 from time import perf_counter
-from typing import Final
+from typing import Final, NamedTuple, TypeAlias
 
 from queues.engine.limits import BODY_MAX_BYTES, BULK_MAX_JOBS
 
@@ -62,9 +64,6 @@ _VALUE: Final = _value(NESTING)
 
 _skip_space = re.compile(_SPACE).match
 _match_scalar = re.compile(_SCALAR).match
-_match_value = re.compile(rb"(" + _VALUE + rb")" + _SPACE).match
-_match_items = re.compile(rb"(?:" + _VALUE + _SPACE + rb"," + _SPACE + rb")*+").match
-_match_members = re.compile(rb"(?:" + _MEMBER + _VALUE + _SPACE + rb"," + _SPACE + rb")*+").match
 _match_key = re.compile(_MEMBER).match
 _match_characters = re.compile(_CHARACTERS + rb"{0,1024}+").match
 
@@ -79,6 +78,32 @@ _CLOSING: Final = {_ARRAY: _ARRAY_END, _OBJECT: _OBJECT_END}
 _NOTHING: Final = -1
 
 Body = bytes | bytearray
+_Match: TypeAlias = Callable[[Body, int, int], re.Match[bytes] | None]
+
+
+class _Matchers(NamedTuple):
+    value: _Match
+    items: _Match
+    members: _Match
+
+
+@cache
+def _matchers() -> _Matchers:
+    return _Matchers(
+        value=re.compile(rb"(" + _VALUE + rb")" + _SPACE).match,
+        items=re.compile(rb"(?:" + _VALUE + _SPACE + rb"," + _SPACE + rb")*+").match,
+        members=re.compile(rb"(?:" + _MEMBER + _VALUE + _SPACE + rb"," + _SPACE + rb")*+").match,
+    )
+
+
+async def prepare() -> None:
+    """Have the large patterns compiled before `split_array` is called on an event loop.
+
+    That takes a tenth of a second, once in a process: too long for a start, as most processes never split an array, and
+    for the event loop. So the first bulk publish does it, in a thread.
+    """
+    if not _matchers.cache_info().currsize:
+        await asyncio.to_thread(_matchers)
 
 
 def split_array(body: Body) -> Generator[None, None, list[bytes]]:
@@ -94,11 +119,12 @@ def split_array(body: Body) -> Generator[None, None, list[bytes]]:
     position = yield from _after_space(body, position + 1)
     elements: list[bytes] = []
     view = memoryview(body)
+    match_value = _matchers().value
     began = perf_counter()
     following = _byte(body, position)
     while following != _ARRAY_END or elements:
         part_end = position + PART_BYTES
-        value = _match_value(body, position, part_end)
+        value = match_value(body, position, part_end)
         if value is not None and value.end() < part_end:
             elements.append(value[1])
             position = value.end()
@@ -142,6 +168,7 @@ class _Element:
         """Where it ends. Raises ParameterError, JobTooLargeError."""
         body, limit = self._body, self._limit
         position = self._start
+        _, match_items, match_members = _matchers()
         stack = bytearray()
         is_new = False
         """Whether the array or object on the stack has just begun: it may end, or hold something."""
@@ -150,7 +177,7 @@ class _Element:
                 yield
                 self._worked_since = perf_counter()
             if stack:
-                run = (_match_items if stack[-1] == _ARRAY else _match_members)(
+                run = (match_items if stack[-1] == _ARRAY else match_members)(
                     body, position, min(limit, position + PART_BYTES)
                 )
                 assert run is not None, "the pattern matches the empty string"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache
 from typing import Any, Final
 
@@ -16,6 +15,7 @@ from queues import __version__
 from .documentation import Parameter, Reply
 from .route import Door, Route
 from .routes import ROUTES
+from .views import HANDLERS
 
 SECURITY_SCHEMES: Final = {
     "token": {"type": "apiKey", "in": "header", "name": "X-Token"},
@@ -35,10 +35,24 @@ _TYPES: Final = {
 }
 
 
-def describe(route: Route) -> Callable[[Any], Any]:
-    """A decorator that tells drf-spectacular about a handler."""
+def describe_handlers(endpoints: list[Any]) -> list[Any]:
+    """Tell drf-spectacular about the handlers. It calls this (PREPROCESSING_HOOKS) before it describes `endpoints`.
+
+    A decorator of each handler would load drf-spectacular wherever views are loaded.
+    """
+    _describe_all()
+    return endpoints
+
+
+@cache
+def _describe_all() -> None:
+    for route in ROUTES:
+        _describe(route)
+
+
+def _describe(route: Route) -> None:
     documentation = route.documentation
-    return extend_schema(
+    describe = extend_schema(
         operation_id=route.name.replace(".", "_"),
         summary=documentation.summary,
         description="",
@@ -48,6 +62,7 @@ def describe(route: Route) -> Callable[[Any], Any]:
         request={documentation.body_type: OpenApiTypes.BINARY} if documentation.body else None,
         responses={_key(reply): _response(reply) for reply in documentation.replies},
     )
+    describe(HANDLERS[route.name])
 
 
 @cache

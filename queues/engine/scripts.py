@@ -26,14 +26,16 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property, partial
 from importlib.resources import files
 from typing import Final
 
 from .keys import DELETED_KEYS, PARTITION_KEYS, QUEUE_KEYS
 
 REST: Final = "..."
+_FOLDER: Final = files(__package__) / "lua"
 _ENTRY = re.compile(r"--   (?P<name>\S+)(?:\s.*)?\Z")
 _SECTIONS = ("KEYS", "ARGV", "REPLIES")
 _FREE_KEYS = frozenset({"survey", "turn", "minutes", "limit", "index", "pumps", "tellers", "told"})
@@ -83,7 +85,7 @@ _CONSTANT = re.compile(r"^local ([A-Z][A-Z0-9_]*) = ('[^'\n]*'|[\d.]+)(?: *--.*)
 _TOKEN = re.compile(f"{_NO_CODE.pattern}|{_REFERENCE.pattern}")
 _BINDING = re.compile(
     r"\bfunction\s*(\w*)\s*\(([^)]*)\)|\blocal\s+(?!function)([\w\s,]+?)\s*(?:=|;|$)|\bfor\s+([\w\s,]+?)\s*(?:=|\bin\b)"
-    r"|(\w+(?:\s*,\s*\w+)*)\s*=(?!=)",
+    r"|\b(\w++(?:\s*+,\s*+\w++)*+)\s*+=(?!=)",
     re.MULTILINE,
 )
 """Where a name is given to something else: functions and their parameters, locals, loops, assignments. Finds too much
@@ -94,7 +96,7 @@ class ScriptSyntaxError(Exception):
     """A script's header cannot be read. The message begins with `file:line`."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Script:
     """A loaded script. `keys`, `args`: names of its keys and fixed arguments, in order; `rest`: more may follow."""
 
@@ -104,16 +106,28 @@ class Script:
     args: tuple[str, ...]
     rest: bool
     replies: tuple[str, ...]
-    source: str
-    sha: str
+    assemble: Callable[[], str]
+
+    @cached_property
+    def source(self) -> str:
+        """What is sent to Redis. Raises ScriptSyntaxError.
+
+        Put together at the first use: that of all scripts takes a tenth of a second, and no process uses them all.
+        """
+        return self.assemble()
+
+    @cached_property
+    def sha(self) -> str:
+        """The SHA-1 of `source`, by which Redis knows it. Raises ScriptSyntaxError."""
+        return hashlib.sha1(self.source.encode(), usedforsecurity=False).hexdigest()
 
 
 @cache
 def load(name: str) -> Script:
-    """The script `lua/NAME.lua` with its includes. Raises ScriptSyntaxError."""
+    """The script `lua/NAME.lua` with its includes. Raises ScriptSyntaxError if its header is wrong."""
     text = _read(f"{name}.lua")
     header = _Header(name, text)
-    return _script(name, header, _source(name, header, text), header.keys, header.args, header.replies)
+    return _script(name, header, partial(_source, name, header, text), header.keys, header.args, header.replies)
 
 
 @cache
@@ -130,10 +144,16 @@ def load_limited(name: str) -> Script:
     header = _Header(name, text)
     if not header.counts:
         raise ScriptSyntaxError(f"{name}.lua:1: has no limited form, for it lists no COUNTS")
+    keys, args = (*_LIMITED_KEYS, *header.keys), (*_LIMITED_ARGS, *header.args)
+    assemble = partial(_limited_source, name, header, text)
+    return _script(f"limited_{name}", header, assemble, keys, args, ("limited", "counted", *header.replies))
+
+
+def _limited_source(name: str, header: _Header, text: str) -> str:
     own = _parameters(_LIMITED_KEYS, _LIMITED_ARGS)
     counts = ", ".join(f"{word} = {ahead}" for word, ahead in header.counts.items())
     count_at = header.args.index("count") + len(_LIMITED_ARGS) + 1 if "count" in header.args else 0
-    source = "\n".join(
+    return "\n".join(
         [
             _in_place(name, _library(_with_dependencies(("limit",)), _LIMITED), own),
             f"local counts = {{{counts}}}",
@@ -144,15 +164,17 @@ def load_limited(name: str) -> Script:
             _in_place(name, _LIMITED, own),
         ]
     )
-    keys, args = (*_LIMITED_KEYS, *header.keys), (*_LIMITED_ARGS, *header.args)
-    return _script(f"limited_{name}", header, source, keys, args, ("limited", "counted", *header.replies))
 
 
 def _script(
-    name: str, header: _Header, source: str, keys: tuple[str, ...], args: tuple[str, ...], replies: tuple[str, ...]
+    name: str,
+    header: _Header,
+    assemble: Callable[[], str],
+    keys: tuple[str, ...],
+    args: tuple[str, ...],
+    replies: tuple[str, ...],
 ) -> Script:
-    sha = hashlib.sha1(source.encode(), usedforsecurity=False).hexdigest()
-    return Script(name, header.purpose, keys, args, header.rest, replies, source, sha)
+    return Script(name, header.purpose, keys, args, header.rest, replies, assemble)
 
 
 def _source(name: str, header: _Header, text: str, *, keys_before: int = 0, args_before: int = 0) -> str:
@@ -201,12 +223,11 @@ def _in_place(name: str, code: str, parameters: dict[str, str]) -> str:
 
 def script_names() -> list[str]:
     """Names of all scripts, in order."""
-    folder = files(__package__) / "lua"
-    return sorted(entry.name.removesuffix(".lua") for entry in folder.iterdir() if entry.name.endswith(".lua"))
+    return sorted(entry.name.removesuffix(".lua") for entry in _FOLDER.iterdir() if entry.name.endswith(".lua"))
 
 
 def _read(path: str) -> str:
-    return (files(__package__) / "lua" / path).read_text(encoding="utf-8")
+    return (_FOLDER / path).read_text(encoding="utf-8")
 
 
 def _with_dependencies(includes: tuple[str, ...]) -> list[str]:
@@ -217,7 +238,7 @@ def _with_dependencies(includes: tuple[str, ...]) -> list[str]:
         if name in path:
             raise ScriptSyntaxError(f"lib/{name}.lua:1: includes itself by way of {' → '.join(path)}")
         if name not in ordered:
-            for dependency in _words_of("INCLUDES", f"lib/{name}.lua", _read(f"lib/{name}.lua")):
+            for dependency in _read_library(name).includes:
                 visit(dependency, (*path, name))
             ordered.append(name)
 
@@ -228,18 +249,43 @@ def _with_dependencies(includes: tuple[str, ...]) -> list[str]:
 
 def _library(names: list[str], text: str) -> str:
     """Those blocks of the libraries that `text` needs, directly or by way of others, in their order."""
-    blocks: dict[str, str] = {}
+    blocks: dict[str, _Block] = {}
     for name in names:
-        library = _without_comments(_read(f"lib/{name}.lua"))
-        for block in _BLOCK.finditer(_ONE_LINE_FUNCTION.sub(r"local function \1\2\n\3\nend", library)):
-            blocks[block["function"] or block["name"]] = block[0]
+        blocks.update(_read_library(name).blocks)
     needed: set[str] = set()
-    to_read = [text]
+    to_read = [_words(text)]
     while to_read:
-        for word in set(_WORD.findall(_NO_CODE.sub("", to_read.pop()))) & blocks.keys() - needed:
+        for word in to_read.pop() & blocks.keys() - needed:
             needed.add(word)
-            to_read.append(blocks[word])
-    return "\n".join(block for name, block in blocks.items() if name in needed)
+            to_read.append(blocks[word].words)
+    return "\n".join(block.text for name, block in blocks.items() if name in needed)
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """A function or a value of a library, and the words in it."""
+
+    text: str
+    words: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Library:
+    includes: tuple[str, ...]
+    blocks: dict[str, _Block]
+
+
+@cache
+def _read_library(name: str) -> _Library:
+    path = f"lib/{name}.lua"
+    text = _read(path)
+    code = _ONE_LINE_FUNCTION.sub(r"local function \1\2\n\3\nend", _without_comments(text))
+    blocks = {block["function"] or block["name"]: _Block(block[0], _words(block[0])) for block in _BLOCK.finditer(code)}
+    return _Library(_words_of("INCLUDES", path, text), blocks)
+
+
+def _words(code: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(_NO_CODE.sub("", code)))
 
 
 def _check_keys(name: str, listed: tuple[str, ...], text: str) -> None:

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, Final
 
-import pyarrow.parquet as pq
-
 from .names import (
     GAPS,
     DrainedName,
@@ -191,6 +189,8 @@ def hour_folders(place: Place, day: date) -> list[str]:
 
 def count_rows(place: Place, path: str) -> int:
     """The events in a file, by its footer. Raises LakeError if it is no file of ours, FileNotFoundError."""
+    import pyarrow.parquet as pq  # here and below: processes that do not read files do without its time and memory
+
     with place.open(path, "rb") as file:
         try:
             metadata = pq.read_metadata(file)
@@ -212,6 +212,8 @@ def count_rows(place: Place, path: str) -> int:
 
 def read_batches(place: Place, path: str, *, rows: int) -> Iterator[Any]:
     """The events in a file, so many at a time, each page's checksum verified. Raises LakeError, FileNotFoundError."""
+    import pyarrow.parquet as pq
+
     with place.open(path, "rb") as file:
         try:
             parquet = pq.ParquetFile(file, page_checksum_verification=True)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from functools import cache
 from typing import Any, Final, Literal, NamedTuple
 
-import pyarrow as pa
-
 ColumnType = Literal["string", "timestamp_ms", "int16", "int32", "int64", "bool"]
 """`timestamp_ms`: an instant, in whole milliseconds; in Parquet adjusted to UTC."""
 
@@ -53,17 +51,18 @@ WAS_COMPLETED: Final = "was completed"
 BOUND: Final = "dead-letter bound: "
 """What the error of a `deleted` event says (the last: begins with). A job that had ended already; null: a live one."""
 
-_ARROW: Final[dict[ColumnType, Any]] = {
-    "string": pa.string(),
-    "timestamp_ms": pa.timestamp("ms", tz="UTC"),
-    "int16": pa.int16(),
-    "int32": pa.int32(),
-    "int64": pa.int64(),
-    "bool": pa.bool_(),
-}
-
 
 @cache
 def arrow_schema() -> Any:
     """The `pyarrow.Schema` of every file."""
-    return pa.schema([pa.field(column.name, _ARROW[column.type], column.nullable) for column in COLUMNS])
+    import pyarrow as pa  # here, as in `files`
+
+    types: dict[ColumnType, Any] = {
+        "string": pa.string(),
+        "timestamp_ms": pa.timestamp("ms", tz="UTC"),
+        "int16": pa.int16(),
+        "int32": pa.int32(),
+        "int64": pa.int64(),
+        "bool": pa.bool_(),
+    }
+    return pa.schema([pa.field(column.name, types[column.type], column.nullable) for column in COLUMNS])

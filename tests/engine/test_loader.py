@@ -25,15 +25,20 @@ return {'ok', redis.call('HLEN', jobs), limit}
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A package folder with lua/ and lua/lib/ that the loader reads."""
     (tmp_path / "lua" / "lib").mkdir(parents=True)
-    monkeypatch.setattr(scripts, "files", lambda _package: tmp_path)
-    load.cache_clear()
+    monkeypatch.setattr(scripts, "_FOLDER", tmp_path / "lua")
+    forget()
     return tmp_path / "lua"
 
 
 @pytest.fixture(autouse=True)
 def forget_loaded() -> object:
     yield
+    forget()
+
+
+def forget() -> None:
     load.cache_clear()
+    scripts._read_library.cache_clear()
 
 
 def refusal(folder: Path, text: str, **libraries: str) -> str:
@@ -41,7 +46,7 @@ def refusal(folder: Path, text: str, **libraries: str) -> str:
     for name, library in libraries.items():
         (folder / "lib" / f"{name}.lua").write_text(library)
     with pytest.raises(ScriptSyntaxError) as refused:
-        load("probe")
+        _ = load("probe").source
     return str(refused.value)
 
 
@@ -122,4 +127,12 @@ def test_an_unknown_include_is_an_error_that_names_it(folder: Path) -> None:
     (folder / "probe.lua").write_text(GOOD.replace("-- REPLIES", "-- INCLUDES nothing\n-- REPLIES"))
 
     with pytest.raises((ScriptSyntaxError, FileNotFoundError), match=r"nothing\.lua"):
-        load("probe")
+        _ = load("probe").source
+
+
+def test_a_script_is_put_together_at_its_first_use() -> None:
+    script = load("publish")
+    assert "source" not in vars(script)
+
+    assert "redis.call" in script.source
+    assert vars(script)["source"] is script.source

@@ -1,13 +1,18 @@
-"""manage.py token and manage.py pool."""
+"""manage.py token and manage.py pool; and what the processes of commands do not load."""
 
 from __future__ import annotations
 
 import io
 import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 import redis
-from django.core.management import CommandError, call_command
+from django.core.checks import run_checks
+from django.core.management import CommandError, call_command, load_command_class
 
 from queues.engine import NotReplicatedError, publish
 from queues.models import Activity, Pool, Token
@@ -151,3 +156,51 @@ def test_pool_set_changes_the_memory_for_events_of_every_partition_that_is_opene
 def test_pool_refuses_in_one_line(words: list[str]) -> None:
     with pytest.raises(CommandError):
         run("pool", *words)
+
+
+COMMAND = "from django.core.management import load_command_class; load_command_class('queues', '{}')"
+STARTS = {
+    "worker": (
+        f"{COMMAND.format('serve')}; import pathlib; from queues.management.web import applications;"
+        "applications.load_worker(pathlib.Path(sys.argv[1]))"
+    ),
+    "pages": f"{COMMAND.format('servepages')}; import taskq_site.urls, queues.api.middleware",
+    "pump": f"{COMMAND.format('runpump')}; from queues.pump.roles import roles_for; roles_for('default')",
+    "token": COMMAND.format("token"),
+    "up": COMMAND.format("up"),
+}
+SPARK_AND_ARROW = {"pyspark", "pyarrow"}
+SCHEMA = {"drf_spectacular.generators", "drf_spectacular.openapi", "django.test"}
+PAGES = {"taskq_site.urls", "dashboard.urls", "rest_framework.views", "psycopg", *SCHEMA}
+NEEDLESS = {
+    "worker": {*SPARK_AND_ARROW, *PAGES, "apscheduler"},
+    "pages": {*SPARK_AND_ARROW, *SCHEMA, "apscheduler"},
+    "pump": {*SPARK_AND_ARROW, *PAGES, "uvicorn"},
+    "token": {*SPARK_AND_ARROW, *PAGES, "uvicorn", "apscheduler"},
+    "up": {*SPARK_AND_ARROW, *PAGES, "uvicorn", "apscheduler"},
+}
+"""What takes long to load, by what starts without it. (DRF loads psycopg, whatever the database.)"""
+
+
+@pytest.mark.parametrize("start", STARTS)
+def test_a_process_starts_without_what_it_does_not_need(start: str, tmp_path: Path) -> None:
+    program = f"import sys, django; django.setup(); {STARTS[start]}; print(*sys.modules, sep='\\n')"
+    run = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path)],
+        env={name: value for name, value in os.environ.items() if name != "DATABASE_URL"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert NEEDLESS[start] & set(run.stdout.split()) == set()
+
+
+@pytest.mark.parametrize("command", ["serve", "servepages", "runpump", "token", "up"])
+def test_no_process_of_the_service_looks_at_all_views_before_it_starts(command: str) -> None:
+    """Django's system checks would load them. The next test runs the checks in their place."""
+    assert load_command_class("queues", command).requires_system_checks == []
+
+
+def test_the_system_checks_of_django_find_nothing() -> None:
+    assert run_checks() == []

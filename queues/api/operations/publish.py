@@ -14,7 +14,7 @@ from queues.services.jobs_publish import publish_bulk as publish_bulk_jobs
 from queues.services.jobs_publish import publish_jobs, republish_job
 
 from ..attributes import read_attributes
-from ..bulk import split_array
+from ..bulk import prepare, split_array
 from ..context import ApiContext
 from ..errors import ParameterError
 from ..memory import LARGE_BYTES
@@ -68,6 +68,7 @@ async def publish_bulk(request: ApiRequest, context: ApiContext) -> ApiResponse:
 async def _read_bodies(request: ApiRequest) -> list[bytes]:
     """The elements of the request's body, which is itself no longer needed, nor in memory."""
     body = await request.read_body(settings.TASKQ_BULK_MAX_BYTES)
+    await prepare()
     return await run_in_slices(split_array(body), is_large=len(body) > LARGE_BYTES)
 
 

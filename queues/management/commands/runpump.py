@@ -23,6 +23,7 @@ class Command(BaseCommand):
         "Moves due jobs to ready, takes back jobs whose lease ran out, sweeps what has expired. Runs until SIGTERM or "
         "SIGINT; a second signal ends it at once. Several may run side by side, on several hosts."
     )
+    requires_system_checks: list[str] = []  # as of `serve`; of pools, `check_pools` tells in the log
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(

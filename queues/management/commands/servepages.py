@@ -14,7 +14,7 @@ from queues.management.web.pages_server import serve_pages
 
 class Command(BaseCommand):
     help = "Serves dashboard, admin and staff's API on a Unix socket to the workers of `serve`, which starts it."
-    requires_system_checks: list[str] = []  # `serve` has made them
+    requires_system_checks: list[str] = []  # as of `serve`
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("directory", type=Path, help="where the socket is made; private to `serve`")

@@ -11,7 +11,7 @@ import logging
 import time
 from collections.abc import Callable
 from dataclasses import asdict
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from queues.engine import (
     Counts,
@@ -26,9 +26,11 @@ from queues.engine import (
     read_events,
 )
 from queues.lake.files import Gap
-from queues.lake.lines import Entries
 from queues.lake.names import DrainedName, EntryId, drained_name
-from queues.lake.writer import Writer
+
+if TYPE_CHECKING:
+    from queues.lake.lines import Entries
+    from queues.lake.writer import Writer
 
 logger = logging.getLogger(__name__)
 
@@ -105,6 +107,8 @@ class Drain:
 
     def _drain(self, engine: Engine, partition: int, state: DrainState, now_ms: int | None) -> int:
         """Carry out a plan. The number of events that were taken out of the stream."""
+        from queues.lake.writer import Writer  # loads pyarrow: a pump starts without it, and sooner
+
         entries = read_plan(engine, partition, state.plan)
         if state.plan is None and not entries.ids:
             return 0
@@ -161,6 +165,8 @@ class Drain:
 
 def read_plan(engine: Engine, partition: int, plan: EntryRange | None) -> Entries:
     """The entries of a plan that are there still; without one, those that should be the next."""
+    from queues.lake.lines import Entries  # as above
+
     ids: list[bytes] = []
     times: list[bytes] = []
     queues: list[bytes] = []

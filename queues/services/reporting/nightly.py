@@ -16,7 +16,6 @@ from queues.lake.files import list_days
 from queues.models import ReportDay, ReportState
 
 from .building import STALLED_AFTER
-from .late import reopen_late_days
 
 logger = logging.getLogger(__name__)
 
@@ -74,6 +73,8 @@ def report_due_days(*, today: Callable[[], date], make: Callable[[Sequence[date]
 
     Each day is tried once. Raises LakeError, database errors.
     """
+    from .late import reopen_late_days  # loads pyarrow, without which the pump starts sooner
+
     reopen_late_days(today=today())
     tried: set[date] = set()
     while days := [day for day in due_days(today=today()) if day not in tried]:
