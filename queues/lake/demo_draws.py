@@ -54,8 +54,8 @@ def _part(digits: Any, number: Any, shift: int) -> Any:
     return pc.take(digits, pc.bit_wise_and(pc.shift_right(number, _whole(shift)), _whole(len(digits) - 1)))
 
 
-# Of a number without a type, pyarrow tries to import dateutil each time, and where that is not installed it is looked for
-# in all of sys.path.
+# Given a number without a type, pyarrow tries to import dateutil each time; where that is not installed, it looks
+# through all of sys.path.
 def _real(number: float) -> Any:
     return pa.scalar(number, pa.float64())
 
