@@ -12,8 +12,11 @@ from xdist.scheduler import LoadScopeScheduling
 
 from queues.embedded import EmbeddedRedis
 
-SHARING = {"tests/browser/": "browser"}
-"""Folders whose modules share what takes seconds to start: a service and a browser."""
+SHARING = {"tests/browser/": "browser", "tests/reports/": "reports"}
+"""Folders whose modules share what takes seconds to start: a service and a browser; a Spark."""
+
+ALONE = ("tests/reports/test_cluster.py", "tests/reports/test_command.py")
+"""What uses none of it, so that another process may run it."""
 
 LONGEST = ("tests/browser/", "tests/reports/", "tests/metadata/test_postgresql.py", "tests/running/", "tests/http/")
 
@@ -23,6 +26,8 @@ class Scheduling(LoadScopeScheduling):  # type: ignore[misc]  # pytest-xdist's t
 
     def _split_scope(self, nodeid: str) -> str:
         path = nodeid.partition("::")[0]
+        if path in ALONE:
+            return path
         return next((name for folder, name in SHARING.items() if path.startswith(folder)), path)
 
 

@@ -32,7 +32,7 @@ spark.sql.codegen.factoryMode NO_CODEGEN
 spark.sql.adaptive.enabled false
 """
 """To compile what runs for a millisecond, or to plan it anew after each stage, takes seconds. `make wheel-test` makes a
-report without these settings."""
+report without these settings, and checks its figures."""
 
 (PRIVATE_DIR / "spark").mkdir()
 (PRIVATE_DIR / "spark" / "spark-defaults.conf").write_text(SPARK_DEFAULTS)

@@ -28,14 +28,14 @@ class Draws:
 
     def whole(self, rows: int, below: int) -> Any:
         """int64 in [0, below)."""
-        return pc.cast(pc.floor(pc.multiply(self.uniform(rows), below)), pa.int64())
+        return pc.cast(pc.floor(pc.multiply(self.uniform(rows), _real(below))), pa.int64())
 
     def log_normal(self, rows: int, *, median: float, spread: float) -> Any:
         """int64 around `median`, ≥ 1; `spread`: the standard deviation of the logarithm. By Box and Muller."""
-        far = pc.sqrt(pc.multiply(pc.ln(pc.subtract(1.0, self.uniform(rows))), -2.0))
-        normal = pc.multiply(far, pc.cos(pc.multiply(self.uniform(rows), 2 * math.pi)))
-        drawn = pc.multiply(pc.power(math.e, pc.multiply(normal, spread)), median)
-        return pc.cast(pc.floor(pc.max_element_wise(pc.min_element_wise(drawn, 1e9), 1.0)), pa.int64())
+        far = pc.sqrt(pc.multiply(pc.ln(pc.subtract(_real(1.0), self.uniform(rows))), _real(-2.0)))
+        normal = pc.multiply(far, pc.cos(pc.multiply(self.uniform(rows), _real(2 * math.pi))))
+        drawn = pc.multiply(pc.power(_real(math.e), pc.multiply(normal, _real(spread))), _real(median))
+        return pc.cast(pc.floor(pc.max_element_wise(pc.min_element_wise(drawn, _real(1e9)), _real(1.0))), pa.int64())
 
     def job_ids(self, published_ms: Any) -> Any:
         """ULIDs with these times."""
@@ -51,4 +51,14 @@ class Draws:
 
 def _part(digits: Any, number: Any, shift: int) -> Any:
     """The base-32 digits of `number` from bit `shift` on, as many as `digits` has of them."""
-    return pc.take(digits, pc.bit_wise_and(pc.shift_right(number, shift), len(digits) - 1))
+    return pc.take(digits, pc.bit_wise_and(pc.shift_right(number, _whole(shift)), _whole(len(digits) - 1)))
+
+
+# Given a number without a type, pyarrow tries to import dateutil each time; where that is not installed, it looks
+# through all of sys.path.
+def _real(number: float) -> Any:
+    return pa.scalar(number, pa.float64())
+
+
+def _whole(number: int) -> Any:
+    return pa.scalar(number, pa.int64())

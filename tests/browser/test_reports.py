@@ -41,7 +41,8 @@ def day(shop: Shop) -> str:
     shop.call("DELETE", f"/api/demo/{QUEUE}/job/{job_id}")
     shop.put(QUEUE, b"the last vase")
     _manage(shop, "runpump", "--once")
-    _manage(shop, "runreport", "--date", today, "--quiet")
+    said = _manage(shop, "runreport", "--date", today)
+    assert re.search(rf"^{today}: [\d,]+ events, [\d,]+ rows, \d+\.\d s$", said, re.MULTILINE), said
     return today
 
 
@@ -50,10 +51,11 @@ def _is_early_enough() -> bool:
     return (now + CLOSE_TO_MIDNIGHT).date() == now.date()
 
 
-def _manage(shop: Shop, *arguments: str) -> None:
+def _manage(shop: Shop, *arguments: str) -> str:
     env = shop.service.family.environment(TASKQ_DATA_DIR=str(shop.service.data_dir), REDIS_URL=shop.redis.url)
     done = run_manage(*arguments, env=env, timeout_s=SPARK_TIMEOUT_S)
     assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
 
 
 def tile(page: Page, title: str) -> str:

@@ -10,7 +10,9 @@ from __future__ import annotations
 import argparse
 import base64
 import contextlib
+import csv
 import http.cookiejar
+import io
 import json
 import os
 import re
@@ -22,6 +24,8 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -35,6 +39,25 @@ START_TIMEOUT_S: Final = 120.0
 SURVEY_TIMEOUT_S: Final = 60.0
 LAKE_TIMEOUT_S: Final = 60.0
 REPORT_TIMEOUT_S: Final = 600.0
+CLOSE_TO_MIDNIGHT: Final = timedelta(seconds=30)
+
+LASTS_S: Final = 0.3
+"""How long the job waits; it runs twice as long. Percentiles of more than 0.128 s are looked up in a second pass."""
+
+CLOCK_MS: Final = 2.0
+"""Redis tells the time in whole ms, and by another clock than this one."""
+
+FIGURES: Final = {
+    **dict.fromkeys(("consumed", "acked", "wait_count", "run_count", "total_count"), "1"),
+    **dict.fromkeys(("failed", "dead", "expired", "retried", "duplicates"), "0"),
+    "published": "2",
+    "arrivals": "2",
+    "departures": "1",
+    "backlog": "1",
+    "success_rate": "1.0",
+    "bytes": str(len(b"a parcel") + len(b"a later parcel")),
+}
+"""What the report says of the queue, as a CSV has it."""
 
 
 class TryFailedError(Exception):
@@ -164,19 +187,48 @@ class Browser:
         require(status == 200 and b"/logout/" in body, f"signing in answered {status}: {body[:200]!r}")
 
 
-def use_api(said: dict[str, Any]) -> None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Used:
+    """How long the job waited and ran, as a client can know it: in ms, not less and not more."""
+
+    wait: tuple[float, float]
+    run: tuple[float, float]
+
+
+def use_api(said: dict[str, Any]) -> Used:
     """Publish a job, consume it, acknowledge it; another one stays, for the pages to show."""
+    wait_for(  # all of it belongs into the report of one day
+        lambda: datetime.now(UTC).date() == (datetime.now(UTC) + CLOSE_TO_MIDNIGHT).date(),
+        timeout_s=2 * CLOSE_TO_MIDNIGHT.total_seconds(),
+        message="it is always close to midnight",
+    )
     client = Browser(said["url"], **{"X-Token": said["token"]})
-    status, body = client.call("PUT", f"/api/demo/{QUEUE}", b"a parcel")
+    moments: list[float] = []
+
+    def call(method: str, path: str, body: bytes | None = None) -> tuple[int, bytes]:
+        moments.append(time.monotonic())
+        answer = client.call(method, path, body)
+        moments.append(time.monotonic())
+        return answer
+
+    status, body = call("PUT", f"/api/demo/{QUEUE}", b"a parcel")
     require(status == 201, f"publishing answered {status}: {body!r}")
-    status, body = client.call("GET", f"/api/demo/{QUEUE}?timeout=5")
+    time.sleep(LASTS_S)
+    status, body = call("GET", f"/api/demo/{QUEUE}?timeout=5")
     require(status == 200, f"consuming answered {status}: {body!r}")
     job = json.loads(body)
     require(base64.b64decode(job["data"]) == b"a parcel", f"another job came: {job}")
-    status, body = client.call("DELETE", f"/api/demo/{QUEUE}/job/{job['job_id']}")
+    time.sleep(2 * LASTS_S)
+    status, body = call("DELETE", f"/api/demo/{QUEUE}/job/{job['job_id']}")
     require(status == 204, f"acknowledging answered {status}: {body!r}")
     status, body = client.call("PUT", f"/api/demo/{QUEUE}?delay=600", b"a later parcel")
     require(status == 201, f"publishing with a delay answered {status}: {body!r}")
+    asked, answered = moments[::2], moments[1::2]
+    wait, run = (
+        ((asked[after] - answered[before]) * 1000, (answered[after] - asked[before]) * 1000)
+        for before, after in ((0, 1), (1, 2))
+    )
+    return Used(wait=wait, run=run)
 
 
 def look_at_pages(said: dict[str, Any]) -> Browser:
@@ -199,8 +251,11 @@ def look_at_pages(said: dict[str, Any]) -> Browser:
     return person
 
 
-def make_report(installed: Installed, said: dict[str, Any], person: Browser) -> None:
-    """Have Spark count the events of the day, and look at its page."""
+def make_report(installed: Installed, said: dict[str, Any], person: Browser, used: Used) -> None:
+    """Have Spark count the events of the day, and look at its page and at the queue's figures.
+
+    Nowhere else is a report made with the settings of Spark that users have: other tests switch its compiler off.
+    """
 
     def day_in_lake() -> str:
         files = sorted((installed.data_dir / "lake").glob("date=*/**/*.parquet"))
@@ -209,6 +264,15 @@ def make_report(installed: Installed, said: dict[str, Any], person: Browser) -> 
     day = wait_for(day_in_lake, timeout_s=LAKE_TIMEOUT_S, message="no event reached the lake")
     installed.run("runreport", "--date", day, timeout_s=REPORT_TIMEOUT_S, REDIS_URL=said["redis"])
     require(QUEUE in person.page(f"/reports/{day}/"), f"the report of {day} does not name the queue {QUEUE}")
+    sheet = person.page(f"/reports/{day}/table.csv?table=days&pool=default&namespace=demo&queue={QUEUE}")
+    figures = next((row for row in csv.DictReader(io.StringIO(sheet)) if row["day"] == day), {})
+    for name, wanted in FIGURES.items():
+        require(figures.get(name) == wanted, f"{name} of {QUEUE} is {figures.get(name)}, not {wanted}")
+    for metric, (least, most) in {"wait": used.wait, "run": used.run}.items():
+        for part in ("p50", "p90", "p95", "p99", "max"):
+            ms = figures[f"{metric}_{part}"]
+            fits = ms != "" and least - CLOCK_MS <= int(ms) <= most + CLOCK_MS
+            require(fits, f"{metric}_{part} of {QUEUE} is {ms!r} ms, not {least:.0f} to {most:.0f}")
 
 
 def refuse_without_redis(installed: Installed) -> None:
@@ -246,13 +310,13 @@ def try_wheel(directory: Path, wheel: Path) -> None:
     step(f"taskq up in {installed.folder}")
     with installed.service() as said:
         step("publish, consume, acknowledge")
-        use_api(said)
+        used = use_api(said)
         step("pages")
         person = look_at_pages(said)
         step("commands")
         use_commands(installed, said)
         step("the report of a day")
-        make_report(installed, said, person)
+        make_report(installed, said, person, used)
     require(installed.files() == before, f"written into the environment: {sorted(installed.files() ^ before)}")
     step("all good")
 

@@ -9,6 +9,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+TIMEOUT_S = 600.0
+"""Some 10 s on a machine that has nothing else to do."""
+
 SMALL = ("--memory=1g", "--conf=spark.sql.shuffle.partitions=2")
 
 
@@ -24,5 +27,8 @@ def start(words: list[str], **environment: str) -> subprocess.Popen[str]:
 
 def ended(process: subprocess.Popen[str]) -> tuple[int, list[dict[str, Any]], str]:
     """Exit status, lines said, standard error."""
-    said, errors = process.communicate(timeout=240)
+    try:
+        said, errors = process.communicate(timeout=TIMEOUT_S)
+    finally:
+        process.kill()
     return process.returncode, [json.loads(line) for line in said.splitlines()], errors

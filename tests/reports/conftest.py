@@ -18,11 +18,8 @@ from queues.reports.session import SparkOptions, spark_session
 
 RunDay = Callable[..., dict[str, Any]]
 
-QUICK = {
-    "spark.sql.shuffle.partitions": "2",  # few rows
-    "spark.sql.maxMetadataStringLength": "10000",  # plans are read
-    "spark.sql.debug.maxToStringFields": "1000",
-}
+QUICK = {"spark.sql.shuffle.partitions": "2"}
+"""There are few rows."""
 
 
 @pytest.fixture(scope="session")

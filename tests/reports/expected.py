@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 from queues.lake.error_patterns import pattern_of
 from queues.lake.sketch import bucket_of
 
-from .made import Event
+from .made import Event, read_table
 
 HOUR: Final = 3_600_000
 PERCENTS: Final = (50, 90, 95, 99)
@@ -35,7 +36,7 @@ def metrics_of(event: Event) -> Iterator[tuple[str, int]]:
 
 def percentile(values: Sequence[int], percent: int) -> int:
     """Nearest rank: the least value that at least so many percent of the values do not exceed."""
-    return next(value for value in sorted(values) if sum(one <= value for one in values) * 100 >= percent * len(values))
+    return next(value for upto, value in enumerate(sorted(values), 1) if upto * 100 >= percent * len(values))
 
 
 def lost_leases(events: Iterable[Event]) -> set[tuple[Any, ...]]:
@@ -169,6 +170,35 @@ def _moves(told: dict[tuple[Any, ...], dict[str, Any]], place: tuple[Any, ...]) 
         if (row := told.get((*place, hour))) is not None:
             moved += row["arrivals"] - row["departures"]
             yield hour, moved
+
+
+def check_report(out: Path, day: str, *, today: Sequence[Event], before: Sequence[Event]) -> None:
+    """Fail unless every row of the run's tables is as it must be. No other day may have a report.
+
+    `before`: the events of the day before. Without any, the lake must begin with `day`.
+    """
+    _check_figures(read_table(out, day, "figures"), figures(today, before), is_first=not before)
+    rows = read_table(out, day, "histograms")
+    found = {tuple(row[name] for name in (*PLACE, "metric", "bucket")): row["jobs"] for row in rows}
+    assert found == histograms(today)
+    rows = read_table(out, day, "tries")
+    found = {tuple(row[name] for name in (*PLACE, "attempt", "outcome")): row["jobs"] for row in rows}
+    assert found == tries(today)
+    assert read_table(out, day, "errors") == errors(today, before)
+    assert read_table(out, day, "slow") == slow(today)
+    assert read_table(out, day, "changes") == []
+
+
+def _check_figures(rows: Rows, told: dict[tuple[Any, ...], dict[str, Any]], *, is_first: bool) -> None:
+    """The lake's first day began with nothing; of others nobody knows."""
+    left = backlogs(told, {}, known=is_first)
+    keys = [tuple(row[name] for name in (*PLACE, "hour")) for row in rows]
+    assert len(set(keys)) == len(keys)
+    assert set(keys) == set(told) | set(left)
+    for key, row in zip(keys, rows, strict=True):
+        wanted = dict(told[key]) if key in told else {}
+        wanted["backlog"], wanted["backlog_base_known"] = left[key]
+        assert {name: row[name] for name in wanted} == wanted, key
 
 
 def _first(rows: Rows, number: int, *by: str) -> Rows:

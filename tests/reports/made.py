@@ -47,7 +47,11 @@ def write_lake(lake: Path, events: Iterable[Mapping[str, Any]], *, name: str = "
 def read_table(out: Path, day: str, table: str, run: str = "one") -> list[dict[str, Any]]:
     """The rows of a report's table, times in ms."""
     rows: list[dict[str, Any]] = pq.read_table(out / f"date={day}" / f"run={run}" / f"{table}.parquet").to_pylist()
-    return [
-        {key: round(value.timestamp() * 1000) if isinstance(value, datetime) else value for key, value in row.items()}
-        for row in rows
-    ]
+    return [in_ms(row) for row in rows]
+
+
+def in_ms(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row with its times in ms."""
+    return {
+        key: round(value.timestamp() * 1000) if isinstance(value, datetime) else value for key, value in row.items()
+    }

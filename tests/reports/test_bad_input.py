@@ -66,47 +66,62 @@ def test_a_lake_without_any_day_is_not_the_one_that_was_meant(run_day: RunDay, t
     assert list((tmp_path / "out").glob("**/summary.json")) == []
 
 
-def test_damaged_files_are_all_named_and_the_rest_is_reported(run_day: RunDay, tmp_path: Path) -> None:
-    write_lake(tmp_path / "lake", [one for hour in (2, 3, 4, 5) for one in published(hour, 200)])
-    file_of(tmp_path / "lake", 2).write_bytes(b"PAR1 this is no file of ours")  # without a footer
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Of pool `default`, three files of four damaged; of pool `lossy`, demo data that lacks events."""
+    lake = tmp_path_factory.mktemp("lake")
+    write_lake(lake, [one for hour in (2, 3, 4, 5) for one in published(hour, 200)])
+    file_of(lake, 2).write_bytes(b"PAR1 this is no file of ours")  # without a footer
     for hour in (3, 5):
-        damage_a_page(file_of(tmp_path / "lake", hour))
-
-    summary = run_day(tmp_path / "lake", tmp_path / "out", DAY)
-
-    assert (summary["events"], summary["files"]) == (200, 1)
-    assert sorted(one["file"] for one in summary["corrupt"]) == [
-        f"file://{file_of(tmp_path / 'lake', hour)}" for hour in (2, 3, 5)
-    ]
-    assert {warning["kind"] for warning in summary["warnings"]} == {"corrupt"}
-    rows = read_table(tmp_path / "out", DAY, "figures")
-    assert {row["hour"]: (row["published"], row["bytes"]) for row in rows} == {4: (200, 2000), None: (200, 2000)}
-
-
-def test_a_day_with_a_gap_demo_data_and_deaths_that_nobody_reported(run_day: RunDay, tmp_path: Path) -> None:
-    """A lease that ran out without a word has the pattern of the dead-letter page."""
+        damage_a_page(file_of(lake, hour))
     at, silent = ms(f"{DAY}T03:00"), {"job": "01J3", "attempt": 2}
     lost = event("lease_lost", at, **silent)
     dead = [
         event("dead", at, error="lease lost", **silent),
         event("dead", at, error="lease lost", job="01J4", attempt=1),
     ]
-    write_lake(tmp_path / "lake", [one | {"demo": True} for one in (*published(3), lost, *dead)])
+    lossy = [one | {"pool": "lossy", "demo": True} for one in (*published(3), lost, *dead)]
+    write_lake(lake, lossy, name="lossy.parquet")
     until = ms(f"{DAY}T00:10")
-    gap = Gap(pool="default", partition=3, dropped=1_234, from_ms=until - 3_600_000, until_ms=until)
-    Writer(str(tmp_path / "lake"), "default").write_gap(gap)
+    gap = Gap(pool="lossy", partition=3, dropped=1_234, from_ms=until - 3_600_000, until_ms=until)
+    Writer(str(lake), "lossy").write_gap(gap)
+    return lake
 
-    summary = run_day(tmp_path / "lake", tmp_path / "out", DAY)
+
+@pytest.fixture(scope="module")
+def report(run_day: RunDay, lake: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], Path]:
+    """Its summary, and where it is."""
+    out = tmp_path_factory.mktemp("out")
+    return run_day(lake, out, DAY), out
+
+
+def test_damaged_files_are_all_named_and_the_rest_is_reported(report: tuple[dict[str, Any], Path], lake: Path) -> None:
+    summary, out = report
+
+    assert (summary["events"], summary["files"]) == (200 + 4, 1 + 1)
+    assert sorted(one["file"] for one in summary["corrupt"]) == [f"file://{file_of(lake, hour)}" for hour in (2, 3, 5)]
+    assert [warning["kind"] for warning in summary["warnings"] if warning["kind"] != "gap"] == ["corrupt"] * 3
+    rows = [row for row in read_table(out, DAY, "figures") if row["pool"] == "default"]
+    assert {row["hour"]: (row["published"], row["bytes"]) for row in rows} == {4: (200, 2000), None: (200, 2000)}
+
+
+def test_a_gap_and_demo_data_are_told_of(report: tuple[dict[str, Any], Path]) -> None:
+    summary, out = report
 
     assert summary["demo"] is True
-    assert [(one["pool"], one["partition"], one["dropped"]) for one in summary["gaps"]] == [("default", 3, 1_234)]
-    (warning,) = summary["warnings"]
-    assert warning["kind"] == "gap"
-    words = "up to 1,234 events of pool default, partition 3, were dropped between 2026-03-28 23:10:00"
+    assert [(one["pool"], one["partition"], one["dropped"]) for one in summary["gaps"]] == [("lossy", 3, 1_234)]
+    (warning,) = [one for one in summary["warnings"] if one["kind"] == "gap"]
+    words = "up to 1,234 events of pool lossy, partition 3, were dropped between 2026-03-28 23:10:00"
     assert words in warning["text"]
-    figures = read_table(tmp_path / "out", DAY, "figures")
-    assert {row["backlog_base_known"] for row in figures} == {False}
-    rows = read_table(tmp_path / "out", DAY, "errors")
+    figures = read_table(out, DAY, "figures")
+    assert {(row["pool"], row["backlog_base_known"]) for row in figures} == {("lossy", False), ("default", True)}
+
+
+def test_a_lease_that_ran_out_without_a_word_has_the_pattern_of_the_dead_letter_page(
+    report: tuple[dict[str, Any], Path],
+) -> None:
+    rows = read_table(report[1], DAY, "errors")
+
     assert [(row["pattern"], row["dead"]) for row in rows] == [(LEASE_LOST, 1), ("lease lost", 1)]
 
 

@@ -32,23 +32,57 @@ def make_current(out: Path, day: str, run: str = "one") -> None:
     (out / f"date={day}" / "current.json").write_text(json.dumps({"run": run}))
 
 
-def backlogs(out: Path, day: str, run: str = "one") -> dict[tuple[str, int | None], tuple[int, bool]]:
-    rows = read_table(out, day, "figures", run)
+def backlogs(out: Path, day: str, namespace: str = "ns") -> dict[tuple[str, int | None], tuple[int, bool]]:
+    rows = [row for row in read_table(out, day, "figures") if row["namespace"] == namespace]
     return {(row["queue"], row["hour"]): (row["backlog"], row["backlog_base_known"]) for row in rows}
 
 
-def test_a_backlog_goes_on_over_midnight_and_through_days_without_events(run_day: RunDay, tmp_path: Path) -> None:
-    lake, out = tmp_path / "lake", tmp_path / "out"
-    write_lake(lake, [*published("2026-03-28", 5), *acked("2026-03-28", 2), *acked("2026-03-30", 1)])
+CASES: dict[str, tuple[list[int | None], float, float, bool]] = {
+    "grown": ([100, 110, 90, 100, 400], 100.0, 7.413, True),
+    "within a fifth": ([100, 110, 90, 100, 119], 100.0, 7.413, False),
+    "too few to speak of": ([1, 1, 1, 1, 10], 1.0, 0.0, False),
+    "up and down": ([100, 400, 50, 100, 150], 100.0, 37.065, False),
+    "too few weeks": ([None, None, 100, 100, 400], 100.0, 0.0, False),
+    "silent": ([100, 110, 90, 100, None], 100.0, 7.413, True),
+}
+"""Queue → jobs published on five Mondays, the last one today; what is usual, its spread, whether it is flagged."""
 
-    for day in ("2026-03-28", "2026-03-29", "2026-03-30"):
+WEEKLY = "weekly"
+"""Their namespace."""
+
+DAYS = ("2026-03-28", "2026-03-29", "2026-03-30")
+
+
+@pytest.fixture(scope="module")
+def reports(run_day: RunDay, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Of three days in a row, the second without events. For the third, a Monday, there are reports of past weeks."""
+    lake, out = tmp_path_factory.mktemp("lake"), tmp_path_factory.mktemp("out")
+    for week, day in enumerate(("2026-03-02", "2026-03-09", "2026-03-16", "2026-03-23")):
+        write_figures(out, day, {queue: case[0][week] for queue, case in CASES.items()})
+    monday = [
+        one
+        for queue, (counts, *_) in CASES.items()
+        for one in published(DAYS[2], counts[-1] or 0, queue=queue, namespace=WEEKLY)
+    ]
+    write_lake(lake, [*published(DAYS[0], 5), *acked(DAYS[0], 2), *acked(DAYS[2], 1), *monday])
+    for day in DAYS:
         run_day(lake, out, day)
         make_current(out, day)
+    return out
 
+
+def test_a_backlog_goes_on_over_midnight_and_through_days_without_events(reports: Path) -> None:
     of_namespace = {("", 10): (5, True), ("", 11): (3, True), ("", None): (3, True)}
-    assert backlogs(out, "2026-03-28") == {("q", hour): told for (_, hour), told in of_namespace.items()} | of_namespace
-    assert backlogs(out, "2026-03-29") == {("q", None): (3, True), ("", None): (3, True)}
-    assert backlogs(out, "2026-03-30") == {(queue, hour): (2, True) for queue in ("q", "") for hour in (11, None)}
+    assert backlogs(reports, DAYS[0]) == {("q", hour): told for (_, hour), told in of_namespace.items()} | of_namespace
+    assert backlogs(reports, DAYS[1]) == {("q", None): (3, True), ("", None): (3, True)}
+    assert backlogs(reports, DAYS[2]) == {(queue, hour): (2, True) for queue in ("q", "") for hour in (11, None)}
+
+
+def test_a_queue_that_a_report_does_not_name_began_the_next_day_with_nothing(reports: Path) -> None:
+    told = backlogs(reports, DAYS[2], namespace=WEEKLY)
+
+    assert told["grown", None] == (400, True)
+    assert told["", None] == (sum(counts[-1] or 0 for counts, *_ in CASES.values()), True)
 
 
 def test_without_the_report_of_the_day_before_a_day_begins_with_what_it_takes(run_day: RunDay, tmp_path: Path) -> None:
@@ -62,27 +96,10 @@ def test_without_the_report_of_the_day_before_a_day_begins_with_what_it_takes(ru
     }
 
 
-CASES: dict[str, tuple[list[int | None], float, float, bool]] = {
-    "grown": ([100, 110, 90, 100, 400], 100.0, 7.413, True),
-    "within a fifth": ([100, 110, 90, 100, 119], 100.0, 7.413, False),
-    "too few to speak of": ([1, 1, 1, 1, 10], 1.0, 0.0, False),
-    "up and down": ([100, 400, 50, 100, 150], 100.0, 37.065, False),
-    "too few weeks": ([None, None, 100, 100, 400], 100.0, 0.0, False),
-    "silent": ([100, 110, 90, 100, None], 100.0, 7.413, True),
-}
-"""Queue → jobs published on five Sundays, the last one today; what is usual, its spread, whether it is flagged."""
+def test_a_day_is_held_against_the_same_weekday(reports: Path) -> None:
+    rows = {row["queue"]: row for row in read_table(reports, DAYS[2], "changes") if row["figure"] == "published"}
 
-
-def test_a_day_is_held_against_the_same_weekday(run_day: RunDay, tmp_path: Path) -> None:
-    lake, out = tmp_path / "lake", tmp_path / "out"
-    for week, day in enumerate(("2026-03-01", "2026-03-08", "2026-03-15", "2026-03-22")):
-        write_figures(out, day, {queue: case[0][week] for queue, case in CASES.items()})
-    today = {queue: case[0][-1] for queue, case in CASES.items()}
-    write_lake(lake, [one for queue, jobs in today.items() for one in published("2026-03-29", jobs or 0, queue=queue)])
-
-    run_day(lake, out, "2026-03-29")
-
-    rows = {row["queue"]: row for row in read_table(out, "2026-03-29", "changes") if row["figure"] == "published"}
+    assert [read_table(reports, day, "changes") for day in DAYS[:2]] == [[], []]
     assert rows.keys() == CASES.keys()
     for queue, (counts, usual, spread, flagged) in CASES.items():
         row = rows[queue]
@@ -100,7 +117,7 @@ def write_figures(out: Path, day: str, counts: Mapping[str, int | None]) -> None
     nothing = dict.fromkeys(("hour", "success_rate", "wait_p95", "run_p95"))
     told = {queue: number for queue, number in counts.items() if number is not None}
     rows = [
-        {"pool": "default", "namespace": "ns", "queue": queue, "published": number, **zeros, **nothing}
+        {"pool": "default", "namespace": WEEKLY, "queue": queue, "published": number, **zeros, **nothing}
         for queue, number in told.items()
     ]
     texts = dict.fromkeys(expected.PLACE, pa.string())

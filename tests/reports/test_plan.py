@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 
@@ -20,6 +21,19 @@ from queues.reports.tables.slow import limits_of
 from .made import event, ms, write_lake
 
 DAY = "2026-03-29"
+
+
+LEGIBLE = {"spark.sql.maxMetadataStringLength": "10000", "spark.sql.debug.maxToStringFields": "1000"}
+"""Plans are read here. Elsewhere they are not, and Spark writes one of each query."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _legible_plans(spark: SparkSession) -> Iterator[None]:
+    for name, value in LEGIBLE.items():
+        spark.conf.set(name, value)
+    yield
+    for name in LEGIBLE:
+        spark.conf.unset(name)
 
 
 @pytest.fixture(scope="module")

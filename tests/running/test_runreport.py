@@ -1,4 +1,7 @@
-"""Reports by real Spark in real processes: by command and at night, ended in the middle, nothing left running."""
+"""Reports by real Spark in real processes: at night, ended in the middle, nothing left running.
+
+That the command makes a report, when all is well, is a test of tests/browser/test_reports.py.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ import pytest
 
 from queues.services.reporting.nightly import can_compute
 from tests.running.conftest import Site
-from tests.running.processes import Family, run_manage
+from tests.running.processes import Family
 from tests.support.reports import at, event, write_events
 from tests.support.waiting import wait_until
 
@@ -56,34 +59,6 @@ def days(site: Site) -> list[tuple[Any, ...]]:
     return ask(site, "SELECT date, state, failures, reported_at IS NOT NULL FROM queues_reportday ORDER BY date")
 
 
-def test_a_command_makes_a_report_which_stays_when_a_second_spark_is_killed(
-    site: Site, family: Family, start: Callable[..., subprocess.Popen[str]]
-) -> None:
-    fill_lake(site)
-
-    done = run_manage("runreport", "--date", str(DAY), env=site.env, timeout_s=SPARK_TIMEOUT_S)
-
-    assert done.returncode == 0, done.stderr
-    assert f"{DAY}: 12 events, 2 rows" in done.stdout
-    assert days(site) == [(str(DAY), "done", 0, 1)]
-    columns = "queue, published, acked, wait_p50, wait_p95, run_p95, success_rate, backlog"
-    rows = ask(site, f"SELECT {columns} FROM queues_queueday ORDER BY queue")
-    assert rows == [
-        ("", 4, 4, 2_000, 4_000, 100, 1.0, 0),
-        ("emails", 4, 4, 2_000, 4_000, 100, 1.0, 0),
-    ]
-
-    process = start("runreport", "--date", str(DAY))
-    os.kill(family.pid_of(SPARK), signal.SIGKILL)
-    _out, errors = process.communicate(timeout=SPARK_TIMEOUT_S)
-
-    assert process.returncode == 1
-    assert "Spark" in errors
-    assert days(site) == [(str(DAY), "failed", 1, 1)]
-    assert ask(site, f"SELECT {columns} FROM queues_queueday ORDER BY queue") == rows
-    wait_without_spark(family)
-
-
 def test_told_to_stop_the_command_takes_spark_with_it(
     site: Site, family: Family, start: Callable[..., subprocess.Popen[str]]
 ) -> None:
@@ -113,7 +88,7 @@ def test_a_killed_command_leaves_no_spark_behind(
     assert days(site) == [(str(DAY), "running", 0, 0)]
 
 
-def test_at_night_one_of_several_pumps_makes_the_report_and_takes_it_along_when_it_stops(
+def test_at_night_one_of_several_pumps_makes_the_report_which_stays_when_a_later_spark_is_killed(
     site: Site, family: Family, start: Callable[..., subprocess.Popen[str]]
 ) -> None:
     yesterday = ask(site, "SELECT date('now', '-1 day')")[0][0]
@@ -139,6 +114,23 @@ def test_at_night_one_of_several_pumps_makes_the_report_and_takes_it_along_when_
     assert not any("status=1" in errors for errors in said), said
     runs = list((data_dir(site) / "reports" / f"date={yesterday}").glob("run=*"))
     assert len(runs) == 1
+    assert ask(site, "SELECT events FROM queues_reportday") == [(12,)]
+    columns = "queue, published, acked, wait_p50, wait_p95, run_p95, success_rate, backlog"
+    rows = ask(site, f"SELECT {columns} FROM queues_queueday ORDER BY queue")
+    assert rows == [
+        ("", 4, 4, 2_000, 4_000, 100, 1.0, 0),
+        ("emails", 4, 4, 2_000, 4_000, 100, 1.0, 0),
+    ]
+
+    process = start("runreport", "--date", yesterday)
+    os.kill(family.pid_of(SPARK), signal.SIGKILL)
+    _out, errors = process.communicate(timeout=SPARK_TIMEOUT_S)
+
+    assert process.returncode == 1
+    assert "Spark" in errors
+    assert days(site) == [(yesterday, "failed", 1, 1)]
+    assert ask(site, f"SELECT {columns} FROM queues_queueday ORDER BY queue") == rows
+    wait_without_spark(family)
 
 
 def wait_without_spark(family: Family) -> None:

@@ -12,6 +12,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
+SETTINGS = (
+    "listen_addresses=''",
+    "fsync=off",
+    "synchronous_commit=off",
+    "full_page_writes=off",
+    "autovacuum=off",
+    "jit=off",
+)
+"""Nothing of it has to outlive the tests, and its tables stay small."""
+
 DEBIAN_DIR = Path("/usr/lib/postgresql")
 SYSTEM_USER = "postgres"
 TIMEOUT_S = 60
@@ -45,7 +55,7 @@ def private_postgres() -> Iterator[str]:
             shutil.chown(home, SYSTEM_USER)
         data = home / "data"
         _run([programs / "initdb", "-D", data, "-U", "taskq", "-A", "trust", "-E", "UTF8", "-N"], home)
-        options = f"-k {home} -c listen_addresses='' -c fsync=off"
+        options = " ".join([f"-k {home}", *(f"-c {setting}" for setting in SETTINGS)])
         _run([programs / "pg_ctl", "-D", data, "-l", home / "log", "-o", options, "-w", "start"], home)
         try:
             yield f"postgres://taskq@{quote(str(home), safe='')}/postgres"
