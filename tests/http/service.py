@@ -78,6 +78,7 @@ class Site:
                 stderr=subprocess.STDOUT,
             )
         server = Server(url=f"http://127.0.0.1:{port}", process=process, log=log, site=self)
+        _have_shown_pages.discard(server.url)
         try:
             wait_until(server.answers, or_fail=f"no server on port {port}", timeout_s=START_TIMEOUT_S)
             yield server
@@ -99,9 +100,16 @@ class Server:
 
     @property
     def staff(self) -> Client:
-        """With the password of the user `admin`."""
+        """With the password of the user `admin`. The pages process answers it, so that is waited for."""
+        self.wait_for_pages()
         account = self.site.account
         return Client(url=self.url, basic=f"{account['username']}:{account['password']}")
+
+    def wait_for_pages(self) -> None:
+        """The server answers before its pages process does, which a busy machine takes long to start."""
+        if self.url not in _have_shown_pages:
+            wait_until(lambda: self._answers("/login/"), or_fail="no pages", timeout_s=START_TIMEOUT_S)
+            _have_shown_pages.add(self.url)
 
     def new_token(self, namespace: str, *, pool: str = "default", secret: str = "") -> str:
         """A token of that namespace; `secret`: one that the test chose."""
@@ -112,8 +120,11 @@ class Server:
 
     def answers(self) -> bool:
         assert self.process.poll() is None, self.log.read_text()
+        return self._answers("/healthz")
+
+    def _answers(self, path: str) -> bool:
         try:
-            return Client(url=self.url).call("GET", "/healthz").status == 200
+            return Client(url=self.url).call("GET", path).status == 200
         except (OSError, HTTPException):
             return False
 
@@ -131,6 +142,10 @@ class Server:
     def log_lines(self) -> list[dict[str, Any]]:
         """What it logged, as far as it is JSON."""
         return [json.loads(line) for line in self.log.read_text().splitlines() if line.startswith("{")]
+
+
+_have_shown_pages: set[str] = set()
+"""URLs of servers whose pages process has answered since they were started."""
 
 
 @contextmanager
