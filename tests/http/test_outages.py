@@ -33,6 +33,7 @@ def own_server(own_redis: EmbeddedRedis, tmp_path_factory: pytest.TempPathFactor
     site = Site(data_dir=directory, redis_url=own_redis.url)
     site.prepare()
     with site.serve() as server:
+        server.wait_for_pages()
         yield server
 
 
