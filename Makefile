@@ -20,7 +20,7 @@ STAMP := $(VENV)/.made-from-lock
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run test screenshots check format static messages bench bench-reports lock clean venv
+.PHONY: help run test test-fast screenshots check format static messages bench bench-reports lock clean venv
 
 help: ## This list
 	@sed -n 's/^\([a-z-]*\):[^#]*## /make \1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -30,6 +30,10 @@ run: $(STAMP) ## The whole service with a demo load at http://127.0.0.1:7777 (AR
 
 test: $(STAMP) ## All tests (ARGS="tests/engine -k pump"; TEST_PROCESSES=0: one after the other)
 	$(BIN)/python -m pytest --numprocesses=$(TEST_PROCESSES) $(ARGS)
+
+test-fast: $(STAMP) ## Engine, services, lake, operations of the API, pages without a browser: a minute or two
+	$(BIN)/python -m pytest --numprocesses=$(TEST_PROCESSES) -m "not processes and not exhaustive" \
+		tests/engine tests/metadata tests/lake tests/http tests/dashboard tests/translations $(ARGS)
 
 screenshots: $(STAMP) ## A picture of every page in var/screenshots/
 	TASKQ_SCREENSHOTS=1 $(BIN)/python -m pytest --numprocesses=$(TEST_PROCESSES) tests/browser $(ARGS)

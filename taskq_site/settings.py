@@ -223,6 +223,8 @@ TASKQ_PAGE_TIMEOUT_S = read_int("TASKQ_PAGE_TIMEOUT_S", default=20, minimum=1, m
 # /metrics: how many queues have series of their own, and a secret that opens it beside the passwords of staff.
 TASKQ_METRICS_QUEUES = read_int("TASKQ_METRICS_QUEUES", default=200, minimum=1, maximum=10_000)
 TASKQ_METRICS_TOKEN = read_secret("TASKQ_METRICS_TOKEN")
+# How often /metrics counts the jobs of the next stretch of queues, to find those with the most.
+TASKQ_METRICS_WALK_S = 15.0
 
 # How long a publish waits for the replicas of a pool that has `min_replicas`.
 TASKQ_REPLICATION_TIMEOUT_MS = read_int("TASKQ_REPLICATION_TIMEOUT_MS", default=1_000, minimum=10, maximum=4_000)

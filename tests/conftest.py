@@ -20,6 +20,29 @@ ALONE = ("tests/reports/test_cluster.py", "tests/reports/test_command.py")
 
 LONGEST = ("tests/browser/", "tests/reports/", "tests/metadata/test_postgresql.py", "tests/running/", "tests/http/")
 
+PROCESSES_OF_ENGINE = (
+    *("cluster_trouble", "demoted_master", "error_codes", "lost_connections", "paused_redis", "replication"),
+    *("store_load", "topologies", "unreachable", "waiting_through_a_restart"),
+)
+PROCESSES_OF_HTTP = (
+    *("answers_not_taken", "failovers", "fast_lane", "isolation", "logged_paths", "long_polls", "memory_budget"),
+    *("metrics", "metrics_workers", "outages", "presence", "refunds", "sign_ins", "staff_permissions", "two_doors"),
+)
+PROCESSES = (
+    *("tests/running/", "tests/browser/", "tests/reports/", "tests/bench/", "tests/package/test_wheel.py"),
+    *("tests/metadata/test_postgresql.py", "tests/dashboard/test_silent_redis.py"),
+    *(f"tests/engine/test_{name}.py" for name in PROCESSES_OF_ENGINE),
+    *(f"tests/http/test_{name}.py" for name in PROCESSES_OF_HTTP),
+)
+"""Tests that start servers or commands of their own, or stop and hang some."""
+
+EXHAUSTIVE = (
+    *("tests/dashboard/access/", "tests/engine/test_random_walk.py", "tests/engine/test_many_lines.py"),
+    *("tests/engine/test_events.py::test_the_cap_", "tests/engine/test_expiry.py::test_whatever_happens_"),
+    *("tests/lake/test_lines.py", "tests/metadata/test_report_making.py", "tests/test_regular_expressions.py"),
+)
+"""Tests that go through every combination of something, or through very many of it."""
+
 
 class Scheduling(LoadScopeScheduling):  # type: ignore[misc]  # pytest-xdist's types are not followed
     """One process runs a module, or all that SHARING says."""
@@ -36,8 +59,14 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Scheduling:
     return Scheduling(config, log)
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest chooses by marker
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest are begun first, so that no process is left alone with them."""
+    """Mark what `make test-fast` leaves out. The longest begin first, so that no process is left alone with them."""
+    for item in items:
+        if item.nodeid.startswith(PROCESSES):
+            item.add_marker(pytest.mark.processes)
+        elif item.nodeid.startswith(EXHAUSTIVE):
+            item.add_marker(pytest.mark.exhaustive)
     items.sort(key=lambda item: [not item.nodeid.startswith(start) for start in LONGEST])
 
 

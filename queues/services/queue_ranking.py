@@ -17,7 +17,6 @@ from typing import Final
 from queues.engine import AsyncEngine, JobState, count_jobs, list_partition
 from queues.engine.keys import QueueKeys
 
-STEP_INTERVAL_S: Final = 15.0
 QUEUES_PER_STEP: Final = 1_000
 PAGE: Final = 100
 """Queues counted in one round trip. Between two of them the event loop serves others."""
@@ -26,8 +25,9 @@ PAGE: Final = 100
 class QueueRanking:
     """The queues of one pool, walked over and over."""
 
-    def __init__(self, *, most: int, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, *, most: int, step_every_s: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._most = most
+        self._step_every_s = step_every_s
         self._clock = clock
         self._next_step_at = float("-inf")
         self._place: tuple[int, bytes | None] = (0, None)
@@ -48,11 +48,11 @@ class QueueRanking:
         return self._whole.rest() if self._whole else {}
 
     async def step(self, engine: AsyncEngine) -> None:
-        """Look at the next stretch, unless the last look was within STEP_INTERVAL_S. Raises StoreUnavailableError."""
+        """Look at the next stretch, unless the last look was within `step_every_s`. Raises StoreUnavailableError."""
         now = self._clock()
         if now < self._next_step_at:
             return
-        self._next_step_at = now + STEP_INTERVAL_S
+        self._next_step_at = now + self._step_every_s
         try:
             await self._walk(engine)
         except BaseException:

@@ -70,10 +70,15 @@ class Shop:
 
     def bury(self, queue: str, error: str, *, jobs: int) -> None:
         """Jobs that died of `error`."""
-        for number in range(jobs):
-            self.put(queue, b'{"invoice": %d}' % number, tries=1)
-            job_id = self.take(queue, consumer="biller-1")
-            status, answer = self.call("POST", f"/api/demo/{queue}/job/{job_id}/fail", json.dumps({"error": error}))
+        bodies = ",".join(f'{{"invoice": {number}}}' for number in range(jobs))
+        status, answer = self.call("PUT", f"/api/demo/{queue}/bulk?tries=1", f"[{bodies}]")
+        assert status == 201, answer
+        # Above 1, the answer is a list.
+        status, taken = self.call("GET", f"/api/demo/{queue}?count={max(2, jobs)}", **{"X-Consumer": "biller-1"})
+        assert (status, len(taken)) == (200, jobs), taken
+        for job in taken:
+            path = f"/api/demo/{queue}/job/{job['job_id']}/fail"
+            status, answer = self.call("POST", path, json.dumps({"error": error}))
             assert status in (200, 204), answer
 
     def bury_many(self, queue: str, jobs: int) -> None:
@@ -126,7 +131,7 @@ class Shop:
 
 def open_shop(data_dir: Path, redis: EmbeddedRedis) -> Shop:
     """Start the service."""
-    return Shop(service=start_service(data_dir, "--demo", REDIS_URL=redis.url), redis=redis)
+    return Shop(service=start_service(data_dir, "--demo", first_time=True, REDIS_URL=redis.url), redis=redis)
 
 
 def _sign_in(shop: Shop) -> StorageState:

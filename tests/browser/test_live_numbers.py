@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.conftest import OpenPage
 from tests.browser.looking import SOON_MS, keep_picture, sticks_out
 from tests.browser.service import Shop
 from tests.support.waiting import wait_until
@@ -20,38 +18,43 @@ def exactly(figure: Locator) -> int:
     return int((figure.get_attribute("title") or figure.inner_text()).replace(",", ""))
 
 
-@pytest.mark.parametrize("width", ["desktop", "phone"])
-def test_the_sums_move_without_a_reload(width: str, open_page: OpenPage, shop: Shop) -> None:
-    page = open_page(phone=width == "phone")
-    page.goto("/")
-    ready = page.locator(".totals li").filter(has_text="Ready").locator("b")
-    expect(ready).not_to_have_text("0", timeout=SOON_MS)
-    page.evaluate("window.notReloaded = true")
-    before = exactly(ready)
+def test_the_sums_move_without_a_reload(page: Page, phone: Page, shop: Shop) -> None:
+    figures = []
+    for one in (page, phone):
+        one.goto("/")
+        ready = one.locator(".totals li").filter(has_text="Ready").locator("b")
+        expect(ready).not_to_have_text("0", timeout=SOON_MS)
+        one.evaluate("window.notReloaded = true")
+        figures.append((ready, exactly(ready)))
 
-    shop.put_many(f"flood-{width}", FLOOD)
+    shop.put_many("flood", FLOOD)
 
-    wait_until(
-        lambda: exactly(ready) > before + FLOOD - DEMO_LOAD, or_fail="the sum stands still", timeout_s=SOON_MS / 1000
-    )
+    for ready, before in figures:
+        wait_until(
+            lambda ready=ready, before=before: exactly(ready) > before + FLOOD - DEMO_LOAD,  # type: ignore[misc]
+            or_fail="the sum stands still",
+            timeout_s=SOON_MS / 1000,
+        )
     assert page.evaluate("window.notReloaded")
+    assert phone.evaluate("window.notReloaded")
 
 
-@pytest.mark.parametrize("width", ["desktop", "phone"])
-def test_a_queue_fills_before_ones_eyes(width: str, open_page: OpenPage, shop: Shop) -> None:
-    queue = f"trickle-{width}"
-    shop.put(queue, b"1")
-    page = open_page(phone=width == "phone")
-    page.goto(f"/queues/default/demo/{queue}/")
-    ready = page.get_by_role("navigation", name="Jobs by state").get_by_role("link", name="Ready").locator(".count")
-    expect(ready).to_have_text("1")
+def test_a_queue_fills_before_ones_eyes(page: Page, phone: Page, shop: Shop) -> None:
+    shop.put("trickle", b"1")
+    figures = []
+    for one in (page, phone):
+        one.goto("/queues/default/demo/trickle/")
+        states = one.get_by_role("navigation", name="Jobs by state")
+        figures.append(states.get_by_role("link", name="Ready").locator(".count"))
+        expect(figures[-1]).to_have_text("1")
 
-    job_id = shop.put(queue, b"2")
+    job_id = shop.put("trickle", b"2")
 
-    expect(ready).to_have_text("2", timeout=SOON_MS)
-    expect(page.get_by_role("link", name=job_id)).to_be_visible(timeout=SOON_MS)
-    assert sticks_out(page) == []
-    keep_picture(page, f"queue-filled-{width}")
+    for one, ready, width in zip((page, phone), figures, ("desktop", "phone"), strict=True):
+        expect(ready).to_have_text("2", timeout=SOON_MS)
+        expect(one.get_by_role("link", name=job_id)).to_be_visible(timeout=SOON_MS)
+        assert sticks_out(one) == []
+        keep_picture(one, f"queue-filled-{width}")
 
 
 def test_who_pauses_is_left_in_peace(page: Page, shop: Shop) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 from django.contrib.auth.models import Group, Permission, User
@@ -23,12 +24,17 @@ _GROUPS: Final = {
 """Namespace and name of each group → what its permissions let its members do there."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Person:
-    """Somebody, and a browser in which they are signed in."""
+    """Somebody, who signs in when a test first needs their browser."""
 
     user: User
-    browser: Client
+
+    @cached_property
+    def browser(self) -> Client:
+        browser = Client()
+        browser.force_login(self.user)
+        return browser
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +48,11 @@ class People:
     dave: Person
     root: Person
     nobody: Client
+
+    def sign_in(self) -> None:
+        """All of them, now: it takes queries, and is noted."""
+        for person in (self.alice, self.olga, self.bob, self.charlie, self.dave, self.root):
+            assert person.browser.session
 
 
 def gather() -> People:
@@ -65,6 +76,4 @@ def gather() -> People:
 def _person(name: str, *groups: str, is_superuser: bool = False) -> Person:
     user = User.objects.create_user(name, is_superuser=is_superuser, is_staff=is_superuser)
     user.groups.set(Group.objects.filter(name__in=groups))
-    browser = Client()
-    browser.force_login(user)
-    return Person(user=user, browser=browser)
+    return Person(user=user)

@@ -22,6 +22,7 @@ NO_FILTER = ActivityFilter()
 @pytest.fixture(autouse=True)
 def no_sign_ins(people: People) -> None:
     """Those of the people themselves are forgotten."""
+    people.sign_in()
     Activity.objects.all().delete()
 
 

@@ -106,6 +106,7 @@ def test_days_are_merged_and_not_averaged(people: People) -> None:
 def test_queries_do_not_depend_on_how_much_there_is(
     people: People, namespaces: int, queues: int, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
+    people.sign_in()
     pool = Pool.objects.get(name=POOL)
     names = [SHOP, *(f"n{number}" for number in range(namespaces - 1))]
     for name in names[1:]:

@@ -22,6 +22,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 @pytest.fixture(scope="session")
 def server(site: Site) -> Iterator[Server]:
     with site.serve() as server:
+        server.wait_for_pages()
         yield server
 
 

@@ -6,8 +6,6 @@ nothing to the other, and the same requests must have the same answers.
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -16,7 +14,7 @@ from pathlib import Path
 from queues.embedded import EmbeddedRedis
 from tests.http.client import Client
 from tests.http.doors_wire import Answer, Wire
-from tests.http.service import ROOT, Server, Site
+from tests.http.service import Server, Site
 
 NAMESPACE = "demo"
 TOKEN = "the-same-token-at-both-doors"
@@ -32,18 +30,6 @@ class DoorSite(Site):
     def env(self) -> dict[str, str]:
         # An access to `super()` fails in a subclass of a dataclass with slots.
         return {**Site.env.fget(self), "TASKQ_FAST_LANE": "1" if self.fast_lane else "0"}  # type: ignore[attr-defined]
-
-    def add_token(self, namespace: str, secret: str) -> None:
-        """A token with a secret that the test chose."""
-        subprocess.run(
-            [sys.executable, "manage.py", "token", "create", namespace, "--description", "x", "--secret-stdin"],
-            cwd=ROOT,
-            env=self.env,
-            input=secret,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -97,7 +83,8 @@ def open_doors(directory: Path, *, secrets: Sequence[tuple[str, str]] = ()) -> I
             redis = stack.enter_context(EmbeddedRedis(home / "redis", persistent=True))
             site = DoorSite(data_dir=home, redis_url=redis.url, fast_lane=name == "lane")
             site.prepare()
+            server = stack.enter_context(site.serve())
             for namespace, secret in ((NAMESPACE, TOKEN), *secrets):
-                site.add_token(namespace, secret)
-            doors[name] = Door(name=name, site=site, server=stack.enter_context(site.serve()), redis=redis)
+                server.new_token(namespace, secret=secret)
+            doors[name] = Door(name=name, site=site, server=server, redis=redis)
         yield Doors(**doors)

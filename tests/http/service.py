@@ -25,6 +25,8 @@ from tests.support.waiting import wait_until
 ROOT = Path(__file__).resolve().parents[2]
 START_TIMEOUT_S = 60.0
 STOP_TIMEOUT_S = 30.0
+ACCOUNT_FILE = "demo.json"
+"""As `up` calls it."""
 
 
 @dataclass(slots=True)
@@ -58,12 +60,7 @@ class Site:
 
     def prepare(self) -> None:
         """Copies what `bootstrap` makes, which takes seconds."""
-        shutil.copytree(_bootstrapped(), self.data_dir, dirs_exist_ok=True)
-        self.account = json.loads((self.data_dir / "account.json").read_text())
-
-    def new_token(self, namespace: str, *, pool: str = "default") -> str:
-        arguments = ("token", "create", namespace, "--description", "test", "--pool", pool)
-        return self.manage(*arguments).strip()
+        self.account = json.loads(copy_bootstrapped(self.data_dir).read_text())
 
     @contextmanager
     def serve(self, *, workers: int = 1, **settings: str) -> Iterator[Server]:
@@ -81,6 +78,7 @@ class Site:
                 stderr=subprocess.STDOUT,
             )
         server = Server(url=f"http://127.0.0.1:{port}", process=process, log=log, site=self)
+        _have_shown_pages.discard(server.url)
         try:
             wait_until(server.answers, or_fail=f"no server on port {port}", timeout_s=START_TIMEOUT_S)
             yield server
@@ -102,14 +100,31 @@ class Server:
 
     @property
     def staff(self) -> Client:
-        """With the password of the user `admin`."""
+        """With the password of the user `admin`. The pages process answers it, so that is waited for."""
+        self.wait_for_pages()
         account = self.site.account
         return Client(url=self.url, basic=f"{account['username']}:{account['password']}")
 
+    def wait_for_pages(self) -> None:
+        """The server answers before its pages process does, which a busy machine takes long to start."""
+        if self.url not in _have_shown_pages:
+            wait_until(lambda: self._answers("/login/"), or_fail="no pages", timeout_s=START_TIMEOUT_S)
+            _have_shown_pages.add(self.url)
+
+    def new_token(self, namespace: str, *, pool: str = "default", secret: str = "") -> str:
+        """A token of that namespace; `secret`: one that the test chose."""
+        chosen = f"&token={secret}" if secret else ""
+        made = self.staff.call("POST", f"/token/{namespace}?description=test&pool={pool}{chosen}")
+        assert made.status == 201, made
+        return str(made.json["token"])
+
     def answers(self) -> bool:
         assert self.process.poll() is None, self.log.read_text()
+        return self._answers("/healthz")
+
+    def _answers(self, path: str) -> bool:
         try:
-            return Client(url=self.url).call("GET", "/healthz").status == 200
+            return Client(url=self.url).call("GET", path).status == 200
         except (OSError, HTTPException):
             return False
 
@@ -129,6 +144,10 @@ class Server:
         return [json.loads(line) for line in self.log.read_text().splitlines() if line.startswith("{")]
 
 
+_have_shown_pages: set[str] = set()
+"""URLs of servers whose pages process has answered since they were started."""
+
+
 @contextmanager
 def open_site(directory: Path) -> Iterator[Site]:
     """A site with a Redis of its own."""
@@ -138,12 +157,18 @@ def open_site(directory: Path) -> Iterator[Site]:
         yield site
 
 
+def copy_bootstrapped(data_dir: Path) -> Path:
+    """Makes `data_dir` one of a service that was started before. The file with its account."""
+    shutil.copytree(_bootstrapped(), data_dir, dirs_exist_ok=True)
+    return data_dir / ACCOUNT_FILE
+
+
 @cache
 def _bootstrapped() -> Path:
     """A data directory with a database after `bootstrap`, for all sites of this process."""
     directory = Path(tempfile.mkdtemp(prefix="bootstrapped-", dir=os.environ["TASKQ_DATA_DIR"]))
     Site(data_dir=directory, redis_url=os.environ["REDIS_URL"]).manage(
-        "bootstrap", "--account", str(directory / "account.json")
+        "bootstrap", "--account", str(directory / ACCOUNT_FILE)
     )
     return directory
 

@@ -316,29 +316,30 @@ def test_who_leaves_in_the_middle_of_a_body_publishes_nothing(
     assert size(server, queue) == 0
 
 
-def test_a_graceful_stop_answers_who_waits_and_finishes_what_is_under_way(site: Site, queue: str) -> None:
-    with site.serve() as server:
-        waiters = [Wire(server.url) for _ in range(WAITERS)]
+def test_a_graceful_stop_answers_who_waits_and_finishes_what_is_under_way(
+    site: Site, server: Server, queue: str
+) -> None:
+    with site.serve() as stopping:
+        waiters = [Wire(stopping.url) for _ in range(WAITERS)]
         for waiter in waiters:
-            waiter.send(ask(server, f"GET {queue}x?timeout=600"))
-        publishers = [Wire(server.url) for _ in range(PUBLISHES)]
-        publish = ask(server, f"PUT {queue}", body=b"job")
+            waiter.send(ask(stopping, f"GET {queue}x?timeout=600"))
+        publishers = [Wire(stopping.url) for _ in range(PUBLISHES)]
+        publish = ask(stopping, f"PUT {queue}", body=b"job")
         for publisher in publishers:
             publisher.send(publish[:-1])
-        wait_for_waiters(server, WAITERS)
+        wait_for_waiters(stopping, WAITERS)
 
-        server.process.send_signal(signal.SIGTERM)
+        stopping.process.send_signal(signal.SIGTERM)
         goodbyes = receive_all(waiters)
         for publisher in publishers:
             publisher.send(publish[-1:])
         published = receive_all(publishers)
-        status = server.process.wait(10)
+        status = stopping.process.wait(10)
 
     assert [(answer.status, answer.json) for answer in goodbyes] == [(404, {"msg": "no job available"})] * WAITERS
     assert [answer.status for answer in published] == [201] * PUBLISHES
     assert status == 0
-    with site.serve() as again:
-        assert size(again, queue) == PUBLISHES
+    assert size(server, queue) == PUBLISHES
 
 
 def receive_all(wires: list[Wire]) -> list[Answer]:

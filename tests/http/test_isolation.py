@@ -33,19 +33,19 @@ def other_pool(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 @pytest.fixture(scope="module")
 def alice(site: Site, server: Server, other_pool: str) -> Client:
     """Owns the namespace `alice` in the pool `default`."""
-    return Client(url=server.url, namespace="alice", token=site.new_token("alice"))
+    return Client(url=server.url, namespace="alice", token=server.new_token("alice"))
 
 
 @pytest.fixture(scope="module")
 def bob(site: Site, server: Server, other_pool: str) -> Client:
     """Owns the namespace `bob` in the same pool."""
-    return Client(url=server.url, namespace="bob", token=site.new_token("bob"))
+    return Client(url=server.url, namespace="bob", token=server.new_token("bob"))
 
 
 @pytest.fixture(scope="module")
 def alice_elsewhere(site: Site, server: Server, other_pool: str) -> Client:
     """Owns a namespace of the name `alice`, in another pool."""
-    return Client(url=server.url, namespace="alice", token=site.new_token("alice", pool=other_pool))
+    return Client(url=server.url, namespace="alice", token=server.new_token("alice", pool=other_pool))
 
 
 @pytest.mark.parametrize("route", TOKEN_ROUTES, ids=lambda route: route.name)
@@ -99,7 +99,7 @@ def test_queues_of_another_namespace_are_not_listed(alice: Client, bob: Client, 
 def test_a_revoked_token_is_refused_by_another_process_within_two_seconds(
     site: Site, server: Server, queue: str
 ) -> None:
-    client = Client(url=server.url, namespace="carol", token=site.new_token("carol"))
+    client = Client(url=server.url, namespace="carol", token=server.new_token("carol"))
     with site.serve() as other:
         elsewhere = Client(url=other.url, namespace="carol", token=client.token)
         assert [one.call("GET", f"/api/{{ns}}/{queue}/size").status for one in (client, elsewhere)] == [200, 200]

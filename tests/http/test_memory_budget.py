@@ -104,7 +104,7 @@ def test_a_namespace_whose_bodies_take_too_long_is_refused_more_and_others_are_s
     small: Server, site: Site, queue: str
 ) -> None:
     client = small.client
-    other = Client(url=small.url, namespace="other", token=site.new_token("other"))
+    other = Client(url=small.url, namespace="other", token=small.new_token("other"))
     parts = urlsplit(small.url)
     sent = 12 * MIB
     with socket.create_connection((str(parts.hostname), parts.port or 80), timeout=10) as slow:

@@ -33,6 +33,7 @@ def own_server(own_redis: EmbeddedRedis, tmp_path_factory: pytest.TempPathFactor
     site = Site(data_dir=directory, redis_url=own_redis.url)
     site.prepare()
     with site.serve() as server:
+        server.wait_for_pages()
         yield server
 
 
@@ -209,7 +210,7 @@ def test_no_request_waits_for_the_switch_of_the_access_log(own_server: Server, o
     assert own_redis.pid is not None
     os.kill(own_redis.pid, signal.SIGSTOP)
     try:
-        slowest, until = 0.0, time.monotonic() + 2 * REREAD_S
+        slowest, until = 0.0, time.monotonic() + 1.25 * REREAD_S
         while time.monotonic() < until:
             started = time.monotonic()
             assert own_server.client.call("GET", "/healthz").status == 200

@@ -38,36 +38,30 @@ def wait_for_job(client: Client, path: str, **headers: str) -> Future[Reply]:
     return future
 
 
-def test_who_waits_is_told_with_name_address_and_queues(client: Client, engine: Engine, queue: str) -> None:
-    call = wait_for_job(client, f"{queue},other?timeout=20", **{"X-Consumer": "mailer-1"})
+def test_who_waits_is_told_of_and_who_left_as_having_left_but_not_who_found_a_job_at_once(
+    client: Client, engine: Engine, queue: str
+) -> None:
+    """One test, for a server tells all of them together, every few seconds."""
+    client.publish(f"{queue}-served")
+    assert client.call("GET", f"/api/{{ns}}/{queue}-served?timeout=20").status == 200
+    leaving = wait_for_job(client, f"{queue}-left?timeout=20")
+    staying = wait_for_job(client, f"{queue},other?timeout=20", **{"X-Consumer": "mailer-1"})
 
     (told,) = wait_until(lambda: told_of(engine, queue), or_fail="nobody is told of")
 
     assert (told.namespace, told.queues, told.waiting) == ("demo", (queue, "other"), 1)
     assert (told.consumer, told.address) == ("mailer-1", "127.0.0.1")
-    client.publish(queue)
-    assert call.result(10).status == 200
-
-
-def test_who_has_left_is_told_of_as_having_left(client: Client, engine: Engine, queue: str) -> None:
-    call = wait_for_job(client, f"{queue}?timeout=20")
-    wait_until(lambda: told_of(engine, queue), or_fail="nobody is told of")
-
-    client.publish(queue)
-    assert call.result(10).status == 200
-
+    (told,) = wait_until(lambda: told_of(engine, f"{queue}-left"), or_fail="the other one is not told of")
+    assert told.waiting == 1
+    client.publish(f"{queue}-left")
+    assert leaving.result(10).status == 200
     (told,) = wait_until(
-        lambda: [one for one in told_of(engine, queue) if not one.waiting], or_fail="it is still told of as waiting"
+        lambda: [one for one in told_of(engine, f"{queue}-left") if not one.waiting],
+        or_fail="it is still told of as waiting",
     )
     assert told.consumer == told.address == "127.0.0.1", "who gives no name is known by address"
-
-
-def test_who_finds_a_job_at_once_is_not_told_of(client: Client, engine: Engine, queue: str) -> None:
+    (told,) = told_of(engine, queue)
+    assert told.waiting == 1
+    assert told_of(engine, f"{queue}-served") == []
     client.publish(queue)
-    assert client.call("GET", f"/api/{{ns}}/{queue}?timeout=20").status == 200
-    wait_for_job(client, f"{queue}-next?timeout=20")
-
-    wait_until(lambda: told_of(engine, f"{queue}-next"), or_fail="the next one is not told of")
-
-    assert told_of(engine, queue) == []
-    client.publish(f"{queue}-next")
+    assert staying.result(10).status == 200

@@ -40,6 +40,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 @pytest.fixture(scope="module")
 def server(site: Site) -> Iterator[Server]:
     with site.serve() as server:
+        server.wait_for_pages()
         yield server
 
 

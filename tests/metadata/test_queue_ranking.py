@@ -10,7 +10,9 @@ import redis
 
 from queues.engine import Engine, JobState, StoreUnavailableError, open_async_engine, open_engine, publish
 from queues.services import queue_ranking
-from queues.services.queue_ranking import STEP_INTERVAL_S, QueueRanking
+from queues.services.queue_ranking import QueueRanking
+
+STEP_EVERY_S = 15.0
 
 
 @pytest.fixture
@@ -30,10 +32,10 @@ class Walk:
 
     def __init__(self, redis_url: str, *, most: int) -> None:
         self.now = 0.0
-        self.ranking = QueueRanking(most=most, clock=lambda: self.now)
+        self.ranking = QueueRanking(most=most, step_every_s=STEP_EVERY_S, clock=lambda: self.now)
         self._url = redis_url
 
-    def step(self, *, after_s: float = STEP_INTERVAL_S, closed: bool = False) -> None:
+    def step(self, *, after_s: float = STEP_EVERY_S, closed: bool = False) -> None:
         """`closed`: with an engine that answers nothing."""
         self.now += after_s
         asyncio.run(self._step(closed))
@@ -66,7 +68,7 @@ def test_between_steps_nothing_is_asked(engine: Engine, redis_url: str) -> None:
     walk = Walk(redis_url, most=2)
     walk.step()
     fill(engine, b=2)
-    walk.step(after_s=STEP_INTERVAL_S - 1)
+    walk.step(after_s=STEP_EVERY_S - 1)
     assert walk.top == ["a"]
 
     walk.step(after_s=1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -12,7 +11,8 @@ import pytest
 
 from queues.embedded import EmbeddedRedis
 from queues.engine import Engine, open_engine
-from tests.running.processes import Family, manage, run_manage
+from tests.http.service import copy_bootstrapped
+from tests.running.processes import Family, manage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,19 +33,10 @@ def family(tmp_path: Path) -> Iterator[Family]:
     family.wait_gone()
 
 
-@pytest.fixture(scope="session")
-def migrated_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data directory with a migrated database, to be copied: migrating takes seconds."""
-    data_dir = tmp_path_factory.mktemp("migrated")
-    env = Family().environment(TASKQ_DATA_DIR=str(data_dir))
-    done = run_manage("migrate", "--verbosity=0", env=env)
-    assert done.returncode == 0, done.stderr
-    return data_dir
-
-
 @pytest.fixture
-def site(tmp_path: Path, family: Family, migrated_data: Path) -> Iterator[Site]:
-    data_dir = shutil.copytree(migrated_data, tmp_path / "data")
+def site(tmp_path: Path, family: Family) -> Iterator[Site]:
+    data_dir = tmp_path / "data"
+    copy_bootstrapped(data_dir)
     with EmbeddedRedis(tmp_path / "redis", persistent=True) as server:
         yield Site(redis=server, env=family.environment(TASKQ_DATA_DIR=str(data_dir), REDIS_URL=server.url))
 

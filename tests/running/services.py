@@ -5,12 +5,14 @@ from __future__ import annotations
 import base64
 import http.client
 import json
+import signal
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from tests.http.service import ACCOUNT_FILE, copy_bootstrapped
 from tests.running.processes import Family, manage
 
 
@@ -57,9 +59,17 @@ class Service:
         return self.call("GET", "/readyz")[0] == 200
 
 
-def start_service(data_dir: Path, *arguments: str, family: Family | None = None, **env: str) -> Service:
-    """Start `up --json` on any free port and wait for its first line."""
+def start_service(
+    data_dir: Path, *arguments: str, family: Family | None = None, first_time: bool = False, **env: str
+) -> Service:
+    """Start `up --json` on any free port and wait for its first line.
+
+    Without `first_time` an empty data directory gets a database beforehand: to make one takes seconds. Its passwords
+    are hashed as tests.http.served_settings says, which `up` does not know: nobody can sign in.
+    """
     family = family or Family(data_dir)
+    if not first_time and not (data_dir / ACCOUNT_FILE).exists():
+        copy_bootstrapped(data_dir)
     process = manage("up", "--json", "--port=0", f"--data={data_dir}", *arguments, env=family.environment(**env))
     assert process.stdout is not None
     line = process.stdout.readline()
@@ -69,11 +79,12 @@ def start_service(data_dir: Path, *arguments: str, family: Family | None = None,
     return Service(process=process, family=family, data_dir=data_dir, said=json.loads(line))
 
 
-def stop_service(service: Service) -> None:
-    """End it by all means."""
-    service.process.terminate()
+def stop_service(service: Service, number: signal.Signals = signal.SIGTERM) -> int:
+    """End it by all means: the exit status."""
+    service.process.send_signal(number)
     try:
         service.process.communicate(timeout=30)
     except subprocess.TimeoutExpired:
         service.process.kill()
         service.process.communicate()
+    return service.process.returncode

@@ -30,6 +30,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         site = Site(data_dir=directory, redis_url=redis.url)
         site.prepare()
         with site.serve() as server:
+            server.wait_for_pages()
             yield server
 
 

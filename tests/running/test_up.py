@@ -15,6 +15,7 @@ import pytest
 import redis
 
 from queues.embedded import EmbeddedRedis
+from tests.http.service import copy_bootstrapped
 from tests.running.processes import Family, manage, run_manage
 from tests.running.services import Service, start_service, stop_service
 from tests.support.waiting import wait_until
@@ -22,10 +23,10 @@ from tests.support.waiting import wait_until
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """One for the tests that leave it as they found it."""
-    service = start_service(tmp_path_factory.mktemp("up"), "--no-demo")
+    """One for the tests that leave it as they found it. It is the first on its data directory."""
+    service = start_service(tmp_path_factory.mktemp("up"), "--no-demo", first_time=True)
     yield service
-    stop_service(service)
+    assert stop_service(service) == 0, "SIGTERM is a way to stop it"
     service.family.wait_gone()
 
 
@@ -82,29 +83,21 @@ def test_secrets_are_kept_for_their_owner_only_and_never_logged(service: Service
     assert not any(secret in line for line in service.family.members().values() for secret in secrets)
 
 
-def test_the_data_directory_serves_one_at_a_time(service: Service) -> None:
-    done = run_manage("up", "--port=0", f"--data={service.data_dir}", env=Family().environment())
-
-    assert_one_line_error(done, f"another taskq is running on {service.data_dir}")
-    assert service.is_ready()
-
-
-def test_a_taken_port_is_an_error(service: Service, tmp_path: Path) -> None:
+def test_a_data_directory_serves_one_at_a_time_and_so_does_a_port(service: Service, tmp_path: Path) -> None:
+    """Both are waited for, for seconds: another service may be about to end."""
     port = service.address.rpartition(":")[2]
     family = Family(tmp_path)
+    commands = [
+        ("up", "--port=0", f"--data={service.data_dir}"),
+        ("up", f"--port={port}", f"--data={tmp_path}"),
+    ]
+    with ThreadPoolExecutor() as threads:
+        same_data, same_port = threads.map(lambda command: run_manage(*command, env=family.environment()), commands)
 
-    done = run_manage("up", f"--port={port}", f"--data={tmp_path}", env=family.environment())
-
-    assert_one_line_error(done, f"cannot listen on 127.0.0.1:{port}")
+    assert_one_line_error(same_data, f"another taskq is running on {service.data_dir}")
+    assert_one_line_error(same_port, f"cannot listen on 127.0.0.1:{port}")
+    assert service.is_ready()
     family.wait_gone()
-
-
-def test_a_port_that_something_else_listens_on_is_an_error(tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as other:
-        port = other.getsockname()[1]
-        done = run_manage("up", f"--port={port}", f"--data={tmp_path}", env=Family().environment())
-
-    assert_one_line_error(done, f"cannot listen on 127.0.0.1:{port}")
 
 
 @pytest.mark.parametrize("port", ["65536", "-1"])
@@ -146,39 +139,46 @@ def test_a_redis_of_ones_own_is_used_and_none_is_started(tmp_path: Path) -> None
             service.publish("q", "hello")
             assert service.consume("q") == "hello"
         finally:
-            stop_service(service)
+            status = stop_service(service, signal.SIGHUP)
+    assert status == 0, "the end of a terminal stops it in order, too"
+    service.family.wait_gone(timeout_s=0)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_ctrl_c_stops_everything_and_a_restart_finds_everything(tmp_path: Path, number: signal.Signals) -> None:
-    service = start_service(tmp_path, "--workers=2")
+def test_ctrl_c_answers_who_waits_and_stops_everything_and_a_restart_finds_everything(tmp_path: Path) -> None:
+    service = start_service(tmp_path, "--demo", "--workers=2")
     service.publish("q", "kept")
+    wait_until(lambda: _count(service, "order-close", "delayed") > 0, or_fail="no order waits for its payment")
+    wait_until(lambda: _count(service, "emails", "working") > 0, or_fail="no email is being sent")
+    wait_until(lambda: _count(service, "images", "ready") > 0, or_fail="no image waits")
+    with ThreadPoolExecutor(max_workers=1) as threads:
+        waiting = threads.submit(service.call, "GET", "/api/demo/nothing?timeout=60")
+        wait_until(lambda: _has_waiter(service, "nothing"), or_fail="nobody waits")
 
-    service.process.send_signal(number)
+        service.process.send_signal(signal.SIGINT)
 
+        assert waiting.result(timeout=10) == (404, {"msg": "no job available"})
     _, errors = service.process.communicate(timeout=30)
     assert service.process.returncode == 0, errors
     assert errors == ""
+    assert (tmp_path / "log" / "demo.log").read_text() == ""
     service.family.wait_gone(timeout_s=0)
-    if number is signal.SIGINT:
-        again = start_service(tmp_path)
-        try:
-            assert {**again.said, "url": ""} == {**service.said, "url": ""}
-            assert again.consume("q") == "kept"
-        finally:
-            stop_service(again)
+
+    again = start_service(tmp_path, "--demo", "--workers=2")
+    try:
+        assert {**again.said, "url": ""} == {**service.said, "url": ""}
+        assert again.consume("q") == "kept"
+        _assert_killed_leaves_nothing(again)
+    finally:
+        stop_service(again)
 
 
-def test_when_up_itself_is_killed_nothing_is_left_running(tmp_path: Path) -> None:
-    service = start_service(tmp_path, "--demo", "--workers=2")
+def _assert_killed_leaves_nothing(service: Service) -> None:
+    """When `up --demo --workers=2` itself is killed, all that it has started goes, too."""
     lines = sorted(service.family.members().values())
     assert sum(" serve " in line for line in lines) == 1, lines
     wait_until(lambda: _workers(service.family) == 2, or_fail="the workers did not start")
-    assert {word for word in ("redis-server", "runpump", "demo") if any(word in line for line in lines)} == {
-        "redis-server",
-        "runpump",
-        "demo",
-    }
+    parts = {"redis-server", "runpump", "demo"}
+    assert {word for word in parts if any(word in line for line in lines)} == parts
 
     service.process.kill()
     service.process.wait()
@@ -206,36 +206,10 @@ def _workers(family: Family) -> int:
     return sum("spawn_main" in line for line in family.members().values())
 
 
-def test_a_waiting_consumer_is_answered_when_everything_stops(tmp_path: Path) -> None:
-    service = start_service(tmp_path)
-    with ThreadPoolExecutor(max_workers=1) as threads:
-        waiting = threads.submit(service.call, "GET", "/api/demo/q?timeout=60")
-        wait_until(lambda: _has_waiter(service), or_fail="nobody waits")
-
-        service.process.send_signal(signal.SIGINT)
-
-        assert waiting.result(timeout=10) == (404, {"msg": "no job available"})
-    service.process.communicate(timeout=10)
-    service.family.wait_gone()
-
-
-def test_a_second_ctrl_c_leaves_at_once(tmp_path: Path) -> None:
-    service = start_service(tmp_path)
-    redis_pid = service.family.pid_of("redis-server")
-    os.kill(redis_pid, signal.SIGSTOP)  # so that stopping it takes long
-
-    service.process.send_signal(signal.SIGINT)
-    wait_until(
-        lambda: all("runpump" not in line for line in service.family.members().values()), or_fail="it does not stop"
-    )
-    service.process.send_signal(signal.SIGINT)
-
-    service.process.communicate(timeout=5)
-    assert service.process.returncode == 1
-    service.family.wait_gone()
-
-
-def test_for_people_it_prints_where_to_look_and_lines_that_work(tmp_path: Path) -> None:
+def test_for_people_it_prints_where_to_look_and_lines_that_work_and_a_second_ctrl_c_leaves_at_once(
+    tmp_path: Path,
+) -> None:
+    copy_bootstrapped(tmp_path)
     family = Family(tmp_path)
     process = manage("up", "--port=0", f"--data={tmp_path}", env=family.environment())
     assert process.stdout is not None
@@ -252,21 +226,23 @@ def test_for_people_it_prints_where_to_look_and_lines_that_work(tmp_path: Path) 
         assert _shell(delete.replace("JOB_ID", job_id[1])) == ""
         for page in re.findall(r"(http://\S+/(?:admin/|api/docs)?)$", text, re.MULTILINE):
             assert _shell(f"curl --location --output /dev/null --write-out '%{{http_code}}' {page}") == "200"
+        _assert_second_ctrl_c_ends_it(process, family)
     finally:
-        process.terminate()
+        process.kill()
         process.communicate()
     family.wait_gone()
 
 
-def test_the_demo_load_fills_the_queues(tmp_path: Path) -> None:
-    service = start_service(tmp_path, "--demo")
-    try:
-        wait_until(lambda: _count(service, "order-close", "delayed") > 0, or_fail="no order waits for its payment")
-        wait_until(lambda: _count(service, "emails", "working") > 0, or_fail="no email is being sent")
-        wait_until(lambda: _count(service, "images", "ready") > 0, or_fail="no image waits")
-    finally:
-        stop_service(service)
-    assert (tmp_path / "log" / "demo.log").read_text() == ""
+def _assert_second_ctrl_c_ends_it(process: subprocess.Popen[str], family: Family) -> None:
+    """Where stopping takes long, a second Ctrl-C ends all at once."""
+    os.kill(family.pid_of("redis-server"), signal.SIGSTOP)  # so that stopping it takes long
+    process.send_signal(signal.SIGINT)
+    wait_until(lambda: all("runpump" not in line for line in family.members().values()), or_fail="it does not stop")
+    process.send_signal(signal.SIGINT)
+
+    process.communicate(timeout=5)
+    assert process.returncode == 1
+    family.wait_gone()
 
 
 def assert_one_line_error(done: subprocess.CompletedProcess[str], text: str) -> None:
@@ -276,9 +252,10 @@ def assert_one_line_error(done: subprocess.CompletedProcess[str], text: str) -> 
     assert len(done.stderr.strip().splitlines()) == 1, done.stderr
 
 
-def _has_waiter(service: Service) -> bool:
+def _has_waiter(service: Service, queue: str) -> bool:
     with redis.Redis.from_url(service.said["redis"]) as client:
-        return any(client.zcard(key) for key in client.scan_iter("*:waiting"))
+        members = [member for key in client.scan_iter("*:waiting") for member in client.zrange(key, 0, -1)]
+    return any(member.endswith(f"/{queue}".encode()) for member in members)
 
 
 def _count(service: Service, queue: str, state: str) -> int:

@@ -54,7 +54,9 @@ async def render_metrics(context: ApiContext, *, visible: Collection[tuple[str, 
 async def _read_pool(context: ApiContext, pool: str) -> PoolLoad | None:
     ranking = _rankings.get(pool)
     if ranking is None:
-        ranking = _rankings[pool] = QueueRanking(most=settings.TASKQ_METRICS_QUEUES)
+        ranking = _rankings[pool] = QueueRanking(
+            most=settings.TASKQ_METRICS_QUEUES, step_every_s=settings.TASKQ_METRICS_WALK_S
+        )
     try:
         async with asyncio.timeout(POOL_TIMEOUT_S):
             return await read_pool_load(engine=await context.engine(pool), ranking=ranking)

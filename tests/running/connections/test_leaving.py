@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 
 import pytest
 
@@ -38,26 +39,22 @@ def is_left(wire: Wire, byte: bytes) -> bool:
     return False
 
 
-def test_a_connection_on_which_nothing_is_said_is_closed(wire: Wire) -> None:
-    assert wire.is_closed()
+def test_clients_that_fall_silent_are_not_waited_for(server: Server) -> None:
+    """All at once, for each is given the same time."""
+    answered, head = request("GET /query?x"), b"GET /query HTTP/1.1\r\nX: "
+    with ExitStack() as stack:
+        at_once, after_an_answer, in_a_head, in_a_second_head, in_a_body = (
+            stack.enter_context(Wire(server.url)) for _ in range(5)
+        )
+        assert after_an_answer.call(answered).body == b"x"
+        in_a_head.send(head)
+        in_a_second_head.send(answered + head)
+        in_a_body.send(b"POST /echo HTTP/1.1\r\nContent-Length: 3\r\n\r\nab")
 
-
-def test_a_connection_on_which_nothing_more_is_said_is_closed(wire: Wire) -> None:
-    assert wire.call(request("GET /query?x")).body == b"x"
-    assert wire.is_closed()
-
-
-@pytest.mark.parametrize("before", [b"", request("GET /query?x")])
-def test_a_head_that_does_not_end_in_time_is_not_waited_for(wire: Wire, before: bytes) -> None:
-    wire.send(before + b"GET /query HTTP/1.1\r\nX: ")
-
-    wait_until(lambda: is_left(wire, b"y"), or_fail="the server still listens")
-
-
-def test_a_body_of_which_nothing_comes_is_not_waited_for(wire: Wire) -> None:
-    wire.send(b"POST /echo HTTP/1.1\r\nContent-Length: 3\r\n\r\nab")
-
-    assert wire.is_closed()
+        for wire in (in_a_head, in_a_second_head):  # these send on, byte by byte
+            wait_until(lambda wire=wire: is_left(wire, b"y"), or_fail="the server still listens")  # type: ignore[misc]
+        for wire in (at_once, after_an_answer, in_a_body):
+            assert wire.is_closed()
 
 
 def test_a_client_is_not_silent_while_the_application_works(server: Server, wire: Wire) -> None:
