@@ -97,7 +97,10 @@ def test_what_was_answered_survives_a_crash(tmp_path: Path) -> None:
 
 def test_one_that_cannot_write_its_file_answers_all_the_same(tmp_path: Path) -> None:
     """`up` kills a Redis that does not answer. This one has jobs in memory that are not in the file yet."""
-    (tmp_path / "appendonly.aof").symlink_to("/dev/full")
+    files = tmp_path / "appendonlydir"
+    files.mkdir()
+    (files / "appendonly.aof.manifest").write_text("file appendonly.aof.1.incr.aof seq 1 type i\n")
+    (files / "appendonly.aof.1.incr.aof").symlink_to("/dev/full")
     with EmbeddedRedis(tmp_path, persistent=True) as server:
         redis.Redis.from_url(server.url).set("job", "1")
 
@@ -140,7 +143,6 @@ def test_a_chosen_binary_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPa
 def test_without_any_binary_the_error_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("TASKQ_REDIS_SERVER", raising=False)
     monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
-    monkeypatch.setattr("sys.prefix", "/nowhere")
     monkeypatch.setenv("PATH", "/nowhere")
 
     with pytest.raises(ServerNotFoundError, match="REDIS_URL"):
