@@ -131,9 +131,9 @@ def fill(engine: Engine) -> None:
     engine.run(publish(many, [b"later"] * 3, PublishOptions(delay_ms=600_000)))
     engine.run(publish(few, [b"keyed"], PublishOptions(key="k", priority=3, attributes={"from": "bank"})))
     completed, failed, buried, *_ = engine.run(consume(many, count=5, ttr_ms=600_000)).jobs
-    engine.run(ack_attempt(many, completed.id, result=b"done"))
-    engine.run(fail(many, failed.id, error="no such bank", delay_ms=600_000))
-    engine.run(fail(many, buried.id, error="no such bank", dead=True))
+    engine.run(ack_attempt(many, completed.job_id, result=b"done"))
+    engine.run(fail(many, failed.job_id, error="no such bank", delay_ms=600_000))
+    engine.run(fail(many, buried.job_id, error="no such bank", dead=True))
 
 
 def test_one_that_cannot_write_its_file_answers_all_the_same(tmp_path: Path) -> None:
