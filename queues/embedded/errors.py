@@ -8,7 +8,7 @@ class EmbeddedRedisError(Exception):
 
 
 class ServerNotFoundError(EmbeddedRedisError):
-    """There is no redis-server to start."""
+    """There is no server to start."""
 
 
 class ServerDiedError(EmbeddedRedisError):

@@ -29,6 +29,6 @@ def make_content_private(directory: Path, *, umask: int = PRIVATE_UMASK) -> None
     if directory.is_symlink():
         return
     make_private(directory, umask=umask)
-    for parent, _, files in os.walk(directory):
-        for name in files:
+    for parent, directories, files in os.walk(directory):
+        for name in (*directories, *files):
             make_private(Path(parent, name), umask=umask)

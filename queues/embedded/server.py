@@ -28,7 +28,7 @@ _LOOK_INTERVAL_S: Final = 0.01
 
 
 class EmbeddedRedis:
-    """A redis-server of one's own. `with EmbeddedRedis(directory, persistent=False) as redis: ... redis.url`.
+    """A Redis of one's own. `with EmbeddedRedis(directory, persistent=False) as redis: ... redis.url`.
 
     `data_dir` holds its configuration, its append-only file and its log; one server per directory. `port`: a port on
     127.0.0.1 to listen on besides the unix socket. Start it from a thread that lives as long as the process (`leash`).
@@ -98,12 +98,12 @@ class EmbeddedRedis:
         deadline = time.monotonic() + timeout_s
         while (answer := self.answer()) is not Answer.READY:
             if self._process.poll() is not None:
-                raise ServerDiedError(f"redis-server ended with status {self._process.returncode}: see {self.log}")
+                raise ServerDiedError(f"Redis ended with status {self._process.returncode}: see {self.log}")
             if answer is Answer.LOADING:
                 deadline = time.monotonic() + timeout_s
             if time.monotonic() > deadline:
                 self.stop()
-                raise ServerDiedError(f"redis-server did not answer within {timeout_s:g} s: see {self.log}")
+                raise ServerDiedError(f"Redis did not answer within {timeout_s:g} s: see {self.log}")
             time.sleep(_LOOK_INTERVAL_S)
 
     def stop(self, *, timeout_s: float = STOP_TIMEOUT_S) -> None:

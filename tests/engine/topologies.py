@@ -7,6 +7,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -90,10 +91,11 @@ def cluster(
             return b"cluster_state:ok" in told and b"cluster_known_nodes:%d" % len(ports) in told
 
         wait_until(lambda: all(is_whole(client) for client in clients), or_fail="the cluster does not come together")
-        for master, replica in zip(clients, clients[masters:], strict=False):
+        pairs = list(zip(clients, clients[masters:], strict=False))
+        for master, replica in pairs:
             _command(replica, "CLUSTER", "REPLICATE", str(_command(master, "CLUSTER", "MYID"), "ascii"))
-        for master in clients[: len(clients) - masters]:
-            wait_until(lambda master=master: _command(master, "WAIT", 1, 100), or_fail="a replica does not follow")  # type: ignore[misc]
+        for master, replica in pairs:
+            wait_until(partial(_follows, replica, master), or_fail="a replica does not follow")
         yield clients[:masters]
 
 
@@ -105,8 +107,14 @@ def replicated(directory: Path) -> Iterator[tuple[redis.Redis, redis.Redis]]:
         server(directory / "master", ports[0]) as master,
         server(directory / "replica", ports[1], f"replicaof 127.0.0.1 {ports[0]}") as replica,
     ):
-        wait_until(lambda: _command(master, "WAIT", 1, 100) == 1, or_fail="the replica does not follow")
+        wait_until(partial(_follows, replica, master), or_fail="the replica does not follow")
         yield master, replica
+
+
+def _follows(replica: redis.Redis, master: redis.Redis) -> bool:
+    """Whether it has its copy and confirms writes. WAIT alone counts a replica that has yet to load its copy."""
+    link = replica.info("replication").get("master_link_status")
+    return bool(link == "up" and _command(master, "WAIT", 1, 100) == 1)
 
 
 @contextmanager

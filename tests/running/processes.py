@@ -19,6 +19,9 @@ ROOT = Path(__file__).resolve().parents[2]
 MANAGE = ROOT / "manage.py"
 MARK = "TASKQ_TEST_MARK"
 
+REDIS = "/redis."
+"""In the command line of any Redis that taskq starts: of the path of its configuration, later of its socket."""
+
 _OURS = (
     "REDIS_URL",
     "DATABASE_URL",
@@ -60,7 +63,7 @@ class Family:
         return found
 
     def _is_our_redis(self, line: str) -> bool:
-        return self.directory is not None and "redis-server" in line and f"{self.directory}/" in line
+        return self.directory is not None and REDIS in line and f"{self.directory}/" in line
 
     def pid_of(self, *words: str) -> int:
         """The oldest member whose command line holds all of `words`."""

@@ -183,7 +183,7 @@ def test_a_redis_that_is_started_with_an_older_file_brings_no_event_twice(
         drain.tick(engine, None)
         partition = max(range(engine.layout.partitions), key=_lengths(engine).__getitem__)
         engine.run(plan_drain(partition, engine.run(read_events(partition, limit=5)).ids[-1].decode()))
-    file = tmp_path / "redis" / "appendonly.aof"
+    (file,) = (tmp_path / "redis" / "appendonlydir").glob("*.incr.aof")
     older = file.read_bytes()
     for _ in range(6):
         drain.tick(engine, None)

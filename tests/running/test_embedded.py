@@ -12,7 +12,10 @@ import pytest
 import redis
 
 from queues.embedded import Answer, EmbeddedRedis, ServerDiedError, ServerNotFoundError, ask, find_server, leash
+from queues.engine import Engine, PublishOptions, ack_attempt, consume, fail, open_engine, publish
+from tests.engine.state import dump
 from tests.running.processes import ROOT, Family
+from tests.support.redis_servers import needs_redis_6_2, redis_6_2
 from tests.support.waiting import wait_until
 
 START_AND_WAIT = """
@@ -95,9 +98,50 @@ def test_what_was_answered_survives_a_crash(tmp_path: Path) -> None:
         assert redis.Redis.from_url(server.url).get("job") == b"1"
 
 
+@needs_redis_6_2
+@pytest.mark.parametrize("rewritten", [False, True])
+def test_everything_in_a_file_of_redis_6_2_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rewritten: bool
+) -> None:
+    monkeypatch.setenv("TASKQ_REDIS_SERVER", str(redis_6_2()))
+    with EmbeddedRedis(tmp_path, persistent=True) as server:
+        engine = open_engine(server.url, partitions=2)
+        fill(engine)
+        if rewritten:
+            engine.client.bgrewriteaof()
+            wait_until(
+                lambda: not engine.client.info("persistence")["aof_rewrite_in_progress"], or_fail="it is not rewritten"
+            )
+            fill(engine)
+        before = dump(engine.client)
+        engine.close()
+    monkeypatch.delenv("TASKQ_REDIS_SERVER")
+
+    with EmbeddedRedis(tmp_path, persistent=True) as server:
+        engine = open_engine(server.url)
+        assert dump(engine.client) == before
+        engine.close()
+
+
+def fill(engine: Engine) -> None:
+    """Jobs in every state, large and small collections, and events."""
+    many, few = (engine.queue("shop", name) for name in ("many", "few"))
+    options = PublishOptions(tries=2, retention_ms=600_000)
+    engine.run(publish(many, [b"x" * 50_000, *[b"%d" % number for number in range(600)]], options))
+    engine.run(publish(many, [b"later"] * 3, PublishOptions(delay_ms=600_000)))
+    engine.run(publish(few, [b"keyed"], PublishOptions(key="k", priority=3, attributes={"from": "bank"})))
+    completed, failed, buried, *_ = engine.run(consume(many, count=5, ttr_ms=600_000)).jobs
+    engine.run(ack_attempt(many, completed.job_id, result=b"done"))
+    engine.run(fail(many, failed.job_id, error="no such bank", delay_ms=600_000))
+    engine.run(fail(many, buried.job_id, error="no such bank", dead=True))
+
+
 def test_one_that_cannot_write_its_file_answers_all_the_same(tmp_path: Path) -> None:
     """`up` kills a Redis that does not answer. This one has jobs in memory that are not in the file yet."""
-    (tmp_path / "appendonly.aof").symlink_to("/dev/full")
+    files = tmp_path / "appendonlydir"
+    files.mkdir()
+    (files / "appendonly.aof.manifest").write_text("file appendonly.aof.1.incr.aof seq 1 type i\n")
+    (files / "appendonly.aof.1.incr.aof").symlink_to("/dev/full")
     with EmbeddedRedis(tmp_path, persistent=True) as server:
         redis.Redis.from_url(server.url).set("job", "1")
 
@@ -140,7 +184,6 @@ def test_a_chosen_binary_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPa
 def test_without_any_binary_the_error_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("TASKQ_REDIS_SERVER", raising=False)
     monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
-    monkeypatch.setattr("sys.prefix", "/nowhere")
     monkeypatch.setenv("PATH", "/nowhere")
 
     with pytest.raises(ServerNotFoundError, match="REDIS_URL"):

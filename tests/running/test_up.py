@@ -16,8 +16,9 @@ import redis
 
 from queues.embedded import EmbeddedRedis
 from tests.http.service import copy_bootstrapped
-from tests.running.processes import Family, manage, run_manage
+from tests.running.processes import REDIS, Family, manage, run_manage
 from tests.running.services import Service, start_service, stop_service
+from tests.support.redis_servers import needs_redis_6_2, redis_6_2, version_of
 from tests.support.waiting import wait_until
 
 
@@ -48,15 +49,15 @@ def test_pages_and_their_styles_are_served(service: Service) -> None:
     assert service.call("GET", "/static/taskq/base.css")[0] == 200
 
 
-@pytest.mark.parametrize("part", [("serve",), ("runpump",), ("redis-server",)], ids=lambda part: part[0])
-def test_a_part_that_is_killed_comes_back_and_no_job_is_lost(service: Service, part: tuple[str, ...]) -> None:
-    queue = f"kill-{part[0]}"
+@pytest.mark.parametrize("part", [" serve ", "runpump", REDIS], ids=["serve", "runpump", "redis"])
+def test_a_part_that_is_killed_comes_back_and_no_job_is_lost(service: Service, part: str) -> None:
+    queue = f"kill-{part.strip(' /.')}"
     service.publish(queue, "kept", "delay=1")
-    old = service.family.pid_of(*part)
+    old = service.family.pid_of(part)
 
     os.kill(old, signal.SIGKILL)
 
-    wait_until(lambda: service.family.pid_of(*part) != old, or_fail="it was not started again")
+    wait_until(lambda: service.family.pid_of(part) != old, or_fail="it was not started again")
     wait_until(service.is_ready, or_fail="the service did not come back", timeout_s=20)
     # Readiness is up to a second old.
     wait_until(lambda: service.call("GET", f"/api/demo/{queue}/size")[0] == 200, or_fail="its Redis did not come back")
@@ -135,13 +136,35 @@ def test_a_redis_of_ones_own_is_used_and_none_is_started(tmp_path: Path) -> None
         service = start_service(tmp_path / "data", REDIS_URL=redis.url)
         try:
             assert service.said["redis"] == redis.url
-            assert not any("redis-server" in line for line in service.family.members().values())
+            assert not any(REDIS in line for line in service.family.members().values())
             service.publish("q", "hello")
             assert service.consume("q") == "hello"
         finally:
             status = stop_service(service, signal.SIGHUP)
     assert status == 0, "the end of a terminal stops it in order, too"
     service.family.wait_gone(timeout_s=0)
+
+
+@needs_redis_6_2
+def test_a_data_directory_of_redis_6_2_is_taken_over(tmp_path: Path) -> None:
+    old = start_service(tmp_path, "--no-demo", TASKQ_REDIS_SERVER=str(redis_6_2()))
+    old.publish("ready", "now")
+    old.publish("delayed", "later", "delay=0.1")
+    old.publish("large", "x" * 1_000_000)
+    with redis.Redis.from_url(old.said["redis"]) as client:
+        assert version_of(client).startswith("6.2.")
+    old.publish("ready", "now, too")
+    status, leased = old.call("GET", "/api/demo/ready")
+    stop_service(old)
+    assert (status, [path.name for path in (tmp_path / "redis").glob("appendonly*")]) == (200, ["appendonly.aof"])
+
+    new = start_service(tmp_path, "--no-demo")
+    try:
+        assert [path.name for path in (tmp_path / "redis").glob("appendonly*")] == ["appendonlydir"]
+        assert [new.consume(queue) for queue in ("ready", "delayed", "large")] == ["now, too", "later", "x" * 1_000_000]
+        assert new.call("DELETE", f"/api/demo/ready/job/{leased['job_id']}")[0] == 204
+    finally:
+        stop_service(new)
 
 
 def test_ctrl_c_answers_who_waits_and_stops_everything_and_a_restart_finds_everything(tmp_path: Path) -> None:
@@ -177,8 +200,7 @@ def _assert_killed_leaves_nothing(service: Service) -> None:
     lines = sorted(service.family.members().values())
     assert sum(" serve " in line for line in lines) == 1, lines
     wait_until(lambda: _workers(service.family) == 2, or_fail="the workers did not start")
-    parts = {"redis-server", "runpump", "demo"}
-    assert {word for word in parts if any(word in line for line in lines)} == parts
+    assert [word for word in (REDIS, "runpump", "demo") if not any(word in line for line in lines)] == []
 
     service.process.kill()
     service.process.wait()
@@ -235,7 +257,7 @@ def test_for_people_it_prints_where_to_look_and_lines_that_work_and_a_second_ctr
 
 def _assert_second_ctrl_c_ends_it(process: subprocess.Popen[str], family: Family) -> None:
     """Where stopping takes long, a second Ctrl-C ends all at once."""
-    os.kill(family.pid_of("redis-server"), signal.SIGSTOP)  # so that stopping it takes long
+    os.kill(family.pid_of(REDIS), signal.SIGSTOP)  # so that stopping it takes long
     process.send_signal(signal.SIGINT)
     wait_until(lambda: all("runpump" not in line for line in family.members().values()), or_fail="it does not stop")
     process.send_signal(signal.SIGINT)
