@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -173,7 +173,7 @@ def probe_store(url: str, *, timeout_s: float = 2.0) -> StoreInfo:
         partitions = int(meta[b"partitions"]) if b"partitions" in meta else None
         return StoreInfo(
             reachable=True,
-            version=str(info.get("valkey_version") or info.get("redis_version", "")),
+            version=server_version(info),
             mode=str(info.get("server_mode") or info.get("redis_mode", "")),  # Valkey's, Redis's
             used_memory=int(info.get("used_memory", 0)),
             max_memory=int(info.get("maxmemory", 0)),
@@ -191,6 +191,12 @@ def probe_store(url: str, *, timeout_s: float = 2.0) -> StoreInfo:
         return StoreInfo(reachable=False, error=str(error) or type(error).__name__)
     finally:
         client.close()
+
+
+def server_version(info: Mapping[str, Any]) -> str:
+    """What a server is by its INFO: `Valkey 9.1.2`, `Redis 7.0.15`. Valkey tells old clients a version of Redis, too."""
+    valkey = info.get("valkey_version")
+    return f"Valkey {valkey}" if valkey else f"Redis {info.get('redis_version', '')}".strip()
 
 
 def _info(client: Any) -> dict[str, Any]:

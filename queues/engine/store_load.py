@@ -10,13 +10,14 @@ from .aio import AsyncEngine
 from .connection import StoreAddress
 from .executor import Engine
 from .failures import reaching_redis
+from .store import server_version
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreLoad:
     """Of a cluster, the sum over its masters. Sizes in bytes; `max_memory` 0: no bound. `keys`: of all databases.
 
-    `version`: of the server, or of the servers where they differ.
+    `version`: what the server is (`server_version`), or what they are where they differ.
     """
 
     used_memory: int
@@ -54,7 +55,7 @@ def _load_of(found: Mapping[str, Any]) -> StoreLoad:
         keys=sum(_keys(node) for node in nodes),
         connected_clients=_sum(nodes, "connected_clients"),
         blocked_clients=_sum(nodes, "blocked_clients"),
-        version=", ".join(sorted({str(node.get("valkey_version") or node["redis_version"]) for node in nodes})),
+        version=", ".join(sorted({server_version(node) for node in nodes})),
     )
 
 

@@ -152,7 +152,7 @@ def test_a_data_directory_of_redis_6_2_is_taken_over(tmp_path: Path) -> None:
     old.publish("delayed", "later", "delay=0.1")
     old.publish("large", "x" * 1_000_000)
     with redis.Redis.from_url(old.said["redis"]) as client:
-        assert version_of(client).startswith("6.2.")
+        assert version_of(client).startswith("Redis 6.2.")
     old.publish("ready", "now, too")
     status, leased = old.call("GET", "/api/demo/ready")
     stop_service(old)

@@ -38,9 +38,9 @@ def redis_6_2() -> Path | None:
 
 
 def version_of(client: redis.Redis) -> str:
-    """The server's version. Of a Valkey its own, not that of the Redis that it takes itself for with old clients."""
+    """Which server it is. Of a Valkey its own version, not that of the Redis that it names for old clients."""
     info = client.info("server")
-    return str(info.get("valkey_version") or info["redis_version"])
+    return f"Valkey {info['valkey_version']}" if "valkey_version" in info else f"Redis {info['redis_version']}"
 
 
 needs_redis_6_2: Final = pytest.mark.skipif(redis_6_2() is None, reason=_NO_REDIS_6_2)

@@ -119,7 +119,7 @@ class Command(VerbCommand):
         if store.reachable:
             jobs = "unknown number of" if store.jobs is None else store.jobs
             self.stdout.write(
-                f"  Redis {store.version} ({store.mode}), {jobs} jobs, {store.used_memory} bytes used, "
+                f"  {store.version} ({store.mode}), {jobs} jobs, {store.used_memory} bytes used, "
                 f"{store.latency_ms:.2f} ms, policy {store.eviction_policy}, AOF {'on' if store.aof else 'off'}"
             )
         if report.problems:
