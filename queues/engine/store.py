@@ -194,7 +194,7 @@ def probe_store(url: str, *, timeout_s: float = 2.0) -> StoreInfo:
 
 
 def server_version(info: Mapping[str, Any]) -> str:
-    """What a server is by its INFO: `Valkey 9.1.2`, `Redis 7.0.15`. Valkey tells old clients a version of Redis, too."""
+    """What a server is by its INFO: `Valkey 9.1.2`, `Redis 7.0.15`. Valkey says a version of Redis, too."""
     valkey = info.get("valkey_version")
     return f"Valkey {valkey}" if valkey else f"Redis {info.get('redis_version', '')}".strip()
 
