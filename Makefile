@@ -3,8 +3,8 @@
 PYTHON ?= python3
 ARGS ?=
 
-# Each process of tests has its own Redis, database and data directory.
-TEST_PROCESSES ?= 2
+# Each process of tests has its own Redis, database and data directory. Three, as a third of the time is waiting.
+TEST_PROCESSES ?= 3
 
 # One virtual environment per Python version, so that `make test PYTHON=python3.13` leaves the usual one alone.
 VERSION := $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')

@@ -25,7 +25,9 @@ CHINESE_PAGES: Final[dict[str, str]] = PAGES | {
     "admin-pools": "/admin/queues/pool/",
 }
 
-LOANWORDS: Final = frozenset({"taskq", "Redis", "API", "URL", "TLS", "UTC", "UTF", "ACK", "AOF", "JSON", "Prometheus"})
+LOANWORDS: Final = frozenset(
+    {"taskq", "Redis", "Valkey", "API", "URL", "TLS", "UTC", "UTF", "ACK", "AOF", "JSON", "Prometheus"}
+)
 LOANWORDS_TYPED: Final = frozenset(
     {"cron", "base64", "Cookie", "Cluster", "Token", "Consumer", "English", "Control", "Command"}
     | {"UNLINK", "FLUSHDB", "jemalloc", "GLIBC_TUNABLES", "glibc", "malloc", "mxfast"}
