@@ -298,7 +298,7 @@ def test_the_cap_bounds_the_memory_of_events_whatever_the_batches(redis_url: str
     counters = world.content().partition(0).counters
     assert kept + int(counters["events_dropped"]) == told
     assert 0.9 * cap < int(counters["events_bytes"]) <= cap
-    assert 0.8 * cap < world.client.memory_usage(stream, samples=0) <= cap
+    assert 0.7 * cap < world.client.memory_usage(stream, samples=0) <= cap  # Valkey takes less than Redis
     assert abs(int(counters["events_dropped_at"]) - world.now_ms) < 60_000
     world.engine.close()
 

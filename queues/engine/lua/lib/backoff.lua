@@ -1,8 +1,10 @@
 -- backoff: ms to wait after attempt n failed (queues/engine/backoff.py documents the policies). Kinds are numbered there.
 -- Redis seeds math.random the same for every script call, so the jitter is seeded from the clock's microseconds and the id.
+-- In one call the clock may stand still (Redis 7, Valkey). The factor is larger than the ids' characters are apart: with
+-- 31, jobs whose ids differ in their last two characters got the same seed.
 local function seed_jitter(id)
   local sum = redis.call('TIME')[2] + 0
-  for i = 11, #id do sum = sum * 31 % 2147483647 + string.byte(id, i) end
+  for i = 11, #id do sum = sum * 257 % 2147483647 + string.byte(id, i) end
   math.randomseed(sum)
 end
 
