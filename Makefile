@@ -3,7 +3,7 @@
 PYTHON ?= python3
 ARGS ?=
 
-# Each process of tests has its own Redis, database and data directory. Three, as a third of the time is waiting.
+# Each process of tests has its own Redis, database and data directory. With two, a third of the processors was idle.
 TEST_PROCESSES ?= 3
 
 # One virtual environment per Python version, so that `make test PYTHON=python3.13` leaves the usual one alone.

@@ -126,7 +126,7 @@ LEAVERS = {
 def test_a_consumer_that_leaves_takes_no_job_with_it_whatever_body_it_sent(
     site: Site, client: Client, queue: str
 ) -> None:
-    """All of them leave together: a mark of one who waits lasts for seconds."""
+    """All disconnect at once, because a consumer is listed as waiting for some seconds after it has gone."""
     parts = urlsplit(client.url)
     queues = {name: f"{queue}-{number}" for number, name in enumerate(LEAVERS)}
     with ExitStack() as connections:
