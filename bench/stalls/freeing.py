@@ -4,8 +4,9 @@ The server is one as `up` starts it. Its allocator is the C library's, with whic
 in which Redis does nothing else. Scheduling is part of a PING's time and not of Redis's, so more figures say the
 worst PING of an idle server in as long a time, and the processor time that Redis itself spends on a round of steps.
 
-In a virtual machine, time in which the host runs something else counts as processor time of the process that it
-interrupts: rounds beside such time (steal) are left out, and a figure says how many, and another how much was stolen.
+In a virtual machine, time in which the host runs something else (steal) lengthens a PING, and counts as processor time
+of the process that it interrupts. The figures with a bar are of PINGs and rounds beside which nothing was stolen; others
+say the worst PING of all, how much was left out, and how much was stolen.
 """
 
 from __future__ import annotations
@@ -22,14 +23,13 @@ from ..report import Bar, Figure
 from ..settings import Settings
 from ..stores import fresh_engine, used_memory
 from ..tools import VoidRunError
-from .ping import ping_probe
+from .ping import PingProbe, ping_probe, stolen_s
 
 JOBS = 3_000_000
 JOBS_QUICK = 300_000
 BATCH = 1_000
 BODY = b"x" * 64
 IDLE_S = 30.0
-CPU_TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 LEFT_BYTES = 64 * 1024 * 1024
 """What may be left in use: the event streams, up to their cap, and scripts."""
 
@@ -41,15 +41,22 @@ def figures(settings: Settings) -> Sequence[Figure]:
     name = f"{jobs:,} jobs deleted and freed"
     return [
         Figure(
-            name=f"worst PING, {name}",
+            name=f"worst PING without stolen time, {name}",
             unit="ms",
-            runs=[run.worst_ping_ms for run in runs],
+            runs=[run.beside.worst_undisturbed_ms for run in runs],
             bar=Bar(sense="≤", value=40),
         ),
         Figure(
-            name=f"worst PING in {IDLE_S:g} s of an idle server",
+            name=f"the same in {IDLE_S:g} s of an idle server",
             unit="ms",
-            runs=[run.worst_idle_ping_ms for run in runs],
+            runs=[run.idle.worst_undisturbed_ms for run in runs],
+        ),
+        Figure(name="worst PING of all", unit="ms", runs=[run.beside.worst_ms for run in runs]),
+        Figure(name="the same, idle", unit="ms", runs=[run.idle.worst_ms for run in runs]),
+        Figure(
+            name="PINGs left out beside stolen time",
+            unit="%",
+            runs=[100 * (1 - run.beside.undisturbed / run.beside.pings) for run in runs],
         ),
         Figure(
             name="processor time of the costliest round of steps",
@@ -67,8 +74,8 @@ def figures(settings: Settings) -> Sequence[Figure]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Run:
-    worst_idle_ping_ms: float
-    worst_ping_ms: float
+    idle: PingProbe
+    beside: PingProbe
     costliest_round_ms: float
     left_out_percent: float
     stolen_percent: float
@@ -94,7 +101,7 @@ def _run(jobs: int) -> _Run:
         before = used_memory(engine)
         for _ in range(jobs // BATCH):
             engine.run(publish(queue, [BODY] * BATCH, PublishOptions(tries=3)))
-        with ping_probe(engine.address.url) as probe:
+        with ping_probe(engine.address.url) as beside:
             began = time.perf_counter()
             rounds = _delete(engine)
             took_s = time.perf_counter() - began
@@ -105,8 +112,8 @@ def _run(jobs: int) -> _Run:
     if not costs:
         raise VoidRunError("the host stole time beside every round")
     return _Run(
-        worst_idle_ping_ms=idle.worst_ms,
-        worst_ping_ms=probe.worst_ms,
+        idle=idle,
+        beside=beside,
         costliest_round_ms=max(costs),
         left_out_percent=100 * (1 - len(costs) / len(rounds)),
         stolen_percent=100 * sum(one.stolen_s for one in rounds) / took_s / (os.cpu_count() or 1),
@@ -123,12 +130,12 @@ def _delete(engine: Engine) -> list[_Round]:
         return int(schedstat.read_text().split()[0]) / 1e6
 
     rounds = []
-    spent, stolen = spent_ms(), _stolen_s()
+    spent, stolen = spent_ms(), stolen_s()
     engine.run(destroy(engine.queue("bench", "orders"), everything=True))
     more = True
     while more:
         spent_then, stolen_then = spent, stolen
-        spent, stolen = spent_ms(), _stolen_s()
+        spent, stolen = spent_ms(), stolen_s()
         rounds.append(_Round(spent - spent_then, stolen - stolen_then))
         more = engine.run(free_deleted(engine.layout)).more
     return rounds
@@ -138,8 +145,3 @@ def _undisturbed_costs(rounds: Sequence[_Round]) -> list[float]:
     """Costs of the rounds during which nothing was stolen, nor just before or after: it is counted in whole ticks."""
     stolen = [0.0, *(one.stolen_s for one in rounds), 0.0]
     return [one.cost_ms for i, one in enumerate(rounds) if not any(stolen[i : i + 3])]
-
-
-def _stolen_s() -> float:
-    """Seconds since the machine's start in which its host ran something else on its processors."""
-    return int(Path("/proc/stat").read_text().split(maxsplit=9)[8]) / CPU_TICKS_PER_S

@@ -111,12 +111,15 @@ ROLLUP_MINUTES: Final = 1_440
 PREVIEW_BYTES: Final = 256
 """How much of each body a listing shows."""
 
-PAGE_BUDGET_BYTES: Final = 4 * 1024 * 1024
+PAGE_BUDGET_BYTES: Final = 3 * 1024 * 1024
 """Records that one page of a listing may read; a page of huge jobs is shorter than asked for."""
 
 SCAN_LOOKS: Final = 500
 SCAN_BUDGET_BYTES: Final = 1024 * 1024
 """How many jobs, and bytes of their records, one call of a filtered scan may look at."""
+
+SCAN_MATCH_MAX_BYTES: Final = 16 * 1024
+"""Longest body that a filtered scan searches in Redis. Longer ones are read there and searched here."""
 
 DEAD_SCAN_BUDGET_BYTES: Final = 512 * 1024
 """Runs of dead letters that one call of their scan may read: one with ten long errors has 14 KiB."""
@@ -153,7 +156,7 @@ FREE_BUDGET_BYTES: Final = 16 * 1024 * 1024
 READ_BUDGET_BYTES: Final = 4 * 1024 * 1024
 """Records that one call may read though it does not answer with them, and a job more: two to three milliseconds."""
 
-CONSUME_BUDGET_BYTES: Final = 2 * 1024 * 1024
+CONSUME_BUDGET_BYTES: Final = 1024 * 1024
 """Bodies in one answer to a consume: it ends early once it has so many bytes, with fewer jobs than asked for."""
 
 MERGE_MAX_CALLS: Final = 256

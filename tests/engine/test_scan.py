@@ -16,7 +16,14 @@ from queues.engine import (
     fail,
     scan_jobs,
 )
-from queues.engine.limits import BODY_MAX_BYTES, SCAN_BUDGET_BYTES, SCAN_LOOKS, SCAN_TEXT_MAX_BYTES
+from queues.engine.limits import (
+    BODY_MAX_BYTES,
+    PREVIEW_BYTES,
+    SCAN_BUDGET_BYTES,
+    SCAN_LOOKS,
+    SCAN_MATCH_MAX_BYTES,
+    SCAN_TEXT_MAX_BYTES,
+)
 
 from .test_ack import UNKNOWN
 from .test_listing import fill
@@ -184,6 +191,18 @@ def test_huge_jobs_are_looked_at_a_few_at_a_time(world: World) -> None:
     assert found(world, body="needle") == [wanted]
     by_id = stretch(world, job_id=wanted)
     assert ([job.job_id for job in by_id.jobs], by_id.looked_at) == ([wanted], 11)
+
+
+@pytest.mark.parametrize("length", [SCAN_MATCH_MAX_BYTES, SCAN_MATCH_MAX_BYTES + 1, BODY_MAX_BYTES])
+def test_bodies_are_searched_to_their_end_and_shown_from_their_beginning(world: World, length: int) -> None:
+    body = b"x" * (length - 6) + b"Needle"
+    job_id = world.publish_one(body, key="haystack")
+    world.publish_one(b"x" * length)
+
+    assert found(world, body="nEEDLE") == found(world, key="HAY", body="needle") == [job_id]
+    assert found(world, body="needles") == found(world, body="haystack") == []
+    (job,) = stretch(world, body="needle").jobs
+    assert (job.body, job.body_bytes) == (body[:PREVIEW_BYTES], length)
 
 
 def test_what_is_out_of_range_is_refused(world: World) -> None:

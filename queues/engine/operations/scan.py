@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from .. import limits
 from ..errors import InvalidArgumentError
 from ..keys import QueueKeys
 from ..operation import Operation, Reply
 from ..scripts import load
-from ..values import JobFilter, JobState, Scan
+from ..values import JobDetail, JobFilter, JobState, Scan
 from .inspect import cursor_argument, detail_of
 from .reply import clock_argument, unexpected
 
@@ -42,9 +44,12 @@ def scan_jobs(
     def decode(reply: Reply) -> Scan:
         if reply[0] != b"page":
             raise unexpected(_SCAN, reply)
-        _, now, cursor, looked_at, size, *jobs = reply
+        _, now, cursor, looked_at, size, *found = reply
+        jobs = [detail_of(queue, now, fields) for fields in found]
+        if body := parts[-1].lower():
+            jobs = [_cut(job) for job in jobs if _is_short(job) or body in job.body.lower()]
         return Scan(
-            jobs=tuple([detail_of(queue, now, fields) for fields in jobs]),
+            jobs=tuple(jobs),
             after=str(cursor, "ascii") or None,
             looked_at=looked_at,
             size=size,
@@ -60,5 +65,15 @@ def scan_jobs(
         limits.PREVIEW_BYTES,
         limits.SCAN_BUDGET_BYTES,
         *parts,
+        limits.SCAN_MATCH_MAX_BYTES,
     )
     return Operation(_SCAN, queue.select(_SCAN.keys), args, decode)
+
+
+def _is_short(job: JobDetail) -> bool:
+    """Whether scan_jobs.lua has searched its body."""
+    return job.body_bytes <= limits.SCAN_MATCH_MAX_BYTES
+
+
+def _cut(job: JobDetail) -> JobDetail:
+    return job if _is_short(job) else replace(job, body=job.body[: limits.PREVIEW_BYTES])

@@ -10,15 +10,15 @@ end
 
 -- → {id, state, score, record, run, priority, result bytes or -1, body bytes}; nil if there is no such job, or it has
 -- expired. With `preview` the record is cut after so many bytes of its body. `known`: its state, if that is known, and `set`
--- where such jobs are (nil: ready).
-local function look(id, preview, known, set)
+-- where such jobs are (nil: ready). `raw`: its record, if that has been read.
+local function look(id, preview, known, set, raw)
   local raw_run = redis.call('HGET', runs, id)
   local expires = expiry_of(id, raw_run)
   if not expires then return nil end
   local state, score = known, set and redis.call('ZSCORE', set, id) or ''
   if not known then state, score = find_state(id) end
   if waits(state) and has_expired(expires) then return nil end
-  local raw = redis.call('HGET', jobs, id)
+  raw = raw or redis.call('HGET', jobs, id)
   local _, _, _, _, body_at = unpack_record(raw)
   local size = #raw - body_at + 1
   if preview then raw = string.sub(raw, 1, body_at - 1 + preview) end
