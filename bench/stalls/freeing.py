@@ -5,8 +5,8 @@ in which Redis does nothing else. Scheduling is part of a PING's time and not of
 worst PING of an idle server in as long a time, and the processor time that Redis itself spends on a round of steps.
 
 In a virtual machine, time in which the host runs something else (steal) lengthens a PING, and counts as processor time
-of the process that it interrupts. The figures with a bar are of PINGs and rounds beside which nothing was stolen; others
-say the worst PING of all, how much was left out, and how much was stolen.
+of the process that it interrupts. The figures with a bar are of PINGs and rounds beside which nothing was stolen;
+others say the worst PING of all, how much was left out, and how much was stolen.
 """
 
 from __future__ import annotations
