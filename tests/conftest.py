@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import pytest_django
 import redis
 from django.db import connections
 from xdist.scheduler import LoadScopeScheduling
@@ -68,6 +70,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         elif item.nodeid.startswith(EXHAUSTIVE):
             item.add_marker(pytest.mark.exhaustive)
     items.sort(key=lambda item: [not item.nodeid.startswith(start) for start in LONGEST])
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None, django_db_blocker: pytest_django.DjangoDbBlocker) -> Iterator[None]:
+    """The migrated database, of which a copy is kept."""
+    from tests.support.database import restored_from_a_copy
+
+    with contextlib.ExitStack() as stack:
+        with django_db_blocker.unblock():
+            stack.enter_context(restored_from_a_copy())
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -78,6 +78,7 @@ def _settings(options: SparkOptions, scratch: Path, log4j: Path) -> dict[str, st
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{log4j} -Djava.io.tmpdir={scratch}"
         " -XX:+UseParallelGC -XX:+ExitOnOutOfMemoryError -XX:-UsePerfData",
         "spark.ui.enabled": "false",
+        "spark.python.sql.dataFrameDebugging.enabled": "false",  # half of all calls from Python to Java
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.catalogImplementation": "in-memory",  # no Derby
