@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
-from queues.engine import Engine, JobFilter, JobState, PublishOptions, detail, list_jobs, peek, publish, stats
-from queues.engine.limits import BODY_MAX_BYTES, PRIORITY_MAX, PRIORITY_MIN
+from queues.engine import Engine, JobFilter, JobState, PublishOptions, detail, fail, list_jobs, peek, publish, stats
+from queues.engine.limits import (
+    BODY_MAX_BYTES,
+    ERROR_MAX_BYTES,
+    PRIORITY_MAX,
+    PRIORITY_MIN,
+    SCAN_LOOKS,
+    SCAN_TEXT_MAX_BYTES,
+)
 from queues.engine.operations.consume import consume_step
 from queues.engine.operations.scan import scan_jobs
 from queues.engine.operations.survey import survey
@@ -17,6 +25,8 @@ from ..stores import fresh_engine
 
 SCRIPT_MS: Final = 5
 CALLS: Final = 20
+JOBS: Final = 50
+"""In one call."""
 
 
 def longest_ms(engine: Engine, work: Callable[[], Any]) -> float:
@@ -48,8 +58,33 @@ def figures(_settings: Settings) -> list[Figure]:
             "a filtered listing": lambda: scan_jobs(queue, JobState.READY, JobFilter(body="none")),
             "a consume of 100": lambda: consume_step(queue, ttr_ms=60_000, count=100),
         }
-        measured: Sequence[tuple[str, float]] = [(name, longest_ms(engine, work)) for name, work in looks.items()]
+        measured = {
+            f"1 MiB in each of 200 priorities: {name}": longest_ms(engine, work) for name, work in looks.items()
+        }
+        measured |= _filters(engine)
     bar = Bar(sense="≤", value=SCRIPT_MS)
-    return [
-        Figure(name=f"1 MiB in each of 200 priorities: {name}", unit="ms", runs=[ms], bar=bar) for name, ms in measured
-    ]
+    return [Figure(name=name, unit="ms", runs=[ms], bar=bar) for name, ms in measured.items()]
+
+
+def _filters(engine: Engine) -> dict[str, float]:
+    """Texts that almost match at each place of many short ones."""
+    queue = engine.queue("bench", "filtered")
+    text = "a" * (SCAN_TEXT_MAX_BYTES - 1) + "b"
+    attributes = {f"{number:02d}": "a" * 128 for number in range(16)}
+    options = PublishOptions(tries=1, attributes=attributes)
+    for _ in range(SCAN_LOOKS // JOBS):
+        engine.run(publish(queue, [b"a" * 400] * JOBS, options))
+    of_ready = {
+        "bodies": JobFilter(body=text),
+        "attributes": JobFilter(attribute=text[-100:]),
+        "ids": JobFilter(job_id="none"),
+    }
+    measured = {
+        name: longest_ms(engine, partial(scan_jobs, queue, JobState.READY, wanted)) for name, wanted in of_ready.items()
+    }
+    while jobs := engine.run(consume_step(queue, ttr_ms=60_000, count=JOBS)).jobs:
+        for job in jobs:
+            engine.run(fail(queue, job.job_id, error="a" * ERROR_MAX_BYTES))
+    wanted = JobFilter(error=text)
+    measured["errors"] = longest_ms(engine, lambda: scan_jobs(queue, JobState.DEAD, wanted))
+    return {f"{SCAN_LOOKS} jobs filtered by their {name}": ms for name, ms in measured.items()}

@@ -116,7 +116,7 @@ PAGE_BUDGET_BYTES: Final = 3 * 1024 * 1024
 
 SCAN_LOOKS: Final = 500
 SCAN_BUDGET_BYTES: Final = 1024 * 1024
-"""How many jobs, and bytes of their records, one call of a filtered scan may look at."""
+"""How many jobs one call of a filtered scan may look at, and bytes of their records. Searching costs more of these."""
 
 SCAN_MATCH_MAX_BYTES: Final = 16 * 1024
 """Longest body that a filtered scan searches in Redis. Longer ones are read there and searched here."""

@@ -24,7 +24,7 @@ from .visible import User
 
 PAGE_JOBS: Final = 50
 STRETCHES: Final = 10
-"""So many stretches of a scan (`limits.SCAN_LOOKS` jobs each) one page looks through; the reader asks for more."""
+"""So many stretches of a scan (up to `limits.SCAN_LOOKS` jobs each) a page looks through; the reader asks for more."""
 
 NO_FILTER: Final = JobFilter()
 

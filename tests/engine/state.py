@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import struct
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -44,10 +45,14 @@ class QueueContent:
     stats: dict[str, int] = field(default_factory=dict)
     trend: dict[str, str] = field(default_factory=dict)
     trimmed: dict[str, int] = field(default_factory=dict)
+    _in_line: Counter[str] | None = None
+    """How often each job is in the ready list, counted when it is first asked for."""
 
     def places_of(self, job_id: str) -> list[str]:
         """Every place the job is in; a sound store has exactly one."""
-        places = ["ready"] * self.line.count(job_id)
+        if self._in_line is None:
+            self._in_line = Counter(self.line)
+        places = ["ready"] * self._in_line[job_id]
         sets = {
             "ready": self.prio,
             "delayed": self.delayed,

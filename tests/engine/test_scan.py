@@ -205,6 +205,23 @@ def test_bodies_are_searched_to_their_end_and_shown_from_their_beginning(world: 
     assert (job.body, job.body_bytes) == (body[:PREVIEW_BYTES], length)
 
 
+def test_a_page_ends_after_its_last_job_though_longer_bodies_follow(world: World) -> None:
+    long = b"x" * SCAN_MATCH_MAX_BYTES + b"Needle"
+    ids = world.publish(b"needle", long, b"x" * len(long), long, long, b"needle")
+    wanted = [ids[0], ids[1], *ids[3:]]
+
+    assert [job.job_id for job in stretch(world, body="needle", limit=2).jobs] == wanted[:2]
+    assert [stretch(world, body="needle", limit=limit).looked_at for limit in (1, 2, 3, 5)] == [1, 3, 4, 6]
+    assert all(found(world, body="needle", limit=limit) == wanted for limit in range(1, 7))
+
+
+def test_long_bodies_do_not_fill_a_page(world: World) -> None:
+    world.publish(*[b"x" * (SCAN_MATCH_MAX_BYTES + 1)] * 20)
+    wanted = world.publish_one(b"needle")
+
+    assert [job.job_id for job in stretch(world, body="needle", limit=1).jobs] == [wanted]
+
+
 def test_what_is_out_of_range_is_refused(world: World) -> None:
     for limit in (0, 1_001):
         with pytest.raises(InvalidArgumentError, match="invalid limit"):

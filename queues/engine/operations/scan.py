@@ -40,20 +40,24 @@ def scan_jobs(
     parts = [text.encode("utf-8", "replace") for text in texts]
     if any(len(part) > limits.SCAN_TEXT_MAX_BYTES for part in parts):
         raise InvalidArgumentError("filter text too long")
+    body = parts[-1].lower()
 
     def decode(reply: Reply) -> Scan:
         if reply[0] != b"page":
             raise unexpected(_SCAN, reply)
         _, now, cursor, looked_at, size, *found = reply
-        jobs = [detail_of(queue, now, fields) for fields in found]
-        if body := parts[-1].lower():
-            jobs = [_cut(job) for job in jobs if _is_short(job) or body in job.body.lower()]
-        return Scan(
-            jobs=tuple(jobs),
-            after=str(cursor, "ascii") or None,
-            looked_at=looked_at,
-            size=size,
-        )
+        jobs: list[JobDetail] = []
+        for *fields, is_match, before, looked_before in found:
+            job = detail_of(queue, now, fields)
+            if not is_match:
+                if body not in job.body.lower():
+                    continue
+                job = replace(job, body=job.body[: limits.PREVIEW_BYTES])
+            if len(jobs) == limit:
+                cursor, looked_at = before, looked_before
+                break
+            jobs.append(job)
+        return Scan(jobs=tuple(jobs), after=str(cursor, "ascii") or None, looked_at=looked_at, size=size)
 
     args = (
         clock_argument(now_ms),
@@ -68,12 +72,3 @@ def scan_jobs(
         limits.SCAN_MATCH_MAX_BYTES,
     )
     return Operation(_SCAN, queue.select(_SCAN.keys), args, decode)
-
-
-def _is_short(job: JobDetail) -> bool:
-    """Whether scan_jobs.lua has searched its body."""
-    return job.body_bytes <= limits.SCAN_MATCH_MAX_BYTES
-
-
-def _cut(job: JobDetail) -> JobDetail:
-    return job if _is_short(job) else replace(job, body=job.body[: limits.PREVIEW_BYTES])
