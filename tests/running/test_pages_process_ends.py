@@ -215,8 +215,7 @@ def test_one_that_cannot_import_its_views_says_so_in_the_log_at_once(
     (tmp_path / "broken_settings.py").write_text(
         "from tests.http.served_settings import *\nROOT_URLCONF = 'no_such_views'\n"
     )
-    broken = {"DJANGO_SETTINGS_MODULE": "broken_settings", "PYTHONPATH": str(tmp_path)}
-    with prepared.serve(**broken) as server:
+    with prepared.serve(DJANGO_SETTINGS_MODULE="broken_settings", PYTHONPATH=str(tmp_path)) as server:
         wait_until(lambda: '"pages.restart"' in server.log.read_text(), or_fail="it lives", timeout_s=START_TIMEOUT_S)
 
         assert "No module named 'no_such_views'" in server.log.read_text()
