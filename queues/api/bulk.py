@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import re
+import sys
 from collections.abc import Callable, Generator
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from time import perf_counter
 from typing import Final, NamedTuple, TypeAlias
@@ -22,6 +24,9 @@ NOT_AN_ARRAY: Final = "request body should be an array of objects"
 
 SLICE_S: Final = 0.001
 """Work between two yields, seconds."""
+
+SWITCH_INTERVAL_S: Final = 0.0005
+"""How long the event loop waits for the thread that compiles the patterns, each time; Python's default is 5 ms."""
 
 DEPTH_MAX: Final = 10_000
 """Arrays and objects within each other; the bound of Go's decoder."""
@@ -89,21 +94,41 @@ class _Matchers(NamedTuple):
 
 @cache
 def _matchers() -> _Matchers:
-    return _Matchers(
-        value=re.compile(rb"(" + _VALUE + rb")" + _SPACE).match,
-        items=re.compile(rb"(?:" + _VALUE + _SPACE + rb"," + _SPACE + rb")*+").match,
-        members=re.compile(rb"(?:" + _MEMBER + _VALUE + _SPACE + rb"," + _SPACE + rb")*+").match,
-    )
+    return _compilation().result()
+
+
+@cache
+def _compilation() -> Future[_Matchers]:
+    """The large patterns, which a thread compiles. `cache` does not lock: two threads that ask first compile twice."""
+    executor = ThreadPoolExecutor(1, thread_name_prefix="taskq-patterns")
+    compilation = executor.submit(_compile)
+    executor.shutdown(wait=False)
+    return compilation
+
+
+def _compile() -> _Matchers:
+    # The compiler is Python, so the event loop has to wait for the lock of the interpreter each time that it wakes up.
+    switch_interval_s = sys.getswitchinterval()
+    sys.setswitchinterval(SWITCH_INTERVAL_S)
+    try:
+        return _Matchers(
+            value=re.compile(rb"(" + _VALUE + rb")" + _SPACE).match,
+            items=re.compile(rb"(?:" + _VALUE + _SPACE + rb"," + _SPACE + rb")*+").match,
+            members=re.compile(rb"(?:" + _MEMBER + _VALUE + _SPACE + rb"," + _SPACE + rb")*+").match,
+        )
+    finally:
+        sys.setswitchinterval(switch_interval_s)
 
 
 async def prepare() -> None:
     """Have the large patterns compiled before `split_array` is called on an event loop.
 
-    That takes a tenth of a second, once in a process: too long for a start, as most processes never split an array, and
-    for the event loop. So the first bulk publish does it, in a thread.
+    That takes 50 ms of a processor, once in a process: too long for a start, as most processes never split an array,
+    and for the event loop. So the first bulk publish has a thread do it, for which those that come meanwhile wait, too.
     """
-    if not _matchers.cache_info().currsize:
-        await asyncio.to_thread(_matchers)
+    compilation = _compilation()
+    if not compilation.done():
+        await asyncio.shield(asyncio.wrap_future(compilation))  # one caller that is cancelled is not the only one
 
 
 def split_array(body: Body) -> Generator[None, None, list[bytes]]:

@@ -122,7 +122,13 @@ CONSUME: Final = Documentation(
     parameters=(
         Parameter("ttr", "integer", "seconds that the job may be held before others get it", 120),
         Parameter("timeout", "integer", "seconds to wait for a job, at most 600", 0),
-        Parameter("count", "integer", "jobs at most, up to 1,000; above 1 the answer is an array", 1),
+        Parameter(
+            "count",
+            "integer",
+            "jobs at most, up to 1,000; above 1 the answer is an array. It may end early, with fewer jobs than there "
+            "are, once it has 1 MiB of bodies",
+            1,
+        ),
         Parameter("freeze_tries", "boolean", "true: this hand-out burns no try; what is no boolean counts as false"),
     ),
     replies=(

@@ -9,13 +9,14 @@ machine that loses power may lose the last second (`appendfsync everysec`).
 """
 
 from .binary import find_server
-from .errors import EmbeddedRedisError, ServerDiedError, ServerNotFoundError
+from .errors import DataIgnoredError, EmbeddedRedisError, ServerDiedError, ServerNotFoundError
 from .leash import follow_parent, leashed
 from .probe import Answer, ask
 from .server import EmbeddedRedis
 
 __all__ = [
     "Answer",
+    "DataIgnoredError",
     "EmbeddedRedis",
     "EmbeddedRedisError",
     "ServerDiedError",

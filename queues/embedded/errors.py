@@ -11,5 +11,9 @@ class ServerNotFoundError(EmbeddedRedisError):
     """There is no server to start."""
 
 
+class DataIgnoredError(EmbeddedRedisError):
+    """The server would start without jobs that are in its directory."""
+
+
 class ServerDiedError(EmbeddedRedisError):
     """The server ended, or did not answer in time."""

@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Final, Self
 from urllib.parse import quote
 
+from .append_only_files import refuse_ignored_data
 from .binary import find_server
 from .config import render_config
 from .errors import EmbeddedRedisError, ServerDiedError
@@ -59,12 +60,14 @@ class EmbeddedRedis:
     def command(self) -> list[str]:
         """Write the configuration and return the command line that runs the server on a leash, in the foreground.
 
-        Raises ServerNotFoundError, or EmbeddedRedisError if the directory cannot be written.
+        Raises ServerNotFoundError, DataIgnoredError, or EmbeddedRedisError if the directory cannot be written.
         """
         server = find_server()
         config = self.data_dir / "redis.conf"
         try:
             self.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if self.persistent:
+                refuse_ignored_data(self.data_dir, server)
             if self.unix_socket.parent != self.data_dir:
                 _make_private(self.unix_socket.parent)
             self.unix_socket.unlink(

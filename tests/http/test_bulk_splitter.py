@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import re
+import sys
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -31,6 +35,39 @@ def split_array(body: bytes) -> list[bytes]:
         except StopIteration as end:
             elements: list[bytes] = end.value
             return elements
+
+
+@pytest.fixture
+def compiled(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bytes]]:
+    """The patterns that are compiled from now on. The process has not split an array yet."""
+    patterns: list[bytes] = []
+    compile_one = re.compile
+
+    def note(pattern: bytes) -> re.Pattern[bytes]:
+        patterns.append(pattern)
+        return compile_one(pattern)
+
+    bulk._matchers.cache_clear()
+    bulk._compilation.cache_clear()
+    re.purge()
+    with monkeypatch.context() as patched:
+        patched.setattr("re.compile", note)
+        yield patterns
+
+
+def test_first_callers_have_the_patterns_compiled_once(compiled: list[bytes]) -> None:
+    async def prepare() -> None:
+        cancelled = asyncio.create_task(bulk.prepare())
+        await asyncio.sleep(0)
+        cancelled.cancel()
+        await asyncio.gather(*[bulk.prepare() for _ in range(8)])
+
+    interval_s = sys.getswitchinterval()
+    asyncio.run(prepare())
+
+    assert split_array(b"[1,[2]]") == [b"1", b"[2]"]
+    assert len(compiled) == len(set(compiled)) == len(bulk._Matchers._fields)
+    assert sys.getswitchinterval() == interval_s
 
 
 @st.composite

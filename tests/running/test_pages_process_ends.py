@@ -16,9 +16,12 @@ from typing import Any
 
 import pytest
 import uvicorn
+from django.urls import clear_url_caches, get_resolver
 
 from queues.management.web import pages_server
 from queues.management.web.pages_client import PATIENCE_S
+from queues.management.web.site import Site as DjangoSite
+from queues.management.web.site import make_gate
 from tests.http.doors_wire import Wire, request
 from tests.http.service import START_TIMEOUT_S, Server, Site, open_site
 from tests.running.processes import MARK, Family
@@ -204,3 +207,29 @@ def test_without_it_the_worker_serves_pages(
         assert page(server) == 200
         assert server.client.publish("alone")
         assert not [line for line in family.members().values() if NAME in line]
+
+
+def test_one_that_cannot_import_its_views_says_so_in_the_log_at_once(
+    prepared: Site, family: Family, tmp_path: Path
+) -> None:
+    (tmp_path / "broken_settings.py").write_text(
+        "from tests.http.served_settings import *\nROOT_URLCONF = 'no_such_views'\n"
+    )
+    with prepared.serve(DJANGO_SETTINGS_MODULE="broken_settings", PYTHONPATH=str(tmp_path)) as server:
+        wait_until(lambda: '"pages.restart"' in server.log.read_text(), or_fail="it lives", timeout_s=START_TIMEOUT_S)
+
+        assert "No module named 'no_such_views'" in server.log.read_text()
+        assert server.client.publish("without-pages")
+
+
+@pytest.mark.parametrize("has_fast_lane", [True, False])
+def test_no_request_has_to_import_views(settings: Any, has_fast_lane: bool) -> None:
+    settings.TASKQ_FAST_LANE = has_fast_lane
+    clear_url_caches()
+
+    make_gate(DjangoSite())
+
+    assert "url_patterns" in vars(get_resolver())
+    settings.ROOT_URLCONF = "no_such_views"
+    with pytest.raises(ModuleNotFoundError, match="no_such_views"):
+        make_gate(DjangoSite())

@@ -6,6 +6,7 @@ from typing import cast
 
 from django.conf import settings
 from django.core.handlers.asgi import ASGIHandler
+from django.urls import get_resolver
 
 from queues.api.asgi import ApiGate, is_api_to_django
 from queues.api.asgi_types import Application, Receive, Scope, Send
@@ -32,5 +33,7 @@ class Site:
 
 
 def make_gate(site: Site) -> ApiGate:
-    """All that taskq serves: the API's fast path in front of the site."""
+    """All that taskq serves: the API's fast path in front of the site. All views are imported, or the error raised."""
+    # Django would import them at the first request, on the event loop if that is one of the API.
+    _ = get_resolver().url_patterns
     return ApiGate(site, fast_lane=FastLane(ROUTER, CONTEXT) if settings.TASKQ_FAST_LANE else None)
