@@ -1,4 +1,4 @@
-"""A stand-alone Spark cluster, whose executors are processes of their own, gives the rows that plain Python gives."""
+"""The command with a stand-alone Spark cluster, whose executors are processes of their own, for several days."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from tests.support.waiting import wait_until
 
 from . import expected
 from .commands import command, ended, start
-from .made import in_ms
+from .made import event, in_ms, ms, read_table, write_lake
 
-DAY = "2026-03-29"
+DAYS = ("2026-03-29", "2026-03-30")
 SMALL = (
     "--memory=512m",
     "--conf=spark.driver.memory=512m",
@@ -49,7 +49,23 @@ def spark_process(folder: Path, name: str, *words: str) -> Iterator[Path]:
 
 
 @pytest.fixture
-def master(tmp_path: Path) -> Iterator[str]:
+def no_java_in_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that the wheel's has to do. All that lies beside a Java in PATH stays there."""
+    places = [Path(one) for one in os.environ["PATH"].split(os.pathsep) if one]
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    for place in places:
+        if (place / "java").exists():
+            for tool in place.iterdir():
+                if tool.name != "java" and not (tools / tool.name).exists():
+                    (tools / tool.name).symlink_to(tool.resolve())
+    without = [str(place) for place in places if not (place / "java").exists()]
+    monkeypatch.setenv("PATH", os.pathsep.join([str(tools), *without]))
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+
+
+@pytest.fixture
+def master(tmp_path: Path, no_java_in_path: None) -> Iterator[str]:
     """The URL of a master with a worker that has room for two executors, all on loopback, on ports that were free."""
     words = (f"{DEPLOY}.master.Master", "--host", "127.0.0.1", "--port", "0", "--webui-port", "0")
     with contextlib.ExitStack() as stack:
@@ -63,15 +79,39 @@ def master(tmp_path: Path) -> Iterator[str]:
         yield url
 
 
-def test_a_cluster_gives_the_rows_that_plain_python_gives(master: str, tmp_path: Path) -> None:
+def test_several_days_have_the_rows_that_plain_python_gives_and_follow_on_each_other(
+    master: str, tmp_path: Path
+) -> None:
     lake, out = tmp_path / "lake", tmp_path / "out"
-    plan = DemoPlan(first=date.fromisoformat(DAY), days=1, jobs_per_day=500)
+    plan = DemoPlan(first=date.fromisoformat(DAYS[0]), days=1, jobs_per_day=500)
     write_demo(str(lake), plan, tell=lambda day, events: None)
+    later = event("published", ms(DAYS[1]), job="01J", published=ms(DAYS[1]), size=1)
+    write_lake(lake, [later])
 
-    status, said, errors = ended(start(command(lake, out, DAY, options=(f"--master={master}", *SMALL))))
+    options = (f"--master={master}", *SMALL)
+    status, said, errors = ended(start(command(lake, out, *reversed(DAYS), options=options)))
 
     assert status == 0, (said, errors)
+    assert [line["date"] for line in said if line.get("stage") == "finished"] == list(DAYS)
+    for day in DAYS:
+        done = [line["done"] for line in said if line.get("date") == day and "done" in line]
+        assert done == sorted(done)
+        assert done[-1] == 100
+    assert sorted(path.name for path in out.iterdir()) == [f"date={day}" for day in DAYS]
     rows = [row for _, _, table in demo_hours(plan) for row in table.to_pylist()]
-    expected.check_report(out, DAY, today=[in_ms(row) for row in rows], before=[])
+    expected.check_report(out, DAYS[0], today=[in_ms(row) for row in rows], before=[])
+    left = {row["queue"]: row["backlog"] for row in read_table(out, DAYS[0], "figures") if row["hour"] is None}
+    of_later = {
+        (row["queue"], row["hour"]): (row["backlog"], row["backlog_base_known"])
+        for row in read_table(out, DAYS[1], "figures")
+        if row["namespace"] == later["namespace"]
+    }
+    assert of_later == {(queue, hour): (1, True) for queue in (later["queue"], "") for hour in (0, None)}
+    carried = {
+        row["queue"]: row["backlog"]
+        for row in read_table(out, DAYS[1], "figures")
+        if row["namespace"] != later["namespace"]
+    }
+    assert carried == {queue: backlog for queue, backlog in left.items() if backlog}
     (app,) = (tmp_path / "work").glob("app-*")
     assert {"0", "1"} <= {path.name for path in app.iterdir()}, "there were not two executors"

@@ -13,45 +13,15 @@ import pytest
 from tests.support.waiting import wait_until
 
 from .commands import command, ended, start
-from .made import event, ms, read_table, write_lake
+from .made import event, ms, write_lake
 
-DAYS = ("2026-03-28", "2026-03-29")
+DAY = "2026-03-28"
 
 
 @pytest.fixture
 def lake(tmp_path: Path) -> Path:
-    write_lake(tmp_path / "lake", [event("published", ms(day), job="01J", published=ms(day), size=1) for day in DAYS])
+    write_lake(tmp_path / "lake", [event("published", ms(DAY), job="01J", published=ms(DAY), size=1)])
     return tmp_path / "lake"
-
-
-def test_several_days_share_a_spark_and_follow_on_each_other(lake: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-
-    path = _path_without_java(tmp_path)  # so that the wheel's has to do
-    status, said, errors = ended(start(command(lake, out, *reversed(DAYS)), JAVA_HOME="", PATH=path))
-
-    assert status == 0, (said, errors)
-    assert [line["date"] for line in said if line.get("stage") == "finished"] == list(DAYS)
-    for day in DAYS:
-        done = [line["done"] for line in said if line.get("date") == day and "done" in line]
-        assert done == sorted(done)
-        assert done[-1] == 100
-    rows = read_table(out, DAYS[1], "figures")
-    assert {(row["hour"], row["backlog"], row["backlog_base_known"]) for row in rows} == {(0, 2, True), (None, 2, True)}
-    assert sorted(path.name for path in out.iterdir()) == [f"date={day}" for day in DAYS]
-
-
-def _path_without_java(folder: Path) -> str:
-    """The PATH, and all that lies beside a Java in it."""
-    places = [Path(one) for one in os.environ["PATH"].split(os.pathsep) if one]
-    tools = folder / "tools"
-    tools.mkdir()
-    for place in places:
-        if (place / "java").exists():
-            for tool in place.iterdir():
-                if tool.name != "java" and not (tools / tool.name).exists():
-                    (tools / tool.name).symlink_to(tool.resolve())
-    return os.pathsep.join([str(tools), *(str(place) for place in places if not (place / "java").exists())])
 
 
 def test_a_day_in_the_future_is_refused_before_anything_starts(lake: Path, tmp_path: Path) -> None:
@@ -69,7 +39,7 @@ def test_without_a_java_the_error_says_how_to_get_one(lake: Path, tmp_path: Path
     without = (
         "import sys, queues.reports.java as j; j.find_spec = lambda name: None; j.shutil.which = lambda name: None;"
     )
-    words = command(lake, tmp_path / "out", DAYS[0])
+    words = command(lake, tmp_path / "out", DAY)
     words[1:3] = ["-c", f"{without} from queues.reports.command import main; sys.exit(main())"]
 
     status, said, _ = ended(start(words, JAVA_HOME=str(tmp_path / "nowhere")))
@@ -81,7 +51,7 @@ def test_without_a_java_the_error_says_how_to_get_one(lake: Path, tmp_path: Path
 
 
 def test_without_pyspark_the_error_says_how_to_get_it(lake: Path, tmp_path: Path) -> None:
-    words = command(lake, tmp_path / "out", DAYS[0])
+    words = command(lake, tmp_path / "out", DAY)
     words[1:3] = [
         "-c",
         "import sys; sys.modules['pyspark'] = None; from queues.reports.command import main; sys.exit(main())",
@@ -96,11 +66,11 @@ def test_without_pyspark_the_error_says_how_to_get_it(lake: Path, tmp_path: Path
 
 def test_a_spark_that_is_killed_leaves_a_clear_word_and_earlier_runs_alone(lake: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    earlier = out / f"date={DAYS[0]}" / "run=earlier" / "summary.json"
+    earlier = out / f"date={DAY}" / "run=earlier" / "summary.json"
     earlier.parent.mkdir(parents=True)
     earlier.write_text("{}")
 
-    process = start(command(lake, out, DAYS[0]))
+    process = start(command(lake, out, DAY))
     assert process.stdout is not None
     before = ""
     while '"counting"' not in before:
@@ -113,11 +83,11 @@ def test_a_spark_that_is_killed_leaves_a_clear_word_and_earlier_runs_alone(lake:
     assert status == 1
     assert said[-1]["kind"] == "spark_died", errors
     assert "Java process ended" in said[-1]["error"]
-    assert [path.name for path in out.rglob("*")] == [f"date={DAYS[0]}", "run=earlier", "summary.json"]
+    assert [path.name for path in out.rglob("*")] == [f"date={DAY}", "run=earlier", "summary.json"]
 
 
 def test_a_run_that_is_asked_to_stop_takes_spark_and_its_scratch_files_along(lake: Path, tmp_path: Path) -> None:
-    process = start(command(lake, tmp_path / "out", DAYS[0]))
+    process = start(command(lake, tmp_path / "out", DAY))
     assert process.stdout is not None
     while '"counting"' not in process.stdout.readline():
         assert process.poll() is None
@@ -135,7 +105,7 @@ def test_a_full_disk_is_called_one(lake: Path, tmp_path: Path) -> None:
     mount = f"mount -t tmpfs -o size=96k none {out}"
     if subprocess.run(["unshare", "-Urm", "sh", "-c", mount], capture_output=True).returncode:
         pytest.skip("this machine lets nobody mount a small file system")
-    words = " ".join(f"'{word}'" for word in command(lake, out, DAYS[0]))
+    words = " ".join(f"'{word}'" for word in command(lake, out, DAY))
 
     status, said, errors = ended(start(["unshare", "-Urm", "sh", "-c", f"{mount} && exec {words}"]))
 
