@@ -359,7 +359,7 @@ class Laboratory:
     def __init__(self, tree: Path, folder: Path, *, processes: int) -> None:
         self.unharmed = folder / "unharmed"
         self.faulty = folder / "faulty"
-        self._many = ["-x", f"--numprocesses={processes}"]
+        self._many = [f"--numprocesses={processes}"]
         self._usual: dict[tuple[str, ...], TestRun] = {}
         copy_checkout(tree, self.unharmed)
 
@@ -383,9 +383,9 @@ class Laboratory:
         """The verdict of its tests, and who gave it. Tests that fail without proof are added to `set_aside`."""
         while len(set_aside) <= MAX_SET_ASIDE:
             words = [*self._many, *stage.words, *(f"--deselect={test}" for test in set_aside)]
-            run = run_tests(self.faulty, words, timeout_s=stage.timeout_s)
+            run = run_tests(self.faulty, ["-x", *words], timeout_s=stage.timeout_s)
             if not run.has_passed and not run.failed:
-                first, run = run, run_tests(self.faulty, words, timeout_s=stage.timeout_s)
+                first, run = run, run_tests(self.faulty, ["-x", *words], timeout_s=stage.timeout_s)
                 if not run.has_passed and not run.failed:
                     return self._judge_no_results(first, run, words, stage.timeout_s)
             if run.has_passed:
