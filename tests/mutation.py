@@ -439,7 +439,7 @@ def _stop(_number: int, _frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-def main() -> None:
+def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.mutation", description="Plant faults; do tests find them?")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--faults", type=int, default=40)
@@ -456,6 +456,7 @@ def main() -> None:
     results = RESULTS / f"seed-{options.seed}-{options.faults}-{state_of(tree)}.json"
     known = json.loads(results.read_text()) if results.exists() else {}
     outcomes: dict[int, dict[str, Any]] = {}
+    is_interrupted = False
     for ending in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(ending, _stop)  # so that the tests end, too
     try:
@@ -475,9 +476,11 @@ def main() -> None:
                 told = outcomes[number]
                 print(f"   {told['verdict']}: {told['by']} ({told['seconds']} s)", flush=True)
     except KeyboardInterrupt:
-        print("\nInterrupted. The same command goes on with the next fault.")
+        is_interrupted = True
+        print("\nInterrupted. The same command goes on with the fault that was under way.")
     if not options.list:
         show_table(outcomes)
+    return 130 if is_interrupted else 0
 
 
 def _write(results: Path, known: dict[str, Any]) -> None:
@@ -489,4 +492,4 @@ def _write(results: Path, known: dict[str, Any]) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
