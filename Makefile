@@ -3,8 +3,8 @@
 PYTHON ?= python3
 ARGS ?=
 
-# Each process of tests has its own Redis, database and data directory. With two, a third of the processors was idle.
-TEST_PROCESSES ?= 3
+# Each process of tests has its own Redis, database and data directory. With two, a third of two processors was idle.
+TEST_PROCESSES ?= 4
 
 # One virtual environment per Python version, so that `make test PYTHON=python3.13` leaves the usual one alone.
 VERSION := $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')

@@ -5,9 +5,14 @@
     python -m tests.mutation --only 7,12        these two
     python -m tests.mutation --tree DIRECTORY   the same faults in another checkout, by that checkout's tests
 
-Each fault is planted in a copy of the checkout. The tests that are most likely to find it run first, then those that
-run the code at all; a fault that neither finds is reported as missed, with the line, for somebody to judge: some change
-nothing that anybody could notice. What was found out is kept in var/mutation/, so that a run that was cut off goes on.
+Each fault is planted in a copy of the checkout's files, uncommitted ones included. The quick tests of the fault's area
+run first, then the other quick ones (those of `make test-fast`), then the slow ones in the same order. A fault counts
+as found when a test fails, fails again when it runs alone, and passes alone without the fault. A test that does not is
+set aside, and the others go on. A fault that no test finds is reported as missed, with the line, for somebody to judge:
+some change nothing that anybody could notice.
+
+Outcomes are kept in var/mutation/, in a file per commit (and per state of uncommitted files), so that a run that was
+cut off goes on where it was, and changed code or tests are tried anew.
 
 The kinds of faults are those that the literature on mutation testing uses most: a comparison at its border or turned
 round, a condition negated, `and` for `or`, a sum for a difference, a number off by one, a statement left out, an answer
@@ -18,19 +23,26 @@ from __future__ import annotations
 
 import argparse
 import ast
+import contextlib
+import hashlib
 import json
 import os
 import random
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
 from pathlib import Path
-from typing import Final
+from types import FrameType
+from typing import Any, Final
+from xml.etree import ElementTree
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 RESULTS: Final = ROOT / "var" / "mutation"
@@ -38,13 +50,22 @@ SHARES: Final = {".lua": 14, ".py": 18, ".html": 8}
 """Of forty faults, by the ending of the file."""
 
 LEFT_OUT: Final = ("/migrations/", "queues/lake/demo", "queues/management/demo/")
-TEST_TIMEOUT_S: Final = 1_800.0
+QUICK_TIMEOUT_S: Final = 900.0
+SLOW_TIMEOUT_S: Final = 2_700.0
+"""After which a stage is taken to hang. Without a fault they take minutes."""
+
+MAX_SET_ASIDE: Final = 10
+"""More failures than that without proof, and a fault is left undecided."""
+
+QUICK: Final = "not processes and not exhaustive"
+SLOW: Final = "processes or exhaustive"
+"""What `make test-fast` runs, and what it leaves out (tests/conftest.py)."""
 
 LIKELY: Final = {
     "queues/engine/": "tests/engine",
     "queues/embedded/": "tests/running/test_embedded.py tests/running/test_up.py",
     "queues/api/": "tests/http",
-    "queues/pump/": "tests/running",
+    "queues/pump/": "tests/running tests/metadata",
     "queues/management/": "tests/running tests/http tests/metadata",
     "queues/lake/": "tests/lake tests/running/test_drain_role.py tests/metadata tests/reports",
     "queues/reports/": "tests/reports tests/metadata",
@@ -199,88 +220,276 @@ def chosen_faults(seed: int, number: int) -> list[Fault]:
     return faults
 
 
+# --- copies of a checkout --------------------------------------------------------------------------------------------
+
+
+def _git(tree: Path, *words: str) -> list[str]:
+    done = subprocess.run(["git", *words, "-z"], cwd=tree, capture_output=True, text=True, check=True)
+    return [path for path in done.stdout.split("\0") if path]
+
+
+def state_of(tree: Path) -> str:
+    """The commit; if files differ from it, a digest of these, too."""
+    commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=tree, capture_output=True, text=True, check=True).stdout
+    new = [path for path in _git(tree, "ls-files", "--others", "--exclude-standard") if (tree / path).is_file()]
+    changed = sorted({*_git(tree, "diff", "--name-only", "--no-renames", "HEAD"), *new})
+    digest = hashlib.sha256()
+    for path in changed:
+        file = tree / path
+        digest.update(path.encode() + b"\0" + (file.read_bytes() if file.is_file() else b"deleted") + b"\0")
+    return commit.strip()[:12] + (f"-{digest.hexdigest()[:8]}" if changed else "")
+
+
+def copy_checkout(tree: Path, to: Path) -> None:
+    """What git tracks or would track, as it is on disk."""
+    for path in _git(tree, "ls-files", "--cached", "--others", "--exclude-standard"):
+        if (tree / path).is_file():
+            (to / path).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(tree / path, to / path)
+
+
+# --- runs of pytest --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TestRun:
+    """`status`: pytest's exit status; None if it did not end in time. `failed`: ids of tests, in their order."""
+
+    __test__ = False
+
+    status: int | None
+    failed: list[str]
+    said: str
+
+    @property
+    def has_passed(self) -> bool:
+        """Nothing failed; or there was nothing to run (5)."""
+        return self.status in (0, 5)
+
+
+def run_tests(tree: Path, words: list[str], *, timeout_s: float) -> TestRun:
+    """pytest in `tree`. All of its processes are gone in the end."""
+    env = {**os.environ, "PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": ""}
+    with tempfile.TemporaryDirectory(prefix="taskq-mutation-run-") as folder:
+        report = Path(folder) / "report.xml"
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junit-xml={report}", *words]
+        pytest = subprocess.Popen(
+            command, cwd=tree, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True
+        )
+        status: int | None
+        try:
+            told = pytest.communicate(timeout=timeout_s)[0].decode(errors="replace").strip()
+            status = pytest.returncode
+        except subprocess.TimeoutExpired:
+            told, status = f"no end after {timeout_s:.0f} s", None
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(pytest.pid, signal.SIGKILL)
+            pytest.wait()
+        failed = failed_tests(report, tree) if status is not None and report.exists() else []
+    lines = told.splitlines() or [f"exit status {status}"]
+    said = next((line for line in lines if line.startswith("ERROR ")), lines[-1])
+    return TestRun(status=status, failed=failed, said=said)
+
+
+def failed_tests(report: Path, tree: Path) -> list[str]:
+    """The ids of a JUnit report's tests that failed. Modules that could not be collected are not among them."""
+    failed: dict[str, None] = {}
+    for case in ElementTree.parse(report).getroot().iter("testcase"):
+        if case.find("failure") is None and case.find("error") is None:
+            continue
+        parts = case.get("classname", "").split(".")
+        for end in range(len(parts), 0, -1):
+            path = "/".join(parts[:end]) + ".py"
+            if (tree / path).is_file():
+                failed["::".join((path, *parts[end:], case.get("name", "")))] = None
+                break
+    return list(failed)
+
+
 # --- whether the tests find them -------------------------------------------------------------------------------------
+
+
+class Verdict(StrEnum):
+    """What became of a fault. The first three are good news."""
+
+    FOUND = "found"
+    HANGS = "found: the tests hang"
+    BREAKS = "found: the tests do not start"
+    MISSED = "MISSED"
+    UNDECIDED = "UNDECIDED"
+    ABSENT = "not in this checkout"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """`found_by`: the test that failed first; empty if none did; None: the checkout has no such line."""
+    """`by`: the test that found it, or what pytest said. `set_aside`: tests whose failure proves nothing."""
 
     fault: Fault
-    found_by: str | None
-    seconds: float
+    verdict: Verdict
+    by: str = ""
+    set_aside: list[str] = field(default_factory=list)
+    seconds: int = 0
 
 
-def try_fault(fault: Fault, tree: Path) -> Outcome:
-    """Plant it in a copy of `tree`, and run tests."""
-    began = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="taskq-mutation-") as folder:
-        copy = Path(folder) / "tree"
-        shutil.copytree(tree, copy, ignore=shutil.ignore_patterns(".git", ".venv*", "var", ".hypothesis", ".*_cache"))
-        if not fault.plant(copy):
-            return Outcome(fault=fault, found_by=None, seconds=0)
-        found_by = ""
-        for words in _stages(fault, copy):
-            found_by = _first_failure(copy, words)
-            if found_by and _first_failure(copy, [found_by]):  # again, and alone: it was no other cause
-                break
-            found_by = ""
-    return Outcome(fault=fault, found_by=found_by, seconds=round(time.monotonic() - began))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """Tests that run together."""
+
+    words: list[str]
+    timeout_s: float
 
 
-def _stages(fault: Fault, tree: Path) -> Iterator[list[str]]:
+def stages(fault: Fault, tree: Path) -> list[Stage]:
+    """Together every test but those that cannot find the fault, whatever it is."""
     likely = next(folders for start, folders in LIKELY.items() if fault.path.startswith(start)).split()
     likely = [folder for folder in likely if (tree / folder).exists()]
-    yield likely
     out = [folder for start, folders in UNAFFECTED.items() if fault.path.startswith(start) for folder in folders]
-    yield ["tests", *(f"--ignore={folder}" for folder in (*likely, *out))]
+    others = ["tests", *(f"--ignore={folder}" for folder in (*likely, *out))]
+    return [
+        Stage(words=["-m", marker, *words], timeout_s=timeout_s)
+        for marker, timeout_s in ((QUICK, QUICK_TIMEOUT_S), (SLOW, SLOW_TIMEOUT_S))
+        for words in (likely, others)
+    ]
 
 
-def _first_failure(tree: Path, words: list[str]) -> str:
-    """The test that failed, or what pytest said if it could not even begin."""
-    env = {**os.environ, "PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": ""}
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "--numprocesses=2", "-p", "no:cacheprovider", *words]
-    try:
-        done = subprocess.run(command, cwd=tree, env=env, capture_output=True, text=True, timeout=TEST_TIMEOUT_S)
-    except subprocess.TimeoutExpired:
-        return "the tests did not end"
-    if done.returncode == 0:
-        return ""
-    failed = re.search(r"^(?:FAILED|ERROR) (.+?)(?: - |$)", done.stdout, re.MULTILINE)
-    return failed[1] if failed else (done.stdout + done.stderr).strip().splitlines()[-1]
+class Laboratory:
+    """Two copies of a checkout: one as it is, one with a fault."""
+
+    def __init__(self, tree: Path, folder: Path, *, processes: int) -> None:
+        self.unharmed = folder / "unharmed"
+        self.faulty = folder / "faulty"
+        self._many = [f"--numprocesses={processes}"]
+        self._usual: dict[tuple[str, ...], TestRun] = {}
+        copy_checkout(tree, self.unharmed)
+
+    def try_fault(self, fault: Fault) -> Outcome:
+        """Plant it, and run tests until one of them finds it."""
+        began = time.monotonic()
+        shutil.rmtree(self.faulty, ignore_errors=True)
+        shutil.copytree(self.unharmed, self.faulty, ignore=shutil.ignore_patterns("var", ".hypothesis", ".*_cache"))
+        set_aside: list[str] = []
+        verdict, by = Verdict.ABSENT, ""
+        if fault.plant(self.faulty):
+            verdict, by = Verdict.MISSED, ""
+            for stage in stages(fault, self.faulty):
+                verdict, by = self._run_stage(stage, set_aside)
+                if verdict != Verdict.MISSED:
+                    break
+        seconds = round(time.monotonic() - began)
+        return Outcome(fault=fault, verdict=verdict, by=by, set_aside=set_aside, seconds=seconds)
+
+    def _run_stage(self, stage: Stage, set_aside: list[str]) -> tuple[Verdict, str]:
+        """The verdict of its tests, and who gave it. Tests that fail without proof are added to `set_aside`."""
+        while len(set_aside) <= MAX_SET_ASIDE:
+            words = [*self._many, *stage.words, *(f"--deselect={test}" for test in set_aside)]
+            run = run_tests(self.faulty, ["-x", *words], timeout_s=stage.timeout_s)
+            if not run.has_passed and not run.failed:
+                first, run = run, run_tests(self.faulty, ["-x", *words], timeout_s=stage.timeout_s)
+                if not run.has_passed and not run.failed:
+                    return self._judge_no_results(first, run, words, stage.timeout_s)
+            if run.has_passed:
+                return Verdict.MISSED, ""
+            for test in run.failed:
+                if self._is_found_by(test, stage.timeout_s):
+                    return Verdict.FOUND, test
+            set_aside += run.failed
+        return Verdict.UNDECIDED, "too many tests failed that pass alone"
+
+    def _judge_no_results(
+        self, first: TestRun, second: TestRun, words: list[str], timeout_s: float
+    ) -> tuple[Verdict, str]:
+        """Twice the tests told nothing: is it so without the fault, too?"""
+        if first.status != second.status:
+            return Verdict.UNDECIDED, f"{first.said}; the second time: {second.said}"
+        if first.status is None:
+            usual = self._run_unharmed(words, timeout_s)
+            return (Verdict.UNDECIDED if usual.status is None else Verdict.HANGS), first.said
+        usual = self._run_unharmed([*words, "--collect-only"], timeout_s)
+        return (Verdict.BREAKS if usual.has_passed else Verdict.UNDECIDED), first.said
+
+    def _is_found_by(self, test: str, timeout_s: float) -> bool:
+        """Whether it fails again, alone (pytest's status 1: tests have run and failed), and only with the fault."""
+        alone = ["--numprocesses=1", test]
+        run = run_tests(self.faulty, alone, timeout_s=timeout_s)
+        return run.status == 1 and test in run.failed and self._run_unharmed(alone, timeout_s).status == 0
+
+    def _run_unharmed(self, words: list[str], timeout_s: float) -> TestRun:
+        """The same tests without the fault, once for all faults."""
+        key = tuple(words)
+        if key not in self._usual:
+            self._usual[key] = run_tests(self.unharmed, words, timeout_s=timeout_s)
+        return self._usual[key]
 
 
-def main() -> None:
+def show_table(outcomes: dict[int, dict[str, Any]]) -> None:
+    """A line per fault, and how many there are of each verdict."""
+    print("\n  no.      s  verdict                         fault, and what found it")
+    for number, outcome in sorted(outcomes.items()):
+        place = f"{outcome['fault']['path']}:{outcome['fault']['line']}"
+        by = f"  {outcome['by']}" if outcome["by"] else ""
+        print(f"{number:5}  {outcome['seconds']:5}  {outcome['verdict']:30}  {place}{by}")
+        for test in outcome["set_aside"]:
+            print(f"{'':46}failed, but not again or without the fault, too: {test}")
+    counts = Counter(outcome["verdict"] for outcome in outcomes.values())
+    print("; ".join(f"{counts[verdict]} {verdict}" for verdict in Verdict if counts[verdict]) or "nothing was tried")
+
+
+def _stop(_number: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.mutation", description="Plant faults; do tests find them?")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--faults", type=int, default=40)
     parser.add_argument("--only", help="numbers of faults, separated by commas")
     parser.add_argument("--tree", type=Path, default=ROOT, help="the checkout to plant them in (default: this one)")
+    parser.add_argument("--processes", type=int, default=2, help="of tests at the same time (default: 2)")
     parser.add_argument("--list", action="store_true", help="show the faults, run nothing")
     options = parser.parse_args()
     only = {int(number) for number in options.only.split(",")} if options.only else None
-    results = RESULTS / f"seed-{options.seed}-{options.faults}-{options.tree.resolve().name}.json"
+    faults = dict(enumerate(chosen_faults(options.seed, options.faults), 1))
+    if only is not None and not only <= faults.keys():
+        parser.error(f"there are faults 1 to {len(faults)}")
+    tree = options.tree.resolve()
+    results = RESULTS / f"seed-{options.seed}-{options.faults}-{state_of(tree)}.json"
     known = json.loads(results.read_text()) if results.exists() else {}
-    missed = 0
-    for number, fault in enumerate(chosen_faults(options.seed, options.faults), 1):
-        if only is not None and number not in only:
-            continue
-        before, after = fault.difference()
-        print(f"{number}. {fault.path}:{fault.line}\n   - {before}\n   + {after}", flush=True)
-        if options.list:
-            continue
-        if known.get(str(number), {}).get("fault") != asdict(fault):
-            known[str(number)] = asdict(try_fault(fault, options.tree.resolve()))
-            results.parent.mkdir(parents=True, exist_ok=True)
-            results.write_text(json.dumps(known, indent=1, ensure_ascii=False))
-        outcome = known[str(number)]
-        found_by = outcome["found_by"]
-        missed += found_by == ""
-        told = "not in this checkout" if found_by is None else f"found by {found_by}" if found_by else "MISSED"
-        print(f"   {told} ({outcome['seconds']} s)", flush=True)
+    outcomes: dict[int, dict[str, Any]] = {}
+    is_interrupted = False
+    for ending in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(ending, _stop)  # so that the tests end, too
+    try:
+        with tempfile.TemporaryDirectory(prefix="taskq-mutation-") as folder:
+            laboratory = Laboratory(tree, Path(folder), processes=options.processes)
+            for number, fault in faults.items():
+                if only is not None and number not in only:
+                    continue
+                before, after = fault.difference()
+                print(f"{number}. {fault.path}:{fault.line}\n   - {before}\n   + {after}", flush=True)
+                if options.list:
+                    continue
+                if known.get(str(number), {}).get("fault") != asdict(fault):
+                    known[str(number)] = asdict(laboratory.try_fault(fault))
+                    _write(results, known)
+                outcomes[number] = known[str(number)]
+                told = outcomes[number]
+                print(f"   {told['verdict']}: {told['by']} ({told['seconds']} s)", flush=True)
+    except KeyboardInterrupt:
+        is_interrupted = True
+        print("\nInterrupted. The same command goes on with the fault that was under way.")
     if not options.list:
-        print(f"{missed} missed")
+        show_table(outcomes)
+    return 130 if is_interrupted else 0
+
+
+def _write(results: Path, known: dict[str, Any]) -> None:
+    """All of it or nothing, for a run may be cut off at any moment."""
+    results.parent.mkdir(parents=True, exist_ok=True)
+    half = results.with_suffix(".new")
+    half.write_text(json.dumps(known, indent=1, ensure_ascii=False))
+    half.replace(results)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import signal
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NoReturn
@@ -17,6 +18,7 @@ from queues.api.context import CONTEXT
 from queues.api.fast_lane import FastLane
 from queues.api.routes import ROUTER
 from queues.engine import open_engine, reclaim_ended
+from queues.management.web.server import STOP_TIMEOUT_S
 from queues.pools import close_async_engines
 from queues.services.tokens import create_token
 from tests.http.doors_wire import Answer, Wire, request
@@ -329,14 +331,17 @@ def test_a_graceful_stop_answers_who_waits_and_finishes_what_is_under_way(
             publisher.send(publish[:-1])
         wait_for_waiters(stopping, WAITERS)
 
+        began = time.monotonic()
         stopping.process.send_signal(signal.SIGTERM)
         goodbyes = receive_all(waiters)
+        said_goodbye_s = time.monotonic() - began
         for publisher in publishers:
             publisher.send(publish[-1:])
         published = receive_all(publishers)
         status = stopping.process.wait(10)
 
     assert [(answer.status, answer.json) for answer in goodbyes] == [(404, {"msg": "no job available"})] * WAITERS
+    assert said_goodbye_s < STOP_TIMEOUT_S / 2, "they are answered at once, not when the time for a stop is over"
     assert [answer.status for answer in published] == [201] * PUBLISHES
     assert status == 0
     assert size(server, queue) == PUBLISHES

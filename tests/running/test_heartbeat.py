@@ -122,7 +122,7 @@ def test_one_turn_for_a_look_leaves_no_beat(engine: Engine) -> None:
 
 
 def test_a_running_pump_is_heard_of_again_and_again(site: Site, start: Callable[..., subprocess.Popen[str]]) -> None:
-    """Of all roles but `bounds`, whose first turn comes after ten seconds."""
+    """Of all roles but `bounds`, whose first turn comes after ten seconds; test_up sees it in a pump that is older."""
     process = start("runpump")
     engine = site.engine()
     first = wait_until(lambda: engine.run(list_pumps()), or_fail="no beat", timeout_s=30)

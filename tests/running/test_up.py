@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import signal
@@ -15,6 +16,8 @@ import pytest
 import redis
 
 from queues.embedded import EmbeddedRedis
+from queues.engine import list_pumps, open_engine
+from queues.pump.roles import roles_for
 from tests.http.service import copy_bootstrapped
 from tests.running.processes import REDIS, Family, manage, run_manage
 from tests.running.services import Service, start_service, stop_service
@@ -85,18 +88,23 @@ def test_secrets_are_kept_for_their_owner_only_and_never_logged(service: Service
 
 
 def test_a_data_directory_serves_one_at_a_time_and_so_does_a_port(service: Service, tmp_path: Path) -> None:
-    """Both are waited for, for seconds: another service may be about to end."""
+    """Both are waited for, for seconds: another service may be about to end. Who holds the port does not matter."""
     port = service.address.rpartition(":")[2]
     family = Family(tmp_path)
-    commands = [
-        ("up", "--port=0", f"--data={service.data_dir}"),
-        ("up", f"--port={port}", f"--data={tmp_path}"),
-    ]
-    with ThreadPoolExecutor() as threads:
-        same_data, same_port = threads.map(lambda command: run_manage(*command, env=family.environment()), commands)
+    with socket.create_server(("127.0.0.1", 0)) as other, ThreadPoolExecutor() as threads:
+        other_port = other.getsockname()[1]
+        commands = [
+            ("up", "--port=0", f"--data={service.data_dir}"),
+            ("up", f"--port={port}", f"--data={tmp_path / 'one'}"),
+            ("up", f"--port={other_port}", f"--data={tmp_path / 'two'}"),
+        ]
+        same_data, same_port, no_taskq = threads.map(
+            lambda command: run_manage(*command, env=family.environment()), commands
+        )
 
     assert_one_line_error(same_data, f"another taskq is running on {service.data_dir}")
     assert_one_line_error(same_port, f"cannot listen on 127.0.0.1:{port}")
+    assert_one_line_error(no_taskq, f"cannot listen on 127.0.0.1:{other_port}")
     assert service.is_ready()
     family.wait_gone()
 
@@ -265,6 +273,17 @@ def _assert_second_ctrl_c_ends_it(process: subprocess.Popen[str], family: Family
     process.communicate(timeout=5)
     assert process.returncode == 1
     family.wait_gone()
+
+
+def test_each_role_of_its_pump_is_heard_of(service: Service) -> None:
+    """The last test: the pump, which the tests before have not stopped for seconds, need not be waited for."""
+    with contextlib.closing(open_engine(service.said["redis"])) as engine:
+        roles = {role.name for role in roles_for("default")}
+        wait_until(
+            lambda: any(beat.roles.keys() == roles for beat in engine.run(list_pumps())),
+            or_fail="a role is not heard of",
+            timeout_s=30,
+        )
 
 
 def assert_one_line_error(done: subprocess.CompletedProcess[str], text: str) -> None:
