@@ -74,12 +74,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_setup: None, django_db_blocker: pytest_django.DjangoDbBlocker) -> Iterator[None]:
-    """The migrated database, of which a copy is kept."""
-    from tests.support.database import restored_from_a_copy
+    """The migrated database, to which tests that commit return."""
+    from tests.support.database import restored_after_commits
 
     with contextlib.ExitStack() as stack:
         with django_db_blocker.unblock():
-            stack.enter_context(restored_from_a_copy())
+            stack.enter_context(restored_after_commits())
         yield
 
 

@@ -22,7 +22,7 @@ from .conftest import RunDay
 from .made import read_table
 
 FIRST = date(2026, 3, 24)
-PLAN = DemoPlan(first=FIRST, days=3, jobs_per_day=1_000)
+PLAN = DemoPlan(first=FIRST, days=3, jobs_per_day=2_000)
 DAY = "2026-03-25"
 MEASURED = (("wait", "consumed", "wait_ms"), ("run", "acked", "run_ms"), ("lateness", "ready", "wait_ms"))
 
