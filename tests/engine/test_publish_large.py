@@ -26,7 +26,7 @@ from queues.engine.values import Published
 
 from .world import World
 
-BODIES = [b"%d" % number + b"x" * (STAGE_PART_BYTES // 2 - 100) for number in range(7)]
+BODIES = [*(b"%d" % number + b"x" * (STAGE_PART_BYTES // 2 - 200) for number in range(7)), b"a small one"]
 """Four parts."""
 
 STAGED_MAX_MS = 60_000
