@@ -182,3 +182,24 @@ def test_order_is_kept_while_tombstones_are_taken_out_among_all_else(world: Worl
 
     assert [job_id for job_id in content.line if job_id in content.jobs] == line
     assert take_all(world) == line
+
+
+@pytest.mark.parametrize("priority", [0, 5, -5])
+@pytest.mark.parametrize("body", [b"x", b"x" * 5_000], ids=["short", "long"])
+def test_one_job_behind_many_dead_entries_is_found_with_few_commands(world: World, priority: int, body: bytes) -> None:
+    expired = world.publish(*[body] * 300, ttl_ms=1_000, priority=priority)
+    living = [job for _ in range(30) for job in world.publish(body, body, ttl_ms=50_000, priority=priority)]
+    last = world.publish_one(body, ttl_ms=0, priority=priority)
+    delete(world, [*expired[50:60], *living[20:25]])
+    world.advance(2_000)
+    world.client.config_resetstat()
+
+    taken = [world.take_one().job_id]
+
+    commands = world.client.info("commandstats")
+    assert commands.get("cmdstat_lpop", commands.get("cmdstat_zrem", {"calls": 0}))["calls"] < 300 / 16
+    assert world.state().working.keys() == set(taken)
+    while jobs := world.take():
+        taken += [job.job_id for job in jobs]
+        assert world.state().working.keys() == set(taken)
+    assert taken == [*living[:20], *living[25:], last]

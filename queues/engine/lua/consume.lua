@@ -91,17 +91,24 @@ local last_consumer = ARGV[#ARGV]
 local FREED_BYTES = 16384 -- to free so many takes about as long as to skip an entry
 local CHUNK_MAX = 64 -- what one look-up may read, whatever comes after small ones
 
+-- How many ids to take off the queue. Behind a dead entry there may be very many: what is not wanted of them goes back.
+local function fetch_size()
+  if tombstones + expired > 0 then return CHUNK_MAX end
+  return math.min(most - delivered, chunk)
+end
+
 -- Takes ids off the queue, many at once. → ids, their ranks if they were in `prio`
 local function pop()
+  local number = fetch_size()
   if has_prio then
-    local ids, ranks = next_of_prio(math.min(most - delivered, chunk))
+    local ids, ranks = next_of_prio(number)
     if #ids > 0 then
       redis.call('ZREM', prio, unpack(ids))
       return ids, ranks
     end
   end
   if list == front and redis.call('EXISTS', front) == 0 then list = ready end
-  if most - delivered > 1 then return redis.call('LPOP', list, math.min(most - delivered, chunk)) or {} end
+  if number > 1 then return redis.call('LPOP', list, number) or {} end
   local id = redis.call('LPOP', list)
   return id and {id} or {}
 end
@@ -158,13 +165,13 @@ while delivered < most and skipped < skip_max and bytes < bytes_max do
   local gone = {}
   -- A record is long only where there is a run. None is read of a job that has expired or that does not fit any more.
   if #ids > 1 or raw_runs[1] then
-    local kept, size = {}, bytes
+    local kept, kept_ranks, size, alive = {}, ranks and {}, bytes, 0
     for i, id in ipairs(ids) do
       local raw_run, length, expires = raw_runs[i], 0, 0
       if raw_run then
         length, expires = redis.call('HSTRLEN', jobs, id), struct.unpack('>I6', raw_run, RUN_EXPIRES)
       end
-      if size >= bytes_max then
+      if size >= bytes_max or alive >= most - delivered then
         put_back(ids, ranks, i)
         break
       elseif length > 0 and expires > 0 and expires <= now then
@@ -174,20 +181,26 @@ while delivered < most and skipped < skip_max and bytes < bytes_max do
       else
         kept[#kept + 1] = id
         raw_runs[#kept] = raw_run
+        if ranks then kept_ranks[#kept] = ranks[i] end
         size = size + length
+        if length > 0 then alive = alive + 1 end
       end
     end
-    ids = kept
+    ids, ranks = kept, kept_ranks
   end
-  if has_expiring and #ids > 0 then redis.call('ZREM', expiring, unpack(ids)) end
   local records = #ids > 0 and redis.call('HMGET', jobs, unpack(ids))
-  local new_runs, leases, taken = {}, {}, 0
+  local new_runs, leases, handed_out, taken = {}, {}, {}, 0
   for i = 1, #ids do
     local id = ids[i]
+    if delivered >= most then
+      put_back(ids, ranks, i)
+      break
+    end
     local run = records[i] and hand_out(id, records[i], raw_runs[i])
     if run then
       new_runs[taken + 1], new_runs[taken + 2] = id, run
       leases[taken + 1], leases[taken + 2] = lease_end, id
+      handed_out[taken / 2 + 1] = id
       taken = taken + 2
     elseif records[i] then
       gone[#gone + 1] = id
@@ -205,6 +218,7 @@ while delivered < most and skipped < skip_max and bytes < bytes_max do
   if taken > 0 then
     redis.call('HSET', runs, unpack(new_runs))
     redis.call('ZADD', working, unpack(leases))
+    if has_expiring then redis.call('ZREM', expiring, unpack(handed_out)) end
   end
   if bytes < delivered * SMALL_BODY then chunk = CHUNK_MAX end
 end
