@@ -1,18 +1,23 @@
-"""Expired jobs: what they cost the next consumer, how soon they are no longer counted, and what the sweeper takes."""
+"""Expired jobs: what they cost the next consumer, how soon they are no longer counted, and what the pump takes."""
 
 from __future__ import annotations
 
+import os
 import threading
 import time
+from contextlib import closing, suppress
+from pathlib import Path
 from typing import Final, Self
 
-from queues.engine import Engine, PublishOptions, ack, delete_jobs, publish, size, sweep
+from queues.engine import Engine, PublishOptions, ack, consume, delete_jobs, open_engine, publish, size, sweep
 from queues.engine.keys import QueueKeys
 from queues.engine.operations.consume import consume_step
 
 from ..report import Bar, Figure
+from ..servers import Service, running_service
 from ..settings import Settings
 from ..stores import fresh_engine
+from ..tools import VoidRunError
 
 TOMBSTONES: Final = 100_000
 QUEUES: Final = 10_000
@@ -25,14 +30,15 @@ BUDGET_S: Final = 0.15
 """As the pump's sweeper has them (queues/pump/roles)."""
 
 POLL_S: Final = 0.1
-IDLE_S: Final = 5.0
+MINUTE_S: Final = 60.0
 GIVE_UP_S: Final = 60
 BODY: Final = b"x" * 64
 
 
 def figures(settings: Settings) -> list[Figure]:
-    """Of a list of tombstones, then of many queues beside a large one."""
-    return [*_behind_tombstones(settings.scaled(TOMBSTONES)), *_many_queues(settings)]
+    """Of a list of tombstones, of jobs that no sweeper has deleted yet, and of many queues beside a large one."""
+    number = settings.scaled(TOMBSTONES)
+    return [*_behind_tombstones(number), *_behind_expired(number), *_many_queues(settings)]
 
 
 def _publish(engine: Engine, queue: QueueKeys, number: int, options: PublishOptions) -> list[str]:
@@ -43,20 +49,18 @@ def _publish(engine: Engine, queue: QueueKeys, number: int, options: PublishOpti
 
 
 class _Sweeper:
-    """Takes the turns of the pump's sweeper in a thread. `busy_s`: CPU time that they took."""
+    """Takes the turns of the pump's sweeper in a thread."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run)
-        self.busy_s = 0.0
 
     def _run(self) -> None:
         while not self._stop.wait(INTERVAL_S):
             ends = time.monotonic() + BUDGET_S
             while self._engine.run(sweep(self._engine.layout)).more and time.monotonic() < ends:
                 pass
-            self.busy_s = time.thread_time()
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -90,10 +94,30 @@ def _behind_tombstones(number: int) -> list[Figure]:
     ]
 
 
+def _behind_expired(number: int) -> list[Figure]:
+    """One consume deletes them all, by many calls: what it waits, and others for the longest of these."""
+    with fresh_engine() as engine:
+        queue = engine.queue("bench", "expired")
+        _publish(engine, queue, number, PublishOptions(ttl_ms=LARGE_TTL_MS))
+        (last,) = _publish(engine, queue, 1, PublishOptions())
+        time.sleep(LARGE_TTL_MS / 1_000)
+        engine.client.config_set("slowlog-log-slower-than", 1_000)
+        engine.client.slowlog_reset()
+        began = time.monotonic()
+        (job,) = engine.run(consume(queue, ttr_ms=60_000)).jobs
+        took_s = time.monotonic() - began
+        assert job.job_id == last, "the order is wrong"
+        calls = [entry["duration"] for entry in engine.client.slowlog_get(-1)]
+    return [
+        Figure(name=f"consume of a job behind {number:,} expired ones", unit="s", runs=[took_s]),
+        Figure(name="the longest script call of it", unit="ms", runs=[max(calls, default=0) / 1_000], bar=_at_most(5)),
+    ]
+
+
 def _many_queues(settings: Settings) -> list[Figure]:
     """Each small queue has a job that expires and one that does not; so has the large one, a few hundred among many."""
     queues, live = settings.scaled(QUEUES), settings.scaled(LIVE)
-    with fresh_engine() as engine:
+    with running_service() as service, closing(open_engine(service.redis_url)) as engine:
         large = engine.queue("bench", "large")
         for part in range(2):
             _publish(engine, large, live // 2, PublishOptions())
@@ -104,12 +128,12 @@ def _many_queues(settings: Settings) -> list[Figure]:
             part_of = small[first : first + BATCH]
             engine.batch([publish(queue, [BODY], PublishOptions()) for queue in part_of])
             engine.batch([publish(queue, [BODY], PublishOptions(ttl_ms=TTL_MS)) for queue in part_of])
-        began = time.monotonic()
-        with _Sweeper(engine) as sweeper:
-            _wait_until_right(engine, {large: live} | dict.fromkeys(small, 1), began)
-            took_s, busy_s = time.monotonic() - began, sweeper.busy_s
-            time.sleep(IDLE_S)
-            idle_s = sweeper.busy_s - busy_s
+        began, used_s = time.monotonic(), _pump_s(service)
+        _wait_until_right(engine, {large: live} | dict.fromkeys(small, 1), began)
+        took_s = time.monotonic() - began
+        time.sleep(max(0.0, MINUTE_S - took_s))
+        pump_s = _pump_s(service) - used_s
+        share = pump_s / (time.monotonic() - began)
     return [
         Figure(
             name=f"until `ready` is right in {queues:,} queues and one of {live:,} jobs",
@@ -117,9 +141,20 @@ def _many_queues(settings: Settings) -> list[Figure]:
             runs=[max(0.0, took_s - TTL_MS / 1_000)],
             bar=_at_most(10),
         ),
-        Figure(name="the sweeper's share of a core meanwhile", unit="%", runs=[100 * busy_s / took_s]),
-        Figure(name="its share when nothing expires", unit="%", runs=[100 * idle_s / IDLE_S], bar=_at_most(5)),
+        Figure(name="the pump's share of a core in that minute", unit="%", runs=[100 * share], bar=_at_most(5)),
     ]
+
+
+def _pump_s(service: Service) -> float:
+    """Processor time that the service's pump has taken, in seconds."""
+    place = f"TASKQ_DATA_DIR={service.data_dir}".encode()
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            words = (process / "cmdline").read_bytes().split(b"\0")
+            if b"runpump" in words and place in (process / "environ").read_bytes().split(b"\0"):
+                times = (process / "stat").read_text().rpartition(")")[2].split()
+                return (int(times[11]) + int(times[12])) / os.sysconf("SC_CLK_TCK")
+    raise VoidRunError("the service has no pump")
 
 
 def _wait_until_right(engine: Engine, wanted: dict[QueueKeys, int], began: float) -> None:

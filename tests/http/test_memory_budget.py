@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 from collections.abc import Iterator
 from dataclasses import replace
@@ -123,3 +124,27 @@ def test_a_namespace_whose_bodies_take_too_long_is_refused_more_and_others_are_s
 
 def is_refused(client: Client, queue: str) -> bool:
     return client.call("GET", f"/api/{{ns}}/{queue}").status == 503
+
+
+def test_connections_beyond_the_bound_are_refused_until_others_end(site: Site) -> None:
+    bound = 16
+    request = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
+    with site.serve(TASKQ_WORKER_CONNECTIONS=str(bound)) as server, contextlib.ExitStack() as stack:
+        parts = urlsplit(server.url)
+
+        def ask() -> tuple[socket.socket, bytes]:
+            connection = stack.enter_context(socket.create_connection((str(parts.hostname), parts.port or 80), 10))
+            connection.sendall(request)
+            return connection, connection.recv(4096)
+
+        wait_until(lambda: server.client.call("GET", "/healthz").status == 200, or_fail="it does not answer")
+        answers = [ask() for _ in range(3 * bound)]
+        served = [connection for connection, answer in answers if answer.startswith(b"HTTP/1.1 200 ")]
+        refused = [answer for _, answer in answers if answer.startswith(b"HTTP/1.1 503 ")]
+
+        assert 0 < len(served) <= bound
+        assert len(refused) == len(answers) - len(served)
+        assert all(b"retry-after: 1\r\n" in answer and answer.endswith(b'too many connections"}') for answer in refused)
+        for connection in served:
+            connection.close()
+        wait_until(lambda: ask()[1].startswith(b"HTTP/1.1 200 "), or_fail="it takes no connection any more")

@@ -94,8 +94,9 @@ def test_a_full_redis_refuses_publishes_and_goes_on_handing_out(
     [
         (("REPLICAOF", "127.0.0.1", "1"), ("REPLICAOF", "NO", "ONE")),
         (("CONFIG", "SET", "min-replicas-to-write", "1"), ("CONFIG", "SET", "min-replicas-to-write", "0")),
+        (("BGSAVE",), ("CONFIG", "SET", "save", "")),
     ],
-    ids=["replica", "no replicas"],
+    ids=["replica", "no replicas", "a disk that takes nothing"],
 )
 def test_readiness_says_what_a_publish_says_and_the_log_says_it_once(
     own_server: Server, own_redis: EmbeddedRedis, queue: str, refuse: tuple[str, ...], accept: tuple[str, ...]
@@ -104,6 +105,9 @@ def test_readiness_says_what_a_publish_says_and_the_log_says_it_once(
     client.publish(queue)
     logged = len(_refusals(own_server))
     with redis.Redis.from_url(own_redis.url) as admin:
+        if refuse == ("BGSAVE",):
+            (own_redis.data_dir / "dump.rdb").mkdir()  # where the snapshot would have to go
+            admin.config_set("save", "1000 1")
         admin.execute_command(*refuse)
         try:
             wait_until(lambda: client.call("GET", "/readyz").status == 503, or_fail="ready, and takes no writes")
@@ -116,7 +120,7 @@ def test_readiness_says_what_a_publish_says_and_the_log_says_it_once(
     assert (ready.status, ready.json) == (503, {"error": "not ready: redis"})
     (line,) = _refusals(own_server)[logged:]
     assert (line["error"], line["pool"]) == ("store_unavailable", "default")
-    assert line["cause"] in ("READONLY", "NOREPLICAS")
+    assert line["cause"] in ("READONLY", "NOREPLICAS", "MISCONF")
     wait_until(lambda: client.call("GET", "/readyz").status == 200, or_fail="not ready again")
     client.publish(queue)
 
