@@ -48,7 +48,7 @@ class Person:
         )
         session.create()
         browser = Client()
-        browser.cookies[settings.SESSION_COOKIE_NAME] = session.session_key
+        browser.cookies[settings.SESSION_COOKIE_NAME] = str(session.session_key)
         return browser
 
 
