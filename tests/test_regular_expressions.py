@@ -78,8 +78,8 @@ def text_of(file: Path) -> str:
 
 
 @cache
-def tree_of(file: Path) -> ast.Module:
-    return ast.parse(text_of(file))
+def nodes_of(file: Path) -> list[ast.AST]:
+    return list(ast.walk(ast.parse(text_of(file))))
 
 
 def pattern_argument(call: ast.Call) -> tuple[str, ast.expr | None] | None:
@@ -112,7 +112,7 @@ def used_as(name: str | None) -> set[str]:
 
 @cache
 def calls_in(file: Path) -> list[ast.Call]:
-    return [node for node in ast.walk(tree_of(file)) if isinstance(node, ast.Call)]
+    return [node for node in nodes_of(file) if isinstance(node, ast.Call)]
 
 
 def expressions() -> Iterator[Expression]:
@@ -120,14 +120,14 @@ def expressions() -> Iterator[Expression]:
     for name, file in modules():
         if not MENTIONS_ONE.search(text_of(file)):
             continue
-        methods = {id(node.value): node.attr for node in ast.walk(tree_of(file)) if isinstance(node, ast.Attribute)}
+        methods = {id(node.value): node.attr for node in nodes_of(file) if isinstance(node, ast.Attribute)}
         found = [(call, pattern_argument(call)) for call in calls_in(file)]
         if not any(argument for _, argument in found):
             continue
         module = importlib.import_module(name)
         targets = {
             id(node.value): target.id
-            for node in ast.walk(tree_of(file))
+            for node in nodes_of(file)
             if isinstance(node, ast.Assign | ast.AnnAssign)
             for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
             if isinstance(target, ast.Name)

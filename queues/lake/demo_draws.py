@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import zlib
+from functools import cache
 from typing import Any, Final
 
 import pyarrow as pa
@@ -11,7 +12,6 @@ import pyarrow.compute as pc
 
 _ALPHABET: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _TWOS: Final = pa.array([a + b for a in _ALPHABET for b in _ALPHABET])
-_FOURS: Final = pa.array([a + b for a in _TWOS.to_pylist() for b in _TWOS.to_pylist()])
 
 
 class Draws:
@@ -40,13 +40,21 @@ class Draws:
     def job_ids(self, published_ms: Any) -> Any:
         """ULIDs with these times."""
         rows = len(published_ms)
+        fours = _fours()
         time = [
-            _part(_FOURS, published_ms, 30),
-            _part(_FOURS, published_ms, 10),
+            _part(fours, published_ms, 30),
+            _part(fours, published_ms, 10),
             _part(_TWOS, published_ms, 0),
         ]
-        chance = [pc.take(_FOURS, self.whole(rows, len(_FOURS))) for _ in range(4)]
+        chance = [pc.take(fours, self.whole(rows, len(fours))) for _ in range(4)]
         return pc.binary_join_element_wise(*time, *chance, "")
+
+
+@cache
+def _fours() -> Any:
+    """All of a million: made when first needed, not by an import."""
+    twos = _TWOS.to_pylist()
+    return pa.array([a + b for a in twos for b in twos])
 
 
 def _part(digits: Any, number: Any, shift: int) -> Any:
