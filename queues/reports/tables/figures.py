@@ -68,7 +68,7 @@ def figures_of(sums: DataFrame, percentiles: DataFrame, duplicates: DataFrame, b
     every = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), parts)
     # Each column comes from one row of one part only; one grouping of all is cheaper than three joins.
     figures = (f.expr(f"{_figure(name)} AS {name}") for name in LISTED if name not in KEY)
-    return every.groupBy(*KEY).agg(*figures).withColumn("hour", f.expr(f"nullif(hour, {DAY})"))
+    return every.groupBy(*PLACE, f.expr(f"nullif(hour, {DAY}) AS hour")).agg(*figures)
 
 
 def _figure(name: str) -> str:
