@@ -17,7 +17,7 @@ from queues.lake.place import LakeError, Place
 
 from .diagnosis import first_words, unreadable_file
 from .events import read_events
-from .history import backlog_before, past_figures
+from .history import backlog_before, figures_of_days, past_figures
 from .output import Output
 from .planning import plain_plans, side_by_side
 from .progress import Progress, Stage, say
@@ -30,7 +30,7 @@ from .tables.figures import figures_of, sums_of
 from .tables.histograms import histograms_of
 from .tables.levels import KEY
 from .tables.notable import lost_leases_of, notable_of
-from .tables.percentiles import percentiles_of, targets_of, wanted_cells
+from .tables.percentiles import BROADCAST_ROWS, percentiles_of, targets_of, wanted_cells
 from .tables.slow import limits_of, slow_of
 from .tables.tries import tries_of
 from .unreadable import find_unreadable
@@ -115,24 +115,29 @@ class DayReport:
         events = read_events(self._spark, lake=self._lake, files=live)
         kept: list[DataFrame] = []
 
-        def keep(rows: DataFrame) -> int:
+        def keep(rows: DataFrame) -> DataFrame:
+            """As it is once the first action has computed it."""
             kept.append(rows.persist(StorageLevel.MEMORY_AND_DISK))
-            return rows.count()
+            return rows
 
         try:
             with self._stage(Stage.COUNTING, f"counting the events of {len(live)} files"):
-                most = keep(cells := cells_of(events))
-                done = _done(cells)
+                cells = keep(cells_of(events))
+                done, number = _count(cells)
             with self._stage(Stage.PERCENTILES, f"percentiles of {done.events:,} events"):
-                keep(targets := targets_of(cells))
-                rows = keep(wanted := wanted_cells(cells, targets))
-                most = max(most, keep(percentiles := percentiles_of(events, targets, wanted, rows=rows)))
+                targets = keep(targets_of(cells))
+                wanted = wanted_cells(cells, targets)
+                # No more than there are cells, so they are counted only where those are many.
+                few = number <= BROADCAST_ROWS or keep(wanted).count() <= BROADCAST_ROWS
+                percentiles = keep(percentiles_of(events, targets, wanted, few=few))
+                most = max(number, percentiles.count())
             with self._stage(Stage.NOTABLE, "failures, hand-outs after the first, the slowest jobs"):
-                most = max(most, keep(notable := notable_of(events, limits_of(cells))))
+                notable = keep(notable_of(events, limits_of(cells)))
                 before = read_events(self._spark, lake=self._lake, files=earlier)
-                most = max(most, keep(lost := lost_leases_of(before).union(lost_leases_of(notable)).distinct()))
-            few = plain_plans(self._spark, wanted=most <= FEW_ROWS)
-            with self._stage(Stage.WRITING, "writing the tables"), few:
+                lost = keep(lost_leases_of(before).union(lost_leases_of(notable)).distinct())
+                most = max(most, notable.count(), lost.count())
+            plain = plain_plans(self._spark, wanted=most <= FEW_ROWS)
+            with self._stage(Stage.WRITING, "writing the tables"), plain:
                 self._write_rest(cells, percentiles, notable, lost)
         finally:
             for rows_ in kept:
@@ -154,16 +159,14 @@ class DayReport:
 
     def _write_figures(self, cells: DataFrame, percentiles: DataFrame, duplicates: DataFrame) -> None:
         """And what has changed in them."""
-        sums = sums_of(cells).persist()
-        sums.count()  # or each of the plan's branches that need it would compute it
+        sums = sums_of(cells).persist()  # or each of the plan's branches that need it would compute it
         before = backlog_before(self._spark, lake=self._lake, output=self._output, day=self._day)
         backlog = backlog_of(sums, before.backlog, known=before.known, pools_with_gaps=self._pools_with_gaps)
         self._write("figures", figures_of(sums, percentiles, duplicates, backlog), *KEY)
         sums.unpersist()
-        figures = self._spark.read.parquet(self._output.table_url(self._day, "figures"))
-        today = figures.where(f.col("hour").isNull())
+        today = figures_of_days(self._spark, [self._output.table_url(self._day, "figures")])
         past = past_figures(self._spark, output=self._output, day=self._day)
-        changes = changes_of(today, today.limit(0) if past is None else past, complete=self._is_complete)
+        changes = changes_of(today, past, complete=self._is_complete)
         self._write("changes", changes, *PLACE, "figure")
 
     def _write(self, table: str, rows: DataFrame, *order: Any) -> None:
@@ -206,11 +209,13 @@ class DayReport:
         }
 
 
-def _done(cells: DataFrame) -> Done:
-    kinds = cells.where(f.col("what") != "total").groupBy("what")
-    rows = kinds.agg(f.sum("events").alias("events"), f.max("demo").alias("demo")).collect()
-    by_kind = {row["what"]: int(row["events"]) for row in sorted(rows, key=lambda row: row["what"])}
-    return Done(events=sum(by_kind.values()), demo=any(row["demo"] for row in rows), by_kind=by_kind)
+def _count(cells: DataFrame) -> tuple[Done, int]:
+    """And how many cells there are."""
+    aggregates = ("count(*) AS cells", "sum(events) AS events", "max(demo) AS demo")
+    rows = sorted(cells.groupBy("what").agg(*map(f.expr, aggregates)).collect(), key=lambda row: str(row["what"]))
+    by_kind = {row["what"]: int(row["events"]) for row in rows if row["what"] != "total"}
+    done = Done(events=sum(by_kind.values()), demo=any(row["demo"] for row in rows), by_kind=by_kind)
+    return done, sum(row["cells"] for row in rows)
 
 
 def _gap_text(gap: dict[str, Any]) -> str:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Final
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
 from queues.lake.files import LakeFile
@@ -48,4 +47,6 @@ def spark_url(url: str) -> str:
 
 def no_rows(spark: SparkSession, schema: t.StructType) -> DataFrame:
     """Columns without rows. `createDataFrame` would start Python processes for that."""
-    return spark.range(0).select(*(f.lit(None).cast(field.dataType).alias(field.name) for field in schema))
+    return spark.range(0).selectExpr(
+        *(f"CAST(NULL AS {field.dataType.simpleString()}) AS {field.name}" for field in schema)
+    )

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
-from functools import reduce
 from typing import Final
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
 from queues.lake.place import Place
@@ -18,13 +17,16 @@ from .output import Output
 from .tables.cells import PLACE
 from .tables.changes import FIGURES, WEEKS
 
-_BACKLOG: Final = t.StructType(
+_FIGURES: Final = t.StructType(
     [
         *(t.StructField(name, t.StringType()) for name in PLACE),
+        t.StructField("hour", t.IntegerType()),
+        *(t.StructField(name, t.DoubleType() if name == "success_rate" else t.LongType()) for name in FIGURES),
         t.StructField("backlog", t.LongType()),
         t.StructField("backlog_base_known", t.BooleanType()),
     ]
 )
+"""What is read of figures. Told so, Spark need not look into the files before it plans."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,19 +44,22 @@ def backlog_before(spark: SparkSession, *, lake: str, output: Output, day: date)
     if run is None:
         first = min((entry.name for entry in Place(lake).list("") if entry.name.startswith("date=")), default="")
         is_first = first in ("", f"date={day.isoformat()}")
-        return Before(backlog=no_rows(spark, _BACKLOG), known=is_first)
-    figures = spark.read.parquet(output.table_url(yesterday, "figures", run))
-    ended = figures.where(f.col("hour").isNull() & (f.col("queue") != "") & f.col("backlog").isNotNull())
-    return Before(backlog=ended.select(*PLACE, "backlog", "backlog_base_known"), known=True)
+        return Before(backlog=_backlog(figures_of_days(spark, [])), known=is_first)
+    return Before(backlog=_backlog(figures_of_days(spark, [output.table_url(yesterday, "figures", run)])), known=True)
 
 
-def past_figures(spark: SparkSession, *, output: Output, day: date) -> DataFrame | None:
-    """Days' figures of the same weekday in past weeks, as far as they are there; None: no week is."""
-    weeks = []
-    for back in range(1, WEEKS + 1):
-        then = day - timedelta(weeks=back)
-        run = output.run_that_counts(then)
-        if run is not None:
-            figures = spark.read.parquet(output.table_url(then, "figures", run))
-            weeks.append(figures.where(f.col("hour").isNull()).select(*PLACE, *FIGURES))
-    return reduce(DataFrame.unionByName, weeks) if weeks else None
+def past_figures(spark: SparkSession, *, output: Output, day: date) -> DataFrame:
+    """Days' figures of the same weekday in past weeks, as far as they are there."""
+    weeks = [day - timedelta(weeks=back) for back in range(1, WEEKS + 1)]
+    runs = [(then, output.run_that_counts(then)) for then in weeks]
+    return figures_of_days(spark, [output.table_url(then, "figures", run) for then, run in runs if run is not None])
+
+
+def figures_of_days(spark: SparkSession, urls: Sequence[str]) -> DataFrame:
+    """Figures of whole days, from these tables."""
+    figures = spark.read.schema(_FIGURES).parquet(*urls) if urls else no_rows(spark, _FIGURES)
+    return figures.where("hour IS NULL")
+
+
+def _backlog(figures: DataFrame) -> DataFrame:
+    return figures.where("queue != '' AND backlog IS NOT NULL").select(*PLACE, "backlog", "backlog_base_known")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
 from queues.reports.buckets import bucket_of
+from queues.reports.events import SCHEMA
 
 PLACE: Final = ("pool", "namespace", "queue")
 METRICS: Final = {"wait": "consumed", "run": "acked", "total": "total", "lateness": "ready"}
@@ -22,15 +24,12 @@ def measured(events: DataFrame, *others: str) -> DataFrame:
     `what`: the kind. `ms`: null where nothing is measured; 0 for what is negative because a clock was set back. Of a
     second row, the others are null.
     """
-    kind = f.col("kind")
-    first = f.when(kind.isin("consumed", "ready"), f.col("wait_ms")).when(kind == "acked", f.col("run_ms"))
-    total = f.unix_millis("at") - f.unix_millis("published")
-    row = _row(kind, first, *map(f.col, others))
-    nothing = [f.lit(None).cast(events.schema[name].dataType) for name in others]
-    rows = f.when(kind == "acked", f.array(row, _row(f.lit("total"), total, *nothing))).otherwise(f.array(row))
-    exploded = events.select(*PLACE, "hour", f.explode(rows).alias("row"))
-    names = ("what", "ms", *others)
-    return exploded.select(*PLACE, "hour", *(f.col(f"row.{number}").alias(name) for number, name in enumerate(names)))
+    first = "CASE WHEN kind IN ('consumed', 'ready') THEN wait_ms WHEN kind = 'acked' THEN run_ms END"
+    total = "unix_millis(at) - unix_millis(published)"
+    nothing = [f"CAST(NULL AS {SCHEMA[name].dataType.simpleString()}) AS {name}" for name in others]
+    row, second = _row("kind", first, others), _row("'total'", total, nothing)
+    rows = f"IF(kind = 'acked', array({row}, {second}), array({row}))"
+    return events.selectExpr(*PLACE, "hour", f"inline({rows})")
 
 
 def cells_of(events: DataFrame) -> DataFrame:
@@ -39,26 +38,24 @@ def cells_of(events: DataFrame) -> DataFrame:
     Then: events, `measured` values with their sum and greatest, hand-outs that were `again`, `bytes` of bodies, live
     jobs that a deletion took (`gone`), jobs `destroyed`, first_at, last_at, demo.
     """
-    what, ms = f.col("what"), f.col("ms")
     rows = measured(events, "attempt", "size", "error", "at", "demo")
-    tries = f.when(what.isin("acked", "dead"), f.col("attempt")).alias("attempt")
-    return rows.groupBy(*PLACE, "hour", "what", tries, bucket_of(ms).alias("bucket")).agg(
-        f.count(f.lit(1)).alias("events"),
-        f.count(ms).alias("measured"),
-        f.sum(ms).alias("sum_ms"),
-        f.max(ms).alias("max_ms"),
-        f.count(f.when((what == "consumed") & (f.col("attempt") > 1), 1)).alias("again"),
-        f.sum(f.when(what == "published", f.col("size"))).alias("bytes"),
-        f.sum(
-            f.when((what == "deleted") & f.col("error").isNull(), 1).when(what == "destroyed", f.col("attempt"))
-        ).alias("gone"),
-        f.sum(f.when(what == "destroyed", f.col("size"))).alias("destroyed"),
-        f.min("at").alias("first_at"),
-        f.max("at").alias("last_at"),
-        f.max("demo").alias("demo"),
+    tries = f.expr("IF(what IN ('acked', 'dead'), attempt, NULL) AS attempt")
+    aggregates = (
+        "count(*) AS events",
+        "count(ms) AS measured",
+        "sum(ms) AS sum_ms",
+        "max(ms) AS max_ms",
+        "count(IF(what = 'consumed' AND attempt > 1, 1, NULL)) AS again",
+        "sum(IF(what = 'published', size, NULL)) AS bytes",
+        "sum(CASE WHEN what = 'deleted' AND error IS NULL THEN 1 WHEN what = 'destroyed' THEN attempt END) AS gone",
+        "sum(IF(what = 'destroyed', size, NULL)) AS destroyed",
+        "min(at) AS first_at",
+        "max(at) AS last_at",
+        "max(demo) AS demo",
     )
+    by = (*PLACE, "hour", "what", tries, bucket_of(f.col("ms")).alias("bucket"))
+    return rows.groupBy(*by).agg(*map(f.expr, aggregates))
 
 
-def _row(what: Column, ms: Column, *others: Column) -> Column:
-    columns = (what, f.when(ms < 0, 0).otherwise(ms), *others)
-    return f.struct(*(column.alias(str(number)) for number, column in enumerate(columns)))
+def _row(what: str, ms: str, others: Iterable[str]) -> str:
+    return f"struct({', '.join((f'{what} AS what', f'IF({ms} < 0, 0, {ms}) AS ms', *others))})"

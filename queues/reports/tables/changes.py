@@ -37,13 +37,11 @@ def changes_of(today: DataFrame, past: DataFrame, *, complete: bool) -> DataFram
     `today`, `past`: figures of days (without hours), of `past` also `week`. `complete`: whether the day is over; before
     that nothing is flagged. A place that was there in past weeks and is not today has counts of 0.
     """
-    values = _long(past).where(f.col("value").isNotNull())
-    usual = values.groupBy(*PLACE, "figure").agg(
-        f.median("value").alias("usual"), f.count(f.lit(1)).cast("int").alias("weeks")
-    )
-    apart = values.join(usual, [*PLACE, "figure"]).groupBy(*PLACE, "figure")
-    spread = apart.agg((f.median(f.abs(f.col("value") - f.col("usual"))) * SCALE).alias("spread"))
-    joined = usual.join(spread, [*PLACE, "figure"]).join(_long(today), [*PLACE, "figure"], "left")
+    usual = f"median(value) OVER (PARTITION BY {', '.join(PLACE)}, figure) AS usual"
+    apart = _long(past).where("value IS NOT NULL").selectExpr("*", usual).groupBy(*PLACE, "figure", "usual")
+    spread = f.expr("median(abs(value - usual))") * SCALE
+    weeks = f.expr("CAST(count(*) AS int) AS weeks")
+    joined = apart.agg(spread.alias("spread"), weeks).join(_long(today), [*PLACE, "figure"], "left")
     counted = f.col("figure").isin(*COUNTED)
     value = f.coalesce("value", f.when(counted, f.lit(0.0)))
     told = joined.withColumn("value", value)
@@ -63,7 +61,5 @@ def _is_far() -> Column:
 
 def _long(figures: DataFrame) -> DataFrame:
     """(place, figure, value): a row for each of FIGURES."""
-    pairs = f.array(
-        *(f.struct(f.lit(name).alias("figure"), f.col(name).cast("double").alias("value")) for name in FIGURES)
-    )
-    return figures.select(*PLACE, f.explode(pairs).alias("pair")).select(*PLACE, "pair.*")
+    pairs = [f"struct('{name}' AS figure, CAST({name} AS double) AS value)" for name in FIGURES]
+    return figures.selectExpr(*PLACE, f"inline(array({', '.join(pairs)}))")

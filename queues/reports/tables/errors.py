@@ -48,8 +48,8 @@ def errors_of(notable: DataFrame, lost: DataFrame) -> DataFrame:
         f.max("at").alias("last_at"),
         f.max(f.struct("at", "job")).alias("latest"),
     )
-    named = by_text.withColumn("pattern", pattern_of(f.col("error"), f.col("lease_lost")))
-    summed = named.groupBy(*PLACE, "pattern").agg(
+    pattern = pattern_of(f.col("error"), f.col("lease_lost"))
+    summed = by_text.groupBy(*PLACE, pattern.alias("pattern")).agg(
         f.sum("failed").alias("failed"),
         f.sum("dead").alias("dead"),
         f.min("first_at").alias("first_at"),

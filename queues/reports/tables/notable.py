@@ -18,11 +18,11 @@ def notable_of(events: DataFrame, limits: DataFrame) -> DataFrame:
     told = kind.isin("failed", "dead", "lease_lost") | again
     waited = f.when((kind == "consumed") & (f.col("wait_ms") >= f.col("wait_from")), f.col("wait_ms"))
     ran = f.when((kind == "acked") & (f.col("run_ms") >= f.col("run_from")), f.col("run_ms"))
-    limited = events.join(f.broadcast(limits), [*PLACE], "left").withColumn("ms", f.coalesce(waited, ran))
-    columns = (*PLACE, "hour", "kind", "job", "attempt", "at", "worker", "error", "ms")
-    return limited.where(told | f.col("ms").isNotNull()).select(*columns)
+    columns = (*PLACE, "hour", "kind", "job", "attempt", "at", "worker", "error")
+    limited = events.join(f.broadcast(limits), [*PLACE], "left").select(*columns, f.coalesce(waited, ran).alias("ms"))
+    return limited.where(told | f.col("ms").isNotNull())
 
 
 def lost_leases_of(events: DataFrame) -> DataFrame:
-    """(place, job, attempt) of each hand-out whose lease ran out."""
-    return events.where(f.col("kind") == "lease_lost").select(*PLACE, "job", "attempt").distinct()
+    """(place, job, attempt) of each hand-out whose lease ran out, as often as there is an event of it."""
+    return events.where(f.col("kind") == "lease_lost").select(*PLACE, "job", "attempt")
