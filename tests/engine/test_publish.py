@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -141,6 +141,7 @@ def test_no_attributes_and_empty_attributes_are_told_apart(world: World) -> None
         (PublishOptions(attributes={"n" * 33: ""}), "attribute too long: " + "n" * 32),
         (PublishOptions(attributes={"n": "ü" * 65}), "attribute too long: n"),
         (PublishOptions(attributes={"n": "\udfff"}), "invalid attributes"),
+        (PublishOptions(attributes=cast(Any, ["n"])), "invalid attributes"),
     ],
 )
 def test_an_option_out_of_range_is_refused(world: World, options: PublishOptions, message: str) -> None:
