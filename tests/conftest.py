@@ -73,6 +73,11 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
 
 
+def pytest_unconfigure() -> None:
+    """What was frozen goes at the end: else libraries that count what they leave behind say so."""
+    gc.unfreeze()
+
+
 @pytest.hookimpl(tryfirst=True)  # before pytest chooses by marker
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what `make test-fast` leaves out. The longest begin first, so that no process is left alone with them."""
