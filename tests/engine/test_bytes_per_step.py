@@ -16,6 +16,7 @@ from queues.engine import (
     trim_dead,
 )
 from queues.engine.limits import BODY_MAX_BYTES, FREE_BUDGET_BYTES, READ_BUDGET_BYTES
+from queues.engine.operations.consume import consume_step
 from queues.engine.operations.maintain import purge
 
 from .test_dead_letters import bury
@@ -97,3 +98,15 @@ def test_a_step_reschedules_as_many_jobs_as_it_may_read_and_the_next_go_on(world
     assert 1 <= len(outcomes) <= READ_BUDGET_BYTES // BODY_MAX_BYTES + 1
     assert world.run(reschedule(world.queue, ids, delay_ms=95_000, now_ms=world.now_ms)) == (Rescheduled.MOVED,) * HUGE
     assert set(world.state().delayed.values()) == {world.now_ms + 95_000}
+
+
+def test_a_consume_deletes_a_bounded_number_of_bytes_that_have_expired(world: World) -> None:
+    world.publish_one(ttl_ms=1)  # behind which it takes many at once
+    huge(world, ttl_ms=1)
+    world.advance(10)
+
+    world.run(consume_step(world.queue, ttr_ms=1_000, now_ms=world.now_ms))
+
+    assert 1 <= HUGE - len(world.places()) <= FREE_BUDGET_BYTES // BODY_MAX_BYTES + 1
+    assert world.take() == ()
+    assert not world.places()

@@ -171,7 +171,7 @@ while delivered < most and skipped < skip_max and bytes < bytes_max do
       if raw_run then
         length, expires = redis.call('HSTRLEN', jobs, id), struct.unpack('>I6', raw_run, RUN_EXPIRES)
       end
-      if size >= bytes_max or alive >= most - delivered then
+      if size >= bytes_max or alive >= most - delivered or skipped >= skip_max then
         put_back(ids, ranks, i)
         break
       elseif length > 0 and expires > 0 and expires <= now then
