@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 
@@ -34,11 +35,27 @@ class Lane:
         self.pool = pool
         self.roles = roles_for(pool, once=once)
         self._tally = tally
-        self._should_stop = should_stop
+        self._is_stopping = should_stop
+        self._closed = threading.Event()
         self._open_engine = open_engine
         self._pulse = Pulse()
         self._pool_trouble = Trouble(pool=pool)
         self._role_troubles = {role.name: Trouble(pool=pool, role=role.name) for role in self.roles}
+
+    def work(self, role: Role) -> None:
+        """Turns of a role, each at a multiple of its interval from now, until the lane is closed. One that takes longer
+        than that has the next multiple left out."""
+        began = time.monotonic()
+        while not self._should_stop():
+            self._closed.wait(role.interval_s - (time.monotonic() - began) % role.interval_s)
+            self.run(role)
+
+    def close(self) -> None:
+        """Let the turns that are under way finish, and begin no more. May be called more than once."""
+        self._closed.set()
+
+    def _should_stop(self) -> bool:
+        return self._closed.is_set() or self._is_stopping()
 
     def run(self, role: Role) -> None:
         """One turn of a role. Never raises: a fault is logged once, and tried again with pauses until it is over."""

@@ -1,7 +1,9 @@
-"""When the roles run. The only module that knows APScheduler.
+"""What runs in which thread. The only module that knows APScheduler.
 
 Each pool gets a thread pool of its own with as many threads as roles, so a pool whose Redis hangs holds up nobody
-else. A role that is still running when its time comes is left out, not queued (`max_instances`, `coalesce`).
+else. A role keeps its rhythm itself once it runs (`Lane.work`): to be called thirty times a second by a scheduler takes
+a third of what an idle pump takes. One that has ended is started again. A chore that is still running when its time
+comes is left out, not queued (`max_instances`, `coalesce`).
 """
 
 from __future__ import annotations
@@ -9,19 +11,22 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
 
 from apscheduler.executors.pool import ThreadPoolExecutor as ExecutorOfThreads
 from apscheduler.schedulers.background import BackgroundScheduler
 
 from .lane import Lane
 
+START_AGAIN_S: Final = 10.0
+"""How soon a role that has ended, which only what Python itself throws makes it do, is started again."""
+
 
 class RoleScheduler:
-    """Runs lanes and chores, each at its interval, in threads."""
+    """Runs the roles of lanes, and chores, in threads."""
 
     def __init__(self) -> None:
-        # It would report each run at INFO and each one left out at WARNING, ten times a second.
+        # It would report each run at INFO and each one left out at WARNING, roles that run among them.
         logging.getLogger("apscheduler").setLevel(logging.ERROR)
         self._scheduler: Any = BackgroundScheduler(
             timezone=UTC,
@@ -33,14 +38,14 @@ class RoleScheduler:
         self._scheduler.start()
 
     def stop(self) -> None:
-        """Let the ticks that run finish, and start no more."""
+        """Wait for what runs, lanes that were closed among it, and start no more."""
         self._scheduler.shutdown(wait=True)
 
     def catch_up(self) -> None:
-        """Run everything now and go on from there.
+        """Run every chore now and go on from there.
 
         To be called when the wall clock was set: APScheduler plans by it, and a clock that is set back by an hour would
-        leave the roles idle for that hour.
+        leave the chores undone for that hour.
         """
         for job in self._scheduler.get_jobs():
             job.modify(next_run_time=datetime.now(UTC))
@@ -51,25 +56,32 @@ class RoleScheduler:
         self._scheduler.add_job(work, "interval", seconds=interval_s, id=f"chore:{name}", **first)
 
     def add_lane(self, lane: Lane) -> None:
-        """Run the roles of a pool, each at its interval."""
+        """Run the roles of a pool, until it is closed."""
         executor = self._executors[lane.pool] = ExecutorOfThreads(max_workers=len(lane.roles))
-        self._scheduler.add_executor(executor, alias=lane.pool)
+        self._scheduler.add_executor(executor, alias=_alias(lane.pool))
         for role in lane.roles:
             self._scheduler.add_job(
-                lane.run,
+                lane.work,
                 "interval",
                 args=(role,),
-                seconds=role.interval_s,
+                seconds=START_AGAIN_S,
+                next_run_time=datetime.now(UTC),
                 id=_job_id(lane.pool, role.name),
-                executor=lane.pool,
+                executor=_alias(lane.pool),
             )
 
     def remove_lane(self, lane: Lane) -> None:
         """Run the roles of a pool no more. Does not wait for a tick that is under way: its Redis may be gone."""
+        lane.close()
         for role in lane.roles:
             self._scheduler.remove_job(_job_id(lane.pool, role.name))
-        self._scheduler.remove_executor(lane.pool, shutdown=False)
+        self._scheduler.remove_executor(_alias(lane.pool), shutdown=False)
         self._executors.pop(lane.pool).shutdown(wait=False)
+
+
+def _alias(pool: str) -> str:
+    """Not the bare name: APScheduler's own executor, which chores run in, is called `default`."""
+    return f"pool:{pool}"
 
 
 def _job_id(pool: str, role: str) -> str:

@@ -89,6 +89,9 @@ class BackgroundService:
             scheduler.add_chore("nightly", self._nightly.tick, interval_s=NIGHTLY_INTERVAL_S, at_once=True)
         logger.info("background roles run", extra={"action": "pump_started", "pools": ",".join(self._lanes)})
         self._wait(scheduler)
+        logger.info("background roles finish their turns", extra={"action": "pump_stopping"})
+        for lane in list(self._lanes.values()):  # one that is opened meanwhile asks whether it should stop
+            lane.close()
         if self._nightly is not None:
             self._nightly.stop()
         scheduler.stop()

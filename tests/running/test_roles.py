@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -310,6 +311,26 @@ def test_a_defect_in_one_role_is_logged_with_its_place_and_ends_nothing(
     assert record.levelname == "ERROR"
     assert record.__dict__["role"] == "pump"
     assert "ZeroDivisionError" in caplog.text
+
+
+def test_a_role_has_turns_at_multiples_of_its_interval_until_the_lane_is_closed(engine: Engine) -> None:
+    began: list[float] = []
+
+    def tick(_engine: Engine, _now_ms: int | None) -> Counts:
+        began.append(time.monotonic())
+        if len(began) == 2:
+            time.sleep(0.25)  # over two multiples, which are left out
+        if len(began) == 4:
+            lane.close()
+        return Counts()
+
+    lane = lane_of(lambda _pool: engine)
+    start = time.monotonic()
+    lane.work(Role(name="pump", interval_s=0.1, budget_s=0, tick=tick))
+
+    first, second, third, _fourth = (moment - start for moment in began)
+    assert first > 0.099
+    assert third > second // 0.1 * 0.1 + 0.299
 
 
 def test_a_pool_that_goes_and_comes_back_is_worked_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -25,6 +25,13 @@ def put(engine: Engine, options: PublishOptions, *, jobs: int = 1) -> None:
     engine.run(publish(engine.queue("ns", "q"), [b"job"] * jobs, options))
 
 
+def read_until(words: str, process: subprocess.Popen[str]) -> None:
+    """Read its log up to the line that has these words."""
+    assert process.stderr is not None
+    while words not in (line := process.stderr.readline()):
+        assert line, "the pump ended"
+
+
 def wait_running(heartbeat: Path) -> None:
     wait_until(heartbeat.exists, or_fail="the pump did not start")
 
@@ -93,7 +100,7 @@ def test_the_second_signal_ends_a_pump_that_hangs(site: Site, start: Start, tmp_
     try:
         wait_until(lambda: site.redis.answer() is Answer.NOTHING, or_fail="Redis still answers")
         process.send_signal(signal.SIGTERM)
-        wait_until(lambda: _handles(process), or_fail="the first signal was not taken")
+        read_until("action=pump_stopping", process)
         process.send_signal(signal.SIGTERM)
 
         assert process.wait(timeout=3) == 1
@@ -128,11 +135,7 @@ def test_it_goes_on_when_redis_comes_back_and_says_so_once(site: Site, start: St
     engine.close()
 
     site.redis.kill()
-    assert process.stderr is not None
-    line = process.stderr.readline()
-    while "action=trouble" not in line:
-        line = process.stderr.readline()
-        assert line, "the pump ended"
+    read_until("action=trouble", process)
     site.redis.start()
 
     engine = site.engine()
@@ -142,12 +145,6 @@ def test_it_goes_on_when_redis_comes_back_and_says_so_once(site: Site, start: St
     assert process.returncode == 0
     assert errors.count("action=recovered") == 1
     assert "action=trouble" not in errors
-
-
-def _handles(process: subprocess.Popen[str]) -> bool:
-    """Whether the signal sent last is no longer pending."""
-    with open(f"/proc/{process.pid}/status") as status:
-        return all(int(line.split()[1], 16) == 0 for line in status if line.startswith(("SigPnd", "ShdPnd")))
 
 
 def test_a_redis_that_may_lose_jobs_is_warned_of_in_the_log_and_the_first_sigterm_ends_it_with_status_0(
