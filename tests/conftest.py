@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import threading
 from collections.abc import Generator, Iterator
 from typing import Any
 
@@ -87,6 +88,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         elif item.nodeid.startswith(EXHAUSTIVE):
             item.add_marker(pytest.mark.exhaustive)
     items.sort(key=lambda item: [not item.nodeid.startswith(start) for start in LONGEST])
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_teardown() -> None:
+    """Uses of tokens are written beside the calls: while the test may still use the database."""
+    for thread in threading.enumerate():
+        if thread.name == "taskq-last-use":
+            thread.join(timeout=10)
 
 
 @pytest.fixture(scope="session")

@@ -44,7 +44,7 @@ def rates(minutes: Minutes, now_ms: int) -> dict[str, float]:
     for which, share in ((minute, 1.0), (minute - 1, share_before)):
         for (metric, _), count in minutes.get(which, {}).items():
             totals[metric] += count * share
-    return {metric: round(total / 60, 3) for metric, total in totals.items()}
+    return {metric: round(total / 60, 3) if total else 0.0 for metric, total in totals.items()}
 
 
 def percentiles(minutes: Minutes, now_ms: int, metric: str) -> dict[str, float | None]:
@@ -56,8 +56,10 @@ def percentiles(minutes: Minutes, now_ms: int, metric: str) -> dict[str, float |
             for (name, bucket), count in counts.items():
                 if name == metric:
                     buckets[bucket] = buckets.get(bucket, 0) + count
+    if not buckets:
+        return {"p50": None, "p95": None, "p99": None}
     total = sum(buckets.values())
-    return {f"p{percent}": _at_rank(buckets, total * percent / 100) if total else None for percent in (50, 95, 99)}
+    return {f"p{percent}": _at_rank(buckets, total * percent / 100) for percent in (50, 95, 99)}
 
 
 def lately(minutes: Minutes, now_ms: int, metric: str) -> int:
