@@ -23,7 +23,6 @@ from .conftest import RunDay
 from .made import event, ms, read_table, write_lake
 
 DAY = "2026-03-29"
-TABLES = ("figures", "histograms", "tries", "errors", "slow", "changes")
 
 
 def published(hour: int, number: int = 1) -> list[dict[str, object]]:
@@ -45,18 +44,6 @@ def damage_a_page(path: Path) -> None:
     content = bytearray(path.read_bytes())
     content[column.data_page_offset + column.total_compressed_size - 3] ^= 0xFF
     path.write_bytes(content)
-
-
-def test_a_day_without_events_is_reported_as_such(run_day: RunDay, tmp_path: Path) -> None:
-    write_lake(tmp_path / "lake", [event("published", ms(day)) for day in ("2026-03-27", "2026-03-31")])
-
-    summary = run_day(tmp_path / "lake", tmp_path / "out", DAY)
-
-    assert (summary["events"], summary["files"], summary["demo"]) == (0, 0, False)
-    assert [warning["kind"] for warning in summary["warnings"]] == ["other"]
-    where = f"no events of it in file://{tmp_path}/lake, which has days from 2026-03-27 to 2026-03-31"
-    assert where in summary["warnings"][0]["text"]
-    assert [read_table(tmp_path / "out", DAY, table) for table in TABLES] == [[]] * len(TABLES)
 
 
 def test_a_lake_without_any_day_is_not_the_one_that_was_meant(run_day: RunDay, tmp_path: Path) -> None:

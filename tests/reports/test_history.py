@@ -53,9 +53,15 @@ WEEKLY = "weekly"
 DAYS = ("2026-03-28", "2026-03-29", "2026-03-30")
 
 
+SUMMARIES = "summaries.json"
+
+
 @pytest.fixture(scope="module")
 def reports(run_day: RunDay, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Of three days in a row, the second without events. For the third, a Monday, there are reports of past weeks."""
+    """Of three days in a row, the second without events. For the third, a Monday, there are reports of past weeks.
+
+    Beside them lie their summaries, by day.
+    """
     lake, out = tmp_path_factory.mktemp("lake"), tmp_path_factory.mktemp("out")
     for week, day in enumerate(("2026-03-02", "2026-03-09", "2026-03-16", "2026-03-23")):
         write_figures(out, day, {queue: case[0][week] for queue, case in CASES.items()})
@@ -65,9 +71,11 @@ def reports(run_day: RunDay, tmp_path_factory: pytest.TempPathFactory) -> Path:
         for one in published(DAYS[2], counts[-1] or 0, queue=queue, namespace=WEEKLY)
     ]
     write_lake(lake, [*published(DAYS[0], 5), *acked(DAYS[0], 2), *acked(DAYS[2], 1), *monday])
+    summaries = {}
     for day in DAYS:
-        run_day(lake, out, day)
+        summaries[day] = run_day(lake, out, day) | {"lake": str(lake)}
         make_current(out, day)
+    (out / SUMMARIES).write_text(json.dumps(summaries))
     return out
 
 
@@ -76,6 +84,18 @@ def test_a_backlog_goes_on_over_midnight_and_through_days_without_events(reports
     assert backlogs(reports, DAYS[0]) == {("q", hour): told for (_, hour), told in of_namespace.items()} | of_namespace
     assert backlogs(reports, DAYS[1]) == {("q", None): (3, True), ("", None): (3, True)}
     assert backlogs(reports, DAYS[2]) == {(queue, hour): (2, True) for queue in ("q", "") for hour in (11, None)}
+
+
+def test_a_day_without_events_is_reported_as_such(reports: Path) -> None:
+    summary = json.loads((reports / SUMMARIES).read_text())[DAYS[1]]
+
+    assert (summary["events"], summary["files"], summary["demo"]) == (0, 0, False)
+    (warning,) = summary["warnings"]
+    where = f"no events of it in file://{summary['lake']}, which has days from {DAYS[0]} to {DAYS[2]}"
+    assert warning["kind"] == "other"
+    assert where in warning["text"]
+    tables = ("histograms", "tries", "errors", "slow", "changes")  # `figures` has the backlog
+    assert [read_table(reports, DAYS[1], table) for table in tables] == [[]] * len(tables)
 
 
 def test_a_queue_that_a_report_does_not_name_began_the_next_day_with_nothing(reports: Path) -> None:
