@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from .demo_draws import whole
 from .demo_jobs import events_of_hour
 from .demo_shape import NAMESPACE, POOL, QUEUES, BadDeploy, jobs_in_hour
 from .files import hour_folders
@@ -118,7 +119,7 @@ def demo_hours(plan: DemoPlan) -> Iterator[tuple[date, int, Any]]:
                 bad_deploy=plan.bad_deploy,
             )
             waiting += [_of_queue(table, place) for table in made if len(table)]
-        yet = [(pc.less(table["at_ms"], begins + HOUR_MS), table) for table in waiting]
+        yet = [(pc.less(table["at_ms"], whole(begins + HOUR_MS)), table) for table in waiting]
         due = [table.filter(mask) for mask, table in yet]
         waiting = [rest for mask, table in yet if len(rest := table.filter(pc.invert(mask)))]
         if rows := sum(map(len, due)):
@@ -134,8 +135,8 @@ def _finish(table: Any, rows: int) -> Any:
     """In the lake's columns, by time."""
     table = table.unify_dictionaries().combine_chunks()
     table = table.take(pc.sort_indices(table, sort_keys=[("at_ms", "ascending"), ("job", "ascending")]))
-    names = pa.array([queue.name for queue in QUEUES])
-    homes = pa.array([zlib.crc32(f"{NAMESPACE}/{queue.name}".encode()) % PARTITIONS for queue in QUEUES])
+    names = pa.array([queue.name for queue in QUEUES], pa.string())
+    homes = pa.array([zlib.crc32(f"{NAMESPACE}/{queue.name}".encode()) % PARTITIONS for queue in QUEUES], pa.int64())
     known = {name: table[name] for name in ("kind", "job", "attempt", "wait_ms", "run_ms", "size", "worker", "error")}
     known |= {
         "queue": pc.take(names, table["place"]),

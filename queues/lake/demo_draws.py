@@ -28,14 +28,14 @@ class Draws:
 
     def whole(self, rows: int, below: int) -> Any:
         """int64 in [0, below)."""
-        return pc.cast(pc.floor(pc.multiply(self.uniform(rows), _real(below))), pa.int64())
+        return pc.cast(pc.floor(pc.multiply(self.uniform(rows), real(below))), pa.int64())
 
     def log_normal(self, rows: int, *, median: float, spread: float) -> Any:
         """int64 around `median`, ≥ 1; `spread`: the standard deviation of the logarithm. By Box and Muller."""
-        far = pc.sqrt(pc.multiply(pc.ln(pc.subtract(_real(1.0), self.uniform(rows))), _real(-2.0)))
-        normal = pc.multiply(far, pc.cos(pc.multiply(self.uniform(rows), _real(2 * math.pi))))
-        drawn = pc.multiply(pc.power(_real(math.e), pc.multiply(normal, _real(spread))), _real(median))
-        return pc.cast(pc.floor(pc.max_element_wise(pc.min_element_wise(drawn, _real(1e9)), _real(1.0))), pa.int64())
+        far = pc.sqrt(pc.multiply(pc.ln(pc.subtract(real(1.0), self.uniform(rows))), real(-2.0)))
+        normal = pc.multiply(far, pc.cos(pc.multiply(self.uniform(rows), real(2 * math.pi))))
+        drawn = pc.multiply(pc.power(real(math.e), pc.multiply(normal, real(spread))), real(median))
+        return pc.cast(pc.floor(pc.max_element_wise(pc.min_element_wise(drawn, real(1e9)), real(1.0))), pa.int64())
 
     def job_ids(self, published_ms: Any) -> Any:
         """ULIDs with these times."""
@@ -47,7 +47,7 @@ class Draws:
             _part(_TWOS, published_ms, 0),
         ]
         chance = [pc.take(fours, self.whole(rows, len(fours))) for _ in range(4)]
-        return pc.binary_join_element_wise(*time, *chance, "")
+        return pc.binary_join_element_wise(*time, *chance, pa.scalar("", pa.string()))
 
 
 @cache
@@ -59,14 +59,16 @@ def _fours() -> Any:
 
 def _part(digits: Any, number: Any, shift: int) -> Any:
     """The base-32 digits of `number` from bit `shift` on, as many as `digits` has of them."""
-    return pc.take(digits, pc.bit_wise_and(pc.shift_right(number, _whole(shift)), _whole(len(digits) - 1)))
+    return pc.take(digits, pc.bit_wise_and(pc.shift_right(number, whole(shift)), whole(len(digits) - 1)))
 
 
-# Given a number without a type, pyarrow tries to import dateutil each time; where that is not installed, it looks
+# Given a value without a type, pyarrow tries to import dateutil each time; where that is not installed, it looks
 # through all of sys.path.
-def _real(number: float) -> Any:
+def real(number: float) -> Any:
+    """A number for pyarrow to compute with."""
     return pa.scalar(number, pa.float64())
 
 
-def _whole(number: int) -> Any:
+def whole(number: int) -> Any:
+    """The same, of int64."""
     return pa.scalar(number, pa.int64())

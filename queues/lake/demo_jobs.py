@@ -10,7 +10,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .demo_draws import Draws
+from .demo_draws import Draws, real, whole
 from .demo_shape import WORKERS, BadDeploy, Queue, crowding_in_hour
 from .names import HOUR_MS
 
@@ -35,7 +35,7 @@ _TYPES: Final = {
     **dict.fromkeys(("job", "worker", "error"), pa.string()),
     "attempt": pa.int32(),
 }
-_WORKERS: Final = pa.array(WORKERS)
+_WORKERS: Final = pa.array(WORKERS, pa.string())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,15 +70,15 @@ def events_of_hour(
 ) -> Iterator[Any]:
     """Tables of EVENT_COLUMNS, one for each kind and attempt; times may lie behind the hour, even the day."""
     draws = Draws(f"{seed} {queue.name} {start_ms}")
-    published = pc.add(start_ms, draws.whole(jobs, HOUR_MS))
+    published = pc.add(whole(start_ms), draws.whole(jobs, HOUR_MS))
     size = draws.log_normal(jobs, median=queue.size, spread=0.4)
     delay = pc.if_else(
-        pc.less(draws.uniform(jobs), queue.delayed),
+        pc.less(draws.uniform(jobs), real(queue.delayed)),
         draws.log_normal(jobs, median=queue.delay_ms, spread=0.6),
-        pa.scalar(0, pa.int64()),
+        whole(0),
     )
-    due_later = pc.greater(delay, 0)
-    late = pc.if_else(due_later, draws.whole(jobs, LATENESS_MS), pa.scalar(0, pa.int64()))
+    due_later = pc.greater(delay, whole(0))
+    late = pc.if_else(due_later, draws.whole(jobs, LATENESS_MS), whole(0))
     line = _Line(
         job=draws.job_ids(published), published_ms=published, size=size, due_ms=pc.add(published, delay), late=late
     )
@@ -100,7 +100,7 @@ def _attempt(
     """One handing-out of each job. → those that come again"""
     wait = pc.max_element_wise(draws.log_normal(len(line.job), median=wait_median, spread=queue.spread), line.late)
     taken = pc.add(line.due_ms, wait)
-    ends = pc.add(line.published_ms, queue.ttl_ms)
+    ends = pc.add(line.published_ms, whole(queue.ttl_ms))
     in_time = pc.less(taken, ends)
     if pc.min(in_time).as_py() is False:
         ended = pc.max_element_wise(ends, pc.add(line.due_ms, line.late))
@@ -109,26 +109,28 @@ def _attempt(
     rows = len(line.job)
     worker = pc.take(_WORKERS, draws.whole(rows, len(WORKERS)))
     yield _events("consumed", line, at_ms=taken, attempt=attempt, wait_ms=wait, size=line.size, worker=worker)
-    run = pc.min_element_wise(draws.log_normal(rows, median=queue.run_ms, spread=queue.spread), queue.ttr_ms - 1)
+    run = pc.min_element_wise(draws.log_normal(rows, median=queue.run_ms, spread=queue.spread), whole(queue.ttr_ms - 1))
     fate = draws.uniform(rows)
-    failed, lost = pc.less(fate, failing), pc.greater_equal(fate, 1 - queue.losing)
+    failed, lost = pc.less(fate, real(failing)), pc.greater_equal(fate, real(1 - queue.losing))
     well = pc.invert(pc.or_(failed, lost))
     done = pc.add(taken, run)
     yield _some("acked", line, well, at_ms=done, attempt=attempt, run_ms=run, worker=worker)
     error = _texts(errors, draws, rows)
     yield _some("failed", line, failed, at_ms=done, attempt=attempt, run_ms=run, worker=worker, error=error)
-    ran_out = pc.add(taken, queue.ttr_ms)
-    ttr = pa.repeat(pa.scalar(queue.ttr_ms, pa.int64()), rows)
+    ran_out = pc.add(taken, whole(queue.ttr_ms))
+    ttr = pa.repeat(whole(queue.ttr_ms), rows)
     yield _some("lease_lost", line, lost, at_ms=ran_out, attempt=attempt, run_ms=ttr, worker=worker)
     ended = pc.if_else(lost, ran_out, done)
     if attempt == queue.tries:
         said = pc.if_else(failed, error, pa.scalar(None, pa.string()))
         yield _some("dead", line, pc.or_(failed, lost), at_ms=ended, attempt=attempt, worker=worker, error=said)
         return line.only(pc.and_(failed, lost))
-    retry = replace(line, due_ms=pc.add(done, BACKOFF_MS * 2 ** (attempt - 1)), late=draws.whole(rows, LATENESS_MS))
+    retry = replace(
+        line, due_ms=pc.add(done, whole(BACKOFF_MS * 2 ** (attempt - 1))), late=draws.whole(rows, LATENESS_MS)
+    )
     again = retry.only(failed)
     yield _ready(again)
-    return again.and_(replace(line, due_ms=ran_out, late=pa.repeat(pa.scalar(0, pa.int64()), rows)).only(lost))
+    return again.and_(replace(line, due_ms=ran_out, late=pa.repeat(whole(0), rows)).only(lost))
 
 
 def _hits(bad_deploy: BadDeploy, queue: Queue, day: date, hour: int) -> bool:
@@ -142,10 +144,13 @@ def _ready(line: _Line) -> Any:
 
 def _texts(errors: tuple[str, ...], draws: Draws, rows: int) -> Any:
     """One of the texts for each row, with a number between 10 and 9,999 in it."""
-    before, after = zip(*(text.split("{}") for text in errors), strict=True)
+    parts = zip(*(text.split("{}") for text in errors), strict=True)
+    before, after = (pa.array(part, pa.string()) for part in parts)
     which = draws.whole(rows, len(errors))
-    number = pc.cast(pc.add(draws.whole(rows, 9_990), 10), pa.string())
-    return pc.binary_join_element_wise(pc.take(pa.array(before), which), number, pc.take(pa.array(after), which), "")
+    number = pc.cast(pc.add(draws.whole(rows, 9_990), whole(10)), pa.string())
+    return pc.binary_join_element_wise(
+        pc.take(before, which), number, pc.take(after, which), pa.scalar("", pa.string())
+    )
 
 
 def _some(kind: str, line: _Line, mask: Any, **columns: Any) -> Any:
@@ -158,7 +163,7 @@ def _events(kind: str, line: _Line, **columns: Any) -> Any:
     """A table of EVENT_COLUMNS; what is not given does not apply."""
     rows = len(line.job)
     known = {"job": line.job, "published_ms": line.published_ms, **columns}
-    arrays = [pa.DictionaryArray.from_arrays(pa.repeat(pa.scalar(0, pa.int8()), rows), pa.array([kind]))]
+    arrays = [pa.DictionaryArray.from_arrays(pa.repeat(pa.scalar(0, pa.int8()), rows), pa.array([kind], pa.string()))]
     for name in EVENT_COLUMNS[1:]:
         value = known.get(name)
         if value is None:
