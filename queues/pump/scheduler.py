@@ -10,16 +10,21 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, Final
 
 from apscheduler.executors.pool import ThreadPoolExecutor as ExecutorOfThreads
+from apscheduler.jobstores.base import JobLookupError
 from apscheduler.schedulers.background import BackgroundScheduler
 
 from .lane import Lane
 
 START_AGAIN_S: Final = 10.0
-"""How soon a role that has ended, which only what Python itself throws makes it do, is started again."""
+"""How soon a role is started again that has ended. Only what is no `Exception`, as SystemExit, ends one."""
+
+CHORES: Final = "chores"
+CHORES_AT_ONCE: Final = 10
 
 
 class RoleScheduler:
@@ -28,8 +33,10 @@ class RoleScheduler:
     def __init__(self) -> None:
         # It would report each run at INFO and each one left out at WARNING, roles that run among them.
         logging.getLogger("apscheduler").setLevel(logging.ERROR)
+        self._chores = ExecutorOfThreads(max_workers=CHORES_AT_ONCE)
         self._scheduler: Any = BackgroundScheduler(
             timezone=UTC,
+            executors={CHORES: self._chores},
             job_defaults={"max_instances": 1, "coalesce": True, "misfire_grace_time": None},
         )
         self._executors: dict[str, ExecutorOfThreads] = {}
@@ -37,8 +44,17 @@ class RoleScheduler:
     def start(self) -> None:
         self._scheduler.start()
 
+    def stop_chores(self) -> None:
+        """Wait for the chores that run, and start nothing more. No lane comes or goes then.
+
+        Before `stop`, which waits with APScheduler's locks held: a chore that adds or removes a lane needs them.
+        """
+        self._scheduler.pause()
+        self._scheduler.get_jobs()  # waits for what was being started
+        self._chores.shutdown(wait=True)
+
     def stop(self) -> None:
-        """Wait for what runs, lanes that were closed among it, and start no more."""
+        """Wait for the lanes, which were closed."""
         self._scheduler.shutdown(wait=True)
 
     def catch_up(self) -> None:
@@ -48,12 +64,13 @@ class RoleScheduler:
         leave the chores undone for that hour.
         """
         for job in self._scheduler.get_jobs():
-            job.modify(next_run_time=datetime.now(UTC))
+            with suppress(JobLookupError):  # a role of a lane that is just being removed
+                job.modify(next_run_time=datetime.now(UTC))
 
     def add_chore(self, name: str, work: Callable[[], object], *, interval_s: float, at_once: bool = False) -> None:
         """Run `work` every `interval_s`, the first time after so long, or at once."""
         first = {"next_run_time": datetime.now(UTC)} if at_once else {}
-        self._scheduler.add_job(work, "interval", seconds=interval_s, id=f"chore:{name}", **first)
+        self._scheduler.add_job(work, "interval", seconds=interval_s, id=f"chore:{name}", executor=CHORES, **first)
 
     def add_lane(self, lane: Lane) -> None:
         """Run the roles of a pool, until it is closed."""
@@ -80,7 +97,7 @@ class RoleScheduler:
 
 
 def _alias(pool: str) -> str:
-    """Not the bare name: APScheduler's own executor, which chores run in, is called `default`."""
+    """Not the bare name: a pool may be called as the executor of chores, or as APScheduler's own, `default`."""
     return f"pool:{pool}"
 
 

@@ -47,8 +47,8 @@ class TurnReport:
 class BackgroundService:
     """`run` blocks until `ask_to_stop`; `run_once` takes one turn of each role on each pool.
 
-    `list_pools` is asked again and again, so that pools come and go while it runs. Each of
-    `heartbeats` is called every second while the roles are being scheduled, to tell others that this process works.
+    `list_pools` is asked again and again, so that pools come and go while it runs. Each of `heartbeats` is called every
+    second, to tell others that this process works (how each role does, the pool's Redis is told).
     `check_pools` is called at the start and then every CHECK_INTERVAL_S, to log what is wrong with a pool's Redis.
     `nightly` makes the reports that are due.
     """
@@ -79,6 +79,14 @@ class BackgroundService:
         scheduler = RoleScheduler()
         self._follow_pools(scheduler)
         scheduler.start()
+        try:
+            self._add_chores(scheduler)
+            logger.info("background roles run", extra={"action": "pump_started", "pools": ",".join(self._lanes)})
+            self._wait(scheduler)
+        finally:  # whatever it was: without their chores, roles would go on unseen
+            self._stop(scheduler)
+
+    def _add_chores(self, scheduler: RoleScheduler) -> None:
         scheduler.add_chore("pools", lambda: self._follow_pools(scheduler), interval_s=POOLS_INTERVAL_S)
         scheduler.add_chore("summary", self._tally.report, interval_s=SUMMARY_INTERVAL_S)
         if self._check_pools is not None:
@@ -87,13 +95,15 @@ class BackgroundService:
             scheduler.add_chore(f"heartbeat {number}", beat, interval_s=HEARTBEAT_INTERVAL_S)
         if self._nightly is not None:
             scheduler.add_chore("nightly", self._nightly.tick, interval_s=NIGHTLY_INTERVAL_S, at_once=True)
-        logger.info("background roles run", extra={"action": "pump_started", "pools": ",".join(self._lanes)})
-        self._wait(scheduler)
+
+    def _stop(self, scheduler: RoleScheduler) -> None:
         logger.info("background roles finish their turns", extra={"action": "pump_stopping"})
-        for lane in list(self._lanes.values()):  # one that is opened meanwhile asks whether it should stop
-            lane.close()
+        self._stopping.set()
         if self._nightly is not None:
             self._nightly.stop()
+        scheduler.stop_chores()
+        for lane in self._lanes.values():
+            lane.close()
         scheduler.stop()
         self._tally.report()
         logger.info("background roles stopped", extra={"action": "pump_stopped"})
@@ -133,7 +143,8 @@ class BackgroundService:
             close_old_connections()
         self._pools_trouble.passed()
         for pool in sorted(pools - self._lanes.keys()):
-            lane = self._lanes[pool] = self._open_lane(pool)
+            lane = self._open_lane(pool)
             scheduler.add_lane(lane)
+            self._lanes[pool] = lane
         for pool in sorted(self._lanes.keys() - pools):
             scheduler.remove_lane(self._lanes.pop(pool))

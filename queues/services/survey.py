@@ -20,8 +20,9 @@ FRESH_S: Final = 2.0
 PATIENCE_S: Final = 1.5
 """How long a page waits for a pool that does not answer. What comes later is there for the next page."""
 
-OLD_MS: Final = 60_000
-"""A survey older than this, or than three of its rounds, is no longer what is going on."""
+OLD_MS: Final = 120_000
+"""A survey older than this, or than three of its rounds, is no longer what is going on. The first round over ten
+thousand queues that are new takes more than a minute."""
 
 PUMP_SILENT_MS: Final = 10_000
 POOLS_AT_ONCE: Final = 8

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import threading
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -24,6 +26,7 @@ from queues.engine import (
     stats,
 )
 from queues.models import Namespace, Pool, QueuePolicy
+from queues.pump import service
 from queues.pump.lane import Lane
 from queues.pump.role import Role
 from queues.pump.roles import bounds, deleter, pump, reclaimer, roles_for, sweeper
@@ -31,6 +34,7 @@ from queues.pump.tally import Tally
 from queues.pump.trouble import RETRY_FIRST_S, RETRY_MAX_S, Trouble
 from queues.pump.turn import WAIT_PART, take_turn
 from tests.support.clock import ManualClock
+from tests.support.waiting import wait_until
 
 START_MS = 2_000_000_000_000
 
@@ -331,6 +335,62 @@ def test_a_role_has_turns_at_multiples_of_its_interval_until_the_lane_is_closed(
     first, second, third, _fourth = (moment - start for moment in began)
     assert first > 0.099
     assert third > second // 0.1 * 0.1 + 0.299
+
+
+@pytest.fixture
+def idle(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Pools have one role, which does nothing but to note here that it had a turn."""
+    turns: list[str] = []
+
+    def tick(_engine: Engine, _now_ms: int | None) -> Counts:
+        turns.append("turn")
+        return Counts()
+
+    role = Role(name="idle", interval_s=0.05, budget_s=0, tick=tick)
+    monkeypatch.setattr("queues.pump.lane.roles_for", lambda _pool, *, once: (role,))
+    monkeypatch.setattr(service, "Lane", partial(Lane, open_engine=lambda _pool: engine))
+    monkeypatch.setattr(service, "POOLS_INTERVAL_S", 0.05)
+    return turns
+
+
+@pytest.mark.parametrize("pools", [["default", "new"], []], ids=["comes", "goes"])
+def test_a_pool_that_comes_or_goes_while_the_pump_stops_does_not_hold_it_up(idle: list[str], pools: list[str]) -> None:
+    asked, may_answer = threading.Event(), threading.Event()
+
+    def list_pools() -> list[str]:
+        if not idle:
+            return ["default"]
+        asked.set()
+        may_answer.wait(10)
+        return pools
+
+    running = service.BackgroundService(list_pools)
+    thread = threading.Thread(target=running.run, daemon=True)
+    thread.start()
+    assert asked.wait(10)
+
+    running.ask_to_stop()
+    thread.join(0.2)  # it waits for that answer now
+    may_answer.set()
+
+    thread.join(10)
+    assert not thread.is_alive()
+
+
+def test_when_the_pump_itself_fails_its_roles_end_with_it(idle: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def wait(_service: service.BackgroundService, _scheduler: object) -> None:
+        wait_until(lambda: idle, or_fail="the role had no turn")
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(service.BackgroundService, "_wait", wait)
+
+    with pytest.raises(ZeroDivisionError):
+        service.BackgroundService(lambda: ["default"]).run()
+
+    assert not [thread for thread in threading.enumerate() if "APScheduler" in thread.name]
+    turns = len(idle)
+    time.sleep(0.2)  # four intervals
+    assert len(idle) == turns
 
 
 def test_a_pool_that_goes_and_comes_back_is_worked_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import pytest
 import redis
@@ -12,6 +13,7 @@ from queues.engine import (
     Engine,
     FoundQueue,
     JobState,
+    Operation,
     ack,
     consume,
     delete_jobs,
@@ -123,6 +125,27 @@ def test_many_queues_are_found_page_by_page_and_stretch_by_stretch(pump: Pump, m
 
     assert pump.round() >= 60 // 7
     assert len(pump.found()) == 60
+
+
+def test_a_long_way_to_redis_makes_no_stretch_shorter(pump: Pump, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tick's share is 4 ms. To subtract no round trip of 5 ms from it would end at the shortest stretch."""
+    run, batch = pump.engine.run, pump.engine.batch
+
+    def run_from_afar(work: Any) -> Any:
+        pump.seconds += 0.005
+        return run(work)
+
+    def batch_from_afar(operations: Sequence[Operation[Any]]) -> list[Any]:
+        pump.seconds += 0.005 + 0.0001 * len(operations)
+        return batch(operations)
+
+    monkeypatch.setattr(pump.engine, "run", run_from_afar)
+    monkeypatch.setattr(pump.engine, "batch", batch_from_afar)
+    for number in range(100):
+        put(pump, "shop", f"q{number}")
+    pump.round()
+
+    assert pump.round() <= 5
 
 
 def test_between_rounds_nothing_is_asked(pump: Pump, redis_client: redis.Redis) -> None:
