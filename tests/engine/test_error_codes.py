@@ -12,7 +12,7 @@ import pytest
 import redis
 
 from queues.engine import Engine, StoreFullError, StoreUnavailableError, open_engine, publish
-from queues.engine.failures import MEANINGS, code_of
+from queues.engine.failures import MEANINGS, code_of, is_cross_slot
 from tests.support.redis_servers import redis_binaries
 from tests.support.waiting import wait_until
 
@@ -155,3 +155,11 @@ def test_errors_of_scripts_are_no_refusals() -> None:
     for code in MEANINGS:
         assert code_of(redis.ResponseError(f"{code} for a while")) == code
         assert code_of(redis.ResponseError(f"Error running script (call to f_1): @user_script:1: -{code} so")) == code
+
+
+def test_keys_in_several_slots_are_recognised_with_and_without_the_code_that_redis_py_knows() -> None:
+    """A cluster's proxy puts words of its own before it, so that it is no ClusterCrossSlotError."""
+    assert is_cross_slot(redis.exceptions.ClusterCrossSlotError("Keys in request don't hash to the same slot"))
+    assert is_cross_slot(redis.ResponseError("ERR proxy: CROSSSLOT keys must be in the same slot"))
+    assert not is_cross_slot(redis.ResponseError("ERR unknown command 'EVAL'"))
+    assert not is_cross_slot(ConnectionError("not the same slot"))
