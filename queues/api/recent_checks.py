@@ -15,21 +15,21 @@ class _Checks:
     """Those of one event loop."""
 
     def __init__(self) -> None:
-        self.found: dict[str, tuple[float, bool]] = {}
-        self.under_way: dict[str, asyncio.Future[bool]] = {}
+        self.found: dict[str, tuple[float, str]] = {}
+        self.under_way: dict[str, asyncio.Future[str]] = {}
 
 
 class RecentChecks:
-    """Answers of checks by name, KEPT_S old at most. All who ask meanwhile share one check."""
+    """Answers of checks by name, KEPT_S old at most: what is wrong, "" if nothing. All who ask meanwhile share one check."""
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._by_loop: WeakKeyDictionary[asyncio.AbstractEventLoop, _Checks] = WeakKeyDictionary()
 
-    async def ask(self, name: str, check: Callable[[], Awaitable[bool]]) -> bool:
+    async def ask(self, name: str, check: Callable[[], Awaitable[str]]) -> str:
         """What `check` found lately, or finds now, whatever becomes of the caller. Raises what `check` raises."""
         checks = self._by_loop.setdefault(asyncio.get_running_loop(), _Checks())
-        at, answer = checks.found.get(name, (float("-inf"), False))
+        at, answer = checks.found.get(name, (float("-inf"), ""))
         if self._clock() - at < KEPT_S:
             return answer
         under_way = checks.under_way.get(name)
@@ -38,7 +38,7 @@ class RecentChecks:
             under_way.add_done_callback(_note_error)
         return await asyncio.shield(under_way)
 
-    async def _check(self, name: str, check: Callable[[], Awaitable[bool]], checks: _Checks) -> bool:
+    async def _check(self, name: str, check: Callable[[], Awaitable[str]], checks: _Checks) -> str:
         try:
             answer = await check()
             checks.found[name] = (self._clock(), answer)
@@ -47,7 +47,7 @@ class RecentChecks:
             del checks.under_way[name]
 
 
-def _note_error(under_way: asyncio.Future[bool]) -> None:
+def _note_error(under_way: asyncio.Future[str]) -> None:
     """Everybody who asked may have gone, and an error that nobody looks at would be logged."""
     if not under_way.cancelled():
         under_way.exception()

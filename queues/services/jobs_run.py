@@ -23,10 +23,13 @@ def engines_handed_out() -> tuple[AsyncEngine, ...]:
     return open_async_engines()
 
 
-async def check_writes(engine: AsyncEngine) -> None:
-    """Raise StoreUnavailableError unless jobs can be published, consumed and acked on all servers of the pool."""
+async def check_writes(engine: AsyncEngine, *, as_publish: bool = False) -> None:
+    """Raise StoreUnavailableError unless jobs can be consumed and acked on all servers of the pool.
+
+    With `as_publish`, raise what a publish would: StoreFullError and NotReplicatedError, too.
+    """
     partitions = 1 if engine.counts_in_call else engine.layout.partitions  # one server holds all keys, or several do
-    await engine.batch([write_probe(partition) for partition in range(partitions)])
+    await engine.batch([write_probe(partition, as_publish=as_publish) for partition in range(partitions)])
 
 
 async def stop_all_waiting() -> None:

@@ -68,7 +68,10 @@ def test_without_a_replica_a_publish_is_answered_503_with_what_it_wrote(
     with setup.replica_stopped(), ThreadPoolExecutor() as threads:
         replies = list(threads.map(lambda request: client.call("PUT", path + request[0], request[1]), requests))
         taken = client.call("GET", f"{path}?count=9")
+        ready = client.call("GET", "/readyz?pool=replicated")
 
+    assert (ready.status, ready.json) == (200, {"status": "ready", "publish": "not_replicated"})
+    assert client.call("GET", "/readyz?pool=unreplicated").json == {"status": "ready"}
     for reply in replies:
         assert (reply.status, reply.headers["retry-after"]) == (503, "1")
         assert reply.json["error"].startswith("written, but not confirmed by enough replicas: retry with the same key")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Final
 
-from queues.engine.errors import TaskqError
+from queues.engine.errors import NotReplicatedError, TaskqError
 from queues.services.errors import MetadataUnavailableError, PoolNotFoundError
 from queues.services.jobs_namespaces import check_metadata
 from queues.services.jobs_run import check_writes
@@ -20,6 +20,9 @@ from ..response import ApiResponse, json_response
 _ALIVE: Final = json_response(200, {"status": "ok"})
 _CHECKS: Final = RecentChecks()
 
+PUBLISH_PATIENCE_S: Final = 0.3
+"""After so long replicas count as away: a publish waits for them longer than a load balancer for `/readyz`."""
+
 
 async def healthz(request: ApiRequest, context: ApiContext) -> ApiResponse:
     """This process answers."""
@@ -29,33 +32,48 @@ async def healthz(request: ApiRequest, context: ApiContext) -> ApiResponse:
 async def readyz(request: ApiRequest, context: ApiContext) -> ApiResponse:
     """The database answers and the pool's Redis takes writes. Names what does not; the log has the reason.
 
-    Raises PoolNotFoundError.
+    Where consumers can go on and producers cannot, it is ready, and says what a publish would. Raises PoolNotFoundError.
     """
     pool = request.query.get("pool") or DEFAULT_POOL
     database, redis = await asyncio.gather(
-        _CHECKS.ask("database", lambda: _database_answers(context)),
-        _CHECKS.ask(f"pool {pool}", lambda: _redis_takes_writes(context, pool)),
+        _CHECKS.ask("database", lambda: _check_database(context)),
+        _CHECKS.ask(f"pool {pool}", lambda: _check_pool(context, pool)),
     )
-    if database and redis:
-        return json_response(200, {"status": "ready"})
-    failing = [name for name, answers in (("database", database), ("redis", redis)) if not answers]
-    return json_response(503, {"error": f"not ready: {', '.join(failing)}"}, (b"retry-after", b"1"))
+    failing = [check for check in (database, redis) if check]
+    if failing:
+        return json_response(503, {"error": f"not ready: {', '.join(failing)}"}, (b"retry-after", b"1"))
+    check = _CHECKS.ask(f"publish to {pool}", lambda: _check_publish(context, pool))
+    try:
+        publish = await asyncio.wait_for(check, PUBLISH_PATIENCE_S)
+    except TimeoutError:
+        publish = NotReplicatedError.code
+    return json_response(200, {"status": "ready", "publish": publish} if publish else {"status": "ready"})
 
 
-async def _database_answers(context: ApiContext) -> bool:
+async def _check_database(context: ApiContext) -> str:
     try:
         await context.call(check_metadata)
     except MetadataUnavailableError:
-        return False
-    return True
+        return "database"
+    return ""
 
 
-async def _redis_takes_writes(context: ApiContext, pool: str) -> bool:
+async def _check_pool(context: ApiContext, pool: str) -> str:
     try:
         await check_writes(await context.engine(pool))
     except PoolNotFoundError:
         raise
     except TaskqError as error:
         OUTAGES.note("pool is not ready", {"action": "readyz", "pool": pool, **cause_of(error)})
-        return False
-    return True
+        return "redis"
+    return ""
+
+
+async def _check_publish(context: ApiContext, pool: str) -> str:
+    try:
+        await check_writes(await context.engine(pool), as_publish=True)
+    except PoolNotFoundError:
+        raise
+    except TaskqError as error:
+        return error.code
+    return ""

@@ -106,13 +106,16 @@ def count_jobs(queue: QueueKeys) -> Operation[Mapping[JobState, int]]:
     return Operation(_COUNT, queue.select(_COUNT.keys), (queue.name,), decode)
 
 
-def write_probe(partition: int) -> Operation[None]:
-    """Write where the partition lies, since a server that can be reached may take no writes.
+def write_probe(partition: int, *, as_publish: bool = False) -> Operation[bool]:
+    """Write where the partition lies, since a server that can be reached may take no writes. True: it did.
 
-    Raises StoreUnavailableError if consuming and publishing would.
+    Raises StoreUnavailableError if a consume would; with `as_publish` StoreFullError and NotReplicatedError, too, if a
+    publish would.
     """
 
-    def decode(reply: Reply) -> None:
+    def decode(reply: Reply) -> bool:
         expect_ok(_PROBE, reply)
+        return True
 
-    return Operation(_PROBE, (partition_keys(partition)["probe"],), (), decode)
+    keys, args = (partition_keys(partition)["probe"],), (0 if as_publish else 1,)
+    return Operation(_PROBE, keys, args, decode, replicated=as_publish)
