@@ -10,7 +10,7 @@ from typing import Any, Final
 from queues.lake.error_patterns import pattern_of
 from queues.lake.sketch import bucket_of
 
-from .made import Event, read_table
+from .made import Event, ask_duckdb, read_table
 
 HOUR: Final = 3_600_000
 PERCENTS: Final = (50, 90, 95, 99)
@@ -187,6 +187,25 @@ def check_report(out: Path, day: str, *, today: Sequence[Event], before: Sequenc
     assert read_table(out, day, "errors") == errors(today, before)
     assert read_table(out, day, "slow") == slow(today)
     assert read_table(out, day, "changes") == []
+
+
+def check_with_duckdb(lake: Path, out: Path, day: str) -> None:
+    """Fail unless DuckDB counts, and finds percentiles, as the report of a lake of one namespace does."""
+    measured = (("wait", "consumed", "wait_ms"), ("run", "acked", "run_ms"), ("lateness", "ready", "wait_ms"))
+    kinds = ("published", "consumed", "acked", "failed", "dead")
+    quantiles = ", ".join(
+        f"quantile_disc({value}, {percent / 100}) filter (kind = '{kind}')"
+        for _, kind, value in measured
+        for percent in PERCENTS
+    )
+    counts = ", ".join(f"count(*) filter (kind = '{kind}')" for kind in kinds)
+    groups = "grouping sets ((queue, hour), (queue), (hour), ())"
+    asked = ask_duckdb(
+        lake, f"select coalesce(queue, ''), hour::int, {counts}, {quantiles} from {{day}} group by {groups}", day
+    )
+    names = [*kinds, *(f"{metric}_p{percent}" for metric, _, _ in measured for percent in PERCENTS)]
+    told = {(row["queue"], row["hour"]): tuple(row[name] for name in names) for row in read_table(out, day, "figures")}
+    assert told == {(queue, hour): tuple(values) for queue, hour, *values in asked}
 
 
 def _check_figures(rows: Rows, told: dict[tuple[Any, ...], dict[str, Any]], *, is_first: bool) -> None:

@@ -8,6 +8,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -42,6 +43,13 @@ def write_lake(lake: Path, events: Iterable[Mapping[str, Any]], *, name: str = "
         path.parent.mkdir(parents=True, exist_ok=True)
         table = pa.Table.from_pylist(list(rows), schema=arrow_schema())
         pq.write_table(table, path, **PARQUET)
+
+
+def ask_duckdb(lake: Path, query: str, day: str = "*") -> list[tuple[Any, ...]]:
+    """What DuckDB answers; `{day}` in the query stands for the day's events."""
+    with duckdb.connect() as connection:
+        connection.execute("set timezone = 'UTC'")
+        return connection.sql(query.format(day=f"read_parquet('{lake}/date={day}/*/*.parquet')")).fetchall()
 
 
 def read_table(out: Path, day: str, table: str, run: str = "one") -> list[dict[str, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
 import subprocess
@@ -99,6 +100,9 @@ def test_several_days_have_the_rows_that_plain_python_gives_and_follow_on_each_o
     assert sorted(path.name for path in out.iterdir()) == [f"date={day}" for day in DAYS]
     rows = [row for _, _, table in demo_hours(plan) for row in table.to_pylist()]
     expected.check_report(out, DAYS[0], today=[in_ms(row) for row in rows], before=[])
+    expected.check_with_duckdb(lake, out, DAYS[0])
+    summary = json.loads((out / f"date={DAYS[0]}" / "run=one" / "summary.json").read_text())
+    assert summary["demo"] is True
     left = {row["queue"]: row["backlog"] for row in read_table(out, DAYS[0], "figures") if row["hour"] is None}
     of_later = {
         (row["queue"], row["hour"]): (row["backlog"], row["backlog_base_known"])

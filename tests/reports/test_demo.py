@@ -1,4 +1,4 @@
-"""Demo data: lives that make sense, the same for the same seed; and its report against DuckDB."""
+"""Demo data: lives that make sense, the same for the same seed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -18,13 +17,11 @@ from queues.lake.demo_shape import QUEUES
 from queues.lake.files import read_day
 from queues.lake.schema import NAMED_BY, arrow_schema
 
-from .conftest import RunDay
-from .made import read_table
+from .made import ask_duckdb
 
 FIRST = date(2026, 3, 24)
 PLAN = DemoPlan(first=FIRST, days=3, jobs_per_day=2_000)
 DAY = "2026-03-25"
-MEASURED = (("wait", "consumed", "wait_ms"), ("run", "acked", "run_ms"), ("lateness", "ready", "wait_ms"))
 
 
 @pytest.fixture(scope="module")
@@ -39,24 +36,19 @@ def events() -> pa.Table:
     return pa.concat_tables(table for _, _, table in demo_hours(PLAN))
 
 
-def ask(lake: Path, query: str, day: str = "*") -> list[tuple[Any, ...]]:
-    with duckdb.connect() as connection:
-        connection.execute("set timezone = 'UTC'")
-        return connection.sql(query.format(day=f"read_parquet('{lake}/date={day}/*/*.parquet')")).fetchall()
-
-
 def test_the_lake_takes_all_of_it_as_its_own(lake: Path, events: pa.Table) -> None:
     days = [read_day(str(lake), FIRST + timedelta(days=number)) for number in range(PLAN.days)]
 
     assert sum(day.rows for day in days) == len(events) > 3 * PLAN.jobs_per_day
     assert [day.corrupt for day in days] == [()] * PLAN.days
     assert events.schema == arrow_schema()
+    assert set(events["queue"].to_pylist()) == {queue.name for queue in QUEUES}
     wrong = 'date <> strftime("at", \'%Y-%m-%d\')::date or hour::int <> extract(hour from "at") or not demo'
-    assert ask(lake, f"select count(*) from {{day}} where {wrong}") == [(0,)]
+    assert ask_duckdb(lake, f"select count(*) from {{day}} where {wrong}") == [(0,)]
 
 
 def test_events_are_named_once(lake: Path) -> None:
-    assert ask(lake, f"select count(*) - count(distinct ({', '.join(NAMED_BY)})) from {{day}}") == [(0,)]
+    assert ask_duckdb(lake, f"select count(*) - count(distinct ({', '.join(NAMED_BY)})) from {{day}}") == [(0,)]
 
 
 def test_each_job_lives_a_life_that_makes_sense(events: pa.Table) -> None:
@@ -90,27 +82,3 @@ def test_the_same_seed_makes_the_same_events_and_another_one_others(lake: Path, 
 def test_days_that_have_demo_data_are_refused(lake: Path) -> None:
     with pytest.raises(DemoThereError, match=DAY):
         write_demo(str(lake), DemoPlan(first=date.fromisoformat(DAY), days=1, jobs_per_day=10), tell=print)
-
-
-def test_the_report_of_a_day_is_what_duckdb_says(lake: Path, run_day: RunDay, tmp_path: Path) -> None:
-    summary = run_day(lake, tmp_path, DAY)
-
-    assert summary["demo"] is True
-    quantiles = ", ".join(
-        f"quantile_disc({value}, {share}) filter (kind = '{kind}') as {metric}_p{round(share * 100)}"
-        for metric, kind, value in MEASURED
-        for share in (0.5, 0.9, 0.95, 0.99)
-    )
-    counts = ", ".join(
-        f"count(*) filter (kind = '{kind}')" for kind in ("published", "consumed", "acked", "failed", "dead")
-    )
-    groups = "grouping sets ((queue, hour), (queue), (hour), ())"
-    asked = ask(
-        lake, f"select coalesce(queue, ''), hour::int, {counts}, {quantiles} from {{day}} group by {groups}", DAY
-    )
-    names = ["published", "consumed", "acked", "failed", "dead"]
-    names += [f"{metric}_p{percent}" for metric in ("wait", "run", "lateness") for percent in (50, 90, 95, 99)]
-    rows = read_table(tmp_path, DAY, "figures")
-    told = {(row["queue"], row["hour"]): tuple(row[name] for name in names) for row in rows}
-    assert told == {(queue, hour): tuple(values) for queue, hour, *values in asked}
-    assert {row["queue"] for row in rows} == {"", *(queue.name for queue in QUEUES)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -50,18 +51,24 @@ CASES: dict[str, tuple[list[int | None], float, float, bool]] = {
 WEEKLY = "weekly"
 """Their namespace."""
 
+BEFORE = "2026-03-27"
+"""A day with events that nobody has reported."""
+
 DAYS = ("2026-03-28", "2026-03-29", "2026-03-30")
 
 
-SUMMARIES = "summaries.json"
+@dataclass(frozen=True, slots=True)
+class Reports:
+    """Where they are, and what was said of each day."""
+
+    out: Path
+    lake: Path
+    summaries: dict[str, dict[str, Any]]
 
 
 @pytest.fixture(scope="module")
-def reports(run_day: RunDay, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Of three days in a row, the second without events. For the third, a Monday, there are reports of past weeks.
-
-    Beside them lie their summaries, by day.
-    """
+def reports(run_day: RunDay, tmp_path_factory: pytest.TempPathFactory) -> Reports:
+    """Of three days in a row, the second without events. For the third, a Monday, there are reports of past weeks."""
     lake, out = tmp_path_factory.mktemp("lake"), tmp_path_factory.mktemp("out")
     for week, day in enumerate(("2026-03-02", "2026-03-09", "2026-03-16", "2026-03-23")):
         write_figures(out, day, {queue: case[0][week] for queue, case in CASES.items()})
@@ -70,56 +77,50 @@ def reports(run_day: RunDay, tmp_path_factory: pytest.TempPathFactory) -> Path:
         for queue, (counts, *_) in CASES.items()
         for one in published(DAYS[2], counts[-1] or 0, queue=queue, namespace=WEEKLY)
     ]
-    write_lake(lake, [*published(DAYS[0], 5), *acked(DAYS[0], 2), *acked(DAYS[2], 1), *monday])
+    first = [*acked(DAYS[0], 4, hour=9), *published(DAYS[0], 5), *acked(DAYS[0], 2)]
+    write_lake(lake, [*published(BEFORE, 1), *first, *acked(DAYS[2], 1), *monday])
     summaries = {}
     for day in DAYS:
-        summaries[day] = run_day(lake, out, day) | {"lake": str(lake)}
+        summaries[day] = run_day(lake, out, day)
         make_current(out, day)
-    (out / SUMMARIES).write_text(json.dumps(summaries))
-    return out
+    return Reports(out, lake, summaries)
 
 
-def test_a_backlog_goes_on_over_midnight_and_through_days_without_events(reports: Path) -> None:
-    of_namespace = {("", 10): (5, True), ("", 11): (3, True), ("", None): (3, True)}
-    assert backlogs(reports, DAYS[0]) == {("q", hour): told for (_, hour), told in of_namespace.items()} | of_namespace
-    assert backlogs(reports, DAYS[1]) == {("q", None): (3, True), ("", None): (3, True)}
-    assert backlogs(reports, DAYS[2]) == {(queue, hour): (2, True) for queue in ("q", "") for hour in (11, None)}
+def test_without_the_report_of_the_day_before_a_day_begins_with_what_it_takes(reports: Reports) -> None:
+    assert backlogs(reports.out, DAYS[0]) == {
+        (queue, hour): (jobs, False) for queue in ("q", "") for hour, jobs in ((9, 0), (10, 5), (11, 3), (None, 3))
+    }
 
 
-def test_a_day_without_events_is_reported_as_such(reports: Path) -> None:
-    summary = json.loads((reports / SUMMARIES).read_text())[DAYS[1]]
+def test_a_backlog_goes_on_over_midnight_and_through_days_without_events(reports: Reports) -> None:
+    """As little known as it began."""
+    assert backlogs(reports.out, DAYS[1]) == {("q", None): (3, False), ("", None): (3, False)}
+    assert backlogs(reports.out, DAYS[2]) == {(queue, hour): (2, False) for queue in ("q", "") for hour in (11, None)}
+
+
+def test_a_day_without_events_is_reported_as_such(reports: Reports) -> None:
+    summary = reports.summaries[DAYS[1]]
 
     assert (summary["events"], summary["files"], summary["demo"]) == (0, 0, False)
     (warning,) = summary["warnings"]
-    where = f"no events of it in file://{summary['lake']}, which has days from {DAYS[0]} to {DAYS[2]}"
+    where = f"no events of it in file://{reports.lake}, which has days from {BEFORE} to {DAYS[2]}"
     assert warning["kind"] == "other"
     assert where in warning["text"]
     tables = ("histograms", "tries", "errors", "slow", "changes")  # `figures` has the backlog
-    assert [read_table(reports, DAYS[1], table) for table in tables] == [[]] * len(tables)
+    assert [read_table(reports.out, DAYS[1], table) for table in tables] == [[]] * len(tables)
 
 
-def test_a_queue_that_a_report_does_not_name_began_the_next_day_with_nothing(reports: Path) -> None:
-    told = backlogs(reports, DAYS[2], namespace=WEEKLY)
+def test_a_queue_that_a_report_does_not_name_began_the_next_day_with_nothing(reports: Reports) -> None:
+    told = backlogs(reports.out, DAYS[2], namespace=WEEKLY)
 
     assert told["grown", None] == (400, True)
     assert told["", None] == (sum(counts[-1] or 0 for counts, *_ in CASES.values()), True)
 
 
-def test_without_the_report_of_the_day_before_a_day_begins_with_what_it_takes(run_day: RunDay, tmp_path: Path) -> None:
-    lake, out = tmp_path / "lake", tmp_path / "out"
-    write_lake(lake, [*published("2026-03-27", 1), *acked("2026-03-29", 4, hour=9), *published("2026-03-29", 3)])
+def test_a_day_is_held_against_the_same_weekday(reports: Reports) -> None:
+    rows = {row["queue"]: row for row in read_table(reports.out, DAYS[2], "changes") if row["figure"] == "published"}
 
-    run_day(lake, out, "2026-03-29")
-
-    assert backlogs(out, "2026-03-29") == {
-        (queue, hour): (jobs, False) for queue in ("q", "") for hour, jobs in ((9, 0), (10, 3), (None, 3))
-    }
-
-
-def test_a_day_is_held_against_the_same_weekday(reports: Path) -> None:
-    rows = {row["queue"]: row for row in read_table(reports, DAYS[2], "changes") if row["figure"] == "published"}
-
-    assert [read_table(reports, day, "changes") for day in DAYS[:2]] == [[], []]
+    assert [read_table(reports.out, day, "changes") for day in DAYS[:2]] == [[], []]
     assert rows.keys() == CASES.keys()
     for queue, (counts, usual, spread, flagged) in CASES.items():
         row = rows[queue]
