@@ -20,7 +20,7 @@ class _Checks:
 
 
 class RecentChecks:
-    """Answers of checks by name, KEPT_S old at most: what is wrong, "" if nothing. All who ask meanwhile share one check."""
+    """What checks found wrong, by their names, KEPT_S old at most; "": nothing. Who asks meanwhile shares a check."""
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock

@@ -1,4 +1,4 @@
-"""The Redis command of an operation: as its parts, and as it is sent."""
+"""The Redis command of an operation, in Redis's protocol."""
 
 from __future__ import annotations
 
@@ -13,13 +13,8 @@ COPY_MAX_BYTES: Final = 16_384
 """An argument that is smaller is copied into the command."""
 
 
-def command_of(operation: Operation[Any]) -> tuple[Any, ...]:
-    """The parts, for a client that packs them."""
-    return (*_head(operation.script.sha, operation.keys), *operation.args)
-
-
 def packed(operation: Operation[Any]) -> bytes:
-    """The same in Redis's protocol. Calls differ in their arguments; script and keys come again and again."""
+    """The command. Calls differ in their arguments; script and keys come again and again."""
     head, parts = _packed_head(operation.script.sha, operation.keys)
     arguments = pack_command(operation.args)  # type: ignore[arg-type]  # its stub knows tuples of one
     return b"*%d\r\n%b%b" % (parts + len(operation.args), head, arguments[arguments.index(b"\n") + 1 :])
@@ -48,13 +43,9 @@ def _packed_arguments(arguments: list[Any]) -> bytes:
     return whole[whole.index(b"\n") + 1 :]
 
 
-def _head(sha: str, keys: tuple[bytes, ...]) -> tuple[Any, ...]:
-    return ("EVALSHA", sha, len(keys), *keys)
-
-
 @lru_cache(maxsize=1024)
 def _packed_head(sha: str, keys: tuple[bytes, ...]) -> tuple[bytes, int]:
     """What comes before the arguments, and how many parts that is."""
-    parts = _head(sha, keys)
+    parts: tuple[Any, ...] = ("EVALSHA", sha, len(keys), *keys)
     whole = pack_command(parts)
     return whole[whole.index(b"\n") + 1 :], len(parts)

@@ -8,13 +8,14 @@ from typing import Any, TypeVar, overload
 
 from redis.exceptions import MovedError
 
-from .commands import command_of
+from .commands import packed, packed_in_pieces
 from .connection import StoreAddress, SyncClient
 from .errors import NotReplicatedError, TaskqError
 from .failures import is_missing_script, is_translatable, translate
 from .keys import Layout, QueueKeys
 from .operation import Apart, Operation, Paced, Plan
 from .pacing import Pacer
+from .redis_internals import ask_at_once
 from .replication import ReplicaWait, UnconfirmedError
 from .routing import Routes, Server
 from .values import Published
@@ -170,15 +171,14 @@ def _load_and_send(client: SyncClient, operations: Sequence[Operation[Any]], wai
 def _send(client: SyncClient, operations: Sequence[Operation[Any]], wait: ReplicaWait | None) -> list[Any]:
     if wait is not None and not any(operation.replicated for operation in operations):
         wait = None
+    commands = [packed_in_pieces(operation) if operation.alone else [packed(operation)] for operation in operations]
+    if wait is not None:
+        commands.append([wait.packed])
+    pieces = [piece for command in commands for piece in command]
+    if not any(operation.alone for operation in operations):
+        pieces = [b"".join(pieces)]
     try:
-        if len(operations) == 1 and wait is None:
-            return [client.execute_command(*command_of(operations[0]))]
-        pipeline = client.pipeline(transaction=False)
-        for operation in operations:
-            pipeline.execute_command(*command_of(operation))
-        if wait is not None:
-            pipeline.execute_command(*wait.command)
-        replies = list(pipeline.execute(raise_on_error=False))
+        replies = ask_at_once(client, pieces, commands=len(commands))
     except Exception as error:
         return same_for_all(error, operations)
     return replies if wait is None else wait.check(replies)

@@ -7,9 +7,10 @@ not tested. To raise the cap: `make test-newest`, then this module where that fa
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Sequence
 from typing import Any
 
-from redis.exceptions import ConnectionError, MovedError
+from redis.exceptions import ConnectionError, MovedError, ResponseError
 
 from .connection import AsyncClient, SyncClient
 
@@ -41,6 +42,31 @@ async def open_connection(client: AsyncClient) -> OpenConnection:
         with contextlib.suppress(Exception):  # uvloop's of a transport that is closed already
             connection._close()
         raise
+
+
+def ask_at_once(client: SyncClient, packed: Sequence[bytes], *, commands: int) -> list[Any]:
+    """The replies to packed commands that are sent together, errors of Redis as values.
+
+    As a pipeline of redis-py, in less than half of its time. `commands`: how many they are. Raises redis-py's errors of
+    a connection.
+    """
+    pool = client.connection_pool
+    connection: Any = pool.get_connection()
+    try:
+        connection.send_packed_command(packed)
+        return [_reply_on(connection) for _ in range(commands)]
+    except BaseException:
+        connection.disconnect()  # whoever used it next would get replies to these
+        raise
+    finally:
+        pool.release(connection)
+
+
+def _reply_on(connection: Any) -> Any:
+    try:
+        return connection.read_response()
+    except ResponseError as error:
+        return error
 
 
 def reconnect_all(client: SyncClient) -> None:

@@ -20,13 +20,13 @@ TIMEOUT_S: Final = 1.0
 class ReplicaWait:
     """How many replicas have to confirm a write, and how long the server waits for them."""
 
-    __slots__ = ("command", "min_replicas", "packed", "timeout_s")
+    __slots__ = ("min_replicas", "packed", "timeout_s")
 
     def __init__(self, min_replicas: int, timeout_s: float) -> None:
         self.min_replicas = min_replicas
         self.timeout_s = timeout_s
-        self.command: tuple[Any, ...] = ("WAIT", min_replicas, round(timeout_s * 1000))
-        self.packed: bytes = pack_command(self.command)  # type: ignore[arg-type]  # its stub knows tuples of one
+        command: tuple[Any, ...] = ("WAIT", min_replicas, round(timeout_s * 1000))
+        self.packed: bytes = pack_command(command)
 
     def check(self, replies: Sequence[Reply]) -> list[Reply]:
         """The replies without the last one, which is WAIT's: if that is too low, marked as `UnconfirmedError`.

@@ -1,63 +1,72 @@
-"""A client whose n-th call to Redis fails: before its effect, after it, or half-way through a pipeline."""
+"""A client whose n-th call to Redis fails: before its effect, after it, or half-way through a batch."""
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+import hiredis
 import redis
 
 MOMENTS = ("before", "after", "half-way")
 
 
 class FlakyClient:
-    """Stands between an Engine and its client. `failing_call` counts from 1; 0 = never."""
+    """Stands between an Engine and its client, and is the pool of its connections. `failing_call` counts from 1; 0 =
+    never."""
 
     def __init__(self, client: Any, *, failing_call: int, moment: str) -> None:
         self.client = client
+        self.connection_pool = self
         self.failing_call = failing_call
         self.moment = moment
         self.calls = 0
 
-    def execute_command(self, *command: Any) -> Any:
-        return self.attempt([command], lambda commands: self.client.execute_command(*commands[0]))
-
     def script_load(self, source: str) -> Any:
         return self.client.script_load(source)
 
-    def pipeline(self, *, transaction: bool) -> FlakyPipeline:
-        assert not transaction
-        return FlakyPipeline(self)
+    def get_connection(self) -> FlakyConnection:
+        return FlakyConnection(self, self.client.connection_pool.get_connection())
+
+    def release(self, connection: FlakyConnection) -> None:
+        self.client.connection_pool.release(connection.connection)
 
     def close(self) -> None:
         self.client.close()
 
-    def attempt(self, commands: list[Any], send: Any) -> Any:
-        """Send commands, unless this is the call that fails."""
-        self.calls += 1
-        if self.calls != self.failing_call:
-            return send(commands)
-        sent = {"before": [], "after": commands, "half-way": commands[: len(commands) // 2]}[self.moment]
-        if sent:
-            send(sent)
+
+class FlakyConnection:
+    """A connection of the client's; what is sent by it at once is one call, however many commands."""
+
+    def __init__(self, flaky: FlakyClient, connection: Any) -> None:
+        self._flaky = flaky
+        self.connection = connection
+
+    def send_packed_command(self, packed: Sequence[bytes]) -> None:
+        self._flaky.calls += 1
+        if self._flaky.calls != self._flaky.failing_call:
+            self.connection.send_packed_command(packed)
+            return
+        commands = list(_unpacked(packed))
+        arriving = {"before": 0, "after": len(commands), "half-way": len(commands) // 2}[self._flaky.moment]
+        for command in commands[:arriving]:
+            self.connection.send_packed_command([hiredis.pack_command(tuple(command))])
+            with contextlib.suppress(redis.ResponseError):
+                self.connection.read_response()
         raise redis.ConnectionError("Connection closed by server.")
 
+    def read_response(self) -> Any:
+        return self.connection.read_response()
 
-class FlakyPipeline:
-    """The pipeline of a FlakyClient: one call, however many commands."""
+    def disconnect(self) -> None:
+        self.connection.disconnect()
 
-    def __init__(self, flaky: FlakyClient) -> None:
-        self._flaky = flaky
-        self._commands: list[Any] = []
 
-    def execute_command(self, *command: Any) -> None:
-        self._commands.append(command)
-
-    def execute(self, *, raise_on_error: bool) -> list[Any]:
-        assert not raise_on_error
-        return self._flaky.attempt(self._commands, self._send)  # type: ignore[no-any-return]
-
-    def _send(self, commands: list[Any]) -> list[Any]:
-        pipeline = self._flaky.client.pipeline(transaction=False)
-        for command in commands:
-            pipeline.execute_command(*command)
-        return pipeline.execute(raise_on_error=False)  # type: ignore[no-any-return]
+def _unpacked(packed: Sequence[bytes]) -> Iterator[Any]:
+    """The parts of each command."""
+    reader = hiredis.Reader()
+    for piece in packed:
+        reader.feed(piece)
+    while (command := reader.gets()) is not False:
+        yield command

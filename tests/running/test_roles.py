@@ -435,5 +435,5 @@ def test_every_pool_has_the_seven_roles() -> None:
         ("deleter", 1.0),
         ("bounds", 10.0),
         ("survey", 0.2),
-        ("drain", 0.25),
+        ("drain", 0.5),
     ]

@@ -32,7 +32,9 @@ async def healthz(request: ApiRequest, context: ApiContext) -> ApiResponse:
 async def readyz(request: ApiRequest, context: ApiContext) -> ApiResponse:
     """The database answers and the pool's Redis takes writes. Names what does not; the log has the reason.
 
-    Where consumers can go on and producers cannot, it is ready, and says what a publish would. Raises PoolNotFoundError.
+    Where consumers can go on and producers cannot, it is ready, and says what a publish would.
+
+    Raises PoolNotFoundError.
     """
     pool = request.query.get("pool") or DEFAULT_POOL
     database, redis = await asyncio.gather(

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-INTERVAL_S: Final = 0.25
+INTERVAL_S: Final = 0.5
 """How often it looks. A partition is drained when its oldest event is old enough, and at once when its events take
 `events_full` bytes: the script by which they come to that wakes the drain. The look stands in for lost messages."""
 

@@ -38,7 +38,7 @@ from queues.engine.minutes import MINUTE_MS
 INTERVAL_S: Final = 0.2
 SHARE: Final = 0.02
 """Of this thread's time that may go into looks at queues, beyond the round trip of their call. About half of that is
-Redis's, the rest is this process's: an idle pump takes 2.6 % of a core, and may take 5 % with ten thousand queues."""
+Redis's, the rest is this process's, which may take 5 % of a core with ten thousand queues."""
 
 ROUND_MIN_S: Final = 2.0
 """From the beginning of a round to that of the next one."""
