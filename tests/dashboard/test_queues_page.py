@@ -129,6 +129,7 @@ def test_queues_can_be_narrowed_to_a_state(state: str, engine: Engine, surveyor:
         queue_in(engine, one)
     surveyor.look()
 
+    assert f'<option value="{state}"' in text_of(people.bob.browser)
     found = names(people.bob.browser, f"?state={state}")
 
     assert state in found

@@ -73,6 +73,13 @@ def test_anybody_can_read_it_by_its_directories(url: str) -> None:
     ]
 
 
+def test_a_file_that_cannot_be_written_leaves_nothing_behind(url: str) -> None:
+    with pytest.raises(LakeError, match="a bytes-like object is required"):
+        Place(url).put("date=2030-03-17/a.parquet", "no bytes")  # type: ignore[arg-type]
+
+    assert [path for path in Path(url).rglob("*") if path.is_file()] == []
+
+
 def test_gaps_belong_to_the_days_they_touch(url: str) -> None:
     gaps = [
         Gap(pool="p", partition=1, dropped=5, from_ms=NOON_MS - DAY_MS, until_ms=NOON_MS),

@@ -45,7 +45,10 @@ def test_a_pool_that_may_evict_jobs_is_warned_of_on_both_pages(
     admin: Client, default_pool: Pool, fit_redis: redis.Redis, caplog: pytest.LogCaptureFixture
 ) -> None:
     fit_redis.config_set("maxmemory-policy", "allkeys-lru")
-    for text in (page_of(admin, default_pool), admin.get(LIST).text):
+    listed = admin.get(LIST).text
+    assert "<strong>default: Redis may delete jobs" in listed
+    assert "<strong>default: Redis uses the C library" in listed
+    for text in (page_of(admin, default_pool), listed):
         assert 'class="tq-banner bad" role="alert"' in text
         assert "Redis may delete jobs: maxmemory-policy is allkeys-lru" in text
         assert "Fit to hold jobs" not in text

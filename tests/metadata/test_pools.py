@@ -217,6 +217,27 @@ def test_an_engine_of_an_unknown_or_silent_pool_is_refused() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
+def test_a_pool_that_could_not_be_opened_is_not_tried_by_every_caller() -> None:
+    tried: list[object] = []
+
+    def hang_up(_: object, writer: asyncio.StreamWriter) -> None:
+        tried.append(writer)
+        writer.close()
+
+    async def use() -> None:
+        async with await asyncio.start_server(hang_up, "127.0.0.1", 0) as server:
+            port = server.sockets[0].getsockname()[1]
+            await sync_to_async(Pool.objects.create)(name="gone", url=f"redis://127.0.0.1:{port}/0")
+            for _ in range(5):
+                with pytest.raises(StoreUnavailableError):
+                    await async_engine_for("gone")
+        await close_async_engines()
+
+    run_async(use())
+    assert 0 < len(tried) < 5
+
+
+@pytest.mark.django_db(transaction=True)
 def test_each_event_loop_has_one_engine_per_pool(redis_url: str) -> None:
     async def use() -> object:
         first, second = await asyncio.gather(async_engine_for("default"), async_engine_for("default"))

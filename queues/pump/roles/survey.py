@@ -36,7 +36,7 @@ from queues.engine import (
 from queues.engine.minutes import MINUTE_MS
 
 INTERVAL_S: Final = 0.2
-SHARE: Final = 0.02
+SHARE: Final = 0.016
 """Of this thread's time that may go into looks at queues, beyond the round trip of their call. About half of that is
 Redis's, the rest is this process's, which may take 5 % of a core with ten thousand queues."""
 

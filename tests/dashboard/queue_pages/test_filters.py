@@ -33,6 +33,8 @@ def test_the_filter_stays_in_the_form_and_in_the_tabs(bob: Client, shop: Shop) -
 
     assert 'name="error" value="a&quot;&gt;&lt;b"' in text
     assert "state=retry&amp;error=a%22%3E%3Cb" in text
+    assert '<a class="button" href="?state=dead">Clear</a>' in text
+    assert ">Clear</a>" not in page(bob, "?state=dead")
 
 
 def test_a_long_scan_stops_says_how_far_it_came_and_goes_on(bob: Client, shop: Shop) -> None:
