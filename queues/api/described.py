@@ -462,12 +462,11 @@ READYZ: Final = Documentation(
     summary="Whether the database answers and a pool's Redis takes writes. It is looked at once a second at most",
     parameters=(Parameter("pool", "string", "the pool", "default"),),
     replies=(
-        Reply(200, "they do", {"status": "ready"}),
         Reply(
             200,
-            "consuming goes on, and publishes are refused: what with, `store_full` or `not_replicated` "
-            "(replicas do not confirm a write within 0.3 s)",
-            {"status": "ready", "publish": "store_full"},
+            "they do. Where consuming goes on and publishes are refused, `publish` says with what error: `store_full`, "
+            "`not_replicated`, `store_unavailable`",
+            {"status": "ready"},
         ),
         Reply(503, "they do not; `Retry-After` says when to ask again", {"error": "not ready: redis"}),
         Reply(404, "unknown pool", {"error": "pool not found"}),

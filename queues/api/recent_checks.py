@@ -26,16 +26,23 @@ class RecentChecks:
         self._clock = clock
         self._by_loop: WeakKeyDictionary[asyncio.AbstractEventLoop, _Checks] = WeakKeyDictionary()
 
-    async def ask(self, name: str, check: Callable[[], Awaitable[str]]) -> str:
-        """What `check` found lately, or finds now, whatever becomes of the caller. Raises what `check` raises."""
+    async def ask(self, name: str, check: Callable[[], Awaitable[str]], *, patience_s: float | None = None) -> str:
+        """What `check` found lately, or finds now, whatever becomes of the caller. Raises what `check` raises.
+
+        If that takes longer than `patience_s`, what it found before, if it ever did.
+        """
         checks = self._by_loop.setdefault(asyncio.get_running_loop(), _Checks())
-        at, answer = checks.found.get(name, (float("-inf"), ""))
-        if self._clock() - at < KEPT_S:
-            return answer
+        before = checks.found.get(name)
+        if before is not None and self._clock() - before[0] < KEPT_S:
+            return before[1]
         under_way = checks.under_way.get(name)
         if under_way is None:
             under_way = checks.under_way[name] = asyncio.ensure_future(self._check(name, check, checks))
             under_way.add_done_callback(_note_error)
+        if before is not None and patience_s is not None:
+            done, _ = await asyncio.wait([under_way], timeout=patience_s)
+            if not done:
+                return before[1]
         return await asyncio.shield(under_way)
 
     async def _check(self, name: str, check: Callable[[], Awaitable[str]], checks: _Checks) -> str:

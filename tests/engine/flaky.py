@@ -1,4 +1,4 @@
-"""A client whose n-th call to Redis fails: before its effect, after it, or half-way through a batch."""
+"""A client whose n-th call to Redis fails: before its effect, after it, half-way, or with replies on their way."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import hiredis
 import redis
 
-MOMENTS = ("before", "after", "half-way")
+MOMENTS = ("before", "after", "half-way", "unread")
 
 
 class FlakyClient:
@@ -42,11 +42,17 @@ class FlakyConnection:
     def __init__(self, flaky: FlakyClient, connection: Any) -> None:
         self._flaky = flaky
         self.connection = connection
+        self._is_cut = False
 
     def send_packed_command(self, packed: Sequence[bytes]) -> None:
         self._flaky.calls += 1
         if self._flaky.calls != self._flaky.failing_call:
             self.connection.send_packed_command(packed)
+            return
+        if self._flaky.moment == "unread":
+            self.connection.send_packed_command(packed)
+            assert self.connection.can_read(timeout=10), "no reply is on its way"
+            self._is_cut = True
             return
         commands = list(_unpacked(packed))
         arriving = {"before": 0, "after": len(commands), "half-way": len(commands) // 2}[self._flaky.moment]
@@ -57,6 +63,8 @@ class FlakyConnection:
         raise redis.ConnectionError("Connection closed by server.")
 
     def read_response(self) -> Any:
+        if self._is_cut:
+            raise redis.ConnectionError("Connection closed by server.")
         return self.connection.read_response()
 
     def disconnect(self) -> None:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 import redis
+from hiredis import pack_command
 
 from queues.embedded import EmbeddedRedis
 from queues.engine import (
@@ -26,6 +29,7 @@ from queues.engine import (
     stats,
 )
 from queues.engine import link as link_module
+from queues.engine.redis_internals import ask_at_once
 from queues.engine.values import JobState
 
 from .crossing import crossing
@@ -164,3 +168,29 @@ async def test_connections_that_wait_for_late_replies_are_few(
 
 async def _works(engine: AsyncEngine, queue: QueueKeys) -> bool:
     return not isinstance(*await asyncio.gather(engine.run(stats(queue)), return_exceptions=True), Exception)
+
+
+class _KeptOpen(redis.UnixDomainSocketConnection):
+    """Does not close itself when a reply does not come, like connections that a Sentinel has named."""
+
+    def read_response(self, *arguments: Any, **options: Any) -> Any:
+        return super().read_response(*arguments, **options | {"disconnect_on_error": False})
+
+
+def _blpop(key: str) -> bytes:
+    command: Any = ("BLPOP", key, 0)
+    packed: bytes = pack_command(command)
+    return packed
+
+
+def test_a_synchronous_caller_never_gets_the_late_reply_to_another_call(own_redis: EmbeddedRedis) -> None:
+    pool = redis.ConnectionPool(connection_class=_KeptOpen, path=str(own_redis.unix_socket), socket_timeout=1.0)
+    with redis.Redis(connection_pool=pool) as client, redis.Redis.from_url(own_redis.url) as other:
+        with pytest.raises(redis.TimeoutError):
+            ask_at_once(client, [_blpop("late")], commands=1)
+        with ThreadPoolExecutor() as threads:
+            asked = threads.submit(ask_at_once, client, [_blpop("right")], commands=1)
+            time.sleep(0.1)  # until it is sent; if that takes longer, the test shows less
+            other.rpush("late", "1")
+            other.rpush("right", "2")
+            assert asked.result() == [[b"right", b"2"]]

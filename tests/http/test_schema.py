@@ -25,6 +25,8 @@ def test_the_schema_has_every_parameter_and_reply(client: Client) -> None:
         in_path = {one["name"] for one in described.get("parameters", ()) if one["in"] == "path"}
         assert in_query == {one.name for one in route.documentation.parameters}, route.name
         assert in_path == set(re.findall(r"\{(\w+)\}", route.path)), route.name
+        told = [content for one in described["responses"].values() for content in one.get("content", {"": {}})]
+        assert len(told) == len(route.documentation.replies), f"{route.name}: a reply hides another one of its status"
         assert set(described["responses"]) == {str(one.status) for one in route.documentation.replies}, route.name
         assert ("requestBody" in described) == bool(route.documentation.body), route.name
 

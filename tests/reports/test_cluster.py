@@ -103,7 +103,12 @@ def test_several_days_have_the_rows_that_plain_python_gives_and_follow_on_each_o
     expected.check_with_duckdb(lake, out, DAYS[0])
     summary = json.loads((out / f"date={DAYS[0]}" / "run=one" / "summary.json").read_text())
     assert summary["demo"] is True
-    left = {row["queue"]: row["backlog"] for row in read_table(out, DAYS[0], "figures") if row["hour"] is None}
+    left = {
+        row["queue"]: (row["backlog"], row["backlog_base_known"])
+        for row in read_table(out, DAYS[0], "figures")
+        if row["hour"] is None
+    }
+    assert {known for _, known in left.values()} == {True}
     of_later = {
         (row["queue"], row["hour"]): (row["backlog"], row["backlog_base_known"])
         for row in read_table(out, DAYS[1], "figures")
@@ -111,10 +116,10 @@ def test_several_days_have_the_rows_that_plain_python_gives_and_follow_on_each_o
     }
     assert of_later == {(queue, hour): (1, True) for queue in (later["queue"], "") for hour in (0, None)}
     carried = {
-        row["queue"]: row["backlog"]
+        row["queue"]: (row["backlog"], row["backlog_base_known"])
         for row in read_table(out, DAYS[1], "figures")
         if row["namespace"] != later["namespace"]
     }
-    assert carried == {queue: backlog for queue, backlog in left.items() if backlog}
+    assert carried == {queue: backlog for queue, backlog in left.items() if backlog[0]}
     (app,) = (tmp_path / "work").glob("app-*")
     assert [path.name for path in app.iterdir()] == ["0"], "there was no executor"

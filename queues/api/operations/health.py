@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Final
 
-from queues.engine.errors import NotReplicatedError, TaskqError
+from queues.engine.errors import TaskqError
 from queues.services.errors import MetadataUnavailableError, PoolNotFoundError
 from queues.services.jobs_namespaces import check_metadata
 from queues.services.jobs_run import check_writes
@@ -21,7 +21,7 @@ _ALIVE: Final = json_response(200, {"status": "ok"})
 _CHECKS: Final = RecentChecks()
 
 PUBLISH_PATIENCE_S: Final = 0.3
-"""After so long replicas count as away: a publish waits for them longer than a load balancer for `/readyz`."""
+"""After so long the answer is the one before: replicas may take longer than a load balancer waits for `/readyz`."""
 
 
 async def healthz(request: ApiRequest, context: ApiContext) -> ApiResponse:
@@ -44,11 +44,9 @@ async def readyz(request: ApiRequest, context: ApiContext) -> ApiResponse:
     failing = [check for check in (database, redis) if check]
     if failing:
         return json_response(503, {"error": f"not ready: {', '.join(failing)}"}, (b"retry-after", b"1"))
-    check = _CHECKS.ask(f"publish to {pool}", lambda: _check_publish(context, pool))
-    try:
-        publish = await asyncio.wait_for(check, PUBLISH_PATIENCE_S)
-    except TimeoutError:
-        publish = NotReplicatedError.code
+    publish = await _CHECKS.ask(
+        f"publish to {pool}", lambda: _check_publish(context, pool), patience_s=PUBLISH_PATIENCE_S
+    )
     return json_response(200, {"status": "ready", "publish": publish} if publish else {"status": "ready"})
 
 
@@ -77,5 +75,6 @@ async def _check_publish(context: ApiContext, pool: str) -> str:
     except PoolNotFoundError:
         raise
     except TaskqError as error:
+        OUTAGES.note("pool takes no publishes", {"action": "readyz", "pool": pool, **cause_of(error)})
         return error.code
     return ""
