@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from copy import copy
 from typing import Final
 
 from queues.engine.errors import TaskqError
@@ -28,5 +29,5 @@ class Refusals:
         if error is None:
             return
         if time.monotonic() - at < PAUSE_S:
-            raise type(error)(*error.args) from error
+            raise copy(error) from error
         self._by_row.pop(row, None)

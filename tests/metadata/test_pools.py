@@ -219,6 +219,7 @@ def test_an_engine_of_an_unknown_or_silent_pool_is_refused() -> None:
 @pytest.mark.django_db(transaction=True)
 def test_a_pool_that_could_not_be_opened_is_not_tried_by_every_caller() -> None:
     tried: list[object] = []
+    reasons: set[str] = set()
 
     def hang_up(_: object, writer: asyncio.StreamWriter) -> None:
         tried.append(writer)
@@ -229,12 +230,14 @@ def test_a_pool_that_could_not_be_opened_is_not_tried_by_every_caller() -> None:
             port = server.sockets[0].getsockname()[1]
             await sync_to_async(Pool.objects.create)(name="gone", url=f"redis://127.0.0.1:{port}/0")
             for _ in range(5):
-                with pytest.raises(StoreUnavailableError):
+                with pytest.raises(StoreUnavailableError) as caught:
                     await async_engine_for("gone")
+                reasons.add(caught.value.reason)
         await close_async_engines()
 
     run_async(use())
     assert 0 < len(tried) < 5
+    assert reasons == {"ConnectionError"}
 
 
 @pytest.mark.django_db(transaction=True)
