@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from typing import Final
 
 from django.db import close_old_connections
 
@@ -18,6 +19,9 @@ from .roles import roles_for
 from .tally import Tally
 from .trouble import Trouble
 from .turn import take_turn
+
+KEPT_S: Final = 2.0
+"""How long roles go on with an engine before they ask for the pool's again, for which the database is read."""
 
 
 class Lane:
@@ -38,6 +42,7 @@ class Lane:
         self._is_stopping = should_stop
         self._closed = threading.Event()
         self._open_engine = open_engine
+        self._opened: tuple[float, Engine] | None = None
         self._pulse = Pulse()
         self._pool_trouble = Trouble(pool=pool)
         self._role_troubles = {role.name: Trouble(pool=pool, role=role.name) for role in self.roles}
@@ -80,7 +85,10 @@ class Lane:
         """One turn of a role, counted. Raises what goes wrong."""
         started = time.monotonic()
         try:
-            counts = take_turn(role, self._open_engine(self.pool), should_stop=self._should_stop)
+            counts = take_turn(role, self._engine(), should_stop=self._should_stop)
+        except Exception:
+            self._opened = None  # the pool may have been moved, or deleted
+            raise
         finally:
             close_old_connections()  # as Django does after a request: a thread would keep a dead connection for ever
         self._tally.add(self.pool, role.name, counts, duration_ms=(time.monotonic() - started) * 1000)
@@ -90,4 +98,10 @@ class Lane:
     def _beat(self) -> None:
         pulse = self._pulse.take_beat()
         if pulse is not None:
-            self._open_engine(self.pool).run(beat(pulse))
+            self._engine().run(beat(pulse))
+
+    def _engine(self) -> Engine:
+        now, opened = time.monotonic(), self._opened
+        if opened is None or now - opened[0] >= KEPT_S:
+            opened = self._opened = (now, self._open_engine(self.pool))
+        return opened[1]
