@@ -20,8 +20,9 @@ from .tally import Tally
 from .trouble import Trouble
 from .turn import take_turn
 
-KEPT_S: Final = 2.0
-"""How long roles go on with an engine before they ask for the pool's again, for which the database is read."""
+KEPT_S: Final = 1.0
+"""How long roles go on with an engine before they ask for the pool's again. What is answered then is a second old at
+most, so a changed pool is followed within two."""
 
 
 class Lane:
