@@ -20,7 +20,7 @@ class _Checks:
 
 
 class RecentChecks:
-    """What checks found wrong, by their names, KEPT_S old at most; "": nothing. Who asks meanwhile shares a check."""
+    """Results of checks by name, kept for KEPT_S: what is wrong, or "". Concurrent callers share one check."""
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock

@@ -14,7 +14,7 @@ COPY_MAX_BYTES: Final = 16_384
 
 
 def packed(operation: Operation[Any]) -> bytes:
-    """The command. Calls differ in their arguments; script and keys come again and again."""
+    """The packed command. Script and keys repeat from call to call, so their part is cached."""
     head, parts = _packed_head(operation.script.sha, operation.keys)
     arguments = pack_command(operation.args)  # type: ignore[arg-type]  # its stub knows tuples of one
     return b"*%d\r\n%b%b" % (parts + len(operation.args), head, arguments[arguments.index(b"\n") + 1 :])

@@ -56,7 +56,7 @@ def ask_at_once(client: SyncClient, packed: Sequence[bytes], *, commands: int) -
         connection.send_packed_command(packed)
         return [_reply_on(connection) for _ in range(commands)]
     except BaseException:
-        connection.disconnect()  # whoever used it next would get replies to these
+        connection.disconnect()  # its next user would read the replies to these commands
         raise
     finally:
         pool.release(connection)
