@@ -68,19 +68,20 @@ class Lane:
         role_trouble = self._role_troubles[role.name]
         if self._should_stop() or not (self._pool_trouble.may_try() and role_trouble.may_try()):
             return
+        began_at = self._pool_trouble.now()
         try:
             self.turn(role)
             self._beat()
         except (StoreUnavailableError, MetadataUnavailableError, PoolNotFoundError) as error:
-            self._pool_trouble.failed(error)
+            self._pool_trouble.failed(error, began_at=began_at)
         except LakeError as error:  # the pool is well, and its other roles go on
-            self._pool_trouble.passed()
-            role_trouble.failed(error)
+            self._pool_trouble.passed(began_at=began_at)
+            role_trouble.failed(error, began_at=began_at)
         except Exception as error:  # a defect in one role must not end the others
-            role_trouble.failed(error, unexpected=True)
+            role_trouble.failed(error, began_at=began_at, unexpected=True)
         else:
-            self._pool_trouble.passed()
-            role_trouble.passed()
+            self._pool_trouble.passed(began_at=began_at)
+            role_trouble.passed(began_at=began_at)
 
     def turn(self, role: Role) -> Counts:
         """One turn of a role, counted. Raises what goes wrong."""

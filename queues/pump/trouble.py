@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -22,6 +23,7 @@ class Trouble:
         self._fields = fields
         self._lock = threading.Lock()
         self._since: float | None = None
+        self._over_at = -math.inf
         self._pause_s = 0.0
         self._again_at = 0.0
 
@@ -39,9 +41,18 @@ class Trouble:
             self._again_at = self._clock() + self._pause_s
             return True
 
-    def failed(self, error: Exception, *, unexpected: bool = False) -> None:
-        """Note a failure; log it if it is the first. `unexpected`: a defect, so log where it happened."""
+    def now(self) -> float:
+        """The time by this object's clock, for `began_at`, in seconds."""
+        return self._clock()
+
+    def failed(self, error: Exception, *, began_at: float = math.inf, unexpected: bool = False) -> None:
+        """Note a failure; log it if it is the first. `unexpected`: a defect, so log where it happened.
+
+        What began before the trouble was over says nothing about the time after it.
+        """
         with self._lock:
+            if began_at < self._over_at:
+                return
             first = self._since is None
             if self._since is None:
                 self._since = self._clock()
@@ -57,12 +68,15 @@ class Trouble:
                 exc_info=error if unexpected else None,
             )
 
-    def passed(self) -> None:
-        """Note a success; log it if there was trouble."""
+    def passed(self, *, began_at: float = math.inf) -> None:
+        """Note a success; log it if there was trouble. What began before the trouble does not end it: its reply may have
+        come before a server died, and its thread be late to say so."""
         if self._since is None:
             return
         with self._lock:
-            since, self._since = self._since, None
-        if since is not None:
-            lasted_s = round(self._clock() - since, 1)
-            logger.info("background work goes on", extra=self._fields | {"action": "recovered", "lasted_s": lasted_s})
+            since = self._since
+            if since is None or began_at < since:
+                return
+            self._since, self._over_at = None, self._clock()
+        lasted_s = round(self._over_at - since, 1)
+        logger.info("background work goes on", extra=self._fields | {"action": "recovered", "lasted_s": lasted_s})

@@ -266,6 +266,28 @@ def test_trouble_is_logged_once_when_it_begins_and_once_when_it_ends(caplog: pyt
     assert caplog.records[0].__dict__["error"] == "connection refused"
 
 
+def test_what_began_before_trouble_does_not_end_it_and_what_began_before_its_end_does_not_begin_it_again(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Roles run side by side. One whose reply came before the server died may say so after another one's failure."""
+    caplog.set_level(logging.INFO, "queues.pump")
+    now = 10.0
+    trouble = Trouble(clock=lambda: now)
+
+    trouble.failed(StoreUnavailableError("away"), began_at=9.0)
+    trouble.passed(began_at=9.5)
+    assert trouble.is_there
+
+    now = 12.0
+    trouble.passed(began_at=11.0)
+    trouble.failed(StoreUnavailableError("away"), began_at=11.5)
+    assert not trouble.is_there
+    assert [record.__dict__["action"] for record in caplog.records] == ["trouble", "recovered"]
+
+    trouble.failed(StoreUnavailableError("away"), began_at=12.0)
+    assert trouble.is_there
+
+
 def test_during_trouble_pauses_between_attempts_grow_to_a_limit() -> None:
     now = 0.0
     trouble = Trouble(clock=lambda: now)
