@@ -27,6 +27,12 @@ TTL_MS: Final = 40_000
 """Long enough for the drain to be through with what was published: it is the same pump."""
 
 SHORT_TTL_MS: Final = 1_000
+KNOWN_TTL_MS: Final = 15_000
+"""Longer than the sweeper looks ahead."""
+
+EARLY_S: Final = 0.1
+"""So long before the jobs expire the sweeper pauses, and so long after it they are consumed."""
+
 INTERVAL_S: Final = 0.25
 BUDGET_S: Final = 0.15
 """As the pump's sweeper has them (queues/pump/roles)."""
@@ -38,9 +44,14 @@ BODY: Final = b"x" * 64
 
 
 def figures(settings: Settings) -> list[Figure]:
-    """Of a list of tombstones, of jobs that no sweeper has deleted yet, and of many queues beside a large one."""
+    """Of tombstones, of jobs that have expired and are not deleted yet, and of many queues beside a large one."""
     number = settings.scaled(TOMBSTONES)
-    return [*_behind_tombstones(number), *_behind_expired(number), *_many_queues(settings)]
+    return [
+        *_behind_tombstones(number),
+        *_behind_expired(number),
+        *_nothing_but_expired(number),
+        *_many_queues(settings),
+    ]
 
 
 def _publish(engine: Engine, queue: QueueKeys, number: int, options: PublishOptions) -> list[str]:
@@ -113,6 +124,35 @@ def _behind_expired(number: int) -> list[Figure]:
     return [
         Figure(name=f"consume of a job behind {number:,} expired ones", unit="s", runs=[took_s]),
         Figure(name="the longest script call of it", unit="ms", runs=[max(calls, default=0) / 1_000], bar=_at_most(5)),
+    ]
+
+
+def _nothing_but_expired(number: int) -> list[Figure]:
+    """The consume after that of the only job that lives, in the moment in which all behind it have expired."""
+    with fresh_engine() as engine:
+        queue = engine.queue("bench", "nothing_but_expired")
+        _publish(engine, queue, 1, PublishOptions())
+        ends = time.monotonic() + KNOWN_TTL_MS / 1_000
+        ids: list[str] = []
+        while len(ids) < number:
+            ttl_ms = round((ends - time.monotonic()) * 1_000)
+            ids += _publish(engine, queue, BATCH, PublishOptions(ttl_ms=ttl_ms))
+        with _Sweeper(engine):
+            time.sleep(max(0.0, ends - time.monotonic() - EARLY_S))
+        time.sleep(max(0.0, ends - time.monotonic() + EARLY_S))
+        (job,) = engine.run(consume(queue, ttr_ms=60_000)).jobs
+        began = time.monotonic()
+        jobs = engine.run(consume(queue, ttr_ms=60_000)).jobs
+        took_ms = 1_000 * (time.monotonic() - began)
+        assert not jobs, "there is a job that lives"
+        engine.run(ack(queue, [job.job_id]))
+    return [
+        Figure(
+            name=f"consume that finds nothing but {number:,} jobs that have just expired",
+            unit="ms",
+            runs=[took_ms],
+            bar=_at_most(5),
+        )
     ]
 
 

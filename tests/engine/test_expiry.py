@@ -27,6 +27,7 @@ from queues.engine import (
     sweep,
 )
 from queues.engine.limits import SWEEP_EXPIRE_BATCH, SWEEP_LOOKS
+from queues.engine.operations.consume import consume_step, is_again
 from queues.engine.operations.survey import survey
 
 from .world import STATES, TTR_MS, World, plain
@@ -383,3 +384,49 @@ def test_whatever_happens_during_a_scan_nothing_that_expires_is_forgotten(world:
 
     content = world.state()
     assert [job_id for job_id in content.jobs if content.expiry_of(job_id)] == []
+
+
+def publish_many_that_expire(world: World, *, ttl_ms: int = TTL_MS) -> None:
+    for _ in range(3):
+        world.publish(*[b"x"] * SWEEP_LOOKS, ttl_ms=ttl_ms)
+
+
+def at_the_end_of_the_ttl(world: World) -> None:
+    """The sweeper has taken its turns until now, but none since the jobs expired."""
+    world.advance(TTL_MS - 1)
+    assert sweep_all(world) == 0
+    world.advance(1)
+
+
+def test_a_consumer_learns_at_once_that_all_of_many_have_expired(world: World) -> None:
+    head = world.publish_one(ttl_ms=0)
+    publish_many_that_expire(world)
+    at_the_end_of_the_ttl(world)
+
+    first, second = (world.run(consume_step(world.queue, ttr_ms=TTR_MS, now_ms=world.now_ms)) for _ in range(2))
+
+    assert [job.job_id for job in first.jobs] == [head]
+    assert not second.jobs
+    assert not is_again(second)
+    assert len(world.state().line) > SWEEP_LOOKS, "most are left to the sweeper"
+    sweep_all(world)
+    assert world.state().line == []
+
+
+@pytest.mark.parametrize("place", ["ready", "ready by priority"])
+def test_a_job_that_lives_is_found_behind_many_that_are_known_to_have_expired(world: World, place: str) -> None:
+    publish_many_that_expire(world)
+    job_id = world.job_in(place, ttl_ms=0)
+    at_the_end_of_the_ttl(world)
+
+    assert [job.job_id for job in world.take(count=9)] == [job_id]
+
+
+def test_expired_jobs_elsewhere_do_not_hide_one_that_is_ready(world: World) -> None:
+    for _ in range(3):
+        world.publish(*[b"x"] * SWEEP_LOOKS, ttl_ms=TTL_MS, delay_ms=TTL_MS)
+    publish_many_that_expire(world)
+    job_id = world.publish_one(ttl_ms=0)
+    at_the_end_of_the_ttl(world)
+
+    assert [job.job_id for job in world.take(count=9)] == [job_id]

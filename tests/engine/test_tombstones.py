@@ -203,3 +203,22 @@ def test_one_job_behind_many_dead_entries_is_found_with_few_commands(world: Worl
         taken += [job.job_id for job in jobs]
         assert world.state().working.keys() == set(taken)
     assert taken == [*living[:20], *living[25:], last]
+
+
+@pytest.mark.parametrize("priority", [0, 5, -5])
+def test_expired_jobs_behind_the_one_that_is_handed_out_stay_for_their_turn(world: World, priority: int) -> None:
+    """The dead entry at the head makes the consume take many ids off the queue at once."""
+    behind = world.publish_one(ttl_ms=1_000, priority=priority, tries=2)
+    assert world.take_one().job_id == behind
+    world.publish_one(ttl_ms=1_000, priority=priority)
+    living = world.publish(b"1", b"2", ttl_ms=0, priority=priority)
+    world.run(fail(world.queue, behind, delay_ms=0, now_ms=world.now_ms))
+    world.advance(2_000)
+
+    taken = world.take_one()
+
+    content = world.state()
+    assert taken.job_id == living[0]
+    assert content.jobs.keys() == {*living, behind}
+    line = [*sorted(content.prio, key=lambda job_id: content.prio[job_id]), *content.line]
+    assert [job_id for job_id in line if job_id in content.jobs] == [living[1], behind]

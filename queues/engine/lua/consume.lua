@@ -1,6 +1,7 @@
 -- consume: hands out up to `count` ready jobs, each under a lease of `ttr` (edge F), after moving this queue's own due
 -- jobs to ready (edges E and J), so that precision does not depend on the pump.
--- An expired job is never handed out; it and tombstones are stepped over, about `skip` of them in one call.
+-- An expired job is never handed out; it and tombstones are stepped over, about `skip` of them in one call, unless all that
+-- are left are known to have expired (lib/expiry.lua).
 -- The first write frees (a pop, or a removal from delayed), so consuming goes on when Redis is full.
 -- KEYS
 --   jobs         hash     the records
@@ -158,14 +159,35 @@ local function hand_out(id, raw, raw_run)
     consumer) .. history
 end
 
-while delivered < most and skipped < skip_max and bytes < bytes_max do
+-- Whether it is known that no job in line lives. `expiring` has delayed jobs as well; each is taken for one that has expired.
+local function is_known_dead()
+  local known = redis.call('ZCOUNT', expiring, '-inf', now)
+  if known == 0 then return false end
+  local elsewhere = redis.call('ZCARD', delayed) + redis.call('ZCARD', retry)
+  return ready_size() + tombstones <= known - math.min(known, elsewhere)
+end
+
+-- The records of these ids, in order. None is read of a job that is in `lapsed`.
+local function read_records(ids, lapsed)
+  if not lapsed then return #ids > 0 and redis.call('HMGET', jobs, unpack(ids)) end
+  local wanted, places, records = {}, {}, {}
+  for i, id in ipairs(ids) do
+    if not lapsed[id] then wanted[#wanted + 1], places[#places + 1] = id, i end
+  end
+  local found = #wanted > 0 and redis.call('HMGET', jobs, unpack(wanted)) or {}
+  for i, record in ipairs(found) do records[places[i]] = record end
+  return records
+end
+
+local known_dead = false
+while delivered < most and skipped < skip_max and bytes < bytes_max and not known_dead do
   local ids, ranks = pop()
   if #ids == 0 then break end
   local raw_runs = redis.call('HMGET', runs, unpack(ids))
-  local gone = {}
+  local gone, lapsed = {}, nil
   -- A record is long only where there is a run. None is read of a job that has expired or that does not fit any more.
   if #ids > 1 or raw_runs[1] then
-    local kept, kept_ranks, size, alive = {}, ranks and {}, bytes, 0
+    local kept, size, alive = {}, bytes, 0
     for i, id in ipairs(ids) do
       local raw_run, length, expires = raw_runs[i], 0, 0
       if raw_run then
@@ -175,20 +197,19 @@ while delivered < most and skipped < skip_max and bytes < bytes_max do
         put_back(ids, ranks, i)
         break
       elseif length > 0 and expires > 0 and expires <= now then
+        -- It is dropped in its turn: what stands behind the last job that is handed out is put back as it was.
         skipped = skipped + math.floor(length / FREED_BYTES)
-        gone[#gone + 1] = id
-        emit('expired', id, (struct.unpack('>I4', raw_run)), '', '', '')
+        lapsed = lapsed or {}
+        lapsed[id] = true
       else
-        kept[#kept + 1] = id
-        raw_runs[#kept] = raw_run
-        if ranks then kept_ranks[#kept] = ranks[i] end
         size = size + length
         if length > 0 then alive = alive + 1 end
       end
+      kept[i] = id
     end
-    ids, ranks = kept, kept_ranks
+    ids = kept
   end
-  local records = #ids > 0 and redis.call('HMGET', jobs, unpack(ids))
+  local records = read_records(ids, lapsed)
   local new_runs, leases, handed_out, taken = {}, {}, {}, 0
   for i = 1, #ids do
     local id = ids[i]
@@ -202,6 +223,9 @@ while delivered < most and skipped < skip_max and bytes < bytes_max do
       leases[taken + 1], leases[taken + 2] = lease_end, id
       handed_out[taken / 2 + 1] = id
       taken = taken + 2
+    elseif lapsed and lapsed[id] then
+      emit('expired', id, (struct.unpack('>I4', raw_runs[i])), '', '', '')
+      gone[#gone + 1] = id
     elseif records[i] then
       gone[#gone + 1] = id
     else
@@ -214,6 +238,7 @@ while delivered < most and skipped < skip_max and bytes < bytes_max do
     if has_expiring then redis.call('ZREM', expiring, unpack(gone)) end
     expired = expired + #gone
     skipped = skipped + 2 * #gone
+    known_dead = has_expiring and is_known_dead() -- the sweeper deletes the rest
   end
   if taken > 0 then
     redis.call('HSET', runs, unpack(new_runs))
@@ -233,7 +258,7 @@ if delivered > 0 then
   count_durations('w', waits)
 end
 flush_events()
-local early = skipped >= skip_max or bytes >= bytes_max
+local early = not known_dead and (skipped >= skip_max or bytes >= bytes_max)
 if delivered > 0 then
   if delivered < asked then
     reply[3] = next_due

@@ -39,7 +39,7 @@ local expired, is_more = expire_known(tonumber(expire))
 if expired == 0 then
   local horizon = next_scan()
   -- One at a time: a scan would lose its place if tombstones were taken out.
-  if is_scanning() or (horizon and horizon <= now and redis.call('EXISTS', front) == 0) then
+  if is_scanning() or (horizon and scan_at(horizon, redis.call('HLEN', jobs)) <= now and redis.call('EXISTS', front) == 0) then
     scan(tonumber(look))
     expired, is_more = expire_known(tonumber(expire))
   elseif should_compact() then
@@ -54,7 +54,8 @@ local function visit_at(ms) if ms then next_at = math.min(next_at or ms, ms) end
 visit_at((is_more or is_scanning() or should_compact()) and now or nil)
 visit_at(head_score(expiring))
 visit_at(unstage_stale())
-visit_at(next_scan())
+local horizon = next_scan()
+visit_at(horizon and scan_at(horizon, redis.call('HLEN', jobs)))
 visit_at(count_tombstones_left() > TOMBSTONES_MAX and now + TOMBSTONES_AGAIN_MS or nil)
 redis.call('ZREM', sweeps, queue) -- first, so that a full Redis lets the ZADD through
 if next_at then schedule_sweep(next_at) end

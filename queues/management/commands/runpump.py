@@ -7,7 +7,7 @@ import signal
 from argparse import ArgumentParser
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, Final
 
 from django.core.management.base import BaseCommand, CommandError
 from django.db import close_old_connections
@@ -16,6 +16,8 @@ from queues.management.supervision import HEART
 from queues.pump.nightly import NightlyReports
 from queues.pump.service import BackgroundService
 from queues.services.pools import check_pools, list_pools
+
+NOTICE_SIGNAL_S: Final = 0.25
 
 
 class Command(BaseCommand):
@@ -41,7 +43,10 @@ class Command(BaseCommand):
             self._run_once(service)
             return
         _stop_on_signals(service)
-        service.run()
+        try:
+            service.run()
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)  # no alarm once Python has given up its handlers
 
     def _run_once(self, service: BackgroundService) -> None:
         failed = 0
@@ -80,6 +85,10 @@ def _stop_on_signals(service: BackgroundService) -> None:
         if len(received) > 1:
             os._exit(1)
         service.ask_to_stop()
+        # Python calls handlers between two steps of the main thread. One that begins to wait for a role's thread in the
+        # instant in which a signal comes would learn of it only when that role has ended; each alarm wakes it.
+        signal.setitimer(signal.ITIMER_REAL, NOTICE_SIGNAL_S, NOTICE_SIGNAL_S)
 
+    signal.signal(signal.SIGALRM, lambda _number, _frame: None)
     signal.signal(signal.SIGTERM, handle)
     signal.signal(signal.SIGINT, handle)
