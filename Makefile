@@ -20,7 +20,7 @@ STAMP := $(VENV)/.made-from-lock
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-fast screenshots check format static messages bench bench-reports lock clean venv
+.PHONY: help run test test-fast screenshots check format static messages bench bench-worker bench-reports lock clean venv
 
 help: ## This list
 	@sed -n 's/^\([a-z-]*\):[^#]*## /make \1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -56,6 +56,13 @@ messages: $(STAMP) ## Bring new texts into the Chinese catalogue (taskq_site/loc
 bench: $(STAMP) ## Benchmarks (ARGS="...")
 	$(BIN)/python -m bench $(ARGS)
 
+PEERS := .venv-peers
+bench-worker: $(STAMP) ## Workers beside Celery, Dramatiq, RQ, Huey, arq, taskiq and BullMQ (ARGS="--quick"; PEERS= leaves them out)
+	$(if $(PEERS),test -d $(PEERS) || { $(PYTHON) -m venv $(PEERS) && \
+	  $(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check 'pip>=25.1' && \
+	  $(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check --group peers; })
+	TASKQ_BENCH_PEERS=$(if $(PEERS),$(CURDIR)/$(PEERS)/bin/python) $(BIN)/python -m bench workers $(ARGS)
+
 bench-reports: $(STAMP) ## Reports of days of 10 and 30 million events (ARGS="--millions 10")
 	$(BIN)/python -m bench.reports $(ARGS)
 
@@ -80,7 +87,7 @@ test-newest: ## All tests with the newest versions that pyproject.toml allows (B
 	$(NEWEST)/bin/python -m pytest --numprocesses=$(TEST_PROCESSES) $(ARGS)
 
 lock: ## Resolve the dependencies of pyproject.toml into requirements.lock (needs uv)
-	uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --extra embedded --extra reports --group dev \
+	uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --all-extras --group dev \
 		--no-annotate --no-header --upgrade --output-file requirements.lock
 
 clean: ## Delete the virtual environments and caches; var/, which holds your data, stays

@@ -30,6 +30,7 @@ from . import (
     shapes,
     stalls,
     throughput,
+    workers,
 )
 from .report import Section, show
 from .servers import ServiceFailedError
@@ -57,6 +58,7 @@ SCENARIOS: dict[str, Callable[[Settings], Section]] = {
     "engine": engine.measure,
     "instructions": instructions.measure,
     "stalls": stalls.measure,
+    "workers": workers.measure,
 }
 
 

@@ -97,6 +97,12 @@ class ApiContext:
         engine, queue = await self.queue(request)
         return await engine.run(make(queue))
 
+    async def engine_after_body(self, request: ApiRequest) -> AsyncEngine:
+        """The engine of the request's pool, for an operation on no queue that has read a body."""
+        if _is_late(request):
+            await self._authorise_anew(request)
+        return await self.engine(request.granted.pool)
+
     def recall(self, request: ApiRequest) -> Opened | None:
         """What the request's token opened a moment ago."""
         return self._opened.find(request)

@@ -20,7 +20,7 @@ _PEEKED: Final[dict[str, Any]] = {
     "remain_tries": 0,
     "attributes": None,
 }
-_CONSUMED: Final = {"msg": "new job", **_PEEKED, "attempt": 1}
+_CONSUMED: Final = {"msg": "new job", **_PEEKED, "attempt": 1, "tries": 1}
 _COUNTS: Final = {"ready": 3, "delayed": 0, "retry": 0, "working": 1, "dead": 0, "completed": 0}
 _DETAIL: Final[dict[str, Any]] = {
     **_NAMES,
@@ -47,6 +47,36 @@ _DETAIL: Final[dict[str, Any]] = {
     "result_bytes": None,
     "errors": [],
 }
+_WORKER: Final[dict[str, Any]] = {
+    "worker": "web-1:4711:5f0c2a9b",
+    "host": "web-1",
+    "pid": 4711,
+    "version": "0.1.0",
+    "namespace": "shop",
+    "state": "running",
+    "queues": {"orders": 1},
+    "concurrency": 50,
+    "up_ms": 61000,
+    "done": 120,
+    "failed": 2,
+    "cpu_percent": 12.5,
+    "memory_bytes": 52428800,
+    "running": [
+        {
+            "queue": "orders",
+            "job_id": JOB_ID,
+            "attempt": 1,
+            "task": "shop.close_order",
+            "run_ms": 1500,
+            "percent": 40.0,
+            "note": "2 of 5",
+        }
+    ],
+    "running_untold": 0,
+    "parked": [],
+    "parked_untold": 0,
+    "age_ms": 300,
+}
 _LIMIT: Final = {"read": 100, "write": 100, "interval": 1}
 
 _LOST: Final = Reply(409, "attempt N no longer holds the job", {"error": "lease lost"})
@@ -71,18 +101,38 @@ _PUBLISH_OPTIONS: Final = (
     Parameter("tries", "integer", "how many times the job may be handed out, 1 to 65535", 1),
     Parameter("at", "string", "due time instead of `delay`: epoch seconds, or ISO 8601 with a zone"),
     Parameter("priority", "integer", "-100 to 100; higher goes first", 0),
-    Parameter("backoff", "string", "none, fixed:S, linear:S, exponential:S[:MAX] or sidekiq", "none"),
+    Parameter(
+        "backoff",
+        "string",
+        "none, fixed:S, linear:S, exponential:S[:MAX] or sidekiq; with @failures at its end not after lost leases",
+        "none",
+    ),
     Parameter("retention", "integer", "seconds to keep the completed job and its result", 0),
 )
 _KEY_OPTIONS: Final = (
     Parameter("key", "string", "idempotency key, at most 255 bytes"),
     Parameter("key_ttl", "integer", "seconds for which `key` is remembered; default: the job's ttl"),
 )
+_KEY_MODES: Final = (
+    Parameter(
+        "key_mode",
+        "string",
+        "how long the job holds `key`: window (for `key_ttl`), until_done, until_started, or replace: until the job "
+        "begins, and a second publish replaces the first job",
+        "window",
+    ),
+    Parameter(
+        "key_max_wait",
+        "number",
+        "with replace: seconds after the first publish at which the job is due at the latest; 0 = no bound",
+        0,
+    ),
+)
 
 PUBLISH: Final = Documentation(
     group="publish",
     summary="Publish a job",
-    parameters=_PUBLISH_OPTIONS + _KEY_OPTIONS,
+    parameters=_PUBLISH_OPTIONS + _KEY_OPTIONS + _KEY_MODES,
     body="the job: any bytes, at most 1 MiB",
     replies=(
         _PUBLISHED,
@@ -154,6 +204,24 @@ ACK: Final = Documentation(
         ),
     ),
 )
+ACK_MANY: Final = Documentation(
+    group="consume",
+    summary="Ack many jobs in one request",
+    body="`jobs`: 1 to 1,000 objects, each with `id`; `attempt`: only if this attempt still holds the job; `result`: "
+    "base64, kept if the job has retention. The last two are optional. At most 64 MiB",
+    body_type="application/json",
+    replies=(
+        Reply(
+            200,
+            "an outcome for each job, in order: acked, deleted (it was not being worked on), missing, lost (the "
+            "attempt no longer holds it) or too_large (the job keeps its result, and it is longer than 1 MiB). The "
+            "last two changed nothing",
+            {"outcomes": ["acked", "lost"]},
+        ),
+        Reply(400, "the body is not such an object; nothing was acked", {"error": "invalid attempt"}),
+        Reply(413, "the body is longer than 64 MiB", {"error": "body too large"}),
+    ),
+)
 FAIL: Final = Documentation(
     group="consume",
     summary="Give a job back as failed, now rather than when its lease runs out",
@@ -188,6 +256,45 @@ EXTEND: Final = Documentation(
         Reply(409, "nobody holds the job, or another attempt does, or there is no such job", {"error": "lease lost"}),
     ),
 )
+CANCEL_JOB: Final = Documentation(
+    group="consume",
+    summary="Cancel a job: one that waits is deleted, one that runs is ended by its worker",
+    replies=(
+        Reply(
+            200,
+            "the state in which the job was found. `working`: its worker is told, which only workers of taskq's "
+            "library understand; `dead`, `completed`: nothing was changed",
+            {"state": "working"},
+        ),
+        _NO_JOB,
+    ),
+)
+HOLD_KEY: Final = Documentation(
+    group="consume",
+    summary="Have a job that is worked on hold a key, so that no other one of the queue with that key runs meanwhile",
+    parameters=(Parameter("key", "string", "1 to 255 bytes; these keys are apart from those of publishing"),),
+    replies=(
+        Reply(
+            200,
+            "null: the job holds it while it is worked on; else the job that holds it: release yours with a delay",
+            {"holder": None},
+        ),
+        Reply(400, "there is no key, it is too long, or this is no job id", {"error": "invalid key"}),
+    ),
+)
+ADD_NOTE: Final = Documentation(
+    group="consume",
+    summary="Keep a note on a job: what its handler says of it",
+    body="`keep_ms`: how long it is kept, 1 to 2592000000 (30 days); `fields`: up to 8 texts of up to 64 KiB by name, "
+    "which replace earlier ones; `lines`: texts that are added to the field `log`, of which the last 16 KiB are kept. "
+    "At most 1 MiB",
+    body_type="application/json",
+    replies=(
+        Reply(200, "kept; whether there is such a job is not looked at", {"msg": "noted"}),
+        Reply(400, "the body is not such an object, or the note has 32 fields", {"error": "invalid fields"}),
+        Reply(413, "the body is longer than 1 MiB", {"error": "body too large"}),
+    ),
+)
 PEEK: Final = Documentation(
     group="look",
     summary="Look at the job that would be consumed next",
@@ -199,10 +306,20 @@ PEEK: Final = Documentation(
 PEEK_JOB: Final = Documentation(
     group="look", summary="Look at a job in any state", replies=(Reply(200, "the job", _PEEKED), _NO_JOB)
 )
+_DATA: Final = Parameter("data", "boolean", "true: with `data`, the body in base64")
+_BAD_DATA: Final = Reply(400, "`data` cannot be read", {"error": "invalid data"})
 DETAIL: Final = Documentation(
     group="look",
-    summary="All that is known of a job but its body; times in ms since the epoch",
-    replies=(Reply(200, "the job", _DETAIL), _NO_JOB),
+    summary="All that is known of a job; times in ms since the epoch",
+    parameters=(_DATA,),
+    replies=(Reply(200, "the job", _DETAIL), _BAD_DATA, _NO_JOB),
+)
+SHOW_NOTE: Final = Documentation(
+    group="look",
+    summary="The note on a job: texts by name, `log` among them",
+    replies=(
+        Reply(200, "empty if nothing was said, or it is kept no longer", {"percent": "40", "log": "2 of 5 pages\n"}),
+    ),
 )
 RESULT: Final = Documentation(
     group="look",
@@ -222,6 +339,7 @@ LIST_JOBS: Final = Documentation(
         Parameter("state", "string", "ready, delayed, retry, working, dead or completed", "ready"),
         _AFTER,
         Parameter("limit", "integer", "jobs per page, up to 1,000", 50),
+        Parameter("data", "boolean", "true: each with `data`, the first 256 bytes of the body in base64"),
     ),
     replies=(
         Reply(
@@ -280,6 +398,62 @@ DELETE_DEAD_IDS: Final = Documentation(
     replies=(
         Reply(200, "how many", {"msg": "deleted", "count": 1}),
         Reply(400, "the body is not such an object", {"error": "invalid ids"}),
+    ),
+)
+_JOB_IDS: Final = "`ids`: up to 1,000 job ids; those of which this cannot be done are skipped"
+_BAD_IDS: Final = Reply(400, "the body is not such an object", {"error": "invalid ids"})
+RUN_NOW: Final = Documentation(
+    group="jobs",
+    summary="Make these jobs ready now: delayed ones, and those that wait for their next try",
+    body=_JOB_IDS,
+    body_type="application/json",
+    replies=(Reply(200, "how many", {"msg": "ready", "count": 1}), _BAD_IDS),
+)
+DELETE_JOBS: Final = Documentation(
+    group="jobs",
+    summary="Delete these jobs, whatever their state",
+    body=_JOB_IDS,
+    body_type="application/json",
+    replies=(Reply(200, "how many", {"msg": "deleted", "count": 1}), _BAD_IDS),
+)
+LIST_WORKERS: Final = Documentation(
+    group="workers",
+    summary="The namespace's workers that said something within the last 30 s",
+    replies=(
+        Reply(
+            200,
+            "by id. `age_ms`: how long ago it was said. `running_untold`, `parked_untold`: further ones that are not "
+            "listed",
+            {"namespace": "shop", "workers": [_WORKER]},
+        ),
+    ),
+)
+WORKER_BEAT: Final = Documentation(
+    group="workers",
+    summary="Report a worker: that it lives and what it runs, about once a second",
+    body="the worker as in the list, without `namespace` and `age_ms`, with at most 1,000 of `running` and 100 of "
+    "`parked`; `since_ms`: that of the reply before, at first 0; `ends`: true in the last report. At most 256 KiB",
+    body_type="application/json",
+    replies=(
+        Reply(
+            200,
+            "commands to this worker since `since_ms` (some again): `quiet`, `resume` and `stop` with its id as "
+            "`target`, `cancel` with the id of a job that it runs. `given` tells two commands apart",
+            {"since_ms": 1767225600000, "commands": [{"kind": "cancel", "target": JOB_ID, "given": "5f0c2a9b81d4"}]},
+        ),
+        Reply(400, "a member is missing, or is not as in the list", {"error": "invalid pid"}),
+        Reply(413, "the body is longer than 256 KiB", {"error": "body too large"}),
+    ),
+)
+COMMAND_WORKER: Final = Documentation(
+    group="workers",
+    summary="Give a command to a worker, which learns of it with its next report",
+    body="`kind`: quiet (take no more jobs), resume, or stop (end what runs, then itself); `target`: the worker's id",
+    body_type="application/json",
+    replies=(
+        Reply(200, "it will be told", {"msg": "told"}),
+        Reply(400, "the body is not such an object", {"error": "invalid kind"}),
+        Reply(404, "the namespace has no such worker", {"error": "worker not found"}),
     ),
 )
 LIST_QUEUES: Final = Documentation(

@@ -15,9 +15,9 @@ from .request import ApiRequest
 JSON_BODY_MAX_BYTES: Final = 64 * 1024
 
 
-async def read_object(request: ApiRequest) -> dict[str, Any]:
+async def read_object(request: ApiRequest, limit: int = JSON_BODY_MAX_BYTES) -> dict[str, Any]:
     """The body as a JSON object; an empty body is an empty object. Raises ParameterError, BodyTooLargeError."""
-    body = bytes(await request.read_body(JSON_BODY_MAX_BYTES))
+    body = bytes(await request.read_body(limit))
     if not body.strip():
         return {}
     value = _decode(body)

@@ -23,13 +23,14 @@ def present_consumed(delivery: Delivery) -> dict[str, Any]:
         "remain_tries": delivery.remain_tries,
         "attributes": delivery.attributes,
         "attempt": delivery.attempt,
+        "tries": delivery.tries,
     }
 
 
 def present_delivery(delivery: Delivery) -> dict[str, Any]:
     """A job as peek answers it."""
     presented = present_consumed(delivery)
-    del presented["msg"], presented["attempt"]
+    del presented["msg"], presented["attempt"], presented["tries"]
     return presented
 
 
@@ -39,8 +40,18 @@ def present_job(job: JobDetail) -> dict[str, Any]:
     return present_delivery(replace(delivery, expires_ms=0) if job.state is JobState.DEAD else delivery)
 
 
-def present_detail(job: JobDetail) -> dict[str, Any]:
-    """All that is known of a job but its body. Times in ms since the epoch, null where they do not apply."""
+def present_detail(job: JobDetail, *, data: bool = False) -> dict[str, Any]:
+    """All that is known of a job. Times in ms since the epoch, null where they do not apply.
+
+    `data`: also its body, in base64; in a page of a listing the first bytes of it.
+    """
+    presented = _present_detail(job)
+    if data:
+        presented["data"] = str(b2a_base64(job.body, newline=False), "ascii")
+    return presented
+
+
+def _present_detail(job: JobDetail) -> dict[str, Any]:
     return {
         "namespace": job.namespace,
         "queue": job.queue,

@@ -8,6 +8,7 @@ from typing import Final
 
 from queues.engine import limits
 from queues.engine.backoff import Backoff, parse_backoff
+from queues.engine.values import KeyMode
 from queues.services.jobs_publish import PublishRequest
 
 from .errors import ParameterError
@@ -16,7 +17,9 @@ from .query import Query, read_int, read_moment_ms, read_optional_uint, read_sec
 NOT_YET: Final = ("group", "depends_on", "wait")
 """Parameters that the contract has and this version does not: refused rather than silently ignored."""
 
-_ADDED: Final = frozenset({"at", "priority", "key", "key_ttl", "backoff", "retention", *NOT_YET})
+_ADDED: Final = frozenset(
+    {"at", "priority", "key", "key_ttl", "key_mode", "key_max_wait", "backoff", "retention", *NOT_YET}
+)
 
 
 def read_publish_options(query: Query, attributes: Mapping[str, str] | None) -> PublishRequest:
@@ -51,6 +54,8 @@ def _read(query: Query, attributes: Mapping[str, str] | None = None) -> PublishR
         priority=read_int(query, "priority", 0, least=limits.PRIORITY_MIN, most=limits.PRIORITY_MAX),
         key=_read_key(query),
         key_ttl_ms=_read_key_ttl_ms(query),
+        key_mode=_read_key_mode(query),
+        key_max_wait_ms=_read_key_max_wait_ms(query),
         backoff=_read_backoff(query),
         retention_ms=read_uint(query, "retention", 0) * 1000,
         attributes=attributes,
@@ -73,6 +78,26 @@ def _read_key_ttl_ms(query: Mapping[str, str]) -> int | None:
         raise ParameterError("key_ttl needs key")
     key_ttl_s = read_optional_uint(query, "key_ttl", least=1)
     return None if key_ttl_s is None else key_ttl_s * 1000
+
+
+def _read_key_mode(query: Mapping[str, str]) -> KeyMode:
+    text = query.get("key_mode")
+    if text is None:
+        return KeyMode.WINDOW
+    try:
+        mode = KeyMode(text)
+    except ValueError:
+        raise ParameterError("invalid key_mode") from None
+    if "key" not in query:
+        raise ParameterError("key_mode needs key")
+    return mode
+
+
+def _read_key_max_wait_ms(query: Mapping[str, str]) -> int:
+    max_wait_ms = read_seconds_as_ms(query, "key_max_wait")
+    if max_wait_ms and query.get("key_mode") != KeyMode.REPLACE:
+        raise ParameterError("key_max_wait needs key_mode=replace")
+    return max_wait_ms
 
 
 def _read_backoff(query: Mapping[str, str]) -> Backoff | None:

@@ -9,7 +9,7 @@ from queues.services.jobs_limits import RateKind
 from . import described as d
 from .documentation import Documentation
 from .names import check_names, check_names_of_several
-from .operations import admin_info, admin_tokens, consume, dead, finish, health, publish, queues, read
+from .operations import admin_info, admin_tokens, consume, dead, finish, health, jobs, publish, queues, read, workers
 from .route import SUPERUSERS_ONLY, Door, OperationFunction, Route
 from .router import Router
 
@@ -50,20 +50,30 @@ ROUTES: Final = (
     _route(f"PUT {JOB}", publish.republish, d.REPUBLISH, rate="write"),
     _route(f"GET {QUEUE}", consume.consume, d.CONSUME, rate="read"),
     _route(f"DELETE {JOB}", finish.ack, d.ACK),
+    _route(f"POST {QUEUE}/ack", finish.ack_many, d.ACK_MANY),
     _route(f"POST {JOB}/fail", finish.fail, d.FAIL),
     _route(f"POST {JOB}/release", finish.release, d.RELEASE),
     _route(f"POST {JOB}/extend", finish.extend, d.EXTEND),
+    _route(f"POST {JOB}/cancel", workers.cancel_job, d.CANCEL_JOB),
+    _route(f"POST {JOB}/hold", workers.hold_key, d.HOLD_KEY),
+    _route(f"POST {JOB}/note", workers.add_note, d.ADD_NOTE),
     _route(f"GET {QUEUE}/peek", read.peek, d.PEEK),
     _route(f"GET {JOB}", read.peek_job, d.PEEK_JOB),
     _route(f"GET {JOB}/detail", read.detail, d.DETAIL),
     _route(f"GET {JOB}/result", read.result, d.RESULT),
+    _route(f"GET {JOB}/note", workers.show_note, d.SHOW_NOTE),
     _route(f"GET {QUEUE}/jobs", read.list_jobs, d.LIST_JOBS),
+    _route(f"POST {QUEUE}/jobs/run", jobs.run_now, d.RUN_NOW),
+    _route(f"DELETE {QUEUE}/jobs", jobs.delete_jobs, d.DELETE_JOBS),
     _route(f"GET {QUEUE}/deadletter", dead.deadletter, d.DEADLETTER),
     _route(f"GET {QUEUE}/deadletter/size", dead.deadletter_size, d.DEADLETTER_SIZE),
     _route(f"PUT {QUEUE}/deadletter", dead.respawn, d.RESPAWN),
     _route(f"DELETE {QUEUE}/deadletter", dead.delete, d.DELETE_DEAD),
     _route(f"PUT {QUEUE}/deadletter/jobs", dead.respawn_ids, d.RESPAWN_IDS),
     _route(f"DELETE {QUEUE}/deadletter/jobs", dead.delete_ids, d.DELETE_DEAD_IDS),
+    _route(f"GET {NAMESPACE}/workers", workers.list_workers, d.LIST_WORKERS),
+    _route(f"POST {NAMESPACE}/workers", workers.beat, d.WORKER_BEAT),
+    _route(f"POST {NAMESPACE}/workers/command", workers.command, d.COMMAND_WORKER),
     _route(f"GET {NAMESPACE}/queues", queues.list_queues, d.LIST_QUEUES),
     _route(f"GET {QUEUE}/size", queues.size, d.SIZE),
     _route(f"GET {QUEUE}/stats", queues.stats, d.STATS),

@@ -16,7 +16,7 @@ from .connection import AsyncClient, StoreAddress
 from .errors import StoreUnavailableError, TaskqError
 from .executor import result_of, results_of, same_for_all
 from .failures import is_from_replica, is_missing_script
-from .keys import Layout, QueueKeys, notice_channel, wake_channel
+from .keys import Layout, QueueKeys, notice_channel, wake_channel, worker_channel
 from .lane import Call, Lane
 from .late_replies import LateCalls
 from .merging import merge, spread
@@ -106,7 +106,8 @@ class AsyncEngine:
     async def batch(self, operations: Sequence[Operation[Any]]) -> list[Any]:
         """Run operations in one round trip (of a cluster: one for each node); results in order.
 
-        Raises the first error after all have run.
+        They may run in another order: those whose script the server does not know yet come last. Raises the first error
+        after all have run.
         """
         futures = [self._submit(operation) for operation in operations]
         try:
@@ -160,6 +161,14 @@ class AsyncEngine:
         """
         self._notice_hearers.append(hear)
         self._subscription.tell_when_established(tell_when_established)
+        self._subscription.start()
+
+    def follow_commands(self, hear: Hear) -> None:
+        """Hear commands to workers (`command_workers`), from now on. Connects in the background, waiting for nothing.
+
+        To be called before anything else waits: the channels are those of the moment of connecting.
+        """
+        self._subscription.follow(worker_channel(), hear)
         self._subscription.start()
 
     def _hear_notice(self, notice: bytes) -> None:

@@ -9,6 +9,9 @@ from .errors import InvalidArgumentError
 from .limits import SECONDS_MAX
 
 DEFAULT_CAP_S = 3_600.0
+FAILURES_ONLY = "@failures"
+FAILURES_ONLY_BIT = 128
+"""Of the kind in a job's record (lua/lib/failure.lua)."""
 
 
 class BackoffKind(IntEnum):
@@ -28,19 +31,22 @@ class Backoff:
     none: 0 · fixed: base · linear: base·n · exponential: min(cap, base·2^(n-1)) with "equal jitter" (half fixed, half
     random; AWS Architecture Blog, "Exponential Backoff And Jitter") · sidekiq: n^4 + 15 + rand(30)·(n+1) seconds, n the
     retries so far counted from 0 (Sidekiq wiki, "Error Handling").
+    With `failures_only` a job whose lease ran out is ready again at once: its consumer died, it did not fail.
     """
 
     kind: BackoffKind = BackoffKind.NONE
     base_ms: int = 0
     cap_ms: int = 0
+    failures_only: bool = False
 
     def __str__(self) -> str:
         """The form that `parse` reads."""
         name = self.kind.name.lower()
+        suffix = FAILURES_ONLY if self.failures_only else ""
         if self.kind in (BackoffKind.NONE, BackoffKind.SIDEKIQ):
-            return name
+            return name + suffix
         cap = f":{self.cap_ms / 1000:g}" if self.kind is BackoffKind.EXPONENTIAL else ""
-        return f"{name}:{self.base_ms / 1000:g}{cap}"
+        return f"{name}:{self.base_ms / 1000:g}{cap}{suffix}"
 
 
 NO_BACKOFF = Backoff()
@@ -49,21 +55,24 @@ NO_BACKOFF = Backoff()
 def parse_backoff(text: str) -> Backoff:
     """Read `none`, `fixed:S`, `linear:S`, `exponential:S[:MAX]` or `sidekiq`; S and MAX in seconds, decimals allowed.
 
-    Raises InvalidArgumentError("invalid backoff").
+    With `@failures` at its end it is not for leases that ran out. Raises InvalidArgumentError("invalid backoff").
     """
-    name, *numbers = text.strip().lower().split(":")
+    text = text.strip().lower()
+    name, *numbers = text.removesuffix(FAILURES_ONLY).split(":")
+    failures_only = text.endswith(FAILURES_ONLY)
     allowed = {"none": (0,), "sidekiq": (0,), "fixed": (1,), "linear": (1,), "exponential": (1, 2)}.get(name)
     if allowed is None or len(numbers) not in allowed:
         raise InvalidArgumentError("invalid backoff")
     seconds = [_seconds(number) for number in numbers]
     kind = BackoffKind[name.upper()]
     if not seconds:
-        return Backoff(kind=kind)
+        return Backoff(kind=kind, failures_only=failures_only)
     cap_s = seconds[1] if len(seconds) == 2 else max(DEFAULT_CAP_S, seconds[0])
     return Backoff(
         kind=kind,
         base_ms=round(seconds[0] * 1000),
         cap_ms=round(cap_s * 1000) if kind is BackoffKind.EXPONENTIAL else 0,
+        failures_only=failures_only,
     )
 
 

@@ -99,7 +99,8 @@ class Engine:
     def batch(self, operations: Sequence[Operation[Any]]) -> list[Any]:
         """Run operations in one round trip (of a cluster: one for each node); results in order.
 
-        Raises the first error after all have run.
+        They may run in another order: those whose script the server does not know yet come last. Raises the first error
+        after all have run.
         """
         return results_of(operations, self._replies(operations))
 

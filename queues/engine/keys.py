@@ -160,6 +160,34 @@ def told_key() -> bytes:
     return b"{tqwaiting}:told"
 
 
+def worker_channel() -> bytes:
+    """pub/sub channel of commands to workers, `KIND\\tNAMESPACE/TARGET\\t...` (lua/command_workers.lua)."""
+    return b"taskq:workers"
+
+
+def workers_key() -> bytes:
+    """zset: `NAMESPACE/WORKER` → time of its latest beat (lua/worker_beat.lua). In no partition; expires."""
+    return b"{tqworkers}:seen"
+
+
+def worker_beats_key() -> bytes:
+    """hash: `NAMESPACE/WORKER` → its record (`queues.engine.worker_presence`). Expires; other beats drop old fields."""
+    return b"{tqworkers}:beats"
+
+
+def worker_commands_key(namespace: str) -> bytes:
+    """zset: command to the namespace's workers → when it was given (lua/command_workers.lua). In no partition; expires.
+
+    One for each namespace: commands in one must neither be read in another nor push out those of another.
+    """
+    return b"{tqworkers}:commands:" + namespace.encode()
+
+
+def note_key(queue: QueueKeys, job_id: str) -> bytes:
+    """hash: what a worker said of a job that it ran (lua/annotate.lua). Expires by itself."""
+    return b"%b:note:%b:%b" % (partition_tag(queue.partition), queue.name, job_id.encode("utf-8", "replace"))
+
+
 def survey_key() -> bytes:
     """hash: namespace → its queues as the survey found them, `` → about the survey. The next survey writes it anew."""
     return b"{tqsurvey}:found"

@@ -66,4 +66,4 @@ def paced(operation: Operation[Any], *, jobs: int) -> Sequence[Operation[Any]]:
 
 
 Plan: TypeAlias = Generator[Sequence[Operation[Any]], list[Any], T]
-"""Yields batches (run in one round trip), receives the list of their results, returns T."""
+"""Yields batches (run in one round trip, in any order), receives the list of their results, returns T."""

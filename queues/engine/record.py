@@ -7,7 +7,7 @@ import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from .backoff import NO_BACKOFF, Backoff, BackoffKind
+from .backoff import FAILURES_ONLY_BIT, NO_BACKOFF, Backoff, BackoffKind
 from .values import AttemptRecord, PublishOptions
 
 _OUTCOMES = {1: "failed", 2: "lease_lost"}
@@ -46,7 +46,7 @@ def pack_options(options: PublishOptions) -> bytes:
     return b"".join(
         (
             _pack_u48(options.retention_ms),
-            bytes((backoff.kind,)),
+            bytes((backoff.kind | (FAILURES_ONLY_BIT if backoff.failures_only else 0),)),
             _pack_u48(backoff.base_ms),
             _pack_u48(backoff.cap_ms),
             struct.pack(">H", len(key)),
@@ -65,7 +65,12 @@ def unpack_options(raw: bytes) -> Options:
     attributes = raw[key_end + 2 :]
     return Options(
         retention_ms=_u48(raw, 0),
-        backoff=Backoff(kind=BackoffKind(raw[6]), base_ms=_u48(raw, 7), cap_ms=_u48(raw, 13)),
+        backoff=Backoff(
+            kind=BackoffKind(raw[6] & ~FAILURES_ONLY_BIT),
+            base_ms=_u48(raw, 7),
+            cap_ms=_u48(raw, 13),
+            failures_only=bool(raw[6] & FAILURES_ONLY_BIT),
+        ),
         key=raw[21:key_end].decode(),
         attributes=json.loads(attributes) if attributes else None,
     )

@@ -38,7 +38,9 @@ REST: Final = "..."
 _FOLDER: Final = files(__package__) / "lua"
 _ENTRY = re.compile(r"--   (?P<name>\S+)(?:\s.*)?\Z")
 _SECTIONS = ("KEYS", "ARGV", "REPLIES")
-_FREE_KEYS = frozenset({"survey", "turn", "minutes", "limit", "index", "pumps", "tellers", "told"})
+_FREE_KEYS = frozenset(
+    {"survey", "turn", "minutes", "limit", "index", "pumps", "tellers", "told", "workers", "beats", "commands", "note"}
+)
 _LAYOUT_KEYS = QUEUE_KEYS.keys() | PARTITION_KEYS.keys() | DELETED_KEYS.keys()
 _KNOWN_KEYS = _LAYOUT_KEYS | _FREE_KEYS
 

@@ -52,6 +52,10 @@ class Subscription:
         """Call it each time that the connection has been established: messages may have been lost until then."""
         self._told.append(callback)
 
+    def follow(self, channel: bytes, hear: Hear) -> None:
+        """Follow one more channel, from the next time on that it connects."""
+        self._hearers[channel] = hear
+
     def start(self) -> None:
         """Begin, in the background, unless it has begun."""
         if self._task is None and not self._closed:

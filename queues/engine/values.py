@@ -13,6 +13,18 @@ from .ids import published_ms
 from .value_class import value
 
 
+class KeyMode(StrEnum):
+    """How long a job holds its key. `window`: for `key_ttl_ms`. `until_done`, `until_started`: as long as the job is
+    not done, or has not begun; `key_ttl_ms` may bound that. `replace`: as `until_started`, and a second publish takes
+    the place of the first.
+    """
+
+    WINDOW = "window"
+    UNTIL_DONE = "until_done"
+    UNTIL_STARTED = "until_started"
+    REPLACE = "replace"
+
+
 class JobState(StrEnum):
     """Where a job is. Exactly one at any instant."""
 
@@ -29,8 +41,9 @@ class PublishOptions:
     """How jobs are to be treated; shared by all jobs of one publish.
 
     `at_ms` is an absolute due time and excludes `delay_ms`. `ttl_ms` 0 = never expires. `key` makes a second publish
-    with the same key within `key_ttl_ms` (None: the ttl) a duplicate; it fits one job only. `retention_ms` is how long
-    a completed job and its result are kept.
+    with the same key a duplicate, for as long as `key_mode` says: within `key_ttl_ms` (None: the ttl), by default. It
+    fits one job only. `key_max_wait_ms`: jobs that replace each other are due so long after the first of them at the
+    latest (0: no bound). `retention_ms` is how long a completed job and its result are kept.
     """
 
     delay_ms: int = 0
@@ -40,6 +53,8 @@ class PublishOptions:
     priority: int = 0
     key: str | None = None
     key_ttl_ms: int | None = None
+    key_mode: KeyMode = KeyMode.WINDOW
+    key_max_wait_ms: int = 0
     backoff: Backoff = NO_BACKOFF
     retention_ms: int = 0
     attributes: Mapping[str, str] | None = None

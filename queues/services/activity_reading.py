@@ -11,6 +11,7 @@ from django.db.models import QuerySet
 from queues.models import Activity, ActivityAction, Namespace
 from queues.pools.reading import read_metadata
 
+from .activity_detail import split_detail
 from .visible import User, sees_everything
 
 PAGE: Final = 50
@@ -34,6 +35,7 @@ class ActivityFilter:
 class ActivityEntry:
     """One act. `action`: a value of ActivityAction, or the word of a version that knew more; `words`: for people.
 
+    `phrases`: which jobs were meant, for people; `detail`: fields and what somebody typed, as the log has them.
     `is_visible`: the namespace is there and open to the reader, so a link to it leads somewhere.
     """
 
@@ -46,6 +48,7 @@ class ActivityEntry:
     queue: str
     target: str
     count: int | None
+    phrases: tuple[str, ...]
     detail: str
     is_visible: bool
 
@@ -94,6 +97,7 @@ def _chosen(rows: QuerySet[Activity], chosen: ActivityFilter) -> QuerySet[Activi
 
 def _entry(row: Activity) -> ActivityEntry:
     known = row.action in ActivityAction.values
+    phrases, detail = split_detail(row.detail)
     return ActivityEntry(
         at=row.at,
         who=row.who,
@@ -104,6 +108,7 @@ def _entry(row: Activity) -> ActivityEntry:
         queue=row.queue,
         target=row.target,
         count=row.count,
-        detail=row.detail,
+        phrases=phrases,
+        detail=detail,
         is_visible=row.scope_id is not None,
     )

@@ -12,6 +12,7 @@ from queues.engine.ids import is_job_id
 from queues.pools import engine_for
 
 from .activity import ActivityAction, note_activity
+from .activity_detail import ALL_DEAD_LETTERS
 from .dead_filter import DeadFilter
 from .dead_letters import DeadLetter, scan_places
 from .dead_places import DeadPlaces, Place, Position, find_dead_places, read_place
@@ -169,4 +170,4 @@ def _words_of(chosen: DeadFilter) -> str:
         "like": chosen.like,
         "day": chosen.day.isoformat() if chosen.day is not None else "",
     }
-    return ", ".join(f"{name}: {value}" for name, value in said.items() if value) or "all dead letters"
+    return ", ".join(f"{name}: {value}" for name, value in said.items() if value) or ALL_DEAD_LETTERS

@@ -20,6 +20,7 @@ __all__ = [
     "TaskqError",
     "TokenExistsError",
     "TokenNotFoundError",
+    "WorkerNotFoundError",
 ]
 
 
@@ -75,6 +76,15 @@ class NamespaceNotFoundError(TaskqError):
 
     def __init__(self) -> None:
         super().__init__("namespace not found")
+
+
+class WorkerNotFoundError(TaskqError):
+    """The namespace has no such worker, or it was not heard of lately."""
+
+    code = "worker_not_found"
+
+    def __init__(self) -> None:
+        super().__init__("worker not found")
 
 
 class PoolExistsError(TaskqError):

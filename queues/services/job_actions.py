@@ -27,6 +27,7 @@ from queues.engine.values import AckOutcome, Ended
 from queues.pools import engine_for
 
 from .activity import ActivityAction, note_activity
+from .activity_detail import ALL_OF_STATE, BY_BODY
 from .errors import RoleTooLowError
 from .policies import policy_for
 from .queue_page import QueuePlace
@@ -204,11 +205,10 @@ def _has_ended(result: Ended | TaskqError | None) -> bool:
 
 
 def _said(order: Order, wanted: JobFilter) -> str:
-    """The filter, in words that a log can keep."""
-    parts = {"id": wanted.job_id, "key": wanted.key, "attribute": wanted.attribute, "error": wanted.error}
-    said = [f"{name}: {text}" for name, text in parts.items() if text]
-    said += ["by text in the body"] if wanted.body else []  # not the text: bodies do not belong into the log
-    return ", ".join([f"all {order.state}", *said])
+    """The filter, in words that a log can keep. Phrases first: that is how they are told from what somebody typed."""
+    phrases = [ALL_OF_STATE[order.state], *([BY_BODY] if wanted.body else [])]
+    fields = {"id": wanted.job_id, "key": wanted.key, "attribute": wanted.attribute, "error": wanted.error}
+    return ", ".join([*phrases, *[f"{name}: {text}" for name, text in fields.items() if text]])
 
 
 def _note(

@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 from queues.engine import JobDetail, JobState, detail, result
 from queues.engine.errors import JobNotFoundError
 from queues.engine.ids import is_job_id
+from queues.engine.operations.workers import read_note, read_worker
+from queues.engine.worker_presence import WorkerBeat
 from queues.pools import reading_engine_for
 
 from .job_actions import ACTS, JobAct
 from .queue_page import QueuePlace
+from .workers import TEXT_SHOWN, running_row, worker_anchor
+
+LOG_LINES_SHOWN: Final = 200
+"""The newest. Redis keeps 16 KiB of a job's log."""
+
+PARKED_SHOWN: Final = 1_000
+"""Characters of the reason why a job is parked."""
+
+_NOTE_FIELDS: Final = frozenset({"percent", "note", "log", "parked"})
+_WAITS: Final = frozenset({JobState.READY, JobState.DELAYED, JobState.RETRY})
 
 
 class MomentKind(StrEnum):
@@ -56,6 +70,33 @@ class Moment:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class JobProgress:
+    """How far a task said that it is, 0 to 100, and in its own words."""
+
+    percent: float
+    note: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobReport:
+    """What workers said of a job. `progress` None: nothing, or it is done. `log`: lines, the oldest first.
+
+    `parked`: why a worker gave the job back, while it waits. `worker`: id of the worker that runs it, "" if its
+    consumer is not known as one.
+    """
+
+    progress: JobProgress | None
+    log: tuple[str, ...]
+    parked: str
+    worker: str
+
+    @property
+    def anchor(self) -> str:
+        """Where the worker is on the page of workers."""
+        return worker_anchor(self.worker)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class JobView:
     """A job, its result if it has one, what happened to it in order, and what this person may do with it."""
 
@@ -65,18 +106,28 @@ class JobView:
     past: tuple[Moment, ...]
     future: tuple[Moment, ...]
     acts: tuple[JobAct, ...]
+    report: JobReport
+
+    @property
+    def may_cancel(self) -> bool:
+        """Whether there is somebody who would end the job: consumers that are no workers hear no commands."""
+        return self.place.may_operate and self.job.state is JobState.WORKING and bool(self.report.worker)
 
 
 def read_job(*, place: QueuePlace, job_id: str, with_body: bool = True) -> JobView:
-    """Two round trips at the most; one without body and result. Raises JobNotFoundError, StoreUnavailableError."""
+    """Two round trips at the most. Raises JobNotFoundError, StoreUnavailableError."""
     engine = reading_engine_for(place.pool)
     queue = engine.queue(place.namespace, place.queue)
     preview = None if with_body else 0
-    found = engine.run(detail(queue, job_id, preview=preview)) if is_job_id(job_id) else None
+    if not is_job_id(job_id):
+        raise JobNotFoundError(job_id)
+    found, note = engine.batch([detail(queue, job_id, preview=preview), read_note(queue, job_id)])
     if found is None:
         raise JobNotFoundError(job_id)
     has_result = with_body and found.result_bytes is not None
     kept = engine.run(result(queue, job_id)).body if has_result else None
+    is_held = found.state is JobState.WORKING and found.consumer  # so it has no result: still two round trips
+    beat = engine.run(read_worker(place.namespace, found.consumer)) if is_held else None
     return JobView(
         place=place,
         job=found,
@@ -84,7 +135,37 @@ def read_job(*, place: QueuePlace, job_id: str, with_body: bool = True) -> JobVi
         past=tuple(_past(found)),
         future=tuple(_future(found)),
         acts=ACTS[found.state] if place.may_operate else (),
+        report=_report(found, note, beat),
     )
+
+
+def _report(job: JobDetail, note: Mapping[str, bytes], beat: WorkerBeat | None) -> JobReport:
+    """`beat`: of the worker that holds the job."""
+    texts = {name: text.decode("utf-8", "replace") for name, text in note.items() if name in _NOTE_FIELDS}
+    return JobReport(
+        progress=None if job.state is JobState.COMPLETED else _progress(job, texts, beat),
+        log=tuple(texts.get("log", "").splitlines()[-LOG_LINES_SHOWN:]),
+        parked=texts.get("parked", "")[:PARKED_SHOWN] if job.state in _WAITS else "",
+        worker="" if beat is None else beat.worker,
+    )
+
+
+def _progress(job: JobDetail, texts: Mapping[str, str], beat: WorkerBeat | None) -> JobProgress | None:
+    """As the worker says: a note may be of an attempt before. Without a worker, as the note says."""
+    for running in () if beat is None else beat.running:
+        if running.job_id == job.job_id and running.queue == job.queue:
+            try:
+                row = running_row(running)
+            except (TypeError, ValueError):
+                break
+            return None if row.percent is None else JobProgress(percent=row.percent, note=row.note)
+    try:
+        percent = float(texts.get("percent", "nan"))
+    except ValueError:
+        return None
+    if not math.isfinite(percent):
+        return None
+    return JobProgress(percent=min(100.0, max(0.0, percent)), note=texts.get("note", "")[:TEXT_SHOWN])
 
 
 def _past(job: JobDetail) -> Iterator[Moment]:

@@ -14,7 +14,7 @@ from queues.engine.backoff import NO_BACKOFF, Backoff
 from queues.engine.errors import InvalidArgumentError
 from queues.engine.keys import QueueKeys
 from queues.engine.operation import Operation, Plan
-from queues.engine.values import Published, PublishOptions
+from queues.engine.values import KeyMode, Published, PublishOptions
 
 from .jobs_limits import limited
 from .policies import EffectivePolicy
@@ -31,6 +31,8 @@ class PublishRequest:
     priority: int = 0
     key: str | None = None
     key_ttl_ms: int | None = None
+    key_mode: KeyMode = KeyMode.WINDOW
+    key_max_wait_ms: int = 0
     backoff: Backoff | None = None
     retention_ms: int = 0
     attributes: Mapping[str, str] | None = None
@@ -91,6 +93,8 @@ def effective_options(*, request: PublishRequest, policy: EffectivePolicy) -> Pu
         priority=request.priority,
         key=request.key,
         key_ttl_ms=request.key_ttl_ms,
+        key_mode=request.key_mode,
+        key_max_wait_ms=request.key_max_wait_ms,
         backoff=request.backoff if request.backoff is not None else policy.backoff or NO_BACKOFF,
         retention_ms=request.retention_ms,
         attributes=request.attributes,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from .state import Content
@@ -75,13 +75,18 @@ class Queue:
     def first_alive(self, now_ms: int) -> Job | None:
         """The next job to be handed out; expired ones in front of it are forgotten."""
         for job_id in self.line():
-            job = self.jobs[job_id]
-            if not 0 < job.expires_ms <= now_ms:
-                return job
+            if self._is_alive(job_id, now_ms):
+                return self.jobs[job_id]
             self.remove(job_id)
         return None
 
-    def consume(self, now_ms: int, ttr_ms: int, count: int, in_flight: int, freeze: bool) -> list[Job]:
+    def _is_alive(self, job_id: str, now_ms: int) -> bool:
+        return not 0 < self.jobs[job_id].expires_ms <= now_ms
+
+    def consume(
+        self, now_ms: int, ttr_ms: int, count: int, in_flight: int, freeze: bool, *, kept: Collection[str]
+    ) -> list[Job]:
+        """`kept`: jobs that Redis still has. Where no job in line lives, it may leave expired ones to the sweeper."""
         if self.paused:
             return []
         if in_flight:
@@ -90,7 +95,12 @@ class Queue:
                 return []
         self.promote(now_ms)
         taken: list[Job] = []
-        while len(taken) < count and (job := self.first_alive(now_ms)) is not None:
+        while len(taken) < count:
+            if not any(self._is_alive(job_id, now_ms) for job_id in self.line()):
+                self.remove_all([job_id for job_id in self.line() if job_id not in kept])
+                break
+            job = self.first_alive(now_ms)
+            assert job is not None
             self.lines[job.priority].remove(job.job_id)
             job.state, job.score, job.has_run = "working", now_ms + ttr_ms, True
             job.attempt += 1

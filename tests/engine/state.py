@@ -19,6 +19,7 @@ _QUEUE_KEY = re.compile(rb"\{tq(\d+)\}:([-\w]+)/([-\w]+):(\w+)\Z")
 _DELETED_KEY = re.compile(rb"\{tq(\d+)\}:deleted:([0-9a-f]+):(\w+)\Z")
 _PARTITION_KEY = re.compile(rb"\{tq(\d+)\}:(\w+)\Z")
 _LIMIT_KEY = re.compile(rb"\{tqlimit:[^}]+\}:(read|write):\d+:\d+\Z")
+_WORKER_KEY = re.compile(rb"\{tqworkers\}:(?:seen|beats|commands:[-\w]+)\Z|\{tq\d+\}:note:")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -158,7 +159,7 @@ def read(client: Any) -> Content:
             if kind == "flags":
                 content.partition(int(match[1])).scans = _read_scans(value)
         else:
-            assert _LIMIT_KEY.match(key), f"unknown key {key!r}"
+            assert _LIMIT_KEY.match(key) or _WORKER_KEY.match(key), f"unknown key {key!r}"
     return content
 
 
@@ -186,9 +187,9 @@ def _read_queue_key(kind: str, value: Any) -> Any:
 
 
 def _read_holder(raw: bytes) -> tuple[int, str]:
-    assert len(raw) == 32
+    assert len(raw) in (32, 33, 39), "for a time, while it is worked on, as long as its job's state says"
     high, low = struct.unpack(">HI", raw[:6])
-    return high << 32 | low, raw[6:].decode()
+    return high << 32 | low, raw[6:32].decode()
 
 
 def _read_partition_key(kind: str, value: Any) -> Any:

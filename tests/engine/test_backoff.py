@@ -145,3 +145,20 @@ def test_policies_are_read_and_written_in_the_same_form(text: str, backoff: Back
 def test_what_is_no_policy_is_refused(text: str) -> None:
     with pytest.raises(InvalidArgumentError, match="invalid backoff"):
         parse_backoff(text)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in BackoffKind if kind is not BackoffKind.NONE])
+def test_a_backoff_for_failures_only_spares_jobs_whose_lease_ran_out(world: World, kind: BackoffKind) -> None:
+    backoff = Backoff(kind=kind, base_ms=5_000, cap_ms=5_000, failures_only=True)
+    job_id = world.publish_one(tries=3, backoff=backoff)
+    world.take_one(ttr_ms=1_000)
+    world.advance(1_000)
+    world.run(reclaim_ended(world.engine.layout, now_ms=world.now_ms))
+
+    assert world.places() == {job_id: "ready"}
+    world.take_one()
+    world.run(fail(world.queue, job_id, now_ms=world.now_ms))
+    assert world.places() == {job_id: "retry"}
+    assert world.state().jobs[job_id].options.backoff == backoff
+    assert parse_backoff("sidekiq@failures") == Backoff(kind=BackoffKind.SIDEKIQ, failures_only=True)
+    assert str(parse_backoff("exponential:1:60@failures")) == "exponential:1:60@failures"

@@ -32,6 +32,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(autouse=True)
 def forget_loaded() -> object:
+    """Neither what other tests have used is known here, nor there what these tests load."""
+    forget()
     yield
     forget()
 

@@ -149,6 +149,7 @@ def test_a_long_operation_that_is_cut_off_can_be_repeated(world: World, moment: 
 def test_a_batch_that_is_cut_off_says_so_and_tears_nothing(world: World, moment: str) -> None:
     flaky = Engine(FlakyClient(world.client, failing_call=1, moment=moment), world.engine.layout)
     operations = [publish(world.queue, [b"%d" % number], now_ms=world.now_ms) for number in range(6)]
+    world.client.script_load(operations[0].script.source)
 
     with pytest.raises(StoreUnavailableError):
         flaky.batch(operations)

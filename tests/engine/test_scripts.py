@@ -15,9 +15,11 @@ from queues.engine import (
     EntryRange,
     JobFilter,
     JobState,
+    KeyMode,
     Layout,
     LimitTaken,
     Operation,
+    PublishOptions,
     PumpBeat,
     RequestLimit,
     ScriptError,
@@ -70,7 +72,7 @@ from queues.engine.keys import PARTITION_KEYS, QUEUE_KEYS, limit_key
 from queues.engine.limits import STAGE_MIN_BYTES
 from queues.engine.operations.consumers import held_queues, list_waiting, list_working, tell_waiting
 from queues.engine.operations.dead_scan import scan_dead
-from queues.engine.operations.find import has_job
+from queues.engine.operations.find import find_key, has_job
 from queues.engine.operations.maintain import promote, purge, reclaim
 from queues.engine.operations.survey import (
     add_minutes,
@@ -81,10 +83,22 @@ from queues.engine.operations.survey import (
     take_survey,
     write_survey,
 )
+from queues.engine.operations.workers import (
+    WorkerCommand,
+    WorkerCommandKind,
+    annotate,
+    command_workers,
+    hold_key,
+    list_workers,
+    read_note,
+    read_worker,
+    worker_beat,
+)
 from queues.engine.presence import WaitingBeat
 from queues.engine.scripts import Script, load, load_limited, script_names
 
 from .test_ack import UNKNOWN
+from .test_workers import WORKER
 
 LUA = files("queues.engine") / "lua"
 LIBRARIES = sorted(entry.name for entry in (LUA / "lib").iterdir())
@@ -174,6 +188,7 @@ def operations() -> list[Operation[Any]]:
         list_waiting(),
         held_queues(layout, 1, limit=1),
         list_working(QUEUE, limit=1),
+        read_worker("ns", "w"),
         count_jobs(QUEUE),
         survey(QUEUE),
         list_active(layout, 1, start=0, limit=1),
@@ -188,6 +203,14 @@ def operations() -> list[Operation[Any]]:
         write_probe(1),
         plan_drain(1, "2-0", instead=EntryRange("1-0", "1-0")),
         trim_drained(1, EntryRange("1-0", "2-0"), written=1),
+        publish(QUEUE, [b"1"], PublishOptions(key="k", key_mode=KeyMode.UNTIL_DONE)),
+        hold_key(QUEUE, "k", UNKNOWN),
+        find_key(QUEUE, "k"),
+        worker_beat(WORKER, since_ms=0),
+        next(list_workers())[0],
+        command_workers(WorkerCommand(WorkerCommandKind.STOP, "w", "1", "ns")),
+        annotate(QUEUE, UNKNOWN, {"percent": "1"}, keep_ms=1),
+        read_note(QUEUE, UNKNOWN),
         give_back_limit(LimitTaken(allowed=True, key=limit_key("token", "write", 1, 1), ticket="1")),
     ]
 

@@ -87,8 +87,11 @@ def _life(queue: QueueKeys) -> Plan[None]:
     consumed = yield from consume_any([queue], ttr_ms=1_000, count=6, now_ms=now)
     ids = [job.job_id for job in consumed.jobs]
     assert tuple(ids) == made.job_ids
+    # What depends on another operation goes into a later batch: a server that knows only some of the scripts runs the
+    # others last.
+    (extended,) = yield [extend(queue, ids[0], ttr_ms=900, now_ms=now)]
+    assert extended == now + 900
     found = yield [
-        extend(queue, ids[0], ttr_ms=900, now_ms=now),
         release(queue, ids[0], attempt=1, now_ms=now),
         release(queue, ids[1], delay_ms=0, now_ms=now),
         fail(queue, ids[2], error="boom", now_ms=now),
@@ -96,15 +99,13 @@ def _life(queue: QueueKeys) -> Plan[None]:
         republish(queue, ids[4], b"new", PublishOptions(retention_ms=10), now_ms=now),
         ack(queue, [ids[5]], now_ms=now),
         publish(queue, [b"k"], PublishOptions(key="k"), now_ms=now),
-        dead_head(queue),
-        size(queue),
     ]
-    assert found[0] == now + 900
-    assert found[3].state is JobState.DEAD
-    assert found[4].outcome is AckOutcome.ACKED
-    assert found[7].job_ids == keyed.job_ids
-    assert (found[8].size, found[9]) == (1, 3)
-    (new,) = found[5].job_ids
+    assert found[2].state is JobState.DEAD
+    assert found[3].outcome is AckOutcome.ACKED
+    assert found[6].job_ids == keyed.job_ids
+    dead, ready = yield [dead_head(queue), size(queue)]
+    assert (dead.size, ready) == (1, 3)
+    (new,) = found[4].job_ids
     yield from _complete(queue, new)
     respawned = yield from respawn(queue, limit=1, ttl_ms=0, now_ms=now)
     dropped = yield from delete_dead(queue, limit=1, now_ms=now)
@@ -121,14 +122,16 @@ def _complete(queue: QueueKeys, job_id: str) -> Plan[None]:
     now = START_MS
     consumed = yield from consume_any([queue], ttr_ms=1_000, count=3, now_ms=now)
     assert consumed.jobs[2].job_id == job_id
-    acked, kept, page, known = yield [
-        ack_attempt(queue, job_id, result=b"done", now_ms=now),
+    (acked,) = yield [ack_attempt(queue, job_id, result=b"done", now_ms=now)]
+    kept, page, known = yield [
         result(queue, job_id),
         list_jobs(queue, JobState.WORKING, now_ms=now),
         detail(queue, job_id, now_ms=now),
     ]
     assert (acked.outcome, kept.body, len(page.jobs), known.state) == (AckOutcome.ACKED, b"done", 2, JobState.COMPLETED)
-    paused, nothing, resumed = yield [pause(queue, now_ms=now), size(queue), resume(queue, now_ms=now)]
+    (paused,) = yield [pause(queue, now_ms=now)]
+    (nothing,) = yield [size(queue)]
+    (resumed,) = yield [resume(queue, now_ms=now)]
     assert (paused, nothing, resumed) == (True, 0, True)
     yield [release(queue, job.job_id, now_ms=now) for job in consumed.jobs[:2]]
 

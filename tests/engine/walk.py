@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, ClassVar
 
 import redis
@@ -185,7 +185,8 @@ class Walk(RuleBasedStateMachine):
             consume(self._queue(name), ttr_ms=3_000, count=count, max_in_flight=in_flight,
                     freeze_tries=freeze, now_ms=self.now)
         )  # fmt: skip
-        self._same_jobs(consumed.jobs, self.models[name].consume(self.now, 3_000, count, in_flight, freeze))
+        wanted = self.models[name].consume(self.now, 3_000, count, in_flight, freeze, kept=self._in_redis(name))
+        self._same_jobs(consumed.jobs, wanted)
 
     @rule(order=st.permutations(NAMES), count=counts, mark_ms=st.sampled_from((0, 3_000)))
     def consume_any(self, order: Sequence[str], count: int, mark_ms: int) -> None:
@@ -197,7 +198,8 @@ class Walk(RuleBasedStateMachine):
         wanted: list[Job] = []
         for name in order:
             if len(wanted) < count:
-                wanted += self.models[name].consume(self.now, 700, count - len(wanted), 0, False)
+                left = count - len(wanted)
+                wanted += self.models[name].consume(self.now, 700, left, 0, False, kept=self._in_redis(name))
         self._same_jobs(consumed.jobs, wanted)
 
     @rule(name=queues)
@@ -397,6 +399,10 @@ class Walk(RuleBasedStateMachine):
             found, ready = self.engine.batch([stats(queue, now_ms=self.now), size(queue)])
             assert found.counts == wanted
             assert ready == wanted[JobState.READY]
+
+    def _in_redis(self, name: str) -> Collection[str]:
+        """Ids of the jobs that it has."""
+        return check(self.engine.client).queue(self._queue(name).name.decode()).jobs.keys()
 
     def _queue(self, name: str) -> Any:
         return self.engine.queue("shop", name)

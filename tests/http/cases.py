@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -64,7 +65,7 @@ def job(data: str = "am9i", **changes: Any) -> dict[str, Any]:
 
 def new_job(data: str = "am9i", **changes: Any) -> dict[str, Any]:
     """A job as consume answers it."""
-    return {"msg": "new job", **job(data), "remain_tries": 0, "attempt": 1, **changes}
+    return {"msg": "new job", **job(data), "remain_tries": 0, "attempt": 1, "tries": 1, **changes}
 
 
 def ready(client: Client, queue: str) -> dict[str, str]:
@@ -178,6 +179,17 @@ def bad_key_options(route: str, request: str) -> list[Case]:
             status=400,
             want=error("invalid key_ttl"),
         ),
+        *[
+            Case(route=route, title=query, request=f"{request}?{query}", body="job", status=400, want=error(words))
+            for query, words in (
+                ("key=k&key_mode=x", "invalid key_mode"),
+                ("key=k&key_mode=", "invalid key_mode"),
+                ("key_mode=until_done", "key_mode needs key"),
+                ("key=k&key_mode=replace&key_max_wait=x", "invalid key_max_wait"),
+                ("key=k&key_mode=replace&key_max_wait=-1", "invalid key_max_wait"),
+                ("key=k&key_mode=until_done&key_max_wait=5", "key_max_wait needs key_mode=replace"),
+            )
+        ],
     ]
 
 
@@ -234,6 +246,10 @@ PUBLISH = [
             "backoff=exponential:1:60",
             "backoff=sidekiq",
             "key=%C3%A9&key_ttl=5",
+            "key=k&key_mode=window",
+            "key=k&key_mode=until_done",
+            "key=k&key_mode=until_started&key_ttl=5",
+            "key=k&key_mode=replace&key_max_wait=1.5&delay=1",
             "unknown=parameter",
             "tries=2&tries=x",
         )
@@ -518,6 +534,142 @@ FINISH = [
     ),
     *bad("finish.ack", f"DELETE {Q}/job/{UNKNOWN}", "attempt", *BAD_NUMBERS, "0"),
     Case(
+        route="finish.ack_many",
+        title="of every sort",
+        request=f"POST {Q}/ack",
+        body='{"jobs": [{"id": "{id}", "attempt": 2}, {"id": "{id}", "attempt": 1, "result": "/wA="}, '
+        f'{{"id": "{UNKNOWN}"}}, {{"id": "\\u00e9", "result": ""}}]}}',
+        status=200,
+        want={"outcomes": ["lost", "acked", "missing", "missing"]},
+        prepare=working,
+    ),
+    Case(
+        route="finish.ack_many",
+        title="65 MiB",
+        request=f"POST {Q}/ack",
+        body=b"x" * (65 * MIB),
+        status=413,
+        want=error("body too large"),
+    ),
+    *[
+        Case(
+            route="finish.ack_many", title=body[:60], request=f"POST {Q}/ack", body=body, status=400, want=error(words)
+        )
+        for body, words in (
+            ("", "request body should be an object with jobs"),
+            ("[]", "request body should be an object with jobs"),
+            ("{", "request body should be an object with jobs"),
+            ('{"jobs": {}}', "request body should be an object with jobs"),
+            ('{"jobs": ["x"]}', "request body should be an object with jobs"),
+            ('{"jobs": []}', "no jobs"),
+            ('{"jobs": [' + ",".join(['{"id": "x"}'] * 1001) + "]}", "too many jobs"),
+            ('{"jobs": [{"attempt": 1}]}', "invalid id"),
+            ('{"jobs": [{"id": ""}]}', "invalid id"),
+            ('{"jobs": [{"id": 1}]}', "invalid id"),
+            ('{"jobs": [{"id": "x", "attempt": 0}]}', "invalid attempt"),
+            ('{"jobs": [{"id": "x", "attempt": true}]}', "invalid attempt"),
+            ('{"jobs": [{"id": "x", "attempt": 4294967296}]}', "invalid attempt"),
+            ('{"jobs": [{"id": "x", "attempt": "1"}]}', "invalid attempt"),
+            ('{"jobs": [{"id": "x", "result": 1}]}', "invalid result"),
+            ('{"jobs": [{"id": "x", "result": "a"}]}', "invalid result"),
+            ('{"jobs": [{"id": "x", "result": "é"}]}', "invalid result"),
+        )
+    ],
+    Case(
+        route="workers.cancel_job",
+        title="a ready job",
+        request=f"POST {Q}/job/{{id}}/cancel",
+        status=200,
+        want={"state": "ready"},
+        prepare=ready,
+    ),
+    Case(
+        route="workers.cancel_job",
+        title="a working job",
+        request=f"POST {Q}/job/{{id}}/cancel",
+        status=200,
+        want={"state": "working"},
+        prepare=working,
+    ),
+    Case(
+        route="workers.cancel_job",
+        title="a dead job",
+        request=f"POST {Q}/job/{{id}}/cancel",
+        status=200,
+        want={"state": "dead"},
+        prepare=dead,
+    ),
+    Case(
+        route="workers.cancel_job",
+        title="no job",
+        request=f"POST {Q}/job/{UNKNOWN}/cancel",
+        status=404,
+        want=NOT_FOUND,
+    ),
+    Case(
+        route="workers.hold_key",
+        title="a key that nobody holds",
+        request=f"POST {Q}/job/{{id}}/hold?key=shop-1",
+        status=200,
+        want={"holder": None},
+        prepare=working,
+    ),
+    Case(
+        route="workers.hold_key",
+        title="what is no job's id",
+        request=f"POST {Q}/job/x/hold?key=shop-1",
+        status=400,
+        want={"error": "invalid job id"},
+    ),
+    Case(
+        route="workers.hold_key",
+        title="no key",
+        request=f"POST {Q}/job/{UNKNOWN}/hold",
+        status=400,
+        want={"error": "invalid key"},
+    ),
+    Case(
+        route="workers.add_note",
+        title="a note",
+        request=f"POST {Q}/job/{UNKNOWN}/note",
+        body='{"fields": {"percent": "40"}, "lines": ["one", "two\\nthree"], "keep_ms": 60000}',
+        status=200,
+        want={"msg": "noted"},
+    ),
+    Case(
+        route="workers.add_note",
+        title="1 MiB and a byte",
+        request=f"POST {Q}/job/{UNKNOWN}/note",
+        body=b" " * (MIB + 1),
+        status=413,
+        want=error("body too large"),
+    ),
+    *[
+        Case(
+            route="workers.add_note",
+            title=body[:60],
+            request=f"POST {Q}/job/{UNKNOWN}/note",
+            body=body,
+            status=400,
+            want=error(words),
+        )
+        for body, words in (
+            ("[]", "request body should be an object"),
+            ("{}", "invalid keep_ms"),
+            ('{"keep_ms": 2592000001}', "invalid keep_ms"),
+            ('{"keep_ms": 1.5}', "invalid keep_ms"),
+            ('{"keep_ms": 1, "fields": []}', "invalid fields"),
+            ('{"keep_ms": 1, "fields": {"a": 1}}', "invalid fields"),
+            ('{"keep_ms": 1, "fields": {"log": "x"}}', "invalid fields"),
+            ('{"keep_ms": 1, "fields": {"A b": "x"}}', "invalid fields"),
+            ('{"keep_ms": 1, "fields": {' + ",".join(f'"f{n}": ""' for n in range(9)) + "}}", "invalid fields"),
+            ('{"keep_ms": 1, "fields": {"a": "' + "x" * 65_537 + '"}}', "a is longer than 65536 bytes"),
+            ('{"keep_ms": 1, "lines": "x"}', "invalid lines"),
+            ('{"keep_ms": 1, "lines": [1]}', "invalid lines"),
+            ('{"keep_ms": 1, "lines": [' + ",".join(['"x"'] * 1001) + "]}", "invalid lines"),
+        )
+    ],
+    Case(
         route="finish.fail",
         title="with tries left",
         request=f"POST {Q}/job/{{id}}/fail",
@@ -772,6 +924,28 @@ def ids(*names: str) -> str:
     return '{"ids": [' + ", ".join(f'"{name}"' for name in names) + "]}"
 
 
+READ += [
+    Case(route="workers.show_note", title="none", request=f"GET {Q}/job/{UNKNOWN}/note", status=200, want={}),
+    Case(
+        route="workers.show_note",
+        title="one",
+        request=f"GET {Q}/job/{{id}}/note",
+        status=200,
+        want={"percent": "40", "log": "one\ntwo\n"},
+        prepare=lambda client, queue: noted(client, queue),
+    ),
+    *bad("read.detail", f"GET {Q}/job/{UNKNOWN}/detail", "data", "", "x"),
+    *bad("read.list_jobs", f"GET {Q}/jobs", "data", "x"),
+]
+
+
+def noted(client: Client, queue: str) -> dict[str, str]:
+    ids = ready(client, queue)
+    body = '{"fields": {"percent": "40"}, "lines": ["one", "two"], "keep_ms": 60000}'
+    assert client.call("POST", f"/api/{{ns}}/{queue}/job/{ids['id']}/note", body).status == 200
+    return ids
+
+
 BAD_IDS = ("", "[]", "{}", '{"ids": []}', '{"ids": "x"}', '{"ids": [1]}')
 DEAD_LETTERS = [
     Case(
@@ -861,6 +1035,157 @@ DEAD_LETTERS = [
     ],
 ]
 
+JOBS = [
+    Case(
+        route="jobs.run_now",
+        title="a delayed job, a ready one and none",
+        request=f"POST {Q}/jobs/run",
+        body=f'{{"ids": ["{{id}}", "{{late}}", "{UNKNOWN}"]}}',
+        status=200,
+        want={"msg": "ready", "count": 1},
+        prepare=lambda client, queue: {"id": client.publish(queue), "late": client.publish(queue, delay=60)},
+    ),
+    Case(
+        route="jobs.delete_jobs",
+        title="three and none",
+        request=f"DELETE {Q}/jobs",
+        body=f'{{"ids": ["{{id0}}", "{{id1}}", "{{id2}}", "{UNKNOWN}"]}}',
+        status=200,
+        want={"msg": "deleted", "count": 3},
+        prepare=three,
+    ),
+    *[
+        Case(route=route, title=body, request=request, body=body, status=400, want=error("invalid ids"))
+        for route, request in (("jobs.run_now", f"POST {Q}/jobs/run"), ("jobs.delete_jobs", f"DELETE {Q}/jobs"))
+        for body in ("{}", '{"ids": []}', '{"ids": "x"}', '{"ids": [1]}')
+    ],
+]
+
+COMMAND = "POST /api/{ns}/workers/command"
+BEAT = {
+    "worker": "w1",
+    "host": "h",
+    "pid": 7,
+    "version": "1",
+    "state": "running",
+    "queues": {"q1": 1},
+    "concurrency": 5,
+    "up_ms": 1,
+    "done": 0,
+    "failed": 0,
+    "cpu_percent": 0.5,
+    "memory_bytes": 1,
+}
+RUNNING = {"queue": "q1", "job_id": UNKNOWN, "attempt": 1, "task": "t", "run_ms": 5, "percent": None, "note": ""}
+PARKED = {"queue": "q1", "task": "t", "reason": "r", "jobs": 1}
+
+
+def beat(**changes: Any) -> str:
+    """A worker's report; members that are ... are left out."""
+    return json.dumps({name: one for name, one in {**BEAT, **changes}.items() if one is not ...})
+
+
+def listed(client: Client, queue: str) -> dict[str, str]:
+    assert client.call("POST", "/api/{ns}/workers", beat(worker=queue, running=[RUNNING])).status == 200
+    return {}
+
+
+_BAD_MEMBERS: list[tuple[str, Any, str]] = [
+    *((name, ..., "") for name in BEAT),
+    *((name, None, "") for name in BEAT),
+    *((name, [], "") for name in BEAT),
+    *((name, -1, "") for name in ("pid", "up_ms", "done", "failed", "memory_bytes", "since_ms")),
+    *((name, True, "") for name in ("pid", "cpu_percent")),
+    *((name, 2**53 + 1, "") for name in ("done", "since_ms")),
+    ("worker", "", ""),
+    ("worker", "w" * 256, ""),
+    ("worker", "a\tb", ""),
+    ("host", "h" * 1025, ""),
+    ("state", "dead", ""),
+    ("queues", {"_q": 1}, ""),
+    ("queues", {"q": -1}, ""),
+    ("queues", {f"q{n}": 1 for n in range(65)}, ""),
+    ("running", {}, ""),
+    ("running", ["x"], ""),
+    ("running", [{}] * 1001, ""),
+    ("running", [{**RUNNING, "queue": "a/b"}], "invalid queue in running"),
+    ("running", [{**RUNNING, "percent": "x"}], "invalid percent in running"),
+    ("running", [{**RUNNING, "attempt": -1}], "invalid attempt in running"),
+    ("running", [{**RUNNING, "note": "n" * 1025}], "invalid note in running"),
+    ("parked", [{**PARKED, "jobs": 1.5}], "invalid jobs in parked"),
+    ("parked", [PARKED] * 101, ""),
+    ("running_untold", "1", ""),
+    ("ends", 1, ""),
+]
+"""A member of a report, what it is, and what is said of that; "": that the member is invalid."""
+
+WORKERS = [
+    Case(
+        route="workers.beat",
+        title="a worker",
+        request="POST /api/{ns}/workers",
+        body=beat(running=[RUNNING], parked=[PARKED], since_ms=0, ends=False, unknown=1),
+        status=200,
+        want={"since_ms": whole(1_700_000_000_000, 5_000_000_000_000), "commands": []},
+    ),
+    Case(
+        route="workers.beat",
+        title="256 KiB and a byte",
+        request="POST /api/{ns}/workers",
+        body=b" " * (256 * 1024 + 1),
+        status=413,
+        want=error("body too large"),
+    ),
+    *[
+        Case(
+            route="workers.beat",
+            title=f"{name}: {str(given)[:40]}",
+            request="POST /api/{ns}/workers",
+            body=beat(**{name: given}),
+            status=400,
+            want=error(words or f"invalid {name}"),
+        )
+        for name, given, words in _BAD_MEMBERS
+    ],
+    Case(
+        route="workers.list_workers",
+        title="one at least",
+        request="GET /api/{ns}/workers",
+        status=200,
+        want={"namespace": "demo", "workers": lambda workers: "namespace" in workers[0] and "running" in workers[0]},
+        prepare=listed,
+    ),
+    Case(
+        route="workers.command",
+        title="a worker",
+        request=COMMAND,
+        body='{"kind": "quiet", "target": "{queue}"}',
+        status=200,
+        want={"msg": "told"},
+        prepare=listed,
+    ),
+    Case(
+        route="workers.command",
+        title="no worker",
+        request=COMMAND,
+        body='{"kind": "stop", "target": "nobody"}',
+        status=404,
+        want=error("worker not found"),
+    ),
+    *[
+        Case(route="workers.command", title=body, request=COMMAND, body=body, status=400, want=error(words))
+        for body, words in (
+            ("[]", "request body should be an object"),
+            ("{}", "invalid kind"),
+            ('{"kind": "cancel", "target": "w"}', "invalid kind"),
+            ('{"kind": ["stop"], "target": "w"}', "invalid kind"),
+            ('{"kind": "stop"}', "invalid target"),
+            ('{"kind": "stop", "target": ""}', "invalid target"),
+            ('{"kind": "stop", "target": "a\\tb"}', "invalid target"),
+        )
+    ],
+]
+
 COUNTS = {"ready": 0, "delayed": 0, "retry": 0, "working": 0, "dead": 0, "completed": 0}
 PERCENTILES = {"p50": None, "p95": None, "p99": None}
 STATS = {
@@ -930,4 +1255,4 @@ OPEN = [
     ),
 ]
 
-CASES = [*PUBLISH, *PUBLISH_BULK, *REPUBLISH, *CONSUME, *FINISH, *READ, *DEAD_LETTERS, *QUEUES, *OPEN]
+CASES = [*PUBLISH, *PUBLISH_BULK, *REPUBLISH, *CONSUME, *FINISH, *READ, *DEAD_LETTERS, *JOBS, *WORKERS, *QUEUES, *OPEN]

@@ -107,6 +107,8 @@ _SHAPES = (
     *("/api/{ns}/{q}/job/{id}",) * 4,
     *("/api/{ns}/{q}/job/{id}/fail",) * 4,
     *("/api/{ns}/{q}/job/{id}/extend",) * 4,
+    *("/api/{ns}/{q}/ack", "/api/{ns}/{q}/job/{id}/cancel", "/api/{ns}/{q}/job/{id}/note", "/api/{ns}/workers"),
+    *("/api/{ns}/{q}/jobs/run", "/api/{ns}/{q}/jobs", "/api/{ns}/workers/command", "/api/{ns}/workers/pause"),
     *("/api/{ns}/{q}/job/{id}/release", "/api/{ns}/{q}/peek", "/api/{ns}/{q}/size", "/api/{ns}/queues"),
     *("/api/{ns}/{q}/", "/api//{ns}/{q}", "//api/{ns}/{q}", "/api/{ns}//{q}", "/api/{ns}/{q}//bulk", "/api/{ns}"),
     *("/api/{ns}/{q}/bulk/", "/api/{ns}/{q}/job", "/api/{ns}/{q}/job/", "/api/{ns}/{q}/job/{id}/", "/api/./{ns}/{q}"),
@@ -169,6 +171,9 @@ _VALUES: Mapping[str, tuple[str, ...]] = {
     "count": ("1", "2", "5", "1000", "1001", "0", *_NUMBERS),
     "freeze_tries": ("true", "false", "1", "0", "t", "yes", "", "TRUE", "tRUE"),
     "attempt": ("1", "2", "0", *_NUMBERS),
+    "key_mode": ("window", "until_done", "until_started", "replace", "x", "", "WINDOW"),
+    "key_max_wait": ("0", "1.5", *_NUMBERS),
+    "data": ("true", "0", "x", ""),
     "group": ("g",),
     "depends_on": ("a,b",),
     "wait": ("1",),
@@ -302,6 +307,9 @@ _JSON = st.sampled_from(
         *(b'{"error": "x", "error": "y"}', b'{"delay": 2.5}', b'{"delay": 0}', b'{"delay": -1}', b'{"delay": "1"}'),
         *(b'{"delay": 1e400}', b'{"delay": true}', b'{"delay": 4294967296}', b'{"delay": 0.0001}', b'{"dead": true}'),
         *(b'{"dead": 1}', b'{"dead": false, "unknown": []}', b'{"a":' * _DEEP, b'{"error": "' + b"e" * 3000 + b'"}'),
+        *(b'{"jobs": [{"id": "x"}]}', b'{"jobs": [{"id": "x", "attempt": 1, "result": "AA=="}]}', b'{"jobs": [1]}'),
+        *(b'{"jobs": [{"id": "\\ud800"}]}', b'{"jobs": [{"id": "x", "result": "\\u00e9"}]}', b'{"keep_ms": 5}'),
+        *(b'{"keep_ms": 5, "fields": {"a": "\\ud800"}, "lines": ["\\u0000"]}', b'{"kind": "stop", "target": "w"}'),
         *(
             b"",
             b" ",
@@ -341,6 +349,9 @@ _LANE = (
     ("PUT", "/bulk", ("delay", "ttl", "tries", "priority", "retention", "key")),
     ("GET", "", ("ttr", "count", "timeout", "freeze_tries")),
     ("DELETE", "/job/{id}", ("attempt",)),
+    ("POST", "/ack", ()),
+    ("POST", "/job/{id}/cancel", ()),
+    ("POST", "/job/{id}/note", ()),
     ("POST", "/job/{id}/fail", ("attempt",)),
     ("POST", "/job/{id}/extend", ("attempt", "ttr")),
 )
@@ -350,7 +361,7 @@ _LANE = (
 def lane_requests(draw: st.DrawFn) -> Sent:
     """A request for a route of the fast lane in which at most a few things are odd."""
     method, rest, names = draw(st.sampled_from(_LANE))
-    given = draw(st.lists(st.sampled_from(names), max_size=3, unique=True))
+    given = draw(st.lists(st.sampled_from(names), max_size=3, unique=True)) if names else []
     query = "&".join(f"{name}={draw(st.sampled_from(_VALUES[name]))}" for name in given)
     path = f"/api/{draw(NAMESPACES)}/{draw(QUEUES)}{rest.replace('{id}', draw(JOB_IDS))}"
     return Sent(

@@ -200,7 +200,8 @@ def test_lateness_and_age_come_from_redis(own_server: Server, client: Client) ->
     wait_until(shown, or_fail="no lateness", timeout_s=30)
 
 
-def test_what_redis_says_of_itself(own_server: Server) -> None:
+def test_what_redis_says_of_itself(own_server: Server, client: Client) -> None:
+    client.publish("itself")  # an empty Redis has neither keys nor events
     page = scrape(own_server)
 
     for name in ("memory_used_bytes", "keys", "connected_clients"):

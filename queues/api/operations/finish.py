@@ -1,16 +1,33 @@
-"""What a consumer does with the job it holds: ack, fail, release, extend."""
+"""What a consumer does with the jobs it holds: ack one or many, fail, release, extend."""
 
 from __future__ import annotations
 
-from queues.engine.limits import BODY_MAX_BYTES, UINT32_MAX
+import binascii
+from collections.abc import Generator
+from time import perf_counter
+from typing import Any, Final
+
+import orjson
+from django.conf import settings
+
+from queues.engine.limits import BODY_MAX_BYTES, BULK_MAX_JOBS, UINT32_MAX
 from queues.services.jobs_finish import ack_job, extend_lease, fail_job, release_job
+from queues.services.jobs_workers import JobAck, ack_jobs_of
 
 from ..context import ApiContext
+from ..errors import ParameterError
 from ..json_body import flag_of, read_object, seconds_as_ms_of, text_of
+from ..memory import LARGE_BYTES
 from ..metrics import COUNTERS
 from ..query import read_optional_uint, read_seconds_as_ms
 from ..request import ApiRequest
 from ..response import NO_CONTENT, ApiResponse, json_response
+from ..slices import run_in_slices
+
+NOT_JOBS: Final = "request body should be an object with jobs"
+SLICE_S: Final = 0.001
+RESULT_MAX_CHARS: Final = 4 * ((BODY_MAX_BYTES + 2) // 3)
+"""Base64 of the longest result."""
 
 
 async def ack(request: ApiRequest, context: ApiContext) -> ApiResponse:
@@ -36,6 +53,68 @@ async def ack(request: ApiRequest, context: ApiContext) -> ApiResponse:
         access = request.granted
         COUNTERS.acked(access.pool, access.namespace, request.path["queue"], ended.run_ms)
     return NO_CONTENT
+
+
+async def ack_many(request: ApiRequest, context: ApiContext) -> ApiResponse:
+    """Ack up to BULK_MAX_JOBS jobs. 200 with an outcome for each, in order, whatever the outcomes are."""
+    body = await request.read_body(settings.TASKQ_BULK_MAX_BYTES)
+    is_large = len(body) > LARGE_BYTES
+    if is_large:
+        request.take_memory(len(body))  # what it is decoded to is about as long
+    acks = await run_in_slices(_read_acks(body), is_large=is_large)
+    ended = await context.run(request, lambda queue: ack_jobs_of(queue=queue, acks=acks))
+    access, queue_name = request.granted, request.path["queue"]
+    for one in ended:
+        if one.run_ms is not None:
+            COUNTERS.acked(access.pool, access.namespace, queue_name, one.run_ms)
+    return json_response(200, {"outcomes": [one.outcome.value for one in ended]})
+
+
+def _read_acks(body: bytes | bytearray) -> Generator[None, None, list[JobAck]]:
+    """The jobs of a bulk ack; it yields after each SLICE_S of decoding results. Raises ParameterError."""
+    try:
+        content = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        raise ParameterError(NOT_JOBS) from None
+    jobs = content.get("jobs") if isinstance(content, dict) else None
+    if not isinstance(jobs, list):
+        raise ParameterError(NOT_JOBS)
+    if not jobs:
+        raise ParameterError("no jobs")
+    if len(jobs) > BULK_MAX_JOBS:
+        raise ParameterError("too many jobs")
+    acks: list[JobAck] = []
+    began = perf_counter()
+    for job in jobs:
+        acks.append(_read_ack(job))
+        if perf_counter() - began > SLICE_S:
+            yield
+            began = perf_counter()
+    return acks
+
+
+def _read_ack(job: Any) -> JobAck:
+    if not isinstance(job, dict):
+        raise ParameterError(NOT_JOBS)
+    job_id, attempt, result = job.get("id"), job.get("attempt"), job.get("result")
+    if not isinstance(job_id, str) or not job_id:
+        raise ParameterError("invalid id")
+    is_number = isinstance(attempt, int) and not isinstance(attempt, bool)
+    if attempt is not None and not (is_number and 1 <= attempt <= UINT32_MAX):
+        raise ParameterError("invalid attempt")
+    if result is None or result == "":
+        return JobAck(job_id, attempt)
+    if not isinstance(result, str):
+        raise ParameterError("invalid result")
+    if len(result) > RESULT_MAX_CHARS:
+        return JobAck(job_id, attempt, result_too_large=True)
+    try:
+        raw = binascii.a2b_base64(result, strict_mode=True)
+    except ValueError:  # binascii.Error, and characters that are not ASCII
+        raise ParameterError("invalid result") from None
+    if len(raw) > BODY_MAX_BYTES:
+        return JobAck(job_id, attempt, result_too_large=True)
+    return JobAck(job_id, attempt, raw)
 
 
 async def fail(request: ApiRequest, context: ApiContext) -> ApiResponse:

@@ -12,7 +12,7 @@ from queues.services.jobs_read import get_job, get_result, list_jobs_in, peek_qu
 from ..context import ApiContext
 from ..errors import ParameterError
 from ..presenting import present_delivery, present_detail, present_job
-from ..query import read_uint
+from ..query import read_flag, read_uint
 from ..request import ApiRequest
 from ..response import ApiResponse, json_response, raw_response
 
@@ -35,12 +35,13 @@ async def peek_job(request: ApiRequest, context: ApiContext) -> ApiResponse:
 
 
 async def detail(request: ApiRequest, context: ApiContext) -> ApiResponse:
-    """All that is known of a job but its body."""
+    """All that is known of a job; with `data` its body, too."""
+    data = read_flag(request.query, "data")
     job_id = request.path["job_id"]
     job = await context.run(request, lambda queue: get_job(queue=queue, job_id=job_id))
     if job is None:
         raise JobNotFoundError(job_id)
-    return json_response(200, present_detail(job))
+    return json_response(200, present_detail(job, data=data))
 
 
 async def result(request: ApiRequest, context: ApiContext) -> ApiResponse:
@@ -69,6 +70,7 @@ async def list_jobs(request: ApiRequest, context: ApiContext) -> ApiResponse:
         raise ParameterError("invalid state") from None
     limit = read_uint(query, "limit", 50, least=1, most=PAGE_MAX)
     after = query.get("after")
+    data = read_flag(query, "data")
     page = await context.run(request, lambda queue: list_jobs_in(queue=queue, state=state, after=after, limit=limit))
     return json_response(
         200,
@@ -76,7 +78,7 @@ async def list_jobs(request: ApiRequest, context: ApiContext) -> ApiResponse:
             "namespace": request.path["namespace"],
             "queue": request.path["queue"],
             "state": state.value,
-            "jobs": [present_detail(job) for job in page.jobs],
+            "jobs": [present_detail(job, data=data) for job in page.jobs],
             "after": page.after,
         },
     )

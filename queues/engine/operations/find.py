@@ -15,6 +15,7 @@ from ..scripts import load
 from .reply import expect_ok
 
 _HAS = load("has_job")
+_FIND_KEY = load("find_key")
 _LIST = load("list_queues")
 _STRETCHES_AT_ONCE: Final = 128
 _QUEUES_AT_ONCE: Final = 500
@@ -40,6 +41,18 @@ class _Stretch:
 def has_job(queue: QueueKeys, job_id: str) -> Operation[bool]:
     """Whether the queue has the job, in any state."""
     return Operation(_HAS, queue.select(_HAS.keys), (job_id,), lambda reply: bool(expect_ok(_HAS, reply)[0]))
+
+
+def find_key(queue: QueueKeys, key: str) -> Operation[str | None]:
+    """The id of the job that was published with this idempotency key last, in any state; None if there is none.
+
+    A key with a `key_mode` other than `window` leads to its job for as long as the job exists.
+    """
+
+    def decode(reply: Reply) -> str | None:
+        return str(expect_ok(_FIND_KEY, reply)[0], "ascii") or None
+
+    return Operation(_FIND_KEY, queue.select(_FIND_KEY.keys), (key,), decode)
 
 
 def find_job(layout: Layout, namespaces: Sequence[str] | None, job_id: str, *, most: int) -> Plan[JobPlace]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Final
+from collections.abc import Callable, Sequence
+from typing import Any, Final, TypeVar
 
 from .. import limits
 from ..errors import InvalidArgumentError, JobNotFoundError, LeaseLostError, ResultTooLargeError
@@ -12,6 +12,8 @@ from ..operation import Group, Operation, Reply
 from ..scripts import load
 from ..values import AckOutcome, Ended, Failed, JobState
 from .reply import attempt_argument, clock_argument, expect_ok, tag_of, unexpected
+
+T = TypeVar("T")
 
 _ACK = load("ack")
 _FAIL = load("fail")
@@ -22,21 +24,50 @@ _ACKED: Final = AckOutcome.ACKED
 _LOST: Final = AckOutcome.LOST
 
 
-def ack(queue: QueueKeys, job_ids: Sequence[str], *, now_ms: int | None = None) -> Operation[tuple[AckOutcome, ...]]:
+def ack(
+    queue: QueueKeys, job_ids: Sequence[str], *, attempt: int | None = None, now_ms: int | None = None
+) -> Operation[tuple[AckOutcome, ...]]:
     """End jobs, whoever holds them. A job that is not working is deleted, but for a completed one, which is left alone.
 
-    Outcomes come in the order of `job_ids`; unknown ids are `missing`, which is no error.
+    Outcomes come in the order of `job_ids`; unknown ids are `missing`, which is no error. With `attempt`, each job only
+    if that attempt of it still holds it; of others the outcome is `lost`, and nothing changes.
     """
-    if not 1 <= len(job_ids) <= limits.BULK_MAX_JOBS:
-        raise InvalidArgumentError("invalid job ids")
 
     def decode(reply: Reply) -> tuple[AckOutcome, ...]:
         return tuple([_ended(end).outcome for end in expect_ok(_ACK, reply)])
 
+    return _ack_many(queue, job_ids, attempt, now_ms, decode)
+
+
+def ack_timed(
+    queue: QueueKeys, job_ids: Sequence[str], *, attempt: int | None = None, now_ms: int | None = None
+) -> Operation[tuple[Ended, ...]]:
+    """As `ack`; with each outcome, how long the job was worked on."""
+
+    def decode(reply: Reply) -> tuple[Ended, ...]:
+        return tuple([_ended(end) for end in expect_ok(_ACK, reply)])
+
+    return _ack_many(queue, job_ids, attempt, now_ms, decode)
+
+
+def _ack_many(
+    queue: QueueKeys, job_ids: Sequence[str], attempt: int | None, now_ms: int | None, decode: Callable[[Reply], T]
+) -> Operation[T]:
+    if not 1 <= len(job_ids) <= limits.BULK_MAX_JOBS:
+        raise InvalidArgumentError("invalid job ids")
     return Operation(
         _ACK,
         queue.select(_ACK.keys),
-        (clock_argument(now_ms), queue.name, queue.channel, queue.events_cap, "", 0, "", *job_ids),
+        (
+            clock_argument(now_ms),
+            queue.name,
+            queue.channel,
+            queue.events_cap,
+            attempt_argument(attempt),
+            0,
+            "",
+            *job_ids,
+        ),
         decode,
     )
 

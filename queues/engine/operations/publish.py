@@ -12,11 +12,12 @@ from ..keys import QueueKeys
 from ..operation import Apart, Argument, Group, Operation, Plan, Reply
 from ..record import pack_options
 from ..scripts import Script, load
-from ..values import DEFAULT_OPTIONS, Published, PublishOptions, RequestLimit
+from ..values import DEFAULT_OPTIONS, KeyMode, Published, PublishOptions, RequestLimit
 from .ratelimit import limited
 from .reply import clock_argument, expect_ok, tag_of, unexpected
 
 _PUBLISH = load("publish")
+_PUBLISH_UNIQUE = load("publish_unique")
 _REPUBLISH = load("republish")
 _STAGE = load("stage")
 _PUBLISH_STAGED = load("publish_staged")
@@ -31,12 +32,16 @@ class PreparedOptions:
     arguments: tuple[Argument, ...]
     one_job: bool
     """Whether there is an idempotency key, which fits one job only."""
+    unique: tuple[Argument, ...] = ()
+    """How long the key is held, if that depends on the job."""
 
 
 def prepare(options: PublishOptions) -> PreparedOptions:
     """Raises InvalidArgumentError for options out of range."""
     check_options(options)
-    key_ttl_ms = options.ttl_ms if options.key_ttl_ms is None else options.key_ttl_ms
+    key_ttl_ms = options.key_ttl_ms
+    if key_ttl_ms is None:
+        key_ttl_ms = options.ttl_ms if options.key_mode is KeyMode.WINDOW else 0
     arguments = (
         options.delay_ms,
         "" if options.at_ms is None else options.at_ms,
@@ -47,7 +52,12 @@ def prepare(options: PublishOptions) -> PreparedOptions:
         options.key or "",
         key_ttl_ms,
     )
-    return PreparedOptions(arguments, options.key is not None)
+    mode = "" if options.key is None else _UNIQUE_MODES.get(options.key_mode, "")
+    return PreparedOptions(arguments, options.key is not None, (mode, options.key_max_wait_ms) if mode else ())
+
+
+_UNIQUE_MODES: Final = {KeyMode.UNTIL_DONE: "d", KeyMode.UNTIL_STARTED: "s", KeyMode.REPLACE: "r"}
+"""As lua/publish_unique.lua has them."""
 
 
 def publish(
@@ -65,6 +75,12 @@ def publish(
     jobs = len(bodies)
     _check_number(bodies, prepared)
     size = check_bodies(bodies)
+    if prepared.unique:
+        args = (*_head(queue, 1, now_ms), *prepared.arguments, *prepared.unique, *bodies)
+        keys = queue.select(_PUBLISH_UNIQUE.keys)
+        return Operation(
+            _PUBLISH_UNIQUE, keys, args, _PUBLISHED_UNIQUE, alone=size >= limits.ALONE_MIN_BYTES, replicated=True
+        )
     args = (*_head(queue, jobs, now_ms), *prepared.arguments, *bodies)
     group: Group | None = None
     if jobs == 1 and not prepared.one_job and now_ms is None and len(bodies[0]) <= limits.MERGE_BODY_MAX_BYTES:
@@ -88,7 +104,7 @@ def publish_large(
     """
     prepared = options if isinstance(options, PreparedOptions) else prepare(options)
     _check_number(bodies, prepared)
-    if check_bodies(bodies) <= limits.STAGE_MIN_BYTES:
+    if check_bodies(bodies) <= limits.STAGE_MIN_BYTES or prepared.unique:
         operation = publish(queue, bodies, prepared, now_ms=now_ms)
         (published,) = yield [operation if limit is None else limited(operation, limit)]
         return published  # type: ignore[no-any-return]
@@ -173,6 +189,8 @@ def republish(
     An unknown `job_id` is no error. A duplicate key leaves the old job as it is.
     """
     prepared = prepare(options)
+    if prepared.unique:
+        raise InvalidArgumentError("a job that is republished has no key_mode")
     alone = check_bodies((body,)) >= limits.ALONE_MIN_BYTES
     args = (*_head(queue, 1, now_ms), *prepared.arguments, job_id, body)
     return Operation(_REPUBLISH, queue.select(_REPUBLISH.keys), args, _REPUBLISHED, alone=alone, replicated=True)
@@ -219,6 +237,7 @@ def _published_by(script: Script) -> Callable[[Reply], Published]:
 
 
 _PUBLISHED = _published_by(_PUBLISH)
+_PUBLISHED_UNIQUE = _published_by(_PUBLISH_UNIQUE)
 _REPUBLISHED = _published_by(_REPUBLISH)
 _STAGED_PUBLISHED = _published_by(_PUBLISH_STAGED)
 _MAX_MS = limits.SECONDS_MAX * 1000
@@ -251,7 +270,13 @@ def _check_key(options: PublishOptions) -> None:
     if options.key is None:
         if options.key_ttl_ms is not None:
             raise InvalidArgumentError("key_ttl without key")
+        if options.key_mode is not KeyMode.WINDOW:
+            raise InvalidArgumentError("key_mode without key")
         return
+    if not 0 <= options.key_max_wait_ms <= _MAX_MS or (
+        options.key_max_wait_ms and options.key_mode is not KeyMode.REPLACE
+    ):
+        raise InvalidArgumentError("invalid key_max_wait")
     if not _is_text(options.key) or not 1 <= len(options.key.encode()) <= limits.KEY_MAX_BYTES:
         raise InvalidArgumentError("invalid key")
     if options.key_ttl_ms is not None and not 0 <= options.key_ttl_ms <= _MAX_MS:

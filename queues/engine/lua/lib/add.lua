@@ -23,12 +23,13 @@ local function write_to_stream()
   redis.call('PERSIST', keys)
 end
 
--- `sizes`: of the bodies, whose records have been staged under the same ids; else they are written.
-local function add_jobs(bodies, sizes)
+-- `sizes`: of the bodies, whose records have been staged under the same ids; else they are written. `due_at`: instead of
+-- the delay.
+local function add_jobs(bodies, sizes, due_at)
   local ttl_ms, wait = tonumber(ttl), tonumber(delay)
   local due_ms = wait > 0 and now_up + wait or now
-  if at ~= '' then
-    due_ms = tonumber(at)
+  if due_at or at ~= '' then
+    due_ms = due_at or tonumber(at)
     wait = due_ms - now
   end
   local is_delayed = wait > 0
@@ -68,8 +69,9 @@ local function add_jobs(bodies, sizes)
   if not sizes then redis.call('HSET', jobs, unpack(records)) end
   if new_runs then redis.call('HSET', runs, unpack(new_runs)) end
   if key ~= '' then hold_key(ids[2]) end
-  local is_enrolled = expires > 0 and expect_expiry(expires, due_ms, ids, 2)
-  if not (sizes or is_enrolled) then enrol(count) end
+  local horizon = expires > 0 and expect_expiry(expires, due_ms, ids, 2)
+  if horizon then expect_scan(horizon, redis.call('HLEN', jobs), #ids) end
+  if not (sizes or horizon) then enrol(count) end
   local its_priority = tonumber(priority)
   if its_priority ~= 0 then
     local its_priorities = {}

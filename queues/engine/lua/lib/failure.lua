@@ -2,6 +2,7 @@
 -- INCLUDES record run ready expiry backoff
 local OUTCOME_FAILED = 1
 local OUTCOME_LEASE_LOST = 2
+local FAILURES_ONLY = 128 -- is added to the kind of a backoff that is not for leases that ran out
 
 -- `delay` nil: by the job's backoff. → 'dead' | 'retry' | 'ready', due ms (0 unless retry)
 local function after_failure(id, run, outcome, error, delay, to_dead)
@@ -13,6 +14,7 @@ local function after_failure(id, run, outcome, error, delay, to_dead)
   else
     if not delay then
       local _, kind, base, most = unpack_options(run.options)
+      if kind >= FAILURES_ONLY then kind = outcome == OUTCOME_FAILED and kind - FAILURES_ONLY or 0 end
       delay = backoff_delay(kind, base, most, math.max(1, run.used), id)
     end
     run.due = now

@@ -2,6 +2,7 @@
 -- `k:QUEUE` in `flags`: when to look next, HSCAN's cursor, earliest expiry that was found so far.
 -- INCLUDES expiry
 local KEYS_FEW = 500
+local KEY_BYTES = 32 -- of a value; one that is longer is held as long as its job is in certain states (lib/unique.lua)
 
 -- A key is held until `expires`. A look that is under way may have passed its place, so it is told.
 local function expect_key_end(expires)
@@ -23,10 +24,14 @@ local function sweep_keys()
   local found = redis.call('HSCAN', keys, cursor, 'COUNT', KEYS_FEW)
   local dropped = 0
   for i = 1, #found[2], 2 do
-    local expires = struct.unpack('>I6', found[2][i + 1])
-    if expires > 0 and expires <= now then
+    local value = found[2][i + 1]
+    local expires = struct.unpack('>I6', value)
+    local is_by_job = #value > KEY_BYTES
+    if expires > 0 and expires <= now or is_by_job and redis.call('HEXISTS', jobs, string.sub(value, 7, KEY_BYTES)) == 0 then
       redis.call('HDEL', keys, found[2][i])
       dropped = dropped + 1
+    elseif is_by_job then
+      earliest = math.min(earliest > 0 and earliest or math.huge, now + SWEEP_EVERY_MS)
     elseif expires > 0 then
       earliest = earliest > 0 and math.min(earliest, expires) or expires
     end

@@ -2,7 +2,7 @@
 --   u8 flags (1 has options, 2 has due) · u16 tries · u48 expires ms (0 never) · [u48 due ms] · [u16 n, n bytes options] · body
 -- A record of more than LONG_RECORD bytes is read only for its body: such a job has a run from the start (lib/run.lua).
 -- options (written by queues/engine/record.py, opaque here but for its numbers):
---   u48 retention ms · u8 backoff kind · u48 base ms · u48 cap ms · u16 n, key · u16 n, attributes as JSON
+--   u48 retention ms · u8 backoff kind (+ 128: for failures only) · u48 base ms · u48 cap ms · u16 n, key · u16 n, attributes as JSON
 local LONG_RECORD = 4096
 
 local function pack_head(tries, expires, due_ms, options)

@@ -1,0 +1,38 @@
+-- worker_beat: notes that a worker lives and what it does, and tells it of the commands since its last beat. Bounded: the
+-- workers that were not heard of for longest are forgotten if there are too many, as are those silent for too long and those
+-- that spoke later than now, before the clock was put back. The first write frees, so it goes on when Redis is full.
+-- KEYS
+--   workers      zset     namespace/worker → time of its latest beat
+--   beats        hash     namespace/worker → its record
+--   commands     zset     command of the worker's namespace → when it was given, ms
+-- ARGV
+--   now_ms       ms or ""
+--   worker       namespace/id of the worker
+--   record       bytes    what it says of itself; "" = it ends
+--   forget       ms       after which nothing is known of a worker any more
+--   most         workers
+--   since        ms       commands given at that time or later are told
+-- REPLIES
+--   ok           now command ...
+local function drop(some)
+  for _, one in ipairs(some) do
+    redis.call('HDEL', beats, one)
+    redis.call('ZREM', workers, one)
+  end
+end
+
+drop({worker})
+drop(redis.call('ZRANGEBYSCORE', workers, '(' .. string.format('%.0f', now), '+inf'))
+if record ~= '' then
+  redis.call('HSET', beats, worker, record)
+  redis.call('ZADD', workers, now, worker)
+end
+local gone = redis.call('ZRANGEBYSCORE', workers, '-inf', now - forget)
+local extra = redis.call('ZCARD', workers) - #gone - most
+if extra > 0 then gone = redis.call('ZRANGE', workers, 0, #gone + extra - 1) end
+drop(gone)
+redis.call('PEXPIRE', workers, forget)
+redis.call('PEXPIRE', beats, forget)
+local reply = {'ok', now}
+for _, command in ipairs(redis.call('ZRANGEBYSCORE', commands, since, '+inf')) do reply[#reply + 1] = command end
+return reply

@@ -1,0 +1,62 @@
+"""The library that users import: tasks, jobs, workers, clients.
+
+    from taskq import App
+
+    app = App("redis://localhost:6379/0")
+
+    @app.task
+    def hello(name: str) -> str:
+        return f"Hello, {name}"
+
+    hello.enqueue("you")
+
+It imports `queues.engine` or speaks HTTP, and knows nothing of Django but in `taskq.django`.
+"""
+
+from .app import App
+from .client import AsyncClient, Client
+from .context import Context, current_context
+from .dependencies import Depends
+from .job import Job, Progress
+from .middleware import Enqueueing, Middleware, Running
+from .options import RetryPolicy, TaskOptions
+from .outcomes import (
+    Cancel,
+    JobFailedError,
+    JobGoneError,
+    NotConfiguredError,
+    ResultTimeoutError,
+    Retry,
+    SerializationError,
+    SkipRetry,
+    Snooze,
+    TaskqClientError,
+)
+from .task import Task
+
+__all__ = [
+    "App",
+    "AsyncClient",
+    "Cancel",
+    "Client",
+    "Context",
+    "Depends",
+    "Enqueueing",
+    "Job",
+    "JobFailedError",
+    "JobGoneError",
+    "Middleware",
+    "NotConfiguredError",
+    "Progress",
+    "ResultTimeoutError",
+    "Retry",
+    "RetryPolicy",
+    "Running",
+    "SerializationError",
+    "SkipRetry",
+    "Snooze",
+    "Task",
+    "TaskOptions",
+    "TaskqClientError",
+    "current_context",
+]

@@ -1,0 +1,170 @@
+"""What every broker can do."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Generic, TypeVar
+
+from queues.engine import (
+    AckOutcome,
+    Delivery,
+    Failed,
+    JobDetail,
+    JobResult,
+    JobState,
+    Page,
+    Published,
+    PublishOptions,
+    QueuePage,
+    QueueStats,
+)
+from queues.engine.operations.workers import BeatReply, WorkerCommand
+from queues.engine.worker_presence import WorkerBeat
+
+from ..outcomes import NotConfiguredError
+
+T = TypeVar("T")
+
+
+class Work(Generic[T]):
+    """Something to be done, with a result of type T. Each broker has its own kind."""
+
+
+class Broker(ABC):
+    """Jobs of one namespace. Safe to use from threads, and from any number of event loops.
+
+    Raises the errors of `queues.engine.errors`, also over HTTP.
+    """
+
+    namespace: str
+    url: str
+    """Without secrets, fit for logs."""
+
+    # Doing it.
+
+    @abstractmethod
+    def run(self, work: Work[T]) -> T:
+        """Do it now."""
+
+    @abstractmethod
+    async def arun(self, work: Work[T]) -> T:
+        """Do it from asyncio."""
+
+    async def arun_all(self, works: Sequence[Work[Any]]) -> list[Any]:
+        """Do all, together where that is possible; a TaskqError is the result of what raised it."""
+        raise NotImplementedError
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close connections of synchronous use."""
+
+    @abstractmethod
+    async def aclose(self) -> None:
+        """Close those of the running event loop."""
+
+    # What producers do.
+
+    @abstractmethod
+    def publish(self, queue: str, bodies: Sequence[bytes], options: PublishOptions) -> Work[Published]: ...
+
+    @abstractmethod
+    def result(self, queue: str, job_id: str) -> Work[JobResult]: ...
+
+    @abstractmethod
+    def detail(self, queue: str, job_id: str) -> Work[JobDetail | None]: ...
+
+    @abstractmethod
+    def note(self, queue: str, job_id: str) -> Work[dict[str, bytes]]: ...
+
+    @abstractmethod
+    def cancel(self, queue: str, job_id: str) -> Work[JobState | None]: ...
+
+    def find_key(self, queue: str, key: str) -> Work[str | None]:
+        """The id of the job that was published with this key, in any state. Raises NotConfiguredError if this broker
+        cannot look it up.
+        """
+        raise NotConfiguredError("a job cannot be found by its key over HTTP")
+
+    @abstractmethod
+    async def wait_result(self, queue: str, job_id: str, *, timeout_s: float) -> JobResult: ...
+
+    # What workers do.
+
+    @abstractmethod
+    def take(
+        self, queues: Sequence[str], *, count: int, ttr_ms: int, timeout_s: float, consumer: str
+    ) -> Work[tuple[Delivery, ...]]:
+        """Consume; a broker that can do so waits up to `timeout_s` for jobs, others look once."""
+
+    @abstractmethod
+    async def consume(
+        self, queues: Sequence[str], *, count: int, ttr_ms: int, timeout_s: float, consumer: str
+    ) -> tuple[Delivery, ...]: ...
+
+    @abstractmethod
+    def ack(self, queue: str, job_ids: Sequence[str], *, attempt: int) -> Work[tuple[AckOutcome, ...]]: ...
+
+    @abstractmethod
+    def ack_result(self, queue: str, job_id: str, *, attempt: int, result: bytes) -> Work[Any]: ...
+
+    @abstractmethod
+    def fail(
+        self, queue: str, job_id: str, *, attempt: int, error: str, delay_ms: int | None, dead: bool
+    ) -> Work[Failed]: ...
+
+    @abstractmethod
+    def release(self, queue: str, job_id: str, *, attempt: int, delay_ms: int) -> Work[None]: ...
+
+    @abstractmethod
+    def extend(self, queue: str, job_id: str, *, attempt: int, ttr_ms: int) -> Work[int]: ...
+
+    @abstractmethod
+    def annotate(
+        self, queue: str, job_id: str, fields: Mapping[str, str | bytes], *, lines: Sequence[str], keep_ms: int
+    ) -> Work[None]: ...
+
+    @abstractmethod
+    def hold_key(self, queue: str, key: str, job_id: str) -> Work[str | None]:
+        """Have a job that is worked on hold a key. None: it does; else the id of the job that holds it."""
+
+    @abstractmethod
+    def beat(self, beat: WorkerBeat, *, since_ms: int, ends: bool) -> Work[BeatReply]: ...
+
+    def follow_commands(self, hear: Callable[[WorkerCommand], None]) -> bool:
+        """Hear of commands to workers at once. False: this broker cannot; they come with the beats."""
+        return False
+
+    # What operators do.
+
+    @abstractmethod
+    def workers(self) -> Work[tuple[WorkerBeat, ...]]: ...
+
+    @abstractmethod
+    def command(self, command: WorkerCommand) -> Work[int]: ...
+
+    @abstractmethod
+    def queues(self, *, after: str | None, limit: int) -> Work[QueuePage]: ...
+
+    @abstractmethod
+    def stats(self, queue: str) -> Work[QueueStats]: ...
+
+    @abstractmethod
+    def jobs(self, queue: str, state: JobState, *, after: str | None, limit: int) -> Work[Page]: ...
+
+    @abstractmethod
+    def delete(self, queue: str, job_ids: Sequence[str]) -> Work[int]: ...
+
+    @abstractmethod
+    def respawn(self, queue: str, job_ids: Sequence[str]) -> Work[int]:
+        """Dead letters → ready, with one more try each."""
+
+    @abstractmethod
+    def run_now(self, queue: str, job_ids: Sequence[str]) -> Work[int]:
+        """Delayed jobs, and those that wait for their next try → ready. How many there were."""
+
+    @abstractmethod
+    def pause(self, queue: str) -> Work[bool]: ...
+
+    @abstractmethod
+    def resume(self, queue: str) -> Work[bool]: ...

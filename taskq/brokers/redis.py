@@ -1,0 +1,303 @@
+"""Straight to Redis, by the engine."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import os
+import threading
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, TypeVar
+from weakref import WeakKeyDictionary
+
+from queues.engine import (
+    AckOutcome,
+    AsyncEngine,
+    Consumed,
+    Delivery,
+    Engine,
+    Failed,
+    JobDetail,
+    JobResult,
+    JobState,
+    Operation,
+    Page,
+    Plan,
+    PreparedOptions,
+    Published,
+    PublishOptions,
+    QueueKeys,
+    QueuePage,
+    QueueStats,
+    Rescheduled,
+    TaskqError,
+    ack,
+    ack_attempt,
+    consume_any,
+    delete_jobs,
+    detail,
+    extend,
+    fail,
+    list_jobs,
+    list_queues,
+    open_async_engine,
+    open_engine,
+    pause,
+    prepare,
+    publish,
+    redact_url,
+    release,
+    reschedule,
+    respawn,
+    result,
+    resume,
+    stats,
+)
+from queues.engine.names import check_namespace, check_queue
+from queues.engine.operations.find import find_key
+from queues.engine.operations.workers import (
+    BeatReply,
+    WorkerCommand,
+    annotate,
+    cancel_job,
+    command_workers,
+    hold_key,
+    list_workers,
+    read_command,
+    read_note,
+    worker_beat,
+)
+from queues.engine.worker_presence import WorkerBeat
+
+from .base import Broker, Work
+
+T = TypeVar("T")
+
+CONSUME_TOGETHER: Final = 128
+"""Jobs that one call takes at the most: about a millisecond of Redis."""
+
+PREPARED_KEPT: Final = 256
+"""Sets of options that are remembered in their packed form."""
+
+
+@dataclass(frozen=True, slots=True)
+class _EngineWork(Work[T]):
+    """`make` gives the operation or plan; it needs the engine for a queue's keys."""
+
+    make: Callable[[Engine | AsyncEngine], Operation[T] | Plan[T]]
+
+
+class RedisBroker(Broker):
+    """A pool by its URL, as `queues.engine.open_engine` takes it. Opens nothing before it is used."""
+
+    def __init__(self, url: str, namespace: str) -> None:
+        check_namespace(namespace)
+        self.namespace = namespace
+        self.url = redact_url(url)
+        self._url = url
+        self._lock = threading.Lock()
+        self._engine: Engine | None = None
+        self._pid = 0
+        self._engines: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Future[AsyncEngine]] = WeakKeyDictionary()
+        self._prepared: dict[int, tuple[PublishOptions, PreparedOptions]] = {}
+        self._commands = itertools.count()
+
+    def engine(self) -> Engine:
+        """The engine of this process."""
+        engine = self._engine
+        if engine is None or self._pid != os.getpid():  # connections must not be shared with a parent process
+            with self._lock:
+                if self._engine is None or self._pid != os.getpid():
+                    self._engine, self._pid = open_engine(self._url), os.getpid()
+                engine = self._engine
+        return engine
+
+    async def async_engine(self) -> AsyncEngine:
+        """The engine of the running event loop."""
+        loop = asyncio.get_running_loop()
+        opening = self._engines.get(loop)
+        if opening is None or (opening.done() and (opening.cancelled() or opening.exception() is not None)):
+            opening = self._engines[loop] = loop.create_task(open_async_engine(self._url))
+        return opening.result() if opening.done() else await asyncio.shield(opening)
+
+    def run(self, work: Work[T]) -> T:
+        assert isinstance(work, _EngineWork)
+        engine = self.engine()
+        return engine.run(work.make(engine))  # type: ignore[no-any-return]
+
+    async def arun(self, work: Work[T]) -> T:
+        assert isinstance(work, _EngineWork)
+        engine = await self.async_engine()
+        return await engine.run(work.make(engine))
+
+    async def arun_all(self, works: Sequence[Work[Any]]) -> list[Any]:
+        results = await asyncio.gather(*map(self.arun, works), return_exceptions=True)
+        for one in results:
+            if isinstance(one, BaseException) and not isinstance(one, TaskqError):
+                raise one
+        return results
+
+    def close(self) -> None:
+        with self._lock:
+            if self._engine is not None and self._pid == os.getpid():
+                self._engine.close()
+            self._engine = None
+
+    async def aclose(self) -> None:
+        opening = self._engines.pop(asyncio.get_running_loop(), None)
+        if opening is not None:
+            try:
+                engine = await opening
+            except TaskqError:
+                return
+            await engine.close()
+
+    def _queue(self, engine: Engine | AsyncEngine, name: str) -> QueueKeys:
+        check_queue(name)
+        return engine.queue(self.namespace, name)
+
+    def _prepare(self, options: PublishOptions) -> PreparedOptions:
+        """A task's options are one object for as long as the task lives."""
+        known = self._prepared.get(id(options))
+        if known is not None and known[0] is options:
+            return known[1]
+        prepared = prepare(options)
+        if len(self._prepared) >= PREPARED_KEPT:
+            self._prepared.clear()
+        self._prepared[id(options)] = (options, prepared)
+        return prepared
+
+    def publish(self, queue: str, bodies: Sequence[bytes], options: PublishOptions) -> Work[Published]:
+        prepared = self._prepare(options)
+        return _EngineWork(lambda engine: publish(self._queue(engine, queue), bodies, prepared))
+
+    def result(self, queue: str, job_id: str) -> Work[JobResult]:
+        return _EngineWork(lambda engine: result(self._queue(engine, queue), job_id))
+
+    def detail(self, queue: str, job_id: str) -> Work[JobDetail | None]:
+        return _EngineWork(lambda engine: detail(self._queue(engine, queue), job_id))
+
+    def note(self, queue: str, job_id: str) -> Work[dict[str, bytes]]:
+        return _EngineWork(lambda engine: read_note(self._queue(engine, queue), job_id))
+
+    def cancel(self, queue: str, job_id: str) -> Work[JobState | None]:
+        return _EngineWork(lambda engine: cancel_job(self._queue(engine, queue), job_id, given=uuid.uuid4().hex))
+
+    def find_key(self, queue: str, key: str) -> Work[str | None]:
+        return _EngineWork(lambda engine: find_key(self._queue(engine, queue), key))
+
+    async def wait_result(self, queue: str, job_id: str, *, timeout_s: float) -> JobResult:
+        engine = await self.async_engine()
+        return await engine.wait_result(self._queue(engine, queue), job_id, timeout_s=timeout_s)
+
+    def take(
+        self, queues: Sequence[str], *, count: int, ttr_ms: int, timeout_s: float, consumer: str
+    ) -> Work[tuple[Delivery, ...]]:
+        def make(engine: Engine | AsyncEngine) -> Plan[tuple[Delivery, ...]]:
+            keys = [self._queue(engine, name) for name in queues]
+            return _jobs_of(consume_any(keys, ttr_ms=ttr_ms, count=count, consumer=consumer))
+
+        return _EngineWork(make)
+
+    async def consume(
+        self, queues: Sequence[str], *, count: int, ttr_ms: int, timeout_s: float, consumer: str
+    ) -> tuple[Delivery, ...]:
+        engine = await self.async_engine()
+        keys = [self._queue(engine, name) for name in queues]
+        count = min(count, CONSUME_TOGETHER)
+        consumed = await engine.wait_consume(keys, ttr_ms=ttr_ms, timeout_s=timeout_s, count=count, consumer=consumer)
+        return consumed.jobs
+
+    def ack(self, queue: str, job_ids: Sequence[str], *, attempt: int) -> Work[tuple[AckOutcome, ...]]:
+        return _EngineWork(lambda engine: ack(self._queue(engine, queue), job_ids, attempt=attempt))
+
+    def ack_result(self, queue: str, job_id: str, *, attempt: int, result: bytes) -> Work[Any]:
+        return _EngineWork(
+            lambda engine: ack_attempt(self._queue(engine, queue), job_id, attempt=attempt, result=result)
+        )
+
+    def fail(
+        self, queue: str, job_id: str, *, attempt: int, error: str, delay_ms: int | None, dead: bool
+    ) -> Work[Failed]:
+        return _EngineWork(
+            lambda engine: fail(
+                self._queue(engine, queue), job_id, attempt=attempt, error=error, delay_ms=delay_ms, dead=dead
+            )
+        )
+
+    def release(self, queue: str, job_id: str, *, attempt: int, delay_ms: int) -> Work[None]:
+        return _EngineWork(
+            lambda engine: release(self._queue(engine, queue), job_id, attempt=attempt, delay_ms=delay_ms)
+        )
+
+    def extend(self, queue: str, job_id: str, *, attempt: int, ttr_ms: int) -> Work[int]:
+        return _EngineWork(lambda engine: extend(self._queue(engine, queue), job_id, attempt=attempt, ttr_ms=ttr_ms))
+
+    def annotate(
+        self, queue: str, job_id: str, fields: Mapping[str, str | bytes], *, lines: Sequence[str], keep_ms: int
+    ) -> Work[None]:
+        return _EngineWork(
+            lambda engine: annotate(self._queue(engine, queue), job_id, fields, lines=lines, keep_ms=keep_ms)
+        )
+
+    def hold_key(self, queue: str, key: str, job_id: str) -> Work[str | None]:
+        return _EngineWork(lambda engine: hold_key(self._queue(engine, queue), key, job_id))
+
+    def beat(self, beat: WorkerBeat, *, since_ms: int, ends: bool) -> Work[BeatReply]:
+        return _EngineWork(lambda _engine: worker_beat(beat, since_ms=since_ms, ends=ends))
+
+    def follow_commands(self, hear: Callable[[WorkerCommand], None]) -> bool:
+        opening = self._engines.get(asyncio.get_running_loop())
+        if opening is None or not opening.done():
+            return False
+
+        def hear_message(message: bytes) -> None:
+            command = read_command(message)
+            if command is not None and command.namespace == self.namespace:
+                hear(command)
+
+        opening.result().follow_commands(hear_message)
+        return True
+
+    def workers(self) -> Work[tuple[WorkerBeat, ...]]:
+        return _EngineWork(lambda _engine: list_workers(self.namespace))
+
+    def command(self, command: WorkerCommand) -> Work[int]:
+        own = replace(command, namespace=self.namespace)
+        return _EngineWork(lambda _engine: command_workers(own))
+
+    def queues(self, *, after: str | None, limit: int) -> Work[QueuePage]:
+        return _EngineWork(lambda engine: list_queues(engine.layout, self.namespace, after=after, limit=limit))
+
+    def stats(self, queue: str) -> Work[QueueStats]:
+        return _EngineWork(lambda engine: stats(self._queue(engine, queue)))
+
+    def jobs(self, queue: str, state: JobState, *, after: str | None, limit: int) -> Work[Page]:
+        return _EngineWork(lambda engine: list_jobs(self._queue(engine, queue), state, after=after, limit=limit))
+
+    def delete(self, queue: str, job_ids: Sequence[str]) -> Work[int]:
+        return _EngineWork(lambda engine: delete_jobs(self._queue(engine, queue), job_ids))
+
+    def respawn(self, queue: str, job_ids: Sequence[str]) -> Work[int]:
+        return _EngineWork(lambda engine: respawn(self._queue(engine, queue), ttl_ms=0, ids=job_ids))
+
+    def run_now(self, queue: str, job_ids: Sequence[str]) -> Work[int]:
+        return _EngineWork(lambda engine: _run_now(self._queue(engine, queue), job_ids))
+
+    def pause(self, queue: str) -> Work[bool]:
+        return _EngineWork(lambda engine: pause(self._queue(engine, queue)))
+
+    def resume(self, queue: str) -> Work[bool]:
+        return _EngineWork(lambda engine: resume(self._queue(engine, queue)))
+
+
+def _jobs_of(consuming: Plan[Consumed]) -> Plan[tuple[Delivery, ...]]:
+    consumed = yield from consuming
+    return consumed.jobs
+
+
+def _run_now(queue: QueueKeys, job_ids: Sequence[str]) -> Plan[int]:
+    outcomes = yield from reschedule(queue, job_ids, delay_ms=0)
+    return sum(outcome is Rescheduled.MOVED for outcome in outcomes)

@@ -1,0 +1,36 @@
+"""Log lines of the worker: `time level message field=value ...` on standard error."""
+
+from __future__ import annotations
+
+import logging
+from typing import Final
+
+_OWN: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "action"}
+
+
+class _Formatter(logging.Formatter):
+    """Adds the fields of a record."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        fields = "".join(f" {name}={_shown(value)}" for name, value in vars(record).items() if name not in _OWN)
+        text = super().format(record)
+        head, separator, rest = text.partition("\n")
+        return f"{head}{fields}{separator}{rest}"
+
+
+def _shown(value: object) -> str:
+    text = str(value)
+    return repr(text) if " " in text or not text else text
+
+
+def log_to_stderr() -> None:
+    """Unless the application has set up logging already."""
+    root = logging.getLogger()
+    if root.handlers:
+        return
+    handler = logging.StreamHandler()
+    handler.setFormatter(_Formatter("%(asctime)s %(levelname)s %(message)s"))
+    root.addHandler(handler)
+    root.setLevel(logging.INFO)
+    for chatty in ("httpx", "watchfiles"):
+        logging.getLogger(chatty).setLevel(logging.WARNING)

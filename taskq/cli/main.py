@@ -1,0 +1,85 @@
+"""The command line: which command is meant, and what is said when it cannot be done."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from typing import Final
+
+from queues import __version__
+
+COMMANDS: Final = (
+    "init",
+    "dev",
+    "worker",
+    "run",
+    "enqueue",
+    "queues",
+    "jobs",
+    "job",
+    "cancel",
+    "retry",
+    "delete",
+    "dead",
+    "workers",
+    "stats",
+    "pause",
+    "resume",
+)
+"""Those of this package; all others are the server's."""
+
+EPILOG: Final = """\
+The server's commands: up, serve, runpump, runreport, token, pool and Django's own; see `taskq help`.
+Where taskq is: --url, TASKQ_URL (redis://... or https://... with TASKQ_TOKEN), or the `taskq dev` of this folder.
+"""
+
+
+def main() -> None:
+    """Run the command of `sys.argv`."""
+    arguments = sys.argv[1:]
+    if arguments and arguments[0] not in (*COMMANDS, "-h", "--help", "--version"):
+        from taskq_site.__main__ import main as run_server_command
+
+        run_server_command()
+        return
+    sys.exit(_run(arguments))
+
+
+def _run(arguments: list[str]) -> int:
+    from queues.engine import TaskqError
+
+    from ..outcomes import TaskqClientError
+
+    parser = _parser()
+    options, rest = parser.parse_known_args(arguments)
+    command: Callable[..., int] | None = getattr(options, "command", None)
+    if command is None:
+        parser.print_help()
+        return 0
+    if rest and options.name not in ("run", "enqueue"):
+        parser.error(f"unrecognized arguments: {' '.join(rest)}")
+    try:
+        return command(options, rest) if options.name in ("run", "enqueue") else command(options)
+    except (TaskqClientError, TaskqError) as error:
+        print(f"taskq: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="taskq",
+        description="Task queue: tasks, workers, jobs.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"taskq {__version__}")
+    commands = parser.add_subparsers(dest="name", metavar="COMMAND")
+    from . import begin, inspector, run_task
+
+    begin.add_commands(commands)
+    run_task.add_commands(commands)
+    inspector.add_commands(commands)
+    return parser

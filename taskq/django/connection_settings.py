@@ -1,0 +1,46 @@
+"""URL, namespace and token: from the setting TASKQ, and from the OPTIONS of TASKS backends."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+from django.conf import settings
+
+from ..outcomes import NotConfiguredError
+
+BACKEND_NAMES: Final = ("taskq.django.TaskqBackend", "taskq.django.backend.TaskqBackend")
+SETTINGS: Final = ("URL", "NAMESPACE", "TOKEN")
+
+
+class ConnectionSettings(NamedTuple):
+    """Arguments of `open_broker`. None: by the environment (TASKQ_URL, TASKQ_NAMESPACE, TASKQ_TOKEN)."""
+
+    url: str | None
+    namespace: str | None
+    token: str | None
+
+
+def project_connection() -> ConnectionSettings:
+    """Those of `taskq.django.app`: the setting TASKQ; without it, those of the TASKS backend `default`."""
+    return _settings_in(_project_options())
+
+
+def backend_connection(options: Mapping[str, Any]) -> ConnectionSettings:
+    """Those of a TASKS backend: its OPTIONS; what they leave out is as for the project."""
+    return _settings_in({**_project_options(), **options})
+
+
+def _project_options() -> Mapping[str, Any]:
+    own = getattr(settings, "TASKQ", None)
+    if own is not None:
+        if unknown := own.keys() - {*SETTINGS}:
+            raise NotConfiguredError(f"unknown names in TASKQ: {', '.join(sorted(unknown))}")
+        return own  # type: ignore[no-any-return]
+    default = getattr(settings, "TASKS", {}).get("default", {})
+    options: Mapping[str, Any] = default.get("OPTIONS", {}) if default.get("BACKEND") in BACKEND_NAMES else {}
+    return {name: options[name] for name in SETTINGS if name in options}
+
+
+def _settings_in(options: Mapping[str, Any]) -> ConnectionSettings:
+    return ConnectionSettings(options.get("URL"), options.get("NAMESPACE"), options.get("TOKEN"))

@@ -1,0 +1,144 @@
+"""The app of a Django project: its own tasks (`@app.task`), and those of Django's Tasks in the same namespace."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+from django.core.signals import setting_changed
+from django.dispatch import receiver
+
+from ..app import App, Group, group_calls
+from ..brokers import Broker, open_broker
+from ..job import Job
+from ..task import Call, Prepared, Task
+from .connection_settings import ConnectionSettings, backend_connection, project_connection
+from .transactions import ConnectionMiddleware, aenqueue_on_commit, enqueue_on_commit
+
+if TYPE_CHECKING:
+    from .backend import TaskqBackend
+    from .execution import DjangoTask
+
+
+class DjangoApp(App):
+    """An App whose URL is in the settings, and whose jobs wait for the commit of the caller's transaction.
+
+    `read_settings` returns URL, namespace and token. It is called when a broker is needed first, and again after the
+    settings changed.
+    """
+
+    def __init__(self, read_settings: Callable[[], ConnectionSettings]) -> None:
+        super().__init__(middleware=[ConnectionMiddleware()])
+        self._read_settings = read_settings
+        self.process_setup = "taskq.django.project"
+        self.django_tasks: dict[str, DjangoTask] = {}
+        """Tasks of Django's Tasks by the names in their jobs, as far as this worker has run them."""
+
+    @property
+    def broker(self) -> Broker:
+        """Raises NotConfiguredError if nothing says where taskq is."""
+        if self._broker is None:
+            url, namespace, token = self._read_settings()
+            self._broker = open_broker(url, namespace=namespace, token=token)
+        return self._broker
+
+    @broker.setter
+    def broker(self, broker: Broker) -> None:
+        self._broker = broker
+
+    def forget_broker(self) -> None:
+        """Open another broker when one is needed next."""
+        self.django_tasks.clear()
+        broker, self._broker = self._broker, None
+        if broker is not None:
+            broker.close()
+
+    # Django's Tasks.
+
+    def backends(self) -> list[TaskqBackend]:
+        """The TASKS backends with this app's URL, namespace and token."""
+        return [backend for backend in taskq_backends() if backend.app is self]
+
+    def find_task(self, name: str) -> Task[..., Any]:
+        """Also tasks of Django's Tasks, which are imported by the module path in their jobs."""
+        if name.startswith("django:"):
+            from .execution import find_django_task
+
+            return find_django_task(self, name)
+        return super().find_task(name)
+
+    def queues(self) -> set[str]:
+        """Also the QUEUES of the TASKS backends."""
+        return super().queues().union(*[backend.queues for backend in self.backends()])
+
+    # Transactions.
+
+    @property
+    def is_intercepting(self) -> bool:
+        return True
+
+    def intercept(self, task: Task[..., Any], prepared: Prepared) -> Job[Any]:
+        if self._interceptor is not None:
+            return super().intercept(task, prepared)
+        return self._enqueue([(task, prepared)])[0]
+
+    async def aintercept(self, task: Task[..., Any], prepared: Prepared) -> Job[Any]:
+        if self._interceptor is not None:
+            return await super().aintercept(task, prepared)
+        return (await self._aenqueue([(task, prepared)]))[0]
+
+    def enqueue_many(self, calls: Iterable[Call]) -> list[Job[Any]]:
+        if self._interceptor is not None:
+            return super().enqueue_many(calls)
+        return [job for group in group_calls(calls) for job in self._enqueue(group)]
+
+    async def aenqueue_many(self, calls: Iterable[Call]) -> list[Job[Any]]:
+        if self._interceptor is not None:
+            return await super().aenqueue_many(calls)
+        return [job for group in group_calls(calls) for job in await self._aenqueue(group)]
+
+    def _enqueue(self, group: Group) -> Sequence[Job[Any]]:
+        """Publish calls now, or when the transaction commits."""
+        pending = enqueue_on_commit(self, group) if group[0][1].on_commit else None
+        return self.publish(group) if pending is None else pending
+
+    async def _aenqueue(self, group: Group) -> Sequence[Job[Any]]:
+        pending = await aenqueue_on_commit(self, group) if group[0][1].on_commit else None
+        return await self.apublish(group) if pending is None else pending
+
+
+app = DjangoApp(project_connection)
+"""The app of the project: `from taskq.django import app`, then `@app.task`."""
+
+_other_apps: dict[ConnectionSettings, DjangoApp] = {}
+_lock = threading.Lock()
+
+
+def app_of_backend(options: Mapping[str, Any]) -> DjangoApp:
+    """The app for a TASKS backend with these OPTIONS: `app`, unless they name another URL or namespace."""
+    connection = backend_connection(options)
+    if connection == project_connection():
+        return app
+    with _lock:
+        return _other_apps.setdefault(connection, DjangoApp(lambda: connection))
+
+
+def taskq_backends() -> list[TaskqBackend]:
+    """The TASKS backends that are a TaskqBackend."""
+    if not hasattr(settings, "TASKS"):
+        return []
+    from .backend import TaskqBackend
+    from .compat import task_backends
+
+    return [backend for backend in task_backends.all() if isinstance(backend, TaskqBackend)]
+
+
+@receiver(setting_changed)
+def _forget_settings(*, setting: str, **_: object) -> None:
+    """Tests change settings."""
+    if setting in ("TASKQ", "TASKS"):
+        for one in (app, *_other_apps.values()):
+            one.forget_broker()
+        _other_apps.clear()

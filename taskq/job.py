@@ -1,0 +1,135 @@
+"""A job that was enqueued: its state, its result, its end."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+
+from queues.engine import JobDetail, JobResult, JobState
+
+from .outcomes import JobFailedError, JobGoneError, ResultTimeoutError
+from .serializers import from_json
+
+if TYPE_CHECKING:
+    from .app import App
+    from .task import Task
+
+R = TypeVar("R")
+
+FIRST_POLL_S: Final = 0.005
+LONGEST_POLL_S: Final = 0.5
+"""Between two looks for a result, of a caller without an event loop; doubled from one to the next."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What the handler said last. `percent` None: nothing."""
+
+    percent: float | None
+    note: str
+    log: tuple[str, ...]
+
+
+class Job(Generic[R]):
+    """A job by its queue and id. `is_duplicate`: it was there already, and holds the key of the call that got it."""
+
+    __slots__ = ("_app", "_task", "id", "is_duplicate", "queue")
+
+    def __init__(
+        self, app: App, queue: str, job_id: str, *, task: Task[Any, R] | None = None, is_duplicate: bool = False
+    ) -> None:
+        self._app = app
+        self._task = task
+        self.queue = queue
+        self.id = job_id
+        self.is_duplicate = is_duplicate
+
+    def __repr__(self) -> str:
+        return f"<Job {self.queue}/{self.id}>"
+
+    def detail(self) -> JobDetail | None:
+        """All that is known of it; None: there is no such job (any more)."""
+        return self._app.broker.run(self._app.broker.detail(self.queue, self.id))
+
+    async def adetail(self) -> JobDetail | None:
+        return await self._app.broker.arun(self._app.broker.detail(self.queue, self.id))
+
+    def state(self) -> JobState | None:
+        """Where it is: ready, delayed, retry, working, dead, completed; None: gone."""
+        found = self.detail()
+        return None if found is None else found.state
+
+    async def astate(self) -> JobState | None:
+        found = await self.adetail()
+        return None if found is None else found.state
+
+    def progress(self) -> Progress:
+        """What its handler said last by `Context.progress` and `Context.log`."""
+        return _progress(self._app.broker.run(self._app.broker.note(self.queue, self.id)))
+
+    async def aprogress(self) -> Progress:
+        return _progress(await self._app.broker.arun(self._app.broker.note(self.queue, self.id)))
+
+    def cancel(self) -> bool:
+        """Delete it if it waits, end it if it runs: its handler sees that within a second. False: it had ended."""
+        return _was_cancelled(self._app.broker.run(self._app.broker.cancel(self.queue, self.id)))
+
+    async def acancel(self) -> bool:
+        return _was_cancelled(await self._app.broker.arun(self._app.broker.cancel(self.queue, self.id)))
+
+    def result(self, timeout: float = 30.0) -> R:
+        """What the task returned, waiting up to `timeout` seconds for it. Needs `retention=`.
+
+        Raises ResultTimeoutError, JobFailedError (dead), JobGoneError.
+        """
+        ends = time.monotonic() + timeout
+        wait = FIRST_POLL_S
+        while True:
+            found = self._app.broker.run(self._app.broker.result(self.queue, self.id))
+            if found.state is JobState.COMPLETED:
+                return self._value(found)
+            if found.state is None:
+                raise JobGoneError(self.id)
+            if found.state is JobState.DEAD:
+                raise _failure(self.id, self.detail())
+            left = ends - time.monotonic()
+            if left <= 0:
+                raise ResultTimeoutError(f"job {self.id} is {found.state.value} after {timeout:g} s")
+            time.sleep(min(wait, left))
+            wait = min(2 * wait, LONGEST_POLL_S)
+
+    async def aresult(self, timeout: float = 30.0) -> R:  # noqa: ASYNC109 - the same as `result`
+        """The same for asyncio."""
+        found = await self._app.broker.wait_result(self.queue, self.id, timeout_s=timeout)
+        if found.state is JobState.COMPLETED:
+            return self._value(found)
+        if found.state is None:
+            raise JobGoneError(self.id)
+        if found.state is JobState.DEAD:
+            raise _failure(self.id, await self.adetail())
+        raise ResultTimeoutError(f"job {self.id} is {found.state.value} after {timeout:g} s")
+
+    def _value(self, found: JobResult) -> R:
+        value = None if not found.body else from_json(found.body)
+        if self._app.cipher is not None and isinstance(value, dict) and value.keys() == {"encrypted"}:
+            value = from_json(self._app.cipher.decrypt(value["encrypted"].encode()))
+        return value if self._task is None else self._task.read_result(value)  # type: ignore[return-value]
+
+
+def _failure(job_id: str, detail: JobDetail | None) -> JobFailedError:
+    history = detail.history if detail is not None else ()
+    return JobFailedError(job_id, history[-1].error if history else "")
+
+
+def _was_cancelled(state: JobState | None) -> bool:
+    return state not in (None, JobState.DEAD, JobState.COMPLETED)
+
+
+def _progress(note: dict[str, bytes]) -> Progress:
+    percent = note.get("percent")
+    return Progress(
+        percent=None if percent is None else float(percent),
+        note=note.get("note", b"").decode("utf-8", "replace"),
+        log=tuple(note.get("log", b"").decode("utf-8", "replace").splitlines()),
+    )

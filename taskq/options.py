@@ -1,0 +1,153 @@
+"""How a task's jobs are treated: declared with the task, changed for one call by `.using(...)`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import Any, Final, Literal, TypeAlias, get_args
+
+from queues.engine import Backoff, BackoffKind, InvalidArgumentError, KeyMode, PublishOptions, parse_backoff
+
+from .outcomes import Delay, NotConfiguredError, seconds
+
+DEFAULT_TRIES: Final = 25
+"""As Sidekiq: with its backoff some three weeks."""
+
+Key: TypeAlias = str | Callable[..., str]
+TaskKeyMode: TypeAlias = Literal["until_done", "until_started", "window", "replace", "no_overlap"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetryPolicy:
+    """How often and when a failed task is tried again.
+
+    `tries`: runs in all. `backoff`: `none`, `fixed:S`, `linear:S`, `exponential:S[:MAX]`, or `sidekiq`, whose n-th
+    retry waits n^4 + 15 + rand(30)·(n+1) seconds. Exceptions of `never` make the job a dead letter at once, as do those
+    that are not of `only`.
+    """
+
+    tries: int = DEFAULT_TRIES
+    backoff: str = "sidekiq"
+    only: tuple[type[BaseException], ...] = (BaseException,)
+    never: tuple[type[BaseException], ...] = ()
+
+    def retries(self, error: BaseException) -> bool:
+        """Whether to try again after this error."""
+        return isinstance(error, self.only) and not isinstance(error, self.never)
+
+
+DEFAULT_RETRY: Final = RetryPolicy()
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskOptions:
+    """Times in seconds or as timedelta.
+
+    `retry`: a RetryPolicy, or how often the task may run in all. `timeout`: of one attempt. `retention`: how long an
+    ended job and its result are kept. `expires`: a job that has not begun by then is dropped (None: never). `delay` or
+    `at`: when it is due. `priority`: -100 to 100. `key`: the business id: a format of the arguments
+    (`"order-{order_id}"`) or a function of them. A second job with the key is not enqueued while the first is not done
+    (`key_mode` "until_done"), or has not begun ("until_started"), each for `key_ttl` at most; or for `key_ttl`
+    ("window"; None: as long as `expires`). Or it takes the place of the first while that has not begun, which with
+    `delay` debounces: `key_max_wait` after the first of them it is due at the latest ("replace"). Or both are enqueued
+    and never run at the same time ("no_overlap"). `version`: raise it when the signature changes incompatibly.
+    `process`: run it in a process of its own, which can be killed. `on_commit`: with taskq.django, a call within a
+    transaction is enqueued when that commits; False: at once.
+    """
+
+    queue: str = "default"
+    retry: RetryPolicy | int = DEFAULT_RETRY
+    timeout: Delay | None = None
+    priority: int = 0
+    retention: Delay = 0
+    expires: Delay | None = None
+    delay: Delay = 0
+    at: datetime | None = None
+    key: Key | None = None
+    key_mode: TaskKeyMode = "until_done"
+    key_ttl: Delay | None = None
+    key_max_wait: Delay = 0
+    attributes: dict[str, str] | None = None
+    version: int = 1
+    process: bool = False
+    on_commit: bool = True
+
+    def changed(self, **changes: Any) -> TaskOptions:
+        """With some of them changed. Raises NotConfiguredError for one that does not exist."""
+        if unknown := changes.keys() - _NAMES:
+            raise NotConfiguredError(
+                f"unknown option {', '.join(sorted(unknown))}; there are {', '.join(sorted(_NAMES))}"
+            )
+        return replace(self, **changes)
+
+    @cached_property
+    def retry_policy(self) -> RetryPolicy:
+        return RetryPolicy(tries=self.retry) if isinstance(self.retry, int) else self.retry
+
+    @cached_property
+    def timeout_s(self) -> float | None:
+        return None if self.timeout is None else seconds(self.timeout)
+
+    @cached_property
+    def retention_s(self) -> float:
+        return seconds(self.retention)
+
+    @cached_property
+    def publish_options(self) -> PublishOptions:
+        """As the engine has them, without the key. Raises InvalidArgumentError, NotConfiguredError."""
+        if self.at is not None and self.at.tzinfo is None:
+            raise NotConfiguredError("at= needs a time with a zone, as datetime.now(UTC) has")
+        if self.at is not None and self.delay:
+            raise NotConfiguredError("delay= and at= exclude each other")
+        if self.timeout is not None and seconds(self.timeout) <= 0:
+            raise NotConfiguredError("timeout= must be above 0 (None: no limit)")
+        if self.key_mode == "no_overlap" and self.key is None:
+            raise NotConfiguredError('key_mode="no_overlap" needs a key=, of what must not overlap')
+        if self.key is not None and self.key_mode == "window" and self.key_ttl is None and self.expires is None:
+            raise NotConfiguredError('key_mode="window" needs key_ttl=, or expires=')
+        if self.key_mode not in get_args(TaskKeyMode):
+            raise NotConfiguredError(f"unknown key_mode {self.key_mode!r}: {', '.join(get_args(TaskKeyMode))}")
+        return PublishOptions(
+            delay_ms=_ms(self.delay),
+            at_ms=None if self.at is None else round(self.at.astimezone(UTC).timestamp() * 1_000),
+            ttl_ms=0 if self.expires is None else max(1, _ms(self.expires)),
+            tries=self.retry_policy.tries,
+            priority=self.priority,
+            backoff=_backoff(self.retry_policy.backoff),
+            retention_ms=_ms(self.retention),
+            attributes=self.attributes,
+        )
+
+
+_NAMES: Final = frozenset(field.name for field in fields(TaskOptions))
+
+
+def keyed(options: PublishOptions, key: str, task: TaskOptions) -> PublishOptions:
+    """The options with a key."""
+    return replace(
+        options,
+        key=key,
+        key_mode=KeyMode(task.key_mode),
+        key_ttl_ms=None if task.key_ttl is None else _ms(task.key_ttl),
+        key_max_wait_ms=_ms(task.key_max_wait),
+    )
+
+
+def _ms(delay: Delay) -> int:
+    ms = round(seconds(delay) * 1_000)
+    if ms < 0:
+        raise NotConfiguredError(f"a time must not be negative: {delay}")
+    return ms
+
+
+def _backoff(text: str) -> Backoff:
+    try:
+        backoff = parse_backoff(text)
+        # A worker that died costs its lease, and no more.
+        return backoff if backoff.kind is BackoffKind.NONE else replace(backoff, failures_only=True)
+    except InvalidArgumentError as error:
+        raise NotConfiguredError(
+            f"unknown backoff {text!r}: none, fixed:S, linear:S, exponential:S[:MAX] or sidekiq"
+        ) from error

@@ -1,0 +1,112 @@
+"""Exceptions by which a task says how its attempt ends, and those that callers get."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from math import isfinite
+from typing import Any, TypeAlias
+
+Delay: TypeAlias = float | timedelta
+"""Seconds, or a timedelta."""
+
+
+def seconds(delay: Delay) -> float:
+    """A delay in seconds. Raises ValueError for one that is no number or has no end."""
+    found = delay.total_seconds() if isinstance(delay, timedelta) else float(delay)
+    if not isfinite(found):
+        raise ValueError(f"a delay must be a finite number of seconds, not {found}")
+    return found
+
+
+class Outcome(Exception):  # noqa: N818
+    """Base of what a task raises to end its attempt in a way of its own."""
+
+
+class TaskFailedInProcessError(Exception):
+    """What a task raised in a process of its own, as text: not every exception can be sent to another process."""
+
+    def __init__(self, text: str, is_dead: bool) -> None:
+        super().__init__(text.partition("\n")[0])
+        self.text = text
+        self.is_dead = is_dead
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.text, self.is_dead)
+
+
+class Retry(Outcome):
+    """Try again after `delay` (None: the backoff of the task). Burns a try, as a failure does."""
+
+    def __init__(self, delay: Delay | None = None, reason: str = "") -> None:
+        super().__init__(reason or "retry")
+        self.delay_s = None if delay is None else seconds(delay)
+        self.reason = str(reason)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.delay_s, self.reason)
+
+
+class Snooze(Outcome):
+    """Run again after `delay`. Burns no try and counts as no failure: the job was only too early."""
+
+    def __init__(self, delay: Delay, reason: str = "") -> None:
+        super().__init__(reason or "snooze")
+        self.delay_s = seconds(delay)
+        self.reason = str(reason)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.delay_s, self.reason)
+
+
+class Cancel(Outcome):
+    """End the job as a dead letter at once, whatever tries are left, for this reason."""
+
+    def __init__(self, reason: str = "cancelled") -> None:
+        super().__init__(reason)
+        self.reason = str(reason)
+
+
+class SkipRetry(Cancel):
+    """The same, under the name that it has in Asynq."""
+
+
+class TaskqClientError(Exception):
+    """Base of the errors that callers of the library get."""
+
+
+class NotConfiguredError(TaskqClientError):
+    """The app has no URL, or options that do not fit together."""
+
+
+class SerializationError(TaskqClientError):
+    """Arguments or a result cannot be written in, or read from, the form in which they travel."""
+
+
+class ResultTimeoutError(TaskqClientError, TimeoutError):
+    """The job did not end within the time that the caller gave it. It goes on."""
+
+
+class JobFailedError(TaskqClientError):
+    """The job is a dead letter: its tries are used up, or it was cancelled. `error`: what its last attempt said."""
+
+    def __init__(self, job_id: str, error: str) -> None:
+        super().__init__(f"job {job_id} failed: {error}")
+        self.job_id = job_id
+        self.error = error
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.job_id, self.error)
+
+
+class JobGoneError(TaskqClientError):
+    """There is no such job: it was deleted or has expired, or it ended and its result was not kept."""
+
+    def __init__(self, job_id: str) -> None:
+        super().__init__(
+            f"there is no job {job_id}: it was deleted or expired, or it is done and its result is not kept "
+            "(retention=, on the task or the call)"
+        )
+        self.job_id = job_id
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.job_id,)

@@ -1,0 +1,308 @@
+"""Tasks: functions that can be enqueued. Calling one stays a plain call."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import inspect
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, ParamSpec, TypeVar, cast, overload
+
+from queues.engine import PublishOptions
+
+from .context import Context, current_context
+from .dependencies import Resolver
+from .job import Job
+from .message import write_message
+from .middleware import Enqueueing
+from .options import TaskOptions, keyed
+from .outcomes import NotConfiguredError, SerializationError, TaskqClientError
+from .serializers import convert, type_hints
+
+if TYPE_CHECKING:
+    from .app import App
+
+P = ParamSpec("P")
+R = TypeVar("R")
+T = TypeVar("T")
+
+Kind = Literal["async", "thread", "process"]
+BATCH_MAX = 1_000
+
+
+class Call(NamedTuple):
+    """A task with its arguments, to be enqueued with others by `enqueue_many`."""
+
+    task: BoundTask[Any, Any]
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+
+
+class BoundTask(Generic[P, R]):
+    """A task with options for its next calls."""
+
+    def __init__(self, task: Task[P, R], options: TaskOptions) -> None:
+        self.task = task
+        self.options = options
+
+    def using(self, **options: Any) -> BoundTask[P, R]:
+        """The task with other options (those of TaskOptions), for the calls that follow.
+
+        Raises NotConfiguredError for `timeout` and `process`, which workers look up with the task.
+        """
+        own = sorted(options.keys() & {"timeout", "process"})
+        if own or options.get("key_mode") == "no_overlap":
+            names = ", ".join(own) or 'key_mode="no_overlap"'
+            raise NotConfiguredError(f"{self.task.name}: {names} belongs to the task, not to a call")
+        return BoundTask(self.task, self.options.changed(**options))
+
+    def call(self, *args: P.args, **kwargs: P.kwargs) -> Call:
+        """These arguments, for `enqueue_many`."""
+        return Call(self, args, kwargs)
+
+    @overload
+    def enqueue(self: BoundTask[P, Coroutine[Any, Any, T]], *args: P.args, **kwargs: P.kwargs) -> Job[T]: ...
+    @overload
+    def enqueue(self, *args: P.args, **kwargs: P.kwargs) -> Job[R]: ...
+    def enqueue(self, *args: P.args, **kwargs: P.kwargs) -> Job[Any]:
+        """Enqueue the call. Raises SerializationError, TypeError for arguments that do not fit, and the engine's
+        errors.
+
+        Waits for Redis: in an event loop use `aenqueue`.
+        """
+        app = self.task.app
+        prepared = self.task.prepare(self.options, args, kwargs)
+        if app.is_intercepting:
+            return app.intercept(self.task, prepared)
+        return self.task.job_of(prepared, app.broker.run(prepared.work(app)))
+
+    @overload
+    async def aenqueue(self: BoundTask[P, Coroutine[Any, Any, T]], *args: P.args, **kwargs: P.kwargs) -> Job[T]: ...
+    @overload
+    async def aenqueue(self, *args: P.args, **kwargs: P.kwargs) -> Job[R]: ...
+    async def aenqueue(self, *args: P.args, **kwargs: P.kwargs) -> Job[Any]:
+        """The same for asyncio."""
+        app = self.task.app
+        prepared = self.task.prepare(self.options, args, kwargs)
+        if app.is_intercepting:
+            return await app.aintercept(self.task, prepared)
+        return self.task.job_of(prepared, await app.broker.arun(prepared.work(app)))
+
+    def enqueue_many(self, calls: Iterable[Call]) -> list[Job[Any]]:
+        """Enqueue calls made by `call`, of this or other tasks, a thousand per round trip; jobs in their order.
+
+        Those of one queue with equal options are all or nothing, up to a thousand.
+        """
+        return self.task.app.enqueue_many(calls)
+
+    async def aenqueue_many(self, calls: Iterable[Call]) -> list[Job[Any]]:
+        """The same for asyncio."""
+        return await self.task.app.aenqueue_many(calls)
+
+
+class Task(BoundTask[P, R]):
+    """A function that workers run. Made by `App.task`."""
+
+    def __init__(self, app: App, function: Callable[..., Any], name: str, options: TaskOptions) -> None:
+        super().__init__(self, options)
+        functools.update_wrapper(self, function)
+        self.app = app
+        self.name = name
+        self.function = function
+        self.resolver = Resolver(function)
+        self._own = {one.name for one in self.resolver.injected}
+        self._signature = _without(function, self._own)
+        self._order = _positional_names(function)
+        self._hints = type_hints(function)
+        self._positional, self._required = _positional(self._signature)
+        self._converted = _annotated(self._signature, self._hints)
+        self.kind: Kind = _kind(function, options)
+        self.is_generator = inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function)
+        options.publish_options  # noqa: B018 - a mistake is told where the task is declared
+
+    def __repr__(self) -> str:
+        return f"<Task {self.name}>"
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """A plain call of the function. A Context that it wants and is not given is the current one, or an empty
+        one.
+        """
+        for one in self.resolver.injected:
+            if one.dependency is not None and one.name not in kwargs:
+                raise TypeError(f"{self.name}: a plain call must give {one.name}=, which a worker provides")
+        missing = {
+            one.name: _context() for one in self.resolver.injected if one.dependency is None and one.name not in kwargs
+        }
+        placed, named = self.place(args, kwargs, missing)
+        return cast("R", self.function(*placed, **named))
+
+    def place(
+        self, args: Sequence[Any], kwargs: Mapping[str, Any], provided: Mapping[str, Any]
+    ) -> tuple[Sequence[Any], Mapping[str, Any]]:
+        """Arguments of a caller, and those that are provided, in the order that the function has them."""
+        if not provided:
+            return args, kwargs
+        placed: list[Any] = []
+        left, given = dict(provided), list(args)
+        for name in self._order:
+            if name in left:
+                placed.append(left.pop(name))
+            elif given:
+                placed.append(given.pop(0))
+            else:
+                break
+        return placed + given, {**kwargs, **left}
+
+    def check_arguments(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+        """Raises TypeError for arguments that do not fit the signature, as a call would."""
+        if not kwargs and self._required <= len(args) <= self._positional:
+            return
+        if self._signature is not None:
+            try:
+                self._signature.bind(*args, **kwargs)
+            except TypeError as error:
+                raise TypeError(f"{self.name}: {error}") from None
+
+    def read_arguments(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Arguments as JSON has them → as the function wants them. Raises SerializationError, which names the
+        argument.
+        """
+        try:
+            self.check_arguments(args, kwargs)
+        except TypeError as error:
+            raise SerializationError(str(error)) from error
+        if not self._converted:
+            return tuple(args), dict(kwargs)
+        names = list(self._signature.parameters) if self._signature else []
+        read = tuple([self._read(names[i] if i < len(names) else "", value) for i, value in enumerate(args)])
+        return read, {name: self._read(name, value) for name, value in kwargs.items()}
+
+    def _read(self, name: str, value: Any) -> Any:
+        kind = self._converted.get(name)
+        if kind is None:
+            return value
+        try:
+            return convert(value, kind)
+        except SerializationError as error:
+            raise SerializationError(f"{self.name}: argument {name}: {error}") from error
+
+    def read_result(self, value: Any) -> Any:
+        """A result as JSON has it, as the function's return annotation says."""
+        kind = self._hints.get("return")
+        return value if kind is None else convert(value, kind)
+
+    def prepare(self, options: TaskOptions, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Prepared:
+        """What is published for a call."""
+        self.check_arguments(args, kwargs)
+        app = self.app
+        publish_options = options.publish_options
+        trace: dict[str, str] | None = None
+        if app.middleware:
+            job = Enqueueing(self.name, options.queue, tuple(args), dict(kwargs), dict(options.attributes or {}))
+            for middleware in app.middleware:
+                middleware.on_enqueue(job)
+            args, kwargs, trace = job.args, job.kwargs, job.trace
+            if job.attributes != (options.attributes or {}):
+                publish_options = replace(publish_options, attributes=job.attributes)
+        if options.key is not None and options.key_mode != "no_overlap":
+            publish_options = keyed(publish_options, self.key_of(options, args, kwargs), options)
+        body = write_message(
+            self.name,
+            args,
+            kwargs,
+            version=options.version,
+            result=None if options.retention_s == self.options.retention_s else options.retention_s > 0,
+            trace=trace,
+            serializer=app.serializer,
+            cipher=app.cipher,
+        )
+        return Prepared(options.queue, body, publish_options, options.on_commit)
+
+    def key_of(self, options: TaskOptions, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
+        """The key of a call, with the task's name before it. Raises TaskqClientError if it does not fit the
+        arguments.
+        """
+        key = options.key
+        assert key is not None
+        if callable(key):
+            return f"{self.name}:{key(*args, **kwargs)}"
+        bound = self._signature.bind(*args, **kwargs) if self._signature else None
+        if bound is not None:
+            bound.apply_defaults()
+        try:
+            return f"{self.name}:{key.format(*args, **(bound.arguments if bound else kwargs))}"
+        except (KeyError, IndexError, AttributeError, ValueError) as error:
+            raise TaskqClientError(f"{self.name}: key {key!r} does not fit the arguments: {error!r}") from error
+
+    def job_of(self, prepared: Prepared, published: Any) -> Job[Any]:
+        return Job(self.app, prepared.queue, published.job_ids[0], task=self, is_duplicate=published.duplicate)
+
+
+class Prepared(NamedTuple):
+    """A job that is about to be published."""
+
+    queue: str
+    body: bytes
+    options: PublishOptions
+    on_commit: bool = True
+    """Whether it waits for the commit of the caller's transaction (taskq.django)."""
+
+    def work(self, app: App) -> Any:
+        return app.broker.publish(self.queue, (self.body,), self.options)
+
+
+def _context() -> Context:
+    try:
+        return current_context()
+    except RuntimeError:
+        return Context()
+
+
+def _kind(function: Callable[..., Any], options: TaskOptions) -> Kind:
+    if options.process:
+        return "process"
+    return "async" if asyncio.iscoroutinefunction(function) or inspect.isasyncgenfunction(function) else "thread"
+
+
+def _without(function: Callable[..., Any], injected: set[str]) -> inspect.Signature | None:
+    """The signature without the parameters that the worker provides; None: the function has none that can be read."""
+    try:
+        signature = inspect.signature(function)
+    except (ValueError, TypeError):
+        return None
+    kept = [parameter for name, parameter in signature.parameters.items() if name not in injected]
+    return signature.replace(parameters=kept)
+
+
+def _positional_names(function: Callable[..., Any]) -> list[str]:
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (ValueError, TypeError):
+        return []
+    return [one.name for one in parameters if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
+
+
+def _positional(signature: inspect.Signature | None) -> tuple[int, int]:
+    """How many positional arguments fit, and how many must be given if there are no others; (-1, 0): ask the
+    signature.
+    """
+    if signature is None:
+        return -1, 0
+    allowed = required = 0
+    for parameter in signature.parameters.values():
+        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
+            allowed += 1
+            required += parameter.default is parameter.empty
+        elif parameter.kind is parameter.VAR_POSITIONAL:
+            allowed = 1 << 30
+        elif parameter.kind is parameter.KEYWORD_ONLY and parameter.default is parameter.empty:
+            return -1, 0
+    return allowed, required
+
+
+def _annotated(signature: inspect.Signature | None, hints: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters whose annotations say how to read them."""
+    if signature is None:
+        return {}
+    return {name: hints[name] for name in signature.parameters if name in hints and hints[name] is not Any}

@@ -1,0 +1,313 @@
+"""One attempt at a job: from its body to how it ended, on the event loop, in a thread, or in a process of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import inspect
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from concurrent.futures import Executor, Future
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Final
+
+from queues.engine import Delivery
+from queues.engine.limits import BODY_MAX_BYTES
+
+from ..context import Context, enter_context, leave_context
+from ..error_text import describe
+from ..message import Message
+from ..middleware import Running
+from ..outcomes import Cancel, Retry, SerializationError, Snooze, TaskFailedInProcessError
+from ..serializers import to_json
+from ..task import Task
+
+if TYPE_CHECKING:
+    from .processes import ProcessRunner
+
+END: Final = object()
+
+
+class Why(StrEnum):
+    """Why an attempt is interrupted."""
+
+    TIMEOUT = "timeout"
+    CANCELLED = "cancelled"
+    LEASE_LOST = "lease lost"
+    STOPPING = "the worker stops"
+
+
+@dataclass(slots=True)
+class Done:
+    """The task returned. `result`: as JSON; None: it is not kept."""
+
+    result: bytes | None
+
+
+@dataclass(slots=True)
+class Failed:
+    """The task failed. `delay_s` None: by the job's backoff."""
+
+    error: str
+    delay_s: float | None = None
+    is_dead: bool = False
+
+
+@dataclass(slots=True)
+class Released:
+    """The job goes back without burning a try."""
+
+    delay_s: float = 0.0
+    reason: str = ""
+
+
+@dataclass(slots=True)
+class Lost:
+    """Somebody else has the job: nothing is to be told."""
+
+
+Ended = Done | Failed | Released | Lost
+
+
+@dataclass(slots=True)
+class Attempt:
+    """An attempt that runs. `lease_ends`, `started`: by `time.monotonic()`."""
+
+    delivery: Delivery
+    task: Task[..., Any]
+    message: Message
+    context: Context
+    started: float
+    lease_ends: float
+    renewed: float
+    keeps_result: bool = False
+    why: Why | None = None
+    runner: asyncio.Task[None] | None = None
+    timer: asyncio.TimerHandle | None = None
+    cursor: bytes | None = None
+    cursor_saved: bytes | None = None
+    was_cut_off: bool = False
+    has_stopped: bool = False
+    """Whether a task that yields cursors ended behind one because it was told to stop."""
+    has_ended: bool = False
+    """Its task has returned; what is left is to say so, which nothing may interrupt."""
+
+    def interrupt(self, why: Why) -> None:
+        """End it: a coroutine is cancelled, a process killed; a thread goes on and is left behind."""
+        if self.why is not None or self.runner is None or self.has_ended:
+            return
+        self.why = why
+        self.context.cancel_reason = why.value
+        if self.is_resumable and why is Why.STOPPING:
+            return  # it goes on to its next yield
+        self.cut_off()
+
+    def cut_off(self) -> None:
+        """Cancel it, whatever it is doing."""
+        if self.why is not None:
+            self.context.cancel_reason = self.why.value
+        self.context._cancelled.set()  # noqa: SLF001 - the context is the attempt's own
+        self.was_cut_off = True
+        if self.runner is not None:
+            self.runner.cancel()
+
+    @property
+    def is_resumable(self) -> bool:
+        return self.task.is_generator and self.task.kind != "process"
+
+
+class AttemptRunner:
+    """Runs attempts. `threads`: for synchronous tasks. `processes`: for those that are declared so.
+
+    `abandoned`: threads that still run though their attempt has ended; `on_free` is called when one of them ends.
+    """
+
+    def __init__(self, threads: Executor, processes: ProcessRunner, on_free: Callable[[], None]) -> None:
+        self._threads = threads
+        self._processes = processes
+        self._on_free = on_free
+        self.abandoned = 0
+
+    async def run(self, attempt: Attempt) -> Ended:
+        """Run it to its end, whatever that is. Raises nothing that a task may raise."""
+        task, context = attempt.task, attempt.context
+        timeout_s = task.options.timeout_s
+        token = enter_context(context)
+        try:
+            if timeout_s is not None and task.kind != "process":  # of which some may wait for a process first
+                self._set_timeout(attempt, timeout_s)
+            context._extend = lambda s: self._extend(attempt, s)  # noqa: SLF001
+            args, kwargs = task.read_arguments(attempt.message.args, attempt.message.kwargs)
+            value = await self._call_with_middleware(attempt, args, kwargs)
+            if attempt.has_stopped:
+                return Released()
+            if attempt.was_cut_off:  # a task that swallows its cancellation has not done its work
+                return interrupted(attempt)
+            if not attempt.keeps_result or value is None:
+                return Done(None)
+            return _with_result(self._sealed(task, to_json(value)))
+        except asyncio.CancelledError:
+            return interrupted(attempt)
+        except BaseException as error:
+            if isinstance(error, SystemExit | KeyboardInterrupt):
+                return Failed(f"the task raised {type(error).__name__}")
+            return self._failed(attempt, error)
+        finally:
+            leave_context(token)
+            if attempt.timer is not None:
+                attempt.timer.cancel()
+
+    def _sealed(self, task: Task[..., Any], result: bytes) -> bytes:
+        cipher = task.app.cipher
+        return result if cipher is None else to_json({"encrypted": cipher.encrypt(result).decode("ascii")})
+
+    def _set_timeout(self, attempt: Attempt, timeout_s: float) -> None:
+        attempt.context.deadline = time.monotonic() + timeout_s
+        attempt.timer = asyncio.get_running_loop().call_later(timeout_s, attempt.interrupt, Why.TIMEOUT)
+
+    def _extend(self, attempt: Attempt, timeout_s: float) -> None:
+        """From whatever thread the task runs in."""
+
+        def move() -> None:
+            if attempt.timer is not None:
+                attempt.timer.cancel()
+            if attempt.runner is not None and not attempt.runner.done():
+                attempt.timer = loop.call_later(timeout_s, attempt.interrupt, Why.TIMEOUT)
+
+        assert attempt.runner is not None
+        loop = attempt.runner.get_loop()
+        loop.call_soon_threadsafe(move)
+
+    async def _call_with_middleware(self, attempt: Attempt, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        middleware = attempt.task.app.middleware
+        if not middleware:
+            return await self._call(attempt, args, kwargs)
+        running = Running(attempt.context, args, kwargs, attempt.message.trace)
+
+        def layer(number: int) -> Callable[[], Awaitable[Any]]:
+            if number == len(middleware):
+                return lambda: self._call(attempt, running.args, running.kwargs)
+            return lambda: middleware[number].around_run(running, layer(number + 1))
+
+        return await layer(0)()
+
+    async def _call(self, attempt: Attempt, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        task = attempt.task
+        if task.kind == "process":  # which resolves what it needs itself
+            async with self._processes.slots:
+                if task.options.timeout_s is not None:
+                    self._set_timeout(attempt, task.options.timeout_s)
+                return await self._processes.run(task, attempt, args, kwargs)
+        if not task.resolver.injected:
+            return await self._call_function(attempt, args, kwargs)
+        async with AsyncExitStack() as stack:
+            provided = await task.resolver.resolve(attempt.context, stack)
+            placed, named = task.place(args, kwargs, provided)
+            return await self._call_function(attempt, placed, named)
+
+    async def _call_function(self, attempt: Attempt, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        task = attempt.task
+        if task.is_generator:
+            return await self._iterate(attempt, args, kwargs)
+        if task.kind == "async":
+            return await task.function(*args, **kwargs)
+        return await self._in_thread(attempt, lambda: task.function(*args, **kwargs))
+
+    async def _iterate(self, attempt: Attempt, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """A task that yields cursors. Told to stop, it ends behind a yield, and goes on from there another time."""
+        steps = attempt.task.function(*args, **kwargs)
+        try:
+            while True:
+                if inspect.isasyncgen(steps):
+                    cursor = await anext(steps, END)
+                else:
+                    cursor = await self._in_thread(attempt, lambda: next(steps, END))
+                if cursor is END:
+                    attempt.cursor = None
+                    return None
+                attempt.cursor = to_json(cursor)
+                if attempt.why is Why.STOPPING:
+                    attempt.has_stopped = True
+                    return None
+        finally:
+            if inspect.isasyncgen(steps):
+                await steps.aclose()
+            else:
+                with contextlib.suppress(ValueError):  # a thread that was left behind is in it
+                    steps.close()
+
+    async def _in_thread(self, attempt: Attempt, call: Callable[[], Any]) -> Any:
+        for middleware in reversed(attempt.task.app.middleware):
+            call = functools.partial(middleware.around_thread, call)
+
+        def run() -> Any:
+            token = enter_context(attempt.context)
+            try:
+                return call()
+            except StopIteration as error:  # which a future cannot carry
+                raise RuntimeError("the task raised StopIteration") from error
+            finally:
+                leave_context(token)
+
+        future = self._threads.submit(run)
+        try:
+            return await asyncio.wrap_future(future)
+        except asyncio.CancelledError:
+            if not future.cancel() and not future.done():
+                self._abandon(future)
+            raise
+
+    def _abandon(self, future: Future[Any]) -> None:
+        loop = asyncio.get_running_loop()
+        self.abandoned += 1
+
+        def end() -> None:
+            self.abandoned -= 1
+            self._on_free()
+
+        def on_done(_: Future[Any]) -> None:
+            with contextlib.suppress(RuntimeError):  # the loop has ended before the thread
+                loop.call_soon_threadsafe(end)
+
+        future.add_done_callback(on_done)
+
+    def _failed(self, attempt: Attempt, error: BaseException) -> Ended:
+        if isinstance(error, TaskFailedInProcessError):
+            return Failed(error.text, is_dead=error.is_dead)
+        if isinstance(error, Retry):
+            return Failed(error.reason or "Retry", error.delay_s)
+        if isinstance(error, Snooze):
+            return Released(error.delay_s, error.reason)
+        if isinstance(error, Cancel):
+            return Failed(error.reason, is_dead=True)
+        if isinstance(error, SerializationError):
+            return Failed(str(error), is_dead=True)  # no try would go better
+        return Failed(describe(error), is_dead=not attempt.task.options.retry_policy.retries(error))
+
+
+def _with_result(result: bytes) -> Ended:
+    if len(result) > BODY_MAX_BYTES:
+        error = f"the result takes {len(result):,} bytes, at most {BODY_MAX_BYTES:,} are kept"
+        return Failed(error, is_dead=True)
+    return Done(result)
+
+
+def interrupted(attempt: Attempt) -> Ended:
+    """How an attempt ends that was interrupted."""
+    why = attempt.why
+    if why is Why.TIMEOUT:
+        timeout = attempt.task.options.timeout_s
+        text = f"timeout: the attempt took longer than {timeout:g} s" if timeout else "timeout"
+        if attempt.task.kind == "thread":
+            text += "; its thread cannot be interrupted and may still run"
+        return Failed(text)
+    if why is Why.CANCELLED:
+        return Failed("cancelled", is_dead=True)
+    if why is Why.LEASE_LOST:
+        return Lost()
+    if why is Why.STOPPING:
+        return Released()
+    return Failed("the task cancelled itself (asyncio.CancelledError)")

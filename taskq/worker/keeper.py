@@ -1,0 +1,183 @@
+"""What a worker does once a second beside its jobs: renews leases, sends progress, says that it lives, hears
+commands.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import resource
+import sys
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from queues.engine import JobNotFoundError, LeaseLostError, TaskqError
+
+from ..outcomes import TaskqClientError
+from ..serializers import from_json
+from .attempts import Attempt, Why
+
+if TYPE_CHECKING:
+    from .worker import Worker
+
+logger = logging.getLogger("taskq.worker")
+
+ROUND_S: Final = 0.5
+BEAT_S: Final = 1.0
+BEAT_FOR_COMMANDS_S: Final = 0.5
+"""Where commands come with the beats only: a job that is cancelled learns of it within a second."""
+
+RENEW_PART: Final = 3
+"""A lease is renewed when a third of it is over: two rounds may fail."""
+
+PROGRESS_KEPT_S: Final = 3_600.0
+CURSOR_KEPT_S: Final = 7 * 86_400.0
+
+
+class Keeper:
+    """Of one worker."""
+
+    def __init__(self, worker: Worker) -> None:
+        self._worker = worker
+        self._broker = worker.app.broker
+        self._since_ms = 0
+        self._cpu = (time.monotonic(), time.process_time())
+        self._beat_at = 0.0
+        self._is_away = False
+        self._soon: set[asyncio.Task[None]] = set()
+
+    async def run(self) -> None:
+        """Until it is cancelled. Renewals wait for nothing else: a lease that runs out lets the job run twice."""
+        await asyncio.gather(self._repeat(self._renew), self._repeat(self._tell))
+
+    async def _repeat(self, step: Callable[[], Awaitable[None]]) -> None:
+        while True:
+            try:
+                async with asyncio.timeout(max(1.0, self._worker.options.lease_s / 6)):
+                    await step()
+            except Exception as error:  # whatever it is: without its rounds all leases would run out
+                if not self._is_away:
+                    self._is_away = True
+                    fields = {"action": "worker.keep", "error": f"{type(error).__name__}: {error}"[:200]}
+                    is_expected = isinstance(error, TaskqError)
+                    logger.warning(
+                        "leases and progress are not told at the moment", extra=fields, exc_info=not is_expected
+                    )
+            else:
+                if self._is_away:
+                    self._is_away = False
+                    logger.info("leases and progress are told again", extra={"action": "worker.keep"})
+            await asyncio.sleep(ROUND_S)
+
+    async def _tell(self) -> None:
+        now = time.monotonic()
+        changed = [
+            attempt
+            for attempt in self._worker.active.values()
+            if not attempt.has_ended and (attempt.cursor != attempt.cursor_saved or attempt.context._changed)  # noqa: SLF001 - its own
+        ]
+        await asyncio.gather(*map(self.save_note, changed))
+        if now - self._beat_at >= (BEAT_S if self._worker.hears_commands else BEAT_FOR_COMMANDS_S):
+            self._beat_at = now
+            await self._beat()
+
+    async def _renew(self) -> None:
+        now = time.monotonic()
+        lease_s = self._worker.options.lease_s
+        due = [one for one in self._worker.active.values() if now - one.renewed >= lease_s / RENEW_PART]
+        if not due:
+            return
+        works = [
+            self._broker.extend(
+                one.delivery.queue, one.delivery.job_id, attempt=one.delivery.attempt, ttr_ms=round(lease_s * 1_000)
+            )
+            for one in due
+        ]
+        first: TaskqError | None = None
+        for attempt, outcome in zip(due, await self._broker.arun_all(works), strict=True):
+            if isinstance(outcome, LeaseLostError | JobNotFoundError):
+                attempt.interrupt(Why.LEASE_LOST)
+            elif isinstance(outcome, TaskqError):
+                first = first or outcome
+            else:
+                attempt.renewed, attempt.lease_ends = now, now + lease_s
+        if first is not None:
+            raise first
+
+    async def _beat(self) -> None:
+        now, used = time.monotonic(), time.process_time()
+        passed = max(1e-6, now - self._cpu[0])
+        cpu_percent = 100 * (used - self._cpu[1]) / passed
+        self._cpu = (now, used)
+        memory = memory_bytes()
+        beat = self._worker.beat(cpu_percent, memory)
+        reply = await self._broker.arun(self._broker.beat(beat, since_ms=self._since_ms, ends=False))
+        if self._since_ms:  # what was said before this worker began does not concern it
+            for command in reply.commands:
+                self._worker.obey(command)
+        self._since_ms = reply.since_ms
+        limit_mb = self._worker.options.max_memory_mb
+        if limit_mb is not None and memory > limit_mb * 1024 * 1024:
+            from .worker import End
+
+            self._worker.stop_for(End.MAX_MEMORY)
+
+    async def say_goodbye(self) -> None:
+        """The last beat: this worker is no more."""
+        if self._soon:
+            await asyncio.wait(self._soon, timeout=1)
+        with contextlib.suppress(TaskqError, TimeoutError):
+            async with asyncio.timeout(2):
+                beat = self._worker.beat(0.0, 0)
+                await self._broker.arun(self._broker.beat(beat, since_ms=self._since_ms, ends=True))
+
+    async def load_cursor(self, attempt: Attempt) -> None:
+        """Where an attempt before this one came to."""
+        delivery = attempt.delivery
+        try:
+            note = await self._broker.arun(self._broker.note(delivery.queue, delivery.job_id))
+            if raw := note.get("cursor"):
+                attempt.context.cursor = from_json(raw)
+                attempt.cursor = attempt.cursor_saved = raw
+        except (TaskqError, TaskqClientError) as error:  # from the beginning, as without a cursor
+            logger.warning("a cursor was not read", extra={"action": "worker.keep", "error": str(error)[:200]})
+
+    async def save_note(self, attempt: Attempt) -> None:
+        """Send what the handler said since it was sent last."""
+        fields, lines = attempt.context.take_changes() or ({}, [])
+        named: dict[str, str | bytes] = dict(fields)
+        if attempt.cursor != attempt.cursor_saved:
+            named["cursor"] = attempt.cursor or b""
+        delivery = attempt.delivery
+        keep_s = CURSOR_KEPT_S if attempt.cursor else PROGRESS_KEPT_S
+        work = self._broker.annotate(delivery.queue, delivery.job_id, named, lines=lines, keep_ms=round(keep_s * 1_000))
+        try:
+            await self._broker.arun(work)
+        except (TaskqError, TaskqClientError) as error:
+            logger.info("progress was not told", extra={"action": "worker.keep", "error": str(error)[:200]})
+            return
+        attempt.cursor_saved = attempt.cursor
+
+    def annotate_soon(self, queue: str, job_id: str, fields: Mapping[str, str], *, keep_s: float) -> None:
+        """Say something of a job, in the background."""
+
+        async def say() -> None:
+            with contextlib.suppress(TaskqError):
+                work: Any = self._broker.annotate(queue, job_id, fields, lines=(), keep_ms=round(keep_s * 1_000))
+                await self._broker.arun(work)
+
+        task = asyncio.get_running_loop().create_task(say())
+        self._soon.add(task)
+        task.add_done_callback(self._soon.discard)
+
+
+def memory_bytes() -> int:
+    """What this process has in memory; where that is not known, the most that it had."""
+    try:
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[1]) * resource.getpagesize()
+    except OSError:
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return peak if sys.platform == "darwin" else peak * 1024

@@ -1,0 +1,518 @@
+"""The worker: takes as many jobs as it has free slots, runs them, says how they ended."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import random
+import signal
+import socket
+import time
+import uuid
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+from queues import __version__
+from queues.engine import Delivery, TaskqError
+from queues.engine.operations.workers import WorkerCommand, WorkerCommandKind
+from queues.engine.worker_presence import ParkedTask, RunningJob, WorkerBeat
+
+from ..app import App
+from ..context import Context
+from ..error_text import describe
+from ..message import read_message
+from ..outcomes import NotConfiguredError, SerializationError, TaskqClientError
+from .attempts import Attempt, AttemptRunner, Done, Ended, Failed, Lost, Released, Why, interrupted
+from .finisher import Ending, Finisher
+from .keeper import Keeper
+from .processes import ProcessRunner
+
+logger = logging.getLogger("taskq.worker")
+
+DEFAULT_CONCURRENCY: Final = 50
+DEFAULT_LEASE_S: Final = 30.0
+DEFAULT_GRACE_S: Final = 25.0
+"""Below the 30 s that Kubernetes gives a container between SIGTERM and SIGKILL."""
+
+WAIT_S: Final = 30.0
+"""How long one call waits for jobs."""
+
+AFTER_LEASE_S: Final = 30.0
+"""For so long after a lease's end it is tried to say how the attempt ended: nobody may have taken the job meanwhile."""
+
+FIRST_RETRY_S: Final = 0.1
+LONGEST_RETRY_S: Final = 2.0
+OVERLAP_AGAIN_S: Final = 1.0
+"""When a job is tried again whose key another one holds that runs."""
+
+PARK_FIRST_S: Final = 5.0
+PARK_LONGEST_S: Final = 300.0
+PARKED_TEXT_MAX: Final = 200
+PARKED_KINDS_MAX: Final = 200
+COMMANDS_REMEMBERED: Final = 1_000
+FINISH_AT_THE_END_S: Final = 10.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerOptions:
+    """`queues`: name → weight: of two, the one with the higher weight is first so much more often; `strict`: always.
+
+    `concurrency`: jobs at once. `lease_s`: after so long a job of a worker that died is run by another; it is renewed
+    while the job runs. `grace_s`: how long running jobs may take after SIGTERM. `burst`: end when nothing is left.
+    `max_jobs`, `max_memory_mb`: end, to be started again, after so many jobs, or with more memory.
+    """
+
+    queues: Mapping[str, int]
+    strict: bool = False
+    concurrency: int = DEFAULT_CONCURRENCY
+    processes: int = os.cpu_count() or 1
+    lease_s: float = DEFAULT_LEASE_S
+    grace_s: float = DEFAULT_GRACE_S
+    burst: bool = False
+    max_jobs: int | None = None
+    max_memory_mb: int | None = None
+
+    def __post_init__(self) -> None:
+        if not self.queues or any(weight < 1 for weight in self.queues.values()):
+            raise NotConfiguredError("a worker needs queues, with weights of 1 or more")
+        if self.concurrency < 1 or self.lease_s < 1 or self.grace_s < 0:
+            raise NotConfiguredError("concurrency and lease must be 1 or more, grace 0 or more")
+
+
+class End(StrEnum):
+    """Why a worker ended."""
+
+    STOPPED = "stopped"
+    EMPTY = "nothing left to do"
+    MAX_JOBS = "max_jobs reached"
+    MAX_MEMORY = "max_memory reached"
+
+
+class Worker:
+    """One worker process. `run` returns when it has ended."""
+
+    def __init__(self, app: App, options: WorkerOptions) -> None:
+        self.app = app
+        self.options = options
+        self.host = socket.gethostname()
+        self.id = f"{self.host[:32]}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
+        self.active: dict[str, Attempt] = {}
+        self.done = 0
+        self.failed = 0
+        self.parked: Counter[tuple[str, str, str]] = Counter()
+        self._started = time.monotonic()
+        self._is_quiet = False
+        self._end: End | None = None
+        self._is_hurried = False
+        self._is_reached = False
+        self._obeyed: dict[str, None] = {}
+        self.hears_commands = False
+
+    @property
+    def is_stopping(self) -> bool:
+        return self._end is not None
+
+    @property
+    def state(self) -> str:
+        """running, quiet or stopping."""
+        return "stopping" if self.is_stopping else "quiet" if self._is_quiet else "running"
+
+    @property
+    def is_well(self) -> bool:
+        """Whether it takes jobs and reaches taskq."""
+        return self.state == "running" and self._is_reached
+
+    async def run(self) -> End:
+        """Work until told to stop, or until the options say so."""
+        self._loop = asyncio.get_running_loop()
+        self._changed = asyncio.Event()
+        self._taking: asyncio.Task[Any] | None = None
+        threads = ThreadPoolExecutor(self.options.concurrency, thread_name_prefix="taskq")
+        processes = ProcessRunner(self.options.processes)
+        self._runner = AttemptRunner(threads, processes, self._changed.set)
+        await self._open()
+        self._finisher = Finisher(self.app.broker, self._on_lost)
+        self._keeper = Keeper(self)
+        try:
+            async with self._lifespan() as state:
+                self._context_state: Mapping[str, Any] = state if isinstance(state, Mapping) else {"state": state}
+                await self._work()
+        finally:
+            processes.close()
+            threads.shutdown(wait=False, cancel_futures=True)
+            with contextlib.suppress(TaskqError):
+                await self.app.broker.aclose()
+        assert self._end is not None
+        return self._end
+
+    async def _open(self) -> None:
+        """Until taskq is reached."""
+        delay_s = FIRST_RETRY_S
+        while True:
+            try:
+                await self.app.broker.arun(self.app.broker.workers())
+                self._is_reached = True
+                return
+            except TaskqError as error:
+                if delay_s == FIRST_RETRY_S:
+                    self._log(logging.WARNING, "taskq is not reached yet", error=str(error)[:200])
+                await asyncio.sleep(delay_s)
+                delay_s = min(2 * delay_s, LONGEST_RETRY_S)
+
+    @contextlib.asynccontextmanager
+    async def _lifespan(self) -> Any:
+        if self.app.lifespan is None:
+            yield {}
+        else:
+            async with self.app.lifespan(self.app) as state:
+                yield {} if state is None else state
+
+    async def _work(self) -> None:
+        self.hears_commands = self.app.broker.follow_commands(self.obey)
+        fields = {"queues": ",".join(self.options.queues), "tasks": len(self.app.tasks), "broker": self.app.broker.url}
+        self._log(logging.INFO, "worker runs", **fields)
+        keeping = self._loop.create_task(self._keeper.run())
+        try:
+            await self._take_jobs()
+            await self._drain()
+        finally:
+            keeping.cancel()
+            await asyncio.gather(keeping, return_exceptions=True)
+            await self._keeper.say_goodbye()
+        self._log(logging.INFO, "worker ended", why=self._end, done=self.done, failed=self.failed)
+
+    # Being told.
+
+    def handle_signals(self) -> None:
+        """SIGTERM, SIGINT: finish what runs, then end; again: end now. SIGTSTP: take no more jobs; SIGCONT: go on."""
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGTERM, self.stop)
+        loop.add_signal_handler(signal.SIGINT, self.stop)
+        loop.add_signal_handler(signal.SIGTSTP, self.quiet)
+        loop.add_signal_handler(signal.SIGCONT, self.resume)
+
+    def stop(self, end: End = End.STOPPED) -> None:
+        """Take no more jobs, let those that run finish, end. A second time: give back what still runs."""
+        if self._end is None:
+            self._end = end
+        elif end is End.STOPPED:
+            self._is_hurried = True
+        self._wake()
+
+    def quiet(self) -> None:
+        """Take no more jobs."""
+        self._is_quiet = True
+        self._log(logging.INFO, "worker takes no more jobs")
+        self._wake()
+
+    def resume(self) -> None:
+        """Take jobs again."""
+        if self._is_quiet:
+            self._is_quiet = False
+            self._log(logging.INFO, "worker takes jobs again")
+            self._wake()
+
+    def obey(self, command: WorkerCommand) -> None:
+        """Carry out a command, if it concerns this worker, once: it is heard when it is given, and told with beats."""
+        if command.given in self._obeyed:
+            return
+        attempt = self.active.get(command.target) if command.kind is WorkerCommandKind.CANCEL else None
+        if attempt is None and command.target != self.id:
+            return  # a job that is not here, yet perhaps
+        self._obeyed[command.given] = None
+        if len(self._obeyed) > COMMANDS_REMEMBERED:
+            del self._obeyed[next(iter(self._obeyed))]
+        if attempt is not None:
+            attempt.interrupt(Why.CANCELLED)
+        else:
+            if command.kind is WorkerCommandKind.STOP and not self.is_stopping:
+                self.stop()
+            elif command.kind is WorkerCommandKind.QUIET and not self._is_quiet:
+                self.quiet()
+            elif command.kind is WorkerCommandKind.RESUME:
+                self.resume()
+
+    def _wake(self) -> None:
+        self._changed.set()
+        if self._taking is not None and not self._may_take():
+            self._taking.cancel()
+
+    # Taking jobs.
+
+    @property
+    def abandoned(self) -> int:
+        """Threads that still run tasks whose attempts have ended."""
+        return self._runner.abandoned
+
+    def _may_take(self) -> bool:
+        return self.state == "running"
+
+    def _free(self) -> int:
+        return self.options.concurrency - len(self.active) - self._runner.abandoned
+
+    async def _take_jobs(self) -> None:
+        delay_s = FIRST_RETRY_S
+        while not self.is_stopping:
+            free = self._free()
+            if free <= 0 or self._is_quiet:
+                self._changed.clear()
+                await self._changed.wait()
+                continue
+            # Asked before the queue is looked at: a job that fails meanwhile may be ready again behind that look.
+            was_idle = not self.active and not self._finisher.unsent
+            self._taking = self._loop.create_task(self._take(free))
+            try:
+                jobs = await self._taking
+            except asyncio.CancelledError:
+                if self._may_take():
+                    raise
+                continue
+            except (TaskqError, NotConfiguredError) as error:  # also of a proxy that answers in the server's place
+                if delay_s == FIRST_RETRY_S:
+                    self._log(logging.WARNING, "no jobs can be taken at the moment", error=str(error)[:200])
+                self._is_reached = False
+                await asyncio.sleep(delay_s)
+                delay_s = min(2 * delay_s, LONGEST_RETRY_S)
+                continue
+            finally:
+                self._taking = None
+            self._is_reached = True
+            delay_s = FIRST_RETRY_S
+            for delivery in jobs:
+                self._start(delivery)
+            if not jobs and self.options.burst and was_idle:
+                self.stop(End.EMPTY)
+            elif not jobs and self.options.burst:
+                await asyncio.sleep(0.01)
+
+    async def _take(self, free: int) -> tuple[Delivery, ...]:
+        queues = self._order()
+        waits_s = 0.0 if self.options.burst else WAIT_S
+        if len(queues) > 1 and waits_s and (jobs := await self._consume(queues, free, 0.0)):
+            return jobs
+        if not self.options.burst:  # always in the same order: waiting calls of equal order are woken as one line
+            queues = sorted(self.options.queues, key=lambda name: -self.options.queues[name])
+        return await self._consume(queues, free, waits_s)
+
+    async def _consume(self, queues: Sequence[str], count: int, timeout_s: float) -> tuple[Delivery, ...]:
+        return await self.app.broker.consume(
+            queues, count=count, ttr_ms=round(self.options.lease_s * 1_000), timeout_s=timeout_s, consumer=self.id
+        )
+
+    def _order(self) -> list[str]:
+        """The queues in the order in which they are asked: by weight, or by chance in which weights count."""
+        weights = self.options.queues
+        if self.options.strict or len(weights) == 1:
+            return sorted(weights, key=lambda name: -weights[name])
+        # Efraimidis and Spirakis, "Weighted random sampling with a reservoir" (2006): sorted by u^(1/w).
+        return sorted(weights, key=lambda name: -(random.random() ** (1 / weights[name])))  # noqa: S311
+
+    # Running them.
+
+    def _start(self, delivery: Delivery) -> None:
+        now = time.monotonic()
+        lease_ends = now + self.options.lease_s
+        if (before := self.active.get(delivery.job_id)) is not None:
+            # Its lease had run out and nobody else took it. Not twice at once, so the new attempt has to wait.
+            before.interrupt(Why.LEASE_LOST)
+            self._finish(delivery, lease_ends, Released(OVERLAP_AGAIN_S))
+            return
+        try:
+            message = read_message(
+                delivery.body,
+                serializers=self.app.serializers,
+                cipher=self.app.cipher,
+                accept_plaintext=self.app.accept_plaintext,
+            )
+        except SerializationError as error:
+            self._park(delivery, lease_ends, "?", str(error))
+            return
+        try:
+            task = self.app.find_task(message.task)
+        except LookupError as error:
+            self._park(delivery, lease_ends, message.task, str(error))
+            return
+        if message.version != task.options.version:
+            reason = f"it is of version {message.version}, this worker has version {task.options.version}"
+            self._park(delivery, lease_ends, message.task, reason)
+        else:
+            context = Context(
+                app=self.app,
+                job_id=delivery.job_id,
+                queue=delivery.queue,
+                task=task.name,
+                worker_id=self.id,
+                attempt=delivery.attempt,
+                tries_left=delivery.remain_tries,
+                state=self._context_state,
+                attributes=delivery.attributes or {},
+                taken_at=now,
+            )
+            keeps = task.options.retention_s > 0 if message.result is None else message.result
+            attempt = Attempt(delivery, task, message, context, now, lease_ends, now, keeps)
+            self.active[delivery.job_id] = attempt
+            attempt.runner = self._loop.create_task(self._run(attempt))
+
+    def _park(self, delivery: Delivery, lease_ends: float, task: str, reason: str) -> None:
+        """Give a job back that another version of the worker may know, and show it; the longer, the more often."""
+        times = min(delivery.attempt - delivery.used, 10)
+        delay_s = min(PARK_LONGEST_S, PARK_FIRST_S * 2**times)
+        task, reason = task[:PARKED_TEXT_MAX], reason[:PARKED_TEXT_MAX]  # a stranger may have written them
+        place = (delivery.queue, task, reason)
+        if place not in self.parked and len(self.parked) >= PARKED_KINDS_MAX:
+            place = (delivery.queue, "others", "")
+        self.parked[place] += 1
+        self._log(logging.WARNING, "job parked", job=delivery.job_id, task=task, reason=reason, delay_s=delay_s)
+        fields = {"parked": f"{task}: {reason}"}
+        job = (delivery.queue, delivery.job_id)
+        self._keeper.annotate_soon(*job, fields, keep_s=delay_s + 60)
+        self._finish(delivery, lease_ends, Released(delay_s))
+
+    async def _run(self, attempt: Attempt) -> None:
+        delivery = attempt.delivery
+        try:
+            if attempt.task.is_generator and delivery.attempt > 1:
+                await self._keeper.load_cursor(attempt)
+            ended = await self._held_by_another(attempt) or await self._runner.run(attempt)
+        except asyncio.CancelledError:  # before it has begun
+            ended = interrupted(attempt)
+        except Exception as error:  # a defect of ours, or of a key= function
+            self._log(logging.ERROR, "job failed outside of its task", job=delivery.job_id, error=describe(error))
+            ended = Failed(describe(error))
+        attempt.has_ended = True
+        try:
+            if not isinstance(ended, Lost):
+                if attempt.cursor != attempt.cursor_saved or attempt.context._changed:  # noqa: SLF001 - its own
+                    await self._keeper.save_note(attempt)
+                self._finish(delivery, attempt.lease_ends, ended)
+        finally:
+            # Not before its end is on its way: a worker without active jobs may end.
+            if self.active.get(delivery.job_id) is attempt:
+                del self.active[delivery.job_id]
+            self._changed.set()
+        self._count(attempt, ended)
+
+    async def _held_by_another(self, attempt: Attempt) -> Released | Failed | None:
+        """Of a task that must not overlap with itself: how it goes back if another job with its key runs."""
+        options = attempt.task.options
+        if options.key is None or options.key_mode != "no_overlap":
+            return None
+        try:
+            args, kwargs = attempt.task.read_arguments(attempt.message.args, attempt.message.kwargs)
+            key = attempt.task.key_of(options, args, kwargs)
+            delivery = attempt.delivery
+            broker = self.app.broker
+            holder = await broker.arun(broker.hold_key(delivery.queue, key, delivery.job_id))
+        except SerializationError as error:
+            return Failed(str(error), is_dead=True)  # no try would go better
+        except (TaskqError, TaskqClientError):
+            return Released(OVERLAP_AGAIN_S)
+        return None if holder is None else Released(OVERLAP_AGAIN_S, f"job {holder} runs")
+
+    def _count(self, attempt: Attempt, ended: Ended) -> None:
+        self.done += isinstance(ended, Done)
+        if isinstance(ended, Failed):
+            self.failed += 1
+            delivery = attempt.delivery
+            fields = {"job": delivery.job_id, "task": attempt.task.name, "attempt": delivery.attempt}
+            self._log(logging.WARNING, "job failed", error=ended.error.partition("\n")[0][:300], **fields)
+        if self.options.max_jobs is not None and self.done + self.failed >= self.options.max_jobs:
+            self.stop_for(End.MAX_JOBS)
+
+    def stop_for(self, end: End) -> None:
+        """Stop, unless that has begun."""
+        if not self.is_stopping:
+            self.stop(end)
+
+    def _finish(self, delivery: Delivery, lease_ends: float, ended: Ended) -> None:
+        queue, job_id, attempt = delivery.queue, delivery.job_id, delivery.attempt
+        ending = Ending(queue, job_id, attempt, lease_ends + AFTER_LEASE_S)
+        if isinstance(ended, Done):
+            if ended.result is not None:
+                result = ended.result
+                ending.work = lambda broker: broker.ack_result(queue, job_id, attempt=attempt, result=result)
+        elif isinstance(ended, Failed):
+            delay_ms = None if ended.delay_s is None else max(0, round(ended.delay_s * 1_000))
+            error, is_dead = ended.error, ended.is_dead
+            ending.work = lambda broker: broker.fail(
+                queue, job_id, attempt=attempt, error=error, delay_ms=delay_ms, dead=is_dead
+            )
+        elif isinstance(ended, Released):
+            delay_ms = max(0, round(ended.delay_s * 1_000))
+            ending.work = lambda broker: broker.release(queue, job_id, attempt=attempt, delay_ms=delay_ms)
+        self._finisher.finish(ending)
+
+    def _on_lost(self, ending: Ending, reason: str) -> None:
+        fields = {"job": ending.job_id, "attempt": ending.attempt, "reason": reason}
+        self._log(logging.WARNING, "the end of an attempt was not accepted: the job may run again", **fields)
+
+    # Ending.
+
+    async def _drain(self) -> None:
+        ends = self._loop.time() + self.options.grace_s
+        for attempt in list(self.active.values()):
+            if attempt.is_resumable:
+                attempt.interrupt(Why.STOPPING)
+        while self.active and not self._is_hurried and self._loop.time() < ends:
+            self._changed.clear()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout_at(ends):
+                    await self._changed.wait()
+        left = list(self.active.values())
+        for attempt in left:
+            if attempt.has_ended:
+                continue
+            if attempt.why is None or attempt.why is Why.STOPPING:
+                attempt.why = Why.STOPPING
+                attempt.cut_off()
+        if left:
+            self._log(logging.WARNING, "jobs are given back", jobs=len(left))
+            await asyncio.wait([attempt.runner for attempt in left if attempt.runner], timeout=FINISH_AT_THE_END_S)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(max(FINISH_AT_THE_END_S, self.options.lease_s)):
+                await self._finisher.drain()
+
+    # Telling.
+
+    def beat(self, cpu_percent: float, memory_bytes: int) -> WorkerBeat:
+        """What this worker says of itself."""
+        now = time.monotonic()
+        running = [
+            RunningJob(
+                queue=attempt.delivery.queue,
+                job_id=job_id,
+                attempt=attempt.delivery.attempt,
+                task=attempt.task.name,
+                run_ms=round(1_000 * (now - attempt.started)),
+                percent=attempt.context.percent,
+                note=attempt.context.note,
+            )
+            for job_id, attempt in self.active.items()
+        ]
+        parked = [ParkedTask(queue=q, task=t, reason=r, jobs=n) for (q, t, r), n in self.parked.most_common(50)]
+        return WorkerBeat(
+            worker=self.id,
+            host=self.host,
+            pid=os.getpid(),
+            version=__version__,
+            namespace=self.app.broker.namespace,
+            state=self.state,
+            queues=dict(self.options.queues),
+            concurrency=self.options.concurrency,
+            up_ms=round(1_000 * (now - self._started)),
+            done=self.done,
+            failed=self.failed,
+            cpu_percent=round(cpu_percent, 1),
+            memory_bytes=memory_bytes,
+            running=tuple(running),
+            parked=tuple(parked),
+        )
+
+    def _log(self, level: int, message: str, **fields: Any) -> None:
+        logger.log(level, message, extra={"action": "worker", "worker": self.id, **fields})

@@ -1,0 +1,271 @@
+"""`taskq` as people type it: from `init` to a result, workers as processes, and commands that look at jobs."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from taskq import App
+from tests.support.waiting import wait_until
+
+ROOT = Path(__file__).parents[2]
+TASKS = """
+import asyncio, os, time
+from pathlib import Path
+from taskq import App, Context, RetryPolicy
+
+app = App()
+
+@app.task(retention=600)
+def add(a: int, b: int = 0) -> int:
+    return a + b
+
+@app.task
+def touch(name: str) -> None:
+    Path(name).touch()
+
+@app.task(queue="slow")
+async def slow(name: str, s: float) -> None:
+    with open(name, "a") as file:
+        file.write(f"begin {os.getpid()}\\n")
+    await asyncio.sleep(s)
+    with open(name, "a") as file:
+        file.write("end\\n")
+
+@app.task(retry=RetryPolicy(tries=2, backoff="none"))
+def fail() -> None:
+    raise ValueError("no stock")
+"""
+
+
+class Place:
+    """A folder with tasks, and the environment in which commands run there."""
+
+    def __init__(self, folder: Path, url: str) -> None:
+        self.folder = folder
+        self.env = {**os.environ, "TASKQ_URL": url, "TASKQ_NAMESPACE": "cli", "PYTHONPATH": str(ROOT)}
+        self.app = App(url, namespace="cli")
+        (folder / "tasks.py").write_text(TASKS)
+
+    def run(self, *words: str, status: int = 0, timeout: float = 30) -> str:
+        """What a command prints."""
+        done = subprocess.run(
+            [sys.executable, "-m", "taskq", *words],
+            cwd=self.folder, env=self.env, capture_output=True, text=True, timeout=timeout, check=False,
+        )  # fmt: skip
+        assert done.returncode == status, done.stdout + done.stderr
+        return done.stdout if status == 0 else done.stderr
+
+    @contextlib.contextmanager
+    def started(self, *words: str) -> Iterator[subprocess.Popen[bytes]]:
+        """A command that goes on; it is told to end at the end."""
+        process = subprocess.Popen([sys.executable, "-m", "taskq", *words], cwd=self.folder, env=self.env)
+        try:
+            yield process
+        finally:
+            process.terminate()
+            try:
+                process.wait(20)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                raise
+
+    def counts(self, queue: str) -> dict[str, int]:
+        counts = self.app.broker.run(self.app.broker.stats(queue)).counts
+        return {state.value: number for state, number in counts.items() if number}
+
+    def workers(self) -> Any:
+        return self.app.broker.run(self.app.broker.workers())
+
+
+@pytest.fixture
+def place(tmp_path: Path, redis_url: str) -> Iterator[Place]:
+    place = Place(tmp_path, redis_url)
+    yield place
+    place.app.broker.close()
+
+
+def lines(path: Path) -> list[str]:
+    return path.read_text().splitlines() if path.exists() else []
+
+
+def wait_for(condition: Callable[[], object], what: str, timeout_s: float = 20) -> None:
+    wait_until(lambda: bool(condition()), or_fail=what, timeout_s=timeout_s)
+
+
+def test_init_and_dev_lead_to_a_result(tmp_path: Path) -> None:
+    place = Place(tmp_path, "")
+    (tmp_path / "tasks.py").unlink()
+    del place.env["TASKQ_URL"], place.env["TASKQ_NAMESPACE"]
+    assert "taskq dev tasks" in place.run("init")
+    assert "exists already" in place.run("init", status=1)
+    assert "start `taskq dev` in this folder" in place.run("run", "tasks.hello", status=1)
+
+    with place.started("dev", "tasks", "--port", "0"):
+        wait_for((tmp_path / ".taskq" / "dev.json").exists, "taskq dev did not start", 60)
+        assert place.run("run", "tasks.hello", "--name", "you") == "Hello, you!\n"
+        text = (tmp_path / "tasks.py").read_text()
+        (tmp_path / "tasks.py").write_text(text.replace("Hello", "Good day"))
+        wait_for(lambda: "Good day" in place.run("run", "tasks.hello"), "the worker was not started again")
+    assert not (tmp_path / ".taskq" / "dev.json").exists()
+
+
+def test_run_and_enqueue_read_arguments_and_say_what_is_wrong(place: Place) -> None:
+    with place.started("worker", "tasks", "-q", "default", "--concurrency", "2"):
+        assert place.run("run", "tasks.add", "1", "--b=2") == "3\n"
+        assert place.run("run", "tasks.add", "--a", "7") == "7\n"
+        assert "no stock" in place.run("run", "tasks.fail", status=1)
+    assert "there is no task 'nope' in tasks; there are" in place.run("run", "tasks.nope", status=1)
+    assert "there is no module 'missing'" in place.run("worker", "missing", status=1)
+    assert "got an unexpected keyword argument 'c'" in place.run("run", "tasks.add", "1", "--c", "1", status=1)
+    assert "argument a: Expected `int`" in place.run("enqueue", "tasks.add", "x", status=1)
+    assert "'x:0' is no NAME:WEIGHT" in place.run("worker", "tasks", "-q", "x:0", status=1)
+    assert place.counts("default") == {"completed": 2, "dead": 1}
+
+
+def test_looking_at_queues_and_jobs_and_acting_on_them(place: Place) -> None:
+    later = place.run("enqueue", "tasks.touch", "a").strip()
+    place.run("enqueue", "tasks.fail")
+    place.run("worker", "tasks", "--burst", "-q", "default")
+    assert (place.folder / "a").exists()
+
+    (listed,) = json.loads(place.run("queues", "--json"))
+    assert (listed["queue"], listed["dead"], listed["ready"], listed["paused"]) == ("default", 1, 0, False)
+    (dead,) = json.loads(place.run("dead", "default", "--json"))
+    assert (dead["task"], dead["tries"], dead["errors"][-1]["error"].splitlines()[0]) == (
+        "tasks.fail", "2/2", "ValueError: no stock",
+    )  # fmt: skip
+    assert "ValueError: no stock" in place.run("dead", "default")
+    assert "ValueError: no stock" in place.run("job", "default", dead["job"])
+    assert place.run("retry", "default", dead["job"]) == "ready\n"
+    assert place.run("jobs", "default", "--state", "ready").count(dead["job"]) == 1
+    assert place.run("cancel", "default", dead["job"]) == "deleted\n"
+    assert "there is no job" in place.run("job", "default", later, status=1)
+    assert "there is no job" in place.run("delete", "default", later, status=1)
+    assert "no dead letter" in place.run("retry", "default", later, status=1)
+    assert "oldest_ready_ms" in place.run("stats", "default")
+    assert place.run("pause", "default") == "paused\n"
+    assert json.loads(place.run("stats", "default", "--json"))["paused"] is True
+    assert place.run("resume", "default") == "resumed\n"
+
+
+def test_a_killed_worker_costs_a_lease_and_no_job(place: Place) -> None:
+    log = place.folder / "log"
+    place.run("enqueue", "tasks.slow", str(log), "0.5")
+    with place.started("worker", "tasks", "-q", "slow", "--lease", "2"):
+        wait_for(lambda: lines(log), "it did not begin")
+        os.kill(int(lines(log)[0].split()[1]), signal.SIGKILL)
+    killed_at = time.monotonic()
+    with place.started("worker", "tasks", "-q", "slow", "--lease", "2"), reclaiming(place):
+        wait_for(lambda: "end" in lines(log), "the job was lost")
+    assert time.monotonic() - killed_at < 6
+    assert place.counts("slow") == {}
+
+
+@contextlib.contextmanager
+def reclaiming(place: Place) -> Iterator[None]:
+    """The pump's reclaimer, until the end."""
+    import threading
+
+    from queues.engine import open_engine, reclaim_ended
+
+    engine, stop = open_engine(place.env["TASKQ_URL"]), threading.Event()
+
+    def run() -> None:
+        while not stop.wait(0.05):
+            engine.run(reclaim_ended(engine.layout))
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    yield
+    stop.set()
+    thread.join()
+    engine.close()
+
+
+def test_sigterm_lets_jobs_finish_and_a_second_one_gives_them_back(place: Place) -> None:
+    log = place.folder / "log"
+    with place.started("worker", "tasks", "-q", "slow") as process:
+        place.run("enqueue", "tasks.slow", str(log), "1")
+        wait_for(lambda: lines(log), "it did not begin")
+        process.terminate()
+        assert process.wait(20) == 0
+    assert lines(log)[-1] == "end"
+    assert place.counts("slow") == {}
+
+    with place.started("worker", "tasks", "-q", "slow") as process:
+        place.run("enqueue", "tasks.slow", str(log), "60")
+        wait_for(lambda: len(lines(log)) == 3, "it did not begin")
+        process.terminate()
+        time.sleep(0.3)  # two signals at once are one
+        process.terminate()
+        assert process.wait(10) == 0
+    assert place.counts("slow") == {"ready": 1}
+
+
+def test_several_processes_share_the_work_and_are_replaced(place: Place) -> None:
+    with place.started("worker", "tasks", "-q", "slow", "--processes", "2", "--concurrency", "1"):
+        wait_for(lambda: len(place.workers()) == 2, "there are not two")
+        before = {worker.pid for worker in place.workers()}
+        os.kill(next(iter(before)), signal.SIGKILL)
+        wait_for(lambda: len({w.pid for w in place.workers() if w.age_ms < 3_000} - before) == 1, "it was not replaced")
+    assert [pid for pid in before if Path(f"/proc/{pid}").exists()] == []
+
+
+def test_a_process_is_started_anew_after_so_many_jobs(place: Place) -> None:
+    log = place.folder / "log"
+    with place.started("worker", "tasks", "-q", "slow", "--max-jobs", "1", "--concurrency", "1"):
+        for _ in range(2):
+            place.run("enqueue", "tasks.slow", str(log), "0")
+        wait_for(lambda: lines(log).count("end") == 2, "not both ran")
+    pids = {line for line in lines(log) if line.startswith("begin")}
+    assert len(pids) == 2
+
+
+def test_a_supervisor_that_is_killed_takes_its_workers_along(place: Place) -> None:
+    with place.started("worker", "tasks", "-q", "slow", "--processes", "2") as process:
+        wait_for(lambda: len(place.workers()) == 2, "there are not two")
+        pids = [worker.pid for worker in place.workers()]
+        process.kill()
+        wait_for(lambda: not any(Path(f"/proc/{pid}").exists() for pid in pids), "they go on")
+
+
+def test_the_health_endpoint_says_whether_it_takes_jobs(place: Place) -> None:
+    port = _free_port()
+    with place.started("worker", "tasks", "-q", "default", "--health-port", str(port)) as process:
+
+        def status() -> int:
+            with contextlib.suppress(httpx.HTTPError):
+                return httpx.get(f"http://127.0.0.1:{port}/").status_code
+            return 0
+
+        wait_for(lambda: status() == 200, "it is not well")
+        process.send_signal(signal.SIGTSTP)
+        wait_for(lambda: status() == 503, "it takes jobs still")
+        process.send_signal(signal.SIGCONT)
+        wait_for(lambda: status() == 200, "it did not resume")
+
+
+def _free_port() -> int:
+    import socket
+
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def test_other_commands_are_the_servers(place: Place) -> None:
+    assert "runpump" in place.run("help")
+    assert place.run("--version").startswith("taskq ")
+    assert "worker" in place.run("--help")

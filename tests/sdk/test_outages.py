@@ -1,0 +1,123 @@
+"""Workers while Redis hangs, is killed and comes back: nothing is lost, and what is done is not done again."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from queues.embedded import EmbeddedRedis
+from queues.engine import TaskqError
+from taskq import App
+
+from .conftest import until, working
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def redis(tmp_path: Path) -> Iterator[EmbeddedRedis]:
+    with EmbeddedRedis(tmp_path, persistent=True) as redis:
+        yield redis
+
+
+@pytest.fixture
+def app(redis: EmbeddedRedis) -> Iterator[App]:
+    app = App(redis.url, namespace="sdk")
+    yield app
+    app.broker.close()
+
+
+async def is_gone(app: App, job_id: str) -> bool:
+    try:
+        return await app.job("default", job_id).astate() is None
+    except TaskqError:
+        return False
+
+
+async def test_a_job_that_is_done_while_redis_hangs_is_not_done_again(app: App, redis: EmbeddedRedis) -> None:
+    runs: list[int] = []
+    finish = asyncio.Event()
+
+    @app.task
+    async def run() -> None:
+        runs.append(1)
+        await finish.wait()
+
+    job = await run.aenqueue()
+    async with working(app, lease_s=30.0) as worker:
+        await until(lambda: runs, or_fail="it did not begin")
+        assert redis.pid is not None
+        os.kill(redis.pid, signal.SIGSTOP)
+        try:
+            finish.set()
+            await until(lambda: not worker.active, or_fail="the task did not end")
+            await asyncio.sleep(5.0)  # the outage that the promise names
+        finally:
+            os.kill(redis.pid, signal.SIGCONT)
+        await until(lambda: is_gone(app, job.id), or_fail="its end was not told")
+        await asyncio.sleep(0.3)
+    assert runs == [1]
+
+
+async def test_a_job_that_is_done_while_redis_is_down_is_not_done_again(app: App, redis: EmbeddedRedis) -> None:
+    runs: list[int] = []
+    finish = asyncio.Event()
+
+    @app.task
+    async def run() -> None:
+        runs.append(1)
+        await finish.wait()
+
+    job = await run.aenqueue()
+    async with working(app, lease_s=30.0) as worker:
+        await until(lambda: runs, or_fail="it did not begin")
+        redis.kill()
+        finish.set()
+        await until(lambda: not worker.active, or_fail="the task did not end")
+        await asyncio.sleep(0.5)
+        await asyncio.to_thread(redis.start)
+        await until(lambda: is_gone(app, job.id), or_fail="its end was not told")
+        await run.aenqueue()
+        await until(lambda: len(runs) == 2, or_fail="it takes no more jobs")
+    assert len(runs) == 2
+
+
+async def test_jobs_enqueued_and_run_across_a_restart_all_end(app: App, redis: EmbeddedRedis) -> None:
+    ran: Counter[int] = Counter()
+
+    @app.task
+    async def run(number: int) -> None:
+        await asyncio.sleep(0.002)
+        ran[number] += 1
+
+    await app.aenqueue_many([run.call(number) for number in range(1_000)])
+    async with working(app, concurrency=20, lease_s=5.0):
+        await until(lambda: len(ran) > 100, or_fail="they do not run")
+        redis.kill()
+        await asyncio.sleep(0.3)
+        await asyncio.to_thread(redis.start)
+        await until(lambda: len(ran) == 1_000, or_fail="some were lost", timeout_s=20)
+    assert sum(ran.values()) <= 1_000 + 20, "only what was in flight may run twice"
+
+
+async def test_a_worker_that_starts_without_redis_waits_for_it(redis: EmbeddedRedis, app: App) -> None:
+    ran = asyncio.Event()
+
+    @app.task
+    async def run() -> None:
+        ran.set()
+
+    await run.aenqueue()
+    redis.kill()
+    async with working(app) as worker:
+        await asyncio.sleep(0.3)
+        assert not worker.is_well
+        await asyncio.to_thread(redis.start)
+        await asyncio.wait_for(ran.wait(), 10)
+        assert worker.is_well
