@@ -15,6 +15,7 @@ _PAGES: Final[tuple[tuple[str, Promise, str], ...]] = (
     ("dashboard:queues", _("Queues"), "q"),
     ("dashboard:dead", _("Dead letters"), "d"),
     ("dashboard:consumers", _("Consumers"), "c"),
+    ("dashboard:workers", _("Workers"), "w"),
     ("dashboard:schedules", _("Schedules"), "s"),
     ("dashboard:reports", _("Reports"), "r"),
     ("dashboard:activity", _("Activity"), "a"),

@@ -6,7 +6,7 @@ from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import path
 from django.views.i18n import set_language
 
-from .views import activity, consumers, dead, find, job, overview, queue, queues, reports, schedules
+from .views import activity, consumers, dead, find, job, overview, queue, queues, reports, schedules, workers
 from .views.methods import only
 
 app_name = "dashboard"
@@ -29,6 +29,7 @@ urlpatterns = [
     *job.urlpatterns,
     *dead.urlpatterns,
     *consumers.urlpatterns,
+    *workers.urlpatterns,
     *schedules.urlpatterns,
     *reports.urlpatterns,
     *activity.urlpatterns,

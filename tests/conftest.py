@@ -12,6 +12,7 @@ import pytest
 import pytest_django
 import redis
 from django.db import connections
+from django.utils import translation
 from xdist.scheduler import LoadScopeScheduling
 
 from queues.embedded import EmbeddedRedis
@@ -22,7 +23,10 @@ SHARING = {"tests/browser/": "browser", "tests/reports/": "reports"}
 ALONE = ("tests/reports/test_cluster.py", "tests/reports/test_command.py")
 """What uses none of it, so that another process may run it."""
 
-LONGEST = ("tests/browser/", "tests/reports/", "tests/metadata/test_postgresql.py", "tests/running/", "tests/http/")
+LONGEST = (
+    *("tests/browser/", "tests/reports/", "tests/metadata/test_postgresql.py", "tests/running/", "tests/http/"),
+    "tests/sdk/",
+)
 
 PROCESSES_OF_ENGINE = (
     *("cluster_trouble", "demoted_master", "error_codes", "lost_connections", "paused_redis", "replication"),
@@ -34,7 +38,10 @@ PROCESSES_OF_HTTP = (
 )
 PROCESSES = (
     *("tests/running/", "tests/browser/", "tests/reports/", "tests/bench/", "tests/package/test_wheel.py"),
+    *(f"tests/sdk/test_{name}.py" for name in ("command_line", "http_broker", "outages", "typing")),
+    "tests/sdk/django/test_runworker.py",
     *("tests/metadata/test_postgresql.py", "tests/dashboard/test_silent_redis.py"),
+    "tests/sdk/test_docs.py::test_every_snippet_",
     *(f"tests/engine/test_{name}.py" for name in PROCESSES_OF_ENGINE),
     *(f"tests/http/test_{name}.py" for name in PROCESSES_OF_HTTP),
 )
@@ -133,10 +140,12 @@ def redis_client(redis_url: str) -> Iterator[redis.Redis]:
 
 @pytest.fixture(autouse=True)
 def clean_slate(redis_client: redis.Redis) -> Iterator[None]:
-    """Nothing of the test before: neither in Redis nor in the memory of this process, nor an open database."""
+    """Nothing of the test before: neither in Redis nor in the memory of this process, nor an open database, nor its
+    language."""
     from queues.pools.remembered import forget_everything
     from queues.services.recent import forget_recent
 
+    translation.deactivate()  # LocaleMiddleware activates a request's language, and leaves it active in the thread
     redis_client.flushall()
     redis_client.config_resetstat()
     for connection in connections.all(initialized_only=True):

@@ -17,7 +17,7 @@ register = template.Library()
 register.filter("harmless", lambda text: harmless(str(text or "")))
 register.filter("harmless_words", lambda text: harmless_words(str(text or "")))
 
-_UNITS: Final = ((1024 * 1024, "MiB"), (1024, "KiB"))
+_UNITS: Final = ((1024**3, "GiB"), (1024**2, "MiB"), (1024, "KiB"))
 
 
 @register.filter

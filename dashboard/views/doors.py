@@ -39,6 +39,7 @@ STATUS_OF: Final[Mapping[str, int]] = {
     "pool_not_found": 404,
     "queue_not_found": 404,
     "job_not_found": 404,
+    "worker_not_found": 404,
     "lease_lost": 409,
     "layout_mismatch": 503,
     "metadata_unavailable": 503,

@@ -10,11 +10,14 @@ from django.utils.translation import gettext as _
 from dashboard.bodies import BodyForm, show_body
 from dashboard.forms.fields import whole_number
 from dashboard.forms.order import OrderForm
+from dashboard.task_message import read_task_message
 from queues.engine.errors import JobNotFoundError, LeaseLostError
 from queues.engine.ids import is_job_id
+from queues.engine.values import JobState
 from queues.services.job_actions import ChosenJob, JobAct, act_on_jobs
 from queues.services.job_page import JobView, read_job
 from queues.services.queue_page import find_place
+from queues.services.worker_actions import cancel_running_job
 
 from .confirming import confirm_first
 from .doors import action, done, page
@@ -30,6 +33,7 @@ def job(request: HttpRequest, pool: str, namespace: str, queue: str, job_id: str
         "view": view,
         "place": view.place,
         "job": view.job,
+        "task": read_task_message(view.job.body),
         "body": show_body(view.job.body, form=form),
         "result": None if view.result is None else show_body(view.result, form=form),
         "order": OrderForm(),
@@ -92,6 +96,22 @@ def job_act(request: HttpRequest, pool: str, namespace: str, queue: str, job_id:
     return done(request, message=_said(order.act), back=queue_url(place) if goes else back)
 
 
+@action
+def job_cancel(request: HttpRequest, pool: str, namespace: str, queue: str, job_id: str) -> HttpResponse:
+    """Have the worker that runs the job end it, if the attempt still is the one that the person saw."""
+    place = find_place(user=request.user, pool=pool, namespace=namespace, queue=queue)
+    question = _("Cancel this job? Its task is interrupted, and the job becomes a dead letter.")
+    unanswered = confirm_first(request, question=question)
+    if unanswered is not None:
+        return unanswered
+    attempt = whole_number(request.POST.get("attempt", "")) or 0
+    state = cancel_running_job(user=request.user, place=place, job_id=job_id, attempt=attempt)
+    if state is not JobState.WORKING:
+        return done(request, message=_("The job was waiting again: it is deleted."), back=queue_url(place))
+    message = _("Job %(job)s is cancelled: its worker was told to end it.") % {"job": job_id}
+    return done(request, message=message, back=reverse("dashboard:job", args=(pool, namespace, queue, job_id)))
+
+
 def _view(request: HttpRequest, pool: str, namespace: str, queue: str, job_id: str) -> JobView:
     place = find_place(user=request.user, pool=pool, namespace=namespace, queue=queue)
     return read_job(place=place, job_id=job_id)
@@ -125,4 +145,5 @@ urlpatterns = [
     path(f"{_AT}peek", job_body, name="job_body"),
     path(f"{_AT}raw/<str:part>", job_raw, name="job_raw"),
     path(f"{_AT}act", job_act, name="job_act"),
+    path(f"{_AT}cancel", job_cancel, name="job_cancel"),
 ]

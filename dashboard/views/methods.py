@@ -58,4 +58,6 @@ def _above(request: HttpRequest) -> tuple[str, str]:
             return reverse(name, kwargs={one: match.kwargs[one] for one in needed}), str(title)
     if match.url_name == "dead_act":
         return reverse("dashboard:dead"), _("Back to the dead letters")
+    if match.url_name == "worker_act":
+        return reverse("dashboard:workers"), _("Back to the workers")
     return "", ""

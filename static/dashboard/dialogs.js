@@ -1,9 +1,11 @@
 // <form data-confirm="Really?" data-confirm-word="queue-name" data-confirm-safe>: asks before it is sent, the word having to be
 // typed if there is one; then the form goes off with confirmed=yes (and the word), which the server insists upon.
-// A button's own data-confirm comes before the form's. Also: a menu closes when one clicks elsewhere or presses Escape.
+// A button's own data-confirm comes before the form's; data-confirm-no: what the button that does nothing says. Also: a menu closes when one clicks elsewhere or presses Escape.
 const dialog = document.getElementById("confirm");
 const word = document.getElementById("confirm-word");
 const yes = document.getElementById("confirm-yes");
+const no = document.getElementById("confirm-no");
+const usualNo = no?.textContent ?? "";
 let asked; // {form, submitter, expected}
 
 function ask(form, submitter) {
@@ -15,10 +17,11 @@ function ask(form, submitter) {
   document.getElementById("confirm-expected").textContent = expected;
   word.value = "";
   yes.disabled = Boolean(expected);
+  no.textContent = source.dataset.confirmNo ?? usualNo;
   yes.className = "confirmSafe" in source.dataset ? "primary" : "danger";
   dialog.returnValue = "";
   dialog.showModal();
-  (expected ? word : document.getElementById("confirm-no")).focus();
+  (expected ? word : no).focus();
 }
 
 function add(form, name, value) {
@@ -45,7 +48,7 @@ document.addEventListener(
 word?.addEventListener("input", () => {
   yes.disabled = word.value.trim() !== asked.expected;
 });
-document.getElementById("confirm-no")?.addEventListener("click", () => dialog.close(""));
+no?.addEventListener("click", () => dialog.close(""));
 dialog?.addEventListener("close", () => {
   if (dialog.returnValue !== "yes" || !asked) return;
   const { form, submitter, expected } = asked;

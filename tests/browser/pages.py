@@ -1,4 +1,4 @@
-"""Pages of the shop that tests look at one after the other. In addresses `{job}` is the id of the job that is held."""
+"""Pages of the shop that tests look at one after the other. `Shop.address` puts in the ids of jobs."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ PAGES: Final[dict[str, str]] = {
     "dead": "/dead/",
     "consumers": "/consumers/",
     "consumers-by-queue": "/consumers/?by=queue",
+    "workers": "/workers/",
+    "task-job": "/queues/default/demo/tasks/jobs/{task_job}/",
     "schedules": "/schedules/",
     "reports": "/reports/",
     "activity": "/activity/",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import time
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
@@ -14,10 +15,15 @@ from urllib.parse import urlencode
 from playwright.sync_api import StorageState, StorageStateCookie
 
 from queues.embedded import EmbeddedRedis
+from queues.engine import TaskqError, open_engine
+from queues.engine.operations.workers import annotate
+from queues.engine.worker_presence import ParkedTask
+from tests.dashboard.workers import beat, running
 from tests.running.services import Service, start_service
 from tests.support.waiting import wait_until
 
 SMTP_ERROR = "421 smtp timeout"
+TASK_WORKER = "app-1:4711:89abcdef"
 ADDRESS_ERROR = "550 no such mailbox"
 
 
@@ -29,6 +35,8 @@ class Shop:
     redis: EmbeddedRedis
     held_job: str = ""
     """The id of a job that somebody works on for as long as the tests run."""
+    task_job: str = ""
+    """The id of one that a worker of the Python SDK runs meanwhile."""
     _signed_in: StorageState | None = None
 
     @property
@@ -100,6 +108,29 @@ class Shop:
 
         Thread(target=wait, daemon=True).start()
 
+    def address(self, page: str) -> str:
+        """That of one of `tests.browser.pages`."""
+        return page.format(job=self.held_job, task_job=self.task_job)
+
+    def run_workers(self) -> None:
+        """Let workers say once a second that they work, for as long as the tests run."""
+        engine = open_engine(self.redis.url)
+        queue = engine.queue("demo", "tasks")
+        lines = ["opened the camera", "rendered the first frame", "x" * 300]
+        engine.run(annotate(queue, self.task_job, {}, lines=lines, keep_ms=3_600_000))
+        job = running(self.task_job, queue="tasks", task="film.render", percent=41.5, note="83 of 200 frames")
+        parked = ParkedTask(queue="tasks", task="film.dub", reason="this worker has no such task", jobs=3)
+        about: dict[str, Any] = {"namespace": "demo", "queues": {"tasks": 3, "frames-of-all-the-films": 1}}
+
+        def work() -> None:
+            while True:
+                with contextlib.suppress(TaskqError):  # tests stop Redis
+                    beat(engine, TASK_WORKER, running=[job], parked=(parked,), **about)
+                    beat(engine, "app-2:12:0123abcd", host="app-2", state="quiet", failed=0, **about)
+                time.sleep(1)
+
+        Thread(target=work, daemon=True).start()
+
     def count(self, queue: str, state: str) -> int:
         """How many of its jobs are in a state."""
         status, answer = self.call("GET", f"/api/demo/{queue}/stats")
@@ -125,6 +156,9 @@ class Shop:
             self.put("newsletter", b'{"edition": %d}' % number, delay=3600 + number)
         self.put("reports", b"monthly figures", tries=3)
         self.held_job = self.take("reports", consumer="analyst-1", ttr=3600)
+        self.put("tasks", b'{"task":"film.render","args":["intro",{"codec":"av1"}],"kwargs":{"fps":24}}')
+        self.task_job = self.take("tasks", consumer=TASK_WORKER, ttr=3600)
+        self.run_workers()
         self.wait_for_job("refunds", consumer="cashier-1")
         wait_until(lambda: self.call("GET", "/api/demo/emails/stats")[0] == 200, or_fail="the demo load does not begin")
 

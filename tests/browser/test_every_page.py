@@ -20,7 +20,7 @@ API_DOCS: Final = {"api-docs": "/api/docs"}
 def test_a_page_is_for_everybody(name: str, page: Page, shop: Shop, watches: list[Watch]) -> None:
     if name in TROUBLE:
         watches[0].expected.append(TROUBLE[name])
-    page.goto((PAGES | API_DOCS)[name].format(job=shop.held_job))
+    page.goto(shop.address((PAGES | API_DOCS)[name]))
     wait_for_charts(page)
 
     whole = name not in API_DOCS  # which are very long

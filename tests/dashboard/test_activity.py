@@ -61,6 +61,31 @@ def test_an_act_is_shown_with_who_did_what_where(people: People) -> None:
     assert row.endswith("UTC alice respawned shop/mail 1,234 error: timeout")
 
 
+@pytest.mark.parametrize(
+    ("detail", "english", "chinese"),
+    [
+        ("all ready", "all ready", "全部就绪任务"),
+        ("all dead letters", "all dead letters", "全部死信"),
+        (
+            "all dead, by text in the body, key: k",
+            "all dead · by text in the body · key: k",
+            "全部死信 · 按任务内容筛选 · key: k",
+        ),
+        ("all dead, error: down, all ready", "all dead · error: down, all ready", "全部死信 · error: down, all ready"),
+        ("tries: 1 → 2, delay_s: – → 5", "tries: 1 → 2, delay_s: – → 5", "tries: 1 → 2, delay_s: – → 5"),
+    ],
+)
+def test_which_jobs_were_meant_is_said_in_the_readers_language_and_what_was_typed_as_it_is(
+    people: People, detail: str, english: str, chinese: str
+) -> None:
+    note(people, ActivityAction.RESPAWNED, queue="mail", detail=detail)
+    browser = people.alice.browser
+
+    assert shown(browser)[0].endswith(f"{SHOP}/mail – {english}")
+    browser.cookies["taskq_language"] = "zh-hans"
+    assert shown(browser)[0].endswith(f"{SHOP}/mail – {chinese}")
+
+
 def test_people_see_what_was_done_in_their_namespaces_and_superusers_everything(people: People) -> None:
     note(people, queue="mail")
     note(people, who="charlie", namespace=BANK, queue="book")

@@ -18,6 +18,7 @@ PAGES = (
     "/queues/",
     "/dead/",
     "/consumers/",
+    "/workers/",
     "/schedules/",
     "/reports/",
     "/activity/",

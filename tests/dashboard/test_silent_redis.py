@@ -26,7 +26,7 @@ from .surveyor import Surveyor
 pytestmark = pytest.mark.django_db(transaction=True)
 
 PATIENCE_S = 3.0
-OF_JOBS = (AT, f"{AT}now", f"{AT}?state=dead&error=x", f"{AT}charts/throughput", "/dead/")
+OF_JOBS = (AT, f"{AT}now", f"{AT}?state=dead&error=x", f"{AT}charts/throughput", "/dead/", "/workers/")
 OF_MORE = ("/", "/queues/", "/activity/")
 
 
@@ -47,7 +47,7 @@ def visited(people: People, redis_server: EmbeddedRedis) -> Iterator[People]:
     engine = open_engine(redis_server.url)
     job_id = Shop(engine).publish(b"x")[0]
     Surveyor(engine).look()
-    for path in ("/", AT, f"{AT}jobs/{job_id}/", "/dead/", "/consumers/"):
+    for path in ("/", AT, f"{AT}jobs/{job_id}/", "/dead/", "/consumers/", "/workers/"):
         assert people.alice.browser.get(path).status_code == 200, path
     yield people
     engine.close()

@@ -15,7 +15,7 @@ from taskq_site import installation
 from taskq_site.env import EnvError
 from tests.package.wheel import ROOT, build_wheel
 
-PACKAGES = ("queues", "dashboard", "taskq_site")
+PACKAGES = ("queues", "dashboard", "taskq_site", "taskq")
 MOVED = ("templates", "static")
 """Top-level folders that are inside `taskq_site` in the wheel."""
 
@@ -59,8 +59,8 @@ def test_the_wheel_says_what_it_is(wheel: Path) -> None:
         license_text = archive.read(f"{info}/licenses/LICENSE").decode()
 
     assert (metadata["Name"], metadata["Version"], metadata["License-Expression"]) == ("taskq", __version__, "MIT")
-    assert set(metadata.get_all("Provides-Extra", ())) == {"embedded", "reports"}
-    assert "taskq = taskq_site.__main__:main" in commands
+    assert set(metadata.get_all("Provides-Extra", ())) >= {"embedded", "reports", "dev"}
+    assert "taskq = taskq.cli:main" in commands
     assert license_text.startswith("MIT License")
 
 

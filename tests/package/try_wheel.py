@@ -41,6 +41,8 @@ LAKE_TIMEOUT_S: Final = 60.0
 REPORT_TIMEOUT_S: Final = 600.0
 CLOSE_TO_MIDNIGHT: Final = timedelta(seconds=30)
 
+FIRST_RUN_S: Final = 20.0
+
 LASTS_S: Final = 0.3
 """How long the job waits; it runs twice as long. Percentiles of more than 0.128 s are looked up in a second pass."""
 
@@ -295,6 +297,30 @@ def use_commands(installed: Installed, said: dict[str, Any]) -> None:
     installed.run("check")
 
 
+def make_first_run(installed: Installed) -> None:
+    """What the README begins with: `taskq init`, `taskq dev tasks`, `taskq run`, within FIRST_RUN_S."""
+    installed.folder = installed.home / "first"
+    installed.folder.mkdir()
+    began = time.monotonic()
+    installed.run("init")
+    process = installed.start("dev", "tasks", "--port=0")
+
+    def result() -> str:
+        require(process.poll() is None, "taskq dev ended")
+        asking = installed.start("run", "tasks.hello", "--name", "you")
+        return asking.communicate(timeout=60)[0]
+
+    try:
+        said = wait_for(result, timeout_s=60, message="no result of the first task")
+        took_s = time.monotonic() - began
+    finally:
+        process.terminate()
+        process.communicate(timeout=60)
+    require(said == "Hello, you!\n", f"the first task said {said!r}")
+    require(took_s <= FIRST_RUN_S, f"the first result took {took_s:.1f} s")
+    print(f"wheel-test: the first result took {took_s:.1f} s", flush=True)
+
+
 def try_wheel(directory: Path, wheel: Path) -> None:
     """Raises TryFailedError."""
     installed = Installed(directory)
@@ -306,6 +332,10 @@ def try_wheel(directory: Path, wheel: Path) -> None:
     installed.install(wheel)
     step("start without a Redis")
     refuse_without_redis(installed)
+    step("install its extra dev: from nothing to the first result of a task")
+    installed.install(wheel, "dev")
+    make_first_run(installed)
+    installed.folder = installed.folder.parents[1] / "somewhere"
     step("install its extras embedded and reports")
     installed.install(wheel, "embedded", "reports")
     before = installed.files()

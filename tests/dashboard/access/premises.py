@@ -15,8 +15,9 @@ from tests.dashboard.people import POOL, SHOP
 from tests.dashboard.reported import Work, error, report_day
 from tests.dashboard.shop import Shop
 from tests.dashboard.surveyor import Surveyor
+from tests.dashboard.workers import beat, commands, running
 
-from .tables import DAY, DELAYED, ERROR, PAGES, QUEUE, Act, routes
+from .tables import DAY, DELAYED, ERROR, PAGES, QUEUE, WORKER, Act, routes
 
 
 class Premises(Shop):
@@ -28,6 +29,7 @@ class Premises(Shop):
         self.ids = {state: self.job_in(state, body=b"a vase", error=ERROR) for state in [*states, JobState.READY]}
         for count in (1_000, DELAYED - 1_001):
             self.publish(*[b"x"] * count, delay_ms=600_000)
+        beat(self.engine, WORKER, running=[running(self.ids[JobState.WORKING], queue=QUEUE)], queues={QUEUE: 1})
         Surveyor(self.engine).look()
         work = [Work(queue=QUEUE, published=DELAYED, waits=[1_237], failed=1, dead=1)]
         told = {QUEUE: {"errors": [error(ERROR)]}, "": {"errors": [error(ERROR, queue=QUEUE)]}}
@@ -50,7 +52,14 @@ class Premises(Shop):
         jobs = [self.engine.run(detail(self.queue, job_id)) for job_id in self.ids.values()]
         policies = list(QueuePolicy.objects.order_by("pk").values())
         acts = list(Activity.objects.exclude(action="signed_in").order_by("pk").values())
-        return now.paused, now.counts, [job and replace(job, now_ms=0) for job in jobs], policies, acts
+        return (
+            now.paused,
+            commands(self.engine),
+            now.counts,
+            [job and replace(job, now_ms=0) for job in jobs],
+            policies,
+            acts,
+        )
 
 
 def prepare(shop: Premises, name: str) -> Any:

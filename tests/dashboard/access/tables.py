@@ -19,6 +19,9 @@ from tests.dashboard.people import POOL, SHOP
 
 QUEUE: Final = "parcels-of-the-shop"
 ERROR: Final = "the glass broke on its way"
+WORKER: Final = "worker-1"
+"""Who has the job that is worked on."""
+
 DELAYED: Final = 1_237
 SECRETS: Final = (QUEUE, ERROR, "1,237")
 """Words, and a sum, that are on pages only if these show something of the shop."""
@@ -75,6 +78,7 @@ PAGES: Final[Mapping[str, Page]] = {
     "dead_more": Page(sees=ERROR, charlie=200),
     "dead_news": Page(query={"since_ms": "1"}, sees="1 job has died here", charlie=200),
     "consumers": Page(sees=QUEUE, charlie=200),
+    "workers": Page(sees=QUEUE, charlie=200),
     "schedules": Page(charlie=200),
     "reports": Page(alice=302, olga=302, bob=302, charlie=302),
     "report": Page(named={"day": f"{DAY}"}, sees=ERROR, charlie=200),
@@ -112,6 +116,12 @@ ACTS: Final[Mapping[str, tuple[Act, ...]]] = {
         Act(form={"act": "release", "state": "working", "attempt": "1"}, of=JobState.WORKING),
         Act(form={"act": "respawn", "state": "dead"}, of=JobState.DEAD),
         Act(form={"act": "delete", "state": "completed"} | SURE, of=JobState.COMPLETED),
+    ),
+    "job_cancel": (Act(form={"attempt": "1"} | SURE, of=JobState.WORKING),),
+    "worker_act": (
+        Act(form={"act": "quiet", "worker": WORKER}),
+        Act(form={"act": "resume", "worker": WORKER}),
+        Act(form={"act": "stop", "worker": WORKER} | SURE),
     ),
     "dead_act": (
         Act(form={"do": "respawn-selected"} | _LETTER),

@@ -31,11 +31,11 @@ def test_nothing_is_done_by_way_of_a_namespace_of_ones_own(shop: Premises, erin:
         form = shop.said(act.form) | {"letter": f"{POOL}/{BANK}/{QUEUE}/{shop.ids[JobState.DEAD]}", "namespace": BANK}
     else:
         form = shop.said(act.form)
-    before = prepare(shop, name)[:3]
+    before = prepare(shop, name)[:4]
 
     erin.post(shop.url(name, namespace=BANK, of=act.of), form)
 
-    assert shop.whole_state()[:3] == before
+    assert shop.whole_state()[:4] == before
 
 
 @pytest.mark.parametrize("path", ["/dead/", "/dead/more"])
@@ -53,12 +53,12 @@ def test_who_owns_the_bank_and_reads_the_shop_acts_on_the_banks_dead_letters_onl
     shop: Premises, erin: Client, do: str
 ) -> None:
     bury(BANK, "book", ["the vault is empty"])
-    before = shop.whole_state()[:3]
+    before = shop.whole_state()[:4]
 
     answer = erin.post("/dead/act", {"do": do} | SURE, headers=JSON).json()
 
     assert (answer["done"], answer["forbidden"]) == (1, 1)
-    assert shop.whole_state()[:3] == before
+    assert shop.whole_state()[:4] == before
 
 
 @pytest.mark.parametrize("do", ["respawn-selected", "delete-selected"])

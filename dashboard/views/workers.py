@@ -1,0 +1,65 @@
+"""Workers of the Python SDK: what each runs, and buttons that quiet, resume or stop one."""
+
+from __future__ import annotations
+
+from typing import Final
+from urllib.parse import unquote
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import path, reverse
+from django.utils.translation import gettext as _
+
+from dashboard.harmless import harmless_words
+from queues.services.errors import InvalidArgumentError
+from queues.services.worker_actions import WorkerAct, command_worker
+from queues.services.workers import read_workers
+
+from .confirming import confirm_first
+from .doors import action, done, is_live, page
+
+TEXT_MAX: Final = 255
+
+
+@page
+def workers(request: HttpRequest) -> HttpResponse:
+    """`?namespace=POOL/NAME&q=...`; for live.js the part that changes."""
+    asked = {
+        "namespace": request.GET.get("namespace", ""),
+        "text": request.GET.get("q", "")[:TEXT_MAX].strip(),
+    }
+    context = {"view": read_workers(user=request.user, **asked), "asked": asked, "narrowed": any(asked.values())}
+    return render(request, f"dashboard/{'_workers' if is_live(request) else 'workers'}.html", context)
+
+
+@action
+def worker_act(request: HttpRequest, pool: str, namespace: str) -> HttpResponse:
+    """`act=quiet|resume|stop&worker=ID`; the id may be percent-encoded, for ids that have invisible characters."""
+    try:
+        act = WorkerAct(request.POST.get("act", ""))
+    except ValueError:
+        raise InvalidArgumentError("invalid act") from None
+    worker = unquote(request.POST.get("worker", ""))
+    if act is WorkerAct.STOP:
+        question = _("Stop this worker? It finishes the jobs that it runs, and then ends.")
+        unanswered = confirm_first(request, question=question)
+        if unanswered is not None:
+            return unanswered
+    command_worker(user=request.user, pool=pool, namespace=namespace, worker=worker, act=act)
+    message = _said(act) % {"worker": harmless_words(worker[:TEXT_MAX])}
+    return done(request, message=message, back=reverse("dashboard:workers"))
+
+
+def _said(act: WorkerAct) -> str:
+    said = {
+        WorkerAct.QUIET: _("Worker %(worker)s was told to take no more jobs; those that it runs go on."),
+        WorkerAct.RESUME: _("Worker %(worker)s was told to take jobs again."),
+        WorkerAct.STOP: _("Worker %(worker)s was told to stop: it finishes the jobs that it runs, and ends."),
+    }
+    return said[act]
+
+
+urlpatterns = [
+    path("workers/", workers, name="workers"),
+    path("workers/<str:pool>/<str:namespace>/act", worker_act, name="worker_act"),
+]
