@@ -69,8 +69,10 @@ class Trouble:
             )
 
     def passed(self, *, began_at: float = math.inf) -> None:
-        """Note a success; log it if there was trouble. What began before the trouble does not end it: its reply may have
-        come before a server died, and its thread be late to say so."""
+        """Note a success; log it if there was trouble.
+
+        What began before the trouble does not end it: its reply may have come before the server died.
+        """
         if self._since is None:
             return
         with self._lock:
