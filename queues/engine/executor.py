@@ -15,7 +15,6 @@ from .failures import is_missing_script, is_translatable, translate
 from .keys import Layout, QueueKeys
 from .operation import Apart, Operation, Paced, Plan
 from .pacing import Pacer
-from .redis_internals import ask_at_once
 from .replication import ReplicaWait, UnconfirmedError
 from .routing import Routes, Server
 from .values import Published
@@ -141,7 +140,7 @@ class Engine:
         replies: list[Any] = [None] * len(operations)
         heard: list[tuple[Server, list[Any]]] = []
         for server, places in self._routes.split(operations).items():
-            said = _ask(server.client, [operations[i] for i in places], self._replica_wait)
+            said = _ask(server, [operations[i] for i in places], self._replica_wait)
             heard.append((server, said))
             for i, reply in zip(places, said, strict=True):
                 replies[i] = reply
@@ -150,26 +149,26 @@ class Engine:
         return replies
 
 
-def _ask(client: SyncClient, operations: Sequence[Operation[Any]], wait: ReplicaWait | None) -> list[Any]:
+def _ask(server: Server, operations: Sequence[Operation[Any]], wait: ReplicaWait | None) -> list[Any]:
     """The replies of one server. What Redis, or the way to it, has against an operation is its reply."""
-    replies = _send(client, operations, wait)
+    replies = _send(server, operations, wait)
     missing = [i for i, reply in enumerate(replies) if is_missing_script(reply)]
     if missing:
-        for i, reply in zip(missing, _load_and_send(client, [operations[i] for i in missing], wait), strict=True):
+        for i, reply in zip(missing, _load_and_send(server, [operations[i] for i in missing], wait), strict=True):
             replies[i] = reply
     return replies
 
 
-def _load_and_send(client: SyncClient, operations: Sequence[Operation[Any]], wait: ReplicaWait | None) -> list[Any]:
+def _load_and_send(server: Server, operations: Sequence[Operation[Any]], wait: ReplicaWait | None) -> list[Any]:
     try:
         for source in {operation.script.source for operation in operations}:
-            client.script_load(source)
+            server.client.script_load(source)
     except Exception as error:
         return same_for_all(error, operations)
-    return _send(client, operations, wait)
+    return _send(server, operations, wait)
 
 
-def _send(client: SyncClient, operations: Sequence[Operation[Any]], wait: ReplicaWait | None) -> list[Any]:
+def _send(server: Server, operations: Sequence[Operation[Any]], wait: ReplicaWait | None) -> list[Any]:
     if wait is not None and not any(operation.replicated for operation in operations):
         wait = None
     commands = [packed_in_pieces(operation) if operation.alone else [packed(operation)] for operation in operations]
@@ -178,8 +177,9 @@ def _send(client: SyncClient, operations: Sequence[Operation[Any]], wait: Replic
     pieces = [piece for command in commands for piece in command]
     if not any(operation.alone for operation in operations):
         pieces = [b"".join(pieces)]
+    assert server.kept is not None  # of a synchronous engine's routes
     try:
-        replies = ask_at_once(client, pieces, commands=len(commands))
+        replies = server.kept.ask(pieces, commands=len(commands))
     except Exception as error:
         return same_for_all(error, operations)
     return replies if wait is None else wait.check(replies)

@@ -7,10 +7,12 @@ not tested. To raise the cap: `make test-newest`, then this module where that fa
 from __future__ import annotations
 
 import contextlib
+import os
+import select
 from collections.abc import Sequence
 from typing import Any
 
-from redis.exceptions import ConnectionError, MovedError, ResponseError
+from redis.exceptions import ConnectionError, MovedError
 
 from .connection import AsyncClient, SyncClient
 
@@ -44,29 +46,69 @@ async def open_connection(client: AsyncClient) -> OpenConnection:
         raise
 
 
-def ask_at_once(client: SyncClient, packed: Sequence[bytes], *, commands: int) -> list[Any]:
-    """The replies to packed commands that are sent together, errors of Redis as values.
+class KeptConnections:
+    """Connections of a synchronous client that stay taken from redis-py's pool between calls; for any thread.
 
-    As a pipeline of redis-py, in less than half of its time. `commands`: how many they are. Raises redis-py's errors of
-    a connection.
+    What the pool does for each call, its metrics and its lock, and redis-py's layers above the parser take more than
+    the call itself. As long as it has them, the pool counts them as in use: it still closes them with the client, and
+    marks them when they are to be made anew.
     """
-    pool = client.connection_pool
-    connection: Any = pool.get_connection()
-    try:
-        connection.send_packed_command(packed)
-        return [_reply_on(connection) for _ in range(commands)]
-    except BaseException:
-        connection.disconnect()  # its next user would read the replies to these commands
-        raise
-    finally:
-        pool.release(connection)
+
+    def __init__(self, client: SyncClient) -> None:
+        self._pool: Any = client.connection_pool
+        self._free: list[_Kept] = []  # whose append and pop are atomic
+        self._pid = os.getpid()
+
+    def ask(self, packed: Sequence[bytes], *, commands: int) -> list[Any]:
+        """The replies to packed commands that are sent together, errors of Redis as values.
+
+        `commands`: how many they are. Raises redis-py's errors of a connection, and OSError.
+        """
+        kept = self._take()
+        connection = kept.connection
+        try:
+            connection.send_packed_command(packed)
+            read = connection._parser.read_response
+            replies = [read() for _ in range(commands)]
+        except BaseException:
+            self._give_up(connection)  # its next user would read the replies to these commands
+            raise
+        self._free.append(kept)
+        return replies
+
+    def _take(self) -> _Kept:
+        if self._pid != os.getpid():  # the parent's: redis-py closes them here without a word to the server
+            self._free, self._pid = [], os.getpid()
+        while self._free:
+            try:
+                kept = self._free.pop()
+            except IndexError:  # another thread was faster
+                break
+            if kept.is_good():
+                return kept
+            self._give_up(kept.connection)
+        return _Kept(self._pool.get_connection())
+
+    def _give_up(self, connection: Any) -> None:
+        connection.disconnect()
+        self._pool.release(connection)
 
 
-def _reply_on(connection: Any) -> Any:
-    try:
-        return connection.read_response()
-    except ResponseError as error:
-        return error
+class _Kept:
+    """A connection that is open."""
+
+    __slots__ = ("_poll", "_socket", "connection")
+
+    def __init__(self, connection: Any) -> None:
+        self.connection = connection
+        self._socket = connection._sock
+        self._poll = select.poll()
+        self._poll.register(self._socket, select.POLLIN)
+
+    def is_good(self) -> bool:
+        """Whether it is still the same, and nothing came unasked: neither the stream's end nor a late reply."""
+        connection = self.connection
+        return connection._sock is self._socket and not connection.should_reconnect() and not self._poll.poll(0)
 
 
 def reconnect_all(client: SyncClient) -> None:

@@ -22,7 +22,7 @@ from redis.retry import Retry
 from .connection import CONNECT_TIMEOUT_S, REPLY_TIMEOUT_S, AsyncClient, StoreAddress, SyncClient
 from .failures import is_from_replica, is_from_wrong_node
 from .operation import Operation
-from .redis_internals import move_slot, reconnect_all, renew_slot_map
+from .redis_internals import KeptConnections, move_slot, reconnect_all, renew_slot_map
 from .replication import UnconfirmedError
 
 NEW_MAP_S: Final = 0.5
@@ -31,10 +31,14 @@ NEW_MAP_S: Final = 0.5
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Server:
-    """One Redis, and a client that talks to it alone. `name`: host:port of a cluster's node, otherwise empty."""
+    """One Redis, and a client that talks to it alone. `name`: host:port of a cluster's node, otherwise empty.
+
+    `kept`: a synchronous client's connections.
+    """
 
     name: str
     client: Any
+    kept: KeptConnections | None = None
 
 
 class _Routes:
@@ -44,7 +48,7 @@ class _Routes:
         self._client = client
         self._address = address
         self._is_cluster = address is not None and address.kind == "cluster"
-        self._servers: dict[str, Server] = {} if self._is_cluster else {"": Server("", client)}
+        self._servers: dict[str, Server] = {} if self._is_cluster else {"": self._server("", client)}
         self._mapped_at = -NEW_MAP_S
 
     def server_of(self, operation: Operation[Any]) -> Server:
@@ -58,7 +62,7 @@ class _Routes:
         server = self._servers.get(node.name)
         if server is None:
             # Two threads may get here at once; a client without connections can be thrown away.
-            server = self._servers.setdefault(node.name, Server(node.name, self._connect(node.host, node.port)))
+            server = self._servers.setdefault(node.name, self._server(node.name, self._connect(node.host, node.port)))
         return server
 
     def split(self, operations: Sequence[Operation[Any]]) -> dict[Server, list[int]]:
@@ -79,6 +83,9 @@ class _Routes:
             return False
         self._mapped_at = now
         return True
+
+    def _server(self, name: str, client: Any) -> Server:
+        return Server(name, client)
 
     def _connect(self, host: str, port: int) -> Any:
         raise NotImplementedError
@@ -114,6 +121,9 @@ class Routes(_Routes):
         for server in list(self._servers.values()):
             server.client.close()
         self._client.close()
+
+    def _server(self, name: str, client: SyncClient) -> Server:
+        return Server(name, client, KeptConnections(client))
 
     def _connect(self, host: str, port: int) -> SyncClient:
         return redis.Redis(host=host, port=port, retry=Retry(NoBackoff(), 0), **self._node_options())

@@ -42,7 +42,12 @@ class FlakyConnection:
     def __init__(self, flaky: FlakyClient, connection: Any) -> None:
         self._flaky = flaky
         self.connection = connection
+        self._sock = connection._sock
+        self._parser = self
         self._is_cut = False
+
+    def should_reconnect(self) -> bool:
+        return False
 
     def send_packed_command(self, packed: Sequence[bytes]) -> None:
         self._flaky.calls += 1
@@ -65,7 +70,7 @@ class FlakyConnection:
     def read_response(self) -> Any:
         if self._is_cut:
             raise redis.ConnectionError("Connection closed by server.")
-        return self.connection.read_response()
+        return self.connection._parser.read_response()
 
     def disconnect(self) -> None:
         self.connection.disconnect()

@@ -29,7 +29,7 @@ from queues.engine import (
     stats,
 )
 from queues.engine import link as link_module
-from queues.engine.redis_internals import ask_at_once
+from queues.engine.redis_internals import KeptConnections
 from queues.engine.values import JobState
 
 from .crossing import crossing
@@ -186,10 +186,11 @@ def _blpop(key: str) -> bytes:
 def test_a_synchronous_caller_never_gets_the_late_reply_to_another_call(own_redis: EmbeddedRedis) -> None:
     pool = redis.ConnectionPool(connection_class=_KeptOpen, path=str(own_redis.unix_socket), socket_timeout=1.0)
     with redis.Redis(connection_pool=pool) as client, redis.Redis.from_url(own_redis.url) as other:
+        kept = KeptConnections(client)
         with pytest.raises(redis.TimeoutError):
-            ask_at_once(client, [_blpop("late")], commands=1)
+            kept.ask([_blpop("late")], commands=1)
         with ThreadPoolExecutor() as threads:
-            asked = threads.submit(ask_at_once, client, [_blpop("right")], commands=1)
+            asked = threads.submit(kept.ask, [_blpop("right")], commands=1)
             time.sleep(0.1)  # until it is sent; if that takes longer, the test shows less
             other.rpush("late", "1")
             other.rpush("right", "2")

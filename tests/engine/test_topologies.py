@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import redis
-from redis.connection import Connection
+from redis._parsers import _HiredisParser
 
 from queues.engine import (
     Engine,
@@ -137,12 +137,11 @@ def lost_reply(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
         is_next[0] = is_next[0] and not found
         return found
 
-    read, received = Connection.read_response, Link.data_received
+    read, received = _HiredisParser.read_response, Link.data_received
 
     def read_response(self: Any, *args: Any, **options: Any) -> Any:
         reply = read(self, *args, **options)
         if loses(reply):
-            self.disconnect()
             raise redis.ConnectionError("Connection closed by server.")
         return reply
 
@@ -153,7 +152,7 @@ def lost_reply(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
         else:
             received(self, data)
 
-    monkeypatch.setattr(Connection, "read_response", read_response)
+    monkeypatch.setattr(_HiredisParser, "read_response", read_response)
     monkeypatch.setattr(Link, "data_received", data_received)
     return lambda: is_next.__setitem__(0, True)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import inspect
+import socket
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -41,8 +42,8 @@ CALLED: Final[tuple[tuple[Callable[..., Any], str], ...]] = (
     (redis.ConnectionPool.get_connection, "self"),
     (redis.ConnectionPool.release, "self connection"),
     (redis.Connection.send_packed_command, "self pieces"),
-    (redis.Connection.read_response, "self"),
     (redis.Connection.disconnect, "self"),
+    (redis.Connection.should_reconnect, "self"),
     (redis.ConnectionPool.update_active_connections_for_reconnect, "self"),
     (redis.ConnectionPool.disconnect_free_connections, "self"),
     (redis.cluster.NodesManager.move_slot, "self error"),
@@ -102,6 +103,16 @@ def test_a_connection_of_redis_py_has_a_transport_and_a_reader_of_hiredis(redis_
         await client.aclose()
 
     asyncio.run(open_one())
+
+
+def test_a_synchronous_connection_of_redis_py_has_a_socket_and_a_parser_that_reads_replies(redis_url: str) -> None:
+    """`_sock`, `_parser.read_response`."""
+    with redis.Redis.from_url(redis_url) as client:
+        connection: Any = client.connection_pool.get_connection()
+        assert isinstance(connection._sock, socket.socket)
+        connection.send_packed_command([b"*1\r\n$4\r\nPING\r\n"])
+        assert connection._parser.read_response() == b"PONG"
+        client.connection_pool.release(connection)
 
 
 def test_a_connection_of_redis_py_can_be_told_not_to_time_out(redis_url: str) -> None:
