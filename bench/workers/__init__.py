@@ -27,7 +27,7 @@ from ..servers import free_port, running_service
 from ..settings import Settings
 from ..tools import VoidRunError
 from .delay import delaying_proxy
-from .peers import PEERS, measure_peer
+from .peers import HOW_ENQUEUED, PEERS, measure_peer
 
 JOBS: Final = 60_000
 SYNC_JOBS: Final = 20_000
@@ -66,9 +66,11 @@ def measure(settings: Settings) -> Section:
     ]
     if python := os.environ.get("TASKQ_BENCH_PEERS"):
         for peer in PEERS:
-            rates = [_peer(python, peer, settings) for _ in runs]
-            if all(rates):
-                figures.append(_figure(f"{peer}: no-op tasks, one process", "1/s", [rate for rate in rates if rate]))
+            rates = [rate for rate in [_peer(python, peer, settings) for _ in runs] if rate is not None]
+            if len(rates) == len(runs):
+                how = HOW_ENQUEUED[peer]
+                figures.append(_figure(f"{peer}: no-op tasks, one process", "1/s", [run for run, _ in rates]))
+                figures.append(_figure(f"{peer}: enqueue, {how}", "1/s", [enqueued for _, enqueued in rates]))
     return Section(title="Workers: one process each", figures=figures)
 
 
@@ -95,6 +97,11 @@ def _redis() -> Iterator[EmbeddedRedis]:
         EmbeddedRedis(Path(folder), persistent=False, port=free_port()) as redis,
     ):
         yield redis
+
+
+def _url(redis: EmbeddedRedis) -> str:
+    """By TCP, as the peers get there."""
+    return f"redis://127.0.0.1:{redis.port}/0"
 
 
 def _tasks(url: str, namespace: str = NAMESPACE, token: str | None = None) -> Any:
@@ -150,10 +157,10 @@ def _wait_for(condition: Callable[[], object]) -> None:
 
 def _async(settings: Settings, rtt_ms: float = 0) -> float:
     with _redis() as redis:
-        tasks = _tasks(redis.url)
+        tasks = _tasks(_url(redis))
         jobs = settings.scaled(JOBS)
         if not rtt_ms:
-            return _rate(tasks, redis.url, tasks.noop, tasks.mark, jobs, "-q", "default", "-c", "200")
+            return _rate(tasks, _url(redis), tasks.noop, tasks.mark, jobs, "-q", "default", "-c", "200")
         assert redis.port is not None
         with delaying_proxy(redis.port, rtt_ms / 2_000) as port:
             url = f"redis://127.0.0.1:{port}/0"
@@ -172,15 +179,15 @@ def _over_http(settings: Settings) -> float:
 
 def _sync(settings: Settings) -> float:
     with _redis() as redis:
-        tasks = _tasks(redis.url)
+        tasks = _tasks(_url(redis))
         return _rate(
-            tasks, redis.url, tasks.noop_sync, tasks.mark_sync, settings.scaled(SYNC_JOBS), "-q", "sync", "-c", "20"
+            tasks, _url(redis), tasks.noop_sync, tasks.mark_sync, settings.scaled(SYNC_JOBS), "-q", "sync", "-c", "20"
         )
 
 
 def _enqueue(settings: Settings) -> float:
     with _redis() as redis:
-        tasks = _tasks(redis.url)
+        tasks = _tasks(_url(redis))
         jobs = settings.scaled(ENQUEUED)
         tasks.noop.enqueue()
         began = time.perf_counter()
@@ -193,7 +200,7 @@ def _enqueue(settings: Settings) -> float:
 
 def _enqueue_many(settings: Settings) -> float:
     with _redis() as redis:
-        tasks = _tasks(redis.url)
+        tasks = _tasks(_url(redis))
         jobs = settings.scaled(5 * ENQUEUED)
         tasks.noop.enqueue()
         began = time.perf_counter()
@@ -206,9 +213,9 @@ def _enqueue_many(settings: Settings) -> float:
 def _latency(settings: Settings) -> list[float]:
     """Seconds from before `enqueue` to the handler's first line, one job at a time, the worker having nothing to do."""
     with _redis() as redis, tempfile.TemporaryDirectory() as folder:
-        tasks = _tasks(redis.url)
+        tasks = _tasks(_url(redis))
         path = Path(folder) / "stamps"
-        with _worker(redis.url, "-q", "latency"):
+        with _worker(_url(redis), "-q", "latency"):
             tasks.stamp.enqueue(str(path), time.monotonic())
             _wait_for(path.exists)
             for _ in range(max(100, settings.scaled(STAMPS))):
@@ -239,8 +246,8 @@ def _killed() -> float:
 
 
 def _memory() -> float:
-    with _redis() as redis, _worker(redis.url, "-q", "default") as process:
-        tasks = _tasks(redis.url)
+    with _redis() as redis, _worker(_url(redis), "-q", "default") as process:
+        tasks = _tasks(_url(redis))
         _wait_for(lambda: tasks.app.broker.run(tasks.app.broker.workers()))
         time.sleep(1)
         tasks.app.broker.close()
@@ -251,7 +258,7 @@ def _memory() -> float:
 def _ack_cost(running: int) -> float:
     """Redis's processor time for one acknowledgement of one job, while so many others run."""
     with _redis() as redis:
-        engine: Engine = open_engine(redis.url)
+        engine: Engine = open_engine(_url(redis))
         queue = engine.queue(NAMESPACE, "acks")
         total = running + 1_000
         for first in range(0, total, 1_000):
@@ -267,8 +274,8 @@ def _ack_cost(running: int) -> float:
         return float(stats["usec_per_call"])
 
 
-def _peer(python: str, peer: str, settings: Settings) -> float | None:
-    """Its jobs a second; None, with a word why, if it did not run."""
+def _peer(python: str, peer: str, settings: Settings) -> tuple[float, float] | None:
+    """Its jobs a second, run and enqueued; None, with a word why, if it did not run."""
     with _redis() as redis:
         assert redis.port is not None
         try:

@@ -1,7 +1,8 @@
 """Other task queues, measured as taskq is: one worker process, no-op tasks, between the first and the last of them.
 
 Each is a script of its own (`celery_peer.py`, ...), run by a Python that has the package: `enqueue JOBS FOLDER` puts a
-job that marks its time, JOBS no-ops, and another such job; `worker` runs one worker process.
+job that marks its time, JOBS no-ops, and another such job, and prints how many seconds that took; `worker` runs one
+worker process.
 """
 
 from __future__ import annotations
@@ -19,11 +20,20 @@ from ...tools import VoidRunError
 
 FOLDER: Final = Path(__file__).parent
 PEERS: Final = ("celery", "dramatiq", "rq", "huey", "arq", "taskiq", "bullmq")
+HOW_ENQUEUED: Final = {
+    "celery": "one by one",
+    "dramatiq": "one by one",
+    "rq": "all at once",
+    "huey": "one by one",
+    "arq": "20 at once",
+    "taskiq": "500 at once",
+    "bullmq": "500 at once",
+}
 GIVE_UP_S: Final = 120.0
 
 
-def measure_peer(python: str, peer: str, port: int, jobs: int) -> float:
-    """Jobs a second. Raises VoidRunError with what it said."""
+def measure_peer(python: str, peer: str, port: int, jobs: int) -> tuple[float, float]:
+    """Jobs a second that ran, and that were enqueued. Raises VoidRunError with what it said."""
     script = str(FOLDER / f"{peer}_peer.py")
     with tempfile.TemporaryDirectory() as folder:
         env = {**os.environ, "PEER_REDIS": f"redis://127.0.0.1:{port}/0", "PYTHONPATH": str(FOLDER)}
@@ -37,6 +47,7 @@ def measure_peer(python: str, peer: str, port: int, jobs: int) -> float:
         )
         if done.returncode:
             raise VoidRunError(done.stderr.strip().splitlines()[-1] if done.stderr else "it did not enqueue")
+        enqueued = jobs / float(done.stdout.split()[-1])
         first, last = Path(folder) / "first", Path(folder) / "last"
         with open(Path(folder) / "log", "w") as log:
             worker = subprocess.Popen(
@@ -52,4 +63,4 @@ def measure_peer(python: str, peer: str, port: int, jobs: int) -> float:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(worker.pid, signal.SIGKILL)  # of a session that was begun above
             worker.wait()
-        return jobs / (float(last.read_text()) - float(first.read_text()))
+        return jobs / (float(last.read_text()) - float(first.read_text())), enqueued
