@@ -17,8 +17,10 @@ def write_mark(path: str) -> None:
 
 
 def main(enqueue: Callable[[str, str, int], None], worker: Callable[[], None]) -> None:
-    """Do what the command line says. `enqueue`: path of the first mark, that of the last, no-ops between them; how many seconds that took
-    is printed."""
+    """Do what the command line says.
+
+    `enqueue`: path of the first mark, that of the last, no-ops between them; how many seconds that took is printed.
+    """
     if sys.argv[1] == "worker":
         worker()
     else:
