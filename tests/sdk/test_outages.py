@@ -8,12 +8,13 @@ import signal
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from queues.embedded import EmbeddedRedis
 from queues.engine import TaskqError
-from taskq import App
+from taskq import App, Task
 
 from .conftest import until, working
 
@@ -40,7 +41,8 @@ async def is_gone(app: App, job_id: str) -> bool:
         return False
 
 
-async def test_a_job_that_is_done_while_redis_hangs_is_not_done_again(app: App, redis: EmbeddedRedis) -> None:
+def waiting_task(app: App) -> tuple[Task[[], Any], list[int], asyncio.Event]:
+    """A task that waits for an event; its runs, and the event."""
     runs: list[int] = []
     finish = asyncio.Event()
 
@@ -49,6 +51,11 @@ async def test_a_job_that_is_done_while_redis_hangs_is_not_done_again(app: App, 
         runs.append(1)
         await finish.wait()
 
+    return run, runs, finish
+
+
+async def test_a_job_that_is_done_while_redis_hangs_is_not_done_again(app: App, redis: EmbeddedRedis) -> None:
+    run, runs, finish = waiting_task(app)
     job = await run.aenqueue()
     async with working(app, lease_s=30.0) as worker:
         await until(lambda: runs, or_fail="it did not begin")
@@ -66,14 +73,7 @@ async def test_a_job_that_is_done_while_redis_hangs_is_not_done_again(app: App, 
 
 
 async def test_a_job_that_is_done_while_redis_is_down_is_not_done_again(app: App, redis: EmbeddedRedis) -> None:
-    runs: list[int] = []
-    finish = asyncio.Event()
-
-    @app.task
-    async def run() -> None:
-        runs.append(1)
-        await finish.wait()
-
+    run, runs, finish = waiting_task(app)
     job = await run.aenqueue()
     async with working(app, lease_s=30.0) as worker:
         await until(lambda: runs, or_fail="it did not begin")
