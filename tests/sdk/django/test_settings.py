@@ -86,6 +86,7 @@ def test_a_missing_url_is_reported(settings: Settings, monkeypatch: pytest.Monke
     assert "TASKQ_URL" in message
 
 
+@pytest.mark.django_db  # checks of newer Djangos ask what the database can do
 def test_the_missing_app_is_a_warning_of_djangos_own_check(backend: TaskqBackend) -> None:
     assert "taskq.W002" in {found.id for found in checks.run_checks()}
 
