@@ -263,7 +263,8 @@ CANCEL_JOB: Final = Documentation(
         Reply(
             200,
             "the state in which the job was found. `working`: its worker is told, which only workers of taskq's "
-            "library understand; `dead`, `completed`: nothing was changed",
+            "library understand; unless the attempt ends in an ack, the job is dead after it, whatever it ends by; "
+            "`dead`, `completed`: nothing was changed",
             {"state": "working"},
         ),
         _NO_JOB,
@@ -290,7 +291,8 @@ ADD_NOTE: Final = Documentation(
     "At most 1 MiB",
     body_type="application/json",
     replies=(
-        Reply(200, "kept; whether there is such a job is not looked at", {"msg": "noted"}),
+        Reply(200, "kept", {"msg": "noted"}),
+        _NO_JOB,
         Reply(400, "the body is not such an object, or the note has 32 fields", {"error": "invalid fields"}),
         Reply(413, "the body is longer than 1 MiB", {"error": "body too large"}),
     ),
@@ -432,14 +434,19 @@ WORKER_BEAT: Final = Documentation(
     group="workers",
     summary="Report a worker: that it lives and what it runs, about once a second",
     body="the worker as in the list, without `namespace` and `age_ms`, with at most 1,000 of `running` and 100 of "
-    "`parked`; `since_ms`: that of the reply before, at first 0; `ends`: true in the last report. At most 256 KiB",
+    "`parked`; `since_ms`: that of the reply before, at first 0, which tells of no commands; "
+    "`ends`: true in the last report. At most 256 KiB",
     body_type="application/json",
     replies=(
         Reply(
             200,
             "commands to this worker since `since_ms` (some again): `quiet`, `resume` and `stop` with its id as "
-            "`target`, `cancel` with the id of a job that it runs. `given` tells two commands apart",
-            {"since_ms": 1767225600000, "commands": [{"kind": "cancel", "target": JOB_ID, "given": "5f0c2a9b81d4"}]},
+            "`target`, `cancel` with the id of a job that it runs, and the `attempt` (0: whichever is under way). "
+            "`given` tells two commands apart",
+            {
+                "since_ms": 1767225600000,
+                "commands": [{"kind": "cancel", "target": JOB_ID, "given": "5f0c2a9b81d4", "attempt": 1}],
+            },
         ),
         Reply(400, "a member is missing, or is not as in the list", {"error": "invalid pid"}),
         Reply(413, "the body is longer than 256 KiB", {"error": "body too large"}),

@@ -165,14 +165,22 @@ def worker_channel() -> bytes:
     return b"taskq:workers"
 
 
-def workers_key() -> bytes:
-    """zset: `NAMESPACE/WORKER` → time of its latest beat (lua/worker_beat.lua). In no partition; expires."""
-    return b"{tqworkers}:seen"
+def worker_namespaces_key() -> bytes:
+    """zset: namespace → time of its workers' latest beat (lua/worker_beat.lua). In no partition; expires."""
+    return b"{tqworkers}:namespaces"
 
 
-def worker_beats_key() -> bytes:
+def workers_key(namespace: str) -> bytes:
+    """zset: `NAMESPACE/WORKER` → time of its latest beat (lua/worker_beat.lua). In no partition; expires.
+
+    One for each namespace, as that of the records: the workers of one must not push out those of another.
+    """
+    return b"{tqworkers}:seen:" + namespace.encode("utf-8", "replace")
+
+
+def worker_beats_key(namespace: str) -> bytes:
     """hash: `NAMESPACE/WORKER` → its record (`queues.engine.worker_presence`). Expires; other beats drop old fields."""
-    return b"{tqworkers}:beats"
+    return b"{tqworkers}:beats:" + namespace.encode("utf-8", "replace")
 
 
 def worker_commands_key(namespace: str) -> bytes:

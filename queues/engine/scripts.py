@@ -39,7 +39,21 @@ _FOLDER: Final = files(__package__) / "lua"
 _ENTRY = re.compile(r"--   (?P<name>\S+)(?:\s.*)?\Z")
 _SECTIONS = ("KEYS", "ARGV", "REPLIES")
 _FREE_KEYS = frozenset(
-    {"survey", "turn", "minutes", "limit", "index", "pumps", "tellers", "told", "workers", "beats", "commands", "note"}
+    {
+        "survey",
+        "turn",
+        "minutes",
+        "limit",
+        "index",
+        "pumps",
+        "tellers",
+        "told",
+        "workers",
+        "beats",
+        "spaces",
+        "commands",
+        "note",
+    }
 )
 _LAYOUT_KEYS = QUEUE_KEYS.keys() | PARTITION_KEYS.keys() | DELETED_KEYS.keys()
 _KNOWN_KEYS = _LAYOUT_KEYS | _FREE_KEYS

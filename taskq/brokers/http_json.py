@@ -252,6 +252,7 @@ def _known(kind: type[RunningJob] | type[ParkedTask], row: dict[str, Any]) -> di
 def command_of(content: dict[str, Any], namespace: str) -> WorkerCommand | None:
     """None if this version does not know it."""
     try:
-        return WorkerCommand(WorkerCommandKind(content["kind"]), content["target"], content["given"], namespace)
+        kind, attempt = WorkerCommandKind(content["kind"]), content.get("attempt", 0)
+        return WorkerCommand(kind, content["target"], content["given"], namespace, attempt)
     except ValueError:
         return None

@@ -223,6 +223,8 @@ class Worker:
         if command.given in self._obeyed:
             return
         attempt = self.active.get(command.target) if command.kind is WorkerCommandKind.CANCEL else None
+        if attempt is not None and command.attempt not in (0, attempt.delivery.attempt):
+            return  # it was meant for an earlier attempt, which has ended
         if attempt is None and command.target != self.id:
             return  # a job that is not here, yet perhaps
         self._obeyed[command.given] = None

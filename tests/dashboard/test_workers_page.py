@@ -10,6 +10,7 @@ from django.contrib.auth.models import Group
 from django.test import Client
 
 from queues.engine import Engine, JobState, release
+from queues.engine.keys import worker_beats_key
 from queues.engine.operations.workers import cancel_job, list_workers
 from queues.engine.worker_presence import WORKER_RECORD_MAX_BYTES, ParkedTask, WorkerRecord
 from queues.models import Activity, Namespace, Pool
@@ -82,7 +83,7 @@ def test_a_worker_is_shown_with_its_jobs_and_what_it_parked(engine: Engine, peop
         "0.1.0",
         WORKER,
         "shop.close_order",
-        "1 min 33 s",
+        "2 h",
         "83 of 200 lines",
         "41.5 %",
         "3 times shop.refund in orders : this worker has no such task",
@@ -251,8 +252,8 @@ def test_a_worker_that_says_another_namespace_is_shown_where_it_is_stored(
     engine: Engine, people: People, redis_client: Any
 ) -> None:
     beat(engine, "vault-1", namespace=BANK)
-    record = redis_client.hget("{tqworkers}:beats", f"{BANK}/vault-1")
-    redis_client.hset("{tqworkers}:beats", f"{BANK}/vault-1", b'{"namespace":"shop",' + record[1:])
+    record = redis_client.hget(worker_beats_key(BANK), f"{BANK}/vault-1")
+    redis_client.hset(worker_beats_key(BANK), f"{BANK}/vault-1", b'{"namespace":"shop",' + record[1:])
 
     assert read_workers(user=people.bob.user).workers == ()
     assert "vault-1" in page(people.charlie.browser)
@@ -318,7 +319,7 @@ def test_a_record_that_cannot_be_read_hides_no_other(
 ) -> None:
     beat(engine, "odd")
     beat(engine, WORKER)
-    redis_client.hset("{tqworkers}:beats", f"{SHOP}/odd", record)
+    redis_client.hset(worker_beats_key(SHOP), f"{SHOP}/odd", record)
 
     assert WORKER in page(people.bob.browser)
     assert [one.worker for one in engine.run(list_workers())] == [WORKER]

@@ -19,7 +19,7 @@ _QUEUE_KEY = re.compile(rb"\{tq(\d+)\}:([-\w]+)/([-\w]+):(\w+)\Z")
 _DELETED_KEY = re.compile(rb"\{tq(\d+)\}:deleted:([0-9a-f]+):(\w+)\Z")
 _PARTITION_KEY = re.compile(rb"\{tq(\d+)\}:(\w+)\Z")
 _LIMIT_KEY = re.compile(rb"\{tqlimit:[^}]+\}:(read|write):\d+:\d+\Z")
-_WORKER_KEY = re.compile(rb"\{tqworkers\}:(?:seen|beats|commands:[-\w]+)\Z|\{tq\d+\}:note:")
+_WORKER_KEY = re.compile(rb"\{tqworkers\}:(?:namespaces|(?:seen|beats|commands):[-\w]+)\Z|\{tq\d+\}:note:")
 
 
 @dataclass(slots=True, kw_only=True)

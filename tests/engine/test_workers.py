@@ -6,13 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from queues.engine import InvalidArgumentError, JobState
-from queues.engine.keys import worker_commands_key
+from queues.engine import InvalidArgumentError, JobNotFoundError, JobState
+from queues.engine.keys import worker_beats_key, worker_commands_key, worker_namespaces_key, workers_key
 from queues.engine.operations.workers import (
     COMMANDS_KEPT_MS,
     COMMANDS_MAX,
     FORGET_WORKER_MS,
     LOG_MAX_BYTES,
+    TOLD_MAX,
     WORKERS_MAX,
     WorkerCommand,
     WorkerCommandKind,
@@ -57,7 +58,7 @@ WORKER = WorkerBeat(
 
 
 def beat(
-    world: World, worker: WorkerBeat = WORKER, *, since_ms: int = 0, ends: bool = False
+    world: World, worker: WorkerBeat = WORKER, *, since_ms: int = 1, ends: bool = False
 ) -> tuple[WorkerCommand, ...]:
     return world.run(worker_beat(worker, since_ms=since_ms, ends=ends, now_ms=world.now_ms)).commands
 
@@ -87,17 +88,19 @@ def test_a_worker_that_ends_or_falls_silent_is_forgotten_and_nothing_stays(world
     world.advance(FORGET_WORKER_MS)
     assert known(world) == ()
     beat(world, ends=True)
-    assert world.client.exists(b"{tqworkers}:seen", b"{tqworkers}:beats") == 0
+    assert world.client.exists(workers_key("shop"), worker_beats_key("shop"), worker_namespaces_key()) == 0
 
 
-def test_a_bounded_number_of_workers_is_known(world: World) -> None:
+def test_a_bounded_number_of_workers_is_known_of_each_namespace(world: World) -> None:
+    beat(world, replace(WORKER, worker="of another namespace", namespace="bank"))
     for number in range(WORKERS_MAX + 5):
         world.advance(1)
         beat(world, replace(WORKER, worker=f"w{number:05}"))
 
-    names = [one.worker for one in known(world)]
+    names = [one.worker for one in known(world) if one.namespace == "shop"]
     assert len(names) == WORKERS_MAX
     assert names[0] == "w00005"
+    assert [one.worker for one in known(world) if one.namespace == "bank"] == ["of another namespace"]
 
 
 def test_a_worker_of_the_future_is_forgotten_when_the_clock_is_put_back(world: World) -> None:
@@ -109,8 +112,10 @@ def test_a_worker_of_the_future_is_forgotten_when_the_clock_is_put_back(world: W
 
 
 def test_commands_come_with_the_next_beat_once_and_for_some_time(world: World) -> None:
+    command(world, UNKNOWN)
     first = world.run(worker_beat(WORKER, since_ms=0, now_ms=world.now_ms))
-    world.advance(10)
+    assert first.commands == (), "those from before its time are not for it"
+    world.advance(10_000)
     command(world, UNKNOWN)
     command(world, "a job of another worker")
     command(world, WORKER.worker, WorkerCommandKind.QUIET)
@@ -129,11 +134,15 @@ def test_commands_come_with_the_next_beat_once_and_for_some_time(world: World) -
 
 def test_a_bounded_number_of_commands_is_kept(world: World) -> None:
     commands = worker_commands_key("shop")
-    world.client.zadd(commands, {b"cancel\tshop/x\t%d" % n: world.now_ms for n in range(COMMANDS_MAX)})
+    world.client.zadd(commands, {b"cancel\tshop/x\t%d\t0" % n: world.now_ms for n in range(COMMANDS_MAX)})
+    world.advance(1)
     command(world, UNKNOWN)
 
     assert world.client.zcard(commands) == COMMANDS_MAX
     assert [one.target for one in beat(world)] == [UNKNOWN]
+    told = world.run(worker_beat(replace(WORKER, running_untold=1), since_ms=1, now_ms=world.now_ms)).commands
+    assert len(told) == TOLD_MAX
+    assert told[-1].target == UNKNOWN, "the latest ones"
 
 
 def test_what_is_no_command_is_passed_over(world: World) -> None:
@@ -171,13 +180,14 @@ def test_a_record_that_another_version_wrote_is_left_out(record: bytes) -> None:
 
 def test_notes_replace_fields_add_lines_and_expire(world: World) -> None:
     def say(fields: dict[str, str], *lines: str, keep_ms: int = 60_000) -> None:
-        world.run(annotate(world.queue, UNKNOWN, fields, lines=lines, keep_ms=keep_ms))
+        world.run(annotate(world.queue, job_id, fields, lines=lines, keep_ms=keep_ms))
 
+    job_id = world.job_in("working")
     say({"percent": "10", "note": "begun"}, "one", "two\nlines")
     say({"percent": "20"}, "three")
     say({})
 
-    note = world.run(read_note(world.queue, UNKNOWN))
+    note = world.run(read_note(world.queue, job_id))
     assert note == {"percent": b"20", "note": b"begun", "log": b"one\ntwo lines\nthree\n"}
     (key,) = world.client.keys("*note*")
     assert 0 < world.client.pttl(key) <= 60_000
@@ -185,11 +195,18 @@ def test_notes_replace_fields_add_lines_and_expire(world: World) -> None:
     assert world.client.pttl(key) > 1_000, "a later word does not shorten what an earlier one asked for"
 
 
-def test_a_log_keeps_its_last_lines_whole(world: World) -> None:
-    for number in range(40):
-        world.run(annotate(world.queue, UNKNOWN, {}, lines=[f"{number:02}" + "x" * 998], keep_ms=60_000))
+def test_of_a_job_that_does_not_exist_nothing_is_kept(world: World) -> None:
+    with pytest.raises(JobNotFoundError):
+        world.run(annotate(world.queue, UNKNOWN, {"percent": "1"}, lines=["one"], keep_ms=60_000))
+    assert world.client.keys("*note*") == []
 
-    log = world.run(read_note(world.queue, UNKNOWN))["log"]
+
+def test_a_log_keeps_its_last_lines_whole(world: World) -> None:
+    job_id = world.job_in("working")
+    for number in range(40):
+        world.run(annotate(world.queue, job_id, {}, lines=[f"{number:02}" + "x" * 998], keep_ms=60_000))
+
+    log = world.run(read_note(world.queue, job_id))["log"]
     assert len(log) <= LOG_MAX_BYTES
     lines = log.decode().splitlines()
     assert lines[-1].startswith("39x")
@@ -217,7 +234,7 @@ def test_of_a_job_that_runs_its_worker_is_told_and_an_ended_one_stays(world: Wor
     job_id = world.job_in("working")
 
     assert world.run(cancel_job(world.queue, job_id, given="1", now_ms=world.now_ms)) is JobState.WORKING
-    holder = replace(WORKER, running=(replace(JOB, job_id=job_id),))
+    holder = replace(WORKER, running=(replace(JOB, job_id=job_id, attempt=1),))
     assert [one.target for one in beat(world, holder)] == [job_id]
     assert beat(world, replace(holder, worker="another", running=())) == ()
     assert world.run(cancel_job(world.queue, dead, given="1", now_ms=world.now_ms)) is JobState.DEAD

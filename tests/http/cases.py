@@ -631,10 +631,19 @@ FINISH = [
     Case(
         route="workers.add_note",
         title="a note",
-        request=f"POST {Q}/job/{UNKNOWN}/note",
+        request=f"POST {Q}/job/{{id}}/note",
         body='{"fields": {"percent": "40"}, "lines": ["one", "two\\nthree"], "keep_ms": 60000}',
         status=200,
         want={"msg": "noted"},
+        prepare=working,
+    ),
+    Case(
+        route="workers.add_note",
+        title="of no job",
+        request=f"POST {Q}/job/{UNKNOWN}/note",
+        body='{"fields": {"percent": "40"}, "keep_ms": 60000}',
+        status=404,
+        want=error("job not found"),
     ),
     Case(
         route="workers.add_note",

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.http.cases import RUNNING, beat
+from tests.http.cases import RUNNING, beat, working
 from tests.http.client import Client
 from tests.http.service import Server
 
@@ -210,7 +210,7 @@ def test_notes_of_a_job_are_of_its_queue_and_namespace(alice: Client, bob: Clien
 
 
 def test_a_note_is_bounded(client: Client, queue: str) -> None:
-    path = f"/api/{{ns}}/{queue}/job/x/note"
+    path = f"/api/{{ns}}/{queue}/job/{working(client, queue)['id']}/note"
     statuses = []
     for number in range(10):
         fields = {f"f{number}_{n}": "x" for n in range(8)}

@@ -252,6 +252,24 @@ def detail_error(found: Any) -> str:
     return str(found.history[-1].error)
 
 
+async def test_a_cancellation_of_another_attempt_is_not_obeyed(app: App) -> None:
+    seen = asyncio.Event()
+
+    @app.task
+    async def run() -> None:
+        seen.set()
+        await asyncio.sleep(60)
+
+    job = await run.aenqueue()
+    async with working(app) as worker:
+        await until(seen.is_set, or_fail="it did not begin")
+        worker.obey(WorkerCommand(WorkerCommandKind.CANCEL, job.id, "late", attempt=2))
+        assert worker.active[job.id].why is None
+        worker.obey(WorkerCommand(WorkerCommandKind.CANCEL, job.id, "in time", attempt=1))
+        await until(lambda: not worker.active, or_fail="it was not cancelled")
+    assert detail_error(await job.adetail()) == "cancelled"
+
+
 async def test_a_job_that_was_cancelled_and_made_ready_again_runs(app: App) -> None:
     runs: list[int] = []
 

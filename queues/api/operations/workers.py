@@ -76,7 +76,10 @@ async def beat(request: ApiRequest, context: ApiContext) -> ApiResponse:
     worker_beat, since_ms, ends = read_beat(content, namespace=request.granted.namespace)
     engine = await context.engine_after_body(request)
     reply = await engine.run(record_beat(beat=worker_beat, since_ms=since_ms, ends=ends))
-    commands = [{"kind": one.kind.value, "target": one.target, "given": one.given} for one in reply.commands]
+    commands = [
+        {"kind": one.kind.value, "target": one.target, "given": one.given, "attempt": one.attempt}
+        for one in reply.commands
+    ]
     return json_response(200, {"since_ms": reply.since_ms, "commands": commands})
 
 

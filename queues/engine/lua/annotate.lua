@@ -1,7 +1,9 @@
 -- annotate: keeps what a worker says of a job that it runs: fields, and lines of a log. Expires by itself.
 -- KEYS
+--   jobs         hash     whether the job exists
 --   note         hash     field → text; `log`: the lines
 -- ARGV
+--   id           job
 --   keep         ms       until it is forgotten, unless that is later already
 --   most         bytes    of log; its oldest lines go
 --   fields       number   a note that has so many takes no others
@@ -9,7 +11,9 @@
 --   ...          field, text, field, text, ...
 -- REPLIES
 --   ok
+--   missing      nothing was written: there is no such job
 --   full         nothing was written: the note has too many fields
+if redis.call('HEXISTS', jobs, id) == 0 then return {'missing'} end
 if #ARGV >= REST and redis.call('HLEN', note) + (#ARGV - REST + 1) / 2 > tonumber(fields) then return {'full'} end
 if lines ~= '' then
   local log = (redis.call('HGET', note, 'log') or '') .. lines

@@ -1,16 +1,15 @@
--- list_workers: what some workers said of themselves lately; called again with the cursor for more. A worker may come twice.
+-- list_workers: what some workers of a namespace said of themselves lately; called again with the cursor for more. A worker may come twice.
 -- KEYS
 --   workers      zset     namespace/worker → time of its latest beat
 --   beats        hash     namespace/worker → its record
 -- ARGV
 --   now_ms       ms or ""
 --   forget       ms       what is older is left out
---   pattern      of the workers that are wanted, as HSCAN has it
 --   cursor       "0" = from the beginning
 --   few          workers  about so many are looked at
 -- REPLIES
 --   ok           now cursor [worker at record]...      cursor "0": there are no more
-local found = redis.call('HSCAN', beats, cursor, 'MATCH', pattern, 'COUNT', few)
+local found = redis.call('HSCAN', beats, cursor, 'COUNT', few)
 local reply = {'ok', now, found[1]}
 for i = 1, #found[2], 2 do
   local at = tonumber(redis.call('ZSCORE', workers, found[2][i]) or '')

@@ -33,11 +33,12 @@ local to_ready, to_dead, earliest = 0, 0, nil
 for _, id in ipairs(ids) do
   redis.call('ZREM', working, id)
   local run = unpack_run(redis.call('HGET', runs, id))
+  local reason = run.marks >= CANCELLED and 'cancelled' or 'lease lost'
   local state, due_ms = after_failure(id, run, OUTCOME_LEASE_LOST, '', nil, false)
   emit('lease_lost', id, run.attempt, math.max(0, now - run.taken), run.consumer, '')
   if state == 'dead' then
     to_dead = to_dead + 1
-    emit('dead', id, run.attempt, '', run.consumer, 'lease lost')
+    emit('dead', id, run.attempt, '', run.consumer, reason)
   elseif state == 'retry' then
     earliest = math.min(earliest or due_ms, due_ms)
   else

@@ -1,4 +1,5 @@
--- release: gives a working job back without burning the try (edge K): to the head of ready, or delayed.
+-- release: gives a working job back without burning the try (edge K): to the head of ready, or delayed. One whose attempt
+-- was cancelled (lua/cancel.lua) is dead instead.
 -- KEYS
 --   jobs         hash     whether the job exists
 --   runs         hash     attempts
@@ -9,10 +10,13 @@
 --   delayed      zset     where it goes with a delay
 --   expiring     zset     which waiting jobs expire soon
 --   working      zset     the lease that ends
+--   dead         zset     where it goes if it was cancelled
 --   flags        hash     the horizon of expiry
 --   due          zset     index of due times
 --   sweeps       zset     when the sweeper has work
 --   waiting      zset     who waits
+--   stats        hash     minutes
+--   active       zset     who has counts
 --   events       stream   transitions
 --   counters     hash     dropped events
 -- ARGV
@@ -27,14 +31,27 @@
 --   ok
 --   lost                   the attempt does not hold the job; nothing changed
 --   missing                no such job
--- INCLUDES record run ready wake due expiry events
+-- INCLUDES record run ready wake due expiry events stats failure
 local run = redis.call('ZSCORE', working, id) and unpack_run(redis.call('HGET', runs, id))
 if not run or (attempt ~= '' and run.attempt ~= tonumber(attempt)) then
   return {redis.call('HEXISTS', jobs, id) == 1 and 'lost' or 'missing'}
 end
 redis.call('ZREM', working, id)
+if run.marks >= CANCELLED then
+  run.marks = run.marks % CANCELLED
+  remember_attempt(run, OUTCOME_FAILED, 'cancelled')
+  redis.call('HSET', runs, id, pack_run(run))
+  redis.call('ZADD', dead, now, id)
+  emit('failed', id, run.attempt, math.max(0, now - run.taken), run.consumer, 'cancelled')
+  emit('dead', id, run.attempt, '', run.consumer, 'cancelled')
+  if anything_ready() then wake_ready(1) end
+  count_stat('f', 1)
+  count_stat('d', 1)
+  flush_events()
+  return {'ok'}
+end
 emit('released', id, run.attempt, math.max(0, now - run.taken), run.consumer, '')
-if run.frozen == 0 then run.used = run.used - 1 end
+if run.marks == 0 then run.used = run.used - 1 end
 local wait = tonumber(delay)
 run.due = wait > 0 and now_up + wait or now
 redis.call('HSET', runs, id, pack_run(run))

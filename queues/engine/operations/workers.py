@@ -7,22 +7,31 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from ..errors import InvalidArgumentError
+from ..errors import InvalidArgumentError, JobNotFoundError
 from ..ids import is_job_id
-from ..keys import QueueKeys, note_key, worker_beats_key, worker_channel, worker_commands_key, workers_key
+from ..keys import (
+    QueueKeys,
+    note_key,
+    worker_beats_key,
+    worker_channel,
+    worker_commands_key,
+    worker_namespaces_key,
+    workers_key,
+)
 from ..limits import KEY_MAX_BYTES
 from ..operation import Argument, Operation, Plan, Reply
 from ..scripts import load
 from ..values import JobState
 from ..worker_presence import WorkerBeat, WorkerRecord, pack_worker, unpack_worker, worker_key
-from .control import delete_jobs
-from .inspect import detail
 from .reply import clock_argument, expect_ok, tag_of
 
 FORGET_WORKER_MS: Final = 30_000
 """A worker that ended without a word, or hangs, is shown for so long."""
 
 WORKERS_MAX: Final = 1_000
+"""Of one namespace."""
+
+LISTED_NAMESPACES: Final = 16
 LISTED_TOGETHER: Final = 16
 """Workers that one call of a listing looks at: a record may have 64 KiB."""
 
@@ -32,6 +41,9 @@ LOG_MAX_BYTES: Final = 16 * 1024
 NOTE_FIELD_MAX_BYTES: Final = 64 * 1024
 NOTE_FIELDS_MAX: Final = 32
 """Fields of one note, counting a field that is written again twice."""
+
+TOLD_MAX: Final = 1_000
+"""Commands that one beat is told, the latest. What is not told is not lost: see `cancel_job`."""
 
 _OVERLAP_MS: Final = 5_000
 """How much of what has been told is told again: the clock may have been put back."""
@@ -43,6 +55,8 @@ _ANNOTATE = load("annotate")
 _READ = load("read_worker")
 _READ_NOTE = load("read_note")
 _HOLD_KEY = load("hold_key")
+_CANCEL = load("cancel")
+_NAMESPACES = load("list_worker_namespaces")
 
 
 class WorkerCommandKind(StrEnum):
@@ -61,17 +75,18 @@ class WorkerCommandKind(StrEnum):
 class WorkerCommand:
     """`target`: a worker's id, or the job's id to be cancelled. `given`: tells two commands of one text apart.
 
-    `namespace`: of the worker or job; brokers set it to their own.
+    `namespace`: of the worker or job; brokers set it to their own. `attempt`: of the job, 0: whichever is under way.
     """
 
     kind: WorkerCommandKind
     target: str
     given: str
     namespace: str = ""
+    attempt: int = 0
 
     def pack(self) -> bytes:
         """As it is stored and sent."""
-        return f"{self.kind}\t{self.namespace}/{self.target}\t{self.given}".encode()
+        return f"{self.kind}\t{self.namespace}/{self.target}\t{self.given}\t{self.attempt}".encode()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,9 +100,9 @@ class BeatReply:
 def read_command(message: bytes) -> WorkerCommand | None:
     """A stored or sent command; None if this version does not know it."""
     try:
-        kind, address, given = message.decode().split("\t")
+        kind, address, given, attempt = message.decode().split("\t")
         namespace, slash, target = address.partition("/")
-        return WorkerCommand(WorkerCommandKind(kind), target, given, namespace) if slash else None
+        return WorkerCommand(WorkerCommandKind(kind), target, given, namespace, int(attempt)) if slash else None
     except ValueError:
         return None
 
@@ -95,7 +110,7 @@ def read_command(message: bytes) -> WorkerCommand | None:
 def worker_beat(
     beat: WorkerBeat, *, since_ms: int, ends: bool = False, now_ms: int | None = None
 ) -> Operation[BeatReply]:
-    """Note that a worker lives; or, with `ends`, that it is no more. Returns the commands since `since_ms`.
+    """Note that a worker lives; or, with `ends`, that it is no more. Returns the commands since `since_ms`; 0: none.
 
     Only those that concern it: to itself, and to cancel jobs that the beat says it runs (if some are untold, all jobs
     of its namespace).
@@ -107,18 +122,27 @@ def worker_beat(
         own = [one for one in commands if one is not None and _concerns(one, beat, running)]
         return BeatReply(commands=tuple(own), since_ms=max(0, now - _OVERLAP_MS))
 
-    running = {job.job_id for job in beat.running}
+    running = {job.job_id: job.attempt for job in beat.running}
     record = b"" if ends else pack_worker(beat)
     key = worker_key(beat.namespace, beat.worker)
-    args = (clock_argument(now_ms), key, record, FORGET_WORKER_MS, WORKERS_MAX, since_ms)
-    return Operation(_BEAT, (workers_key(), worker_beats_key(), worker_commands_key(beat.namespace)), args, decode)
+    args = (clock_argument(now_ms), beat.namespace, key, record, FORGET_WORKER_MS, WORKERS_MAX, since_ms, TOLD_MAX)
+    keys = (
+        worker_namespaces_key(),
+        workers_key(beat.namespace),
+        worker_beats_key(beat.namespace),
+        worker_commands_key(beat.namespace),
+    )
+    return Operation(_BEAT, keys, args, decode)
 
 
-def _concerns(command: WorkerCommand, beat: WorkerBeat, running: set[str]) -> bool:
+def _concerns(command: WorkerCommand, beat: WorkerBeat, running: Mapping[str, int]) -> bool:
     if command.namespace != beat.namespace:
         return False
     if command.kind is WorkerCommandKind.CANCEL:
-        return command.target in running or beat.running_untold > 0
+        attempt = running.get(command.target)
+        if attempt is None:
+            return beat.running_untold > 0
+        return command.attempt in (0, attempt)
     return command.target == beat.worker
 
 
@@ -137,15 +161,39 @@ def list_worker_records(namespace: str = "", *, now_ms: int | None = None) -> Pl
         rows = zip(fields[::3], fields[1::3], fields[2::3], strict=True)
         return cursor, [WorkerRecord(key=key, record=record, age_ms=max(0, now - at)) for key, at, record in rows]
 
-    pattern = worker_key(namespace, "*") if namespace else "*"
+    cursors = {namespace: b"0"} if namespace else dict.fromkeys((yield from _namespaces(now_ms)), b"0")
     found: dict[bytes, WorkerRecord] = {}
-    cursor = b"0"
-    while True:
-        args = (clock_argument(now_ms), FORGET_WORKER_MS, pattern, cursor, LISTED_TOGETHER)
-        ((cursor, records),) = yield [Operation(_LIST, (workers_key(), worker_beats_key()), args, decode)]
-        found |= {record.key: record for record in records}
-        if cursor == b"0":
-            return tuple(sorted(found.values(), key=lambda one: (one.worker, one.namespace)))
+    while cursors:
+        some = list(cursors.items())[:LISTED_NAMESPACES]
+        calls = [
+            Operation(
+                _LIST,
+                (workers_key(name), worker_beats_key(name)),
+                (clock_argument(now_ms), FORGET_WORKER_MS, cursor, LISTED_TOGETHER),
+                decode,
+            )
+            for name, cursor in some
+        ]
+        for (name, _), (cursor, records) in zip(some, (yield calls), strict=True):
+            found |= {record.key: record for record in records}
+            cursors[name] = cursor
+            if cursor == b"0":
+                del cursors[name]
+    return tuple(sorted(found.values(), key=lambda one: (one.worker, one.namespace)))
+
+
+def _namespaces(now_ms: int | None) -> Plan[list[str]]:
+    """Those that workers were heard of lately in."""
+    args = (clock_argument(now_ms), FORGET_WORKER_MS)
+    (names,) = yield [
+        Operation(
+            _NAMESPACES,
+            (worker_namespaces_key(),),
+            args,
+            lambda reply: [str(name, "utf-8") for name in expect_ok(_NAMESPACES, reply)],
+        )
+    ]
+    return names  # type: ignore[no-any-return]
 
 
 def read_worker(namespace: str, worker: str, *, now_ms: int | None = None) -> Operation[WorkerBeat | None]:
@@ -159,7 +207,10 @@ def read_worker(namespace: str, worker: str, *, now_ms: int | None = None) -> Op
 
     key = worker_key(namespace, worker).encode("utf-8", "replace")
     return Operation(
-        _READ, (workers_key(), worker_beats_key()), (clock_argument(now_ms), key, FORGET_WORKER_MS), decode
+        _READ,
+        (workers_key(namespace), worker_beats_key(namespace)),
+        (clock_argument(now_ms), key, FORGET_WORKER_MS),
+        decode,
     )
 
 
@@ -184,18 +235,25 @@ def command_workers(command: WorkerCommand, *, now_ms: int | None = None) -> Ope
 def cancel_job(queue: QueueKeys, job_id: str, *, given: str, now_ms: int | None = None) -> Plan[JobState | None]:
     """Delete a job that waits; have the worker that runs it end it. The state in which it was found, or None.
 
-    A dead or completed job is left as it is.
+    What is worked on is marked, too: unless its attempt ends in an ack, the job is dead after it, even if its worker
+    dies before it hears of the command. A dead or completed job is left as it is.
     """
-    (found,) = yield [detail(queue, job_id, preview=0, now_ms=now_ms)]
+
+    def decode(reply: Reply) -> tuple[JobState, int] | None:
+        if tag_of(reply) == "missing":
+            return None
+        state, attempt = expect_ok(_CANCEL, reply)
+        return JobState(str(state, "ascii")), attempt
+
+    args = (clock_argument(now_ms), queue.name, queue.events_cap, job_id)
+    (found,) = yield [Operation(_CANCEL, queue.select(_CANCEL.keys), args, decode)]
     if found is None:
         return None
-    state: JobState = found.state
+    state, attempt = found
     if state is JobState.WORKING:
-        command = WorkerCommand(WorkerCommandKind.CANCEL, job_id, given, queue.namespace)
+        command = WorkerCommand(WorkerCommandKind.CANCEL, job_id, given, queue.namespace, attempt)
         yield [command_workers(command, now_ms=now_ms)]
-    elif state not in (JobState.DEAD, JobState.COMPLETED):
-        yield from delete_jobs(queue, [job_id], now_ms=now_ms)
-    return state
+    return state  # type: ignore[no-any-return]
 
 
 def annotate(
@@ -203,10 +261,13 @@ def annotate(
 ) -> Operation[None]:
     """Keep what a worker says of a job for `keep_ms`: fields replace those of before, lines are added to its log.
 
-    Raises InvalidArgumentError if a field is too long or the note has NOTE_FIELDS_MAX fields; nothing has changed then.
+    Raises JobNotFoundError, and InvalidArgumentError if a field is too long or the note has NOTE_FIELDS_MAX fields;
+    nothing has changed then.
     """
 
     def decode(reply: Reply) -> None:
+        if tag_of(reply) == "missing":
+            raise JobNotFoundError(job_id)
         if tag_of(reply) == "full":
             raise InvalidArgumentError("the note has too many fields")
         expect_ok(_ANNOTATE, reply)
@@ -218,7 +279,7 @@ def annotate(
         flat += (name, text)
     log = "".join([line.replace("\n", " ") + "\n" for line in lines])
     args = (keep_ms, LOG_MAX_BYTES, NOTE_FIELDS_MAX, log.encode("utf-8", "replace")[-LOG_MAX_BYTES:], *flat)
-    return Operation(_ANNOTATE, (note_key(queue, job_id),), args, decode)
+    return Operation(_ANNOTATE, (*queue.select(("jobs",)), note_key(queue, job_id)), (job_id, *args), decode)
 
 
 def read_note(queue: QueueKeys, job_id: str) -> Operation[dict[str, bytes]]:

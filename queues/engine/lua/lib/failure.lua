@@ -4,11 +4,13 @@ local OUTCOME_FAILED = 1
 local OUTCOME_LEASE_LOST = 2
 local FAILURES_ONLY = 128 -- is added to the kind of a backoff that is not for leases that ran out
 
--- `delay` nil: by the job's backoff. → 'dead' | 'retry' | 'ready', due ms (0 unless retry)
+-- `delay` nil: by the job's backoff. A job whose attempt was cancelled is dead, whatever it ended by. → 'dead' | 'retry' | 'ready', due ms (0 unless retry)
 local function after_failure(id, run, outcome, error, delay, to_dead)
-  remember_attempt(run, outcome, error)
+  local cancelled = run.marks >= CANCELLED
+  remember_attempt(run, outcome, cancelled and error == '' and 'cancelled' or error)
   local state, due_ms = 'ready', 0
-  if to_dead or run.used >= run.tries then
+  if to_dead or cancelled or run.used >= run.tries then
+    run.marks = run.marks % CANCELLED
     state = 'dead'
     redis.call('ZADD', dead, now, id)
   else
