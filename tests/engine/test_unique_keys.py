@@ -13,6 +13,7 @@ from queues.engine import (
     KeyMode,
     Published,
     PublishOptions,
+    StoreFullError,
     ack,
     delete_jobs,
     destroy,
@@ -51,6 +52,22 @@ def end(world: World, how: str, job_id: str) -> None:
             world.run(fail(world.queue, job_id, dead=True, now_ms=world.now_ms))
         else:
             world.run(ack(world.queue, [job_id], now_ms=world.now_ms))
+
+
+@pytest.mark.parametrize("ended", [False, True])
+def test_on_a_full_redis_nothing_is_replaced_or_dropped(world: World, ended: bool) -> None:
+    (job_id,) = publish_unique(world, KeyMode.REPLACE).job_ids
+    if ended:
+        end(world, "deleted", job_id)
+    before = world.dump()
+    world.client.config_set("maxmemory", 1)
+    try:
+        with pytest.raises(StoreFullError):
+            publish_unique(world, KeyMode.REPLACE)
+    finally:
+        world.client.config_set("maxmemory", 0)
+
+    assert world.dump() == before
 
 
 @pytest.mark.parametrize("mode", [KeyMode.UNTIL_DONE, KeyMode.UNTIL_STARTED, KeyMode.REPLACE])

@@ -1,5 +1,5 @@
 -- publish_unique: adds a job, unless one that has its key is not done yet (or has not begun yet), or instead of one that
--- waits. All or nothing, but for a key whose job has ended, which is dropped.
+-- waits. All or nothing: as in lib/add.lua, the first write needs memory.
 -- KEYS
 --   jobs         hash     the records
 --   runs         hash     whether a job has begun
@@ -49,12 +49,11 @@
 -- INCLUDES add unique remove expired
 local held = redis.call('HGET', keys, key)
 local replaced, first
-if held then
-  local holder = is_held(held)
-  if holder and mode == 'r' and string.sub(held, 33, 33) == 'r' and not has_begun(holder) then
+local holder = held and is_held(held)
+if holder then
+  if mode == 'r' and string.sub(held, 33, 33) == 'r' and not has_begun(holder) then
     replaced, first = holder, struct.unpack('>I6', held, 34)
   end
-  if replaced or not holder then redis.call('HDEL', keys, key) end
 end
 local wait, due_at = tonumber(delay), nil
 if replaced and tonumber(max_wait) > 0 then
@@ -62,12 +61,10 @@ if replaced and tonumber(max_wait) > 0 then
   local asked = at ~= '' and tonumber(at) or now + wait
   if asked > latest then due_at = math.max(now, latest) end
 end
-local added = add_jobs({ARGV[REST]}, nil, due_at)
+local added = add_jobs({ARGV[REST]}, nil, due_at, replaced or not holder)
 if added[1] == 'ok' then
   hold_while(mode, added[2], first or now)
   if replaced and remove_job(replaced) then emit('deleted', replaced, '', '', '', '') end
-elseif replaced then
-  redis.call('HSET', keys, key, held)
 end
 flush_events()
 return added

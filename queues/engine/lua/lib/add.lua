@@ -24,8 +24,8 @@ local function write_to_stream()
 end
 
 -- `sizes`: of the bodies, whose records have been staged under the same ids; else they are written. `due_at`: instead of
--- the delay.
-local function add_jobs(bodies, sizes, due_at)
+-- the delay. `key_is_free`: that has been looked at.
+local function add_jobs(bodies, sizes, due_at, key_is_free)
   local ttl_ms, wait = tonumber(ttl), tonumber(delay)
   local due_ms = wait > 0 and now_up + wait or now
   if due_at or at ~= '' then
@@ -34,7 +34,7 @@ local function add_jobs(bodies, sizes, due_at)
   end
   local is_delayed = wait > 0
   if ttl_ms > 0 and wait > ttl_ms then return {'ttl_short'} end
-  if key ~= '' then
+  if key ~= '' and not key_is_free then
     local holder = holder_of_key()
     if holder then
       write_to_stream()
