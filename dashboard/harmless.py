@@ -7,7 +7,7 @@ import re
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 
-from queues.services.odd_characters import ODD, spell_out
+from queues.odd_characters import ODD, spell_out
 
 
 def harmless(text: str) -> SafeString:

@@ -13,6 +13,7 @@ from queues.engine.worker_presence import WorkerBeat
 
 from ..brokers import Broker, open_broker
 from ..outcomes import JobGoneError, NotConfiguredError
+from .printing import print_json, print_table, say
 
 STATES: Final = ("ready", "delayed", "retry", "working", "dead", "completed")
 PAGE: Final = 100
@@ -71,9 +72,9 @@ def _broker(options: argparse.Namespace) -> Broker:
 def _queues(broker: Broker, options: argparse.Namespace) -> int:
     rows = [broker.run(broker.stats(name)) for name in _queue_names(broker)]
     if options.json:
-        return _print_json([_stats_of(row) for row in rows])
+        return print_json([_stats_of(row) for row in rows])
     heads = ("queue", *STATES, "oldest ready", "")
-    return _print_table(
+    return print_table(
         heads, [(row.queue, *_counts(row), _age(row.oldest_ready_ms), "paused" if row.paused else "") for row in rows]
     )
 
@@ -110,20 +111,20 @@ def _stats_of(row: QueueStats) -> dict[str, Any]:
 def _stats(broker: Broker, options: argparse.Namespace) -> int:
     content = _stats_of(broker.run(broker.stats(options.queue)))
     if options.json:
-        return _print_json(content)
-    return _print_table(
+        return print_json(content)
+    return print_table(
         ("", options.queue), [(name, _shown(value)) for name, value in content.items() if name != "queue"]
     )
 
 
 def _pause(broker: Broker, options: argparse.Namespace) -> int:
     broker.run(broker.pause(options.queue))
-    return _say(options, "paused", paused=True)
+    return say(options, "paused", paused=True)
 
 
 def _resume(broker: Broker, options: argparse.Namespace) -> int:
     broker.run(broker.resume(options.queue))
-    return _say(options, "resumed", paused=False)
+    return say(options, "resumed", paused=False)
 
 
 def _jobs(broker: Broker, options: argparse.Namespace) -> int:
@@ -144,7 +145,7 @@ def _listed(broker: Broker, queue: str, state: JobState, limit: int) -> list[Job
 
 def _print_jobs(jobs: Sequence[JobDetail], options: argparse.Namespace) -> int:
     if options.json:
-        return _print_json([_detail_of(job) for job in jobs])
+        return print_json([_detail_of(job) for job in jobs])
     rows = [
         (
             job.job_id,
@@ -155,7 +156,7 @@ def _print_jobs(jobs: Sequence[JobDetail], options: argparse.Namespace) -> int:
         )
         for job in jobs
     ]
-    return _print_table(("job", "task", "tries", "due", "last error, or body"), rows)
+    return print_table(("job", "task", "tries", "due", "last error, or body"), rows)
 
 
 def _dead(broker: Broker, options: argparse.Namespace) -> int:
@@ -163,7 +164,7 @@ def _dead(broker: Broker, options: argparse.Namespace) -> int:
     if not options.retry:
         return _print_jobs(jobs, options)
     number = broker.run(broker.respawn(options.queue, [job.job_id for job in jobs])) if jobs else 0
-    return _say(options, f"{number} ready again", respawned=number)
+    return say(options, f"{number} ready again", respawned=number)
 
 
 def _job(broker: Broker, options: argparse.Namespace) -> int:
@@ -174,8 +175,8 @@ def _job(broker: Broker, options: argparse.Namespace) -> int:
     note = broker.run(broker.note(options.queue, options.job))
     content |= {name: text.decode("utf-8", "replace") for name, text in note.items()}
     if options.json:
-        return _print_json(content)
-    return _print_table(("", options.job), [(name, _shown(value)) for name, value in content.items()])
+        return print_json(content)
+    return print_table(("", options.job), [(name, _shown(value)) for name, value in content.items()])
 
 
 def _detail_of(job: JobDetail) -> dict[str, Any]:
@@ -209,7 +210,7 @@ def _cancel(broker: Broker, options: argparse.Namespace) -> int:
         JobState.DEAD: "it is dead already",
         JobState.COMPLETED: "it is done already",
     }
-    return _say(options, words.get(state, "deleted"), was=state.value)
+    return say(options, words.get(state, "deleted"), was=state.value)
 
 
 def _retry(broker: Broker, options: argparse.Namespace) -> int:
@@ -217,14 +218,14 @@ def _retry(broker: Broker, options: argparse.Namespace) -> int:
     number = broker.run(broker.run_now(options.queue, ids)) or broker.run(broker.respawn(options.queue, ids))
     if not number:
         raise NotConfiguredError(f"job {options.job} waits for no time and is no dead letter, or does not exist")
-    return _say(options, "ready", retried=number)
+    return say(options, "ready", retried=number)
 
 
 def _delete(broker: Broker, options: argparse.Namespace) -> int:
     number = broker.run(broker.delete(options.queue, [options.job]))
     if not number:
         raise JobGoneError(options.job)
-    return _say(options, "deleted", deleted=number)
+    return say(options, "deleted", deleted=number)
 
 
 def _workers(broker: Broker, options: argparse.Namespace) -> int:
@@ -237,10 +238,10 @@ def _workers(broker: Broker, options: argparse.Namespace) -> int:
             if target not in {one.worker for one in broker.run(broker.workers())}:
                 raise NotConfiguredError(f"there is no worker {target}")
             broker.run(broker.command(WorkerCommand(kind, target, uuid.uuid4().hex)))
-            return _say(options, f"{target} is told", worker=target, command=kind.value)
+            return say(options, f"{target} is told", worker=target, command=kind.value)
     beats = broker.run(broker.workers())
     if options.json:
-        return _print_json([_worker_of(beat) for beat in beats])
+        return print_json([_worker_of(beat) for beat in beats])
     rows = [
         (
             beat.worker,
@@ -255,7 +256,7 @@ def _workers(broker: Broker, options: argparse.Namespace) -> int:
         )
         for beat in beats
     ]
-    return _print_table(("worker", "state", "queues", "running", "done", "failed", "CPU", "memory", "parked"), rows)
+    return print_table(("worker", "state", "queues", "running", "done", "failed", "CPU", "memory", "parked"), rows)
 
 
 def _worker_of(beat: WorkerBeat) -> dict[str, Any]:
@@ -267,7 +268,7 @@ def _worker_of(beat: WorkerBeat) -> dict[str, Any]:
 def _task(job: JobDetail) -> str:
     try:
         name = json.loads(job.body)["task"]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):  # anybody may have written it
         return ""
     return str(name)
 
@@ -290,25 +291,3 @@ def _age(ms: int | None) -> str:
 
 def _shown(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, default=str, ensure_ascii=False)
-
-
-def _say(options: argparse.Namespace, text: str, **content: Any) -> int:
-    return _print_json(content) if options.json else _print(text)
-
-
-def _print(text: str) -> int:
-    print(text)
-    return 0
-
-
-def _print_json(content: object) -> int:
-    return _print(json.dumps(content, default=str, ensure_ascii=False, indent=2))
-
-
-def _print_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
-    """Columns as wide as what is in them; control characters of bodies and errors are shown as blanks."""
-    clean = [[" ".join(cell.split()) if "\n" not in cell or len(heads) > 2 else cell for cell in row] for row in rows]
-    widths = [max(len(row[i]) for row in (heads, *clean)) for i in range(len(heads))]
-    for row in (heads, *clean):
-        _print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
-    return 0

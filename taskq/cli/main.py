@@ -48,6 +48,7 @@ def main() -> None:
 
 def _run(arguments: list[str]) -> int:
     from queues.engine import TaskqError
+    from queues.odd_characters import spell_out
 
     from ..outcomes import TaskqClientError
 
@@ -62,7 +63,7 @@ def _run(arguments: list[str]) -> int:
     try:
         return command(options, rest) if options.name in ("run", "enqueue") else command(options)
     except (TaskqClientError, TaskqError) as error:
-        print(f"taskq: {error}", file=sys.stderr)
+        print(spell_out(f"taskq: {error}"), file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130

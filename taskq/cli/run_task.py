@@ -8,6 +8,8 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+from queues.odd_characters import spell_out
+
 from ..job import Job
 from ..outcomes import JobFailedError, JobGoneError, NotConfiguredError
 from ..task import Task
@@ -41,7 +43,7 @@ def _run(options: argparse.Namespace, rest: Sequence[str]) -> int:
     try:
         value = job.result(timeout=options.timeout)
     except (JobFailedError, JobGoneError) as error:
-        print(f"taskq: {error}", file=sys.stderr)
+        print(spell_out(f"taskq: {error}"), file=sys.stderr)
         return 1
     print(value if isinstance(value, str) else json.dumps(value, default=str, ensure_ascii=False))
     return 0

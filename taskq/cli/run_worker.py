@@ -28,6 +28,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--strict", action="store_true", help="a queue with a higher weight goes first, always")
     parser.add_argument("-c", "--concurrency", type=int, default=DEFAULT_CONCURRENCY, help="jobs at once (%(default)s)")
     parser.add_argument("-p", "--processes", type=int, default=1, help="worker processes (%(default)s)")
+    parser.add_argument(
+        "--task-processes",
+        type=int,
+        metavar="N",
+        help="tasks with process=True that one worker process runs at once (default: its share of the processors)",
+    )
     parser.add_argument("--burst", action="store_true", help="end when nothing is left to do")
     parser.add_argument("--reload", action="store_true", help="start again when a Python file in this folder changes")
     parser.add_argument(
@@ -84,6 +90,7 @@ async def _work(app: App, options: argparse.Namespace) -> int:
             queues=queues or {"default": 1},
             strict=options.strict,
             concurrency=options.concurrency,
+            processes=options.task_processes or max(1, (os.cpu_count() or 1) // max(1, options.processes)),
             lease_s=options.lease,
             grace_s=options.grace,
             burst=options.burst,
@@ -103,14 +110,15 @@ async def _work(app: App, options: argparse.Namespace) -> int:
             end = await worker.run()
     else:
         end = await worker.run()
-    if worker.abandoned:  # their jobs were given back: they must not go on here while others run them
-        sys.stderr.flush()
-        os._exit(0)
+    status = 0
     if end in (End.MAX_JOBS, End.MAX_MEMORY):
         from ..worker.supervisor import RECYCLED
 
-        return RECYCLED
-    return 0
+        status = RECYCLED
+    if worker.abandoned:  # their jobs were given back: they must not go on here while others run them
+        sys.stderr.flush()
+        os._exit(status)
+    return status
 
 
 def parse_queues(text: str) -> dict[str, int]:

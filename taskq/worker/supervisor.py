@@ -23,13 +23,18 @@ LONGEST_DELAY_S: Final = 5.0
 LIVED_S: Final = 10.0
 """A process that lived so long did not die of its start: the next one is started at once."""
 
+QUICK_DEATHS: Final = 6
+"""So many in a row, each before LIVED_S, are a mistake that no restart mends."""
+
 KILL_AFTER_S: Final = 30.0
 """A process that has not ended so long after its grace is killed."""
 
 
 class WorkerSupervisor:
-    """Runs `command` in `processes` processes until it is told to stop, or all have ended by themselves with status
-    0.
+    """Runs `command` in `processes` processes until it is told to stop, or all have ended by themselves with status 0.
+
+    It gives up, and stops the others, when one keeps dying at its start; not while `watch` is set, for the next change
+    of a file may mend it.
     """
 
     def __init__(self, command: Sequence[str], *, processes: int, grace_s: float, watch: Path | None = None) -> None:
@@ -39,10 +44,11 @@ class WorkerSupervisor:
         self._watch = watch
         self._running: dict[int, asyncio.subprocess.Process] = {}
         self._is_stopping = False
+        self._stopped = asyncio.Event()
         self._is_reloading: set[int] = set()
 
     async def run(self) -> int:
-        """The exit status: 0, or that of a process which ended by itself with another one in the end."""
+        """The exit status: 0, or 1 if a process kept dying, or ended otherwise than by itself when it was told to."""
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._stop)
@@ -55,10 +61,11 @@ class WorkerSupervisor:
             if watching is not None:
                 watching.cancel()
                 await asyncio.gather(watching, return_exceptions=True)
-        return max(statuses)
+        return 1 if any(statuses) else 0
 
     def _stop(self) -> None:
         self._is_stopping = True
+        self._stopped.set()
         self._forward(signal.SIGTERM)
 
     def _is_told_to_stop(self) -> bool:
@@ -72,7 +79,7 @@ class WorkerSupervisor:
     async def _keep(self, slot: int) -> int:
         """Keep one process running. Its last exit status."""
         loop = asyncio.get_running_loop()
-        delay_s = FIRST_DELAY_S
+        delay_s, quick_deaths = FIRST_DELAY_S, 0
         while True:
             began = loop.time()
             # Of a session of its own, so that Ctrl-C reaches it through us only, and once.
@@ -86,14 +93,24 @@ class WorkerSupervisor:
                 self._is_reloading.discard(slot)
                 if not self._is_stopping:
                     continue
-            if self._is_stopping or status == 0:
+            if self._is_stopping:
+                return 0 if status in (RECYCLED, -signal.SIGTERM) else status  # the latter: it had just been started
+            if status == 0:
                 return 0
             if status == RECYCLED:
                 continue
-            delay_s = FIRST_DELAY_S if loop.time() - began > LIVED_S else min(2 * delay_s, LONGEST_DELAY_S)
+            has_lived = loop.time() - began > LIVED_S
+            delay_s = FIRST_DELAY_S if has_lived else min(2 * delay_s, LONGEST_DELAY_S)
+            quick_deaths = 0 if has_lived else quick_deaths + 1
             fields = {"action": "worker.supervise", "pid": process.pid, "status": status}
+            if quick_deaths >= QUICK_DEATHS and self._watch is None:
+                logger.error("worker processes die as soon as they start: given up", extra=fields)
+                self._stop()
+                return status
             logger.error("a worker process died, it is started again", extra=fields)
-            await asyncio.sleep(delay_s)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(delay_s):
+                    await self._stopped.wait()
             if self._is_told_to_stop():
                 return 0
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -16,7 +18,9 @@ from typing import Any
 import httpx
 import pytest
 
+from queues.engine import PublishOptions
 from taskq import App
+from taskq.worker import supervisor
 from tests.support.waiting import wait_until
 
 ROOT = Path(__file__).parents[2]
@@ -26,6 +30,7 @@ from pathlib import Path
 from taskq import App, Context, RetryPolicy
 
 app = App()
+kept = []
 
 @app.task(retention=600)
 def add(a: int, b: int = 0) -> int:
@@ -42,6 +47,12 @@ async def slow(name: str, s: float) -> None:
     await asyncio.sleep(s)
     with open(name, "a") as file:
         file.write("end\\n")
+
+@app.task(queue="grow")
+def grow(name: str, mb: int) -> None:
+    kept.append(b"x" * (mb << 20))
+    with open(name, "a") as file:
+        file.write(f"{os.getpid()}\\n")
 
 @app.task(retry=RetryPolicy(tries=2, backoff="none"))
 def fail() -> None:
@@ -233,6 +244,29 @@ def test_a_process_is_started_anew_after_so_many_jobs(place: Place) -> None:
     assert len(pids) == 2
 
 
+def test_a_process_is_started_anew_when_it_has_grown(place: Place) -> None:
+    log = place.folder / "log"
+    with place.started("worker", "tasks", "-q", "grow", "--max-memory", "150"):
+        place.run("enqueue", "tasks.grow", str(log), "200")
+        wait_for(lambda: len(lines(log)) == 1, "it did not run")
+        (grown,) = lines(log)
+        wait_for(lambda: place.workers() and grown not in {str(worker.pid) for worker in place.workers()}, "it stays")
+        place.run("enqueue", "tasks.grow", str(log), "0")
+        wait_for(lambda: len(lines(log)) == 2, "the next one does not run")
+    assert lines(log)[1] != grown
+
+
+@pytest.mark.anyio
+async def test_a_worker_that_cannot_start_is_given_up_with_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(supervisor, "FIRST_DELAY_S", 0.01)
+    monkeypatch.setattr(supervisor, "LONGEST_DELAY_S", 0.02)
+    script = "import sys, time; time.sleep(60) if sys.argv[-1] == '--slot=0' else sys.exit(3)"
+
+    keeping = supervisor.WorkerSupervisor([sys.executable, "-c", script], processes=2, grace_s=1)
+
+    assert await asyncio.wait_for(keeping.run(), 20) == 1
+
+
 def test_a_supervisor_that_is_killed_takes_its_workers_along(place: Place) -> None:
     with place.started("worker", "tasks", "-q", "slow", "--processes", "2") as process:
         wait_for(lambda: len(place.workers()) == 2, "there are not two")
@@ -263,6 +297,22 @@ def _free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
+
+
+def test_a_terminal_is_given_no_orders_by_what_producers_wrote(place: Place) -> None:
+    broker = place.app.broker
+    nested = b"[" * 100_000
+    for body in (b'{"task": "\x1b]0;owned\x07"}', '{"task": "\x9b2J\u202e"}'.encode(), nested):
+        broker.run(broker.publish("odd", [body], PublishOptions()))
+
+    table, text = place.run("jobs", "odd"), place.run("jobs", "odd", "--json")
+
+    for shown in (table, text):
+        assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", shown)
+    assert "[U+001B]]0;owned[U+0007]" in table
+    ids = [one["job"] for one in json.loads(text)]
+    assert json.loads(place.run("job", "odd", ids[2], "--json"))["body"] == nested.decode()
+    assert "[U+001B]" in place.run("job", "odd", "\x1b[31m", status=1)
 
 
 def test_other_commands_are_the_servers(place: Place) -> None:

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from django.utils.translation import gettext
 
-from ...odd_characters import spell_out
+from queues.odd_characters import spell_out
+
 from ..wording import jobs
 
 

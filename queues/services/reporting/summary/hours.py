@@ -7,7 +7,8 @@ from typing import Final
 
 from django.utils.translation import gettext
 
-from ...odd_characters import spell_out
+from queues.odd_characters import spell_out
+
 from ..account import Account
 from ..shapes import Figures, QueueReport
 from ..wording import brief, jobs

@@ -7,7 +7,8 @@ from typing import Final
 
 from django.utils.translation import gettext, pgettext
 
-from ...odd_characters import spell_out
+from queues.odd_characters import spell_out
+
 from ..account import Account
 from ..funnel import funnel_of
 from ..shapes import Figures, QueueRow, QueueTable

@@ -9,7 +9,8 @@ from datetime import UTC
 from django.utils.formats import date_format
 from django.utils.translation import gettext
 
-from ...odd_characters import spell_out
+from queues.odd_characters import spell_out
+
 from ..key_figures import KeyFigure
 from ..shapes import DayEntry
 from ..wording import difference, in_full, words_of_warning
