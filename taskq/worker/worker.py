@@ -48,8 +48,10 @@ AFTER_LEASE_S: Final = 30.0
 
 FIRST_RETRY_S: Final = 0.1
 LONGEST_RETRY_S: Final = 2.0
-OVERLAP_AGAIN_S: Final = 1.0
-"""When a job is tried again whose key another one holds that runs."""
+OVERLAP_FIRST_S: Final = 1.0
+OVERLAP_LONGEST_S: Final = 10.0
+"""When a job is tried again whose key another one holds that runs: twice as late each time, up to this, so that many
+jobs with one key cost a tenth of a call a second each."""
 
 PARK_FIRST_S: Final = 5.0
 PARK_LONGEST_S: Final = 300.0
@@ -323,7 +325,7 @@ class Worker:
         if (before := self.active.get(delivery.job_id)) is not None:
             # Its lease had run out and nobody else took it. Not twice at once, so the new attempt has to wait.
             before.interrupt(Why.LEASE_LOST)
-            self._finish(delivery, lease_ends, Released(OVERLAP_AGAIN_S))
+            self._finish(delivery, lease_ends, Released(OVERLAP_FIRST_S))
             return
         try:
             message = read_message(
@@ -414,8 +416,12 @@ class Worker:
         except SerializationError as error:
             return Failed(str(error), is_dead=True)  # no try would go better
         except (TaskqError, TaskqClientError):
-            return Released(OVERLAP_AGAIN_S)
-        return None if holder is None else Released(OVERLAP_AGAIN_S, f"job {holder} runs")
+            return Released(OVERLAP_FIRST_S)
+        if holder is None:
+            return None
+        put_back = delivery.attempt - delivery.used
+        latest_s = min(OVERLAP_LONGEST_S, OVERLAP_FIRST_S * 2 ** min(put_back, 10))
+        return Released(latest_s * random.uniform(0.5, 1.0), f"job {holder} runs")  # noqa: S311 - not all at once
 
     def _count(self, attempt: Attempt, ended: Ended) -> None:
         self.done += isinstance(ended, Done)

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from queues.engine import JobState
-from taskq import App, NotConfiguredError, TaskqClientError
+from taskq import App, Context, NotConfiguredError, TaskqClientError
 
 from .conftest import until, work, working
 
@@ -58,7 +58,7 @@ def test_replace_debounces_with_the_newest_arguments(app: App) -> None:
 async def test_no_overlap_runs_one_after_the_other_and_others_meanwhile(
     app: App, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("taskq.worker.worker.OVERLAP_AGAIN_S", 0.05)
+    monkeypatch.setattr("taskq.worker.worker.OVERLAP_FIRST_S", 0.05)
     running: list[int] = []
     most: list[int] = []
     others = 0
@@ -81,6 +81,25 @@ async def test_no_overlap_runs_one_after_the_other_and_others_meanwhile(
     assert most == [1, 1, 1]
     assert others == 2
     assert worker.failed == 0
+
+
+async def test_a_job_that_waits_for_its_key_asks_ever_more_rarely(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("taskq.worker.worker.OVERLAP_FIRST_S", 0.01)
+    monkeypatch.setattr("taskq.worker.worker.OVERLAP_LONGEST_S", 0.32)
+    attempts: list[int] = []
+
+    @app.task(key="one", key_mode="no_overlap")
+    async def run(ctx: Context) -> None:
+        attempts.append(ctx.attempt)
+        if len(attempts) == 1:
+            await asyncio.sleep(1.0)
+
+    for _ in range(2):
+        await run.aenqueue()
+    async with working(app) as worker:
+        await until(lambda: worker.done == 2, or_fail="not both ran")
+    assert attempts[0] == 1
+    assert 3 <= attempts[1] <= 20, "by the first delay it would have asked a hundred times"
 
 
 def test_keys_that_do_not_fit_are_refused(app: App) -> None:
