@@ -404,6 +404,16 @@ DELETE_DEAD_IDS: Final = Documentation(
 )
 _JOB_IDS: Final = "`ids`: up to 1,000 job ids; those of which this cannot be done are skipped"
 _BAD_IDS: Final = Reply(400, "the body is not such an object", {"error": "invalid ids"})
+FIND_BY_KEY: Final = Documentation(
+    group="read",
+    summary="Find the job that was published with a key last, in whatever state",
+    parameters=(Parameter("key", "string", "the `key` that it was published with"),),
+    replies=(
+        Reply(200, "its id", {"job_id": JOB_ID}),
+        Reply(400, "there is no key, or it is too long", {"error": "invalid key"}),
+        Reply(404, "no job of this queue has it, or it is forgotten", {"error": "job not found"}),
+    ),
+)
 RUN_NOW: Final = Documentation(
     group="jobs",
     summary="Make these jobs ready now: delayed ones, and those that wait for their next try",

@@ -63,6 +63,7 @@ ROUTES: Final = (
     _route(f"GET {JOB}/result", read.result, d.RESULT),
     _route(f"GET {JOB}/note", workers.show_note, d.SHOW_NOTE),
     _route(f"GET {QUEUE}/jobs", read.list_jobs, d.LIST_JOBS),
+    _route(f"GET {QUEUE}/jobs/key", jobs.find_by_key, d.FIND_BY_KEY),
     _route(f"POST {QUEUE}/jobs/run", jobs.run_now, d.RUN_NOW),
     _route(f"DELETE {QUEUE}/jobs", jobs.delete_jobs, d.DELETE_JOBS),
     _route(f"GET {QUEUE}/deadletter", dead.deadletter, d.DEADLETTER),

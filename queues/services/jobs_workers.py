@@ -10,6 +10,7 @@ from queues.engine import ack_attempt, delete_jobs, reschedule
 from queues.engine.errors import LeaseLostError, ResultTooLargeError, TaskqError
 from queues.engine.keys import QueueKeys
 from queues.engine.operation import Apart, Operation, Plan
+from queues.engine.operations.find import find_key
 from queues.engine.operations.finish import ack_timed
 from queues.engine.operations.workers import (
     NOTE_FIELD_MAX_BYTES,
@@ -40,6 +41,7 @@ __all__ = [
     "command_worker",
     "delete_jobs_of",
     "hold_key_for",
+    "job_of_key",
     "read_job_note",
     "record_beat",
     "run_jobs_now",
@@ -107,6 +109,14 @@ def hold_key_for(*, queue: QueueKeys, key: str, job_id: str) -> Operation[str | 
     Raises InvalidArgumentError.
     """
     return hold_key(queue, key, job_id)
+
+
+def job_of_key(*, queue: QueueKeys, key: str) -> Operation[str | None]:
+    """The id of the job that was published with this key last, in any state; None if there is none.
+
+    Raises InvalidArgumentError.
+    """
+    return find_key(queue, key)
 
 
 def delete_jobs_of(*, queue: QueueKeys, job_ids: Sequence[str]) -> Plan[int]:

@@ -22,8 +22,6 @@ from queues.engine import (
 from queues.engine.operations.workers import BeatReply, WorkerCommand
 from queues.engine.worker_presence import WorkerBeat
 
-from ..outcomes import NotConfiguredError
-
 T = TypeVar("T")
 
 
@@ -80,11 +78,9 @@ class Broker(ABC):
     @abstractmethod
     def cancel(self, queue: str, job_id: str) -> Work[JobState | None]: ...
 
+    @abstractmethod
     def find_key(self, queue: str, key: str) -> Work[str | None]:
-        """The id of the job that was published with this key, in any state. Raises NotConfiguredError if this broker
-        cannot look it up.
-        """
-        raise NotConfiguredError("a job cannot be found by its key over HTTP")
+        """The id of the job that was published with this key last, in any state. Raises InvalidArgumentError."""
 
     @abstractmethod
     async def wait_result(self, queue: str, job_id: str, *, timeout_s: float) -> JobResult: ...

@@ -291,7 +291,7 @@ class HttpBroker(Broker):
             return LimitReachedError(kind, _retry_after_ms(response))
         if status == 507:
             return StoreFullError(text)
-        if status < 500:
+        if status < 500 and (content or status in _OF_THE_REQUEST):
             return InvalidArgumentError(text)
         if isinstance(content.get("job_ids"), list):
             error = NotReplicatedError(tuple(content["job_ids"]), min_replicas=1, timeout_s=0)
@@ -338,6 +338,13 @@ class HttpBroker(Broker):
             return {name: text.encode() for name, text in reply.json.items()}
 
         return self._of_job("GET", queue, job_id, "/note", decode)
+
+    def find_key(self, queue: str, key: str) -> Work[str | None]:
+        def decode(reply: Reply) -> str | None:
+            return None if reply.status == 404 else str(reply.json["job_id"])
+
+        check_queue(queue)
+        return _HttpCall("GET", f"{queue}/jobs/key", decode, {"key": key}, takes_missing=True)
 
     def cancel(self, queue: str, job_id: str) -> Work[JobState | None]:
         def decode(reply: Reply) -> JobState | None:
@@ -578,6 +585,9 @@ class _Poll:
             return False
         return True
 
+
+_OF_THE_REQUEST: Final = (400, 413, 414, 431)
+"""What a proxy, too, says of a request that is at fault itself. Its other words mean the moment: 408, 425, 499, ..."""
 
 _NOTHING_THERE: Final = ("job not found", "no job available", "worker not found")
 """What the API says in a 404 that answers the question."""

@@ -72,6 +72,10 @@ def ready(client: Client, queue: str) -> dict[str, str]:
     return {"id": client.publish(queue)}
 
 
+def keyed(client: Client, queue: str) -> dict[str, str]:
+    return {"id": client.publish(queue, key="order-7")}
+
+
 def three(client: Client, queue: str) -> dict[str, str]:
     return {f"id{n}": client.publish(queue, b"job") for n in range(3)}
 
@@ -934,6 +938,31 @@ def ids(*names: str) -> str:
 
 
 READ += [
+    Case(
+        route="jobs.find_by_key",
+        title="one",
+        request=f"GET {Q}/jobs/key?key=order-7",
+        status=200,
+        want={"job_id": ID},
+        prepare=keyed,
+    ),
+    Case(
+        route="jobs.find_by_key",
+        title="none",
+        request=f"GET {Q}/jobs/key?key=order-7",
+        status=404,
+        want=NOT_FOUND,
+    ),
+    *[
+        Case(
+            route="jobs.find_by_key",
+            title=f"{len(key)} bytes",
+            request=f"GET {Q}/jobs/key?key={key}",
+            status=400,
+            want=error("invalid key"),
+        )
+        for key in ("", "x" * 256)
+    ],
     Case(route="workers.show_note", title="none", request=f"GET {Q}/job/{UNKNOWN}/note", status=200, want={}),
     Case(
         route="workers.show_note",

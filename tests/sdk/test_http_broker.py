@@ -8,7 +8,9 @@ import contextlib
 import itertools
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
 import pytest
@@ -25,6 +27,7 @@ from queues.engine import (
     PublishOptions,
     ResultTooLargeError,
     StoreUnavailableError,
+    TaskqError,
 )
 from queues.engine.operations.workers import WorkerCommand, WorkerCommandKind
 from taskq import App, Context
@@ -331,6 +334,8 @@ def test_publish_options_travel(broker: HttpBroker, queue: str) -> None:
     detail = broker.run(broker.detail(queue, first.job_ids[0]))
     assert detail is not None
     assert (detail.priority, detail.key, detail.tries, detail.expires_ms) == (-7, "k/é&", 9, 0)
+    assert broker.run(broker.find_key(queue, "k/é&")) == detail.job_id
+    assert broker.run(broker.find_key(queue, "another")) is None
     assert (detail.state, detail.retention_ms, detail.body) == (JobState.DELAYED, 60_000, b"1")
     assert detail.due_ms is not None
     assert 60_000 < detail.due_ms - detail.published_ms <= 60_300
@@ -506,6 +511,40 @@ def test_bad_options_are_refused_with_the_servers_words(broker: HttpBroker, queu
     ):
         with pytest.raises(InvalidArgumentError, match=words):
             broker.run(broker.publish(queue, [b"1"], options))
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "error"),
+    [
+        (408, b"<h1>Request Timeout</h1>", StoreUnavailableError),
+        (425, b"", StoreUnavailableError),
+        (499, b"[]", StoreUnavailableError),
+        (413, b"<h1>Request Entity Too Large</h1>", InvalidArgumentError),
+        (400, b"<h1>Bad Request</h1>", InvalidArgumentError),
+        (422, b'{"error": "invalid x"}', InvalidArgumentError),
+        (503, b"<h1>Service Unavailable</h1>", StoreUnavailableError),
+    ],
+)
+def test_what_a_proxy_says_of_the_moment_is_tried_again(
+    queue: str, status: int, body: bytes, error: type[TaskqError]
+) -> None:
+    class Proxy(BaseHTTPRequestHandler):
+        def do_DELETE(self) -> None:
+            self.rfile.read(int(self.headers["content-length"]))
+            self.send_response(status)
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Proxy) as proxy, ThreadPoolExecutor() as threads:
+        threads.submit(proxy.handle_request)
+        broker = HttpBroker(f"http://127.0.0.1:{proxy.server_port}", "demo", "token")
+        with pytest.raises(error):
+            broker.run(broker.delete(queue, ["01ARZ3NDEKTSV4RRFFQ69G5FAV"]))
+        broker.close()
 
 
 def test_httpx_may_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:

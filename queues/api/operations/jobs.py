@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from queues.services.jobs_workers import delete_jobs_of, run_jobs_now
+from queues.services.jobs_workers import delete_jobs_of, job_of_key, run_jobs_now
 
 from ..context import ApiContext
 from ..json_body import ids_of, read_object
@@ -15,6 +15,13 @@ async def delete_jobs(request: ApiRequest, context: ApiContext) -> ApiResponse:
     job_ids = ids_of(await read_object(request))
     count = await context.run(request, lambda queue: delete_jobs_of(queue=queue, job_ids=job_ids))
     return json_response(200, {"msg": "deleted", "count": count})
+
+
+async def find_by_key(request: ApiRequest, context: ApiContext) -> ApiResponse:
+    """The job that was published with a key last."""
+    key = request.query.get("key") or ""
+    job_id = await context.run(request, lambda queue: job_of_key(queue=queue, key=key))
+    return json_response(404, {"error": "job not found"}) if job_id is None else json_response(200, {"job_id": job_id})
 
 
 async def run_now(request: ApiRequest, context: ApiContext) -> ApiResponse:

@@ -46,13 +46,17 @@ def has_job(queue: QueueKeys, job_id: str) -> Operation[bool]:
 def find_key(queue: QueueKeys, key: str) -> Operation[str | None]:
     """The id of the job that was published with this idempotency key last, in any state; None if there is none.
 
-    A key with a `key_mode` other than `window` leads to its job for as long as the job exists.
+    A key with a `key_mode` other than `window` leads to its job for as long as the job exists. Raises
+    InvalidArgumentError for a key that is empty or too long.
     """
+    raw = key.encode("utf-8", "replace")
+    if not 1 <= len(raw) <= limits.KEY_MAX_BYTES:
+        raise InvalidArgumentError("invalid key")
 
     def decode(reply: Reply) -> str | None:
         return str(expect_ok(_FIND_KEY, reply)[0], "ascii") or None
 
-    return Operation(_FIND_KEY, queue.select(_FIND_KEY.keys), (key,), decode)
+    return Operation(_FIND_KEY, queue.select(_FIND_KEY.keys), (raw,), decode)
 
 
 def find_job(layout: Layout, namespaces: Sequence[str] | None, job_id: str, *, most: int) -> Plan[JobPlace]:
