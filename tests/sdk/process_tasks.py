@@ -95,6 +95,11 @@ async def yield_much() -> AsyncIterator[str]:
     yield "x" * 70_000
 
 
+def enqueue_yield_much(other: App) -> Job[Any]:
+    prepared = yield_much.prepare(yield_much.options, (), {})
+    return Job(other, "default", other.broker.run(prepared.work(other)).job_ids[0], task=yield_much)
+
+
 @app.task(name="limited", process=True, timeout=LIMIT_S, retention=60)
 def limited(ctx: Context) -> float | None:
     return ctx.seconds_left
