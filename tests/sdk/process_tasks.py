@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from taskq import App, Context, Job, Retry, RetryPolicy, Snooze
+from taskq.context import CURSOR_MAX_BYTES
 from taskq.worker import processes
 
 LIMIT_S = 20
@@ -92,6 +93,7 @@ def yield_and_fail() -> Iterator[str]:
 @app.task(name="yield_much", process=True)
 async def yield_much() -> AsyncIterator[str]:
     yield "small"
+    yield "x" * (CURSOR_MAX_BYTES - 2)
     yield "x" * 70_000
 
 
