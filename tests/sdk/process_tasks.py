@@ -22,9 +22,10 @@ def square(x: int) -> int:
     return x * x
 
 
-@app.task(name="hang", process=True, timeout=4, retry=1)
-def hang(folder: str) -> None:
+@app.task(name="hang", process=True, timeout=60, retry=1)
+def hang(ctx: Context, folder: str) -> None:
     (Path(folder) / str(os.getpid())).touch()
+    ctx.extend(0.1)  # only now: a process takes its time to begin
     time.sleep(60)
 
 
