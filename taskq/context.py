@@ -5,11 +5,15 @@ from __future__ import annotations
 import contextvars
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from .outcomes import Cancel
+from queues.engine.operations.workers import NOTE_FIELD_MAX_BYTES
+
+from .outcomes import Cancel, SerializationError
+from .serializers import to_json
 
 if TYPE_CHECKING:
     from .app import App
@@ -19,6 +23,7 @@ LOG_LINES_KEPT: Final = 200
 
 LINE_MAX: Final = 1_000
 NOTE_MAX: Final = 200
+CURSOR_MAX_BYTES: Final = NOTE_FIELD_MAX_BYTES
 
 
 @dataclass(slots=True)
@@ -49,7 +54,10 @@ class Context:
     """Why the attempt is to end, if `is_cancelled`: timeout, cancelled, lease lost, the worker stops."""
     percent: float | None = None
     note: str = ""
-    _lines: list[str] = field(default_factory=list, repr=False)
+    _lines: deque[str] = field(default_factory=lambda: deque(maxlen=LOG_LINES_KEPT), repr=False)
+    """Lines that the task added and that were not taken yet."""
+    _unsent: Sequence[str] = field(default=(), repr=False)
+    """Lines that were taken and could not be sent. Only the worker's event loop uses it."""
     _cancelled: threading.Event = field(default_factory=threading.Event, repr=False)
     _extend: Callable[[float], None] | None = field(default=None, repr=False)
     _changed: bool = field(default=False, repr=False)
@@ -77,24 +85,55 @@ class Context:
 
     def progress(self, percent: float, note: str = "") -> None:
         """Show how far the task is, on the job's page and that of the workers."""
-        self.percent, self.note = min(100.0, max(0.0, float(percent))), note[:NOTE_MAX]
+        self.percent, self.note = min(100.0, max(0.0, float(percent))), _sendable(note[:NOTE_MAX])
         self._changed = True
 
     def log(self, line: str) -> None:
         """Add a line to the job's page."""
-        self._lines.append(str(line)[:LINE_MAX])
-        if len(self._lines) > LOG_LINES_KEPT:
-            del self._lines[0]
+        self._lines.append(line_of_log(line))
         self._changed = True
 
     def take_changes(self) -> tuple[dict[str, str], list[str]] | None:
-        """What was said since this was asked last; for the worker. None: nothing."""
+        """What was said since this was asked last; for the worker. None: nothing.
+
+        The task's thread may go on to speak meanwhile. Without a lock, for each step is atomic: what is said after
+        the flag is reset sets it again, so it is taken now or the next time.
+        """
         if not self._changed:
             return None
         self._changed = False
-        lines, self._lines = self._lines, []
+        lines = list(self._unsent)
+        self._unsent = ()
+        for _ in range(LOG_LINES_KEPT):  # bounded, should the thread add lines as fast as they are taken
+            try:
+                lines.append(self._lines.popleft())
+            except IndexError:
+                break
         fields = {} if self.percent is None else {"percent": f"{self.percent:g}", "note": self.note}
-        return fields, lines
+        return fields, lines[-LOG_LINES_KEPT:]
+
+    def put_back(self, lines: Sequence[str]) -> None:
+        """Lines that were taken but could not be sent: they are taken again, before later ones. For the worker."""
+        self._unsent = [*lines, *self._unsent][-LOG_LINES_KEPT:]
+        self._changed = True
+
+
+def line_of_log(line: str) -> str:
+    """A line as it is kept."""
+    return _sendable(str(line)[:LINE_MAX])
+
+
+def _sendable(text: str) -> str:
+    """Without lone surrogates, as file names may have: UTF-8 has none, and no note could be sent."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def cursor_to_json(cursor: Any) -> bytes:
+    """What a task that is a generator yielded, as it is kept. Raises SerializationError."""
+    kept = to_json(cursor)
+    if len(kept) > CURSOR_MAX_BYTES:
+        raise SerializationError(f"the cursor takes {len(kept):,} bytes, at most {CURSOR_MAX_BYTES:,} are kept")
+    return kept
 
 
 _current: contextvars.ContextVar[Context | None] = contextvars.ContextVar("taskq_context", default=None)

@@ -45,6 +45,7 @@ class Middleware:
     def around_thread(self, call_next: Callable[[], Any]) -> Any:
         """Called around each run of synchronous code of a task, in its thread; returns what `call_next` returns.
 
-        A synchronous generator is run from one yield to the next. `current_context()` is that of the attempt.
+        A synchronous generator runs in one thread from its first step to its end. `current_context()` is that of the
+        attempt.
         """
         return call_next()

@@ -5,19 +5,18 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
-import inspect
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from queues.engine import Delivery
 from queues.engine.limits import BODY_MAX_BYTES
 
-from ..context import Context, enter_context, leave_context
+from ..context import Context, cursor_to_json, enter_context, leave_context
 from ..error_text import describe
 from ..message import Message
 from ..middleware import Running
@@ -27,8 +26,6 @@ from ..task import Task
 
 if TYPE_CHECKING:
     from .processes import ProcessRunner
-
-END: Final = object()
 
 
 class Why(StrEnum):
@@ -94,6 +91,8 @@ class Attempt:
     """Whether a task that yields cursors ended behind one because it was told to stop."""
     has_ended: bool = False
     """Its task has returned; what is left is to say so, which nothing may interrupt."""
+    snoozed_s: float = 0.0
+    """For how long its task put the job off: its log is kept for longer than that."""
 
     def interrupt(self, why: Why) -> None:
         """End it: a coroutine is cancelled, a process killed; a thread goes on and is left behind."""
@@ -211,33 +210,26 @@ class AttemptRunner:
     async def _call_function(self, attempt: Attempt, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         task = attempt.task
         if task.is_generator:
-            return await self._iterate(attempt, args, kwargs)
+            await self._iterate(attempt, args, kwargs)
+            return None
         if task.kind == "async":
             return await task.function(*args, **kwargs)
         return await self._in_thread(attempt, lambda: task.function(*args, **kwargs))
 
-    async def _iterate(self, attempt: Attempt, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    async def _iterate(self, attempt: Attempt, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
         """A task that yields cursors. Told to stop, it ends behind a yield, and goes on from there another time."""
-        steps = attempt.task.function(*args, **kwargs)
-        try:
-            while True:
-                if inspect.isasyncgen(steps):
-                    cursor = await anext(steps, END)
-                else:
-                    cursor = await self._in_thread(attempt, lambda: next(steps, END))
-                if cursor is END:
-                    attempt.cursor = None
-                    return None
-                attempt.cursor = to_json(cursor)
+        if attempt.task.kind == "thread":
+            attempt.has_stopped = await self._in_thread(attempt, lambda: _walk(attempt, args, kwargs))
+            if not attempt.has_stopped:
+                attempt.cursor = None
+            return
+        async with contextlib.aclosing(attempt.task.function(*args, **kwargs)) as steps:
+            async for cursor in steps:
+                attempt.cursor = cursor_to_json(cursor)
                 if attempt.why is Why.STOPPING:
                     attempt.has_stopped = True
-                    return None
-        finally:
-            if inspect.isasyncgen(steps):
-                await steps.aclose()
-            else:
-                with contextlib.suppress(ValueError):  # a thread that was left behind is in it
-                    steps.close()
+                    return
+            attempt.cursor = None
 
     async def _in_thread(self, attempt: Attempt, call: Callable[[], Any]) -> Any:
         for middleware in reversed(attempt.task.app.middleware):
@@ -280,12 +272,30 @@ class AttemptRunner:
         if isinstance(error, Retry):
             return Failed(error.reason or "Retry", error.delay_s)
         if isinstance(error, Snooze):
+            attempt.snoozed_s = error.delay_s
+            if error.reason:  # a released job keeps no error: the page of the job says it in the log
+                attempt.context.log(f"snoozed for {error.delay_s:g} s: {error.reason}")
             return Released(error.delay_s, error.reason)
         if isinstance(error, Cancel):
             return Failed(error.reason, is_dead=True)
         if isinstance(error, SerializationError):
             return Failed(str(error), is_dead=True)  # no try would go better
         return Failed(describe(error), is_dead=not attempt.task.options.retry_policy.retries(error))
+
+
+def _walk(attempt: Attempt, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+    """All steps of a synchronous task that yields cursors, in one thread, which also runs its `finally` blocks.
+
+    Whether it ended before its last step: it was told to stop. A thread that was left behind ends at its next yield.
+    """
+    with contextlib.closing(attempt.task.function(*args, **kwargs)) as steps:
+        for cursor in steps:
+            why = attempt.why
+            if why is None or why is Why.STOPPING:
+                attempt.cursor = cursor_to_json(cursor)
+            if why is not None:
+                return True
+    return False
 
 
 def _with_result(result: bytes) -> Ended:

@@ -28,7 +28,8 @@ logger = logging.getLogger("taskq.worker")
 ACKS_TOGETHER: Final = 500
 FIRST_RETRY_S: Final = 0.05
 LONGEST_RETRY_S: Final = 1.0
-_PASSING: Final = (StoreUnavailableError, StoreFullError, LimitReachedError)
+PASSING: Final = (StoreUnavailableError, StoreFullError, LimitReachedError)
+"""Errors after which the same call may succeed later."""
 
 
 @dataclass(slots=True)
@@ -118,7 +119,7 @@ class Finisher:
         except Exception as error:  # a token that is refused, or a defect; until the leases have ended it may pass
             return endings, error
         for group, outcome in zip(groups, outcomes, strict=True):
-            if isinstance(outcome, _PASSING):
+            if isinstance(outcome, PASSING):
                 again += group
                 why = outcome
                 continue

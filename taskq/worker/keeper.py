@@ -10,14 +10,15 @@ import logging
 import resource
 import sys
 import time
-from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final
 
 from queues.engine import JobNotFoundError, LeaseLostError, TaskqError
 
 from ..outcomes import TaskqClientError
 from ..serializers import from_json
 from .attempts import Attempt, Why
+from .finisher import LONGEST_RETRY_S, PASSING
 
 if TYPE_CHECKING:
     from .worker import Worker
@@ -34,6 +35,14 @@ RENEW_PART: Final = 3
 
 PROGRESS_KEPT_S: Final = 3_600.0
 CURSOR_KEPT_S: Final = 7 * 86_400.0
+NOTE_LONGEST_S: Final = 30 * 86_400.0
+"""As HTTP allows."""
+
+LINES_TRIED_S: Final = 60.0
+"""For so long it is tried to send the last lines of an attempt that ended while taskq was away."""
+
+LINES_TRIED_MAX: Final = 100
+"""Attempts whose last lines wait for that."""
 
 
 class Keeper:
@@ -145,32 +154,72 @@ class Keeper:
             logger.warning("a cursor was not read", extra={"action": "worker.keep", "error": str(error)[:200]})
 
     async def save_note(self, attempt: Attempt) -> None:
-        """Send what the handler said since it was sent last."""
+        """Send what the handler said since it was sent last. What cannot be sent goes with the next note.
+
+        A note whose answer is lost may be sent twice: a line that is there twice is better than none.
+        """
         fields, lines = attempt.context.take_changes() or ({}, [])
         named: dict[str, str | bytes] = dict(fields)
-        if attempt.cursor != attempt.cursor_saved:
-            named["cursor"] = attempt.cursor or b""
+        cursor = attempt.cursor
+        if cursor != attempt.cursor_saved:
+            named["cursor"] = cursor or b""
+        keep_s = CURSOR_KEPT_S if cursor else PROGRESS_KEPT_S
+        if attempt.snoozed_s:
+            keep_s = min(NOTE_LONGEST_S, max(keep_s, attempt.snoozed_s + PROGRESS_KEPT_S))
         delivery = attempt.delivery
-        keep_s = CURSOR_KEPT_S if attempt.cursor else PROGRESS_KEPT_S
-        work = self._broker.annotate(delivery.queue, delivery.job_id, named, lines=lines, keep_ms=round(keep_s * 1_000))
+        is_settled = False
         try:
-            await self._broker.arun(work)
-        except (TaskqError, TaskqClientError) as error:
+            await self._annotate(delivery.queue, delivery.job_id, named, lines, keep_s)
+            attempt.cursor_saved = cursor
+            is_settled = True
+        except Exception as error:  # whatever it is: the end of the attempt must be told all the same
+            # What is refused for what it says is not sent again: it would keep the cursor from being saved.
+            is_settled = not isinstance(error, (*PASSING, TaskqClientError))
             logger.info("progress was not told", extra={"action": "worker.keep", "error": str(error)[:200]})
-            return
-        attempt.cursor_saved = attempt.cursor
+        finally:  # also of a call that took too long
+            if not is_settled and lines:
+                self._keep_lines(attempt, lines, keep_s)
 
-    def annotate_soon(self, queue: str, job_id: str, fields: Mapping[str, str], *, keep_s: float) -> None:
-        """Say something of a job, in the background."""
+    def _keep_lines(self, attempt: Attempt, lines: Sequence[str], keep_s: float) -> None:
+        if not attempt.has_ended:
+            attempt.context.put_back(lines)
+        elif len(self._soon) < LINES_TRIED_MAX:
+            delivery = attempt.delivery
+            job = (delivery.queue, delivery.job_id)
+            self.annotate_soon(*job, {}, lines=lines, keep_s=keep_s, tried_s=LINES_TRIED_S)
+
+    def annotate_soon(
+        self,
+        queue: str,
+        job_id: str,
+        fields: Mapping[str, str],
+        *,
+        lines: Sequence[str] = (),
+        keep_s: float,
+        tried_s: float = 0.0,
+    ) -> None:
+        """Say something of a job, in the background. While taskq is away, for `tried_s` again and again."""
 
         async def say() -> None:
-            with contextlib.suppress(TaskqError):
-                work: Any = self._broker.annotate(queue, job_id, fields, lines=(), keep_ms=round(keep_s * 1_000))
-                await self._broker.arun(work)
+            ends = time.monotonic() + tried_s
+            while True:
+                try:
+                    await self._annotate(queue, job_id, fields, lines, keep_s)
+                    return
+                except TaskqError as error:
+                    if not isinstance(error, PASSING) or time.monotonic() >= ends:
+                        return
+                await asyncio.sleep(LONGEST_RETRY_S)
 
         task = asyncio.get_running_loop().create_task(say())
         self._soon.add(task)
         task.add_done_callback(self._soon.discard)
+
+    async def _annotate(
+        self, queue: str, job_id: str, fields: Mapping[str, str | bytes], lines: Sequence[str], keep_s: float
+    ) -> None:
+        work = self._broker.annotate(queue, job_id, fields, lines=lines, keep_ms=round(keep_s * 1_000))
+        await self._broker.arun(work)
 
 
 def memory_bytes() -> int:

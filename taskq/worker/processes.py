@@ -1,20 +1,30 @@
-"""Tasks in processes of their own: for work that takes a core, and that must be killed when its time is up."""
+"""Tasks in processes of their own: for work that takes a core, and that must be killed when its time is up.
+
+Progress, log lines and cursors come through one pipe for each process. A pipe that all shared would need a lock, and a
+process that is killed while it holds that would silence the others for ever.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import importlib
 import inspect
+import itertools
 import logging
-import multiprocessing
+import multiprocessing.context
+import os
+import pickle
+import struct
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, Any, Final
 
 from ..app import App
-from ..context import Context, enter_context
+from ..context import Context, cursor_to_json, enter_context, line_of_log
 from ..error_text import describe
 from ..outcomes import NotConfiguredError, Outcome, SerializationError, TaskFailedInProcessError
 from ..serializers import from_json, to_json
@@ -28,14 +38,22 @@ logger = logging.getLogger("taskq.worker")
 TASKS_PER_PROCESS: Final = 1_000
 """A process is replaced after so many, which bounds what a leak may cost."""
 
-_said: Any = None
-"""In a process of the pool: where what tasks say goes."""
+READ_BYTES: Final = 64 * 1024
+READS_FOR_ALL: Final = 32
+"""So many reads take all that was in a pipe before: 64 KiB mostly, 1 MiB at the most."""
+
+MESSAGE_MAX_BYTES: Final = 1024 * 1024
+"""A message is a line, or a cursor at the most: a longer one is none."""
+
+_LENGTH: Final = struct.Struct(">I")
 
 
 @dataclass(frozen=True, slots=True)
 class _Order:
-    """What a process is to do."""
+    """What a process is to do. `deadline`: by `time.monotonic()`, which all processes of a host share."""
 
+    number: int
+    """Of this order: a job may run again while messages of an attempt before are on their way."""
     setup: str | None
     """A module that is imported first."""
     module: str
@@ -45,6 +63,7 @@ class _Order:
     attempt: int
     tries_left: int
     cursor: Any
+    deadline: float | None
     keeps_result: bool
     args: Sequence[Any]
     kwargs: Mapping[str, Any]
@@ -58,8 +77,10 @@ class ProcessRunner:
         self.slots = asyncio.Semaphore(processes)
         """One for each process: a task's time begins when it has one."""
         self._pool: Any = None
-        self._said: Any = None
-        self._running: dict[str, Attempt] = {}
+        self._numbers = itertools.count(1)
+        self._running: dict[int, Attempt] = {}
+        """By the number of the order."""
+        self._pipes: set[_MessageReader] = set()
 
     async def run(self, task: Task[..., Any], attempt: Attempt, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """The task's result. Raises what it raised."""
@@ -67,6 +88,7 @@ class ProcessRunner:
             self._open()
         context = attempt.context
         order = _Order(
+            number=next(self._numbers),
             setup=task.app.process_setup,
             module=task.function.__module__,
             task=task.name,
@@ -75,29 +97,35 @@ class ProcessRunner:
             attempt=context.attempt,
             tries_left=context.tries_left,
             cursor=context.cursor,
+            deadline=context.deadline,
             keeps_result=attempt.keeps_result,
             args=args,
             kwargs=kwargs,
         )
         future = self._pool.submit(_run, None, order)
-        self._running[context.job_id] = attempt
+        self._running[order.number] = attempt
         try:
             ended = await asyncio.wrap_future(future)
-            if isinstance(ended, BaseException):
-                raise ended
-            return None if ended is None else from_json(ended)
         except asyncio.CancelledError:
             future.cancel()  # pebble kills the process that runs it
             raise
         finally:
-            self._running.pop(context.job_id, None)
+            self._read_all()
+            del self._running[order.number]
+        if isinstance(ended, BaseException):
+            raise ended
+        if task.is_generator:
+            attempt.cursor = None
+        return None if ended is None else from_json(ended)
 
     def close(self) -> None:
         """Kill what still runs."""
         if self._pool is not None:
             self._pool.stop()
             self._pool.join()
-            self._pool = None  # and the thread that listens ends with this process
+            self._pool = None
+        for pipe in list(self._pipes):
+            self._close_pipe(pipe)
 
     def _open(self) -> None:
         try:
@@ -105,30 +133,53 @@ class ProcessRunner:
         except ImportError as error:
             text = "tasks with process=True need the package pebble: pip install 'taskq[processes]'"
             raise NotConfiguredError(text) from error
-        # Not fork: the worker has threads and an event loop.
-        context = multiprocessing.get_context("spawn")
-        self._said = context.SimpleQueue()
-        self._pool = ProcessPool(
-            max_workers=self._processes,
-            max_tasks=TASKS_PER_PROCESS,
-            initializer=_begin,
-            initargs=(self._said,),
-            context=context,
-        )
-        threading.Thread(target=self._listen, args=(self._said,), daemon=True).start()
+        loop = asyncio.get_running_loop()
 
-    def _listen(self, said: Any) -> None:
-        """Hand on what tasks say."""
-        while True:
+        def add_pipe(connection: Connection) -> None:
+            """Called in a thread of the pool, before the process begins."""
+            pipe = _MessageReader(connection, self._on_message)
+            self._pipes.add(pipe)
             try:
-                self._hand_on(*said.get())
-            except (EOFError, OSError):
-                return
-            except Exception:
-                logger.exception("what a task said could not be read", extra={"action": "worker.process"})
+                loop.call_soon_threadsafe(self._watch_pipe, pipe)
+            except RuntimeError:  # the loop has ended
+                self._pipes.discard(pipe)
+                pipe.close()
 
-    def _hand_on(self, job_id: str, kind: str, content: Any) -> None:
-        attempt = self._running.get(job_id)
+        self._pool = ProcessPool(
+            max_workers=self._processes, max_tasks=TASKS_PER_PROCESS, context=_ProcessContext(add_pipe)
+        )
+
+    def _watch_pipe(self, pipe: _MessageReader) -> None:
+        if pipe in self._pipes:  # it may have been closed meanwhile
+            asyncio.get_running_loop().add_reader(pipe.fileno(), self._read, pipe)
+
+    def _read(self, pipe: _MessageReader) -> bool:
+        """Hand on what a process said, a bounded part of it. Whether there may be more."""
+        try:
+            return pipe.read()
+        except EOFError:  # the process ended; the beginning of a message that it did not finish is dropped
+            self._close_pipe(pipe)
+        except Exception as error:
+            logger.exception(
+                "messages of a process cannot be read", extra={"action": "worker.process", "error": str(error)}
+            )
+            self._close_pipe(pipe)
+        return False
+
+    def _read_all(self) -> None:
+        """Hand on what was said until now."""
+        for pipe in list(self._pipes):
+            for _ in range(READS_FOR_ALL):
+                if not self._read(pipe):
+                    break
+
+    def _close_pipe(self, pipe: _MessageReader) -> None:
+        self._pipes.discard(pipe)
+        asyncio.get_running_loop().remove_reader(pipe.fileno())
+        pipe.close()
+
+    def _on_message(self, number: int, kind: str, content: Any) -> None:
+        attempt = self._running.get(number)
         if attempt is None:
             return
         if kind == "progress":
@@ -141,25 +192,112 @@ class ProcessRunner:
             attempt.cursor = content
 
 
-def _begin(said: Any) -> None:
-    global _said
-    _said = said
+class _MessageReader:
+    """The worker's end of a pipe. A message is its length in four bytes, then a pickled tuple."""
+
+    def __init__(self, connection: Connection, on_message: Callable[[int, str, Any], None]) -> None:
+        self._connection = connection
+        self._on_message = on_message
+        self._unread = bytearray()
+        os.set_blocking(connection.fileno(), False)
+
+    def fileno(self) -> int:
+        return self._connection.fileno()
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def read(self) -> bool:
+        """Hand on complete messages. False: nothing was there. Raises EOFError, ValueError."""
+        try:
+            read = os.read(self.fileno(), READ_BYTES)
+        except BlockingIOError:
+            return False
+        if not read:
+            raise EOFError
+        unread = self._unread
+        unread += read
+        begin = 0
+        while len(unread) >= begin + _LENGTH.size:
+            (length,) = _LENGTH.unpack_from(unread, begin)
+            if length > MESSAGE_MAX_BYTES:
+                raise ValueError(f"a message of {length:,} bytes")
+            end = begin + _LENGTH.size + length
+            if len(unread) < end:
+                break
+            self._on_message(*pickle.loads(unread[begin + _LENGTH.size : end]))  # noqa: S301 - from our own process
+            begin = end
+        del unread[:begin]
+        return True
+
+
+class _MessageWriter:
+    """The end of a pipe in its process, whose threads share it."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._lock = threading.Lock()
+
+    def send(self, number: int, kind: str, content: Any) -> None:
+        message = pickle.dumps((number, kind, content))
+        unsent = memoryview(_LENGTH.pack(len(message)) + message)
+        with self._lock, contextlib.suppress(BrokenPipeError):  # the worker is gone, and this process soon will be
+            while unsent:
+                unsent = unsent[os.write(self._connection.fileno(), unsent) :]
+
+
+_writer: _MessageWriter
+"""In a process of the pool: where what tasks say goes."""
+
+
+class _Process(multiprocessing.context.SpawnProcess):
+    """A process of the pool, which holds the only open end to write of its pipe."""
+
+    def __init__(self, connection: Connection, **options: Any) -> None:
+        super().__init__(**options)
+        self._connection = connection
+
+    def start(self) -> None:
+        try:
+            super().start()
+        finally:
+            self._connection.close()  # so that the pipe ends with the process
+
+    def run(self) -> None:
+        global _writer
+        _writer = _MessageWriter(self._connection)
+        super().run()
+
+
+class _ProcessContext(multiprocessing.context.SpawnContext):
+    """Starts processes that have a pipe, whose other end it gives to `add_pipe`. Not fork: the worker has threads."""
+
+    def __init__(self, add_pipe: Callable[[Connection], None]) -> None:
+        super().__init__()
+        self._add_pipe = add_pipe
+
+    def Process(self, **options: Any) -> _Process:  # type: ignore[override]  # noqa: N802 - a class, in others
+        reader, writer = self.Pipe(duplex=False)
+        self._add_pipe(reader)
+        return _Process(writer, **options)
 
 
 @dataclass(slots=True)
-class _ProcessContext(Context):
+class _TaskContext(Context):
     """What is said in a process is told to the worker's."""
 
-    _job: str = field(default="", repr=False)
+    _number: int = field(default=0, repr=False)
 
     def progress(self, percent: float, note: str = "") -> None:
-        _said.put((self._job, "progress", (percent, note)))
+        Context.progress(self, percent, note)
+        _writer.send(self._number, "progress", (self.percent, self.note))
 
     def log(self, line: str) -> None:
-        _said.put((self._job, "log", str(line)))
+        _writer.send(self._number, "log", line_of_log(line))
 
     def extend(self, seconds: float) -> None:
-        _said.put((self._job, "extend", seconds))
+        Context.extend(self, seconds)
+        _writer.send(self._number, "extend", seconds)
 
 
 def _run(order: _Order) -> bytes | BaseException | None:
@@ -168,7 +306,7 @@ def _run(order: _Order) -> bytes | BaseException | None:
     The function is found by the module that declares it, for a decorated one cannot be pickled.
     """
     task = _find(order)
-    context = _ProcessContext(
+    context = _TaskContext(
         app=task.app,
         job_id=order.job_id,
         queue=order.queue,
@@ -176,7 +314,8 @@ def _run(order: _Order) -> bytes | BaseException | None:
         attempt=order.attempt,
         tries_left=order.tries_left,
         cursor=order.cursor,
-        _job=order.job_id,
+        deadline=order.deadline,
+        _number=order.number,
     )
     enter_context(context)
     try:
@@ -204,11 +343,13 @@ async def _call(task: Task[..., Any], context: Context, order: _Order) -> Any:
         args, kwargs = task.place(order.args, order.kwargs, provided)
         value = task.function(*args, **kwargs)
         if inspect.isgenerator(value):
-            for cursor in value:
-                _said.put((order.job_id, "cursor", to_json(cursor)))
+            with contextlib.closing(value) as steps:
+                for cursor in steps:
+                    _writer.send(order.number, "cursor", cursor_to_json(cursor))
             return None
         if inspect.isasyncgen(value):
-            async for cursor in value:
-                _said.put((order.job_id, "cursor", to_json(cursor)))
+            async with contextlib.aclosing(value) as async_steps:
+                async for cursor in async_steps:
+                    _writer.send(order.number, "cursor", cursor_to_json(cursor))
             return None
         return await value if inspect.isawaitable(value) else value

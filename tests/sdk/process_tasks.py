@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
 from taskq import App, Context, Job, Retry, RetryPolicy, Snooze
+from taskq.context import CURSOR_MAX_BYTES
+from taskq.worker import processes
 
-MARK = "taskq-hanging-test"
+LIMIT_S = 20
 app = App("redis://unused", namespace="sdk")
 
 
@@ -19,20 +22,16 @@ def square(x: int) -> int:
     return x * x
 
 
-@app.task(name="hang", process=True, timeout=4, retry=1)
-def hang(folder: str) -> None:
-    (Path(folder) / f"{MARK}-{os.getpid()}").touch()
+@app.task(name="hang", process=True, timeout=60, retry=1)
+def hang(ctx: Context, folder: str) -> None:
+    (Path(folder) / str(os.getpid())).touch()
+    ctx.extend(0.1)  # only now: a process takes its time to begin
     time.sleep(60)
 
 
 def enqueue_square(other: App, x: int) -> Job[Any]:
     prepared = square.prepare(square.options, (x,), {})
     return Job(other, "default", other.broker.run(prepared.work(other)).job_ids[0], task=square)
-
-
-def forget_hanging() -> None:
-    for mark in Path("/tmp").glob(f"{MARK}-*"):
-        mark.unlink()
 
 
 @app.task(name="walk", process=True)
@@ -69,21 +68,48 @@ def enqueue_raise(other: App, what: str) -> Job[Any]:
     return Job(other, "default", other.broker.run(prepared.work(other)).job_ids[0], task=raise_it)
 
 
-async def aenqueue_walk(other: App, path: str, to: int) -> Job[Any]:
-    prepared = walk.prepare(walk.options, (path, to), {})
-    published = await other.broker.arun(prepared.work(other))
-    return Job(other, "default", published.job_ids[0], task=walk)
+@app.task(name="talk", process=True)
+def talk(ctx: Context, path: str) -> None:
+    ctx.log("before")
+    while not Path(path).exists():
+        time.sleep(0.01)
+    ctx.log("after")
 
 
-async def aenqueue_hang(other: App) -> Job[Any]:
-    forget_hanging()
-    prepared = hang.prepare(hang.options, ("/tmp",), {})
-    published = await other.broker.arun(prepared.work(other))
-    return Job(other, "default", published.job_ids[0], task=hang)
+@app.task(name="die_within_a_message", process=True, retry=1)
+def die_within_a_message() -> None:
+    """As a process that is killed while it writes."""
+    writer = processes._writer
+    writer._lock.acquire()
+    os.write(writer._connection.fileno(), (1_000).to_bytes(4, "big") + b"half")
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
-def hanging() -> list[int]:
-    """Processes of that task which still live."""
-    pids = [int(mark.name.rpartition("-")[2]) for mark in Path("/tmp").glob(f"{MARK}-*")]
+@app.task(name="yield_and_fail", process=True)
+def yield_and_fail() -> Iterator[str]:
+    yield "first"
+    raise ValueError
+
+
+@app.task(name="yield_much", process=True)
+async def yield_much() -> AsyncIterator[str]:
+    yield "small"
+    yield "x" * (CURSOR_MAX_BYTES - 2)
+    yield "x" * 70_000
+
+
+def enqueue_yield_much(other: App) -> Job[Any]:
+    prepared = yield_much.prepare(yield_much.options, (), {})
+    return Job(other, "default", other.broker.run(prepared.work(other)).job_ids[0], task=yield_much)
+
+
+@app.task(name="limited", process=True, timeout=LIMIT_S, retention=60)
+def limited(ctx: Context) -> float | None:
+    return ctx.seconds_left
+
+
+def hanging(folder: Path) -> list[int]:
+    """Processes of the task `hang` which still live."""
+    pids = [int(mark.name) for mark in folder.iterdir()]
     assert pids, "it did not begin"
     return [pid for pid in pids if Path(f"/proc/{pid}").exists()]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 from collections import Counter
@@ -14,7 +15,7 @@ import pytest
 
 from queues.embedded import EmbeddedRedis
 from queues.engine import TaskqError
-from taskq import App, Task
+from taskq import App, Context, Task
 
 from .conftest import until, working
 
@@ -121,3 +122,34 @@ async def test_a_worker_that_starts_without_redis_waits_for_it(redis: EmbeddedRe
         await asyncio.to_thread(redis.start)
         await asyncio.wait_for(ran.wait(), 10)
         assert worker.is_well
+
+
+async def test_what_a_task_says_while_redis_is_down_is_told_afterwards(app: App, redis: EmbeddedRedis) -> None:
+    contexts: list[Context] = []
+    finish = asyncio.Event()
+
+    @app.task(retention=60)
+    async def run(ctx: Context) -> None:
+        contexts.append(ctx)
+        ctx.log("before")
+        await finish.wait()
+        ctx.log("at the end")
+
+    job = await run.aenqueue()
+
+    async def told(lines: int) -> tuple[str, ...]:
+        with contextlib.suppress(TaskqError):
+            log = (await job.aprogress()).log
+            return log if len(log) >= lines else ()
+        return ()
+
+    async with working(app, lease_s=30.0) as worker:
+        await until(lambda: told(1), or_fail="it did not begin")
+        redis.kill()
+        contexts[0].log("meanwhile")
+        await until(lambda: not contexts[0]._lines, or_fail="its line was not taken")
+        finish.set()
+        await until(lambda: not worker.active, or_fail="the task did not end")
+        await asyncio.to_thread(redis.start)
+        log = await until(lambda: told(3), or_fail="lines were lost")
+    assert log == ("before", "meanwhile", "at the end")

@@ -8,7 +8,6 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -168,51 +167,6 @@ async def test_a_thread_that_takes_too_long_is_given_up_and_keeps_its_slot(app: 
     found = await job.adetail()
     assert found is not None
     assert found.history[0].error.endswith("its thread cannot be interrupted and may still run")
-
-
-async def test_a_process_that_takes_too_long_is_killed(app: App) -> None:
-    from . import process_tasks
-
-    task = process_tasks.app.tasks["hang"]
-    app.tasks["hang"] = task
-    job = await process_tasks.aenqueue_hang(app)
-    async with working(app, lease_s=30.0):
-        await until(lambda: is_in(job, JobState.DEAD), or_fail="no timeout", timeout_s=20)
-        await until(lambda: not process_tasks.hanging(), or_fail="its process lives", timeout_s=3)
-
-
-async def test_a_process_tells_its_progress_and_goes_on_from_its_cursor(app: App, tmp_path: Path) -> None:
-    from . import process_tasks
-
-    app.tasks["walk"] = process_tasks.app.tasks["walk"]
-    path = tmp_path / "steps"
-    job = await process_tasks.aenqueue_walk(app, str(path), 5)
-    async with working(app, grace_s=0.1) as worker:
-        progress = await until(lambda: told(job), or_fail="nothing was told", timeout_s=10)
-        await until(lambda: len(path.read_text().splitlines()) == 3, or_fail="it does not run")
-        progress = await until(lambda: told(job, lines=3), or_fail="its steps were not told")
-        assert (progress.percent, progress.note) == (40.0, "step 2")
-        worker.stop()
-    async with working(app):
-        await until(lambda: is_gone(job), or_fail="it did not end")
-    assert path.read_text().split() == ["0", "1", "2", "3", "4"]
-
-
-def test_whatever_a_process_raises_ends_its_attempt_and_no_other(app: App) -> None:
-    from . import process_tasks
-
-    app.tasks |= process_tasks.app.tasks
-    jobs = [process_tasks.enqueue_raise(app, what) for what in ("odd", "retry", "snooze")]
-    jobs.append(process_tasks.enqueue_square(app, 3))
-    work(app, processes=1)
-
-    odd, again, snoozed = (detail(job) for job in jobs[:3])
-    assert (odd.state, odd.history[0].error.splitlines()[0]) == (
-        JobState.DEAD, "tests.sdk.process_tasks.OddError: 1 2",
-    )  # fmt: skip
-    assert (again.state, again.history[0].error) == (JobState.RETRY, "later, at attempt 1")
-    assert (snoozed.state, snoozed.used) == (JobState.DELAYED, 0)
-    assert jobs[3].result() == 9
 
 
 async def test_a_handler_sees_within_a_second_that_its_job_was_cancelled(app: App) -> None:
