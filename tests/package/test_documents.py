@@ -1,4 +1,8 @@
-"""docs/architecture.md names files, functions and import rules of this checkout: each exists and is as it says."""
+"""Pages for people who change the code hold what they say.
+
+docs/architecture.md names files, functions and import rules of this checkout; docs/decisions.md has numbers that other
+pages refer to.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +27,7 @@ _NAMED: Final = re.compile(r"`((?:[\w.-]+/)+[\w.-]*\.(?:py|lua)|\w+\.py)(?::([\w
 NAMED: Final = sorted(set(_NAMED.findall(TEXT)) - {("file.py", "name")})
 PATHS: Final = sorted(set(re.findall(r"`((?:[\w.-]+/)+[\w.-]*)`", TEXT)))
 LINKS: Final = sorted(set(re.findall(r"\]\(([\w./-]+)\)", TEXT)))
+DECISIONS: Final = (ROOT / "docs" / "decisions.md").read_text(encoding="utf-8").split("\n## ")[1:]
 LUA_FUNCTION: Final = r"^(?:local )?function {}\("
 
 
@@ -75,11 +80,11 @@ def test_a_path_that_is_named_exists(path: str) -> None:
 
 def test_every_package_has_a_line_that_says_what_it_is_for() -> None:
     described = [name for row in _rows(2) for name in _names(row[0])]
-    top = {path.parent.name for path in ROOT.glob("*/__init__.py")} - {"tests", "bench", "queues"}
-    inner = {f"queues.{path.parent.name}" for path in (ROOT / "queues").glob("*/__init__.py")}
+    product = {path.parent.name for path in ROOT.glob("*/__init__.py")} - {"tests", "bench", "queues"}
+    layers = set(re.findall(r"[\w.]+", PACKAGES.split("```")[1]))
 
     assert len(described) == len(set(described))
-    assert set(described) >= (top | inner) - {"queues.migrations"}
+    assert set(described) == (product | layers) - {"queues.migrations"}
 
 
 def test_the_layers_are_those_of_the_import_contracts() -> None:
@@ -115,3 +120,18 @@ def test_a_dependency_with_one_importer_is_forbidden_to_the_others(dependency: s
 
     assert {"queues.api", "queues.services", "queues.engine", "dashboard", "taskq_site"} <= sources
     assert importer not in sources
+
+
+def test_every_decision_has_a_number_a_status_and_a_date() -> None:
+    form = r"(\d+)\. \S.*\n\nStatus: (?:accepted|partly replaced by \d+|replaced by \d+).* · 20\d\d-\d\d-\d\d\b.*\n\n\S"
+    found = [re.match(form, decision) for decision in DECISIONS]
+
+    assert [found and int(found[1]) for found in found] == list(range(1, len(DECISIONS) + 1))
+
+
+def test_a_decision_that_is_referred_to_exists() -> None:
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "queues").rglob("*.py")]
+    reference = r"\b(?:decision|(?:replaced|extended) by|(?:replaces|extends)(?: .* of)?) (\d+)\b"
+    numbers = {int(number) for page in pages for number in re.findall(reference, page.read_text(encoding="utf-8"))}
+
+    assert {8, 22, 51, 54} <= numbers <= set(range(1, len(DECISIONS) + 1))
