@@ -45,6 +45,10 @@ def whole(least: int, most: int) -> Callable[[Any], bool]:
     return lambda value: isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
 
 
+def is_bool(value: Any) -> bool:
+    return isinstance(value, bool)
+
+
 def error(words: str) -> dict[str, str]:
     return {"error": words}
 
@@ -1267,7 +1271,7 @@ QUEUES = [
         status=200,
         want={
             "namespace": "demo",
-            "queues": [{"queue": re.compile("q"), "paused": False, **dict.fromkeys(COUNTS, whole(0, 10_000))}],
+            "queues": [{"queue": re.compile("q"), "paused": is_bool, **dict.fromkeys(COUNTS, whole(0, 10_000))}],
             "after": lambda after: after is None or after.startswith("q"),
         },
         prepare=ready,
