@@ -53,9 +53,9 @@ from .job import Job
 from .message import Message, read_message
 from .outcomes import TaskqClientError
 from .task import Prepared, Task
+from .worker import End, Worker, WorkerOptions
 from .worker.attempts import Attempt, AttemptRunner, Done, Failed, Lost, Released
 from .worker.processes import ProcessRunner
-from .worker.worker import End, Worker, WorkerOptions
 
 NAMESPACE: Final = "test"
 LEASE_MS: Final = 60_000

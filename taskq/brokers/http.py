@@ -1,6 +1,6 @@
 """taskq over HTTP, with a token of the namespace. Needs httpx (`pip install 'taskq[http]'`).
 
-A verb makes an `_HttpCall`, a value; `run` and `arun` send it. Times are rounded up to what the API takes: whole
+A verb makes an `HttpCall`, a value; `run` and `arun` send it. Times are rounded up to what the API takes: whole
 seconds for leases, ttl, retention and keys.
 """
 
@@ -9,12 +9,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import socket
 import threading
 import time
-from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from math import ceil
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
@@ -46,11 +44,11 @@ from queues.engine import (
 from queues.engine.limits import BULK_MAX_JOBS, CONSUME_MAX_COUNT, CONSUME_MAX_TIMEOUT_S
 from queues.engine.names import check_namespace, check_queue, clean_line
 from queues.engine.operations.workers import BeatReply, WorkerCommand
-from queues.engine.values import Ended
 from queues.engine.worker_presence import WorkerBeat
 
 from ..outcomes import NotConfiguredError
 from .base import Broker, Work
+from .http_calls import Ack, HttpCall, ack_call, bulk_ack, together
 from .http_json import (
     Reply,
     attribute_headers,
@@ -70,6 +68,7 @@ from .http_json import (
     whole_s,
     worker_of,
 )
+from .http_polls import Poll
 
 if TYPE_CHECKING:
     import httpx
@@ -91,45 +90,12 @@ HANG_UP_TIMEOUT_S: Final = 5.0
 WAIT_MAX_S: Final = 60
 """How long one request waits for a result; proxies end requests that take much longer."""
 
-ACK_MAX_BYTES: Final = 8 * 1024 * 1024
-"""Results that go into one bulk ack."""
-
 ERROR_MAX_CHARS: Final = 4_096
 
 _TAKEN_NAMES: Final = ("queues", "workers")
 """GET on these lists them; a queue of such a name is consumed as one of several."""
 
 Kind = Literal["read", "write"]
-
-
-@dataclass(frozen=True, slots=True)
-class _Ack:
-    """Acks of one queue, which `arun_all` sends together. `results`: of each job; None: it has none."""
-
-    queue: str
-    job_ids: Sequence[str]
-    attempt: int
-    results: Sequence[bytes | None]
-    is_single: bool
-
-
-@dataclass(frozen=True, slots=True)
-class _HttpCall(Work[T]):
-    """A request, and how to read its reply. `path`: below the namespace. `missing_is`: what a 404 of the job means.
-
-    `job_id`: for errors. `wait_s`: for how long the server is asked to wait.
-    """
-
-    method: str
-    path: str
-    decode: Callable[[Reply], T]
-    params: Mapping[str, str] | None = None
-    content: bytes | None = None
-    headers: Mapping[str, str | bytes] | None = None
-    job_id: str = ""
-    takes_missing: bool = False
-    wait_s: float = 0.0
-    ack: _Ack | None = None
 
 
 class HttpBroker(Broker):
@@ -157,7 +123,7 @@ class HttpBroker(Broker):
         self._client: httpx.Client | None = None
         self._pid = 0
         self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, httpx.AsyncClient] = WeakKeyDictionary()
-        self._idle_polls: WeakKeyDictionary[asyncio.AbstractEventLoop, list[_Poll]] = WeakKeyDictionary()
+        self._idle_polls: WeakKeyDictionary[asyncio.AbstractEventLoop, list[Poll]] = WeakKeyDictionary()
         self._giving_back: set[asyncio.Task[None]] = set()
 
     # Sending.
@@ -186,7 +152,7 @@ class HttpBroker(Broker):
         )
         return {"headers": {"X-Token": self._token, "User-Agent": "taskq"}, "limits": limits}
 
-    def _request(self, call: _HttpCall[Any]) -> dict[str, Any]:
+    def _request(self, call: HttpCall[Any]) -> dict[str, Any]:
         timeout = self._httpx.Timeout(REPLY_TIMEOUT_S + call.wait_s, connect=CONNECT_TIMEOUT_S, pool=None)
         return {
             "method": call.method,
@@ -198,7 +164,7 @@ class HttpBroker(Broker):
         }
 
     def run(self, work: Work[T]) -> T:
-        assert isinstance(work, _HttpCall)
+        assert isinstance(work, HttpCall)
         try:
             response = self.client().request(**self._request(work))
         except self._httpx.HTTPError as error:
@@ -206,7 +172,7 @@ class HttpBroker(Broker):
         return self._read(work, response)  # type: ignore[no-any-return]
 
     async def arun(self, work: Work[T]) -> T:
-        assert isinstance(work, _HttpCall)
+        assert isinstance(work, HttpCall)
         try:
             response = await self.async_client().request(**self._request(work))
         except self._httpx.HTTPError as error:
@@ -214,12 +180,12 @@ class HttpBroker(Broker):
         return self._read(work, response)  # type: ignore[no-any-return]
 
     async def arun_all(self, works: Sequence[Work[Any]]) -> list[Any]:
-        calls: list[_HttpCall[Any]] = []
+        calls: list[HttpCall[Any]] = []
         groups: list[list[int]] = []
-        for places in _together(works):
+        for places in together(works):
             members = [works[place] for place in places]
             groups.append(places)
-            calls.append(members[0] if len(members) == 1 else _bulk_ack(members))  # type: ignore[arg-type]
+            calls.append(members[0] if len(members) == 1 else bulk_ack(members))  # type: ignore[arg-type]
         results: list[Any] = [None] * len(works)
         replies = await asyncio.gather(*map(self.arun, calls), return_exceptions=True)
         for places, reply in zip(groups, replies, strict=True):
@@ -250,7 +216,7 @@ class HttpBroker(Broker):
         reason = type(error).__name__
         return StoreUnavailableError(f"{self.url} cannot be reached: {reason} {error}".rstrip(), reason=reason)
 
-    def _read(self, call: _HttpCall[T], response: httpx.Response) -> T:
+    def _read(self, call: HttpCall[T], response: httpx.Response) -> T:
         status = response.status_code
         if 200 <= status < 300:
             return self._decode(call, response)
@@ -259,14 +225,14 @@ class HttpBroker(Broker):
             return self._decode(call, response)
         raise self._error(call, response, text, content)
 
-    def _decode(self, call: _HttpCall[T], response: httpx.Response) -> T:
+    def _decode(self, call: HttpCall[T], response: httpx.Response) -> T:
         try:
             return call.decode(Reply(response.status_code, response.content))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             text = f"{self.url} answered {call.method} .../{call.path} with what is no reply of taskq"
             raise StoreUnavailableError(text, reason="unexpected reply") from error
 
-    def _error(self, call: _HttpCall[Any], response: httpx.Response, text: str, content: dict[str, Any]) -> Exception:
+    def _error(self, call: HttpCall[Any], response: httpx.Response, text: str, content: dict[str, Any]) -> Exception:
         status = response.status_code
         if status in (401, 403):
             return NotConfiguredError(
@@ -306,16 +272,16 @@ class HttpBroker(Broker):
         check_queue(queue)
         params, headers = publish_params(options), attribute_headers(options.attributes)
         if len(bodies) == 1:
-            return _HttpCall("PUT", queue, published_of, params, bodies[0], headers)
+            return HttpCall("PUT", queue, published_of, params, bodies[0], headers)
         for body in bodies:
             check_json(body)
         content = b"[" + b",".join(bodies) + b"]"
-        return _HttpCall("PUT", f"{queue}/bulk", published_of, params, content, headers)
+        return HttpCall("PUT", f"{queue}/bulk", published_of, params, content, headers)
 
     def result(self, queue: str, job_id: str) -> Work[JobResult]:
         return self._result(queue, job_id, 0)
 
-    def _result(self, queue: str, job_id: str, timeout_s: int) -> _HttpCall[JobResult]:
+    def _result(self, queue: str, job_id: str, timeout_s: int) -> HttpCall[JobResult]:
         return self._of_job(
             "GET",
             queue,
@@ -344,7 +310,7 @@ class HttpBroker(Broker):
             return None if reply.status == 404 else str(reply.json["job_id"])
 
         check_queue(queue)
-        return _HttpCall("GET", f"{queue}/jobs/key", decode, {"key": key}, takes_missing=True)
+        return HttpCall("GET", f"{queue}/jobs/key", decode, {"key": key}, takes_missing=True)
 
     def cancel(self, queue: str, job_id: str) -> Work[JobState | None]:
         def decode(reply: Reply) -> JobState | None:
@@ -369,7 +335,7 @@ class HttpBroker(Broker):
 
     def _consume_call(
         self, queues: Sequence[str], count: int, ttr_ms: int, timeout_s: float, consumer: str
-    ) -> _HttpCall[tuple[Delivery, ...]]:
+    ) -> HttpCall[tuple[Delivery, ...]]:
         for name in queues:
             check_queue(name)
         path = ",".join(queues)
@@ -382,7 +348,7 @@ class HttpBroker(Broker):
             "timeout": str(wait_s),
         }
         headers = {"X-Consumer": clean_line(consumer)}
-        return _HttpCall("GET", path, deliveries_of, params, headers=headers, wait_s=wait_s, takes_missing=True)
+        return HttpCall("GET", path, deliveries_of, params, headers=headers, wait_s=wait_s, takes_missing=True)
 
     async def consume(
         self, queues: Sequence[str], *, count: int, ttr_ms: int, timeout_s: float, consumer: str
@@ -391,7 +357,7 @@ class HttpBroker(Broker):
         call = self._consume_call(queues, count, ttr_ms, timeout_s, consumer)
         loop = asyncio.get_running_loop()
         idle = self._idle_polls.setdefault(loop, [])
-        poll = idle.pop() if idle else _Poll(self._httpx.AsyncClient(**self._options(connections=1)))
+        poll = idle.pop() if idle else Poll(self._httpx.AsyncClient(**self._options(connections=1)))
         request = loop.create_task(self._consume(call, poll))
         try:
             return await asyncio.shield(request)
@@ -401,7 +367,7 @@ class HttpBroker(Broker):
             leaving.add_done_callback(self._giving_back.discard)
             raise
 
-    async def _consume(self, call: _HttpCall[tuple[Delivery, ...]], poll: _Poll) -> tuple[Delivery, ...]:
+    async def _consume(self, call: HttpCall[tuple[Delivery, ...]], poll: Poll) -> tuple[Delivery, ...]:
         try:
             request = self._request(call) | {"extensions": {"trace": poll.trace}}
             response = await poll.client.request(**request)
@@ -415,7 +381,7 @@ class HttpBroker(Broker):
                 idle.append(poll)
         return self._read(call, response)
 
-    async def _leave(self, request: asyncio.Task[tuple[Delivery, ...]], poll: _Poll) -> None:
+    async def _leave(self, request: asyncio.Task[tuple[Delivery, ...]], poll: Poll) -> None:
         """End a consume that nobody waits for, and release the jobs that its answer brings all the same.
 
         Only the sending half of the connection is closed. The server takes that for a hang-up: it keeps its jobs and
@@ -434,10 +400,10 @@ class HttpBroker(Broker):
             await self.arun_all(works)
 
     def ack(self, queue: str, job_ids: Sequence[str], *, attempt: int) -> Work[tuple[AckOutcome, ...]]:
-        return _ack_call(_Ack(queue, job_ids, attempt, [None] * len(job_ids), is_single=False))
+        return ack_call(Ack(queue, job_ids, attempt, [None] * len(job_ids), is_single=False))
 
     def ack_result(self, queue: str, job_id: str, *, attempt: int, result: bytes) -> Work[Any]:
-        return _ack_call(_Ack(queue, [job_id], attempt, [result], is_single=True))
+        return ack_call(Ack(queue, [job_id], attempt, [result], is_single=True))
 
     def fail(
         self, queue: str, job_id: str, *, attempt: int, error: str, delay_ms: int | None, dead: bool
@@ -482,17 +448,17 @@ class HttpBroker(Broker):
             return BeatReply(commands=tuple([one for one in commands if one]), since_ms=content["since_ms"])
 
         content = to_json_bytes({**asdict(fit_beat(beat)), "since_ms": since_ms, "ends": ends})
-        return _HttpCall("POST", "workers", decode, content=content)
+        return HttpCall("POST", "workers", decode, content=content)
 
     # What operators do.
 
     def workers(self) -> Work[tuple[WorkerBeat, ...]]:
-        return _HttpCall("GET", "workers", lambda reply: tuple([worker_of(one) for one in reply.json["workers"]]))
+        return HttpCall("GET", "workers", lambda reply: tuple([worker_of(one) for one in reply.json["workers"]]))
 
     def command(self, command: WorkerCommand) -> Work[int]:
         """Returns 1 if there is such a worker, which will be told with its next beat, else 0."""
         content = to_json_bytes({"kind": command.kind.value, "target": command.target})
-        return _HttpCall(
+        return HttpCall(
             "POST", "workers/command", lambda reply: int(reply.status != 404), content=content, takes_missing=True
         )
 
@@ -501,11 +467,11 @@ class HttpBroker(Broker):
             content = reply.json
             return QueuePage(names=tuple([one["queue"] for one in content["queues"]]), after=content["after"])
 
-        return _HttpCall("GET", "queues", decode, page_params(after, limit))
+        return HttpCall("GET", "queues", decode, page_params(after, limit))
 
     def stats(self, queue: str) -> Work[QueueStats]:
         check_queue(queue)
-        return _HttpCall("GET", f"{queue}/stats", lambda reply: queue_stats(reply.json))
+        return HttpCall("GET", f"{queue}/stats", lambda reply: queue_stats(reply.json))
 
     def jobs(self, queue: str, state: JobState, *, after: str | None, limit: int) -> Work[Page]:
         def decode(reply: Reply) -> Page:
@@ -514,7 +480,7 @@ class HttpBroker(Broker):
 
         check_queue(queue)
         params = {"state": state.value, "data": "true", **page_params(after, limit)}
-        return _HttpCall("GET", f"{queue}/jobs", decode, params)
+        return HttpCall("GET", f"{queue}/jobs", decode, params)
 
     def delete(self, queue: str, job_ids: Sequence[str]) -> Work[int]:
         return _of_jobs("DELETE", f"{queue}/jobs", queue, job_ids)
@@ -528,12 +494,12 @@ class HttpBroker(Broker):
     def pause(self, queue: str) -> Work[bool]:
         """Returns True whether or not it was paused before: the API does not say."""
         check_queue(queue)
-        return _HttpCall("POST", f"{queue}/pause", lambda _reply: True)
+        return HttpCall("POST", f"{queue}/pause", lambda _reply: True)
 
     def resume(self, queue: str) -> Work[bool]:
         """Returns True whether or not it was paused before: the API does not say."""
         check_queue(queue)
-        return _HttpCall("POST", f"{queue}/resume", lambda _reply: True)
+        return HttpCall("POST", f"{queue}/resume", lambda _reply: True)
 
     def _of_job(
         self,
@@ -547,43 +513,12 @@ class HttpBroker(Broker):
         *,
         takes_missing: bool = False,
         wait_s: float = 0.0,
-    ) -> _HttpCall[T]:
+    ) -> HttpCall[T]:
         check_queue(queue)
         path = f"{queue}/job/{quote(job_id, safe='')}{rest}"
-        return _HttpCall(
+        return HttpCall(
             method, path, decode, params, content, job_id=job_id, takes_missing=takes_missing, wait_s=wait_s
         )
-
-
-class _Poll:
-    """A client with one connection, which consumes one after the other, and that connection's socket."""
-
-    def __init__(self, client: httpx.AsyncClient) -> None:
-        self.client = client
-        self.has_hung_up = False
-        self._stream: Any = None
-
-    async def trace(self, event: str, info: Mapping[str, Any]) -> None:
-        """Called by httpcore: https://www.encode.io/httpcore/extensions/#trace."""
-        if event == "connection.connect_tcp.started":
-            self._stream = None
-        elif event == "connection.connect_tcp.complete":
-            self._stream = info["return_value"]
-
-    def hang_up(self) -> bool:
-        """Close the sending half of the connection. False: there is none, so that nothing can have been sent."""
-        self.has_hung_up = True
-        if self._stream is None:
-            return False
-        try:
-            # A copy, since what an event loop hands out may not know `shutdown` (uvloop's does not).
-            with socket.fromfd(
-                self._stream.get_extra_info("socket").fileno(), socket.AF_INET, socket.SOCK_STREAM
-            ) as copy:
-                copy.shutdown(socket.SHUT_WR)
-        except (OSError, AttributeError):  # closed already
-            return False
-        return True
 
 
 _OF_THE_REQUEST: Final = (400, 413, 414, 431)
@@ -633,84 +568,6 @@ def _retry_after_ms(response: httpx.Response) -> int:
 
 def _of_jobs(
     method: str, path: str, queue: str, job_ids: Sequence[str], params: Mapping[str, str] | None = None
-) -> _HttpCall[int]:
+) -> HttpCall[int]:
     check_queue(queue)
-    return _HttpCall(
-        method, path, lambda reply: int(reply.json["count"]), params, to_json_bytes({"ids": list(job_ids)})
-    )
-
-
-# Acks.
-
-
-def _ack_call(ack: _Ack) -> _HttpCall[Any]:
-    check_queue(ack.queue)
-
-    def decode(reply: Reply) -> Any:
-        part = _ack_outcome(ack, [AckOutcome(one) for one in reply.json["outcomes"]])
-        if isinstance(part, TaskqError):
-            raise part
-        return part
-
-    return _HttpCall("POST", f"{ack.queue}/ack", decode, content=_ack_content([ack]), ack=ack)
-
-
-def _bulk_ack(works: Sequence[_HttpCall[Any]]) -> _HttpCall[list[Any]]:
-    """One request for the acks of several calls; a result, or an error as its value, for each call."""
-    acks = [work.ack for work in works if work.ack is not None]
-
-    def decode(reply: Reply) -> list[Any]:
-        outcomes = [AckOutcome(one) for one in reply.json["outcomes"]]
-        parts, begin = [], 0
-        for ack in acks:
-            end = begin + len(ack.job_ids)
-            parts.append(_ack_outcome(ack, outcomes[begin:end]))
-            begin = end
-        return parts
-
-    return _HttpCall("POST", f"{acks[0].queue}/ack", decode, content=_ack_content(acks))
-
-
-def _ack_content(acks: Sequence[_Ack]) -> bytes:
-    jobs: list[dict[str, Any]] = []
-    for ack in acks:
-        for job_id, result in zip(ack.job_ids, ack.results, strict=True):
-            job: dict[str, Any] = {"id": job_id, "attempt": ack.attempt}
-            if result is not None:
-                job["result"] = b64encode(result).decode("ascii")
-            jobs.append(job)
-    return to_json_bytes({"jobs": jobs})
-
-
-def _ack_outcome(ack: _Ack, outcomes: Sequence[AckOutcome]) -> Any:
-    if not ack.is_single:
-        return tuple(outcomes)
-    (outcome,) = outcomes
-    if outcome is AckOutcome.LOST:
-        return LeaseLostError(ack.job_ids[0])
-    if outcome is AckOutcome.TOO_LARGE:
-        return ResultTooLargeError(ack.job_ids[0])
-    return Ended(outcome)
-
-
-def _together(works: Sequence[Work[Any]]) -> list[list[int]]:
-    """Places of the calls that share a request: acks of one queue, as many as one request may have."""
-    groups: list[list[int]] = []
-    open_groups: dict[str, tuple[list[int], int, int]] = {}
-    for place, work in enumerate(works):
-        assert isinstance(work, _HttpCall)
-        ack = work.ack
-        if ack is None:
-            groups.append([place])
-            continue
-        size = sum([len(result) for result in ack.results if result is not None])
-        group, jobs, taken = open_groups.get(ack.queue, ([], BULK_MAX_JOBS, 0))
-        if jobs + len(ack.job_ids) > BULK_MAX_JOBS or taken + size > ACK_MAX_BYTES:
-            group, jobs, taken = [], 0, 0
-            groups.append(group)
-        group.append(place)
-        open_groups[ack.queue] = (group, jobs + len(ack.job_ids), taken + size)
-    return groups
-
-
-# Workers.
+    return HttpCall(method, path, lambda reply: int(reply.json["count"]), params, to_json_bytes({"ids": list(job_ids)}))

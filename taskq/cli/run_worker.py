@@ -11,7 +11,8 @@ from pathlib import Path
 
 from ..app import App
 from ..outcomes import NotConfiguredError
-from ..worker.worker import DEFAULT_CONCURRENCY, DEFAULT_GRACE_S, DEFAULT_LEASE_S, End, Worker, WorkerOptions
+from ..worker import End, Worker, WorkerOptions
+from ..worker.options import DEFAULT_CONCURRENCY, DEFAULT_GRACE_S, DEFAULT_LEASE_S
 from .apps import load_app
 from .logs import log_to_stderr
 

@@ -2,6 +2,7 @@
 tasks.
 """
 
-from .worker import End, Worker, WorkerOptions
+from .options import End, WorkerOptions
+from .worker import Worker
 
 __all__ = ["End", "Worker", "WorkerOptions"]

@@ -129,7 +129,7 @@ class Keeper:
         self._since_ms = reply.since_ms
         limit_mb = self._worker.options.max_memory_mb
         if limit_mb is not None and memory > limit_mb * 1024 * 1024:
-            from .worker import End
+            from .options import End
 
             self._worker.stop_for(End.MAX_MEMORY)
 

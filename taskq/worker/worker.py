@@ -14,8 +14,6 @@ import uuid
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any, Final
 
 from queues import __version__
@@ -31,14 +29,10 @@ from ..outcomes import NotConfiguredError, SerializationError, TaskqClientError
 from .attempts import Attempt, AttemptRunner, Done, Ended, Failed, Lost, Released, Why, interrupted
 from .finisher import Ending, Finisher
 from .keeper import Keeper
+from .options import End, WorkerOptions
 from .processes import ProcessRunner
 
 logger = logging.getLogger("taskq.worker")
-
-DEFAULT_CONCURRENCY: Final = 50
-DEFAULT_LEASE_S: Final = 30.0
-DEFAULT_GRACE_S: Final = 25.0
-"""Below the 30 s that Kubernetes gives a container between SIGTERM and SIGKILL."""
 
 WAIT_S: Final = 30.0
 """How long one call waits for jobs."""
@@ -59,41 +53,6 @@ PARKED_TEXT_MAX: Final = 200
 PARKED_KINDS_MAX: Final = 200
 COMMANDS_REMEMBERED: Final = 1_000
 FINISH_AT_THE_END_S: Final = 10.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkerOptions:
-    """`queues`: name → weight: of two, the one with the higher weight is first so much more often; `strict`: always.
-
-    `concurrency`: jobs at once. `lease_s`: after so long a job of a worker that died is run by another; it is renewed
-    while the job runs. `grace_s`: how long running jobs may take after SIGTERM. `burst`: end when nothing is left.
-    `max_jobs`, `max_memory_mb`: end, to be started again, after so many jobs, or with more memory.
-    """
-
-    queues: Mapping[str, int]
-    strict: bool = False
-    concurrency: int = DEFAULT_CONCURRENCY
-    processes: int = os.cpu_count() or 1
-    lease_s: float = DEFAULT_LEASE_S
-    grace_s: float = DEFAULT_GRACE_S
-    burst: bool = False
-    max_jobs: int | None = None
-    max_memory_mb: int | None = None
-
-    def __post_init__(self) -> None:
-        if not self.queues or any(weight < 1 for weight in self.queues.values()):
-            raise NotConfiguredError("a worker needs queues, with weights of 1 or more")
-        if self.concurrency < 1 or self.lease_s < 1 or self.grace_s < 0:
-            raise NotConfiguredError("concurrency and lease must be 1 or more, grace 0 or more")
-
-
-class End(StrEnum):
-    """Why a worker ended."""
-
-    STOPPED = "stopped"
-    EMPTY = "nothing left to do"
-    MAX_JOBS = "max_jobs reached"
-    MAX_MEMORY = "max_memory reached"
 
 
 class Worker:

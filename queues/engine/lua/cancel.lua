@@ -1,5 +1,5 @@
 -- cancel: deletes a job that waits; of one that is worked on, marks the attempt: unless it ends in an ack, the job is dead
--- after it, whoever ends it (lib/failure.lua). A dead or completed job is left as it is.
+-- after it, however it ends (lib/failure.lua). A dead or completed job is left as it is.
 -- KEYS
 --   jobs         hash     the records
 --   runs         hash     gets the mark

@@ -1,0 +1,51 @@
+"""What a worker is told when it starts, and why it ended."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from ..outcomes import NotConfiguredError
+
+DEFAULT_CONCURRENCY: Final = 50
+DEFAULT_LEASE_S: Final = 30.0
+DEFAULT_GRACE_S: Final = 25.0
+"""Below the 30 s that Kubernetes gives a container between SIGTERM and SIGKILL."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerOptions:
+    """`queues`: name → weight: of two, the one with the higher weight is first so much more often; `strict`: always.
+
+    `concurrency`: jobs at once. `lease_s`: after so long a job of a worker that died is run by another; it is renewed
+    while the job runs. `grace_s`: how long running jobs may take after SIGTERM. `burst`: end when nothing is left.
+    `max_jobs`, `max_memory_mb`: end, to be started again, after so many jobs, or with more memory.
+    """
+
+    queues: Mapping[str, int]
+    strict: bool = False
+    concurrency: int = DEFAULT_CONCURRENCY
+    processes: int = os.cpu_count() or 1
+    lease_s: float = DEFAULT_LEASE_S
+    grace_s: float = DEFAULT_GRACE_S
+    burst: bool = False
+    max_jobs: int | None = None
+    max_memory_mb: int | None = None
+
+    def __post_init__(self) -> None:
+        if not self.queues or any(weight < 1 for weight in self.queues.values()):
+            raise NotConfiguredError("a worker needs queues, with weights of 1 or more")
+        if self.concurrency < 1 or self.lease_s < 1 or self.grace_s < 0:
+            raise NotConfiguredError("concurrency and lease must be 1 or more, grace 0 or more")
+
+
+class End(StrEnum):
+    """Why a worker ended."""
+
+    STOPPED = "stopped"
+    EMPTY = "nothing left to do"
+    MAX_JOBS = "max_jobs reached"
+    MAX_MEMORY = "max_memory reached"
