@@ -241,11 +241,16 @@ class AsyncEngine:
     def _flush(self) -> None:
         self._flush_scheduled = False
         pending, self._pending = self._pending, []
-        if self._replica_wait is None:
-            self._distribute(pending, None)
-        else:
-            self._distribute([call for call in pending if not call[0].replicated], None)
-            self._distribute([call for call in pending if call[0].replicated], self._replica_wait)
+        try:
+            if self._replica_wait is None:
+                self._distribute(pending, None)
+            else:
+                self._distribute([call for call in pending if not call[0].replicated], None)
+                self._distribute([call for call in pending if call[0].replicated], self._replica_wait)
+        except Exception as error:  # nobody may wait for ever
+            for _, future in pending:
+                if not future.done():
+                    future.set_exception(error)
 
     def _distribute(self, calls: list[Call], wait: ReplicaWait | None) -> None:
         for server, places in self._routes.split([operation for operation, _ in calls]).items():

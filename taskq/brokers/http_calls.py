@@ -36,7 +36,8 @@ class Ack:
 class HttpCall(Work[T]):
     """A request, and how to read its reply. `path`: below the namespace.
 
-    `takes_missing`: a 404 of the job is an answer. `job_id`: for errors. `wait_s`: for how long the server is asked to wait.
+    `takes_missing`: a 404 of the job is an answer. `job_id`: for errors. `wait_s`: for how long the server is asked to
+    wait.
     """
 
     method: str

@@ -269,3 +269,24 @@ async def test_everybody_is_told_when_redis_goes_and_served_when_it_is_back(tmp_
             assert (await engine.run(consume(queue, ttr_ms=1_000))).jobs[0].body == b"kept"
     finally:
         server.stop()
+
+
+@in_loop
+async def test_callers_get_the_error_of_a_server_that_cannot_be_chosen(
+    redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with opened(redis_url) as engine:
+        queue = engine.queue("shop", "orders")
+        await engine.run(size(queue))
+
+        def no_server(_operations: object) -> None:
+            raise RuntimeError("no node is known")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(engine._routes, "split", no_server)
+            calls = [engine.run(size(queue)) for _ in range(3)]
+            async with asyncio.timeout(5):
+                errors = await asyncio.gather(*calls, return_exceptions=True)
+
+        assert [str(error) for error in errors] == ["no node is known"] * 3
+        assert await engine.run(size(queue)) == 0
