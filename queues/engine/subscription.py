@@ -66,7 +66,8 @@ class Subscription:
         self.start()
         if not self._established.is_set():
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._established.wait(), timeout_s)
+                async with asyncio.timeout(timeout_s):  # wait_for of Python 3.11 may lose a cancellation
+                    await self._established.wait()
 
     async def close(self) -> None:
         self._closed = True

@@ -100,6 +100,24 @@ async def test_it_is_begun_while_redis_is_away_and_made_when_it_comes(tmp_path: 
             await until(lambda: gaps, or_fail="it is not established")
 
 
+@in_loop
+async def test_who_is_cancelled_while_it_is_established_does_not_go_on(
+    redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(subscription.Subscription, "start", lambda _self: None)
+    for turns in range(4):  # between the event and what it wakes
+        async with opened(redis_url) as listener:
+            waiting = asyncio.create_task(listener._subscription.wait(5))
+            for _ in range(3):  # until it waits
+                await asyncio.sleep(0)
+            listener._subscription._established.set()
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            if waiting.cancel():
+                await asyncio.wait([waiting])
+                assert waiting.cancelled(), f"after {turns} turns"
+
+
 def test_an_announcement_that_cannot_be_made_says_so() -> None:
     with pytest.raises(StoreUnavailableError):
         announce("unix:///nonexistent/redis.sock", [("kind", "default", "x")])
