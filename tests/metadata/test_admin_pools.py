@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import html
+import re
+
 import pytest
 import redis
 from django.contrib.auth.models import Permission, User
@@ -187,6 +190,15 @@ def test_the_default_pool_stays(admin: Client, default_pool: Pool) -> None:
     assert admin.post(f"{LIST}{default_pool.pk}/delete/", {"post": "yes"}).status_code == 403
     admin.post(LIST, {"action": "delete_selected", "_selected_action": [default_pool.pk], "post": "yes"})
     assert Pool.objects.filter(name="default").exists()
+
+
+def test_a_namespaces_page_leads_to_its_tokens_and_policies(admin: Client, token: NewToken, orders: Namespace) -> None:
+    text = admin.get(f"/admin/queues/namespace/{orders.pk}/change/").text
+    links = {name: html.unescape(url) for url, name in re.findall(r'<a href="([^"]*)"[^>]*>([^<]*)</a>', text)}
+
+    assert links["Tokens"] == f"/admin/queues/token/?q={orders.name}"
+    assert links["Policies"] == f"/admin/queues/queuepolicy/?q={orders.name}"
+    assert links["Create token"] == f"/admin/queues/token/add/?namespace={orders.pk}"
 
 
 def test_deleting_a_namespace_with_tokens_asks_first(admin: Client, token: NewToken, orders: Namespace) -> None:
