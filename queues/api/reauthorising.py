@@ -90,7 +90,8 @@ class Reauthoriser:
         """Until nobody waits."""
         while self._waiters:
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._revoked.wait(), self._every_s)
+                async with asyncio.timeout(self._every_s):  # wait_for may swallow a cancellation (Python 3.11)
+                    await self._revoked.wait()
             self._revoked.clear()
             unsure = [
                 key
