@@ -32,14 +32,17 @@ class Recent(Generic[K, V]):
         """The answer to `key`: what `ask` says now, or said lately."""
         with self._locks[key]:
             known = self._answers.get(key)
-            if known is None or self._clock() - known[0] >= self._for_s:
+            if known is None or not self._is_new(known[0]):
                 known = self._answers[key] = (self._clock(), ask())
             return known[1]
 
     def peek(self, key: K) -> V | None:
         """The answer, if it is at hand and new enough; waits for nobody."""
         known = self._answers.get(key)
-        return known[1] if known is not None and self._clock() - known[0] < self._for_s else None
+        return known[1] if known is not None and self._is_new(known[0]) else None
+
+    def _is_new(self, asked_at: float) -> bool:
+        return self._clock() - asked_at < self._for_s
 
     def forget(self) -> None:
         """Ask anew next time."""

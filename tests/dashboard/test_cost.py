@@ -12,7 +12,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from queues.engine import Engine, Operation, publish
 from queues.models import Namespace, Pool
-from queues.services.recent import forget_recent
+from queues.services.recent import Recent, forget_recent
 
 from .people import POOL, People
 from .surveyor import Surveyor
@@ -25,6 +25,12 @@ ROUND_TRIPS: Final = {"/": 1, "/totals": 1, "/queues/?sort=-ready": 2, "/overvie
 QUERIES_MAX: Final = 10
 """Session, person, namespaces with roles, pools (for superusers), objectives; two to read a pool's row; and three about
 the latest report, on the overview."""
+
+
+@pytest.fixture(autouse=True)
+def _slow_pages_are_no_older(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a page has asked for stays new, however long the page takes on a busy machine."""
+    monkeypatch.setattr(Recent, "_is_new", lambda *_: True)
 
 
 @pytest.fixture
@@ -93,4 +99,4 @@ def test_twenty_viewers_cost_no_more_than_one(
         assert people.alice.browser.get("/").status_code == 200
         assert people.root.browser.get("/totals").status_code == 200
 
-    assert len(round_trips) <= 1, "at most one more, if they took longer than a survey is fresh"
+    assert round_trips == []
