@@ -154,15 +154,17 @@ class Task(BoundTask[P, R]):
                 break
         return placed + given, {**kwargs, **left}
 
-    def check_arguments(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
-        """Raises TypeError for arguments that do not fit the signature, as a call would."""
-        if not kwargs and self._required <= len(args) <= self._positional:
-            return
-        if self._signature is not None:
-            try:
-                self._signature.bind(*args, **kwargs)
-            except TypeError as error:
-                raise TypeError(f"{self.name}: {error}") from None
+    def check_arguments(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> inspect.BoundArguments | None:
+        """Raises TypeError for arguments that do not fit the signature, as a call would.
+
+        Returns the arguments by their names if it had to bind them to know.
+        """
+        if self._signature is None or (not kwargs and self._required <= len(args) <= self._positional):
+            return None
+        try:
+            return self._signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{self.name}: {error}") from None
 
     def read_arguments(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Arguments as JSON has them → as the function wants them. Raises SerializationError, which names the
@@ -194,7 +196,7 @@ class Task(BoundTask[P, R]):
 
     def prepare(self, options: TaskOptions, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Prepared:
         """What is published for a call."""
-        self.check_arguments(args, kwargs)
+        bound = self.check_arguments(args, kwargs)
         app = self.app
         publish_options = options.publish_options
         trace: dict[str, str] | None = None
@@ -203,10 +205,11 @@ class Task(BoundTask[P, R]):
             for middleware in app.middleware:
                 middleware.on_enqueue(job)
             args, kwargs, trace = job.args, job.kwargs, job.trace
+            bound = None  # a middleware may have changed them
             if job.attributes != (options.attributes or {}):
                 publish_options = replace(publish_options, attributes=job.attributes)
         if options.key is not None and options.key_mode != "no_overlap":
-            publish_options = keyed(publish_options, self.key_of(options, args, kwargs), options)
+            publish_options = keyed(publish_options, self.key_of(options, args, kwargs, bound), options)
         body = write_message(
             self.name,
             args,
@@ -219,15 +222,23 @@ class Task(BoundTask[P, R]):
         )
         return Prepared(options.queue, body, publish_options, options.on_commit)
 
-    def key_of(self, options: TaskOptions, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
-        """The key of a call, with the task's name before it. Raises TaskqClientError if it does not fit the
-        arguments.
+    def key_of(
+        self,
+        options: TaskOptions,
+        args: Sequence[Any],
+        kwargs: Mapping[str, Any],
+        bound: inspect.BoundArguments | None = None,
+    ) -> str:
+        """The key of a call, with the task's name before it. Raises TaskqClientError if it does not fit the arguments.
+
+        `bound`: the arguments by their names, if the caller has them: binding is the slowest part of a key.
         """
         key = options.key
         assert key is not None
         if callable(key):
             return f"{self.name}:{key(*args, **kwargs)}"
-        bound = self._signature.bind(*args, **kwargs) if self._signature else None
+        if bound is None and self._signature is not None:
+            bound = self._signature.bind(*args, **kwargs)
         if bound is not None:
             bound.apply_defaults()
         try:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
+from typing import Any
 
 import pytest
 
@@ -39,6 +41,24 @@ def test_a_key_may_be_a_function_and_is_the_tasks_own(app: App) -> None:
     assert [job.is_duplicate for job in jobs] == [False, True, False, True]
     work(app)
     assert [task.enqueue({"id": 1}).is_duplicate for task in (first, second)] == [False, True]
+
+
+def test_the_arguments_of_a_keyed_call_are_bound_once(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
+    @app.task(name="t", key="order-{order_id}-{reason}")
+    def close(order_id: int, reason: str = "unpaid") -> None: ...
+
+    binds: list[object] = []
+    bind = inspect.Signature.bind
+
+    def counted(self: inspect.Signature, /, *args: Any, **kwargs: Any) -> inspect.BoundArguments:
+        binds.append(args)
+        return bind(self, *args, **kwargs)
+
+    monkeypatch.setattr(inspect.Signature, "bind", counted)
+    jobs = [close.enqueue(7), close.enqueue(order_id=7), close.enqueue(7, reason="late")]
+
+    assert [job.is_duplicate for job in jobs] == [False, True, False]
+    assert len(binds) == 3
 
 
 def test_replace_debounces_with_the_newest_arguments(app: App) -> None:
