@@ -5,12 +5,16 @@ from __future__ import annotations
 import asyncio
 import builtins
 import contextlib
+import http.client
 import itertools
+import re
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -118,6 +122,53 @@ async def until(is_so: Callable[[], Awaitable[bool]], timeout_s: float = 10.0) -
 
 
 # Tasks, end to end.
+
+
+def test_the_documented_recipes_of_other_languages_enqueue_tasks(
+    server: Server, broker: HttpBroker, app: App, queue: str
+) -> None:
+    text = (Path(__file__).parents[2] / "docs" / "sdk" / "message.md").read_text(encoding="utf-8")
+    bodies = re.findall(r"""['`](\{"task": "invoice\.send".*\})['`]""", text)
+    (recipe,) = set(re.findall(r"""https://taskq\.example\.com/api/shop/invoices(\?[^"']+)""", text))
+    assert len(bodies) == 3, "those of curl, Go and PHP"
+    seen: list[tuple[int, datetime, list[str]]] = []
+
+    @app.task(name="invoice.send", queue=queue)
+    def send_invoice(order: int, due: datetime, copies: list[str] = []) -> None:  # noqa: B006 - as in the docs
+        seen.append((order, due, copies))
+
+    # As curl sends it: `-d` says that the body is a form, which it is not.
+    headers = {"X-Token": server.site.account["token"], "Content-Type": "application/x-www-form-urlencoded"}
+    requests = [("", body) for body in bodies] + [("/bulk", f"[{','.join(bodies)}]")]
+    for path, body in requests:
+        connection = http.client.HTTPConnection(broker.url.removeprefix("http://"), timeout=10)
+        connection.request("PUT", f"/api/{broker.namespace}/{queue}{path}{recipe}", body.encode(), headers)
+        response = connection.getresponse()
+        assert response.status == 201, response.read()
+        connection.close()
+    jobs = broker.run(broker.jobs(queue, JobState.READY, after=None, limit=10)).jobs
+    assert [(job.tries, job.expires_ms) for job in jobs] == [(25, 0)] * 6
+    work_off(app, queue)
+
+    due = datetime(2026, 12, 1, tzinfo=UTC)
+    assert sorted(seen) == [(7, due, [])] * 4 + [(7, due, ["a@example.com"])] * 2
+
+
+def test_the_environment_says_where_the_server_is(
+    server: Server, broker: HttpBroker, queue: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TASKQ_URL", server.url)
+    monkeypatch.setenv("TASKQ_NAMESPACE", broker.namespace)
+    monkeypatch.setenv("TASKQ_TOKEN", server.site.account["token"])
+    app = App()
+
+    job = app.task(queue=queue, name="noop")(lambda: None).enqueue()
+
+    assert isinstance(app.broker, HttpBroker)
+    found = broker.run(broker.detail(queue, job.id))
+    assert found is not None
+    assert found.state is JobState.READY
+    app.broker.close()
 
 
 def test_tasks_run_and_their_results_come_back(app: App, queue: str) -> None:

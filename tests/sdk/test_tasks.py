@@ -113,6 +113,29 @@ def test_pydantic_like_models_are_read_by_their_annotation(app: App) -> None:
     assert job.result() == 4
 
 
+def test_models_of_pydantic_are_arguments_and_results(app: App) -> None:
+    pydantic = pytest.importorskip("pydantic")
+    order_model = pydantic.create_model("Order", number=(int, ...), due=(datetime, ...), tags=(list[str], []))
+    seen: list[Any] = []
+
+    def take(order: Any, others: Any = ()) -> Any:
+        seen.append((order, others))
+        return order
+
+    take.__annotations__ = {"order": order_model, "others": list[order_model], "return": order_model}
+    task = app.task(name="take", retention=60, retry=1)(take)
+    order = order_model(number=7, due="2026-12-01T00:00:00Z", tags=["a"])
+    kept, wrong = task.enqueue(order, [order, order]), task.enqueue({"number": "seven", "due": "2026-12-01"})
+    work(app)
+
+    assert seen == [(order, [order, order])]
+    assert kept.result() == order
+    found = wrong.detail()
+    assert found is not None
+    assert found.state is JobState.DEAD
+    assert "take: argument order: 1 validation error for Order" in found.history[0].error
+
+
 def test_a_producer_in_another_language_needs_only_the_name(app: App) -> None:
     @app.task(name="mail.send", retention=60)
     def send(to: str, at: datetime) -> str:
