@@ -39,7 +39,10 @@ class VerbCommand(BaseCommand):
             raise CommandError(str(error)) from error
         except (OperationalError, ProgrammingError) as error:
             reason = str(error).splitlines()[0]
-            raise CommandError(f"the database cannot be used ({reason}): is it running, and migrated?") from error
+            raise CommandError(
+                f"the database cannot be used ({reason}): is it running, and migrated? This command needs the server's: "
+                "set DATABASE_URL, or TASKQ_DATA_DIR"
+            ) from error
 
     def print_json(self, value: Any) -> None:
         """`value` as JSON, times as ISO 8601."""

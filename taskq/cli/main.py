@@ -29,6 +29,9 @@ COMMANDS: Final = (
 )
 """Those of this package; all others are the server's."""
 
+BY_URL: Final = ("--url", "--namespace", "--token")
+"""Options that say where taskq is. `token` has none of them: it needs the server's database."""
+
 EPILOG: Final = """\
 The server's commands: up, serve, runpump, runreport, token, pool and Django's own; see `taskq help`.
 Where taskq is: --url, TASKQ_URL (redis://... or https://... with TASKQ_TOKEN), or the `taskq dev` of this folder.
@@ -39,6 +42,11 @@ def main() -> None:
     """Run the command of `sys.argv`."""
     arguments = sys.argv[1:]
     if arguments and arguments[0] not in (*COMMANDS, "-h", "--help", "--version"):
+        if arguments[0] == "token" and any(word.partition("=")[0] in BY_URL for word in arguments):
+            sys.exit(
+                f"taskq: token takes no {', '.join(BY_URL)}: tokens are kept in the server's database. Run it with the "
+                "server's DATABASE_URL or TASKQ_DATA_DIR; elsewhere, staff manage tokens by the dashboard or /token/"
+            )
         from taskq_site.__main__ import main as run_server_command
 
         run_server_command()

@@ -78,6 +78,16 @@ def test_list_shows_ids_but_no_secret(token: NewToken) -> None:
     assert token.secret not in text + str(entry)
 
 
+def test_each_verb_of_tokens_prints_json() -> None:
+    made = json.loads(run("token", "create", "orders", "--description", "x", "--json")[0])
+    named = ["orders", made["public_id"], "--json"]
+    assert authorise(pool="default", secret=made["token"], namespace="orders").token_id == made["public_id"]
+    assert json.loads(run("token", "limit", *named)[0]) is None
+    limit = {"read": 0, "write": 5, "interval_s": 60}
+    assert json.loads(run("token", "limit", *named, "--write", "5", "--interval", "60")[0]) == limit
+    assert json.loads(run("token", "revoke", *named)[0]) == {"revoked": True}
+
+
 def test_revoke_takes_the_token_from_the_list(token: NewToken) -> None:
     run("token", "revoke", "orders", token.public_id)
     assert json.loads(run("token", "list", "orders", "--json")[0]) == []

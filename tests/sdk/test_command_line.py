@@ -319,3 +319,16 @@ def test_other_commands_are_the_servers(place: Place) -> None:
     assert "runpump" in place.run("help")
     assert place.run("--version").startswith("taskq ")
     assert "worker" in place.run("--help")
+
+
+def test_tokens_are_made_beside_the_server_and_nowhere_else(place: Place) -> None:
+    place.env |= {"TASKQ_DATA_DIR": str(place.folder / "data"), "DATABASE_URL": ""}
+    place.run("migrate", "-v0")
+
+    made = json.loads(place.run("token", "create", "shop", "--description", "orders", "--json"))
+
+    (listed,) = json.loads(place.run("token", "list", "shop", "--json"))
+    assert listed["public_id"] == made["public_id"]
+    assert "server's database" in place.run("token", "list", "--url=https://taskq.example.com", status=1)
+    place.env["TASKQ_DATA_DIR"] = str(place.folder / "none")
+    assert "set DATABASE_URL, or TASKQ_DATA_DIR" in place.run("token", "list", status=1)

@@ -26,6 +26,7 @@ class Command(VerbCommand):
         create.add_argument("--description", required=True, help="what it is for and who has it")
         create.add_argument("--pool")
         create.add_argument("--secret-stdin", action="store_true", help="take the secret from standard input")
+        create.add_argument("--json", action="store_true", dest="as_json")
 
         listing = self.verb("list", self.list, "List tokens, never their secrets.")
         listing.add_argument("namespace", nargs="?")
@@ -33,7 +34,8 @@ class Command(VerbCommand):
         listing.add_argument("--all", action="store_true", dest="include_revoked", help="revoked ones too")
         listing.add_argument("--json", action="store_true", dest="as_json")
 
-        self._add_token(self.verb("revoke", self.revoke, "Refuse a token everywhere within 2 seconds, for ever."))
+        revoke = self.verb("revoke", self.revoke, "Refuse a token everywhere within 2 seconds, for ever.")
+        self._add_token(revoke)
 
         limit = self.verb("limit", self.limit, "Show, set or remove a token's limit. 0: no limit for that kind.")
         self._add_token(limit)
@@ -46,13 +48,24 @@ class Command(VerbCommand):
         parser.add_argument("namespace")
         parser.add_argument("token", help="its id (see list) or the token itself")
         parser.add_argument("--pool")
+        parser.add_argument("--json", action="store_true", dest="as_json")
 
     def create(
-        self, *, namespace: str, description: str, pool: str | None, secret_stdin: bool, **_options: Any
+        self,
+        *,
+        namespace: str,
+        description: str,
+        pool: str | None,
+        secret_stdin: bool,
+        as_json: bool,
+        **_options: Any,
     ) -> None:
         secret = sys.stdin.readline().strip() if secret_stdin else None
         new = create_token(namespace=namespace, pool=pool, description=description, secret=secret)
         note_new_token(user=None, pool=pool, namespace=namespace, token=new)
+        if as_json:
+            self.print_json({"token": new.display, "public_id": new.public_id, "namespace": namespace})
+            return
         self.stderr.write(f"token {new.public_id} for {namespace}; keep it, it is not shown again:")
         self.stdout.write(new.display)
 
@@ -78,11 +91,14 @@ class Command(VerbCommand):
             ],
         )
 
-    def revoke(self, *, namespace: str, token: str, pool: str | None, **_options: Any) -> None:
+    def revoke(self, *, namespace: str, token: str, pool: str | None, as_json: bool, **_options: Any) -> None:
         if not revoke_token(pool=pool, namespace=namespace, public_id_or_secret=token):
             raise CommandError(f"namespace {namespace} has no such token that works")
         self._note(ActivityAction.TOKEN_REVOKED, pool, namespace, token)
-        self.stdout.write("revoked")
+        if as_json:
+            self.print_json({"revoked": True})
+        else:
+            self.stdout.write("revoked")
 
     def limit(
         self,
@@ -94,6 +110,7 @@ class Command(VerbCommand):
         write: int | None,
         interval: int | None,
         remove: bool,
+        as_json: bool,
         **_options: Any,
     ) -> None:
         if remove:
@@ -108,6 +125,10 @@ class Command(VerbCommand):
         try:
             kept = get_limit(pool=pool, namespace=namespace, public_id_or_secret=token)
         except LimitNotFoundError:
+            kept = None
+        if as_json:
+            self.print_json(None if kept is None else asdict(kept))
+        elif kept is None:
             self.stdout.write("no limit")
         else:
             self.stdout.write(f"read {kept.read}, write {kept.write} per {kept.interval_s} s")
