@@ -40,8 +40,8 @@ class VerbCommand(BaseCommand):
         except (OperationalError, ProgrammingError) as error:
             reason = str(error).splitlines()[0]
             raise CommandError(
-                f"the database cannot be used ({reason}): is it running, and migrated? This command needs the server's: "
-                "set DATABASE_URL, or TASKQ_DATA_DIR"
+                f"the database cannot be used ({reason}): is it running, and migrated? This command needs that "
+                "of the server: set DATABASE_URL, or TASKQ_DATA_DIR"
             ) from error
 
     def print_json(self, value: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -265,12 +266,21 @@ def _worker_of(beat: WorkerBeat) -> dict[str, Any]:
     return asdict(beat)
 
 
+_TASK_FIRST: Final = re.compile(r'\s*\{\s*"task"\s*:\s*("(?:[^"\\]|\\.)*")')
+
+
 def _task(job: JobDetail) -> str:
+    """The name of the task that a job calls, "" if its body is none of a task. Anybody may have written that."""
+    text = _text(job.body)
     try:
-        name = json.loads(job.body)["task"]
-    except (ValueError, KeyError, TypeError, RecursionError):  # anybody may have written it
+        if len(job.body) < job.body_bytes:  # a listing has the beginning of the body only, where the library puts it
+            found = _TASK_FIRST.match(text)
+            name = json.loads(found[1]) if found else ""
+        else:
+            name = json.loads(text)["task"]
+    except (ValueError, KeyError, TypeError, RecursionError):
         return ""
-    return str(name)
+    return name if isinstance(name, str) else ""
 
 
 def _text(raw: bytes) -> str:

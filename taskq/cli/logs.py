@@ -5,22 +5,24 @@ from __future__ import annotations
 import logging
 from typing import Final
 
+from queues.odd_characters import spell_out
+
 _OWN: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "action"}
 
 
 class _Formatter(logging.Formatter):
-    """Adds the fields of a record."""
+    """Adds the fields of a record. Control characters, which could give orders to a terminal, are spelled out."""
 
     def format(self, record: logging.LogRecord) -> str:
         fields = "".join(f" {name}={_shown(value)}" for name, value in vars(record).items() if name not in _OWN)
         text = super().format(record)
         head, separator, rest = text.partition("\n")
-        return f"{head}{fields}{separator}{rest}"
+        return spell_out(f"{head}{fields}{separator}{rest}")
 
 
 def _shown(value: object) -> str:
     text = str(value)
-    return repr(text) if " " in text or not text else text
+    return repr(text) if not text or any(map(str.isspace, text)) else text  # a line feed must not begin a line
 
 
 def log_to_stderr() -> None:

@@ -69,12 +69,14 @@ def run_worker(load: Callable[[], App], options: argparse.Namespace, command: Se
     `command`: the command line of such a process, which gets `--supervised=PID` besides.
     """
     log_to_stderr()
+    if options.processes < 1:
+        raise NotConfiguredError("processes must be 1 or more")
     supervises = options.processes > 1 or options.reload or options.max_jobs or options.max_memory
     if supervises and options.supervised is None:
         from ..worker.supervisor import WorkerSupervisor
 
         if not options.reload:
-            load()  # what is wrong with it is told once
+            worker_options(load(), options)  # what is wrong with it is told once
         watch = Path.cwd() if options.reload else None
         supervisor = WorkerSupervisor(
             [*command, f"--supervised={os.getpid()}"], processes=options.processes, grace_s=options.grace, watch=watch
@@ -83,22 +85,25 @@ def run_worker(load: Callable[[], App], options: argparse.Namespace, command: Se
     return asyncio.run(_work(load(), options))
 
 
-async def _work(app: App, options: argparse.Namespace) -> int:
+def worker_options(app: App, options: argparse.Namespace) -> WorkerOptions:
+    """The options of each worker process. Raises NotConfiguredError."""
     queues = parse_queues(options.queues) or dict.fromkeys(sorted(app.queues()), 1)
-    worker = Worker(
-        app,
-        WorkerOptions(
-            queues=queues or {"default": 1},
-            strict=options.strict,
-            concurrency=options.concurrency,
-            processes=options.task_processes or max(1, (os.cpu_count() or 1) // max(1, options.processes)),
-            lease_s=options.lease,
-            grace_s=options.grace,
-            burst=options.burst,
-            max_jobs=options.max_jobs,
-            max_memory_mb=options.max_memory,
-        ),
+    share = max(1, (os.cpu_count() or 1) // options.processes)
+    return WorkerOptions(
+        queues=queues or {"default": 1},
+        strict=options.strict,
+        concurrency=options.concurrency,
+        processes=share if options.task_processes is None else options.task_processes,
+        lease_s=options.lease,
+        grace_s=options.grace,
+        burst=options.burst,
+        max_jobs=options.max_jobs,
+        max_memory_mb=options.max_memory,
     )
+
+
+async def _work(app: App, options: argparse.Namespace) -> int:
+    worker = Worker(app, worker_options(app, options))
     worker.handle_signals()
     if options.supervised is not None:
         from queues.embedded import follow_parent

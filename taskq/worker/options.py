@@ -20,9 +20,10 @@ DEFAULT_GRACE_S: Final = 25.0
 class WorkerOptions:
     """`queues`: name → weight: of two, the one with the higher weight is first so much more often; `strict`: always.
 
-    `concurrency`: jobs at once. `lease_s`: after so long a job of a worker that died is run by another; it is renewed
-    while the job runs. `grace_s`: how long running jobs may take after SIGTERM. `burst`: end when nothing is left.
-    `max_jobs`, `max_memory_mb`: end, to be started again, after so many jobs, or with more memory.
+    `concurrency`: jobs at once. `processes`: how many of them may be tasks with `process=True`. `lease_s`: after so
+    long a job of a worker that died is run by another; it is renewed while the job runs. `grace_s`: how long running
+    jobs may take after SIGTERM. `burst`: end when nothing is left. `max_jobs`, `max_memory_mb`: end, to be started
+    again, after so many jobs, or with more memory.
     """
 
     queues: Mapping[str, int]
@@ -38,8 +39,8 @@ class WorkerOptions:
     def __post_init__(self) -> None:
         if not self.queues or any(weight < 1 for weight in self.queues.values()):
             raise NotConfiguredError("a worker needs queues, with weights of 1 or more")
-        if self.concurrency < 1 or self.lease_s < 1 or self.grace_s < 0:
-            raise NotConfiguredError("concurrency and lease must be 1 or more, grace 0 or more")
+        if min(self.concurrency, self.processes, self.lease_s) < 1 or self.grace_s < 0:
+            raise NotConfiguredError("concurrency, task processes and lease must be 1 or more, grace 0 or more")
 
 
 class End(StrEnum):

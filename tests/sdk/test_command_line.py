@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import contextlib
 import json
@@ -20,6 +21,7 @@ import pytest
 
 from queues.engine import PublishOptions
 from taskq import App
+from taskq.cli.run_worker import add_arguments, worker_options
 from taskq.worker import supervisor
 from tests.support.waiting import wait_until
 
@@ -79,9 +81,10 @@ class Place:
         return done.stdout if status == 0 else done.stderr
 
     @contextlib.contextmanager
-    def started(self, *words: str) -> Iterator[subprocess.Popen[bytes]]:
+    def started(self, *words: str, stderr: int | None = None) -> Iterator[subprocess.Popen[bytes]]:
         """A command that goes on; it is told to end at the end."""
-        process = subprocess.Popen([sys.executable, "-m", "taskq", *words], cwd=self.folder, env=self.env)
+        command = [sys.executable, "-m", "taskq", *words]
+        process = subprocess.Popen(command, cwd=self.folder, env=self.env, stderr=stderr)
         try:
             yield process
         finally:
@@ -256,6 +259,24 @@ def test_a_process_is_started_anew_when_it_has_grown(place: Place) -> None:
     assert lines(log)[1] != grown
 
 
+@pytest.mark.parametrize("words", [["--task-processes=0"], ["--processes=0"], ["--processes=2", "--lease=0"]])
+def test_options_that_make_no_worker_are_refused_once(place: Place, words: list[str]) -> None:
+    assert place.run("worker", "tasks", "--burst", *words, status=1, timeout=60).count("must be 1 or more") == 1
+
+
+def test_worker_processes_share_the_processors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.cpu_count", lambda: 8)
+    parser = argparse.ArgumentParser()
+    add_arguments(parser)
+    app = App("redis://unused")
+
+    def task_processes(*words: str) -> int:
+        return worker_options(app, parser.parse_args(words)).processes
+
+    assert [task_processes(), task_processes("-p3"), task_processes("-p9")] == [8, 2, 1]
+    assert task_processes("-p4", "--task-processes=5") == 5
+
+
 @pytest.mark.anyio
 async def test_a_worker_that_cannot_start_is_given_up_with_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(supervisor, "FIRST_DELAY_S", 0.01)
@@ -302,7 +323,7 @@ def _free_port() -> int:
 def test_a_terminal_is_given_no_orders_by_what_producers_wrote(place: Place) -> None:
     broker = place.app.broker
     nested = b"[" * 100_000
-    for body in (b'{"task": "\x1b]0;owned\x07"}', '{"task": "\x9b2J\u202e"}'.encode(), nested):
+    for body in (b'{"task": "\x1b]0;owned\x07"}', '{"task": "\x9b2J\u202e"}'.encode(), nested, b'{"task":"a\\nERROR"}'):
         broker.run(broker.publish("odd", [body], PublishOptions()))
 
     table, text = place.run("jobs", "odd"), place.run("jobs", "odd", "--json")
@@ -313,6 +334,22 @@ def test_a_terminal_is_given_no_orders_by_what_producers_wrote(place: Place) -> 
     ids = [one["job"] for one in json.loads(text)]
     assert json.loads(place.run("job", "odd", ids[2], "--json"))["body"] == nested.decode()
     assert "[U+001B]" in place.run("job", "odd", "\x1b[31m", status=1)
+    with place.started("worker", "tasks", "-q", "odd", "--burst", stderr=subprocess.PIPE) as worker:
+        log = worker.communicate(timeout=30)[1].decode()
+    assert "[U+009B]2J[U+202E]" in log
+    assert "task='a\\nERROR'" in log
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", log)
+
+
+def test_a_listing_names_the_task_of_a_long_job(place: Place) -> None:
+    name = "x" * 50_000
+    place.app.broker.run(place.app.broker.publish("default", [b'{"args":[],"task":"late"}'], PublishOptions()))
+    place.run("enqueue", "tasks.touch", name)
+
+    listed = json.loads(place.run("jobs", "default", "--json"))
+
+    assert [one["task"] for one in listed] == ["late", "tasks.touch"]
+    assert len(listed[1]["body"]) < len(name), "only its beginning is listed"
 
 
 def test_other_commands_are_the_servers(place: Place) -> None:
