@@ -8,6 +8,7 @@ import pickle
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
+from types import GenericAlias
 from typing import Any
 from uuid import UUID
 
@@ -122,7 +123,7 @@ def test_models_of_pydantic_are_arguments_and_results(app: App) -> None:
         seen.append((order, others))
         return order
 
-    take.__annotations__ = {"order": order_model, "others": list[order_model], "return": order_model}
+    take.__annotations__ = {"order": order_model, "others": GenericAlias(list, (order_model,)), "return": order_model}
     task = app.task(name="take", retention=60, retry=1)(take)
     order = order_model(number=7, due="2026-12-01T00:00:00Z", tags=["a"])
     kept, wrong = task.enqueue(order, [order, order]), task.enqueue({"number": "seven", "due": "2026-12-01"})
