@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from queues.engine import (
     AckOutcome,
+    Delivery,
     JobNotFoundError,
     LeaseLostError,
     LimitReachedError,
@@ -22,12 +23,16 @@ from queues.engine import (
 )
 
 from ..brokers import Broker, Work
+from .attempts import Done, Ended, Failed, Released
 
 logger = logging.getLogger("taskq.worker")
 
 ACKS_TOGETHER: Final = 500
 FIRST_RETRY_S: Final = 0.05
 LONGEST_RETRY_S: Final = 1.0
+AFTER_LEASE_S: Final = 30.0
+"""For so long after a lease's end it is tried to say how the attempt ended: nobody may have taken the job meanwhile."""
+
 PASSING: Final = (StoreUnavailableError, StoreFullError, LimitReachedError)
 """Errors after which the same call may succeed later."""
 
@@ -46,6 +51,26 @@ class Ending:
     work: Callable[[Broker], Work[Any]] | None = None
     is_alone: bool = False
     """It was refused together with others, or is the second try to say something."""
+
+
+def ending_of(delivery: Delivery, lease_ends: float, ended: Ended) -> Ending:
+    """How to tell taskq that an attempt ended so. `lease_ends`: by `time.monotonic()`."""
+    queue, job_id, attempt = delivery.queue, delivery.job_id, delivery.attempt
+    ending = Ending(queue, job_id, attempt, lease_ends + AFTER_LEASE_S)
+    if isinstance(ended, Done):
+        if ended.result is not None:
+            result = ended.result
+            ending.work = lambda broker: broker.ack_result(queue, job_id, attempt=attempt, result=result)
+    elif isinstance(ended, Failed):
+        delay_ms = None if ended.delay_s is None else max(0, round(ended.delay_s * 1_000))
+        error, is_dead = ended.error, ended.is_dead
+        ending.work = lambda broker: broker.fail(
+            queue, job_id, attempt=attempt, error=error, delay_ms=delay_ms, dead=is_dead
+        )
+    elif isinstance(ended, Released):
+        delay_ms = max(0, round(ended.delay_s * 1_000))
+        ending.work = lambda broker: broker.release(queue, job_id, attempt=attempt, delay_ms=delay_ms)
+    return ending
 
 
 class Finisher:

@@ -19,6 +19,7 @@ from ..outcomes import TaskqClientError
 from ..serializers import from_json
 from .attempts import Attempt, Why
 from .finisher import LONGEST_RETRY_S, PASSING
+from .presence import beat_of
 
 if TYPE_CHECKING:
     from .worker import Worker
@@ -121,7 +122,7 @@ class Keeper:
         cpu_percent = 100 * (used - self._cpu[1]) / passed
         self._cpu = (now, used)
         memory = memory_bytes()
-        beat = self._worker.beat(cpu_percent, memory)
+        beat = beat_of(self._worker, cpu_percent, memory)
         reply = await self._broker.arun(self._broker.beat(beat, since_ms=self._since_ms, ends=False))
         if self._since_ms:  # what was said before this worker began does not concern it
             for command in reply.commands:
@@ -139,7 +140,7 @@ class Keeper:
             await asyncio.wait(self._soon, timeout=1)
         with contextlib.suppress(TaskqError, TimeoutError):
             async with asyncio.timeout(2):
-                beat = self._worker.beat(0.0, 0)
+                beat = beat_of(self._worker, 0.0, 0)
                 await self._broker.arun(self._broker.beat(beat, since_ms=self._since_ms, ends=True))
 
     async def load_cursor(self, attempt: Attempt) -> None:

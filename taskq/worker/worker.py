@@ -12,14 +12,12 @@ import socket
 import time
 import uuid
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
-from queues import __version__
 from queues.engine import Delivery, TaskqError
 from queues.engine.operations.workers import WorkerCommand, WorkerCommandKind
-from queues.engine.worker_presence import ParkedTask, RunningJob, WorkerBeat
 
 from ..app import App
 from ..context import Context
@@ -27,18 +25,13 @@ from ..error_text import describe
 from ..message import read_message
 from ..outcomes import NotConfiguredError, SerializationError, TaskqClientError
 from .attempts import Attempt, AttemptRunner, Done, Ended, Failed, Lost, Released, Why, interrupted
-from .finisher import Ending, Finisher
+from .finisher import Ending, Finisher, ending_of
 from .keeper import Keeper
 from .options import End, WorkerOptions
 from .processes import ProcessRunner
+from .source import JobSource
 
 logger = logging.getLogger("taskq.worker")
-
-WAIT_S: Final = 30.0
-"""How long one call waits for jobs."""
-
-AFTER_LEASE_S: Final = 30.0
-"""For so long after a lease's end it is tried to say how the attempt ended: nobody may have taken the job meanwhile."""
 
 FIRST_RETRY_S: Final = 0.1
 LONGEST_RETRY_S: Final = 2.0
@@ -67,7 +60,7 @@ class Worker:
         self.done = 0
         self.failed = 0
         self.parked: Counter[tuple[str, str, str]] = Counter()
-        self._started = time.monotonic()
+        self.started = time.monotonic()
         self._is_quiet = False
         self._end: End | None = None
         self._is_hurried = False
@@ -100,6 +93,7 @@ class Worker:
         await self._open()
         self._finisher = Finisher(self.app.broker, self._on_lost)
         self._keeper = Keeper(self)
+        self._source = JobSource(self.app.broker, self.options, self.id)
         try:
             async with self._lifespan() as state:
                 self._context_state: Mapping[str, Any] = state if isinstance(state, Mapping) else {"state": state}
@@ -229,7 +223,7 @@ class Worker:
                 continue
             # Asked before the queue is looked at: a job that fails meanwhile may be ready again behind that look.
             was_idle = not self.active and not self._finisher.unsent
-            self._taking = self._loop.create_task(self._take(free))
+            self._taking = self._loop.create_task(self._source.take(free))
             try:
                 jobs = await self._taking
             except asyncio.CancelledError:
@@ -253,28 +247,6 @@ class Worker:
                 self.stop(End.EMPTY)
             elif not jobs and self.options.burst:
                 await asyncio.sleep(0.01)
-
-    async def _take(self, free: int) -> tuple[Delivery, ...]:
-        queues = self._order()
-        waits_s = 0.0 if self.options.burst else WAIT_S
-        if len(queues) > 1 and waits_s and (jobs := await self._consume(queues, free, 0.0)):
-            return jobs
-        if not self.options.burst:  # always in the same order: waiting calls of equal order are woken as one line
-            queues = sorted(self.options.queues, key=lambda name: -self.options.queues[name])
-        return await self._consume(queues, free, waits_s)
-
-    async def _consume(self, queues: Sequence[str], count: int, timeout_s: float) -> tuple[Delivery, ...]:
-        return await self.app.broker.consume(
-            queues, count=count, ttr_ms=round(self.options.lease_s * 1_000), timeout_s=timeout_s, consumer=self.id
-        )
-
-    def _order(self) -> list[str]:
-        """The queues in the order in which they are asked: by weight, or by chance in which weights count."""
-        weights = self.options.queues
-        if self.options.strict or len(weights) == 1:
-            return sorted(weights, key=lambda name: -weights[name])
-        # Efraimidis and Spirakis, "Weighted random sampling with a reservoir" (2006): sorted by u^(1/w).
-        return sorted(weights, key=lambda name: -(random.random() ** (1 / weights[name])))  # noqa: S311
 
     # Running them.
 
@@ -398,22 +370,7 @@ class Worker:
             self.stop(end)
 
     def _finish(self, delivery: Delivery, lease_ends: float, ended: Ended) -> None:
-        queue, job_id, attempt = delivery.queue, delivery.job_id, delivery.attempt
-        ending = Ending(queue, job_id, attempt, lease_ends + AFTER_LEASE_S)
-        if isinstance(ended, Done):
-            if ended.result is not None:
-                result = ended.result
-                ending.work = lambda broker: broker.ack_result(queue, job_id, attempt=attempt, result=result)
-        elif isinstance(ended, Failed):
-            delay_ms = None if ended.delay_s is None else max(0, round(ended.delay_s * 1_000))
-            error, is_dead = ended.error, ended.is_dead
-            ending.work = lambda broker: broker.fail(
-                queue, job_id, attempt=attempt, error=error, delay_ms=delay_ms, dead=is_dead
-            )
-        elif isinstance(ended, Released):
-            delay_ms = max(0, round(ended.delay_s * 1_000))
-            ending.work = lambda broker: broker.release(queue, job_id, attempt=attempt, delay_ms=delay_ms)
-        self._finisher.finish(ending)
+        self._finisher.finish(ending_of(delivery, lease_ends, ended))
 
     def _on_lost(self, ending: Ending, reason: str) -> None:
         fields = {"job": ending.job_id, "attempt": ending.attempt, "reason": reason}
@@ -444,42 +401,6 @@ class Worker:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(max(FINISH_AT_THE_END_S, self.options.lease_s)):
                 await self._finisher.drain()
-
-    # Telling.
-
-    def beat(self, cpu_percent: float, memory_bytes: int) -> WorkerBeat:
-        """What this worker says of itself."""
-        now = time.monotonic()
-        running = [
-            RunningJob(
-                queue=attempt.delivery.queue,
-                job_id=job_id,
-                attempt=attempt.delivery.attempt,
-                task=attempt.task.name,
-                run_ms=round(1_000 * (now - attempt.started)),
-                percent=attempt.context.percent,
-                note=attempt.context.note,
-            )
-            for job_id, attempt in self.active.items()
-        ]
-        parked = [ParkedTask(queue=q, task=t, reason=r, jobs=n) for (q, t, r), n in self.parked.most_common(50)]
-        return WorkerBeat(
-            worker=self.id,
-            host=self.host,
-            pid=os.getpid(),
-            version=__version__,
-            namespace=self.app.broker.namespace,
-            state=self.state,
-            queues=dict(self.options.queues),
-            concurrency=self.options.concurrency,
-            up_ms=round(1_000 * (now - self._started)),
-            done=self.done,
-            failed=self.failed,
-            cpu_percent=round(cpu_percent, 1),
-            memory_bytes=memory_bytes,
-            running=tuple(running),
-            parked=tuple(parked),
-        )
 
     def _log(self, level: int, message: str, **fields: Any) -> None:
         logger.log(level, message, extra={"action": "worker", "worker": self.id, **fields})
