@@ -5,8 +5,6 @@ from __future__ import annotations
 import logging
 from typing import Final
 
-from queues.odd_characters import spell_out
-
 _OWN: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "action"}
 
 
@@ -14,6 +12,8 @@ class _Formatter(logging.Formatter):
     """Adds the fields of a record. Control characters, which could give orders to a terminal, are spelled out."""
 
     def format(self, record: logging.LogRecord) -> str:
+        from queues.odd_characters import spell_out
+
         fields = "".join(f" {name}={_shown(value)}" for name, value in vars(record).items() if name not in _OWN)
         text = super().format(record)
         head, separator, rest = text.partition("\n")
