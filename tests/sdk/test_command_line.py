@@ -352,6 +352,20 @@ def test_a_listing_names_the_task_of_a_long_job(place: Place) -> None:
     assert len(listed[1]["body"]) < len(name), "only its beginning is listed"
 
 
+def test_a_reader_that_has_read_enough_is_no_error(place: Place) -> None:
+    bodies = [b"x" * 200] * 500
+    place.app.broker.run(place.app.broker.publish("long", bodies, PublishOptions()))
+    command = [sys.executable, "-m", "taskq", "jobs", "long", "--limit", "500"]
+    with subprocess.Popen(
+        command, cwd=place.folder, env=place.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 128 + signal.SIGPIPE
+
+
 def test_other_commands_are_the_servers(place: Place) -> None:
     assert "runpump" in place.run("help")
     assert place.run("--version").startswith("taskq ")
