@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, ParamSpec, TypeVar, cast, overload
 
 from queues.engine import PublishOptions
+from queues.engine.limits import KEY_MAX_BYTES
 
 from .context import Context, current_context
 from .dependencies import Resolver
@@ -208,8 +209,12 @@ class Task(BoundTask[P, R]):
             bound = None  # a middleware may have changed them
             if job.attributes != (options.attributes or {}):
                 publish_options = replace(publish_options, attributes=job.attributes)
-        if options.key is not None and options.key_mode != "no_overlap":
-            publish_options = keyed(publish_options, self.key_of(options, args, kwargs, bound), options)
+        if options.key is not None:
+            key = self.key_of(options, args, kwargs, bound)
+            if options.key_mode != "no_overlap":
+                publish_options = keyed(publish_options, key, options)
+            elif not 1 <= len(key.encode("utf-8", "replace")) <= KEY_MAX_BYTES:
+                raise TaskqClientError(f"{self.name}: a key has at most {KEY_MAX_BYTES} bytes, with the task's name")
         body = write_message(
             self.name,
             args,

@@ -6,6 +6,7 @@ from collections.abc import Callable, Generator, Sequence
 from functools import partial
 from typing import Any, TypeVar, overload
 
+from hiredis import pack_command
 from redis.exceptions import MovedError
 
 from .commands import packed, packed_in_pieces
@@ -161,8 +162,12 @@ def _ask(server: Server, operations: Sequence[Operation[Any]], wait: ReplicaWait
 
 def _load_and_send(server: Server, operations: Sequence[Operation[Any]], wait: ReplicaWait | None) -> list[Any]:
     try:
+        assert server.kept is not None  # of a synchronous engine's routes
         for source in {operation.script.source for operation in operations}:
-            server.client.script_load(source)
+            command: Any = ("SCRIPT", "LOAD", source)
+            (reply,) = server.kept.ask([pack_command(command)], commands=1)
+            if isinstance(reply, Exception):
+                return same_for_all(reply, operations)
     except Exception as error:
         return same_for_all(error, operations)
     return _send(server, operations, wait)

@@ -10,11 +10,14 @@ import contextlib
 import os
 import select
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from redis.exceptions import ConnectionError, MovedError
 
 from .connection import AsyncClient, SyncClient
+
+KEPT_MAX: Final = 8
+"""Connections that are kept between calls, of one client."""
 
 
 class OpenConnection:
@@ -51,11 +54,12 @@ class KeptConnections:
 
     What the pool does for each call, its metrics and its lock, and redis-py's layers above the parser take more than
     the call itself. As long as it has them, the pool counts them as in use: it still closes them with the client, and
-    marks them when they are to be made anew.
+    marks them when they are to be made anew. They are few: others may need what the pool has, too.
     """
 
     def __init__(self, client: SyncClient) -> None:
         self._pool: Any = client.connection_pool
+        self._most = min(KEPT_MAX, self._pool.max_connections // 2)
         self._free: list[_Kept] = []  # whose append and pop are atomic
         self._pid = os.getpid()
 
@@ -73,7 +77,10 @@ class KeptConnections:
         except BaseException:
             self._give_up(connection)  # its next user would read the replies to these commands
             raise
-        self._free.append(kept)
+        if len(self._free) < self._most:
+            self._free.append(kept)
+        else:
+            self._pool.release(connection)
         return replies
 
     def _take(self) -> _Kept:

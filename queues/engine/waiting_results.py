@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from . import limits
 from .keys import QueueKeys
@@ -15,6 +15,9 @@ from .values import JobResult, JobState
 
 if TYPE_CHECKING:
     from .aio import AsyncEngine
+
+
+_ENDED: Final = (None, JobState.COMPLETED, JobState.DEAD)
 
 
 class ResultWaiters:
@@ -40,7 +43,7 @@ class ResultWaiters:
                 self._of_job.setdefault(key, set()).add(future)
                 try:
                     found = await self._engine.run(result_operation(queue, job_id))
-                    if found.state in (None, JobState.COMPLETED) or monotonic() >= deadline or self._stopped:
+                    if found.state in _ENDED or monotonic() >= deadline or self._stopped:
                         return found
                     timer = self._loop.call_later(min(delay_until(deadline), self._every_s), _settle, future)
                     try:

@@ -323,7 +323,7 @@ class HttpBroker(Broker):
         while True:
             left = max(0.0, deadline - time.monotonic())
             found = await self.arun(self._result(queue, job_id, min(WAIT_MAX_S, ceil(left))))
-            if found.state in (None, JobState.COMPLETED) or time.monotonic() >= deadline:
+            if found.state in (None, JobState.COMPLETED, JobState.DEAD) or time.monotonic() >= deadline:
                 return found
 
     # What workers do.

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ..app import App
 from ..context import Context, cursor_to_json, enter_context, line_of_log
 from ..error_text import describe
-from ..outcomes import NotConfiguredError, Outcome, SerializationError, TaskFailedInProcessError
+from ..outcomes import Cancel, NotConfiguredError, Retry, SerializationError, Snooze, TaskFailedInProcessError
 from ..serializers import from_json, to_json
 from ..task import Task
 
@@ -112,8 +112,8 @@ class ProcessRunner:
         finally:
             self._read_all()
             del self._running[order.number]
-        if isinstance(ended, BaseException):
-            raise ended
+        if isinstance(ended, _Raised):
+            raise ended.error()
         if task.is_generator:
             attempt.cursor = None
         return None if ended is None else from_json(ended)
@@ -133,6 +133,7 @@ class ProcessRunner:
         except ImportError as error:
             text = "tasks with process=True need the package pebble: pip install 'taskq[processes]'"
             raise NotConfiguredError(text) from error
+        self.close()  # of a pool that broke, what is left
         loop = asyncio.get_running_loop()
 
         def add_pipe(connection: Connection) -> None:
@@ -300,7 +301,41 @@ class _TaskContext(Context):
         _writer.send(self._number, "extend", seconds)
 
 
-def _run(order: _Order) -> bytes | BaseException | None:
+@dataclass(frozen=True, slots=True)
+class _Raised:
+    """What a task raised, as data: an exception of the user's may not be readable in another process, and would break
+    the pool.
+    """
+
+    kind: str
+    text: str
+    delay_s: float | None = None
+    is_dead: bool = False
+
+    def error(self) -> Exception:
+        """For the attempt, whose end it says."""
+        if self.kind == "retry":
+            return Retry(self.delay_s, self.text)
+        if self.kind == "snooze":
+            return Snooze(self.delay_s or 0.0, self.text)
+        if self.kind == "cancel":
+            return Cancel(self.text)
+        return TaskFailedInProcessError(self.text, self.is_dead)
+
+
+def _raised(error: Exception, task: Task[..., Any]) -> _Raised:
+    if isinstance(error, Retry):
+        return _Raised("retry", error.reason, error.delay_s)
+    if isinstance(error, Snooze):
+        return _Raised("snooze", error.reason, error.delay_s)
+    if isinstance(error, Cancel):
+        return _Raised("cancel", error.reason)
+    if isinstance(error, SerializationError):
+        return _Raised("failure", str(error), is_dead=True)
+    return _Raised("failure", describe(error), is_dead=not task.options.retry_policy.retries(error))
+
+
+def _run(order: _Order) -> bytes | _Raised | None:
     """In the process. The result as JSON, or what was raised, in a form that can be sent.
 
     The function is found by the module that declares it, for a decorated one cannot be pickled.
@@ -321,10 +356,8 @@ def _run(order: _Order) -> bytes | BaseException | None:
     try:
         value = asyncio.run(_call(task, context, order))
         return to_json(value) if order.keeps_result and value is not None else None
-    except (Outcome, SerializationError) as error:
-        return error
     except Exception as error:
-        return TaskFailedInProcessError(describe(error), not task.options.retry_policy.retries(error))
+        return _raised(error, task)
 
 
 def _find(order: _Order) -> Task[..., Any]:

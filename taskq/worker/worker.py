@@ -25,7 +25,7 @@ from ..error_text import describe
 from ..message import read_message
 from ..outcomes import NotConfiguredError, SerializationError, TaskqClientError
 from .attempts import Attempt, AttemptRunner, Done, Ended, Failed, Lost, Released, Why, interrupted
-from .finisher import Ending, Finisher, ending_of
+from .finisher import PASSING, Ending, Finisher, ending_of
 from .keeper import Keeper
 from .options import End, WorkerOptions
 from .processes import ProcessRunner
@@ -35,6 +35,10 @@ logger = logging.getLogger("taskq.worker")
 
 FIRST_RETRY_S: Final = 0.1
 LONGEST_RETRY_S: Final = 2.0
+BURST_FIRST_S: Final = 0.01
+BURST_LONGEST_S: Final = 0.25
+"""How long a worker that ends when nothing is left looks away while its last jobs run, which may be tried again."""
+
 OVERLAP_FIRST_S: Final = 1.0
 OVERLAP_LONGEST_S: Final = 10.0
 """When a job is tried again whose key another one holds that runs: twice as late each time, up to this, so that many
@@ -67,6 +71,8 @@ class Worker:
         self._is_reached = False
         self._obeyed: dict[str, None] = {}
         self.hears_commands = False
+        self._has_cut_off = False
+        """Whether the call that takes jobs was cancelled by us."""
 
     @property
     def is_stopping(self) -> bool:
@@ -198,6 +204,7 @@ class Worker:
     def _wake(self) -> None:
         self._changed.set()
         if self._taking is not None and not self._may_take():
+            self._has_cut_off = True
             self._taking.cancel()
 
     # Taking jobs.
@@ -214,7 +221,7 @@ class Worker:
         return self.options.concurrency - len(self.active) - self._runner.abandoned
 
     async def _take_jobs(self) -> None:
-        delay_s = FIRST_RETRY_S
+        delay_s, empty_s = FIRST_RETRY_S, BURST_FIRST_S
         while not self.is_stopping:
             free = self._free()
             if free <= 0 or self._is_quiet:
@@ -223,13 +230,15 @@ class Worker:
                 continue
             # Asked before the queue is looked at: a job that fails meanwhile may be ready again behind that look.
             was_idle = not self.active and not self._finisher.unsent
+            self._has_cut_off = False
             self._taking = self._loop.create_task(self._source.take(free))
             try:
                 jobs = await self._taking
             except asyncio.CancelledError:
-                if self._may_take():
+                me = asyncio.current_task()
+                if not self._has_cut_off or (me is not None and me.cancelling()):
                     raise
-                continue
+                continue  # it was told to take no more; perhaps to go on, too, meanwhile
             except (TaskqError, NotConfiguredError) as error:  # also of a proxy that answers in the server's place
                 if delay_s == FIRST_RETRY_S:
                     self._log(logging.WARNING, "no jobs can be taken at the moment", error=str(error)[:200])
@@ -246,7 +255,10 @@ class Worker:
             if not jobs and self.options.burst and was_idle:
                 self.stop(End.EMPTY)
             elif not jobs and self.options.burst:
-                await asyncio.sleep(0.01)
+                await asyncio.sleep(empty_s)
+                empty_s = min(2 * empty_s, BURST_LONGEST_S)
+            else:
+                empty_s = BURST_FIRST_S
 
     # Running them.
 
@@ -344,10 +356,13 @@ class Worker:
             delivery = attempt.delivery
             broker = self.app.broker
             holder = await broker.arun(broker.hold_key(delivery.queue, key, delivery.job_id))
-        except SerializationError as error:
-            return Failed(str(error), is_dead=True)  # no try would go better
-        except (TaskqError, TaskqClientError):
+        except (NotConfiguredError, *PASSING) as error:
+            self._log(
+                logging.WARNING, "a key cannot be held at the moment", job=delivery.job_id, error=str(error)[:200]
+            )
             return Released(OVERLAP_FIRST_S)
+        except (TaskqError, TaskqClientError) as error:
+            return Failed(str(error), is_dead=True)  # a key that is too long, or does not fit: no try would go better
         if holder is None:
             return None
         put_back = delivery.attempt - delivery.used

@@ -19,6 +19,7 @@ class FlakyClient:
     def __init__(self, client: Any, *, failing_call: int, moment: str) -> None:
         self.client = client
         self.connection_pool = self
+        self.max_connections = 100
         self.failing_call = failing_call
         self.moment = moment
         self.calls = 0

@@ -13,6 +13,7 @@ import pytest
 
 from queues.embedded import EmbeddedRedis
 from queues.engine import Engine, PublishOptions, consume, open_engine, publish, size
+from queues.engine.redis_internals import KEPT_MAX
 from tests.support.waiting import wait_until
 
 THREADS: Final = 4
@@ -112,3 +113,23 @@ def test_closing_the_engine_closes_them(own_redis: EmbeddedRedis, engine: Engine
     other.close()
 
     wait_until(lambda: not its & connections(engine), or_fail="a connection is still open")
+
+
+def test_few_are_kept_and_a_pool_of_one_connection_serves_all(own_redis: EmbeddedRedis, engine: Engine) -> None:
+    other = open_engine(f"{own_redis.url}?max_connections=1")
+    queue = other.queue("shop", "of-one")
+    other.client.script_flush()
+
+    assert other.run(publish(queue, [b"1"], PublishOptions())).job_ids
+    assert other.client.ping()
+    other.close()
+
+    with ThreadPoolExecutor(3 * KEPT_MAX) as threads:
+        barrier = Barrier(3 * KEPT_MAX)
+
+        def publish_at_once(_: int) -> None:
+            barrier.wait()
+            engine.run(publish(engine.queue("shop", "at-once"), [b"1"], PublishOptions()))
+
+        list(threads.map(publish_at_once, range(3 * KEPT_MAX)))
+    assert len(engine.client.connection_pool._in_use_connections) <= KEPT_MAX

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
-from taskq import App, Context, Job, Retry, RetryPolicy, Snooze
+from taskq import App, Cancel, Context, Job, Retry, RetryPolicy, Snooze
 from taskq.context import CURSOR_MAX_BYTES
 from taskq.worker import processes
 
@@ -113,3 +113,24 @@ def hanging(folder: Path) -> list[int]:
     pids = [int(mark.name) for mark in folder.iterdir()]
     assert pids, "it did not begin"
     return [pid for pid in pids if Path(f"/proc/{pid}").exists()]
+
+
+class OddCancelError(Cancel):
+    """One that another process cannot read: it takes two arguments."""
+
+    def __init__(self, code: int, text: str) -> None:
+        super().__init__(f"{code}: {text}")
+
+
+class OddSnoozeError(Snooze):
+    """The same; it would fail in another way."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__({"soon": 30.0}[name])
+
+
+@app.task(name="odd_outcome", process=True)
+def odd_outcome(what: str) -> None:
+    if what == "cancel":
+        raise OddCancelError(7, "not wanted")
+    raise OddSnoozeError("soon")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from queues.engine import JobState
+from queues.engine import JobState, PublishOptions
 from taskq import App, Context, NotConfiguredError, TaskqClientError
 
 from .conftest import until, work, working
@@ -120,6 +120,23 @@ async def test_a_job_that_waits_for_its_key_asks_ever_more_rarely(app: App, monk
         await until(lambda: worker.done == 2, or_fail="not both ran")
     assert attempts[0] == 1
     assert 3 <= attempts[1] <= 20, "by the first delay it would have asked a hundred times"
+
+
+def test_a_key_of_no_overlap_that_cannot_be_right_is_refused_and_a_job_with_one_is_dead(app: App) -> None:
+    @app.task(name="t", key="{user[id]}", key_mode="no_overlap")
+    def one(user: dict[str, str]) -> None: ...
+
+    for bad, words in (({}, "does not fit"), ({"id": "x" * 300}, "at most 255 bytes")):
+        with pytest.raises(TaskqClientError, match=words):
+            one.enqueue(bad)
+    # As another producer may have written them.
+    bodies = [b'{"task": "t", "args": [{}]}', b'{"task": "t", "args": [{"id": "%b"}]}' % (b"x" * 300)]
+    app.broker.run(app.broker.publish("default", bodies, PublishOptions(tries=5)))
+
+    work(app)
+
+    page = app.broker.run(app.broker.jobs("default", JobState.DEAD, after=None, limit=10))
+    assert sorted(job.history[-1].error[:11] for job in page.jobs) == ["invalid key", "t: key '{us"]
 
 
 def test_keys_that_do_not_fit_are_refused(app: App) -> None:

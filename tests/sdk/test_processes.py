@@ -123,3 +123,19 @@ async def test_the_time_of_a_process_begins_when_it_has_a_slot(app: App, tmp_pat
         (tmp_path / "go-on").touch()
         left = await second.aresult(timeout=20)
     assert 0 < left <= process_tasks.LIMIT_S
+
+
+def test_an_outcome_of_the_users_own_ends_its_attempt_and_breaks_nothing(app: App) -> None:
+    app.tasks |= process_tasks.app.tasks
+    task = process_tasks.app.tasks["odd_outcome"]
+    calls = [task.prepare(task.options, (what,), {}) for what in ("cancel", "snooze")]
+    cancelled, snoozed = [Job(app, "default", app.broker.run(call.work(app)).job_ids[0], task=task) for call in calls]
+    square = process_tasks.enqueue_square(app, 5)
+
+    work(app, processes=1)
+
+    assert (cancelled.state(), snoozed.state()) == (JobState.DEAD, JobState.DELAYED)
+    found = cancelled.detail()
+    assert found is not None
+    assert found.history[-1].error == "7: not wanted"
+    assert square.result(timeout=1) == 25

@@ -20,6 +20,7 @@ from taskq import (
     Context,
     Depends,
     Job,
+    JobFailedError,
     Middleware,
     Retry,
     RetryPolicy,
@@ -449,6 +450,36 @@ async def test_it_takes_no_more_jobs_than_it_has_free_slots(app: App) -> None:
     assert counts[JobState.WORKING] == 0
 
 
+async def test_who_waits_for_a_job_that_dies_is_told_at_once(app: App) -> None:
+    @app.task(retry=1)
+    async def fail() -> None:
+        raise ValueError("no stock")
+
+    job = await fail.aenqueue()
+    async with working(app):
+        with pytest.raises(JobFailedError, match="no stock"):
+            await asyncio.wait_for(job.aresult(timeout=60), 10)
+
+
+async def test_quiet_and_resume_in_one_breath_leave_it_running(app: App) -> None:
+    begun, go_on = asyncio.Event(), asyncio.Event()
+
+    @app.task
+    async def run() -> None:
+        begun.set()
+        await go_on.wait()
+
+    await run.aenqueue()
+    async with working(app) as worker:
+        await until(begun.is_set, or_fail="it did not begin")
+        worker.quiet()
+        worker.resume()
+        second = await run.aenqueue()
+        await until(lambda: len(worker.active) == 2, or_fail="it takes no jobs any more")
+        go_on.set()
+        await until(lambda: is_gone(second), or_fail="its job did not end")
+
+
 async def test_quiet_takes_nothing_more_until_it_resumes(app: App) -> None:
     @app.task
     async def noop() -> None: ...
@@ -601,8 +632,13 @@ def test_a_result_that_is_too_long_or_has_no_json_form_is_a_dead_letter_that_say
 
 
 async def test_what_goes_wrong_outside_of_a_task_fails_its_attempt_and_frees_its_slot(app: App) -> None:
+    keys: list[Any] = []
+
     def bad_key(x: Any) -> str:
-        raise ZeroDivisionError("in the key")
+        keys.append(x)
+        if len(keys) > 1:  # not when it is enqueued
+            raise ZeroDivisionError("in the key")
+        return "one"
 
     @app.task(name="bad", key=bad_key, key_mode="no_overlap", retry=1)
     async def bad(x: int) -> None: ...
