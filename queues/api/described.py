@@ -497,7 +497,9 @@ STATS: Final = Documentation(
     replies=(
         Reply(
             200,
-            "rates per second over the last minute; percentiles in ms over the last five, null without data",
+            "rates per second over the last minute; percentiles in ms over the last five, null without data: "
+            "`wait_ms` from due to consumed, `run_ms` from consumed to acked, `late_ms` from due to made ready. `died` "
+            "and `leases_lost`: jobs that died, and leases that ran out, in the last five minutes",
             {
                 **_NAMES,
                 "paused": False,
@@ -509,6 +511,9 @@ STATS: Final = Documentation(
                 "failed_per_s": 0.1,
                 "wait_ms": {"p50": 3.4, "p95": 9.5, "p99": 16.0},
                 "run_ms": {"p50": 107.6, "p95": 256.0, "p99": 430.5},
+                "late_ms": {"p50": 0.4, "p95": 1.2, "p99": 3.4},
+                "died": 0,
+                "leases_lost": 0,
                 "dropped": {"age": 0, "count": 0},
             },
         ),
@@ -517,12 +522,12 @@ STATS: Final = Documentation(
 PAUSE: Final = Documentation(
     group="queues",
     summary="Pause: the queue takes publishes and hands nothing out",
-    replies=(Reply(200, "also when it was paused", {"msg": "paused"}),),
+    replies=(Reply(200, "`changed`: false if it was paused already", {"msg": "paused", "changed": True}),),
 )
 RESUME: Final = Documentation(
     group="queues",
     summary="Hand jobs out again",
-    replies=(Reply(200, "also when it was not paused", {"msg": "resumed"}),),
+    replies=(Reply(200, "`changed`: false if it was not paused", {"msg": "resumed", "changed": True}),),
 )
 DESTROY: Final = Documentation(
     group="queues",

@@ -57,6 +57,7 @@ from .http_json import (
     decimal_s,
     deliveries_of,
     fit_beat,
+    has_changed,
     job_detail,
     job_result,
     nothing,
@@ -248,11 +249,11 @@ class HttpBroker(Broker):
                 f"{self.url} does not serve {call.method} .../{call.path} ({status} {text}): is it a taskq server "
                 "of this version?"
             )
-        if status == 409:
+        if status == 409 and content:
             return LeaseLostError(call.job_id)
         if status == 413 and text == "result too large":
             return ResultTooLargeError(call.job_id)
-        if status == 429:
+        if status == 429 and content:
             kind: Kind = "read" if text.startswith("consume") else "write"
             return LimitReachedError(kind, _retry_after_ms(response))
         if status == 507:
@@ -492,14 +493,12 @@ class HttpBroker(Broker):
         return _of_jobs("POST", f"{queue}/jobs/run", queue, job_ids)
 
     def pause(self, queue: str) -> Work[bool]:
-        """Returns True whether or not it was paused before: the API does not say."""
         check_queue(queue)
-        return HttpCall("POST", f"{queue}/pause", lambda _reply: True)
+        return HttpCall("POST", f"{queue}/pause", has_changed)
 
     def resume(self, queue: str) -> Work[bool]:
-        """Returns True whether or not it was paused before: the API does not say."""
         check_queue(queue)
-        return HttpCall("POST", f"{queue}/resume", lambda _reply: True)
+        return HttpCall("POST", f"{queue}/resume", has_changed)
 
     def _of_job(
         self,

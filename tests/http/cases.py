@@ -1241,6 +1241,9 @@ STATS = {
     "failed_per_s": 0.0,
     "wait_ms": PERCENTILES,
     "run_ms": PERCENTILES,
+    "late_ms": PERCENTILES,
+    "died": 0,
+    "leases_lost": 0,
     "dropped": {"age": 0, "count": 0},
 }
 QUEUES = [
@@ -1278,8 +1281,20 @@ QUEUES = [
     ),
     *bad("queues.list_queues", "GET /api/{ns}/queues", "limit", *BAD_NUMBERS, "0", "1001"),
     *bad("queues.list_queues", "GET /api/{ns}/queues", "after", "_x", "a/b", "%C3%A9"),
-    Case(route="queues.pause", title="a queue", request=f"POST {Q}/pause", status=200, want={"msg": "paused"}),
-    Case(route="queues.resume", title="a queue", request=f"POST {Q}/resume", status=200, want={"msg": "resumed"}),
+    Case(
+        route="queues.pause",
+        title="a queue",
+        request=f"POST {Q}/pause",
+        status=200,
+        want={"msg": "paused", "changed": True},
+    ),
+    Case(
+        route="queues.resume",
+        title="a queue that is not paused",
+        request=f"POST {Q}/resume",
+        status=200,
+        want={"msg": "resumed", "changed": False},
+    ),
     Case(route="queues.destroy", title="a queue", request=f"DELETE {Q}", status=204, prepare=three),
     Case(route="queues.destroy", title="all of it", request=f"DELETE {Q}?all=1", status=204, prepare=working),
     *bad("queues.destroy", f"DELETE {Q}", "all", "", "yes"),
