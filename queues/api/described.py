@@ -208,7 +208,7 @@ ACK_MANY: Final = Documentation(
     group="consume",
     summary="Ack many jobs in one request",
     body="`jobs`: 1 to 1,000 objects, each with `id`; `attempt`: only if this attempt still holds the job; `result`: "
-    "base64, kept if the job has retention. The last two are optional. At most 64 MiB",
+    "base64, kept if the job has retention. The last two are optional. At most 2 MiB, and about 8,000 JSON values",
     body_type="application/json",
     replies=(
         Reply(
@@ -219,7 +219,7 @@ ACK_MANY: Final = Documentation(
             {"outcomes": ["acked", "lost"]},
         ),
         Reply(400, "the body is not such an object; nothing was acked", {"error": "invalid attempt"}),
-        Reply(413, "the body is longer than 64 MiB", {"error": "body too large"}),
+        Reply(413, "the body is longer than 2 MiB", {"error": "body too large"}),
     ),
 )
 FAIL: Final = Documentation(

@@ -432,6 +432,15 @@ def test_acks_go_together_and_each_has_its_outcome(broker: HttpBroker, queue: st
         broker.run(broker.ack_result(queue, ids[3], attempt=2, result=b"late"))
 
 
+def test_results_that_fit_into_no_single_request_are_kept(broker: HttpBroker, queue: str) -> None:
+    ids = broker.run(broker.publish(queue, [b"1"] * 4, KEPT)).job_ids
+    consume(broker, queue)
+
+    ended = together(broker, *[broker.ack_result(queue, one, attempt=1, result=b"x" * 700_000) for one in ids])
+
+    assert [one.outcome for one in ended] == [AckOutcome.ACKED] * 4
+
+
 def test_failing(broker: HttpBroker, queue: str) -> None:
     (job_id,) = broker.run(broker.publish(queue, [b"1"], KEPT)).job_ids
     consume(broker, queue)
