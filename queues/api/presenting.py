@@ -111,6 +111,9 @@ def present_stats(stats: QueueStats) -> dict[str, Any]:
         "failed_per_s": stats.failed_per_s,
         "wait_ms": _plain(stats.wait_ms),
         "run_ms": _plain(stats.run_ms),
+        "late_ms": _plain(stats.late_ms),
+        "died": stats.died,
+        "leases_lost": stats.leases_lost,
         "dropped": dict(stats.dropped),
     }
 

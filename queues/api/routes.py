@@ -6,11 +6,13 @@ from typing import Final
 
 from queues.services.jobs_limits import RateKind
 
-from . import described as d
 from .documentation import Documentation
 from .names import check_names, check_names_of_several
 from .operations import admin_info, admin_tokens, consume, dead, finish, health, jobs, publish, queues, read, workers
 from .route import SUPERUSERS_ONLY, Door, OperationFunction, Route
+from .route_docs import delivery_routes as d
+from .route_docs import operator_routes as o
+from .route_docs import staff_routes as s
 from .router import Router
 
 NAMESPACE: Final = "/api/{namespace}"
@@ -57,48 +59,48 @@ ROUTES: Final = (
     _route(f"POST {JOB}/cancel", workers.cancel_job, d.CANCEL_JOB),
     _route(f"POST {JOB}/hold", workers.hold_key, d.HOLD_KEY),
     _route(f"POST {JOB}/note", workers.add_note, d.ADD_NOTE),
-    _route(f"GET {QUEUE}/peek", read.peek, d.PEEK),
-    _route(f"GET {JOB}", read.peek_job, d.PEEK_JOB),
-    _route(f"GET {JOB}/detail", read.detail, d.DETAIL),
-    _route(f"GET {JOB}/result", read.result, d.RESULT),
-    _route(f"GET {JOB}/note", workers.show_note, d.SHOW_NOTE),
-    _route(f"GET {QUEUE}/jobs", read.list_jobs, d.LIST_JOBS),
-    _route(f"GET {QUEUE}/jobs/key", jobs.find_by_key, d.FIND_BY_KEY),
-    _route(f"POST {QUEUE}/jobs/run", jobs.run_now, d.RUN_NOW),
-    _route(f"DELETE {QUEUE}/jobs", jobs.delete_jobs, d.DELETE_JOBS),
-    _route(f"GET {QUEUE}/deadletter", dead.deadletter, d.DEADLETTER),
-    _route(f"GET {QUEUE}/deadletter/size", dead.deadletter_size, d.DEADLETTER_SIZE),
-    _route(f"PUT {QUEUE}/deadletter", dead.respawn, d.RESPAWN),
-    _route(f"DELETE {QUEUE}/deadletter", dead.delete, d.DELETE_DEAD),
-    _route(f"PUT {QUEUE}/deadletter/jobs", dead.respawn_ids, d.RESPAWN_IDS),
-    _route(f"DELETE {QUEUE}/deadletter/jobs", dead.delete_ids, d.DELETE_DEAD_IDS),
-    _route(f"GET {NAMESPACE}/workers", workers.list_workers, d.LIST_WORKERS),
-    _route(f"POST {NAMESPACE}/workers", workers.beat, d.WORKER_BEAT),
-    _route(f"POST {NAMESPACE}/workers/command", workers.command, d.COMMAND_WORKER),
-    _route(f"GET {NAMESPACE}/queues", queues.list_queues, d.LIST_QUEUES),
-    _route(f"GET {QUEUE}/size", queues.size, d.SIZE),
-    _route(f"GET {QUEUE}/stats", queues.stats, d.STATS),
-    _route(f"POST {QUEUE}/pause", queues.pause, d.PAUSE),
-    _route(f"POST {QUEUE}/resume", queues.resume, d.RESUME),
-    _route(f"DELETE {QUEUE}", queues.destroy, d.DESTROY),
-    _route(f"POST {TOKENS}", admin_tokens.create, d.CREATE_TOKEN, door=Door.STAFF, needs=("add_token",)),
-    _route(f"GET {TOKENS}", admin_tokens.list_all, d.LIST_TOKENS, door=Door.STAFF, needs=("view_token",)),
-    _route(f"DELETE {TOKENS}/{{token}}", admin_tokens.revoke, d.REVOKE_TOKEN, door=Door.STAFF, needs=("delete_token",)),
-    _route(f"GET {LIMIT}", admin_tokens.show_limit, d.SHOW_LIMIT, door=Door.STAFF, needs=("view_tokenlimit",)),
-    _route(f"POST {LIMIT}", admin_tokens.add_limit, d.ADD_LIMIT, door=Door.STAFF, needs=("add_tokenlimit",)),
-    _route(f"PUT {LIMIT}", admin_tokens.put_limit, d.PUT_LIMIT, door=Door.STAFF, needs=_PUT),
-    _route(f"DELETE {LIMIT}", admin_tokens.remove_limit, d.REMOVE_LIMIT, door=Door.STAFF, needs=("delete_tokenlimit",)),
-    _route("GET /limits", admin_tokens.list_all_limits, d.LIST_LIMITS, door=Door.STAFF, needs=("view_tokenlimit",)),
-    _route("GET /pools", admin_info.pools, d.POOLS, door=Door.STAFF, needs=("view_pool",)),
-    _route("GET /info", admin_info.info, d.INFO, door=Door.STAFF, needs=("view_namespace",)),
-    _route("GET /version", admin_info.version, d.VERSION, door=Door.STAFF),
-    _route("GET /metrics", admin_info.metrics, d.METRICS, door=Door.STAFF),
-    _route("GET /accesslog", admin_info.show_access_log, d.SHOW_ACCESS_LOG, door=Door.STAFF, needs=(SUPERUSERS_ONLY,)),
+    _route(f"GET {QUEUE}/peek", read.peek, o.PEEK),
+    _route(f"GET {JOB}", read.peek_job, o.PEEK_JOB),
+    _route(f"GET {JOB}/detail", read.detail, o.DETAIL),
+    _route(f"GET {JOB}/result", read.result, o.RESULT),
+    _route(f"GET {JOB}/note", workers.show_note, o.SHOW_NOTE),
+    _route(f"GET {QUEUE}/jobs", read.list_jobs, o.LIST_JOBS),
+    _route(f"GET {QUEUE}/jobs/key", jobs.find_by_key, o.FIND_BY_KEY),
+    _route(f"POST {QUEUE}/jobs/run", jobs.run_now, o.RUN_NOW),
+    _route(f"DELETE {QUEUE}/jobs", jobs.delete_jobs, o.DELETE_JOBS),
+    _route(f"GET {QUEUE}/deadletter", dead.deadletter, o.DEADLETTER),
+    _route(f"GET {QUEUE}/deadletter/size", dead.deadletter_size, o.DEADLETTER_SIZE),
+    _route(f"PUT {QUEUE}/deadletter", dead.respawn, o.RESPAWN),
+    _route(f"DELETE {QUEUE}/deadletter", dead.delete, o.DELETE_DEAD),
+    _route(f"PUT {QUEUE}/deadletter/jobs", dead.respawn_ids, o.RESPAWN_IDS),
+    _route(f"DELETE {QUEUE}/deadletter/jobs", dead.delete_ids, o.DELETE_DEAD_IDS),
+    _route(f"GET {NAMESPACE}/workers", workers.list_workers, o.LIST_WORKERS),
+    _route(f"POST {NAMESPACE}/workers", workers.beat, o.WORKER_BEAT),
+    _route(f"POST {NAMESPACE}/workers/command", workers.command, o.COMMAND_WORKER),
+    _route(f"GET {NAMESPACE}/queues", queues.list_queues, o.LIST_QUEUES),
+    _route(f"GET {QUEUE}/size", queues.size, o.SIZE),
+    _route(f"GET {QUEUE}/stats", queues.stats, o.STATS),
+    _route(f"POST {QUEUE}/pause", queues.pause, o.PAUSE),
+    _route(f"POST {QUEUE}/resume", queues.resume, o.RESUME),
+    _route(f"DELETE {QUEUE}", queues.destroy, o.DESTROY),
+    _route(f"POST {TOKENS}", admin_tokens.create, s.CREATE_TOKEN, door=Door.STAFF, needs=("add_token",)),
+    _route(f"GET {TOKENS}", admin_tokens.list_all, s.LIST_TOKENS, door=Door.STAFF, needs=("view_token",)),
+    _route(f"DELETE {TOKENS}/{{token}}", admin_tokens.revoke, s.REVOKE_TOKEN, door=Door.STAFF, needs=("delete_token",)),
+    _route(f"GET {LIMIT}", admin_tokens.show_limit, s.SHOW_LIMIT, door=Door.STAFF, needs=("view_tokenlimit",)),
+    _route(f"POST {LIMIT}", admin_tokens.add_limit, s.ADD_LIMIT, door=Door.STAFF, needs=("add_tokenlimit",)),
+    _route(f"PUT {LIMIT}", admin_tokens.put_limit, s.PUT_LIMIT, door=Door.STAFF, needs=_PUT),
+    _route(f"DELETE {LIMIT}", admin_tokens.remove_limit, s.REMOVE_LIMIT, door=Door.STAFF, needs=("delete_tokenlimit",)),
+    _route("GET /limits", admin_tokens.list_all_limits, s.LIST_LIMITS, door=Door.STAFF, needs=("view_tokenlimit",)),
+    _route("GET /pools", admin_info.pools, s.POOLS, door=Door.STAFF, needs=("view_pool",)),
+    _route("GET /info", admin_info.info, s.INFO, door=Door.STAFF, needs=("view_namespace",)),
+    _route("GET /version", admin_info.version, s.VERSION, door=Door.STAFF),
+    _route("GET /metrics", admin_info.metrics, s.METRICS, door=Door.STAFF),
+    _route("GET /accesslog", admin_info.show_access_log, s.SHOW_ACCESS_LOG, door=Door.STAFF, needs=(SUPERUSERS_ONLY,)),
     _route(
-        "POST /accesslog", admin_info.switch_access_log, d.SWITCH_ACCESS_LOG, door=Door.STAFF, needs=(SUPERUSERS_ONLY,)
+        "POST /accesslog", admin_info.switch_access_log, s.SWITCH_ACCESS_LOG, door=Door.STAFF, needs=(SUPERUSERS_ONLY,)
     ),
-    _route("GET /healthz", health.healthz, d.HEALTHZ, door=Door.OPEN),
-    _route("GET /readyz", health.readyz, d.READYZ, door=Door.OPEN),
+    _route("GET /healthz", health.healthz, s.HEALTHZ, door=Door.OPEN),
+    _route("GET /readyz", health.readyz, s.READYZ, door=Door.OPEN),
 )
 
 ROUTER: Final = Router(ROUTES)

@@ -14,6 +14,13 @@ BULK_MAX_JOBS: Final = 1_000
 BULK_MAX_BYTES: Final = 64 * 1024 * 1024
 """A bulk publish: jobs, and bytes of the whole request; the setting TASKQ_BULK_MAX_BYTES may say otherwise."""
 
+BULK_ACK_MAX_BYTES: Final = 2 * 1024 * 1024
+"""The request of a bulk ack: room for one of the largest results in base64 and BULK_MAX_JOBS jobs without one. It is
+decoded in one piece, which takes up to 5 ms."""
+
+BULK_ACK_MAX_VALUES: Final = 8_000
+"""About as many JSON values may be in it: twice those of BULK_MAX_JOBS jobs with three members each."""
+
 DISCARD_MAX_BYTES: Final = 64 * 1024 * 1024
 """How much of a body that the request has no use for is read and dropped, so that its sender gets an answer."""
 

@@ -160,7 +160,9 @@ class Broker(ABC):
         """Delayed jobs, and those that wait for their next try → ready. How many there were."""
 
     @abstractmethod
-    def pause(self, queue: str) -> Work[bool]: ...
+    def pause(self, queue: str) -> Work[bool]:
+        """False: it was paused already."""
 
     @abstractmethod
-    def resume(self, queue: str) -> Work[bool]: ...
+    def resume(self, queue: str) -> Work[bool]:
+        """False: it was not paused."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 from queues.engine import AckOutcome, LeaseLostError, ResultTooLargeError, TaskqError
-from queues.engine.limits import BULK_MAX_JOBS
+from queues.engine.limits import BODY_MAX_BYTES, BULK_MAX_JOBS
 from queues.engine.names import check_queue
 from queues.engine.values import Ended
 
@@ -17,8 +17,8 @@ from .http_json import Reply, to_json_bytes
 
 T = TypeVar("T")
 
-ACK_MAX_BYTES: Final = 8 * 1024 * 1024
-"""Results that go into one bulk ack."""
+ACK_MAX_BYTES: Final = BODY_MAX_BYTES
+"""Results that go into one bulk ack: in base64, and with BULK_MAX_JOBS ids, they have room in BULK_ACK_MAX_BYTES."""
 
 
 @dataclass(frozen=True, slots=True)

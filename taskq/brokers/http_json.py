@@ -125,6 +125,10 @@ def nothing(_reply: Reply) -> None:
     return None
 
 
+def has_changed(reply: Reply) -> bool:
+    return bool(reply.json["changed"])
+
+
 def job_result(reply: Reply) -> JobResult:
     if reply.status == 200:
         return JobResult(state=JobState.COMPLETED, body=reply.body or None)
@@ -208,6 +212,9 @@ def queue_stats(content: dict[str, Any]) -> QueueStats:
         failed_per_s=content["failed_per_s"],
         wait_ms=content["wait_ms"],
         run_ms=content["run_ms"],
+        late_ms=content["late_ms"],
+        died=content["died"],
+        leases_lost=content["leases_lost"],
         dropped=content["dropped"],
     )
 

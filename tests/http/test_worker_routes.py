@@ -88,7 +88,7 @@ def test_a_result_that_is_too_large_is_one_outcome(client: Client, queue: str) -
     client.call("GET", f"/api/{{ns}}/{queue}?count=2")
     results = [base64.b64encode(b"x" * (1024 * 1024 + extra)).decode() for extra in (1, 100)]
 
-    outcomes = ack(client, queue, *[{"id": one, "result": r} for one in (kept, dropped) for r in results])
+    outcomes = [ack(client, queue, {"id": one, "result": r})[0] for one in (kept, dropped) for r in results]
 
     assert outcomes == ["too_large", "too_large", "acked", "missing"]
 
@@ -99,6 +99,15 @@ def test_a_thousand_jobs_are_acked_at_once(client: Client, queue: str) -> None:
         pass
 
     assert ack(client, queue, *[{"id": one, "attempt": 1} for one in ids]) == ["acked"] * 1000
+
+
+def test_many_results_are_acked_at_once(client: Client, queue: str) -> None:
+    ids = client.call("PUT", f"/api/{{ns}}/{queue}/bulk?retention=60", json.dumps([1] * 1000)).json["job_ids"]
+    while client.call("GET", f"/api/{{ns}}/{queue}?count=1000").status == 200:
+        pass
+    result = base64.b64encode(b"x" * 1_024).decode()
+
+    assert ack(client, queue, *[{"id": one, "attempt": 1, "result": result} for one in ids]) == ["acked"] * 1000
 
 
 def test_acks_are_in_the_metrics(server: Server, client: Client, queue: str) -> None:

@@ -432,6 +432,15 @@ def test_acks_go_together_and_each_has_its_outcome(broker: HttpBroker, queue: st
         broker.run(broker.ack_result(queue, ids[3], attempt=2, result=b"late"))
 
 
+def test_results_that_fit_into_no_single_request_are_kept(broker: HttpBroker, queue: str) -> None:
+    ids = broker.run(broker.publish(queue, [b"1"] * 4, KEPT)).job_ids
+    consume(broker, queue)
+
+    ended = together(broker, *[broker.ack_result(queue, one, attempt=1, result=b"x" * 700_000) for one in ids])
+
+    assert [one.outcome for one in ended] == [AckOutcome.ACKED] * 4
+
+
 def test_failing(broker: HttpBroker, queue: str) -> None:
     (job_id,) = broker.run(broker.publish(queue, [b"1"], KEPT)).job_ids
     consume(broker, queue)
@@ -480,11 +489,24 @@ def test_queues_stats_and_deleting(broker: HttpBroker, queue: str) -> None:
     assert queue in names
     assert stats.counts[JobState.READY] == 3
     assert broker.run(broker.delete(queue, [ids[0], "x"])) == 1
-    assert broker.run(broker.pause(queue))
+    assert [broker.run(broker.pause(queue)) for _ in range(2)] == [True, False]
     assert consume(broker, queue) == ()
     assert broker.run(broker.stats(queue)).paused
-    assert broker.run(broker.resume(queue))
+    assert [broker.run(broker.resume(queue)) for _ in range(2)] == [True, False]
     assert len(consume(broker, queue)) == 2
+
+
+def test_stats_say_what_died_and_how_late_jobs_became_ready(broker: HttpBroker, queue: str) -> None:
+    broker.run(broker.publish(queue, [b"1"], PublishOptions(delay_ms=1)))
+    deliveries = broker.run(broker.take([queue], count=1, ttr_ms=60_000, timeout_s=5, consumer="test"))
+    for one in deliveries:
+        broker.run(broker.fail(queue, one.job_id, attempt=one.attempt, error="no", delay_ms=None, dead=True))
+
+    stats = broker.run(broker.stats(queue))
+
+    assert (stats.died, stats.leases_lost) == (1, 0)
+    assert stats.late_ms.keys() == {"p50", "p95", "p99"}
+    assert stats.late_ms["p50"] is not None
 
 
 @pytest.mark.parametrize("turns", [0, 1, 2, 3, 5, 8])
@@ -570,6 +592,9 @@ def test_bad_options_are_refused_with_the_servers_words(broker: HttpBroker, queu
         (408, b"<h1>Request Timeout</h1>", StoreUnavailableError),
         (425, b"", StoreUnavailableError),
         (499, b"[]", StoreUnavailableError),
+        (409, b"<h1>Conflict</h1>", StoreUnavailableError),
+        (429, b"<h1>Too Many Requests</h1>", StoreUnavailableError),
+        (409, b'{"error": "lease lost"}', LeaseLostError),
         (413, b"<h1>Request Entity Too Large</h1>", InvalidArgumentError),
         (400, b"<h1>Bad Request</h1>", InvalidArgumentError),
         (422, b'{"error": "invalid x"}', InvalidArgumentError),

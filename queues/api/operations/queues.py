@@ -54,14 +54,14 @@ async def stats(request: ApiRequest, context: ApiContext) -> ApiResponse:
 
 async def pause(request: ApiRequest, context: ApiContext) -> ApiResponse:
     """Hand nothing out until resumed."""
-    await context.run(request, lambda queue: pause_queue(queue=queue))
-    return json_response(200, {"msg": "paused"})
+    changed = await context.run(request, lambda queue: pause_queue(queue=queue))
+    return json_response(200, {"msg": "paused", "changed": changed})
 
 
 async def resume(request: ApiRequest, context: ApiContext) -> ApiResponse:
     """Hand jobs out again."""
-    await context.run(request, lambda queue: resume_queue(queue=queue))
-    return json_response(200, {"msg": "resumed"})
+    changed = await context.run(request, lambda queue: resume_queue(queue=queue))
+    return json_response(200, {"msg": "resumed", "changed": changed})
 
 
 def _read_after(request: ApiRequest) -> str | None:

@@ -1,6 +1,4 @@
--- worker_beat: notes that a worker lives and what it does, and tells it of the commands since its last beat. Bounded: the
--- workers that were not heard of for longest are forgotten if there are too many, as are those silent for too long and those
--- that spoke later than now, before the clock was put back. The first write frees, so it goes on when Redis is full.
+-- worker_beat: notes that a worker lives and what it does, and tells it of the commands since its last beat.
 -- KEYS
 --   spaces       zset     namespace → time of its workers' latest beat
 --   workers      zset     of the namespace: namespace/worker → time of its latest beat
@@ -17,28 +15,11 @@
 --   told         commands at the most, the latest
 -- REPLIES
 --   ok           now command ...
-local function drop(some)
-  for _, one in ipairs(some) do
-    redis.call('HDEL', beats, one)
-    redis.call('ZREM', workers, one)
-  end
-end
-
-drop({worker})
-drop(redis.call('ZRANGEBYSCORE', workers, '(' .. string.format('%.0f', now), '+inf'))
-if record ~= '' then
-  redis.call('HSET', beats, worker, record)
-  redis.call('ZADD', workers, now, worker)
-  redis.call('ZADD', spaces, now, namespace)
-end
+-- INCLUDES heard
+hear(workers, beats, worker, record)
+if record ~= '' then redis.call('ZADD', spaces, now, namespace) end
 redis.call('ZREMRANGEBYSCORE', spaces, '-inf', now - forget)
 redis.call('PEXPIRE', spaces, forget)
-local gone = redis.call('ZRANGEBYSCORE', workers, '-inf', now - forget)
-local extra = redis.call('ZCARD', workers) - #gone - most
-if extra > 0 then gone = redis.call('ZRANGE', workers, 0, #gone + extra - 1) end
-drop(gone)
-redis.call('PEXPIRE', workers, forget)
-redis.call('PEXPIRE', beats, forget)
 local reply = {'ok', now}
 if tonumber(since) > 0 then
   local latest = redis.call('ZREVRANGEBYSCORE', commands, '+inf', since, 'LIMIT', 0, told)

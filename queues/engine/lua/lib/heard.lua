@@ -1,0 +1,26 @@
+-- heard: who spoke lately, and what they said. Bounded: who was silent for `forget` ms is forgotten, and who has been silent
+-- for longest if there are more than `most`. So are those that spoke later than now, before the clock was put back: who
+-- lives speaks again.
+
+-- Note what `one` says; "" = it ends. `times`: zset, `records`: hash. The first write frees, so it goes on when Redis is full.
+local function hear(times, records, one, record)
+  local function drop(some)
+    for _, other in ipairs(some) do
+      redis.call('HDEL', records, other)
+      redis.call('ZREM', times, other)
+    end
+  end
+
+  drop({one})
+  drop(redis.call('ZRANGEBYSCORE', times, '(' .. string.format('%.0f', now), '+inf'))
+  if record ~= '' then
+    redis.call('HSET', records, one, record)
+    redis.call('ZADD', times, now, one)
+  end
+  local gone = redis.call('ZRANGEBYSCORE', times, '-inf', now - forget)
+  local extra = redis.call('ZCARD', times) - #gone - most
+  if extra > 0 then gone = redis.call('ZRANGE', times, 0, #gone + extra - 1) end
+  drop(gone)
+  redis.call('PEXPIRE', times, forget)
+  redis.call('PEXPIRE', records, forget)
+end
