@@ -93,3 +93,10 @@ def test_the_command_is_for_the_attempt_that_was_under_way(world: World) -> None
 
     assert [(one.target, one.attempt) for one in told(1)] == [(job_id, 1)]
     assert told(2) == ()
+
+
+def test_a_job_that_has_expired_is_unknown_though_it_is_not_swept_yet(world: World) -> None:
+    job_id = world.publish_one(ttl_ms=1_000)
+    world.advance(1_000)
+
+    assert cancel(world, job_id) is None

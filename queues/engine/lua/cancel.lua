@@ -3,7 +3,7 @@
 -- KEYS
 --   jobs         hash     the records
 --   runs         hash     gets the mark
---   results      hash     whether it has one
+--   results      hash     results
 --   ready        list     its tombstones
 --   front        list     goes before `ready`
 --   prio         zset     where it may be
@@ -30,10 +30,11 @@
 -- REPLIES
 --   ok           state attempt      in which it was found; attempt 0 unless it is worked on
 --   missing
--- INCLUDES registry events remove look run
-local found = look(id, 0)
-if not found then return {'missing'} end
-local state, attempt = found[2], 0
+-- INCLUDES registry events remove look expired run
+local expires = expiry_of(id, redis.call('HGET', runs, id)) -- not look(): that reads the whole record
+if not expires then return {'missing'} end
+local state, attempt = find_state(id), 0
+if waits(state) and has_expired(expires) then return {'missing'} end
 if state == 'working' then
   local run = unpack_run(redis.call('HGET', runs, id))
   attempt = run.attempt

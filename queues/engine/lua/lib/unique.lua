@@ -1,5 +1,5 @@
 -- unique: keys that are held as long as a job is in certain states. Nothing has to give such a key back when the job ends:
--- whoever asks looks at the job. So no key outlives its job; lib/keys.lua drops what is left of it.
+-- a publish with the key looks at the job. So no key outlives its job; lib/keys.lua drops what is left of it.
 -- The value of such a key, in `keys`: u48 expires ms (0: by the job alone) · 26 characters job id · mode · u48 ms: when the
 -- first job of those that replaced each other was published.
 -- INCLUDES record run expired keys
