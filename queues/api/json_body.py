@@ -14,12 +14,17 @@ from .request import ApiRequest
 
 JSON_BODY_MAX_BYTES: Final = 64 * 1024
 
+ARRAYS_MAX: Final = 65_536
+"""Brackets in a body, those within texts included. Arrays take longest to decode: 60 ms for 1 MiB of `[],`."""
+
 
 async def read_object(request: ApiRequest, limit: int = JSON_BODY_MAX_BYTES) -> dict[str, Any]:
     """The body as a JSON object; an empty body is an empty object. Raises ParameterError, BodyTooLargeError."""
     body = bytes(await request.read_body(limit))
     if not body.strip():
         return {}
+    if body.count(b"[") > ARRAYS_MAX:
+        raise ParameterError("too many values")
     value = _decode(body)
     if not isinstance(value, dict):
         raise ParameterError("request body should be an object")

@@ -663,6 +663,14 @@ FINISH = [
         status=413,
         want=error("body too large"),
     ),
+    Case(
+        route="workers.add_note",
+        title="arrays that would take long to decode",
+        request=f"POST {Q}/job/{UNKNOWN}/note",
+        body=b'{"keep_ms": 1, "x": [' + b"[]," * 300_000 + b"1]}",
+        status=400,
+        want=error("too many values"),
+    ),
     *[
         Case(
             route="workers.add_note",

@@ -216,7 +216,11 @@ ADD_NOTE: Final = Documentation(
     replies=(
         Reply(200, "kept", {"msg": "noted"}),
         NO_JOB,
-        Reply(400, "the body is not such an object, or the note has 32 fields", {"error": "invalid fields"}),
+        Reply(
+            400,
+            "the body is not such an object or has over 65,536 `[`, or the note has 32 fields",
+            {"error": "invalid fields"},
+        ),
         Reply(413, "the body is longer than 1 MiB", {"error": "body too large"}),
     ),
 )
