@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextvars
-import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -58,14 +57,14 @@ class Context:
     """Lines that the task added and that were not taken yet."""
     _unsent: Sequence[str] = field(default=(), repr=False)
     """Lines that were taken and could not be sent. Only the worker's event loop uses it."""
-    _cancelled: threading.Event = field(default_factory=threading.Event, repr=False)
+    _is_cancelled: bool = field(default=False, repr=False)
     _extend: Callable[[float], None] | None = field(default=None, repr=False)
     _changed: bool = field(default=False, repr=False)
 
     @property
     def is_cancelled(self) -> bool:
         """Whether the attempt is to end: the job was cancelled, its time is up, its lease is lost, the worker stops."""
-        return self._cancelled.is_set()
+        return self._is_cancelled
 
     @property
     def seconds_left(self) -> float | None:

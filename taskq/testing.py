@@ -18,7 +18,6 @@ import tempfile
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -56,6 +55,7 @@ from .task import Prepared, Task
 from .worker import End, Worker, WorkerOptions
 from .worker.attempts import Attempt, AttemptRunner, Done, Failed, Lost, Released
 from .worker.processes import ProcessRunner
+from .worker.threads import ThreadPool
 
 NAMESPACE: Final = "test"
 LEASE_MS: Final = 60_000
@@ -275,12 +275,13 @@ class Manual(Recorder):
         keeps = task.options.retention_s > 0 if message.result is None else message.result
         now = time.monotonic()
         attempt = Attempt(delivery, task, message, context, now, now + 60, now, keeps)
-        with ThreadPoolExecutor(1) as threads:
-            processes = ProcessRunner(1)
-            runner = AttemptRunner(threads, processes, lambda: None)
-            running = asyncio.get_running_loop().create_task(runner.run(attempt))
-            attempt.runner = running  # type: ignore[assignment]
+        threads, processes = ThreadPool(1, lambda: None), ProcessRunner(1)
+        running = asyncio.get_running_loop().create_task(AttemptRunner(threads, processes).run(attempt))
+        attempt.runner = running  # type: ignore[assignment]
+        try:
             ended = await running
+        finally:
+            threads.close()
             processes.close()
         self._end(queue, delivery, ended)
 

@@ -7,7 +7,6 @@ import contextlib
 import functools
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from concurrent.futures import Executor, Future
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from enum import StrEnum
@@ -26,6 +25,7 @@ from ..task import Task
 
 if TYPE_CHECKING:
     from .processes import ProcessRunner
+    from .threads import ThreadPool
 
 
 class Why(StrEnum):
@@ -108,7 +108,7 @@ class Attempt:
         """Cancel it, whatever it is doing."""
         if self.why is not None:
             self.context.cancel_reason = self.why.value
-        self.context._cancelled.set()  # noqa: SLF001 - the context is the attempt's own
+        self.context._is_cancelled = True  # noqa: SLF001 - the context is the attempt's own
         self.was_cut_off = True
         if self.runner is not None:
             self.runner.cancel()
@@ -119,16 +119,11 @@ class Attempt:
 
 
 class AttemptRunner:
-    """Runs attempts. `threads`: for synchronous tasks. `processes`: for those that are declared so.
+    """Runs attempts. `threads`: for synchronous tasks. `processes`: for those that are declared so."""
 
-    `abandoned`: threads that still run though their attempt has ended; `on_free` is called when one of them ends.
-    """
-
-    def __init__(self, threads: Executor, processes: ProcessRunner, on_free: Callable[[], None]) -> None:
+    def __init__(self, threads: ThreadPool, processes: ProcessRunner) -> None:
         self._threads = threads
         self._processes = processes
-        self._on_free = on_free
-        self.abandoned = 0
 
     async def run(self, attempt: Attempt) -> Ended:
         """Run it to its end, whatever that is. Raises nothing that a task may raise."""
@@ -239,32 +234,10 @@ class AttemptRunner:
             token = enter_context(attempt.context)
             try:
                 return call()
-            except StopIteration as error:  # which a future cannot carry
-                raise RuntimeError("the task raised StopIteration") from error
             finally:
                 leave_context(token)
 
-        future = self._threads.submit(run)
-        try:
-            return await asyncio.wrap_future(future)
-        except asyncio.CancelledError:
-            if not future.cancel() and not future.done():
-                self._abandon(future)
-            raise
-
-    def _abandon(self, future: Future[Any]) -> None:
-        loop = asyncio.get_running_loop()
-        self.abandoned += 1
-
-        def end() -> None:
-            self.abandoned -= 1
-            self._on_free()
-
-        def on_done(_: Future[Any]) -> None:
-            with contextlib.suppress(RuntimeError):  # the loop has ended before the thread
-                loop.call_soon_threadsafe(end)
-
-        future.add_done_callback(on_done)
+        return await self._threads.run(run)
 
     def _failed(self, attempt: Attempt, error: BaseException) -> Ended:
         if isinstance(error, TaskFailedInProcessError):

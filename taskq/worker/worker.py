@@ -13,7 +13,6 @@ import time
 import uuid
 from collections import Counter
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
 from queues.engine import Delivery, TaskqError
@@ -30,6 +29,7 @@ from .keeper import Keeper
 from .options import End, WorkerOptions
 from .processes import ProcessRunner
 from .source import JobSource
+from .threads import ThreadPool
 
 logger = logging.getLogger("taskq.worker")
 
@@ -93,9 +93,9 @@ class Worker:
         self._loop = asyncio.get_running_loop()
         self._changed = asyncio.Event()
         self._taking: asyncio.Task[Any] | None = None
-        threads = ThreadPoolExecutor(self.options.concurrency, thread_name_prefix="taskq")
+        self._threads = ThreadPool(self.options.concurrency, self._changed.set)
         processes = ProcessRunner(self.options.processes)
-        self._runner = AttemptRunner(threads, processes, self._changed.set)
+        self._runner = AttemptRunner(self._threads, processes)
         await self._open()
         self._finisher = Finisher(self.app.broker, self._on_lost)
         self._keeper = Keeper(self)
@@ -106,7 +106,7 @@ class Worker:
                 await self._work()
         finally:
             processes.close()
-            threads.shutdown(wait=False, cancel_futures=True)
+            self._threads.close()
             with contextlib.suppress(TaskqError):
                 await self.app.broker.aclose()
         assert self._end is not None
@@ -212,13 +212,13 @@ class Worker:
     @property
     def abandoned(self) -> int:
         """Threads that still run tasks whose attempts have ended."""
-        return self._runner.abandoned
+        return self._threads.abandoned
 
     def _may_take(self) -> bool:
         return self.state == "running"
 
     def _free(self) -> int:
-        return self.options.concurrency - len(self.active) - self._runner.abandoned
+        return self.options.concurrency - len(self.active) - self._threads.abandoned
 
     async def _take_jobs(self) -> None:
         delay_s, empty_s = FIRST_RETRY_S, BURST_FIRST_S
