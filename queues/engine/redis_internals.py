@@ -9,6 +9,8 @@ from __future__ import annotations
 import contextlib
 import os
 import select
+import socket
+import time
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -18,6 +20,17 @@ from .connection import AsyncClient, SyncClient
 
 KEPT_MAX: Final = 8
 """Connections that are kept between calls, of one client."""
+
+SPIN_S: Final = 0.000_25
+"""For so long a caller asks for its reply again and again before it sleeps. Redis on the same machine, or in the same
+rack, has answered by then, and sleeping and being woken takes longer than the call, of processor time, too: an LPUSH
+took 79 µs of time and 34 of processor time with sleep, 32 and 31 without (a virtual machine of two processors)."""
+
+SPIN_PAUSE_MAX: Final = 128
+"""Calls that are not begun so, after replies that took longer: twice as many each time."""
+
+_READ_MAX: Final = 16_384
+_PROCESSORS: Final = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class OpenConnection:
@@ -72,6 +85,7 @@ class KeptConnections:
         connection = kept.connection
         try:
             connection.send_packed_command(packed)
+            kept.spin()
             read = connection._parser.read_response
             replies = [read() for _ in range(commands)]
         except BaseException:
@@ -104,18 +118,43 @@ class KeptConnections:
 class _Kept:
     """A connection that is open."""
 
-    __slots__ = ("_poll", "_socket", "connection")
+    __slots__ = ("_fd", "_pause", "_poll", "_reader", "_socket", "_to_skip", "connection")
 
     def __init__(self, connection: Any) -> None:
         self.connection = connection
         self._socket = connection._sock
+        self._reader = connection._parser._reader
         self._poll = select.poll()
         self._poll.register(self._socket, select.POLLIN)
+        # Not with TLS, whose bytes only its own socket can read, nor where Redis may have to wait for this processor.
+        can_spin = type(self._socket) is socket.socket and self._socket.gettimeout() is not None and _PROCESSORS > 1
+        self._fd = self._socket.fileno() if can_spin else -1
+        self._pause = self._to_skip = 0
 
     def is_good(self) -> bool:
         """Whether it is still the same, and nothing came unasked: neither the stream's end nor a late reply."""
         connection = self.connection
         return connection._sock is self._socket and not connection.should_reconnect() and not self._poll.poll(0)
+
+    def spin(self) -> None:
+        """Give a reply that comes soon to the parser, without sleeping until it is there."""
+        if self._fd < 0:
+            return
+        if self._to_skip:
+            self._to_skip -= 1
+            return
+        ends = time.perf_counter() + SPIN_S
+        while True:
+            try:
+                data = os.read(self._fd, _READ_MAX)
+                break
+            except BlockingIOError:
+                if time.perf_counter() < ends:
+                    continue
+                self._pause = self._to_skip = min(2 * self._pause or 1, SPIN_PAUSE_MAX)
+                return
+        self._pause = 0
+        self._reader.feed(data)  # nothing, at the stream's end: the parser will find that itself
 
 
 def reconnect_all(client: SyncClient) -> None:

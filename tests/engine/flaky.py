@@ -45,6 +45,7 @@ class FlakyConnection:
         self.connection = connection
         self._sock = connection._sock
         self._parser = self
+        self._reader = connection._parser._reader
         self._is_cut = False
 
     def should_reconnect(self) -> bool:

@@ -10,10 +10,12 @@ from threading import Barrier
 from typing import Final
 
 import pytest
+import redis
+from hiredis import pack_command
 
 from queues.embedded import EmbeddedRedis
-from queues.engine import Engine, PublishOptions, consume, open_engine, publish, size
-from queues.engine.redis_internals import KEPT_MAX
+from queues.engine import Engine, PublishOptions, consume, open_engine, publish, redis_internals, size
+from queues.engine.redis_internals import KEPT_MAX, SPIN_PAUSE_MAX, KeptConnections
 from tests.support.waiting import wait_until
 
 THREADS: Final = 4
@@ -35,6 +37,11 @@ def engine(own_redis: EmbeddedRedis) -> Iterator[Engine]:
 def connections(engine: Engine) -> set[str]:
     """The server's numbers of all that are open."""
     return {client["id"] for client in engine.client.client_list(_type="normal")}
+
+
+def packed(*command: str) -> bytes:
+    whole: bytes = pack_command(command)  # type: ignore[arg-type]  # its stub knows tuples of one
+    return whole
 
 
 def load_scripts(engine: Engine) -> None:
@@ -133,3 +140,36 @@ def test_few_are_kept_and_a_pool_of_one_connection_serves_all(own_redis: Embedde
 
         list(threads.map(publish_at_once, range(3 * KEPT_MAX)))
     assert len(engine.client.connection_pool._in_use_connections) <= KEPT_MAX
+
+
+def test_replies_that_take_long_are_waited_for_asleep(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(redis_internals, "_PROCESSORS", 2)
+    kept = KeptConnections(engine.client)
+    sleep, ping = packed("BLPOP", "nobody-pushes", "0.005"), packed("PING")
+
+    assert kept.ask([sleep, ping, ping], commands=3) == [None, b"PONG", b"PONG"]
+    (connection,) = kept._free
+    assert connection._to_skip == 1  # the next call does not spin
+    for missed in range(1, 12):
+        connection._to_skip = 0
+        assert kept.ask([sleep], commands=1) == [None]
+        assert connection._to_skip == min(2**missed, SPIN_PAUSE_MAX)
+
+    monkeypatch.setattr(redis_internals, "SPIN_S", 10.0)
+    for skipped in range(SPIN_PAUSE_MAX - 1, -1, -1):
+        assert kept.ask([ping], commands=1) == [b"PONG"]
+        assert connection._to_skip == skipped
+    assert kept.ask([ping, ping], commands=2) == [b"PONG", b"PONG"]
+    assert connection._pause == 0, "replies come soon again"
+
+
+def test_a_connection_that_ends_while_its_reply_is_awaited_says_so(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(redis_internals, "_PROCESSORS", 2)
+    monkeypatch.setattr(redis_internals, "SPIN_S", 10.0)
+    kept = KeptConnections(engine.client)
+
+    with pytest.raises(redis.ConnectionError):
+        kept.ask([packed("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "no")], commands=2)
+    assert kept.ask([packed("PING")], commands=1) == [b"PONG"]
