@@ -138,7 +138,12 @@ class Engine:
 
     def _distribute(self, operations: Sequence[Operation[Any]]) -> list[Any]:
         """Replies in order. Each server is asked, whatever becomes of the others; then what they said is heeded."""
-        replies: list[Any] = [None] * len(operations)
+        only = self._routes.only
+        if only is not None:
+            replies = _ask(only, operations, self._replica_wait)
+            self._routes.heed(only, replies)
+            return replies
+        replies = [None] * len(operations)
         heard: list[tuple[Server, list[Any]]] = []
         for server, places in self._routes.split(operations).items():
             said = _ask(server, [operations[i] for i in places], self._replica_wait)
@@ -176,15 +181,16 @@ def _load_and_send(server: Server, operations: Sequence[Operation[Any]], wait: R
 def _send(server: Server, operations: Sequence[Operation[Any]], wait: ReplicaWait | None) -> list[Any]:
     if wait is not None and not any(operation.replicated for operation in operations):
         wait = None
-    commands = [packed_in_pieces(operation) if operation.alone else [packed(operation)] for operation in operations]
+    pieces: list[bytes] = []
+    for operation in operations:
+        pieces += packed_in_pieces(operation) if operation.alone else (packed(operation),)
     if wait is not None:
-        commands.append([wait.packed])
-    pieces = [piece for command in commands for piece in command]
-    if not any(operation.alone for operation in operations):
+        pieces.append(wait.packed)
+    if len(pieces) > 1 and not any(operation.alone for operation in operations):
         pieces = [b"".join(pieces)]
     assert server.kept is not None  # of a synchronous engine's routes
     try:
-        replies = server.kept.ask(pieces, commands=len(commands))
+        replies = server.kept.ask(pieces, commands=len(operations) + (wait is not None))
     except Exception as error:
         return same_for_all(error, operations)
     return replies if wait is None else wait.check(replies)

@@ -48,13 +48,15 @@ class _Routes:
         self._client = client
         self._address = address
         self._is_cluster = address is not None and address.kind == "cluster"
-        self._servers: dict[str, Server] = {} if self._is_cluster else {"": self._server("", client)}
+        self.only: Final = None if self._is_cluster else self._server("", client)
+        """The server of every operation, unless this is a cluster."""
+        self._servers: dict[str, Server] = {} if self.only is None else {"": self.only}
         self._mapped_at = -NEW_MAP_S
 
     def server_of(self, operation: Operation[Any]) -> Server:
         """Where to send an operation. All its keys share one hash tag, so the first stands for all."""
-        if not self._is_cluster:
-            return self._servers[""]
+        if self.only is not None:
+            return self.only
         try:
             node = self._client.get_node_from_key(operation.keys[0])
         except SlotNotCoveredError:
@@ -67,8 +69,8 @@ class _Routes:
 
     def split(self, operations: Sequence[Operation[Any]]) -> dict[Server, list[int]]:
         """The servers of operations, with the places of their operations in the sequence."""
-        if not self._is_cluster:
-            return {self._servers[""]: list(range(len(operations)))}
+        if self.only is not None:
+            return {self.only: list(range(len(operations)))}
         places: dict[Server, list[int]] = {}
         for place, operation in enumerate(operations):
             places.setdefault(self.server_of(operation), []).append(place)
@@ -111,6 +113,8 @@ class Routes(_Routes):
 
     def heed(self, server: Server, replies: Sequence[Any]) -> None:
         """Find the way anew if the replies of a server say that it is no longer what it was."""
+        if not any(isinstance(reply, Exception) for reply in replies):
+            return
         if any(is_from_replica(reply) or isinstance(reply, UnconfirmedError) for reply in replies):
             reconnect_all(server.client)
         if self.wants_new_map(replies):
