@@ -13,9 +13,14 @@ import pytest_django
 import redis
 from django.db import connections
 from django.utils import translation
+from hypothesis import settings
 from xdist.scheduler import LoadScopeScheduling
 
 from queues.embedded import EmbeddedRedis
+
+# How long an example takes says how busy the machine is.
+settings.register_profile("taskq", deadline=None)
+settings.load_profile("taskq")
 
 SHARING = {"tests/browser/": "browser", "tests/reports/": "reports"}
 """Folders whose modules share what takes seconds to start: a service and a browser; a Spark."""

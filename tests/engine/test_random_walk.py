@@ -21,7 +21,6 @@ def test_a_random_walk_agrees_with_the_model_after_every_step(redis_url: str) ->
         settings=settings(
             max_examples=EXAMPLES,
             stateful_step_count=STEPS,
-            deadline=None,
             database=None,
             report_multiple_bugs=False,
             suppress_health_check=list(HealthCheck),

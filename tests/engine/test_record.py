@@ -15,7 +15,7 @@ from queues.engine.record import pack_options, unpack_options
 
 from .world import World
 
-FEW = settings(max_examples=60, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+FEW = settings(max_examples=60, database=None, suppress_health_check=list(HealthCheck))
 
 milliseconds = st.integers(min_value=0, max_value=SECONDS_MAX * 1000)
 text = st.text(alphabet=st.characters(codec="utf-8"), max_size=30)
@@ -42,7 +42,6 @@ def store(redis_url: str) -> Any:
     engine.close()
 
 
-@settings(deadline=None)
 @given(options)
 def test_packed_options_are_read_back(given_options: PublishOptions) -> None:
     found = unpack_options(pack_options(given_options))
@@ -116,7 +115,6 @@ def test_the_counter_leaves_room_for_every_job_of_a_call() -> None:
     assert all(0 <= random_start(1_000)[1] <= 32**3 - 1_000 for _ in range(500))
 
 
-@settings(deadline=None)
 @given(st.integers(min_value=0, max_value=2**48 - 1))
 def test_the_time_in_an_id_is_read_back(ms: int) -> None:
     part, value = "", ms

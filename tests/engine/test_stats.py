@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from queues.engine import ack, consume, delete_jobs, fail, release, stats
@@ -69,7 +69,6 @@ def test_percentiles_are_within_their_stated_error(world: World) -> None:
         assert exact / WORST_RATIO - 0.1 <= shown <= exact * WORST_RATIO + 0.1
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(min_value=1, max_value=2**40), min_size=1, max_size=200))
 def test_every_duration_falls_into_a_bucket_within_the_stated_error(durations: list[int]) -> None:
     """The same formula as lua/lib/stats.lua; that the two agree is seen above."""

@@ -82,7 +82,6 @@ def arrays(draw: Any) -> tuple[bytes, list[bytes]]:
 
 
 @given(arrays())
-@settings(deadline=None)
 def test_elements_come_out_as_they_went_in(array: tuple[bytes, list[bytes]]) -> None:
     body, elements = array
 
@@ -90,7 +89,7 @@ def test_elements_come_out_as_they_went_in(array: tuple[bytes, list[bytes]]) -> 
 
 
 @given(st.binary(max_size=40) | st.text('[]{}",:\\ 0123456789.eE+-truefalsn\x00é', max_size=40).map(str.encode))
-@settings(deadline=None, max_examples=500)
+@settings(max_examples=500)
 def test_whatever_comes_is_cut_as_the_standard_library_reads_it_or_refused(body: bytes) -> None:
     try:
         value = json.loads(body.decode("latin-1"), parse_constant=lambda name: pytest.fail(name))

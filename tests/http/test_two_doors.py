@@ -43,7 +43,6 @@ _queues = itertools.count(1)
 # Without shrinking: it would take the servers as they were for as they are, and minutes.
 generated = settings(
     derandomize=True,
-    deadline=None,
     database=None,
     phases=[Phase.generate],
     suppress_health_check=list(HealthCheck),

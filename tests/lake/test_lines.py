@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from queues.engine.ids import ALPHABET, published_ms
@@ -20,9 +20,6 @@ from queues.lake.schema import arrow_schema
 AT_MS = 1_900_000_000_000
 KINDS = ["published", "consumed", "acked", "failed", "deleted", "destroyed", "of the future"]
 FIELDS = ("kind", "job", "attempt", "wait_ms", "run_ms", "size", "worker", "error")
-
-unhurried = settings(deadline=None)
-"""The first call of pyarrow loads it, and machines that test are busy."""
 
 numbers = st.none() | st.integers(0, 2**62)
 job_ids = st.builds(
@@ -107,7 +104,6 @@ def through_parquet(table: Any) -> list[dict[str, Any]]:
     return rows
 
 
-@unhurried
 @given(st.lists(entries, max_size=6))
 def test_every_event_comes_back_from_parquet_as_it_was_told(told: list[dict[str, Any]]) -> None:
     parsed = parse_entries("p", 7, batch(told))
@@ -127,7 +123,6 @@ BAD_LINES = [
 ]
 
 
-@unhurried
 @given(st.lists(entries, min_size=1, max_size=5), st.data())
 def test_a_line_that_is_no_event_is_left_out_and_named_and_the_others_come(
     told: list[dict[str, Any]], data: st.DataObject
@@ -157,7 +152,6 @@ BAD_ENTRIES: list[dict[str, bytes]] = [
 ]
 
 
-@unhurried
 @given(st.lists(entries, min_size=2, max_size=4), st.sampled_from(BAD_ENTRIES))
 def test_an_entry_that_is_none_of_ours_is_left_out_and_named(told: list[dict[str, Any]], bad: dict[str, bytes]) -> None:
     good = batch(told)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, date, datetime
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from queues.lake import names
@@ -16,7 +16,6 @@ usual_ids = st.builds(EntryId, st.integers(0, 10**15 - 1), st.integers(0, 10**10
 pools = st.text("abz_-09ABZ", min_size=1, max_size=255)
 
 
-@settings(deadline=None)
 @given(pools, st.integers(0, 255), ids, ids)
 def test_the_name_of_a_drained_file_can_be_read_back(pool: str, partition: int, first: EntryId, last: EntryId) -> None:
     name = names.drained_name(pool, partition, first, last)

@@ -81,7 +81,6 @@ def is_rich(made: tuple[str, list[Event]]) -> bool:
 # A Spark run takes seconds: few days, much in each, and no time to look for a smaller example of what fails.
 @settings(
     max_examples=2,
-    deadline=None,
     suppress_health_check=list(HealthCheck),
     database=None,
     phases=[Phase.explicit, Phase.generate],

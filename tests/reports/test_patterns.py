@@ -25,7 +25,7 @@ TEXTS = st.lists(
 )
 
 
-@settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+@settings(max_examples=4, suppress_health_check=list(HealthCheck), database=None)
 @given(st.lists(TEXTS.map("".join), min_size=150, max_size=150))
 def test_spark_and_python_make_the_same_pattern_of_any_error(spark: SparkSession, texts: list[str]) -> None:
     long = ("xxxxx", "7 ", "🙂🙂", "1,5-", "a@b.c ", "deadbeef01 ", ">-", "a\u3000", "🙂 0x1F.", "a" + " " * 14)
