@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime, timedelta
 from queues.engine.names import check_namespace, check_queue
 from queues.engine.operations.dead_scan import DeadJob
 
-from .error_patterns import pattern_of
+from queues.lake.error_patterns import pattern_of
 from .errors import InvalidArgumentError
 
 ERROR_MAX = 1_024

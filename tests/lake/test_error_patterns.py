@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from queues.services.error_patterns import PATTERN_MAX, pattern_of
+from queues.lake.error_patterns import PATTERN_MAX, pattern_of
 
 
 @pytest.mark.parametrize(
