@@ -13,10 +13,11 @@ class QueuesConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
+        from queues.services.change_notices import tell_changes
+
         from . import checks  # noqa: F401  # registers them
         from .models.pool import ensure_default_pool
         from .services.sign_ins import note_sign_ins
-        from .services.telling import tell_changes
 
         tell_changes()
         note_sign_ins()

@@ -38,7 +38,7 @@ def check_pools_on_deploy(**_kwargs: Any) -> list[CheckMessage]:
 
 
 def _warnings() -> list[CheckMessage]:
-    from queues.services.pools import check_pools  # models are not loaded yet when Django imports this module
+    from queues.services.pools.managing import check_pools  # models are not loaded yet when Django imports this module
 
     try:
         reports = check_pools()

@@ -1,7 +1,7 @@
 """Log lines: a constant message plus fields, one line each, as logfmt for people or JSON for machines.
 
     logger.warning("pool may lose jobs", extra={"action": "pool.check", "pool": "default"})
-    2026-01-31T12:00:00.000Z WARNING queues.services.pools "pool may lose jobs" action=pool.check pool=default
+    2026-01-31T12:00:00.000Z WARNING queues.services.pools.managing "pool may lose jobs" action=pool.check pool=default
 
 Only plain values become fields, so that a request or a model that some library attaches is never printed. Nobody here
 logs a body, and our own code logs paths without tokens (`queues.api.log_paths`). What libraries log of a path or a

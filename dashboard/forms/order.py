@@ -12,7 +12,7 @@ from dashboard.mistakes import MistakeError
 from queues.engine.errors import InvalidArgumentError
 from queues.engine.ids import is_job_id
 from queues.engine.values import JobState
-from queues.services.job_actions import ChosenJob, JobAct, Order
+from queues.services.jobs.actions import ChosenJob, JobAct, Order
 
 from .fields import UNITS, moment_field, moment_ms, seconds_field, whole_number
 

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from queues.engine import limits
 from queues.engine.backoff import parse_backoff
 from queues.engine.errors import InvalidArgumentError
-from queues.services.jobs_publish import PublishRequest
+from queues.services.jobs.publishing import PublishRequest
 
 from .fields import moment_field, moment_ms, seconds_field
 

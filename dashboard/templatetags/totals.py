@@ -8,7 +8,7 @@ from django import template
 from django.template.context import Context
 
 from queues.services.errors import TaskqError
-from queues.services.sight import Sight, see
+from queues.services.queues.survey import Sight, see
 
 register = template.Library()
 

@@ -8,8 +8,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import path
 
-from queues.services.activity_reading import ActivityFilter, actions, list_activity
-from queues.services.dead_filter import read_day
+from queues.services.activity import ActivityFilter, actions, list_activity
+from queues.services.dead_letters.places import read_day
 from queues.services.errors import InvalidArgumentError
 
 from .doors import is_live, page

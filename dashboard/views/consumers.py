@@ -9,7 +9,7 @@ from django.shortcuts import render
 from django.urls import path
 from django.utils.translation import gettext_lazy as _
 
-from queues.services.consumers import read_consumers
+from queues.services.consumers.reading import read_consumers
 
 from .doors import is_live, page
 

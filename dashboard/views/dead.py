@@ -11,12 +11,10 @@ from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.urls import path
 
-from queues.services.dead_acts import NEEDED_FOR_ALL, NEEDED_FOR_SELECTED, DeadVerb
-from queues.services.dead_filter import DeadFilter
-from queues.services.dead_groups import group_letters
-from queues.services.dead_letters import LOOKS, DeadLetter, DeadStretch, look_through
-from queues.services.dead_news import mark_of, read_dead_news
-from queues.services.dead_places import DeadPlaces, Position, position_of, read_position
+from queues.services.dead_letters.actions import NEEDED_FOR_ALL, NEEDED_FOR_SELECTED, DeadVerb
+from queues.services.dead_letters.groups import group_letters, mark_of, read_dead_news
+from queues.services.dead_letters.places import DeadFilter, DeadPlaces, Position, position_of, read_position
+from queues.services.dead_letters.scanning import LOOKS, DeadLetter, DeadStretch, look_through
 
 from .dead_act import dead_act
 from .dead_filter import before_of, fields_of, filter_of, since_of

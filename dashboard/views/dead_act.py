@@ -11,8 +11,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from dashboard.templatetags.taskq import number
-from queues.services.dead_acts import DeadBatch, DeadVerb, act_on_all, act_on_selected
-from queues.services.dead_places import read_position
+from queues.services.dead_letters.actions import DeadBatch, DeadVerb, act_on_all, act_on_selected
+from queues.services.dead_letters.places import read_position
 from queues.services.errors import InvalidArgumentError
 
 from .confirming import confirm_first

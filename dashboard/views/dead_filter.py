@@ -6,7 +6,7 @@ from typing import Final
 
 from django.http import QueryDict
 
-from queues.services.dead_filter import DeadFilter, read_filter
+from queues.services.dead_letters.places import DeadFilter, read_filter
 from queues.services.errors import InvalidArgumentError
 
 NAMES: Final = ("pool", "namespace", "queue", "error", "like", "day")

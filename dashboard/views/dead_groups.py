@@ -7,11 +7,10 @@ from typing import Any
 from urllib.parse import urlencode
 
 from dashboard.harmless import harmless, harmless_words
-from queues.services.dead_filter import DeadFilter
-from queues.services.dead_groups import DeadGroup, DeadGroups, count_queues, group_letters
-from queues.services.dead_letters import DeadStretch
-from queues.services.dead_places import DeadPlaces
-from queues.services.secrets import DEFAULT_POOL
+from queues.services.dead_letters.groups import DeadGroup, DeadGroups, count_queues, group_letters
+from queues.services.dead_letters.places import DeadFilter, DeadPlaces
+from queues.services.dead_letters.scanning import DeadStretch
+from queues.services.tokens.secrets import DEFAULT_POOL
 
 from .dead_filter import fields_of
 

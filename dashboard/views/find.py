@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import path, reverse
 
-from queues.services.find_job import search_job
+from queues.services.jobs.finding import search_job
 
 from .doors import page
 

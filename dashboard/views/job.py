@@ -14,10 +14,10 @@ from dashboard.task_message import read_task_message
 from queues.engine.errors import JobNotFoundError, LeaseLostError
 from queues.engine.ids import is_job_id
 from queues.engine.values import JobState
-from queues.services.job_actions import ChosenJob, JobAct, act_on_jobs
-from queues.services.job_page import JobView, read_job
-from queues.services.queue_page import find_place
-from queues.services.worker_actions import cancel_running_job
+from queues.services.jobs.actions import ChosenJob, JobAct, act_on_jobs
+from queues.services.jobs.page import JobView, read_job
+from queues.services.queues.page import find_place
+from queues.services.workers.actions import cancel_running_job
 
 from .confirming import confirm_first
 from .doors import action, done, page

@@ -15,9 +15,9 @@ from django.utils.translation import gettext_lazy
 from queues.engine.minutes import Minute
 from queues.engine.values import JobState
 from queues.services.overview import read_overview
+from queues.services.queues.survey import see
+from queues.services.queues.trends import history_of_sight, running_minute
 from queues.services.reporting.page_latest import read_latest_report
-from queues.services.sight import see
-from queues.services.trends import history_of_sight, running_minute
 
 from .doors import is_live, page
 

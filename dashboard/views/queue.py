@@ -12,8 +12,8 @@ from dashboard.forms.fields import whole_number
 from dashboard.forms.filter import filter_fields, read_filter, read_state, write_query
 from dashboard.forms.order import OrderForm
 from queues.engine.values import JobState
-from queues.services.job_actions import ACTS, ACTS_ON_ALL, JobAct
-from queues.services.queue_page import NO_FILTER, QueuePlace, find_jobs, find_place, read_queue_now
+from queues.services.jobs.actions import ACTS, ACTS_ON_ALL, JobAct
+from queues.services.queues.page import NO_FILTER, QueuePlace, find_jobs, find_place, read_queue_now
 
 from . import queue_actions, queue_charts, queue_forms
 from .doors import page

@@ -10,10 +10,10 @@ from django.utils.translation import ngettext
 from dashboard.forms.fields import whole_number
 from dashboard.forms.filter import read_filter, write_query
 from dashboard.forms.order import OrderForm, read_chosen
-from queues.services.job_actions import JobAct, act_on_jobs, act_on_matches
-from queues.services.queue_actions import empty_whole_queue, need, set_paused
-from queues.services.queue_page import QueuePlace, find_place
-from queues.services.roles import Role
+from queues.services.jobs.actions import JobAct, act_on_jobs, act_on_matches
+from queues.services.permissions import Role
+from queues.services.queues.actions import empty_whole_queue, need, set_paused
+from queues.services.queues.page import QueuePlace, find_place
 
 from .confirming import confirm_first
 from .doors import action, done, wants_json

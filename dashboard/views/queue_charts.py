@@ -10,7 +10,7 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.utils.translation import gettext as _
 
 from queues.engine.values import Spread
-from queues.services.queue_page import QueuePlace, find_place, read_distributions, read_minutes
+from queues.services.queues.page import QueuePlace, find_place, read_distributions, read_minutes
 
 from .doors import page
 from .overview import CHARTS as OVERVIEW_CHARTS

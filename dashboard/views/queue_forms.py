@@ -12,11 +12,10 @@ from dashboard.forms.policy import PolicyForm
 from dashboard.forms.publish import PublishForm
 from dashboard.mistakes import mistake_of
 from queues.engine.errors import InvalidArgumentError
+from queues.services.permissions import Role
 from queues.services.policies import policy_for
-from queues.services.policy_editing import read_own_policy, save_own_policy
-from queues.services.queue_actions import need, publish_by_hand
-from queues.services.queue_page import QueuePlace, find_place
-from queues.services.roles import Role
+from queues.services.queues.actions import need, publish_by_hand, read_own_policy, save_own_policy
+from queues.services.queues.page import QueuePlace, find_place
 
 from .doors import action, done, page
 

@@ -12,7 +12,7 @@ from django.urls import path
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from queues.services.queue_list import NAME, SORT_KEYS, STATES, QueueFilter, list_queue_rows
+from queues.services.queues.listing import NAME, SORT_KEYS, STATES, QueueFilter, list_queue_rows
 
 from .doors import is_live, page
 

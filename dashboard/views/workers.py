@@ -12,8 +12,8 @@ from django.utils.translation import gettext as _
 
 from dashboard.harmless import harmless_words
 from queues.services.errors import InvalidArgumentError
-from queues.services.worker_actions import WorkerAct, command_worker
-from queues.services.workers import read_workers
+from queues.services.workers.actions import WorkerAct, command_worker
+from queues.services.workers.reading import read_workers
 
 from .confirming import confirm_first
 from .doors import action, done, is_live, page

@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy as _
 
 from queues.models import DEFAULT_POOL, Pool
 from queues.services.activity import ActivityAction
-from queues.services.pools import PoolReport, check_rows
+from queues.services.pools.managing import PoolReport, check_rows
 
 from .noting import NotedAdmin, Subject
 from .pool_form import PoolForm

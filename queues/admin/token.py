@@ -17,7 +17,7 @@ from django.utils.translation import ngettext, pgettext
 
 from queues.models import Token, TokenLimit
 from queues.services.activity import ActivityAction
-from queues.services.tokens import NewToken, add_token, revoke_token
+from queues.services.tokens.managing import NewToken, add_token, revoke_token
 
 from .noting import Subject
 from .scope import ScopedAdmin

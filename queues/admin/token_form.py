@@ -9,8 +9,8 @@ from django.utils.translation import gettext_lazy as _
 
 from queues.engine.errors import InvalidArgumentError
 from queues.models import Token
-from queues.services.secrets import check_secret, digest_of
-from queues.services.tokens import check_description
+from queues.services.tokens.managing import check_description
+from queues.services.tokens.secrets import check_secret, digest_of
 
 
 class NewTokenForm(forms.ModelForm):

@@ -18,11 +18,11 @@ from weakref import WeakKeyDictionary
 from queues.engine import AsyncEngine
 from queues.engine.keys import QueueKeys
 from queues.engine.operation import Operation, Plan
-from queues.services import access as access_service
 from queues.services import policies as policy_service
-from queues.services.access import Access
-from queues.services.jobs_run import engine_of, peek_engine
 from queues.services.policies import EffectivePolicy
+from queues.services.pools.engines import engine_of, peek_engine
+from queues.services.tokens import access as access_service
+from queues.services.tokens.access import Access
 
 from .metadata_threads import leave_connection_tidy
 from .opened import Opened, OpenedLately

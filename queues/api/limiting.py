@@ -14,7 +14,7 @@ from typing import Final
 from queues.engine import AsyncEngine
 from queues.engine.errors import LimitReachedError, TaskqError
 from queues.engine.values import LimitTaken, RequestLimit
-from queues.services.jobs_limits import RateKind, give_back_request, limit_of, take_request
+from queues.services.tokens.access import RateKind, give_back_request, limit_of, take_request
 
 from .context import ApiContext
 from .outages import OUTAGES, cause_of

@@ -14,8 +14,8 @@ from typing import Final
 from queues.engine import AsyncEngine
 from queues.engine.keys import QueueKeys
 from queues.engine.value_class import value
-from queues.services.access import Access
 from queues.services.policies import EffectivePolicy
+from queues.services.tokens.access import Access
 
 from .request import ApiRequest
 

@@ -6,8 +6,8 @@ import logging
 import time
 from collections.abc import Awaitable
 
-from queues.services.access import Access
 from queues.services.errors import InvalidTokenError
+from queues.services.tokens.access import Access
 
 from .context import ApiContext
 from .cross_site import SAFE_METHODS, check_origin

@@ -9,7 +9,7 @@ from typing import Final
 from queues.engine import limits
 from queues.engine.backoff import Backoff, parse_backoff
 from queues.engine.values import KeyMode
-from queues.services.jobs_publish import PublishRequest
+from queues.services.jobs.publishing import PublishRequest
 
 from .errors import ParameterError
 from .query import Query, read_int, read_moment_ms, read_optional_uint, read_seconds_as_ms, read_uint

@@ -16,9 +16,9 @@ from typing import Final, NamedTuple
 from weakref import WeakSet
 
 from queues.engine.errors import TaskqError
-from queues.services import access as access_service
-from queues.services.access import on_revocation
 from queues.services.errors import InvalidTokenError, PoolNotFoundError
+from queues.services.tokens import access as access_service
+from queues.services.tokens.access import on_revocation
 
 logger = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ from .query import Query
 
 if TYPE_CHECKING:
     from queues.engine.values import RequestLimit
-    from queues.services.access import Access
+    from queues.services.tokens.access import Access
 
     from .opened import Opened
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
-from queues.services.jobs_limits import RateKind
+from queues.services.tokens.access import RateKind
 
 from .context import ApiContext
 from .documentation import Documentation

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from queues.services.jobs_limits import RateKind
+from queues.services.tokens.access import RateKind
 
 from .documentation import Documentation
 from .names import check_names, check_names_of_several

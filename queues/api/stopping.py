@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from weakref import WeakKeyDictionary
 
-from queues.services.jobs_run import stop_all_waiting
+from queues.services.pools.engines import stop_all_waiting
 
 _stopping: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Task[None]] = WeakKeyDictionary()
 

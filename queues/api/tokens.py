@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from queues.services.secrets import split_token
+from queues.services.tokens.secrets import split_token
 
 from .request import ApiRequest
 

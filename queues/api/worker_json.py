@@ -10,7 +10,7 @@ from queues.engine.errors import InvalidArgumentError
 from queues.engine.limits import NAME_MAX_BYTES, UINT32_MAX
 from queues.engine.names import check_queue
 from queues.engine.worker_presence import ParkedTask, RunningJob, WorkerBeat
-from queues.services.jobs_workers import NOTE_FIELD_MAX_BYTES
+from queues.services.workers.requests import NOTE_FIELD_MAX_BYTES
 
 from .errors import ParameterError
 from .json_body import flag_of

@@ -48,7 +48,7 @@ class Namespace(models.Model):
         verbose_name = _("namespace")
         verbose_name_plural = _("namespaces")
         ordering = ["pool__name", "name"]
-        # To look at what is in a visible namespace takes no permission. Who has which: queues.services.roles.
+        # To look at what is in a visible namespace takes no permission. Who has which: queues.services.permissions.
         permissions = [
             (OPERATE, _("Can operate queues: pause, publish, respawn, retry, delete jobs")),
             (ADMINISTER, _("Can administer queues: empty them, edit their policies")),

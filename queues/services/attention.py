@@ -1,4 +1,5 @@
-"""What needs somebody's attention, the worst first: the pools, and of their queues those where something is wrong."""
+"""What needs somebody's attention: queues that miss their objective, or have no consumer; pools that are away or in
+trouble."""
 
 from __future__ import annotations
 
@@ -8,15 +9,49 @@ from enum import StrEnum
 from typing import Final
 
 from queues.engine import FoundQueue
+from queues.models import QueuePolicy
+from queues.models.policy import WHOLE_NAMESPACE
+from queues.pools.reading import read_metadata
 
-from .objectives import Objectives, read_objectives
-from .sight import PoolSight, Sight
-from .survey import Survey
+from .queues.survey import PoolSight, Sight, Survey
+from .recent import Recent
+
+OBJECTIVE_S: Final = 300
+
+FRESH_S: Final = 5.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Objectives:
+    """Of one pool: seconds by namespace and queue, WHOLE_NAMESPACE standing for the queues that have none."""
+
+    seconds: Mapping[tuple[str, str], int]
+
+    def of(self, namespace: str, queue: str) -> int:
+        """The age in ms that no ready job of the queue should exceed."""
+        found = self.seconds.get((namespace, queue)) or self.seconds.get((namespace, WHOLE_NAMESPACE))
+        return (found or OBJECTIVE_S) * 1_000
+
+
+_recent: Final[Recent[str, Objectives]] = Recent(FRESH_S)
+
+
+def read_objectives(*, pool: str) -> Objectives:
+    """Those of a pool, at most FRESH_S old; one query. Raises MetadataUnavailableError."""
+    return _recent.get(pool, lambda: read_metadata(lambda: _read(pool)))
+
+
+def _read(pool: str) -> Objectives:
+    rows = QueuePolicy.objects.filter(namespace__pool__name=pool, objective_s__isnull=False).order_by()
+    columns = rows.values_list("namespace__name", "queue", "objective_s")
+    return Objectives(seconds={(namespace, queue): seconds for namespace, queue, seconds in columns if seconds})
+
 
 NO_CONSUMER_MS: Final = 15_000
 """Ready jobs that nobody has taken for so long, while nobody works or waits, have no consumer."""
 
 PUMP_LATE_MS: Final = 5_000
+
 MEMORY_SHARE: Final = 0.9
 """Of the bound that is set for a Redis, if one is."""
 
@@ -55,6 +90,7 @@ class PoolReason(StrEnum):
 
 
 _BAD: Final = frozenset({QueueReason.NO_CONSUMER, PoolReason.AWAY, PoolReason.IN_TROUBLE, PoolReason.NO_PUMP})
+
 _ORDER: Final = {reason: place for place, reason in enumerate(QueueReason)}
 
 

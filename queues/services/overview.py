@@ -9,9 +9,8 @@ from typing import Final
 from queues.engine import RoleBeat
 
 from .attention import Attention, find_attention
-from .sight import PoolSight, Sight, see
-from .survey import Totals
-from .visible import User
+from .permissions import User
+from .queues.survey import PoolSight, Sight, Totals, see
 
 ATTENTION_SHOWN: Final = 20
 

@@ -11,8 +11,7 @@ from django.contrib.auth.models import AnonymousUser, Group
 from django.test import Client
 
 from queues.models import Activity, Namespace, Pool
-from queues.services.activity import ActivityAction, note_activity
-from queues.services.activity_reading import PAGE, ActivityFilter, list_activity
+from queues.services.activity import PAGE, ActivityAction, ActivityFilter, list_activity, note_activity
 
 from .people import BANK, SHOP, People
 

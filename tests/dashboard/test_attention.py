@@ -23,11 +23,9 @@ from queues.engine.keys import partition_keys
 from queues.engine.operations.maintain import reclaim
 from queues.models import Namespace, Pool, QueuePolicy
 from queues.services import attention as module
-from queues.services.attention import Attention, PoolReason, QueueReason, Severity, find_attention
-from queues.services.objectives import OBJECTIVE_S
+from queues.services.attention import OBJECTIVE_S, Attention, PoolReason, QueueReason, Severity, find_attention
+from queues.services.queues.survey import PUMP_SILENT_MS, read_survey, see
 from queues.services.recent import forget_recent
-from queues.services.sight import see
-from queues.services.survey import PUMP_SILENT_MS, read_survey
 
 from .people import POOL, SHOP, People
 from .surveyor import Surveyor, now_of

@@ -10,9 +10,9 @@ from queues.engine import Engine, consume, publish
 from queues.engine.operations.consumers import tell_waiting
 from queues.engine.presence import QueueWaiters, WaitingBeat, WaitingConsumer
 from queues.models import Namespace, Pool
-from queues.services import consumers as service
-from queues.services.consumer_rows import ConsumerState
-from queues.services.consumers import read_consumers
+from queues.services.consumers import reading as service
+from queues.services.consumers.reading import read_consumers
+from queues.services.consumers.rows import ConsumerState
 from queues.services.recent import forget_recent
 from tests.support.waiting import wait_until
 

@@ -11,7 +11,7 @@ from django.test import Client
 
 from queues.engine import JobState, count_jobs
 from queues.pools import engine_for
-from queues.services import dead_acts
+from queues.services.dead_letters import actions as dead_acts
 from tests.support.burying import bury
 
 from .people import People

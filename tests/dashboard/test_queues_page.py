@@ -9,8 +9,8 @@ import pytest
 from django.test import Client
 
 from queues.engine import Engine, PublishOptions, ack_attempt, consume, fail, pause, publish
-from queues.services import queue_list
-from queues.services.queue_list import SORT_KEYS, STATES
+from queues.services.queues import listing as queue_list
+from queues.services.queues.listing import SORT_KEYS, STATES
 
 from .people import BANK, SHOP, People
 from .surveyor import Surveyor

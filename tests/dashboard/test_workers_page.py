@@ -14,10 +14,10 @@ from queues.engine.keys import worker_beats_key
 from queues.engine.operations.workers import cancel_job, list_workers
 from queues.engine.worker_presence import WORKER_RECORD_MAX_BYTES, ParkedTask, WorkerRecord
 from queues.models import Activity, Namespace, Pool
-from queues.services import worker_actions
-from queues.services import workers as service
 from queues.services.recent import forget_recent
-from queues.services.workers import read_workers
+from queues.services.workers import actions as worker_actions
+from queues.services.workers import reading as service
+from queues.services.workers.reading import read_workers
 
 from .people import BANK, POOL, SHOP, People
 from .queue_pages.hostile import assert_harmless

@@ -20,7 +20,7 @@ from queues.api.routes import ROUTER
 from queues.engine import open_engine, reclaim_ended
 from queues.management.web.server import STOP_TIMEOUT_S
 from queues.pools import close_async_engines
-from queues.services.tokens import create_token
+from queues.services.tokens.managing import create_token
 from tests.http.doors_wire import Answer, Wire, request
 from tests.http.service import Server, Site
 from tests.http.test_long_polls import waiting_on

@@ -19,7 +19,7 @@ from queues.api.response import ApiResponse
 from queues.api.routes import ROUTER
 from queues.engine.limits import BODY_MAX_BYTES
 from queues.pools import close_async_engines
-from queues.services.tokens import create_token, revoke_token
+from queues.services.tokens.managing import create_token, revoke_token
 from tests.support.loops import run_async
 
 

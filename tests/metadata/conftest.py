@@ -11,7 +11,7 @@ from django.contrib.auth.models import Group, Permission, User
 from django.test import Client
 
 from queues.models import Namespace, Pool
-from queues.services.tokens import NewToken, create_token
+from queues.services.tokens.managing import NewToken, create_token
 
 SECRET = "a-secret-that-its-owner-chose"
 DATABASE_FIXTURES = {"db", "transactional_db", "django_db_reset_sequences"}

@@ -15,11 +15,11 @@ from queues.models import Namespace, Pool
 from queues.pools import find_pool
 from queues.pools.reading import is_outage_known
 from queues.pools.remembered import Remembered, forget_everything
-from queues.services import access
-from queues.services.access import Access, authorise, peek_access
 from queues.services.errors import InvalidTokenError, MetadataUnavailableError, PoolNotFoundError
-from queues.services.limits import Limit
-from queues.services.tokens import NewToken, create_token, list_tokens, revoke_token, set_limit
+from queues.services.tokens import access
+from queues.services.tokens.access import Access, authorise, peek_access
+from queues.services.tokens.limits import Limit
+from queues.services.tokens.managing import NewToken, create_token, list_tokens, revoke_token, set_limit
 from tests.support.clock import ManualClock
 from tests.support.database import url_of_database
 from tests.support.outage import database_away
@@ -177,7 +177,7 @@ def test_a_name_that_no_pool_can_have_is_unknown_and_no_outage(token: NewToken, 
 WATCHER = """
 import sys, time, django
 django.setup()
-from queues.services.access import authorise
+from queues.services.tokens.access import authorise
 from queues.services.errors import InvalidTokenError
 while True:
     try:

@@ -11,7 +11,7 @@ from django.contrib.auth.models import Permission, User
 from django.test import Client
 
 from queues.models import Namespace, Pool
-from queues.services.tokens import NewToken
+from queues.services.tokens.managing import NewToken
 from tests.support.redis_servers import version_of
 
 LIST = "/admin/queues/pool/"

@@ -7,7 +7,7 @@ from django.contrib.auth.models import Group
 from django.test import Client
 
 from queues.models import Namespace, QueuePolicy, Token, TokenLimit
-from queues.services.tokens import NewToken
+from queues.services.tokens.managing import NewToken
 
 
 @pytest.fixture

@@ -18,8 +18,8 @@ from queues.engine import NotReplicatedError, publish
 from queues.models import Activity, Pool, Token
 from queues.pools import engine_for
 from queues.pools.remembered import forget_everything
-from queues.services.access import authorise
-from queues.services.tokens import NewToken
+from queues.services.tokens.access import authorise
+from queues.services.tokens.managing import NewToken
 from tests.support.outage import database_away
 
 from .conftest import SECRET

@@ -11,12 +11,13 @@ from django.contrib.auth.models import Group, Permission, User
 from queues.engine import JobState, consume, count_jobs, fail, publish
 from queues.models import Activity, Namespace, Pool, QueuePolicy
 from queues.pools import engine_for
-from queues.services import dead_acts, dead_letters, dead_places
-from queues.services.dead_acts import DeadBatch, DeadVerb, act_on_all, act_on_selected
-from queues.services.dead_filter import DeadFilter, read_filter
-from queues.services.dead_groups import count_queues, group_letters
-from queues.services.dead_letters import look_through
-from queues.services.dead_places import read_position
+from queues.services.dead_letters import actions as dead_acts
+from queues.services.dead_letters import places as dead_places
+from queues.services.dead_letters import scanning as dead_letters
+from queues.services.dead_letters.actions import DeadBatch, DeadVerb, act_on_all, act_on_selected
+from queues.services.dead_letters.groups import count_queues, group_letters
+from queues.services.dead_letters.places import DeadFilter, read_filter, read_position
+from queues.services.dead_letters.scanning import look_through
 from queues.services.errors import InvalidArgumentError, NamespaceNotFoundError, RoleTooLowError
 from queues.services.policies import policy_for
 from tests.dashboard.surveyor import Surveyor

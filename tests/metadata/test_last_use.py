@@ -13,9 +13,10 @@ from django.utils import timezone
 
 from queues.models import Token
 from queues.pools.remembered import Remembered
-from queues.services import access, last_use
-from queues.services.access import authorise
-from queues.services.tokens import NewToken
+from queues.services.tokens import access
+from queues.services.tokens import usage as last_use
+from queues.services.tokens.access import authorise
+from queues.services.tokens.managing import NewToken
 from tests.support.clock import ManualClock
 from tests.support.waiting import wait_until
 
@@ -66,7 +67,7 @@ def test_the_last_use_is_written_once_a_minute(
     assert row.get().last_used == long_ago, "this process noted it less than a minute ago"
 
     now = time.monotonic()
-    monkeypatch.setattr("queues.services.access.time.monotonic", lambda: now + 61)
+    monkeypatch.setattr("queues.services.tokens.access.time.monotonic", lambda: now + 61)
     clock.advance(2)
     enter(token)
     assert row.get().last_used != long_ago
@@ -124,7 +125,7 @@ def test_a_database_that_takes_no_writes_holds_nobody_up_and_is_left_alone(
     now = time.monotonic()
     last_use.note_use(Token.objects.get().pk)
     assert idle(notes), "it rests after a slow write"
-    monkeypatch.setattr("queues.services.last_use.time.monotonic", lambda: now + 61)
+    monkeypatch.setattr("queues.services.tokens.usage.time.monotonic", lambda: now + 61)
     last_use.note_use(Token.objects.get().pk)
     monkeypatch.undo()
     wait_until(lambda: Token.objects.get().last_used, or_fail="the last use was not written")

@@ -11,7 +11,7 @@ from django.core.management import call_command
 from django.test import Client
 
 from queues.models import Activity, Namespace, Pool, Token
-from queues.services.tokens import NewToken
+from queues.services.tokens.managing import NewToken
 
 from .conftest import SECRET
 

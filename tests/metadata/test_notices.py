@@ -15,12 +15,12 @@ from queues.models import Namespace, Pool, QueuePolicy, Token
 from queues.pools import async_engine_for, close_async_engines, notices
 from queues.pools.notices import hand_on, hand_on_gap
 from queues.pools.remembered import Remembered, forget_everything
-from queues.services import access
-from queues.services.access import authorise, peek_access
-from queues.services.jobs_run import engine_of, peek_engine
-from queues.services.limits import Limit
 from queues.services.policies import peek_policy, policy_for
-from queues.services.tokens import NewToken, create_token, delete_limit, revoke_token, set_limit
+from queues.services.pools.engines import engine_of, peek_engine
+from queues.services.tokens import access
+from queues.services.tokens.access import authorise, peek_access
+from queues.services.tokens.limits import Limit
+from queues.services.tokens.managing import NewToken, create_token, delete_limit, revoke_token, set_limit
 from tests.engine.loop import until
 from tests.support.clock import ManualClock
 from tests.support.loops import run_async

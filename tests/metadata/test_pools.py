@@ -21,8 +21,8 @@ from queues.models import Pool
 from queues.pools import async_engine_for, async_engines, close_async_engines, close_engines, engine_for, engines, rows
 from queues.pools.remembered import Remembered, forget_everything
 from queues.services.errors import InvalidArgumentError, PoolExistsError, PoolNotFoundError
-from queues.services.pool_problems import AdviceKind, ProblemKind, find_advice, find_problems
-from queues.services.pools import add_pool, check_pool, check_pools, list_pools
+from queues.services.pools.managing import add_pool, check_pool, check_pools, list_pools
+from queues.services.pools.problems import AdviceKind, ProblemKind, find_advice, find_problems
 from tests.support.clock import ManualClock
 from tests.support.loops import run_async
 from tests.support.outage import database_away

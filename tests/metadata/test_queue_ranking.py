@@ -9,8 +9,8 @@ import pytest
 import redis
 
 from queues.engine import Engine, JobState, StoreUnavailableError, open_async_engine, open_engine, publish
-from queues.services import queue_ranking
-from queues.services.queue_ranking import QueueRanking
+from queues.services.queues import ranking as queue_ranking
+from queues.services.queues.ranking import QueueRanking
 
 STEP_EVERY_S = 15.0
 

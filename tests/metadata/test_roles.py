@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 
 from queues.models import Namespace, Pool
 from queues.services.errors import NamespaceNotFoundError, RoleTooLowError
-from queues.services.roles import Role, check_role, role_in, roles_of
+from queues.services.permissions import Role, check_role, role_in, roles_of
 
 OPERATE, ADMINISTER = "operate_queues", "administer_queues"
 

@@ -16,9 +16,8 @@ from queues.services.errors import (
     TokenExistsError,
     TokenNotFoundError,
 )
-from queues.services.limits import Limit
-from queues.services.secrets import split_token
-from queues.services.tokens import (
+from queues.services.tokens.limits import Limit
+from queues.services.tokens.managing import (
     NewToken,
     create_token,
     delete_limit,
@@ -28,6 +27,7 @@ from queues.services.tokens import (
     revoke_token,
     set_limit,
 )
+from queues.services.tokens.secrets import split_token
 
 from .conftest import SECRET
 

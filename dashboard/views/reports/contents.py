@@ -9,6 +9,7 @@ from typing import Any, Final
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from queues.services.permissions import User
 from queues.services.reporting.account import Account, read_account
 from queues.services.reporting.days import today
 from queues.services.reporting.key_figures import as_rows
@@ -18,7 +19,6 @@ from queues.services.reporting.reading import read_queue, read_series, reported_
 from queues.services.reporting.shapes import Figures, Metric
 from queues.services.reporting.times import COLUMNS as TIME_COLUMNS
 from queues.services.reporting.times import note_on_times, times_of
-from queues.services.visible import User
 
 from . import pictures
 from .pictures import Of

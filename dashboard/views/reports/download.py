@@ -11,8 +11,8 @@ from typing import Any
 from django.http import Http404, HttpRequest, HttpResponse
 
 from dashboard.views.doors import page
+from queues.services.permissions import check_visible
 from queues.services.reporting.csv import queues_as_csv
-from queues.services.visible import check_visible
 
 from .places import Place, place_in, read_day
 from .sheets import SHEETS, Wanted, plain

@@ -10,9 +10,9 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
 from dashboard.views.doors import page
+from queues.services.permissions import User
 from queues.services.reporting.days import latest_day, list_days, yesterday
 from queues.services.reporting.shapes import DayState
-from queues.services.visible import User
 
 from .places import place_in, read_day
 

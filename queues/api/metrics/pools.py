@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from queues.engine.values import JobState, QueueStats
-from queues.services.pool_load import PoolLoad
+from queues.services.pools.engines import PoolLoad
 
 from . import table as t
 from .exposition import Page

@@ -8,7 +8,7 @@ from typing import Final
 
 from django.conf import settings
 
-from queues.services.engine_load import read_engine_load
+from queues.services.pools.engines import read_engine_load
 
 from .counting import Counters
 from .slots import Slots

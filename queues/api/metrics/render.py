@@ -10,9 +10,9 @@ from typing import Final
 from django.conf import settings
 
 from queues.engine.errors import TaskqError
-from queues.services.pool_load import PoolLoad, read_pool_load
-from queues.services.pools import list_pools
-from queues.services.queue_ranking import QueueRanking
+from queues.services.pools.engines import PoolLoad, read_pool_load
+from queues.services.pools.managing import list_pools
+from queues.services.queues.ranking import QueueRanking
 
 from ..context import ApiContext
 from . import table as t

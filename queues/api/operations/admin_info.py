@@ -7,10 +7,10 @@ from typing import Any, Final
 from queues import __version__
 from queues.services.activity import ActivityAction, note_activity
 from queues.services.errors import PoolNotFoundError
-from queues.services.jobs_queues import list_queues_of
-from queues.services.pools import list_pools
-from queues.services.secrets import DEFAULT_POOL
-from queues.services.visible import list_visible, visible_names
+from queues.services.permissions import list_visible, visible_names
+from queues.services.pools.managing import list_pools
+from queues.services.queues.page import list_queues_of
+from queues.services.tokens.secrets import DEFAULT_POOL
 
 from ..accesslog import ACCESS_LOG
 from ..context import ApiContext

@@ -11,9 +11,9 @@ from typing import Final
 
 from queues.engine import AsyncEngine, limits
 from queues.engine.keys import QueueKeys
-from queues.services.jobs_consume import ConsumeRequest, consume_jobs
+from queues.services.consumers.presence import waiting_here
+from queues.services.jobs.delivery import ConsumeRequest, consume_jobs
 from queues.services.policies import EffectivePolicy
-from queues.services.presence import waiting_here
 
 from ..context import ApiContext
 from ..memory import LARGE_BYTES, MEMORY

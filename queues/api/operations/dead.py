@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from queues.engine import limits
-from queues.services.jobs_dead import delete_dead_jobs, peek_dead, respawn_dead
+from queues.services.dead_letters.scanning import delete_dead_jobs, peek_dead, respawn_dead
 
 from ..context import ApiContext
 from ..json_body import ids_of, read_object

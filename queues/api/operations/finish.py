@@ -16,8 +16,8 @@ from queues.engine.limits import (
     BULK_MAX_JOBS,
     UINT32_MAX,
 )
-from queues.services.jobs_finish import ack_job, extend_lease, fail_job, release_job
-from queues.services.jobs_workers import JobAck, ack_jobs_of
+from queues.services.jobs.delivery import ack_job, extend_lease, fail_job, release_job
+from queues.services.workers.requests import JobAck, ack_jobs_of
 
 from ..context import ApiContext
 from ..errors import ParameterError

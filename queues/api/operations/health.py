@@ -7,9 +7,9 @@ from typing import Final
 
 from queues.engine.errors import TaskqError
 from queues.services.errors import MetadataUnavailableError, PoolNotFoundError
-from queues.services.jobs_namespaces import check_metadata
-from queues.services.jobs_run import check_writes
-from queues.services.secrets import DEFAULT_POOL
+from queues.services.namespaces import check_metadata
+from queues.services.pools.engines import check_writes
+from queues.services.tokens.secrets import DEFAULT_POOL
 
 from ..context import ApiContext
 from ..outages import OUTAGES, cause_of

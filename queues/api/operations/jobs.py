@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from queues.services.jobs_workers import delete_jobs_of, job_of_key, run_jobs_now
+from queues.services.workers.requests import delete_jobs_of, job_of_key, run_jobs_now
 
 from ..context import ApiContext
 from ..json_body import ids_of, read_object

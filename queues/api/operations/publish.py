@@ -9,9 +9,9 @@ from django.conf import settings
 
 from queues.engine.limits import BODY_MAX_BYTES
 from queues.engine.values import Published
-from queues.services.jobs_limits import limited
-from queues.services.jobs_publish import publish_bulk as publish_bulk_jobs
-from queues.services.jobs_publish import publish_jobs, republish_job
+from queues.services.jobs.publishing import publish_bulk as publish_bulk_jobs
+from queues.services.jobs.publishing import publish_jobs, republish_job
+from queues.services.tokens.access import limited
 
 from ..attributes import read_attributes
 from ..bulk import prepare, split_array

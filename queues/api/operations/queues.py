@@ -5,14 +5,7 @@ from __future__ import annotations
 from queues.engine.errors import InvalidArgumentError
 from queues.engine.limits import PAGE_MAX
 from queues.engine.names import check_queue
-from queues.services.jobs_queues import (
-    count_ready,
-    empty_queue,
-    list_queues_of,
-    pause_queue,
-    read_stats,
-    resume_queue,
-)
+from queues.services.queues.page import count_ready, empty_queue, list_queues_of, pause_queue, read_stats, resume_queue
 
 from ..context import ApiContext
 from ..errors import ParameterError

@@ -7,7 +7,7 @@ from typing import Final
 from queues.engine.errors import JobNotFoundError
 from queues.engine.limits import CONSUME_MAX_TIMEOUT_S, PAGE_MAX
 from queues.engine.values import JobState
-from queues.services.jobs_read import get_job, get_result, list_jobs_in, peek_queue, wait_for_result
+from queues.services.jobs.finding import get_job, get_result, list_jobs_in, peek_queue, wait_for_result
 
 from ..context import ApiContext
 from ..errors import ParameterError

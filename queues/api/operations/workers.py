@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from queues.services.jobs_workers import (
+from queues.services.workers.requests import (
     WorkerCommandKind,
     annotate_job,
     cancel,

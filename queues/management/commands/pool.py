@@ -11,7 +11,7 @@ from django.core.management import CommandError
 from queues.engine import limits
 from queues.management.verbs import VerbCommand
 from queues.services.activity import ActivityAction, note_activity
-from queues.services.pools import PoolReport, add_pool, change_pool, check_pool, check_pools, list_pools
+from queues.services.pools.managing import PoolReport, add_pool, change_pool, check_pool, check_pools, list_pools
 
 _MIN_REPLICAS_HELP: Final = "a publish succeeds once so many replicas have it"
 _EVENTS_HELP: Final = "memory for events in MiB, of all partitions together"

@@ -15,7 +15,7 @@ from django.db import close_old_connections
 from queues.management.supervision import HEART
 from queues.pump.nightly import NightlyReports
 from queues.pump.service import BackgroundService
-from queues.services.pools import check_pools, list_pools
+from queues.services.pools.managing import check_pools, list_pools
 
 NOTICE_SIGNAL_S: Final = 0.25
 

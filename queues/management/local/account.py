@@ -11,9 +11,9 @@ from typing import Any, Final, Self
 
 from django.contrib.auth import get_user_model
 
-from queues.services.access import authorise
 from queues.services.errors import InvalidTokenError, TokenExistsError
-from queues.services.tokens import create_token
+from queues.services.tokens.access import authorise
+from queues.services.tokens.managing import create_token
 
 POOL: Final = "default"
 NAMESPACE: Final = "demo"

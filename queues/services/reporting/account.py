@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from ..visible import User
+from ..permissions import User
 from .key_figures import KeyFigure, beside_past_weeks, beside_usual
 from .merging import merge_day
 from .page_day import Notes, Objectives, list_objectives, notes_of, read_namespaces

@@ -14,7 +14,7 @@ from typing import Any, Final
 from queues.models.report import COUNTS, METRIC_PARTS, METRICS
 from queues.pools.reading import read_metadata
 
-from ..visible import User
+from ..permissions import User
 from .tables import QueueFilter, chosen_rows
 
 BATCH: Final = 500

@@ -10,7 +10,7 @@ from django.utils import timezone
 from queues.models import ReportDay, ReportState
 from queues.pools.reading import read_metadata
 
-from ..visible import User, sees_everything
+from ..permissions import User, sees_everything
 from .building import entry_of
 from .shapes import DayEntry, DayState, LatestReport
 

@@ -11,7 +11,7 @@ from typing import Final
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from ..visible import User
+from ..permissions import User
 from .page_day import read_sums
 from .shapes import Change, Figures
 

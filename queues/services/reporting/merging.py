@@ -16,7 +16,7 @@ from queues.models import QueueDay
 from queues.models.report import ALL_QUEUES, COUNTS, QUANTILES
 from queues.pools.reading import read_metadata
 
-from ..visible import User
+from ..permissions import User
 from .building import JSON_FIELDS, histograms_of, hours_of, row_of, success_rate_of, tries_of
 from .reading import NAMESPACES_MAX, reported_days, rows_of, visible_rows
 from .shapes import Figures, Merged, Metric, Spread, TryCount

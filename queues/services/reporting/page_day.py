@@ -13,7 +13,7 @@ from queues.models import QueueDay
 from queues.models.report import ALL_QUEUES, COUNTS
 from queues.pools.reading import read_metadata
 
-from ..visible import User, sees_everything
+from ..permissions import User, sees_everything
 from .building import JSON_FIELDS, entry_of, hours_of, report_of, row_of, success_rate_of
 from .reading import visible_rows
 from .shapes import Change, ErrorGroup, Figures, Metric, QueueReport, QueueRow, SlowJob

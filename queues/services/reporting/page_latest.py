@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from ..permissions import User, sees_everything
 from ..recent import Recent
-from ..visible import User, sees_everything
 from .days import latest_report
 from .shapes import LatestReport
 

@@ -15,7 +15,7 @@ from queues.models import Namespace, QueueDay, ReportDay
 from queues.models.report import ALL_QUEUES
 from queues.pools.reading import read_metadata
 
-from ..visible import User, check_visible, sees_everything
+from ..permissions import User, check_visible, sees_everything
 from .building import JSON_FIELDS, entry_of, hours_of, report_of, row_of
 from .days import DAYS_MAX
 from .shapes import QueueReport, QueueRow, SeriesDay

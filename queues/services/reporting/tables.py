@@ -14,7 +14,7 @@ from queues.models import QueueDay
 from queues.models.report import ALL_QUEUES, COUNTS, METRIC_PARTS, METRICS
 from queues.pools.reading import read_metadata
 
-from ..visible import User
+from ..permissions import User
 from .building import JSON_FIELDS, row_of
 from .reading import visible_rows
 from .shapes import Pair, QueueRow, QueueTable

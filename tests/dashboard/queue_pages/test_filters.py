@@ -7,7 +7,7 @@ from django.test import Client
 
 from queues.engine import JobState
 from queues.engine.limits import SCAN_LOOKS
-from queues.services.queue_page import STRETCHES
+from queues.services.queues.page import STRETCHES
 from tests.dashboard.shop import AT, Shop
 
 from .asking import LIVE, page

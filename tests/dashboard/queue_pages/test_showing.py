@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from queues.engine import JobState
-from queues.services.queue_page import PAGE_JOBS
+from queues.services.queues.page import PAGE_JOBS
 from tests.dashboard.shop import AT, Shop
 
 from .asking import LIVE, page, post

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Final
 
-from ...visible import User
+from ...permissions import User
 from ..account import Account, read_account
 from ..days import find_day
 from ..shapes import DayEntry, QueueTable

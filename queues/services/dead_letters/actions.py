@@ -1,0 +1,169 @@
+"""Respawns or deletes dead letters of many queues: some that were named, or all that a filter means, batch by batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Final
+
+from queues.engine import limits
+from queues.engine.ids import is_job_id
+from queues.pools import engine_for
+
+from ..activity import ALL_DEAD_LETTERS, ActivityAction, note_activity
+from ..errors import InvalidArgumentError, RoleTooLowError
+from ..permissions import Role, User, check_role
+from ..policies import policy_for
+from .places import DeadFilter, DeadPlaces, Place, Position, find_dead_places, read_place
+from .scanning import DeadLetter, delete_dead_jobs, respawn_dead, scan_places
+
+BATCH: Final = 500
+"""Dead letters that one batch changes at most."""
+
+LOOKS: Final = 5_000
+"""Dead letters that one batch looks at before it answers, though it found few of those that are meant."""
+
+ENOUGH: Final = BATCH * 4 // 5
+"""A batch that has changed so many ends: further stretches would be short."""
+
+
+class DeadVerb(StrEnum):
+    """What is done to dead letters."""
+
+    RESPAWN = "respawn"
+    DELETE = "delete"
+
+
+NEEDED_FOR_SELECTED: Final = {DeadVerb.RESPAWN: Role.OPERATE, DeadVerb.DELETE: Role.OPERATE}
+NEEDED_FOR_ALL: Final = {DeadVerb.RESPAWN: Role.OPERATE, DeadVerb.DELETE: Role.ADMIN}
+"""To delete all that a filter means can empty a queue, which is for admins."""
+
+_NOTED_AS: Final = {DeadVerb.RESPAWN: ActivityAction.RESPAWNED, DeadVerb.DELETE: ActivityAction.DELETED}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeadBatch:
+    """What a batch did. `left`: how many are yet to be looked at, from `position` on (None: the end was reached).
+
+    `forbidden`: dead letters in queues where this person may not do it. `before_ms`: what died from then on is not
+    meant; the next batch must say the same, else jobs that fail again at once would be respawned for ever.
+    """
+
+    done: int
+    looked_at: int
+    left: int
+    position: Position | None
+    before_ms: int
+    forbidden: int
+
+
+def act_on_selected(*, user: User, verb: DeadVerb, letters: Sequence[str], run: str = "") -> int:
+    """Do it to the dead letters `POOL/NAMESPACE/QUEUE/JOB_ID`, at most BATCH. How many there were of them.
+
+    Raises InvalidArgumentError, NamespaceNotFoundError, RoleTooLowError, StoreUnavailableError.
+    """
+    if not 1 <= len(letters) <= BATCH:
+        raise InvalidArgumentError("invalid job ids")
+    chosen: dict[Place, list[str]] = {}
+    for letter in letters:
+        where, _, job_id = letter.rpartition("/")
+        if not is_job_id(job_id):
+            raise InvalidArgumentError("invalid job id")
+        chosen.setdefault(read_place(where), []).append(job_id)
+    for pool, namespace in {(place.pool, place.namespace) for place in chosen}:
+        check_role(user=user, pool=pool, namespace=namespace, needed=NEEDED_FOR_SELECTED[verb])
+    return sum(_act(user, verb, place, job_ids, run, "") for place, job_ids in chosen.items())
+
+
+def act_on_all(
+    *,
+    user: User,
+    verb: DeadVerb,
+    chosen: DeadFilter,
+    start: Position | None = None,
+    before_ms: int | None = None,
+    run: str = "",
+) -> DeadBatch:
+    """Do it to the next of all that `chosen` means, from `start` on.
+
+    Raises NamespaceNotFoundError, RoleTooLowError (nowhere may they do it), InvalidArgumentError,
+    MetadataUnavailableError, StoreUnavailableError.
+    """
+    places = find_dead_places(user=user, chosen=chosen, start=start, before_ms=before_ms)
+    allowed, forbidden = _split(places, NEEDED_FOR_ALL[verb])
+    if places.places and not allowed.places and start is None:
+        raise RoleTooLowError
+    done = looked_at = 0
+    position, left = start, allowed.count
+    while done < ENOUGH and looked_at < LOOKS:
+        stretch = scan_places(places=allowed, chosen=chosen, start=position, looks=BATCH - done)
+        done += _act_on_letters(user, verb, stretch.letters, run, _words_of(chosen))
+        looked_at, left, position = looked_at + stretch.looked_at, stretch.left, stretch.position
+        if position is None:
+            break
+        allowed = _rest_of(allowed, position, left)
+    return DeadBatch(
+        done=done,
+        looked_at=looked_at,
+        left=left,
+        position=position,
+        before_ms=places.before_ms,
+        forbidden=forbidden,
+    )
+
+
+def _split(places: DeadPlaces, needed: Role) -> tuple[DeadPlaces, int]:
+    """The places where it may be done, and how many dead letters are in the others."""
+    allowed = replace(places, places=tuple(place for place in places.places if place.role >= needed))
+    return allowed, places.count - allowed.count
+
+
+def _rest_of(places: DeadPlaces, position: Position, left: int) -> DeadPlaces:
+    """The places from `position` on, with what is left of the first."""
+    rest = [place for place in places.places if place.place >= position.place]
+    if rest and position.cursor is not None:
+        rest[0] = replace(rest[0], count=max(1, left - sum(place.count for place in rest[1:])))
+    return replace(places, places=tuple(rest))
+
+
+def _act_on_letters(user: User, verb: DeadVerb, letters: Iterable[DeadLetter], run: str, detail: str) -> int:
+    by_place: dict[Place, list[str]] = {}
+    for letter in letters:
+        by_place.setdefault(letter.place, []).append(letter.job.job_id)
+    return sum(_act(user, verb, place, job_ids, run, detail) for place, job_ids in by_place.items())
+
+
+def _act(user: User, verb: DeadVerb, place: Place, job_ids: Sequence[str], run: str, detail: str) -> int:
+    """In bounded steps with pauses. Notes what was done."""
+    engine = engine_for(place.pool)
+    queue = engine.queue(place.namespace, place.queue)
+    if verb is DeadVerb.RESPAWN:
+        ttl_s = policy_for(pool=place.pool, namespace=place.namespace, queue=place.queue).ttl_s
+        work = respawn_dead(queue=queue, job_ids=job_ids, ttl_s=limits.DEFAULT_TTL_S if ttl_s is None else ttl_s)
+    else:
+        work = delete_dead_jobs(queue=queue, job_ids=job_ids)
+    done = engine.run(work)
+    if done:
+        note_activity(
+            user=user,
+            action=_NOTED_AS[verb],
+            pool=place.pool,
+            namespace=place.namespace,
+            queue=place.queue,
+            target=job_ids[0] if len(job_ids) == 1 and not detail else "",
+            count=done,
+            detail=detail,
+            run=run,
+        )
+    return done
+
+
+def _words_of(chosen: DeadFilter) -> str:
+    """What the filter says, for the activity log."""
+    said = {
+        "error": chosen.error,
+        "like": chosen.like,
+        "day": chosen.day.isoformat() if chosen.day is not None else "",
+    }
+    return ", ".join(f"{name}: {value}" for name, value in said.items() if value) or ALL_DEAD_LETTERS

@@ -1,0 +1,115 @@
+"""Reading jobs: by id, by state, results; and searching all queues that a person may see for an id."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Final
+
+from django.db import connections
+
+from queues.engine import AsyncEngine, JobPlace, detail, find_job, list_jobs, peek, result
+from queues.engine.errors import InvalidArgumentError, TaskqError
+from queues.engine.ids import is_job_id
+from queues.engine.keys import QueueKeys
+from queues.engine.operation import Operation, Plan
+from queues.engine.values import Delivery, JobDetail, JobResult, JobState, Page
+from queues.pools import find_pool, reading_engine_for
+
+from ..permissions import User, roles_of, sees_everything
+
+
+def peek_queue(*, queue: QueueKeys) -> Plan[Delivery | None]:
+    """The job that the next consume would get, or None."""
+    return peek(queue)
+
+
+def get_job(*, queue: QueueKeys, job_id: str) -> Operation[JobDetail | None]:
+    """All that is known of a job, or None."""
+    return detail(queue, job_id)
+
+
+def get_result(*, queue: QueueKeys, job_id: str) -> Operation[JobResult]:
+    """The state of a job and, when it is completed, its result."""
+    return result(queue, job_id)
+
+
+async def wait_for_result(*, engine: AsyncEngine, queue: QueueKeys, job_id: str, timeout_s: float) -> JobResult:
+    """As get_result, waiting up to `timeout_s` for the job to be completed."""
+    return await engine.wait_result(queue, job_id, timeout_s=timeout_s)
+
+
+def list_jobs_in(*, queue: QueueKeys, state: JobState, after: str | None = None, limit: int = 50) -> Operation[Page]:
+    """A page of the jobs in one state."""
+    return list_jobs(queue, state, after=after, limit=limit)
+
+
+LOOKS_MAX: Final = 20_000
+"""How many queues of a pool are asked; a matter of half a second at most."""
+
+_POOLS_AT_ONCE: Final = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundJob:
+    """Where a job is."""
+
+    pool: str
+    namespace: str
+    queue: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Search:
+    """`found` None: there is no such job, unless `away` names pools that could not be asked, or `complete` is False
+    because there were more queues than LOOKS_MAX."""
+
+    found: FoundJob | None
+    away: tuple[str, ...]
+    complete: bool
+
+
+def search_job(*, user: User, job_id: str) -> Search:
+    """Look for a job in every namespace that `user` may see; pools side by side.
+
+    Raises InvalidArgumentError for what is no job id, MetadataUnavailableError.
+    """
+    if not is_job_id(job_id):
+        raise InvalidArgumentError("invalid job id")
+    visible = roles_of(user=user)
+    by_pool: dict[str, list[str]] = {}
+    for pool, namespace in visible:
+        by_pool.setdefault(pool, []).append(namespace)
+    for pool in by_pool:
+        find_pool(pool)  # so that the threads find the row in memory and need no database connection
+    if not by_pool:
+        return Search(found=None, away=(), complete=True)
+    everywhere = sees_everything(user)
+    with ThreadPoolExecutor(max_workers=min(len(by_pool), _POOLS_AT_ONCE)) as threads:
+        searches = {
+            pool: threads.submit(_search_pool, pool, None if everywhere else names, job_id)
+            for pool, names in by_pool.items()
+        }
+        places = {pool: search.result() for pool, search in searches.items()}
+    found = (
+        FoundJob(pool=pool, namespace=place.queue.namespace, queue=place.queue.queue)
+        for pool, place in places.items()
+        if place is not None and place.queue is not None and (pool, place.queue.namespace) in visible
+    )
+    return Search(
+        found=next(found, None),
+        away=tuple(pool for pool, place in places.items() if place is None),
+        complete=all(place is None or place.complete for place in places.values()),
+    )
+
+
+def _search_pool(pool: str, namespaces: Sequence[str] | None, job_id: str) -> JobPlace | None:
+    """None: the pool cannot be asked."""
+    try:
+        engine = reading_engine_for(pool)
+        return engine.run(find_job(engine.layout, namespaces, job_id, most=LOOKS_MAX))
+    except TaskqError:
+        return None
+    finally:
+        connections.close_all()  # those of this thread, if it needed any after all

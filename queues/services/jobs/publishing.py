@@ -1,0 +1,107 @@
+"""Publishing, with the queue's policy for what the caller left open.
+
+Like all verbs of `queues.services.jobs*` these make operations; `Engine` or `AsyncEngine` runs them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from queues.engine import PreparedOptions, RequestLimit, limits, prepare, publish, publish_large, republish
+from queues.engine.backoff import NO_BACKOFF, Backoff
+from queues.engine.errors import InvalidArgumentError
+from queues.engine.keys import QueueKeys
+from queues.engine.operation import Operation, Plan
+from queues.engine.values import KeyMode, Published, PublishOptions
+
+from ..policies import EffectivePolicy
+from ..tokens.access import limited
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublishRequest:
+    """PublishOptions as a caller gave them. None: not said, so the policy decides, and taskq's default after it."""
+
+    delay_ms: int = 0
+    at_ms: int | None = None
+    ttl_s: int | None = None
+    tries: int | None = None
+    priority: int = 0
+    key: str | None = None
+    key_ttl_ms: int | None = None
+    key_mode: KeyMode = KeyMode.WINDOW
+    key_max_wait_ms: int = 0
+    backoff: Backoff | None = None
+    retention_ms: int = 0
+    attributes: Mapping[str, str] | None = None
+
+
+def publish_jobs(
+    *, queue: QueueKeys, bodies: Sequence[bytes], request: PublishRequest, policy: EffectivePolicy
+) -> Operation[Published]:
+    """All of `bodies` or none of them. Raises InvalidArgumentError."""
+    if request.attributes is None:
+        return publish(queue, bodies, _prepared(request, policy))
+    return publish(queue, bodies, effective_options(request=request, policy=policy))
+
+
+def publish_bulk(
+    *,
+    queue: QueueKeys,
+    bodies: Sequence[bytes],
+    request: PublishRequest,
+    policy: EffectivePolicy,
+    limit: RequestLimit | None,
+) -> Operation[Published] | Plan[Published]:
+    """As `publish_jobs`, of any size, and the count of its request. Raises InvalidArgumentError, LimitReachedError."""
+    options = (
+        _prepared(request, policy) if request.attributes is None else effective_options(request=request, policy=policy)
+    )
+    if sum(map(len, bodies)) > limits.STAGE_MIN_BYTES:
+        return publish_large(queue, bodies, options, limit=limit)
+    return limited(publish(queue, bodies, options), limit)
+
+
+def republish_job(
+    *, queue: QueueKeys, job_id: str, body: bytes, request: PublishRequest, policy: EffectivePolicy
+) -> Operation[Published]:
+    """Delete `job_id` if it is still there, and publish `body` as a new job. Raises InvalidArgumentError."""
+    return republish(queue, job_id, body, effective_options(request=request, policy=policy))
+
+
+@lru_cache(maxsize=1024)
+def _prepared(request: PublishRequest, policy: EffectivePolicy) -> PreparedOptions:
+    """A producer publishes with the same options over and over."""
+    return prepare(effective_options(request=request, policy=policy))
+
+
+def effective_options(*, request: PublishRequest, policy: EffectivePolicy) -> PublishOptions:
+    """What is asked for, else the policy, else taskq's default. Raises InvalidArgumentError: ttl is shorter than delay.
+
+    That is checked here once more because the ttl may be the policy's.
+    """
+    ttl_s = _first(request.ttl_s, policy.ttl_s, limits.DEFAULT_TTL_S)
+    if ttl_s and ttl_s * 1000 < request.delay_ms:
+        raise InvalidArgumentError("ttl is shorter than delay")
+    return PublishOptions(
+        delay_ms=request.delay_ms,
+        at_ms=request.at_ms,
+        ttl_ms=ttl_s * 1000,
+        tries=_first(request.tries, policy.tries, limits.DEFAULT_TRIES),
+        priority=request.priority,
+        key=request.key,
+        key_ttl_ms=request.key_ttl_ms,
+        key_mode=request.key_mode,
+        key_max_wait_ms=request.key_max_wait_ms,
+        backoff=request.backoff if request.backoff is not None else policy.backoff or NO_BACKOFF,
+        retention_ms=request.retention_ms,
+        attributes=request.attributes,
+    )
+
+
+def _first(asked: int | None, policy: int | None, default: int) -> int:
+    if asked is not None:
+        return asked
+    return policy if policy is not None else default

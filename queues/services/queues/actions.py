@@ -1,0 +1,134 @@
+"""What people do to a queue on its page: pause, publish by hand, empty, change the policy. All goes into the
+activity log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+
+from queues.engine import destroy, pause, publish, resume
+from queues.engine.values import Published
+from queues.models import Namespace, QueuePolicy
+from queues.pools import engine_for
+from queues.pools.reading import read_metadata
+
+from ..activity import ActivityAction, note_activity
+from ..errors import NamespaceNotFoundError, RoleTooLowError
+from ..jobs.publishing import PublishRequest, effective_options
+from ..permissions import Role, User
+from ..policies import policy_for
+from .page import QueuePlace
+
+
+def set_paused(*, user: User, place: QueuePlace, paused: bool) -> bool:
+    """Hand nothing out, or hand jobs out again. Whether that changed anything. Raises RoleTooLowError."""
+    need(place, Role.OPERATE)
+    engine = engine_for(place.pool)
+    queue = engine.queue(place.namespace, place.queue)
+    changed = engine.run(pause(queue) if paused else resume(queue))
+    if changed:
+        _note(user, place, ActivityAction.PAUSED if paused else ActivityAction.RESUMED)
+    return changed
+
+
+def publish_by_hand(*, user: User, place: QueuePlace, body: bytes, request: PublishRequest) -> Published:
+    """One job. Raises RoleTooLowError, InvalidArgumentError, StoreFullError."""
+    need(place, Role.OPERATE)
+    policy = policy_for(pool=place.pool, namespace=place.namespace, queue=place.queue)
+    options = effective_options(request=request, policy=policy)
+    engine = engine_for(place.pool)
+    published = engine.run(publish(engine.queue(place.namespace, place.queue), [body], options))
+    if not published.duplicate:
+        _note(user, place, ActivityAction.PUBLISHED, target=published.job_ids[0], count=1)
+    return published
+
+
+def empty_whole_queue(*, user: User, place: QueuePlace) -> int:
+    """Delete its jobs of every state; their number. Raises RoleTooLowError."""
+    need(place, Role.ADMIN)
+    engine = engine_for(place.pool)
+    count = engine.run(destroy(engine.queue(place.namespace, place.queue), everything=True))
+    _note(user, place, ActivityAction.EMPTIED, count=count)
+    return count
+
+
+def need(place: QueuePlace, role: Role) -> None:
+    """Raise RoleTooLowError unless the person's role there is at least this."""
+    if place.role < role:
+        raise RoleTooLowError
+
+
+def _note(user: User, place: QueuePlace, action: ActivityAction, *, target: str = "", count: int | None = None) -> None:
+    note_activity(
+        user=user,
+        action=action,
+        pool=place.pool,
+        namespace=place.namespace,
+        queue=place.queue,
+        target=target,
+        count=count,
+    )
+
+
+PolicyValue = int | str | None
+
+POLICY_FIELDS: Final = (
+    "tries",
+    "ttl_s",
+    "backoff",
+    "ttr_s",
+    "max_in_flight",
+    "dead_max_age_s",
+    "dead_max_count",
+    "objective_s",
+)
+"""What can be set, in the order of the form; "" (of backoff) and None: inherit."""
+
+
+def read_own_policy(*, place: QueuePlace) -> Mapping[str, PolicyValue]:
+    """What was set for this queue itself, not what it inherits. Raises MetadataUnavailableError."""
+    rows = QueuePolicy.objects.filter(
+        namespace__pool__name=place.pool, namespace__name=place.namespace, queue=place.queue
+    )
+    return read_metadata(rows.values(*POLICY_FIELDS).first) or dict.fromkeys(POLICY_FIELDS) | {"backoff": ""}
+
+
+def save_own_policy(*, user: User, place: QueuePlace, values: Mapping[str, PolicyValue]) -> Mapping[str, list[str]]:
+    """Set it; a policy that inherits everything is removed. Answers what is wrong by field: nothing was changed then.
+
+    Raises RoleTooLowError, NamespaceNotFoundError.
+    """
+    need(place, Role.ADMIN)
+    with transaction.atomic():
+        namespace = Namespace.objects.filter(pool__name=place.pool, name=place.namespace).first()
+        if namespace is None:
+            raise NamespaceNotFoundError
+        row = QueuePolicy.objects.filter(namespace=namespace, queue=place.queue).first()
+        row = row or QueuePolicy(namespace=namespace, queue=place.queue)
+        before = {name: getattr(row, name) for name in POLICY_FIELDS}
+        for name in POLICY_FIELDS:
+            setattr(row, name, values[name])
+        try:
+            row.full_clean()
+        except ValidationError as error:
+            return error.message_dict
+        changes = [f"{name}: {before[name]} → {values[name]}" for name in POLICY_FIELDS if before[name] != values[name]]
+        if not changes:
+            return {}
+        if all(values[name] in (None, "") for name in POLICY_FIELDS):
+            row.delete()
+        else:
+            row.save()
+    note_activity(
+        user=user,
+        action=ActivityAction.POLICY_CHANGED,
+        pool=place.pool,
+        namespace=place.namespace,
+        queue=place.queue,
+        detail=", ".join(changes).replace("None", "–"),
+    )
+    return {}

@@ -1,0 +1,188 @@
+"""One queue: its page, its counts, and the verbs on all of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from queues.engine import (
+    JobDetail,
+    JobFilter,
+    JobState,
+    QueueStats,
+    destroy,
+    detail,
+    list_jobs,
+    list_queues,
+    pause,
+    resume,
+    scan_jobs,
+    size,
+    stats,
+)
+from queues.engine.errors import InvalidArgumentError
+from queues.engine.ids import is_job_id
+from queues.engine.keys import Layout, QueueKeys
+from queues.engine.minutes import MINUTE_MS, Minute
+from queues.engine.names import check_queue
+from queues.engine.operation import Operation, Plan
+from queues.engine.operations.distribution import distributions
+from queues.engine.values import Distributions, QueuePage
+from queues.pools import reading_engine_for
+
+from ..errors import NamespaceNotFoundError
+from ..permissions import Role, User, role_in
+from ..policies import EffectivePolicy, policy_for
+from .trends import history_of_queue
+
+
+def count_ready(*, queue: QueueKeys) -> Operation[int]:
+    """Jobs that can be consumed now."""
+    return size(queue)
+
+
+def read_stats(*, queue: QueueKeys) -> Operation[QueueStats]:
+    """Counts per state, rates, percentiles."""
+    return stats(queue)
+
+
+def list_queues_of(*, layout: Layout, namespace: str, after: str | None = None, limit: int = 100) -> Plan[QueuePage]:
+    """A page of the names of a namespace's queues that hold anything."""
+    return list_queues(layout, namespace, after=after, limit=limit)
+
+
+def pause_queue(*, queue: QueueKeys) -> Operation[bool]:
+    """Hand nothing out until resumed. Answers whether that changed anything."""
+    return pause(queue)
+
+
+def resume_queue(*, queue: QueueKeys) -> Operation[bool]:
+    """Hand jobs out again. Answers whether that changed anything."""
+    return resume(queue)
+
+
+def empty_queue(*, queue: QueueKeys, everything: bool) -> Plan[int]:
+    """Delete the ready jobs, or those of every state. Answers how many."""
+    return destroy(queue, everything=everything)
+
+
+PAGE_JOBS: Final = 50
+
+STRETCHES: Final = 10
+"""So many stretches of a scan (up to `limits.SCAN_LOOKS` jobs each) a page looks through; the reader asks for more."""
+
+NO_FILTER: Final = JobFilter()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueuePlace:
+    """A queue as a person names it, and what they may do there."""
+
+    pool: str
+    namespace: str
+    queue: str
+    role: Role
+
+    @property
+    def may_operate(self) -> bool:
+        return self.role >= Role.OPERATE
+
+    @property
+    def may_administer(self) -> bool:
+        return self.role >= Role.ADMIN
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueNow:
+    """How the queue is doing at this moment, and which policy holds for it."""
+
+    place: QueuePlace
+    stats: QueueStats
+    policy: EffectivePolicy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobsFound:
+    """Some jobs of one state. `after` goes into the next call; None: there are no more.
+
+    `looked_at` of `size` jobs in that state were held against the filter; without one, both say nothing.
+    """
+
+    jobs: tuple[JobDetail, ...]
+    after: str | None
+    looked_at: int = 0
+    size: int = 0
+
+
+def find_place(*, user: User, pool: str, namespace: str, queue: str) -> QueuePlace:
+    """Raises NamespaceNotFoundError for what the person may not see, and for what no queue can be called."""
+    role = role_in(user=user, pool=pool, namespace=namespace)
+    try:
+        check_queue(queue)
+    except InvalidArgumentError:
+        raise NamespaceNotFoundError from None
+    return QueuePlace(pool=pool, namespace=namespace, queue=queue, role=role)
+
+
+def read_queue_now(*, place: QueuePlace) -> QueueNow:
+    """One round trip. Raises StoreUnavailableError, MetadataUnavailableError."""
+    engine = reading_engine_for(place.pool)
+    policy = policy_for(pool=place.pool, namespace=place.namespace, queue=place.queue)
+    return QueueNow(place=place, stats=engine.run(stats(engine.queue(place.namespace, place.queue))), policy=policy)
+
+
+def read_minutes(*, place: QueuePlace, minutes: int) -> tuple[Minute, ...]:
+    """The last whole minutes as the pump recorded them, and the last 60 s as if they were the next one.
+
+    Raises StoreUnavailableError.
+    """
+    past = history_of_queue(pool=place.pool, namespace=place.namespace, queue=place.queue, minutes=minutes).minutes
+    engine = reading_engine_for(place.pool)
+    now = engine.run(stats(engine.queue(place.namespace, place.queue)))
+    running = Minute(
+        at_ms=now.now_ms - MINUTE_MS,
+        published=round(now.published_per_s * 60),
+        consumed=round(now.consumed_per_s * 60),
+        acked=round(now.acked_per_s * 60),
+        failed=round(now.failed_per_s * 60),
+        jobs=now.counts,
+    )
+    return (*(minute for minute in past if minute.at_ms < running.at_ms), running)
+
+
+def read_distributions(*, place: QueuePlace) -> Distributions:
+    """How the waits and runs of the last minutes are spread. Raises StoreUnavailableError."""
+    engine = reading_engine_for(place.pool)
+    return engine.run(distributions(engine.queue(place.namespace, place.queue)))
+
+
+def find_jobs(
+    *, place: QueuePlace, state: JobState, wanted: JobFilter = NO_FILTER, after: str | None = None
+) -> JobsFound:
+    """A page of the jobs in `state`, those that match `wanted`, in a bounded number of round trips.
+
+    Raises InvalidArgumentError, StoreUnavailableError.
+    """
+    engine = reading_engine_for(place.pool)
+    queue = engine.queue(place.namespace, place.queue)
+    if wanted == NO_FILTER:
+        page = engine.run(list_jobs(queue, state, after=after, limit=PAGE_JOBS))
+        return JobsFound(jobs=page.jobs, after=page.after)
+    job_id = wanted.job_id.upper()
+    if is_job_id(job_id) and wanted == JobFilter(job_id=wanted.job_id):
+        found = engine.run(detail(queue, job_id))
+        return JobsFound(jobs=(found,) if found and found.state is state else (), after=None, looked_at=1, size=1)
+    return engine.run(_scan(queue, state, wanted, after))
+
+
+def _scan(queue: QueueKeys, state: JobState, wanted: JobFilter, after: str | None) -> Plan[JobsFound]:
+    jobs: list[JobDetail] = []
+    looked_at = size = 0
+    for _ in range(STRETCHES):
+        (part,) = yield [scan_jobs(queue, state, wanted, after=after, limit=PAGE_JOBS - len(jobs))]
+        jobs += part.jobs
+        looked_at += part.looked_at
+        after, size = part.after, part.size
+        if after is None or len(jobs) >= PAGE_JOBS:
+            break
+    return JobsFound(jobs=tuple(jobs), after=after, looked_at=looked_at, size=size)
