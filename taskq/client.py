@@ -33,7 +33,7 @@ from queues.engine import (
 )
 from queues.engine.limits import DEFAULT_TTL_S
 from queues.engine.operations.workers import WorkerCommand, WorkerCommandKind
-from queues.engine.worker_presence import WorkerBeat
+from queues.engine.stats.workers import WorkerBeat
 
 from .brokers import Broker, Work, open_broker
 from .outcomes import Delay, NotConfiguredError, seconds

@@ -11,7 +11,7 @@ from django_redis.exceptions import ConnectionInterrupted
 from django_redis.pool import ConnectionFactory
 from redis.exceptions import RedisError
 
-from queues.engine.outage_log import OutageLog
+from queues.engine.transport.outage_log import OutageLog
 
 logger = logging.getLogger(__name__)
 
@@ -46,7 +46,7 @@ class CacheConnections(ConnectionFactory):  # type: ignore[misc]  # django-redis
 
     def connect(self, url: str) -> Any:
         """The client for `url`."""
-        from queues.engine.connection import connect, parse_url
+        from queues.engine.transport.connection import connect, parse_url
 
         with self._opening:
             if url not in self._clients:

@@ -8,7 +8,7 @@ from django import template
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
-from queues.engine.minutes import Minute
+from queues.engine.stats.minutes import Minute
 
 from .taskq import compact, sparkline
 

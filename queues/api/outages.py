@@ -6,7 +6,7 @@ import logging
 from typing import Final
 
 from queues.engine.errors import StoreUnavailableError
-from queues.engine.outage_log import OutageLog
+from queues.engine.transport.outage_log import OutageLog
 
 OUTAGES: Final = OutageLog(logging.getLogger(__name__))
 """The process's."""

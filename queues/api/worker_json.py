@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 from queues.engine.errors import InvalidArgumentError
 from queues.engine.limits import NAME_MAX_BYTES, UINT32_MAX
 from queues.engine.names import check_queue
-from queues.engine.worker_presence import ParkedTask, RunningJob, WorkerBeat
+from queues.engine.stats.workers import ParkedTask, RunningJob, WorkerBeat
 from queues.services.workers.requests import NOTE_FIELD_MAX_BYTES
 
 from .errors import ParameterError

@@ -12,7 +12,6 @@ persistence (AOF), whether it survives a failover up to `min_replicas` (see docs
 
 from .aio import AsyncEngine
 from .backoff import NO_BACKOFF, Backoff, BackoffKind, parse_backoff
-from .connection import parse_url, redact_url, same_place
 from .errors import (
     InvalidArgumentError,
     JobNotFoundError,
@@ -27,11 +26,7 @@ from .errors import (
     TaskqError,
 )
 from .executor import Engine
-from .found_queues import FoundQueue, unpack_queues
-from .full_streams import FullStreams
-from .heartbeat import PumpBeat, RoleBeat
 from .keys import Layout, QueueKeys
-from .minutes import MINUTE_MS, Minute
 from .operation import Operation, Plan
 from .operations.consume import consume, consume_any
 from .operations.control import delete_jobs, destroy, list_queues, pause, resume
@@ -72,8 +67,12 @@ from .operations.survey import (
     take_survey,
     write_survey,
 )
+from .stats.heartbeat import PumpBeat, RoleBeat
+from .stats.minutes import MINUTE_MS, Minute
+from .stats.store_load import StoreLoad, ask_store_load, read_store_load
+from .stats.survey_rows import FoundQueue, unpack_queues
 from .store import StoreInfo, open_async_engine, open_engine, probe_store
-from .store_load import StoreLoad, ask_store_load, read_store_load
+from .transport.connection import parse_url, redact_url, same_place
 from .values import (
     DEFAULT_OPTIONS,
     AckOutcome,
@@ -99,6 +98,7 @@ from .values import (
     Rescheduled,
     Scan,
 )
+from .waiting.full_streams import FullStreams
 
 __all__ = [
     "DEFAULT_OPTIONS",

@@ -11,24 +11,24 @@ from typing import Any, Final, TypeVar, overload
 from hiredis import pack_command
 from redis.exceptions import MovedError
 
-from .commands import packed, packed_in_pieces
-from .connection import AsyncClient, StoreAddress
 from .errors import StoreUnavailableError, TaskqError
 from .executor import result_of, results_of, same_for_all
-from .failures import is_from_replica, is_missing_script
 from .keys import Layout, QueueKeys, notice_channel, wake_channel, worker_channel
-from .lane import Call, Lane
-from .late_replies import LateCalls
-from .merging import merge, spread
 from .operation import Operation, Paced, Plan
-from .outage_log import OutageLog
-from .pacing import AsyncPacer
-from .replication import ReplicaWait, UnconfirmedError
-from .routing import AsyncRoutes, Server
-from .subscription import Hear, Subscription
+from .transport.commands import packed, packed_in_pieces
+from .transport.connection import AsyncClient, StoreAddress
+from .transport.failures import is_from_replica, is_missing_script
+from .transport.lane import Call, Lane
+from .transport.late_replies import LateCalls
+from .transport.merging import merge, spread
+from .transport.outage_log import OutageLog
+from .transport.pacing import AsyncPacer
+from .transport.replication import ReplicaWait, UnconfirmedError
+from .transport.routing import AsyncRoutes, Server
+from .transport.wire import Wire
 from .values import Consumed, JobResult, RequestLimit
-from .waiting import Waiters
-from .wire import Wire
+from .waiting.subscription import Hear, Subscription
+from .waiting.waiters import Waiters
 
 T = TypeVar("T")
 

@@ -9,15 +9,15 @@ from typing import Any, TypeVar, overload
 from hiredis import pack_command
 from redis.exceptions import MovedError
 
-from .commands import packed, packed_in_pieces
-from .connection import StoreAddress, SyncClient
 from .errors import NotReplicatedError, TaskqError
-from .failures import is_missing_script, is_translatable, translate
 from .keys import Layout, QueueKeys
 from .operation import Apart, Operation, Paced, Plan
-from .pacing import Pacer
-from .replication import ReplicaWait, UnconfirmedError
-from .routing import Routes, Server
+from .transport.commands import packed, packed_in_pieces
+from .transport.connection import StoreAddress, SyncClient
+from .transport.failures import is_missing_script, is_translatable, translate
+from .transport.pacing import Pacer
+from .transport.replication import ReplicaWait, UnconfirmedError
+from .transport.routing import Routes, Server
 from .values import Published
 
 T = TypeVar("T")

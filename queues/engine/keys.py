@@ -156,7 +156,7 @@ def tellers_key() -> bytes:
 
 
 def told_key() -> bytes:
-    """hash: web process → what it told (`queues.engine.presence`). Expires by itself, fields are dropped by others."""
+    """hash: web process → what it told (`stats/consumers.py`). Expires by itself, fields are dropped by others."""
     return b"{tqwaiting}:told"
 
 
@@ -179,7 +179,7 @@ def workers_key(namespace: str) -> bytes:
 
 
 def worker_beats_key(namespace: str) -> bytes:
-    """hash: `NAMESPACE/WORKER` → its record (`queues.engine.worker_presence`). Expires; other beats drop old fields."""
+    """hash: `NAMESPACE/WORKER` → its record (`queues.engine.stats.workers`). Expires; other beats drop old fields."""
     return b"{tqworkers}:beats:" + namespace.encode("utf-8", "replace")
 
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar, overload
 
 from . import limits
+from .keys import QueueKeys
 from .scripts import Script
 from .value_class import value
 
@@ -67,3 +68,19 @@ def paced(operation: Operation[Any], *, jobs: int) -> Sequence[Operation[Any]]:
 
 Plan: TypeAlias = Generator[Sequence[Operation[Any]], list[Any], T]
 """Yields batches (run in one round trip, in any order), receives the list of their results, returns T."""
+
+
+class AsyncRunner(Protocol):
+    """What long polls need of `queues.engine.aio.AsyncEngine`, which has them."""
+
+    @property
+    def client(self) -> Any: ...
+
+    def queue(self, namespace: str, queue: str) -> QueueKeys: ...
+
+    @overload
+    async def run(self, work: Operation[T]) -> T: ...
+    @overload
+    async def run(self, work: Plan[T]) -> T: ...
+
+    def undo(self, operations: Sequence[Operation[Any]]) -> None: ...

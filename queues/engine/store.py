@@ -11,13 +11,22 @@ from typing import Any, Final
 from redis.cluster import RedisCluster
 from redis.exceptions import ResponseError
 
-from . import limits, replication
+from . import limits
 from .aio import AsyncEngine
-from .connection import REPLY_TIMEOUT_S, AsyncClient, StoreAddress, SyncClient, connect, connect_async, parse_url
 from .errors import InvalidArgumentError, LayoutError
 from .executor import Engine
-from .failures import is_cross_slot, reaching_redis
 from .keys import LAYOUT_VERSION, META_KEY, Layout, partition_keys, pumps_key
+from .transport import replication
+from .transport.connection import (
+    REPLY_TIMEOUT_S,
+    AsyncClient,
+    StoreAddress,
+    SyncClient,
+    connect,
+    connect_async,
+    parse_url,
+)
+from .transport.failures import is_cross_slot, reaching_redis
 
 _EVENTS_MEMORY: Final = limits.EVENTS_MEMORY_MB * limits.MEBIBYTE
 

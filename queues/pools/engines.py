@@ -14,8 +14,8 @@ from typing import Final
 from django.conf import settings
 
 from queues.engine import Engine, open_engine
-from queues.engine.connection import REPLY_TIMEOUT_S
 from queues.engine.errors import TaskqError
+from queues.engine.transport.connection import REPLY_TIMEOUT_S
 
 from .deadlines import check_deadline
 from .errors import MetadataUnavailableError, PoolNotFoundError

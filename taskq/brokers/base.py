@@ -20,7 +20,7 @@ from queues.engine import (
     QueueStats,
 )
 from queues.engine.operations.workers import BeatReply, WorkerCommand
-from queues.engine.worker_presence import WorkerBeat
+from queues.engine.stats.workers import WorkerBeat
 
 T = TypeVar("T")
 

@@ -29,7 +29,7 @@ from queues.engine import (
 from queues.engine.limits import BULK_MAX_JOBS, CONSUME_MAX_COUNT, CONSUME_MAX_TIMEOUT_S
 from queues.engine.names import check_queue, clean_line
 from queues.engine.operations.workers import BeatReply, WorkerCommand
-from queues.engine.worker_presence import WorkerBeat
+from queues.engine.stats.workers import WorkerBeat
 
 from .base import Work
 from .http_calls import Ack, HttpCall, ack_call

@@ -27,7 +27,7 @@ from queues.engine import (
 from queues.engine.ids import published_ms
 from queues.engine.limits import SECONDS_MAX
 from queues.engine.operations.workers import WorkerCommand, WorkerCommandKind
-from queues.engine.worker_presence import ParkedTask, RunningJob, WorkerBeat
+from queues.engine.stats.workers import ParkedTask, RunningJob, WorkerBeat
 
 BEAT_RUNNING_MAX: Final = 1_000
 BEAT_PARKED_MAX: Final = 100

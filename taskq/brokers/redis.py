@@ -69,7 +69,7 @@ from queues.engine.operations.workers import (
     read_note,
     worker_beat,
 )
-from queues.engine.worker_presence import WorkerBeat
+from queues.engine.stats.workers import WorkerBeat
 
 from .base import Broker, Work
 

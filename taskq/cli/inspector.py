@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from queues.engine import JobDetail, JobState, QueueStats
-from queues.engine.worker_presence import WorkerBeat
+from queues.engine.stats.workers import WorkerBeat
 
 from ..brokers import Broker, open_broker
 from ..outcomes import JobGoneError, NotConfiguredError

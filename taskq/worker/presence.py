@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from queues import __version__
-from queues.engine.worker_presence import ParkedTask, RunningJob, WorkerBeat
+from queues.engine.stats.workers import ParkedTask, RunningJob, WorkerBeat
 
 if TYPE_CHECKING:
     from .worker import Worker

@@ -13,7 +13,7 @@ from playwright.sync_api import Page, expect
 
 from queues.engine import Engine, open_engine
 from queues.engine.operations.workers import annotate, worker_beat
-from queues.engine.worker_presence import WorkerBeat
+from queues.engine.stats.workers import WorkerBeat
 from tests.browser.looking import SOON_MS
 from tests.browser.service import Shop
 from tests.dashboard.workers import beat, commands, running

@@ -8,7 +8,7 @@ from django.test import Client
 
 from queues.engine import Engine, consume, publish
 from queues.engine.operations.consumers import tell_waiting
-from queues.engine.presence import QueueWaiters, WaitingBeat, WaitingConsumer
+from queues.engine.stats.consumers import QueueWaiters, WaitingBeat, WaitingConsumer
 from queues.models import Namespace, Pool
 from queues.services.consumers import reading as service
 from queues.services.consumers.reading import read_consumers

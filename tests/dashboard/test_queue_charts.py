@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from queues.engine import Engine, PublishOptions, publish
-from queues.engine.minutes import MINUTE_MS
+from queues.engine.stats.minutes import MINUTE_MS
 
 from .people import SHOP, People
 from .shop import AT, QUEUE

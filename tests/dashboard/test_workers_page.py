@@ -12,7 +12,7 @@ from django.test import Client
 from queues.engine import Engine, JobState, release
 from queues.engine.keys import worker_beats_key
 from queues.engine.operations.workers import cancel_job, list_workers
-from queues.engine.worker_presence import WORKER_RECORD_MAX_BYTES, ParkedTask, WorkerRecord
+from queues.engine.stats.workers import WORKER_RECORD_MAX_BYTES, ParkedTask, WorkerRecord
 from queues.models import Activity, Namespace, Pool
 from queues.services.recent import forget_recent
 from queues.services.workers import actions as worker_actions

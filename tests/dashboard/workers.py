@@ -8,7 +8,7 @@ from typing import Any
 from queues.engine import Engine
 from queues.engine.keys import worker_commands_key
 from queues.engine.operations.workers import read_command, worker_beat
-from queues.engine.worker_presence import RunningJob, WorkerBeat
+from queues.engine.stats.workers import RunningJob, WorkerBeat
 
 from .people import SHOP
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from queues.engine.attendance import CONSUMERS_TOLD, LINGERING_MAX, LINGERS_S, QUEUES_TOLD, Attendance, Place
-from queues.engine.presence import QueueWaiters, WaitingConsumer
+from queues.engine.stats.attendance import CONSUMERS_TOLD, LINGERING_MAX, LINGERS_S, QUEUES_TOLD, Attendance, Place
+from queues.engine.stats.consumers import QueueWaiters, WaitingConsumer
 
 
 class Clock:

@@ -21,14 +21,14 @@ from queues.engine import (
     consume,
     destroy,
     fail,
-    lane,
     peek,
     publish,
     size,
 )
-from queues.engine.lane import BATCH_MAX, IN_FLIGHT_MAX
-from queues.engine.link import LateReplies
-from queues.engine.wire import Wire
+from queues.engine.transport import lane
+from queues.engine.transport.lane import BATCH_MAX, IN_FLIGHT_MAX
+from queues.engine.transport.link import LateReplies
+from queues.engine.transport.wire import Wire
 
 from .loop import in_loop, opened, until
 from .test_ack import UNKNOWN

@@ -14,7 +14,7 @@ from queues.engine.operations.consumers import (
     list_working,
     tell_waiting,
 )
-from queues.engine.presence import (
+from queues.engine.stats.consumers import (
     QUEUES_NAMED,
     RECORD_MAX_BYTES,
     QueueWaiters,

@@ -12,7 +12,7 @@ import pytest
 import redis
 
 from queues.engine import Engine, StoreFullError, StoreUnavailableError, open_engine, publish
-from queues.engine.failures import MEANINGS, code_of, is_cross_slot
+from queues.engine.transport.failures import MEANINGS, code_of, is_cross_slot
 from tests.support.redis_servers import redis_binaries
 from tests.support.waiting import wait_until
 

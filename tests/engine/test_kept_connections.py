@@ -14,8 +14,9 @@ import redis
 from hiredis import pack_command
 
 from queues.embedded import EmbeddedRedis
-from queues.engine import Engine, PublishOptions, consume, open_engine, publish, redis_internals, size
-from queues.engine.redis_internals import KEPT_MAX, SPIN_PAUSE_MAX, KeptConnections
+from queues.engine import Engine, PublishOptions, consume, open_engine, publish, size
+from queues.engine.transport import redis_internals
+from queues.engine.transport.redis_internals import KEPT_MAX, SPIN_PAUSE_MAX, KeptConnections
 from tests.support.waiting import wait_until
 
 THREADS: Final = 4

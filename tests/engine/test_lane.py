@@ -8,10 +8,10 @@ import pytest
 
 from queues.engine import publish
 from queues.engine.keys import Layout
-from queues.engine.lane import Call, Lane
-from queues.engine.replication import ReplicaWait
-from queues.engine.routing import Server
-from queues.engine.wire import Wire
+from queues.engine.transport.lane import Call, Lane
+from queues.engine.transport.replication import ReplicaWait
+from queues.engine.transport.routing import Server
+from queues.engine.transport.wire import Wire
 
 from .loop import in_loop, until
 

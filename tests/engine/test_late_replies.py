@@ -6,10 +6,10 @@ import asyncio
 from typing import Any
 
 from queues.engine.keys import Layout
-from queues.engine.late_replies import LateCalls
-from queues.engine.merging import merge
 from queues.engine.operation import Operation
 from queues.engine.operations.consume import consume_step
+from queues.engine.transport.late_replies import LateCalls
+from queues.engine.transport.merging import merge
 
 from .loop import in_loop
 

@@ -27,9 +27,9 @@ from queues.engine import (
     size,
 )
 from queues.engine.keys import limit_key
-from queues.engine.merging import merge
 from queues.engine.operations.consume import consume_step, is_again
 from queues.engine.scripts import ScriptSyntaxError, load, load_limited, script_names
+from queues.engine.transport.merging import merge
 from queues.engine.values import RequestKind
 from tests.support.waiting import wait_until
 
@@ -445,7 +445,7 @@ async def test_a_waiter_that_is_refused_leaves_the_job_to_the_next(redis_url: st
         queue = engine.queue("shop", "orders")
         refused = await start_waiting(engine, queue, 3, limit=reads)
         (next_in_line,) = await start_waiting(engine, [engine.queue("shop", name) for name in others])
-        engine._waiters._rota.stop()
+        engine._waiters._fallback_polls.stop()
         elsewhere = engine.queue("shop", "elsewhere")
         await engine.run(publish(elsewhere, [b"y"]))
         await engine.wait_consume([elsewhere], ttr_ms=60_000, timeout_s=0, limit=reads)

@@ -10,8 +10,9 @@ from collections import Counter
 
 import pytest
 
-from queues.engine import AsyncEngine, Engine, QueueKeys, limits, publish, rivals
-from queues.engine.lines import ALONE_FOR, LOOK, TIME_UP, Line, Wake
+from queues.engine import AsyncEngine, Engine, QueueKeys, limits, publish
+from queues.engine.waiting import fairness
+from queues.engine.waiting.lines import ALONE_FOR, LOOK, TIME_UP, Line, Wake
 
 from .loop import asleep, in_loop, opened, until
 from .state import check
@@ -76,7 +77,9 @@ async def test_every_line_looks_once_the_subscription_is_back(
 async def test_a_mark_outlives_the_time_until_the_next_look(engine: Engine, redis_url: str) -> None:
     async with opened(redis_url) as waiter:
         tasks = await wait_on_each(waiter, queues_of(waiter, MANY))
-        await until(lambda: waiter._waiters._rota.every_s == MANY / limits.LOOKS_PER_S, or_fail="too many look")
+        await until(
+            lambda: waiter._waiters._fallback_polls.every_s == MANY / limits.LOOKS_PER_S, or_fail="too many look"
+        )
         seconds, microseconds = engine.client.time()
         now_ms = seconds * 1000 + microseconds // 1000
         content = check(engine.client)
@@ -161,7 +164,7 @@ class Process:
 
 
 def test_of_two_processes_no_waiter_starves(engine: Engine, redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rivals, "COUNT_EVERY_S", 0.0)
+    monkeypatch.setattr(fairness, "COUNT_EVERY_S", 0.0)
     served: list[tuple[int, int]] = []
     processes = [Process(redis_url, 4, served, number) for number in range(2)]
     try:

@@ -21,8 +21,8 @@ from queues.engine import (
     size,
 )
 from queues.engine.limits import CONSUME_BUDGET_BYTES, MERGE_BODY_MAX_BYTES, MERGE_MAX_CALLS
-from queues.engine.merging import merge
 from queues.engine.operations.consume import consume_step, is_again
+from queues.engine.transport.merging import merge
 
 from .loop import in_loop, opened
 from .world import World

@@ -28,8 +28,8 @@ from queues.engine import (
     publish,
     stats,
 )
-from queues.engine import link as link_module
-from queues.engine.redis_internals import KeptConnections
+from queues.engine.transport import link as link_module
+from queues.engine.transport.redis_internals import KeptConnections
 from queues.engine.values import JobState
 
 from .crossing import crossing
@@ -151,7 +151,7 @@ async def _ready(engine: AsyncEngine, queue: QueueKeys, jobs: int) -> bool:
 async def test_connections_that_wait_for_late_replies_are_few(
     tmp_path: Path, redis_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("queues.engine.wire.LEAVING_MAX", 2)
+    monkeypatch.setattr("queues.engine.transport.wire.LEAVING_MAX", 2)
     async with crossing(tmp_path, redis_url) as (way, url), opened(url) as engine:
         queue = engine.queue("shop", "none")
         for _ in range(4):

@@ -21,7 +21,7 @@ from queues.engine import (
 )
 from queues.engine.executor import result_of
 from queues.engine.limits import STAGE_PART_BYTES
-from queues.engine.replication import ReplicaWait, UnconfirmedError
+from queues.engine.transport.replication import ReplicaWait, UnconfirmedError
 from queues.engine.values import Published
 
 from .world import World

@@ -95,8 +95,8 @@ from queues.engine.operations.workers import (
     read_worker,
     worker_beat,
 )
-from queues.engine.presence import WaitingBeat
 from queues.engine.scripts import Script, load, load_limited, script_names
+from queues.engine.stats.consumers import WaitingBeat
 
 from .test_ack import UNKNOWN
 from .test_workers import WORKER

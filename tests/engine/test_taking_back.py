@@ -9,19 +9,12 @@ from typing import Any
 
 import pytest
 
-from queues.engine import (
-    AsyncEngine,
-    Operation,
-    ack_attempt,
-    merging,
-    publish,
-    release,
-    size,
-)
+from queues.engine import AsyncEngine, Operation, ack_attempt, publish, release, size
 from queues.engine.errors import ScriptError
 from queues.engine.operation import Reply
 from queues.engine.operations.consume import consume_step
 from queues.engine.scripts import load
+from queues.engine.transport import merging
 
 from .loop import asleep, in_loop, opened, start_waiting, until, until_it_is_so
 

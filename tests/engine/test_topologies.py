@@ -24,7 +24,7 @@ from queues.engine import (
     size,
     take_limit,
 )
-from queues.engine.link import Link
+from queues.engine.transport.link import Link
 
 from .loop import in_loop, opened, start_waiting
 from .topologies import cluster, sentinel
@@ -103,7 +103,7 @@ async def test_waiters_of_every_partition_are_woken(url: str) -> None:
     async with opened(url) as engine:
         queues = [engine.queue("shop", f"q{number:02}") for number in range(QUEUES)]
         waiting = [task for queue in queues for task in await start_waiting(engine, queue)]
-        engine._waiters._rota.stop()
+        engine._waiters._fallback_polls.stop()
         await asyncio.gather(*[engine.run(publish(queue, [queue.name])) for queue in queues])
         found = await asyncio.gather(*waiting)
 

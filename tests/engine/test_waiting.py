@@ -401,7 +401,7 @@ async def test_a_subscription_that_was_cut_is_made_again(shop: World, redis_url:
 async def test_an_idle_subscription_is_not_cut_by_the_reply_timeout(
     shop: World, redis_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from queues.engine import connection
+    from queues.engine.transport import connection
 
     monkeypatch.setitem(connection._COMMON, "socket_timeout", 0.2)
     async with opened(redis_url) as waiter:

@@ -16,9 +16,9 @@ from hiredis import pack_command
 from redis.exceptions import ConnectionError, TimeoutError
 
 from queues.engine import AsyncEngine, QueueKeys, StoreUnavailableError, publish, size
-from queues.engine import link as link_module
-from queues.engine.connection import connect_async, parse_url
-from queues.engine.wire import Wire
+from queues.engine.transport import link as link_module
+from queues.engine.transport.connection import connect_async, parse_url
+from queues.engine.transport.wire import Wire
 
 from .crossing import Crossing, crossing
 from .loop import opened, until, until_it_is_so

@@ -13,7 +13,7 @@ from queues.engine.operations.workers import (
     read_worker,
     worker_beat,
 )
-from queues.engine.worker_presence import WorkerBeat
+from queues.engine.stats.workers import WorkerBeat
 
 from .world import World
 

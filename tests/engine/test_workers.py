@@ -25,7 +25,7 @@ from queues.engine.operations.workers import (
     read_note,
     worker_beat,
 )
-from queues.engine.worker_presence import (
+from queues.engine.stats.workers import (
     WORKER_RECORD_MAX_BYTES,
     ParkedTask,
     RunningJob,

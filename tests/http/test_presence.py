@@ -10,7 +10,7 @@ import pytest
 
 from queues.engine import Engine, open_engine
 from queues.engine.operations.consumers import list_waiting
-from queues.engine.presence import WaitingConsumer
+from queues.engine.stats.consumers import WaitingConsumer
 from tests.http.client import Client, Reply
 from tests.http.service import Site
 from tests.support.waiting import wait_until

@@ -10,7 +10,7 @@ from asgiref.sync import sync_to_async
 from django.db import transaction
 from django.test import Client
 
-from queues.engine.notices import announce
+from queues.engine.waiting.notices import announce
 from queues.models import Namespace, Pool, QueuePolicy, Token
 from queues.pools import async_engine_for, close_async_engines, notices
 from queues.pools.notices import hand_on, hand_on_gap

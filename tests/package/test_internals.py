@@ -28,14 +28,14 @@ from uvicorn.server import ServerState
 from uvicorn.supervisors import multiprocess
 
 from queues.embedded import EmbeddedRedis, find_server
-from queues.engine.connection import connect_async, parse_url
-from queues.engine.redis_internals import open_connection
+from queues.engine.transport.connection import connect_async, parse_url
+from queues.engine.transport.redis_internals import open_connection
 from queues.management.web.uvicorn_workers import Worker
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 
 CALLED: Final[tuple[tuple[Callable[..., Any], str], ...]] = (
-    # queues/engine/redis_internals.py and routing.py
+    # queues/engine/transport/redis_internals.py and routing.py
     (redis.asyncio.ConnectionPool.make_connection, "self"),
     (redis.asyncio.Connection.connect, "self"),
     (redis.asyncio.Connection._close, "self"),
@@ -50,7 +50,7 @@ CALLED: Final[tuple[tuple[Callable[..., Any], str], ...]] = (
     (redis.asyncio.cluster.NodesManager.move_slot, "self error"),
     (redis.RedisCluster.get_random_node, "self"),
     (redis.asyncio.RedisCluster.get_random_node, "self"),
-    # queues/engine/subscription.py
+    # queues/engine/waiting/subscription.py
     (redis.asyncio.ConnectionPool.get_connection, "self"),
     (redis.asyncio.Connection.send_command, "self PING"),
     # queues/management/web/uvicorn_workers.py
@@ -116,7 +116,7 @@ def test_a_synchronous_connection_of_redis_py_has_a_socket_and_a_parser_that_rea
 
 
 def test_a_connection_of_redis_py_can_be_told_not_to_time_out(redis_url: str) -> None:
-    """`socket_timeout`, which queues/engine/subscription.py sets to None."""
+    """`socket_timeout`, which queues/engine/waiting/subscription.py sets to None."""
     connection = connect_async(parse_url(redis_url)).connection_pool.make_connection()
 
     assert connection.socket_timeout > 0

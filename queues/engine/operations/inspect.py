@@ -8,12 +8,12 @@ from typing import Any
 
 from .. import limits
 from ..errors import InvalidArgumentError
-from ..histogram import lately, minutes_of, percentiles, rates
 from ..ids import published_ms
 from ..keys import QueueKeys
 from ..operation import Operation, Plan, Reply
 from ..record import unpack_record, unpack_run
 from ..scripts import load
+from ..stats.histogram import lately, minutes_of, percentiles, rates
 from ..values import Delivery, JobDetail, JobResult, JobState, Page, QueueStats
 from .reply import clock_argument, delivery_of, expect_ok, tag_of, unexpected
 

@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from ..heartbeat import PumpBeat, pack_beat, unpack_beat
 from ..keys import Layout, QueueKeys, partition_keys, pumps_key
 from ..operation import Operation, Reply
 from ..scripts import load
+from ..stats.heartbeat import PumpBeat, pack_beat, unpack_beat
 from ..values import JobState
 from .reply import clock_argument, expect_ok
 

@@ -9,12 +9,12 @@ from typing import Final
 
 from .. import limits
 from ..errors import InvalidArgumentError
-from ..found_queues import FoundQueue, found_queue, pack_queues
 from ..keys import Layout, QueueKeys, partition_keys, rollup_key, survey_key, survey_turn_key
-from ..minutes import Minute, read_minutes
 from ..operation import Argument, Operation, Reply
 from ..scripts import load
-from ..store_load import StoreLoad
+from ..stats.minutes import Minute, read_minutes
+from ..stats.store_load import StoreLoad
+from ..stats.survey_rows import FoundQueue, found_queue, pack_queues
 from .inspect import queue_stats
 from .reply import clock_argument, expect_ok, tag_of, unexpected
 

@@ -1,4 +1,4 @@
-"""Deleter: frees what deleted queues held, in small steps with pauses (`queues.engine.pacing`)."""
+"""Deleter: frees what deleted queues held, in small steps with pauses (`queues.engine.transport.pacing`)."""
 
 from __future__ import annotations
 

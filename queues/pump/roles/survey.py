@@ -33,7 +33,7 @@ from queues.engine import (
     take_survey,
     write_survey,
 )
-from queues.engine.minutes import MINUTE_MS
+from queues.engine.stats.minutes import MINUTE_MS
 
 INTERVAL_S: Final = 0.2
 SHARE: Final = 0.016

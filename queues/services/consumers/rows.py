@@ -11,7 +11,7 @@ from typing import Final
 
 from queues.engine.keys import QueueKeys
 from queues.engine.operations.consumers import WaitingReport, WorkingJob, WorkingJobs
-from queues.engine.presence import WaitingConsumer
+from queues.engine.stats.consumers import WaitingConsumer
 
 NEVER_MS: Final = 2**53
 """Later than any time that is told."""

@@ -12,7 +12,7 @@ from queues.engine import JobDetail, JobState, detail, result
 from queues.engine.errors import JobNotFoundError
 from queues.engine.ids import is_job_id
 from queues.engine.operations.workers import read_note, read_worker
-from queues.engine.worker_presence import WorkerBeat
+from queues.engine.stats.workers import WorkerBeat
 from queues.pools import reading_engine_for
 
 from ..queues.page import QueuePlace

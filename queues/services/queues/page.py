@@ -23,10 +23,10 @@ from queues.engine import (
 from queues.engine.errors import InvalidArgumentError
 from queues.engine.ids import is_job_id
 from queues.engine.keys import Layout, QueueKeys
-from queues.engine.minutes import MINUTE_MS, Minute
 from queues.engine.names import check_queue
 from queues.engine.operation import Operation, Plan
 from queues.engine.operations.distribution import distributions
+from queues.engine.stats.minutes import MINUTE_MS, Minute
 from queues.engine.values import Distributions, QueuePage
 from queues.pools import reading_engine_for
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from queues.engine import MINUTE_MS, WHOLE_POOL, Minute, namespace_minutes, queue_minutes
 from queues.engine.errors import TaskqError
-from queues.engine.minutes import STATES
+from queues.engine.stats.minutes import STATES
 from queues.pools import reading_engine_for
 
 from ..recent import Recent

@@ -15,7 +15,7 @@ from queues.engine.errors import InvalidArgumentError, TaskqError
 from queues.engine.ids import is_job_id
 from queues.engine.names import check_queue
 from queues.engine.operations.workers import list_worker_records
-from queues.engine.worker_presence import ParkedTask, RunningJob, WorkerBeat, WorkerRecord
+from queues.engine.stats.workers import ParkedTask, RunningJob, WorkerBeat, WorkerRecord
 from queues.pools import find_pool, reading_engine_for
 
 from ..permissions import Role, User, roles_of

@@ -26,9 +26,9 @@ from queues.engine.operations.workers import (
     read_worker,
     worker_beat,
 )
+from queues.engine.stats.workers import WorkerBeat
 from queues.engine.value_class import value
 from queues.engine.values import AckOutcome, Ended, JobState, Rescheduled
-from queues.engine.worker_presence import WorkerBeat
 
 __all__ = [
     "NOTE_FIELD_MAX_BYTES",

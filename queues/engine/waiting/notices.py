@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from .connection import connect, parse_url
-from .failures import reaching_redis
-from .keys import notice_channel
+from ..keys import notice_channel
+from ..transport.connection import connect, parse_url
+from ..transport.failures import reaching_redis
 
 ANNOUNCE_TIMEOUT_S: Final = 1.0
 """For connecting, and for the answer: whoever announces has done what it came for, and should not wait for long."""

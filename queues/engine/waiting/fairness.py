@@ -8,8 +8,8 @@ from __future__ import annotations
 import asyncio
 from typing import Any, Final
 
-from .connection import AsyncClient
-from .keys import notice_channel
+from ..keys import notice_channel
+from ..transport.connection import AsyncClient
 
 STEP_BACK_S: Final = 0.001
 """Longer than a look takes. Paid only where several processes follow the same pool, and rarely if they do not wait for
@@ -18,7 +18,7 @@ the same queues."""
 COUNT_EVERY_S: Final = 5.0
 
 
-class Rivals:
+class OtherProcesses:
     """Whether other processes follow the pool too. In a cluster only those on the same node are seen."""
 
     def __init__(self, client: AsyncClient) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Final, NamedTuple, TypeVar
 
-from .presence import QueueWaiters, WaitingBeat, WaitingConsumer
+from .consumers import QueueWaiters, WaitingBeat, WaitingConsumer
 
 K = TypeVar("K")
 V = TypeVar("V")

@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from .values import JobState, QueueStats
+from ..values import JobState, QueueStats
 
 _LEVEL = 1
 """Of compression: the rows are much alike, so the fastest makes a fifth of them."""

@@ -9,7 +9,7 @@ import json
 from dataclasses import dataclass
 from typing import Any, Final
 
-from .names import clean_line
+from ..names import clean_line
 
 RECORD_MAX_BYTES: Final = 128 * 1024
 QUEUES_NAMED: Final = 8

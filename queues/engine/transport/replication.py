@@ -10,9 +10,9 @@ from typing import Any, Final
 
 from hiredis import pack_command
 
-from . import limits
-from .errors import InvalidArgumentError
-from .operation import Reply
+from .. import limits
+from ..errors import InvalidArgumentError
+from ..operation import Reply
 
 TIMEOUT_S: Final = 1.0
 

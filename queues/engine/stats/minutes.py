@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from ..values import JobState
 from .histogram import middle_ms
-from .values import JobState
 
 MINUTE_MS: Final = 60_000
 STATES: Final = (

@@ -12,7 +12,7 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from .connection import REPLY_TIMEOUT_S, AsyncClient, StoreAddress, connect_subscriber
+from ..transport.connection import REPLY_TIMEOUT_S, AsyncClient, StoreAddress, connect_subscriber
 
 logger = logging.getLogger("taskq.subscription")
 

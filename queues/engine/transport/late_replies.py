@@ -14,9 +14,9 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
+from ..operation import Operation, Reply
 from .merging import Call as MergedCall
 from .merging import spread
-from .operation import Operation, Reply
 
 logger = logging.getLogger("taskq.engine")
 

@@ -19,9 +19,9 @@ from redis.backoff import NoBackoff
 from redis.exceptions import MovedError, SlotNotCoveredError
 from redis.retry import Retry
 
+from ..operation import Operation
 from .connection import CONNECT_TIMEOUT_S, REPLY_TIMEOUT_S, AsyncClient, StoreAddress, SyncClient
 from .failures import is_from_replica, is_from_wrong_node
-from .operation import Operation
 from .redis_internals import KeptConnections, move_slot, reconnect_all, renew_slot_map
 from .replication import UnconfirmedError
 

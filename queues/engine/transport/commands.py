@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from hiredis import pack_command
 
-from .operation import Operation
+from ..operation import Operation
 
 COPY_MAX_BYTES: Final = 16_384
 """An argument that is smaller is copied into the command."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Coroutine, Iterable
 from functools import partial
 from typing import Any, Final, TypeAlias
 
-from .operation import Operation
+from ..operation import Operation
 from .replication import ReplicaWait
 from .routing import Server
 from .wire import Wire

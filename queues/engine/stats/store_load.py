@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .aio import AsyncEngine
-from .connection import StoreAddress
-from .executor import Engine
-from .failures import reaching_redis
-from .store import server_version
+from ..aio import AsyncEngine
+from ..executor import Engine
+from ..store import server_version
+from ..transport.connection import StoreAddress
+from ..transport.failures import reaching_redis
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

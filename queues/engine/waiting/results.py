@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from time import monotonic
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from . import limits
-from .keys import QueueKeys
-from .operations.inspect import result as result_operation
+from .. import limits
+from ..keys import QueueKeys
+from ..operation import AsyncRunner
+from ..operations.inspect import result as result_operation
+from ..values import JobResult, JobState
 from .subscription import Subscription
 from .timers import delay_until
-from .values import JobResult, JobState
-
-if TYPE_CHECKING:
-    from .aio import AsyncEngine
-
 
 _ENDED: Final = (None, JobState.COMPLETED, JobState.DEAD)
 
@@ -23,7 +20,7 @@ _ENDED: Final = (None, JobState.COMPLETED, JobState.DEAD)
 class ResultWaiters:
     """Those of an AsyncEngine, by job."""
 
-    def __init__(self, engine: AsyncEngine) -> None:
+    def __init__(self, engine: AsyncRunner) -> None:
         self._engine = engine
         self._loop = asyncio.get_running_loop()
         self._of_job: dict[bytes, set[asyncio.Future[None]]] = {}
@@ -59,7 +56,7 @@ class ResultWaiters:
 
     @property
     def _every_s(self) -> float:
-        """Many look less often than few, as consumers do (`rota`)."""
+        """Many look less often than few, as consumers do (`fallback_polls`)."""
         return max(limits.FALLBACK_POLL_S, min(self._waiting / limits.LOOKS_PER_S, limits.LOOK_EVERY_MAX_S))
 
     def wake(self, job_id: bytes) -> None:

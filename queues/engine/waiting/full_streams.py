@@ -8,8 +8,8 @@ from typing import Any
 
 import redis.exceptions
 
-from .executor import Engine
-from .keys import partition_keys
+from ..executor import Engine
+from ..keys import partition_keys
 
 logger = logging.getLogger("taskq.full_streams")
 

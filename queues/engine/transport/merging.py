@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from .limits import MERGE_MAX_CALLS
-from .operation import Group, Operation, Reply
-from .operations.reply import unexpected
+from ..limits import MERGE_MAX_CALLS
+from ..operation import Group, Operation, Reply
+from ..operations.reply import unexpected
 from .replication import UnconfirmedError
 
 

@@ -15,7 +15,7 @@ from typing import Final
 
 import redis.exceptions as redis_errors
 
-from .errors import ScriptError, StoreFullError, StoreUnavailableError, TaskqError
+from ..errors import ScriptError, StoreFullError, StoreUnavailableError, TaskqError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,8 +1,8 @@
 """Waiting consumers of one event loop: one subscription for all of them, first come, first served.
 
 What moves a line of waiters: a wake-up message (as many waiters as jobs became ready), the queues' next due time (a
-timer of the line), and its turn to look in case a message was lost (`rota`). In each case the *first* of the line
-looks; one that got a job without a message sends the next: there may be more. Who sleeps costs its coroutine, one
+timer of the line), and its turn to look in case a message was lost (`fallback_polls`). In each case the *first* of the
+line looks; one that got a job without a message sends the next: there may be more. Who sleeps costs its coroutine, one
 future and one timer, and neither task nor connection of its own.
 """
 
@@ -13,22 +13,20 @@ import itertools
 import logging
 from collections.abc import Coroutine, Sequence
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from . import limits
-from .errors import LimitReachedError
-from .keys import QueueKeys
+from .. import limits
+from ..errors import LimitReachedError
+from ..keys import QueueKeys
+from ..operation import AsyncRunner
+from ..operations.consume import consume_any, consume_step, give_back, is_again
+from ..values import Consumed
+from .fairness import STEP_BACK_S, OtherProcesses
+from .fallback_polls import FallbackPolls
 from .lines import LOOK, MESSAGE, TIME_UP, Line, Lines, Wake
-from .operations.consume import consume_any, consume_step, give_back, is_again
-from .rivals import STEP_BACK_S, Rivals
-from .rota import Rota
+from .results import ResultWaiters
 from .subscription import Subscription
 from .timers import delay_until
-from .values import Consumed
-from .waiting_results import ResultWaiters
-
-if TYPE_CHECKING:
-    from .aio import AsyncEngine
 
 logger = logging.getLogger("taskq.waiting")
 
@@ -40,14 +38,14 @@ _DUE_MARGIN_S: Final = 0.0005
 class Waiters:
     """All waiters of an AsyncEngine."""
 
-    def __init__(self, engine: AsyncEngine) -> None:
+    def __init__(self, engine: AsyncRunner) -> None:
         self._engine = engine
         self._loop = asyncio.get_running_loop()
         self._lines = Lines()
-        self._rota = Rota(self._lines)
+        self._fallback_polls = FallbackPolls(self._lines)
         self._arrivals = itertools.count()
         self._stopped = False
-        self._rivals = Rivals(engine.client)
+        self._other_processes = OtherProcesses(engine.client)
         self.looks: set[asyncio.Task[Consumed]] = set()
         """Those that go on to their end whatever becomes of their callers."""
         self.results = ResultWaiters(engine)
@@ -70,7 +68,7 @@ class Waiters:
     ) -> Consumed:
         if self._is_stopped():  # since this was asked for
             return await self._attempt(queues, 0, options)
-        self._rivals.count_if_due()
+        self._other_processes.count_if_due()
         # Without a subscription waiting still works, by taking turns to look.
         await subscription.wait(limits.FALLBACK_POLL_S)
         if self._is_stopped():
@@ -86,10 +84,10 @@ class Waiters:
             while True:
                 seen = [messages.get(name, 0) for name in names]
                 try:
-                    stepped_back = woken and self._rivals.present and line.should_step_back()
+                    stepped_back = woken and self._other_processes.present and line.should_step_back()
                     if stepped_back:
                         await asyncio.sleep(STEP_BACK_S)
-                    consumed = await self._attempt(queues, self._rota.note_look(line), options)
+                    consumed = await self._attempt(queues, self._fallback_polls.note_look(line), options)
                 except (LimitReachedError, asyncio.CancelledError):
                     self._pass_on(line, why)
                     raise
@@ -132,14 +130,14 @@ class Waiters:
 
     def look_soon(self) -> None:
         """Messages may have been lost."""
-        self._rota.look_soon()
+        self._fallback_polls.look_soon()
         self.results.look_soon()
 
     def stop(self) -> None:
         """Let everyone go, now and from now on."""
         self._stopped = True
-        self._rota.stop()
-        self._rivals.stop()
+        self._fallback_polls.stop()
+        self._other_processes.stop()
         for line in self._lines.all():
             line.wake_all(LOOK)
         self.results.stop()

@@ -12,14 +12,14 @@ import heapq
 import itertools
 from typing import Final
 
-from . import limits
+from .. import limits
 from .lines import LOOK, Line, Lines
 
 TOGETHER_S: Final = 0.05
 """Turns that are so close look together: calls of one event-loop turn share a round trip, which is most of the cost."""
 
 
-class Rota:
+class FallbackPolls:
     """A heap of lines by the time of their next look, and one timer."""
 
     def __init__(self, lines: Lines) -> None:
