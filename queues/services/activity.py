@@ -1,5 +1,8 @@
 """The activity log: what people did, and what was done for them. Written by the services that do it; read by its
 page.
+
+The log keeps English. The phrases that a detail begins with are shown in the reader's language; what follows are names
+of fields and what somebody typed, which no language changes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""Who may see and do what: the roles of people in namespaces."""
+"""Who may see and do what: the roles of people in namespaces.
+
+A superuser may do everything. Anybody else sees a namespace that is shown to one of their groups; what they may do in
+it is said by the permissions of those groups that it is shown to, and by permissions of their own. A permission of
+another group never counts: who operates the bank's queues and may look at the shop's only looks at the shop's.
+"""
 
 from __future__ import annotations
 
