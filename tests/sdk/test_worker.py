@@ -149,7 +149,7 @@ async def is_in(job: Job[Any], state: JobState) -> bool:
 async def test_a_thread_that_takes_too_long_is_given_up_and_keeps_its_slot(app: App) -> None:
     let_go, ran = threading.Event(), threading.Event()
 
-    @app.task(timeout=0.05, retry=1)
+    @app.task(timeout=0.5, retry=1)
     def hang() -> None:
         let_go.wait(20)
 
