@@ -18,8 +18,7 @@ from django.core.management import call_command
 from queues.embedded import EmbeddedRedis
 from queues.engine import StoreInfo, StoreUnavailableError, open_engine, publish, same_place, size
 from queues.models import Pool
-from queues.pools import async_engine_for, close_async_engines, close_engines, engine_for, engines, rows
-from queues.pools import engines as async_engines
+from queues.pools import async_engine_for, async_engines, close_async_engines, close_engines, engine_for, engines, rows
 from queues.pools.remembered import Remembered, forget_everything
 from queues.services.errors import InvalidArgumentError, PoolExistsError, PoolNotFoundError
 from queues.services.pools.managing import add_pool, check_pool, check_pools, list_pools

@@ -14,7 +14,8 @@ from django.db import DataError, OperationalError
 from queues.pools import reading
 from queues.pools.errors import MetadataUnavailableError
 from queues.pools.reading import forget_outage
-from queues.pools.remembered import REFRESHER, Refresher, Remembered
+from queues.pools.refreshing import REFRESHER, Refresher
+from queues.pools.remembered import Remembered
 from tests.support.clock import ManualClock
 
 pytestmark = pytest.mark.django_db
