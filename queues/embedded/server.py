@@ -12,11 +12,12 @@ from types import TracebackType
 from typing import Final, Self
 from urllib.parse import quote
 
+from queues.supervision import tied_to_parent
+
 from .append_only_files import refuse_ignored_data
 from .binary import find_server
 from .config import render_config
 from .errors import EmbeddedRedisError, ServerDiedError
-from .leash import leashed
 from .private_files import PRIVATE_UMASK, make_content_private
 from .probe import Answer, ask
 
@@ -32,7 +33,7 @@ class EmbeddedRedis:
     """A Redis of one's own. `with EmbeddedRedis(directory, persistent=False) as redis: ... redis.url`.
 
     `data_dir` holds its configuration, its append-only file and its log; one server per directory. `port`: a port on
-    127.0.0.1 to listen on besides the unix socket. Start it from a thread that lives as long as the process (`leash`).
+    127.0.0.1 to listen on besides the unix socket. Start it from a thread that lives as long as the process.
     """
 
     def __init__(self, data_dir: Path, *, persistent: bool, port: int | None = None) -> None:
@@ -58,7 +59,7 @@ class EmbeddedRedis:
         return self._process.pid if self._process is not None and self._process.poll() is None else None
 
     def command(self) -> list[str]:
-        """Write the configuration and return the command line that runs the server on a leash, in the foreground.
+        """Write the configuration and return the command line of the server, which ends with this process.
 
         Raises ServerNotFoundError, DataIgnoredError, or EmbeddedRedisError if the directory cannot be written.
         """
@@ -81,7 +82,7 @@ class EmbeddedRedis:
             make_content_private(self.data_dir)
         except OSError as error:
             raise EmbeddedRedisError(f"cannot prepare a Redis in {self.data_dir}: {error}") from error
-        return leashed([str(server), str(config)])
+        return tied_to_parent([str(server), str(config)])
 
     def answer(self) -> Answer:
         """Whether it answers PING now."""

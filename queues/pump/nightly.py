@@ -19,8 +19,8 @@ from typing import Final
 from django.conf import settings
 from django.db import close_old_connections
 
-from queues.embedded import leashed
 from queues.services.reporting.nightly import due_days, is_time
+from queues.supervision import tied_to_parent
 
 from .trouble import Trouble
 
@@ -80,7 +80,7 @@ class NightlyReports:
         self._trouble.passed()
         logger.info("reports are due", extra={"action": "nightly_started", "first": str(days[0]), "days": len(days)})
         self._process = subprocess.Popen(  # noqa: S603  our own command line
-            leashed(self._command), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True
+            tied_to_parent(self._command), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True
         )
         with contextlib.suppress(ProcessLookupError):
             os.setpriority(os.PRIO_PROCESS, self._process.pid, NICE)  # what it starts gets the same

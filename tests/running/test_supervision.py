@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from queues.management.supervision import (
+from queues.supervision import (
     GIVE_UP_AFTER,
     ChildGivenUpError,
     ChildSpec,

@@ -11,8 +11,8 @@ import pytest
 from uvicorn.supervisors.multiprocess import SIGNALS
 
 from bench.hello import application
-from queues.management.web.server import configure
-from queues.management.web.uvicorn_workers import Worker, Workers
+from queues.server.server import configure
+from queues.server.uvicorn_workers import Worker, Workers
 from tests.support.waiting import wait_until
 
 HEARD_WITHIN_S = 60

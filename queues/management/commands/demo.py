@@ -10,7 +10,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from queues.management.demo import run_load
-from queues.management.supervision import HEART
+from queues.supervision import HEART
 
 
 class Command(BaseCommand):

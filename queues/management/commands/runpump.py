@@ -12,10 +12,10 @@ from typing import Any, Final
 from django.core.management.base import BaseCommand, CommandError
 from django.db import close_old_connections
 
-from queues.management.supervision import HEART
 from queues.pump.nightly import NightlyReports
 from queues.pump.service import BackgroundService
 from queues.services.pools.managing import check_pools, list_pools
+from queues.supervision import HEART
 
 NOTICE_SIGNAL_S: Final = 0.25
 

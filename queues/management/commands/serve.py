@@ -7,9 +7,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from queues.management.local.errors import CannotStartError
-from queues.management.supervision import HEART
-from queues.management.web.server import serve
+from queues.server.server import CannotListenError, serve
+from queues.supervision import HEART
 
 
 class Command(BaseCommand):
@@ -28,5 +27,5 @@ class Command(BaseCommand):
         HEART.begin()
         try:
             serve(host=host, port=port, workers=workers)
-        except CannotStartError as error:
+        except CannotListenError as error:
             raise CommandError(str(error)) from error

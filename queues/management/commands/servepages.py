@@ -8,8 +8,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from queues.management.supervision import HEART
-from queues.management.web.pages_server import serve_pages
+from queues.server.pages_server import serve_pages
+from queues.supervision import HEART
 
 
 class Command(BaseCommand):

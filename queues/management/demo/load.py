@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 
-from ..supervision import BEAT_EVERY_S, HEART
+from queues.supervision import BEAT_EVERY_S, HEART
+
 from .client import Client
 from .emails import Mailer, Postmaster, Shop
 from .images import Photographer, Resizer

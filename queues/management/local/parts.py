@@ -10,8 +10,8 @@ from typing import Final
 
 from django.conf import settings
 
-from queues.embedded import Answer, EmbeddedRedis, leashed
-from queues.management.supervision import ChildSpec, last_lines
+from queues.embedded import Answer, EmbeddedRedis
+from queues.supervision import ChildSpec, last_lines, tied_to_parent
 
 from .errors import CannotStartError
 from .place import Place
@@ -32,10 +32,11 @@ def redis_part(place: Place, redis: EmbeddedRedis, *, env: Mapping[str, str]) ->
         log=place.log("redis"),
         is_ready=lambda: redis.answer() is Answer.READY,
         is_loading=lambda: redis.answer() is Answer.LOADING,
-        on_leash=False,
+        is_tied=False,
         keep_fds=(place.lock_fd,),
         answers=lambda: redis.answer() is not Answer.NOTHING,
-        hung_after_s=REDIS_HUNG_AFTER_S,
+        hung_after_s=settings.TASKQ_HUNG_AFTER_S,
+        killed_after_s=REDIS_HUNG_AFTER_S,
     )
 
 
@@ -47,6 +48,7 @@ def server_part(place: Place, *, host: str, port: int, workers: int, url: str, e
         env=env,
         log=place.log("server"),
         is_ready=lambda: answers(url, "/readyz"),
+        hung_after_s=settings.TASKQ_HUNG_AFTER_S,
     )
 
 
@@ -63,6 +65,7 @@ def pump_part(place: Place, *, env: Mapping[str, str]) -> ChildSpec:
         env=env,
         log=place.log("pump"),
         is_ready=beats,
+        hung_after_s=settings.TASKQ_HUNG_AFTER_S,
     )
 
 
@@ -74,6 +77,7 @@ def demo_part(place: Place, *, url: str, namespace: str, token: str, env: Mappin
         env={**env, "TASKQ_URL": url, "TASKQ_NAMESPACE": namespace, "TASKQ_TOKEN": token},
         log=place.log("demo"),
         is_ready=lambda: True,
+        hung_after_s=settings.TASKQ_HUNG_AFTER_S,
         stop_timeout_s=3.0,
     )
 
@@ -83,7 +87,7 @@ def bootstrap(place: Place, *, env: Mapping[str, str]) -> None:
     log = place.log("bootstrap")
     with log.open("wb") as output:
         done = subprocess.run(  # noqa: S603  our own command line
-            leashed(_manage("bootstrap", f"--account={place.account_file}")),
+            tied_to_parent(_manage("bootstrap", f"--account={place.account_file}")),
             env=dict(env),
             stdin=subprocess.DEVNULL,
             stdout=output,

@@ -10,7 +10,7 @@ from typing import Final
 
 from queues.embedded import EmbeddedRedis, EmbeddedRedisError
 from queues.engine import probe_store, redact_url
-from queues.management.supervision import Supervisor
+from queues.supervision import Supervisor
 
 from . import parts
 from .account import Account

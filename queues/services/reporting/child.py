@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Final
 
-from queues.embedded import leashed
+from queues.supervision import tied_to_parent
 
 from .failures import ProcessDiedError, ReportFailedError
 
@@ -37,9 +37,9 @@ class Line:
 
 
 class Child:
-    """A process in a group of its own, on a leash: whatever ends this process ends it, and Spark's Java with it.
+    """A process in a group of its own, tied to this one: whatever ends this process ends it, and Spark's Java with it.
 
-    To be started from a thread that lives as long as this process (see queues.embedded.leash).
+    To be started from a thread that lives as long as this process (see queues.supervision.parent_death_signal).
     """
 
     def __init__(self, command: Sequence[str], *, packages: Path | None = None) -> None:
@@ -49,7 +49,7 @@ class Child:
         self._error: tuple[str, str] | None = None
         try:
             self._process = subprocess.Popen(  # noqa: S603  our own command line
-                leashed(command),
+                tied_to_parent(command),
                 env=os.environ | _python_path(packages),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,

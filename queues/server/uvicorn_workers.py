@@ -13,10 +13,11 @@ import socket
 from multiprocessing import Pipe
 
 import uvicorn
+from django.conf import settings
 from uvicorn.supervisors import multiprocess
 from uvicorn.supervisors.multiprocess import Process
 
-from ..supervision import BEAT_EVERY_S, HEART, Watch, has_beaten
+from queues.supervision import BEAT_EVERY_S, HEART, Watch, has_beaten
 
 logger = logging.getLogger(__name__)
 
@@ -72,7 +73,7 @@ class Worker(Process):
         if not self.process.is_alive():
             return False
         self._watch.look()
-        if not self._watch.is_hung():
+        if not self._watch.is_hung(settings.TASKQ_HUNG_AFTER_S):
             return True
         fields = {"action": "kill_hung_child", "child": "worker", "pid": self.pid}
         logger.warning("child shows no sign of life", extra={**fields, "silent_s": round(self._watch.silent_s, 1)})

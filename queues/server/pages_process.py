@@ -13,9 +13,7 @@ from typing import Final, Self
 
 from django.conf import settings
 
-from queues.embedded import leashed
-
-from ..supervision import Pulse, Watch
+from queues.supervision import Pulse, Watch, tied_to_parent
 
 logger = logging.getLogger(__name__)
 
@@ -38,12 +36,12 @@ LOOK_EVERY_S: Final = 0.2
 class PagesProcess:
     """A context manager, to be left when the workers have ended: they may need it for requests under way.
 
-    The process is on a leash that the watching thread holds, so whatever ends this process ends that one, too.
+    The process ends with the watching thread, so whatever ends this process ends that one, too.
     """
 
     def __init__(self, directory: Path) -> None:
         self._socket = directory / SOCKET
-        self._command = leashed((*settings.TASKQ_COMMAND, "servepages", str(directory)))
+        self._command = tied_to_parent((*settings.TASKQ_COMMAND, "servepages", str(directory)))
         self._lock = threading.Lock()
         self._stopping = threading.Event()
         self._process: subprocess.Popen[bytes] | None = None
@@ -96,7 +94,7 @@ class PagesProcess:
         while (status := process.poll()) is None:
             sleep(LOOK_EVERY_S)
             watch.look()
-            if watch.is_hung() and not (is_killed or self._stopping.is_set()):
+            if watch.is_hung(settings.TASKQ_HUNG_AFTER_S) and not (is_killed or self._stopping.is_set()):
                 fields = {"action": "kill_hung_child", "child": "pages", "pid": process.pid}
                 logger.warning("child shows no sign of life", extra={**fields, "silent_s": round(watch.silent_s, 1)})
                 process.kill()

@@ -55,7 +55,7 @@ class _Post:
 class Supervisor:
     """`start` each child in the order in which they need each other, `wait_ready`, `run`; always `stop` at the end.
 
-    Use it from the main thread: the leash of a child is held by the thread that started it.
+    Use it from the main thread: a child ends with the thread that started it.
     """
 
     def __init__(self) -> None:
@@ -133,10 +133,12 @@ class Supervisor:
     def _watch(self, post: _Post, child: Child) -> None:
         """Notice that it hangs, and kill it. It is then started again as one that died by itself is."""
         child.watch.look()
-        if not child.watch.is_hung():
+        hung_after_s = child.spec.hung_after_s
+        if not child.watch.is_hung(hung_after_s):
             post.reported = ""
             return
-        action = "kill_hung_child" if child.watch.is_hung(child.spec.hung_after_s) else "hung_child"
+        is_over = child.watch.is_hung(max(hung_after_s, child.spec.killed_after_s))
+        action = "kill_hung_child" if is_over else "hung_child"
         if post.reported == action:
             return
         post.reported = action

@@ -15,15 +15,16 @@ from contextlib import suppress
 from time import monotonic
 from typing import Final, Self
 
-from django.conf import settings
-
 FD_VARIABLE: Final = "TASKQ_HEARTBEAT_FD"
 """Environment variable with the number of the pipe's writing end."""
 
 BEAT_EVERY_S: Final = 1.0
 
+HUNG_AFTER_S: Final = 8.0
+"""How long a process may be silent, where nothing else is said."""
+
 BEGUN_AFTER_S: Final = 180.0
-"""What TASKQ_HUNG_AFTER_S is for one that has not beaten yet: a machine that is slow or busy must not keep it from ever
+"""How long one may be silent that has not beaten yet: a machine that is slow or busy must not keep it from ever
 starting."""
 
 GAP_MAX_S: Final = 1.0
@@ -134,8 +135,6 @@ class Watch:
             self.silent_s = 0.0
             self._has_begun = True
 
-    def is_hung(self, after_s: float | None = None) -> bool:
-        """Whether nothing was heard for TASKQ_HUNG_AFTER_S, or `after_s` if that is longer; for BEGUN_AFTER_S if it has
-        never beaten."""
-        limit_s = max(settings.TASKQ_HUNG_AFTER_S, after_s or 0)
-        return self.silent_s > (limit_s if self._has_begun else BEGUN_AFTER_S)
+    def is_hung(self, after_s: float) -> bool:
+        """Whether nothing was heard for `after_s`; for BEGUN_AFTER_S if it has never beaten."""
+        return self.silent_s > (after_s if self._has_begun else BEGUN_AFTER_S)

@@ -10,6 +10,10 @@ from functools import lru_cache
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 
+from queues.api.request_ids import HEADER, choose_request_id
+
+from .request_head import Reason
+
 if TYPE_CHECKING:
     from .connection import Connection
 
@@ -38,6 +42,7 @@ _FAILED_START: Final = {
     "status": 500,
     "headers": ((b"content-type", b"text/plain; charset=utf-8"), (b"content-length", b"%d" % len(_FAILED))),
 }
+_REFUSED_SCOPE: Final = {"method": "GET", "http_version": "1.1", "path": "", "headers": ()}
 
 
 def lines_of(headers: Sequence[tuple[bytes, bytes]]) -> bytes:
@@ -337,3 +342,27 @@ class HandOver(Exchange):
                 self._connection.let_go()
                 return
         await super().run(application)
+
+
+class Refusal(Exchange):
+    """Takes the place of a request that is none. It is the last on its connection."""
+
+    __slots__ = ("_reason",)
+
+    def __init__(self, connection: Connection, reason: Reason) -> None:
+        super().__init__(connection, _REFUSED_SCOPE, keep_alive=False)
+        self.end()
+        self._reason = reason
+
+    async def run(self, _application: Any) -> None:
+        """Tell the client what is wrong."""
+        status, words = self._reason
+        body = b'{"error":"%b"}' % words
+        headers = (
+            (b"content-type", b"application/json; charset=utf-8"),
+            (HEADER, choose_request_id(None)),
+            (b"content-length", b"%d" % len(body)),
+            *(((b"retry-after", b"0"),) if status == 503 else ()),
+        )
+        await self.send({"type": "http.response.start", "status": status, "headers": headers})
+        await self.send({"type": "http.response.body", "body": body})

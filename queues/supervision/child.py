@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from queues.embedded import leashed
-
-from .heartbeats import Probe, Pulse, Watch
+from .heartbeats import HUNG_AFTER_S, Probe, Pulse, Watch
 from .logs import bound_log
+from .parent_death_signal import tied_to_parent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,9 +22,9 @@ class ChildSpec:
     """What to run. `is_ready` tells whether it does its work yet, `is_loading` whether it still reads its data, for
     which it has any time; `log` receives what it prints.
 
-    `on_leash` False: `argv` is a command line of `leashed` already. `keep_fds`: open files that it inherits. It hangs
-    when its heart has not beaten for TASKQ_HUNG_AFTER_S, or `answers`, if given, has not been true. Then it is killed,
-    but not before `hung_after_s`.
+    `is_tied` False: `argv` is a command line of `tied_to_parent` already. `keep_fds`: open files that it inherits. It
+    hangs when it has sent no heartbeat for `hung_after_s`, or `answers`, if given, has not been true. Then it is
+    killed, but not before `killed_after_s`.
     """
 
     name: str
@@ -35,10 +34,11 @@ class ChildSpec:
     is_ready: Callable[[], bool]
     is_loading: Callable[[], bool] = lambda: False
     stop_timeout_s: float = 15.0
-    on_leash: bool = True
+    is_tied: bool = True
     keep_fds: tuple[int, ...] = ()
     answers: Callable[[], bool] | None = None
-    hung_after_s: float | None = None
+    hung_after_s: float = HUNG_AFTER_S
+    killed_after_s: float = 0.0
 
 
 class Child:
@@ -60,7 +60,7 @@ class Child:
     def _start(self, log: BinaryIO) -> subprocess.Popen[bytes]:
         spec, life = self.spec, self._life
         return subprocess.Popen(  # noqa: S603  our own command line
-            leashed(spec.argv) if spec.on_leash else spec.argv,
+            tied_to_parent(spec.argv) if spec.is_tied else spec.argv,
             env={**spec.env, **life.variables} if isinstance(life, Pulse) else dict(spec.env),
             stdin=subprocess.DEVNULL,
             stdout=log,
