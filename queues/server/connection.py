@@ -18,7 +18,8 @@ from uvicorn.config import Config
 from uvicorn.server import ServerState
 
 from .delivery_check import DeliveryCheck, has_closed_its_end, has_failed, unconfirmed_bytes
-from .exchange import Exchange, HandOver, Headers, Refusal, lines_of
+from .exchange import Exchange, Headers, lines_of
+from .final_exchanges import HandOver, Refusal
 from .reader import DEAF, Reader
 from .request_head import TOO_MANY, Reason, address_of
 
