@@ -5,12 +5,14 @@ from __future__ import annotations
 import ctypes
 import fcntl
 import gc
+import logging
 import os
 import resource
 import shutil
 import signal
 import socket
 import tempfile
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -21,11 +23,12 @@ import django
 import uvicorn
 from django.conf import settings
 
-from queues.supervision import end_with_parent
+from queues.supervision import ChildSpec, RestartPolicy, Supervisor, end_with_parent
 
 from .connection import Connection
-from .pages_process import SOCKET, PagesProcess
 from .uvicorn_workers import BeatingServer, Workers
+
+logger = logging.getLogger(__name__)
 
 BACKLOG: Final = 4096
 """Connections that wait to be accepted; the system may allow fewer."""
@@ -45,6 +48,14 @@ READY_WITHIN_S: Final = 60
 MMAP_THRESHOLD_BYTES: Final = 131_072
 _M_MMAP_THRESHOLD: Final = -3
 
+SOCKET: Final = "pages.sock"
+"""Where the pages process listens, in the directory that the main process shares with those that it starts."""
+
+PAGES_STOP_TIMEOUT_S: Final = 4.0
+"""Pages take moments; workers, which end before, may have taken long already."""
+
+PAGES_RESTARTS: Final = RestartPolicy(longest_pause_s=10.0, give_up_after=None, action="pages.restart")
+
 PREFIX: Final = "taskq-serve-"
 """Of the names of directories that the processes of one server share."""
 
@@ -57,7 +68,7 @@ def serve(*, host: str, port: int, workers: int) -> None:
     """Serve until SIGTERM or SIGINT. Workers that die are replaced, and never outlive this process."""
     with runtime_directory() as directory:
         if settings.TASKQ_FAST_LANE and settings.TASKQ_PAGES_PROCESS:
-            with PagesProcess(directory):
+            with pages_process(directory):
                 run(partial(load_worker, directory), host=host, port=port, workers=workers)
         else:
             run(partial(load_application, directory), host=host, port=port, workers=workers)
@@ -191,6 +202,38 @@ def allow_open_files() -> None:
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     with suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+
+@contextmanager
+def pages_process(directory: Path) -> Iterator[None]:
+    """Keep the pages process running, which listens in `directory`.
+
+    To be left when the workers have ended: they may need it for requests under way.
+    """
+    spec = ChildSpec(
+        name="pages",
+        argv=(*settings.TASKQ_COMMAND, "servepages", str(directory)),
+        leads_group=False,
+        hung_after_s=settings.TASKQ_HUNG_AFTER_S,
+        stop_timeout_s=PAGES_STOP_TIMEOUT_S,
+        restarts=PAGES_RESTARTS,
+    )
+    supervisor = Supervisor(logger)
+    thread = threading.Thread(target=_keep, args=(supervisor, spec), name="taskq-pages", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        supervisor.ask_to_stop()
+        thread.join()
+
+
+def _keep(supervisor: Supervisor, spec: ChildSpec) -> None:
+    try:
+        supervisor.start(spec)
+        supervisor.run()
+    finally:
+        supervisor.stop()
 
 
 @contextmanager

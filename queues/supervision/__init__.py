@@ -1,32 +1,35 @@
-"""Runs several child processes as one: starts them, restarts those that die, stops them all, leaves nothing behind.
+"""Child processes: starts them, restarts those that die or hang, stops them all, leaves nothing behind.
 
-A child that dies is restarted, for the jobs are in Redis and every part comes back by itself: stopping everything
-because the pump crashed once would turn a hiccup into an outage. A child that cannot stay up is a mistake that a
-restart does not mend: after GIVE_UP_AFTER deaths in a row, each soon after its start, everything stops and the
-message says where to look. A child that hangs is killed, and then started again (`heartbeats`).
+A child that dies is restarted: stopping everything because one part crashed once would turn a hiccup into an outage. A
+child that cannot stay up is a mistake that a restart does not mend: after GIVE_UP_AFTER deaths in a row, each soon
+after its start, a supervisor gives up, unless it is told never to. A child that hangs is killed, and then started again
+(`heartbeats`). All end with the process that started them, however that ends (`parent_death_signal`).
 
-Standard library only; every layer may call it.
+`Child` is one process. `Supervisor` keeps several: the parts of `up`, the pages process of `serve`, the processes of
+`taskq worker`. Standard library only, as workers run where there is no Django; every layer may call it.
 """
 
-from .child import Child, ChildSpec
-from .heartbeats import BEAT_EVERY_S, HEART, Pulse, Watch, has_beaten
-from .logs import last_lines
+from .child import Child, last_lines
+from .heartbeats import BEAT_EVERY_S, HEARTBEAT, HangDetector, has_beaten, warn_hung
 from .parent_death_signal import end_with_parent, tied_to_parent
-from .supervisor import GIVE_UP_AFTER, ChildGivenUpError, NotReadyError, Supervisor
+from .spec import GIVE_UP_AFTER, ChildSpec, End, RestartPolicy
+from .supervisor import ChildGivenUpError, NotReadyError, Supervisor
 
 __all__ = [
     "BEAT_EVERY_S",
     "GIVE_UP_AFTER",
-    "HEART",
+    "HEARTBEAT",
     "Child",
     "ChildGivenUpError",
     "ChildSpec",
+    "End",
+    "HangDetector",
     "NotReadyError",
-    "Pulse",
+    "RestartPolicy",
     "Supervisor",
-    "Watch",
     "end_with_parent",
     "has_beaten",
     "last_lines",
     "tied_to_parent",
+    "warn_hung",
 ]

@@ -8,6 +8,7 @@ group, a laptop that slept) or on a machine that lets nobody run, it does not ta
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 from collections.abc import Callable, Mapping
@@ -31,7 +32,7 @@ GAP_MAX_S: Final = 1.0
 """How much of the time between two looks of the parent counts as silence of the child."""
 
 
-class Heart:
+class Heartbeat:
     """The child's side: `beat` tells the parent that this process works. Nothing happens where none listens."""
 
     def __init__(self) -> None:
@@ -39,7 +40,7 @@ class Heart:
 
     def begin(self, fd: int | None = None) -> None:
         """Beat into `fd` from now on; None: into the one that the environment names, if any."""
-        named = os.environ.pop(FD_VARIABLE, "")  # what this process starts has hearts of its own
+        named = os.environ.pop(FD_VARIABLE, "")  # what this process starts has heartbeats of its own
         self._fd = fd if fd is not None else int(named) if named.isdecimal() else None
         if self._fd is not None:
             os.set_blocking(self._fd, False)
@@ -52,7 +53,7 @@ class Heart:
                 os.write(self._fd, b".")
 
 
-HEART: Final = Heart()
+HEARTBEAT: Final = Heartbeat()
 """This process's."""
 
 
@@ -65,7 +66,7 @@ def has_beaten(fd: int) -> bool:
         return False
 
 
-class Pulse:
+class HeartbeatPipe:
     """The parent's side of the pipe. `variables` and `fd` are for the child."""
 
     def __init__(self) -> None:
@@ -91,7 +92,7 @@ class Pulse:
         self.close()
 
 
-class Probe:
+class HealthProbe:
     """Signs of life of a process that does not know our heartbeats: a thread asks it, every BEAT_EVERY_S."""
 
     def __init__(self, answers: Callable[[], bool]) -> None:
@@ -116,7 +117,7 @@ class Probe:
                 self._heard.set()
 
 
-class Watch:
+class HangDetector:
     """Decides whether a process hangs. `was_heard`: whether it has shown a sign of life since the last call."""
 
     def __init__(self, was_heard: Callable[[], bool]) -> None:
@@ -138,3 +139,9 @@ class Watch:
     def is_hung(self, after_s: float) -> bool:
         """Whether nothing was heard for `after_s`; for BEGUN_AFTER_S if it has never beaten."""
         return self.silent_s > (after_s if self._has_begun else BEGUN_AFTER_S)
+
+
+def warn_hung(logger: logging.Logger, action: str, *, child: str, pid: int | None, silent_s: float) -> None:
+    """Log that a child hangs. `action`: what is done about it."""
+    fields = {"action": action, "child": child, "pid": pid, "silent_s": round(silent_s, 1)}
+    logger.warning("child shows no sign of life", extra=fields)

@@ -81,7 +81,7 @@ def run_worker(load: Callable[[], App], options: argparse.Namespace, command: Se
         supervisor = WorkerSupervisor(
             [*command, f"--supervised={os.getpid()}"], processes=options.processes, grace_s=options.grace, watch=watch
         )
-        return asyncio.run(supervisor.run())
+        return supervisor.run()
     return asyncio.run(_work(load(), options))
 
 

@@ -18,7 +18,7 @@ from queues.embedded import Answer, EmbeddedRedis
 from queues.management.local import parts
 from queues.management.local.place import take_place
 from queues.server.server import PREFIX, runtime_directory
-from queues.supervision import Supervisor, Watch, heartbeats
+from queues.supervision import HangDetector, Supervisor, heartbeats
 from tests.running.services import Service, start_service, stop_service
 from tests.support.waiting import wait_until
 
@@ -98,7 +98,7 @@ def test_a_watcher_that_was_itself_suspended_blames_nobody(monkeypatch: pytest.M
     now = 1_000.0
     beats = True
     monkeypatch.setattr(heartbeats, "monotonic", lambda: now)
-    watch = Watch(lambda: beats)
+    watch = HangDetector(lambda: beats)
     watch.look()
     beats = False
     for gap_s in (0.1, 3_600.0, 0.1, 75.0):
@@ -117,7 +117,7 @@ def test_a_watcher_that_was_itself_suspended_blames_nobody(monkeypatch: pytest.M
 def test_one_that_has_not_begun_has_more_time(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 1_000.0
     monkeypatch.setattr(heartbeats, "monotonic", lambda: now)
-    watch = Watch(lambda: False)
+    watch = HangDetector(lambda: False)
     for _ in range(100):
         now += 1.0
         watch.look()

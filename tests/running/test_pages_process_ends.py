@@ -23,7 +23,7 @@ from queues.server import pages_server
 from queues.server.applications import Site as DjangoSite
 from queues.server.applications import make_gate
 from queues.server.pages_client import PATIENCE_S
-from queues.server.pages_process import SOCKET
+from queues.server.server import SOCKET
 from tests.http.doors_wire import Wire, request
 from tests.http.service import START_TIMEOUT_S, Server, Site, open_site
 from tests.running.processes import MARK, Family

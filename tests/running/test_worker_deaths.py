@@ -64,7 +64,7 @@ def begun(workers: Workers) -> int:
     assert isinstance(process, Worker)
 
     def has_begun() -> bool:
-        return process.is_alive() and process._watch._has_begun
+        return process.is_alive() and process._detector._has_begun
 
     wait_until(has_begun, or_fail="it does not start", timeout_s=HEARD_WITHIN_S)
     assert process.pid is not None

@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from queues.server.server import CannotListenError, serve
-from queues.supervision import HEART
+from queues.supervision import HEARTBEAT
 
 
 class Command(BaseCommand):
@@ -24,7 +24,7 @@ class Command(BaseCommand):
         parser.add_argument("--workers", type=int, default=1, help="worker processes (default: %(default)s)")
 
     def handle(self, *, host: str, port: int, workers: int, **options: Any) -> None:
-        HEART.begin()
+        HEARTBEAT.begin()
         try:
             serve(host=host, port=port, workers=workers)
         except CannotListenError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from queues.supervision import BEAT_EVERY_S, HEART
+from queues.supervision import BEAT_EVERY_S, HEARTBEAT
 
 from .client import Client
 from .emails import Mailer, Postmaster, Shop
@@ -21,5 +21,5 @@ def run_load(*, url: str, namespace: str, token: str, stopping: threading.Event)
         client = Client(url=url, namespace=namespace, token=token, name=name)
         threading.Thread(target=perform, args=(actor, client, stopping), daemon=True).start()
     while not stopping.is_set():
-        HEART.beat()
+        HEARTBEAT.beat()
         stopping.wait(BEAT_EVERY_S)

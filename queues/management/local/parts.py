@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import http.client
-import subprocess
 import time
 from collections.abc import Mapping
 from typing import Final
@@ -11,7 +10,7 @@ from typing import Final
 from django.conf import settings
 
 from queues.embedded import Answer, EmbeddedRedis
-from queues.supervision import ChildSpec, last_lines, tied_to_parent
+from queues.supervision import Child, ChildSpec, last_lines
 
 from .errors import CannotStartError
 from .place import Place
@@ -86,16 +85,10 @@ def bootstrap(place: Place, *, env: Mapping[str, str]) -> None:
     """Prepare database and account. Raises CannotStartError."""
     log = place.log("bootstrap")
     with log.open("wb") as output:
-        done = subprocess.run(  # noqa: S603  our own command line
-            tied_to_parent(_manage("bootstrap", f"--account={place.account_file}")),
-            env=dict(env),
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=output,
-            start_new_session=True,
-            check=False,
-        )
-    if done.returncode != 0:
+        argv = _manage("bootstrap", f"--account={place.account_file}")
+        child = Child(argv, env=dict(env), stdout=output, stderr=output)
+        child.wait()
+    if child.status != 0:
         reason = "".join(last_lines(log, count=1))
         raise CannotStartError(f"cannot prepare the database: {reason or 'no reason given'} (all of it: {log})")
 
