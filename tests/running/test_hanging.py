@@ -16,7 +16,7 @@ import pytest
 
 from queues.embedded import Answer, EmbeddedRedis
 from queues.management.local import parts
-from queues.management.local.place import take_place
+from queues.management.local.data_dir import lock_data_dir
 from queues.server.server import PREFIX, runtime_directory
 from queues.supervision import HangDetector, Supervisor, heartbeats
 from tests.running.services import Service, start_service, stop_service
@@ -60,9 +60,9 @@ def test_a_redis_that_hangs_is_logged_first_and_killed_later(
     settings.TASKQ_HUNG_AFTER_S = 1
     monkeypatch.setattr(parts, "REDIS_HUNG_AFTER_S", 2.5)
     monkeypatch.setattr(heartbeats, "BEAT_EVERY_S", 0.1)
-    place = take_place(tmp_path)
-    redis = EmbeddedRedis(place.redis_dir, persistent=True)
-    part = parts.redis_part(place, redis, env={})
+    data_dir = lock_data_dir(tmp_path)
+    redis = EmbeddedRedis(data_dir.redis_dir, persistent=True)
+    part = parts.redis_part(data_dir, redis, env={})
     heard = threading.Event()
 
     def answers() -> bool:
@@ -88,7 +88,7 @@ def test_a_redis_that_hangs_is_logged_first_and_killed_later(
         supervisor.ask_to_stop()
         watching.join()
         supervisor.stop()
-        os.close(place.lock_fd)
+        os.close(data_dir.lock_fd)
     told = [vars(record) for record in caplog.records if vars(record).get("pid") == hung]
     assert [record["action"] for record in told] == ["hung_child", "kill_hung_child"]
     assert 1 <= told[0]["silent_s"] < 2.5 <= told[1]["silent_s"]

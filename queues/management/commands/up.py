@@ -14,7 +14,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from queues.management.local import welcome
-from queues.management.local.errors import CannotStartError
+from queues.management.local.data_dir import CannotStartError
 from queues.management.local.service import Options, Running, start_service
 from queues.supervision import ChildGivenUpError, NotReadyError, Supervisor, last_lines
 
