@@ -1,6 +1,6 @@
 """The yardstick application: answers "hello" and nothing else, on the server that `manage.py serve` would start.
 
-`python -m bench.hello PORT WORKERS` serves it with the options of queues.management.web.server.
+`python -m bench.hello PORT WORKERS` serves it with the options of queues.server.server.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import sys
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from queues.management.web.server import run
+from queues.server.server import run
 
 BODY = b"hello"
 _START = {

@@ -89,8 +89,8 @@ class Client:
 
 async def serve(verb: str, requests: int, clients: int) -> None:
     """Warm up, then answer `requests` from `clients` at once, counted."""
-    from queues.management.web.applications import load_worker
-    from queues.management.web.connection import Connection
+    from queues.server.connection import Connection
+    from queues.server.server import load_worker
 
     application = load_worker(Path(os.environ["TASKQ_DATA_DIR"]))
     loop = asyncio.get_running_loop()

@@ -1,4 +1,4 @@
-"""Child processes of the benchmarks: on a leash, in their own session, and stopped by process id."""
+"""Child processes of the benchmarks: tied to this one, in their own session, and stopped by process id."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from queues.embedded import leashed
+from queues.supervision import tied_to_parent
 
 ROOT = Path(__file__).parent.parent
 START_TIMEOUT_S = 60.0
@@ -28,7 +28,7 @@ def running(
     """
     ends = subprocess.PIPE if pipes else subprocess.DEVNULL
     process = subprocess.Popen(
-        leashed(command), env=env, stdin=ends, stdout=ends, text=True, cwd=ROOT, start_new_session=True
+        tied_to_parent(command), env=env, stdin=ends, stdout=ends, text=True, cwd=ROOT, start_new_session=True
     )
     try:
         yield process

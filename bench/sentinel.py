@@ -14,7 +14,8 @@ from typing import Any
 
 import redis
 
-from queues.embedded import find_server, leashed
+from queues.embedded import find_server
+from queues.supervision import tied_to_parent
 
 from .processes import kill_group, wait_for
 
@@ -39,7 +40,7 @@ class _Server:
 
     def start(self, *options: str) -> None:
         """`options` count beside those of its file, in which Sentinel writes, too."""
-        command = leashed([str(find_server()), str(self._config), *options, *self._program])
+        command = tied_to_parent([str(find_server()), str(self._config), *options, *self._program])
         with self._config.with_suffix(".log").open("ab") as log:
             self._process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, text=True, start_new_session=True

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from queues.embedded import leashed
+from queues.supervision import tied_to_parent
 
 from .processes import ROOT, kill_group, wait_for
 from .servers import MANAGE, Service, free_port
@@ -19,7 +19,7 @@ from .wire import Wire
 
 class WebServer:
     """One `manage.py serve` with one worker; without `pages`, nothing beside it. Start it from the main thread, which
-    holds its leash."""
+    it is tied to."""
 
     def __init__(self, service: Service, *, pages: bool = True) -> None:
         self.service = replace(service, port=free_port())
@@ -31,7 +31,13 @@ class WebServer:
         command = [sys.executable, MANAGE, "serve", f"--port={self.service.port}", "--workers=1"]
         with (self.service.data_dir / "log" / "bench-server.log").open("ab") as log:
             self._process = subprocess.Popen(
-                leashed(command), env=self._env, stdout=log, stderr=log, text=True, cwd=ROOT, start_new_session=True
+                tied_to_parent(command),
+                env=self._env,
+                stdout=log,
+                stderr=log,
+                text=True,
+                cwd=ROOT,
+                start_new_session=True,
             )
         wait_for(self._answers, "the web server answers")
 

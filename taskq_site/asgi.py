@@ -1,6 +1,6 @@
 """The ASGI application: `uvicorn taskq_site.asgi:application`; `manage.py serve` does it best.
 
-It serves everything in one process. `manage.py serve` gives pages a process of their own (`queues.management.web`).
+It serves everything in one process. `manage.py serve` gives pages a process of their own (`queues.server`).
 """
 
 from __future__ import annotations

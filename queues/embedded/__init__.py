@@ -3,14 +3,13 @@
 Standard library only; knows nothing of Django.
 
 The server is reachable through a unix socket that only its owner may open, and it never outlives the process that
-started it, however that process ends (`leash`). With `persistent=True` it keeps an append-only file in its data
-directory: Redis writes each change to the file before it answers, so a killed server loses nothing that it answered; a
-machine that loses power may lose the last second (`appendfsync everysec`).
+started it, however that process ends (`queues.supervision`). With `persistent=True` it keeps an append-only file in its
+data directory: Redis writes each change to the file before it answers, so a killed server loses nothing that it
+answered; a machine that loses power may lose the last second (`appendfsync everysec`).
 """
 
 from .binary import find_server
 from .errors import DataIgnoredError, EmbeddedRedisError, ServerDiedError, ServerNotFoundError
-from .leash import follow_parent, leashed
 from .probe import Answer, ask
 from .server import EmbeddedRedis
 
@@ -23,6 +22,4 @@ __all__ = [
     "ServerNotFoundError",
     "ask",
     "find_server",
-    "follow_parent",
-    "leashed",
 ]

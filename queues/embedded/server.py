@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import subprocess
 import tempfile
 import time
 from pathlib import Path
@@ -12,11 +11,12 @@ from types import TracebackType
 from typing import Final, Self
 from urllib.parse import quote
 
+from queues.supervision import Child, tied_to_parent
+
 from .append_only_files import refuse_ignored_data
 from .binary import find_server
 from .config import render_config
 from .errors import EmbeddedRedisError, ServerDiedError
-from .leash import leashed
 from .private_files import PRIVATE_UMASK, make_content_private
 from .probe import Answer, ask
 
@@ -32,7 +32,7 @@ class EmbeddedRedis:
     """A Redis of one's own. `with EmbeddedRedis(directory, persistent=False) as redis: ... redis.url`.
 
     `data_dir` holds its configuration, its append-only file and its log; one server per directory. `port`: a port on
-    127.0.0.1 to listen on besides the unix socket. Start it from a thread that lives as long as the process (`leash`).
+    127.0.0.1 to listen on besides the unix socket. Start it from a thread that lives as long as the process.
     """
 
     def __init__(self, data_dir: Path, *, persistent: bool, port: int | None = None) -> None:
@@ -40,7 +40,7 @@ class EmbeddedRedis:
         self.persistent = persistent
         self.port = port
         self.unix_socket = _socket_path(self.data_dir)
-        self._process: subprocess.Popen[bytes] | None = None
+        self._child: Child | None = None
 
     @property
     def url(self) -> str:
@@ -55,10 +55,10 @@ class EmbeddedRedis:
     @property
     def pid(self) -> int | None:
         """Its process id while it runs."""
-        return self._process.pid if self._process is not None and self._process.poll() is None else None
+        return self._child.pid if self._child is not None and self._child.status is None else None
 
     def command(self) -> list[str]:
-        """Write the configuration and return the command line that runs the server on a leash, in the foreground.
+        """Write the configuration and return the command line of the server, which ends with this process.
 
         Raises ServerNotFoundError, DataIgnoredError, or EmbeddedRedisError if the directory cannot be written.
         """
@@ -81,7 +81,7 @@ class EmbeddedRedis:
             make_content_private(self.data_dir)
         except OSError as error:
             raise EmbeddedRedisError(f"cannot prepare a Redis in {self.data_dir}: {error}") from error
-        return leashed([str(server), str(config)])
+        return tied_to_parent([str(server), str(config)])
 
     def answer(self) -> Answer:
         """Whether it answers PING now."""
@@ -95,13 +95,11 @@ class EmbeddedRedis:
         command = self.command()
         self.log.touch(mode=0o600)
         with self.log.open("ab") as log:
-            self._process = subprocess.Popen(  # noqa: S603  our own command line
-                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, umask=PRIVATE_UMASK
-            )
+            self._child = Child(command, is_tied=False, kills_group=False, stdout=log, stderr=log, umask=PRIVATE_UMASK)
         deadline = time.monotonic() + timeout_s
         while (answer := self.answer()) is not Answer.READY:
-            if self._process.poll() is not None:
-                raise ServerDiedError(f"Redis ended with status {self._process.returncode}: see {self.log}")
+            if self._child.status is not None:
+                raise ServerDiedError(f"Redis ended with status {self._child.status}: see {self.log}")
             if answer is Answer.LOADING:
                 deadline = time.monotonic() + timeout_s
             if time.monotonic() > deadline:
@@ -111,22 +109,15 @@ class EmbeddedRedis:
 
     def stop(self, *, timeout_s: float = STOP_TIMEOUT_S) -> None:
         """Ask it to save and end; after `timeout_s`, kill it. Does nothing when it does not run."""
-        process, self._process = self._process, None
-        if process is None:
-            return
-        process.terminate()
-        try:
-            process.wait(timeout_s)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        child, self._child = self._child, None
+        if child is not None:
+            child.stop(timeout_s)
 
     def kill(self) -> None:
         """End it as a crash would."""
-        process, self._process = self._process, None
-        if process is not None:
-            process.kill()
-            process.wait()
+        child, self._child = self._child, None
+        if child is not None:
+            child.kill()
 
     def __enter__(self) -> Self:
         self.start()

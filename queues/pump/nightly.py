@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-import signal
 import subprocess
 import threading
 from collections.abc import Callable, Sequence
@@ -19,8 +18,8 @@ from typing import Final
 from django.conf import settings
 from django.db import close_old_connections
 
-from queues.embedded import leashed
 from queues.services.reporting.nightly import due_days, is_time
+from queues.supervision import Child
 
 from .trouble import Trouble
 
@@ -43,7 +42,7 @@ class NightlyReports:
         self._clock = clock
         self._lock = threading.Lock()
         self._is_stopped = False
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Child | None = None
         self._trouble = Trouble(subject="nightly report")
 
     def tick(self) -> None:
@@ -57,14 +56,8 @@ class NightlyReports:
         with self._lock:
             self._is_stopped = True
             process, self._process = self._process, None
-        if process is None:
-            return
-        process.terminate()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(STOP_TIMEOUT_S)
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+        if process is not None:
+            process.stop(STOP_TIMEOUT_S)
 
     def _start_if_due(self) -> None:
         now = self._clock()
@@ -79,16 +72,14 @@ class NightlyReports:
             close_old_connections()
         self._trouble.passed()
         logger.info("reports are due", extra={"action": "nightly_started", "first": str(days[0]), "days": len(days)})
-        self._process = subprocess.Popen(  # noqa: S603  our own command line
-            leashed(self._command), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True
-        )
+        self._process = Child(self._command, stdout=subprocess.DEVNULL)
         with contextlib.suppress(ProcessLookupError):
             os.setpriority(os.PRIO_PROCESS, self._process.pid, NICE)  # what it starts gets the same
 
     def _is_busy(self) -> bool:
         if self._process is None:
             return False
-        status = self._process.poll()
+        status = self._process.status
         if status is None:
             return True
         level = logging.INFO if status == 0 else logging.WARNING

@@ -81,7 +81,7 @@ def run_worker(load: Callable[[], App], options: argparse.Namespace, command: Se
         supervisor = WorkerSupervisor(
             [*command, f"--supervised={os.getpid()}"], processes=options.processes, grace_s=options.grace, watch=watch
         )
-        return asyncio.run(supervisor.run())
+        return supervisor.run()
     return asyncio.run(_work(load(), options))
 
 
@@ -106,9 +106,9 @@ async def _work(app: App, options: argparse.Namespace) -> int:
     worker = Worker(app, worker_options(app, options))
     worker.handle_signals()
     if options.supervised is not None:
-        from queues.embedded import follow_parent
+        from queues.supervision import end_with_parent
 
-        follow_parent()
+        end_with_parent()
     if options.health_port is not None:
         from ..worker.health import serve_health
 

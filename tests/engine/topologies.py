@@ -13,7 +13,8 @@ from typing import Any
 
 import redis
 
-from queues.embedded import find_server, leashed
+from queues.embedded import find_server
+from queues.supervision import tied_to_parent
 from tests.support.waiting import wait_until
 
 SLOTS = 16_384
@@ -47,7 +48,7 @@ def server(
     (directory / "redis.conf").write_text(
         "\n".join([f"port {port}", "bind 127.0.0.1", f"dir {directory}", 'save ""', "appendonly no", *options, ""])
     )
-    command = leashed([str(binary or find_server()), str(directory / "redis.conf"), *program])
+    command = tied_to_parent([str(binary or find_server()), str(directory / "redis.conf"), *program])
     with (directory / "log").open("wb") as log:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
     client = redis.Redis(port=port, socket_timeout=5)

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from queues.management.web.delivery_check import UNREAD_WITHIN_S
+from queues.server.delivery_check import UNREAD_WITHIN_S
 from tests.http.client import Client
 from tests.http.doors_wire import Wire, request
 from tests.support.waiting import wait_until

@@ -18,8 +18,8 @@ from queues.api.context import CONTEXT
 from queues.api.fast_lane import FastLane
 from queues.api.routes import ROUTER
 from queues.engine import open_engine, reclaim_ended
-from queues.management.web.server import STOP_TIMEOUT_S
 from queues.pools import close_async_engines
+from queues.server.server import STOP_TIMEOUT_S
 from queues.services.tokens.managing import create_token
 from tests.http.doors_wire import Answer, Wire, request
 from tests.http.service import Server, Site

@@ -15,7 +15,7 @@ from queues.api.context import CONTEXT
 from queues.api.fast_lane import FastLane
 from queues.api.route import Door as Opening
 from queues.api.routes import ROUTER, ROUTES
-from queues.management.web.target import decode_path, split_target
+from queues.server.request_head import decode_path, split_target
 from tests.http.cases import CASES, Case
 from tests.http.doors import NAMESPACE, TOKEN, Door, Doors, open_doors
 from tests.http.doors_compare import JOB_ID, difference, flaw

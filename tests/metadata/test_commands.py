@@ -171,8 +171,8 @@ def test_pool_refuses_in_one_line(words: list[str]) -> None:
 COMMAND = "from django.core.management import load_command_class; load_command_class('queues', '{}')"
 STARTS = {
     "worker": (
-        f"{COMMAND.format('serve')}; import pathlib; from queues.management.web import applications;"
-        "applications.load_worker(pathlib.Path(sys.argv[1]))"
+        f"{COMMAND.format('serve')}; import pathlib; from queues.server.server import load_worker;"
+        "load_worker(pathlib.Path(sys.argv[1]))"
     ),
     "pages": f"{COMMAND.format('servepages')}; import taskq_site.urls, queues.api.middleware",
     "pump": f"{COMMAND.format('runpump')}; from queues.pump.roles import roles_for; roles_for('default')",

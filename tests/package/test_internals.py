@@ -30,7 +30,7 @@ from uvicorn.supervisors import multiprocess
 from queues.embedded import EmbeddedRedis, find_server
 from queues.engine.transport.connection import connect_async, parse_url
 from queues.engine.transport.redis_internals import open_connection
-from queues.management.web.uvicorn_workers import Worker
+from queues.server.uvicorn_workers import Worker
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 
@@ -53,7 +53,7 @@ CALLED: Final[tuple[tuple[Callable[..., Any], str], ...]] = (
     # queues/engine/waiting/subscription.py
     (redis.asyncio.ConnectionPool.get_connection, "self"),
     (redis.asyncio.Connection.send_command, "self PING"),
-    # queues/management/web/uvicorn_workers.py
+    # queues/server/uvicorn_workers.py
     (multiprocess.Process.__init__, "self config sockets"),
     (multiprocess.Process.target, "self sockets"),
     (multiprocess.Process.start, "self"),
@@ -62,7 +62,7 @@ CALLED: Final[tuple[tuple[Callable[..., Any], str], ...]] = (
     (multiprocess.Process.join, "self"),
     (multiprocess.Multiprocess.keep_subprocess_alive, "self"),
     (uvicorn.Server.startup, "self sockets"),
-    # queues/management/web/pages_server.py
+    # queues/server/pages_server.py
     (uvicorn.Server.shutdown, "self sockets"),
     (uvicorn.Server.handle_exit, "self sig frame"),
 )
@@ -143,7 +143,7 @@ def test_a_process_of_uvicorn_has_its_ends_of_pipes_and_no_server_yet() -> None:
 
 
 def test_what_a_protocol_of_uvicorn_is_given_has_what_connections_use() -> None:
-    """queues/management/web/connection.py is a protocol class: `uvicorn.Config(http=Connection)`."""
+    """queues/server/connection.py is a protocol class: `uvicorn.Config(http=Connection)`."""
     config = uvicorn.Config(lambda: None, lifespan="off", log_config=None, timeout_keep_alive=5)
     config.load()
     server = uvicorn.Server(config)

@@ -13,8 +13,8 @@ def main() -> None:
     import django
 
     django.setup()
-    from queues.management.web.pages_handler import PagesHandler
-    from queues.management.web.pages_server import serve_pages
+    from queues.server.pages_handler import PagesHandler
+    from queues.server.pages_server import serve_pages
 
     def never_answer(*_: object) -> NoReturn:
         while True:

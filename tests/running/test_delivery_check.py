@@ -8,8 +8,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from queues.management.web import delivery_check
-from queues.management.web.delivery_check import UNREAD_WITHIN_S, DeliveryCheck
+from queues.server import delivery_check
+from queues.server.delivery_check import UNREAD_WITHIN_S, DeliveryCheck
 
 
 @pytest.fixture

@@ -19,9 +19,9 @@ from queues.embedded import (
     ServerNotFoundError,
     ask,
     find_server,
-    leash,
 )
 from queues.engine import Engine, PublishOptions, ack_attempt, consume, fail, open_engine, publish
+from queues.supervision import parent_death_signal
 from tests.engine.state import dump
 from tests.running.processes import ROOT, Family
 from tests.support.redis_servers import needs_redis_6_2, redis_6_2
@@ -61,10 +61,10 @@ def test_the_server_goes_when_its_parent_is_killed(holder: tuple[subprocess.Pope
     wait_until(lambda: not _lives(server_pid), or_fail="the server outlived its parent")
 
 
-def test_a_leashed_command_does_not_start_when_its_parent_is_gone_already(tmp_path: Path) -> None:
+def test_a_command_tied_to_its_parent_does_not_start_when_its_parent_is_gone_already(tmp_path: Path) -> None:
     gone = subprocess.Popen([sys.executable, "-c", ""])
     gone.wait()
-    command = leash.leashed(["touch", str(tmp_path / "ran")])
+    command = parent_death_signal.tied_to_parent(["touch", str(tmp_path / "ran")])
     command[command.index(str(os.getpid()))] = str(gone.pid)
 
     status = subprocess.run(command, check=False).returncode
@@ -73,17 +73,18 @@ def test_a_leashed_command_does_not_start_when_its_parent_is_gone_already(tmp_pa
     assert not (tmp_path / "ran").exists()
 
 
-def test_where_the_kernel_has_no_leash_a_watcher_takes_the_child_down(tmp_path: Path) -> None:
+def test_where_the_kernel_has_no_parent_death_signal_a_watcher_takes_the_child_down(tmp_path: Path) -> None:
     family = Family()
     watched = (
-        f"import sys; sys.path.insert(0, {str(ROOT)!r}); from queues.embedded import leash; leash.KEEPS_LEASH = False;"
+        f"import sys; sys.path.insert(0, {str(ROOT)!r}); from queues.supervision import parent_death_signal as tie;"
+        "tie.HAS_PARENT_DEATH_SIGNAL = False;"
     )
     parent = subprocess.Popen(
         [
             sys.executable,
             "-c",
             "import os, subprocess, sys, time;"
-            f"subprocess.Popen([sys.executable, '-c', {watched + 'leash.main()'!r}, str(os.getpid()), 'sleep', '600']);"
+            f"subprocess.Popen([sys.executable, '-c', {watched + 'tie.main()'!r}, str(os.getpid()), 'sleep', '600']);"
             "time.sleep(600)",
         ],
         env=family.environment(),

@@ -19,14 +19,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from uvicorn.server import ServerState
 
-from queues.management.web import connection_receiver, pages_client
-from queues.management.web.connection import Connection
-from queues.management.web.connection_receiver import ConnectionReceiver, PagesConnection
-from queues.management.web.error_pages import BUSY, STARTING, answer_error
-from queues.management.web.exchange import Exchange
-from queues.management.web.pages_client import HEAD, PagesClient, Verdict
-from queues.management.web.reader import Reader
-from queues.management.web.refusal import UNKNOWN_BEGINNING
+from queues.server import connection_receiver, pages_client
+from queues.server.connection import Connection
+from queues.server.connection_receiver import ConnectionReceiver, PagesConnection
+from queues.server.error_pages import BUSY, STARTING, answer_error
+from queues.server.exchange import Exchange
+from queues.server.pages_client import HEAD, PagesClient, Verdict
+from queues.server.reader import Reader
+from queues.server.request_head import UNKNOWN_BEGINNING
 from tests.http.doors_wire import request
 from tests.support.loops import run_async
 from tests.support.waiting import wait_until

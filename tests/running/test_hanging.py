@@ -16,9 +16,9 @@ import pytest
 
 from queues.embedded import Answer, EmbeddedRedis
 from queues.management.local import parts
-from queues.management.local.place import take_place
-from queues.management.supervision import Supervisor, Watch, heartbeats
-from queues.management.web.runtime_directory import PREFIX, runtime_directory
+from queues.management.local.data_dir import lock_data_dir
+from queues.server.server import PREFIX, runtime_directory
+from queues.supervision import HangDetector, Supervisor, heartbeats
 from tests.running.services import Service, start_service, stop_service
 from tests.support.waiting import wait_until
 
@@ -60,9 +60,9 @@ def test_a_redis_that_hangs_is_logged_first_and_killed_later(
     settings.TASKQ_HUNG_AFTER_S = 1
     monkeypatch.setattr(parts, "REDIS_HUNG_AFTER_S", 2.5)
     monkeypatch.setattr(heartbeats, "BEAT_EVERY_S", 0.1)
-    place = take_place(tmp_path)
-    redis = EmbeddedRedis(place.redis_dir, persistent=True)
-    part = parts.redis_part(place, redis, env={})
+    data_dir = lock_data_dir(tmp_path)
+    redis = EmbeddedRedis(data_dir.redis_dir, persistent=True)
+    part = parts.redis_part(data_dir, redis, env={})
     heard = threading.Event()
 
     def answers() -> bool:
@@ -88,41 +88,41 @@ def test_a_redis_that_hangs_is_logged_first_and_killed_later(
         supervisor.ask_to_stop()
         watching.join()
         supervisor.stop()
-        os.close(place.lock_fd)
+        os.close(data_dir.lock_fd)
     told = [vars(record) for record in caplog.records if vars(record).get("pid") == hung]
     assert [record["action"] for record in told] == ["hung_child", "kill_hung_child"]
     assert 1 <= told[0]["silent_s"] < 2.5 <= told[1]["silent_s"]
 
 
-def test_a_watcher_that_was_itself_suspended_blames_nobody(monkeypatch: pytest.MonkeyPatch, settings: object) -> None:
+def test_a_watcher_that_was_itself_suspended_blames_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 1_000.0
     beats = True
     monkeypatch.setattr(heartbeats, "monotonic", lambda: now)
-    watch = Watch(lambda: beats)
+    watch = HangDetector(lambda: beats)
     watch.look()
     beats = False
     for gap_s in (0.1, 3_600.0, 0.1, 75.0):
         now += gap_s
         watch.look()
-        assert not watch.is_hung()
+        assert not watch.is_hung(8.0)
 
     for _ in range(9):
         now += 0.9
         watch.look()
 
-    assert watch.is_hung()
+    assert watch.is_hung(8.0)
     assert not watch.is_hung(30.0)
 
 
 def test_one_that_has_not_begun_has_more_time(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 1_000.0
     monkeypatch.setattr(heartbeats, "monotonic", lambda: now)
-    watch = Watch(lambda: False)
+    watch = HangDetector(lambda: False)
     for _ in range(100):
         now += 1.0
         watch.look()
 
-    assert not watch.is_hung()
+    assert not watch.is_hung(8.0)
 
 
 @pytest.fixture

@@ -19,12 +19,10 @@ from django.db import connection
 from django.http import HttpResponse
 
 from queues.engine import size
-from queues.management.web import page_body
-from queues.management.web.page_body import read_body
-from queues.management.web.pages_client import PagesClient, Verdict
-from queues.management.web.pages_handler import OVERDUE_MAX, THREADS_PER_ADDRESS, PagesHandler
-from queues.management.web.places import Places
 from queues.pools import WorkTimeoutError, end_work_at, engine_for
+from queues.server import pages_handler
+from queues.server.pages_client import PagesClient, Places, Verdict
+from queues.server.pages_handler import OVERDUE_MAX, THREADS_PER_ADDRESS, PagesHandler, read_body
 from tests.http.doors_wire import request
 from tests.running import stuck_pages
 from tests.running.processes import ROOT
@@ -141,7 +139,7 @@ def test_work_that_nobody_waits_for_ends_at_its_next_question() -> None:
 
 
 def test_a_body_that_does_not_come_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(page_body, "BODY_MAX_S", 0.1)
+    monkeypatch.setattr(pages_handler, "BODY_MAX_S", 0.1)
 
     async def receive() -> dict[str, Any]:
         await asyncio.Event().wait()

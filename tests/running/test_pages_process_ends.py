@@ -19,11 +19,11 @@ import pytest
 import uvicorn
 from django.urls import clear_url_caches, get_resolver
 
-from queues.management.web import pages_server
-from queues.management.web.pages_client import PATIENCE_S
-from queues.management.web.pages_process import SOCKET
-from queues.management.web.site import Site as DjangoSite
-from queues.management.web.site import make_gate
+from queues.server import pages_server
+from queues.server.applications import Site as DjangoSite
+from queues.server.applications import make_gate
+from queues.server.pages_client import PATIENCE_S
+from queues.server.server import SOCKET
 from tests.http.doors_wire import Wire, request
 from tests.http.service import START_TIMEOUT_S, Server, Site, open_site
 from tests.running.processes import MARK, Family

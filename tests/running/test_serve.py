@@ -81,7 +81,7 @@ def test_a_second_signal_is_no_trouble(site: Site, workers: int, number: signal.
 
 STOPPED_IN_A_FINALIZER = """
 import os, signal
-from queues.management.web.server import run
+from queues.server.server import run
 
 class Stops:
     def __del__(self):

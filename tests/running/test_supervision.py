@@ -12,15 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from queues.management.supervision import (
+from queues.supervision import (
     GIVE_UP_AFTER,
     ChildGivenUpError,
     ChildSpec,
     NotReadyError,
+    RestartPolicy,
     Supervisor,
+    child,
     last_lines,
-    logs,
-    supervisor,
 )
 from tests.running.processes import Family
 from tests.support.waiting import wait_until
@@ -108,10 +108,10 @@ def test_what_a_dead_child_left_behind_is_killed_before_it_is_started_again(
 
 
 def test_a_child_that_keeps_dying_is_given_up(
-    watch: Supervisor, spec: Callable[..., ChildSpec], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    watch: Supervisor, spec: Callable[..., ChildSpec], tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(supervisor, "BACKOFF_MAX_S", 0.01)
-    watch.start(spec("print('no good'); raise SystemExit(3)"))
+    hasty = RestartPolicy(longest_pause_s=0.01)
+    watch.start(replace(spec("print('no good'); raise SystemExit(3)"), restarts=hasty))
 
     with pytest.raises(ChildGivenUpError, match=r"child keeps dying \(last status 3\).*child\.log"):
         watch.run()
@@ -120,11 +120,9 @@ def test_a_child_that_keeps_dying_is_given_up(
 
 
 def test_pauses_between_restarts_grow(
-    watch: Supervisor, spec: Callable[..., ChildSpec], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    watch: Supervisor, spec: Callable[..., ChildSpec], caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(supervisor, "BACKOFF_FIRST_S", 0.02)
-    monkeypatch.setattr(supervisor, "BACKOFF_MAX_S", 0.05)
-    watch.start(spec("raise SystemExit(1)"))
+    watch.start(replace(spec("raise SystemExit(1)"), restarts=RestartPolicy(first_pause_s=0.02, longest_pause_s=0.05)))
 
     with pytest.raises(ChildGivenUpError):
         watch.run()
@@ -211,11 +209,11 @@ def test_children_stop_in_the_reverse_order_of_their_start(
 
 
 def test_a_log_is_bounded_while_the_child_goes_on_writing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(logs, "LOG_MAX_BYTES", 10)
+    monkeypatch.setattr(child, "LOG_MAX_BYTES", 10)
     path = tmp_path / "child.log"
     with path.open("ab", buffering=0) as writer:
         writer.write(b"a long first line\n")
-        logs.bound_log(path)
+        child.bound_log(path)
         writer.write(b"next\n")
 
     assert path.read_bytes() == b"next\n"

@@ -11,8 +11,8 @@ import pytest
 from uvicorn.supervisors.multiprocess import SIGNALS
 
 from bench.hello import application
-from queues.management.web.server import configure
-from queues.management.web.uvicorn_workers import Worker, Workers
+from queues.server.server import configure
+from queues.server.uvicorn_workers import Worker, Workers
 from tests.support.waiting import wait_until
 
 HEARD_WITHIN_S = 60
@@ -64,7 +64,7 @@ def begun(workers: Workers) -> int:
     assert isinstance(process, Worker)
 
     def has_begun() -> bool:
-        return process.is_alive() and process._watch._has_begun
+        return process.is_alive() and process._detector._has_begun
 
     wait_until(has_begun, or_fail="it does not start", timeout_s=HEARD_WITHIN_S)
     assert process.pid is not None

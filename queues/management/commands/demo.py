@@ -10,7 +10,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from queues.management.demo import run_load
-from queues.management.supervision import HEART
+from queues.supervision import HEARTBEAT
 
 
 class Command(BaseCommand):
@@ -22,7 +22,7 @@ class Command(BaseCommand):
             url, namespace, token = (os.environ[f"TASKQ_{name}"] for name in ("URL", "NAMESPACE", "TOKEN"))
         except KeyError as missing:
             raise CommandError(f"{missing.args[0]} is not set") from missing
-        HEART.begin()
+        HEARTBEAT.begin()
         stopping = threading.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda _number, _frame: stopping.set())

@@ -12,10 +12,10 @@ from typing import Any, Final
 from django.core.management.base import BaseCommand, CommandError
 from django.db import close_old_connections
 
-from queues.management.supervision import HEART
 from queues.pump.nightly import NightlyReports
 from queues.pump.service import BackgroundService
 from queues.services.pools.managing import check_pools, list_pools
+from queues.supervision import HEARTBEAT
 
 NOTICE_SIGNAL_S: Final = 0.25
 
@@ -34,8 +34,8 @@ class Command(BaseCommand):
         parser.add_argument("--heartbeat", type=Path, metavar="FILE", help="touch FILE every second while all is well")
 
     def handle(self, *, once: bool, heartbeat: Path | None, **options: Any) -> None:
-        HEART.begin()
-        heartbeats = (HEART.beat,) if heartbeat is None else (HEART.beat, heartbeat.touch)
+        HEARTBEAT.begin()
+        heartbeats = (HEARTBEAT.beat,) if heartbeat is None else (HEARTBEAT.beat, heartbeat.touch)
         service = BackgroundService(
             _pool_names, check_pools=_log_problems, heartbeats=heartbeats, nightly=NightlyReports()
         )

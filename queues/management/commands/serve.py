@@ -7,9 +7,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from queues.management.local.errors import CannotStartError
-from queues.management.supervision import HEART
-from queues.management.web.server import serve
+from queues.server.server import CannotListenError, serve
+from queues.supervision import HEARTBEAT
 
 
 class Command(BaseCommand):
@@ -25,8 +24,8 @@ class Command(BaseCommand):
         parser.add_argument("--workers", type=int, default=1, help="worker processes (default: %(default)s)")
 
     def handle(self, *, host: str, port: int, workers: int, **options: Any) -> None:
-        HEART.begin()
+        HEARTBEAT.begin()
         try:
             serve(host=host, port=port, workers=workers)
-        except CannotStartError as error:
+        except CannotListenError as error:
             raise CommandError(str(error)) from error

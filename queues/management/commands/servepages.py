@@ -8,8 +8,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from queues.management.supervision import HEART
-from queues.management.web.pages_server import serve_pages
+from queues.server.pages_server import serve_pages
+from queues.supervision import HEARTBEAT
 
 
 class Command(BaseCommand):
@@ -20,5 +20,5 @@ class Command(BaseCommand):
         parser.add_argument("directory", type=Path, help="where the socket is made; private to `serve`")
 
     def handle(self, *, directory: Path, **options: Any) -> None:
-        HEART.begin()
+        HEARTBEAT.begin()
         serve_pages(directory)

@@ -14,9 +14,9 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from queues.management.local import welcome
-from queues.management.local.errors import CannotStartError
+from queues.management.local.data_dir import CannotStartError
 from queues.management.local.service import Options, Running, start_service
-from queues.management.supervision import ChildGivenUpError, NotReadyError, Supervisor, last_lines
+from queues.supervision import ChildGivenUpError, NotReadyError, Supervisor, last_lines
 
 logger = logging.getLogger(__name__)
 
@@ -70,7 +70,7 @@ def _options(*, host: str, port: int, data: Path, workers: int, demo: bool, **_o
 
 
 def _stop_on_signals(supervisor: Supervisor) -> None:
-    """First signal: stop everything in order. Second: leave at once; the children are on leashes and go, too."""
+    """First signal: stop everything in order. Second: leave at once; the children end with this process."""
     received: list[int] = []
 
     def handle(number: int, _frame: FrameType | None) -> None:

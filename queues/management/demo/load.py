@@ -1,15 +1,19 @@
-"""Puts the actors on stage, each in a thread of its own."""
+"""Runs the actors, each in a thread of its own."""
 
 from __future__ import annotations
 
+import logging
 import threading
+from typing import Final
 
-from ..supervision import BEAT_EVERY_S, HEART
-from .client import Client
-from .emails import Mailer, Postmaster, Shop
-from .images import Photographer, Resizer
-from .orders import Closer, Customers
-from .stage import Actor, perform
+from queues.supervision import BEAT_EVERY_S, HEARTBEAT
+
+from .actors import Actor, Closer, Customers, Mailer, Photographer, Postmaster, Resizer, Shop
+from .client import Client, ServiceAwayError
+
+logger = logging.getLogger(__name__)
+
+AWAY_PAUSE_S: Final = 2.0
 
 
 def run_load(*, url: str, namespace: str, token: str, stopping: threading.Event) -> None:
@@ -20,5 +24,20 @@ def run_load(*, url: str, namespace: str, token: str, stopping: threading.Event)
         client = Client(url=url, namespace=namespace, token=token, name=name)
         threading.Thread(target=perform, args=(actor, client, stopping), daemon=True).start()
     while not stopping.is_set():
-        HEART.beat()
+        HEARTBEAT.beat()
         stopping.wait(BEAT_EVERY_S)
+
+
+def perform(actor: Actor, client: Client, stopping: threading.Event) -> None:
+    """Let an actor act until `stopping` is set. While the service is away it waits and says so once."""
+    away = False
+    pause_s = 0.0
+    while not stopping.wait(pause_s):
+        try:
+            actor.act(client)
+        except ServiceAwayError as error:
+            if not away:
+                logger.warning("service is away", extra={"action": "demo_waits", "reason": str(error)})
+            away, pause_s = True, AWAY_PAUSE_S
+        else:
+            away, pause_s = False, actor.pause_s

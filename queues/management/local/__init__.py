@@ -1,3 +1,4 @@
-"""What `manage.py up` consists of: a data directory of its own (`place`), the demo account (`account`), the processes
-that make up the service (`parts`), and what to tell the person who started it (`welcome`).
+"""The whole service on one machine, as `up` starts it: its data directory, its parts, the account to try it with.
+
+Called by the commands `up` and `bootstrap`; calls services for the account, and `queues.supervision` for the processes.
 """

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import http.client
-import subprocess
 import time
 from collections.abc import Mapping
 from typing import Final
 
 from django.conf import settings
 
-from queues.embedded import Answer, EmbeddedRedis, leashed
-from queues.management.supervision import ChildSpec, last_lines
+from queues.embedded import Answer, EmbeddedRedis
+from queues.supervision import Child, ChildSpec, last_lines
 
-from .errors import CannotStartError
-from .place import Place
+from .data_dir import CannotStartError, DataDir
 
 ASK_TIMEOUT_S: Final = 5.0
 
@@ -23,75 +21,75 @@ REDIS_HUNG_AFTER_S: Final = 30.0
 its data from that disk before it serves."""
 
 
-def redis_part(place: Place, redis: EmbeddedRedis, *, env: Mapping[str, str]) -> ChildSpec:
+def redis_part(data_dir: DataDir, redis: EmbeddedRedis, *, env: Mapping[str, str]) -> ChildSpec:
     """The embedded Redis. It inherits the lock, so that no other service starts on its files while it still writes."""
     return ChildSpec(
         name="redis",
         argv=tuple(redis.command()),
         env=env,
-        log=place.log("redis"),
+        log=data_dir.log("redis"),
         is_ready=lambda: redis.answer() is Answer.READY,
         is_loading=lambda: redis.answer() is Answer.LOADING,
-        on_leash=False,
-        keep_fds=(place.lock_fd,),
+        is_tied=False,
+        keep_fds=(data_dir.lock_fd,),
         answers=lambda: redis.answer() is not Answer.NOTHING,
-        hung_after_s=REDIS_HUNG_AFTER_S,
+        hung_after_s=settings.TASKQ_HUNG_AFTER_S,
+        killed_after_s=REDIS_HUNG_AFTER_S,
     )
 
 
-def server_part(place: Place, *, host: str, port: int, workers: int, url: str, env: Mapping[str, str]) -> ChildSpec:
+def server_part(
+    data_dir: DataDir, *, host: str, port: int, workers: int, url: str, env: Mapping[str, str]
+) -> ChildSpec:
     """The web server; ready when Redis and the database answer through it."""
     return ChildSpec(
         name="server",
         argv=_manage("serve", f"--host={host}", f"--port={port}", f"--workers={workers}"),
         env=env,
-        log=place.log("server"),
+        log=data_dir.log("server"),
         is_ready=lambda: answers(url, "/readyz"),
+        hung_after_s=settings.TASKQ_HUNG_AFTER_S,
     )
 
 
-def pump_part(place: Place, *, env: Mapping[str, str]) -> ChildSpec:
+def pump_part(data_dir: DataDir, *, env: Mapping[str, str]) -> ChildSpec:
     """The background roles; ready when they beat."""
     started = time.time()
 
     def beats() -> bool:
-        return place.heartbeat_file.exists() and place.heartbeat_file.stat().st_mtime >= started
+        return data_dir.heartbeat_file.exists() and data_dir.heartbeat_file.stat().st_mtime >= started
 
     return ChildSpec(
         name="pump",
-        argv=_manage("runpump", f"--heartbeat={place.heartbeat_file}"),
+        argv=_manage("runpump", f"--heartbeat={data_dir.heartbeat_file}"),
         env=env,
-        log=place.log("pump"),
+        log=data_dir.log("pump"),
         is_ready=beats,
+        hung_after_s=settings.TASKQ_HUNG_AFTER_S,
     )
 
 
-def demo_part(place: Place, *, url: str, namespace: str, token: str, env: Mapping[str, str]) -> ChildSpec:
+def demo_part(data_dir: DataDir, *, url: str, namespace: str, token: str, env: Mapping[str, str]) -> ChildSpec:
     """The demo load. The token goes by the environment: command lines are for all to see."""
     return ChildSpec(
         name="demo",
         argv=_manage("demo"),
         env={**env, "TASKQ_URL": url, "TASKQ_NAMESPACE": namespace, "TASKQ_TOKEN": token},
-        log=place.log("demo"),
+        log=data_dir.log("demo"),
         is_ready=lambda: True,
+        hung_after_s=settings.TASKQ_HUNG_AFTER_S,
         stop_timeout_s=3.0,
     )
 
 
-def bootstrap(place: Place, *, env: Mapping[str, str]) -> None:
+def bootstrap(data_dir: DataDir, *, env: Mapping[str, str]) -> None:
     """Prepare database and account. Raises CannotStartError."""
-    log = place.log("bootstrap")
+    log = data_dir.log("bootstrap")
     with log.open("wb") as output:
-        done = subprocess.run(  # noqa: S603  our own command line
-            leashed(_manage("bootstrap", f"--account={place.account_file}")),
-            env=dict(env),
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=output,
-            start_new_session=True,
-            check=False,
-        )
-    if done.returncode != 0:
+        argv = _manage("bootstrap", f"--account={data_dir.account_file}")
+        child = Child(argv, env=dict(env), stdout=output, stderr=output)
+        child.wait()
+    if child.status != 0:
         reason = "".join(last_lines(log, count=1))
         raise CannotStartError(f"cannot prepare the database: {reason or 'no reason given'} (all of it: {log})")
 

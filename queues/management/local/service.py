@@ -10,12 +10,11 @@ from typing import Final
 
 from queues.embedded import EmbeddedRedis, EmbeddedRedisError
 from queues.engine import probe_store, redact_url
-from queues.management.supervision import Supervisor
+from queues.supervision import Supervisor
 
 from . import parts
 from .account import Account
-from .errors import CannotStartError
-from .place import Place, take_place, take_port
+from .data_dir import CannotStartError, DataDir, check_port, lock_data_dir
 
 READY_TIMEOUT_S: Final = 60.0
 
@@ -46,26 +45,28 @@ def start_service(supervisor: Supervisor, options: Options) -> Running | None:
 
     A Redis of ours is started unless REDIS_URL names one. Raises CannotStartError, and what the supervisor raises.
     """
-    place = take_place(options.data_dir)
-    port = take_port(options.host, options.port)
+    data_dir = lock_data_dir(options.data_dir)
+    port = check_port(options.host, options.port)
     url = f"http://{_shown_host(options.host)}:{port}"
     env = _environment(options)
-    redis_url = _start_redis(supervisor, place, env)
+    redis_url = _start_redis(supervisor, data_dir, env)
     if not supervisor.wait_ready(timeout_s=READY_TIMEOUT_S):
         return None
-    parts.bootstrap(place, env=env)
-    account = Account.read(place.account_file)
+    parts.bootstrap(data_dir, env=env)
+    account = Account.read(data_dir.account_file)
     assert account is not None, "bootstrap has written it"
-    supervisor.start(parts.server_part(place, host=options.host, port=port, workers=options.workers, url=url, env=env))
-    supervisor.start(parts.pump_part(place, env=env))
+    supervisor.start(
+        parts.server_part(data_dir, host=options.host, port=port, workers=options.workers, url=url, env=env)
+    )
+    supervisor.start(parts.pump_part(data_dir, env=env))
     if not supervisor.wait_ready(timeout_s=READY_TIMEOUT_S):
         return None
     if options.demo:
-        supervisor.start(parts.demo_part(place, url=url, namespace=account.namespace, token=account.token, env=env))
-    return Running(url=url, redis_url=redis_url, account=account, data_dir=place.data_dir)
+        supervisor.start(parts.demo_part(data_dir, url=url, namespace=account.namespace, token=account.token, env=env))
+    return Running(url=url, redis_url=redis_url, account=account, data_dir=data_dir.path)
 
 
-def _start_redis(supervisor: Supervisor, place: Place, env: dict[str, str]) -> str:
+def _start_redis(supervisor: Supervisor, data_dir: DataDir, env: dict[str, str]) -> str:
     """Use the Redis of REDIS_URL or start one; enter its URL into `env`. The URL as it may be shown."""
     chosen = env.get("REDIS_URL", "").strip()
     if chosen:
@@ -73,9 +74,9 @@ def _start_redis(supervisor: Supervisor, place: Place, env: dict[str, str]) -> s
         if not store.reachable:
             raise CannotStartError(f"REDIS_URL {redact_url(chosen)} does not answer: {store.error}")
         return redact_url(chosen)
-    redis = EmbeddedRedis(place.redis_dir, persistent=True)
+    redis = EmbeddedRedis(data_dir.redis_dir, persistent=True)
     try:
-        supervisor.start(parts.redis_part(place, redis, env=env))
+        supervisor.start(parts.redis_part(data_dir, redis, env=env))
     except EmbeddedRedisError as error:
         raise CannotStartError(str(error)) from error
     env["REDIS_URL"] = redis.url

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import queue
@@ -15,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Final
 
-from queues.embedded import leashed
+from queues import supervision
 
 from .failures import ProcessDiedError, ReportFailedError
 
@@ -37,9 +36,9 @@ class Line:
 
 
 class Child:
-    """A process in a group of its own, on a leash: whatever ends this process ends it, and Spark's Java with it.
+    """A process in a group of its own, tied to this one: whatever ends this process ends it, and Spark's Java with it.
 
-    To be started from a thread that lives as long as this process (see queues.embedded.leash).
+    To be started from a thread that lives as long as this process (see queues.supervision.parent_death_signal).
     """
 
     def __init__(self, command: Sequence[str], *, packages: Path | None = None) -> None:
@@ -48,23 +47,22 @@ class Child:
         self._errors: deque[str] = deque(maxlen=ERROR_LINES)
         self._error: tuple[str, str] | None = None
         try:
-            self._process = subprocess.Popen(  # noqa: S603  our own command line
-                leashed(command),
+            self._child = supervision.Child(
+                command,
                 env=os.environ | _python_path(packages),
-                stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 text=True,
                 errors="replace",
-                start_new_session=True,
             )
         except OSError as error:
             raise ProcessDiedError(f"the process that computes cannot be started: {error}") from error
-        assert self._process.stdout is not None
-        assert self._process.stderr is not None
+        process = self._child.process
+        assert process.stdout is not None
+        assert process.stderr is not None
         self._readers = [
-            threading.Thread(target=self._read_lines, args=(self._process.stdout,), daemon=True),
-            threading.Thread(target=self._read_errors, args=(self._process.stderr,), daemon=True),
+            threading.Thread(target=self._read_lines, args=(process.stdout,), daemon=True),
+            threading.Thread(target=self._read_errors, args=(process.stderr,), daemon=True),
         ]
         for reader in self._readers:
             reader.start()
@@ -78,7 +76,7 @@ class Child:
             except queue.Empty:
                 if has_ended:  # and Java holds its output open
                     break
-                has_ended = self._process.poll() is not None
+                has_ended = self._child.status is not None
                 yield None
                 continue
             if text is ENDED:
@@ -90,18 +88,12 @@ class Child:
 
     def stop(self) -> None:
         """End it and whatever it started: by SIGTERM, after a while by SIGKILL. To be called in the end in any case."""
-        if self._process.poll() is None:
-            self._signal(signal.SIGTERM)
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(STOP_TIMEOUT_S)
-        self._signal(signal.SIGKILL)  # its Java may live on
-        self._process.wait()
+        if self._child.status is None:
+            self._child.send_all(signal.SIGTERM)
+            self._child.wait(STOP_TIMEOUT_S)
+        self._child.kill()  # its Java may live on
         for reader in self._readers:
             reader.join(STOP_TIMEOUT_S)
-
-    def _signal(self, number: signal.Signals) -> None:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, number)
 
     def _parse(self, text: str) -> Line | None:
         """None: it was no line for us. An error is kept until the process has ended."""
@@ -118,7 +110,7 @@ class Child:
         return Line(said=said)
 
     def _check_end(self) -> None:
-        status = self._process.wait()
+        status = self._child.process.wait()
         if self._error is not None:
             text, kind = self._error
             raise ReportFailedError(text, kind=kind)

@@ -9,8 +9,8 @@ from collections import defaultdict
 from contextvars import ContextVar
 from typing import Any
 
-from queues.management.web.connection import ANSWER, HAS_HUNG_UP, ON_UNDELIVERED
-from queues.management.web.server import run
+from queues.server.connection import ANSWER, HAS_HUNG_UP, ON_UNDELIVERED
+from queues.server.server import run
 from tests.support.waiting import wait_until
 
 PIECES = (b"one ", b"two ", b"three")

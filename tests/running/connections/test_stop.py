@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from queues.management.web.server import run
+from queues.server.server import run
 from tests.http.doors_wire import Wire, request
 from tests.running.processes import ROOT, Family
 from tests.support.waiting import wait_until

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import socket
 from collections import deque
 from collections.abc import Sequence
 from functools import lru_cache
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Final
-
-if TYPE_CHECKING:
-    from .connection import Connection
+from typing import Any, Final, Protocol
 
 logger = logging.getLogger(__name__)
 
@@ -51,6 +49,41 @@ def lines_of(headers: Sequence[tuple[bytes, bytes]]) -> bytes:
 _usual: Final = lru_cache(maxsize=64)(lines_of)
 
 
+class Channel(Protocol):
+    """What an exchange asks of the connection that it is on."""
+
+    loop: asyncio.AbstractEventLoop
+    is_full: bool
+    held: bytes
+
+    def write(self, data: bytes) -> None:
+        """Send to the client, unless it has gone."""
+
+    def default_headers(self) -> bytes:
+        """Headers of every response, ready to be sent."""
+
+    async def drain(self) -> None:
+        """Wait until the client has taken what was written."""
+
+    def pause_reading(self) -> None:
+        """Take no more from the client."""
+
+    def resume_reading(self) -> None:
+        """Go on, unless enough requests wait already."""
+
+    def note_answered(self, exchange: Exchange) -> None:
+        """It is the turn of the next one."""
+
+    async def dup_when_sent(self) -> socket.socket | None:
+        """A descriptor of its own for the connection, when all that was written is sent. None: the client has gone."""
+
+    def let_go(self) -> None:
+        """Another process has the connection: close this one's end of it."""
+
+    def close(self) -> None:
+        """Close, once all that was written has been sent."""
+
+
 class Exchange:
     """Tells the application of the request, and writes what it answers."""
 
@@ -73,7 +106,7 @@ class Exchange:
         "was_answered_at_once",
     )
 
-    def __init__(self, connection: Connection, scope: dict[str, Any], keep_alive: bool) -> None:
+    def __init__(self, connection: Channel, scope: dict[str, Any], keep_alive: bool) -> None:
         self._connection = connection
         self._scope = scope
         self.keep_alive = keep_alive
@@ -313,27 +346,3 @@ class Exchange:
         if head.count(b"\n") != breaks or head.count(b"\r") != breaks:
             raise RuntimeError("a line break in a header")
         return head
-
-
-class HandOver(Exchange):
-    """Takes the place of a request that the pages process serves (`pages_client`). The last on its connection here."""
-
-    __slots__ = ()
-
-    def __init__(self, connection: Connection, scope: dict[str, Any]) -> None:
-        super().__init__(connection, scope, keep_alive=False)
-        self.end()  # nothing of its body is read here
-
-    async def run(self, application: Any) -> None:
-        """Give away the connection, once all before it is sent; or have `application` refuse the request."""
-        if self.is_gone:
-            return
-        client = await self._connection.dup_when_sent()
-        if client is None:
-            return
-        with client:
-            if await application.hand_over(self._scope, client, self._connection.held):
-                self.hang_up()
-                self._connection.let_go()
-                return
-        await super().run(application)

@@ -5,6 +5,8 @@ database there, and closes both: two thirds of what a live section of a page too
 
 A page has a time limit. Python cannot stop a thread, so a page that goes on after it keeps its thread until it ends by
 itself; when several do, or one does for long, `on_stuck` is called, and the process has to be replaced.
+
+Bodies are read within bounds that depend on whether somebody is signed in.
 """
 
 from __future__ import annotations
@@ -12,17 +14,19 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from importlib import import_module
 from io import BytesIO
 from time import monotonic
 from typing import IO, Any, Final
 
 from asgiref.sync import sync_to_async
 from django.conf import settings
+from django.contrib.auth import get_user
 from django.core import signals
-from django.core.handlers.asgi import ASGIHandler, get_script_prefix
+from django.core.handlers.asgi import ASGIHandler, ASGIRequest, get_script_prefix
 from django.core.handlers.base import BaseHandler
 from django.db import InterfaceError, OperationalError
 from django.db.backends.signals import connection_created
@@ -31,11 +35,10 @@ from django.urls import set_script_prefix
 
 from queues.api.asgi_types import Receive, Scope
 from queues.api.metadata_threads import leave_connection_tidy
+from queues.api.request import Headers
 from queues.pools import WorkTimeoutError, end_work_at
 
 from .error_pages import BODY_TOO_LARGE, BODY_TOO_SLOW, BUSY, NO_DATABASE, TOO_SLOW, TOO_SLOW_TO_SAY, answer_error
-from .page_body import BodyTooLargeError, ClientGoneError, has_session, read_body
-from .places import Turns
 
 logger = logging.getLogger(__name__)
 
@@ -51,8 +54,27 @@ OVERDUE_MAX: Final = 4
 CONNECTION_KEPT_S: Final = 10.0
 """How old a thread's connection to the database may get; Django would close it after each request."""
 
+BODY_MAX: Final = 65_536
+"""Bytes of a body before sign-in; a sign-in form has some hundred."""
+
+BODY_MAX_S: Final = 10.0
+"""How long that may take to come."""
+
+SIGNED_IN_BODY_MAX: Final = 4 * 1_048_576
+"""The same of users who are signed in: a job of 1 MiB, percent-encoded in a form, with its options."""
+
+SIGNED_IN_BODY_MAX_S: Final = 60.0
+
 _NAME: Final = "taskq-page"
 _SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+
+
+class BodyTooLargeError(Exception):
+    """It is longer than it may be; the rest has not been read."""
+
+
+class ClientGoneError(Exception):
+    """The client went away before it had sent everything."""
 
 
 class PagesHandler(ASGIHandler):
@@ -168,3 +190,75 @@ def _keep_connection(connection: Any, **_kwargs: object) -> None:
     """Only those of the pool's threads: others have uses of their own for an end of the connection."""
     if threading.current_thread().name.startswith(_NAME):
         connection.close_at = monotonic() + CONNECTION_KEPT_S
+
+
+async def read_body(scope: Scope, receive: Receive, is_signed_in: Callable[[], Awaitable[bool]]) -> bytes:
+    """The body. `is_signed_in` is asked once, and only about bodies of more than BODY_MAX.
+
+    Raises BodyTooLargeError, TimeoutError, ClientGoneError, and what `is_signed_in` raises.
+    """
+    declared = _declared(scope)
+    body = bytearray()
+    limit, has_more = BODY_MAX, True
+    loop = asyncio.get_running_loop()
+    started = loop.time()
+    async with asyncio.timeout_at(started + BODY_MAX_S) as bound:
+        while has_more or len(body) > limit:
+            if max(declared, len(body)) > limit:
+                if limit == SIGNED_IN_BODY_MAX or not await is_signed_in():
+                    raise BodyTooLargeError
+                limit = SIGNED_IN_BODY_MAX
+                bound.reschedule(started + SIGNED_IN_BODY_MAX_S)
+                continue
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                raise ClientGoneError
+            body += message.get("body", b"")
+            has_more = message.get("more_body", False)
+    return bytes(body)
+
+
+def has_session(scope: Scope) -> bool:
+    """Whether the request comes with the session of a user who is signed in. Slow: for a thread."""
+    request: Any = ASGIRequest(dict(scope), BytesIO())
+    key = request.COOKIES.get(settings.SESSION_COOKIE_NAME)
+    if not key:
+        return False
+    request.session = import_module(settings.SESSION_ENGINE).SessionStore(key)
+    return bool(get_user(request).is_authenticated)
+
+
+def _declared(scope: Scope) -> int:
+    """What Content-Length says; 0 if it says nothing."""
+    length = Headers(scope["headers"]).get(b"content-length")
+    return int(length) if length.isdigit() else 0
+
+
+class Turns:
+    """Lets each address do at most `per_address` things at a time; what is more waits for its turn."""
+
+    def __init__(self, *, per_address: int) -> None:
+        self._per_address = per_address
+        self._semaphores: dict[str, asyncio.Semaphore] = {}
+        self._users: dict[str, int] = {}
+
+    async def take(self, address: str) -> None:
+        """Wait for a turn."""
+        if address not in self._semaphores:
+            self._semaphores[address], self._users[address] = asyncio.Semaphore(self._per_address), 0
+        self._users[address] += 1
+        try:
+            await self._semaphores[address].acquire()
+        except BaseException:
+            self._leave(address)
+            raise
+
+    def give_back(self, address: str) -> None:
+        """It is the turn of the next one."""
+        self._semaphores[address].release()
+        self._leave(address)
+
+    def _leave(self, address: str) -> None:
+        self._users[address] -= 1
+        if not self._users[address]:
+            del self._semaphores[address], self._users[address]

@@ -19,10 +19,9 @@ import uvicorn
 from queues.api.asgi import ApiGate
 from queues.api.metrics.process import count_together
 
+from .applications import Site, make_gate
 from .connection_receiver import ConnectionReceiver, PagesConnection
-from .pages_process import SOCKET
-from .server import IDLE_MAX_S, allow_open_files, configure, note_stop, set_aside_what_stays
-from .site import Site, make_gate
+from .server import IDLE_MAX_S, SOCKET, allow_open_files, configure, note_stop, set_aside_what_stays
 from .uvicorn_workers import BeatingServer
 
 logger = logging.getLogger(__name__)

@@ -1,4 +1,4 @@
-"""Where a local service lives: its data directory and its port, both for one service at a time."""
+"""The data directory and the port of a local service, both for one service at a time."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeVar
 
-from .errors import CannotStartError
-
 T = TypeVar("T")
 
 _IN_USE: Final = frozenset({errno.EAGAIN, errno.EADDRINUSE})
@@ -24,42 +22,46 @@ TAKEOVER_S: Final = 3.0
 """How long to wait for a service that was killed a moment ago to be gone altogether."""
 
 
+class CannotStartError(Exception):
+    """Something about this machine or the options is in the way. The message is one line that says what to do."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class DataDir:
     """Paths in the data directory. `lock_fd` is held for as long as the service, or its Redis, lives."""
 
-    data_dir: Path
+    path: Path
     lock_fd: int
 
     @property
     def redis_dir(self) -> Path:
-        return self.data_dir / "redis"
+        return self.path / "redis"
 
     @property
     def account_file(self) -> Path:
-        return self.data_dir / "demo.json"
+        return self.path / "demo.json"
 
     @property
     def heartbeat_file(self) -> Path:
-        return self.data_dir / "pump.heartbeat"
+        return self.path / "pump.heartbeat"
 
     def log(self, name: str) -> Path:
-        return self.data_dir / "log" / f"{name}.log"
+        return self.path / "log" / f"{name}.log"
 
 
-def take_place(data_dir: Path) -> Place:
+def lock_data_dir(path: Path) -> DataDir:
     """Make the directory if need be and lock it. Raises CannotStartError."""
     try:
-        data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-        (data_dir / "log").mkdir(exist_ok=True)
-        lock_fd = os.open(data_dir / "up.lock", os.O_RDWR | os.O_CREAT, 0o600)
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        (path / "log").mkdir(exist_ok=True)
+        lock_fd = os.open(path / "up.lock", os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:
-        raise CannotStartError(f"cannot write to the data directory {data_dir}: {error.strerror}") from error
-    _patiently(lambda: fcntl.flock(lock_fd, fcntl.LOCK_EX | fcntl.LOCK_NB), f"another taskq is running on {data_dir}")
-    return Place(data_dir=data_dir, lock_fd=lock_fd)
+        raise CannotStartError(f"cannot write to the data directory {path}: {error.strerror}") from error
+    _try_for_a_while(lambda: fcntl.flock(lock_fd, fcntl.LOCK_EX | fcntl.LOCK_NB), f"another taskq is running on {path}")
+    return DataDir(path=path, lock_fd=lock_fd)
 
 
-def take_port(host: str, port: int) -> int:
+def check_port(host: str, port: int) -> int:
     """Check that nobody listens there; 0 chooses a free port. The port. Raises CannotStartError.
 
     So that a person learns of it before anything is started.
@@ -78,10 +80,10 @@ def take_port(host: str, port: int) -> int:
             listener.listen()  # where SO_REUSEADDR lets two bind, only one may listen
             return int(listener.getsockname()[1])
 
-    return _patiently(bind, f"cannot listen on {host}:{port}; stop what runs there or choose another --port")
+    return _try_for_a_while(bind, f"cannot listen on {host}:{port}; stop what runs there or choose another --port")
 
 
-def _patiently(attempt: Callable[[], T], complaint: str) -> T:
+def _try_for_a_while(attempt: Callable[[], T], complaint: str) -> T:
     """Try until it works or TAKEOVER_S are over; errors other than "in use" are final at once."""
     deadline = time.monotonic() + TAKEOVER_S
     while True:

@@ -12,9 +12,10 @@ from typing import Any, Final
 import httptools
 
 from .exchange import Exchange
-from .refusal import (
+from .request_head import (
     BAD_REQUEST,
     BAD_TARGET,
+    EMPTY_SCOPE,
     HEAD_TOO_LARGE,
     HEAD_TOO_SLOW,
     UNKNOWN_BEGINNING,
@@ -22,8 +23,9 @@ from .refusal import (
     UNKNOWN_VERSION,
     Reason,
     RefusedError,
+    decode_path,
+    split_target,
 )
-from .target import decode_path, split_target
 
 HEAD_MAX: Final = 65_536
 """Bytes of a request's target and headers; also of what may come between two pieces of a body, or after the last."""
@@ -40,23 +42,6 @@ PIECE_MAX: Final = 16_384
 BODY_PIECE_MAX: Final = HEAD_MAX
 """The same of a body whose length is known. The C library maps buffers that are twice as large into memory one by one,
 which costs more than all copying (`server.MMAP_THRESHOLD_BYTES`). No more than HEAD_MAX: see `_note_unfinished`."""
-
-_SCOPE: Final[dict[str, Any]] = {
-    "type": "http",
-    "asgi": {"version": "3.0", "spec_version": "2.3"},
-    "http_version": "",
-    "method": "",
-    "scheme": "http",
-    "path": "",
-    "raw_path": b"",
-    "query_string": b"",
-    "root_path": "",
-    "headers": (),
-    "client": None,
-    "server": None,
-    "extensions": {},
-}
-"""What an application is told of a request. To copy it takes a third of the time that it takes to make one anew."""
 
 _UNKNOWN: Final = -1
 _ENDLESS: Final = 1 << 62
@@ -215,7 +200,7 @@ class Reader(asyncio.Protocol):
         if version != "1.1" and version != "1.0":
             raise RefusedError(UNKNOWN_VERSION)
         path, query = split_target(self._url)
-        scope = _SCOPE.copy()
+        scope = EMPTY_SCOPE.copy()
         scope["http_version"] = version
         scope["method"] = parser.get_method().decode("ascii")
         scope["path"] = decode_path(path)

@@ -8,6 +8,7 @@ group, a laptop that slept) or on a machine that lets nobody run, it does not ta
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 from collections.abc import Callable, Mapping
@@ -15,22 +16,23 @@ from contextlib import suppress
 from time import monotonic
 from typing import Final, Self
 
-from django.conf import settings
-
 FD_VARIABLE: Final = "TASKQ_HEARTBEAT_FD"
 """Environment variable with the number of the pipe's writing end."""
 
 BEAT_EVERY_S: Final = 1.0
 
+HUNG_AFTER_S: Final = 8.0
+"""How long a process may be silent, where nothing else is said."""
+
 BEGUN_AFTER_S: Final = 180.0
-"""What TASKQ_HUNG_AFTER_S is for one that has not beaten yet: a machine that is slow or busy must not keep it from ever
+"""How long one may be silent that has not beaten yet: a machine that is slow or busy must not keep it from ever
 starting."""
 
 GAP_MAX_S: Final = 1.0
 """How much of the time between two looks of the parent counts as silence of the child."""
 
 
-class Heart:
+class Heartbeat:
     """The child's side: `beat` tells the parent that this process works. Nothing happens where none listens."""
 
     def __init__(self) -> None:
@@ -38,7 +40,7 @@ class Heart:
 
     def begin(self, fd: int | None = None) -> None:
         """Beat into `fd` from now on; None: into the one that the environment names, if any."""
-        named = os.environ.pop(FD_VARIABLE, "")  # what this process starts has hearts of its own
+        named = os.environ.pop(FD_VARIABLE, "")  # what this process starts has heartbeats of its own
         self._fd = fd if fd is not None else int(named) if named.isdecimal() else None
         if self._fd is not None:
             os.set_blocking(self._fd, False)
@@ -51,7 +53,7 @@ class Heart:
                 os.write(self._fd, b".")
 
 
-HEART: Final = Heart()
+HEARTBEAT: Final = Heartbeat()
 """This process's."""
 
 
@@ -64,7 +66,7 @@ def has_beaten(fd: int) -> bool:
         return False
 
 
-class Pulse:
+class HeartbeatPipe:
     """The parent's side of the pipe. `variables` and `fd` are for the child."""
 
     def __init__(self) -> None:
@@ -90,7 +92,7 @@ class Pulse:
         self.close()
 
 
-class Probe:
+class HealthProbe:
     """Signs of life of a process that does not know our heartbeats: a thread asks it, every BEAT_EVERY_S."""
 
     def __init__(self, answers: Callable[[], bool]) -> None:
@@ -115,7 +117,7 @@ class Probe:
                 self._heard.set()
 
 
-class Watch:
+class HangDetector:
     """Decides whether a process hangs. `was_heard`: whether it has shown a sign of life since the last call."""
 
     def __init__(self, was_heard: Callable[[], bool]) -> None:
@@ -134,8 +136,12 @@ class Watch:
             self.silent_s = 0.0
             self._has_begun = True
 
-    def is_hung(self, after_s: float | None = None) -> bool:
-        """Whether nothing was heard for TASKQ_HUNG_AFTER_S, or `after_s` if that is longer; for BEGUN_AFTER_S if it has
-        never beaten."""
-        limit_s = max(settings.TASKQ_HUNG_AFTER_S, after_s or 0)
-        return self.silent_s > (limit_s if self._has_begun else BEGUN_AFTER_S)
+    def is_hung(self, after_s: float) -> bool:
+        """Whether nothing was heard for `after_s`; for BEGUN_AFTER_S if it has never beaten."""
+        return self.silent_s > (after_s if self._has_begun else BEGUN_AFTER_S)
+
+
+def warn_hung(logger: logging.Logger, action: str, *, child: str, pid: int | None, silent_s: float) -> None:
+    """Log that a child hangs. `action`: what is done about it."""
+    fields = {"action": action, "child": child, "pid": pid, "silent_s": round(silent_s, 1)}
+    logger.warning("child shows no sign of life", extra=fields)

@@ -1,7 +1,7 @@
 """Ties a process to its parent: whatever ends the parent, SIGKILL included, ends the process too.
 
 Linux does this in the kernel: PR_SET_PDEATHSIG has SIGKILL sent to the process when the *thread* that started it ends,
-so start leashed processes from a thread that lives as long as its process (the main thread). Setting it needs code that
+so start such processes from a thread that lives as long as its process (the main thread). Setting it needs code that
 runs in the child. `preexec_fn` of `subprocess` would be that, but it runs Python between fork and exec, which deadlocks
 when another thread holds a lock; so this file is run as a small program, sets the signal, and replaces itself with the
 real command: same process id, same files. SIGKILL, because a process that hangs must go as well, and nothing is lost by
@@ -24,21 +24,21 @@ from typing import Final
 
 PR_SET_PDEATHSIG: Final = 1
 WATCH_INTERVAL_S: Final = 0.2
-KEEPS_LEASH: Final = sys.platform == "linux"
+HAS_PARENT_DEATH_SIGNAL: Final = sys.platform == "linux"
 
 
-def leashed(argv: Sequence[str]) -> list[str]:
-    """The command line that runs `argv` on a leash held by the calling process."""
+def tied_to_parent(argv: Sequence[str]) -> list[str]:
+    """The command line that runs `argv` and ends with the calling process."""
     return [sys.executable, "-I", "-S", __file__, str(os.getpid()), *argv]
 
 
-def follow_parent(parent: int | None = None) -> None:
+def end_with_parent(parent: int | None = None) -> None:
     """End the calling process when its parent ends. `parent`: its process id, if known, in case it is gone already.
 
-    For Python processes that were not started with `leashed`, such as the web server's workers.
+    For Python processes that were not started with `tied_to_parent`, such as the web server's workers.
     """
     parent = os.getppid() if parent is None else parent
-    if KEEPS_LEASH:
+    if HAS_PARENT_DEATH_SIGNAL:
         _die_with_parent()
         if os.getppid() != parent:
             os.kill(os.getpid(), signal.SIGKILL)
@@ -76,9 +76,9 @@ def run_watched(parent: int, argv: Sequence[str]) -> int:
 
 def main() -> None:
     parent, argv = int(sys.argv[1]), sys.argv[2:]
-    if not KEEPS_LEASH:
+    if not HAS_PARENT_DEATH_SIGNAL:
         sys.exit(run_watched(parent, argv))
-    follow_parent(parent)
+    end_with_parent(parent)
     os.execvp(argv[0], argv)  # noqa: S606  no shell is wanted
 
 

@@ -13,10 +13,11 @@ import socket
 from multiprocessing import Pipe
 
 import uvicorn
+from django.conf import settings
 from uvicorn.supervisors import multiprocess
 from uvicorn.supervisors.multiprocess import Process
 
-from ..supervision import BEAT_EVERY_S, HEART, Watch, has_beaten
+from queues.supervision import BEAT_EVERY_S, HEARTBEAT, HangDetector, has_beaten, warn_hung
 
 logger = logging.getLogger(__name__)
 
@@ -35,7 +36,7 @@ class BeatingServer(uvicorn.Server):
 
     def _beat(self, loop: asyncio.AbstractEventLoop) -> None:
         if self.is_well():
-            HEART.beat()
+            HEARTBEAT.beat()
         loop.call_later(BEAT_EVERY_S, self._beat, loop)
 
 
@@ -48,7 +49,7 @@ class Worker(Process):
     def __init__(self, config: uvicorn.Config, sockets: list[socket.socket]) -> None:
         super().__init__(config, sockets)
         self._hears, self._beats = Pipe(duplex=False)
-        self._watch = Watch(self._was_heard)
+        self._detector = HangDetector(self._was_heard)
 
     @property
     def server(self) -> uvicorn.Server:
@@ -58,7 +59,7 @@ class Worker(Process):
 
     def target(self, sockets: list[socket.socket] | None = None) -> None:
         """What the worker runs."""
-        HEART.begin(self._beats.fileno())
+        HEARTBEAT.begin(self._beats.fileno())
         super().target(sockets)
 
     def start(self) -> None:
@@ -71,22 +72,21 @@ class Worker(Process):
         """Whether it runs, and does not hang."""
         if not self.process.is_alive():
             return False
-        self._watch.look()
-        if not self._watch.is_hung():
+        self._detector.look()
+        if not self._detector.is_hung(settings.TASKQ_HUNG_AFTER_S):
             return True
-        fields = {"action": "kill_hung_child", "child": "worker", "pid": self.pid}
-        logger.warning("child shows no sign of life", extra={**fields, "silent_s": round(self._watch.silent_s, 1)})
+        warn_hung(logger, "kill_hung_child", child="worker", pid=self.pid, silent_s=self._detector.silent_s)
         return False
 
     def is_ready(self, timeout: float = 5) -> bool:
         """Whether it serves."""
-        HEART.beat()
+        HEARTBEAT.beat()
         return super().is_ready(timeout)
 
     def join(self) -> None:
         """Wait for its end."""
         while self.process.is_alive():
-            HEART.beat()
+            HEARTBEAT.beat()
             self.process.join(BEAT_EVERY_S)
 
     def _was_heard(self) -> bool:
@@ -101,5 +101,5 @@ class Workers(multiprocess.Multiprocess):
 
     def keep_subprocess_alive(self) -> None:
         """Look after all of them."""
-        HEART.beat()
+        HEARTBEAT.beat()
         super().keep_subprocess_alive()

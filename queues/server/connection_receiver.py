@@ -17,8 +17,7 @@ from queues.api.asgi import is_own
 
 from .connection import Connection
 from .exchange import Exchange
-from .pages_client import HEAD, Verdict
-from .places import Places
+from .pages_client import HEAD, Places, Verdict
 from .reader import DEAF
 
 logger = logging.getLogger(__name__)

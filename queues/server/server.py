@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 import ctypes
+import fcntl
 import gc
+import logging
 import os
 import resource
+import shutil
 import signal
 import socket
-from collections.abc import Callable
-from contextlib import suppress
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
+from pathlib import Path
 from typing import Any, Final
 
+import django
 import uvicorn
 from django.conf import settings
 
-from queues.embedded import follow_parent
+from queues.supervision import ChildSpec, RestartPolicy, Supervisor, end_with_parent
 
-from ..local.errors import CannotStartError
-from .applications import load_application, load_worker
 from .connection import Connection
-from .pages_process import PagesProcess
-from .runtime_directory import runtime_directory
 from .uvicorn_workers import BeatingServer, Workers
+
+logger = logging.getLogger(__name__)
 
 BACKLOG: Final = 4096
 """Connections that wait to be accepted; the system may allow fewer."""
@@ -43,19 +48,34 @@ READY_WITHIN_S: Final = 60
 MMAP_THRESHOLD_BYTES: Final = 131_072
 _M_MMAP_THRESHOLD: Final = -3
 
+SOCKET: Final = "pages.sock"
+"""Where the pages process listens, in the directory that the main process shares with those that it starts."""
+
+PAGES_STOP_TIMEOUT_S: Final = 4.0
+"""Pages take moments; workers, which end before, may have taken long already."""
+
+PAGES_RESTARTS: Final = RestartPolicy(longest_pause_s=10.0, give_up_after=None, action="pages.restart")
+
+PREFIX: Final = "taskq-serve-"
+"""Of the names of directories that the processes of one server share."""
+
+
+class CannotListenError(Exception):
+    """The address cannot be listened on. The message is one line that says what to do."""
+
 
 def serve(*, host: str, port: int, workers: int) -> None:
     """Serve until SIGTERM or SIGINT. Workers that die are replaced, and never outlive this process."""
     with runtime_directory() as directory:
         if settings.TASKQ_FAST_LANE and settings.TASKQ_PAGES_PROCESS:
-            with PagesProcess(directory):
+            with pages_process(directory):
                 run(partial(load_worker, directory), host=host, port=port, workers=workers)
         else:
             run(partial(load_application, directory), host=host, port=port, workers=workers)
 
 
 def run(load: Callable[[], Any], *, host: str, port: int, workers: int, idle_max_s: int = IDLE_MAX_S) -> None:
-    """Serve what `load` answers in each worker; one worker is this process itself. Raises CannotStartError."""
+    """Serve what `load` answers in each worker; one worker is this process itself. Raises CannotListenError."""
     allow_open_files()
     config = configure(
         partial(_load_in, os.getpid(), load),
@@ -74,6 +94,36 @@ def run(load: Callable[[], Any], *, host: str, port: int, workers: int, idle_max
     config.load()  # before there is an event loop, in which Django would refuse to look at its database
     if not server.should_exit:
         server.run(sockets=[_listen(host, port)])
+
+
+def load_application(directory: Path) -> Callable[..., Any]:
+    """The application that serves everything. It counts together with the other workers in `directory`."""
+    django.setup()
+    from queues.api.metrics.process import count_together
+
+    from .applications import Site, make_gate
+
+    application = make_gate(Site())
+    count_together(directory)
+    return application
+
+
+def load_worker(directory: Path) -> Callable[..., Any]:
+    """The application that serves the API of producers and consumers, and hands the rest to the pages process.
+
+    That listens on the socket in `directory`.
+    """
+    django.setup()
+    from queues.api.context import CONTEXT
+    from queues.api.fast_lane import FastLane
+    from queues.api.metrics.process import count_together
+    from queues.api.routes import ROUTER
+
+    from .applications import WorkerGate
+    from .pages_client import PagesClient
+
+    count_together(directory)
+    return WorkerGate(FastLane(ROUTER, CONTEXT), PagesClient(directory / SOCKET))
 
 
 def configure(load: Callable[[], Any], **particulars: Any) -> uvicorn.Config:
@@ -98,7 +148,7 @@ def configure(load: Callable[[], Any], **particulars: Any) -> uvicorn.Config:
 
 
 def _listen(host: str, port: int) -> socket.socket:
-    """Raises CannotStartError."""
+    """Raises CannotListenError."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listener = socket.socket(family, kind, protocol)
@@ -106,7 +156,7 @@ def _listen(host: str, port: int) -> socket.socket:
         listener.bind(address)
         listener.listen(BACKLOG)  # where SO_REUSEADDR lets two bind, only one may listen
     except (OSError, OverflowError) as error:
-        raise CannotStartError(f"cannot listen on {host}:{port}: {error}") from error
+        raise CannotListenError(f"cannot listen on {host}:{port}: {error}") from error
     listener.set_inheritable(True)
     return listener
 
@@ -114,7 +164,7 @@ def _listen(host: str, port: int) -> socket.socket:
 def _load_in(server_pid: int, load: Callable[[], Any]) -> Any:
     """What each worker calls first. One that does not notice that the main process was killed would hold the port."""
     if os.getpid() != server_pid:
-        follow_parent(server_pid)
+        end_with_parent(server_pid)
     application = load()
     if settings.configured:  # not where a server is measured by itself
         Connection.connections_max = settings.TASKQ_WORKER_CONNECTIONS
@@ -152,3 +202,83 @@ def allow_open_files() -> None:
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     with suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+
+@contextmanager
+def pages_process(directory: Path) -> Iterator[None]:
+    """Keep the pages process running, which listens in `directory`.
+
+    To be left when the workers have ended: they may need it for requests under way.
+    """
+    spec = ChildSpec(
+        name="pages",
+        argv=(*settings.TASKQ_COMMAND, "servepages", str(directory)),
+        leads_group=False,
+        hung_after_s=settings.TASKQ_HUNG_AFTER_S,
+        stop_timeout_s=PAGES_STOP_TIMEOUT_S,
+        restarts=PAGES_RESTARTS,
+    )
+    supervisor = Supervisor(logger)
+    thread = threading.Thread(target=_keep, args=(supervisor, spec), name="taskq-pages", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        supervisor.ask_to_stop()
+        thread.join()
+
+
+def _keep(supervisor: Supervisor, spec: ChildSpec) -> None:
+    try:
+        supervisor.start(spec)
+        supervisor.run()
+    finally:
+        supervisor.stop()
+
+
+@contextmanager
+def runtime_directory() -> Iterator[Path]:
+    """A new directory that only this user may enter; it goes in the end.
+
+    Those that killed servers of this user have left behind go at once. A server locks its directory for as long as it
+    lives, so that nobody takes it for one of those.
+    """
+    _remove_abandoned()
+    path, lock = _make()
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+        os.close(lock)
+
+
+def _make() -> tuple[Path, int]:
+    """The directory, and the file descriptor that holds its lock."""
+    while True:
+        path = Path(tempfile.mkdtemp(prefix=PREFIX))
+        lock = _lock(path)
+        if lock is not None:
+            return path, lock  # another one that starts may have removed it before it was locked
+
+
+def _remove_abandoned() -> None:
+    for path in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+        lock = _lock(path)
+        if lock is not None:
+            shutil.rmtree(path, ignore_errors=True)
+            os.close(lock)
+
+
+def _lock(path: Path) -> int | None:
+    """Lock a directory of this user's. None: it is not one, it is gone, or somebody holds the lock."""
+    try:
+        directory = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return None
+    with suppress(OSError):
+        fcntl.flock(directory, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        found = os.fstat(directory)
+        if found.st_uid == os.getuid() and os.path.samestat(found, path.stat()):
+            return directory
+    os.close(directory)
+    return None

@@ -13,19 +13,11 @@ from __future__ import annotations
 import asyncio
 import socket
 import struct
+from collections.abc import Hashable
 from enum import Enum
 from pathlib import Path
 from time import monotonic
 from typing import Final
-
-from queues.api.asgi import FOUND, METRICS_PATH, ApiGate, is_api_to_django
-from queues.api.asgi_types import Receive, Scope, Send
-from queues.api.fast_lane import FastLane
-from queues.api.lifespan import answer_lifespan
-from queues.api.metrics.process import flush
-
-from .error_pages import BUSY, STARTING, answer_error
-from .places import Places
 
 PATIENCE_S: Final = 15.0
 """How long connections wait for a pages process that starts, from the first that found it away; and for its answer."""
@@ -48,9 +40,6 @@ HEAD: Final = struct.Struct("!?I")
 """What a message begins with: whether the first request is for the API, and how many bytes follow."""
 
 
-_VERDICT: Final = "taskq.hand_over"
-
-
 class Verdict(Enum):
     """What the pages process says of a connection: one byte."""
 
@@ -59,6 +48,47 @@ class Verdict(Enum):
     """It has no place for this address; the worker refuses the request."""
     AWAY = b""
     """It has not taken the connection, and will not."""
+
+
+class Places:
+    """At most `total` places, of which one address holds at most `per_address`.
+
+    One address thus never uses up what others need. A holder is whatever takes a place: it takes one only.
+    """
+
+    def __init__(self, *, total: int, per_address: int) -> None:
+        self._total = total
+        self._per_address = per_address
+        self._taken = 0
+        self._holders: dict[str, dict[Hashable, None]] = {}
+
+    def take(self, address: str, holder: Hashable) -> bool:
+        """Give `holder` a place. False: there is none for this address."""
+        if not self.has_room_for(address):
+            return False
+        self._holders.setdefault(address, {})[holder] = None
+        self._taken += 1
+        return True
+
+    def has_room_for(self, address: str) -> bool:
+        """Whether `take` would succeed."""
+        return self._taken < self._total and len(self._holders.get(address, ())) < self._per_address
+
+    def give_back(self, address: str, holder: Hashable) -> None:
+        """Free the place of `holder`, if it has one."""
+        holders = self._holders.get(address)
+        if holders is None or holder not in holders:
+            return
+        del holders[holder]
+        self._taken -= 1
+        if not holders:
+            del self._holders[address]
+
+    def rivals(self, address: str) -> list[tuple[str, Hashable]]:
+        """Addresses and holders, oldest first, of which one has to go before `address` gets a place."""
+        own = self._holders.get(address, {})
+        addresses = {address: own} if len(own) >= self._per_address else self._holders
+        return [(place, holder) for place, holders in addresses.items() for holder in holders]
 
 
 class PagesClient:
@@ -136,33 +166,3 @@ class PagesClient:
                     continue
                 return True
         return False
-
-
-class WorkerGate(ApiGate):
-    """The ASGI application of a worker: the API's fast path. Connections for anything else go to the pages process."""
-
-    def __init__(self, fast_lane: FastLane, pages: PagesClient) -> None:
-        super().__init__(_answer_not_taken, fast_lane=fast_lane)
-        self._fast_lane: FastLane = fast_lane
-        self._pages = pages
-
-    def serves(self, scope: Scope) -> bool:
-        """Whether the fast path does; `__call__` need not look for the route again."""
-        found = scope[FOUND] = self._fast_lane.find(scope)
-        return found is not None
-
-    async def hand_over(self, scope: Scope, client: socket.socket, data: bytes) -> bool:
-        """Pass the connection of a request that is not served here. False: the request has to be refused."""
-        if scope["path"] == METRICS_PATH:
-            flush()  # the other process is asked what this one has counted up to now
-        address = scope["client"][0] if scope["client"] else ""
-        verdict = await self._pages.hand_over(client, data, address=address, is_api=is_api_to_django(scope))
-        scope[_VERDICT] = verdict
-        return verdict is Verdict.TAKEN
-
-
-async def _answer_not_taken(scope: Scope, receive: Receive, send: Send) -> None:
-    if scope["type"] == "lifespan":
-        await answer_lifespan(receive, send)
-    else:
-        await answer_error(scope, send, BUSY if scope.get(_VERDICT) is Verdict.BUSY else STARTING)

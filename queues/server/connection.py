@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import select
 import socket
 from collections import deque
 from collections.abc import Callable
@@ -18,11 +17,11 @@ from typing import Any, ClassVar, Final
 from uvicorn.config import Config
 from uvicorn.server import ServerState
 
-from .delivery_check import DeliveryCheck, unconfirmed_bytes
-from .exchange import Exchange, HandOver, Headers, lines_of
+from .delivery_check import DeliveryCheck, has_closed_its_end, has_failed, unconfirmed_bytes
+from .exchange import Exchange, Headers, lines_of
+from .final_exchanges import HandOver, Refusal
 from .reader import DEAF, Reader
-from .refusal import Reason, Refusal
-from .target import address_of
+from .request_head import TOO_MANY, Reason, address_of
 
 PIPELINE_MAX: Final = 16
 """Requests that may wait behind the one that is being answered; then the client is read from no more."""
@@ -30,23 +29,12 @@ PIPELINE_MAX: Final = 16
 LINGER_S: Final = 2.0
 """How long a client is listened to that was told to go before it had said all: else it might not get the answer."""
 
-TAKE_MAX_S: Final = 30.0
-TAKE_MIN_BYTES: Final = 524_288
-"""A client takes all that was written, or so many bytes of it, every TAKE_MAX_S; else the connection is ended."""
-
 CHECK_EVERY_S: Final = 10.0
 """How often a connection is checked for clients that are silent or take nothing."""
-
-TOO_MANY: Final = (
-    b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json; charset=utf-8\r\nretry-after: 1\r\n"
-    b'connection: close\r\ncontent-length: 32\r\n\r\n{"error":"too many connections"}'
-)
-"""What a client is told when TASKQ_WORKER_CONNECTIONS are there."""
 
 HAS_HUNG_UP: Final = "taskq.has_hung_up"  # these as in queues.api.fast_lane, which needs Django
 ON_UNDELIVERED: Final = "taskq.on_undelivered"
 ANSWER: Final = "taskq.answer"
-_HUNG_UP: Final = getattr(select, "POLLRDHUP", 0)
 
 
 class Connection(Reader):
@@ -71,8 +59,6 @@ class Connection(Reader):
         "_reading",
         "_room",
         "_server",
-        "_take_by",
-        "_take_to",
         "_transport",
         "_worker",
         "is_full",
@@ -96,7 +82,6 @@ class Connection(Reader):
         self._idle_max_s = config.timeout_keep_alive
         self._idle_since = self.loop.time()
         self._check_timer: asyncio.TimerHandle | None = None
-        self._take_to, self._take_by = 0, 0.0  # up to which byte the client has to take what is written, and by when
         self._reading = True
         self._current: Exchange | None = None
         self._pipeline: deque[Exchange] | None = None
@@ -127,7 +112,7 @@ class Connection(Reader):
         self._check_timer = self.loop.call_later(min(self._idle_max_s, CHECK_EVERY_S), self._check)
 
     def eof_received(self) -> None:
-        self._end_deliveries(was_reset=self._socket_failed())
+        self._end_deliveries(was_reset=has_failed(self._transport))
 
     def connection_lost(self, error: Exception | None) -> None:
         self._end_deliveries(was_reset=isinstance(error, ConnectionError))
@@ -148,8 +133,9 @@ class Connection(Reader):
 
     def pause_writing(self) -> None:
         self.is_full = True
-        if self.written - self._unconfirmed() >= self._take_to:
-            self._set_take_limit()
+        confirmed = self.written - unconfirmed_bytes(self._transport)
+        if self._deliveries.has_taken_enough(confirmed):
+            self._set_take_deadline(confirmed)
 
     def resume_writing(self) -> None:
         self.is_full = False
@@ -283,11 +269,7 @@ class Connection(Reader):
         """
         if self._transport.is_closing():
             return True
-        if not _HUNG_UP:
-            return False
-        question = select.poll()
-        question.register(self._transport.get_extra_info("socket").fileno(), _HUNG_UP)
-        if not question.poll(0):
+        if not has_closed_its_end(self._transport):
             return False
         self._tell_gone()
         self._transport.close()  # the event loop hears nothing of it while the client is not read from
@@ -371,15 +353,16 @@ class Connection(Reader):
             return
         now = self.loop.time()
         left: float = self._idle_max_s
-        unconfirmed = self._unconfirmed() if self.is_full or self._deliveries else self._unsent()
+        is_full = self.is_full or bool(self._deliveries)
+        unconfirmed = unconfirmed_bytes(self._transport) if is_full else self._transport.get_write_buffer_size()
         if unconfirmed:
-            if self.written - unconfirmed >= self._take_to:
-                self._set_take_limit(unconfirmed)
-            elif now >= self._take_by:
+            if self._deliveries.has_taken_enough(self.written - unconfirmed):
+                self._set_take_deadline(self.written - unconfirmed)
+            elif now >= self._deliveries.take_by:
                 self._end_deliveries(was_reset=False)
                 self._transport.abort()
                 return
-            left = self._take_by - now
+            left = self._deliveries.take_by - now
         else:
             self._deliveries.clear_confirmed(written=self.written, confirmed=self.written)
             left += self._silent_since() - now
@@ -388,40 +371,19 @@ class Connection(Reader):
                 return
         self._check_timer = self.loop.call_later(min(left, CHECK_EVERY_S), self._check)
 
-    def _set_take_limit(self, unconfirmed: int | None = None) -> None:
-        """From now on the client has TAKE_MAX_S to take what is written, or TAKE_MIN_BYTES of it.
-
-        From the end of its answer on, if that fitted into the kernel's buffers: then nobody has looked until now.
-        """
-        pending = self._unconfirmed() if unconfirmed is None else unconfirmed
-        self._take_to = self.written - pending + min(pending, TAKE_MIN_BYTES)
-        limit_s = min(TAKE_MAX_S, self._idle_max_s)
-        is_new = self._current is None and self._idle_since > self._take_by - limit_s
-        self._take_by = (self._idle_since if is_new else self.loop.time()) + limit_s
-
-    def _unsent(self) -> int:
-        """Bytes written that the kernel has not taken over yet."""
-        return self._transport.get_write_buffer_size()  # type: ignore[no-any-return]
-
-    def _unconfirmed(self) -> int:
-        """Bytes written that the client's kernel has not confirmed."""
-        return self._unsent() + unconfirmed_bytes(self._transport.get_extra_info("socket"))
+    def _set_take_deadline(self, confirmed: int) -> None:
+        idle = self._idle_since if self._current is None else None
+        self._deliveries.set_take_deadline(
+            written=self.written, confirmed=confirmed, limit_s=self._idle_max_s, now=self.loop.time(), idle=idle
+        )
 
     def _expect_delivery(self, undo: Callable[[], None]) -> None:
         """ASGI extension: call `undo` if the client goes without having read what is about to be written."""
         self._deliveries.expect(undo, start=self.written)
 
     def _end_deliveries(self, *, was_reset: bool) -> None:
-        confirmed = self.written - self._unconfirmed() if self._deliveries else self.written
+        confirmed = self.written - unconfirmed_bytes(self._transport) if self._deliveries else self.written
         self._deliveries.end(written=self.written, confirmed=confirmed, was_reset=was_reset)
-
-    def _socket_failed(self) -> bool:
-        """Whether a reset came along with the end of the client's data."""
-        connection = self._transport.get_extra_info("socket")
-        try:
-            return bool(connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR))
-        except OSError:
-            return True
 
     def _silent_since(self) -> float:
         """Since when the client has owed something (by the loop's clock); now, if it does not."""

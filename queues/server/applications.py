@@ -1,0 +1,78 @@
+"""The ASGI applications: `Site`, which Django serves, and `WorkerGate`, which hands pages over to another process.
+
+Django must be set up before this module is imported.
+"""
+
+from __future__ import annotations
+
+import socket
+from typing import Final, cast
+
+from django.conf import settings
+from django.core.handlers.asgi import ASGIHandler
+from django.urls import get_resolver
+
+from queues.api.asgi import FOUND, METRICS_PATH, ApiGate, is_api_to_django
+from queues.api.asgi_types import Application, Receive, Scope, Send
+from queues.api.context import CONTEXT
+from queues.api.fast_lane import FastLane
+from queues.api.lifespan import answer_lifespan
+from queues.api.metrics.process import flush
+from queues.api.routes import ROUTER
+
+from .error_pages import BUSY, STARTING, answer_error
+from .pages_client import PagesClient, Verdict
+from .pages_handler import PagesHandler
+
+_VERDICT: Final = "taskq.hand_over"
+
+
+class Site:
+    """What Django serves: the API's routes on the event loop, as their views are asynchronous, and pages in threads."""
+
+    def __init__(self) -> None:
+        self._api = cast(Application, ASGIHandler())
+        self.pages = PagesHandler()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await answer_lifespan(receive, send)
+        else:
+            await (self._api if is_api_to_django(scope) else cast(Application, self.pages))(scope, receive, send)
+
+
+def make_gate(site: Site) -> ApiGate:
+    """All that taskq serves: the API's fast path in front of the site. All views are imported, or the error raised."""
+    # Django would import them at the first request, on the event loop if that is one of the API.
+    _ = get_resolver().url_patterns
+    return ApiGate(site, fast_lane=FastLane(ROUTER, CONTEXT) if settings.TASKQ_FAST_LANE else None)
+
+
+class WorkerGate(ApiGate):
+    """The ASGI application of a worker: the API's fast path. Connections for anything else go to the pages process."""
+
+    def __init__(self, fast_lane: FastLane, pages: PagesClient) -> None:
+        super().__init__(_answer_not_taken, fast_lane=fast_lane)
+        self._fast_lane: FastLane = fast_lane
+        self._pages = pages
+
+    def serves(self, scope: Scope) -> bool:
+        """Whether the fast path does; `__call__` need not look for the route again."""
+        found = scope[FOUND] = self._fast_lane.find(scope)
+        return found is not None
+
+    async def hand_over(self, scope: Scope, client: socket.socket, data: bytes) -> bool:
+        """Pass the connection of a request that is not served here. False: the request has to be refused."""
+        if scope["path"] == METRICS_PATH:
+            flush()  # the other process is asked what this one has counted up to now
+        address = scope["client"][0] if scope["client"] else ""
+        verdict = await self._pages.hand_over(client, data, address=address, is_api=is_api_to_django(scope))
+        scope[_VERDICT] = verdict
+        return verdict is Verdict.TAKEN
+
+
+async def _answer_not_taken(scope: Scope, receive: Receive, send: Send) -> None:
+    if scope["type"] == "lifespan":
+        await answer_lifespan(receive, send)
+    else:
+        await answer_error(scope, send, BUSY if scope.get(_VERDICT) is Verdict.BUSY else STARTING)
