@@ -38,8 +38,9 @@ PROCESSES_OF_ENGINE = (
     *("store_load", "topologies", "unreachable", "waiting_through_a_restart"),
 )
 PROCESSES_OF_HTTP = (
-    *("answers_not_taken", "failovers", "fast_lane", "isolation", "logged_paths", "long_polls", "memory_budget"),
-    *("metrics", "metrics_workers", "outages", "presence", "refunds", "sign_ins", "staff_permissions", "two_doors"),
+    *("answers_not_taken", "failovers", "fast_path", "isolation", "logged_paths", "long_polls", "memory_budget"),
+    *("fast_path_and_django", "metrics", "metrics_workers", "outages", "presence", "refunds", "sign_ins"),
+    "staff_permissions",
 )
 PROCESSES = (
     *("tests/running/", "tests/browser/", "tests/reports/", "tests/bench/", "tests/package/test_wheel.py"),

@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.utils.translation import gettext as _
 
-from .doors import wants_json
+from .access import wants_json
 
 _ANSWERS: Final = frozenset({"csrfmiddlewaretoken", "confirmed", "word"})
 

@@ -16,10 +16,10 @@ from queues.services.dead_letters.groups import group_letters, mark_of, read_dea
 from queues.services.dead_letters.places import DeadFilter, DeadPlaces, Position, position_of, read_position
 from queues.services.dead_letters.scanning import LOOKS, DeadLetter, DeadStretch, look_through
 
+from .access import is_live, page
 from .dead_act import dead_act
 from .dead_filter import before_of, fields_of, filter_of, since_of
 from .dead_groups import groups_of, names_of, said
-from .doors import is_live, page
 
 ROWS: Final = 50
 """Dead letters that are shown one by one."""

@@ -15,9 +15,9 @@ from queues.services.dead_letters.actions import DeadBatch, DeadVerb, act_on_all
 from queues.services.dead_letters.places import read_position
 from queues.services.errors import InvalidArgumentError
 
+from .access import action, done
 from .confirming import confirm_first
 from .dead_filter import before_of, fields_of, filter_of
-from .doors import action, done
 
 SELECTED: Final = "selected"
 ALL: Final = "all"

@@ -19,8 +19,8 @@ from queues.services.jobs.page import JobView, read_job
 from queues.services.queues.page import find_place
 from queues.services.workers.actions import cancel_running_job
 
+from .access import action, done, page
 from .confirming import confirm_first
-from .doors import action, done, page
 from .queue_actions import question_before, queue_url
 
 

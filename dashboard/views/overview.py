@@ -19,7 +19,7 @@ from queues.services.queues.survey import see
 from queues.services.queues.trends import history_of_sight, running_minute
 from queues.services.reporting.page_latest import read_latest_report
 
-from .doors import is_live, page
+from .access import is_live, page
 
 SPANS: Final[tuple[tuple[int, Promise], ...]] = (
     (15, gettext_lazy("15 min")),

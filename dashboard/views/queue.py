@@ -16,7 +16,7 @@ from queues.services.jobs.actions import ACTS, ACTS_ON_ALL, JobAct
 from queues.services.queues.page import NO_FILTER, QueuePlace, find_jobs, find_place, read_queue_now
 
 from . import queue_actions, queue_charts, queue_forms
-from .doors import page
+from .access import page
 
 Context = dict[str, Any]
 

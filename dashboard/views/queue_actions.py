@@ -15,8 +15,8 @@ from queues.services.permissions import Role
 from queues.services.queues.actions import empty_whole_queue, need, set_paused
 from queues.services.queues.page import QueuePlace, find_place
 
+from .access import action, done, wants_json
 from .confirming import confirm_first
-from .doors import action, done, wants_json
 
 
 @action

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from queues.engine.values import Spread
 from queues.services.queues.page import QueuePlace, find_place, read_distributions, read_minutes
 
-from .doors import page
+from .access import page
 from .overview import CHARTS as OVERVIEW_CHARTS
 from .overview import MINUTE_MS
 

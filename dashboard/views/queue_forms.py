@@ -17,7 +17,7 @@ from queues.services.policies import policy_for
 from queues.services.queues.actions import need, publish_by_hand, read_own_policy, save_own_policy
 from queues.services.queues.page import QueuePlace, find_place
 
-from .doors import action, done, page
+from .access import action, done, page
 
 INVALID = 400
 

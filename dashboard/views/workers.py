@@ -15,8 +15,8 @@ from queues.services.errors import InvalidArgumentError
 from queues.services.workers.actions import WorkerAct, command_worker
 from queues.services.workers.reading import read_workers
 
+from .access import action, done, is_live, page
 from .confirming import confirm_first
-from .doors import action, done, is_live, page
 
 TEXT_MAX: Final = 255
 

@@ -1,4 +1,4 @@
-"""What stands in front of Django: request ids, bodies read late and within bounds, the fast lane, the access log."""
+"""What stands in front of Django: request ids, bodies read late and within bounds, the fast path, the access log."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Final
 from .accesslog import ACCESS_LOG
 from .asgi_types import Application, Receive, Scope, Send
 from .body import RequestBody
-from .fast_lane import FastLane
+from .fast_path import FastPath
 from .log_paths import loggable_path
 from .proxies import TRUSTED_PROXIES
 from .request import Headers
@@ -21,14 +21,14 @@ from .stopping import stop_waiting
 SCOPE_KEY: Final = "taskq"
 METRICS_PATH: Final = "/metrics"
 FOUND: Final = "taskq.found"
-"""In the scope: what the fast lane's `find` answered, if the server has asked before."""
+"""In the scope: what the fast path's `find` answered, if the server has asked before."""
 
 _OWN: Final = frozenset(route.path.split("/")[1] for route in ROUTES)
 """First segments of the paths that are ours. Bodies of all others (the admin's forms) are Django's business."""
 
 
 class RequestState:
-    """What the gate knows of a request; in the scope under SCOPE_KEY."""
+    """What `ApiMiddleware` knows of a request; in the scope under SCOPE_KEY."""
 
     __slots__ = ("body", "headers", "request_id")
 
@@ -38,12 +38,12 @@ class RequestState:
         self.body = body
 
 
-class ApiGate:
-    """An ASGI application around another. Without `fast_lane` the other one gets every request."""
+class ApiMiddleware:
+    """An ASGI application around another. Without `fast_path` the other one gets every request."""
 
-    def __init__(self, application: Application, *, fast_lane: FastLane | None) -> None:
+    def __init__(self, application: Application, *, fast_path: FastPath | None) -> None:
         self._application = application
-        self._fast_lane = fast_lane
+        self._fast_path = fast_path
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -59,10 +59,10 @@ class ApiGate:
         status = 0
         try:
             found = scope.get(FOUND)
-            if found is None and self._fast_lane is not None:
-                found = self._fast_lane.find(scope)
-            if self._fast_lane is not None and found is not None:
-                status = await self._fast_lane.serve(found, scope, headers, body, request_id, send)
+            if found is None and self._fast_path is not None:
+                found = self._fast_path.find(scope)
+            if self._fast_path is not None and found is not None:
+                status = await self._fast_path.serve(found, scope, headers, body, request_id, send)
             else:
                 status = await self._pass_on(scope, headers, body, request_id, receive, send)
         finally:
@@ -70,7 +70,7 @@ class ApiGate:
                 _log(scope, status, started, request_id)
 
     def stop_waiting(self, loop: asyncio.AbstractEventLoop) -> None:
-        """A graceful stop begins: who waits for a job on this loop is answered now."""
+        """A graceful stop begins: answer the consumers that wait on this loop."""
         stop_waiting(loop)
 
     async def _pass_on(

@@ -1,4 +1,4 @@
-"""The one table from error code to HTTP reply, and the errors that only the HTTP doors know."""
+"""The one table from error code to HTTP reply, and the errors that only the HTTP API knows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ logger = logging.getLogger(__name__)
 
 
 class ApiError(TaskqError):
-    """Base of the errors that arise in the HTTP doors."""
+    """Base of the errors that arise in the HTTP API itself."""
 
 
 class ParameterError(ApiError):

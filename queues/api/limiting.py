@@ -25,7 +25,7 @@ from .route import OperationFunction
 _background: Final[set[asyncio.Task[None]]] = set()
 
 
-async def pass_limited(
+async def run_limited(
     operation: OperationFunction, kind: RateKind, request: ApiRequest, context: ApiContext
 ) -> ApiResponse:
     """The operation's response, if the request fits the token's limit. Raises LimitReachedError."""
@@ -37,10 +37,10 @@ async def pass_limited(
     if engine.counts_in_call:
         request.limit = limit
         return await operation(request, context)
-    return await _pass_counted(operation, limit, engine, request, context)
+    return await _run_counted(operation, limit, engine, request, context)
 
 
-async def _pass_counted(
+async def _run_counted(
     operation: OperationFunction, limit: RequestLimit, engine: AsyncEngine, request: ApiRequest, context: ApiContext
 ) -> ApiResponse:
     taken = await engine.run(take_request(limit=limit))

@@ -11,7 +11,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def leave_connection_tidy(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+def with_fresh_connections(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Call `function`; before and after, drop a connection that is too old or broken, as Django does for requests."""
     close_old_connections()
     try:

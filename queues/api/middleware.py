@@ -1,4 +1,4 @@
-"""Lets the API's requests past the middleware that pages need."""
+"""Django middleware: requests of the API skip the middleware that only pages need."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ AsyncHandler = Callable[[HttpRequest], Awaitable[HttpResponseBase]]
 
 
 @sync_and_async_middleware
-def straight_to_the_api(get_response: Handler) -> Handler:
+def skip_page_middleware(get_response: Handler) -> Handler:
     """Call the API's views at once, unless the request may come from a session of staff.
 
     Sessions, languages, CSRF and messages mean nothing to a client with a token, yet each costs two changes of thread.

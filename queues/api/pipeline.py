@@ -1,4 +1,5 @@
-"""The way of every request, the same behind both doors: names, pool, token, limit, operation, errors."""
+"""Handles one API request: validates names, resolves the pool, authenticates the token, applies the rate limit, runs
+the operation, maps errors to responses. The fast path and the Django views both call `answer`."""
 
 from __future__ import annotations
 
@@ -12,14 +13,14 @@ from queues.services.tokens.access import Access
 from .context import ApiContext
 from .cross_site import SAFE_METHODS, check_origin
 from .errors import TokenMissingError, error_response
-from .limiting import pass_limited
+from .limiting import run_limited
 from .log_paths import loggable_namespace, loggable_path
 from .metrics import CLIENT_GONE, COUNTERS, opens_metrics
 from .operations.admin_info import metrics
 from .outages import OUTAGES, cause_of
 from .request import ApiRequest
 from .response import ApiResponse
-from .route import STAFF, Door, Route
+from .route import STAFF, AuthKind, Route
 from .tokens import pool_and_secret
 
 logger = logging.getLogger(__name__)
@@ -29,7 +30,7 @@ async def answer(route: Route, request: ApiRequest, context: ApiContext) -> ApiR
     """The response to a request; never raises but CancelledError, when the client has gone."""
     begun = COUNTERS.begin()
     try:
-        response = await _way(route, request, context)
+        response = await _dispatch(route, request, context)
     except Exception as error:
         response = error_response(error)
         _log_refusal(route, request, response, error)
@@ -43,31 +44,31 @@ async def answer(route: Route, request: ApiRequest, context: ApiContext) -> ApiR
     return response
 
 
-def _way(route: Route, request: ApiRequest, context: ApiContext) -> Awaitable[ApiResponse]:
-    """To the operation: at once for a token that was looked at a moment ago."""
+def _dispatch(route: Route, request: ApiRequest, context: ApiContext) -> Awaitable[ApiResponse]:
+    """Authenticate and run the operation; skips the checks when the token and queue are in the cache."""
     if not route.documentation.body:
         request.skip_body()
-    if route.door is STAFF:
-        return _pass_staff(route, request, context)
-    opened = request.opened = context.recall(request)
-    if opened is None:
-        return _pass_checked(route, request, context)
-    access = request.access = opened.access
-    request.authorised_at = opened.authorised_at
+    if route.auth is STAFF:
+        return _dispatch_staff(route, request, context)
+    resolved = request.resolved = context.cached_queue(request)
+    if resolved is None:
+        return _dispatch_checked(route, request, context)
+    access = request.access = resolved.access
+    request.authorised_at = resolved.authorised_at
     return _operate(route, access, request, context)
 
 
-async def _pass_staff(route: Route, request: ApiRequest, context: ApiContext) -> ApiResponse:
+async def _dispatch_staff(route: Route, request: ApiRequest, context: ApiContext) -> ApiResponse:
     if route.method not in SAFE_METHODS:
         check_origin(request.headers)
     if not (route.operation is metrics and opens_metrics(request)):
         request.staff = await request.check_staff(route.permissions)
-    return await _pass_checked(route, request, context)
+    return await _dispatch_checked(route, request, context)
 
 
-async def _pass_checked(route: Route, request: ApiRequest, context: ApiContext) -> ApiResponse:
+async def _dispatch_checked(route: Route, request: ApiRequest, context: ApiContext) -> ApiResponse:
     route.check_names(request)
-    if route.door is not Door.TOKEN:
+    if route.auth is not AuthKind.TOKEN:
         return await route.operation(request, context)
     request.authorised_at = time.monotonic()
     access = request.access = await _authorise(request, context)
@@ -77,7 +78,7 @@ async def _pass_checked(route: Route, request: ApiRequest, context: ApiContext) 
 def _operate(route: Route, access: Access, request: ApiRequest, context: ApiContext) -> Awaitable[ApiResponse]:
     if access.limit is None or route.rate is None:
         return route.operation(request, context)
-    return pass_limited(route.operation, route.rate, request, context)
+    return run_limited(route.operation, route.rate, request, context)
 
 
 async def _authorise(request: ApiRequest, context: ApiContext) -> Access:

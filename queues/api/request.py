@@ -1,4 +1,4 @@
-"""A request as the operations see it, whichever door it came through."""
+"""A request as operations see it: the same on the fast path and in the Django views."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from queues.engine.values import RequestLimit
     from queues.services.tokens.access import Access
 
-    from .opened import Opened
+    from .auth_cache import ResolvedQueue
 
 
 class Headers:
@@ -48,9 +48,9 @@ class Headers:
 
 
 class ApiRequest:
-    """One request. Each door has a kind of its own, which knows how to read the body and to ask who is there.
+    """One request. The fast path and the Django views have a subclass each, which reads the body and checks staff.
 
-    Not frozen: the pipeline fills in `access` or `staff` once it knows who asks.
+    Not frozen: the pipeline fills in `access` or `staff` once the request is authenticated.
     """
 
     __slots__ = (
@@ -61,10 +61,10 @@ class ApiRequest:
         "limit",
         "memory",
         "method",
-        "opened",
         "path",
         "query",
         "request_id",
+        "resolved",
         "staff",
     )
 
@@ -80,12 +80,12 @@ class ApiRequest:
         self.client = client
         """The peer's address."""
         self.request_id = request_id
-        """ASCII; empty when there is no gate."""
+        """ASCII; empty when `ApiMiddleware` is not in front."""
         self.access: Access | None = None
         self.authorised_at = 0.0
         """When it was found that the token gives this access (monotonic seconds)."""
-        self.opened: Opened | None = None
-        """What the token opened a moment ago, if it is still good."""
+        self.resolved: ResolvedQueue | None = None
+        """The cached queue of the token, if it is still fresh."""
         self.limit: RequestLimit | None = None
         """What the operation's call has to count the request against, if anything."""
         self.staff: Any = None
@@ -93,7 +93,7 @@ class ApiRequest:
         self.memory: MemoryHold | None = None
         """What its body and its answer count against the process's memory; nothing while both are small."""
 
-    # What the door knows.
+    # What the subclasses know.
 
     def read_body(self, limit: int) -> Awaitable[bytes | bytearray]:
         """The whole body. Raises ServerBusyError, and BodyTooLargeError once it is known to be longer than `limit`."""
@@ -111,14 +111,14 @@ class ApiRequest:
         raise NotImplementedError
 
     def skip_body(self) -> None:
-        """Say that nobody will read the body: only then can the door notice that the client has gone."""
+        """Declare that the body will not be read: only then can a disconnect be noticed."""
 
     def watch_client(self) -> AbstractContextManager[None]:
-        """For waiting: interrupts the current task when the client hangs up, unless the door does so anyway."""
+        """For waiting: cancels the current task when the client disconnects, unless Django does so anyway."""
         return nullcontext()
 
-    async def hear_client(self) -> None:
-        """Gives the news that the client has hung up a chance to arrive, after waiting and before an answer is sent."""
+    async def check_client_connected(self) -> None:
+        """Yield to the event loop once, so that a pending disconnect is seen before an answer is sent."""
         await asyncio.sleep(0)
 
     # What follows from it.
@@ -136,7 +136,7 @@ class ApiRequest:
 
     @property
     def granted(self) -> Access:
-        """What the token opens; only routes behind a token may ask."""
+        """What the token gives access to; only for routes that need a token."""
         assert self.access is not None, "the route is not behind a token"
         return self.access
 

@@ -17,8 +17,8 @@ _JSON_HEADERS: Final = (JSON_TYPE, NO_SNIFFING)
 
 
 class ApiResponse(NamedTuple):
-    """What to send. `headers`: lower-case names; neither Content-Length nor X-Request-ID, which the door adds.
-    `on_undelivered`: what to call if the client goes without having read this.
+    """What to send. `headers`: lower-case names, without Content-Length and X-Request-ID: sending adds these.
+    `on_undelivered`: what to call if the client disconnects without having read this.
 
     A tuple, since one is made for every request.
     """

@@ -22,15 +22,15 @@ SUPERUSERS_ONLY: Final = "superusers only"
 """Stands for a permission that nobody can be given."""
 
 
-class Door(Enum):
-    """Who may pass."""
+class AuthKind(Enum):
+    """How a request is authenticated."""
 
     TOKEN = "a token of the namespace"  # noqa: S105 - words, not a secret
     STAFF = "a staff user"
-    OPEN = "everybody"
+    NONE = "everybody"
 
 
-STAFF: Final = Door.STAFF
+STAFF: Final = AuthKind.STAFF
 """For every request: to look up a member of an enum takes longer than the rest of a comparison."""
 
 
@@ -44,7 +44,7 @@ class Route:
     """`/api/{namespace}/{queue}`: segments in braces are parameters."""
     operation: OperationFunction
     check_names: NameCheck
-    door: Door
+    auth: AuthKind
     rate: RateKind | None
     permissions: tuple[str, ...]
     """What staff who are no superusers need, in Django's words: `queues.view_token`."""

@@ -13,7 +13,7 @@ from typing import Final
 from urllib.parse import unquote_to_bytes
 
 from .errors import MethodNotAllowedError, RouteNotFoundError
-from .route import Door, Route
+from .route import AuthKind, Route
 
 REMEMBERED_PATHS: Final = 4096
 REMEMBERED_MAX_BYTES: Final = 256
@@ -80,7 +80,7 @@ class Router:
                 node = node.literal.setdefault(segment, _Node())
         assert route.method not in node.routes, f"two routes for {route.method} {route.path}"
         node.routes[route.method] = route
-        if route.method == "GET" and route.door is Door.OPEN:
+        if route.method == "GET" and route.auth is AuthKind.NONE:
             node.routes["HEAD"] = route
 
 

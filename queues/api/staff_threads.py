@@ -14,7 +14,7 @@ from typing import Any, Final, TypeVar
 
 from queues.services.sign_ins.password_checks import LINE_MAX, PROGRAMS_LINE_MAX
 
-from .metadata_threads import leave_connection_tidy
+from .metadata_threads import with_fresh_connections
 
 T = TypeVar("T")
 
@@ -26,5 +26,5 @@ _threads: Final = ThreadPoolExecutor(max_workers=THREADS, thread_name_prefix="ta
 
 async def call_for_staff(function: Callable[..., T], *args: Any) -> T:
     """Run `function` in one of these threads."""
-    work = partial(leave_connection_tidy, function, *args)
+    work = partial(with_fresh_connections, function, *args)
     return await asyncio.get_running_loop().run_in_executor(_threads, work)

@@ -1,4 +1,4 @@
-"""The DRF door: one view for each path of the table of routes, all of them thin.
+"""The DRF views: one view for each path of the table of routes, all of them thin.
 
 The views are asynchronous, where DRF's own are not. Under ASGI a synchronous view costs a thread for as long as it
 runs, so a waiting consumer would hold one for up to ten minutes, and would not be told that its client has gone. Of DRF
@@ -90,18 +90,24 @@ async def _answer(request: HttpRequest) -> ApiResponse:
 
 
 class _DjangoRequest(ApiRequest):
-    """`gate`: what the gate in front knows of it. Without one, Django has read the body, and nobody watches."""
+    """`middleware`: what `ApiMiddleware` knows of it. Without it, Django has read the body, and nobody watches."""
 
     __slots__ = ("_body", "_django")
 
     def __init__(
-        self, django: HttpRequest, gate: RequestState | None, *, method: str, path: Mapping[str, str], query: Query
+        self,
+        django: HttpRequest,
+        middleware: RequestState | None,
+        *,
+        method: str,
+        path: Mapping[str, str],
+        query: Query,
     ) -> None:
-        headers = gate.headers if gate else Headers(_headers(django))
+        headers = middleware.headers if middleware else Headers(_headers(django))
         client = django.META.get("REMOTE_ADDR") or ""
-        super().__init__(method, path, query, headers, client, gate.request_id if gate else b"")
+        super().__init__(method, path, query, headers, client, middleware.request_id if middleware else b"")
         self._django = django
-        self._body = gate.body if gate else None
+        self._body = middleware.body if middleware else None
 
     async def read_body(self, limit: int) -> bytes | bytearray:
         if self._body is not None:

@@ -1,4 +1,4 @@
-"""What the door reads of a body, and how it finds out that the client has gone."""
+"""What the API reads of a body, and how it finds out that the client has gone."""
 
 from __future__ import annotations
 

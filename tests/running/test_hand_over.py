@@ -27,7 +27,7 @@ from queues.management.web.exchange import Exchange
 from queues.management.web.pages_client import HEAD, PagesClient, Verdict
 from queues.management.web.reader import Reader
 from queues.management.web.refusal import UNKNOWN_BEGINNING
-from tests.http.doors_wire import request
+from tests.http.two_servers_connection import request
 from tests.support.loops import run_async
 from tests.support.waiting import wait_until
 

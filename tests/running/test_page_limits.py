@@ -25,7 +25,7 @@ from queues.management.web.pages_client import PagesClient, Verdict
 from queues.management.web.pages_handler import OVERDUE_MAX, THREADS_PER_ADDRESS, PagesHandler
 from queues.management.web.places import Places
 from queues.pools import WorkTimeoutError, end_work_at, engine_for
-from tests.http.doors_wire import request
+from tests.http.two_servers_connection import request
 from tests.running import stuck_pages
 from tests.running.processes import ROOT
 from tests.support.loops import run_async

@@ -23,9 +23,9 @@ from queues.management.web import pages_server
 from queues.management.web.pages_client import PATIENCE_S
 from queues.management.web.pages_process import SOCKET
 from queues.management.web.site import Site as DjangoSite
-from queues.management.web.site import make_gate
-from tests.http.doors_wire import Wire, request
+from queues.management.web.site import make_api_middleware
 from tests.http.service import START_TIMEOUT_S, Server, Site, open_site
+from tests.http.two_servers_connection import Wire, request
 from tests.running.processes import MARK, Family
 from tests.support.waiting import wait_until
 
@@ -240,14 +240,14 @@ def test_one_that_cannot_import_its_views_says_so_in_the_log_at_once(
         assert server.client.publish("without-pages")
 
 
-@pytest.mark.parametrize("has_fast_lane", [True, False])
-def test_no_request_has_to_import_views(settings: Any, has_fast_lane: bool) -> None:
-    settings.TASKQ_FAST_LANE = has_fast_lane
+@pytest.mark.parametrize("has_fast_path", [True, False])
+def test_no_request_has_to_import_views(settings: Any, has_fast_path: bool) -> None:
+    settings.TASKQ_FAST_LANE = has_fast_path
     clear_url_caches()
 
-    make_gate(DjangoSite())
+    make_api_middleware(DjangoSite())
 
     assert "url_patterns" in vars(get_resolver())
     settings.ROOT_URLCONF = "no_such_views"
     with pytest.raises(ModuleNotFoundError, match="no_such_views"):
-        make_gate(DjangoSite())
+        make_api_middleware(DjangoSite())

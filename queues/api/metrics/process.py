@@ -62,11 +62,11 @@ def flush() -> Snapshot:
     try:
         _write(snapshot)
     except OSError as error:
-        if not WORKERS.in_trouble:
+        if not WORKERS.is_failing:
             logger.warning("counts cannot be shared", extra={"action": "metrics.share", "reason": str(error)})
-        WORKERS.in_trouble = True
+        WORKERS.is_failing = True
     else:
-        WORKERS.in_trouble = False
+        WORKERS.is_failing = False
     return snapshot
 
 
@@ -76,4 +76,4 @@ def _write(snapshot: Snapshot) -> None:
     WORKERS.write(snapshot)
     if first:
         labels = {"queues": COUNTERS.queues.labels(), "namespaces": COUNTERS.namespaces.labels()}
-        WORKERS.bury_dead({what: {str(number) for number in given.values()} for what, given in labels.items()})
+        WORKERS.merge_ended({what: {str(number) for number in given.values()} for what, given in labels.items()})

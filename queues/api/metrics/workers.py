@@ -34,7 +34,7 @@ class Workers:
         self._own: Path | None = None
         self.is_worker = True
         self.has_written = False
-        self.in_trouble = False
+        self.is_failing = False
         self._touch_at = 0.0
 
     def join(self, directory: Path, *, is_worker: bool = True) -> None:
@@ -70,7 +70,7 @@ class Workers:
             pass  # a worker that has ended uses nothing
         return latest
 
-    def bury_dead(self, slots: Mapping[str, Collection[str]]) -> None:
+    def merge_ended(self, slots: Mapping[str, Collection[str]]) -> None:
         """Add the counts of workers that died to those that ended before. `slots`: of which numbers are kept."""
         if self._directory is None:
             return

@@ -164,10 +164,10 @@ async def extend(request: ApiRequest, context: ApiContext) -> ApiResponse:
     """A new lease, from now on."""
     attempt = _attempt(request)
     ttr_s = read_optional_uint(request.query, "ttr", least=1)
-    opened = await context.open(request)
-    lease_end_ms = await opened.engine.run(
+    resolved = await context.resolve_queue(request)
+    lease_end_ms = await resolved.engine.run(
         extend_lease(
-            queue=opened.queue, job_id=request.path["job_id"], policy=opened.policy, attempt=attempt, ttr_s=ttr_s
+            queue=resolved.queue, job_id=request.path["job_id"], policy=resolved.policy, attempt=attempt, ttr_s=ttr_s
         )
     )
     return json_response(200, {"msg": "extended", "lease_end_ms": lease_end_ms})

@@ -32,20 +32,20 @@ async def publish(request: ApiRequest, context: ApiContext) -> ApiResponse:
     """The body, whatever its bytes, is one job."""
     asked = read_publish_options(request.query, read_attributes(request.headers))
     body = await request.read_body(BODY_MAX_BYTES)
-    opened = await context.open(request)
-    operation = publish_jobs(queue=opened.queue, bodies=(bytes(body),), request=asked, policy=opened.policy)
-    return _answer(request, await opened.engine.run(limited(operation, request.limit)))
+    resolved = await context.resolve_queue(request)
+    operation = publish_jobs(queue=resolved.queue, bodies=(bytes(body),), request=asked, policy=resolved.policy)
+    return _answer(request, await resolved.engine.run(limited(operation, request.limit)))
 
 
 async def republish(request: ApiRequest, context: ApiContext) -> ApiResponse:
     """As publish, in place of a job that is deleted in the same step."""
     asked = read_publish_options(request.query, read_attributes(request.headers))
     body = await request.read_body(BODY_MAX_BYTES)
-    opened = await context.open(request)
+    resolved = await context.resolve_queue(request)
     operation = republish_job(
-        queue=opened.queue, job_id=request.path["job_id"], body=bytes(body), request=asked, policy=opened.policy
+        queue=resolved.queue, job_id=request.path["job_id"], body=bytes(body), request=asked, policy=resolved.policy
     )
-    return _answer(request, await opened.engine.run(limited(operation, request.limit)))
+    return _answer(request, await resolved.engine.run(limited(operation, request.limit)))
 
 
 async def publish_bulk(request: ApiRequest, context: ApiContext) -> ApiResponse:
@@ -54,11 +54,11 @@ async def publish_bulk(request: ApiRequest, context: ApiContext) -> ApiResponse:
     if asked.key is not None:
         raise ParameterError("key fits one job only")
     bodies = await _read_bodies(request)
-    opened = await context.open(request)
+    resolved = await context.resolve_queue(request)
     work = publish_bulk_jobs(
-        queue=opened.queue, bodies=bodies, request=asked, policy=opened.policy, limit=request.limit
+        queue=resolved.queue, bodies=bodies, request=asked, policy=resolved.policy, limit=request.limit
     )
-    published = await opened.engine.run(work)
+    published = await resolved.engine.run(work)
     _count(request, len(published.job_ids))
     if request.memory is not None:  # which small bodies do not take
         await run_in_slices(_free(bodies))

@@ -9,7 +9,7 @@ from queues.services.queues.page import count_ready, empty_queue, list_queues_of
 
 from ..context import ApiContext
 from ..errors import ParameterError
-from ..presenting import present_counts, present_stats
+from ..job_json import present_counts, present_stats
 from ..query import read_flag, read_uint
 from ..request import ApiRequest
 from ..response import NO_CONTENT, ApiResponse, json_response

@@ -11,7 +11,7 @@ from queues.services.jobs.finding import get_job, get_result, list_jobs_in, peek
 
 from ..context import ApiContext
 from ..errors import ParameterError
-from ..presenting import present_delivery, present_detail, present_job
+from ..job_json import present_delivery, present_detail, present_job
 from ..query import read_flag, read_uint
 from ..request import ApiRequest
 from ..response import ApiResponse, json_response, raw_response

@@ -17,9 +17,9 @@ def load_application(directory: Path) -> Callable[..., Any]:
     django.setup()
     from queues.api.metrics.process import count_together
 
-    from .site import Site, make_gate
+    from .site import Site, make_api_middleware
 
-    application = make_gate(Site())
+    application = make_api_middleware(Site())
     count_together(directory)
     return application
 
@@ -28,12 +28,12 @@ def load_worker(directory: Path) -> Callable[..., Any]:
     """The API of producers and consumers; the pages process on the socket in `directory` does the rest."""
     django.setup()
     from queues.api.context import CONTEXT
-    from queues.api.fast_lane import FastLane
+    from queues.api.fast_path import FastPath
     from queues.api.metrics.process import count_together
     from queues.api.routes import ROUTER
 
-    from .pages_client import PagesClient, WorkerGate
+    from .pages_client import PagesClient, WorkerMiddleware
     from .pages_process import SOCKET
 
     count_together(directory)
-    return WorkerGate(FastLane(ROUTER, CONTEXT), PagesClient(directory / SOCKET))
+    return WorkerMiddleware(FastPath(ROUTER, CONTEXT), PagesClient(directory / SOCKET))

@@ -43,7 +43,7 @@ TOO_MANY: Final = (
 )
 """What a client is told when TASKQ_WORKER_CONNECTIONS are there."""
 
-HAS_HUNG_UP: Final = "taskq.has_hung_up"  # these as in queues.api.fast_lane, which needs Django
+HAS_HUNG_UP: Final = "taskq.has_hung_up"  # these as in queues.api.fast_path, which needs Django
 ON_UNDELIVERED: Final = "taskq.on_undelivered"
 ANSWER: Final = "taskq.answer"
 _HUNG_UP: Final = getattr(select, "POLLRDHUP", 0)

@@ -18,9 +18,9 @@ from pathlib import Path
 from time import monotonic
 from typing import Final
 
-from queues.api.asgi import FOUND, METRICS_PATH, ApiGate, is_api_to_django
+from queues.api.asgi import FOUND, METRICS_PATH, ApiMiddleware, is_api_to_django
 from queues.api.asgi_types import Receive, Scope, Send
-from queues.api.fast_lane import FastLane
+from queues.api.fast_path import FastPath
 from queues.api.lifespan import answer_lifespan
 from queues.api.metrics.process import flush
 
@@ -138,17 +138,17 @@ class PagesClient:
         return False
 
 
-class WorkerGate(ApiGate):
+class WorkerMiddleware(ApiMiddleware):
     """The ASGI application of a worker: the API's fast path. Connections for anything else go to the pages process."""
 
-    def __init__(self, fast_lane: FastLane, pages: PagesClient) -> None:
-        super().__init__(_answer_not_taken, fast_lane=fast_lane)
-        self._fast_lane: FastLane = fast_lane
+    def __init__(self, fast_path: FastPath, pages: PagesClient) -> None:
+        super().__init__(_answer_not_taken, fast_path=fast_path)
+        self._fast_path: FastPath = fast_path
         self._pages = pages
 
     def serves(self, scope: Scope) -> bool:
         """Whether the fast path does; `__call__` need not look for the route again."""
-        found = scope[FOUND] = self._fast_lane.find(scope)
+        found = scope[FOUND] = self._fast_path.find(scope)
         return found is not None
 
     async def hand_over(self, scope: Scope, client: socket.socket, data: bytes) -> bool:

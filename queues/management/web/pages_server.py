@@ -16,13 +16,13 @@ from typing import Final
 
 import uvicorn
 
-from queues.api.asgi import ApiGate
+from queues.api.asgi import ApiMiddleware
 from queues.api.metrics.process import count_together
 
 from .connection_receiver import ConnectionReceiver, PagesConnection
 from .pages_process import SOCKET
 from .server import IDLE_MAX_S, allow_open_files, configure, note_stop, set_aside_what_stays
-from .site import Site, make_gate
+from .site import Site, make_api_middleware
 from .uvicorn_workers import BeatingServer
 
 logger = logging.getLogger(__name__)
@@ -96,8 +96,8 @@ class _Server(BeatingServer):
         self.is_stuck = self.should_exit = True
 
 
-def _load(directory: Path, site: Site) -> ApiGate:
-    gate = make_gate(site)
+def _load(directory: Path, site: Site) -> ApiMiddleware:
+    gate = make_api_middleware(site)
     count_together(directory, is_worker=False)
     set_aside_what_stays()
     return gate

@@ -8,10 +8,10 @@ from django.conf import settings
 from django.core.handlers.asgi import ASGIHandler
 from django.urls import get_resolver
 
-from queues.api.asgi import ApiGate, is_api_to_django
+from queues.api.asgi import ApiMiddleware, is_api_to_django
 from queues.api.asgi_types import Application, Receive, Scope, Send
 from queues.api.context import CONTEXT
-from queues.api.fast_lane import FastLane
+from queues.api.fast_path import FastPath
 from queues.api.lifespan import answer_lifespan
 from queues.api.routes import ROUTER
 
@@ -32,8 +32,8 @@ class Site:
             await (self._api if is_api_to_django(scope) else cast(Application, self.pages))(scope, receive, send)
 
 
-def make_gate(site: Site) -> ApiGate:
+def make_api_middleware(site: Site) -> ApiMiddleware:
     """All that taskq serves: the API's fast path in front of the site. All views are imported, or the error raised."""
     # Django would import them at the first request, on the event loop if that is one of the API.
     _ = get_resolver().url_patterns
-    return ApiGate(site, fast_lane=FastLane(ROUTER, CONTEXT) if settings.TASKQ_FAST_LANE else None)
+    return ApiMiddleware(site, fast_path=FastPath(ROUTER, CONTEXT) if settings.TASKQ_FAST_LANE else None)

@@ -10,8 +10,8 @@ import pytest
 from asgiref.sync import sync_to_async
 
 from queues.api import context as context_module
+from queues.api.auth_cache import GOOD_FOR_S, ResolvedQueueCache
 from queues.api.context import CONTEXT
-from queues.api.opened import GOOD_FOR_S, OpenedLately
 from queues.api.pipeline import answer
 from queues.api.query import parse_query
 from queues.api.request import ApiRequest, Headers
@@ -38,14 +38,14 @@ def make_request(
     return made
 
 
-def keep(memory: OpenedLately, request: ApiRequest, *, is_usable: bool = True) -> None:
+def keep(memory: ResolvedQueueCache, request: ApiRequest, *, is_usable: bool = True) -> None:
     engine: Any = SimpleNamespace(is_usable=lambda: is_usable)
     nothing: Any = None
     memory.keep(request, access=nothing, engine=engine, queue=nothing, policy=nothing)
 
 
 def test_it_is_found_by_the_same_token_namespace_and_queue_only() -> None:
-    memory = OpenedLately()
+    memory = ResolvedQueueCache()
     keep(memory, make_request())
 
     assert memory.find(make_request()) is not None
@@ -55,14 +55,14 @@ def test_it_is_found_by_the_same_token_namespace_and_queue_only() -> None:
 
 
 def test_a_closed_engine_is_not_handed_out() -> None:
-    memory = OpenedLately()
+    memory = ResolvedQueueCache()
     keep(memory, make_request(), is_usable=False)
 
     assert memory.find(make_request()) is None
 
 
 def test_it_is_as_old_as_the_look_at_the_token_and_not_as_the_end_of_the_body() -> None:
-    memory = OpenedLately()
+    memory = ResolvedQueueCache()
     slow = make_request()
     slow.authorised_at -= GOOD_FOR_S
     keep(memory, slow)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from tests.http.doors import Door
-from tests.http.doors_wire import Answer
+from tests.http.two_servers import ApiServer
+from tests.http.two_servers_connection import Answer
 
 JOB_ID = re.compile(rb"\b[0-7][0-9A-HJKMNP-TV-Z]{25}\b")
 _MOMENTS = re.compile(
@@ -24,7 +24,7 @@ SANE_ID = re.compile(r"[A-Za-z0-9._:/+=@-]{1,128}")
 
 
 def difference(
-    first: tuple[Door, Answer], second: tuple[Door, Answer], *, expects: bool = False, ends: bool = False
+    first: tuple[ApiServer, Answer], second: tuple[ApiServer, Answer], *, expects: bool = False, ends: bool = False
 ) -> str:
     """ "" if the answers are the same, else where they are not.
 
@@ -32,7 +32,7 @@ def difference(
     and thus keeps the connection, is then a matter of moments. `ends`: the first answer has to end its connection,
     whatever the second one does.
     """
-    (door, one), (other_door, other) = first, second
+    (api, one), (other_api, other) = first, second
     if one.status != other.status:
         return f"status {one.status} and {other.status}: {one.body[:300]!r}, {other.body[:300]!r}"
     if ends and one.header("connection") != "close":
@@ -40,8 +40,8 @@ def difference(
     headers, other_headers = (_headers(answer, any_end=expects or ends) for answer in (one, other))
     if headers != other_headers:
         return f"headers {headers} and {other_headers}"
-    masked, moments = _mask(name_ids(door, one.body))
-    other_masked, other_moments = _mask(name_ids(other_door, other.body))
+    masked, moments = _mask(name_ids(api, one.body))
+    other_masked, other_moments = _mask(name_ids(other_api, other.body))
     if masked != other_masked:
         return f"body {masked[:500]!r} and {other_masked[:500]!r}"
     for (name, value), (_, other_value) in zip(moments, other_moments, strict=True):
@@ -64,11 +64,11 @@ def flaw(answer: Answer, *, sent_id: str | None, to_head: bool) -> str:
     return "" if _CHOSEN_ID.fullmatch(request_id) else f"no id but {request_id!r}"
 
 
-def name_ids(door: Door, body: bytes) -> bytes:
-    """Job ids replaced by the order in which the door first answered them."""
+def name_ids(api: ApiServer, body: bytes) -> bytes:
+    """Job ids replaced by the order in which the server first answered them."""
 
     def name(found: re.Match[bytes]) -> bytes:
-        return door.job_ids.setdefault(found[0].decode(), f"job-{len(door.job_ids)}").encode()
+        return api.job_ids.setdefault(found[0].decode(), f"job-{len(api.job_ids)}").encode()
 
     return JOB_ID.sub(name, body)
 

@@ -1,4 +1,4 @@
-"""The fast lane itself: it does without Django, keeps HTTP's rules, and loses nothing when clients leave."""
+"""The fast path itself: it does without Django, keeps HTTP's rules, and loses nothing when clients leave."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ import pytest
 from django.core.handlers.asgi import ASGIHandler
 from django.core.signals import request_started
 
-from queues.api.asgi import ApiGate
+from queues.api.asgi import ApiMiddleware
 from queues.api.context import CONTEXT
-from queues.api.fast_lane import FastLane
+from queues.api.fast_path import FastPath
 from queues.api.routes import ROUTER
 from queues.engine import open_engine, reclaim_ended
 from queues.management.web.server import STOP_TIMEOUT_S
 from queues.pools import close_async_engines
 from queues.services.tokens.managing import create_token
-from tests.http.doors_wire import Answer, Wire, request
 from tests.http.service import Server, Site
 from tests.http.test_long_polls import waiting_on
+from tests.http.two_servers_connection import Answer, Wire, request
 from tests.support.loops import run_async
 from tests.support.waiting import wait_until
 
@@ -78,7 +78,7 @@ def test_nothing_of_django_s_request_cycle_runs(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(ASGIHandler, "__call__", fail)
     request_started.connect(note)
     try:
-        statuses = run_async(all_routes_of_the_lane(token))
+        statuses = run_async(all_routes_of_the_fast_path(token))
     finally:
         request_started.disconnect(note)
 
@@ -86,7 +86,7 @@ def test_nothing_of_django_s_request_cycle_runs(monkeypatch: pytest.MonkeyPatch)
     assert started == []
 
 
-async def all_routes_of_the_lane(token: str) -> list[int]:
+async def all_routes_of_the_fast_path(token: str) -> list[int]:
     """The statuses of a job's life, and of a request that is refused."""
     statuses, job_id = [], ""
     try:
@@ -99,7 +99,7 @@ async def all_routes_of_the_lane(token: str) -> list[int]:
             ("DELETE", "/job/ID"),
             ("GET", ".x"),
         ):
-            status, body = await through_the_lane(method, "/api/demo/q" + rest.replace("ID", job_id), token)
+            status, body = await through_the_fast_path(method, "/api/demo/q" + rest.replace("ID", job_id), token)
             statuses.append(status)
             found = re.search(rb'"job_id":"(\w+)"', body)
             job_id = found[1].decode() if found else job_id
@@ -108,11 +108,11 @@ async def all_routes_of_the_lane(token: str) -> list[int]:
     return statuses
 
 
-async def through_the_lane(method: str, path: str, token: str) -> tuple[int, bytes]:
+async def through_the_fast_path(method: str, path: str, token: str) -> tuple[int, bytes]:
     """One request to the site's own application."""
     from taskq_site.asgi import _site
 
-    application = ApiGate(_site, fast_lane=FastLane(ROUTER, CONTEXT))
+    application = ApiMiddleware(_site, fast_path=FastPath(ROUTER, CONTEXT))
     sent: list[dict[str, Any]] = []
     body = b"[1]" if path.endswith("bulk") else b""
 

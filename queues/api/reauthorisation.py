@@ -1,9 +1,8 @@
-"""Long polls outlive tokens: who waits is asked again every second and on news of a revocation, and sent away once the
-token is refused.
+"""Checks the tokens of waiting requests again, every second and at revocations; cancels requests that are refused.
 
-Waiters with the same token share one question, and all questions of a round share one thread, so that ten thousand
-waiters cost no more than their tokens do. Waiting itself costs no task and no timer: a waiter that has to go is
-cancelled from outside, as `asyncio.timeout` does it, and whatever it was about to be given goes back.
+Requests with the same token share one check, and all checks of a round share one thread, so ten thousand waiting
+requests cost no more than their tokens do. Waiting itself costs no task and no timer: a waiting request is cancelled
+from outside, as `asyncio.timeout` does it, and the jobs that it was about to get are released.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ EVERY_S: Final = 1.0
 
 
 class Key(NamedTuple):
-    """A token as it was sent, and what it is to open."""
+    """A token as it was sent, and the namespace that it is used for."""
 
     pool: str
     secret: str
@@ -46,7 +45,7 @@ class _Waiter:
 
 
 class Reauthoriser:
-    """Those who wait on one event loop."""
+    """The waiting requests of one event loop."""
 
     def __init__(self, ask: Ask, *, every_s: float = EVERY_S) -> None:
         self._ask = ask
@@ -55,17 +54,17 @@ class Reauthoriser:
         self._rounds: asyncio.Task[None] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._revoked = asyncio.Event()
-        _everywhere.add(self)
+        _reauthorisers.add(self)
 
-    def hurry(self) -> None:
-        """A token was revoked: ask now. From any thread."""
+    def check_now(self) -> None:
+        """Check now, because a token was revoked. From any thread."""
         if self._loop is not None:
             with suppress(RuntimeError):  # that loop has ended, and nobody waits on it
                 self._loop.call_soon_threadsafe(self._revoked.set)
 
     @contextmanager
     def watch(self, key: Key) -> Iterator[None]:
-        """While in here, the current task is interrupted when the token is refused: then raises why."""
+        """Cancel the current task within the block when the token is refused; the refusal is raised instead."""
         task = asyncio.current_task()
         assert task is not None
         already_cancelling = task.cancelling()
@@ -73,7 +72,7 @@ class Reauthoriser:
         self._waiters.setdefault(key, set()).add(waiter)
         if self._rounds is None or self._rounds.done():
             self._loop = asyncio.get_running_loop()
-            self._rounds = self._loop.create_task(self._go_round())
+            self._rounds = self._loop.create_task(self._run_rounds())
         try:
             yield
         except asyncio.CancelledError:
@@ -86,8 +85,8 @@ class Reauthoriser:
             if not waiters:
                 del self._waiters[key]
 
-    async def _go_round(self) -> None:
-        """Until nobody waits."""
+    async def _run_rounds(self) -> None:
+        """Check in rounds until no request waits."""
         while self._waiters:
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._every_s):  # wait_for may swallow a cancellation (Python 3.11)
@@ -103,7 +102,7 @@ class Reauthoriser:
             try:
                 refusals = await self._ask(unsure)
             except Exception as error:
-                # Waiters go on: a fault of ours is no reason to send away those who did nothing wrong.
+                # The requests go on waiting: a fault of the server is no reason to refuse them.
                 logger.error("waiters not checked", exc_info=error, extra={"action": "http.reauthorise"})
                 continue
             for key, refusal in refusals.items():
@@ -113,19 +112,19 @@ class Reauthoriser:
                         waiter.task.cancel()
 
 
-_everywhere: Final[WeakSet[Reauthoriser]] = WeakSet()
+_reauthorisers: Final[WeakSet[Reauthoriser]] = WeakSet()
 
 
-def _hurry_all() -> None:
-    for reauthoriser in tuple(_everywhere):
-        reauthoriser.hurry()
+def _check_all_now() -> None:
+    for reauthoriser in tuple(_reauthorisers):
+        reauthoriser.check_now()
 
 
-on_revocation(_hurry_all)
+on_revocation(_check_all_now)
 
 
-def ask_again(keys: Sequence[Key]) -> Refusals:
-    """Which of them open nothing any more. While the database is away nobody is refused. For a thread."""
+def find_refused(keys: Sequence[Key]) -> Refusals:
+    """Return those that are no longer valid, with the error. None is while the database is away. For a thread."""
     refusals: Refusals = {}
     for key in keys:
         try:

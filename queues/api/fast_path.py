@@ -1,6 +1,6 @@
-"""The fast lane: the routes of producers and consumers, and of probes, served without Django's request cycle.
+"""The fast path: the routes of producers and consumers, and of probes, served without Django's request cycle.
 
-It takes the same way as the DRF door (router, pipeline, operations), so both answer alike; a test sends the same
+It shares router, pipeline and operations with the DRF views, so both answer alike; a test sends the same
 requests through both. What it leaves out is what such a request has no use for: middleware, sessions, view classes,
 request and response objects, and the change of threads that some of these bring.
 """
@@ -41,7 +41,7 @@ _ID_AND_LENGTH: Final = b"%bcontent-length: %%d\r\n" % _ID_ALONE
 Found = tuple[Route, Mapping[str, str]]
 
 
-class FastLane:
+class FastPath:
     """Serves what needs no user of Django's: all routes but those of staff. For any other `find` answers None."""
 
     def __init__(self, router: Router, context: ApiContext) -> None:
@@ -53,8 +53,8 @@ class FastLane:
         try:
             found = self._router.match(scope["method"], scope.get("raw_path") or b"")
         except ApiError:
-            return None  # the other door says what is wrong
-        return None if found[0].door is STAFF else found
+            return None  # the Django views answer what is wrong
+        return None if found[0].auth is STAFF else found
 
     async def serve(
         self, found: Found, scope: Scope, headers: Headers, body: RequestBody, request_id: bytes, send: Send
@@ -70,7 +70,7 @@ class FastLane:
                 error, method=route.method, raw_path=scope["raw_path"], client=address, request_id=request_id
             )
             return await _send(response, scope, body, request_id, send)
-        request = _LaneRequest(route.method, path, query, headers, address, request_id)
+        request = _FastPathRequest(route.method, path, query, headers, address, request_id)
         request.scope = scope
         request.body = body
         try:
@@ -118,8 +118,8 @@ async def _send(response: ApiResponse, scope: Scope, body: RequestBody, request_
     return status
 
 
-class _LaneRequest(ApiRequest):
-    """Its door has ASGI's scope, and the body that is still to be read."""
+class _FastPathRequest(ApiRequest):
+    """A request with its ASGI scope, and the body that is still to be read."""
 
     __slots__ = ("body", "scope")
     body: RequestBody
@@ -140,7 +140,7 @@ class _LaneRequest(ApiRequest):
     def watch_client(self) -> AbstractContextManager[None]:
         return self.body.watched()
 
-    async def hear_client(self) -> None:
+    async def check_client_connected(self) -> None:
         """Raises CancelledError if there is nobody any more.
 
         Our web server can say what the kernel knows already, which it would tell the application a little later: just

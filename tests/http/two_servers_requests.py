@@ -1,4 +1,4 @@
-"""Requests of every sort, good and bad, for the routes that both doors serve."""
+"""Requests of every sort, good and bad, for the routes that both servers serve."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from hypothesis import strategies as st
 
-from tests.http.doors import TOKEN
-from tests.http.doors_wire import request
+from tests.http.two_servers import TOKEN
+from tests.http.two_servers_connection import request
 
 MIB = 1024 * 1024
 UNKNOWN = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
@@ -18,7 +18,7 @@ Headers = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Sent:
-    """A request as it goes out. `{queue}` and the like in `target` stand for what each door calls it."""
+    """A request as it goes out. `{queue}` and the like in `target` stand for what each server calls it."""
 
     method: str
     target: str
@@ -344,7 +344,7 @@ def wild_requests(draw: st.DrawFn) -> Sent:
     )
 
 
-_LANE = (
+_FAST_PATH = (
     ("PUT", "", ("delay", "ttl", "tries", "priority", "at", "backoff", "retention", "key")),
     ("PUT", "/bulk", ("delay", "ttl", "tries", "priority", "retention", "key")),
     ("GET", "", ("ttr", "count", "timeout", "freeze_tries")),
@@ -358,9 +358,9 @@ _LANE = (
 
 
 @st.composite
-def lane_requests(draw: st.DrawFn) -> Sent:
-    """A request for a route of the fast lane in which at most a few things are odd."""
-    method, rest, names = draw(st.sampled_from(_LANE))
+def fast_path_requests(draw: st.DrawFn) -> Sent:
+    """A request for a route of the fast path in which at most a few things are odd."""
+    method, rest, names = draw(st.sampled_from(_FAST_PATH))
     given = draw(st.lists(st.sampled_from(names), max_size=3, unique=True)) if names else []
     query = "&".join(f"{name}={draw(st.sampled_from(_VALUES[name]))}" for name in given)
     path = f"/api/{draw(NAMESPACES)}/{draw(QUEUES)}{rest.replace('{id}', draw(JOB_IDS))}"

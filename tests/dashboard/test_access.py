@@ -1,4 +1,4 @@
-"""The two doors: what views raise becomes an answer that fits who asks."""
+"""@page and @action: what views raise becomes an answer that fits who asks."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from django.urls import include, path
 
 from dashboard import urls as dashboard_urls
 from dashboard.mistakes import MistakeError
+from dashboard.views.access import action, done, page
 from dashboard.views.confirming import confirm_first
-from dashboard.views.doors import action, done, page
 from queues.engine.errors import JobNotFoundError, LeaseLostError, ScriptError, StoreFullError, StoreUnavailableError
 from queues.services.errors import (
     InvalidArgumentError,

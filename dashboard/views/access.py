@@ -1,6 +1,6 @@
-"""The two doors of the dashboard: @page shows, @action changes. Both ask who is there, and answer what went wrong.
+"""Decorators of views: @page for reading, @action for changes. Both check sign-in and method, and answer errors.
 
-A live fragment (header `X-Live: 1`) is answered 304 when its ETag still holds, and trouble with a fragment, not a page.
+A live fragment (header `X-Live: 1`) is answered 304 when its ETag still holds, and an error with a fragment.
 It says how long it took (`X-Took-Ms`): scripts ask a busy server less often.
 An action asked for by a script (`Accept: application/json`) is answered with JSON.
 """
@@ -55,7 +55,7 @@ P = ParamSpec("P")
 
 
 def page(view: View[P]) -> View[P]:
-    """GET and HEAD, for who is signed in. The view may raise any TaskqError."""
+    """GET and HEAD, for signed-in users. The view may raise any TaskqError."""
 
     @wraps(view)
     def answered(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
@@ -74,7 +74,7 @@ def page(view: View[P]) -> View[P]:
 
 
 def action(view: View[P]) -> View[P]:
-    """POST with a CSRF token, for who is signed in. The view changes something and returns `done(...)`."""
+    """POST with a CSRF token, for signed-in users. The view changes something and returns `done(...)`."""
 
     @wraps(view)
     def answered(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
@@ -119,12 +119,12 @@ def refuse(request: HttpRequest, error: TaskqError) -> HttpResponse:
 
 
 def is_live(request: HttpRequest) -> bool:
-    """Whether live.js asks, who wants a fragment only."""
+    """Whether the request is of live.js, which needs a fragment only."""
     return "X-Live" in request.headers
 
 
 def wants_json(request: HttpRequest) -> bool:
-    """Whether a script asks."""
+    """Whether the request is a script's, which expects JSON."""
     return request.accepts("application/json") and not request.accepts("text/html")
 
 
