@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Mapping
 from typing import Final
 
 from queues.engine import AsyncEngine
@@ -17,12 +18,11 @@ from queues.engine.value_class import value
 from queues.services.policies import EffectivePolicy
 from queues.services.tokens.access import Access
 
-from .request import ApiRequest
-
 GOOD_FOR_S: Final = 0.05
 SIZE: Final = 4096
 
 Key = tuple[bytes, str, str]
+"""Token, namespace, queue."""
 
 
 @value
@@ -42,29 +42,21 @@ class ResolvedQueueCache(threading.local):
     def __init__(self) -> None:
         self._resolved: dict[Key, ResolvedQueue] = {}
 
-    def find(self, request: ApiRequest) -> ResolvedQueue | None:
-        """The entry for the request's token and queue, if it is still fresh."""
-        key = _key(request)
-        found = None if key is None else self._resolved.get(key)
+    def find(self, token: bytes | None, path: Mapping[str, str]) -> ResolvedQueue | None:
+        """The entry for a token, as it was sent, and the queue of a path, if it is still fresh."""
+        if not token or "queue" not in path:
+            return None
+        found = self._resolved.get((token, path["namespace"], path["queue"]))
         if found is None or time.monotonic() > found.authorised_at + GOOD_FOR_S or not found.engine.is_usable():
             return None
         return found
 
-    def keep(
-        self, request: ApiRequest, *, access: Access, engine: AsyncEngine, queue: QueueKeys, policy: EffectivePolicy
-    ) -> ResolvedQueue:
-        """Cache it for GOOD_FOR_S from when the token was checked: a slow body may have been read since."""
-        resolved = ResolvedQueue(access, engine, queue, policy, request.authorised_at)
-        key = _key(request)
-        if key is not None:
+    def keep(self, token: bytes | None, path: Mapping[str, str], resolved: ResolvedQueue) -> None:
+        """Cache it for GOOD_FOR_S from when the token was checked: a slow body may have been read since.
+
+        Without a token in the header nothing is cached.
+        """
+        if token and "queue" in path:
             if len(self._resolved) >= SIZE:
                 self._resolved.clear()
-            self._resolved[key] = resolved
-        return resolved
-
-
-def _key(request: ApiRequest) -> Key | None:
-    """None when the token is not in the header or the path names no queue: such requests are not cached."""
-    token = request.headers.first.get(b"x-token")
-    queue = request.path.get("queue")
-    return (token, request.path["namespace"], queue) if token and queue is not None else None
+            self._resolved[token, path["namespace"], path["queue"]] = resolved

@@ -56,23 +56,12 @@ class RequestBody:
             self._declared = 0 if http_version.startswith("1") else None
         self.is_settled = self._may_watch = self._declared == 0
 
-    async def read(self, limit: int, take_memory: TakeMemory) -> bytes | bytearray:
-        """All of it. Raises BodyTooLargeError if it is longer than `limit`, by its declared length or while reading.
+    async def read(self, keep_max: int, most: int, take_memory: TakeMemory) -> bytes | bytearray | None:
+        """All of it; None if it is longer than `keep_max`: then it is read to its end, and dropped piece by piece.
 
-        `take_memory` counts what a large body takes, as it comes; raises ServerBusyError.
+        Raises BodyTooLargeError if it is longer than `most`, by its declared length or while reading. `take_memory`
+        counts what a large body takes, as it comes; raises ServerBusyError.
         """
-        body = await self._read(limit, limit, take_memory)
-        assert body is not None, "nothing is dropped without an error"
-        return body
-
-    async def read_or_discard(self, limit: int, take_memory: TakeMemory) -> bytes | bytearray | None:
-        """All of it; None if it is longer than `limit`: then it is read to its end, and dropped piece by piece.
-
-        Raises BodyTooLargeError if it is longer than DISCARD_MAX_BYTES, ServerBusyError.
-        """
-        return await self._read(limit, DISCARD_MAX_BYTES, take_memory)
-
-    async def _read(self, keep_max: int, most: int, take_memory: TakeMemory) -> bytes | bytearray | None:
         if self.is_settled:
             return b""
         declared = self._declared or 0
@@ -162,10 +151,6 @@ class RequestBody:
         """Nobody will read it: from now on it is thrown away, within bounds, to see whether the client is there."""
         self._tell(may_watch=True)
 
-    def _settle(self) -> None:
-        """It is over."""
-        self._tell(settled=True, may_watch=True)
-
     def _tell(self, *, settled: bool = False, may_watch: bool = False) -> None:
         self.is_settled = self.is_settled or settled
         self._may_watch = self._may_watch or may_watch
@@ -191,13 +176,11 @@ class RequestBody:
 
     async def _next(self) -> tuple[bytes, bool]:
         """The next piece, and whether more follow. Raises ClientGoneError."""
-        return self._piece_of(await self._receive())
-
-    def _piece_of(self, message: Message) -> tuple[bytes, bool]:
+        message = await self._receive()
         if message["type"] == "http.disconnect":
-            self._settle()
+            self._tell(settled=True, may_watch=True)
             raise ClientGoneError("client gone")
         more = message.get("more_body", False)
         if not more:
-            self._settle()
+            self._tell(settled=True, may_watch=True)
         return message.get("body", b""), more

@@ -42,11 +42,11 @@ AUTHORISED_FOR_S: Final = 0.5
 class ApiContext:
     """One per process; safe to share between requests and event loops."""
 
-    __slots__ = ("_reauthorisers", "_resolved", "_threads")
+    __slots__ = ("_reauthorisers", "_threads", "resolved_queues")
 
     def __init__(self) -> None:
         self._reauthorisers: WeakKeyDictionary[asyncio.AbstractEventLoop, Reauthoriser] = WeakKeyDictionary()
-        self._resolved = ResolvedQueueCache()
+        self.resolved_queues = ResolvedQueueCache()
         self._threads = ThreadPoolExecutor(max_workers=METADATA_THREADS, thread_name_prefix="taskq-metadata")
 
     async def call(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -103,10 +103,6 @@ class ApiContext:
             await self._authorise_anew(request)
         return await self.engine(request.granted.pool)
 
-    def cached_queue(self, request: ApiRequest) -> ResolvedQueue | None:
-        """The cached queue of the request's token."""
-        return self._resolved.find(request)
-
     async def resolve_queue(self, request: ApiRequest) -> ResolvedQueue:
         """Engine, keys and policy of the queue in the request's path, from the cache or looked up and cached."""
         if _is_late(request):
@@ -115,7 +111,8 @@ class ApiContext:
             access = request.granted
             policy = await self.policy(access, request.path["queue"])
             engine, queue = await self.queue(request)
-            request.resolved = self._resolved.keep(request, access=access, engine=engine, queue=queue, policy=policy)
+            request.resolved = ResolvedQueue(access, engine, queue, policy, request.authorised_at)
+            self.resolved_queues.keep(request.headers.first.get(b"x-token"), request.path, request.resolved)
         return request.resolved
 
     async def _authorise_anew(self, request: ApiRequest) -> None:

@@ -12,6 +12,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Final
 
+from queues.engine.limits import DISCARD_MAX_BYTES
+
 from .asgi_types import Scope, Send
 from .body import RequestBody
 from .context import ApiContext
@@ -125,11 +127,13 @@ class _FastPathRequest(ApiRequest):
     body: RequestBody
     scope: Scope
 
-    def read_body(self, limit: int) -> Awaitable[bytes | bytearray]:
-        return self.body.read(limit, self.take_memory)
+    async def read_body(self, limit: int) -> bytes | bytearray:
+        body = await self.body.read(limit, limit, self.take_memory)
+        assert body is not None, "a body is not dropped without an error"
+        return body
 
     def read_or_discard_body(self, limit: int) -> Awaitable[bytes | bytearray | None]:
-        return self.body.read_or_discard(limit, self.take_memory)
+        return self.body.read(limit, DISCARD_MAX_BYTES, self.take_memory)
 
     async def check_staff(self, _permissions: Sequence[str]) -> Any:
         raise StaffOnlyError("authentication required")

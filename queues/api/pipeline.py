@@ -50,7 +50,7 @@ def _dispatch(route: Route, request: ApiRequest, context: ApiContext) -> Awaitab
         request.skip_body()
     if route.auth is STAFF:
         return _dispatch_staff(route, request, context)
-    resolved = request.resolved = context.cached_queue(request)
+    resolved = request.resolved = context.resolved_queues.find(request.headers.first.get(b"x-token"), request.path)
     if resolved is None:
         return _dispatch_checked(route, request, context)
     access = request.access = resolved.access

@@ -5,16 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from queues.engine.values import RequestLimit
+from queues.services.tokens.access import Access
+
+from .auth_cache import ResolvedQueue
 from .memory import MEMORY, MemoryHold
 from .query import Query
-
-if TYPE_CHECKING:
-    from queues.engine.values import RequestLimit
-    from queues.services.tokens.access import Access
-
-    from .auth_cache import ResolvedQueue
 
 
 class Headers:

@@ -15,6 +15,8 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from rest_framework.views import APIView
 
+from queues.engine.limits import DISCARD_MAX_BYTES
+
 from .accesslog import ACCESS_LOG
 from .asgi import SCOPE_KEY, RequestState
 from .context import CONTEXT
@@ -111,7 +113,9 @@ class _DjangoRequest(ApiRequest):
 
     async def read_body(self, limit: int) -> bytes | bytearray:
         if self._body is not None:
-            return await self._body.read(limit, self.take_memory)
+            kept = await self._body.read(limit, limit, self.take_memory)
+            assert kept is not None, "a body is not dropped without an error"
+            return kept
         body: bytes = self._django.read(limit + 1)
         if len(body) > limit:
             raise BodyTooLargeError("body too large")
@@ -119,7 +123,7 @@ class _DjangoRequest(ApiRequest):
 
     async def read_or_discard_body(self, limit: int) -> bytes | bytearray | None:
         if self._body is not None:
-            return await self._body.read_or_discard(limit, self.take_memory)
+            return await self._body.read(limit, DISCARD_MAX_BYTES, self.take_memory)
         body = self._django.read(limit + 1)
         return body if len(body) <= limit else None
 

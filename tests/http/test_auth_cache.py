@@ -1,4 +1,4 @@
-"""What a token opened a moment ago opens nothing else, and not for longer than that."""
+"""A cached queue serves no other token, namespace or queue, and none for longer than GOOD_FOR_S."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from asgiref.sync import sync_to_async
 
 from queues.api import context as context_module
-from queues.api.auth_cache import GOOD_FOR_S, ResolvedQueueCache
+from queues.api.auth_cache import GOOD_FOR_S, ResolvedQueue, ResolvedQueueCache
 from queues.api.context import CONTEXT
 from queues.api.pipeline import answer
 from queues.api.query import parse_query
@@ -38,36 +38,41 @@ def make_request(
     return made
 
 
-def keep(memory: ResolvedQueueCache, request: ApiRequest, *, is_usable: bool = True) -> None:
+def keep(cache: ResolvedQueueCache, request: ApiRequest, *, is_usable: bool = True) -> None:
     engine: Any = SimpleNamespace(is_usable=lambda: is_usable)
     nothing: Any = None
-    memory.keep(request, access=nothing, engine=engine, queue=nothing, policy=nothing)
+    resolved = ResolvedQueue(nothing, engine, nothing, nothing, request.authorised_at)
+    cache.keep(request.headers.first[b"x-token"], request.path, resolved)
+
+
+def find(cache: ResolvedQueueCache, request: ApiRequest) -> ResolvedQueue | None:
+    return cache.find(request.headers.first[b"x-token"], request.path)
 
 
 def test_it_is_found_by_the_same_token_namespace_and_queue_only() -> None:
-    memory = ResolvedQueueCache()
-    keep(memory, make_request())
+    cache = ResolvedQueueCache()
+    keep(cache, make_request())
 
-    assert memory.find(make_request()) is not None
-    assert memory.find(make_request(token="default:secret")) is None
-    assert memory.find(make_request(namespace="other")) is None
-    assert memory.find(make_request(queue="other")) is None
+    assert find(cache, make_request()) is not None
+    assert find(cache, make_request(token="default:secret")) is None
+    assert find(cache, make_request(namespace="other")) is None
+    assert find(cache, make_request(queue="other")) is None
 
 
 def test_a_closed_engine_is_not_handed_out() -> None:
-    memory = ResolvedQueueCache()
-    keep(memory, make_request(), is_usable=False)
+    cache = ResolvedQueueCache()
+    keep(cache, make_request(), is_usable=False)
 
-    assert memory.find(make_request()) is None
+    assert find(cache, make_request()) is None
 
 
 def test_it_is_as_old_as_the_look_at_the_token_and_not_as_the_end_of_the_body() -> None:
-    memory = ResolvedQueueCache()
+    cache = ResolvedQueueCache()
     slow = make_request()
     slow.authorised_at -= GOOD_FOR_S
-    keep(memory, slow)
+    keep(cache, slow)
 
-    assert memory.find(make_request()) is None
+    assert find(cache, make_request()) is None
 
 
 @pytest.mark.django_db(transaction=True)

@@ -59,7 +59,8 @@ async def publish_bulk(request: ApiRequest, context: ApiContext) -> ApiResponse:
         queue=resolved.queue, bodies=bodies, request=asked, policy=resolved.policy, limit=request.limit
     )
     published = await resolved.engine.run(work)
-    _count(request, len(published.job_ids))
+    access = request.granted
+    COUNTERS.published(access.pool, access.namespace, request.path["queue"], len(published.job_ids))
     if request.memory is not None:  # which small bodies do not take
         await run_in_slices(_free(bodies))
     return json_response(201, {"msg": "published", "job_ids": published.job_ids})
@@ -85,10 +86,6 @@ def _free(bodies: list[bytes]) -> Generator[None, None, None]:
 def _answer(request: ApiRequest, published: Published) -> ApiResponse:
     if published.duplicate:
         return json_response(200, {"msg": "duplicate", "job_id": published.job_ids[0]})
-    _count(request, 1)
-    return json_response(201, {"msg": "published", "job_id": published.job_ids[0]})
-
-
-def _count(request: ApiRequest, jobs: int) -> None:
     access = request.granted
-    COUNTERS.published(access.pool, access.namespace, request.path["queue"], jobs)
+    COUNTERS.published(access.pool, access.namespace, request.path["queue"], 1)
+    return json_response(201, {"msg": "published", "job_id": published.job_ids[0]})
