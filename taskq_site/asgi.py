@@ -16,11 +16,10 @@ _django: Final = get_asgi_application()  # sets Django up, which must come befor
 
 from django.conf import settings  # noqa: E402
 
-from queues.api.asgi import ApiMiddleware  # noqa: E402
-from queues.api.asgi_types import Application, Receive, Scope, Send  # noqa: E402
+from queues.api.asgi import ApiMiddleware, answer_lifespan  # noqa: E402
 from queues.api.context import CONTEXT  # noqa: E402
 from queues.api.fast_path import FastPath  # noqa: E402
-from queues.api.lifespan import answer_lifespan  # noqa: E402
+from queues.api.http.request import Application, Receive, Scope, Send  # noqa: E402
 from queues.api.routes import ROUTER  # noqa: E402
 
 

@@ -91,7 +91,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "queues.api.middleware.skip_page_middleware",
+    "queues.api.views.skip_page_middleware",
     "taskq_site.security_headers.security_headers",
     "django.middleware.security.SecurityMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",

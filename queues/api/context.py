@@ -15,6 +15,8 @@ from functools import partial
 from typing import Final, ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
 
+from django.db import close_old_connections
+
 from queues.engine import AsyncEngine
 from queues.engine.keys import QueueKeys
 from queues.engine.operation import Operation, Plan
@@ -25,10 +27,8 @@ from queues.services.tokens import access as access_service
 from queues.services.tokens.access import Access
 
 from .auth_cache import ResolvedQueue, ResolvedQueueCache
-from .metadata_threads import with_fresh_connections
+from .http.request import ApiRequest, pool_and_secret
 from .reauthorisation import Key, Reauthoriser, find_refused
-from .request import ApiRequest
-from .tokens import pool_and_secret
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -129,3 +129,12 @@ def _is_late(request: ApiRequest) -> bool:
 
 CONTEXT: Final = ApiContext()
 """The process's."""
+
+
+def with_fresh_connections(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Call `function`; before and after, drop a connection that is too old or broken, as Django does for requests."""
+    close_old_connections()
+    try:
+        return function(*args, **kwargs)
+    finally:
+        close_old_connections()

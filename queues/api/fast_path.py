@@ -14,18 +14,15 @@ from typing import Any, Final
 
 from queues.engine.limits import DISCARD_MAX_BYTES
 
-from .asgi_types import Scope, Send
-from .body import RequestBody
 from .context import ApiContext
-from .errors import ApiError, ServerBusyError, StaffOnlyError, error_response
-from .memory import LARGE_BYTES
+from .http.body import RequestBody
+from .http.errors import ApiError, ServerBusyError, StaffOnlyError, error_response
+from .http.large_requests import LARGE_BYTES
+from .http.query import parse_query
+from .http.request import ApiRequest, Headers, Scope, Send
+from .http.response import HEADER, ApiResponse
 from .pipeline import answer, refuse_unrouted
-from .query import parse_query
-from .request import ApiRequest, Headers
-from .request_ids import HEADER
-from .response import ApiResponse
-from .route import STAFF, Route
-from .router import Router
+from .router import STAFF, Route, Router
 
 HAS_HUNG_UP: Final = "taskq.has_hung_up"
 """Extension of the ASGI scope: a function that answers whether the client has closed its end of the connection."""

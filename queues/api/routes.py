@@ -6,14 +6,13 @@ from typing import Final
 
 from queues.services.tokens.access import RateKind
 
-from .documentation import Documentation
-from .names import check_names, check_names_of_several
+from .http.request import check_names, check_names_of_several
 from .operations import admin_info, admin_tokens, consume, dead, finish, health, jobs, publish, queues, read, workers
-from .route import SUPERUSERS_ONLY, AuthKind, OperationFunction, Route
 from .route_docs import delivery_routes as d
 from .route_docs import operator_routes as o
 from .route_docs import staff_routes as s
-from .router import Router
+from .route_docs.documentation import Documentation
+from .router import SUPERUSERS_ONLY, AuthKind, OperationFunction, Route, Router
 
 NAMESPACE: Final = "/api/{namespace}"
 QUEUE: Final = f"{NAMESPACE}/{{queue}}"

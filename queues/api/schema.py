@@ -12,8 +12,8 @@ from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiRespo
 
 from queues import __version__
 
-from .documentation import Parameter, Reply
-from .route import AuthKind, Route
+from .route_docs.documentation import Parameter, Reply
+from .router import AuthKind, Route
 from .routes import ROUTES
 from .views import HANDLERS
 

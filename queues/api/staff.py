@@ -2,12 +2,19 @@
 
 Superusers may do everything. Other staff may do what they may do in the admin: what their permissions allow, in the
 namespaces of their groups.
+
+Passwords and sessions are checked in threads of their own. A thread waits while its password waits to be hashed
+(`queues.services.sign_ins.password_checks`), which bounds how many do. There are more threads than that, so sessions
+and passwords that need no hashing never stand behind guesses.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Final
+import asyncio
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any, Final, TypeVar
 
 from django.db import DataError
 from django.http import HttpRequest
@@ -16,9 +23,25 @@ from rest_framework.exceptions import AuthenticationFailed, PermissionDenied
 from rest_framework.request import Request
 
 from queues.pools.reading import read_metadata
+from queues.services.sign_ins.password_checks import LINE_MAX, PROGRAMS_LINE_MAX
 
-from .errors import ForbiddenError, StaffOnlyError
-from .route import SUPERUSERS_ONLY
+from .context import with_fresh_connections
+from .http.errors import ForbiddenError, StaffOnlyError
+from .router import SUPERUSERS_ONLY
+
+T = TypeVar("T")
+
+THREADS: Final = LINE_MAX + 2 * PROGRAMS_LINE_MAX + 4
+"""Strangers, known clients and suspects may wait in as many as they have places; the last four are for the rest."""
+
+_threads: Final = ThreadPoolExecutor(max_workers=THREADS, thread_name_prefix="taskq-staff")
+
+
+async def call_for_staff(function: Callable[..., T], *args: Any) -> T:
+    """Run `function` in one of these threads."""
+    work = partial(with_fresh_connections, function, *args)
+    return await asyncio.get_running_loop().run_in_executor(_threads, work)
+
 
 AUTHENTICATORS: Final = (BasicAuthentication, SessionAuthentication)
 

@@ -1,4 +1,5 @@
-"""The DRF views: one view for each path of the table of routes, all of them thin.
+"""The DRF views: one view for each path of the table of routes, all of them thin; and the middleware that lets requests
+of the API skip what only pages need.
 
 The views are asynchronous, where DRF's own are not. Under ASGI a synchronous view costs a thread for as long as it
 runs, so a waiting consumer would hold one for up to ten minutes, and would not be told that its client has gone. Of DRF
@@ -11,24 +12,26 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import quote
 
+from asgiref.sync import iscoroutinefunction
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
+from django.urls import Resolver404, ResolverMatch, resolve
+from django.utils.decorators import sync_and_async_middleware
 from rest_framework.views import APIView
 
 from queues.engine.limits import DISCARD_MAX_BYTES
 
-from .accesslog import ACCESS_LOG
 from .asgi import SCOPE_KEY, RequestState
 from .context import CONTEXT
-from .errors import BodyTooLargeError, StaffOnlyError
+from .http.errors import BodyTooLargeError, StaffOnlyError
+from .http.query import Query, parse_query
+from .http.request import ApiRequest, Headers
+from .http.response import ApiResponse
+from .logs import ACCESS_LOG
 from .pipeline import answer, refuse_unrouted
-from .query import Query, parse_query
-from .request import ApiRequest, Headers
-from .response import ApiResponse
-from .route import Route
+from .router import Route
 from .routes import ROUTER
-from .staff import check_staff, comes_without_proof
-from .staff_threads import call_for_staff
+from .staff import call_for_staff, check_staff, comes_without_proof
 
 HANDLERS: Final[dict[str, Callable[..., Awaitable[HttpResponseBase]]]] = {}
 """By the names of their routes, for `schema` to describe."""
@@ -152,3 +155,45 @@ def _to_django(response: ApiResponse) -> HttpResponse:
 def _headers(request: HttpRequest) -> list[tuple[bytes, bytes]]:
     """Without ASGI (Django's synchronous test client), headers are in META."""
     return [(name.lower().encode(), value.encode("latin-1", "replace")) for name, value in request.headers.items()]
+
+
+Handler = Callable[[HttpRequest], Any]
+_OPENED_BY_TOKENS: Final = "/api"
+
+AsyncHandler = Callable[[HttpRequest], Awaitable[HttpResponseBase]]
+
+
+@sync_and_async_middleware
+def skip_page_middleware(get_response: Handler) -> Handler:
+    """Call the API's views at once, unless the request may come from a session of staff.
+
+    Sessions, languages, CSRF and messages mean nothing to a client with a token, yet each costs two changes of thread.
+    The Host header is not looked at either: clients reach the API by whatever name a network gives the server, nothing
+    in it builds links, and no browser sends a token by itself.
+    """
+    if not iscoroutinefunction(get_response):
+        return get_response
+
+    async def middleware(request: HttpRequest) -> HttpResponseBase:
+        match = None if _may_be_of_a_session(request) else _find_view(request.path_info)
+        if match is None:
+            response: HttpResponseBase = await get_response(request)
+            return response
+        view: AsyncHandler = match.func
+        return await view(request, *match.args, **match.kwargs)
+
+    return middleware
+
+
+def _may_be_of_a_session(request: HttpRequest) -> bool:
+    """Below /api a token opens everything, and whatever cookies a client sends are not ours to look at."""
+    return "HTTP_COOKIE" in request.META and not request.path_info.startswith(_OPENED_BY_TOKENS)
+
+
+def _find_view(path: str) -> ResolverMatch | None:
+    """The view of an API route, None for a page."""
+    try:
+        match = resolve(path)
+    except Resolver404:
+        return None
+    return match if issubclass(getattr(match.func, "cls", object), OperationView) else None

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from queues import __version__
-from queues.api.route import AuthKind, Route
+from queues.api.router import AuthKind, Route
 from queues.api.routes import ROUTES
 from tests.http.client import Client
 from tests.http.service import Server, Site

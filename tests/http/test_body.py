@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from queues.api.body import RequestBody
-from queues.api.request import Headers
+from queues.api.http.body import RequestBody
+from queues.api.http.request import Headers
 from queues.engine.limits import DISCARD_MAX_BYTES
 
 GONE: dict[str, Any] = {"type": "http.disconnect"}

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from queues.api.route import AuthKind, Route
+from queues.api.router import AuthKind, Route
 from queues.api.routes import ROUTES
 from tests.http.client import Client
 from tests.http.service import Server

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import queues.api
 import queues.services
-from queues.api.errors import REPLIES
+from queues.api.http.errors import REPLIES
 from queues.engine.errors import TaskqError
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from queues.api.asgi import is_own
 from queues.api.context import CONTEXT
 from queues.api.fast_path import FastPath
-from queues.api.route import AuthKind
+from queues.api.router import AuthKind
 from queues.api.routes import ROUTER, ROUTES
 from queues.management.web.target import decode_path, split_target
 from tests.http.cases import CASES, Case

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from queues.api.route import AuthKind, Route
+from queues.api.router import AuthKind, Route
 from queues.api.routes import ROUTES
 from queues.embedded import EmbeddedRedis
 from tests.http.client import Client

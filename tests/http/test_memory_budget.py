@@ -11,13 +11,13 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from queues.api.body import RequestBody
 from queues.api.context import CONTEXT, ApiContext
-from queues.api.errors import ServerBusyError
 from queues.api.fast_path import FastPath
-from queues.api.memory import COPIES, MEMORY, MemoryBudget
-from queues.api.request import ApiRequest, Headers
-from queues.api.response import ApiResponse
+from queues.api.http.body import RequestBody
+from queues.api.http.errors import ServerBusyError
+from queues.api.http.large_requests import COPIES, MEMORY, MemoryBudget
+from queues.api.http.request import ApiRequest, Headers
+from queues.api.http.response import ApiResponse
 from queues.api.routes import ROUTER, ROUTES
 from tests.http.client import Client
 from tests.http.service import Server, Site

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from queues.api.route import AuthKind
+from queues.api.router import AuthKind
 from queues.api.routes import ROUTES
 from tests.http.cases import CASES, Case
 from tests.http.client import Client, Reply

@@ -7,10 +7,9 @@ from collections.abc import Generator
 from itertools import pairwise
 from typing import Any
 
-from queues.api.body import RequestBody
-from queues.api.memory import LARGE_BYTES
-from queues.api.request import Headers
-from queues.api.slices import LargeWork, run_in_slices
+from queues.api.http.body import RequestBody
+from queues.api.http.large_requests import LARGE_BYTES, LargeWork, run_in_slices
+from queues.api.http.request import Headers
 
 
 class Turns:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from queues.api.route import SUPERUSERS_ONLY, AuthKind, Route
+from queues.api.router import SUPERUSERS_ONLY, AuthKind, Route
 from queues.api.routes import ROUTES
 from tests.http.client import Client
 from tests.http.service import Server, Site, open_site

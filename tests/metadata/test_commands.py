@@ -174,7 +174,7 @@ STARTS = {
         f"{COMMAND.format('serve')}; import pathlib; from queues.management.web import applications;"
         "applications.load_worker(pathlib.Path(sys.argv[1]))"
     ),
-    "pages": f"{COMMAND.format('servepages')}; import taskq_site.urls, queues.api.middleware",
+    "pages": f"{COMMAND.format('servepages')}; import taskq_site.urls, queues.api.views",
     "pump": f"{COMMAND.format('runpump')}; from queues.pump.roles import roles_for; roles_for('default')",
     "token": COMMAND.format("token"),
     "up": COMMAND.format("up"),

@@ -12,15 +12,11 @@ from typing import Any
 import orjson
 import pytest
 
+from queues.api.metrics import counters as series_module
 from queues.api.metrics import process
-from queues.api.metrics import series as series_module
-from queues.api.metrics.counting import JOB_BOUNDS_MS, QUEUE_WIDTH, Counters
-from queues.api.metrics.exposition import Page
-from queues.api.metrics.series import Series
-from queues.api.metrics.sharing import locked, replace_file
-from queues.api.metrics.slots import IDLE_S, LOOK_AGAIN_S, Slots
-from queues.api.metrics.table import ELAPSED, PUBLISHED
-from queues.api.metrics.workers import Workers, add
+from queues.api.metrics.counters import JOB_BOUNDS_MS, QUEUE_WIDTH, Counters, Series
+from queues.api.metrics.exposition import ELAPSED, PUBLISHED, Page
+from queues.api.metrics.worker_files import IDLE_S, LOOK_AGAIN_S, Slots, Workers, add, locked, replace_file
 from tests.support.exposition import read_page
 
 

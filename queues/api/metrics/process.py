@@ -10,9 +10,8 @@ from django.conf import settings
 
 from queues.services.pools.engines import read_engine_load
 
-from .counting import Counters
-from .slots import Slots
-from .workers import Snapshot, Workers
+from .counters import Counters
+from .worker_files import Slots, Snapshot, Workers
 
 logger = logging.getLogger(__name__)
 

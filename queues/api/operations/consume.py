@@ -16,13 +16,12 @@ from queues.services.jobs.delivery import ConsumeRequest, consume_jobs
 from queues.services.policies import EffectivePolicy
 
 from ..context import ApiContext
-from ..job_json import present_consumed
-from ..memory import LARGE_BYTES, MEMORY
+from ..http.large_requests import LARGE_BYTES, MEMORY
+from ..http.query import Query, is_true, read_optional_uint, read_uint
+from ..http.request import ApiRequest, split_queues
+from ..http.response import ApiResponse, json_response
 from ..metrics import COUNTERS
-from ..names import split_queues
-from ..query import Query, is_true, read_optional_uint, read_uint
-from ..request import ApiRequest
-from ..response import ApiResponse, json_response
+from .job_json import present_consumed
 
 NO_JOB: Final = json_response(404, {"msg": "no job available"})
 

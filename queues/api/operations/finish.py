@@ -20,14 +20,13 @@ from queues.services.jobs.delivery import ack_job, extend_lease, fail_job, relea
 from queues.services.workers.requests import JobAck, ack_jobs_of
 
 from ..context import ApiContext
-from ..errors import ParameterError
-from ..json_body import flag_of, read_object, seconds_as_ms_of, text_of
-from ..memory import LARGE_BYTES
+from ..http.errors import ParameterError
+from ..http.json_body import flag_of, read_object, seconds_as_ms_of, text_of
+from ..http.large_requests import LARGE_BYTES, run_in_slices
+from ..http.query import read_optional_uint, read_seconds_as_ms
+from ..http.request import ApiRequest
+from ..http.response import NO_CONTENT, ApiResponse, json_response
 from ..metrics import COUNTERS
-from ..query import read_optional_uint, read_seconds_as_ms
-from ..request import ApiRequest
-from ..response import NO_CONTENT, ApiResponse, json_response
-from ..slices import run_in_slices
 
 NOT_JOBS: Final = "request body should be an object with jobs"
 SLICE_S: Final = 0.001

@@ -12,8 +12,7 @@ from django.conf import settings
 from django.contrib.auth import get_user
 from django.core.handlers.asgi import ASGIRequest
 
-from queues.api.asgi_types import Receive, Scope
-from queues.api.request import Headers
+from queues.api.http.request import Headers, Receive, Scope
 
 BODY_MAX: Final = 65_536
 """Bytes of a body before sign-in; a sign-in form has some hundred."""

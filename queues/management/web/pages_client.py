@@ -18,10 +18,9 @@ from pathlib import Path
 from time import monotonic
 from typing import Final
 
-from queues.api.asgi import FOUND, METRICS_PATH, ApiMiddleware, is_api_to_django
-from queues.api.asgi_types import Receive, Scope, Send
+from queues.api.asgi import FOUND, METRICS_PATH, ApiMiddleware, answer_lifespan, is_api_to_django
 from queues.api.fast_path import FastPath
-from queues.api.lifespan import answer_lifespan
+from queues.api.http.request import Receive, Scope, Send
 from queues.api.metrics.process import flush
 
 from .error_pages import BUSY, STARTING, answer_error

@@ -29,8 +29,8 @@ from django.db.backends.signals import connection_created
 from django.http.response import HttpResponseBase
 from django.urls import set_script_prefix
 
-from queues.api.asgi_types import Receive, Scope
-from queues.api.metadata_threads import with_fresh_connections
+from queues.api.context import with_fresh_connections
+from queues.api.http.request import Receive, Scope
 from queues.pools import WorkTimeoutError, end_work_at
 
 from .error_pages import BODY_TOO_LARGE, BODY_TOO_SLOW, BUSY, NO_DATABASE, TOO_SLOW, TOO_SLOW_TO_SAY, answer_error

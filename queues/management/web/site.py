@@ -8,11 +8,10 @@ from django.conf import settings
 from django.core.handlers.asgi import ASGIHandler
 from django.urls import get_resolver
 
-from queues.api.asgi import ApiMiddleware, is_api_to_django
-from queues.api.asgi_types import Application, Receive, Scope, Send
+from queues.api.asgi import ApiMiddleware, answer_lifespan, is_api_to_django
 from queues.api.context import CONTEXT
 from queues.api.fast_path import FastPath
-from queues.api.lifespan import answer_lifespan
+from queues.api.http.request import Application, Receive, Scope, Send
 from queues.api.routes import ROUTER
 
 from .pages_handler import PagesHandler

@@ -1,10 +1,43 @@
-"""Examples, parameters and replies that several routes have in common."""
+"""What a route says of itself, for the OpenAPI document and the docs page; and examples that several routes share."""
 
 from __future__ import annotations
 
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Any, Final, Literal
 
-from ..documentation import Parameter, Reply
+ParameterKind = Literal["integer", "number", "string", "boolean"]
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A query parameter."""
+
+    name: str
+    kind: ParameterKind
+    text: str
+    default: str | int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A reply: its status, what it means, and an example of its JSON body (None: no body; a text: not JSON)."""
+
+    status: int
+    text: str
+    example: Any = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Documentation:
+    """`body`: what the request body is, "" for none; `body_type`: its content type, */* for any bytes."""
+
+    group: str
+    summary: str
+    replies: tuple[Reply, ...]
+    parameters: tuple[Parameter, ...] = ()
+    body: str = ""
+    body_type: str = "*/*"
+
 
 JOB_ID: Final = "01JD5T9ZQ3W8K4N7B2M6XCVHRE"
 

@@ -136,7 +136,7 @@ REPLIES: Final[Mapping[str, Reply]] = {
     "role_too_low": Reply(403, "permission denied"),
     "sign_in_locked": Reply(429),
     "sign_in_busy": Reply(503, "too many sign-ins"),
-    # queues.api.errors
+    # queues.api.http.errors
     "invalid_parameter": Reply(400),
     "body_too_large": Reply(413, "body too large"),
     "job_too_large": Reply(413, "job too large"),

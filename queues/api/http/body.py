@@ -9,11 +9,9 @@ from typing import Final
 
 from queues.engine.limits import DISCARD_MAX_BYTES
 
-from .asgi_types import Message, Receive
 from .errors import BodyTooLargeError, ClientGoneError
-from .memory import COPIES, LARGE_BYTES
-from .request import Headers
-from .slices import large_work
+from .large_requests import COPIES, LARGE_BYTES, large_work
+from .request import Headers, Message, Receive
 
 DRAIN_MAX_S: Final = 2.0
 """How long a refused body is read and thrown away: clients that send first and read later get their answer."""

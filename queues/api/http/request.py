@@ -1,18 +1,32 @@
-"""A request as operations see it: the same on the fast path and in the Django views."""
+"""A request as operations see it, the same on the fast path and in the Django views: headers, names in the path, and
+where it carries its token."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from typing import Any, Final
 
+from queues.engine.limits import CONSUME_MAX_QUEUES
+from queues.engine.names import check_namespace, check_queue
 from queues.engine.values import RequestLimit
 from queues.services.tokens.access import Access
+from queues.services.tokens.secrets import split_token
 
-from .auth_cache import ResolvedQueue
-from .memory import MEMORY, MemoryHold
+from ..auth_cache import ResolvedQueue
+from .errors import ParameterError
+from .large_requests import MEMORY, MemoryHold
 from .query import Query
+
+NO_QUEUES: Final = "invalid queue name(s)"
+
+# The shapes of ASGI: https://asgi.readthedocs.io/en/latest/specs/www.html
+Scope = MutableMapping[str, Any]
+Message = Mapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[dict[str, Any]], Awaitable[None]]
+Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
 class Headers:
@@ -142,3 +156,38 @@ class ApiRequest:
     def consumer(self) -> str:
         """Who consumes: what the client says of itself, else its address."""
         return self.headers.get_text(b"x-consumer") or self.client
+
+
+def check_names(request: ApiRequest) -> None:
+    """Namespace and queue, where the path has them. Raises InvalidArgumentError."""
+    namespace = request.path.get("namespace")
+    if namespace is not None:
+        check_namespace(namespace)
+    queue = request.path.get("queue")
+    if queue is not None:
+        check_queue(queue)
+
+
+def check_names_of_several(request: ApiRequest) -> None:
+    """As check_names, for a path that may name several queues."""
+    check_namespace(request.path["namespace"])
+    for name in split_queues(request.path["queue"]):
+        check_queue(name)
+
+
+def split_queues(text: str) -> list[str]:
+    """`q1,q2,..` → names in order, each once, empty ones skipped. Raises ParameterError for none or too many."""
+    if "," not in text:
+        return [text]
+    names = list(dict.fromkeys(name for name in text.split(",") if name))
+    if not 0 < len(names) <= CONSUME_MAX_QUEUES:
+        raise ParameterError(NO_QUEUES)
+    return names
+
+
+def pool_and_secret(request: ApiRequest) -> tuple[str, str]:
+    """Pool and secret of the request's token: header X-Token, else query `token`; `SECRET` or `POOL:SECRET`.
+
+    The secret is "" when there is no token.
+    """
+    return split_token(request.headers.get(b"x-token") or request.query.get("token", ""))

@@ -1,7 +1,7 @@
-"""The access log: off by default, switched by staff for all processes.
+"""The API's own log lines: the access log, off by default and switched by staff for all processes, and outages.
 
 The switch is read every other second while there are requests, and the connection that this took is closed again: what
-an idle process holds is for its waiters.
+an idle process holds is for its waiting consumers.
 """
 
 from __future__ import annotations
@@ -14,7 +14,18 @@ from typing import Final
 
 from django.core.cache import cache
 
-from .outages import OUTAGES
+from queues.engine.errors import StoreUnavailableError
+from queues.engine.transport.outage_log import OutageLog
+
+OUTAGES: Final = OutageLog(logging.getLogger(__name__))
+"""The process's."""
+
+
+def cause_of(error: Exception) -> dict[str, str]:
+    """What all failures of an outage have in common."""
+    known = {"error": getattr(error, "code", type(error).__name__)}
+    return {**known, "cause": error.reason} if isinstance(error, StoreUnavailableError) else known
+
 
 logger = logging.getLogger(__name__)
 

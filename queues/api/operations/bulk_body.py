@@ -18,7 +18,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from queues.engine.limits import BODY_MAX_BYTES, BULK_MAX_JOBS
 
-from .errors import JobTooLargeError, ParameterError
+from ..http.errors import JobTooLargeError, ParameterError
 
 NOT_AN_ARRAY: Final = "request body should be an array of objects"
 

@@ -12,8 +12,8 @@ from queues.engine.names import check_queue
 from queues.engine.stats.workers import ParkedTask, RunningJob, WorkerBeat
 from queues.services.workers.requests import NOTE_FIELD_MAX_BYTES
 
-from .errors import ParameterError
-from .json_body import flag_of
+from ..http.errors import ParameterError
+from ..http.json_body import flag_of
 
 T = TypeVar("T")
 
