@@ -3,6 +3,7 @@
 A live fragment (header `X-Live: 1`) is answered 304 when its ETag still holds, and an error with a fragment.
 It says how long it took (`X-Took-Ms`): scripts ask a busy server less often.
 An action asked for by a script (`Accept: application/json`) is answered with JSON.
+What destroys something has to be confirmed: by dialogs.js where scripts run, else by a page. The server insists.
 """
 
 from __future__ import annotations
@@ -10,9 +11,9 @@ from __future__ import annotations
 import hashlib
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import wraps
-from typing import Any, Final, ParamSpec
+from typing import Any, Concatenate, Final, ParamSpec
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -20,14 +21,65 @@ from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse, HttpResponseNotModified, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.cache import add_never_cache_headers
+from django.utils.functional import Promise
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 
 from queues.services.errors import TaskqError
 
-from .methods import View, only
-from .trouble import words_of
+from ..error_messages import error_message
+
+P = ParamSpec("P")
+View = Callable[Concatenate[HttpRequest, P], HttpResponse]
+
+_ABOVE: Final[tuple[tuple[str, frozenset[str], Promise], ...]] = (
+    ("dashboard:job", frozenset({"pool", "namespace", "queue", "job_id"}), gettext_lazy("Back to the job")),
+    ("dashboard:queue", frozenset({"pool", "namespace", "queue"}), gettext_lazy("Back to the queue")),
+)
+"""Pages with buttons: which names of the address they need."""
+
+
+def only(*methods: str) -> Callable[[View[P]], View[P]]:
+    """Any other method is answered 405 with what is allowed, by a page that leads on; to a script with JSON."""
+
+    def decorate(view: View[P]) -> View[P]:
+        @wraps(view)
+        def answered(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+            return view(request, *args, **kwargs) if request.method in methods else _refuse_method(request, methods)
+
+        return answered
+
+    return decorate
+
+
+def _refuse_method(request: HttpRequest, methods: tuple[str, ...]) -> HttpResponse:
+    allowed = {"Allow": ", ".join(methods)}
+    if not request.accepts("text/html"):
+        return JsonResponse({"error": _("Nothing was done.")}, status=405, headers=allowed)
+    url, title = _page_above(request)
+    context = {"status": 405, "code": "method_not_allowed", "back": url, "back_title": title}
+    response = render(request, "dashboard/trouble.html", context, status=405)
+    response["Allow"] = allowed["Allow"]
+    add_never_cache_headers(response)  # which a 405 may else be
+    return response
+
+
+def _page_above(request: HttpRequest) -> tuple[str, str]:
+    """Address and title of the page that has the button; two empty texts if there is none but the overview."""
+    match = request.resolver_match
+    assert match is not None  # or there would be no view
+    for name, needed, title in _ABOVE:
+        if needed <= match.kwargs.keys():
+            return reverse(name, kwargs={one: match.kwargs[one] for one in needed}), str(title)
+    if match.url_name == "dead_act":
+        return reverse("dashboard:dead"), _("Back to the dead letters")
+    if match.url_name == "worker_act":
+        return reverse("dashboard:workers"), _("Back to the workers")
+    return "", ""
+
 
 LOGIN: Final = "dashboard:login"
 RETRY_AFTER_S: Final = 5
@@ -50,8 +102,6 @@ STATUS_OF: Final[Mapping[str, int]] = {
 """Code of an error → HTTP status. What is not here is a defect, and goes on to the page of status 500."""
 
 _CSRF: Final = re.compile(rb'name="csrfmiddlewaretoken" value="[^"]*"')
-
-P = ParamSpec("P")
 
 
 def page(view: View[P]) -> View[P]:
@@ -107,11 +157,11 @@ def refuse(request: HttpRequest, error: TaskqError) -> HttpResponse:
     if status is None:
         raise error
     if wants_json(request):
-        response: HttpResponse = JsonResponse({"error": words_of(error), "code": error.code}, status=status)
+        response: HttpResponse = JsonResponse({"error": error_message(error), "code": error.code}, status=status)
     else:
         template = "dashboard/_trouble.html" if is_live(request) else "dashboard/trouble.html"
         response = render(
-            request, template, {"status": status, "code": error.code, "words": words_of(error)}, status=status
+            request, template, {"status": status, "code": error.code, "words": error_message(error)}, status=status
         )
     if status == 503:
         response["Retry-After"] = str(RETRY_AFTER_S)
@@ -148,3 +198,22 @@ def _unless_known(request: HttpRequest, response: HttpResponse) -> HttpResponse:
         return HttpResponseNotModified(headers={"ETag": etag})
     response["ETag"] = etag
     return response
+
+
+_ANSWERS: Final = frozenset({"csrfmiddlewaretoken", "confirmed", "word"})
+
+
+def confirm_first(request: HttpRequest, *, question: str, word: str = "") -> HttpResponse | None:
+    """None when the form says `confirmed=yes` (and repeats `word`, if there is one); else the answer to give instead.
+
+    That is a page which asks, and sends the same form again; for a script 400.
+    """
+    repeated = not word or request.POST.get("word", "").strip() == word
+    if request.POST.get("confirmed") == "yes" and repeated:
+        return None
+    if wants_json(request):
+        return JsonResponse({"error": _("This has to be confirmed."), "code": "not_confirmed"}, status=400)
+    fields = [(name, value) for name, values in request.POST.lists() if name not in _ANSWERS for value in values]
+    mistyped = request.POST.get("confirmed") == "yes"
+    context = {"question": question, "word": word, "fields": fields, "mistyped": mistyped}
+    return render(request, "dashboard/confirm.html", context, status=400 if mistyped else 200)

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from dashboard.bodies import BodyForm, show_body
 from dashboard.forms.fields import whole_number
-from dashboard.forms.order import OrderForm
+from dashboard.forms.jobs import OrderForm
 from dashboard.task_message import read_task_message
 from queues.engine.errors import JobNotFoundError, LeaseLostError
 from queues.engine.ids import is_job_id
@@ -19,8 +19,7 @@ from queues.services.jobs.page import JobView, read_job
 from queues.services.queues.page import find_place
 from queues.services.workers.actions import cancel_running_job
 
-from .access import action, done, page
-from .confirming import confirm_first
+from .access import action, confirm_first, done, page
 from .queue_actions import question_before, queue_url
 
 

@@ -12,9 +12,8 @@ from django.test import Client
 from django.urls import include, path
 
 from dashboard import urls as dashboard_urls
-from dashboard.mistakes import MistakeError
-from dashboard.views.access import action, done, page
-from dashboard.views.confirming import confirm_first
+from dashboard.error_messages import InputError
+from dashboard.views.access import action, confirm_first, done, page
 from queues.engine.errors import JobNotFoundError, LeaseLostError, ScriptError, StoreFullError, StoreUnavailableError
 from queues.services.errors import (
     InvalidArgumentError,
@@ -29,7 +28,7 @@ ERRORS: dict[str, tuple[TaskqError, int]] = {
     "job": (JobNotFoundError("01ARZ3NDEKTSV4RRFFQ69G5FAV"), 404),
     "role": (RoleTooLowError(), 403),
     "argument": (InvalidArgumentError("invalid <limit>"), 400),
-    "mistake": (MistakeError("<days>: that is none"), 400),
+    "mistake": (InputError("<days>: that is none"), 400),
     "lease": (LeaseLostError("01ARZ3NDEKTSV4RRFFQ69G5FAV"), 409),
     "redis": (StoreUnavailableError("unix:///secret.sock"), 503),
     "database": (MetadataUnavailableError(), 503),

@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 from django.test import Client
 
-from dashboard.mistakes import MistakeError, mistake_of
+from dashboard.error_messages import InputError, input_message
 from queues.engine.errors import InvalidArgumentError
 
 from .people import People
@@ -134,12 +134,12 @@ def test_an_address_that_makes_no_sense_is_told_in_chinese(chinese: Client, url:
 
 def test_of_two_words_that_begin_alike_each_has_its_own() -> None:
     of_key, of_its_ttl = (
-        mistake_of(InvalidArgumentError("invalid key")),
-        mistake_of(InvalidArgumentError("invalid key_ttl")),
+        input_message(InvalidArgumentError("invalid key")),
+        input_message(InvalidArgumentError("invalid key_ttl")),
     )
 
     assert (of_key.field, of_its_ttl.field) == ("key", "key_ttl_s")
 
 
 def test_what_a_form_says_itself_stays_as_it_is() -> None:
-    assert mistake_of(MistakeError("In: too large")).words == "In: too large"
+    assert input_message(InputError("In: too large")).words == "In: too large"

@@ -1,20 +1,53 @@
-"""What a person wants done with jobs: the fields that come with a button."""
+"""Jobs on the queue page: which of them it shows, and what a person wants done with them."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Final
+from urllib.parse import urlencode
 
 from django import forms
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from dashboard.mistakes import MistakeError
+from dashboard.error_messages import InputError
 from queues.engine.errors import InvalidArgumentError
 from queues.engine.ids import is_job_id
-from queues.engine.values import JobState
+from queues.engine.values import JobFilter, JobState
 from queues.services.jobs.actions import ChosenJob, JobAct, Order
 
 from .fields import UNITS, moment_field, moment_ms, seconds_field, whole_number
+
+_FIELDS: Final = {"id": "job_id", "key": "key", "attribute": "attribute", "error": "error", "body": "body"}
+"""Parameter → field of JobFilter."""
+
+
+def read_state(parameters: Mapping[str, str]) -> JobState:
+    """`state`; what is no state means ready."""
+    try:
+        return JobState(parameters.get("state", JobState.READY))
+    except ValueError:
+        return JobState.READY
+
+
+def read_filter(parameters: Mapping[str, str]) -> JobFilter:
+    """The texts, without blanks around them."""
+    return JobFilter(**{field: parameters.get(name, "").strip() for name, field in _FIELDS.items()})
+
+
+def filter_fields(wanted: JobFilter) -> list[tuple[str, str]]:
+    """Names and values for the hidden fields of a form that means the same jobs."""
+    said = ((name, getattr(wanted, field)) for name, field in _FIELDS.items())
+    return [(name, text) for name, text in said if text]
+
+
+def write_query(state: JobState, wanted: JobFilter, **more: str | int | None) -> str:
+    """`state=...&error=...`: what the two above read, with further parameters that are not None."""
+    return urlencode(
+        {"state": state.value}
+        | dict(filter_fields(wanted))
+        | {name: value for name, value in more.items() if value is not None}
+    )
 
 
 class OrderForm(forms.Form):
@@ -28,14 +61,14 @@ class OrderForm(forms.Form):
     ttl_s = seconds_field(_("Time to live (s)"), help_text=_("Blank: the queue's policy."))
 
     def order(self) -> Order:
-        """Raises MistakeError, naming the first field that is wrong."""
+        """Raises InputError, naming the first field that is wrong."""
         if not self.is_valid():
             name, wrong = next(iter(self.errors.items()))
-            raise MistakeError(f"{self[name].label}: {wrong[0]}")
+            raise InputError(f"{self[name].label}: {wrong[0]}")
         data = self.cleaned_data
         act = JobAct(data["act"])
         if act is JobAct.RESCHEDULE and data["later"] is None and data["at"] is None:
-            raise MistakeError(gettext("Say when the jobs are to be due."))
+            raise InputError(gettext("Say when the jobs are to be due."))
         return Order(
             act=act,
             state=JobState(data["state"]),
