@@ -4,16 +4,16 @@ from django.contrib import admin
 from django.utils.translation import gettext_lazy as _
 
 from .namespace import NamespaceAdmin
-from .people import NotedGroupAdmin, NotedUserAdmin
+from .people import AuditedGroupAdmin, AuditedUserAdmin
 from .policy import QueuePolicyAdmin
 from .pool import PoolAdmin
 from .report import ReportDayAdmin
 from .token import TokenAdmin
 
 __all__ = [
+    "AuditedGroupAdmin",
+    "AuditedUserAdmin",
     "NamespaceAdmin",
-    "NotedGroupAdmin",
-    "NotedUserAdmin",
     "PoolAdmin",
     "QueuePolicyAdmin",
     "ReportDayAdmin",

@@ -22,7 +22,7 @@ from rest_framework.authentication import BasicAuthentication, SessionAuthentica
 from rest_framework.exceptions import AuthenticationFailed, PermissionDenied
 from rest_framework.request import Request
 
-from queues.pools.reading import read_metadata
+from queues.pools.database import read_metadata
 from queues.services.sign_ins.password_checks import LINE_MAX, PROGRAMS_LINE_MAX
 
 from .context import with_fresh_connections

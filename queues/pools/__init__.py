@@ -1,8 +1,7 @@
 """From a pool's name to the engine that runs its queues."""
 
 from .async_engines import async_engine_for, close_async_engines, open_async_engines, peek_async_engine
-from .deadlines import WorkTimeoutError, end_work_at
-from .engines import close_engines, engine_for, reading_engine_for
+from .engines import WorkTimeoutError, close_engines, end_work_at, engine_for, reading_engine_for
 from .errors import MetadataUnavailableError, PoolNotFoundError
 from .rows import PoolRow, check_pool_name, find_pool, peek_pool
 

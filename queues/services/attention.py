@@ -11,7 +11,7 @@ from typing import Final
 from queues.engine import FoundQueue
 from queues.models import QueuePolicy
 from queues.models.policy import WHOLE_NAMESPACE
-from queues.pools.reading import read_metadata
+from queues.pools.database import read_metadata
 
 from .queues.survey import PoolSight, Sight, Survey
 from .recent import Recent

@@ -16,7 +16,7 @@ from queues.engine import read_survey as written_survey
 from queues.engine.errors import StoreUnavailableError, TaskqError
 from queues.models import Pool
 from queues.pools import engine_for, find_pool
-from queues.pools.reading import read_metadata
+from queues.pools.database import read_metadata
 
 from ..permissions import User, roles_of, sees_everything
 from ..recent import Recent

@@ -1,7 +1,14 @@
-"""Answers of the database, remembered for a second, and for ten minutes while the database cannot be read."""
+"""Answers of the database, remembered for a second, and for ten minutes while the database cannot be read.
+
+What is in use is read again before it expires, beside the calls that use it, by one thread for all caches of this
+process. It ends, with its database connection, when there was nothing to do for a while. More work than it can do is
+left undone: then an entry expires, and is read by the next caller that needs it.
+"""
 
 from __future__ import annotations
 
+import logging
+import queue
 import threading
 import time
 from collections import OrderedDict
@@ -10,12 +17,12 @@ from contextlib import suppress
 from typing import Final, Generic, TypeVar
 from weakref import WeakSet
 
+from django.db import close_old_connections, connection
+
 from queues.engine.errors import TaskqError
 
+from .database import PROBES, Probe, forget_outage, read_metadata
 from .errors import MetadataUnavailableError
-from .probes import PROBES, Probe
-from .reading import forget_outage, read_metadata
-from .refreshing import REFRESHER
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -30,7 +37,7 @@ REFRESH_AHEAD: Final = 0.5
 STALE_S: Final = 600.0
 SIZE: Final = 10_000
 
-_all: WeakSet[Remembered[object, object]] = WeakSet()
+_all: WeakSet[TtlCache[object, object]] = WeakSet()
 _NEVER: Final = float("-inf")
 
 
@@ -45,7 +52,7 @@ class _Entry(Generic[V]):
         self.refresh_at = self.fresh_until = self.usable_until = _NEVER
 
 
-class Remembered(Generic[K, V]):
+class TtlCache(Generic[K, V]):
     """A bounded memory; the least recently used goes first. What was not found is not remembered.
 
     Thread-safe. When an entry is no longer fresh, one thread reads it again. The others wait for that one, but not long
@@ -208,3 +215,72 @@ def forget_everything() -> None:
     for memory in _all:
         memory.forget()
     forget_outage()
+
+
+logger = logging.getLogger(__name__)
+
+WAITING_MAX: Final = 256
+"""Entries that wait to be read again."""
+
+IDLE_S: Final = 5.0
+
+Work = Callable[[], object]
+
+
+class Refresher:
+    """A queue, and a thread while there is something in it. Thread-safe."""
+
+    def __init__(self, *, idle_s: float = IDLE_S, size: int = WAITING_MAX) -> None:
+        self._idle_s = idle_s
+        self._waiting: queue.SimpleQueue[Work | None] = queue.SimpleQueue()
+        self._size = size
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+
+    def add(self, work: Work) -> bool:
+        """Do it soon. False: there is too much to do already."""
+        if self._waiting.qsize() >= self._size:
+            return False
+        with self._lock:
+            self._waiting.put(work)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="taskq-refresh", daemon=True)
+                self._thread.start()
+        return True
+
+    def stop(self) -> None:
+        """Finish what is waiting, and wait for the end of it. For tests; another `add` begins anew."""
+        with self._lock:
+            thread = self._thread
+            if thread is not None:
+                self._waiting.put(None)
+        if thread is not None:
+            thread.join()
+
+    def _run(self) -> None:
+        try:
+            while work := self._next():
+                close_old_connections()
+                try:
+                    work()
+                except Exception:
+                    logger.exception("not refreshed", extra={"action": "metadata.refresh"})
+        finally:
+            connection.close()
+
+    def _next(self) -> Work | None:
+        """None: end; nobody else thinks that this thread is running any more."""
+        try:
+            work = self._waiting.get(timeout=self._idle_s)
+        except queue.Empty:
+            work = None
+        if work is None:
+            with self._lock:
+                try:
+                    work = self._waiting.get_nowait()
+                except queue.Empty:
+                    self._thread = None
+        return work
+
+
+REFRESHER: Final = Refresher()

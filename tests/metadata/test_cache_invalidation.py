@@ -12,9 +12,9 @@ from django.test import Client
 
 from queues.engine.waiting.notices import announce
 from queues.models import Namespace, Pool, QueuePolicy, Token
-from queues.pools import async_engine_for, close_async_engines, notices
-from queues.pools.notices import hand_on, hand_on_gap
-from queues.pools.remembered import Remembered, forget_everything
+from queues.pools import async_engine_for, cache_invalidation, close_async_engines
+from queues.pools.cache_invalidation import dispatch, dispatch_gap
+from queues.pools.ttl_cache import TtlCache, forget_everything
 from queues.services.policies import peek_policy, policy_for
 from queues.services.pools.engines import engine_of, peek_engine
 from queues.services.tokens import access
@@ -35,7 +35,7 @@ Told = list[tuple[str, str, str]]
 def told(monkeypatch: pytest.MonkeyPatch) -> Told:
     """What the pools' Redis was told, instead of it being told."""
     told: Told = []
-    monkeypatch.setattr(notices, "announce", lambda _url, said: told.extend(tuple(one) for one in said))
+    monkeypatch.setattr(cache_invalidation, "announce", lambda _url, said: told.extend(tuple(one) for one in said))
     return told
 
 
@@ -102,15 +102,15 @@ def test_nothing_is_told_before_it_is_so(token: NewToken, told: Told) -> None:
 def test_without_redis_a_revocation_succeeds_all_the_same(
     token: NewToken, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(notices, "_deaf_until", {})
+    monkeypatch.setattr(cache_invalidation, "_muted_until", {})
     Pool.objects.update(url="unix:///nonexistent/redis.sock")
     authorise(pool="default", secret=token.secret, namespace="orders")
-    with caplog.at_level(logging.INFO, logger="queues.pools.notices"):
+    with caplog.at_level(logging.INFO, logger="queues.pools.cache_invalidation"):
         assert revoke_token(namespace="orders", public_id_or_secret=token.public_id)
         QueuePolicy.objects.create(namespace=Namespace.objects.get(name="orders"), tries=3)
     assert Token.objects.get(public_id=token.public_id).revoked_at is not None
     assert peek_access(pool="default", secret=token.secret, namespace="orders") is None, "this process knows"
-    records = [vars(record) for record in caplog.records if record.name == notices.__name__]
+    records = [vars(record) for record in caplog.records if record.name == cache_invalidation.__name__]
     assert [record["kind"] for record in records] == ["token-revoked"], "nobody tries twice in a row"
 
 
@@ -121,7 +121,7 @@ def known(token: NewToken) -> bool:
 def test_what_another_process_revoked_is_forgotten_at_once(
     token: NewToken, redis_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(access, "_known", Remembered(clock=ManualClock()))  # where nothing expires
+    monkeypatch.setattr(access, "_known", TtlCache(clock=ManualClock()))  # where nothing expires
 
     async def use() -> None:
         engine = await async_engine_for("default")
@@ -166,22 +166,22 @@ def test_a_notice_concerns_only_whom_it_names(token: NewToken) -> None:
         b"token-revoked",
         b"\xff\t\t",
     ):
-        hand_on(other)
-    hand_on_gap("images")
+        dispatch(other)
+    dispatch_gap("images")
     assert (known(token), policy_known()) == (True, True)
 
-    hand_on(b"policy-changed\tdefault\torders")
+    dispatch(b"policy-changed\tdefault\torders")
     assert (known(token), policy_known()) == (True, False)
-    hand_on(b"token-changed\tdefault\t" + token.public_id.encode())
+    dispatch(b"token-changed\tdefault\t" + token.public_id.encode())
     assert not known(token)
     authorise(pool="default", secret=token.secret, namespace="orders")
-    hand_on(b"namespace-deleted\tdefault\torders")
+    dispatch(b"namespace-deleted\tdefault\torders")
     assert not known(token)
 
 
 def test_after_a_gap_everything_of_the_pool_is_asked_again_unless_the_database_is_away(token: NewToken) -> None:
     authorise(pool="default", secret=token.secret, namespace="orders")
-    hand_on_gap("default")
+    dispatch_gap("default")
     assert not known(token)
     with database_away():
         assert authorise(pool="default", secret=token.secret, namespace="orders").token_id == token.public_id

@@ -11,11 +11,10 @@ from typing import NoReturn
 import pytest
 from django.db import DataError, OperationalError
 
-from queues.pools import reading
+from queues.pools import database
+from queues.pools.database import forget_outage
 from queues.pools.errors import MetadataUnavailableError
-from queues.pools.reading import forget_outage
-from queues.pools.refreshing import REFRESHER, Refresher
-from queues.pools.remembered import Remembered
+from queues.pools.ttl_cache import REFRESHER, Refresher, TtlCache
 from tests.support.clock import ManualClock
 
 pytestmark = pytest.mark.django_db
@@ -41,11 +40,11 @@ def clock() -> ManualClock:
 
 
 @pytest.fixture
-def memory(clock: ManualClock) -> Remembered[str, int]:
-    return Remembered(clock=clock, size=3)
+def memory(clock: ManualClock) -> TtlCache[str, int]:
+    return TtlCache(clock=clock, size=3)
 
 
-def test_an_answer_is_asked_for_again_after_a_second(memory: Remembered[str, int], clock: ManualClock) -> None:
+def test_an_answer_is_asked_for_again_after_a_second(memory: TtlCache[str, int], clock: ManualClock) -> None:
     source = Source()
     assert [memory.get("a", source) for _ in range(3)] == [1, 1, 1]
     clock.advance(1.01)
@@ -54,7 +53,7 @@ def test_an_answer_is_asked_for_again_after_a_second(memory: Remembered[str, int
     assert memory.peek("a") == 2
 
 
-def test_what_is_not_there_is_asked_for_each_time(memory: Remembered[str, int]) -> None:
+def test_what_is_not_there_is_asked_for_each_time(memory: TtlCache[str, int]) -> None:
     asked = []
 
     def missing(_old: int | None) -> NoReturn:
@@ -69,7 +68,7 @@ def test_what_is_not_there_is_asked_for_each_time(memory: Remembered[str, int]) 
 
 
 def test_what_is_no_longer_there_is_forgotten_even_for_an_outage(
-    memory: Remembered[str, int], clock: ManualClock
+    memory: TtlCache[str, int], clock: ManualClock
 ) -> None:
     def missing(_old: int | None) -> NoReturn:
         raise LookupError
@@ -84,7 +83,7 @@ def test_what_is_no_longer_there_is_forgotten_even_for_an_outage(
         memory.get("a", source)
 
 
-def test_an_outage_is_bridged_for_ten_minutes(memory: Remembered[str, int], clock: ManualClock) -> None:
+def test_an_outage_is_bridged_for_ten_minutes(memory: TtlCache[str, int], clock: ManualClock) -> None:
     source = Source()
     memory.get("a", source)
     source.away = True
@@ -99,7 +98,7 @@ def test_an_outage_is_bridged_for_ten_minutes(memory: Remembered[str, int], cloc
 
 
 def test_during_an_outage_the_database_is_asked_once_a_second_only(
-    memory: Remembered[str, int], clock: ManualClock
+    memory: TtlCache[str, int], clock: ManualClock
 ) -> None:
     source = Source()
     memory.get("a", source)
@@ -109,7 +108,7 @@ def test_during_an_outage_the_database_is_asked_once_a_second_only(
     assert source.asked == 2
 
 
-def test_the_least_recently_used_goes_first(memory: Remembered[str, int]) -> None:
+def test_the_least_recently_used_goes_first(memory: TtlCache[str, int]) -> None:
     source = Source()
     for key in "abc":
         memory.get(key, source)
@@ -120,7 +119,7 @@ def test_the_least_recently_used_goes_first(memory: Remembered[str, int]) -> Non
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_many_threads_one_asks(memory: Remembered[str, int]) -> None:
+def test_of_many_threads_one_asks(memory: TtlCache[str, int]) -> None:
     asked = []
     everybody = threading.Barrier(8)
     two_readers = threading.Barrier(2)
@@ -163,7 +162,7 @@ def hanging() -> Hanging:
     return Hanging()
 
 
-def in_thread(memory: Remembered[str, int], key: str, hanging: Hanging) -> threading.Thread:
+def in_thread(memory: TtlCache[str, int], key: str, hanging: Hanging) -> threading.Thread:
     """A caller who finds out that the database hangs."""
     thread = threading.Thread(target=lambda: memory.get(key, hanging))
     thread.start()
@@ -179,7 +178,7 @@ def took(call: Callable[[], int]) -> float:
 
 @pytest.mark.django_db(transaction=True)
 def test_a_database_that_hangs_holds_up_one_caller_and_the_others_briefly(
-    memory: Remembered[str, int], clock: ManualClock, hanging: Hanging
+    memory: TtlCache[str, int], clock: ManualClock, hanging: Hanging
 ) -> None:
     for key in "abc":
         memory.get(key, Source())
@@ -200,11 +199,11 @@ def test_a_database_that_hangs_holds_up_one_caller_and_the_others_briefly(
 
 @pytest.mark.django_db(transaction=True)
 def test_a_read_that_failed_after_a_long_wait_is_not_tried_once_more(
-    memory: Remembered[str, int], clock: ManualClock, hanging: Hanging, monkeypatch: pytest.MonkeyPatch
+    memory: TtlCache[str, int], clock: ManualClock, hanging: Hanging, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memory.get("a", Source())
     clock.advance(2)
-    monkeypatch.setattr(reading, "BROKEN_WITHIN_S", 0.0)
+    monkeypatch.setattr(database, "BROKEN_WITHIN_S", 0.0)
     hanging.let_go.set()
     assert memory.get("a", hanging) == 1
     assert hanging.asked == 1
@@ -212,7 +211,7 @@ def test_a_read_that_failed_after_a_long_wait_is_not_tried_once_more(
 
 @pytest.mark.django_db(transaction=True)
 def test_in_a_known_outage_one_caller_asks_and_no_other_waits(
-    memory: Remembered[str, int], clock: ManualClock, hanging: Hanging, monkeypatch: pytest.MonkeyPatch
+    memory: TtlCache[str, int], clock: ManualClock, hanging: Hanging, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = Source()
     memory.get("a", source)
@@ -220,7 +219,7 @@ def test_in_a_known_outage_one_caller_asks_and_no_other_waits(
     clock.advance(2)
     source.away = True
     memory.get("a", source)
-    monkeypatch.setattr(reading._outage, "ask_again_at", 0.0)
+    monkeypatch.setattr(database._outage, "ask_again_at", 0.0)
     assert memory.peek("b") is None, "somebody has to ask again"
     prober = in_thread(memory, "a", hanging)
     try:
@@ -234,7 +233,7 @@ def test_in_a_known_outage_one_caller_asks_and_no_other_waits(
 
 @pytest.mark.django_db(transaction=True)
 def test_one_slow_query_does_not_keep_a_healthy_database_from_being_asked(
-    memory: Remembered[str, int], clock: ManualClock, hanging: Hanging
+    memory: TtlCache[str, int], clock: ManualClock, hanging: Hanging
 ) -> None:
     source = Source()
     memory.get("a", Source())
@@ -250,20 +249,20 @@ def test_one_slow_query_does_not_keep_a_healthy_database_from_being_asked(
         prober.join()
 
 
-def test_an_error_about_the_question_is_no_outage(memory: Remembered[str, int], clock: ManualClock) -> None:
+def test_an_error_about_the_question_is_no_outage(memory: TtlCache[str, int], clock: ManualClock) -> None:
     def bad(_old: int | None) -> NoReturn:
         raise DataError("text fields cannot contain NUL")
 
     with pytest.raises(DataError):
         memory.get("a", bad)
-    assert not reading.is_outage_known()
+    assert not database.is_outage_known()
     source = Source()
     memory.get("b", source)
     clock.advance(2)
     assert memory.get("b", source) == 2, "others are read as before"
 
 
-def test_what_is_in_use_is_read_again_before_it_expires(memory: Remembered[str, int], clock: ManualClock) -> None:
+def test_what_is_in_use_is_read_again_before_it_expires(memory: TtlCache[str, int], clock: ManualClock) -> None:
     source = Source()
     memory.get("a", source)
     for turn in range(1, 6):
@@ -275,7 +274,7 @@ def test_what_is_in_use_is_read_again_before_it_expires(memory: Remembered[str, 
         assert source.asked == turn + 1, "read once for all who asked"
 
 
-def test_nothing_is_read_ahead_while_the_database_is_away(memory: Remembered[str, int], clock: ManualClock) -> None:
+def test_nothing_is_read_ahead_while_the_database_is_away(memory: TtlCache[str, int], clock: ManualClock) -> None:
     source, gone = Source(), Source()
     gone.away = True
     memory.get("a", source)
@@ -287,7 +286,7 @@ def test_nothing_is_read_ahead_while_the_database_is_away(memory: Remembered[str
     assert source.asked == 1
 
 
-def test_what_can_not_be_read_ahead_waits_for_who_needs_it(memory: Remembered[str, int], clock: ManualClock) -> None:
+def test_what_can_not_be_read_ahead_waits_for_who_needs_it(memory: TtlCache[str, int], clock: ManualClock) -> None:
     answers = iter([1])
     memory.get("a", lambda _old: next(answers))
     clock.advance(0.6)
@@ -315,7 +314,7 @@ def test_the_work_of_reading_ahead_is_bounded() -> None:
     refresher.stop()
 
 
-def test_what_has_changed_is_read_again_but_serves_while_the_database_is_away(memory: Remembered[str, int]) -> None:
+def test_what_has_changed_is_read_again_but_serves_while_the_database_is_away(memory: TtlCache[str, int]) -> None:
     sources = {key: Source() for key in "ab"}
     for key, source in sources.items():
         memory.get(key, source)
@@ -329,7 +328,7 @@ def test_what_has_changed_is_read_again_but_serves_while_the_database_is_away(me
     assert memory.get("a", sources["a"]) == 3
 
 
-def test_what_is_no_more_serves_nobody_even_while_the_database_is_away(memory: Remembered[str, int]) -> None:
+def test_what_is_no_more_serves_nobody_even_while_the_database_is_away(memory: TtlCache[str, int]) -> None:
     source = Source()
     memory.get("a", source)
     memory.drop(lambda key, _value: key == "a")
@@ -340,7 +339,7 @@ def test_what_is_no_more_serves_nobody_even_while_the_database_is_away(memory: R
 
 
 @pytest.mark.parametrize("change", ["expire", "drop"])
-def test_an_answer_that_a_change_overtook_is_not_remembered(memory: Remembered[str, int], change: str) -> None:
+def test_an_answer_that_a_change_overtook_is_not_remembered(memory: TtlCache[str, int], change: str) -> None:
     source = Source()
 
     def read(old: int | None) -> int:

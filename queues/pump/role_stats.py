@@ -12,7 +12,7 @@ logger = logging.getLogger(__name__)
 NOTHING = Counts()
 
 
-class Tally:
+class RoleStats:
     """Sums counts by pool and role. Safe to use from many threads."""
 
     def __init__(self) -> None:

@@ -15,8 +15,8 @@ RETRY_FIRST_S: Final = 0.25
 RETRY_MAX_S: Final = 5.0
 
 
-class Trouble:
-    """The condition of one thing: of a pool, or of a role on a pool. Safe to use from many threads."""
+class CircuitBreaker:
+    """Whether calls are tried: of a pool, or of a role on a pool. Safe to use from many threads."""
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic, **fields: str) -> None:
         self._clock = clock
@@ -28,11 +28,11 @@ class Trouble:
         self._again_at = 0.0
 
     @property
-    def is_there(self) -> bool:
+    def is_open(self) -> bool:
         return self._since is not None
 
     def may_try(self) -> bool:
-        """Whether to try now. During trouble, one caller per pause is told yes."""
+        """Whether to try now. While the breaker is open, one caller per pause may."""
         with self._lock:
             if self._since is None:
                 return True
@@ -45,10 +45,10 @@ class Trouble:
         """The time by this object's clock, for `began_at`, in seconds."""
         return self._clock()
 
-    def failed(self, error: Exception, *, began_at: float = math.inf, unexpected: bool = False) -> None:
+    def record_failure(self, error: Exception, *, began_at: float = math.inf, unexpected: bool = False) -> None:
         """Note a failure; log it if it is the first. `unexpected`: a defect, so log where it happened.
 
-        What began before the trouble was over says nothing about the time after it.
+        What began before the breaker closed says nothing about the time after it.
         """
         with self._lock:
             if began_at < self._over_at:
@@ -68,10 +68,10 @@ class Trouble:
                 exc_info=error if unexpected else None,
             )
 
-    def passed(self, *, began_at: float = math.inf) -> None:
-        """Note a success; log it if there was trouble.
+    def record_success(self, *, began_at: float = math.inf) -> None:
+        """Note a success; log it if the breaker was open.
 
-        What began before the trouble does not end it: its reply may have come before the server died.
+        What began before the breaker opened does not close it: its reply may have come before the server died.
         """
         if self._since is None:
             return

@@ -1,4 +1,4 @@
-"""What a lane says of itself in its pool's Redis, so that others see whether and how well it works."""
+"""The heartbeat of one pool's roles: written to the pool's Redis, so that others see whether and how well they work."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class _RoleState:
     jobs: int = 0
 
 
-class Pulse:
-    """The turns of one lane's roles. Safe to use from many threads."""
+class Heartbeat:
+    """The turns of one pool's roles. Safe to use from many threads."""
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
