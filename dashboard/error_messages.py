@@ -105,7 +105,7 @@ _SENTENCES: Final[Mapping[str, Promise]] = {
 
 
 def error_message(error: TaskqError) -> str:
-    """The sentence; of what nobody can mend here, the error's own."""
+    """The sentence for an error; if there is none, the error's own message."""
     if isinstance(error, InvalidArgumentError):
         return str(input_message(error).words)
     return str(_SENTENCES.get(error.code, error))

@@ -61,7 +61,7 @@ def _refuse_method(request: HttpRequest, methods: tuple[str, ...]) -> HttpRespon
         return JsonResponse({"error": _("Nothing was done.")}, status=405, headers=allowed)
     url, title = _page_above(request)
     context = {"status": 405, "code": "method_not_allowed", "back": url, "back_title": title}
-    response = render(request, "dashboard/trouble.html", context, status=405)
+    response = render(request, "dashboard/error.html", context, status=405)
     response["Allow"] = allowed["Allow"]
     add_never_cache_headers(response)  # which a 405 may else be
     return response
@@ -159,7 +159,7 @@ def refuse(request: HttpRequest, error: TaskqError) -> HttpResponse:
     if wants_json(request):
         response: HttpResponse = JsonResponse({"error": error_message(error), "code": error.code}, status=status)
     else:
-        template = "dashboard/_trouble.html" if is_live(request) else "dashboard/trouble.html"
+        template = "dashboard/_error.html" if is_live(request) else "dashboard/error.html"
         response = render(
             request, template, {"status": status, "code": error.code, "words": error_message(error)}, status=status
         )

@@ -49,7 +49,7 @@ def job_live(request: HttpRequest, pool: str, namespace: str, queue: str, job_id
     except JobNotFoundError:
         if not is_job_id(job_id):
             raise
-        # no mistake of who looks: it was there when the page was made
+        # not an error of the user: it was there when the page was made
         return render(request, "dashboard/_job_gone.html", status=404)
     context = {"view": view, "place": place, "job": view.job, "order": OrderForm()}
     return render(request, "dashboard/_job_life.html", context)

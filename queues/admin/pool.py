@@ -55,7 +55,7 @@ class PoolForm(forms.ModelForm):
             self.initial["url"] = redact_url(self._stored_url)
 
     def clean_url(self) -> str:
-        """A password is not carried over to another address: that would hand it to whoever listens there."""
+        """A password is not carried over to another address: that would send it to a server it was not meant for."""
         url: str = self.cleaned_data["url"]
         if self._stored_url and url == redact_url(self._stored_url):
             return str(self._stored_url)

@@ -142,10 +142,10 @@ class _FastPathRequest(ApiRequest):
         return self.body.watched()
 
     async def check_client_connected(self) -> None:
-        """Raises CancelledError if there is nobody any more.
+        """Raise CancelledError if the client has disconnected.
 
-        Our web server can say what the kernel knows already, which it would tell the application a little later: just
-        the time in which a job may be sent to nobody, and be gone until its lease ends.
+        Our web server can ask the kernel, which knows earlier than the application is told. In between, a job could be
+        sent to a closed connection, and be gone until its lease ends.
         """
         await asyncio.sleep(0)
         has_hung_up = self.scope.get("extensions", _NONE).get(HAS_HUNG_UP)

@@ -17,7 +17,12 @@ from django.core.cache import cache
 from queues.engine.errors import StoreUnavailableError
 from queues.engine.transport.outage_log import OutageLog
 
-OUTAGES: Final = OutageLog(logging.getLogger(__name__))
+logger = logging.getLogger(__name__)
+
+REREAD_S: Final = 2.0
+_KEY: Final = "accesslog"
+
+OUTAGES: Final = OutageLog(logger)
 """The process's."""
 
 
@@ -25,12 +30,6 @@ def cause_of(error: Exception) -> dict[str, str]:
     """What all failures of an outage have in common."""
     known = {"error": getattr(error, "code", type(error).__name__)}
     return {**known, "cause": error.reason} if isinstance(error, StoreUnavailableError) else known
-
-
-logger = logging.getLogger(__name__)
-
-REREAD_S: Final = 2.0
-_KEY: Final = "accesslog"
 
 
 class AccessLog:
@@ -43,7 +42,7 @@ class AccessLog:
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="taskq-accesslog")
 
     def refresh_if_due(self) -> None:
-        """Look at the switch again, once per REREAD_S, in the background.
+        """Read the switch again, once per REREAD_S, in the background.
 
         The cache may be away and take seconds to say so. No request waits for it, nor for the threads of requests.
         """
@@ -53,7 +52,7 @@ class AccessLog:
         self._thread.submit(self._refresh_quietly)
 
     async def read_switch(self) -> None:
-        """Look at the switch now, for who asks how it is set."""
+        """Read the switch now, to show how it is set."""
         await asyncio.get_running_loop().run_in_executor(self._thread, self.refresh)
 
     def _refresh_quietly(self) -> None:
@@ -70,7 +69,7 @@ class AccessLog:
             self._reading = False
 
     def refresh(self) -> None:
-        """Look at the switch. Without the cache things stay as they are."""
+        """Read the switch. Without the cache it stays as it is."""
         self._read_at = time.monotonic()
         try:
             switch = cache.get(_KEY)

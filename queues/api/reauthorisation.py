@@ -59,7 +59,7 @@ class Reauthoriser:
     def check_now(self) -> None:
         """Check now, because a token was revoked. From any thread."""
         if self._loop is not None:
-            with suppress(RuntimeError):  # that loop has ended, and nobody waits on it
+            with suppress(RuntimeError):  # that loop has ended, and no request waits on it
                 self._loop.call_soon_threadsafe(self._revoked.set)
 
     @contextmanager

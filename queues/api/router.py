@@ -26,7 +26,7 @@ NameCheck = Callable[[ApiRequest], None]
 
 
 SUPERUSERS_ONLY: Final = "superusers only"
-"""Stands for a permission that nobody can be given."""
+"""Stands for a permission that only superusers have."""
 
 
 class AuthKind(Enum):

@@ -67,7 +67,7 @@ def _describe(route: Route) -> None:
 
 @cache
 def schema_json() -> bytes:
-    """The document. It says nothing that depends on who asks."""
+    """The document. It is the same for every client."""
     schema: dict[str, Any] = SchemaGenerator().get_schema(request=None, public=True)  # type: ignore[no-untyped-call]
     schema["info"]["version"] = __version__
     schema.setdefault("components", {})["securitySchemes"] = SECURITY_SCHEMES

@@ -52,7 +52,7 @@ def comes_without_proof(request: HttpRequest) -> bool:
 
 
 def check_staff(request: HttpRequest, permissions: Sequence[str]) -> Any:
-    """The staff user who asks, if they have these permissions.
+    """The staff user of the request, if they have these permissions.
 
     Raises StaffOnlyError, ForbiddenError, SignInLockedError, SignInBusyError. Slow: passwords are hashed. For a thread.
     """
@@ -64,7 +64,7 @@ def _check(request: HttpRequest, permissions: Sequence[str]) -> Any:
     wrapped.is_of_program = True  # type: ignore[attr-defined]  # what the backend of passwords looks for
     try:
         user = wrapped.user
-    except (AuthenticationFailed, DataError):  # a name that PostgreSQL cannot store is nobody's
+    except (AuthenticationFailed, DataError):  # no user has a name that PostgreSQL cannot store
         refusal: Exception | None = getattr(wrapped, "sign_in_refusal", None)
         raise refusal or StaffOnlyError("authentication required") from None
     except PermissionDenied:

@@ -95,7 +95,7 @@ async def _answer(request: HttpRequest) -> ApiResponse:
 
 
 class _DjangoRequest(ApiRequest):
-    """`middleware`: what `ApiMiddleware` knows of it. Without it, Django has read the body, and nobody watches."""
+    """`middleware`: what `ApiMiddleware` knows of it. Without it Django has read the body; disconnects are not seen."""
 
     __slots__ = ("_body", "_django")
 

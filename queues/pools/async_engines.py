@@ -146,7 +146,7 @@ def open_async_engines() -> tuple[AsyncEngine, ...]:
 
 
 async def close_async_engines() -> None:
-    """Let everybody who waits go empty-handed, then close the running loop's engines."""
+    """End all long polls without a job, then close the running loop's engines."""
     engines = _by_loop.pop(asyncio.get_running_loop(), None)
     _here.loop = None
     if engines is not None:

@@ -20,7 +20,7 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 PAUSE_S: Final = 1.0
-"""After a failed read nobody tries again for this long: connecting may take seconds, and every call needs it."""
+"""After a failed read none is tried for this long: connecting may take seconds, and every call needs it."""
 
 BROKEN_WITHIN_S: Final = 0.5
 """A connection that broke says so at once. Whoever waited longer than this for a fault would wait as long again."""
@@ -70,7 +70,7 @@ def read_metadata(read: Callable[[], T]) -> T:
 
 
 def _read_on_good_connection(read: Callable[[], T]) -> T:
-    """Threads outside of Django's request cycle keep their connection, so nobody else notices that it broke.
+    """Threads outside of Django's request cycle keep their connection, so Django does not notice that it broke.
 
     During an outage the old connection is of no use, so the read is made on a new one. Otherwise it is tried once more
     on a new one, but only if the fault came at once.
@@ -96,7 +96,7 @@ def is_outage_known() -> bool:
 
 
 def is_pausing() -> bool:
-    """Whether a read failed so lately that nobody asks the database now."""
+    """Whether a read failed within PAUSE_S: the database is not asked now."""
     return time.monotonic() < _outage.ask_again_at
 
 

@@ -1,6 +1,6 @@
 """Pool name → engine for threads: one per pool and process, opened on first use and anew when its row changes.
 
-Pages that only look have engines of their own, which give up sooner: nobody looks at a blank page for five seconds, and
+Pages that only read have engines of their own, which give up sooner: a blank page for five seconds is too long, and
 nothing is in doubt when a question stays without an answer. What changes something waits longer.
 
 A thread may have a time limit: past it, its next question to Redis or the database raises.

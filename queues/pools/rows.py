@@ -96,7 +96,7 @@ SWEEP_EVERY_S: Final = 60.0
 
 
 class SweepClock:
-    """Says every SWEEP_EVERY_S that it is time. Two threads at once may both be told: a sweep harms nobody."""
+    """Is due every SWEEP_EVERY_S. Two threads may both find it due: a second sweep does no harm."""
 
     def __init__(self) -> None:
         self._next_at = time.monotonic() + SWEEP_EVERY_S

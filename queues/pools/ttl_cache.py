@@ -1,4 +1,4 @@
-"""Answers of the database, remembered for a second, and for ten minutes while the database cannot be read.
+"""Caches answers of the database for a second, and for ten minutes while the database cannot be read.
 
 What is in use is read again before it expires, beside the calls that use it, by one thread for all caches of this
 process. It ends, with its database connection, when there was nothing to do for a while. More work than it can do is
@@ -53,7 +53,7 @@ class _Entry(Generic[V]):
 
 
 class TtlCache(Generic[K, V]):
-    """A bounded memory; the least recently used goes first. What was not found is not remembered.
+    """A bounded cache; the least recently used goes first. What was not found is not cached.
 
     Thread-safe. When an entry is no longer fresh, one thread reads it again. The others wait for that one, but not long
     if the entry can be used as it is: a database that hangs must not hold up those whom memory could answer. An entry
@@ -121,13 +121,13 @@ class TtlCache(Generic[K, V]):
         return entry.value if now <= entry.usable_until and PROBES.keep_waiting() else None
 
     def expire(self, which: Callable[[K, V], bool]) -> None:
-        """These have changed: nobody may use them unread, except while the database is away."""
+        """Mark entries as changed: they are read again before use, except while the database is away."""
         with self._lock:
             for entry in self._outdated(which):
                 entry[1].refresh_at = entry[1].fresh_until = _NEVER
 
     def drop(self, which: Callable[[K, V], bool]) -> None:
-        """These are no more: nobody may use them."""
+        """Drop entries whose rows were deleted."""
         with self._lock:
             for key, entry in self._outdated(which):
                 entry.refresh_at = entry.fresh_until = entry.usable_until = _NEVER
@@ -167,7 +167,7 @@ class TtlCache(Generic[K, V]):
                 if probe is None:
                     return
                 self._probes[key] = probe
-            with suppress(TaskqError):  # an answer as well, which nobody asked for; an outage is known by now
+            with suppress(TaskqError):  # an error is an answer as well; an outage is known by now
                 self._read(key, entry.read, entry, probe)
         finally:
             with self._lock:
@@ -196,7 +196,7 @@ class TtlCache(Generic[K, V]):
             PROBES.end(probe, answered=answered)
 
     def _keep(self, key: K, entry: _Entry[V], asked_at: float, probe: Probe) -> None:
-        """An answer that a change overtook serves only whoever asked for it."""
+        """Keep an answer, unless a change overtook it: then it serves its caller only."""
         with self._lock:
             if probe.overtaken:
                 return
@@ -269,7 +269,7 @@ class Refresher:
             connection.close()
 
     def _next(self) -> Work | None:
-        """None: end; nobody else thinks that this thread is running any more."""
+        """The next work. None: end the thread, which is no longer registered as running."""
         try:
             work = self._waiting.get(timeout=self._idle_s)
         except queue.Empty:

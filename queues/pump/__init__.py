@@ -1,4 +1,4 @@
-"""The background roles: what has to be done although nobody asks for it.
+"""The background roles: work that no request triggers.
 
 A role is `tick(engine, now_ms) -> Counts`: bounded, idempotent, and safe to run in several processes at once, for all
 it does are atomic scripts. Which roles there are: `roles/`. When they run: `pool_runner`; in which threads:

@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 
 STOP_TIMEOUT_S: Final = 10.0
 NICE: Final = 10
-"""Spark may have all cores as long as nobody else wants them: publishing and consuming come first."""
+"""Spark may have all cores as long as nothing else needs them: publishing and consuming come first."""
 
 ARGUMENTS: Final = ("runreport", "--nightly", "--quiet")
 

@@ -45,7 +45,7 @@ def run_role(
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Counts:
-    """Tick once, and again as long as the tick says `more`, the role's budget lasts and nobody asks to stop.
+    """Tick once, and again as long as the tick says `more`, the role's budget lasts and `should_stop` is false.
 
     A role that can wait does so when there is no more, and ticks again if it is woken before its interval is over.
     The sum of the ticks; its `more` is that of the last one. Raises what the engine raises.

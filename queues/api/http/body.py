@@ -22,7 +22,7 @@ _EMPTY: Final = {"type": "http.request", "body": b"", "more_body": False}
 
 
 class RequestBody:
-    """The body of one request. Nothing is read before somebody asks, so a refused request costs no memory."""
+    """The body of one request. Nothing is read before it is asked for, so a refused request costs no memory."""
 
     __slots__ = (
         "_declared",
@@ -87,7 +87,7 @@ class RequestBody:
         return body if size <= keep_max else None
 
     async def drain(self) -> None:
-        """Throw away what nobody read, within bounds. A client that waits for `100 Continue` has sent nothing yet."""
+        """Read and drop the rest of the body, within bounds. A client that waits for `100 Continue` sent nothing."""
         if self.is_settled or self._expects_continue:
             return
         try:
@@ -111,7 +111,7 @@ class RequestBody:
         return await self.wait_until_gone()
 
     async def wait_until_gone(self) -> Message:
-        """Throw away what comes until the client disconnects, within bounds. For when nobody will read the body."""
+        """Read and drop what comes until the client disconnects, within bounds. For bodies that are not used."""
         self._watching = True
         size = 0
         while (message := await self._receive())["type"] != "http.disconnect":
@@ -146,7 +146,7 @@ class RequestBody:
             watching.cancel()
 
     def skip(self) -> None:
-        """Nobody will read it: from now on it is thrown away, within bounds, to see whether the client is there."""
+        """Declare that the body is not used: it is dropped, within bounds, so that a disconnect is noticed."""
         self._tell(may_watch=True)
 
     def _tell(self, *, settled: bool = False, may_watch: bool = False) -> None:
@@ -156,7 +156,7 @@ class RequestBody:
             self._told.set()
 
     async def _until(self, is_so: Callable[[], bool]) -> None:
-        """Most bodies are read at once, and nobody ever waits: only then there is an event."""
+        """Wait for a condition. Most bodies are read at once, so the event is made only here."""
         while not is_so():
             if self._told is None:
                 self._told = asyncio.Event()

@@ -61,7 +61,7 @@ class MethodNotAllowedError(ApiError):
 
 
 class ClientGoneError(ApiError):
-    """The client disconnected before its body had arrived. There is nobody to answer."""
+    """The client disconnected before its body had arrived. No answer is sent."""
 
     code = "client_gone"
 

@@ -118,7 +118,7 @@ class LargeWork:
             future = self._waiting.popleft()
             if not future.done():  # else its request was cancelled
                 future.set_result(None)
-                self._schedule()  # also when nobody waits: one that comes now must not share this slice's turn
+                self._schedule()  # also when none waits: one that comes now must not share this slice's turn
                 return
 
 

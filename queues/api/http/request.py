@@ -45,7 +45,7 @@ class Headers:
         return "" if value is None else value.decode("latin-1")
 
     def get_text(self, name: bytes) -> str:
-        """As `get`, for what people write: UTF-8, or Latin-1 where the bytes are not that."""
+        """As `get`, for text that people write: UTF-8, or Latin-1 where the bytes are not that."""
         raw = self.get(name).encode("latin-1")
         try:
             return raw.decode("utf-8")
@@ -119,7 +119,7 @@ class ApiRequest:
         raise NotImplementedError
 
     def check_staff(self, permissions: Sequence[str]) -> Awaitable[Any]:
-        """The staff user who asks. Raises StaffOnlyError or ForbiddenError unless there is one who may do this."""
+        """The staff user of the request. Raises StaffOnlyError, or ForbiddenError without one of the permissions."""
         raise NotImplementedError
 
     def skip_body(self) -> None:
@@ -154,7 +154,7 @@ class ApiRequest:
 
     @property
     def consumer(self) -> str:
-        """Who consumes: what the client says of itself, else its address."""
+        """The consumer's name: the header X-Consumer, else the client's address."""
         return self.headers.get_text(b"x-consumer") or self.client
 
 

@@ -43,7 +43,7 @@ FLUSH_S: Final = 1.0
 
 
 class Counters:
-    """All that this process has counted. One event loop adds to it."""
+    """The counts of this process. One event loop adds to them."""
 
     __slots__ = ("_flush", "_routes", "_ticking", "in_progress", "namespaces", "queues")
 
@@ -61,7 +61,7 @@ class Counters:
         self._ticking = False
 
     def begin(self) -> float:
-        """A request has come; what to give to `end`."""
+        """Count a request that begins; returns what to give to `end`."""
         if not self._ticking:
             self._ticking = True
             self._tick()
@@ -69,7 +69,7 @@ class Counters:
         return perf_counter()
 
     def end(self, route: Route, status: int, begun: float) -> None:
-        """It has been answered."""
+        """Count a request that was answered."""
         seconds = perf_counter() - begun
         self.in_progress -= 1
         counted = self._routes.get(route.name)
@@ -81,33 +81,33 @@ class Counters:
         codes[status] = codes.get(status, 0) + 1
 
     def refused(self, status: int) -> None:
-        """A request that no route fits."""
+        """Count a request that no route fits."""
         _, _, codes = self._routes.get("") or self._add_route("", "", "none")
         codes[status] = codes.get(status, 0) + 1
 
     def limited(self, pool: str, namespace: str) -> None:
-        """A request was one too many for its token."""
+        """Count a request that exceeded its token's rate limit."""
         self.namespaces.of((pool, namespace))[0] += 1
 
     def published(self, pool: str, namespace: str, queue: str, jobs: int) -> None:
-        """So many jobs were added."""
+        """Count jobs that were published."""
         self.queues.of((pool, namespace, queue))[PUBLISHED] += jobs
 
     def consumed(self, pool: str, namespace: str, queue: str, elapsed_ms: Iterable[int]) -> None:
-        """Jobs were handed out, each so long after its publish."""
+        """Count jobs that were delivered, each so long after its publish."""
         numbers = self.queues.of((pool, namespace, queue))
         for elapsed in elapsed_ms:
             numbers[ELAPSED + bisect_left(JOB_BOUNDS_MS, elapsed)] += 1
             numbers[ELAPSED_SUM] += elapsed
 
     def acked(self, pool: str, namespace: str, queue: str, run_ms: int) -> None:
-        """A job was ended by its consumer, so long after it was handed out."""
+        """Count a job that was acked, so long after its delivery."""
         numbers = self.queues.of((pool, namespace, queue))
         numbers[ACKED + bisect_left(JOB_BOUNDS_MS, run_ms)] += 1
         numbers[ACKED_SUM] += run_ms
 
     def failed(self, pool: str, namespace: str, queue: str) -> None:
-        """An attempt was ended as failed by its consumer."""
+        """Count an attempt that its consumer reported as failed."""
         self.queues.of((pool, namespace, queue))[FAILED] += 1
 
     def routes(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What the workers of one server tell each other, in files of a private directory that the server makes.
+"""Sums the counts of one server's workers, through files in a private directory that the server makes.
 
 A file for each worker holds `counts` (only ever growing), `gauges` (of now) and which slots are `in_use`. Counts of
 workers that ended stay: the next worker to start adds them to `ended.json` and removes their files. What a killed
@@ -91,7 +91,7 @@ class Workers:
             for what, kept in slots.items():
                 counted = ended["counts"].get(what, {})
                 ended["counts"][what] = {number: counted[number] for number in counted if number in kept}
-            # A crash between the two leaves files that are known to be buried: nobody counts them twice.
+            # A crash between the two leaves files that are listed as buried: they are not counted twice.
             replace_file(self._directory / ENDED, ended)
             self._remove(ended["buried"])
 
@@ -223,7 +223,7 @@ class Slots:
         self._write()
 
     def _take_idle(self, most: int, in_use: Mapping[str, float]) -> int:
-        """Take slots from labels that nobody has counted for so long, the longest unused first; how many."""
+        """Take slots from labels that were not counted for IDLE_S, the longest unused first. Returns how many."""
         used = dict(self._others_in_use())
         for number, at in in_use.items():
             used[number] = max(at, used.get(number, at))
@@ -268,7 +268,7 @@ def replace_file(path: Path, content: Any) -> None:
 def locked(path: Path | None) -> Iterator[bool]:
     """Hold the lock of the directory that `path` is in; False if another process holds it, or the directory is gone.
 
-    Without a path nobody else is there. The lock of a process that dies is free again.
+    Without a path there are no other processes. The lock of a process that dies is free again.
     """
     if path is None:
         yield True

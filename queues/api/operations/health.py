@@ -66,7 +66,7 @@ class RecentChecks:
 
 
 def _note_error(under_way: asyncio.Future[str]) -> None:
-    """Everybody who asked may have gone, and an error that nobody looks at would be logged."""
+    """All callers may be gone by then, and asyncio logs an error that is never retrieved."""
     if not under_way.cancelled():
         under_way.exception()
 

@@ -11,7 +11,7 @@ from queues.engine.values import AttemptRecord, Delivery, JobDetail, JobState, Q
 
 
 def present_consumed(delivery: Delivery) -> dict[str, Any]:
-    """A job that was handed out; `data` in base64, as Go encodes bytes. `attempt` is what a fenced ack sends back."""
+    """A delivered job; `data` in base64, as Go encodes bytes. `attempt` is what a fenced ack sends back."""
     return {
         "msg": "new job",
         "namespace": delivery.namespace,
