@@ -18,7 +18,7 @@ from dashboard.navigation import NavigationItem, items_for
 from queues.engine.stats.minutes import Minute
 from queues.engine.values import QueueStats
 from queues.services.errors import TaskqError
-from queues.services.queues.survey import Sight, see
+from queues.services.queues.survey import VisiblePools, visible_pools
 
 register = template.Library()
 
@@ -112,14 +112,14 @@ def rate(per_second: float) -> str:
 
 
 @register.simple_tag(takes_context=True)
-def totals_strip(context: Context) -> Sight | None:
+def totals_strip(context: Context) -> VisiblePools | None:
     """What the person sees; None if it cannot be read: then the page has other things to say than this."""
     shown = context.get("overview") or context.get("list")
-    sight = getattr(shown, "sight", None)
-    if isinstance(sight, Sight):
-        return sight
+    visible = getattr(shown, "visible", None)
+    if isinstance(visible, VisiblePools):
+        return visible
     user: Any = context.get("user")
     try:
-        return see(user=user)
+        return visible_pools(user=user)
     except TaskqError:
         return None

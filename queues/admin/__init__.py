@@ -1,4 +1,8 @@
-"""The admin: where people make pools, namespaces, tokens and policies."""
+"""Django's admin, where people make pools, namespaces, tokens and policies.
+
+A module per model; `base` has what they share: the activity log, and which namespaces staff see. Django loads it; it
+calls services where a change is more than a row, and the models otherwise.
+"""
 
 from django.contrib import admin
 from django.utils.translation import gettext_lazy as _
