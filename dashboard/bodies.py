@@ -11,7 +11,7 @@ from typing import Final
 
 from django.utils.safestring import SafeString
 
-from .harmless import count_odd, harmless
+from .escaping import count_invisible, escape_visibly
 
 SHOWN_BYTES: Final = 64 * 1024
 """So much of a body a page shows; the whole of it can be downloaded."""
@@ -75,12 +75,12 @@ def show_body(body: bytes, *, size: int | None = None, form: BodyForm | None = N
     return ShownBody(
         form=form,
         forms=forms,
-        html=harmless(shown_text),
+        html=escape_visibly(shown_text),
         size=whole,
         shown=len(part),
         is_valid_text=is_valid,
         is_long=len(shown_text) > FOLDED_CHARACTERS or shown_text.count("\n") >= FOLDED_LINES,
-        odd=count_odd(shown_text),
+        odd=count_invisible(shown_text),
     )
 
 
@@ -91,7 +91,7 @@ def preview_line(body: bytes, *, size: int, characters: int = 80) -> SafeString:
         text = body[: characters // 3].hex(" ")
     line = " ".join(text.split())
     is_cut = len(line) > characters or len(body) < size
-    return harmless(line[:characters] + ("…" if is_cut else ""))
+    return escape_visibly(line[:characters] + ("…" if is_cut else ""))
 
 
 def lay_out_json(text: str) -> str | None:

@@ -15,7 +15,7 @@ from typing import Final
 from django.utils.safestring import SafeString
 
 from .bodies import lay_out_json
-from .harmless import harmless
+from .escaping import escape_visibly
 
 ARGUMENTS_SHOWN: Final = 50
 """Of the positional ones, and of those with a name."""
@@ -107,5 +107,5 @@ def _skip_blanks(text: str, at: int) -> int:
 
 def _show(value: str) -> SafeString:
     if len(value) > VALUE_CHARACTERS:
-        return harmless(value[:VALUE_CHARACTERS] + "…")
-    return harmless(lay_out_json(value) or value)
+        return escape_visibly(value[:VALUE_CHARACTERS] + "…")
+    return escape_visibly(lay_out_json(value) or value)

@@ -6,8 +6,8 @@ from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import path
 from django.views.i18n import set_language
 
-from .views import activity, consumers, dead, find, job, overview, queue, queues, reports, schedules, workers
-from .views.methods import only
+from .views import activity, consumers, dead_letters, find, job, overview, queue, queues, reports, schedules, workers
+from .views.access import only
 
 app_name = "dashboard"
 
@@ -27,7 +27,7 @@ urlpatterns = [
     *queues.urlpatterns,
     *queue.urlpatterns,
     *job.urlpatterns,
-    *dead.urlpatterns,
+    *dead_letters.urlpatterns,
     *consumers.urlpatterns,
     *workers.urlpatterns,
     *schedules.urlpatterns,

@@ -16,11 +16,10 @@ _django: Final = get_asgi_application()  # sets Django up, which must come befor
 
 from django.conf import settings  # noqa: E402
 
-from queues.api.asgi import ApiGate  # noqa: E402
-from queues.api.asgi_types import Application, Receive, Scope, Send  # noqa: E402
+from queues.api.asgi import ApiMiddleware, answer_lifespan  # noqa: E402
 from queues.api.context import CONTEXT  # noqa: E402
-from queues.api.fast_lane import FastLane  # noqa: E402
-from queues.api.lifespan import answer_lifespan  # noqa: E402
+from queues.api.fast_path import FastPath  # noqa: E402
+from queues.api.http.request import Application, Receive, Scope, Send  # noqa: E402
 from queues.api.routes import ROUTER  # noqa: E402
 
 
@@ -32,4 +31,4 @@ async def _site(scope: Scope, receive: Receive, send: Send) -> None:
         await cast(Application, _django)(scope, receive, send)
 
 
-application: Final = ApiGate(_site, fast_lane=FastLane(ROUTER, CONTEXT) if settings.TASKQ_FAST_LANE else None)
+application: Final = ApiMiddleware(_site, fast_path=FastPath(ROUTER, CONTEXT) if settings.TASKQ_FAST_LANE else None)

@@ -91,7 +91,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "queues.api.middleware.straight_to_the_api",
+    "queues.api.views.skip_page_middleware",
     "taskq_site.security_headers.security_headers",
     "django.middleware.security.SecurityMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -196,11 +196,11 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
     "PREPROCESSING_HOOKS": ["queues.api.schema.describe_handlers"],
 }
 
-# Off: every request goes through Django, the slower of the two doors, which answers alike.
+# Off: every request goes through Django, which answers alike, but more slowly.
 TASKQ_FAST_LANE = read_bool("TASKQ_FAST_LANE", default=True)
 
 # Off: `serve` serves pages in its workers, too, which saves the memory of one process; requests of the API then feel
-# it when pages are looked at. Without the fast lane that is so anyway.
+# it when pages are looked at. Without the fast path that is so anyway.
 TASKQ_PAGES_PROCESS = read_bool("TASKQ_PAGES_PROCESS", default=True)
 
 # What one web process may hold of large request bodies and of answers that clients have not read; else it answers 503.

@@ -38,8 +38,9 @@ PROCESSES_OF_ENGINE = (
     *("store_load", "topologies", "unreachable", "waiting_through_a_restart"),
 )
 PROCESSES_OF_HTTP = (
-    *("answers_not_taken", "failovers", "fast_lane", "isolation", "logged_paths", "long_polls", "memory_budget"),
-    *("metrics", "metrics_workers", "outages", "presence", "refunds", "sign_ins", "staff_permissions", "two_doors"),
+    *("answers_not_taken", "failovers", "fast_path", "isolation", "logged_paths", "long_polls", "memory_budget"),
+    *("fast_path_and_django", "metrics", "metrics_workers", "outages", "presence", "refunds", "sign_ins"),
+    "staff_permissions",
 )
 PROCESSES = (
     *("tests/running/", "tests/browser/", "tests/reports/", "tests/bench/", "tests/package/test_wheel.py"),
@@ -147,7 +148,7 @@ def redis_client(redis_url: str) -> Iterator[redis.Redis]:
 def clean_slate(redis_client: redis.Redis) -> Iterator[None]:
     """Nothing of the test before: neither in Redis nor in the memory of this process, nor an open database, nor its
     language."""
-    from queues.pools.remembered import forget_everything
+    from queues.pools.ttl_cache import forget_everything
     from queues.services.recent import forget_recent
 
     translation.deactivate()  # LocaleMiddleware activates a request's language, and leaves it active in the thread

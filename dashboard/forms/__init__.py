@@ -1,1 +1,1 @@
-"""Forms that people fill in, and what they mean as values of the services."""
+"""Forms and query strings of the pages: they check what people typed, and make values for services of it."""

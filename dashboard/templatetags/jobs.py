@@ -9,13 +9,13 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext, pgettext
 
 from dashboard.bodies import preview_line
-from dashboard.harmless import harmless, harmless_words
+from dashboard.escaping import escape_visibly, visible_text
 from queues.engine.values import JobDetail
 
 register = template.Library()
 
-register.filter("harmless", lambda text: harmless(str(text or "")))
-register.filter("harmless_words", lambda text: harmless_words(str(text or "")))
+register.filter("escape_visibly", lambda text: escape_visibly(str(text or "")))
+register.filter("visible_text", lambda text: visible_text(str(text or "")))
 
 _UNITS: Final = ((1024**3, "GiB"), (1024**2, "MiB"), (1024, "KiB"))
 

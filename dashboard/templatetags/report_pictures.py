@@ -9,10 +9,9 @@ from django import template
 from django.utils.html import format_html, format_html_join, json_script
 from django.utils.safestring import SafeString
 
+from dashboard.formatting import compact, number
 from queues.services.reporting.funnel import Part, funnel_of
 from queues.services.reporting.shapes import Figures
-
-from .taskq import compact, number
 
 register = template.Library()
 

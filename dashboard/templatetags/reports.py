@@ -10,6 +10,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import pgettext
 
+from dashboard.formatting import age, compact, duration
 from dashboard.views.reports.weeks import short_weekday
 from queues.services.reporting.key_figures import KeyFigure
 from queues.services.reporting.shapes import Change, ReportWarning, Spread
@@ -23,8 +24,6 @@ from queues.services.reporting.wording import (
     words_of_change,
     words_of_warning,
 )
-
-from .taskq import age, compact, duration
 
 register = template.Library()
 

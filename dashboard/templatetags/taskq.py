@@ -1,95 +1,32 @@
-"""How numbers, times and the navigation are shown."""
+"""How numbers, times, charts in a table's row and the navigation are shown."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from itertools import pairwise
-from typing import Any, Final, Literal
+from typing import Any
 
 from django import template
 from django.conf import settings
 from django.template.context import Context
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
 
+from dashboard.formatting import NOTHING, age, brief_duration, compact, duration, number, per_second
 from dashboard.navigation import NavigationItem, items_for
+from queues.engine.stats.minutes import Minute
 from queues.engine.values import QueueStats
+from queues.services.errors import TaskqError
+from queues.services.queues.survey import VisiblePools, visible_pools
 
 register = template.Library()
 
-NOTHING: Final = "–"
-
-Number = float | Literal[""] | None
-"""What a template has: a part of what is None is the empty text there."""
-
-_UNITS: Final = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s"), (1, "ms"))
-_MAGNITUDES: Final = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 _SPARK_WIDTH, _SPARK_HEIGHT = 84, 20
 
 
-@register.filter
-def age(milliseconds: float | None) -> str:
-    """`1500` → `1 s`: whole numbers of the largest unit that fits; a dash for None."""
-    if milliseconds is None:
-        return NOTHING
-    for size, unit in _UNITS:
-        if milliseconds >= size:
-            return f"{int(milliseconds // size)} {unit}"
-    return "0 ms"
-
-
-@register.filter
-def duration(milliseconds: float | None) -> str:
-    """`1540` → `1.5 s`, `93000` → `1 min 33 s`: as exact as a reader wants it; a dash for None."""
-    if milliseconds is None:
-        return NOTHING
-    if milliseconds < 1_000:
-        return f"{round(milliseconds)} ms"
-    if milliseconds < 60_000:
-        return f"{_short(milliseconds / 1_000)} s"
-    for (size, unit), (smaller, its_unit) in pairwise(_UNITS):
-        if milliseconds >= size:
-            rest = int(milliseconds % size // smaller)
-            whole = f"{int(milliseconds // size)} {unit}"
-            return f"{whole} {rest} {its_unit}" if rest else whole
-    raise AssertionError(milliseconds)
-
-
-@register.filter
-def brief_duration(milliseconds: float | None) -> str:
-    """`93000` → `1.5 min`: two or three digits of one unit, for narrow columns; a dash for None."""
-    if milliseconds is None:
-        return NOTHING
-    for size, unit in _UNITS:
-        if milliseconds >= size * 0.9995 and size > 1:
-            return f"{_short(milliseconds / size)} {unit}"
-    return f"{round(milliseconds)} ms"
-
-
-@register.filter
-def number(value: Number) -> str:
-    """`1234567` → `1,234,567`, in English and in Chinese alike; a dash for None."""
-    if value is None or isinstance(value, str):
-        return NOTHING
-    return f"{value:,}" if isinstance(value, int) else f"{value:,.1f}"
-
-
-@register.filter
-def compact(value: Number) -> str:
-    """`12345` → `12.3 k`; small whole numbers as they are; a dash for None."""
-    if value is None or isinstance(value, str):
-        return NOTHING
-    for size, unit in _MAGNITUDES:
-        if abs(value) >= size * 0.9995:  # what would be written as 1000 of the smaller unit
-            return f"{_short(value / size)} {unit}"
-    return _short(value)
-
-
-@register.filter
-def per_second(rate: Number) -> str:
-    """`12.34` → `12.3/s`; a dash for None."""
-    return NOTHING if rate is None or isinstance(rate, str) else f"{compact(rate)}/s"
+for formatter in (age, duration, brief_duration, number, compact, per_second):
+    register.filter(formatter)
 
 
 @register.filter
@@ -157,8 +94,32 @@ def query(context: Context, **changes: Any) -> str:
     return f"?{parameters.urlencode()}"
 
 
-def _short(value: float) -> str:
-    """One decimal below a hundred, none above, never `.0`; what is small but something is not written as nothing."""
-    if 0.001 <= abs(value) < 0.05:
-        return f"{value:.1g}"
-    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.1f}".removesuffix(".0")
+@register.simple_tag
+def acked_sparkline(
+    trends: Mapping[tuple[str, str, str], Sequence[Minute]], place: tuple[str, str, str]
+) -> SafeString | str:
+    """The acks of each minute, as a small line."""
+    minutes = trends.get(place, ())
+    acked = [minute.acked for minute in minutes]
+    label = _("%(count)s acked in %(minutes)s minutes") % {"count": sum(acked), "minutes": len(acked)}
+    return sparkline(acked, label)
+
+
+@register.filter
+def rate(per_second: float) -> str:
+    """`0.016` → `0.02`: two places below ten, for queues that do something now and then."""
+    return f"{per_second:.2g}" if 0 < per_second < 1 else compact(per_second)
+
+
+@register.simple_tag(takes_context=True)
+def totals_strip(context: Context) -> VisiblePools | None:
+    """What the person sees; None if it cannot be read: then the page has other things to say than this."""
+    shown = context.get("overview") or context.get("list")
+    visible = getattr(shown, "visible", None)
+    if isinstance(visible, VisiblePools):
+        return visible
+    user: Any = context.get("user")
+    try:
+        return visible_pools(user=user)
+    except TaskqError:
+        return None

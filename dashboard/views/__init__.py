@@ -1,1 +1,4 @@
-"""Pages, a module per family with its own `urlpatterns`. What they show, and to whom, is up to `queues.services`."""
+"""A module for each family of pages, with its own `urlpatterns`, which `dashboard.urls` collects.
+
+`access` has the decorators of every view (`@page`, `@action`). Views call one service each, and render its answer.
+"""

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from dashboard.bodies import BodyForm, show_body
 from dashboard.forms.fields import whole_number
-from dashboard.forms.order import OrderForm
+from dashboard.forms.jobs import OrderForm
 from dashboard.task_message import read_task_message
 from queues.engine.errors import JobNotFoundError, LeaseLostError
 from queues.engine.ids import is_job_id
@@ -19,8 +19,7 @@ from queues.services.jobs.page import JobView, read_job
 from queues.services.queues.page import find_place
 from queues.services.workers.actions import cancel_running_job
 
-from .confirming import confirm_first
-from .doors import action, done, page
+from .access import action, confirm_first, done, page
 from .queue_actions import question_before, queue_url
 
 
@@ -50,7 +49,7 @@ def job_live(request: HttpRequest, pool: str, namespace: str, queue: str, job_id
     except JobNotFoundError:
         if not is_job_id(job_id):
             raise
-        # no mistake of who looks: it was there when the page was made
+        # not an error of the user: it was there when the page was made
         return render(request, "dashboard/_job_gone.html", status=404)
     context = {"view": view, "place": place, "job": view.job, "order": OrderForm()}
     return render(request, "dashboard/_job_life.html", context)

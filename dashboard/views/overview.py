@@ -15,11 +15,11 @@ from django.utils.translation import gettext_lazy
 from queues.engine.stats.minutes import Minute
 from queues.engine.values import JobState
 from queues.services.overview import read_overview
-from queues.services.queues.survey import see
-from queues.services.queues.trends import history_of_sight, running_minute
+from queues.services.queues.survey import visible_pools
+from queues.services.queues.trends import history_of_pools, running_minute
 from queues.services.reporting.page_latest import read_latest_report
 
-from .doors import is_live, page
+from .access import is_live, page
 
 SPANS: Final[tuple[tuple[int, Promise], ...]] = (
     (15, gettext_lazy("15 min")),
@@ -87,10 +87,10 @@ def overview_chart(request: HttpRequest, kind: str) -> HttpResponse:
     if kind not in CHARTS:
         raise Http404
     title, unit, lines = CHARTS[kind]
-    sight = see(user=request.user)
-    trend = history_of_sight(sight=sight, minutes=_span(request))
+    visible = visible_pools(user=request.user)
+    trend = history_of_pools(visible=visible, minutes=_span(request))
     minutes = list(trend.minutes)
-    running = running_minute(sight)
+    running = running_minute(visible)
     if running is not None and minutes:
         minutes = [minute for minute in minutes if minute.at_ms < running.at_ms] + [running]
     data: dict[str, Any] = {
@@ -101,7 +101,7 @@ def overview_chart(request: HttpRequest, kind: str) -> HttpResponse:
             {"name": str(name), "values": [value(minute) for minute in minutes], "style": "line"}
             for name, value in lines
         ],
-        "empty": _("Redis does not answer") if sight.away else _("Nothing was recorded in this time."),
+        "empty": _("Redis does not answer") if visible.away else _("Nothing was recorded in this time."),
     }
     return JsonResponse(data)
 
@@ -109,7 +109,7 @@ def overview_chart(request: HttpRequest, kind: str) -> HttpResponse:
 @page
 def totals(request: HttpRequest) -> HttpResponse:
     """The sums that stand on every page, for live.js."""
-    return render(request, "dashboard/_totals_now.html", {"strip": see(user=request.user)})
+    return render(request, "dashboard/_totals_now.html", {"strip": visible_pools(user=request.user)})
 
 
 def _span(request: HttpRequest) -> int:

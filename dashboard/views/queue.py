@@ -1,22 +1,94 @@
-"""One queue: how it is doing, its jobs by state, found by what they carry."""
+"""The page of a queue, and its charts as the JSON that charts.js draws."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, Final
 
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.urls import path
+from django.utils.translation import gettext as _
 
 from dashboard.forms.fields import whole_number
-from dashboard.forms.filter import filter_fields, read_filter, read_state, write_query
-from dashboard.forms.order import OrderForm
-from queues.engine.values import JobState
+from dashboard.forms.jobs import OrderForm, filter_fields, read_filter, read_state, write_query
+from queues.engine.values import JobState, Spread
 from queues.services.jobs.actions import ACTS, ACTS_ON_ALL, JobAct
-from queues.services.queues.page import NO_FILTER, QueuePlace, find_jobs, find_place, read_queue_now
+from queues.services.queues.page import (
+    NO_FILTER,
+    QueuePlace,
+    find_jobs,
+    find_place,
+    read_distributions,
+    read_minutes,
+    read_queue_now,
+)
 
-from . import queue_actions, queue_charts, queue_forms
-from .doors import page
+from . import queue_actions
+from .access import page
+from .overview import CHARTS as OVERVIEW_CHARTS
+from .overview import MINUTE_MS
+
+MINUTES: Final = 60
+"""How much of the past a chart shows."""
+
+Chart = dict[str, Any]
+
+
+@page
+def queue_chart(request: HttpRequest, pool: str, namespace: str, queue: str, kind: str) -> HttpResponse:
+    """One chart."""
+    place = find_place(user=request.user, pool=pool, namespace=namespace, queue=queue)
+    if kind not in CHARTS:
+        raise Http404
+    return JsonResponse(CHARTS[kind](place))
+
+
+def _waits(place: QueuePlace) -> Chart:
+    spread = read_distributions(place=place).wait
+    return _histogram(_("Wait: due → handed out"), spread, _("Nothing was handed out in the last ten minutes."))
+
+
+def _runs(place: QueuePlace) -> Chart:
+    spread = read_distributions(place=place).run
+    return _histogram(_("Run: handed out → acked"), spread, _("Nothing was acked in the last ten minutes."))
+
+
+def _histogram(title: str, spread: Spread, nothing: str) -> Chart:
+    """`values` of x are the upper ends of the spans, in ms."""
+    return {
+        "title": title,
+        "x": {"unit": "ms", "values": spread.bounds_ms},
+        "y": {"unit": "jobs"},
+        "series": [{"name": _("jobs"), "values": spread.counts, "style": "bar"}],
+        "empty": nothing,
+    }
+
+
+def _minute_by_minute(kind: str, place: QueuePlace) -> Chart:
+    """A chart that the overview has too, of this queue alone."""
+    title, unit, lines = OVERVIEW_CHARTS[kind]
+    minutes = read_minutes(place=place, minutes=MINUTES)
+    return {
+        "title": str(title),
+        "x": {"unit": "time", "values": [minute.at_ms + MINUTE_MS for minute in minutes]},
+        "y": {"unit": unit},
+        "series": [
+            {"name": str(name), "values": [value(minute) for minute in minutes], "style": "line"}
+            for name, value in lines
+        ],
+        "empty": _("Nothing was recorded in this time."),
+    }
+
+
+CHARTS: Final[Mapping[str, Callable[[QueuePlace], Chart]]] = {
+    "throughput": partial(_minute_by_minute, "throughput"),
+    "backlog": partial(_minute_by_minute, "backlog"),
+    "waits": _waits,
+    "runs": _runs,
+}
+
 
 Context = dict[str, Any]
 
@@ -84,9 +156,9 @@ urlpatterns = [
     path(_AT, queue, name="queue"),
     path(f"{_AT}now", queue_live, name="queue_live"),
     path(f"{_AT}jobs", queue_jobs, name="queue_jobs"),
-    path(f"{_AT}charts/<str:kind>", queue_charts.queue_chart, name="queue_chart"),
-    path(f"{_AT}publish/", queue_forms.publish, name="queue_publish"),
-    path(f"{_AT}policy/", queue_forms.policy, name="queue_policy"),
+    path(f"{_AT}charts/<str:kind>", queue_chart, name="queue_chart"),
+    path(f"{_AT}publish/", queue_actions.publish, name="queue_publish"),
+    path(f"{_AT}policy/", queue_actions.policy, name="queue_policy"),
     path(f"{_AT}empty", queue_actions.empty, name="queue_empty"),
     path(f"{_AT}pause", queue_actions.pause, name="queue_pause"),
     path(f"{_AT}resume", queue_actions.resume, name="queue_resume"),

@@ -1,22 +1,116 @@
-"""What the buttons of the queue page do."""
+"""Buttons and forms of the queue page: what they ask, and what they do."""
 
 from __future__ import annotations
 
+from django.forms import Form
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from dashboard.error_messages import input_message
 from dashboard.forms.fields import whole_number
-from dashboard.forms.filter import read_filter, write_query
-from dashboard.forms.order import OrderForm, read_chosen
+from dashboard.forms.jobs import OrderForm, read_chosen, read_filter, write_query
+from dashboard.forms.policy import PolicyForm
+from dashboard.forms.publish import PublishForm
+from queues.engine.errors import InvalidArgumentError
 from queues.services.jobs.actions import JobAct, act_on_jobs, act_on_matches
 from queues.services.permissions import Role
-from queues.services.queues.actions import empty_whole_queue, need, set_paused
+from queues.services.policies import policy_for
+from queues.services.queues.actions import (
+    empty_whole_queue,
+    need,
+    publish_by_hand,
+    read_own_policy,
+    save_own_policy,
+    set_paused,
+)
 from queues.services.queues.page import QueuePlace, find_place
 
-from .confirming import confirm_first
-from .doors import action, done, wants_json
+from .access import action, confirm_first, done, page, wants_json
+
+INVALID = 400
+
+
+def publish(request: HttpRequest, **named: str) -> HttpResponse:
+    """A form with every option of a publish."""
+    return (_publish_job if request.method == "POST" else _show_publish)(request, **named)
+
+
+def policy(request: HttpRequest, **named: str) -> HttpResponse:
+    """What holds for this queue."""
+    return (_save_policy if request.method == "POST" else _show_policy)(request, **named)
+
+
+@page
+def _show_publish(request: HttpRequest, /, **named: str) -> HttpResponse:
+    place = _place(request, named, Role.OPERATE)
+    return _show(request, place, "publish", PublishForm())
+
+
+@action
+def _publish_job(request: HttpRequest, /, **named: str) -> HttpResponse:
+    place = _place(request, named, Role.OPERATE)
+    form = PublishForm(request.POST)
+    if not form.is_valid():
+        return _show(request, place, "publish", form, status=INVALID)
+    try:
+        published = publish_by_hand(
+            user=request.user, place=place, body=form.cleaned_data["bytes"], request=form.request()
+        )
+    except InvalidArgumentError as error:
+        wrong = input_message(error)
+        form.add_error(wrong.field if wrong.field in form.fields else None, str(wrong.words))
+        return _show(request, place, "publish", form, status=INVALID)
+    job_id = published.job_ids[0]
+    message = _("Published.")
+    if published.duplicate:
+        message = _("Nothing was published: this job has the same idempotency key.")
+    back = reverse("dashboard:job", kwargs=_names(place) | {"job_id": job_id})
+    return done(request, message=message, back=back, data={"job_id": job_id})
+
+
+@page
+def _show_policy(request: HttpRequest, /, **named: str) -> HttpResponse:
+    place = _place(request, named, Role.ADMIN)
+    return _show(request, place, "policy", PolicyForm(initial=dict(read_own_policy(place=place))))
+
+
+@action
+def _save_policy(request: HttpRequest, /, **named: str) -> HttpResponse:
+    place = _place(request, named, Role.ADMIN)
+    form = PolicyForm(request.POST)
+    if not form.is_valid():
+        return _show(request, place, "policy", form, status=INVALID)
+    wrong = save_own_policy(user=request.user, place=place, values=form.cleaned_data)
+    for field, texts in wrong.items():
+        for text in texts:
+            form.add_error(field if field in form.fields else None, text)
+    if wrong:
+        return _show(request, place, "policy", form, status=INVALID)
+    return done(request, message=_("The policy is saved."), back=_queue_url(place))
+
+
+def _show(request: HttpRequest, place: QueuePlace, name: str, form: Form, *, status: int = 200) -> HttpResponse:
+    policy_now = policy_for(pool=place.pool, namespace=place.namespace, queue=place.queue)
+    context = {"place": place, "form": form, "policy": policy_now}
+    return render(request, f"dashboard/queue_{name}.html", context, status=status)
+
+
+def _place(request: HttpRequest, named: dict[str, str], role: Role) -> QueuePlace:
+    """The queue, if this person has the role there."""
+    place = find_place(user=request.user, **named)
+    need(place, role)
+    return place
+
+
+def _names(place: QueuePlace) -> dict[str, str]:
+    return {"pool": place.pool, "namespace": place.namespace, "queue": place.queue}
+
+
+def _queue_url(place: QueuePlace) -> str:
+    return reverse("dashboard:queue", kwargs=_names(place))
 
 
 @action

@@ -10,13 +10,12 @@ from django.shortcuts import render
 from django.urls import path, reverse
 from django.utils.translation import gettext as _
 
-from dashboard.harmless import harmless_words
+from dashboard.escaping import visible_text
 from queues.services.errors import InvalidArgumentError
 from queues.services.workers.actions import WorkerAct, command_worker
 from queues.services.workers.reading import read_workers
 
-from .confirming import confirm_first
-from .doors import action, done, is_live, page
+from .access import action, confirm_first, done, is_live, page
 
 TEXT_MAX: Final = 255
 
@@ -46,11 +45,11 @@ def worker_act(request: HttpRequest, pool: str, namespace: str) -> HttpResponse:
         if unanswered is not None:
             return unanswered
     command_worker(user=request.user, pool=pool, namespace=namespace, worker=worker, act=act)
-    message = _said(act) % {"worker": harmless_words(worker[:TEXT_MAX])}
+    message = _message_of(act) % {"worker": visible_text(worker[:TEXT_MAX])}
     return done(request, message=message, back=reverse("dashboard:workers"))
 
 
-def _said(act: WorkerAct) -> str:
+def _message_of(act: WorkerAct) -> str:
     said = {
         WorkerAct.QUIET: _("Worker %(worker)s was told to take no more jobs; those that it runs go on."),
         WorkerAct.RESUME: _("Worker %(worker)s was told to take jobs again."),

@@ -1,19 +1,23 @@
-"""The admin: where people make pools, namespaces, tokens and policies."""
+"""Django's admin, where people make pools, namespaces, tokens and policies.
+
+A module per model; `base` has what they share: the activity log, and which namespaces staff see. Django loads it; it
+calls services where a change is more than a row, and the models otherwise.
+"""
 
 from django.contrib import admin
 from django.utils.translation import gettext_lazy as _
 
 from .namespace import NamespaceAdmin
-from .people import NotedGroupAdmin, NotedUserAdmin
+from .people import AuditedGroupAdmin, AuditedUserAdmin
 from .policy import QueuePolicyAdmin
 from .pool import PoolAdmin
 from .report import ReportDayAdmin
 from .token import TokenAdmin
 
 __all__ = [
+    "AuditedGroupAdmin",
+    "AuditedUserAdmin",
     "NamespaceAdmin",
-    "NotedGroupAdmin",
-    "NotedUserAdmin",
     "PoolAdmin",
     "QueuePolicyAdmin",
     "ReportDayAdmin",

@@ -10,14 +10,14 @@ from django.contrib.auth.models import Group, User
 
 from queues.services.activity import ActivityAction
 
-from .noting import NotedAdmin, Subject
+from .base import AuditedAdmin, Subject
 
 admin.site.unregister(User)
 admin.site.unregister(Group)
 
 
 @admin.register(User)
-class NotedUserAdmin(NotedAdmin, UserAdmin):
+class AuditedUserAdmin(AuditedAdmin, UserAdmin):
     created_as = ActivityAction.PERSON_CREATED
     changed_as = ActivityAction.PERSON_CHANGED
     deleted_as = ActivityAction.PERSON_DELETED
@@ -27,7 +27,7 @@ class NotedUserAdmin(NotedAdmin, UserAdmin):
 
 
 @admin.register(Group)
-class NotedGroupAdmin(NotedAdmin, GroupAdmin):
+class AuditedGroupAdmin(AuditedAdmin, GroupAdmin):
     created_as = ActivityAction.GROUP_CREATED
     changed_as = ActivityAction.GROUP_CHANGED
     deleted_as = ActivityAction.GROUP_DELETED

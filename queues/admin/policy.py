@@ -9,8 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from queues.models import QueuePolicy
 from queues.services.activity import ActivityAction
 
-from .noting import Subject
-from .scope import ScopedAdmin
+from .base import ScopedAdmin, Subject
 
 
 @admin.register(QueuePolicy)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django import forms
 from django.contrib import admin, messages
 from django.contrib.admin import RelatedOnlyFieldListFilter
 from django.db.models import QuerySet
@@ -15,14 +16,77 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext, pgettext
 
+from queues.engine.errors import InvalidArgumentError
 from queues.models import Token, TokenLimit
 from queues.services.activity import ActivityAction
-from queues.services.tokens.managing import NewToken, add_token, revoke_token
+from queues.services.tokens.managing import NewToken, add_token, check_description, revoke_token
+from queues.services.tokens.secrets import check_secret, digest_of
 
-from .noting import Subject
-from .scope import ScopedAdmin
-from .token_filters import TokenStateFilter
-from .token_form import NewTokenForm
+from .base import ScopedAdmin, Subject
+
+
+class TokenStateFilter(admin.SimpleListFilter):
+    """By whether the token works and has been used."""
+
+    title = _("state")
+    parameter_name = "state"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
+        return [
+            ("working", pgettext("state of a token", "working")),
+            ("unused", _("never used")),
+            ("revoked", _("revoked")),
+        ]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Token]) -> QuerySet[Token]:
+        match self.value():
+            case "working":
+                return queryset.filter(revoked_at=None)
+            case "unused":
+                return queryset.filter(revoked_at=None, last_used=None)
+            case "revoked":
+                return queryset.exclude(revoked_at=None)
+            case _:
+                return queryset
+
+
+class NewTokenForm(forms.ModelForm):
+    """`secret` blank: a random one."""
+
+    secret = forms.CharField(
+        label=_("Secret"),
+        required=False,
+        strip=True,
+        widget=forms.PasswordInput(attrs={"autocomplete": "new-password", "class": "vTextField"}),
+        help_text=_("Leave blank for a random one. To move clients over from elsewhere, give the token they use now."),
+    )
+
+    class Meta:
+        model = Token
+        fields = ["namespace", "description"]
+        help_texts = {"description": _("What it is for and who has it, so that one day somebody dares to revoke it.")}
+
+    def clean_description(self) -> str:
+        try:
+            return check_description(self.cleaned_data["description"])
+        except InvalidArgumentError as error:
+            raise forms.ValidationError(str(error), code="invalid_description") from error
+
+    def clean_secret(self) -> str:
+        secret: str = self.cleaned_data["secret"]
+        if secret:
+            try:
+                check_secret(secret)
+            except InvalidArgumentError as error:
+                raise forms.ValidationError(str(error), code="invalid_secret") from error
+        return secret
+
+    def clean(self) -> dict[str, Any] | None:
+        data = super().clean()
+        secret, namespace = self.cleaned_data.get("secret"), self.cleaned_data.get("namespace")
+        if secret and namespace and Token.objects.filter(namespace=namespace, digest=digest_of(secret)).exists():
+            self.add_error("secret", _("This namespace has a token with that secret already, perhaps a revoked one."))
+        return data
 
 
 class TokenLimitInline(admin.StackedInline):
@@ -47,15 +111,15 @@ class TokenAdmin(ScopedAdmin):
     def subject_of(self, obj: Token) -> Subject:
         return Subject(pool=obj.namespace.pool.name, namespace=obj.namespace.name, target=obj.public_id)
 
-    def note_change(self, request: HttpRequest, obj: Token, changes: list[dict[str, Any]]) -> None:
+    def record_change(self, request: HttpRequest, obj: Token, changes: list[dict[str, Any]]) -> None:
         """Limits, which stand on the page of their token, are noted as such."""
-        super().note_change(request, obj, changes)
+        super().record_change(request, obj, changes)
         for change in changes:
             for kind, of in change.items():
                 if "name" in of:
                     gone = kind == "deleted"
                     action = ActivityAction.LIMIT_DELETED if gone else ActivityAction.LIMIT_CHANGED
-                    self.note(request, action, self.subject_of(obj), detail=of["object"])
+                    self.record(request, action, self.subject_of(obj), detail=of["object"])
 
     def get_form(self, request: HttpRequest, obj: Token | None = None, change: bool = False, **kwargs: Any) -> Any:
         if obj is None:
@@ -118,7 +182,7 @@ class TokenAdmin(ScopedAdmin):
             owner = token.namespace
             revoke_token(pool=owner.pool.name, namespace=owner.name, public_id_or_secret=token.public_id)
             self.log_change(request, token, str(_("Revoked.")))
-            self.note(request, ActivityAction.TOKEN_REVOKED, self.subject_of(token))
+            self.record(request, ActivityAction.TOKEN_REVOKED, self.subject_of(token))
         done = ngettext("%d token revoked.", "%d tokens revoked.", len(tokens)) % len(tokens)
         self.message_user(request, done, messages.SUCCESS)
         return None

@@ -1,6 +1,8 @@
-"""The HTTP doors of taskq.
+"""The HTTP API of taskq.
 
-`operations/` holds what each route does, free of Django; `routes.py` is the one table of routes; `pipeline.py` takes a
-request through names, pool, token, limits, operation and errors. `views.py` and `urls.py` are the DRF door over it, and
-`asgi.py` stands in front of Django. Every door answers through `pipeline.answer`, so that doors cannot differ.
+`http/` reads requests and makes responses; `operations/` holds what each route does, free of Django; `route_docs/`
+describes it; `metrics/` counts it. `routes.py` is the one table of routes; `pipeline.py` takes a request through names,
+pool, token, limits, operation and errors. Two things call it: `fast_path.py`, below the ASGI middleware of `asgi.py`
+that stands in front of Django, and the DRF views of `views.py`. Both answer through `pipeline.answer`, so they cannot
+differ. The package calls services; of the engine it knows values, errors and limits.
 """

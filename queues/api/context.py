@@ -1,7 +1,7 @@
-"""What operations reach for outside of their request: engines, tokens, policies, metadata.
+"""What operations need besides their request: engines, tokens, policies, metadata.
 
-Metadata is remembered in the process for about a second. A question that memory answers is answered on the event loop;
-any other goes to a small pool of threads, so that no request waits for another one's database query.
+Metadata is cached in the process for about a second. A lookup that the cache answers runs on the event loop; any other
+runs in a small pool of threads, so that no request waits for another one's database query.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from functools import partial
 from typing import Final, ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
 
+from django.db import close_old_connections
+
 from queues.engine import AsyncEngine
 from queues.engine.keys import QueueKeys
 from queues.engine.operation import Operation, Plan
@@ -24,11 +26,9 @@ from queues.services.pools.engines import engine_of, peek_engine
 from queues.services.tokens import access as access_service
 from queues.services.tokens.access import Access
 
-from .metadata_threads import leave_connection_tidy
-from .opened import Opened, OpenedLately
-from .reauthorising import Key, Reauthoriser, ask_again
-from .request import ApiRequest
-from .tokens import pool_and_secret
+from .auth_cache import ResolvedQueue, ResolvedQueueCache
+from .http.request import ApiRequest, pool_and_secret
+from .reauthorisation import Key, Reauthoriser, find_refused
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -36,27 +36,27 @@ T = TypeVar("T")
 METADATA_THREADS: Final = 4
 
 AUTHORISED_FOR_S: Final = 0.5
-"""A request whose body took longer to come has its token looked at again before anything is done with that body."""
+"""A request whose body took longer than this has its token checked again before the body is used."""
 
 
 class ApiContext:
     """One per process; safe to share between requests and event loops."""
 
-    __slots__ = ("_opened", "_reauthorisers", "_threads")
+    __slots__ = ("_reauthorisers", "_threads", "resolved_queues")
 
     def __init__(self) -> None:
         self._reauthorisers: WeakKeyDictionary[asyncio.AbstractEventLoop, Reauthoriser] = WeakKeyDictionary()
-        self._opened = OpenedLately()
+        self.resolved_queues = ResolvedQueueCache()
         self._threads = ThreadPoolExecutor(max_workers=METADATA_THREADS, thread_name_prefix="taskq-metadata")
 
     async def call(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a service that may ask the database."""
         loop = asyncio.get_running_loop()
-        work = partial(leave_connection_tidy, function, *args, **kwargs)
+        work = partial(with_fresh_connections, function, *args, **kwargs)
         return await loop.run_in_executor(self._threads, work)
 
     async def authorise(self, *, pool: str, secret: str, namespace: str) -> Access:
-        """What the token opens. Raises PoolNotFoundError, InvalidTokenError, MetadataUnavailableError."""
+        """What the token gives access to. Raises PoolNotFoundError, InvalidTokenError, MetadataUnavailableError."""
         known = access_service.peek_access(pool=pool, secret=secret, namespace=namespace)
         if known is not None:
             return known
@@ -67,7 +67,7 @@ class ApiContext:
         loop = asyncio.get_running_loop()
         reauthoriser = self._reauthorisers.get(loop)
         if reauthoriser is None:
-            reauthoriser = self._reauthorisers[loop] = Reauthoriser(lambda keys: self.call(ask_again, keys))
+            reauthoriser = self._reauthorisers[loop] = Reauthoriser(lambda keys: self.call(find_refused, keys))
         pool, secret = pool_and_secret(request)
         return reauthoriser.watch(Key(pool, secret, request.granted.namespace))
 
@@ -92,8 +92,8 @@ class ApiContext:
         """Run what `make` makes for the queue in the request's path."""
         if _is_late(request):
             await self._authorise_anew(request)
-        if request.opened is not None:
-            return await request.opened.engine.run(make(request.opened.queue))
+        if request.resolved is not None:
+            return await request.resolved.engine.run(make(request.resolved.queue))
         engine, queue = await self.queue(request)
         return await engine.run(make(queue))
 
@@ -103,24 +103,21 @@ class ApiContext:
             await self._authorise_anew(request)
         return await self.engine(request.granted.pool)
 
-    def recall(self, request: ApiRequest) -> Opened | None:
-        """What the request's token opened a moment ago."""
-        return self._opened.find(request)
-
-    async def open(self, request: ApiRequest) -> Opened:
-        """Engine, keys and policy of the queue in the request's path; remembered for a moment."""
+    async def resolve_queue(self, request: ApiRequest) -> ResolvedQueue:
+        """Engine, keys and policy of the queue in the request's path, from the cache or looked up and cached."""
         if _is_late(request):
             await self._authorise_anew(request)
-        if request.opened is None:
+        if request.resolved is None:
             access = request.granted
             policy = await self.policy(access, request.path["queue"])
             engine, queue = await self.queue(request)
-            request.opened = self._opened.keep(request, access=access, engine=engine, queue=queue, policy=policy)
-        return request.opened
+            request.resolved = ResolvedQueue(access, engine, queue, policy, request.authorised_at)
+            self.resolved_queues.keep(request.headers.first.get(b"x-token"), request.path, request.resolved)
+        return request.resolved
 
     async def _authorise_anew(self, request: ApiRequest) -> None:
-        """The token may have been revoked while the body came, and what it opened may be closed by now."""
-        request.opened = None
+        """Check the token again: it may have been revoked while the body was read, and its engine closed."""
+        request.resolved = None
         request.authorised_at = time.monotonic()
         pool, secret = pool_and_secret(request)
         request.access = await self.authorise(pool=pool, secret=secret, namespace=request.granted.namespace)
@@ -132,3 +129,12 @@ def _is_late(request: ApiRequest) -> bool:
 
 CONTEXT: Final = ApiContext()
 """The process's."""
+
+
+def with_fresh_connections(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Call `function`; before and after, drop a connection that is too old or broken, as Django does for requests."""
+    close_old_connections()
+    try:
+        return function(*args, **kwargs)
+    finally:
+        close_old_connections()

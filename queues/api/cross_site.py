@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.utils.http import is_same_domain
 
-from .errors import CrossSiteError
-from .request import Headers
+from .http.errors import CrossSiteError
+from .http.request import Headers
 
 SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 

@@ -13,8 +13,8 @@ from rest_framework.views import APIView
 
 from queues import __version__
 
-from .documentation import Reply
-from .route import Route
+from .route_docs.documentation import Reply
+from .router import Route
 from .routes import ROUTES
 
 

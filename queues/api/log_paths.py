@@ -9,7 +9,7 @@ from urllib.parse import unquote
 from queues.engine.limits import NAME_MAX_BYTES
 from queues.engine.names import is_name
 
-from .errors import ApiError
+from .http.errors import ApiError
 from .routes import ROUTER
 
 PATH_SHOWN_MAX: Final = 600

@@ -1,26 +1,36 @@
-"""The way of every request, the same behind both doors: names, pool, token, limit, operation, errors."""
+"""Handles one API request: validates names, resolves the pool, authenticates the token, applies the rate limit, runs
+the operation, maps errors to responses. The fast path and the Django views both call `answer`.
+
+A token's rate limit: the call that publishes or consumes counts its request too, and not one that gives the client
+nothing. Only in a Redis Cluster it cannot: there a request is counted before, and uncounted again. If this process dies
+between the two, the client has one request less until the interval ends.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from collections.abc import Awaitable
+from typing import Final
 
+from queues.engine import AsyncEngine
+from queues.engine.errors import LimitReachedError, TaskqError
+from queues.engine.values import LimitTaken, RequestLimit
 from queues.services.errors import InvalidTokenError
-from queues.services.tokens.access import Access
+from queues.services.tokens.access import Access, RateKind, give_back_request, limit_of, take_request
 
 from .context import ApiContext
 from .cross_site import SAFE_METHODS, check_origin
-from .errors import TokenMissingError, error_response
-from .limiting import pass_limited
+from .http.errors import TokenMissingError, error_response
+from .http.request import ApiRequest, pool_and_secret
+from .http.response import ApiResponse
 from .log_paths import loggable_namespace, loggable_path
-from .metrics import CLIENT_GONE, COUNTERS, opens_metrics
+from .logs import OUTAGES, cause_of
+from .metrics import CLIENT_GONE, COUNTERS
+from .metrics.page import opens_metrics
 from .operations.admin_info import metrics
-from .outages import OUTAGES, cause_of
-from .request import ApiRequest
-from .response import ApiResponse
-from .route import STAFF, Door, Route
-from .tokens import pool_and_secret
+from .router import STAFF, AuthKind, OperationFunction, Route
 
 logger = logging.getLogger(__name__)
 
@@ -29,7 +39,7 @@ async def answer(route: Route, request: ApiRequest, context: ApiContext) -> ApiR
     """The response to a request; never raises but CancelledError, when the client has gone."""
     begun = COUNTERS.begin()
     try:
-        response = await _way(route, request, context)
+        response = await _dispatch(route, request, context)
     except Exception as error:
         response = error_response(error)
         _log_refusal(route, request, response, error)
@@ -43,31 +53,31 @@ async def answer(route: Route, request: ApiRequest, context: ApiContext) -> ApiR
     return response
 
 
-def _way(route: Route, request: ApiRequest, context: ApiContext) -> Awaitable[ApiResponse]:
-    """To the operation: at once for a token that was looked at a moment ago."""
+def _dispatch(route: Route, request: ApiRequest, context: ApiContext) -> Awaitable[ApiResponse]:
+    """Authenticate and run the operation; skips the checks when the token and queue are in the cache."""
     if not route.documentation.body:
         request.skip_body()
-    if route.door is STAFF:
-        return _pass_staff(route, request, context)
-    opened = request.opened = context.recall(request)
-    if opened is None:
-        return _pass_checked(route, request, context)
-    access = request.access = opened.access
-    request.authorised_at = opened.authorised_at
+    if route.auth is STAFF:
+        return _dispatch_staff(route, request, context)
+    resolved = request.resolved = context.resolved_queues.find(request.headers.first.get(b"x-token"), request.path)
+    if resolved is None:
+        return _dispatch_checked(route, request, context)
+    access = request.access = resolved.access
+    request.authorised_at = resolved.authorised_at
     return _operate(route, access, request, context)
 
 
-async def _pass_staff(route: Route, request: ApiRequest, context: ApiContext) -> ApiResponse:
+async def _dispatch_staff(route: Route, request: ApiRequest, context: ApiContext) -> ApiResponse:
     if route.method not in SAFE_METHODS:
         check_origin(request.headers)
     if not (route.operation is metrics and opens_metrics(request)):
         request.staff = await request.check_staff(route.permissions)
-    return await _pass_checked(route, request, context)
+    return await _dispatch_checked(route, request, context)
 
 
-async def _pass_checked(route: Route, request: ApiRequest, context: ApiContext) -> ApiResponse:
+async def _dispatch_checked(route: Route, request: ApiRequest, context: ApiContext) -> ApiResponse:
     route.check_names(request)
-    if route.door is not Door.TOKEN:
+    if route.auth is not AuthKind.TOKEN:
         return await route.operation(request, context)
     request.authorised_at = time.monotonic()
     access = request.access = await _authorise(request, context)
@@ -77,7 +87,7 @@ async def _pass_checked(route: Route, request: ApiRequest, context: ApiContext) 
 def _operate(route: Route, access: Access, request: ApiRequest, context: ApiContext) -> Awaitable[ApiResponse]:
     if access.limit is None or route.rate is None:
         return route.operation(request, context)
-    return pass_limited(route.operation, route.rate, request, context)
+    return run_limited(route.operation, route.rate, request, context)
 
 
 async def _authorise(request: ApiRequest, context: ApiContext) -> Access:
@@ -122,3 +132,57 @@ def _log(response: ApiResponse, error: Exception, fields: dict[str, str], pool: 
     else:
         level = logging.WARNING if response.status == 500 else logging.INFO
         logger.log(level, "request refused", extra={**known, **example})
+
+
+_background: Final[set[asyncio.Task[None]]] = set()
+
+
+async def run_limited(
+    operation: OperationFunction, kind: RateKind, request: ApiRequest, context: ApiContext
+) -> ApiResponse:
+    """The operation's response, if the request fits the token's limit. Raises LimitReachedError."""
+    access = request.granted
+    limit = limit_of(access=access, kind=kind)
+    if limit is None:
+        return await operation(request, context)
+    engine = await context.engine(access.pool)
+    if engine.counts_in_call:
+        request.limit = limit
+        return await operation(request, context)
+    return await _run_counted(operation, limit, engine, request, context)
+
+
+async def _run_counted(
+    operation: OperationFunction, limit: RequestLimit, engine: AsyncEngine, request: ApiRequest, context: ApiContext
+) -> ApiResponse:
+    taken = await engine.run(take_request(limit=limit))
+    if not taken.allowed:
+        raise LimitReachedError(limit.kind, taken.retry_after_ms)
+    gave_nothing = True
+    try:
+        response = await operation(request, context)
+        gave_nothing = not response.succeeded
+        return response
+    except asyncio.CancelledError:
+        # The client has gone. A publish of its is carried out all the same, so it counts; a consume took no job.
+        gave_nothing = limit.kind == "read"
+        raise
+    finally:
+        if gave_nothing:
+            # A task of its own, for this one may be in the middle of being cancelled.
+            task = asyncio.ensure_future(_give_back(engine, limit, taken))
+            _background.add(task)
+            task.add_done_callback(_background.discard)
+
+
+async def _give_back(engine: AsyncEngine, limit: RequestLimit, taken: LimitTaken) -> None:
+    """Uncount the request. A fault here changes nothing for the client, so it is only logged."""
+    try:
+        await engine.run(give_back_request(taken=taken))
+    except TaskqError as error:
+        OUTAGES.note(
+            "limit could not be given back",
+            {"action": "limit.give_back", **cause_of(error)},
+            {"token_id": limit.token_id},
+            level=logging.INFO,
+        )

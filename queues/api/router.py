@@ -1,4 +1,4 @@
-"""Finds the route of a request, from the path as it was sent.
+"""Routes as values, and the router that finds the route of a request from the path as it was sent.
 
 Django is given the path decoded, in which `/api/ns/a%2Fb` and `/api/ns/a/b` look the same; here a segment is decoded
 after the path is cut, so a slash in a name is what it is: a forbidden character in a name.
@@ -6,14 +6,57 @@ after the path is cut, so a slash in a name is what it is: a forbidden character
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 from functools import lru_cache
 from typing import Final
 from urllib.parse import unquote_to_bytes
 
-from .errors import MethodNotAllowedError, RouteNotFoundError
-from .route import Door, Route
+from queues.services.tokens.access import RateKind
+
+from .context import ApiContext
+from .http.errors import MethodNotAllowedError, RouteNotFoundError
+from .http.request import ApiRequest
+from .http.response import ApiResponse
+from .route_docs.documentation import Documentation
+
+OperationFunction = Callable[[ApiRequest, ApiContext], Awaitable[ApiResponse]]
+NameCheck = Callable[[ApiRequest], None]
+
+
+SUPERUSERS_ONLY: Final = "superusers only"
+"""Stands for a permission that only superusers have."""
+
+
+class AuthKind(Enum):
+    """How a request is authenticated."""
+
+    TOKEN = "a token of the namespace"  # noqa: S105 - words, not a secret
+    STAFF = "a staff user"
+    NONE = "everybody"
+
+
+STAFF: Final = AuthKind.STAFF
+"""For every request: to look up a member of an enum takes longer than the rest of a comparison."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Route:
+    """`name` is unique. `rate`: what the request counts as against the token's limit, if it has one."""
+
+    name: str
+    method: str
+    path: str
+    """`/api/{namespace}/{queue}`: segments in braces are parameters."""
+    operation: OperationFunction
+    check_names: NameCheck
+    auth: AuthKind
+    rate: RateKind | None
+    permissions: tuple[str, ...]
+    """What staff who are no superusers need, in Django's words: `queues.view_token`."""
+    documentation: Documentation
+
 
 REMEMBERED_PATHS: Final = 4096
 REMEMBERED_MAX_BYTES: Final = 256
@@ -80,7 +123,7 @@ class Router:
                 node = node.literal.setdefault(segment, _Node())
         assert route.method not in node.routes, f"two routes for {route.method} {route.path}"
         node.routes[route.method] = route
-        if route.method == "GET" and route.door is Door.OPEN:
+        if route.method == "GET" and route.auth is AuthKind.NONE:
             node.routes["HEAD"] = route
 
 

@@ -6,14 +6,13 @@ from typing import Final
 
 from queues.services.tokens.access import RateKind
 
-from .documentation import Documentation
-from .names import check_names, check_names_of_several
+from .http.request import check_names, check_names_of_several
 from .operations import admin_info, admin_tokens, consume, dead, finish, health, jobs, publish, queues, read, workers
-from .route import SUPERUSERS_ONLY, Door, OperationFunction, Route
 from .route_docs import delivery_routes as d
 from .route_docs import operator_routes as o
 from .route_docs import staff_routes as s
-from .router import Router
+from .route_docs.documentation import Documentation
+from .router import SUPERUSERS_ONLY, AuthKind, OperationFunction, Route, Router
 
 NAMESPACE: Final = "/api/{namespace}"
 QUEUE: Final = f"{NAMESPACE}/{{queue}}"
@@ -28,7 +27,7 @@ def _route(
     operation: OperationFunction,
     documentation: Documentation,
     *,
-    door: Door = Door.TOKEN,
+    auth: AuthKind = AuthKind.TOKEN,
     rate: RateKind | None = None,
     needs: tuple[str, ...] = (),
 ) -> Route:
@@ -39,7 +38,7 @@ def _route(
         path=path,
         operation=operation,
         check_names=check_names_of_several if operation is consume.consume else check_names,
-        door=door,
+        auth=auth,
         rate=rate,
         permissions=tuple(one if one == SUPERUSERS_ONLY else f"queues.{one}" for one in needs),
         documentation=documentation,
@@ -83,24 +82,34 @@ ROUTES: Final = (
     _route(f"POST {QUEUE}/pause", queues.pause, o.PAUSE),
     _route(f"POST {QUEUE}/resume", queues.resume, o.RESUME),
     _route(f"DELETE {QUEUE}", queues.destroy, o.DESTROY),
-    _route(f"POST {TOKENS}", admin_tokens.create, s.CREATE_TOKEN, door=Door.STAFF, needs=("add_token",)),
-    _route(f"GET {TOKENS}", admin_tokens.list_all, s.LIST_TOKENS, door=Door.STAFF, needs=("view_token",)),
-    _route(f"DELETE {TOKENS}/{{token}}", admin_tokens.revoke, s.REVOKE_TOKEN, door=Door.STAFF, needs=("delete_token",)),
-    _route(f"GET {LIMIT}", admin_tokens.show_limit, s.SHOW_LIMIT, door=Door.STAFF, needs=("view_tokenlimit",)),
-    _route(f"POST {LIMIT}", admin_tokens.add_limit, s.ADD_LIMIT, door=Door.STAFF, needs=("add_tokenlimit",)),
-    _route(f"PUT {LIMIT}", admin_tokens.put_limit, s.PUT_LIMIT, door=Door.STAFF, needs=_PUT),
-    _route(f"DELETE {LIMIT}", admin_tokens.remove_limit, s.REMOVE_LIMIT, door=Door.STAFF, needs=("delete_tokenlimit",)),
-    _route("GET /limits", admin_tokens.list_all_limits, s.LIST_LIMITS, door=Door.STAFF, needs=("view_tokenlimit",)),
-    _route("GET /pools", admin_info.pools, s.POOLS, door=Door.STAFF, needs=("view_pool",)),
-    _route("GET /info", admin_info.info, s.INFO, door=Door.STAFF, needs=("view_namespace",)),
-    _route("GET /version", admin_info.version, s.VERSION, door=Door.STAFF),
-    _route("GET /metrics", admin_info.metrics, s.METRICS, door=Door.STAFF),
-    _route("GET /accesslog", admin_info.show_access_log, s.SHOW_ACCESS_LOG, door=Door.STAFF, needs=(SUPERUSERS_ONLY,)),
+    _route(f"POST {TOKENS}", admin_tokens.create, s.CREATE_TOKEN, auth=AuthKind.STAFF, needs=("add_token",)),
+    _route(f"GET {TOKENS}", admin_tokens.list_all, s.LIST_TOKENS, auth=AuthKind.STAFF, needs=("view_token",)),
     _route(
-        "POST /accesslog", admin_info.switch_access_log, s.SWITCH_ACCESS_LOG, door=Door.STAFF, needs=(SUPERUSERS_ONLY,)
+        f"DELETE {TOKENS}/{{token}}", admin_tokens.revoke, s.REVOKE_TOKEN, auth=AuthKind.STAFF, needs=("delete_token",)
     ),
-    _route("GET /healthz", health.healthz, s.HEALTHZ, door=Door.OPEN),
-    _route("GET /readyz", health.readyz, s.READYZ, door=Door.OPEN),
+    _route(f"GET {LIMIT}", admin_tokens.show_limit, s.SHOW_LIMIT, auth=AuthKind.STAFF, needs=("view_tokenlimit",)),
+    _route(f"POST {LIMIT}", admin_tokens.add_limit, s.ADD_LIMIT, auth=AuthKind.STAFF, needs=("add_tokenlimit",)),
+    _route(f"PUT {LIMIT}", admin_tokens.put_limit, s.PUT_LIMIT, auth=AuthKind.STAFF, needs=_PUT),
+    _route(
+        f"DELETE {LIMIT}", admin_tokens.remove_limit, s.REMOVE_LIMIT, auth=AuthKind.STAFF, needs=("delete_tokenlimit",)
+    ),
+    _route("GET /limits", admin_tokens.list_all_limits, s.LIST_LIMITS, auth=AuthKind.STAFF, needs=("view_tokenlimit",)),
+    _route("GET /pools", admin_info.pools, s.POOLS, auth=AuthKind.STAFF, needs=("view_pool",)),
+    _route("GET /info", admin_info.info, s.INFO, auth=AuthKind.STAFF, needs=("view_namespace",)),
+    _route("GET /version", admin_info.version, s.VERSION, auth=AuthKind.STAFF),
+    _route("GET /metrics", admin_info.metrics, s.METRICS, auth=AuthKind.STAFF),
+    _route(
+        "GET /accesslog", admin_info.show_access_log, s.SHOW_ACCESS_LOG, auth=AuthKind.STAFF, needs=(SUPERUSERS_ONLY,)
+    ),
+    _route(
+        "POST /accesslog",
+        admin_info.switch_access_log,
+        s.SWITCH_ACCESS_LOG,
+        auth=AuthKind.STAFF,
+        needs=(SUPERUSERS_ONLY,),
+    ),
+    _route("GET /healthz", health.healthz, s.HEALTHZ, auth=AuthKind.NONE),
+    _route("GET /readyz", health.readyz, s.READYZ, auth=AuthKind.NONE),
 )
 
 ROUTER: Final = Router(ROUTES)

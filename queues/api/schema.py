@@ -12,8 +12,8 @@ from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiRespo
 
 from queues import __version__
 
-from .documentation import Parameter, Reply
-from .route import Door, Route
+from .route_docs.documentation import Parameter, Reply
+from .router import AuthKind, Route
 from .routes import ROUTES
 from .views import HANDLERS
 
@@ -22,10 +22,10 @@ SECURITY_SCHEMES: Final = {
     "tokenInQuery": {"type": "apiKey", "in": "query", "name": "token"},
     "staff": {"type": "http", "scheme": "basic"},
 }
-_SECURITY: Final[dict[Door, list[Any]]] = {
-    Door.TOKEN: [{"token": []}, {"tokenInQuery": []}],
-    Door.STAFF: [{"staff": []}],
-    Door.OPEN: [],
+_SECURITY: Final[dict[AuthKind, list[Any]]] = {
+    AuthKind.TOKEN: [{"token": []}, {"tokenInQuery": []}],
+    AuthKind.STAFF: [{"staff": []}],
+    AuthKind.NONE: [],
 }
 _TYPES: Final = {
     "integer": OpenApiTypes.INT64,
@@ -57,7 +57,7 @@ def _describe(route: Route) -> None:
         summary=documentation.summary,
         description="",
         tags=[documentation.group],
-        auth=_SECURITY[route.door],
+        auth=_SECURITY[route.auth],
         parameters=[_parameter(one) for one in documentation.parameters] + _path_parameters(route),
         request={documentation.body_type: OpenApiTypes.BINARY} if documentation.body else None,
         responses={_key(reply): _response(reply) for reply in documentation.replies},
@@ -67,7 +67,7 @@ def _describe(route: Route) -> None:
 
 @cache
 def schema_json() -> bytes:
-    """The document. It says nothing that depends on who asks."""
+    """The document. It is the same for every client."""
     schema: dict[str, Any] = SchemaGenerator().get_schema(request=None, public=True)  # type: ignore[no-untyped-call]
     schema["info"]["version"] = __version__
     schema.setdefault("components", {})["securitySchemes"] = SECURITY_SCHEMES

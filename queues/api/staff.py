@@ -2,12 +2,19 @@
 
 Superusers may do everything. Other staff may do what they may do in the admin: what their permissions allow, in the
 namespaces of their groups.
+
+Passwords and sessions are checked in threads of their own. A thread waits while its password waits to be hashed
+(`queues.services.sign_ins.password_checks`), which bounds how many do. There are more threads than that, so sessions
+and passwords that need no hashing never stand behind guesses.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Final
+import asyncio
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any, Final, TypeVar
 
 from django.db import DataError
 from django.http import HttpRequest
@@ -15,10 +22,26 @@ from rest_framework.authentication import BasicAuthentication, SessionAuthentica
 from rest_framework.exceptions import AuthenticationFailed, PermissionDenied
 from rest_framework.request import Request
 
-from queues.pools.reading import read_metadata
+from queues.pools.database import read_metadata
+from queues.services.sign_ins.password_checks import LINE_MAX, PROGRAMS_LINE_MAX
 
-from .errors import ForbiddenError, StaffOnlyError
-from .route import SUPERUSERS_ONLY
+from .context import with_fresh_connections
+from .http.errors import ForbiddenError, StaffOnlyError
+from .router import SUPERUSERS_ONLY
+
+T = TypeVar("T")
+
+THREADS: Final = LINE_MAX + 2 * PROGRAMS_LINE_MAX + 4
+"""Strangers, known clients and suspects may wait in as many as they have places; the last four are for the rest."""
+
+_threads: Final = ThreadPoolExecutor(max_workers=THREADS, thread_name_prefix="taskq-staff")
+
+
+async def call_for_staff(function: Callable[..., T], *args: Any) -> T:
+    """Run `function` in one of these threads."""
+    work = partial(with_fresh_connections, function, *args)
+    return await asyncio.get_running_loop().run_in_executor(_threads, work)
+
 
 AUTHENTICATORS: Final = (BasicAuthentication, SessionAuthentication)
 
@@ -29,7 +52,7 @@ def comes_without_proof(request: HttpRequest) -> bool:
 
 
 def check_staff(request: HttpRequest, permissions: Sequence[str]) -> Any:
-    """The staff user who asks, if they have these permissions.
+    """The staff user of the request, if they have these permissions.
 
     Raises StaffOnlyError, ForbiddenError, SignInLockedError, SignInBusyError. Slow: passwords are hashed. For a thread.
     """
@@ -41,7 +64,7 @@ def _check(request: HttpRequest, permissions: Sequence[str]) -> Any:
     wrapped.is_of_program = True  # type: ignore[attr-defined]  # what the backend of passwords looks for
     try:
         user = wrapped.user
-    except (AuthenticationFailed, DataError):  # a name that PostgreSQL cannot store is nobody's
+    except (AuthenticationFailed, DataError):  # no user has a name that PostgreSQL cannot store
         refusal: Exception | None = getattr(wrapped, "sign_in_refusal", None)
         raise refusal or StaffOnlyError("authentication required") from None
     except PermissionDenied:

@@ -7,7 +7,7 @@ from itertools import groupby
 from django.urls import URLPattern, path, re_path
 
 from .docs import SchemaView, docs
-from .route import Route
+from .router import Route
 from .routes import ROUTES
 from .views import AnyPathView, make_view
 

@@ -1,4 +1,5 @@
-"""The DRF door: one view for each path of the table of routes, all of them thin.
+"""The DRF views: one view for each path of the table of routes, all of them thin; and the middleware that lets requests
+of the API skip what only pages need.
 
 The views are asynchronous, where DRF's own are not. Under ASGI a synchronous view costs a thread for as long as it
 runs, so a waiting consumer would hold one for up to ten minutes, and would not be told that its client has gone. Of DRF
@@ -11,22 +12,26 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import quote
 
+from asgiref.sync import iscoroutinefunction
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
+from django.urls import Resolver404, ResolverMatch, resolve
+from django.utils.decorators import sync_and_async_middleware
 from rest_framework.views import APIView
 
-from .accesslog import ACCESS_LOG
+from queues.engine.limits import DISCARD_MAX_BYTES
+
 from .asgi import SCOPE_KEY, RequestState
 from .context import CONTEXT
-from .errors import BodyTooLargeError, StaffOnlyError
+from .http.errors import BodyTooLargeError, StaffOnlyError
+from .http.query import Query, parse_query
+from .http.request import ApiRequest, Headers
+from .http.response import ApiResponse
+from .logs import ACCESS_LOG
 from .pipeline import answer, refuse_unrouted
-from .query import Query, parse_query
-from .request import ApiRequest, Headers
-from .response import ApiResponse
-from .route import Route
+from .router import Route
 from .routes import ROUTER
-from .staff import check_staff, comes_without_proof
-from .staff_threads import call_for_staff
+from .staff import call_for_staff, check_staff, comes_without_proof
 
 HANDLERS: Final[dict[str, Callable[..., Awaitable[HttpResponseBase]]]] = {}
 """By the names of their routes, for `schema` to describe."""
@@ -90,22 +95,30 @@ async def _answer(request: HttpRequest) -> ApiResponse:
 
 
 class _DjangoRequest(ApiRequest):
-    """`gate`: what the gate in front knows of it. Without one, Django has read the body, and nobody watches."""
+    """`middleware`: what `ApiMiddleware` knows of it. Without it Django has read the body; disconnects are not seen."""
 
     __slots__ = ("_body", "_django")
 
     def __init__(
-        self, django: HttpRequest, gate: RequestState | None, *, method: str, path: Mapping[str, str], query: Query
+        self,
+        django: HttpRequest,
+        middleware: RequestState | None,
+        *,
+        method: str,
+        path: Mapping[str, str],
+        query: Query,
     ) -> None:
-        headers = gate.headers if gate else Headers(_headers(django))
+        headers = middleware.headers if middleware else Headers(_headers(django))
         client = django.META.get("REMOTE_ADDR") or ""
-        super().__init__(method, path, query, headers, client, gate.request_id if gate else b"")
+        super().__init__(method, path, query, headers, client, middleware.request_id if middleware else b"")
         self._django = django
-        self._body = gate.body if gate else None
+        self._body = middleware.body if middleware else None
 
     async def read_body(self, limit: int) -> bytes | bytearray:
         if self._body is not None:
-            return await self._body.read(limit, self.take_memory)
+            kept = await self._body.read(limit, limit, self.take_memory)
+            assert kept is not None, "a body is not dropped without an error"
+            return kept
         body: bytes = self._django.read(limit + 1)
         if len(body) > limit:
             raise BodyTooLargeError("body too large")
@@ -113,7 +126,7 @@ class _DjangoRequest(ApiRequest):
 
     async def read_or_discard_body(self, limit: int) -> bytes | bytearray | None:
         if self._body is not None:
-            return await self._body.read_or_discard(limit, self.take_memory)
+            return await self._body.read(limit, DISCARD_MAX_BYTES, self.take_memory)
         body = self._django.read(limit + 1)
         return body if len(body) <= limit else None
 
@@ -142,3 +155,45 @@ def _to_django(response: ApiResponse) -> HttpResponse:
 def _headers(request: HttpRequest) -> list[tuple[bytes, bytes]]:
     """Without ASGI (Django's synchronous test client), headers are in META."""
     return [(name.lower().encode(), value.encode("latin-1", "replace")) for name, value in request.headers.items()]
+
+
+Handler = Callable[[HttpRequest], Any]
+_OPENED_BY_TOKENS: Final = "/api"
+
+AsyncHandler = Callable[[HttpRequest], Awaitable[HttpResponseBase]]
+
+
+@sync_and_async_middleware
+def skip_page_middleware(get_response: Handler) -> Handler:
+    """Call the API's views at once, unless the request may come from a session of staff.
+
+    Sessions, languages, CSRF and messages mean nothing to a client with a token, yet each costs two changes of thread.
+    The Host header is not looked at either: clients reach the API by whatever name a network gives the server, nothing
+    in it builds links, and no browser sends a token by itself.
+    """
+    if not iscoroutinefunction(get_response):
+        return get_response
+
+    async def middleware(request: HttpRequest) -> HttpResponseBase:
+        match = None if _may_be_of_a_session(request) else _find_view(request.path_info)
+        if match is None:
+            response: HttpResponseBase = await get_response(request)
+            return response
+        view: AsyncHandler = match.func
+        return await view(request, *match.args, **match.kwargs)
+
+    return middleware
+
+
+def _may_be_of_a_session(request: HttpRequest) -> bool:
+    """Below /api a token opens everything, and whatever cookies a client sends are not ours to look at."""
+    return "HTTP_COOKIE" in request.META and not request.path_info.startswith(_OPENED_BY_TOKENS)
+
+
+def _find_view(path: str) -> ResolverMatch | None:
+    """The view of an API route, None for a page."""
+    try:
+        match = resolve(path)
+    except Resolver404:
+        return None
+    return match if issubclass(getattr(match.func, "cls", object), OperationView) else None

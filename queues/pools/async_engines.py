@@ -16,11 +16,9 @@ from django.conf import settings
 from queues.engine import AsyncEngine, open_async_engine
 from queues.engine.errors import TaskqError
 
+from .cache_invalidation import dispatch, dispatch_gap
 from .errors import MetadataUnavailableError, PoolNotFoundError
-from .notices import hand_on, hand_on_gap
-from .refusals import Refusals
-from .rows import PoolRow, find_pool, peek_pool, which_are_gone
-from .sweeping import SweepClock
+from .rows import PoolRow, Refusals, SweepClock, find_pool, peek_pool, which_are_gone
 
 
 class _Engines:
@@ -57,7 +55,7 @@ class _Engines:
         except TaskqError as error:
             self.refusals.note(row, error)
             raise
-        new[1].follow_notices(hand_on, partial(hand_on_gap, row.name))
+        new[1].follow_notices(dispatch, partial(dispatch_gap, row.name))
         old = self.open.get(row.name)
         self.open[row.name] = new
         if old is not None:
@@ -148,7 +146,7 @@ def open_async_engines() -> tuple[AsyncEngine, ...]:
 
 
 async def close_async_engines() -> None:
-    """Let everybody who waits go empty-handed, then close the running loop's engines."""
+    """End all long polls without a job, then close the running loop's engines."""
     engines = _by_loop.pop(asyncio.get_running_loop(), None)
     _here.loop = None
     if engines is not None:

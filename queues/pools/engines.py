@@ -1,27 +1,63 @@
 """Pool name → engine for threads: one per pool and process, opened on first use and anew when its row changes.
 
-Pages that only look have engines of their own, which give up sooner: nobody looks at a blank page for five seconds, and
+Pages that only read have engines of their own, which give up sooner: a blank page for five seconds is too long, and
 nothing is in doubt when a question stays without an answer. What changes something waits longer.
+
+A thread may have a time limit: past it, its next question to Redis or the database raises.
 """
 
 from __future__ import annotations
 
 import threading
 from collections import defaultdict
-from contextlib import suppress
-from typing import Final
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from time import monotonic
+from typing import Any, Final
 
 from django.conf import settings
+from django.db import connection
 
 from queues.engine import Engine, open_engine
 from queues.engine.errors import TaskqError
 from queues.engine.transport.connection import REPLY_TIMEOUT_S
 
-from .deadlines import check_deadline
 from .errors import MetadataUnavailableError, PoolNotFoundError
-from .refusals import Refusals
-from .rows import PoolRow, find_pool, which_are_gone
-from .sweeping import SweepClock
+from .rows import PoolRow, Refusals, SweepClock, find_pool, which_are_gone
+
+
+class WorkTimeoutError(BaseException):
+    """The time limit is over. Not an Exception, so that no handler of failures goes on in spite of it."""
+
+
+class _Deadline(threading.local):
+    at: float | None = None
+
+
+_deadline = _Deadline()
+
+
+@contextmanager
+def end_work_at(at: float) -> Iterator[None]:
+    """Within the block this thread may ask Redis and the database until `at`, in seconds of the monotonic clock."""
+    _deadline.at = at
+    try:
+        with connection.execute_wrapper(_check_query):
+            yield
+    finally:
+        _deadline.at = None
+
+
+def check_deadline() -> None:
+    """Raise WorkTimeoutError if this thread's time is over."""
+    if _deadline.at is not None and monotonic() > _deadline.at:
+        raise WorkTimeoutError
+
+
+def _check_query(execute: Callable[..., Any], *args: Any) -> Any:
+    check_deadline()
+    return execute(*args)
+
 
 LOOK_TIMEOUT_S: Final = 1.5
 """How long an engine of `reading_engine_for` waits for a reply."""

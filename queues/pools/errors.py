@@ -1,4 +1,4 @@
-"""What can be wrong with metadata, whoever asks for it. Part of the one tree of errors (`queues.engine.errors`)."""
+"""Errors of reading metadata. Part of the one tree of errors (`queues.engine.errors`)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from queues.engine.errors import TaskqError
 
 
 class MetadataUnavailableError(TaskqError):
-    """The database cannot be read, and what was asked for is not remembered."""
+    """The database cannot be read, and what was asked for is not cached."""
 
     code = "metadata_unavailable"
 

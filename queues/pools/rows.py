@@ -1,18 +1,21 @@
-"""Pool rows as values."""
+"""Pool rows as values; which of them could not be opened lately, and when to look for rows that were deleted."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Collection
+from copy import copy
 from dataclasses import dataclass, field
+from typing import Final
 
-from queues.engine.errors import InvalidArgumentError
+from queues.engine.errors import InvalidArgumentError, TaskqError
 from queues.engine.limits import MEBIBYTE
 from queues.engine.names import check_namespace
 from queues.models import Pool
 
+from .database import read_metadata
 from .errors import PoolNotFoundError
-from .reading import read_metadata
-from .remembered import Remembered
+from .ttl_cache import TtlCache
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +29,7 @@ class PoolRow:
     events_memory: int
 
 
-_rows: Remembered[str, PoolRow] = Remembered()
+_rows: TtlCache[str, PoolRow] = TtlCache()
 
 
 def find_pool(name: str) -> PoolRow:
@@ -64,3 +67,44 @@ def _read(name: str) -> PoolRow:
         min_replicas=pool.min_replicas,
         events_memory=pool.events_memory_mb * MEBIBYTE,
     )
+
+
+PAUSE_S: Final = 0.5
+
+
+class Refusals:
+    """Why rows could not be opened lately."""
+
+    def __init__(self) -> None:
+        self._by_row: dict[PoolRow, tuple[float, TaskqError]] = {}
+
+    def note(self, row: PoolRow, error: TaskqError) -> None:
+        """`row` could not be opened just now."""
+        self._by_row[row] = (time.monotonic(), error)
+
+    def raise_recent(self, row: PoolRow) -> None:
+        """Raise the same error again if it is less than PAUSE_S old."""
+        at, error = self._by_row.get(row, (0.0, None))
+        if error is None:
+            return
+        if time.monotonic() - at < PAUSE_S:
+            raise copy(error) from error
+        self._by_row.pop(row, None)
+
+
+SWEEP_EVERY_S: Final = 60.0
+
+
+class SweepClock:
+    """Is due every SWEEP_EVERY_S. Two threads may both find it due: a second sweep does no harm."""
+
+    def __init__(self) -> None:
+        self._next_at = time.monotonic() + SWEEP_EVERY_S
+
+    def is_due(self) -> bool:
+        """Whether it is time; if so, the next time is set."""
+        now = time.monotonic()
+        if now < self._next_at:
+            return False
+        self._next_at = now + SWEEP_EVERY_S
+        return True

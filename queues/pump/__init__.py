@@ -1,7 +1,8 @@
-"""The background roles: what has to be done although nobody asks for it.
+"""The background roles: work that no request triggers.
 
 A role is `tick(engine, now_ms) -> Counts`: bounded, idempotent, and safe to run in several processes at once, for all
-it does are atomic scripts. Which roles there are: `roles/`. When they run: `lane`; in which threads: `scheduler`, the
-one module that knows APScheduler. How one turn of a role goes, and what happens when a pool does not answer: `turn`,
-`trouble`. Every pool has threads of its own, so that one pool's dead Redis delays no other pool.
+it does are atomic scripts. Which roles there are: `roles/`. When they run: `pool_runner`; in which threads:
+`scheduler`, the one module that knows APScheduler. How one run of a role goes, and what happens when a pool does not
+answer: `role`, `circuit_breaker`. Every pool has threads of its own, so that one pool's dead Redis delays no other
+pool. Called by `manage.py runpump`; calls services, pools and the engine.
 """

@@ -21,13 +21,13 @@ from django.db import close_old_connections
 from queues.services.reporting.nightly import due_days, is_time
 from queues.supervision import Child
 
-from .trouble import Trouble
+from .circuit_breaker import CircuitBreaker
 
 logger = logging.getLogger(__name__)
 
 STOP_TIMEOUT_S: Final = 10.0
 NICE: Final = 10
-"""Spark may have all cores as long as nobody else wants them: publishing and consuming come first."""
+"""Spark may have all cores as long as nothing else needs them: publishing and consuming come first."""
 
 ARGUMENTS: Final = ("runreport", "--nightly", "--quiet")
 
@@ -43,7 +43,7 @@ class NightlyReports:
         self._lock = threading.Lock()
         self._is_stopped = False
         self._process: Child | None = None
-        self._trouble = Trouble(subject="nightly report")
+        self._breaker = CircuitBreaker(subject="nightly report")
 
     def tick(self) -> None:
         """Start the command if it is time and a day waits. A database or lake that is away is logged once."""
@@ -63,14 +63,14 @@ class NightlyReports:
         now = self._clock()
         try:
             if not is_time(now) or not (days := due_days(today=now.date())):
-                self._trouble.passed()
+                self._breaker.record_success()
                 return
         except Exception as error:  # the roles go on; it is tried again
-            self._trouble.failed(error)
+            self._breaker.record_failure(error)
             return
         finally:
             close_old_connections()
-        self._trouble.passed()
+        self._breaker.record_success()
         logger.info("reports are due", extra={"action": "nightly_started", "first": str(days[0]), "days": len(days)})
         self._process = Child(self._command, stdout=subprocess.DEVNULL)
         with contextlib.suppress(ProcessLookupError):

@@ -1,10 +1,11 @@
-"""What a background role is."""
+"""A background role, and one run of it: ticks while there is more to do and time to do it, or while it is woken."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from queues.engine import Counts, Engine
 
@@ -29,3 +30,37 @@ class Role:
     tick: Tick
     share: float = 1.0
     wait: Wait | None = None
+
+
+WAIT_PART: Final = 0.8
+"""Of its interval a role may wait: when a turn ends after the next one is due, that one is left out."""
+
+
+def run_role(
+    role: Role,
+    engine: Engine,
+    *,
+    should_stop: Callable[[], bool],
+    now_ms: int | None = None,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Counts:
+    """Tick once, and again as long as the tick says `more`, the role's budget lasts and `should_stop` is false.
+
+    A role that can wait does so when there is no more, and ticks again if it is woken before its interval is over.
+    The sum of the ticks; its `more` is that of the last one. Raises what the engine raises.
+    """
+    began = clock()
+    turn_began, ends = began, began + role.budget_s
+    total = counts = role.tick(engine, now_ms)
+    while clock() < ends and not should_stop():
+        if not counts.more:
+            left_s = role.interval_s * WAIT_PART - (clock() - turn_began) % role.interval_s
+            if role.wait is None or left_s <= 0 or not role.wait(engine, left_s):
+                break
+        elif role.share < 1:
+            sleep((clock() - began) * (1 / role.share - 1))
+        began = clock()
+        counts = role.tick(engine, now_ms)
+        total = total + counts
+    return Counts(queues=total.queues, jobs=total.jobs, dead=total.dead, more=counts.more)

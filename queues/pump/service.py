@@ -13,11 +13,11 @@ from django.db import close_old_connections
 
 from queues.engine import Counts
 
-from .lane import Lane
+from .circuit_breaker import CircuitBreaker
 from .nightly import NightlyReports
+from .pool_runner import PoolRunner
+from .role_stats import RoleStats
 from .scheduler import RoleScheduler
-from .tally import Tally
-from .trouble import Trouble
 
 logger = logging.getLogger(__name__)
 
@@ -66,9 +66,9 @@ class BackgroundService:
         self._heartbeats = heartbeats
         self._nightly = nightly
         self._stopping = threading.Event()
-        self._tally = Tally()
-        self._lanes: dict[str, Lane] = {}
-        self._pools_trouble = Trouble(subject="list of pools")
+        self._stats = RoleStats()
+        self._runners: dict[str, PoolRunner] = {}
+        self._pools_breaker = CircuitBreaker(subject="list of pools")
 
     def ask_to_stop(self) -> None:
         """Make `run` finish the ticks under way and return. May be called from a signal handler."""
@@ -81,14 +81,14 @@ class BackgroundService:
         scheduler.start()
         try:
             self._add_chores(scheduler)
-            logger.info("background roles run", extra={"action": "pump_started", "pools": ",".join(self._lanes)})
+            logger.info("background roles run", extra={"action": "pump_started", "pools": ",".join(self._runners)})
             self._wait(scheduler)
         finally:  # whatever it was: without their chores, roles would go on unseen
             self._stop(scheduler)
 
     def _add_chores(self, scheduler: RoleScheduler) -> None:
         scheduler.add_chore("pools", lambda: self._follow_pools(scheduler), interval_s=POOLS_INTERVAL_S)
-        scheduler.add_chore("summary", self._tally.report, interval_s=SUMMARY_INTERVAL_S)
+        scheduler.add_chore("summary", self._stats.report, interval_s=SUMMARY_INTERVAL_S)
         if self._check_pools is not None:
             scheduler.add_chore("check", self._check_pools, interval_s=CHECK_INTERVAL_S, at_once=True)
         for number, beat in enumerate(self._heartbeats):
@@ -102,26 +102,26 @@ class BackgroundService:
         if self._nightly is not None:
             self._nightly.stop()
         scheduler.stop_chores()
-        for lane in self._lanes.values():
-            lane.close()
+        for runner in self._runners.values():
+            runner.close()
         scheduler.stop()
-        self._tally.report()
+        self._stats.report()
         logger.info("background roles stopped", extra={"action": "pump_stopped"})
 
     def run_once(self) -> Iterator[TurnReport]:
         """One turn of each role on each pool, and what it did. A pool that fails does not keep the others waiting."""
         for pool in self._list_pools():
-            lane = self._open_lane(pool, once=True)
-            for role in lane.roles:
+            runner = self._make_runner(pool, once=True)
+            for role in runner.roles:
                 counts, fault = Counts(), None
                 try:
-                    counts = lane.turn(role)
+                    counts = runner.turn(role)
                 except Exception as error:  # reported to the caller, who goes on with the next
                     fault = error
                 yield TurnReport(pool=pool, role=role.name, counts=counts, error=fault)
 
-    def _open_lane(self, pool: str, *, once: bool = False) -> Lane:
-        return Lane(pool, tally=self._tally, should_stop=self._stopping.is_set, once=once)
+    def _make_runner(self, pool: str, *, once: bool = False) -> PoolRunner:
+        return PoolRunner(pool, stats=self._stats, should_stop=self._stopping.is_set, once=once)
 
     def _wait(self, scheduler: RoleScheduler) -> None:
         offset = time.time() - time.monotonic()
@@ -133,18 +133,18 @@ class BackgroundService:
                 scheduler.catch_up()
 
     def _follow_pools(self, scheduler: RoleScheduler) -> None:
-        """Open a lane for each pool that is new, close those of pools that are gone."""
+        """Start a runner for each pool that is new, close those of pools that are gone."""
         try:
             pools = set(self._list_pools())
         except Exception as error:  # the pools known so far go on while the database is away
-            self._pools_trouble.failed(error)
+            self._pools_breaker.record_failure(error)
             return
         finally:
             close_old_connections()
-        self._pools_trouble.passed()
-        for pool in sorted(pools - self._lanes.keys()):
-            lane = self._open_lane(pool)
-            scheduler.add_lane(lane)
-            self._lanes[pool] = lane
-        for pool in sorted(self._lanes.keys() - pools):
-            scheduler.remove_lane(self._lanes.pop(pool))
+        self._pools_breaker.record_success()
+        for pool in sorted(pools - self._runners.keys()):
+            runner = self._make_runner(pool)
+            scheduler.add_runner(runner)
+            self._runners[pool] = runner
+        for pool in sorted(self._runners.keys() - pools):
+            scheduler.remove_runner(self._runners.pop(pool))

@@ -1,4 +1,4 @@
-"""The ASGI applications: `Site`, which Django serves, and `WorkerGate`, which hands pages over to another process.
+"""The ASGI applications: `Site`, which Django serves, and `WorkerMiddleware`, which hands pages to another process.
 
 Django must be set up before this module is imported.
 """
@@ -12,11 +12,10 @@ from django.conf import settings
 from django.core.handlers.asgi import ASGIHandler
 from django.urls import get_resolver
 
-from queues.api.asgi import FOUND, METRICS_PATH, ApiGate, is_api_to_django
-from queues.api.asgi_types import Application, Receive, Scope, Send
+from queues.api.asgi import FOUND, METRICS_PATH, ApiMiddleware, answer_lifespan, is_api_to_django
 from queues.api.context import CONTEXT
-from queues.api.fast_lane import FastLane
-from queues.api.lifespan import answer_lifespan
+from queues.api.fast_path import FastPath
+from queues.api.http.request import Application, Receive, Scope, Send
 from queues.api.metrics.process import flush
 from queues.api.routes import ROUTER
 
@@ -41,24 +40,24 @@ class Site:
             await (self._api if is_api_to_django(scope) else cast(Application, self.pages))(scope, receive, send)
 
 
-def make_gate(site: Site) -> ApiGate:
+def make_api_middleware(site: Site) -> ApiMiddleware:
     """All that taskq serves: the API's fast path in front of the site. All views are imported, or the error raised."""
     # Django would import them at the first request, on the event loop if that is one of the API.
     _ = get_resolver().url_patterns
-    return ApiGate(site, fast_lane=FastLane(ROUTER, CONTEXT) if settings.TASKQ_FAST_LANE else None)
+    return ApiMiddleware(site, fast_path=FastPath(ROUTER, CONTEXT) if settings.TASKQ_FAST_LANE else None)
 
 
-class WorkerGate(ApiGate):
+class WorkerMiddleware(ApiMiddleware):
     """The ASGI application of a worker: the API's fast path. Connections for anything else go to the pages process."""
 
-    def __init__(self, fast_lane: FastLane, pages: PagesClient) -> None:
-        super().__init__(_answer_not_taken, fast_lane=fast_lane)
-        self._fast_lane: FastLane = fast_lane
+    def __init__(self, fast_path: FastPath, pages: PagesClient) -> None:
+        super().__init__(_answer_not_taken, fast_path=fast_path)
+        self._fast_path: FastPath = fast_path
         self._pages = pages
 
     def serves(self, scope: Scope) -> bool:
         """Whether the fast path does; `__call__` need not look for the route again."""
-        found = scope[FOUND] = self._fast_lane.find(scope)
+        found = scope[FOUND] = self._fast_path.find(scope)
         return found is not None
 
     async def hand_over(self, scope: Scope, client: socket.socket, data: bytes) -> bool:

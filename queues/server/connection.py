@@ -32,7 +32,7 @@ LINGER_S: Final = 2.0
 CHECK_EVERY_S: Final = 10.0
 """How often a connection is checked for clients that are silent or take nothing."""
 
-HAS_HUNG_UP: Final = "taskq.has_hung_up"  # these as in queues.api.fast_lane, which needs Django
+HAS_HUNG_UP: Final = "taskq.has_hung_up"  # these as in queues.api.fast_path, which needs Django
 ON_UNDELIVERED: Final = "taskq.on_undelivered"
 ANSWER: Final = "taskq.answer"
 

@@ -10,9 +10,8 @@ from django.template.loader import render_to_string
 from django.utils.translation import get_language_from_request, gettext_lazy, override
 
 from queues.api.asgi import is_own
-from queues.api.asgi_types import Scope, Send
-from queues.api.request import Headers
-from queues.api.response import NO_SNIFFING, json_response
+from queues.api.http.request import Headers, Scope, Send
+from queues.api.http.response import NO_SNIFFING, json_response
 
 RETRY_AFTER_S: Final = 2
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from queues.api.request_ids import HEADER, choose_request_id
+from queues.api.http.response import HEADER, choose_request_id
 
 from .exchange import Channel, Exchange
 from .request_head import Reason

@@ -33,9 +33,8 @@ from django.db.backends.signals import connection_created
 from django.http.response import HttpResponseBase
 from django.urls import set_script_prefix
 
-from queues.api.asgi_types import Receive, Scope
-from queues.api.metadata_threads import leave_connection_tidy
-from queues.api.request import Headers
+from queues.api.context import with_fresh_connections
+from queues.api.http.request import Headers, Receive, Scope
 from queues.pools import WorkTimeoutError, end_work_at
 
 from .error_pages import BODY_TOO_LARGE, BODY_TOO_SLOW, BUSY, NO_DATABASE, TOO_SLOW, TOO_SLOW_TO_SAY, answer_error
@@ -149,7 +148,7 @@ class PagesHandler(ASGIHandler):
             loop.call_later(self._limit_s, lambda: work.done() or self.on_stuck())
 
     async def _in_thread(self, function: Callable[..., Any], *args: Any) -> Any:
-        return await asyncio.get_running_loop().run_in_executor(self._threads, leave_connection_tidy, function, *args)
+        return await asyncio.get_running_loop().run_in_executor(self._threads, with_fresh_connections, function, *args)
 
     def _respond(self, scope: Scope, body: IO[bytes], deadline: float) -> HttpResponseBase | None:
         """None: it took too long, and was stopped when it next asked the database or Redis."""

@@ -16,10 +16,10 @@ from typing import Final
 
 import uvicorn
 
-from queues.api.asgi import ApiGate
+from queues.api.asgi import ApiMiddleware
 from queues.api.metrics.process import count_together
 
-from .applications import Site, make_gate
+from .applications import Site, make_api_middleware
 from .connection_receiver import ConnectionReceiver, PagesConnection
 from .server import IDLE_MAX_S, SOCKET, allow_open_files, configure, note_stop, set_aside_what_stays
 from .uvicorn_workers import BeatingServer
@@ -95,8 +95,8 @@ class _Server(BeatingServer):
         self.is_stuck = self.should_exit = True
 
 
-def _load(directory: Path, site: Site) -> ApiGate:
-    gate = make_gate(site)
+def _load(directory: Path, site: Site) -> ApiMiddleware:
+    gate = make_api_middleware(site)
     count_together(directory, is_worker=False)
     set_aside_what_stays()
     return gate

@@ -101,9 +101,9 @@ def load_application(directory: Path) -> Callable[..., Any]:
     django.setup()
     from queues.api.metrics.process import count_together
 
-    from .applications import Site, make_gate
+    from .applications import Site, make_api_middleware
 
-    application = make_gate(Site())
+    application = make_api_middleware(Site())
     count_together(directory)
     return application
 
@@ -115,15 +115,15 @@ def load_worker(directory: Path) -> Callable[..., Any]:
     """
     django.setup()
     from queues.api.context import CONTEXT
-    from queues.api.fast_lane import FastLane
+    from queues.api.fast_path import FastPath
     from queues.api.metrics.process import count_together
     from queues.api.routes import ROUTER
 
-    from .applications import WorkerGate
+    from .applications import WorkerMiddleware
     from .pages_client import PagesClient
 
     count_together(directory)
-    return WorkerGate(FastLane(ROUTER, CONTEXT), PagesClient(directory / SOCKET))
+    return WorkerMiddleware(FastPath(ROUTER, CONTEXT), PagesClient(directory / SOCKET))
 
 
 def configure(load: Callable[[], Any], **particulars: Any) -> uvicorn.Config:

@@ -22,7 +22,7 @@ from django.utils.translation import gettext, gettext_noop
 from queues.engine import JobState
 from queues.models import Activity, ActivityAction, Namespace
 from queues.models.activity import DETAIL_MAX
-from queues.pools.reading import read_metadata
+from queues.pools.database import read_metadata
 
 from .permissions import User, sees_everything
 

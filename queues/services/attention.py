@@ -11,9 +11,9 @@ from typing import Final
 from queues.engine import FoundQueue
 from queues.models import QueuePolicy
 from queues.models.policy import WHOLE_NAMESPACE
-from queues.pools.reading import read_metadata
+from queues.pools.database import read_metadata
 
-from .queues.survey import PoolSight, Sight, Survey
+from .queues.survey import Survey, VisiblePool, VisiblePools
 from .recent import Recent
 
 OBJECTIVE_S: Final = 300
@@ -152,16 +152,16 @@ class Attention:
         return self.total > 0
 
 
-def find_attention(sight: Sight, *, most: int) -> Attention:
+def find_attention(visible: VisiblePools, *, most: int) -> Attention:
     """What is wrong with what somebody sees. Raises MetadataUnavailableError."""
-    pools = tuple(found for view in sight.pools for found in _of_pool(view))
+    pools = tuple(found for view in visible.pools for found in _of_pool(view))
     queues = sorted(
-        (found for view in sight.pools for found in attention_of_queues(view)), key=lambda found: found.order
+        (found for view in visible.pools for found in attention_of_queues(view)), key=lambda found: found.order
     )
     return Attention(pools=pools, queues=tuple(queues[:most]), count=len(queues))
 
 
-def attention_of_queues(view: PoolSight) -> Iterator[QueueAttention]:
+def attention_of_queues(view: VisiblePool) -> Iterator[QueueAttention]:
     """Those of a pool's queues that need attention. Old news needs none: that it is old is what is wrong."""
     survey = view.survey
     if survey is None or not survey.is_current:
@@ -201,7 +201,7 @@ def _of_queue(survey: Survey, queue: FoundQueue, objectives: Objectives) -> Queu
     )
 
 
-def _of_pool(view: PoolSight) -> Iterator[PoolAttention]:
+def _of_pool(view: VisiblePool) -> Iterator[PoolAttention]:
     survey = view.survey
     if survey is None:
         reason = PoolReason.AWAY if view.is_away else PoolReason.IN_TROUBLE
@@ -221,6 +221,6 @@ def _of_pool(view: PoolSight) -> Iterator[PoolAttention]:
         yield PoolAttention(pool=view.pool, reason=PoolReason.EVENTS_DROPPED, ms=dropped_ms)
 
 
-def reasons_by_queue(view: PoolSight) -> Mapping[tuple[str, str], QueueAttention]:
+def reasons_by_queue(view: VisiblePool) -> Mapping[tuple[str, str], QueueAttention]:
     """The same by namespace and queue."""
     return {(found.queue.namespace, found.queue.queue): found for found in attention_of_queues(view)}

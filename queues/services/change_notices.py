@@ -11,7 +11,7 @@ from django.db.models import Model
 from django.db.models.signals import post_delete, post_save
 
 from queues.models import Namespace, QueuePolicy, Token, TokenLimit
-from queues.pools.notices import NoticeKind, tell_after_commit
+from queues.pools.cache_invalidation import NoticeKind, publish_after_commit
 
 
 def tell_changes() -> None:
@@ -49,4 +49,4 @@ def _goes_with_another(instance: Model, signal: dict[str, Any]) -> bool:
 
 
 def _tell(kind: NoticeKind, namespace: Namespace, detail: str) -> None:
-    tell_after_commit(kind, pool=namespace.pool.name, detail=detail)
+    publish_after_commit(kind, pool=namespace.pool.name, detail=detail)

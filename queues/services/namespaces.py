@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.db import connection
 
 from queues.models import Namespace
-from queues.pools.reading import read_metadata
+from queues.pools.database import read_metadata
 
 
 def list_namespaces(*, pool: str, limit: int) -> list[str]:

@@ -10,7 +10,7 @@ from queues.engine import RoleBeat
 
 from .attention import Attention, find_attention
 from .permissions import User
-from .queues.survey import PoolSight, Sight, Totals, see
+from .queues.survey import Totals, VisiblePool, VisiblePools, visible_pools
 
 ATTENTION_SHOWN: Final = 20
 
@@ -38,7 +38,7 @@ class PoolRow:
     `memory_share`: of the bound set for its Redis, 0..1; None: no bound, or not known.
     """
 
-    view: PoolSight
+    view: VisiblePool
     totals: Totals | None
     pumps: tuple[PumpRow, ...]
     behind_ms: int
@@ -50,7 +50,7 @@ class PoolRow:
 class Overview:
     """`taken_at_ms`: of the oldest of the surveys; None: there is none."""
 
-    sight: Sight
+    visible: VisiblePools
     totals: Totals
     attention: Attention
     pools: tuple[PoolRow, ...]
@@ -59,26 +59,26 @@ class Overview:
 
     @property
     def has_namespaces(self) -> bool:
-        return any(view.namespaces for view in self.sight.pools)
+        return any(view.namespaces for view in self.visible.pools)
 
 
 def read_overview(*, user: User) -> Overview:
     """What `user` may see: a bounded number of queries, and one round trip to each pool. Raises
     MetadataUnavailableError."""
-    sight = see(user=user)
-    surveys = [view.survey for view in sight.pools if view.survey is not None]
+    visible = visible_pools(user=user)
+    surveys = [view.survey for view in visible.pools if view.survey is not None]
     times = [survey.taken_at_ms for survey in surveys if survey.taken_at_ms is not None]
     return Overview(
-        sight=sight,
-        totals=sight.totals,
-        attention=find_attention(sight, most=ATTENTION_SHOWN),
-        pools=tuple(_pool_row(view) for view in sight.pools),
+        visible=visible,
+        totals=visible.totals,
+        attention=find_attention(visible, most=ATTENTION_SHOWN),
+        pools=tuple(_pool_row(view) for view in visible.pools),
         taken_at_ms=min(times, default=None),
         left_out=sum(survey.left_out for survey in surveys),
     )
 
 
-def _pool_row(view: PoolSight) -> PoolRow:
+def _pool_row(view: VisiblePool) -> PoolRow:
     survey = view.survey
     store = survey.store if survey else None
     share = store.used_memory / store.max_memory if store and store.max_memory else None
@@ -92,7 +92,7 @@ def _pool_row(view: PoolSight) -> PoolRow:
     )
 
 
-def _pump_rows(view: PoolSight) -> tuple[PumpRow, ...]:
+def _pump_rows(view: VisiblePool) -> tuple[PumpRow, ...]:
     """Those that live, and the latest of those that do not if none does."""
     survey = view.survey
     if survey is None:

@@ -16,7 +16,7 @@ from django.db.models import Case, Exists, IntegerField, OuterRef, Q, Value, Whe
 
 from queues.models import Namespace
 from queues.models.namespace import ADMINISTER, OPERATE
-from queues.pools.reading import read_metadata
+from queues.pools.database import read_metadata
 
 from .errors import NamespaceNotFoundError, RoleTooLowError
 

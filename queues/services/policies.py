@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from queues.engine.backoff import Backoff, parse_backoff
 from queues.models import QueuePolicy
 from queues.models.policy import WHOLE_NAMESPACE
-from queues.pools.notices import NoticeKind, hear, hear_gap
-from queues.pools.reading import read_metadata
-from queues.pools.remembered import Remembered
+from queues.pools.cache_invalidation import NoticeKind, subscribe, subscribe_to_gaps
+from queues.pools.database import read_metadata
+from queues.pools.ttl_cache import TtlCache
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +39,7 @@ class DeadBounds:
 
 NO_POLICY = EffectivePolicy()
 
-_by_namespace: Remembered[tuple[str, str], Mapping[str, EffectivePolicy]] = Remembered()
+_by_namespace: TtlCache[tuple[str, str], Mapping[str, EffectivePolicy]] = TtlCache()
 
 
 def policy_for(*, pool: str, namespace: str, queue: str) -> EffectivePolicy:
@@ -82,9 +82,9 @@ def _reread_pool(pool: str) -> None:
     _by_namespace.expire(lambda key, _policies: key[0] == pool)
 
 
-hear(NoticeKind.POLICY_CHANGED, _reread_namespace)
-hear(NoticeKind.NAMESPACE_DELETED, _reread_namespace)
-hear_gap(_reread_pool)
+subscribe(NoticeKind.POLICY_CHANGED, _reread_namespace)
+subscribe(NoticeKind.NAMESPACE_DELETED, _reread_namespace)
+subscribe_to_gaps(_reread_pool)
 
 
 def _of(policies: Mapping[str, EffectivePolicy], queue: str) -> EffectivePolicy:

@@ -1,4 +1,4 @@
-"""The admin is part of the same product: a token is made there, and opens the door."""
+"""The admin is part of the same product: a token is made there, and the API accepts it."""
 
 from __future__ import annotations
 

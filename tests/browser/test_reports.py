@@ -1,4 +1,4 @@
-"""Reports through the front door: real jobs, drained into the lake, counted by Spark, read in a browser."""
+"""Reports from end to end: real jobs, drained into the lake, counted by Spark, read in a browser."""
 
 from __future__ import annotations
 

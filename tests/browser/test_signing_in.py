@@ -1,4 +1,4 @@
-"""In through the front door, and out again."""
+"""Signing in, and out again."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from queues.engine.operations.maintain import reclaim
 from queues.models import Namespace, Pool, QueuePolicy
 from queues.services import attention as module
 from queues.services.attention import OBJECTIVE_S, Attention, PoolReason, QueueReason, Severity, find_attention
-from queues.services.queues.survey import PUMP_SILENT_MS, read_survey, see
+from queues.services.queues.survey import PUMP_SILENT_MS, read_survey, visible_pools
 from queues.services.recent import forget_recent
 
 from .people import POOL, SHOP, People
@@ -43,7 +43,7 @@ def put(engine: Engine, *, jobs: int = 1, age_s: float = 0, queue: str = "orders
 
 def attention(surveyor: Surveyor, people: People, *, most: int = 20) -> Attention:
     surveyor.look()
-    return find_attention(see(user=people.alice.user), most=most)
+    return find_attention(visible_pools(user=people.alice.user), most=most)
 
 
 def reasons(found: Attention) -> dict[str, list[QueueReason]]:
@@ -163,7 +163,7 @@ def test_what_somebody_may_not_see_needs_none_of_their_attention(
     put(engine, jobs=3, age_s=20)
     surveyor.look()
 
-    assert find_attention(see(user=people.charlie.user), most=20).queues == ()
+    assert find_attention(visible_pools(user=people.charlie.user), most=20).queues == ()
 
 
 def test_a_pool_that_does_not_answer_is_told(engine: Engine, surveyor: Surveyor, people: People) -> None:
@@ -180,7 +180,7 @@ def test_a_pool_without_a_pump_is_told_and_its_queues_are_not(engine: Engine, pe
     engine.run(beat(PumpBeat(pump="host:1:a", up_ms=1, roles={}), now_ms=now_of(engine) - PUMP_SILENT_MS - 1))
     forget_recent()
 
-    found = find_attention(see(user=people.alice.user), most=20)
+    found = find_attention(visible_pools(user=people.alice.user), most=20)
 
     assert [(one.pool, one.reason) for one in found.pools] == [(POOL, PoolReason.NO_PUMP)]
     assert found.pools[0].ms > PUMP_SILENT_MS
@@ -193,7 +193,7 @@ def test_an_old_survey_is_no_news(engine: Engine, surveyor: Surveyor, people: Pe
     survey = read_survey(pool=POOL)
 
     assert not survey.is_current
-    assert see(user=people.alice.user).outdated == (POOL,)
+    assert visible_pools(user=people.alice.user).outdated == (POOL,)
 
 
 def test_a_pump_that_is_behind_is_told(engine: Engine, surveyor: Surveyor, people: People) -> None:

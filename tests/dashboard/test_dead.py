@@ -104,7 +104,7 @@ def test_an_address_that_means_nothing_is_refused(people: People, query: dict[st
 
 
 def test_what_was_not_looked_at_is_told_and_can_be_looked_at(people: People, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dashboard.views.dead.LOOKS", 4)
+    monkeypatch.setattr("dashboard.views.dead_letters.LOOKS", 4)
     bury("shop", "mail", [f"error {word}" for word in "abcdefghij"])
 
     text = get(people.alice.browser)
@@ -127,7 +127,7 @@ def test_what_was_not_looked_at_is_told_and_can_be_looked_at(people: People, mon
 
 
 def test_rows_come_by_pages_that_meet_each_once(people: People, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dashboard.views.dead.ROWS", 3)
+    monkeypatch.setattr("dashboard.views.dead_letters.ROWS", 3)
     ids = bury("shop", "mail", ["a"] * 5) + bury("shop", "pay", ["b"] * 3)
     text, seen = get(people.alice.browser), []
     while True:

@@ -86,7 +86,7 @@ def test_a_death_beside_a_respawn_is_not_missed(people: People) -> None:
 
 
 def test_a_later_page_hears_of_deaths_alone(people: People, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dashboard.views.dead.ROWS", 2)
+    monkeypatch.setattr("dashboard.views.dead_letters.ROWS", 2)
     bury("shop", "mail", ["timeout"] * 3)
     (following,) = re.findall(r'rel="next" href="\?([^"]+)"', people.alice.browser.get("/dead/").text)
     query = dict(parse_qsl(html.unescape(following)))

@@ -8,7 +8,8 @@ import pytest
 from django.template import Context, Template
 from django.test import RequestFactory
 
-from dashboard.templatetags.taskq import age, brief_duration, compact, duration, number, per_second, sparkline, when
+from dashboard.formatting import age, brief_duration, compact, duration, number, per_second
+from dashboard.templatetags.taskq import sparkline, when
 
 MINUTE_MS, HOUR_MS, DAY_MS = 60_000, 3_600_000, 86_400_000
 

@@ -10,13 +10,13 @@ import httpx
 import pytest
 
 from queues import __version__
-from queues.api.route import Door, Route
+from queues.api.router import AuthKind, Route
 from queues.api.routes import ROUTES
 from tests.http.client import Client
 from tests.http.service import Server, Site
 from tests.support.waiting import wait_until
 
-STAFF_ROUTES = [route for route in ROUTES if route.door is Door.STAFF]
+STAFF_ROUTES = [route for route in ROUTES if route.auth is AuthKind.STAFF]
 SECRET = re.compile(r"[A-Za-z0-9_-]{43}\Z")
 
 

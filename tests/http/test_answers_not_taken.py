@@ -13,7 +13,7 @@ import pytest
 
 from queues.server.delivery_check import UNREAD_WITHIN_S
 from tests.http.client import Client
-from tests.http.doors_wire import Wire, request
+from tests.http.two_servers_connection import Wire, request
 from tests.support.waiting import wait_until
 
 ROUNDS = 150

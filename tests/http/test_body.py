@@ -1,4 +1,4 @@
-"""What the door reads of a body, and how it finds out that the client has gone."""
+"""What the API reads of a body, and how it finds out that the client has gone."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from queues.api.body import RequestBody
-from queues.api.request import Headers
+from queues.api.http.body import RequestBody
+from queues.api.http.request import Headers
 from queues.engine.limits import DISCARD_MAX_BYTES
 
 GONE: dict[str, Any] = {"type": "http.disconnect"}
@@ -44,15 +44,15 @@ async def watch(body: RequestBody) -> Any:
 def test_a_request_of_http_1_without_a_word_of_a_body_has_none() -> None:
     async def scenario() -> Any:
         body = RequestBody("1.1", Headers([(b"host", b"x")]), Wire([GONE]).receive)
-        return await body.read(10, uncounted), await watch(body)
+        return await body.read(10, 10, uncounted), await watch(body)
 
     assert asyncio.run(scenario()) == (b"", GONE)
 
 
 def test_a_request_of_http_2_may_have_a_body_without_saying_so() -> None:
-    async def scenario() -> bytes | bytearray:
+    async def scenario() -> bytes | bytearray | None:
         return await RequestBody("2", Headers([]), Wire([part(b"a", more=True), part(b"b", more=False)]).receive).read(
-            10, uncounted
+            10, 10, uncounted
         )
 
     assert asyncio.run(scenario()) == b"ab"
@@ -68,7 +68,7 @@ def test_nothing_is_read_before_somebody_asks_or_declines() -> None:
         for _ in range(10):
             await asyncio.sleep(0)
         assert len(wire.left) == 2
-        assert await body.read(10, uncounted) == b"a"
+        assert await body.read(10, 10, uncounted) == b"a"
         assert await watching == GONE
 
     asyncio.run(scenario())

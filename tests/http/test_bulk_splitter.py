@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from queues.api import bulk
-from queues.api.errors import JobTooLargeError, ParameterError
+from queues.api.http.errors import JobTooLargeError, ParameterError
+from queues.api.operations import bulk_body
 from queues.engine.limits import BODY_MAX_BYTES
 
 MIB = 1024 * 1024
@@ -28,7 +28,7 @@ VALUE = st.recursive(SCALAR, lambda inner: st.lists(inner, max_size=4) | st.dict
 
 def split_array(body: bytes) -> list[bytes]:
     """To the end, whatever it yields."""
-    splitting = bulk.split_array(body)
+    splitting = bulk_body.split_array(body)
     while True:
         try:
             next(splitting)
@@ -47,8 +47,8 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bytes]]:
         patterns.append(pattern)
         return compile_one(pattern)
 
-    bulk._matchers.cache_clear()
-    bulk._compilation.cache_clear()
+    bulk_body._matchers.cache_clear()
+    bulk_body._compilation.cache_clear()
     re.purge()
     with monkeypatch.context() as patched:
         patched.setattr("re.compile", note)
@@ -57,16 +57,16 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bytes]]:
 
 def test_first_callers_have_the_patterns_compiled_once(compiled: list[bytes]) -> None:
     async def prepare() -> None:
-        cancelled = asyncio.create_task(bulk.prepare())
+        cancelled = asyncio.create_task(bulk_body.prepare())
         await asyncio.sleep(0)
         cancelled.cancel()
-        await asyncio.gather(*[bulk.prepare() for _ in range(8)])
+        await asyncio.gather(*[bulk_body.prepare() for _ in range(8)])
 
     interval_s = sys.getswitchinterval()
     asyncio.run(prepare())
 
     assert split_array(b"[1,[2]]") == [b"1", b"[2]"]
-    assert len(compiled) == len(set(compiled)) == len(bulk._Matchers._fields)
+    assert len(compiled) == len(set(compiled)) == len(bulk_body._Matchers._fields)
     assert sys.getswitchinterval() == interval_s
 
 
@@ -178,21 +178,25 @@ def test_bytes_that_are_not_utf8_pass_as_in_go() -> None:
 
 
 @pytest.mark.parametrize("before", range(8))
-@pytest.mark.parametrize("window", [bulk.STRING_BYTES, bulk.PART_BYTES])
+@pytest.mark.parametrize("window", [bulk_body.STRING_BYTES, bulk_body.PART_BYTES])
 def test_an_escape_where_a_look_ends_is_part_of_the_string(window: int, before: int) -> None:
-    element = b'"' + b"x" * (window - before) + b"\\u00e9" + b"y" * 2 * bulk.STRING_BYTES + b'\\"' + b'"'
+    element = b'"' + b"x" * (window - before) + b"\\u00e9" + b"y" * 2 * bulk_body.STRING_BYTES + b'\\"' + b'"'
 
     assert split_array(b"[" + element + b",1]") == [element, b"1"]
 
 
-@pytest.mark.parametrize("place", [0, bulk.PLAIN_MIN_BYTES, bulk.STRING_BYTES - 1, bulk.STRING_BYTES, 100_000])
+@pytest.mark.parametrize(
+    "place", [0, bulk_body.PLAIN_MIN_BYTES, bulk_body.STRING_BYTES - 1, bulk_body.STRING_BYTES, 100_000]
+)
 def test_a_control_character_in_a_long_string_is_refused(place: int) -> None:
     with pytest.raises(ParameterError):
         split_array(b'["' + b"x" * place + b"\x1f" + b"x" * 100_000 + b'"]')
 
 
 @pytest.mark.parametrize("spaces", [0, 1, 2, 3])
-@pytest.mark.parametrize("size", [bulk.PART_BYTES - 6, bulk.PART_BYTES - 4, bulk.PART_BYTES - 3, 100_000])
+@pytest.mark.parametrize(
+    "size", [bulk_body.PART_BYTES - 6, bulk_body.PART_BYTES - 4, bulk_body.PART_BYTES - 3, 100_000]
+)
 def test_a_long_key_is_a_key(size: int, spaces: int) -> None:
     element = b'{"' + b"k" * size + b'"' + b" " * spaces + b":" + b" " * spaces + b'"v","b":' + b"1" * 5_000 + b"}"
 

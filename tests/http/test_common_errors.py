@@ -6,12 +6,12 @@ import re
 
 import pytest
 
-from queues.api.route import Door, Route
+from queues.api.router import AuthKind, Route
 from queues.api.routes import ROUTES
 from tests.http.client import Client
 from tests.http.service import Server
 
-TOKEN_ROUTES = [route for route in ROUTES if route.door is Door.TOKEN]
+TOKEN_ROUTES = [route for route in ROUTES if route.auth is AuthKind.TOKEN]
 QUEUE_ROUTES = [route for route in TOKEN_ROUTES if "{queue}" in route.path]
 FORBIDDEN_QUEUE = {"error": "queue name contains forbidden characters"}
 FORBIDDEN_NAMESPACE = {"error": "namespace name contains forbidden characters"}

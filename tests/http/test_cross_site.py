@@ -13,12 +13,12 @@ from django.urls import URLPattern, URLResolver, get_resolver
 
 from queues.api.cross_site import SAFE_METHODS
 from queues.api.docs import SchemaView
-from queues.api.route import Door, Route
+from queues.api.router import AuthKind, Route
 from queues.api.routes import ROUTES
 from queues.api.views import OperationView
 from queues.models import Token
 
-CHANGING: Final = [route for route in ROUTES if route.door is Door.STAFF and route.method not in SAFE_METHODS]
+CHANGING: Final = [route for route in ROUTES if route.auth is AuthKind.STAFF and route.method not in SAFE_METHODS]
 BASIC: Final = "Basic " + base64.b64encode(b"root:pw").decode()
 CHOSEN: Final = "a-secret-that-the-attacker-knows"
 

@@ -1,4 +1,4 @@
-"""One table of errors for all doors."""
+"""One table of errors for the whole API."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import queues.api
 import queues.services
-from queues.api.errors import REPLIES
+from queues.api.http.errors import REPLIES
 from queues.engine.errors import TaskqError
 
 
@@ -29,7 +29,7 @@ def test_every_error_has_a_reply_and_every_reply_an_error() -> None:
 
 
 def is_door_free(error: type[TaskqError]) -> bool:
-    """Errors of commands and of the embedded server never reach a door."""
+    """Errors of commands and of the embedded server never reach the API."""
     return error.__module__.startswith(("queues.management", "queues.embedded", "queues.pump"))
 
 

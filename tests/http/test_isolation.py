@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from queues.api.route import Door, Route
+from queues.api.router import AuthKind, Route
 from queues.api.routes import ROUTES
 from queues.embedded import EmbeddedRedis
 from tests.http.client import Client
@@ -15,8 +15,8 @@ from tests.support.waiting import wait_until
 
 SECONDS_TO_FORGET = 2.0
 
-TOKEN_ROUTES = [route for route in ROUTES if route.door is Door.TOKEN]
-STAFF_ROUTES = [route for route in ROUTES if route.door is Door.STAFF]
+TOKEN_ROUTES = [route for route in ROUTES if route.auth is AuthKind.TOKEN]
+STAFF_ROUTES = [route for route in ROUTES if route.auth is AuthKind.STAFF]
 
 
 def path_of(route: Route, namespace: str, queue: str, job_id: str) -> str:

@@ -1,4 +1,4 @@
-"""What the import contracts of pyproject.toml cannot say: which names of the engine the doors may know."""
+"""What the import contracts of pyproject.toml cannot say: which names of the engine the API and the pages may know."""
 
 from __future__ import annotations
 

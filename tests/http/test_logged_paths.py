@@ -10,8 +10,8 @@ from urllib.parse import quote, unquote
 
 import pytest
 
-from queues.api.accesslog import ACCESS_LOG
 from queues.api.log_paths import loggable_path
+from queues.api.logs import ACCESS_LOG
 from taskq_site.asgi import application
 from taskq_site.logs import JsonFormatter, LogfmtFormatter, mask_tokens
 

@@ -11,13 +11,13 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from queues.api.body import RequestBody
 from queues.api.context import CONTEXT, ApiContext
-from queues.api.errors import ServerBusyError
-from queues.api.fast_lane import FastLane
-from queues.api.memory import COPIES, MEMORY, MemoryBudget
-from queues.api.request import ApiRequest, Headers
-from queues.api.response import ApiResponse
+from queues.api.fast_path import FastPath
+from queues.api.http.body import RequestBody
+from queues.api.http.errors import ServerBusyError
+from queues.api.http.large_requests import COPIES, MEMORY, MemoryBudget
+from queues.api.http.request import ApiRequest, Headers
+from queues.api.http.response import ApiResponse
 from queues.api.routes import ROUTER, ROUTES
 from tests.http.client import Client
 from tests.http.service import Server, Site
@@ -85,10 +85,10 @@ def test_a_refused_body_takes_no_memory_while_its_rest_is_thrown_away() -> None:
             """Thrown away."""
 
         headers = Headers(scope["headers"])
-        lane = FastLane(ROUTER, CONTEXT)
+        fast_path = FastPath(ROUTER, CONTEXT)
         route = replace(read, operation=refuse, documentation=replace(read.documentation, body="x"))
         body = RequestBody("1.1", headers, receive)
-        assert await lane.serve((route, {}), scope, headers, body, b"id", send) == 413
+        assert await fast_path.serve((route, {}), scope, headers, body, b"id", send) == 413
         return used
 
     assert run_async(used_at_the_end()) == 0

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from queues.api.metrics.table import METRICS
+from queues.api.metrics.exposition import METRICS
 from queues.embedded import EmbeddedRedis
 from tests.http.client import Client
 from tests.http.service import Server, Site

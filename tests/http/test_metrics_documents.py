@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from queues.api.metrics.table import METRICS
+from queues.api.metrics.exposition import METRICS
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 DASHBOARD: dict[str, Any] = json.loads((DOCS / "grafana" / "taskq.json").read_text())

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import redis
 
-from queues.api.accesslog import REREAD_S
+from queues.api.logs import REREAD_S
 from queues.embedded import EmbeddedRedis
 from tests.http.client import Client, Reply
 from tests.http.service import Server, Site

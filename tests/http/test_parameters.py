@@ -9,10 +9,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from queues.api.attributes import read_attributes
-from queues.api.errors import ParameterError
-from queues.api.publish_options import read_publish_options
-from queues.api.query import (
+from queues.api.http.errors import ParameterError
+from queues.api.http.query import (
     REMEMBERED_MAX_BYTES,
     Query,
     parse_query,
@@ -21,8 +19,9 @@ from queues.api.query import (
     read_seconds_as_ms,
     read_uint,
 )
-from queues.api.request import Headers
-from queues.api.request_ids import choose_request_id
+from queues.api.http.request import Headers
+from queues.api.http.response import choose_request_id
+from queues.api.operations.publish import read_attributes, read_publish_options
 from queues.engine.errors import InvalidArgumentError
 from queues.engine.limits import UINT32_MAX
 

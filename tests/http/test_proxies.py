@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from queues.api.proxies import HOPS_MAX, TrustedProxies
-from queues.api.request import Headers
+from queues.api.asgi import HOPS_MAX, TrustedProxies
+from queues.api.http.request import Headers
 
 PROXIES = TrustedProxies([ip_network("10.0.0.0/8"), ip_network("2001:db8::/32")])
 

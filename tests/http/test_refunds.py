@@ -13,10 +13,10 @@ import redis
 
 from queues.api import pipeline
 from queues.api.context import ApiContext
-from queues.api.query import Query
-from queues.api.request import ApiRequest, Headers
-from queues.api.response import ApiResponse
-from queues.api.route import Route
+from queues.api.http.query import Query
+from queues.api.http.request import ApiRequest, Headers
+from queues.api.http.response import ApiResponse
+from queues.api.router import Route
 from queues.api.routes import ROUTES
 from queues.engine import AsyncEngine, PublishOptions, open_async_engine, pause, publish, size
 from queues.engine.keys import limit_key

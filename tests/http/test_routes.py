@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from queues.api.route import Door
+from queues.api.router import AuthKind
 from queues.api.routes import ROUTES
 from tests.http.cases import CASES, Case
 from tests.http.client import Client, Reply
@@ -44,7 +44,7 @@ def test_every_documented_reply_of_every_route_is_in_the_table() -> None:
     said = {
         (route.name, reply.status)
         for route in ROUTES
-        if route.door is not Door.STAFF
+        if route.auth is not AuthKind.STAFF
         for reply in route.documentation.replies
     }
 

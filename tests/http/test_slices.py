@@ -7,10 +7,9 @@ from collections.abc import Generator
 from itertools import pairwise
 from typing import Any
 
-from queues.api.body import RequestBody
-from queues.api.memory import LARGE_BYTES
-from queues.api.request import Headers
-from queues.api.slices import LargeWork, run_in_slices
+from queues.api.http.body import RequestBody
+from queues.api.http.large_requests import LARGE_BYTES, LargeWork, run_in_slices
+from queues.api.http.request import Headers
 
 
 class Turns:
@@ -118,7 +117,10 @@ def test_large_bodies_are_read_by_turns() -> None:
         bodies = [
             RequestBody("1.1", headers, receive_from([bytes(LARGE_BYTES + 1) for _ in range(pieces)])) for _ in range(3)
         ]
-        return await asyncio.gather(*[body.read(1 << 30, lambda _size: None) for body in bodies])
+        return [
+            body or b""
+            for body in await asyncio.gather(*[one.read(1 << 30, 1 << 30, lambda _: None) for one in bodies])
+        ]
 
     assert [len(body) for body in asyncio.run(scenario())] == [pieces * (LARGE_BYTES + 1)] * 3
     assert len(asked) == 3 * (pieces - 1)

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from queues.api.route import SUPERUSERS_ONLY, Door, Route
+from queues.api.router import SUPERUSERS_ONLY, AuthKind, Route
 from queues.api.routes import ROUTES
 from tests.http.client import Client
 from tests.http.service import Server, Site, open_site
 from tests.support.exposition import read_page
 from tests.support.waiting import wait_until
 
-STAFF_ROUTES = [route for route in ROUTES if route.door is Door.STAFF]
+STAFF_ROUTES = [route for route in ROUTES if route.auth is AuthKind.STAFF]
 GUARDED = [route for route in STAFF_ROUTES if route.permissions]
 MINE, THEIRS = "mine", "theirs"
 SCRIPT = f"""

@@ -13,8 +13,8 @@ from django.db import OperationalError, connection
 
 from queues.models import Namespace, Pool
 from queues.pools import find_pool
-from queues.pools.reading import is_outage_known
-from queues.pools.remembered import Remembered, forget_everything
+from queues.pools.database import is_outage_known
+from queues.pools.ttl_cache import TtlCache, forget_everything
 from queues.services.errors import InvalidTokenError, MetadataUnavailableError, PoolNotFoundError
 from queues.services.tokens import access
 from queues.services.tokens.access import Access, authorise, peek_access
@@ -30,7 +30,7 @@ from tests.support.waiting import wait_until
 def clock(monkeypatch: pytest.MonkeyPatch) -> ManualClock:
     """The clock of the access memory."""
     clock = ManualClock()
-    monkeypatch.setattr(access, "_known", Remembered(clock=clock))
+    monkeypatch.setattr(access, "_known", TtlCache(clock=clock))
     return clock
 
 

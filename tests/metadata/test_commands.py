@@ -17,7 +17,7 @@ from django.core.management import CommandError, call_command, load_command_clas
 from queues.engine import NotReplicatedError, publish
 from queues.models import Activity, Pool, Token
 from queues.pools import engine_for
-from queues.pools.remembered import forget_everything
+from queues.pools.ttl_cache import forget_everything
 from queues.services.tokens.access import authorise
 from queues.services.tokens.managing import NewToken
 from tests.support.outage import database_away
@@ -174,7 +174,7 @@ STARTS = {
         f"{COMMAND.format('serve')}; import pathlib; from queues.server.server import load_worker;"
         "load_worker(pathlib.Path(sys.argv[1]))"
     ),
-    "pages": f"{COMMAND.format('servepages')}; import taskq_site.urls, queues.api.middleware",
+    "pages": f"{COMMAND.format('servepages')}; import taskq_site.urls, queues.api.views",
     "pump": f"{COMMAND.format('runpump')}; from queues.pump.roles import roles_for; roles_for('default')",
     "token": COMMAND.format("token"),
     "up": COMMAND.format("up"),

@@ -12,7 +12,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from queues.models import Token
-from queues.pools.remembered import Remembered
+from queues.pools.ttl_cache import TtlCache
 from queues.services.tokens import access
 from queues.services.tokens import usage as last_use
 from queues.services.tokens.access import authorise
@@ -25,7 +25,7 @@ from tests.support.waiting import wait_until
 def clock(monkeypatch: pytest.MonkeyPatch) -> ManualClock:
     """The clock of the access memory."""
     clock = ManualClock()
-    monkeypatch.setattr(access, "_known", Remembered(clock=clock))
+    monkeypatch.setattr(access, "_known", TtlCache(clock=clock))
     return clock
 
 

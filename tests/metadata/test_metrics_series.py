@@ -12,15 +12,11 @@ from typing import Any
 import orjson
 import pytest
 
+from queues.api.metrics import counters as series_module
 from queues.api.metrics import process
-from queues.api.metrics import series as series_module
-from queues.api.metrics.counting import JOB_BOUNDS_MS, QUEUE_WIDTH, Counters
-from queues.api.metrics.exposition import Page
-from queues.api.metrics.series import Series
-from queues.api.metrics.sharing import locked, replace_file
-from queues.api.metrics.slots import IDLE_S, LOOK_AGAIN_S, Slots
-from queues.api.metrics.table import ELAPSED, PUBLISHED
-from queues.api.metrics.workers import Workers, add
+from queues.api.metrics.counters import JOB_BOUNDS_MS, QUEUE_WIDTH, Counters, Series
+from queues.api.metrics.exposition import ELAPSED, PUBLISHED, Page
+from queues.api.metrics.worker_files import IDLE_S, LOOK_AGAIN_S, Slots, Workers, add, locked, replace_file
 from tests.support.exposition import read_page
 
 
@@ -212,7 +208,7 @@ def test_counts_of_the_dead_stay_their_gauges_go(tmp_path: Path, join: Callable[
     workers = join()
     before = workers.add_others(snapshot(1))
 
-    workers.bury_dead({"queues": {"1"}})
+    workers.merge_ended({"queues": {"1"}})
 
     assert before == workers.add_others(snapshot(1))
     assert before == {"counts": {"queues": {"1": [111, 0]}, "n": 111}, "gauges": {"waiting": 11}}
@@ -226,11 +222,11 @@ def test_a_burial_that_was_cut_short_counts_nobody_twice(
     workers = join()
     with monkeypatch.context() as patch:
         patch.setattr(Workers, "_remove", lambda _self, _names: None)
-        workers.bury_dead({"queues": {"1"}})
+        workers.merge_ended({"queues": {"1"}})
     assert len(list(tmp_path.glob("worker-*"))) == 1
     assert workers.add_others(snapshot(1))["counts"]["n"] == 101
 
-    join().bury_dead({"queues": {"1"}})
+    join().merge_ended({"queues": {"1"}})
 
     assert list(tmp_path.glob("worker-*")) == []
     assert workers.add_others(snapshot(1))["counts"]["n"] == 101
@@ -240,7 +236,7 @@ def test_of_the_dead_only_slots_that_are_given_are_kept(
     tmp_path: Path, join: Callable[[], Workers], dead_pid: int
 ) -> None:
     leave_behind(tmp_path, dead_pid, 100)
-    join().bury_dead({"queues": {"2"}})
+    join().merge_ended({"queues": {"2"}})
 
     assert orjson.loads((tmp_path / "ended.json").read_bytes())["counts"] == {"queues": {}, "n": 100}
 

@@ -6,7 +6,7 @@ import pytest
 
 from queues.engine.backoff import Backoff, BackoffKind
 from queues.models import Namespace, QueuePolicy
-from queues.pools.remembered import Remembered
+from queues.pools.ttl_cache import TtlCache
 from queues.services import policies
 from queues.services.policies import NO_POLICY, DeadBounds, EffectivePolicy, list_dead_bounds, peek_policy, policy_for
 from tests.support.clock import ManualClock
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> ManualClock:
     clock = ManualClock()
-    monkeypatch.setattr(policies, "_by_namespace", Remembered(clock=clock))
+    monkeypatch.setattr(policies, "_by_namespace", TtlCache(clock=clock))
     return clock
 
 

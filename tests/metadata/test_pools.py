@@ -19,7 +19,7 @@ from queues.embedded import EmbeddedRedis
 from queues.engine import StoreInfo, StoreUnavailableError, open_engine, publish, same_place, size
 from queues.models import Pool
 from queues.pools import async_engine_for, async_engines, close_async_engines, close_engines, engine_for, engines, rows
-from queues.pools.remembered import Remembered, forget_everything
+from queues.pools.ttl_cache import TtlCache, forget_everything
 from queues.services.errors import InvalidArgumentError, PoolExistsError, PoolNotFoundError
 from queues.services.pools.managing import add_pool, check_pool, check_pools, list_pools
 from queues.services.pools.problems import AdviceKind, ProblemKind, find_advice, find_problems
@@ -184,7 +184,7 @@ def test_a_pool_has_one_engine_until_its_url_changes(
     redis_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = ManualClock()
-    monkeypatch.setattr(rows, "_rows", Remembered(clock=clock))
+    monkeypatch.setattr(rows, "_rows", TtlCache(clock=clock))
     first = engine_for("default")
     assert engine_for("default") is first
     first.run(publish(first.queue("orders", "close"), [b"1"]))
@@ -200,7 +200,7 @@ def test_a_pool_has_one_engine_until_its_url_changes(
 
 def test_engines_outlast_an_outage_of_the_database(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = ManualClock()
-    monkeypatch.setattr(rows, "_rows", Remembered(clock=clock))
+    monkeypatch.setattr(rows, "_rows", TtlCache(clock=clock))
     engine = engine_for("default")
     clock.advance(60)
     with database_away():

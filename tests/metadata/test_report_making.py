@@ -14,7 +14,7 @@ from django.conf import settings
 from django.test import override_settings
 
 from queues.models import Namespace, Pool, QueueDay, QueuePolicy, ReportDay, ReportState, ReportTrigger
-from queues.pools.remembered import forget_everything
+from queues.pools.ttl_cache import forget_everything
 from queues.services.reporting import compacting, loading
 from queues.services.reporting import rows as making_rows
 from queues.services.reporting.claims import claim_day

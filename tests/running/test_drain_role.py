@@ -33,12 +33,12 @@ from queues.lake.lines import Entries
 from queues.lake.names import EntryId, drained_name
 from queues.lake.place import LakeError, Place
 from queues.lake.writer import Writer
-from queues.pump.lane import Lane
+from queues.pump.pool_runner import PoolRunner
+from queues.pump.role import run_role
+from queues.pump.role_stats import RoleStats
 from queues.pump.roles import drain as module
 from queues.pump.roles import roles_for
 from queues.pump.roles.drain import Drain, read_plan
-from queues.pump.tally import Tally
-from queues.pump.turn import take_turn
 from tests.support.clock import ManualClock
 from tests.support.lake import EventName, Lake, local_lake, names_in_stream
 from tests.support.waiting import wait_until
@@ -159,7 +159,7 @@ def test_a_drain_is_woken_by_the_call_that_fills_a_partition(shop: Shop, setting
     (found,) = [role for role in roles_for(POOL) if role.name == "drain"]
     role = replace(found, interval_s=600, budget_s=600)  # so that no look comes to its help
     stopping = threading.Event()
-    turn = threading.Thread(target=take_turn, args=(role, shop.engine), kwargs={"should_stop": stopping.is_set})
+    turn = threading.Thread(target=run_role, args=(role, shop.engine), kwargs={"should_stop": stopping.is_set})
     client, channels = shop.engine.client, [f"{{tq{partition}}}:events" for partition in range(PARTITIONS)]
     turn.start()
     try:
@@ -465,16 +465,16 @@ def test_a_lane_tells_of_a_lake_in_trouble_once_and_the_pool_is_not_in_trouble(
     (tmp_path / "file").touch()
     settings.TASKQ_LAKE_URL = str(tmp_path / "file" / "lake")
     shop.work()
-    tally = Tally()
-    lane = Lane(POOL, tally=tally, should_stop=lambda: False, open_engine=lambda _pool: shop.engine, once=True)
-    drain = next(role for role in lane.roles if role.name == "drain")
+    stats = RoleStats()
+    runner = PoolRunner(POOL, stats=stats, should_stop=lambda: False, open_engine=lambda _pool: shop.engine, once=True)
+    drain = next(role for role in runner.roles if role.name == "drain")
     for _ in range(3):
-        lane._role_troubles["drain"]._again_at = 0  # the pause is over
-        lane.run(drain)
-    assert not lane._pool_trouble.is_there
+        runner._role_breakers["drain"]._again_at = 0  # the pause is over
+        runner.run(drain)
+    assert not runner._pool_breaker.is_open
     (tmp_path / "file").unlink()
-    lane._role_troubles["drain"]._again_at = 0
-    lane.run(drain)
+    runner._role_breakers["drain"]._again_at = 0
+    runner.run(drain)
 
     assert [record.__dict__["action"] for record in caplog.records] == ["trouble", "recovered"]
     told = caplog.records[0]

@@ -27,7 +27,7 @@ from queues.server.exchange import Exchange
 from queues.server.pages_client import HEAD, PagesClient, Verdict
 from queues.server.reader import Reader
 from queues.server.request_head import UNKNOWN_BEGINNING
-from tests.http.doors_wire import request
+from tests.http.two_servers_connection import request
 from tests.support.loops import run_async
 from tests.support.waiting import wait_until
 

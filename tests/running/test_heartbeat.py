@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from queues.engine import Counts, Engine, PublishOptions, PumpBeat, list_pumps, open_engine, publish
-from queues.pump.lane import Lane
-from queues.pump.pulse import BEAT_INTERVAL_S, PUMP_ID, Pulse
+from queues.pump.heartbeat import BEAT_INTERVAL_S, PUMP_ID, Heartbeat
+from queues.pump.pool_runner import PoolRunner
 from queues.pump.role import Role
+from queues.pump.role_stats import RoleStats
 from queues.pump.roles import roles_for
-from queues.pump.tally import Tally
 from tests.running.conftest import Site
 from tests.support.waiting import wait_until
 
@@ -37,21 +37,21 @@ class Clock:
         return self.now
 
 
-def taken(pulse: Pulse) -> PumpBeat:
-    found = pulse.take_beat()
+def taken(heartbeat: Heartbeat) -> PumpBeat:
+    found = heartbeat.take_beat()
     assert found is not None
     return found
 
 
 def test_a_beat_sums_the_turns_and_tells_the_age_of_the_latest() -> None:
     clock = Clock()
-    pulse = Pulse(clock=clock)
-    pulse.note(role(), began_at=100, jobs=3)
-    pulse.note(role(), began_at=100.1, jobs=4)
-    pulse.note(role("sweeper"), began_at=100.1, jobs=0)
+    heartbeat = Heartbeat(clock=clock)
+    heartbeat.note(role(), began_at=100, jobs=3)
+    heartbeat.note(role(), began_at=100.1, jobs=4)
+    heartbeat.note(role("sweeper"), began_at=100.1, jobs=0)
     clock.now = 102
 
-    beat = taken(pulse)
+    beat = taken(heartbeat)
 
     assert (beat.pump, beat.up_ms) == (PUMP_ID, 2_000)
     assert {name: (one.ticks, one.jobs, one.tick_age_ms) for name, one in beat.roles.items()} == {
@@ -61,39 +61,39 @@ def test_a_beat_sums_the_turns_and_tells_the_age_of_the_latest() -> None:
 
 
 def test_a_turn_is_late_by_what_exceeds_its_interval() -> None:
-    pulse = Pulse(clock=Clock())
-    pulse.note(role(interval_s=0.1), began_at=100, jobs=0)
-    pulse.note(role(interval_s=0.1), began_at=100.35, jobs=0)
+    heartbeat = Heartbeat(clock=Clock())
+    heartbeat.note(role(interval_s=0.1), began_at=100, jobs=0)
+    heartbeat.note(role(interval_s=0.1), began_at=100.35, jobs=0)
 
-    assert taken(pulse).roles["pump"].late_ms == 250
+    assert taken(heartbeat).roles["pump"].late_ms == 250
 
 
 def test_a_turn_in_time_is_not_late() -> None:
-    pulse = Pulse(clock=Clock())
+    heartbeat = Heartbeat(clock=Clock())
     for began_at in (100, 100.35, 100.4):
-        pulse.note(role(interval_s=0.1), began_at=began_at, jobs=0)
+        heartbeat.note(role(interval_s=0.1), began_at=began_at, jobs=0)
 
-    assert taken(pulse).roles["pump"].late_ms == 0
+    assert taken(heartbeat).roles["pump"].late_ms == 0
 
 
 def test_nothing_is_said_twice_within_an_interval() -> None:
     clock = Clock()
-    pulse = Pulse(clock=clock)
-    taken(pulse)
+    heartbeat = Heartbeat(clock=clock)
+    taken(heartbeat)
     clock.now += BEAT_INTERVAL_S - 0.01
-    assert pulse.take_beat() is None
+    assert heartbeat.take_beat() is None
 
     clock.now += 0.01
 
-    assert pulse.take_beat() is not None
+    assert heartbeat.take_beat() is not None
 
 
 def test_a_lane_beats_when_it_has_run_a_turn(engine: Engine) -> None:
     now_ms = round(time.time() * 1000) - 60_000
     engine.run(publish(engine.queue("ns", "q"), [b"x"] * 5, PublishOptions(delay_ms=1), now_ms=now_ms))
-    lane = Lane("default", tally=Tally(), should_stop=lambda: False, open_engine=lambda _pool: engine)
+    runner = PoolRunner("default", stats=RoleStats(), should_stop=lambda: False, open_engine=lambda _pool: engine)
 
-    lane.run(lane.roles[0])
+    runner.run(runner.roles[0])
 
     (beat,) = engine.run(list_pumps())
     assert beat.pump == PUMP_ID
@@ -114,9 +114,9 @@ def test_each_role_has_a_turn_at_least_every_ten_seconds() -> None:
 
 def test_one_turn_for_a_look_leaves_no_beat(engine: Engine) -> None:
     """`runpump --once`: nobody should wait for the next beat of a process that has ended."""
-    lane = Lane("default", tally=Tally(), should_stop=lambda: False, open_engine=lambda _pool: engine)
+    runner = PoolRunner("default", stats=RoleStats(), should_stop=lambda: False, open_engine=lambda _pool: engine)
 
-    lane.turn(lane.roles[0])
+    runner.turn(runner.roles[0])
 
     assert engine.run(list_pumps()) == ()
 

@@ -23,7 +23,7 @@ from queues.pools import WorkTimeoutError, end_work_at, engine_for
 from queues.server import pages_handler
 from queues.server.pages_client import PagesClient, Places, Verdict
 from queues.server.pages_handler import OVERDUE_MAX, THREADS_PER_ADDRESS, PagesHandler, read_body
-from tests.http.doors_wire import request
+from tests.http.two_servers_connection import request
 from tests.running import stuck_pages
 from tests.running.processes import ROOT
 from tests.support.loops import run_async

@@ -13,8 +13,8 @@ import pytest
 
 from queues.embedded import EmbeddedRedis
 from queues.server.connection_receiver import PAGE_CONNECTIONS_PER_ADDRESS
-from tests.http.doors_wire import Wire, request
 from tests.http.service import Server, Site
+from tests.http.two_servers_connection import Wire, request
 from tests.running.visitor import Visitor
 from tests.support.waiting import wait_until
 

@@ -21,11 +21,11 @@ from django.urls import clear_url_caches, get_resolver
 
 from queues.server import pages_server
 from queues.server.applications import Site as DjangoSite
-from queues.server.applications import make_gate
+from queues.server.applications import make_api_middleware
 from queues.server.pages_client import PATIENCE_S
 from queues.server.server import SOCKET
-from tests.http.doors_wire import Wire, request
 from tests.http.service import START_TIMEOUT_S, Server, Site, open_site
+from tests.http.two_servers_connection import Wire, request
 from tests.running.processes import MARK, Family
 from tests.support.waiting import wait_until
 
@@ -240,14 +240,14 @@ def test_one_that_cannot_import_its_views_says_so_in_the_log_at_once(
         assert server.client.publish("without-pages")
 
 
-@pytest.mark.parametrize("has_fast_lane", [True, False])
-def test_no_request_has_to_import_views(settings: Any, has_fast_lane: bool) -> None:
-    settings.TASKQ_FAST_LANE = has_fast_lane
+@pytest.mark.parametrize("has_fast_path", [True, False])
+def test_no_request_has_to_import_views(settings: Any, has_fast_path: bool) -> None:
+    settings.TASKQ_FAST_LANE = has_fast_path
     clear_url_caches()
 
-    make_gate(DjangoSite())
+    make_api_middleware(DjangoSite())
 
     assert "url_patterns" in vars(get_resolver())
     settings.ROOT_URLCONF = "no_such_views"
     with pytest.raises(ModuleNotFoundError, match="no_such_views"):
-        make_gate(DjangoSite())
+        make_api_middleware(DjangoSite())

@@ -1,4 +1,4 @@
-"""What each background role does in one tick, and how a turn and a lane treat ticks."""
+"""What each background role does in one tick, and how `run_role` and a pool runner treat ticks."""
 
 from __future__ import annotations
 
@@ -27,12 +27,11 @@ from queues.engine import (
 )
 from queues.models import Namespace, Pool, QueuePolicy
 from queues.pump import service
-from queues.pump.lane import Lane
-from queues.pump.role import Role
+from queues.pump.circuit_breaker import RETRY_FIRST_S, RETRY_MAX_S, CircuitBreaker
+from queues.pump.pool_runner import PoolRunner
+from queues.pump.role import WAIT_PART, Role, run_role
+from queues.pump.role_stats import RoleStats
 from queues.pump.roles import bounds, deleter, pump, reclaimer, roles_for, sweeper
-from queues.pump.tally import Tally
-from queues.pump.trouble import RETRY_FIRST_S, RETRY_MAX_S, Trouble
-from queues.pump.turn import WAIT_PART, take_turn
 from tests.support.clock import ManualClock
 from tests.support.waiting import wait_until
 
@@ -135,7 +134,7 @@ def test_a_role_with_a_share_of_the_time_leaves_the_rest_to_others(engine: Engin
 
     began = clock.now
     role = Role(name="role", interval_s=1, budget_s=10, tick=tick, share=0.25)
-    counts = take_turn(role, engine, should_stop=lambda: False, clock=clock, sleep=clock.advance)
+    counts = run_role(role, engine, should_stop=lambda: False, clock=clock, sleep=clock.advance)
 
     # Half a second of work, three times that for others, as long as the budget lasts.
     assert clock.now - began == pytest.approx(counts.jobs * 0.5 + (counts.jobs - 1) * 1.5)
@@ -204,20 +203,20 @@ def role_of(tick: Callable[[Engine, int | None], Counts], *, budget_s: float = 6
 def test_a_turn_goes_on_while_there_is_more(engine: Engine) -> None:
     tick = Script(Counts(jobs=2, more=True), Counts(jobs=3, more=True), Counts(jobs=1), Counts(jobs=9))
 
-    assert take_turn(role_of(tick), engine, should_stop=lambda: False) == Counts(jobs=6)
+    assert run_role(role_of(tick), engine, should_stop=lambda: False) == Counts(jobs=6)
     assert len(tick.left) == 1
 
 
 def test_a_turn_ends_when_its_budget_is_used_up(engine: Engine) -> None:
     tick = Script(Counts(jobs=2, more=True), Counts(jobs=3))
 
-    assert take_turn(role_of(tick, budget_s=0), engine, should_stop=lambda: False) == Counts(jobs=2, more=True)
+    assert run_role(role_of(tick, budget_s=0), engine, should_stop=lambda: False) == Counts(jobs=2, more=True)
 
 
 def test_a_turn_ends_when_asked_to_stop(engine: Engine) -> None:
     tick = Script(Counts(jobs=2, more=True), Counts(jobs=3))
 
-    assert take_turn(role_of(tick), engine, should_stop=lambda: True) == Counts(jobs=2, more=True)
+    assert run_role(role_of(tick), engine, should_stop=lambda: True) == Counts(jobs=2, more=True)
 
 
 def test_a_role_that_is_woken_ticks_again(engine: Engine) -> None:
@@ -231,7 +230,7 @@ def test_a_role_that_is_woken_ticks_again(engine: Engine) -> None:
         return len(left) == 1
 
     role = Role(name="role", interval_s=1, budget_s=10, tick=tick, wait=wait)
-    counts = take_turn(role, engine, should_stop=lambda: False, clock=clock)
+    counts = run_role(role, engine, should_stop=lambda: False, clock=clock)
 
     assert counts == Counts(jobs=5)
     assert left == pytest.approx([WAIT_PART, WAIT_PART / 2])
@@ -247,19 +246,19 @@ def test_a_role_that_is_woken_all_the_time_ends_its_turn_all_the_same(engine: En
         return True
 
     role = Role(name="role", interval_s=0.5, budget_s=3, tick=lambda _engine, _now: Counts(jobs=1), wait=wait)
-    take_turn(role, engine, should_stop=lambda: False, clock=clock)
+    run_role(role, engine, should_stop=lambda: False, clock=clock)
 
     assert clock.now - began <= 3.4
 
 
 def test_trouble_is_logged_once_when_it_begins_and_once_when_it_ends(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "queues.pump")
-    trouble = Trouble(pool="p")
+    breaker = CircuitBreaker(pool="p")
 
     for _ in range(20):
-        trouble.failed(StoreUnavailableError("connection refused"))
+        breaker.record_failure(StoreUnavailableError("connection refused"))
     for _ in range(20):
-        trouble.passed()
+        breaker.record_success()
 
     assert [(record.levelname, record.__dict__["action"]) for record in caplog.records] == [
         ("WARNING", "trouble"),
@@ -274,31 +273,31 @@ def test_what_began_before_trouble_does_not_end_it_and_what_began_before_its_end
     """Roles run side by side. One whose reply came before the server died may say so after another one's failure."""
     caplog.set_level(logging.INFO, "queues.pump")
     now = 10.0
-    trouble = Trouble(clock=lambda: now)
+    breaker = CircuitBreaker(clock=lambda: now)
 
-    trouble.failed(StoreUnavailableError("away"), began_at=9.0)
-    trouble.passed(began_at=9.5)
+    breaker.record_failure(StoreUnavailableError("away"), began_at=9.0)
+    breaker.record_success(began_at=9.5)
     assert [record.__dict__["action"] for record in caplog.records] == ["trouble"]
 
     now = 12.0
-    trouble.passed(began_at=11.0)
-    trouble.failed(StoreUnavailableError("away"), began_at=11.5)
+    breaker.record_success(began_at=11.0)
+    breaker.record_failure(StoreUnavailableError("away"), began_at=11.5)
     assert [record.__dict__["action"] for record in caplog.records] == ["trouble", "recovered"]
 
-    trouble.failed(StoreUnavailableError("away"), began_at=12.0)
+    breaker.record_failure(StoreUnavailableError("away"), began_at=12.0)
     assert [record.__dict__["action"] for record in caplog.records] == ["trouble", "recovered", "trouble"]
 
 
 def test_during_trouble_pauses_between_attempts_grow_to_a_limit() -> None:
     now = 0.0
-    trouble = Trouble(clock=lambda: now)
+    breaker = CircuitBreaker(clock=lambda: now)
     attempts: list[float] = []
-    trouble.failed(StoreUnavailableError("away"))
+    breaker.record_failure(StoreUnavailableError("away"))
     while now < 30:
         now += 0.05
-        if trouble.may_try():
+        if breaker.may_try():
             attempts.append(now)
-            trouble.failed(StoreUnavailableError("away"))
+            breaker.record_failure(StoreUnavailableError("away"))
 
     pauses = [round(later - earlier, 2) for earlier, later in zip([0.0, *attempts], attempts, strict=False)]
     assert pauses[0] == pytest.approx(RETRY_FIRST_S, abs=0.06)
@@ -308,31 +307,31 @@ def test_during_trouble_pauses_between_attempts_grow_to_a_limit() -> None:
 
 def test_during_trouble_one_caller_at_a_time_tries() -> None:
     now = 0.0
-    trouble = Trouble(clock=lambda: now)
-    trouble.failed(StoreUnavailableError("away"))
+    breaker = CircuitBreaker(clock=lambda: now)
+    breaker.record_failure(StoreUnavailableError("away"))
     now = RETRY_FIRST_S
 
-    assert [trouble.may_try() for _ in range(4)] == [True, False, False, False]
+    assert [breaker.may_try() for _ in range(4)] == [True, False, False, False]
 
 
-def lane_of(engine: Callable[[str], Engine]) -> Lane:
-    return Lane("default", tally=Tally(), should_stop=lambda: False, open_engine=engine)
+def lane_of(engine: Callable[[str], Engine]) -> PoolRunner:
+    return PoolRunner("default", stats=RoleStats(), should_stop=lambda: False, open_engine=engine)
 
 
-def with_tick(lane: Lane, tick: Callable[[Engine, int | None], Counts]) -> Role:
-    """The lane's pump, doing something else."""
-    name = lane.roles[0].name
+def with_tick(runner: PoolRunner, tick: Callable[[Engine, int | None], Counts]) -> Role:
+    """The pool runner's pump, doing something else."""
+    name = runner.roles[0].name
     return Role(name=name, interval_s=1, budget_s=0, tick=tick)
 
 
 def test_a_defect_in_one_role_is_logged_with_its_place_and_ends_nothing(
     engine: Engine, caplog: pytest.LogCaptureFixture
 ) -> None:
-    lane = lane_of(lambda _pool: engine)
+    runner = lane_of(lambda _pool: engine)
 
-    lane.run(with_tick(lane, Script(ZeroDivisionError("a defect"))))
+    runner.run(with_tick(runner, Script(ZeroDivisionError("a defect"))))
     put(engine, PublishOptions(tries=1))
-    lane.run(lane.roles[1])
+    runner.run(runner.roles[1])
 
     (record,) = caplog.records
     assert record.levelname == "ERROR"
@@ -348,12 +347,12 @@ def test_a_role_has_turns_at_multiples_of_its_interval_until_the_lane_is_closed(
         if len(began) == 2:
             time.sleep(0.25)  # over two multiples, which are left out
         if len(began) == 4:
-            lane.close()
+            runner.close()
         return Counts()
 
-    lane = lane_of(lambda _pool: engine)
+    runner = lane_of(lambda _pool: engine)
     start = time.monotonic()
-    lane.work(Role(name="pump", interval_s=0.1, budget_s=0, tick=tick))
+    runner.work(Role(name="pump", interval_s=0.1, budget_s=0, tick=tick))
 
     first, second, third, _fourth = (moment - start for moment in began)
     assert first > 0.099
@@ -370,8 +369,8 @@ def idle(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return Counts()
 
     role = Role(name="idle", interval_s=0.05, budget_s=0, tick=tick)
-    monkeypatch.setattr("queues.pump.lane.roles_for", lambda _pool, *, once: (role,))
-    monkeypatch.setattr(service, "Lane", partial(Lane, open_engine=lambda _pool: engine))
+    monkeypatch.setattr("queues.pump.pool_runner.roles_for", lambda _pool, *, once: (role,))
+    monkeypatch.setattr(service, "PoolRunner", partial(PoolRunner, open_engine=lambda _pool: engine))
     monkeypatch.setattr(service, "POOLS_INTERVAL_S", 0.05)
     return turns
 
@@ -421,30 +420,30 @@ def test_a_pool_that_goes_and_comes_back_is_worked_again(tmp_path: Path, caplog:
     server = EmbeddedRedis(tmp_path, persistent=True)
     server.start()
     engine = open_engine(server.url)
-    lane = lane_of(lambda _pool: engine)
+    runner = lane_of(lambda _pool: engine)
     put(engine, PublishOptions(delay_ms=1))
     server.kill()
 
-    lane.run(with_tick(lane, lambda engine, _now: pump.tick(engine, START_MS + 1)))
-    lane.run(with_tick(lane, lambda engine, _now: pump.tick(engine, START_MS + 1)))
+    runner.run(with_tick(runner, lambda engine, _now: pump.tick(engine, START_MS + 1)))
+    runner.run(with_tick(runner, lambda engine, _now: pump.tick(engine, START_MS + 1)))
     with server:
-        lane._pool_trouble._again_at = 0  # the pause is over
-        lane.run(with_tick(lane, lambda engine, _now: pump.tick(engine, START_MS + 1)))
+        runner._pool_breaker._again_at = 0  # the pause is over
+        runner.run(with_tick(runner, lambda engine, _now: pump.tick(engine, START_MS + 1)))
         assert counts_of(engine, START_MS + 1) == {"ready": 1}
         engine.close()
 
     assert [record.__dict__["action"] for record in caplog.records] == ["trouble", "recovered"]
 
 
-def test_the_tally_sums_up_and_starts_again(caplog: pytest.LogCaptureFixture) -> None:
+def test_role_stats_sum_up_and_start_again(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "queues.pump")
-    tally = Tally()
-    tally.add("p", "pump", Counts(queues=1, jobs=2), duration_ms=1)
-    tally.add("p", "pump", Counts(queues=1, jobs=3), duration_ms=1)
-    tally.add("p", "sweeper", Counts(queues=7), duration_ms=1)
+    role_stats = RoleStats()
+    role_stats.add("p", "pump", Counts(queues=1, jobs=2), duration_ms=1)
+    role_stats.add("p", "pump", Counts(queues=1, jobs=3), duration_ms=1)
+    role_stats.add("p", "sweeper", Counts(queues=7), duration_ms=1)
 
-    tally.report()
-    tally.report()
+    role_stats.report()
+    role_stats.report()
 
     (record,) = caplog.records
     assert (record.__dict__["role"], record.__dict__["queues"], record.__dict__["jobs"]) == ("pump", 2, 5)

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from queues.embedded import EmbeddedRedis
-from tests.http.doors_wire import Answer, Wire, request
 from tests.http.service import Server, Site
+from tests.http.two_servers_connection import Answer, Wire, request
 from tests.support.waiting import wait_until
 
 WAITERS = 24

@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext as _
 
-from dashboard.views.doors import is_live, page
+from dashboard.views.access import is_live, page
 from queues.services.permissions import check_visible
 from queues.services.reporting.days import DAYS_MAX, find_day, list_days, today
 from queues.services.reporting.key_figures import FIGURES, beside_day

@@ -10,7 +10,7 @@ from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
 
-from dashboard.views.doors import page
+from dashboard.views.access import page
 from queues.services.permissions import check_visible
 from queues.services.reporting.csv import queues_as_csv
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 
-from dashboard.views.doors import page
+from dashboard.views.access import page
 from queues.services.reporting.days import today
 from queues.services.reporting.reading import read_series
 from queues.services.reporting.shapes import Metric

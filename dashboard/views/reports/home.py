@@ -9,7 +9,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
-from dashboard.views.doors import page
+from dashboard.views.access import page
 from queues.services.permissions import User
 from queues.services.reporting.days import latest_day, list_days, yesterday
 from queues.services.reporting.shapes import DayState

@@ -8,7 +8,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from dashboard.views.doors import page
+from dashboard.views.access import page
 from queues.services.permissions import check_visible
 from queues.services.reporting.summary.reading import read_summary
 from queues.services.reporting.summary.words import word_summary

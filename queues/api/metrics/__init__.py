@@ -1,11 +1,11 @@
 """`/metrics`: what this server counts itself, and what its pools say of themselves.
 
-`counting` is what requests add to; `series` and `slots` bound how many queues have numbers of their own; `workers`
-makes one sum of what several processes count. `table` lists every metric, `render` writes the page.
+`counters` is what requests add to; `worker_files` bounds how many queues have numbers of their own, and sums up what
+several processes count; `process` has the counters of this process. `exposition` lists every metric, `page` writes
+the page. Operations and the pipeline call `COUNTERS`, the web server `process`.
 """
 
-from .counting import CLIENT_GONE
-from .opening import opens_metrics
+from .counters import CLIENT_GONE
 from .process import COUNTERS
 
-__all__ = ["CLIENT_GONE", "COUNTERS", "opens_metrics"]
+__all__ = ["CLIENT_GONE", "COUNTERS"]

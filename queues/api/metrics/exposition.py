@@ -1,10 +1,95 @@
-"""Prometheus' text format."""
+"""Every metric, with its kind, labels and help (docs/metrics.md is held equal to this), and Prometheus' text format."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
 
-from .table import METRICS, Metric
+Kind = Literal["counter", "gauge", "histogram"]
+
+QUEUE: Final = ("pool", "namespace", "queue")
+ROUTE: Final = ("route", "method")
+ROLE: Final = ("pool", "pump", "role")
+POOL: Final = ("pool",)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metric:
+    """`help`: one line without backslashes, as both the page and the document print it."""
+
+    name: str
+    kind: Kind
+    labels: tuple[str, ...]
+    help: str
+
+
+def _metric(kind: Kind, name: str, labels: tuple[str, ...], help: str) -> Metric:
+    return Metric(name=f"taskq_{name}", kind=kind, labels=labels, help=help)
+
+
+# What this server counted, all its workers together.
+REQUESTS: Final = _metric(
+    "counter", "http_requests_total", (*ROUTE, "code"), "Requests by status; 499: the client left."
+)
+LATENCY: Final = _metric("histogram", "http_request_duration_seconds", ROUTE, "From request to answer, waits included.")
+IN_PROGRESS: Final = _metric("gauge", "http_requests_in_progress", (), "Requests without an answer yet.")
+LIMITED: Final = _metric(
+    "counter",
+    "http_rate_limited_total",
+    ("pool", "namespace"),
+    "Requests refused because their token's limit was used up.",
+)
+PUBLISHED: Final = _metric("counter", "jobs_published_total", QUEUE, "Jobs published through this server.")
+CONSUMED: Final = _metric("counter", "jobs_consumed_total", QUEUE, "Jobs handed out by this server.")
+ACKED: Final = _metric("counter", "jobs_acked_total", QUEUE, "Jobs that their consumers ended through this server.")
+FAILED: Final = _metric("counter", "jobs_failed_total", QUEUE, "Attempts reported as failed through this server.")
+ELAPSED: Final = _metric("histogram", "job_elapsed_seconds", QUEUE, "From publish to hand-out.")
+ACK_ELAPSED: Final = _metric("histogram", "job_ack_elapsed_seconds", QUEUE, "From hand-out to ack.")
+WAITING: Final = _metric("gauge", "waiting_consumers", (), "Consumers that wait for a job.")
+BATCHES: Final = _metric("counter", "redis_batches_total", (), "Round trips to Redis of this server's data plane.")
+OPERATIONS: Final = _metric(
+    "counter", "redis_batched_operations_total", (), "Operations that shared these round trips."
+)
+WORKERS: Final = _metric("gauge", "workers", (), "Worker processes that have served a request.")
+SCRAPE: Final = _metric("gauge", "scrape_duration_seconds", (), "What it took to gather this page.")
+
+# What the pools say of themselves: the same whichever server is asked.
+UP: Final = _metric("gauge", "redis_up", POOL, "Whether the Redis of the pool answers.")
+MEMORY: Final = _metric("gauge", "redis_memory_used_bytes", POOL, "Memory that Redis uses.")
+MEMORY_MAX: Final = _metric(
+    "gauge", "redis_memory_max_bytes", POOL, "Memory that Redis may use; 0: as much as there is."
+)
+KEYS: Final = _metric("gauge", "redis_keys", POOL, "Keys in Redis.")
+CLIENTS: Final = _metric("gauge", "redis_connected_clients", POOL, "Connections to Redis.")
+BLOCKED: Final = _metric("gauge", "redis_blocked_clients", POOL, "Connections that wait in a blocking command.")
+QUEUES: Final = _metric("gauge", "queues", POOL, "Queues that hold anything, or are paused.")
+OMITTED: Final = _metric("gauge", "queues_omitted", POOL, "Queues that have no series of their own on this page.")
+JOBS: Final = _metric("gauge", "jobs", (*QUEUE, "state"), "Jobs of a queue by state.")
+PAUSED: Final = _metric("gauge", "queue_paused", QUEUE, "Whether the queue is paused.")
+OLDEST: Final = _metric(
+    "gauge", "queue_oldest_ready_seconds", QUEUE, "For how long the oldest ready job has been due; 0: none is ready."
+)
+_OVER_MINUTES: Final = (*QUEUE, "quantile")
+WAIT: Final = _metric("gauge", "queue_wait_seconds", _OVER_MINUTES, "From due to hand-out, over the last five minutes.")
+RUN: Final = _metric("gauge", "queue_run_seconds", _OVER_MINUTES, "From hand-out to ack, over the last five minutes.")
+LATE: Final = _metric(
+    "gauge", "queue_lateness_seconds", _OVER_MINUTES, "From due to ready, of delayed and retried jobs, likewise."
+)
+OVERDUE: Final = _metric(
+    "gauge", "overdue_seconds", (*POOL, "index"), "For how long the pump has not attended to what is due or has ended."
+)
+PUMPS: Final = _metric("gauge", "pumps", POOL, "Pump processes heard of in the last ten seconds.")
+TICK_AGE: Final = _metric("gauge", "pump_last_tick_age_seconds", ROLE, "Since the role's latest turn ended.")
+LAG: Final = _metric("gauge", "pump_lag_seconds", ROLE, "How much later than its interval says the latest turn began.")
+TICKS: Final = _metric("counter", "pump_ticks_total", ROLE, "Turns of the role since its process began.")
+MOVED: Final = _metric(
+    "counter", "pump_moved_jobs_total", ROLE, "Jobs that the role dealt with since its process began."
+)
+EVENTS: Final = _metric("gauge", "events_held_bytes", POOL, "Memory that the pool's event streams take.")
+DROPPED: Final = _metric("counter", "events_dropped_total", POOL, "Events that the cap dropped from the streams.")
+
+METRICS: Final = tuple(value for value in tuple(globals().values()) if isinstance(value, Metric))
 
 
 class Page:

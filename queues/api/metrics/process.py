@@ -10,9 +10,8 @@ from django.conf import settings
 
 from queues.services.pools.engines import read_engine_load
 
-from .counting import Counters
-from .slots import Slots
-from .workers import Snapshot, Workers
+from .counters import Counters
+from .worker_files import Slots, Snapshot, Workers
 
 logger = logging.getLogger(__name__)
 
@@ -62,11 +61,11 @@ def flush() -> Snapshot:
     try:
         _write(snapshot)
     except OSError as error:
-        if not WORKERS.in_trouble:
+        if not WORKERS.is_failing:
             logger.warning("counts cannot be shared", extra={"action": "metrics.share", "reason": str(error)})
-        WORKERS.in_trouble = True
+        WORKERS.is_failing = True
     else:
-        WORKERS.in_trouble = False
+        WORKERS.is_failing = False
     return snapshot
 
 
@@ -76,4 +75,4 @@ def _write(snapshot: Snapshot) -> None:
     WORKERS.write(snapshot)
     if first:
         labels = {"queues": COUNTERS.queues.labels(), "namespaces": COUNTERS.namespaces.labels()}
-        WORKERS.bury_dead({what: {str(number) for number in given.values()} for what, given in labels.items()})
+        WORKERS.merge_ended({what: {str(number) for number in given.values()} for what, given in labels.items()})

@@ -1,1 +1,5 @@
-"""What each route does, a module per family of verbs. No Django here: request in, response out."""
+"""What each route does, a module per family of verbs: request in, response out, free of Django's requests and views.
+
+Called by `queues.api.pipeline` with an authenticated request; calls services, and runs the operations that they return
+on the pool's engine. `job_json`, `worker_json` and `bulk_body` read and write the JSON of several verbs.
+"""

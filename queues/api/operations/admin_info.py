@@ -12,12 +12,12 @@ from queues.services.pools.managing import list_pools
 from queues.services.queues.page import list_queues_of
 from queues.services.tokens.secrets import DEFAULT_POOL
 
-from ..accesslog import ACCESS_LOG
 from ..context import ApiContext
-from ..errors import ParameterError
-from ..metrics.render import render_metrics
-from ..request import ApiRequest
-from ..response import ApiResponse, json_response, text_response
+from ..http.errors import ParameterError
+from ..http.request import ApiRequest
+from ..http.response import ApiResponse, json_response, text_response
+from ..logs import ACCESS_LOG
+from ..metrics.page import render_metrics
 
 INFO_NAMESPACES: Final = 100
 INFO_QUEUES: Final = 1_000

@@ -14,11 +14,11 @@ from queues.services.tokens.secrets import DEFAULT_POOL, split_token
 from queues.services.tokens.usage import note_new_token, note_token_act
 
 from ..context import ApiContext
-from ..errors import ParameterError
-from ..json_body import JSON_BODY_MAX_BYTES, number_of, read_object
-from ..query import parse_query
-from ..request import ApiRequest
-from ..response import NO_CONTENT, ApiResponse, json_response
+from ..http.errors import ParameterError
+from ..http.json_body import JSON_BODY_MAX_BYTES, number_of, read_object
+from ..http.query import parse_query
+from ..http.request import ApiRequest
+from ..http.response import NO_CONTENT, ApiResponse, json_response
 
 
 async def create(request: ApiRequest, context: ApiContext) -> ApiResponse:

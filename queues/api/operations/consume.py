@@ -16,13 +16,12 @@ from queues.services.jobs.delivery import ConsumeRequest, consume_jobs
 from queues.services.policies import EffectivePolicy
 
 from ..context import ApiContext
-from ..memory import LARGE_BYTES, MEMORY
+from ..http.large_requests import LARGE_BYTES, MEMORY
+from ..http.query import Query, is_true, read_optional_uint, read_uint
+from ..http.request import ApiRequest, split_queues
+from ..http.response import ApiResponse, json_response
 from ..metrics import COUNTERS
-from ..names import split_queues
-from ..presenting import present_consumed
-from ..query import Query, is_true, read_optional_uint, read_uint
-from ..request import ApiRequest
-from ..response import ApiResponse, json_response
+from .job_json import present_consumed
 
 NO_JOB: Final = json_response(404, {"msg": "no job available"})
 
@@ -50,7 +49,7 @@ async def consume(request: ApiRequest, context: ApiContext) -> ApiResponse:
         with here, context.while_authorised(request), request.watch_client():
             consumed = await consume(timeout_s=asked.timeout_s)
             try:
-                await request.hear_client()
+                await request.check_client_connected()
             except asyncio.CancelledError:
                 engine.give_back(consumed)
                 raise
@@ -73,8 +72,8 @@ async def _open(
 ) -> tuple[AsyncEngine, Sequence[QueueKeys], Sequence[EffectivePolicy]]:
     names = split_queues(request.path["queue"])
     if len(names) == 1 and names[0] == request.path["queue"]:
-        opened = await context.open(request)
-        return opened.engine, (opened.queue,), (opened.policy,)
+        resolved = await context.resolve_queue(request)
+        return resolved.engine, (resolved.queue,), (resolved.policy,)
     access = request.granted
     policies = [await context.policy(access, name) for name in names]
     engine = await context.engine(access.pool)

@@ -8,10 +8,10 @@ from queues.engine import limits
 from queues.services.dead_letters.scanning import delete_dead_jobs, peek_dead, respawn_dead
 
 from ..context import ApiContext
-from ..json_body import ids_of, read_object
-from ..query import read_uint
-from ..request import ApiRequest
-from ..response import NO_CONTENT, ApiResponse, json_response
+from ..http.json_body import ids_of, read_object
+from ..http.query import read_uint
+from ..http.request import ApiRequest
+from ..http.response import NO_CONTENT, ApiResponse, json_response
 
 LIMIT_MAX: Final = 2**63 - 1
 """lmstfy takes any positive int64; the work is done in bounded batches."""

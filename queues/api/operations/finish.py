@@ -20,14 +20,13 @@ from queues.services.jobs.delivery import ack_job, extend_lease, fail_job, relea
 from queues.services.workers.requests import JobAck, ack_jobs_of
 
 from ..context import ApiContext
-from ..errors import ParameterError
-from ..json_body import flag_of, read_object, seconds_as_ms_of, text_of
-from ..memory import LARGE_BYTES
+from ..http.errors import ParameterError
+from ..http.json_body import flag_of, read_object, seconds_as_ms_of, text_of
+from ..http.large_requests import LARGE_BYTES, run_in_slices
+from ..http.query import read_optional_uint, read_seconds_as_ms
+from ..http.request import ApiRequest
+from ..http.response import NO_CONTENT, ApiResponse, json_response
 from ..metrics import COUNTERS
-from ..query import read_optional_uint, read_seconds_as_ms
-from ..request import ApiRequest
-from ..response import NO_CONTENT, ApiResponse, json_response
-from ..slices import run_in_slices
 
 NOT_JOBS: Final = "request body should be an object with jobs"
 SLICE_S: Final = 0.001
@@ -164,10 +163,10 @@ async def extend(request: ApiRequest, context: ApiContext) -> ApiResponse:
     """A new lease, from now on."""
     attempt = _attempt(request)
     ttr_s = read_optional_uint(request.query, "ttr", least=1)
-    opened = await context.open(request)
-    lease_end_ms = await opened.engine.run(
+    resolved = await context.resolve_queue(request)
+    lease_end_ms = await resolved.engine.run(
         extend_lease(
-            queue=opened.queue, job_id=request.path["job_id"], policy=opened.policy, attempt=attempt, ttr_s=ttr_s
+            queue=resolved.queue, job_id=request.path["job_id"], policy=resolved.policy, attempt=attempt, ttr_s=ttr_s
         )
     )
     return json_response(200, {"msg": "extended", "lease_end_ms": lease_end_ms})

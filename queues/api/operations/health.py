@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import time
+from collections.abc import Awaitable, Callable
 from typing import Final
+from weakref import WeakKeyDictionary
 
 from queues.engine.errors import TaskqError
 from queues.services.errors import MetadataUnavailableError, PoolNotFoundError
@@ -12,10 +15,61 @@ from queues.services.pools.engines import check_writes
 from queues.services.tokens.secrets import DEFAULT_POOL
 
 from ..context import ApiContext
-from ..outages import OUTAGES, cause_of
-from ..recent_checks import RecentChecks
-from ..request import ApiRequest
-from ..response import ApiResponse, json_response
+from ..http.request import ApiRequest
+from ..http.response import ApiResponse, json_response
+from ..logs import OUTAGES, cause_of
+
+KEPT_S: Final = 1.0
+
+
+class _Checks:
+    """Those of one event loop."""
+
+    def __init__(self) -> None:
+        self.found: dict[str, tuple[float, str]] = {}
+        self.under_way: dict[str, asyncio.Future[str]] = {}
+
+
+class RecentChecks:
+    """Results of checks by name, kept for KEPT_S: what is wrong, or "". Concurrent callers share one check."""
+
+    def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._by_loop: WeakKeyDictionary[asyncio.AbstractEventLoop, _Checks] = WeakKeyDictionary()
+
+    async def ask(self, name: str, check: Callable[[], Awaitable[str]], *, patience_s: float | None = None) -> str:
+        """What `check` found lately, or finds now, whatever becomes of the caller. Raises what `check` raises.
+
+        If that takes longer than `patience_s`, what it found before, if it ever did.
+        """
+        checks = self._by_loop.setdefault(asyncio.get_running_loop(), _Checks())
+        before = checks.found.get(name)
+        if before is not None and self._clock() - before[0] < KEPT_S:
+            return before[1]
+        under_way = checks.under_way.get(name)
+        if under_way is None:
+            under_way = checks.under_way[name] = asyncio.ensure_future(self._check(name, check, checks))
+            under_way.add_done_callback(_note_error)
+        if before is not None and patience_s is not None:
+            done, _ = await asyncio.wait([under_way], timeout=patience_s)
+            if not done:
+                return before[1]
+        return await asyncio.shield(under_way)
+
+    async def _check(self, name: str, check: Callable[[], Awaitable[str]], checks: _Checks) -> str:
+        try:
+            answer = await check()
+            checks.found[name] = (self._clock(), answer)
+            return answer
+        finally:
+            del checks.under_way[name]
+
+
+def _note_error(under_way: asyncio.Future[str]) -> None:
+    """All callers may be gone by then, and asyncio logs an error that is never retrieved."""
+    if not under_way.cancelled():
+        under_way.exception()
+
 
 _ALIVE: Final = json_response(200, {"status": "ok"})
 _CHECKS: Final = RecentChecks()

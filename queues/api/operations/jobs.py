@@ -5,9 +5,9 @@ from __future__ import annotations
 from queues.services.workers.requests import delete_jobs_of, job_of_key, run_jobs_now
 
 from ..context import ApiContext
-from ..json_body import ids_of, read_object
-from ..request import ApiRequest
-from ..response import ApiResponse, json_response
+from ..http.json_body import ids_of, read_object
+from ..http.request import ApiRequest
+from ..http.response import ApiResponse, json_response
 
 
 async def delete_jobs(request: ApiRequest, context: ApiContext) -> ApiResponse:

@@ -1,28 +1,29 @@
-"""PUT: publish one job or many."""
+"""PUT: publish one job or many; the query parameters and attributes (`Job-Attr-NAME` headers) of a publish."""
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
+from functools import lru_cache
 from typing import Final
 
 from django.conf import settings
 
-from queues.engine.limits import BODY_MAX_BYTES
-from queues.engine.values import Published
+from queues.engine import limits
+from queues.engine.backoff import Backoff, parse_backoff
+from queues.engine.limits import ATTRIBUTE_NAME_MAX_BYTES, ATTRIBUTE_VALUE_MAX_BYTES, ATTRIBUTES_MAX, BODY_MAX_BYTES
+from queues.engine.values import KeyMode, Published
+from queues.services.jobs.publishing import PublishRequest, publish_jobs, republish_job
 from queues.services.jobs.publishing import publish_bulk as publish_bulk_jobs
-from queues.services.jobs.publishing import publish_jobs, republish_job
 from queues.services.tokens.access import limited
 
-from ..attributes import read_attributes
-from ..bulk import prepare, split_array
 from ..context import ApiContext
-from ..errors import ParameterError
-from ..memory import LARGE_BYTES
+from ..http.errors import ParameterError
+from ..http.large_requests import LARGE_BYTES, run_in_slices
+from ..http.query import Query, read_int, read_moment_ms, read_optional_uint, read_seconds_as_ms, read_uint
+from ..http.request import ApiRequest, Headers
+from ..http.response import ApiResponse, json_response
 from ..metrics import COUNTERS
-from ..publish_options import read_publish_options
-from ..request import ApiRequest
-from ..response import ApiResponse, json_response
-from ..slices import run_in_slices
+from .bulk_body import prepare, split_array
 
 FREE_BYTES: Final = 4 * 1024 * 1024
 """Job bodies that are freed in one slice; it takes about 0.3 ms."""
@@ -32,20 +33,20 @@ async def publish(request: ApiRequest, context: ApiContext) -> ApiResponse:
     """The body, whatever its bytes, is one job."""
     asked = read_publish_options(request.query, read_attributes(request.headers))
     body = await request.read_body(BODY_MAX_BYTES)
-    opened = await context.open(request)
-    operation = publish_jobs(queue=opened.queue, bodies=(bytes(body),), request=asked, policy=opened.policy)
-    return _answer(request, await opened.engine.run(limited(operation, request.limit)))
+    resolved = await context.resolve_queue(request)
+    operation = publish_jobs(queue=resolved.queue, bodies=(bytes(body),), request=asked, policy=resolved.policy)
+    return _answer(request, await resolved.engine.run(limited(operation, request.limit)))
 
 
 async def republish(request: ApiRequest, context: ApiContext) -> ApiResponse:
     """As publish, in place of a job that is deleted in the same step."""
     asked = read_publish_options(request.query, read_attributes(request.headers))
     body = await request.read_body(BODY_MAX_BYTES)
-    opened = await context.open(request)
+    resolved = await context.resolve_queue(request)
     operation = republish_job(
-        queue=opened.queue, job_id=request.path["job_id"], body=bytes(body), request=asked, policy=opened.policy
+        queue=resolved.queue, job_id=request.path["job_id"], body=bytes(body), request=asked, policy=resolved.policy
     )
-    return _answer(request, await opened.engine.run(limited(operation, request.limit)))
+    return _answer(request, await resolved.engine.run(limited(operation, request.limit)))
 
 
 async def publish_bulk(request: ApiRequest, context: ApiContext) -> ApiResponse:
@@ -54,12 +55,13 @@ async def publish_bulk(request: ApiRequest, context: ApiContext) -> ApiResponse:
     if asked.key is not None:
         raise ParameterError("key fits one job only")
     bodies = await _read_bodies(request)
-    opened = await context.open(request)
+    resolved = await context.resolve_queue(request)
     work = publish_bulk_jobs(
-        queue=opened.queue, bodies=bodies, request=asked, policy=opened.policy, limit=request.limit
+        queue=resolved.queue, bodies=bodies, request=asked, policy=resolved.policy, limit=request.limit
     )
-    published = await opened.engine.run(work)
-    _count(request, len(published.job_ids))
+    published = await resolved.engine.run(work)
+    access = request.granted
+    COUNTERS.published(access.pool, access.namespace, request.path["queue"], len(published.job_ids))
     if request.memory is not None:  # which small bodies do not take
         await run_in_slices(_free(bodies))
     return json_response(201, {"msg": "published", "job_ids": published.job_ids})
@@ -85,10 +87,123 @@ def _free(bodies: list[bytes]) -> Generator[None, None, None]:
 def _answer(request: ApiRequest, published: Published) -> ApiResponse:
     if published.duplicate:
         return json_response(200, {"msg": "duplicate", "job_id": published.job_ids[0]})
-    _count(request, 1)
+    access = request.granted
+    COUNTERS.published(access.pool, access.namespace, request.path["queue"], 1)
     return json_response(201, {"msg": "published", "job_id": published.job_ids[0]})
 
 
-def _count(request: ApiRequest, jobs: int) -> None:
-    access = request.granted
-    COUNTERS.published(access.pool, access.namespace, request.path["queue"], jobs)
+NOT_YET: Final = ("group", "depends_on", "wait")
+"""Parameters that the contract has and this version does not: refused rather than silently ignored."""
+
+_ADDED: Final = frozenset(
+    {"at", "priority", "key", "key_ttl", "key_mode", "key_max_wait", "backoff", "retention", *NOT_YET}
+)
+
+
+def read_publish_options(query: Query, attributes: Mapping[str, str] | None) -> PublishRequest:
+    """What the client asked for; what it left open stays None for the queue's policy. Raises ParameterError.
+
+    The order of the checks is lmstfy's, so that a request with several faults gets the same answer.
+    """
+    return _read_options_again(query) if attributes is None and query.may_be_kept else _read_options(query, attributes)
+
+
+def _read_options(query: Query, attributes: Mapping[str, str] | None = None) -> PublishRequest:
+    delay_ms = read_seconds_as_ms(query, "delay")
+    ttl_s = read_optional_uint(query, "ttl")
+    if ttl_s and ttl_s * 1000 < delay_ms:
+        raise ParameterError("ttl is shorter than delay")
+    tries = read_optional_uint(query, "tries", most=limits.TRIES_MAX)
+    if tries == 0:
+        raise ParameterError("tries shouldn't be zero")
+    if _ADDED.isdisjoint(query):
+        return PublishRequest(delay_ms=delay_ms, ttl_s=ttl_s, tries=tries, attributes=attributes)
+    for name in NOT_YET:
+        if name in query:
+            raise ParameterError(f"{name} is not supported yet")
+    at_ms = read_moment_ms(query, "at")
+    if at_ms is not None and "delay" in query:
+        raise ParameterError("at and delay exclude each other")
+    return PublishRequest(
+        delay_ms=delay_ms,
+        at_ms=at_ms,
+        ttl_s=ttl_s,
+        tries=tries,
+        priority=read_int(query, "priority", 0, least=limits.PRIORITY_MIN, most=limits.PRIORITY_MAX),
+        key=_read_key(query),
+        key_ttl_ms=_read_key_ttl_ms(query),
+        key_mode=_read_key_mode(query),
+        key_max_wait_ms=_read_key_max_wait_ms(query),
+        backoff=_read_backoff(query),
+        retention_ms=read_uint(query, "retention", 0) * 1000,
+        attributes=attributes,
+    )
+
+
+_read_options_again = lru_cache(maxsize=1024)(_read_options)
+"""A producer sends the same query over and over."""
+
+
+def _read_key(query: Mapping[str, str]) -> str | None:
+    key = query.get("key")
+    if key is not None and not 0 < len(key.encode("utf-8", "surrogatepass")) <= limits.KEY_MAX_BYTES:
+        raise ParameterError("invalid key")
+    return key
+
+
+def _read_key_ttl_ms(query: Mapping[str, str]) -> int | None:
+    if "key_ttl" in query and "key" not in query:
+        raise ParameterError("key_ttl needs key")
+    key_ttl_s = read_optional_uint(query, "key_ttl", least=1)
+    return None if key_ttl_s is None else key_ttl_s * 1000
+
+
+def _read_key_mode(query: Mapping[str, str]) -> KeyMode:
+    text = query.get("key_mode")
+    if text is None:
+        return KeyMode.WINDOW
+    try:
+        mode = KeyMode(text)
+    except ValueError:
+        raise ParameterError("invalid key_mode") from None
+    if "key" not in query:
+        raise ParameterError("key_mode needs key")
+    return mode
+
+
+def _read_key_max_wait_ms(query: Mapping[str, str]) -> int:
+    max_wait_ms = read_seconds_as_ms(query, "key_max_wait")
+    if max_wait_ms and query.get("key_mode") != KeyMode.REPLACE:
+        raise ParameterError("key_max_wait needs key_mode=replace")
+    return max_wait_ms
+
+
+def _read_backoff(query: Mapping[str, str]) -> Backoff | None:
+    text = query.get("backoff")
+    return None if text is None else parse_backoff(text)
+
+
+def read_attributes(headers: Headers) -> Mapping[str, str] | None:
+    """The attributes of a publish; None unless `Enable-Job-Version: YES` asks for them and there are some.
+
+    Names are lower-case already; names and values are cut, not refused. Raises ParameterError when there are too many.
+    """
+    if headers.get(b"enable-job-version").upper() != "YES":
+        return None
+    attributes: dict[str, str] = {}
+    for name, value in headers.starting_with(b"job-attr-"):
+        if value:
+            attributes.setdefault(name[:ATTRIBUTE_NAME_MAX_BYTES], value)
+    if len(attributes) > ATTRIBUTES_MAX:
+        raise ParameterError(f"too many attributes, cannot exceed {ATTRIBUTES_MAX}")
+    return {name: _cut(value) for name, value in attributes.items()} or None
+
+
+def _cut(value: str) -> str:
+    """At most ATTRIBUTE_VALUE_MAX_BYTES of UTF-8 of what was sent; bytes that are not UTF-8 are read as Latin-1."""
+    raw = value.encode("latin-1")
+    try:
+        raw.decode("utf-8")
+    except UnicodeDecodeError:
+        raw = value.encode("utf-8")
+    return raw[:ATTRIBUTE_VALUE_MAX_BYTES].decode("utf-8", "ignore")

@@ -8,11 +8,11 @@ from queues.engine.names import check_queue
 from queues.services.queues.page import count_ready, empty_queue, list_queues_of, pause_queue, read_stats, resume_queue
 
 from ..context import ApiContext
-from ..errors import ParameterError
-from ..presenting import present_counts, present_stats
-from ..query import read_flag, read_uint
-from ..request import ApiRequest
-from ..response import NO_CONTENT, ApiResponse, json_response
+from ..http.errors import ParameterError
+from ..http.query import read_flag, read_uint
+from ..http.request import ApiRequest
+from ..http.response import NO_CONTENT, ApiResponse, json_response
+from .job_json import present_counts, present_stats
 
 
 async def size(request: ApiRequest, context: ApiContext) -> ApiResponse:

@@ -10,11 +10,11 @@ from queues.engine.values import JobState
 from queues.services.jobs.finding import get_job, get_result, list_jobs_in, peek_queue, wait_for_result
 
 from ..context import ApiContext
-from ..errors import ParameterError
-from ..presenting import present_delivery, present_detail, present_job
-from ..query import read_flag, read_uint
-from ..request import ApiRequest
-from ..response import ApiResponse, json_response, raw_response
+from ..http.errors import ParameterError
+from ..http.query import read_flag, read_uint
+from ..http.request import ApiRequest
+from ..http.response import ApiResponse, json_response, raw_response
+from .job_json import present_delivery, present_detail, present_job
 
 QUEUE_EMPTY: Final = json_response(404, {"error": "the queue is empty"})
 

@@ -16,11 +16,11 @@ from queues.services.workers.requests import (
 )
 
 from ..context import ApiContext
-from ..errors import ParameterError
-from ..json_body import number_of, read_object
-from ..request import ApiRequest
-from ..response import ApiResponse, json_response
-from ..worker_json import BEAT_MAX_BYTES, KEEP_MAX_MS, NOTE_MAX_BYTES, lines_of, note_fields_of, read_beat, worker_id_of
+from ..http.errors import ParameterError
+from ..http.json_body import number_of, read_object
+from ..http.request import ApiRequest
+from ..http.response import ApiResponse, json_response
+from .worker_json import BEAT_MAX_BYTES, KEEP_MAX_MS, NOTE_MAX_BYTES, lines_of, note_fields_of, read_beat, worker_id_of
 
 NO_SUCH_JOB: Final = json_response(404, {"error": "job not found"})
 NO_SUCH_WORKER: Final = json_response(404, {"error": "worker not found"})

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..documentation import Documentation, Parameter, Reply
-from .examples import ATTEMPT, CONSUMED, JOB_ID, LOST, NO_JOB, TTL
+from .documentation import ATTEMPT, CONSUMED, JOB_ID, LOST, NO_JOB, TTL, Documentation, Parameter, Reply
 
 _PUBLISHED: Final = Reply(201, "the job is in Redis", {"msg": "published", "job_id": JOB_ID})
 _DUPLICATE: Final = Reply(

@@ -4,8 +4,20 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..documentation import Documentation, Parameter, Reply
-from .examples import AFTER, COUNTS, JOB_DETAIL, JOB_ID, NAMES, NO_JOB, PEEKED, TTL, WORKER
+from .documentation import (
+    AFTER,
+    COUNTS,
+    JOB_DETAIL,
+    JOB_ID,
+    NAMES,
+    NO_JOB,
+    PEEKED,
+    TTL,
+    WORKER,
+    Documentation,
+    Parameter,
+    Reply,
+)
 
 PEEK: Final = Documentation(
     group="look",

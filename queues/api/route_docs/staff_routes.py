@@ -6,8 +6,7 @@ from typing import Final
 
 from queues import __version__
 
-from ..documentation import Documentation, Parameter, Reply
-from .examples import LIMIT
+from .documentation import LIMIT, Documentation, Parameter, Reply
 
 _POOL: Final = Parameter("pool", "string", "the namespace's pool", "default")
 _NO_TOKEN: Final = Reply(404, "the namespace has no such token that works", {"error": "token not found"})

@@ -15,7 +15,8 @@ class Command(BaseCommand):
     help = "Serves the API, the dashboard and the admin until SIGTERM or SIGINT."
     # System checks are about code: the tests run them, and `manage.py check` does. They load all pages and views, half
     # of the work of a start, also where those are not served. What may be wrong with a deployment is found when its
-    # settings are read, and by /readyz. Views that cannot be imported end the process that serves them (`make_gate`).
+    # settings are read, and by /readyz. Views that cannot be imported end the process that serves them
+    # (`make_api_middleware`).
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -42,7 +42,7 @@ PLAN_EVENTS: Final = 50_000
 """So many events, and less than a page more, are written at a time."""
 
 TAKE_OVER_MS: Final = 5_000
-"""When nobody has worked on a plan for so long, whoever made it is dead, or asleep: that does no harm."""
+"""After so long without work on a plan, its process is taken for dead. That does no harm if it only slept."""
 
 
 class Drain:

@@ -14,7 +14,7 @@ from queues.engine import destroy, pause, publish, resume
 from queues.engine.values import Published
 from queues.models import Namespace, QueuePolicy
 from queues.pools import engine_for
-from queues.pools.reading import read_metadata
+from queues.pools.database import read_metadata
 
 from ..activity import ActivityAction, note_activity
 from ..errors import NamespaceNotFoundError, RoleTooLowError

@@ -11,7 +11,7 @@ from queues.engine.errors import TaskqError
 
 from ..attention import QueueAttention, reasons_by_queue
 from ..permissions import User
-from .survey import PoolSight, Sight, see
+from .survey import VisiblePool, VisiblePools, visible_pools
 from .trends import histories_of_queues
 
 PAGE_QUEUES: Final = 50
@@ -95,7 +95,7 @@ class QueueFilter:
 class QueueList:
     """A page of rows. `trends`: minutes by place. `matching` of `total` queues fit the filter."""
 
-    sight: Sight
+    visible: VisiblePools
     rows: Sequence[QueueRow]
     trends: Mapping[tuple[str, str, str], Sequence[Minute]]
     page: int
@@ -126,8 +126,8 @@ def list_queue_rows(*, user: User, wanted: QueueFilter) -> QueueList:
 
     A page beyond the last is the last. Raises MetadataUnavailableError.
     """
-    sight = see(user=user)
-    rows = [row for view in sight.pools for row in _rows(view)]
+    visible = visible_pools(user=user)
+    rows = [row for view in visible.pools for row in _rows(view)]
     matching = _narrow(rows, wanted)
     # By name first: the sort is stable, so what is equal stays in order of names.
     matching.sort(key=SORT_KEYS[NAME])
@@ -137,7 +137,7 @@ def list_queue_rows(*, user: User, wanted: QueueFilter) -> QueueList:
     page = min(max(1, wanted.page), pages)
     shown = matching[(page - 1) * PAGE_QUEUES : page * PAGE_QUEUES]
     return QueueList(
-        sight=sight,
+        visible=visible,
         rows=shown,
         trends=_trends(shown),
         page=page,
@@ -147,7 +147,7 @@ def list_queue_rows(*, user: User, wanted: QueueFilter) -> QueueList:
     )
 
 
-def _rows(view: PoolSight) -> list[QueueRow]:
+def _rows(view: VisiblePool) -> list[QueueRow]:
     survey = view.survey
     if survey is None:
         return []

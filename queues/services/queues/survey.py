@@ -16,7 +16,7 @@ from queues.engine import read_survey as written_survey
 from queues.engine.errors import StoreUnavailableError, TaskqError
 from queues.models import Pool
 from queues.pools import engine_for, find_pool
-from queues.pools.reading import read_metadata
+from queues.pools.database import read_metadata
 
 from ..permissions import User, roles_of, sees_everything
 from ..recent import Recent
@@ -181,7 +181,7 @@ POOLS_MAX: Final = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PoolSight:
+class VisiblePool:
     """A pool as one person sees it. `survey` None: it cannot be read; `trouble` says why, `is_away`: for want of an
     answer."""
 
@@ -213,10 +213,10 @@ class PoolSight:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sight:
+class VisiblePools:
     """`sees_everything`: a superuser, who also sees pools without namespaces."""
 
-    pools: tuple[PoolSight, ...]
+    pools: tuple[VisiblePool, ...]
     sees_everything: bool
 
     @property
@@ -245,7 +245,7 @@ class Sight:
         return tuple((view.pool, namespace) for view in self.pools for namespace in sorted(view.namespaces))
 
 
-def see(*, user: User) -> Sight:
+def visible_pools(*, user: User) -> VisiblePools:
     """What `user` sees now, by pool: at most two queries and one round trip to each pool. Raises
     MetadataUnavailableError."""
     namespaces: dict[str, set[str]] = {}
@@ -255,20 +255,20 @@ def see(*, user: User) -> Sight:
     for pool, namespace in roles_of(user=user):
         namespaces.setdefault(pool, set()).add(namespace)
     surveys = read_surveys(pools=namespaces)
-    pools = tuple(_sight(pool, frozenset(namespaces[pool]), surveys) for pool in sorted(namespaces))
-    return Sight(pools=pools, sees_everything=sees_everything(user))
+    pools = tuple(_visible_pool(pool, frozenset(namespaces[pool]), surveys) for pool in sorted(namespaces))
+    return VisiblePools(pools=pools, sees_everything=sees_everything(user))
 
 
 def totals_for(*, user: User) -> Totals:
     """Jobs by state and rates of all that `user` may see. Raises MetadataUnavailableError."""
-    return see(user=user).totals
+    return visible_pools(user=user).totals
 
 
-def _sight(pool: str, namespaces: frozenset[str], surveys: Mapping[str, Survey | TaskqError]) -> PoolSight:
+def _visible_pool(pool: str, namespaces: frozenset[str], surveys: Mapping[str, Survey | TaskqError]) -> VisiblePool:
     found = surveys[pool]
     if isinstance(found, Survey):
-        return PoolSight(pool=pool, namespaces=namespaces, survey=found)
-    return PoolSight(
+        return VisiblePool(pool=pool, namespaces=namespaces, survey=found)
+    return VisiblePool(
         pool=pool,
         namespaces=namespaces,
         survey=None,

@@ -12,7 +12,7 @@ from queues.engine.stats.minutes import STATES
 from queues.pools import reading_engine_for
 
 from ..recent import Recent
-from .survey import PoolSight, Sight
+from .survey import VisiblePool, VisiblePools
 
 NAMESPACES_SUMMED: Final = 100
 """Of one pool; those with the most jobs come first."""
@@ -55,18 +55,18 @@ def histories_of_queues(
     return dict(zip(queues, engine.batch(asked) if asked else [], strict=True))
 
 
-def history_of_sight(*, sight: Sight, minutes: int) -> Trend:
+def history_of_pools(*, visible: VisiblePools, minutes: int) -> Trend:
     """The last whole minutes of all that somebody sees, added up; one round trip to each pool that answers.
 
     A minute in which a pool's pumps surveyed nothing has no numbers: `recorded` is false.
     """
     is_whole = True
     found: list[Sequence[Minute]] = []
-    for view in sight.pools:
+    for view in visible.pools:
         if view.survey is None:
             is_whole = False
             continue
-        names = None if sight.sees_everything else _largest(view)
+        names = None if visible.sees_everything else _largest(view)
         is_whole &= names is None or len(names) == len(_present(view))
         answer = _whole_pool(view.pool, minutes) if names is None else _read(view.pool, names, minutes)
         if isinstance(answer, TaskqError):
@@ -76,12 +76,12 @@ def history_of_sight(*, sight: Sight, minutes: int) -> Trend:
     return Trend(minutes=_add_up(found), is_whole=is_whole)
 
 
-def _present(view: PoolSight) -> list[str]:
+def _present(view: VisiblePool) -> list[str]:
     """Namespaces of the person where a survey found queues."""
     return [name for name in view.survey.totals if name in view.namespaces] if view.survey else []
 
 
-def _largest(view: PoolSight) -> frozenset[str]:
+def _largest(view: VisiblePool) -> frozenset[str]:
     totals = view.survey.totals if view.survey else {}
     by_size = sorted(_present(view), key=lambda name: totals[name].jobs, reverse=True)
     return frozenset(by_size[:NAMESPACES_SUMMED])
@@ -128,12 +128,12 @@ def _sum(at_ms: int, minutes: Sequence[Minute]) -> Minute:
     return Minute(at_ms=at_ms, jobs=jobs, recorded=any(minute.recorded for minute in minutes), **counts)
 
 
-def running_minute(sight: Sight) -> Minute | None:
+def running_minute(visible: VisiblePools) -> Minute | None:
     """What goes on now, as a minute that is yet to come: rates of the last 60 s, jobs by state. None: not known."""
-    current = [view for view in sight.pools if view.survey is not None and view.survey.is_current]
+    current = [view for view in visible.pools if view.survey is not None and view.survey.is_current]
     if not current:
         return None
-    totals = sight.totals
+    totals = visible.totals
     taken_ms = max(view.survey.taken_at_ms or 0 for view in current if view.survey)
     return Minute(
         at_ms=taken_ms - MINUTE_MS,

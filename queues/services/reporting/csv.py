@@ -12,7 +12,7 @@ from datetime import date, datetime
 from typing import Any, Final
 
 from queues.models.report import COUNTS, METRIC_PARTS, METRICS
-from queues.pools.reading import read_metadata
+from queues.pools.database import read_metadata
 
 from ..permissions import User
 from .tables import QueueFilter, chosen_rows

@@ -8,7 +8,7 @@ from typing import Final
 from django.utils import timezone
 
 from queues.models import ReportDay, ReportState
-from queues.pools.reading import read_metadata
+from queues.pools.database import read_metadata
 
 from ..permissions import User, sees_everything
 from .building import entry_of

@@ -14,7 +14,7 @@ from django.db.models import QuerySet
 from queues.lake.sketch import merge, quantile
 from queues.models import QueueDay
 from queues.models.report import ALL_QUEUES, COUNTS, QUANTILES
-from queues.pools.reading import read_metadata
+from queues.pools.database import read_metadata
 
 from ..permissions import User
 from .building import JSON_FIELDS, histograms_of, hours_of, row_of, success_rate_of, tries_of

@@ -11,7 +11,7 @@ from django.db.models import F, QuerySet, Sum
 
 from queues.models import QueueDay
 from queues.models.report import ALL_QUEUES, COUNTS
-from queues.pools.reading import read_metadata
+from queues.pools.database import read_metadata
 
 from ..permissions import User, sees_everything
 from .building import JSON_FIELDS, entry_of, hours_of, report_of, row_of, success_rate_of

@@ -13,7 +13,7 @@ from django.db.models import QuerySet
 
 from queues.models import Namespace, QueueDay, ReportDay
 from queues.models.report import ALL_QUEUES
-from queues.pools.reading import read_metadata
+from queues.pools.database import read_metadata
 
 from ..permissions import User, check_visible, sees_everything
 from .building import JSON_FIELDS, entry_of, hours_of, report_of, row_of

@@ -12,7 +12,7 @@ from django.db.models import F, Q, QuerySet
 
 from queues.models import QueueDay
 from queues.models.report import ALL_QUEUES, COUNTS, METRIC_PARTS, METRICS
-from queues.pools.reading import read_metadata
+from queues.pools.database import read_metadata
 
 from ..permissions import User
 from .building import JSON_FIELDS, row_of

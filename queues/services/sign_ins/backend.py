@@ -30,7 +30,7 @@ ADDRESS_NOTED_EVERY_S: Final = 86_400
 class PasswordBackend(AxesStandaloneBackend, ModelBackend):  # type: ignore[misc]  # django-axes has no types
     """AUTHENTICATION_BACKENDS. An attempt that is refused unseen has the reason in `request.sign_in_refusal`.
 
-    `request.is_of_program`: it came by HTTP Basic, in a thread that may wait (`queues.api.staff_threads`).
+    `request.is_of_program`: it came by HTTP Basic, in a thread that may wait (`queues.api.staff`).
     """
 
     def authenticate(self, request: Any, username: str | None = None, password: str | None = None, **more: Any) -> Any:

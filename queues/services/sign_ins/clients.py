@@ -100,7 +100,7 @@ def device_cookie(request: Any, username: str) -> dict[str, Any]:
 
 
 def client_address(request: Any) -> str:
-    """The address of the client. Proxies that are trusted have been looked behind (`queues.api.proxies`)."""
+    """The address of the client. Proxies that are trusted have been looked behind (`queues.api.asgi`)."""
     return str(request.META.get("REMOTE_ADDR") or "")
 
 

@@ -14,8 +14,8 @@ from queues.engine.operation import Operation
 from queues.engine.values import RequestKind
 from queues.models import Token
 from queues.pools import check_pool_name, find_pool
-from queues.pools.notices import NoticeKind, hear, hear_gap
-from queues.pools.remembered import Remembered
+from queues.pools.cache_invalidation import NoticeKind, subscribe, subscribe_to_gaps
+from queues.pools.ttl_cache import TtlCache
 
 from ..errors import InvalidTokenError
 from .limits import Limit
@@ -41,7 +41,7 @@ class _Known:
     noted_at: float
 
 
-_known: Remembered[tuple[str, str, str], _Known] = Remembered()
+_known: TtlCache[tuple[str, str, str], _Known] = TtlCache()
 
 
 def authorise(*, pool: str, secret: str, namespace: str) -> Access:
@@ -82,16 +82,16 @@ def _reread_pool(pool: str) -> None:
 def on_revocation(callback: Callable[[], None]) -> None:
     """Call it, in any thread, when tokens were revoked and are forgotten here."""
     for kind in (NoticeKind.TOKEN_REVOKED, NoticeKind.NAMESPACE_DELETED):
-        hear(kind, lambda _pool, _detail: callback())
+        subscribe(kind, lambda _pool, _detail: callback())
 
 
-hear(NoticeKind.TOKEN_REVOKED, _forget_revoked)
+subscribe(NoticeKind.TOKEN_REVOKED, _forget_revoked)
 
-hear(NoticeKind.TOKEN_CHANGED, _reread_changed)
+subscribe(NoticeKind.TOKEN_CHANGED, _reread_changed)
 
-hear(NoticeKind.NAMESPACE_DELETED, _forget_namespace)
+subscribe(NoticeKind.NAMESPACE_DELETED, _forget_namespace)
 
-hear_gap(_reread_pool)
+subscribe_to_gaps(_reread_pool)
 
 
 def _read(pool: str, namespace: str, digest: str, old: _Known | None) -> _Known:

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from queues.engine.names import check_namespace
 from queues.models import DEFAULT_POOL, Namespace, Token
-from queues.pools.notices import NoticeKind, tell_after_commit
+from queues.pools.cache_invalidation import NoticeKind, publish_after_commit
 
 from ..errors import InvalidArgumentError, TokenExistsError
 from ..pools.rows import find_pool_row, find_token_rows
@@ -132,7 +132,7 @@ def revoke_token(*, pool: str | None = None, namespace: str, public_id_or_secret
     public_ids = [row.public_id for row in working]
     done = Token.objects.filter(public_id__in=public_ids, revoked_at=None).update(revoked_at=timezone.now())
     for row in working:
-        tell_after_commit(NoticeKind.TOKEN_REVOKED, pool=row.namespace.pool.name, detail=row.public_id)
+        publish_after_commit(NoticeKind.TOKEN_REVOKED, pool=row.namespace.pool.name, detail=row.public_id)
         fields = {"action": "token.revoke", "namespace": namespace, "token_id": row.public_id}
         logger.info("token revoked", extra=fields)
     return done > 0

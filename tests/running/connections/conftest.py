@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.http.doors_wire import Wire
+from tests.http.two_servers_connection import Wire
 
 from .serving import Server, serving
 

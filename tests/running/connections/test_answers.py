@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.http.doors_wire import Wire, request
+from tests.http.two_servers_connection import Wire, request
 
 from .application import PIECES
 from .serving import Server

@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from tests.http.doors_wire import Wire, request
+from tests.http.two_servers_connection import Wire, request
 from tests.support.waiting import wait_until
 
 from .serving import Server, serving

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from tests.http.doors_wire import Wire, request
+from tests.http.two_servers_connection import Wire, request
 from tests.support.waiting import wait_until
 
 from .application import HUNG_UP_NOTICED

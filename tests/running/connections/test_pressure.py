@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.http.doors_wire import Wire, request
+from tests.http.two_servers_connection import Wire, request
 from tests.support.waiting import wait_until
 
 from .application import FLOOD

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from queues.server.server import run
-from tests.http.doors_wire import Wire, request
+from tests.http.two_servers_connection import Wire, request
 from tests.running.processes import ROOT, Family
 from tests.support.waiting import wait_until
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.http.doors_wire import Answer, Wire, request
+from tests.http.two_servers_connection import Answer, Wire, request
 
 from .application import PIECES
 from .serving import Server, serving

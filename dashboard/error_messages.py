@@ -1,0 +1,111 @@
+"""What people are told of an error: in their language, and nothing of where Redis is.
+
+What is wrong with an input the engine says in the English words of its HTTP contract; here these words are translated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from django.utils.functional import Promise
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
+
+from queues.engine import limits
+from queues.services.errors import InvalidArgumentError, TaskqError
+
+
+class InputError(InvalidArgumentError):
+    """What a person typed is wrong; `str(error)` is in the person's language already."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InputMessage:
+    """What to say of a wrong input. `field`: of a form that has one of this name, the one that is wrong."""
+
+    words: str | Promise
+    field: str = ""
+
+
+_NAME: Final = _("Names consist of letters, digits, - and _, at most 255 of them; a queue's does not begin with _.")
+_TEXT: Final = _("The text to look for is too long.")
+_ID: Final = _("That is no id of a job.")
+
+_INPUT_MESSAGES: Final[tuple[tuple[str, InputMessage], ...]] = (
+    (
+        "ttl is shorter than delay",
+        InputMessage(field="ttl_s", words=_("It would expire before it is due: it has to live longer than its delay.")),
+    ),
+    ("invalid delay", InputMessage(field="delay_s", words=_("The delay is too long."))),
+    ("invalid at", InputMessage(field="at", words=_("That time is too far away."))),
+    ("invalid ttl", InputMessage(field="ttl_s", words=_("The time to live is too long."))),
+    ("invalid retention", InputMessage(field="retention_s", words=_("The retention is too long."))),
+    ("invalid key_ttl", InputMessage(field="key_ttl_s", words=_("The key cannot hold for so long."))),
+    (
+        "invalid key",
+        InputMessage(field="key", words=format_lazy(_("A key has at most {most} bytes."), most=limits.KEY_MAX_BYTES)),
+    ),
+    (
+        "too many attributes",
+        InputMessage(
+            field="attributes",
+            words=format_lazy(_("A job has at most {most} attributes."), most=limits.ATTRIBUTES_MAX),
+        ),
+    ),
+    (
+        "attribute too long",
+        InputMessage(
+            field="attributes",
+            words=format_lazy(
+                _("The name of an attribute has at most {name} bytes, its value {value}."),
+                name=limits.ATTRIBUTE_NAME_MAX_BYTES,
+                value=limits.ATTRIBUTE_VALUE_MAX_BYTES,
+            ),
+        ),
+    ),
+    ("body too large", InputMessage(field="body", words=_("A body has at most 1 MiB."))),
+    ("namespace or queue name", InputMessage(words=_NAME)),
+    ("namespace name", InputMessage(words=_NAME)),
+    ("queue name", InputMessage(words=_NAME)),
+    ("filter text too long", InputMessage(words=_TEXT)),
+    ("invalid error", InputMessage(words=_TEXT)),
+    ("invalid day", InputMessage(words=_("There is no such day."))),
+    ("invalid job id", InputMessage(words=_ID)),
+    ("cannot ", InputMessage(words=_("That cannot be done with jobs in this state."))),
+)
+"""By how the engine's words begin; of two that begin alike the longer first."""
+
+_UNKNOWN_INPUT: Final = InputMessage(words=_("Something in the address or the form has no meaning here."))
+"""What no page of ours asks for: an address was changed by hand, or is of another version."""
+
+
+def input_message(error: InvalidArgumentError) -> InputMessage:
+    """What to say of it, and beside which field."""
+    if isinstance(error, InputError):
+        return InputMessage(words=str(error))
+    return next((message for start, message in _INPUT_MESSAGES if str(error).startswith(start)), _UNKNOWN_INPUT)
+
+
+_SENTENCES: Final[Mapping[str, Promise]] = {
+    "role_too_low": _("You may not do that"),
+    "namespace_not_found": _("There is no such thing here"),
+    "pool_not_found": _("There is no such thing here"),
+    "queue_not_found": _("There is no such thing here"),
+    "job_not_found": _("There is no such thing here"),
+    "worker_not_found": _("There is no such worker, or it has not been heard of lately"),
+    "lease_lost": _("The job has changed meanwhile: look at it again."),
+    "metadata_unavailable": _("The database does not answer"),
+    "store_unavailable": _("Redis does not answer"),
+    "not_replicated": _("Published, but too few replicas have confirmed it: a failover may lose it"),
+    "store_full": _("Redis is full"),
+}
+"""By the code of the error, in a sentence."""
+
+
+def error_message(error: TaskqError) -> str:
+    """The sentence for an error; if there is none, the error's own message."""
+    if isinstance(error, InvalidArgumentError):
+        return str(input_message(error).words)
+    return str(_SENTENCES.get(error.code, error))

@@ -1,0 +1,79 @@
+"""Numbers and lengths of time as people read them, in English and in Chinese alike."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Final, Literal
+
+NOTHING: Final = "–"
+
+Number = float | Literal[""] | None
+"""What a template has: a part of what is None is the empty text there."""
+
+_UNITS: Final = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s"), (1, "ms"))
+_MAGNITUDES: Final = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
+
+
+def age(milliseconds: float | None) -> str:
+    """`1500` → `1 s`: whole numbers of the largest unit that fits; a dash for None."""
+    if milliseconds is None:
+        return NOTHING
+    for size, unit in _UNITS:
+        if milliseconds >= size:
+            return f"{int(milliseconds // size)} {unit}"
+    return "0 ms"
+
+
+def duration(milliseconds: float | None) -> str:
+    """`1540` → `1.5 s`, `93000` → `1 min 33 s`: as exact as a reader wants it; a dash for None."""
+    if milliseconds is None:
+        return NOTHING
+    if milliseconds < 1_000:
+        return f"{round(milliseconds)} ms"
+    if milliseconds < 60_000:
+        return f"{_short(milliseconds / 1_000)} s"
+    for (size, unit), (smaller, its_unit) in pairwise(_UNITS):
+        if milliseconds >= size:
+            rest = int(milliseconds % size // smaller)
+            whole = f"{int(milliseconds // size)} {unit}"
+            return f"{whole} {rest} {its_unit}" if rest else whole
+    raise AssertionError(milliseconds)
+
+
+def brief_duration(milliseconds: float | None) -> str:
+    """`93000` → `1.5 min`: two or three digits of one unit, for narrow columns; a dash for None."""
+    if milliseconds is None:
+        return NOTHING
+    for size, unit in _UNITS:
+        if milliseconds >= size * 0.9995 and size > 1:
+            return f"{_short(milliseconds / size)} {unit}"
+    return f"{round(milliseconds)} ms"
+
+
+def number(value: Number) -> str:
+    """`1234567` → `1,234,567`, in English and in Chinese alike; a dash for None."""
+    if value is None or isinstance(value, str):
+        return NOTHING
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.1f}"
+
+
+def compact(value: Number) -> str:
+    """`12345` → `12.3 k`; small whole numbers as they are; a dash for None."""
+    if value is None or isinstance(value, str):
+        return NOTHING
+    for size, unit in _MAGNITUDES:
+        if abs(value) >= size * 0.9995:  # what would be written as 1000 of the smaller unit
+            return f"{_short(value / size)} {unit}"
+    return _short(value)
+
+
+def per_second(rate: Number) -> str:
+    """`12.34` → `12.3/s`; a dash for None."""
+    return NOTHING if rate is None or isinstance(rate, str) else f"{compact(rate)}/s"
+
+
+def _short(value: float) -> str:
+    """One decimal below a hundred, none above, never `.0`; what is small but something is not written as nothing."""
+    if 0.001 <= abs(value) < 0.05:
+        return f"{value:.1g}"
+    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.1f}".removesuffix(".0")

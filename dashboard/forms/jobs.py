@@ -1,0 +1,90 @@
+"""Jobs on the queue page: which of them it shows, and what a person wants done with them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from django import forms
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from dashboard.error_messages import InputError
+from queues.engine.errors import InvalidArgumentError
+from queues.engine.ids import is_job_id
+from queues.engine.values import JobFilter, JobState
+from queues.services.jobs.actions import ChosenJob, JobAct, Order
+
+from .fields import UNITS, moment_field, moment_ms, seconds_field, whole_number
+
+_FIELDS: Final = {"id": "job_id", "key": "key", "attribute": "attribute", "error": "error", "body": "body"}
+"""Parameter → field of JobFilter."""
+
+
+def read_state(parameters: Mapping[str, str]) -> JobState:
+    """`state`; what is no state means ready."""
+    try:
+        return JobState(parameters.get("state", JobState.READY))
+    except ValueError:
+        return JobState.READY
+
+
+def read_filter(parameters: Mapping[str, str]) -> JobFilter:
+    """The texts, without blanks around them."""
+    return JobFilter(**{field: parameters.get(name, "").strip() for name, field in _FIELDS.items()})
+
+
+def filter_fields(wanted: JobFilter) -> list[tuple[str, str]]:
+    """Names and values for the hidden fields of a form that means the same jobs."""
+    said = ((name, getattr(wanted, field)) for name, field in _FIELDS.items())
+    return [(name, text) for name, text in said if text]
+
+
+def write_query(state: JobState, wanted: JobFilter, **more: str | int | None) -> str:
+    """`state=...&error=...`: what the two above read, with further parameters that are not None."""
+    return urlencode(
+        {"state": state.value}
+        | dict(filter_fields(wanted))
+        | {name: value for name, value in more.items() if value is not None}
+    )
+
+
+class OrderForm(forms.Form):
+    """`later` and `unit`, or `at`: of a reschedule. `ttl_s`: of a respawn."""
+
+    act = forms.ChoiceField(choices=[(act.value, act.value) for act in JobAct])
+    state = forms.ChoiceField(choices=[(state.value, state.value) for state in JobState])
+    later = seconds_field(_("In"))
+    unit = forms.ChoiceField(label=_("Unit"), choices=UNITS, required=False)
+    at = moment_field(_("Or at"))
+    ttl_s = seconds_field(_("Time to live (s)"), help_text=_("Blank: the queue's policy."))
+
+    def order(self) -> Order:
+        """Raises InputError, naming the first field that is wrong."""
+        if not self.is_valid():
+            name, wrong = next(iter(self.errors.items()))
+            raise InputError(f"{self[name].label}: {wrong[0]}")
+        data = self.cleaned_data
+        act = JobAct(data["act"])
+        if act is JobAct.RESCHEDULE and data["later"] is None and data["at"] is None:
+            raise InputError(gettext("Say when the jobs are to be due."))
+        return Order(
+            act=act,
+            state=JobState(data["state"]),
+            at_ms=moment_ms(data["at"]),
+            delay_ms=0 if data["at"] else (data["later"] or 0) * int(data["unit"] or 1) * 1000,
+            ttl_s=data["ttl_s"],
+        )
+
+
+def read_chosen(values: list[Any]) -> list[ChosenJob]:
+    """`ID` or `ID:ATTEMPT` of each job that was ticked. Raises InvalidArgumentError."""
+    chosen = []
+    for value in values:
+        job_id, _colon, attempt = str(value).partition(":")
+        number = whole_number(attempt or "0")
+        if not is_job_id(job_id) or number is None:
+            raise InvalidArgumentError("invalid job ids")
+        chosen.append(ChosenJob(job_id=job_id, attempt=number))
+    return chosen

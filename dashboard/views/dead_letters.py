@@ -1,0 +1,317 @@
+"""Dead letters: the page with its filter and groups, and what its buttons do, one bounded batch per request."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from django.http import HttpRequest, HttpResponse, JsonResponse, QueryDict
+from django.shortcuts import render
+from django.template.loader import render_to_string
+from django.urls import path, reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from dashboard.escaping import escape_visibly, visible_text
+from dashboard.formatting import number
+from queues.services.dead_letters.actions import (
+    NEEDED_FOR_ALL,
+    NEEDED_FOR_SELECTED,
+    DeadBatch,
+    DeadVerb,
+    act_on_all,
+    act_on_selected,
+)
+from queues.services.dead_letters.groups import (
+    DeadGroup,
+    DeadGroups,
+    count_queues,
+    group_letters,
+    mark_of,
+    read_dead_news,
+)
+from queues.services.dead_letters.places import (
+    DeadFilter,
+    DeadPlaces,
+    Position,
+    position_of,
+    read_filter,
+    read_position,
+)
+from queues.services.dead_letters.scanning import LOOKS, DeadLetter, DeadStretch, look_through
+from queues.services.errors import InvalidArgumentError
+from queues.services.tokens.secrets import DEFAULT_POOL
+
+from .access import action, confirm_first, done, is_live, page
+
+NAMES: Final = ("pool", "namespace", "queue", "error", "like", "day")
+
+
+def filter_of(given: QueryDict) -> DeadFilter:
+    """What a query string or a form says. `namespace` may be `POOL/NAMESPACE`. Raises InvalidArgumentError."""
+    said = {name: given.get(name, "").strip() for name in NAMES}
+    if "/" in said["namespace"]:
+        said["pool"], _, said["namespace"] = said["namespace"].partition("/")
+    return read_filter(**said)
+
+
+def fields_of(chosen: DeadFilter) -> dict[str, str]:
+    """The filter as parameters; those that are empty left out."""
+    day = chosen.day.isoformat() if chosen.day is not None else ""
+    values = (chosen.pool, chosen.namespace, chosen.queue, chosen.error, chosen.like, day)
+    return {name: value for name, value in zip(NAMES, values, strict=True) if value}
+
+
+def before_of(given: QueryDict) -> int | None:
+    """What died from then on is not meant, ms. Raises InvalidArgumentError."""
+    return _moment_of(given, "before_ms")
+
+
+def since_of(given: QueryDict) -> int:
+    """What died from then on is news, ms. Raises InvalidArgumentError."""
+    return _moment_of(given, "since_ms") or 0
+
+
+def _moment_of(given: QueryDict, name: str) -> int | None:
+    text = given.get(name, "")
+    if not text:
+        return None
+    if not (text.isascii() and text.isdigit() and len(text) < 15):
+        raise InvalidArgumentError(f"invalid {name}")
+    return int(text)
+
+
+def groups_of(chosen: DeadFilter, places: DeadPlaces, found: DeadStretch) -> dict[str, Any]:
+    """Each group with the address of the page that shows only it, and its share of the largest."""
+    groups: DeadGroups = group_letters(found.letters)
+    queues = groups.queues if chosen.reads_errors else count_queues(places)
+    base = fields_of(chosen)
+    return {
+        "errors": _linked(groups.errors, [base | {"like": group.key} for group in groups.errors]),
+        "queues": _linked(queues, [base | names_of(group) for group in queues]),
+        "days": _linked(groups.days, [base | {"day": group.key} for group in groups.days]),
+        "are_cut": groups.are_cut,
+    }
+
+
+def _linked(groups: Sequence[DeadGroup], fields: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
+    most = max((group.count for group in groups), default=1)
+    return [
+        {"group": group, "url": f"?{urlencode(its)}", "most": most} for group, its in zip(groups, fields, strict=True)
+    ]
+
+
+def said(group: DeadGroup, fields: Mapping[str, str]) -> dict[str, Any]:
+    """For dead_groups.js. `fields`: of the page that shows only this group."""
+    return {
+        "key": group.key,
+        "html": escape_visibly(_label(group)),
+        "count": group.count,
+        "first_ms": group.first_ms,
+        "last_ms": group.last_ms,
+        "example": visible_text(group.example),
+        "url": f"?{urlencode(fields)}",
+    }
+
+
+def _label(group: DeadGroup) -> str:
+    """What people read; as in _dead_group.html."""
+    place = group.place
+    if place is None:
+        return group.key
+    pool = "" if place.pool == DEFAULT_POOL else f" ({place.pool})"
+    return f"{place.namespace}/{place.queue}{pool}"
+
+
+def names_of(group: DeadGroup) -> dict[str, str]:
+    """Of a group by queue: the fields of the filter that mean it."""
+    place = group.place
+    assert place is not None  # it is a group by queue
+    return {"pool": place.pool, "namespace": place.namespace, "queue": place.queue}
+
+
+SELECTED: Final = "selected"
+ALL: Final = "all"
+
+
+@action
+def dead_act(request: HttpRequest) -> HttpResponse:
+    """`do`: respawn or delete, `-selected` (fields `letter`) or `-all` that the filter means, from `at` on.
+
+    To a script: `{"message", "done", "looked_at", "left", "at": null at the end, "before_ms", "forbidden"}`, of one
+    batch; it sends `at` and `before_ms` back for the next.
+    """
+    verb, scope = _read_verb(request.POST.get("do", ""))
+    chosen = filter_of(request.POST)
+    back = f"{reverse('dashboard:dead')}?{urlencode(fields_of(chosen))}"
+    letters = request.POST.getlist("letter")
+    if scope == SELECTED and not letters:
+        return done(request, message=_("Nothing was selected."), back=back, data={"done": 0, "at": None})
+    if (verb, scope) != (DeadVerb.RESPAWN, SELECTED):
+        question = _question(verb, scope, len(letters))
+        if (answer := confirm_first(request, question=question)) is not None:
+            return answer
+    run = request.POST.get("run", "")
+    if scope == SELECTED:
+        count = act_on_selected(user=request.user, verb=verb, letters=letters, run=run)
+        return done(request, message=_outcome_message(verb, count), back=back, data={"done": count, "at": None})
+    batch = act_on_all(
+        user=request.user,
+        verb=verb,
+        chosen=chosen,
+        start=read_position(request.POST.get("at", "")),
+        before_ms=before_of(request.POST),
+        run=run,
+    )
+    return done(request, message=_batch_message(verb, batch), back=back, data=_batch_data(batch))
+
+
+def _read_verb(text: str) -> tuple[DeadVerb, str]:
+    verb, _dash, scope = text.partition("-")
+    if verb not in tuple(DeadVerb) or scope not in (SELECTED, ALL):
+        raise InvalidArgumentError("invalid do")
+    return DeadVerb(verb), scope
+
+
+def _question(verb: DeadVerb, scope: str, count: int) -> str:
+    if scope == SELECTED:
+        text = ngettext("Delete %(count)d dead letter for ever?", "Delete %(count)d dead letters for ever?", count)
+        return text % {"count": count}
+    if verb is DeadVerb.DELETE:
+        return _("Delete all dead letters that the filter matches, for ever?")
+    return _("Respawn all dead letters that the filter matches?")
+
+
+def _outcome_message(verb: DeadVerb, count: int) -> str:
+    if verb is DeadVerb.DELETE:
+        text = ngettext("%(number)s dead letter deleted.", "%(number)s dead letters deleted.", count)
+    else:
+        text = ngettext("%(number)s dead letter respawned.", "%(number)s dead letters respawned.", count)
+    return text % {"number": number(count)}
+
+
+def _batch_message(verb: DeadVerb, batch: DeadBatch) -> str:
+    words = [_outcome_message(verb, batch.done)]
+    if batch.position is not None:
+        text = ngettext(
+            "%(number)s is yet to be looked at: do it again.",
+            "%(number)s are yet to be looked at: do it again.",
+            batch.left,
+        )
+        words.append(text % {"number": number(batch.left)})
+    if batch.forbidden:
+        text = _("Those in queues where you may not do this were left alone: %(number)s.")
+        words.append(text % {"number": number(batch.forbidden)})
+    return " ".join(words)
+
+
+def _batch_data(batch: DeadBatch) -> dict[str, int | str | None]:
+    return {
+        "done": batch.done,
+        "looked_at": batch.looked_at,
+        "left": batch.left,
+        "at": str(batch.position) if batch.position else None,
+        "before_ms": batch.before_ms,
+        "forbidden": batch.forbidden,
+    }
+
+
+ROWS: Final = 50
+"""Dead letters that are shown one by one."""
+
+
+@page
+def dead(request: HttpRequest) -> HttpResponse:
+    """The first stretch, in groups, and its first rows; or from `at` on only rows.
+
+    For dead_news.js the part that changes.
+    """
+    chosen, start = filter_of(request.GET), read_position(request.GET.get("at", ""))
+    before_ms = before_of(request.GET)
+    places, found = look_through(user=request.user, chosen=chosen, start=start, before_ms=before_ms, looks=LOOKS)
+    letters = found.letters[:ROWS]
+    context = {
+        "chosen": chosen,
+        "fields": fields_of(chosen),
+        "places": places,
+        "found": found,
+        "matched": len(found.letters),
+        "groups": groups_of(chosen, places, found),
+        "rows": _rows(places, letters),
+        "is_later": start is not None,
+        "news_query": _news_query(chosen, places, is_later=start is not None),
+        "next": _next(found, letters),
+        "may_act": _may(places, NEEDED_FOR_SELECTED[DeadVerb.RESPAWN]),
+        "may_respawn_all": _may(places, NEEDED_FOR_ALL[DeadVerb.RESPAWN]),
+        "may_delete_all": _may(places, NEEDED_FOR_ALL[DeadVerb.DELETE]),
+    }
+    return render(request, f"dashboard/{'_dead' if is_live(request) else 'dead'}.html", context)
+
+
+@page
+def dead_news(request: HttpRequest) -> HttpResponse:
+    """What died or left since the page was made, for live.js: a line that says so, or nothing."""
+    chosen, since_ms = filter_of(request.GET), since_of(request.GET)
+    news = read_dead_news(user=request.user, chosen=chosen, since_ms=since_ms, mark=request.GET.get("mark", ""))
+    return render(request, "dashboard/_dead_news.html", {"news": news, "query": urlencode(fields_of(chosen))})
+
+
+@page
+def dead_more(request: HttpRequest) -> HttpResponse:
+    """The next stretch from `at` on, for dead.js to add to what it shows.
+
+    `{"errors", "queues", "days": [{"key", "html", "count", "first_ms", "last_ms", "example", "url"}], "rows": HTML,
+    "looked_at", "matched", "left", "at": null at the end, "before_ms"}`.
+    """
+    chosen, start = filter_of(request.GET), read_position(request.GET.get("at", ""))
+    before_ms = before_of(request.GET)
+    places, found = look_through(user=request.user, chosen=chosen, start=start, before_ms=before_ms, looks=LOOKS)
+    groups = group_letters(found.letters)
+    base = fields_of(chosen)
+    rows = {"rows": _rows(places, found.letters[:ROWS])}
+    return JsonResponse(
+        {
+            "errors": [said(group, base | {"like": group.key}) for group in groups.errors],
+            "queues": [said(group, base | names_of(group)) for group in groups.queues] if chosen.reads_errors else [],
+            "days": [said(group, base | {"day": group.key}) for group in groups.days],
+            "rows": render_to_string("dashboard/_dead_rows.html", rows, request),
+            "looked_at": found.looked_at,
+            "matched": len(found.letters),
+            "left": found.left,
+            "at": str(found.position) if found.position else None,
+            "before_ms": places.before_ms,
+        }
+    )
+
+
+def _rows(places: DeadPlaces, letters: Sequence[DeadLetter]) -> list[dict[str, Any]]:
+    """Each letter, and whether this person may do something about it."""
+    roles = {one.place: one.role for one in places.places}
+    needed = NEEDED_FOR_SELECTED[DeadVerb.RESPAWN]
+    return [{"letter": letter, "may_act": roles[letter.place] >= needed} for letter in letters]
+
+
+def _may(places: DeadPlaces, needed: int) -> bool:
+    return any(one.role >= needed for one in places.places)
+
+
+def _news_query(chosen: DeadFilter, places: DeadPlaces, *, is_later: bool) -> str:
+    """A page behind the first is of the moment when the first was made, and does not know of all queues."""
+    known = {"since_ms": places.before_ms} if is_later else {"since_ms": places.asked_ms, "mark": mark_of(places)}
+    return urlencode(fields_of(chosen) | known)
+
+
+def _next(found: DeadStretch, letters: Sequence[DeadLetter]) -> Position | None:
+    """Where the next page of rows begins."""
+    if len(letters) < len(found.letters):
+        return position_of(letters[-1].place, letters[-1].job)
+    return found.position
+
+
+urlpatterns = [
+    path("dead/", dead, name="dead"),
+    path("dead/more", dead_more, name="dead_more"),
+    path("dead/news", dead_news, name="dead_news"),
+    path("dead/act", dead_act, name="dead_act"),
+]

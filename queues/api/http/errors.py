@@ -1,0 +1,176 @@
+"""The one table from error code to HTTP reply, and the errors that only the HTTP API knows."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import ceil
+from typing import Any, Final
+
+from queues.engine.errors import LimitReachedError, NotReplicatedError, TaskqError
+from queues.services.errors import SignInBusyError, SignInLockedError
+
+from .response import ApiResponse, Header, json_response
+
+logger = logging.getLogger(__name__)
+
+
+class ApiError(TaskqError):
+    """Base of the errors that arise in the HTTP API itself."""
+
+
+class ParameterError(ApiError):
+    """A parameter, or a body that should be JSON, cannot be read. The message is the contract's."""
+
+    code = "invalid_parameter"
+
+
+class BodyTooLargeError(ApiError):
+    """A job's body is longer than BODY_MAX_BYTES, or a bulk request than BULK_MAX_BYTES."""
+
+    code = "body_too_large"
+
+
+class JobTooLargeError(ApiError):
+    """One element of a bulk publish is longer than BODY_MAX_BYTES."""
+
+    code = "job_too_large"
+
+
+class TokenMissingError(ApiError):
+    """No token: neither the header X-Token nor the query parameter token."""
+
+    code = "token_missing"
+
+
+class RouteNotFoundError(ApiError):
+    """No route has this path."""
+
+    code = "route_not_found"
+
+
+class MethodNotAllowedError(ApiError):
+    """The path exists, with other methods."""
+
+    code = "method_not_allowed"
+
+    def __init__(self, allowed: tuple[str, ...]) -> None:
+        super().__init__("method not allowed")
+        self.allowed = allowed
+
+
+class ClientGoneError(ApiError):
+    """The client disconnected before its body had arrived. No answer is sent."""
+
+    code = "client_gone"
+
+
+class StaffOnlyError(ApiError):
+    """An admin route was asked for without the credentials of a staff user."""
+
+    code = "staff_only"
+
+
+class ServerBusyError(ApiError):
+    """What this process may hold in memory is used up by large bodies and unread answers."""
+
+    code = "server_busy"
+
+
+class ForbiddenError(ApiError):
+    """The user is known but not staff or without the permission, or a session came without its CSRF token."""
+
+    code = "forbidden"
+
+
+class CrossSiteError(ApiError):
+    """A browser was told by a page of another site to change something on an admin route."""
+
+    code = "cross_site"
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """How an error is answered. `words` "": the error's own message, which is then meant for clients.
+
+    `member`: what the words are called in the body (lmstfy calls a few `msg`).
+    """
+
+    status: int
+    words: str = ""
+    headers: tuple[Header, ...] = ()
+    member: str = "error"
+
+
+_RETRY_SOON: Final = ((b"retry-after", b"1"),)
+_NOT_REPLICATED: Final = (
+    "written, but not confirmed by enough replicas: retry with the same key, or republish by job id"
+)
+_ASK_FOR_BASIC: Final = ((b"www-authenticate", b'Basic realm="taskq"'),)
+
+REPLIES: Final[Mapping[str, Reply]] = {
+    # queues.engine.errors
+    "invalid_argument": Reply(400),
+    "lease_lost": Reply(409, "lease lost"),
+    "result_too_large": Reply(413, "result too large"),
+    "job_not_found": Reply(404, "job not found"),
+    "limit_reached": Reply(429, member="msg"),
+    "store_unavailable": Reply(503, "store unavailable", _RETRY_SOON),
+    "not_replicated": Reply(503, _NOT_REPLICATED, _RETRY_SOON),
+    "store_full": Reply(507, "store full"),
+    "layout_mismatch": Reply(500, "internal error"),
+    "script_error": Reply(500, "internal error"),
+    "internal_error": Reply(500, "internal error"),
+    # queues.pools.errors, queues.services.errors
+    "pool_not_found": Reply(404, "pool not found"),
+    "metadata_unavailable": Reply(503, "metadata unavailable", _RETRY_SOON),
+    "invalid_token": Reply(401, "invalid token"),
+    "token_not_found": Reply(404, "token not found"),
+    "token_exists": Reply(400, "token exists already"),
+    "limit_exists": Reply(400, "limit exists already"),
+    "limit_not_found": Reply(404, "limit not found"),
+    "namespace_not_found": Reply(404, "namespace not found"),
+    "worker_not_found": Reply(404, "worker not found"),
+    "pool_exists": Reply(400, "pool exists already"),
+    "role_too_low": Reply(403, "permission denied"),
+    "sign_in_locked": Reply(429),
+    "sign_in_busy": Reply(503, "too many sign-ins"),
+    # queues.api.http.errors
+    "invalid_parameter": Reply(400),
+    "body_too_large": Reply(413, "body too large"),
+    "job_too_large": Reply(413, "job too large"),
+    "token_missing": Reply(401, "token not found"),
+    "route_not_found": Reply(404, "api not found"),
+    "method_not_allowed": Reply(405),
+    "client_gone": Reply(400, "client gone"),
+    "staff_only": Reply(401, "authentication required", _ASK_FOR_BASIC),
+    "server_busy": Reply(503, "server busy", _RETRY_SOON),
+    "forbidden": Reply(403),
+    "cross_site": Reply(403),
+}
+"""Error code → reply. A test holds its keys equal to the codes of the error trees."""
+
+INTERNAL_ERROR: Final = json_response(500, {"error": "internal error"})
+
+
+def error_response(error: Exception) -> ApiResponse:
+    """The reply to an error. Whatever has no entry in REPLIES is a defect: 500, logged with its traceback."""
+    code = getattr(error, "code", "")
+    reply = REPLIES.get(code)
+    if reply is None:
+        logger.error("unexpected error", exc_info=error, extra={"action": "http.error", "error": type(error).__name__})
+        return INTERNAL_ERROR
+    if reply.status == 500:
+        logger.error("internal error", exc_info=error, extra={"action": "http.error", "error": code})
+    headers = reply.headers
+    if isinstance(error, MethodNotAllowedError):
+        headers = ((b"allow", ", ".join(error.allowed).encode()),)
+    elif isinstance(error, SignInLockedError | SignInBusyError):
+        headers = ((b"retry-after", b"%d" % error.retry_after_s),)
+    elif isinstance(error, LimitReachedError):
+        headers = ((b"retry-after", b"%d" % ceil(error.retry_after_ms / 1000)),)
+    body: dict[str, Any] = {reply.member: reply.words or str(error)}
+    if isinstance(error, NotReplicatedError):
+        body["job_ids"] = error.job_ids
+    return json_response(reply.status, body, *headers)

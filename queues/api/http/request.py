@@ -1,0 +1,193 @@
+"""A request as operations see it, the same on the fast path and in the Django views: headers, names in the path, and
+where it carries its token."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Mapping, MutableMapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, Final
+
+from queues.engine.limits import CONSUME_MAX_QUEUES
+from queues.engine.names import check_namespace, check_queue
+from queues.engine.values import RequestLimit
+from queues.services.tokens.access import Access
+from queues.services.tokens.secrets import split_token
+
+from ..auth_cache import ResolvedQueue
+from .errors import ParameterError
+from .large_requests import MEMORY, MemoryHold
+from .query import Query
+
+NO_QUEUES: Final = "invalid queue name(s)"
+
+# The shapes of ASGI: https://asgi.readthedocs.io/en/latest/specs/www.html
+Scope = MutableMapping[str, Any]
+Message = Mapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[dict[str, Any]], Awaitable[None]]
+Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+
+class Headers:
+    """Request headers as ASGI gives them (lower-case names, bytes); decoded only when asked for."""
+
+    __slots__ = ("_raw", "first")
+
+    def __init__(self, raw: Sequence[tuple[bytes, bytes]]) -> None:
+        self._raw = raw
+        self.first: Mapping[bytes, bytes] = dict(reversed(raw))
+        """The first header of each name, as it was sent."""
+
+    def get(self, name: bytes) -> str:
+        """The first header of this lower-case name, or ""."""
+        value = self.first.get(name)
+        return "" if value is None else value.decode("latin-1")
+
+    def get_text(self, name: bytes) -> str:
+        """As `get`, for text that people write: UTF-8, or Latin-1 where the bytes are not that."""
+        raw = self.get(name).encode("latin-1")
+        try:
+            return raw.decode("utf-8")
+        except UnicodeDecodeError:
+            return raw.decode("latin-1")
+
+    def starting_with(self, prefix: bytes) -> Iterator[tuple[str, str]]:
+        """Names (without the prefix) and values of the headers whose names begin with a lower-case prefix."""
+        for key, value in self._raw:
+            if key.startswith(prefix):
+                yield key[len(prefix) :].decode("latin-1"), value.decode("latin-1")
+
+
+class ApiRequest:
+    """One request. The fast path and the Django views have a subclass each, which reads the body and checks staff.
+
+    Not frozen: the pipeline fills in `access` or `staff` once the request is authenticated.
+    """
+
+    __slots__ = (
+        "access",
+        "authorised_at",
+        "client",
+        "headers",
+        "limit",
+        "memory",
+        "method",
+        "path",
+        "query",
+        "request_id",
+        "resolved",
+        "staff",
+    )
+
+    def __init__(
+        self, method: str, path: Mapping[str, str], query: Query, headers: Headers, client: str, request_id: bytes
+    ) -> None:
+        self.method = method
+        self.path = path
+        """Path parameters by name, percent-decoded."""
+        self.query = query
+        """Query parameters; of a repeated one the first."""
+        self.headers = headers
+        self.client = client
+        """The peer's address."""
+        self.request_id = request_id
+        """ASCII; empty when `ApiMiddleware` is not in front."""
+        self.access: Access | None = None
+        self.authorised_at = 0.0
+        """When it was found that the token gives this access (monotonic seconds)."""
+        self.resolved: ResolvedQueue | None = None
+        """The cached queue of the token, if it is still fresh."""
+        self.limit: RequestLimit | None = None
+        """What the operation's call has to count the request against, if anything."""
+        self.staff: Any = None
+        """The Django user, on routes of staff."""
+        self.memory: MemoryHold | None = None
+        """What its body and its answer count against the process's memory; nothing while both are small."""
+
+    # What the subclasses know.
+
+    def read_body(self, limit: int) -> Awaitable[bytes | bytearray]:
+        """The whole body. Raises ServerBusyError, and BodyTooLargeError once it is known to be longer than `limit`."""
+        raise NotImplementedError
+
+    def read_or_discard_body(self, limit: int) -> Awaitable[bytes | bytearray | None]:
+        """The whole body; None if it is longer than `limit` bytes: then it was read and dropped.
+
+        Raises BodyTooLargeError if it is longer than DISCARD_MAX_BYTES.
+        """
+        raise NotImplementedError
+
+    def check_staff(self, permissions: Sequence[str]) -> Awaitable[Any]:
+        """The staff user of the request. Raises StaffOnlyError, or ForbiddenError without one of the permissions."""
+        raise NotImplementedError
+
+    def skip_body(self) -> None:
+        """Declare that the body will not be read: only then can a disconnect be noticed."""
+
+    def watch_client(self) -> AbstractContextManager[None]:
+        """For waiting: cancels the current task when the client disconnects, unless Django does so anyway."""
+        return nullcontext()
+
+    async def check_client_connected(self) -> None:
+        """Yield to the event loop once, so that a pending disconnect is seen before an answer is sent."""
+        await asyncio.sleep(0)
+
+    # What follows from it.
+
+    def take_memory(self, size: int) -> None:
+        """Count `size` bytes of its body or answer until it has been answered. Raises ServerBusyError."""
+        if self.memory is None:
+            self.memory = MEMORY.hold("" if self.access is None else self.access.namespace)
+        self.memory.grow(size)
+
+    def release_memory(self) -> None:
+        """It has been answered."""
+        if self.memory is not None:
+            self.memory.release()
+
+    @property
+    def granted(self) -> Access:
+        """What the token gives access to; only for routes that need a token."""
+        assert self.access is not None, "the route is not behind a token"
+        return self.access
+
+    @property
+    def consumer(self) -> str:
+        """The consumer's name: the header X-Consumer, else the client's address."""
+        return self.headers.get_text(b"x-consumer") or self.client
+
+
+def check_names(request: ApiRequest) -> None:
+    """Namespace and queue, where the path has them. Raises InvalidArgumentError."""
+    namespace = request.path.get("namespace")
+    if namespace is not None:
+        check_namespace(namespace)
+    queue = request.path.get("queue")
+    if queue is not None:
+        check_queue(queue)
+
+
+def check_names_of_several(request: ApiRequest) -> None:
+    """As check_names, for a path that may name several queues."""
+    check_namespace(request.path["namespace"])
+    for name in split_queues(request.path["queue"]):
+        check_queue(name)
+
+
+def split_queues(text: str) -> list[str]:
+    """`q1,q2,..` → names in order, each once, empty ones skipped. Raises ParameterError for none or too many."""
+    if "," not in text:
+        return [text]
+    names = list(dict.fromkeys(name for name in text.split(",") if name))
+    if not 0 < len(names) <= CONSUME_MAX_QUEUES:
+        raise ParameterError(NO_QUEUES)
+    return names
+
+
+def pool_and_secret(request: ApiRequest) -> tuple[str, str]:
+    """Pool and secret of the request's token: header X-Token, else query `token`; `SECRET` or `POOL:SECRET`.
+
+    The secret is "" when there is no token.
+    """
+    return split_token(request.headers.get(b"x-token") or request.query.get("token", ""))
