@@ -9,8 +9,8 @@ from django import template
 from django.utils.html import format_html, format_html_join, json_script
 from django.utils.safestring import SafeString
 
-from queues.services.reporting.funnel import Part, funnel_of
-from queues.services.reporting.shapes import Figures
+from queues.services.reporting.figures import Part, funnel_of
+from queues.services.reporting.values import Figures
 
 from .taskq import compact, number
 

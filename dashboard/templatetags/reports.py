@@ -11,9 +11,8 @@ from django.utils.safestring import SafeString
 from django.utils.translation import pgettext
 
 from dashboard.views.reports.weeks import short_weekday
-from queues.services.reporting.key_figures import KeyFigure
-from queues.services.reporting.shapes import Change, ReportWarning, Spread
-from queues.services.reporting.wording import (
+from queues.services.reporting.figures import (
+    KeyFigure,
     brief,
     difference,
     figure_title,
@@ -23,6 +22,7 @@ from queues.services.reporting.wording import (
     words_of_change,
     words_of_warning,
 )
+from queues.services.reporting.values import Change, ReportWarning, Spread
 
 from .taskq import age, compact, duration
 

@@ -17,7 +17,7 @@ from queues.engine.values import JobState
 from queues.services.overview import read_overview
 from queues.services.queues.survey import see
 from queues.services.queues.trends import history_of_sight, running_minute
-from queues.services.reporting.page_latest import read_latest_report
+from queues.services.reporting.days import read_latest_report
 
 from .doors import is_live, page
 

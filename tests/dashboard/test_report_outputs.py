@@ -1,7 +1,7 @@
 """What pages, paper, mail and CSV show of one day, word for word: the files in `report_outputs` hold it.
 
-After a change that is meant, `TASKQ_WRITE_REPORT_OUTPUTS=1 make test ARGS=tests/dashboard/test_report_outputs.py` writes
-the files anew; `git diff` shows what became different.
+After a change that is meant, `TASKQ_WRITE_REPORT_OUTPUTS=1 make test ARGS=tests/dashboard/test_report_outputs.py`
+writes the files anew; `git diff` shows what became different.
 """
 
 from __future__ import annotations

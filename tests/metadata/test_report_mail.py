@@ -12,10 +12,9 @@ from django.core.mail.backends.locmem import EmailBackend
 from django.test import override_settings
 
 from queues.models import Namespace, ReportDay
-from queues.services.reporting.mail import NO_SERVER, mail_report
-from queues.services.reporting.summary.cells import Table, cells
-from queues.services.reporting.summary.plain_text import as_text
-from queues.services.reporting.summary.words import Line, WordedSummary
+from queues.services.reporting.mail import NO_SERVER, as_text, mail_report
+from queues.services.reporting.summary import Line, WordedSummary
+from queues.services.reporting.tables import Table, cells
 
 from .reporting import DAY, add_day, add_row
 

@@ -11,11 +11,11 @@ from django.utils.translation import gettext as _
 
 from dashboard.views.doors import is_live, page
 from queues.services.permissions import check_visible
-from queues.services.reporting.days import DAYS_MAX, find_day, list_days, today
-from queues.services.reporting.key_figures import FIGURES, beside_day
-from queues.services.reporting.reading import latest_of_queue
-from queues.services.reporting.shapes import Pair
-from queues.services.reporting.tables import PAGE, QueueFilter, compare_queues, list_queues
+from queues.services.reporting.days import find_day, list_days, today
+from queues.services.reporting.figures import FIGURES, beside_day
+from queues.services.reporting.queue_list import PAGE, QueueFilter, compare_queues, list_queues
+from queues.services.reporting.reading import DAYS_MAX, latest_of_queue
+from queues.services.reporting.values import Pair
 
 from . import pictures
 from .contents import MEASURES, contents_of_everything, contents_of_place, hours_and_figures

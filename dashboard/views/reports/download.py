@@ -12,7 +12,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 
 from dashboard.views.doors import page
 from queues.services.permissions import check_visible
-from queues.services.reporting.csv import queues_as_csv
+from queues.services.reporting.queue_list import queues_as_csv
 
 from .places import Place, place_in, read_day
 from .sheets import SHEETS, Wanted, plain

@@ -10,8 +10,8 @@ from django.shortcuts import render
 
 from dashboard.views.doors import page
 from queues.services.permissions import check_visible
-from queues.services.reporting.summary.reading import read_summary
-from queues.services.reporting.summary.words import word_summary
+from queues.services.reporting.account import read_summary
+from queues.services.reporting.summary import word_summary
 
 from .contents import charts_of_hours
 from .places import place_in

@@ -8,11 +8,10 @@ from datetime import date, datetime, timedelta
 from typing import Any, Final
 
 from queues.services.permissions import User
-from queues.services.reporting.key_figures import beside_day
-from queues.services.reporting.merging import merge_day
-from queues.services.reporting.page_day import list_objectives, notes_of, read_namespaces, read_sums
+from queues.services.reporting.figures import beside_day
+from queues.services.reporting.merging import list_objectives, merge_day, notes_of, read_namespaces, read_sums
 from queues.services.reporting.reading import list_namespaces, read_queue, read_series
-from queues.services.reporting.shapes import Figures, Metric, QueueReport, QueueRow, Spread, TryCount
+from queues.services.reporting.values import Figures, Metric, QueueReport, QueueRow, Spread, TryCount
 
 from .contents import DAYS, hours_and_figures
 from .places import Place

@@ -10,7 +10,7 @@ from django.http import QueryDict
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from queues.services.reporting.tables import DEFAULT_SORT, SORTS, Only, QueueFilter
+from queues.services.reporting.queue_list import DEFAULT_SORT, SORTS, Only, QueueFilter
 
 from .places import Place
 

@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime, time
 
 from django.utils.translation import gettext as _
 
-from queues.services.reporting.shapes import Figures, Metric, SeriesDay
+from queues.services.reporting.values import Figures, Metric, SeriesDay
 
 from .parts import Chart, Of, axis, count, percentile
 

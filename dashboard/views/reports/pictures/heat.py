@@ -8,8 +8,8 @@ from typing import Final
 
 from django.utils.translation import gettext as _
 
-from queues.services.reporting.page_day import QueueHours
-from queues.services.reporting.shapes import Figures, SeriesDay
+from queues.services.reporting.merging import QueueHours
+from queues.services.reporting.values import Figures, SeriesDay
 
 from .parts import HOURS, Chart, Of, hourly
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from django.utils.translation import gettext as _
 
-from queues.services.reporting.shapes import Figures, Metric
+from queues.services.reporting.values import Figures, Metric
 
 HOURS: Final = range(24)
 

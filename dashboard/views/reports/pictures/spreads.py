@@ -8,7 +8,7 @@ from typing import Final
 from django.utils.translation import gettext as _
 
 from queues.lake.sketch import bounds
-from queues.services.reporting.shapes import Metric, TryCount
+from queues.services.reporting.values import Metric, TryCount
 
 from .parts import Chart, nothing_measured
 

@@ -11,12 +11,10 @@ from django.utils.translation import gettext
 
 from queues.odd_characters import spell_out
 
-from ..key_figures import KeyFigure
-from ..shapes import DayEntry
-from ..wording import difference, in_full, words_of_warning
-from .cells import Table
-from .reading import DaySummary
-from .tables import tables_of
+from .account import DaySummary
+from .figures import KeyFigure, difference, in_full, words_of_warning
+from .tables import Table, tables_of
+from .values import DayEntry
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,19 +1,23 @@
-"""Days of which the lake has got more since their report: a drain was behind, or somebody filled the lake by hand."""
+"""What is done beside making reports: days with late events reopened, old reports deleted, small lake files merged."""
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
 from datetime import date, timedelta
 from typing import Final
 
 from django.conf import settings
 
+from queues.lake.compact import compact_day
 from queues.lake.files import list_days, read_day
 from queues.lake.place import LakeError
-from queues.models import ReportDay, ReportState
+from queues.models import QueueDay, ReportDay, ReportState
 
+from .claims import add_warning
 from .failures import BadResultsError
 from .files import files_of
+from .values import WarningKind
 
 logger = logging.getLogger(__name__)
 
@@ -56,3 +60,37 @@ def _has_grown(day: date, run: str) -> bool:
         fields = {"action": "report.late", "day": str(day), "reason": str(error)}
         logger.warning("report: not known whether events came late", extra=fields)
         return False
+
+
+DAYS_AT_ONCE: Final = 31
+"""So that a smaller number of days to keep does not make one night's work endless."""
+
+
+def prune_reports(*, today: date) -> int:
+    """Forget the oldest days that are too old, at most DAYS_AT_ONCE. How many rows of days are gone.
+
+    What hinders the deletion of files is logged and tried again next time. Raises database errors.
+    """
+    oldest = today - timedelta(days=settings.TASKQ_REPORTS_KEEP_DAYS)
+    rows = ReportDay.objects.filter(date__lt=oldest).exclude(state=ReportState.RUNNING).order_by("date")
+    days = list(rows.values_list("date", flat=True)[:DAYS_AT_ONCE])
+    for day in days:
+        QueueDay.objects.filter(day_id=day).delete()
+        ReportDay.objects.filter(pk=day).delete()
+    try:
+        for day in [day for day in list_days(settings.TASKQ_REPORTS_URL) if day < oldest][:DAYS_AT_ONCE]:
+            files_of(settings.TASKQ_REPORTS_URL, day).delete_day()
+    except (OSError, LakeError) as error:
+        logger.warning("old reports not deleted", extra={"action": "report.prune", "reason": str(error)})
+    return len(days)
+
+
+def compact_days(days: Iterable[date]) -> None:
+    """Merge the small files of these days; a failure becomes a warning on the day's report. Raises database errors."""
+    for day in days:
+        try:
+            compact_day(settings.TASKQ_LAKE_URL, day)
+        except Exception as error:  # of any file system
+            text = f"the day's files were not compacted: {type(error).__name__}: {error}"
+            logger.warning("report: %s", text, extra={"action": "report.compact", "day": str(day)})
+            add_warning(day, WarningKind.COMPACTION, text)
