@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from dashboard.views.doors import is_live, page
 from queues.services.permissions import check_visible
 from queues.services.reporting.days import find_day, list_days, today
-from queues.services.reporting.figures import FIGURES, beside_day
+from queues.services.reporting.figures import beside_day
 from queues.services.reporting.queue_list import PAGE, QueueFilter, compare_queues, list_queues
 from queues.services.reporting.reading import DAYS_MAX, latest_of_queue
 from queues.services.reporting.values import Pair
@@ -20,7 +20,7 @@ from queues.services.reporting.values import Pair
 from . import pictures
 from .contents import MEASURES, contents_of_everything, contents_of_place, hours_and_figures
 from .places import EVERYTHING, FIRST_DAY, Place, read_day
-from .tables import GROUPS, ONLY, columns, compared_columns, name_column, read_filter, read_page
+from .tables import ONLY, columns, compared_columns, groups, name_column, read_filter, read_page
 from .weeks import make_picker
 
 Context = dict[str, Any]
@@ -133,14 +133,14 @@ def _table(request: HttpRequest, day: date, other: date | None, place: Place) ->
     }
     if other is None:
         table = list_queues(user=request.user, day=day, chosen=chosen, page=number)
-        groups = [(title, len(names)) for title, names in GROUPS]
+        shown = columns(chosen)
         return (
             context
             | _pages(table.found, table.page)
             | {
                 "queues": table.rows,
-                "groups": groups,
-                "columns": columns(chosen),
+                "groups": groups(shown),
+                "columns": shown,
             }
         )
     pairs, found = compare_queues(user=request.user, day=day, other=other, chosen=chosen, page=number)
@@ -156,18 +156,15 @@ def _table(request: HttpRequest, day: date, other: date | None, place: Place) ->
 
 def _told(pair: Pair, chosen: QueueFilter, day: date) -> Context:
     """A queue on two days, figure by figure."""
-    read = {figure.key: figure for figure in FIGURES}
-    cells = []
-    for column in compared_columns(chosen):
-        figure = read[column.key]
-        cells.append(
-            {
-                "title": column.title,
-                "unit": column.unit,
-                "value": figure.read(pair.day.figures) if pair.day else None,
-                "other": figure.read(pair.other.figures) if pair.other else None,
-            }
-        )
+    cells = [
+        {
+            "title": column.title,
+            "unit": column.unit,
+            "value": pair.day.figures.value(column.key) if pair.day else None,
+            "other": pair.other.figures.value(column.key) if pair.other else None,
+        }
+        for column in compared_columns(chosen)
+    ]
     place = Place(pool=pair.pool, namespace=pair.namespace, queue=pair.queue)
     return {"pair": pair, "cells": cells, "url": place.url(day)}
 

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable
 from datetime import date
-from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
 
 from dashboard.views.doors import page
 from queues.services.permissions import check_visible
 from queues.services.reporting.queue_list import queues_as_csv
+from queues.services.reporting.tables import TABLES, as_csv
 
 from .places import Place, place_in, read_day
-from .sheets import SHEETS, Wanted, plain
+from .sheets import ROWS, Wanted
 from .tables import read_filter
 
 
 @page
 def report_csv(request: HttpRequest, day: date) -> HttpResponse:
-    """`?table=` one of SHEETS, or `queues`; `pool`, `namespace`, `queue`; of `queues` also `q`, `only` and `sort`."""
+    """`?table=` one of ROWS, or `queues`; `pool`, `namespace`, `queue`; of `queues` also `q`, `only` and `sort`."""
     name = request.GET.get("table", "queues")
     place = place_in(request.GET.dict())
     if place.namespace:
@@ -29,12 +27,11 @@ def report_csv(request: HttpRequest, day: date) -> HttpResponse:
     if name == "queues":
         pieces = queues_as_csv(user=request.user, day=day, chosen=read_filter(request.GET, place))
         return _sent(pieces, day, place, name)
-    if name not in SHEETS:
+    if name not in ROWS:
         raise Http404
     other = read_day(request.GET.get("with", ""))
-    sheet = SHEETS[name]
     wanted = Wanted(user=request.user, day=day, place=place, other=other)
-    return _sent([_lines([sheet.head, *sheet.rows(wanted)])], day, place, name)
+    return _sent([as_csv(TABLES[name], ROWS[name](wanted))], day, place, name)
 
 
 def _sent(pieces: Iterable[str], day: date, place: Place, table: str) -> HttpResponse:
@@ -42,9 +39,3 @@ def _sent(pieces: Iterable[str], day: date, place: Place, table: str) -> HttpRes
     name = "-".join(["taskq", f"{day}", *place.names.values(), table])
     response["Content-Disposition"] = f'attachment; filename="{name}.csv"'
     return response
-
-
-def _lines(rows: Iterable[Iterable[Any]]) -> str:
-    text = io.StringIO()
-    csv.writer(text).writerows([plain(value) for value in row] for row in rows)
-    return text.getvalue()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 from django.http import QueryDict
@@ -11,6 +12,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from queues.services.reporting.queue_list import DEFAULT_SORT, SORTS, Only, QueueFilter
+from queues.services.reporting.tables import QUEUES, Output, kind_of
 
 from .places import Place
 
@@ -18,34 +20,18 @@ TEXT_MAX: Final = 255
 PAGE_MAX: Final = 1_000_000
 NAME: Final = "queue"
 
-GROUPS: Final[tuple[tuple[Promise | str, tuple[tuple[str, Promise | str], ...]], ...]] = (
-    (
-        _("Jobs"),
-        (
-            ("published", _("Published")),
-            ("acked", _("Acked")),
-            ("failed", _("Failed")),
-            ("dead", _("Dead")),
-            ("expired", _("Expired")),
-            ("backlog", _("Backlog")),
-            ("success_rate", _("Success")),
-        ),
-    ),
-    (_("Wait"), (("wait_p50", "p50"), ("wait_p95", "p95"), ("wait_p99", "p99"))),
-    (_("Run"), (("run_p50", "p50"), ("run_p95", "p95"), ("run_p99", "p99"))),
-    (_("Judged"), (("objective_share", _("In time")), ("flagged", _("Out of line")))),
-)
-"""The columns of numbers, by group."""
+GROUPS: Final = (_("Jobs"), _("Wait"), _("Run"), _("Judged"))
+"""Titles of the groups of columns, in order."""
 
 COMPARED: Final = (
-    ("published", _("Published"), "jobs"),
-    ("failed", _("Failed"), "jobs"),
-    ("dead", _("Dead"), "jobs"),
-    ("success_rate", _("Success"), "share"),
-    ("wait_p95", _("Wait p95"), "ms"),
-    ("run_p95", _("Run p95"), "ms"),
+    ("published", _("Published")),
+    ("failed", _("Failed")),
+    ("dead", _("Dead")),
+    ("success_rate", _("Success")),
+    ("wait_p95", _("Wait p95")),
+    ("run_p95", _("Run p95")),
 )
-"""Those of two days side by side: key, title, unit."""
+"""The figures of two days side by side: key, title."""
 
 ONLY: Final = (
     (Only.MISSED, _("Objective missed")),
@@ -92,15 +78,23 @@ def name_column(chosen: QueueFilter) -> Column:
 
 
 def columns(chosen: QueueFilter) -> Sequence[Column]:
+    """Those of numbers."""
     return [
-        _column(chosen, key, title, begins_group=place == 0)
-        for _title, names in GROUPS
-        for place, (key, title) in enumerate(names)
+        _column(chosen, column.key, column.title, begins_group=column.begins_group)
+        for column in QUEUES.columns_on(Output.PAGE)
+        if column.key
     ]
 
 
+def groups(shown: Sequence[Column]) -> list[tuple[Promise | str, int]]:
+    """Title and width of each group of columns."""
+    begins = [place for place, column in enumerate(shown) if column.begins_group]
+    widths = [end - begin for begin, end in pairwise([*begins, len(shown)])]
+    return list(zip(GROUPS, widths, strict=True))
+
+
 def compared_columns(chosen: QueueFilter) -> Sequence[Column]:
-    return [_column(chosen, key, title, unit=unit, begins_group=True) for key, title, unit in COMPARED]
+    return [_column(chosen, key, title, unit=kind_of(key), begins_group=True) for key, title in COMPARED]
 
 
 def _column(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from statistics import median
@@ -14,7 +14,8 @@ from django.utils.translation import gettext_lazy as _
 
 from ..permissions import User
 from .merging import read_sums
-from .values import Change, Figures, Metric, Spread, WarningKind
+from .tables import MeasuredTime
+from .values import Change, Figures, Metric, WarningKind
 
 WEEKS: Final = 8
 """Past weeks whose same weekday tells what is usual."""
@@ -22,40 +23,43 @@ WEEKS: Final = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """How a figure is called, read and written. `unit`: jobs, share, ms. `flaw`: the more, the worse."""
+    """How a figure is called and written. `unit`: jobs, share, ms. `flaw`: the more, the worse."""
 
     key: str
     title: Promise
     unit: str
-    read: Callable[[Figures], float | None]
     flaw: bool = False
+
+    def read(self, figures: Figures) -> float | None:
+        value: float | None = figures.value(self.key)
+        return value
 
 
 FIGURES: Final = (
-    Figure(key="published", title=_("Published"), unit="jobs", read=lambda one: one.published),
-    Figure(key="consumed", title=_("Handed out"), unit="jobs", read=lambda one: one.consumed),
-    Figure(key="acked", title=_("Acked"), unit="jobs", read=lambda one: one.acked),
-    Figure(key="success_rate", title=_("Success rate"), unit="share", read=lambda one: one.success_rate),
-    Figure(key="failed", title=_("Failed attempts"), unit="jobs", read=lambda one: one.failed, flaw=True),
-    Figure(key="dead", title=_("Dead"), unit="jobs", read=lambda one: one.dead, flaw=True),
-    Figure(key="expired", title=_("Expired"), unit="jobs", read=lambda one: one.expired, flaw=True),
-    Figure(key="duplicates", title=_("Duplicate deliveries"), unit="jobs", read=lambda one: one.duplicates, flaw=True),
-    Figure(key="wait_p95", title=_("Wait p95"), unit="ms", read=lambda one: one.wait.p95),
-    Figure(key="run_p95", title=_("Run p95"), unit="ms", read=lambda one: one.run.p95),
-    Figure(key="total_p95", title=_("Published to acked, p95"), unit="ms", read=lambda one: one.total.p95),
-    Figure(key="backlog", title=_("Backlog at the end"), unit="jobs", read=lambda one: one.backlog),
+    Figure(key="published", title=_("Published"), unit="jobs"),
+    Figure(key="consumed", title=_("Handed out"), unit="jobs"),
+    Figure(key="acked", title=_("Acked"), unit="jobs"),
+    Figure(key="success_rate", title=_("Success rate"), unit="share"),
+    Figure(key="failed", title=_("Failed attempts"), unit="jobs", flaw=True),
+    Figure(key="dead", title=_("Dead"), unit="jobs", flaw=True),
+    Figure(key="expired", title=_("Expired"), unit="jobs", flaw=True),
+    Figure(key="duplicates", title=_("Duplicate deliveries"), unit="jobs", flaw=True),
+    Figure(key="wait_p95", title=_("Wait p95"), unit="ms"),
+    Figure(key="run_p95", title=_("Run p95"), unit="ms"),
+    Figure(key="total_p95", title=_("Published to acked, p95"), unit="ms"),
+    Figure(key="backlog", title=_("Backlog at the end"), unit="jobs"),
 )
 
 COUNTED: Final = tuple(one for one in FIGURES if one.key in ("published", "success_rate", "failed", "dead"))
 
 MEASURED: Final = (
-    Figure(key="wait_p50", title=_("Wait p50"), unit="ms", read=lambda one: one.wait.p50),
-    Figure(key="wait_p95", title=_("Wait p95"), unit="ms", read=lambda one: one.wait.p95),
-    Figure(key="wait_p99", title=_("Wait p99"), unit="ms", read=lambda one: one.wait.p99),
-    Figure(key="run_p50", title=_("Run p50"), unit="ms", read=lambda one: one.run.p50),
-    Figure(key="run_p95", title=_("Run p95"), unit="ms", read=lambda one: one.run.p95),
-    Figure(key="run_p99", title=_("Run p99"), unit="ms", read=lambda one: one.run.p99),
-    Figure(key="total_p95", title=_("Published to acked, p95"), unit="ms", read=lambda one: one.total.p95),
+    Figure(key="wait_p50", title=_("Wait p50"), unit="ms"),
+    Figure(key="wait_p95", title=_("Wait p95"), unit="ms"),
+    Figure(key="wait_p99", title=_("Wait p99"), unit="ms"),
+    Figure(key="run_p50", title=_("Run p50"), unit="ms"),
+    Figure(key="run_p95", title=_("Run p95"), unit="ms"),
+    Figure(key="run_p99", title=_("Run p99"), unit="ms"),
+    Figure(key="total_p95", title=_("Published to acked, p95"), unit="ms"),
 )
 """Of tables that hold several days side by side."""
 
@@ -137,20 +141,10 @@ TIME_TITLES: Final[Mapping[Metric, tuple[Promise, Promise]]] = {
 }
 """Name, and from when to when."""
 
-TIME_COLUMNS: Final[tuple[tuple[str, Promise | str], ...]] = (
-    ("mean", _("Mean")),
-    ("p50", "p50"),
-    ("p90", "p90"),
-    ("p95", "p95"),
-    ("p99", "p99"),
-    ("max", _("Longest")),
-)
-"""What is told of each, in ms: field of Spread and title. How often it was measured comes before."""
 
-
-def times_of(figures: Figures) -> list[tuple[Promise, Promise, Spread]]:
-    """Name, from when to when, and what was measured, also of those that were not."""
-    return [(*TIME_TITLES[metric], figures.spread(metric)) for metric in Metric]
+def times_of(figures: Figures) -> list[MeasuredTime]:
+    """What was measured, also of those that were not."""
+    return [MeasuredTime(metric, figures.spread(metric)) for metric in Metric]
 
 
 def note_on_times(figures: Figures) -> str:

@@ -22,8 +22,7 @@ from queues.models import ReportDay
 from .account import read_summary
 from .claims import add_warning
 from .figures import jobs
-from .summary import Line, WordedSummary, word_summary
-from .tables import Cell, Table
+from .summary import Cell, Line, PaperTable, WordedSummary, word_summary
 from .values import Figures, WarningKind
 
 logger = logging.getLogger(__name__)
@@ -65,7 +64,7 @@ def _told(line: Line) -> list[str]:
     return [line.title, line.value, f"▲ {line.note}" if line.is_flagged else line.note]
 
 
-def _table(table: Table) -> Iterator[str]:
+def _table(table: PaperTable) -> Iterator[str]:
     if table.rows:
         rows = [[_cell(cell) for cell in row] for row in table.rows]
         yield from _aligned([list(table.head), *rows] if table.head else rows, table.numbers_from, table.numbers_to)

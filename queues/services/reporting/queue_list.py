@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date
 from enum import StrEnum
-from typing import Any, Final
+from typing import Final
 
 from django.db.models import F, Q, QuerySet
 
@@ -18,6 +16,7 @@ from queues.pools.reading import read_metadata
 
 from ..permissions import User
 from .reading import JSON_FIELDS, row_of, visible_rows
+from .tables import csv_lines
 from .values import Pair, QueueRow, QueueTable
 
 PAGE: Final = 50
@@ -171,18 +170,6 @@ def queues_as_csv(*, user: User, day: date, chosen: QueueFilter) -> Iterator[str
     """
     rows = chosen_rows(user=user, day=day, chosen=chosen).values_list(*COLUMNS)
     found = read_metadata(lambda: list(rows))  # at once, so that all are of one report: rows.QUEUES_MAX at most
-    yield _lines([HEAD])
+    yield csv_lines([HEAD])
     for begin in range(0, len(found), BATCH):
-        yield _lines(found[begin : begin + BATCH])
-
-
-def _lines(rows: Iterable[Iterable[Any]]) -> str:
-    text = io.StringIO()
-    csv.writer(text).writerows([_cell(value) for value in row] for row in rows)
-    return text.getvalue()
-
-
-def _cell(value: Any) -> Any:
-    if isinstance(value, datetime):
-        return value.isoformat(timespec="milliseconds")
-    return str(value).lower() if isinstance(value, bool) else value
+        yield csv_lines(found[begin : begin + BATCH])

@@ -1,272 +1,376 @@
-"""The tables of a day: what their rows and cells say on paper and in the mail."""
+"""The tables of a report, each described once: its columns, what they read, and where they are shown.
+
+Pages (`dashboard.templatetags.reports`), paper and mail (`summary`) and CSV (`as_csv`) are rendered from these
+descriptions.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final, NamedTuple
+import csv
+import io
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from datetime import date, datetime
+from enum import Flag, StrEnum, auto
+from typing import Any, Final, NamedTuple
 
-from django.utils.translation import gettext, pgettext
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
-from queues.odd_characters import spell_out
+from .values import Figures, Metric, Spread
 
-from .account import Account
-from .figures import (
-    NOTHING,
-    TIME_COLUMNS,
-    brief,
-    figure_title,
-    funnel_of,
-    in_full,
-    jobs,
-    note_on_times,
-    share,
-    times_of,
-    unit_of,
-    words_of_change,
+Text = Promise | str
+
+
+class Output(Flag):
+    """Where a column is shown. PAPER is the mail, too."""
+
+    PAGE = auto()
+    PAPER = auto()
+    CSV = auto()
+    SHOWN = PAGE | PAPER
+    ALL = PAGE | PAPER | CSV
+
+
+class Kind(StrEnum):
+    """How a cell is written where people read it. The first three are units of figures."""
+
+    JOBS = "jobs"
+    SHARE = "share"
+    MS = "ms"
+    PLACE = "place"
+    """The queue that a row is about, or the namespace: a link on pages."""
+    QUEUE = "queue"
+    """A queue that is not what the row is about; left out on the page of a queue."""
+    HOUR = "hour"
+    TIME = "time"
+    """One of the four times that are measured."""
+    FIGURE = "figure"
+    """A key figure, by its title."""
+    CHANGED = "changed"
+    """A value of the figure that the row is about, in its unit."""
+    CHANGE = "change"
+    """How the value differs, in words."""
+    ERROR = "error"
+    JOB = "job"
+    VERDICT = "verdict"
+    LIMIT = "limit"
+    SHARE_IN_TIME = "share in time"
+    """With the sign of the verdict."""
+    BESIDE_LIMIT = "beside limit"
+    FLAGGED = "flagged"
+
+    @property
+    def is_number(self) -> bool:
+        """Whether cells are aligned to the right."""
+        return self in _NUMBERS
+
+
+_NUMBERS: Final = frozenset(
+    {Kind.JOBS, Kind.SHARE, Kind.MS, Kind.CHANGED, Kind.LIMIT, Kind.SHARE_IN_TIME, Kind.BESIDE_LIMIT, Kind.FLAGGED}
 )
-from .merging import Objectives
-from .values import Figures, QueueReport, QueueRow, QueueTable
 
 
-class Cell(NamedTuple):
-    """`aside`: said less loudly, behind it."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """`key`: the title in CSV, whatever the language. `title`: the title where people read it; `label`: the same where
+    the group's title is not beside it. `tone`: warn or bad, of what should not be. `is_plain`: not told in full on
+    hover, and not quietly when it is nothing."""
 
-    text: str
-    aside: str = ""
+    key: str
+    read: Callable[[Any], Any]
+    title: Text = ""
+    label: Text = ""
+    kind: Kind = Kind.JOBS
+    on: Output = Output.CSV
+    tone: str = ""
+    begins_group: bool = False
+    is_plain: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """`aside`: said beside the title; `note`: below it, such as how many rows there are in all. The first cell of each
-    row names it; those from `numbers_from` to before `numbers_to` are numbers. `head` (): the rows say all. `empty`:
-    said instead when there are no rows. `is_wide`: where there is little room, names need lines of their own;
-    `is_half`: two of these fit side by side."""
+    """`on_page`, `on_paper`: how many rows are shown there. `empty`: what paper says when there are none. `is_wide`: on
+    little room, names need lines of their own; `is_half`: two of these fit side by side."""
 
-    key: str
-    title: str
-    head: Sequence[str]
-    rows: Sequence[Sequence[Cell]]
-    numbers_from: int = 1
-    numbers_to: int = 100
-    aside: str = ""
-    note: str = ""
-    empty: str = ""
+    title: Text = ""
+    columns: Sequence[Column]
+    on_page: int | None = None
+    on_paper: int | None = None
+    empty: Text = ""
     is_wide: bool = False
     is_half: bool = False
 
-
-def cells(*texts: str) -> tuple[Cell, ...]:
-    """Each without an aside."""
-    return tuple(Cell(text) for text in texts)
-
-
-def named(queue: str, namespace: str, *, tells_namespace: bool) -> Cell:
-    """A queue, with its namespace where that is needed."""
-    return Cell(spell_out(queue), spell_out(namespace) if tells_namespace else "")
+    def columns_on(self, output: Output) -> list[Column]:
+        """Those of a page, of paper or of CSV, in order."""
+        return [column for column in self.columns if output in column.on]
 
 
-def so_many(shown: int, found: int) -> str:
-    """How many rows there are in all, unless that can be seen."""
-    return gettext("%(shown)s of %(found)s.") % {"shown": shown, "found": jobs(found)} if found > shown else ""
+class DayFigures(NamedTuple):
+    """Figures of a day or of one of its hours: a row. `day`: for CSV."""
+
+    day: date | None
+    figures: Figures
 
 
-LINES: Final = 5
-"""Namespaces whose waiting is told side by side: the busiest."""
+class MeasuredTime(NamedTuple):
+    """One of the four times: a row."""
+
+    metric: Metric
+    spread: Spread
 
 
-def hours_of(account: Account) -> list[Table]:
-    """Jobs by hour, with the waiting; of several namespaces that is a table of its own, for it cannot be added up."""
-    several = account.reports[:LINES] if account.tells_namespace else ()
-    tables = [_jobs(account.hours, with_waits=not several)]
-    if several:
-        tables.append(_waits(account.hours, several))
-    return tables
+class Ranked(NamedTuple):
+    """A slow job: a row. `noted`: a Noted."""
+
+    rank: int
+    noted: Any
 
 
-def _jobs(hours: Sequence[Figures], *, with_waits: bool) -> Table:
-    head = (gettext("Hour"), gettext("Published"), gettext("Acked"), gettext("Failed"), gettext("Dead"))
-    waits = (gettext("Wait p50"), gettext("Wait p95"), gettext("Wait p99"))
-    rows = []
-    for one in hours:
-        counts = (jobs(one.published), jobs(one.acked), jobs(one.failed), jobs(one.dead))
-        times = (brief(one.wait.p50), brief(one.wait.p95), brief(one.wait.p99))
-        rows.append((_hour(one), *cells(*counts, *(times if with_waits else ()))))
-    return Table(
-        key="hours",
-        title=gettext("Hour by hour"),
-        head=(*head, *(waits if with_waits else ())),
-        rows=rows,
-        note=gettext("Hours are UTC; in those that are not listed nothing happened.") if len(rows) < 24 else "",
-        empty=gettext("Nothing happened on this day."),
+def kind_of(key: str) -> Kind:
+    """The unit of a figure."""
+    if key == "success_rate":
+        return Kind.SHARE
+    metric, _separator, part = key.rpartition("_")
+    return Kind.MS if metric in list(Metric) and part != "count" else Kind.JOBS
+
+
+def _figure(key: str, title: Text = "", on: Output = Output.CSV, **more: Any) -> Column:
+    """A figure of rows that have `figures`."""
+    return Column(key=key, read=lambda row: row.figures.value(key), title=title, kind=kind_of(key), on=on, **more)
+
+
+def _column(key: str, path: str = "", title: Text = "", on: Output = Output.CSV, **more: Any) -> Column:
+    """What a row says at `path`, such as `what.failed`; the path is the key unless it is given."""
+    names = (path or key).split(".")
+
+    def read(row: Any) -> Any:
+        for name in names:
+            row = None if row is None else getattr(row, name)
+        return row
+
+    return Column(key=key, read=read, title=title, on=on, **more)
+
+
+_PARTS: Final = tuple(part.name for part in fields(Spread))
+_ALL_FIGURES: Final = (
+    *(field.name for field in fields(Figures) if field.name not in {*Metric, "hour", "backlog_base_known"}),
+    *(f"{metric}_{part}".replace("is_", "") for metric in Metric for part in _PARTS),
+)
+
+_DAY: Final = _column("day")
+_FIGURES_IN_CSV: Final = tuple(_figure(key) for key in _ALL_FIGURES)
+_PLACE_IN_CSV: Final = (_column("pool"), _column("namespace"), _column("queue"))
+_NOTED_IN_CSV: Final = (*_PLACE_IN_CSV[:2], _column("queue", "what.queue"))
+
+
+def _itself(row: Any) -> Any:
+    return row
+
+
+def _figures_of_places(on: Output) -> tuple[Column, ...]:
+    """What is told of namespaces, and of queues where there is little room."""
+    return (
+        _figure("published", _("Published"), on),
+        _figure("acked", _("Acked"), on),
+        _figure("failed", _("Failed"), on, tone="warn"),
+        _figure("dead", _("Dead"), on, tone="bad"),
+        _figure("success_rate", _("Success"), on),
+        _figure("wait_p95", _("Wait p95"), on),
+        _figure("run_p95", _("Run p95"), on),
+        _figure("backlog", _("Backlog"), on),
     )
 
 
-def _waits(hours: Sequence[Figures], reports: Sequence[QueueReport]) -> Table:
-    known = [{hour.hour: hour.wait.p95 for hour in report.hours} for report in reports]
-    return Table(
-        key="waits",
-        title=gettext("Wait p95 by hour, of the busiest namespaces"),
-        head=(gettext("Hour"), *(spell_out(report.row.namespace) for report in reports)),
-        rows=[(_hour(one), *cells(*(brief(waits.get(one.hour)) for waits in known))) for one in hours],
+NAMESPACES: Final = Table(
+    title=_("Namespaces"),
+    on_paper=8,
+    is_wide=True,
+    columns=(
+        *(_DAY, *_PLACE_IN_CSV[:2], *_FIGURES_IN_CSV, _column("flagged")),
+        Column(key="", read=_itself, title=_("Namespace"), kind=Kind.PLACE, on=Output.SHOWN),
+        *_figures_of_places(Output.SHOWN),
+        _column("", "flagged", _("Out of line"), Output.PAGE, kind=Kind.FLAGGED, is_plain=True),
+    ),
+)
+
+QUEUES: Final = Table(  # as CSV they are read column by column: queue_list.queues_as_csv
+    title=_("Busiest queues"),
+    on_paper=12,
+    is_wide=True,
+    columns=(
+        Column(key="", read=_itself, title=_("Queue"), kind=Kind.PLACE, on=Output.SHOWN),
+        *_figures_of_places(Output.PAPER),
+        _figure("published", _("Published"), Output.PAGE, begins_group=True),
+        _figure("acked", _("Acked"), Output.PAGE),
+        _figure("failed", _("Failed"), Output.PAGE, tone="warn"),
+        _figure("dead", _("Dead"), Output.PAGE, tone="bad"),
+        _figure("expired", _("Expired"), Output.PAGE, tone="warn"),
+        _figure("backlog", _("Backlog"), Output.PAGE),
+        _figure("success_rate", _("Success"), Output.PAGE),
+        _figure("wait_p50", "p50", Output.PAGE, label=_("Wait p50"), begins_group=True),
+        _figure("wait_p95", "p95", Output.PAGE, label=_("Wait p95")),
+        _figure("wait_p99", "p99", Output.PAGE, label=_("Wait p99")),
+        _figure("run_p50", "p50", Output.PAGE, label=_("Run p50"), begins_group=True),
+        _figure("run_p95", "p95", Output.PAGE, label=_("Run p95")),
+        _figure("run_p99", "p99", Output.PAGE, label=_("Run p99")),
+        Column(
+            key="objective_share",
+            read=lambda row: row.objective,
+            title=_("In time"),
+            kind=Kind.SHARE_IN_TIME,
+            on=Output.PAGE,
+            begins_group=True,
+        ),
+        _column("flagged", title=_("Out of line"), on=Output.PAGE, kind=Kind.FLAGGED),
+    ),
+)
+
+HOURS: Final = Table(
+    title=_("Hour by hour"),
+    empty=_("Nothing happened on this day."),
+    columns=(
+        _DAY,
+        _column("hour", "figures.hour", _("Hour"), Output.PAPER | Output.CSV, kind=Kind.HOUR),
+        *_FIGURES_IN_CSV,
+        _figure("published", _("Published"), Output.PAPER),
+        _figure("acked", _("Acked"), Output.PAPER),
+        _figure("failed", _("Failed"), Output.PAPER),
+        _figure("dead", _("Dead"), Output.PAPER),
+        _figure("wait_p50", _("Wait p50"), Output.PAPER),
+        _figure("wait_p95", _("Wait p95"), Output.PAPER),
+        _figure("wait_p99", _("Wait p99"), Output.PAPER),
+    ),
+)
+
+DAYS: Final = Table(columns=(_DAY, *_FIGURES_IN_CSV))
+
+TIMES: Final = Table(
+    title=_("Times"),
+    is_wide=True,
+    columns=(
+        _column("metric", title=_("Measure"), on=Output.ALL, kind=Kind.TIME),
+        _column("count", "spread.count", _("Count"), Output.ALL),
+        _column("mean", "spread.mean", _("Mean"), Output.ALL, kind=Kind.MS),
+        *(_column(part, f"spread.{part}", part, Output.ALL, kind=Kind.MS) for part in ("p50", "p90", "p95", "p99")),
+        _column("max", "spread.max", _("Longest"), Output.ALL, kind=Kind.MS),
+        _column("exact", "spread.is_exact"),
+    ),
+)
+
+ERRORS: Final = Table(
+    title=_("What failed"),
+    empty=_("Nothing failed."),
+    on_page=10,
+    on_paper=5,
+    is_wide=True,
+    columns=(
+        *_NOTED_IN_CSV,
+        _column("error", "what.pattern", _("Error"), Output.ALL, kind=Kind.ERROR),
+        Column(key="", read=_itself, title=_("Queue"), kind=Kind.QUEUE, on=Output.SHOWN),
+        _column("failed", "what.failed", _("Failed"), Output.ALL),
+        _column("dead", "what.dead", pgettext_lazy("number of jobs", "Died"), Output.ALL, tone="bad"),
+        _column("first_at", "what.first_at"),
+        _column("last_at", "what.last_at"),
+        _column("job", "what.job"),
+        Column(key="", read=_itself, title=_("Example"), kind=Kind.JOB, on=Output.PAGE),
+    ),
+)
+
+SLOWEST: Final = Table(
+    columns=(
+        _column("metric", "noted.what.metric"),
+        _column("rank"),
+        *(_column("pool", "noted.pool"), _column("namespace", "noted.namespace"), _column("queue", "noted.what.queue")),
+        *(_column(name, f"noted.what.{name}") for name in ("job", "attempt", "ms", "at", "worker")),
     )
+)
 
+CHANGES: Final = Table(
+    title=_("Out of line"),
+    empty=_("Nothing."),
+    on_paper=6,
+    is_wide=True,
+    columns=(
+        *_NOTED_IN_CSV,
+        Column(key="", read=_itself, title=_("Where"), kind=Kind.PLACE, on=Output.SHOWN),
+        _column("figure", "what.figure", _("What"), Output.ALL, kind=Kind.FIGURE),
+        _column("value", "what.value", _("On this day"), Output.ALL, kind=Kind.CHANGED),
+        _column("usual", "what.usual", _("Usual"), Output.PAGE | Output.CSV, kind=Kind.CHANGED),
+        Column(key="", read=_itself, title=_("Change"), kind=Kind.CHANGE, on=Output.SHOWN),
+        _column("spread", "what.spread"),
+        _column("weeks", "what.weeks"),
+    ),
+)
 
-def _hour(one: Figures) -> Cell:
-    return Cell(f"{one.hour:02}:00")
+TRIES: Final = Table(columns=(_column("attempt"), _column("outcome"), _column("jobs")))
 
+OBJECTIVES: Final = Table(
+    title=_("Objectives"),
+    empty=_("None set."),
+    on_paper=8,
+    is_half=True,
+    columns=(
+        *_PLACE_IN_CSV,
+        _column("objective_s", "objective.seconds"),
+        _column("objective_met", "objective.is_met"),
+        _column("objective_share", "objective.share"),
+        _column("handed_out", "figures.wait.count"),
+        Column(key="", read=_itself, title=_("Queue"), kind=Kind.PLACE, on=Output.SHOWN),
+        _column("", "objective", _("Verdict"), Output.SHOWN, kind=Kind.VERDICT),
+        _column("", "objective.seconds", _("Objective"), Output.PAGE, kind=Kind.LIMIT),
+        Column(key="", read=_itself, title=_("Wait p95 / objective"), kind=Kind.BESIDE_LIMIT, on=Output.PAPER),
+        _figure("wait_p95", _("Wait p95"), Output.PAGE | Output.CSV, is_plain=True),
+        _column("", "objective.share", _("In time"), Output.SHOWN, kind=Kind.SHARE, is_plain=True),
+    ),
+)
 
-CHANGES: Final = 6
-OBJECTIVES: Final = 8
-"""Rows of each; how many there are in all is said."""
-
-
-def changes_of(account: Account) -> Table:
-    changes = account.notes.changes
-    rows = [
-        (
-            named(one.what.queue, one.namespace, tells_namespace=account.tells_namespace)
-            if one.what.queue
-            else Cell(spell_out(one.namespace), gettext("whole namespace")),
-            Cell(figure_title(one.what.figure)),
-            Cell(in_full(one.what.value, unit_of(one.what))),
-            Cell(words_of_change(one.what), _usual(one.what.usual, unit_of(one.what))),
-        )
-        for one in changes[:CHANGES]
-    ]
-    return Table(
-        key="changes",
-        title=gettext("Out of line"),
-        head=(gettext("Where"), gettext("What"), gettext("On this day"), gettext("Change")),
-        rows=rows,
-        numbers_from=2,
-        numbers_to=3,
-        note=so_many(len(rows), len(changes)),
-        empty=gettext("Nothing."),
-        is_wide=True,
-        is_half=account.objectives is not None,
+BESIDE: Final = Table(
+    columns=(
+        _column("figure", "figure.key"),
+        _column("unit", "figure.unit"),
+        _column("value"),
+        _column("other", "against"),
     )
+)
+
+TABLES: Final[Mapping[str, Table]] = {
+    "namespaces": NAMESPACES,
+    "queues": QUEUES,
+    "hours": HOURS,
+    "days": DAYS,
+    "times": TIMES,
+    "errors": ERRORS,
+    "slowest": SLOWEST,
+    "changes": CHANGES,
+    "tries": TRIES,
+    "objectives": OBJECTIVES,
+    "figures": BESIDE,
+}
+"""By the names that addresses of downloads have."""
 
 
-def _usual(value: float | None, unit: str) -> str:
-    return "" if value is None else gettext("(usual %(usual)s)") % {"usual": in_full(value, unit)}
+def as_csv(table: Table, rows: Iterable[Any]) -> str:
+    """Times in ms and UTC, shares 0 to 1; unknown is empty."""
+    columns = table.columns_on(Output.CSV)
+    cells = ([_without_formula(column.read(row)) for column in columns] for row in rows)
+    return csv_lines([[column.key for column in columns], *cells])
 
 
-def objectives_of(objectives: Objectives, tells_namespace: bool) -> Table:
-    counted = {"met": objectives.met, "judged": objectives.judged}
-    shown = objectives.rows[:OBJECTIVES]
-    return Table(
-        key="objectives",
-        title=gettext("Objectives"),
-        aside=gettext("%(met)s of %(judged)s met") % counted if objectives.judged else "",
-        head=(gettext("Queue"), gettext("Verdict"), gettext("Wait p95 / objective"), gettext("In time")),
-        rows=[_objective(row, tells_namespace) for row in shown],
-        numbers_from=2,
-        note=so_many(len(shown), objectives.found),
-        empty=gettext("None set."),
-        is_half=True,
-    )
+def csv_lines(rows: Iterable[Iterable[Any]]) -> str:
+    """Lines of CSV; what is unknown is empty."""
+    text = io.StringIO()
+    csv.writer(text).writerows([_plain(value) for value in row] for row in rows)
+    return text.getvalue()
 
 
-def _objective(row: QueueRow, tells_namespace: bool) -> Sequence[Cell]:
-    objective = row.objective
-    if objective is None or objective.is_met is None:
-        verdict = NOTHING
-    else:
-        sign, word = ("✓", gettext("met")) if objective.is_met else ("✕", gettext("missed"))
-        verdict = f"{sign} {word}"
-    limit = NOTHING if objective is None else brief(objective.seconds * 1_000)
-    name = named(row.queue, row.namespace, tells_namespace=tells_namespace)
-    times = f"{brief(row.figures.wait.p95)} / {limit}"
-    return (name, *cells(verdict, times, share(objective.share if objective else None)))
+def _plain(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return value.isoformat(timespec="milliseconds")
+    return str(value).lower() if isinstance(value, bool) else value
 
 
-ERRORS: Final = 5
-NAMESPACES: Final = 8
-"""Rows of each; how many there are in all is said."""
-
-
-def tables_of(account: Account, queues: QueueTable | None) -> list[Table]:
-    """Those that apply; what is empty and worth saying so is there without rows."""
-    tells = account.tells_namespace
-    found = [*hours_of(account), _funnel(account.figures), _times(account.figures), changes_of(account)]
-    if account.objectives is not None:
-        found.append(objectives_of(account.objectives, tells))
-    found.append(_errors(account))
-    if tells:
-        rows = [report.row for report in account.reports]
-        found.append(_places("namespaces", gettext("Namespaces"), rows[:NAMESPACES], len(account.namespaces)))
-    if queues is not None and queues.rows:
-        found.append(_places("queues", gettext("Busiest queues"), queues.rows, queues.found, tells))
-    return found
-
-
-def _funnel(figures: Figures) -> Table:
-    rows = [
-        cells(title, " · ".join(f"{name} {jobs(number)}" for name, number in parts))
-        for title, parts in funnel_of(figures)
-    ]
-    return Table(key="funnel", title=gettext("What became of the jobs"), head=(), rows=rows, numbers_from=2)
-
-
-def _times(figures: Figures) -> Table:
-    found = times_of(figures)
-    rows = [
-        (
-            Cell(str(title), str(span)),
-            *cells(jobs(spread.count), *(brief(getattr(spread, part)) for part, _title in TIME_COLUMNS)),
-        )
-        for title, span, spread in found
-    ]
-    head = (gettext("Measure"), gettext("Count"), *(str(title) for _part, title in TIME_COLUMNS))
-    return Table(key="times", title=gettext("Times"), head=head, rows=rows, note=note_on_times(figures), is_wide=True)
-
-
-def _errors(account: Account) -> Table:
-    errors = account.notes.errors
-    rows = [
-        (
-            Cell(spell_out(one.what.pattern) or NOTHING),
-            named(one.what.queue, one.namespace, tells_namespace=account.tells_namespace),
-            *cells(jobs(one.what.failed), jobs(one.what.dead)),
-        )
-        for one in errors[:ERRORS]
-    ]
-    died = pgettext("number of jobs", "Died")
-    return Table(
-        key="errors",
-        title=gettext("What failed"),
-        head=(gettext("Error"), gettext("Queue"), gettext("Failed"), died),
-        rows=rows,
-        numbers_from=2,
-        note=so_many(len(rows), len(errors)),
-        empty=gettext("Nothing failed."),
-        is_wide=True,
-    )
-
-
-def _places(key: str, title: str, rows: Sequence[QueueRow], found: int, tells_namespace: bool = False) -> Table:
-    """Queues, or namespaces with the pools that they live in."""
-    first = gettext("Queue") if key == "queues" else gettext("Namespace")
-    counts = (gettext("Published"), gettext("Acked"), gettext("Failed"), gettext("Dead"), gettext("Success"))
-    return Table(
-        key=key,
-        title=title,
-        head=(first, *counts, gettext("Wait p95"), gettext("Run p95"), gettext("Backlog")),
-        rows=[
-            (
-                named(row.queue, row.namespace, tells_namespace=tells_namespace)
-                if row.queue
-                else Cell(spell_out(row.namespace), spell_out(row.pool)),
-                *_figures(row.figures),
-            )
-            for row in rows
-        ],
-        note=so_many(len(rows), found),
-        is_wide=True,
-    )
-
-
-def _figures(one: Figures) -> tuple[Cell, ...]:
-    counts = (jobs(one.published), jobs(one.acked), jobs(one.failed), jobs(one.dead), share(one.success_rate))
-    return cells(*counts, brief(one.wait.p95), brief(one.run.p95), jobs(one.backlog))
+def _without_formula(value: Any) -> Any:
+    """An apostrophe keeps spreadsheets from taking a stranger's text for a formula."""
+    return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r") else value

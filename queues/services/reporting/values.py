@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 
 STALLED_AFTER: Final = timedelta(minutes=2)
 """A run that has shown no sign of life for so long may be taken over."""
@@ -154,6 +154,13 @@ class Figures:
     def spread(self, metric: Metric) -> Spread:
         found: Spread = getattr(self, metric.value)
         return found
+
+    def value(self, key: str) -> Any:
+        """A figure by its name in CSV and in addresses, such as `published` or `wait_p95`."""
+        metric, _, part = key.rpartition("_")
+        if metric not in list(Metric):
+            return getattr(self, key)
+        return getattr(self.spread(Metric(metric)), "is_exact" if part == "exact" else part)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from django.utils.translation import gettext as _
 
-from queues.services.reporting.tables import LINES
+from queues.services.reporting.summary import LINES
 from queues.services.reporting.values import Figures, Metric, QueueReport
 
 from .parts import HOURS, Chart, Of, Value, axis, count, hourly, nothing_measured, percentile
