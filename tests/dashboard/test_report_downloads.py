@@ -10,7 +10,7 @@ from typing import Any, Final
 import pytest
 from django.test import Client
 
-from dashboard.views.reports.sheets import ROWS
+from dashboard.views.reports.download import ROWS
 from queues.services.reporting.days import yesterday
 
 from .people import BANK, POOL, SHOP, People

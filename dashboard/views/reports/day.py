@@ -1,4 +1,4 @@
-"""The page of a day: of everything, of a namespace, of a queue; alone or beside another day."""
+"""The page of a day: of everything, of a namespace, of a queue; alone, beside another day, or for paper."""
 
 from __future__ import annotations
 
@@ -11,16 +11,18 @@ from django.utils.translation import gettext as _
 
 from dashboard.views.doors import is_live, page
 from queues.services.permissions import check_visible
+from queues.services.reporting.account import read_summary
 from queues.services.reporting.days import find_day, list_days, today
 from queues.services.reporting.figures import beside_day
 from queues.services.reporting.queue_list import PAGE, QueueFilter, compare_queues, list_queues
 from queues.services.reporting.reading import DAYS_MAX, latest_of_queue
+from queues.services.reporting.summary import word_summary
 from queues.services.reporting.values import Pair
 
 from . import pictures
-from .contents import MEASURES, contents_of_everything, contents_of_place, hours_and_figures
-from .places import EVERYTHING, FIRST_DAY, Place, read_day
-from .tables import ONLY, columns, compared_columns, groups, name_column, read_filter, read_page
+from .contents import MEASURES, charts_of_hours, contents_of_everything, contents_of_place, hours_and_figures
+from .places import EVERYTHING, FIRST_DAY, Place, place_in, read_day
+from .queue_table import ONLY, columns, compared_columns, groups, name_column, read_filter, read_page
 from .weeks import make_picker
 
 Context = dict[str, Any]
@@ -181,3 +183,17 @@ def _pages(found: int, page: int) -> Context:
         "previous": page - 1,
         "next": page + 1,
     }
+
+
+@page
+def report_print(request: HttpRequest, day: date) -> HttpResponse:
+    """`?pool=&namespace=&queue=`: of these alone. What the mail says, with pictures in place of its tables of hours."""
+    user, place = request.user, place_in(request.GET.dict())
+    if place.namespace:
+        check_visible(user=user, pool=place.pool, namespace=place.namespace)
+    names: Any = place.names
+    found = read_summary(user=user, day=day, **names)
+    context: dict[str, Any] = {"day": day, "place": place, "page_url": place.url(day), "summary": word_summary(found)}
+    if found.account is not None:
+        context |= {"figures": found.account.figures, "charts": charts_of_hours(found.account, day)}
+    return render(request, "dashboard/report_print.html", context)
