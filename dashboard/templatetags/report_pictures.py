@@ -10,8 +10,8 @@ from django.utils.html import format_html, format_html_join, json_script
 from django.utils.safestring import SafeString
 
 from dashboard.formatting import compact, number
-from queues.services.reporting.funnel import Part, funnel_of
-from queues.services.reporting.shapes import Figures
+from queues.services.reporting.figures import Part, funnel_of
+from queues.services.reporting.values import Figures
 
 register = template.Library()
 

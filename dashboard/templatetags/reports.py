@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import date
-from typing import Final
+from typing import Any, Final
 
 from django import template
-from django.utils.html import format_html
+from django.template.context import Context
+from django.urls import reverse
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
-from django.utils.translation import pgettext
+from django.utils.translation import gettext, pgettext
 
+from dashboard.escaping import escape_visibly
 from dashboard.formatting import age, compact, duration
+from dashboard.views.reports.places import Place
 from dashboard.views.reports.weeks import short_weekday
-from queues.services.reporting.key_figures import KeyFigure
-from queues.services.reporting.shapes import Change, ReportWarning, Spread
-from queues.services.reporting.wording import (
+from queues.services.reporting.figures import (
+    NOTHING,
+    TIME_TITLES,
+    KeyFigure,
     brief,
     difference,
     figure_title,
@@ -24,10 +30,12 @@ from queues.services.reporting.wording import (
     words_of_change,
     words_of_warning,
 )
+from queues.services.reporting.tables import TABLES, Column, Kind, Output
+from queues.services.reporting.values import Objective, QueueRow, ReportWarning
 
 register = template.Library()
 
-for written_alike in (share, brief, figure_title, words_of_change):
+for written_alike in (share, brief):
     register.filter(written_alike)
 
 GLYPHS: Final = {"reported": "✓", "demo": "✓", "running": "…", "failed": "✕", "kept": "✕", "missing": "·", "none": ""}
@@ -85,26 +93,125 @@ def change_of(one: KeyFigure) -> str:
 
 
 @register.filter
-def value_of_change(change: Change) -> str:
-    return written(change.value, unit_of(change))
-
-
-@register.filter
-def usual_of_change(change: Change) -> str:
-    return written(change.usual, unit_of(change))
-
-
-@register.filter
 def warning_words(one: ReportWarning) -> str:
     """What it means for the figures, without its own text."""
     return words_of_warning(one.kind, one.text)
 
 
-@register.filter
-def part(spread: Spread, name: str) -> float | None:
-    """The mean, a percentile or the greatest of what was measured."""
-    found: float | None = getattr(spread, name)
-    return found
+@register.simple_tag(takes_context=True)
+def table_head(context: Context, key: str) -> SafeString:
+    """The titles of a table's columns."""
+    titles = ((_class("number") if one.kind.is_number else "", one.title) for one in _columns(context, key))
+    return format_html("<tr>{}</tr>", format_html_join("", '<th scope="col"{}>{}</th>', titles))
+
+
+@register.simple_tag(takes_context=True)
+def table_rows(context: Context, key: str, rows: Sequence[Any]) -> SafeString:
+    """The rows of a table, as many as a page shows."""
+    columns = _columns(context, key)
+    written = (
+        (format_html_join("", "{}", ((_cell(context, column, row),) for column in columns)),)
+        for row in rows[: TABLES[key].on_page]
+    )
+    return format_html_join("", "<tr>{}</tr>", written)
+
+
+def _columns(context: Context, key: str) -> list[Column]:
+    columns = TABLES[key].columns_on(Output.PAGE)
+    return [one for one in columns if one.kind is not Kind.QUEUE or not context["place"].queue]
+
+
+def _cell(context: Context, column: Column, row: Any) -> SafeString:
+    """What a row says in a column."""
+    value, kind = column.read(row), column.kind
+    match kind:
+        case Kind.JOBS | Kind.SHARE | Kind.MS if not column.is_plain:
+            label = str(column.label or column.title)
+            return figure_cell(value, label, kind, tone=column.tone, begins_group=column.begins_group)
+        case Kind.PLACE:
+            return format_html('<th scope="row">{}</th>', _place(context, row))
+        case Kind.TIME:
+            return format_html('<th scope="row">{} <span class="muted">{}</span></th>', *TIME_TITLES[value])
+        case Kind.ERROR:
+            return format_html('<th scope="row" class="error"><code>{}</code></th>', escape_visibly(value or NOTHING))
+    begins = "begins" if column.begins_group else ""
+    tone = ""
+    if kind is Kind.FLAGGED:
+        tone = ("" if column.is_plain else "warn") if value else "zero"
+        text: Any = f"▲ {value}" if value else ("0" if column.is_plain else NOTHING)
+    elif kind is Kind.SHARE_IN_TIME:
+        tone = "zero" if value is None else "bad" if value.is_met is False else ""
+        text = _share_in_time(value)
+    else:
+        text = _text(context, column, row, value)
+    classes = " ".join(filter(None, ("number" if kind.is_number else "", begins, tone)))
+    return format_html('<td{} data-label="{}">{}</td>', _class(classes), column.title, text)
+
+
+def _text(context: Context, column: Column, row: Any, value: Any) -> Any:
+    """What stands in a cell of words."""
+    match column.kind:
+        case Kind.QUEUE:
+            return _place(context, row)
+        case Kind.FIGURE:
+            return figure_title(value)
+        case Kind.CHANGED:
+            text = written(value, unit_of(row.what))
+            return format_html("<b>{}</b>", text) if column.key == "value" else text
+        case Kind.CHANGE:
+            return words_of_change(row.what)
+        case Kind.JOB:
+            return _job(row)
+        case Kind.VERDICT:
+            return _verdict(value)
+        case Kind.LIMIT:
+            return f"≤ {seconds(value)}"
+    return written(value, column.kind)
+
+
+def _class(names: str) -> SafeString:
+    return format_html(' class="{}"', names) if names else SafeString("")
+
+
+def _place(context: Context, row: Any) -> SafeString:
+    """A queue or a namespace, as a link to its report."""
+    queue = row.queue if isinstance(row, QueueRow) else row.what.queue
+    url = Place(pool=row.pool, namespace=row.namespace, queue=queue).url(context["day"])
+    if queue:
+        aside = row.namespace if context["tells_namespace"] else ""
+    else:
+        aside = row.pool if isinstance(row, QueueRow) else gettext("whole namespace")
+    muted = format_html(' <span class="muted">{}</span>', aside) if aside else ""
+    return format_html('<a href="{}">{}</a>{}', url, queue or row.namespace, muted)
+
+
+def _job(row: Any) -> SafeString | str:
+    """The end of a job's id, as a link to it."""
+    job = row.what.job
+    if not job:
+        return NOTHING
+    url = reverse("dashboard:job", args=(row.pool, row.namespace, row.what.queue, job))
+    return format_html('<a href="{}" title="{}" class="mono">…{}</a>', url, job, job[-6:])
+
+
+def _verdict(objective: Objective) -> SafeString:
+    if objective.is_met is None:
+        return format_html('<span class="pill">{}</span>', gettext("nothing handed out"))
+    tone, word = ("ok", gettext("met")) if objective.is_met else ("bad", gettext("missed"))
+    return format_html('<span class="pill {}">{}</span>', tone, word)
+
+
+def _share_in_time(objective: Objective | None) -> SafeString | str:
+    """With a sign of whether the objective was met, which is told on hover."""
+    if objective is None:
+        return NOTHING
+    title = gettext("objective: p95 of waiting within %(limit)s") % {"limit": seconds(objective.seconds)}
+    signs = {
+        True: SafeString("✓ "),
+        False: format_html('<span class="sr-only">{}</span>✕ ', gettext("missed")),
+        None: "",
+    }
+    return format_html('<span title="{}">{}{}</span>', title, signs[objective.is_met], share(objective.share))
 
 
 @register.filter

@@ -17,7 +17,7 @@ from queues.engine.values import JobState
 from queues.services.overview import read_overview
 from queues.services.queues.survey import visible_pools
 from queues.services.queues.trends import history_of_pools, running_minute
-from queues.services.reporting.page_latest import read_latest_report
+from queues.services.reporting.days import read_latest_report
 
 from .access import is_live, page
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 import pytest
 from django.test import Client
 
-from dashboard.views.reports.sheets import SHEETS
+from dashboard.views.reports.download import ROWS
 from queues.services.reporting.days import yesterday
 
 from .people import BANK, POOL, SHOP, People
@@ -101,7 +101,7 @@ def test_the_smaller_tables_come_too(people: People) -> None:
 
 
 @pytest.mark.usefixtures("reported")
-@pytest.mark.parametrize("table", ["queues", *SHEETS])
+@pytest.mark.parametrize("table", ["queues", *ROWS])
 def test_anothers_namespace_is_in_no_table(people: People, table: str) -> None:
     for query in ({}, {"namespace": "vault"}, {"queue": "vault", "q": "vault"}):
         told = people.bob.browser.get(URL, {"table": table} | query).text

@@ -9,8 +9,8 @@ from django.utils.translation import override
 
 from dashboard.templatetags.report_pictures import funnel
 from dashboard.templatetags.reports import exactly, weekday, written
-from queues.services.reporting.shapes import Figures
-from queues.services.reporting.wording import brief, difference, in_full, share
+from queues.services.reporting.figures import brief, difference, in_full, share
+from queues.services.reporting.values import Figures
 
 
 @pytest.mark.parametrize(

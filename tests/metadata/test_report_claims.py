@@ -12,9 +12,17 @@ from django.db import connection
 from django.utils import timezone
 
 from queues.models import ReportDay, ReportState, ReportTrigger
-from queues.services.reporting.claims import Claim, beat, claim_day, fail_day, finish_day, new_run, report_claimed
+from queues.services.reporting.claims import (
+    Claim,
+    Keeper,
+    beat,
+    claim_day,
+    fail_day,
+    finish_day,
+    new_run,
+    report_claimed,
+)
 from queues.services.reporting.failures import ClaimLostError, DayTakenError
-from queues.services.reporting.keeping import Keeper
 from tests.support.waiting import wait_until
 
 from .reporting import DAY, add_day

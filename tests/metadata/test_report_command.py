@@ -13,9 +13,9 @@ from django.test import override_settings
 
 from queues.management.commands import runreport
 from queues.models import ReportTrigger
-from queues.services.reporting.day_work import Made, Progress
 from queues.services.reporting.days import today, yesterday
 from queues.services.reporting.failures import DayTakenError, ReportFailedError
+from queues.services.reporting.loading import Made, Progress
 from queues.services.reporting.running import Listener, Order
 
 pytestmark = pytest.mark.django_db

@@ -12,10 +12,8 @@ from django.core.mail.backends.locmem import EmailBackend
 from django.test import override_settings
 
 from queues.models import Namespace, ReportDay
-from queues.services.reporting.mail import NO_SERVER, mail_report
-from queues.services.reporting.summary.cells import Table, cells
-from queues.services.reporting.summary.plain_text import as_text
-from queues.services.reporting.summary.words import Line, WordedSummary
+from queues.services.reporting.mail import NO_SERVER, as_text, mail_report
+from queues.services.reporting.summary import Line, PaperTable, WordedSummary, cells
 
 from .reporting import DAY, add_day, add_row
 
@@ -142,14 +140,14 @@ def test_of_a_day_on_which_nothing_happened_that_is_said() -> None:
 
 
 def test_columns_of_text_are_equally_wide_whatever_is_in_them() -> None:
-    table = Table(
+    table = PaperTable(
         key="t",
         title="标题",
         aside="1",
         head=("名称", "n"),
         rows=[cells("a", "12"), cells("长" * 16, "3"), cells("two\nlines", "4")],
     )
-    empty = Table(key="e", title="Empty", head=(), rows=(), empty="Nothing.", note="Really.")
+    empty = PaperTable(key="e", title="Empty", head=(), rows=(), empty="Nothing.", note="Really.")
     lines = [Line(title="Acked", value="5", note="", is_flagged=False)]
     lines += [Line(title="Dead", value="12", note="usually none", is_flagged=True)]
     summary = WordedSummary(

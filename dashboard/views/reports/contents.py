@@ -12,13 +12,10 @@ from django.utils.translation import gettext_lazy
 from queues.services.permissions import User
 from queues.services.reporting.account import Account, read_account
 from queues.services.reporting.days import today
-from queues.services.reporting.key_figures import as_rows
-from queues.services.reporting.merging import merge_day, merge_range
-from queues.services.reporting.page_day import read_busiest, read_sums
+from queues.services.reporting.figures import as_rows, note_on_times, times_of
+from queues.services.reporting.merging import merge_day, merge_range, read_busiest, read_sums
 from queues.services.reporting.reading import read_queue, read_series, reported_days
-from queues.services.reporting.shapes import Figures, Metric
-from queues.services.reporting.times import COLUMNS as TIME_COLUMNS
-from queues.services.reporting.times import note_on_times, times_of
+from queues.services.reporting.values import Figures, Metric
 
 from . import pictures
 from .pictures import Of
@@ -121,7 +118,6 @@ def _told(account: Account, day: date) -> Context:
         "figures": account.figures,
         "key_figures": account.key_figures,
         "times": times_of(account.figures),
-        "time_columns": TIME_COLUMNS,
         "times_note": note_on_times(account.figures),
         "namespaces": account.namespaces,
         "tells_namespace": account.tells_namespace,

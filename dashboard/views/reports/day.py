@@ -1,4 +1,4 @@
-"""The page of a day: of everything, of a namespace, of a queue; alone or beside another day."""
+"""The page of a day: of everything, of a namespace, of a queue; alone, beside another day, or for paper."""
 
 from __future__ import annotations
 
@@ -11,16 +11,18 @@ from django.utils.translation import gettext as _
 
 from dashboard.views.access import is_live, page
 from queues.services.permissions import check_visible
-from queues.services.reporting.days import DAYS_MAX, find_day, list_days, today
-from queues.services.reporting.key_figures import FIGURES, beside_day
-from queues.services.reporting.reading import latest_of_queue
-from queues.services.reporting.shapes import Pair
-from queues.services.reporting.tables import PAGE, QueueFilter, compare_queues, list_queues
+from queues.services.reporting.account import read_summary
+from queues.services.reporting.days import find_day, list_days, today
+from queues.services.reporting.figures import beside_day
+from queues.services.reporting.queue_list import PAGE, QueueFilter, compare_queues, list_queues
+from queues.services.reporting.reading import DAYS_MAX, latest_of_queue
+from queues.services.reporting.summary import word_summary
+from queues.services.reporting.values import Pair
 
 from . import pictures
-from .contents import MEASURES, contents_of_everything, contents_of_place, hours_and_figures
-from .places import EVERYTHING, FIRST_DAY, Place, read_day
-from .tables import GROUPS, ONLY, columns, compared_columns, name_column, read_filter, read_page
+from .contents import MEASURES, charts_of_hours, contents_of_everything, contents_of_place, hours_and_figures
+from .places import EVERYTHING, FIRST_DAY, Place, place_in, read_day
+from .queue_table import ONLY, columns, compared_columns, groups, name_column, read_filter, read_page
 from .weeks import make_picker
 
 Context = dict[str, Any]
@@ -133,14 +135,14 @@ def _table(request: HttpRequest, day: date, other: date | None, place: Place) ->
     }
     if other is None:
         table = list_queues(user=request.user, day=day, chosen=chosen, page=number)
-        groups = [(title, len(names)) for title, names in GROUPS]
+        shown = columns(chosen)
         return (
             context
             | _pages(table.found, table.page)
             | {
                 "queues": table.rows,
-                "groups": groups,
-                "columns": columns(chosen),
+                "groups": groups(shown),
+                "columns": shown,
             }
         )
     pairs, found = compare_queues(user=request.user, day=day, other=other, chosen=chosen, page=number)
@@ -156,18 +158,15 @@ def _table(request: HttpRequest, day: date, other: date | None, place: Place) ->
 
 def _told(pair: Pair, chosen: QueueFilter, day: date) -> Context:
     """A queue on two days, figure by figure."""
-    read = {figure.key: figure for figure in FIGURES}
-    cells = []
-    for column in compared_columns(chosen):
-        figure = read[column.key]
-        cells.append(
-            {
-                "title": column.title,
-                "unit": column.unit,
-                "value": figure.read(pair.day.figures) if pair.day else None,
-                "other": figure.read(pair.other.figures) if pair.other else None,
-            }
-        )
+    cells = [
+        {
+            "title": column.title,
+            "unit": column.unit,
+            "value": pair.day.figures.value(column.key) if pair.day else None,
+            "other": pair.other.figures.value(column.key) if pair.other else None,
+        }
+        for column in compared_columns(chosen)
+    ]
     place = Place(pool=pair.pool, namespace=pair.namespace, queue=pair.queue)
     return {"pair": pair, "cells": cells, "url": place.url(day)}
 
@@ -184,3 +183,17 @@ def _pages(found: int, page: int) -> Context:
         "previous": page - 1,
         "next": page + 1,
     }
+
+
+@page
+def report_print(request: HttpRequest, day: date) -> HttpResponse:
+    """`?pool=&namespace=&queue=`: of these alone. What the mail says, with pictures in place of its tables of hours."""
+    user, place = request.user, place_in(request.GET.dict())
+    if place.namespace:
+        check_visible(user=user, pool=place.pool, namespace=place.namespace)
+    names: Any = place.names
+    found = read_summary(user=user, day=day, **names)
+    context: dict[str, Any] = {"day": day, "place": place, "page_url": place.url(day), "summary": word_summary(found)}
+    if found.account is not None:
+        context |= {"figures": found.account.figures, "charts": charts_of_hours(found.account, day)}
+    return render(request, "dashboard/report_print.html", context)

@@ -1,27 +1,124 @@
-"""Every table of a report as CSV."""
+"""Every table of a report as CSV. `queues.services.reporting.tables` describes the columns; the rows are read here."""
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterable
-from datetime import date
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import Any, Final
 
 from django.http import Http404, HttpRequest, HttpResponse
 
 from dashboard.views.access import page
-from queues.services.permissions import check_visible
-from queues.services.reporting.csv import queues_as_csv
+from queues.services.permissions import User, check_visible
+from queues.services.reporting.figures import KeyFigure, beside_day, times_of
+from queues.services.reporting.merging import Noted, list_objectives, merge_day, notes_of, read_namespaces, read_sums
+from queues.services.reporting.queue_list import queues_as_csv
+from queues.services.reporting.reading import list_namespaces, read_queue, read_series
+from queues.services.reporting.tables import TABLES, DayFigures, MeasuredTime, Ranked, as_csv
+from queues.services.reporting.values import Change, ErrorGroup, Figures, QueueReport, QueueRow, TryCount
 
+from .contents import DAYS, hours_and_figures
 from .places import Place, place_in, read_day
-from .sheets import SHEETS, Wanted, plain
-from .tables import read_filter
+from .queue_table import read_filter
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """Which report, by whom it is asked for, and the day beside it."""
+
+    user: User
+    day: date
+    place: Place
+    other: date | None
+
+
+def _namespaces(wanted: Wanted) -> Sequence[QueueRow]:
+    return list_namespaces(user=wanted.user, day=wanted.day)
+
+
+def _hours(wanted: Wanted) -> Iterator[DayFigures]:
+    hours, _figures = hours_and_figures(user=wanted.user, day=wanted.day, place=wanted.place)
+    return (DayFigures(wanted.day, one) for one in hours)
+
+
+def _times(wanted: Wanted) -> Sequence[MeasuredTime]:
+    _hours, figures = hours_and_figures(user=wanted.user, day=wanted.day, place=wanted.place)
+    return times_of(figures or Figures())
+
+
+def _days(wanted: Wanted) -> Iterator[DayFigures]:
+    if not wanted.place.namespace:
+        days = [wanted.day - timedelta(days=back) for back in reversed(range(DAYS))]
+        sums = read_sums(user=wanted.user, days=days)
+        return (DayFigures(day, sums[day]) for day in days if day in sums)
+    series = read_series(user=wanted.user, until=wanted.day, days=DAYS, **_names(wanted.place))
+    return (DayFigures(one.day, one.row.figures) for one in series if one.row is not None)
+
+
+def _errors(wanted: Wanted) -> Sequence[Noted[ErrorGroup]]:
+    return notes_of(_reports(wanted)).errors
+
+
+def _slowest(wanted: Wanted) -> Iterator[Ranked]:
+    for found in notes_of(_reports(wanted)).slowest.values():
+        yield from (Ranked(rank, one) for rank, one in enumerate(found, start=1))
+
+
+def _changes(wanted: Wanted) -> Sequence[Noted[Change]]:
+    return notes_of(_reports(wanted)).changes
+
+
+def _tries(wanted: Wanted) -> Iterable[TryCount]:
+    if wanted.place.namespace:
+        return (one for report in _reports(wanted) for one in report.tries)
+    return merge_day(user=wanted.user, day=wanted.day).tries
+
+
+def _objectives(wanted: Wanted) -> Iterable[QueueRow]:
+    place = wanted.place
+    if place.queue:
+        return (report.row for report in _reports(wanted) if report.row.objective is not None)
+    return list_objectives(user=wanted.user, day=wanted.day, pool=place.pool, namespace=place.namespace).rows
+
+
+def _figures(wanted: Wanted) -> Sequence[KeyFigure]:
+    _hours, figures = hours_and_figures(user=wanted.user, day=wanted.day, place=wanted.place)
+    other = None
+    if wanted.other:
+        _hours, other = hours_and_figures(user=wanted.user, day=wanted.other, place=wanted.place)
+    return beside_day(figures or Figures(), other)
+
+
+ROWS: Final[Mapping[str, Callable[[Wanted], Iterable[Any]]]] = {
+    "namespaces": _namespaces,
+    "hours": _hours,
+    "times": _times,
+    "days": _days,
+    "errors": _errors,
+    "slowest": _slowest,
+    "changes": _changes,
+    "tries": _tries,
+    "objectives": _objectives,
+    "figures": _figures,
+}
+"""Of all tables but that of queues. They raise NamespaceNotFoundError and MetadataUnavailableError."""
+
+
+def _reports(wanted: Wanted) -> Sequence[QueueReport]:
+    if not wanted.place.namespace:
+        return read_namespaces(user=wanted.user, day=wanted.day)
+    report = read_queue(user=wanted.user, day=wanted.day, **_names(wanted.place))
+    return [report] if report else []
+
+
+def _names(place: Place) -> dict[str, Any]:
+    return {"pool": place.pool, "namespace": place.namespace, "queue": place.queue}
 
 
 @page
 def report_csv(request: HttpRequest, day: date) -> HttpResponse:
-    """`?table=` one of SHEETS, or `queues`; `pool`, `namespace`, `queue`; of `queues` also `q`, `only` and `sort`."""
+    """`?table=` one of ROWS, or `queues`; `pool`, `namespace`, `queue`; of `queues` also `q`, `only` and `sort`."""
     name = request.GET.get("table", "queues")
     place = place_in(request.GET.dict())
     if place.namespace:
@@ -29,12 +126,11 @@ def report_csv(request: HttpRequest, day: date) -> HttpResponse:
     if name == "queues":
         pieces = queues_as_csv(user=request.user, day=day, chosen=read_filter(request.GET, place))
         return _sent(pieces, day, place, name)
-    if name not in SHEETS:
+    if name not in ROWS:
         raise Http404
     other = read_day(request.GET.get("with", ""))
-    sheet = SHEETS[name]
     wanted = Wanted(user=request.user, day=day, place=place, other=other)
-    return _sent([_lines([sheet.head, *sheet.rows(wanted)])], day, place, name)
+    return _sent([as_csv(TABLES[name], ROWS[name](wanted))], day, place, name)
 
 
 def _sent(pieces: Iterable[str], day: date, place: Place, table: str) -> HttpResponse:
@@ -42,9 +138,3 @@ def _sent(pieces: Iterable[str], day: date, place: Place, table: str) -> HttpRes
     name = "-".join(["taskq", f"{day}", *place.names.values(), table])
     response["Content-Disposition"] = f'attachment; filename="{name}.csv"'
     return response
-
-
-def _lines(rows: Iterable[Iterable[Any]]) -> str:
-    text = io.StringIO()
-    csv.writer(text).writerows([plain(value) for value in row] for row in rows)
-    return text.getvalue()

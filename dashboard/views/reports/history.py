@@ -9,7 +9,7 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from dashboard.views.access import page
 from queues.services.reporting.days import today
 from queues.services.reporting.reading import read_series
-from queues.services.reporting.shapes import Metric
+from queues.services.reporting.values import Metric
 
 from .pictures import percentiles_by_day
 

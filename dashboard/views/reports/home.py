@@ -12,7 +12,7 @@ from django.shortcuts import redirect, render
 from dashboard.views.access import page
 from queues.services.permissions import User
 from queues.services.reporting.days import latest_day, list_days, yesterday
-from queues.services.reporting.shapes import DayState
+from queues.services.reporting.values import DayState
 
 from .places import place_in, read_day
 

@@ -10,7 +10,7 @@ from typing import Final
 from django.utils.formats import date_format
 
 from queues.services.reporting.days import today
-from queues.services.reporting.shapes import DayEntry, DayState
+from queues.services.reporting.values import DayEntry, DayState
 
 from .places import FIRST_DAY, Place
 

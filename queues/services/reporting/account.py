@@ -1,17 +1,19 @@
-"""A day's account: what its page, its sheet of paper and its mail tell, read once for all of them."""
+"""What is told of a day on its page, on paper and in the mail, read once for all of them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from typing import Final
 
 from ..permissions import User
-from .key_figures import KeyFigure, beside_past_weeks, beside_usual
-from .merging import merge_day
-from .page_day import Notes, Objectives, list_objectives, notes_of, read_namespaces
+from .days import find_day
+from .figures import KeyFigure, beside_past_weeks, beside_usual
+from .merging import Notes, Objectives, list_objectives, merge_day, notes_of, read_namespaces
+from .queue_list import QueueFilter, list_queues
 from .reading import list_namespaces, read_queue
-from .shapes import Figures, Metric, QueueReport, QueueRow, TryCount
+from .values import DayEntry, Figures, Metric, QueueReport, QueueRow, QueueTable, TryCount
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,4 +77,37 @@ def _of_place(user: User, day: date, pool: str, namespace: str, queue: str) -> A
         reports=(report,),
         notes=notes_of([report]),
         objectives=None if queue else list_objectives(user=user, day=day, pool=pool, namespace=namespace),
+    )
+
+
+QUEUES: Final = 12
+"""The busiest; how many there are in all is said."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DaySummary:
+    """Of everything (no names), of a namespace or of a queue. `account` None: nothing happened there, or there is no
+    report; `queues` None: then too, and of a queue."""
+
+    entry: DayEntry
+    pool: str
+    namespace: str
+    queue: str
+    account: Account | None
+    queues: QueueTable | None
+
+
+def read_summary(*, user: User, day: date, pool: str = "", namespace: str = "", queue: str = "") -> DaySummary:
+    """Of what `user` may see. Raises NamespaceNotFoundError, MetadataUnavailableError."""
+    account = read_account(user=user, day=day, pool=pool, namespace=namespace, queue=queue)
+    queues = None
+    if account is not None and not queue:
+        queues = list_queues(user=user, day=day, chosen=QueueFilter(pool=pool, namespace=namespace), most=QUEUES)
+    return DaySummary(
+        entry=find_day(user=user, day=day),
+        pool=pool,
+        namespace=namespace,
+        queue=queue,
+        account=account,
+        queues=queues,
     )

@@ -1,27 +1,30 @@
-"""Who computes a day's report: one row per day says it, and every step is a compare-and-set on that row.
+"""The row of a day that says who computes its report: claimed, kept by a heartbeat, finished, given a warning.
 
-Whoever claims a day gives it a run of its own and beats; a claim that has not beaten for two minutes may be taken
-over, and then nothing that the earlier holder does counts: its updates name its run and find no row. Times are the
-database's, so that the clocks of hosts do not matter.
-"""
+Every step is a compare-and-set on that row. A claim gives the day a run of its own and beats; a claim that has not
+beaten for two minutes may be taken over, and then nothing that the earlier holder does counts: its updates name its run
+and find no row. Times are the database's, so that the clocks of hosts do not matter."""
 
 from __future__ import annotations
 
+import logging
 import os
 import secrets
 import socket
+import threading
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from typing import Final
+from typing import Any, Final
 
-from django.db import IntegrityError, transaction
+from django.db import DatabaseError, IntegrityError, InterfaceError, connection, transaction
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
 from queues.models import ReportDay, ReportState, ReportTrigger
 
-from .building import STALLED_AFTER
 from .failures import ClaimLostError, DayTakenError
+from .values import STALLED_AFTER, WarningKind
+
+logger = logging.getLogger(__name__)
 
 ERROR_MAX: Final = 8_000
 """Characters of an error that are kept: the last ones, where causes stand."""
@@ -117,3 +120,85 @@ def _who_has(day: date) -> str:
     if row is None or row.state != ReportState.RUNNING:
         return f"{day}: the report was made by another process meanwhile"
     return f"{day}: {row.claimed_by} is computing this report since {row.claimed_at:%Y-%m-%d %H:%M:%S} UTC"
+
+
+BEAT_S: Final = 10.0
+"""A twelfth of the time after which a silent claim may be taken over."""
+
+NEWS_S: Final = 1.0
+"""Progress is written no more often than this."""
+
+
+class Keeper:
+    """Beats from `start` to `stop`.
+
+    `tell` passes on how far the work is. `is_lost`: another process has taken the day over; nothing that is still done
+    here counts. A database that is away is logged and waited for: nobody can take the day over meanwhile either.
+    """
+
+    def __init__(self, claim: Claim, *, beat_s: float = BEAT_S, news_s: float = NEWS_S) -> None:
+        self._claim = claim
+        self._beat_s = beat_s
+        self._news_s = news_s
+        self._stage, self._share = "", 0.0
+        self._lost = threading.Event()
+        self._done = threading.Event()
+        self._news = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=f"report-beat-{claim.day}", daemon=True)
+
+    @property
+    def is_lost(self) -> bool:
+        return self._lost.is_set()
+
+    def tell(self, *, stage: str, share: float) -> None:
+        self._stage, self._share = stage, share
+        self._news.set()
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Beat no more. May be called again."""
+        self._done.set()
+        self._news.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        try:
+            while not self._done.is_set() and not self._lost.is_set():
+                self._news.clear()
+                self._beat()
+                self._done.wait(self._news_s)
+                self._news.wait(self._beat_s - self._news_s)
+        finally:
+            connection.close()
+
+    def _beat(self) -> None:
+        try:
+            beat(self._claim, stage=self._stage, share=self._share)
+        except ClaimLostError:
+            self._lost.set()
+        except (DatabaseError, InterfaceError) as error:
+            connection.close()
+            reason = f"{type(error).__name__}: {error}".splitlines()[0]
+            logger.warning("report: beat not written", extra={"action": "report.beat", "reason": reason})
+
+
+TEXT_MAX = 1_000
+
+
+def warning(kind: WarningKind, text: str) -> dict[str, str]:
+    """As ReportDay.warnings has them."""
+    return {"kind": kind.value, "text": text[:TEXT_MAX].replace("\0", "")}
+
+
+def add_warning(day: date, kind: WarningKind, text: str, **fields: Any) -> None:
+    """Put one more on a report that is there; `fields` of the day are set with it. Raises database errors."""
+    with transaction.atomic():
+        row = ReportDay.objects.select_for_update().filter(pk=day).first()
+        if row is None:  # forgotten meanwhile
+            return
+        row.warnings = [*row.warnings, warning(kind, text)]
+        for name, value in fields.items():
+            setattr(row, name, value)
+        row.save(update_fields=["warnings", *fields])

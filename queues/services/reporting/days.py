@@ -1,4 +1,4 @@
-"""Which days have a report, how those stand that are being computed, and how old the latest one is."""
+"""Which days have a report or are meant by a command, and how the latest report stands."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ from queues.models import ReportDay, ReportState
 from queues.pools.database import read_metadata
 
 from ..permissions import User, sees_everything
-from .building import entry_of
-from .shapes import DayEntry, DayState, LatestReport
-
-DAYS_MAX: Final = 400
-"""Days of one list."""
+from ..recent import Recent
+from .failures import BadRangeError
+from .reading import DAYS_MAX, entry_of
+from .values import DayEntry, DayState, LatestReport
 
 
 def list_days(*, user: User, most: int = DAYS_MAX) -> tuple[DayEntry, ...]:
@@ -77,3 +76,40 @@ def today() -> date:
 def yesterday() -> date:
     """The UTC day that ended last."""
     return today() - timedelta(days=1)
+
+
+RANGE_MAX: Final = 366
+"""Days of one command."""
+
+
+def parse_day(text: str) -> date:
+    """`2026-11-21`. Raises BadRangeError."""
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise BadRangeError(f"{text} is no date: expected YYYY-MM-DD, such as {yesterday()}") from None
+
+
+def days_between(*, begin: date, end: date) -> list[date]:
+    """Both included, the earliest first. Raises BadRangeError if there are none, too many, or some in the future."""
+    if begin > end:
+        raise BadRangeError(f"{begin} is after {end}: nothing to report")
+    if end > today():
+        raise BadRangeError(f"{end} has not begun yet (it is {today()} UTC): there is nothing to report")
+    count = (end - begin).days + 1
+    if count > RANGE_MAX:
+        raise BadRangeError(f"{begin} to {end} are {count} days; at most {RANGE_MAX} can be reported at once")
+    return [begin + timedelta(days=number) for number in range(count)]
+
+
+FOR_S: Final = 5.0
+
+_latest: Recent[bool, LatestReport] = Recent(FOR_S)
+
+
+def read_latest_report(*, user: User) -> LatestReport:
+    """As `latest_report`, up to FOR_S old; the same for all superusers, and the same for all others.
+
+    Raises MetadataUnavailableError.
+    """
+    return _latest.get(sees_everything(user), lambda: latest_report(user=user))

@@ -1,22 +1,27 @@
-"""Brings a run's results from files into the database: all of a day in one transaction, or nothing of it."""
+"""One day's report, from the claim until its rows are in the database: all of a day in one transaction, or nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Any, Final
 
-from django.db import transaction
+from django.conf import settings
+from django.db import DatabaseError, InterfaceError, connection, transaction
 
-from queues.models import QueueDay, ReportDay
+from queues.lake.place import LakeError
+from queues.models import QueueDay, ReportDay, ReportTrigger
 
-from .claims import Claim, report_claimed
-from .failures import BadResultsError, EventsGoneError
-from .files import ReportFiles
+from .claims import Claim, Keeper, claim_day, fail_day, finish_day, report_claimed, warning
+from .failures import BadResultsError, ClaimLostError, EventsGoneError, ReportFailedError, StoppedError
+from .files import ReportFiles, files_of
 from .rows import QUEUES_MAX, make_rows
-from .shapes import WarningKind
-from .warnings import warning
+from .values import WarningKind
+
+logger = logging.getLogger(__name__)
 
 BATCH: Final = 200
 """Rows of one INSERT, where the database takes as many."""
@@ -101,3 +106,125 @@ def _number(summary: Mapping[str, Any], name: str) -> int:
     if not isinstance(number, int) or number < 0:
         raise BadResultsError(f"the report's summary says {name}: {number!r}")
     return number
+
+
+COMPUTED: Final = 0.9
+"""Which share of the work is Spark's, as far as progress goes."""
+
+LOADING: Final = "loading"
+"""The stage after those that `queues.reports` tells of."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """`share` 0 to 1 of the day's work."""
+
+    day: date
+    stage: str
+    share: float
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Made:
+    """A report that is in the database. `events` read, `rows` of namespaces and queues written."""
+
+    day: date
+    events: int
+    rows: int
+    took_s: float
+    warnings: tuple[str, ...]
+    is_complete: bool
+
+
+class DayWork:
+    """Claims the day when it is made, and beats until `load` or `give_up`, one of which is to be called.
+
+    Raises DayTakenError, database errors.
+    """
+
+    def __init__(
+        self,
+        *,
+        day: date,
+        run: str,
+        trigger: ReportTrigger,
+        unless_reported: bool,
+        tell: Callable[[Progress], None],
+    ) -> None:
+        self.day = day
+        self._tell_caller = tell
+        self._started = time.monotonic()
+        self._claim = claim_day(day=day, run=run, trigger=trigger, unless_reported=unless_reported)
+        self._keeper = Keeper(self._claim)
+        self._keeper.start()
+
+    def check(self) -> None:
+        """Raises ClaimLostError."""
+        if self._keeper.is_lost:
+            raise ClaimLostError(f"{self.day}: another process has taken the day over")
+
+    def pass_on(self, said: Mapping[str, Any]) -> None:
+        """What the process that computes says of its progress: `stage`, `done` of `of`, `message`."""
+        done, of = said.get("done"), said.get("of")
+        share = done / of if isinstance(done, int | float) and isinstance(of, int | float) and of else 0.0
+        self._tell(str(said["stage"]), share * COMPUTED, str(said.get("message") or ""))
+
+    def load(self) -> Made:
+        """Put the run's results into the database. Raises ReportFailedError, database errors; then `give_up`."""
+        files, run = files_of(settings.TASKQ_REPORTS_URL, self.day), self._claim.run
+        self._tell(LOADING, COMPUTED)
+        results = read_results(files=files, run=run)
+        results.warnings.extend(compare_with_earlier(self.day, results.summary))
+        self.check()
+        load_results(claim=self._claim, results=results, took_s=time.monotonic() - self._started)
+        took_s = time.monotonic() - self._started
+        warnings = [*results.warnings]
+        self.check()  # another run's files are not ours to delete
+        try:
+            files.make_current(run)
+            files.delete_runs(but=run)
+        except (OSError, LakeError) as error:
+            warnings.append(warning(WarningKind.OTHER, f"the report's files were not put in order: {error}"))
+        self._keeper.stop()
+        finish_day(self._claim, warnings=warnings)
+        return Made(
+            day=self.day,
+            events=int(results.summary["events"]),
+            rows=len(results.rows),
+            took_s=took_s,
+            warnings=tuple(one["text"] for one in warnings),
+            is_complete=bool(results.summary.get("complete")),
+        )
+
+    def give_up(self, failure: ReportFailedError) -> None:
+        """Delete what the run has left, and say on the day's row why there is no report.
+
+        A database that is away leaves a claim that falls silent.
+        """
+        self._keeper.stop()
+        fields = {"action": "report.make", "day": str(self.day), "run": self._claim.run}
+        forget_run(self.day, self._claim.run)
+        if isinstance(failure, ClaimLostError):
+            return
+        try:
+            fail_day(self._claim, error=str(failure), counts=not isinstance(failure, StoppedError))
+        except ClaimLostError:
+            logger.warning("report: another process has the day", extra=fields)
+        except (DatabaseError, InterfaceError) as error:
+            connection.close()
+            reason = f"{type(error).__name__}: {error}".splitlines()[0]
+            logger.error("report: failure not written", extra=fields | {"reason": reason})
+
+    def _tell(self, stage: str, share: float, message: str = "") -> None:
+        self._keeper.tell(stage=stage, share=share)
+        self._tell_caller(Progress(day=self.day, stage=stage, share=share, message=message))
+
+
+def forget_run(day: date, run: str) -> None:
+    """Delete the files of a run that does not count."""
+    try:
+        files_of(settings.TASKQ_REPORTS_URL, day).delete_run(run)
+    except LakeError as error:
+        fields = {"action": "report.clean", "day": str(day), "run": run, "reason": str(error)}
+        logger.warning("report: files cannot be reached", extra=fields)

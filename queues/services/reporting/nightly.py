@@ -15,7 +15,7 @@ from django.db.models.functions import Now
 from queues.lake.files import list_days
 from queues.models import ReportDay, ReportState
 
-from .building import STALLED_AFTER
+from .values import STALLED_AFTER
 
 logger = logging.getLogger(__name__)
 
@@ -73,7 +73,7 @@ def report_due_days(*, today: Callable[[], date], make: Callable[[Sequence[date]
 
     Each day is tried once. Raises LakeError, database errors.
     """
-    from .late import reopen_late_days  # loads pyarrow, without which the pump starts sooner
+    from .upkeep import reopen_late_days  # loads pyarrow, without which the pump starts sooner
 
     reopen_late_days(today=today())
     tried: set[date] = set()

@@ -1,4 +1,4 @@
-"""Makes a day's rows out of what a run computed. Nothing is written here."""
+"""Makes the rows of a day from the files of a run. Nothing is written here."""
 
 from __future__ import annotations
 
@@ -13,10 +13,54 @@ from queues.models.policy import WHOLE_NAMESPACE
 from queues.models.report import ALL_QUEUES, COUNTS, METRIC_PARTS, METRICS
 
 from ..policies import policy_for
-from .building import OTHER_FIGURES
 from .failures import BadResultsError
 from .files import ReportFiles
-from .summing import Row, errors_of_namespace, flagged_of_queues, slowest_of_namespace, tries_of_namespace
+from .reading import OTHER_FIGURES
+
+Row = Mapping[str, Any]
+
+ERRORS_MAX: Final = 20
+SLOW_MAX: Final = 10
+"""Of each metric."""
+FLAGGED_MAX: Final = 50
+
+
+def tries_of_namespace(rows: Iterable[Row]) -> list[dict[str, Any]]:
+    """Jobs by attempt and outcome."""
+    jobs: dict[tuple[int, str], int] = {}
+    for row in rows:
+        key = (row["attempt"], row["outcome"])
+        jobs[key] = jobs.get(key, 0) + row["jobs"]
+    return [
+        {"attempt": attempt, "outcome": outcome, "jobs": jobs[attempt, outcome]} for attempt, outcome in sorted(jobs)
+    ]
+
+
+def errors_of_namespace(rows: Iterable[Row]) -> list[dict[str, Any]]:
+    """The most frequent, each named with its queue: the same text in two queues has two causes as likely as one."""
+    by_number = sorted(rows, key=lambda row: (-(row["failed"] + row["dead"]), row["queue"], row["pattern"]))
+    return [dict(row) for row in by_number[:ERRORS_MAX]]
+
+
+def slowest_of_namespace(rows: Iterable[Row]) -> list[dict[str, Any]]:
+    """The slowest of each metric, ranked anew."""
+    by_metric: dict[str, list[Row]] = {}
+    for row in rows:
+        by_metric.setdefault(row["metric"], []).append(row)
+    return [
+        dict(row) | {"rank": rank}
+        for metric in sorted(by_metric)
+        for rank, row in enumerate(
+            sorted(by_metric[metric], key=lambda row: (-row["ms"], row["queue"], row["rank"]))[:SLOW_MAX], start=1
+        )
+    ]
+
+
+def flagged_of_queues(rows: Iterable[Row]) -> list[dict[str, Any]]:
+    """What is out of line in any queue, by queue and figure."""
+    flagged = sorted((row for row in rows if row["flagged"]), key=lambda row: (row["queue"], row["figure"]))
+    return [dict(row) for row in flagged[:FLAGGED_MAX]]
+
 
 QUEUES_MAX: Final = 5_000
 """Queues of a day that get rows of their own. Those with a policy of their own come first, then the busiest."""
@@ -149,7 +193,7 @@ def _figure(figures: Row, name: str) -> Any:
 
 
 def _short(hour: Row) -> dict[str, Any]:
-    """Without what `building.figures_of_hour` takes for granted."""
+    """Without what `reading.figures_of_hour` takes for granted."""
     exact = {f"{metric}_exact" for metric in METRICS}
     kept = {name: hour[name] for name in FIGURES if (hour[name] is False if name in exact else hour[name])}
     return {"hour": hour["hour"], **kept} | {
