@@ -96,7 +96,7 @@ class _Server(BeatingServer):
 
 
 def _load(directory: Path, site: Site) -> ApiMiddleware:
-    gate = make_api_middleware(site)
+    middleware = make_api_middleware(site)
     count_together(directory, is_worker=False)
     set_aside_what_stays()
-    return gate
+    return middleware

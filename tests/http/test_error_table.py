@@ -23,12 +23,12 @@ def test_every_error_has_a_reply_and_every_reply_an_error() -> None:
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             importlib.import_module(module.name)
 
-    codes = {error.code for error in all_errors() if error.__module__.startswith("queues.") and not is_door_free(error)}
+    codes = {error.code for error in all_errors() if error.__module__.startswith("queues.") and not is_internal(error)}
 
     assert set(REPLIES) == codes
 
 
-def is_door_free(error: type[TaskqError]) -> bool:
+def is_internal(error: type[TaskqError]) -> bool:
     """Errors of commands and of the embedded server never reach the API."""
     return error.__module__.startswith(("queues.management", "queues.embedded", "queues.pump"))
 

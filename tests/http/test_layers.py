@@ -27,7 +27,7 @@ def names_taken_from_engine(module: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_no_door_knows_a_verb_of_the_engine(module: Path) -> None:
+def test_no_module_of_api_or_pages_knows_a_verb_of_the_engine(module: Path) -> None:
     assert names_taken_from_engine(module) <= ALLOWED
 
 

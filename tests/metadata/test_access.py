@@ -51,7 +51,7 @@ def test_the_limit_comes_along(token: NewToken) -> None:
 
 
 @pytest.mark.django_db
-def test_every_wrong_door_looks_the_same(token: NewToken) -> None:
+def test_every_refusal_looks_the_same(token: NewToken) -> None:
     Pool.objects.create(name="images", url="redis://host")
     create_token(namespace="emails", description="x")
     revoked = create_token(namespace="orders", description="old")

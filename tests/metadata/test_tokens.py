@@ -126,7 +126,7 @@ def test_lists_never_hold_secrets(token: NewToken) -> None:
 
 
 @pytest.mark.django_db
-def test_nothing_is_logged_that_opens_a_door(caplog: pytest.LogCaptureFixture) -> None:
+def test_no_secret_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.DEBUG):
         new = create_token(namespace="orders", description="x", secret=SECRET)
         revoke_token(namespace="orders", public_id_or_secret=new.secret)

@@ -25,7 +25,7 @@ from .usage import NOTE_USE_EVERY_S, note_use
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
-    """An open door: what the token `token_id` may do, and how often."""
+    """What the token `token_id` gives access to, and how often it may be used."""
 
     pool: str
     namespace: str
