@@ -44,7 +44,7 @@ class Line:
     said: Mapping[str, Any]
 
 
-class Child:
+class ReportProcess:
     """A process in a group of its own, tied to this one: whatever ends this process ends it, and Spark's Java with it.
 
     To be started from a thread that lives as long as this process (see queues.supervision.parent_death_signal).
@@ -247,7 +247,7 @@ class _Batch:
         """Have Spark write the files of these days, and load them. What went wrong, if anything."""
         child = None
         try:
-            child = Child([*self._order.command, *self._options(days)], packages=settings.TASKQ_CHECKOUT_DIR)
+            child = ReportProcess([*self._order.command, *self._options(days)], packages=settings.TASKQ_CHECKOUT_DIR)
             for line in child.lines(wait_s=WAIT_S):
                 self._check()
                 if line is not None and "stage" in line.said:  # warnings are in the summary as well
