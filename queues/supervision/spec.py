@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -32,7 +33,7 @@ class End(Enum):
 class RestartPolicy:
     """The first pause, doubled with each death soon after a start, up to the longest. `give_up_after`: None for never.
 
-    `end`: what follows an exit status. `action`: the log line's, when it is started again.
+    `end`: what follows an exit status. `action`, `level`: the log line's, when it is started again.
     """
 
     first_pause_s: float = 0.25
@@ -40,6 +41,7 @@ class RestartPolicy:
     give_up_after: int | None = GIVE_UP_AFTER
     end: Callable[[int], End] = lambda _status: End.RESTART
     action: str = "restart_child"
+    level: int = logging.WARNING
 
     def pause_s(self, deaths: int) -> float:
         """How long to wait after so many deaths in a row."""

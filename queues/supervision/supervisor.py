@@ -249,10 +249,8 @@ class Supervisor:
             raise ChildGivenUpError(post.spec, status)
         pause_s = policy.pause_s(post.quick_deaths)
         post.restart_at = time.monotonic() + pause_s
-        self._logger.warning(
-            "child ended; it is started again",
-            extra={"action": policy.action, "child": post.spec.name, "status": status, "wait_s": pause_s},
-        )
+        fields = {"action": policy.action, "child": post.spec.name, "status": status, "wait_s": pause_s}
+        self._logger.log(policy.level, "child ended; it is started again", extra=fields)
 
     def _warn_late(self, post: _Post) -> None:
         self._logger.warning("child did not end in time", extra={"action": "kill_child", "child": post.spec.name})

@@ -80,6 +80,7 @@ class WorkerSupervisor:
                 give_up_after=GIVE_UP_AFTER if self._watch is None else None,
                 end=_end,
                 action="worker.supervise",
+                level=logging.ERROR,
             ),
         )
 

@@ -16,6 +16,7 @@ from queues.supervision import (
     GIVE_UP_AFTER,
     ChildGivenUpError,
     ChildSpec,
+    End,
     NotReadyError,
     RestartPolicy,
     Supervisor,
@@ -129,6 +130,72 @@ def test_pauses_between_restarts_grow(
 
     pauses = [getattr(record, "wait_s", None) for record in caplog.records]
     assert pauses == [0.02, 0.04, 0.05, 0.05, 0.05]
+
+
+def test_a_child_that_is_over_is_not_started_again(watch: Supervisor, spec: Callable[..., ChildSpec]) -> None:
+    policy = RestartPolicy(end=lambda status: End.OVER if status == 0 else End.RESTART)
+    watch.start(replace(spec("pass"), restarts=policy))
+
+    watch.run()
+
+    assert watch.pids() == {}
+
+
+def test_a_child_that_asks_for_it_is_started_again_without_a_pause(
+    watch: Supervisor, spec: Callable[..., ChildSpec], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    statuses = {0: End.OVER, 64: End.RESTART_AT_ONCE}
+    runs = tmp_path / "runs"
+    code = f"f = open({str(runs)!r}, 'a'); f.write('x'); sys.exit(64 if f.tell() < {2 * GIVE_UP_AFTER} else 0)"
+    policy = RestartPolicy(first_pause_s=600, longest_pause_s=600, end=statuses.__getitem__)
+    watch.start(replace(spec(f"import sys; {code}"), restarts=policy))
+
+    watch.run()
+
+    assert runs.read_text() == "x" * 2 * GIVE_UP_AFTER
+    assert not caplog.records
+
+
+def test_children_that_are_reloaded_have_no_bad_record(
+    watch: Supervisor, spec: Callable[..., ChildSpec], running: Callable[[], None]
+) -> None:
+    watch.start(replace(spec(SLEEP), restarts=RestartPolicy(first_pause_s=600, give_up_after=1)))
+    first = watch.pids()["child"]
+    running()
+
+    watch.reload()
+
+    wait_until(lambda: watch.pids().get("child", first) != first, or_fail="it was not started again")
+
+
+def test_a_child_that_cannot_be_started_is_tried_again(
+    watch: Supervisor, spec: Callable[..., ChildSpec], tmp_path: Path, running: Callable[[], None]
+) -> None:
+    program = tmp_path / "program"
+    unstartable = replace(spec(""), argv=(str(program),), is_tied=False, restarts=RestartPolicy(longest_pause_s=0.05))
+    watch.start(unstartable)
+    assert watch.pids() == {}
+    running()
+
+    draft = tmp_path / "draft"
+    draft.write_text("#!/bin/sh\nexec sleep 600\n")
+    draft.chmod(0o700)
+    draft.rename(program)
+
+    wait_until(lambda: "child" in watch.pids(), or_fail="it was not tried again")
+
+
+def test_children_that_are_stopped_together_say_how_they_ended(
+    watch: Supervisor, spec: Callable[..., ChildSpec], tmp_path: Path
+) -> None:
+    started = tmp_path / "started"
+    handler = f"signal.signal(15, lambda *_: sys.exit(7)); open({str(started)!r}, 'w').close()"
+    watch.start(spec(f"import signal, sys, time; {handler}; time.sleep(600)", ready=started.exists))
+    watch.start(spec(SLEEP))
+    assert watch.wait_ready(timeout_s=10)
+
+    assert watch.stop_together() == [7, -signal.SIGTERM]
+    assert watch.pids() == {}
 
 
 def test_waiting_for_a_child_that_never_gets_ready_ends(watch: Supervisor, spec: Callable[..., ChildSpec]) -> None:
