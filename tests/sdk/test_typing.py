@@ -72,13 +72,13 @@ def test_right_uses_pass_and_each_wrong_one_is_found(tmp_path: Path) -> None:
 
 
 def test_the_library_needs_no_django(tmp_path: Path) -> None:
-    """Nor the server; and it is light: a worker has little else in memory."""
+    """Nor the server, but for what keeps a Redis and processes; and it is light: a worker has little else in memory."""
     program = (
         "import sys, taskq, taskq.worker, taskq.testing, taskq.cli.run_worker\n"
         "loaded = {name.partition('.')[0] for name in sys.modules}\n"
         "print(sorted(loaded & {'django', 'rest_framework', 'pyarrow', 'httpx', 'uvicorn', 'pebble', 'dashboard'}))\n"
         "print([name for name in sys.modules if name.startswith('queues.') and name.split('.')[1] not in"
-        " ('engine', 'embedded')])\n"
+        " ('engine', 'embedded', 'supervision')])\n"
     )
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.split("\n")[:2] == ["[]", "[]"]
