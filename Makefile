@@ -20,7 +20,7 @@ STAMP := $(VENV)/.made-from-lock
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-fast screenshots check format static messages bench bench-worker bench-reports lock clean venv
+.PHONY: help run test test-fast screenshots check format static messages scripts bench bench-worker bench-reports lock clean venv
 
 help: ## This list
 	@sed -n 's/^\([a-z-]*\):[^#]*## /make \1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -52,6 +52,9 @@ format: $(STAMP) ## Format the code and mend what the linter can
 
 messages: $(STAMP) ## Bring new texts into the Chinese catalogue (taskq_site/locale) and compile it
 	$(BIN)/python -m tests.translations
+
+scripts: $(STAMP) ## Build the Lua scripts of queues/engine/lua after a change
+	$(BIN)/python -m tools.lua
 
 bench: $(STAMP) ## Benchmarks (ARGS="...")
 	$(BIN)/python -m bench $(ARGS)

@@ -1,0 +1,321 @@
+--{"name": "ack", "purpose": "ends jobs (edge G). A working job is gone, or completed until its retention ends; a job in any other state is deleted.", "keys": ["jobs", "runs", "results", "ready", "front", "prio", "priorities", "delayed", "retry", "expiring", "working", "dead", "completed", "keys", "flags", "due", "ends", "queues", "sweeps", "waiting", "stats", "active", "events", "counters"], "args": ["now_ms", "queue", "channel", "cap", "attempt", "has_result", "result"], "rest": true, "replies": ["ok"]}
+local now = tonumber(ARGV[1])
+local now_up = now
+if not now then
+ local time = redis.call('TIME')
+ now = time[1] * 1000 + math.floor(time[2] / 1000)
+ now_up = now + 1
+end
+local event_lines = {
+}
+local fence = tonumber(ARGV[5])
+local outcome, ended, durations, seen, ids = {
+ 'ok',
+}, {
+}, {
+}, {
+}, {
+}
+for i = 8, #ARGV do
+ ids[#ids + 1] = ARGV[i]
+end
+local leases = redis.call('ZMSCORE', KEYS[11], unpack(ids))
+local raw_runs = redis.call('HMGET', KEYS[2], unpack(ids))
+for i_2, id in ipairs(ids) do
+ local word
+ if seen[id] then
+  word = 'missing'
+ elseif leases[i_2] then
+  local its_attempt, _, __2, __3, __4, __5, taken, options, consumer = struct.unpack('>I4HHBI6I6I6Hc0Bc0', raw_runs[i_2])
+  local value = fence and fence ~= its_attempt and 'lost'
+  if not value then
+   local finish
+   repeat
+    local retention
+    repeat
+     if options == '' then
+      retention = 0, 0, 0, 0
+      break
+     end
+     retention = struct.unpack('>I6BI6I6', options)
+    until true
+    if retention > 0 then
+     if ARGV[6] == '2' then
+      finish = 'too_large'
+      break
+     end
+     redis.call('ZREM', KEYS[11], id)
+     redis.call('ZADD', KEYS[13], now + retention, id)
+     if ARGV[6] == '1' then
+      redis.call('HSET', KEYS[3], id, ARGV[7])
+     end
+     do
+      local ms = now + retention
+      local unused = redis.call('ZADD', KEYS[17], 'LT', 'CH', ms, ARGV[2]) == 1
+     end
+     redis.call('PUBLISH', ARGV[3], 'done\t' .. ARGV[2] .. '\t' .. id)
+    else
+     ended[#ended + 1] = id
+    end
+    local run_ms = math.max(0, now - taken)
+    durations[#durations + 1] = run_ms
+    do
+     local line = 'acked\t' .. id .. string.format('\t%d\t\t%d\t\t', its_attempt, run_ms) .. consumer .. '\t'
+     event_lines[#event_lines + 1] = line
+    end
+    finish = run_ms
+   until true
+   value = finish
+  end
+  word = value
+ else
+  local value_2 = fence and 'lost'
+  if not value_2 then
+   local delete
+   repeat
+    local value_3 = not redis.call('ZSCORE', KEYS[13], id)
+    if value_3 then
+     local remove_job
+     repeat
+      if redis.call('HDEL', KEYS[1], id) == 0 then
+       remove_job = nil
+       break
+      end
+      redis.call('HDEL', KEYS[2], id)
+      redis.call('HDEL', KEYS[7], id)
+      if redis.call('ZREM', KEYS[12], id) == 1 then
+       remove_job = 'was dead'
+       break
+      end
+      if redis.call('ZREM', KEYS[13], id) == 1 then
+       redis.call('HDEL', KEYS[3], id)
+       remove_job = 'was completed'
+       break
+      end
+      if redis.call('ZREM', KEYS[11], id) == 1 then
+       remove_job = ''
+       break
+      end
+      redis.call('ZREM', KEYS[10], id)
+      if redis.call('ZREM', KEYS[8], id) + redis.call('ZREM', KEYS[9], id) + redis.call('ZREM', KEYS[6], id) == 0 then
+       do
+        local field = 't:' .. ARGV[2]
+        local left = redis.call('HINCRBY', KEYS[15], field, 1)
+        if left > 0 and 1 > 0 then
+         local in_front = redis.call('LLEN', KEYS[5])
+         if left >= in_front + redis.call('LLEN', KEYS[4]) then
+          redis.call('DEL', KEYS[4], KEYS[5])
+          left = 0
+         else
+          local list = in_front > 0 and KEYS[5] or KEYS[4]
+          for __6 = 1, 8 do
+           local id_2 = redis.call('LINDEX', list, 0)
+           if left == 0 or not id_2 or redis.call('HEXISTS', KEYS[1], id_2) == 1 then
+            break
+           end
+           redis.call('LPOP', list)
+           left = redis.call('HINCRBY', KEYS[15], field, -1)
+          end
+          if left > 500 then
+           do
+            local ms_2 = now
+            redis.call('ZADD', KEYS[19], 'LT', math.min(ms_2, now + 600000), ARGV[2])
+           end
+          end
+         end
+        end
+        if left <= 0 then
+         redis.call('HDEL', KEYS[15], field)
+        end
+       end
+      end
+      remove_job = ''
+     until true
+     value_3 = remove_job
+    end
+    local before = value_3
+    if not before then
+     delete = 'missing'
+     break
+    end
+    do
+     do
+      local line_2 = 'deleted' .. '\t' .. id .. '\t' .. '' .. '\t\t' .. '' .. '\t\t' .. '' .. '\t' .. before
+      event_lines[#event_lines + 1] = line_2
+     end
+    end
+    delete = 'deleted'
+   until true
+   value_2 = delete
+  end
+  word = value_2
+ end
+ outcome[i_2 + 1] = word
+ seen[id] = true
+end
+if #ended > 0 then
+ redis.call('ZREM', KEYS[11], unpack(ended))
+ do
+  redis.call('HDEL', KEYS[1], unpack(ended))
+  redis.call('HDEL', KEYS[2], unpack(ended))
+  redis.call('HDEL', KEYS[7], unpack(ended))
+ end
+end
+if #durations > 0 then
+ repeat
+  if #durations == 1 then
+   local bucket
+   repeat
+    local ms_3 = durations[1]
+    if ms_3 < 1 then
+     bucket = 0
+     break
+    end
+    bucket = math.floor(math.log(ms_3) / 0.17328679513998632 + 1e-09) + 1
+   until true
+   local metric = 'r' .. bucket
+   local minute = math.floor(now / 60000)
+   local field_2 = string.format('%d', minute) .. metric
+   if redis.call('HINCRBY', KEYS[21], field_2, 1) == 1 then
+    repeat
+     if redis.call('HGET', KEYS[21], 'm') == tostring(minute) then
+      break
+     end
+     for __7, field_3 in ipairs(redis.call('HKEYS', KEYS[21])) do
+      local its = tonumber(string.match(field_3, '^%d+'))
+      if its and its <= minute - 10 then
+       redis.call('HDEL', KEYS[21], field_3)
+      end
+     end
+     redis.call('HSET', KEYS[21], 'm', minute)
+     redis.call('EXPIRE', KEYS[21], 10 * 60)
+     redis.call('ZREMRANGEBYSCORE', KEYS[22], '-inf', minute - 10)
+     redis.call('ZADD', KEYS[22], minute, ARGV[2])
+     redis.call('EXPIRE', KEYS[22], 10 * 60)
+    until true
+   end
+   break
+  end
+  local of_ms, counts = {
+  }, {
+  }
+  for i_3 = 1, #durations do
+   local ms_4 = durations[i_3]
+   of_ms[ms_4] = (of_ms[ms_4] or 0) + 1
+  end
+  for ms_5, count in pairs(of_ms) do
+   local b
+   repeat
+    if ms_5 < 1 then
+     b = 0
+     break
+    end
+    b = math.floor(math.log(ms_5) / 0.17328679513998632 + 1e-09) + 1
+   until true
+   counts[b] = (counts[b] or 0) + count
+  end
+  for b_2, count_2 in pairs(counts) do
+   do
+    local metric_2 = 'r' .. b_2
+    local minute_2 = math.floor(now / 60000)
+    local field_4 = string.format('%d', minute_2) .. metric_2
+    if redis.call('HINCRBY', KEYS[21], field_4, count_2) == count_2 then
+     repeat
+      if redis.call('HGET', KEYS[21], 'm') == tostring(minute_2) then
+       break
+      end
+      for __8, field_5 in ipairs(redis.call('HKEYS', KEYS[21])) do
+       local its_2 = tonumber(string.match(field_5, '^%d+'))
+       if its_2 and its_2 <= minute_2 - 10 then
+        redis.call('HDEL', KEYS[21], field_5)
+       end
+      end
+      redis.call('HSET', KEYS[21], 'm', minute_2)
+      redis.call('EXPIRE', KEYS[21], 10 * 60)
+      redis.call('ZREMRANGEBYSCORE', KEYS[22], '-inf', minute_2 - 10)
+      redis.call('ZADD', KEYS[22], minute_2, ARGV[2])
+      redis.call('EXPIRE', KEYS[22], 10 * 60)
+     until true
+    end
+   end
+  end
+ until true
+ local is_waited_for
+ do
+  local mark = redis.call('ZSCORE', KEYS[20], ARGV[2])
+  is_waited_for = mark and tonumber(mark) > now
+ end
+ if is_waited_for and (redis.call('EXISTS', KEYS[4], KEYS[6]) > 0) then
+  do
+   local count_3 = #durations
+   local is_waited_for_2
+   do
+    local mark_2 = redis.call('ZSCORE', KEYS[20], ARGV[2])
+    is_waited_for_2 = mark_2 and tonumber(mark_2) > now
+   end
+   if is_waited_for_2 then
+    redis.call('PUBLISH', ARGV[3], 'ready\t' .. ARGV[2] .. '\t' .. count_3)
+   end
+  end
+ end
+end
+repeat
+ if redis.call('EXISTS', KEYS[1]) == 1 then
+  break
+ end
+ redis.call('DEL', KEYS[4], KEYS[5])
+ redis.call('HDEL', KEYS[15], 't:' .. ARGV[2], 'h:' .. ARGV[2], 's:' .. ARGV[2])
+ redis.call('ZREM', KEYS[16], ARGV[2])
+ redis.call('ZREM', KEYS[17], ARGV[2])
+ if redis.call('EXISTS', KEYS[14]) == 0 and redis.call('HEXISTS', KEYS[15], 'p:' .. ARGV[2]) == 0 then
+  redis.call('ZREM', KEYS[18], ARGV[2])
+ end
+until true
+repeat
+ local total = #event_lines
+ local most = tonumber(ARGV[4])
+ if total == 0 or most == 0 then
+  break
+ end
+ local added = 0
+ for first = 1, total, 64 do
+  local last = math.min(first + 64 - 1, total)
+  local lines = total == 1 and event_lines[1] or table.concat(event_lines, '\n', first, last)
+  redis.call('XADD', KEYS[23], '*', 't', string.format('%d', now), 'q', ARGV[2], 'n', last - first + 1, 'e', lines)
+  added = added + (40 + math.floor(1.2 * (#ARGV[2] + #lines)))
+ end
+ local held = redis.call('HINCRBY', KEYS[24], 'events_bytes', added)
+ local full = most < 4 * 1048576 and most / 4 or 1048576
+ if held >= full and held - added < full then
+  redis.pcall('PUBLISH', KEYS[23], held)
+ end
+ if held > most then
+  do
+   local most_2, added_2 = most - math.floor(most / 64), added
+   local dropped, freed, entries, from = 0, 0, 0, '-'
+   repeat
+    local found = redis.call('XRANGE', KEYS[23], from, '+', 'COUNT', 100)
+    for __9, entry in ipairs(found) do
+     if held - freed <= most_2 then
+      break
+     end
+     local fields = entry[2]
+     dropped = dropped + tonumber(fields[6])
+     local event_bytes
+     do
+      local place, lines_2 = fields[4], fields[8]
+      event_bytes = 40 + math.floor(1.2 * (#place + #lines_2))
+     end
+     freed = freed + event_bytes
+     entries = entries + 1
+     from = '(' .. entry[1]
+    end
+   until freed >= added_2 or held - freed <= most_2 or #found < 100
+   redis.call('XTRIM', KEYS[23], 'MAXLEN', redis.call('XLEN', KEYS[23]) - entries)
+   redis.call('HINCRBY', KEYS[24], 'events_bytes', -freed)
+   redis.call('HINCRBY', KEYS[24], 'events_dropped', dropped)
+   redis.call('HSET', KEYS[24], 'events_dropped_at', string.format('%d', now))
+  end
+ end
+until true
+return outcome

@@ -1,0 +1,214 @@
+--{"name": "cancel", "purpose": "deletes a job that waits; of one that is worked on, marks the attempt: unless it ends in an ack, the job is dead", "keys": ["jobs", "runs", "results", "ready", "front", "prio", "priorities", "delayed", "retry", "expiring", "working", "dead", "completed", "keys", "flags", "due", "ends", "queues", "sweeps", "events", "counters"], "args": ["now_ms", "queue", "cap", "id"], "rest": false, "replies": ["ok", "missing"]}
+local now = tonumber(ARGV[1])
+local now_up = now
+if not now then
+ local time = redis.call('TIME')
+ now = time[1] * 1000 + math.floor(time[2] / 1000)
+ now_up = now + 1
+end
+local event_lines = {
+}
+local function find_state(id)
+ for name, set in pairs({
+  working = KEYS[11],
+  delayed = KEYS[8],
+  retry = KEYS[9],
+  dead = KEYS[12],
+  completed = KEYS[13],
+ }) do
+  local score = redis.call('ZSCORE', set, id)
+  if score then
+   return name, score
+  end
+ end
+ return 'ready', ''
+end
+local expires
+repeat
+ local raw_run = redis.call('HGET', KEYS[2], ARGV[4])
+ if raw_run then
+  expires = (struct.unpack('>I6', raw_run, 10))
+  break
+ end
+ local raw = redis.call('HGET', KEYS[1], ARGV[4])
+ expires = raw and (struct.unpack('>I6', raw, 4))
+until true
+if not expires then
+ return {
+  'missing',
+ }
+end
+local state, attempt = find_state(ARGV[4]), 0
+local value = (state == 'ready' or state == 'delayed' or state == 'retry')
+if value then
+ local has_expired
+ do
+  local expires_2 = expires
+  has_expired = expires_2 > 0 and expires_2 <= now
+ end
+ value = has_expired
+end
+if value then
+ return {
+  'missing',
+ }
+end
+if state == 'working' then
+ local run
+ do
+  local raw_2 = redis.call('HGET', KEYS[2], ARGV[4])
+  local attempt_2, used, tries, marks, expires_3, due_ms, taken, options, consumer, at = struct.unpack('>I4HHBI6I6I6Hc0Bc0', raw_2)
+  run = {
+   attempt = attempt_2,
+   used = used,
+   tries = tries,
+   marks = marks,
+   expires = expires_3,
+   due = due_ms,
+   taken = taken,
+   options = options,
+   consumer = consumer,
+   history = string.sub(raw_2, at),
+  }
+ end
+ attempt = run.attempt
+ if run.marks < 2 then
+  run.marks = run.marks + 2
+  redis.call('HDEL', KEYS[2], ARGV[4])
+  local pack_run
+  do
+   local run_2 = run
+   pack_run = struct.pack('>I4HHBI6I6I6Hc0Bc0', run_2.attempt, run_2.used, math.min(run_2.tries, 65535), run_2.marks, run_2.expires, run_2.due, run_2.taken, #run_2.options, run_2.options, #run_2.consumer, run_2.consumer) .. run_2.history
+  end
+  redis.call('HSET', KEYS[2], ARGV[4], pack_run)
+ end
+elseif state ~= 'dead' and state ~= 'completed' then
+ local ended
+ repeat
+  local id_2 = ARGV[4]
+  if redis.call('HDEL', KEYS[1], id_2) == 0 then
+   ended = nil
+   break
+  end
+  redis.call('HDEL', KEYS[2], id_2)
+  redis.call('HDEL', KEYS[7], id_2)
+  if redis.call('ZREM', KEYS[12], id_2) == 1 then
+   ended = 'was dead'
+   break
+  end
+  if redis.call('ZREM', KEYS[13], id_2) == 1 then
+   redis.call('HDEL', KEYS[3], id_2)
+   ended = 'was completed'
+   break
+  end
+  if redis.call('ZREM', KEYS[11], id_2) == 1 then
+   ended = ''
+   break
+  end
+  redis.call('ZREM', KEYS[10], id_2)
+  if redis.call('ZREM', KEYS[8], id_2) + redis.call('ZREM', KEYS[9], id_2) + redis.call('ZREM', KEYS[6], id_2) == 0 then
+   do
+    local field = 't:' .. ARGV[2]
+    local left = redis.call('HINCRBY', KEYS[15], field, 1)
+    if left > 0 and 1 > 0 then
+     local in_front = redis.call('LLEN', KEYS[5])
+     if left >= in_front + redis.call('LLEN', KEYS[4]) then
+      redis.call('DEL', KEYS[4], KEYS[5])
+      left = 0
+     else
+      local list = in_front > 0 and KEYS[5] or KEYS[4]
+      for _ = 1, 8 do
+       local id_3 = redis.call('LINDEX', list, 0)
+       if left == 0 or not id_3 or redis.call('HEXISTS', KEYS[1], id_3) == 1 then
+        break
+       end
+       redis.call('LPOP', list)
+       left = redis.call('HINCRBY', KEYS[15], field, -1)
+      end
+      if left > 500 then
+       do
+        local ms = now
+        redis.call('ZADD', KEYS[19], 'LT', math.min(ms, now + 600000), ARGV[2])
+       end
+      end
+     end
+    end
+    if left <= 0 then
+     redis.call('HDEL', KEYS[15], field)
+    end
+   end
+  end
+  ended = ''
+ until true
+ do
+  local error = ended
+  do
+   local line = 'deleted' .. '\t' .. ARGV[4] .. '\t' .. '' .. '\t\t' .. '' .. '\t\t' .. '' .. '\t' .. error
+   event_lines[#event_lines + 1] = line
+  end
+ end
+ repeat
+  if redis.call('EXISTS', KEYS[1]) == 1 then
+   break
+  end
+  redis.call('DEL', KEYS[4], KEYS[5])
+  redis.call('HDEL', KEYS[15], 't:' .. ARGV[2], 'h:' .. ARGV[2], 's:' .. ARGV[2])
+  redis.call('ZREM', KEYS[16], ARGV[2])
+  redis.call('ZREM', KEYS[17], ARGV[2])
+  if redis.call('EXISTS', KEYS[14]) == 0 and redis.call('HEXISTS', KEYS[15], 'p:' .. ARGV[2]) == 0 then
+   redis.call('ZREM', KEYS[18], ARGV[2])
+  end
+ until true
+end
+repeat
+ local total = #event_lines
+ local most = tonumber(ARGV[3])
+ if total == 0 or most == 0 then
+  break
+ end
+ local added = 0
+ for first = 1, total, 64 do
+  local last = math.min(first + 64 - 1, total)
+  local lines = total == 1 and event_lines[1] or table.concat(event_lines, '\n', first, last)
+  redis.call('XADD', KEYS[20], '*', 't', string.format('%d', now), 'q', ARGV[2], 'n', last - first + 1, 'e', lines)
+  added = added + (40 + math.floor(1.2 * (#ARGV[2] + #lines)))
+ end
+ local held = redis.call('HINCRBY', KEYS[21], 'events_bytes', added)
+ local full = most < 4 * 1048576 and most / 4 or 1048576
+ if held >= full and held - added < full then
+  redis.pcall('PUBLISH', KEYS[20], held)
+ end
+ if held > most then
+  do
+   local most_2, added_2 = most - math.floor(most / 64), added
+   local dropped, freed, entries, from = 0, 0, 0, '-'
+   repeat
+    local found = redis.call('XRANGE', KEYS[20], from, '+', 'COUNT', 100)
+    for __2, entry in ipairs(found) do
+     if held - freed <= most_2 then
+      break
+     end
+     local fields = entry[2]
+     dropped = dropped + tonumber(fields[6])
+     local event_bytes
+     do
+      local place, lines_2 = fields[4], fields[8]
+      event_bytes = 40 + math.floor(1.2 * (#place + #lines_2))
+     end
+     freed = freed + event_bytes
+     entries = entries + 1
+     from = '(' .. entry[1]
+    end
+   until freed >= added_2 or held - freed <= most_2 or #found < 100
+   redis.call('XTRIM', KEYS[20], 'MAXLEN', redis.call('XLEN', KEYS[20]) - entries)
+   redis.call('HINCRBY', KEYS[21], 'events_bytes', -freed)
+   redis.call('HINCRBY', KEYS[21], 'events_dropped', dropped)
+   redis.call('HSET', KEYS[21], 'events_dropped_at', string.format('%d', now))
+  end
+ end
+until true
+return {
+ 'ok',
+ state,
+ attempt,
+}

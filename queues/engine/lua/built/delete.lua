@@ -1,0 +1,177 @@
+--{"name": "delete", "purpose": "removes jobs in any state (edge M). The first write frees.", "keys": ["jobs", "runs", "results", "ready", "front", "prio", "priorities", "delayed", "retry", "expiring", "working", "dead", "completed", "keys", "flags", "due", "ends", "queues", "sweeps", "events", "counters"], "args": ["now_ms", "queue", "cap", "only", "budget"], "rest": true, "replies": ["ok"]}
+local now = tonumber(ARGV[1])
+local now_up = now
+if not now then
+ local time = redis.call('TIME')
+ now = time[1] * 1000 + math.floor(time[2] / 1000)
+ now_up = now + 1
+end
+local event_lines = {
+}
+local function first_within(ids, budget, records, more_records)
+ if #ids <= 1 then
+  return ids
+ end
+ local left, has_more = budget, more_records and redis.call('EXISTS', more_records) == 1
+ for i = 1, #ids do
+  left = left - redis.call('HSTRLEN', records, ids[i])
+  if has_more then
+   left = left - redis.call('HSTRLEN', more_records, ids[i])
+  end
+  if left < 0 and i > 1 then
+   return {
+    unpack(ids, 1, i - 1),
+   }
+  end
+ end
+ return ids
+end
+local sets = {
+ working = KEYS[11],
+ delayed = KEYS[8],
+ retry = KEYS[9],
+ dead = KEYS[12],
+ completed = KEYS[13],
+}
+local ids_2 = first_within({
+ unpack(ARGV, 6),
+}, tonumber(ARGV[5]), KEYS[1], KEYS[3])
+local count = 0
+for _, id in ipairs(ids_2) do
+ local value = (ARGV[4] == '' or redis.call('ZSCORE', sets[ARGV[4]], id))
+ if value then
+  local remove_job
+  repeat
+   if redis.call('HDEL', KEYS[1], id) == 0 then
+    remove_job = nil
+    break
+   end
+   redis.call('HDEL', KEYS[2], id)
+   redis.call('HDEL', KEYS[7], id)
+   if redis.call('ZREM', KEYS[12], id) == 1 then
+    remove_job = 'was dead'
+    break
+   end
+   if redis.call('ZREM', KEYS[13], id) == 1 then
+    redis.call('HDEL', KEYS[3], id)
+    remove_job = 'was completed'
+    break
+   end
+   if redis.call('ZREM', KEYS[11], id) == 1 then
+    remove_job = ''
+    break
+   end
+   redis.call('ZREM', KEYS[10], id)
+   if redis.call('ZREM', KEYS[8], id) + redis.call('ZREM', KEYS[9], id) + redis.call('ZREM', KEYS[6], id) == 0 then
+    do
+     local field = 't:' .. ARGV[2]
+     local left_2 = redis.call('HINCRBY', KEYS[15], field, 1)
+     if left_2 > 0 and 1 > 0 then
+      local in_front = redis.call('LLEN', KEYS[5])
+      if left_2 >= in_front + redis.call('LLEN', KEYS[4]) then
+       redis.call('DEL', KEYS[4], KEYS[5])
+       left_2 = 0
+      else
+       local list = in_front > 0 and KEYS[5] or KEYS[4]
+       for __2 = 1, 8 do
+        local id_2 = redis.call('LINDEX', list, 0)
+        if left_2 == 0 or not id_2 or redis.call('HEXISTS', KEYS[1], id_2) == 1 then
+         break
+        end
+        redis.call('LPOP', list)
+        left_2 = redis.call('HINCRBY', KEYS[15], field, -1)
+       end
+       if left_2 > 500 then
+        do
+         local ms = now
+         redis.call('ZADD', KEYS[19], 'LT', math.min(ms, now + 600000), ARGV[2])
+        end
+       end
+      end
+     end
+     if left_2 <= 0 then
+      redis.call('HDEL', KEYS[15], field)
+     end
+    end
+   end
+   remove_job = ''
+  until true
+  value = remove_job
+ end
+ local ended = value
+ if ended then
+  count = count + 1
+  do
+   do
+    local line = 'deleted' .. '\t' .. id .. '\t' .. '' .. '\t\t' .. '' .. '\t\t' .. '' .. '\t' .. ended
+    event_lines[#event_lines + 1] = line
+   end
+  end
+ end
+end
+if count > 0 then
+ repeat
+  if redis.call('EXISTS', KEYS[1]) == 1 then
+   break
+  end
+  redis.call('DEL', KEYS[4], KEYS[5])
+  redis.call('HDEL', KEYS[15], 't:' .. ARGV[2], 'h:' .. ARGV[2], 's:' .. ARGV[2])
+  redis.call('ZREM', KEYS[16], ARGV[2])
+  redis.call('ZREM', KEYS[17], ARGV[2])
+  if redis.call('EXISTS', KEYS[14]) == 0 and redis.call('HEXISTS', KEYS[15], 'p:' .. ARGV[2]) == 0 then
+   redis.call('ZREM', KEYS[18], ARGV[2])
+  end
+ until true
+end
+repeat
+ local total = #event_lines
+ local most = tonumber(ARGV[3])
+ if total == 0 or most == 0 then
+  break
+ end
+ local added = 0
+ for first = 1, total, 64 do
+  local last = math.min(first + 64 - 1, total)
+  local lines = total == 1 and event_lines[1] or table.concat(event_lines, '\n', first, last)
+  redis.call('XADD', KEYS[20], '*', 't', string.format('%d', now), 'q', ARGV[2], 'n', last - first + 1, 'e', lines)
+  added = added + (40 + math.floor(1.2 * (#ARGV[2] + #lines)))
+ end
+ local held = redis.call('HINCRBY', KEYS[21], 'events_bytes', added)
+ local full = most < 4 * 1048576 and most / 4 or 1048576
+ if held >= full and held - added < full then
+  redis.pcall('PUBLISH', KEYS[20], held)
+ end
+ if held > most then
+  do
+   local most_2, added_2 = most - math.floor(most / 64), added
+   local dropped, freed, entries, from = 0, 0, 0, '-'
+   repeat
+    local found = redis.call('XRANGE', KEYS[20], from, '+', 'COUNT', 100)
+    for __3, entry in ipairs(found) do
+     if held - freed <= most_2 then
+      break
+     end
+     local fields = entry[2]
+     dropped = dropped + tonumber(fields[6])
+     local event_bytes
+     do
+      local place, lines_2 = fields[4], fields[8]
+      event_bytes = 40 + math.floor(1.2 * (#place + #lines_2))
+     end
+     freed = freed + event_bytes
+     entries = entries + 1
+     from = '(' .. entry[1]
+    end
+   until freed >= added_2 or held - freed <= most_2 or #found < 100
+   redis.call('XTRIM', KEYS[20], 'MAXLEN', redis.call('XLEN', KEYS[20]) - entries)
+   redis.call('HINCRBY', KEYS[21], 'events_bytes', -freed)
+   redis.call('HINCRBY', KEYS[21], 'events_dropped', dropped)
+   redis.call('HSET', KEYS[21], 'events_dropped_at', string.format('%d', now))
+  end
+ end
+until true
+return {
+ 'ok',
+ count,
+ #ids_2,
+}

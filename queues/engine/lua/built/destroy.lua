@@ -1,0 +1,105 @@
+--{"name": "destroy", "purpose": "drops a queue with all its jobs, in every state, and its idempotency keys. A pause stays: a person set it.", "keys": ["jobs", "runs", "results", "priorities", "front", "ready", "prio", "delayed", "retry", "expiring", "staged", "working", "dead", "completed", "keys", "stats", "trend", "trimmed", "sweeps", "active", "flags", "due", "ends", "queues", "events", "counters", "deletions", "deleted_jobs", "deleted_runs", "deleted_results", "deleted_priorities", "deleted_front", "deleted_ready", "deleted_prio", "deleted_delayed", "deleted_retry", "deleted_expiring", "deleted_staged", "deleted_working", "deleted_dead", "deleted_completed", "deleted_keys"], "args": ["now_ms", "queue", "cap", "id"], "rest": false, "replies": ["ok"]}
+local now = tonumber(ARGV[1])
+local now_up = now
+if not now then
+ local time = redis.call('TIME')
+ now = time[1] * 1000 + math.floor(time[2] / 1000)
+ now_up = now + 1
+end
+local event_lines = {
+}
+local count = redis.call('HLEN', KEYS[1]) - redis.call('ZCARD', KEYS[11])
+local alive = count - redis.call('ZCARD', KEYS[13]) - redis.call('ZCARD', KEYS[14])
+local new_names = {
+ [KEYS[1]] = KEYS[28],
+ [KEYS[2]] = KEYS[29],
+ [KEYS[3]] = KEYS[30],
+ [KEYS[4]] = KEYS[31],
+ [KEYS[5]] = KEYS[32],
+ [KEYS[6]] = KEYS[33],
+ [KEYS[7]] = KEYS[34],
+ [KEYS[8]] = KEYS[35],
+ [KEYS[9]] = KEYS[36],
+ [KEYS[12]] = KEYS[39],
+ [KEYS[13]] = KEYS[40],
+ [KEYS[14]] = KEYS[41],
+ [KEYS[11]] = KEYS[38],
+ [KEYS[10]] = KEYS[37],
+ [KEYS[15]] = KEYS[42],
+}
+local holds_anything = false
+for key, new_name in pairs(new_names) do
+ if redis.call('EXISTS', key) == 1 then
+  redis.call('RENAME', key, new_name)
+  holds_anything = true
+ end
+end
+if holds_anything then
+ redis.call('HSET', KEYS[27], ARGV[4], '0')
+end
+redis.call('DEL', KEYS[16], KEYS[17], KEYS[18])
+redis.call('HDEL', KEYS[21], 't:' .. ARGV[2], 'h:' .. ARGV[2], 's:' .. ARGV[2], 'k:' .. ARGV[2])
+redis.call('ZREM', KEYS[19], ARGV[2])
+redis.call('ZREM', KEYS[22], ARGV[2])
+redis.call('ZREM', KEYS[23], ARGV[2])
+redis.call('ZREM', KEYS[20], ARGV[2])
+if redis.call('HEXISTS', KEYS[21], 'p:' .. ARGV[2]) == 0 then
+ redis.call('ZREM', KEYS[24], ARGV[2])
+end
+if count > 0 then
+ do
+  local line = 'destroyed\t\t' .. alive .. '\t\t\t' .. count .. '\t\t'
+  event_lines[#event_lines + 1] = line
+ end
+end
+repeat
+ local total = #event_lines
+ local most = tonumber(ARGV[3])
+ if total == 0 or most == 0 then
+  break
+ end
+ local added = 0
+ for first = 1, total, 64 do
+  local last = math.min(first + 64 - 1, total)
+  local lines = total == 1 and event_lines[1] or table.concat(event_lines, '\n', first, last)
+  redis.call('XADD', KEYS[25], '*', 't', string.format('%d', now), 'q', ARGV[2], 'n', last - first + 1, 'e', lines)
+  added = added + (40 + math.floor(1.2 * (#ARGV[2] + #lines)))
+ end
+ local held = redis.call('HINCRBY', KEYS[26], 'events_bytes', added)
+ local full = most < 4 * 1048576 and most / 4 or 1048576
+ if held >= full and held - added < full then
+  redis.pcall('PUBLISH', KEYS[25], held)
+ end
+ if held > most then
+  do
+   local most_2, added_2 = most - math.floor(most / 64), added
+   local dropped, freed, entries, from = 0, 0, 0, '-'
+   repeat
+    local found = redis.call('XRANGE', KEYS[25], from, '+', 'COUNT', 100)
+    for _, entry in ipairs(found) do
+     if held - freed <= most_2 then
+      break
+     end
+     local fields = entry[2]
+     dropped = dropped + tonumber(fields[6])
+     local event_bytes
+     do
+      local place, lines_2 = fields[4], fields[8]
+      event_bytes = 40 + math.floor(1.2 * (#place + #lines_2))
+     end
+     freed = freed + event_bytes
+     entries = entries + 1
+     from = '(' .. entry[1]
+    end
+   until freed >= added_2 or held - freed <= most_2 or #found < 100
+   redis.call('XTRIM', KEYS[25], 'MAXLEN', redis.call('XLEN', KEYS[25]) - entries)
+   redis.call('HINCRBY', KEYS[26], 'events_bytes', -freed)
+   redis.call('HINCRBY', KEYS[26], 'events_dropped', dropped)
+   redis.call('HSET', KEYS[26], 'events_dropped_at', string.format('%d', now))
+  end
+ end
+until true
+return {
+ 'ok',
+ count,
+}

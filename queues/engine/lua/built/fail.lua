@@ -1,0 +1,307 @@
+--{"name": "fail", "purpose": "ends an attempt without success (edge H): retry after a backoff, ready at once, or dead when the tries are used up.", "keys": ["jobs", "runs", "ready", "prio", "priorities", "retry", "expiring", "working", "dead", "flags", "due", "sweeps", "waiting", "stats", "active", "events", "counters"], "args": ["now_ms", "queue", "channel", "cap", "id", "attempt", "error", "delay", "bury"], "rest": false, "replies": ["retry", "ready", "dead", "lost", "missing"]}
+local now = tonumber(ARGV[1])
+local now_up = now
+if not now then
+ local time = redis.call('TIME')
+ now = time[1] * 1000 + math.floor(time[2] / 1000)
+ now_up = now + 1
+end
+local event_lines = {
+}
+local value = redis.call('ZSCORE', KEYS[8], ARGV[5])
+if value then
+ local unpack_run
+ do
+  local raw = redis.call('HGET', KEYS[2], ARGV[5])
+  local attempt, used, tries, marks, expires, due_ms, taken, options, consumer, at = struct.unpack('>I4HHBI6I6I6Hc0Bc0', raw)
+  unpack_run = {
+   attempt = attempt,
+   used = used,
+   tries = tries,
+   marks = marks,
+   expires = expires,
+   due = due_ms,
+   taken = taken,
+   options = options,
+   consumer = consumer,
+   history = string.sub(raw, at),
+  }
+ end
+ value = unpack_run
+end
+local run = value
+if not run or (ARGV[6] ~= '' and run.attempt ~= tonumber(ARGV[6])) then
+ return {
+  redis.call('HEXISTS', KEYS[1], ARGV[5]) == 1 and 'lost' or 'missing',
+ }
+end
+redis.call('ZREM', KEYS[8], ARGV[5])
+local state, due_ms_2
+do
+ local id, error, delay, to_dead = ARGV[5], ARGV[7], ARGV[8] ~= '' and tonumber(ARGV[8]) or nil, ARGV[9] == '1'
+ local cancelled = run.marks >= 2
+ do
+  local error_2 = cancelled and error == '' and 'cancelled' or error
+  local history = run.history
+  local kept, at_2 = 0, 1
+  while at_2 <= #history do
+   local _, __2, __3, __4, __5, __6, after = struct.unpack('>I4I6I6BBc0Hc0', history, at_2)
+   at_2 = after
+   kept = kept + 1
+  end
+  if kept >= 10 then
+   local __7, __8, __9, __10, __11, __12, after_2 = struct.unpack('>I4I6I6BBc0Hc0', history, 1)
+   history = string.sub(history, after_2)
+  end
+  run.history = history .. struct.pack('>I4I6I6BBc0Hc0', run.attempt, run.taken, now, 1, #run.consumer, run.consumer, #error_2, error_2)
+ end
+ local state_2, due_ms_3 = 'ready', 0
+ if to_dead or cancelled or run.used >= run.tries then
+  run.marks = run.marks % 2
+  state_2 = 'dead'
+  redis.call('ZADD', KEYS[9], now, id)
+ else
+  if not delay then
+   local __13, kind, base, most
+   repeat
+    local options_2 = run.options
+    if options_2 == '' then
+     __13, kind, base, most = 0, 0, 0, 0
+     break
+    end
+    __13, kind, base, most = struct.unpack('>I6BI6I6', options_2)
+   until true
+   if kind >= 128 then
+    kind = 1 == 1 and kind - 128 or 0
+   end
+   do
+    local result
+    repeat
+     local kind_2, base_2, cap, n = kind, base, most, math.max(1, run.used)
+     if kind_2 == 0 then
+      result = 0
+      break
+     end
+     if kind_2 == 1 then
+      result = base_2
+      break
+     end
+     if kind_2 == 2 then
+      result = math.min(base_2 * n, 4294967295000)
+      break
+     end
+     do
+      local sum = redis.call('TIME')[2] + 0
+      for i = 11, #id do
+       sum = sum * 257 % 2147483647 + string.byte(id, i)
+      end
+      math.randomseed(sum)
+     end
+     if kind_2 == 3 then
+      local full = math.min(cap, base_2 * 2 ^ math.min(n - 1, 63))
+      result = math.floor(full / 2 + math.random() * full / 2)
+      break
+     end
+     local retries = n - 1
+     result = math.min(math.floor((retries ^ 4 + 15 + math.random() * 30 * (retries + 1)) * 1000), 4294967295000)
+    until true
+    delay = result
+   end
+  end
+  run.due = now
+  if delay > 0 then
+   state_2, due_ms_3 = 'retry', now_up + delay
+   run.due = due_ms_3
+   redis.call('ZADD', KEYS[6], due_ms_3, id)
+  else
+   do
+    local priority = tonumber(redis.call('HGET', KEYS[5], id) or 0)
+    if priority == 0 then
+     redis.call('RPUSH', KEYS[3], id)
+    else
+     local format_rank
+     do
+      local rank
+      repeat
+       local band = (100 - priority) * 17592186044416
+       local from, to = string.format('%.0f', band), '(' .. string.format('%.0f', (band + 17592186044416))
+       local last = redis.call('ZREVRANGEBYSCORE', KEYS[4], to, from, 'WITHSCORES', 'LIMIT', 0, 1)
+       rank = math.max(band + now, last[2] and tonumber(last[2]) + 1 or 0)
+      until true
+      format_rank = string.format('%.0f', rank)
+     end
+     redis.call('ZADD', KEYS[4], format_rank, id)
+    end
+   end
+  end
+ end
+ redis.call('HSET', KEYS[2], id, (struct.pack('>I4HHBI6I6I6Hc0Bc0', run.attempt, run.used, math.min(run.tries, 65535), run.marks, run.expires, run.due, run.taken, #run.options, run.options, #run.consumer, run.consumer) .. run.history))
+ if state_2 ~= 'dead' and run.expires > 0 then
+  repeat
+   local expires_2, due_ms_4, ids = run.expires, run.due, {
+    id,
+   }
+   local horizon = redis.call('HGET', KEYS[10], 'h:' .. ARGV[2])
+   if horizon and expires_2 >= tonumber(horizon) and due_ms_4 <= expires_2 then
+    break
+   end
+   if horizon or due_ms_4 > expires_2 then
+    local members = {
+    }
+    for i_2 = 1, #ids do
+     members[#members + 1] = expires_2
+     members[#members + 1] = ids[i_2]
+    end
+    redis.call('ZADD', KEYS[7], unpack(members))
+   else
+    redis.call('HSET', KEYS[10], 'h:' .. ARGV[2], expires_2)
+   end
+   do
+    redis.call('ZADD', KEYS[12], 'LT', math.min(expires_2, now + 600000), ARGV[2])
+   end
+  until true
+ end
+ state, due_ms_2 = state_2, due_ms_3
+end
+local line = string.gsub(string.sub(ARGV[7], 1, 200), '%c', ' ')
+do
+ local attempt_2, run_2, worker = run.attempt, math.max(0, now - run.taken), run.consumer
+ do
+  local line_2 = 'failed' .. '\t' .. ARGV[5] .. '\t' .. attempt_2 .. '\t\t' .. run_2 .. '\t\t' .. worker .. '\t' .. line
+  event_lines[#event_lines + 1] = line_2
+ end
+end
+if state == 'dead' then
+ do
+  local attempt_3, worker_2 = run.attempt, run.consumer
+  do
+   local line_3 = 'dead' .. '\t' .. ARGV[5] .. '\t' .. attempt_3 .. '\t\t' .. '' .. '\t\t' .. worker_2 .. '\t' .. line
+   event_lines[#event_lines + 1] = line_3
+  end
+ end
+elseif state == 'retry' then
+ do
+  local ms = due_ms_2
+  if (redis.call('ZADD', KEYS[11], 'LT', 'CH', ms, ARGV[2]) == 1) then
+   do
+    local is_waited_for
+    do
+     local mark = redis.call('ZSCORE', KEYS[13], ARGV[2])
+     is_waited_for = mark and tonumber(mark) > now
+    end
+    if is_waited_for then
+     redis.call('PUBLISH', ARGV[3], 'due\t' .. ARGV[2] .. '\t' .. ms)
+    end
+   end
+  end
+ end
+end
+if state == 'ready' or (redis.call('EXISTS', KEYS[3], KEYS[4]) > 0) then
+ do
+  local is_waited_for_2
+  do
+   local mark_2 = redis.call('ZSCORE', KEYS[13], ARGV[2])
+   is_waited_for_2 = mark_2 and tonumber(mark_2) > now
+  end
+  if is_waited_for_2 then
+   redis.call('PUBLISH', ARGV[3], 'ready\t' .. ARGV[2] .. '\t' .. 1)
+  end
+ end
+end
+do
+ local minute = math.floor(now / 60000)
+ local field = string.format('%d', minute) .. 'f'
+ if redis.call('HINCRBY', KEYS[14], field, 1) == 1 then
+  repeat
+   if redis.call('HGET', KEYS[14], 'm') == tostring(minute) then
+    break
+   end
+   for __14, field_2 in ipairs(redis.call('HKEYS', KEYS[14])) do
+    local its = tonumber(string.match(field_2, '^%d+'))
+    if its and its <= minute - 10 then
+     redis.call('HDEL', KEYS[14], field_2)
+    end
+   end
+   redis.call('HSET', KEYS[14], 'm', minute)
+   redis.call('EXPIRE', KEYS[14], 10 * 60)
+   redis.call('ZREMRANGEBYSCORE', KEYS[15], '-inf', minute - 10)
+   redis.call('ZADD', KEYS[15], minute, ARGV[2])
+   redis.call('EXPIRE', KEYS[15], 10 * 60)
+  until true
+ end
+end
+if state == 'dead' then
+ do
+  local minute_2 = math.floor(now / 60000)
+  local field_3 = string.format('%d', minute_2) .. 'd'
+  if redis.call('HINCRBY', KEYS[14], field_3, 1) == 1 then
+   repeat
+    if redis.call('HGET', KEYS[14], 'm') == tostring(minute_2) then
+     break
+    end
+    for __15, field_4 in ipairs(redis.call('HKEYS', KEYS[14])) do
+     local its_2 = tonumber(string.match(field_4, '^%d+'))
+     if its_2 and its_2 <= minute_2 - 10 then
+      redis.call('HDEL', KEYS[14], field_4)
+     end
+    end
+    redis.call('HSET', KEYS[14], 'm', minute_2)
+    redis.call('EXPIRE', KEYS[14], 10 * 60)
+    redis.call('ZREMRANGEBYSCORE', KEYS[15], '-inf', minute_2 - 10)
+    redis.call('ZADD', KEYS[15], minute_2, ARGV[2])
+    redis.call('EXPIRE', KEYS[15], 10 * 60)
+   until true
+  end
+ end
+end
+repeat
+ local total = #event_lines
+ local most_2 = tonumber(ARGV[4])
+ if total == 0 or most_2 == 0 then
+  break
+ end
+ local added = 0
+ for first = 1, total, 64 do
+  local last_2 = math.min(first + 64 - 1, total)
+  local lines = total == 1 and event_lines[1] or table.concat(event_lines, '\n', first, last_2)
+  redis.call('XADD', KEYS[16], '*', 't', string.format('%d', now), 'q', ARGV[2], 'n', last_2 - first + 1, 'e', lines)
+  added = added + (40 + math.floor(1.2 * (#ARGV[2] + #lines)))
+ end
+ local held = redis.call('HINCRBY', KEYS[17], 'events_bytes', added)
+ local full_2 = most_2 < 4 * 1048576 and most_2 / 4 or 1048576
+ if held >= full_2 and held - added < full_2 then
+  redis.pcall('PUBLISH', KEYS[16], held)
+ end
+ if held > most_2 then
+  do
+   local most_3, added_2 = most_2 - math.floor(most_2 / 64), added
+   local dropped, freed, entries, from_2 = 0, 0, 0, '-'
+   repeat
+    local found = redis.call('XRANGE', KEYS[16], from_2, '+', 'COUNT', 100)
+    for __16, entry in ipairs(found) do
+     if held - freed <= most_3 then
+      break
+     end
+     local fields = entry[2]
+     dropped = dropped + tonumber(fields[6])
+     local event_bytes
+     do
+      local place, lines_2 = fields[4], fields[8]
+      event_bytes = 40 + math.floor(1.2 * (#place + #lines_2))
+     end
+     freed = freed + event_bytes
+     entries = entries + 1
+     from_2 = '(' .. entry[1]
+    end
+   until freed >= added_2 or held - freed <= most_3 or #found < 100
+   redis.call('XTRIM', KEYS[16], 'MAXLEN', redis.call('XLEN', KEYS[16]) - entries)
+   redis.call('HINCRBY', KEYS[17], 'events_bytes', -freed)
+   redis.call('HINCRBY', KEYS[17], 'events_dropped', dropped)
+   redis.call('HSET', KEYS[17], 'events_dropped_at', string.format('%d', now))
+  end
+ end
+until true
+return {
+ state,
+ due_ms_2,
+}

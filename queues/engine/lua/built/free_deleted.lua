@@ -1,0 +1,141 @@
+--{"name": "free_deleted", "purpose": "frees a small part of what a deleted queue held: at most `limit` jobs or idempotency keys.", "keys": ["deletions", "deleted_jobs", "deleted_runs", "deleted_results", "deleted_priorities", "deleted_front", "deleted_ready", "deleted_prio", "deleted_delayed", "deleted_retry", "deleted_expiring", "deleted_staged", "deleted_working", "deleted_dead", "deleted_completed", "deleted_keys"], "args": ["id", "limit", "budget"], "rest": false, "replies": ["ok"]}
+local function first_within(ids, budget, records, more_records)
+ if #ids <= 1 then
+  return ids
+ end
+ local left, has_more = budget, more_records and redis.call('EXISTS', more_records) == 1
+ for i = 1, #ids do
+  left = left - redis.call('HSTRLEN', records, ids[i])
+  if has_more then
+   left = left - redis.call('HSTRLEN', more_records, ids[i])
+  end
+  if left < 0 and i > 1 then
+   return {
+    unpack(ids, 1, i - 1),
+   }
+  end
+ end
+ return ids
+end
+ARGV[2], ARGV[3] = tonumber(ARGV[2]), tonumber(ARGV[3])
+if redis.call('EXISTS', KEYS[12]) == 1 then
+ local ids_2 = first_within(redis.call('ZRANGE', KEYS[12], 0, ARGV[2] - 1), ARGV[3], KEYS[2])
+ redis.call('ZREM', KEYS[12], unpack(ids_2))
+ do
+  for _, hash in ipairs({
+   KEYS[2],
+   KEYS[3],
+   KEYS[4],
+   KEYS[5],
+  }) do
+   if redis.call('EXISTS', hash) == 1 then
+    redis.call('HDEL', hash, unpack(ids_2))
+   end
+  end
+ end
+ return {
+  'ok',
+  #ids_2,
+  1,
+ }
+end
+for __2, set in ipairs({
+ KEYS[13],
+ KEYS[14],
+ KEYS[15],
+ KEYS[10],
+ KEYS[9],
+ KEYS[8],
+ KEYS[11],
+}) do
+ local ids_3
+ repeat
+  local ids_4 = redis.call('ZRANGE', set, 0, ARGV[2] - 1)
+  if ARGV[2] * 4096 <= ARGV[3] and redis.call('EXISTS', KEYS[3], KEYS[4]) == 0 then
+   ids_3 = ids_4
+   break
+  end
+  ids_3 = first_within(ids_4, ARGV[3], KEYS[2], KEYS[4])
+ until true
+ if #ids_3 > 0 then
+  local ids_5 = ids_3
+  redis.call('ZREM', set, unpack(ids_5))
+  do
+   for __3, hash_2 in ipairs({
+    KEYS[2],
+    KEYS[3],
+    KEYS[4],
+    KEYS[5],
+   }) do
+    if redis.call('EXISTS', hash_2) == 1 then
+     redis.call('HDEL', hash_2, unpack(ids_5))
+    end
+   end
+  end
+  return {
+   'ok',
+   #ids_5,
+   1,
+  }
+ end
+end
+for __4, list in ipairs({
+ KEYS[6],
+ KEYS[7],
+}) do
+ local ids_6
+ repeat
+  local ids_7 = redis.call('LRANGE', list, 0, ARGV[2] - 1)
+  if ARGV[2] * 4096 <= ARGV[3] and redis.call('EXISTS', KEYS[3], KEYS[4]) == 0 then
+   ids_6 = ids_7
+   break
+  end
+  ids_6 = first_within(ids_7, ARGV[3], KEYS[2], KEYS[4])
+ until true
+ if #ids_6 > 0 then
+  redis.call('LTRIM', list, #ids_6, -1)
+  do
+   local ids_8 = ids_6
+   for __5, hash_3 in ipairs({
+    KEYS[2],
+    KEYS[3],
+    KEYS[4],
+    KEYS[5],
+   }) do
+    if redis.call('EXISTS', hash_3) == 1 then
+     redis.call('HDEL', hash_3, unpack(ids_8))
+    end
+   end
+  end
+  return {
+   'ok',
+   #ids_6,
+   1,
+  }
+ end
+end
+if redis.call('EXISTS', KEYS[16]) == 1 then
+ local scan = redis.call('HSCAN', KEYS[16], redis.call('HGET', KEYS[1], ARGV[1]) or '0', 'COUNT', ARGV[2])
+ local names = {
+ }
+ for i_2 = 1, #scan[2], 2 do
+  names[#names + 1] = scan[2][i_2]
+ end
+ redis.call('HDEL', KEYS[1], ARGV[1])
+ if #names > 0 then
+  redis.call('HDEL', KEYS[16], unpack(names))
+ end
+ redis.call('HSET', KEYS[1], ARGV[1], scan[1])
+ return {
+  'ok',
+  #names,
+  1,
+ }
+end
+redis.call('HDEL', KEYS[1], ARGV[1])
+redis.call('UNLINK', KEYS[2], KEYS[3], KEYS[4], KEYS[5])
+return {
+ 'ok',
+ 0,
+ 0,
+}

@@ -1,0 +1,253 @@
+--{"name": "list_jobs", "purpose": "a page of the jobs in one state, in their order: next to be handed out, due, or ended first.", "keys": ["jobs", "runs", "results", "ready", "front", "prio", "priorities", "delayed", "retry", "working", "dead", "completed"], "args": ["now_ms", "state", "after", "limit", "preview", "budget"], "rest": false, "replies": ["page"]}
+local now = tonumber(ARGV[1])
+local now_up = now
+if not now then
+ local time = redis.call('TIME')
+ now = time[1] * 1000 + math.floor(time[2] / 1000)
+ now_up = now + 1
+end
+local function find_state(id)
+ for name, set in pairs({
+  working = KEYS[10],
+  delayed = KEYS[8],
+  retry = KEYS[9],
+  dead = KEYS[11],
+  completed = KEYS[12],
+ }) do
+  local score = redis.call('ZSCORE', set, id)
+  if score then
+   return name, score
+  end
+ end
+ return 'ready', ''
+end
+local function look(id_2, preview, known, set_2, raw)
+ local raw_run = redis.call('HGET', KEYS[2], id_2)
+ local expires
+ repeat
+  if raw_run then
+   expires = (struct.unpack('>I6', raw_run, 10))
+   break
+  end
+  local raw_2 = redis.call('HGET', KEYS[1], id_2)
+  expires = raw_2 and (struct.unpack('>I6', raw_2, 4))
+ until true
+ if not expires then
+  return nil
+ end
+ local state, score_2 = known, set_2 and redis.call('ZSCORE', set_2, id_2) or ''
+ if not known then
+  state, score_2 = find_state(id_2)
+ end
+ local value
+ do
+  local state_2 = state
+  value = state_2 == 'ready' or state_2 == 'delayed' or state_2 == 'retry'
+ end
+ if value then
+  local has_expired
+  do
+   local expires_2 = expires
+   has_expired = expires_2 > 0 and expires_2 <= now
+  end
+  value = has_expired
+ end
+ if value then
+  return nil
+ end
+ raw = raw or redis.call('HGET', KEYS[1], id_2)
+ local _, __2, __3, __4, body_at
+ do
+  local raw_3 = raw
+  local bits, tries, expires_3, at = struct.unpack('>BHI6', raw_3)
+  local due_ms, options = nil, ''
+  if bits >= 2 then
+   due_ms, at = struct.unpack('>I6', raw_3, at)
+   bits = bits - 2
+  end
+  if bits == 1 then
+   options, at = struct.unpack('>Hc0', raw_3, at)
+  end
+  _, __2, __3, __4, body_at = tries, expires_3, due_ms, options, at
+ end
+ local size = #raw - body_at + 1
+ if preview then
+  raw = string.sub(raw, 1, body_at - 1 + preview)
+ end
+ return {
+  id_2,
+  state,
+  score_2,
+  raw,
+  raw_run or '',
+  tonumber(redis.call('HGET', KEYS[7], id_2) or 0),
+  redis.call('HEXISTS', KEYS[3], id_2) == 1 and redis.call('HSTRLEN', KEYS[3], id_2) or -1,
+  size,
+ }
+end
+local walk_left = 0
+local walk_place = ''
+local function show(ids, name_2, place_of, visit)
+ for i, id_3 in ipairs(ids) do
+  if walk_left == 0 or not visit(id_3) then
+   return true
+  end
+  walk_left = walk_left - 1
+  walk_place = name_2 .. ':' .. place_of(i) .. ':' .. id_3
+ end
+ return false
+end
+local function rank_behind(set_3, score_3, id_4)
+ local text = string.format('%.0f', score_3)
+ local low, high = redis.call('ZCOUNT', set_3, '-inf', '(' .. text), redis.call('ZCOUNT', set_3, '-inf', text)
+ while low < high do
+  local middle = math.floor((low + high) / 2)
+  if redis.call('ZRANGE', set_3, middle, middle)[1] > id_4 then
+   high = middle
+  else
+   low = middle + 1
+  end
+ end
+ return low
+end
+local function walk_zset(name_3, set_4, start, stop, visit_2)
+ while start < stop do
+  local found = redis.call('ZRANGE', set_4, start, math.min(start + 100, stop) - 1, 'WITHSCORES')
+  local ids_2 = {
+  }
+  for i_2 = 1, #found, 2 do
+   ids_2[#ids_2 + 1] = found[i_2]
+  end
+  if show(ids_2, name_3, function(i_3)
+   return string.format('%.0f', tonumber(found[2 * i_3]))
+  end, visit_2) then
+   return true
+  end
+  start = start + 100
+ end
+ return false
+end
+local function index_behind(index, id_5)
+ local range_ready
+ repeat
+  local in_front = redis.call('LLEN', KEYS[5])
+  if in_front == 0 then
+   range_ready = redis.call('LRANGE', KEYS[4], index, index)
+   break
+  end
+  local ids_3 = index < in_front and redis.call('LRANGE', KEYS[5], index, index) or {
+  }
+  if index >= in_front then
+   local others = redis.call('LRANGE', KEYS[4], math.max(0, index - in_front), index - in_front)
+   for __5, id_6 in ipairs(others) do
+    ids_3[#ids_3 + 1] = id_6
+   end
+  end
+  range_ready = ids_3
+ until true
+ if range_ready[1] == id_5 then
+  return index + 1
+ end
+ local at_2 = redis.call('LPOS', KEYS[5], id_5, 'MAXLEN', 10000)
+ if at_2 then
+  return at_2 + 1
+ end
+ at_2 = redis.call('LPOS', KEYS[4], id_5, 'MAXLEN', 10000)
+ if at_2 then
+  return at_2 + redis.call('LLEN', KEYS[5]) + 1
+ end
+ return index < 10000 / 2 and 0 or index
+end
+local function walk_list(start_2, visit_3)
+ repeat
+  local ids_4
+  repeat
+   local first, last = start_2, start_2 + 100 - 1
+   local in_front_2 = redis.call('LLEN', KEYS[5])
+   if in_front_2 == 0 then
+    ids_4 = redis.call('LRANGE', KEYS[4], first, last)
+    break
+   end
+   local ids_5 = first < in_front_2 and redis.call('LRANGE', KEYS[5], first, last) or {
+   }
+   if last >= in_front_2 then
+    local others_2 = redis.call('LRANGE', KEYS[4], math.max(0, first - in_front_2), last - in_front_2)
+    for __6, id_7 in ipairs(others_2) do
+     ids_5[#ids_5 + 1] = id_7
+    end
+   end
+   ids_4 = ids_5
+  until true
+  if show(ids_4, 'list', function(i_4)
+   return start_2 + i_4 - 1
+  end, visit_3) then
+   return true
+  end
+  start_2 = start_2 + #ids_4
+ until #ids_4 == 0
+ return false
+end
+ARGV[4], ARGV[5], ARGV[6] = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
+local sets = {
+ delayed = KEYS[8],
+ retry = KEYS[9],
+ working = KEYS[10],
+ dead = KEYS[11],
+ completed = KEYS[12],
+}
+local page = {
+ 'page',
+ now,
+ '',
+}
+local looked = false
+local function add(id_8)
+ local size_2 = redis.call('HSTRLEN', KEYS[1], id_8)
+ if size_2 == 0 then
+  return true
+ end
+ if #page - 3 >= ARGV[4] or (ARGV[6] < size_2 and looked) then
+  return false
+ end
+ looked = true
+ ARGV[6] = ARGV[6] - size_2 - 4096
+ page[#page + 1] = look(id_8, ARGV[5], ARGV[2], sets[ARGV[2]])
+ return true
+end
+local walk
+do
+ local name_4, set_5, from = ARGV[2], sets[ARGV[2]], ARGV[3]
+ local segment, index_2, id_9 = string.match(from, '^(%a+):(%d+):(%w+)$')
+ index_2 = tonumber(index_2)
+ walk_left, walk_place = 10000, from
+ local more
+ if name_4 == 'ready' then
+  do
+   local result
+   repeat
+    local index_3 = index_2
+    local below = string.format('(%.0f', 1759218604441600)
+    local middle_2 = redis.call('ZCOUNT', KEYS[6], '-inf', below)
+    if segment ~= 'list' and segment ~= 'low' then
+     local start_3 = segment == 'high' and rank_behind(KEYS[6], index_3, id_9) or 0
+     if walk_zset('high', KEYS[6], start_3, middle_2, add) then
+      result = true
+      break
+     end
+    end
+    if segment ~= 'low' and walk_list(segment == 'list' and index_behind(index_3, id_9) or 0, add) then
+     result = true
+     break
+    end
+    local start_4 = segment == 'low' and math.max(middle_2, rank_behind(KEYS[6], index_3, id_9)) or middle_2
+    result = walk_zset('low', KEYS[6], start_4, redis.call('ZCARD', KEYS[6]), add)
+   until true
+   more = result
+  end
+ else
+  more = walk_zset(name_4, set_5, segment == name_4 and rank_behind(set_5, index_2, id_9) or 0, redis.call('ZCARD', set_5), add)
+ end
+ walk = more and walk_place or ''
+end
+page[3] = walk
+return page

@@ -1,0 +1,13 @@
+--{"name": "list_pumps", "purpose": "the pumps that were heard of lately. Few: beat keeps no more than a bounded number.", "keys": ["pumps"], "args": ["now_ms"], "rest": false, "replies": ["ok"]}
+local now = tonumber(ARGV[1])
+local now_up = now
+if not now then
+ local time = redis.call('TIME')
+ now = time[1] * 1000 + math.floor(time[2] / 1000)
+ now_up = now + 1
+end
+return {
+ 'ok',
+ now,
+ redis.call('HGETALL', KEYS[1]),
+}

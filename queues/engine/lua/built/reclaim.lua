@@ -1,0 +1,358 @@
+--{"name": "reclaim", "purpose": "takes back jobs of one queue whose lease ran out (edge I): ready at once, retry if they have a backoff, dead", "keys": ["runs", "ready", "prio", "priorities", "retry", "expiring", "working", "dead", "completed", "flags", "due", "ends", "sweeps", "waiting", "stats", "active", "events", "counters"], "args": ["now_ms", "queue", "channel", "cap", "limit"], "rest": false, "replies": ["ok"]}
+local now = tonumber(ARGV[1])
+local now_up = now
+if not now then
+ local time = redis.call('TIME')
+ now = time[1] * 1000 + math.floor(time[2] / 1000)
+ now_up = now + 1
+end
+local event_lines = {
+}
+local ids = redis.call('ZRANGEBYSCORE', KEYS[7], '-inf', now, 'LIMIT', 0, ARGV[5])
+local to_ready, to_dead, earliest = 0, 0, nil
+for _, id in ipairs(ids) do
+ redis.call('ZREM', KEYS[7], id)
+ local run
+ do
+  local raw = redis.call('HGET', KEYS[1], id)
+  local attempt, used, tries, marks, expires, due_ms, taken, options, consumer, at = struct.unpack('>I4HHBI6I6I6Hc0Bc0', raw)
+  run = {
+   attempt = attempt,
+   used = used,
+   tries = tries,
+   marks = marks,
+   expires = expires,
+   due = due_ms,
+   taken = taken,
+   options = options,
+   consumer = consumer,
+   history = string.sub(raw, at),
+  }
+ end
+ local reason = run.marks >= 2 and 'cancelled' or 'lease lost'
+ local state, due_ms_2
+ do
+  local run_2, delay = run, nil
+  local cancelled = run_2.marks >= 2
+  do
+   local error = cancelled and '' == '' and 'cancelled' or ''
+   local history = run_2.history
+   local kept, at_2 = 0, 1
+   while at_2 <= #history do
+    local __2, __3, __4, __5, __6, __7, after = struct.unpack('>I4I6I6BBc0Hc0', history, at_2)
+    at_2 = after
+    kept = kept + 1
+   end
+   if kept >= 10 then
+    local __8, __9, __10, __11, __12, __13, after_2 = struct.unpack('>I4I6I6BBc0Hc0', history, 1)
+    history = string.sub(history, after_2)
+   end
+   run_2.history = history .. struct.pack('>I4I6I6BBc0Hc0', run_2.attempt, run_2.taken, now, 2, #run_2.consumer, run_2.consumer, #error, error)
+  end
+  local state_2, due_ms_3 = 'ready', 0
+  if (cancelled) or run_2.used >= run_2.tries then
+   run_2.marks = run_2.marks % 2
+   state_2 = 'dead'
+   redis.call('ZADD', KEYS[8], now, id)
+  else
+   if not delay then
+    local __14, kind, base, most
+    repeat
+     local options_2 = run_2.options
+     if options_2 == '' then
+      __14, kind, base, most = 0, 0, 0, 0
+      break
+     end
+     __14, kind, base, most = struct.unpack('>I6BI6I6', options_2)
+    until true
+    if kind >= 128 then
+     kind = 2 == 1 and kind - 128 or 0
+    end
+    do
+     local result
+     repeat
+      local kind_2, base_2, cap, n = kind, base, most, math.max(1, run_2.used)
+      if kind_2 == 0 then
+       result = 0
+       break
+      end
+      if kind_2 == 1 then
+       result = base_2
+       break
+      end
+      if kind_2 == 2 then
+       result = math.min(base_2 * n, 4294967295000)
+       break
+      end
+      do
+       local sum = redis.call('TIME')[2] + 0
+       for i = 11, #id do
+        sum = sum * 257 % 2147483647 + string.byte(id, i)
+       end
+       math.randomseed(sum)
+      end
+      if kind_2 == 3 then
+       local full = math.min(cap, base_2 * 2 ^ math.min(n - 1, 63))
+       result = math.floor(full / 2 + math.random() * full / 2)
+       break
+      end
+      local retries = n - 1
+      result = math.min(math.floor((retries ^ 4 + 15 + math.random() * 30 * (retries + 1)) * 1000), 4294967295000)
+     until true
+     delay = result
+    end
+   end
+   run_2.due = now
+   if delay > 0 then
+    state_2, due_ms_3 = 'retry', now_up + delay
+    run_2.due = due_ms_3
+    redis.call('ZADD', KEYS[5], due_ms_3, id)
+   else
+    do
+     local priority = tonumber(redis.call('HGET', KEYS[4], id) or 0)
+     if priority == 0 then
+      redis.call('RPUSH', KEYS[2], id)
+     else
+      local format_rank
+      do
+       local rank
+       repeat
+        local band = (100 - priority) * 17592186044416
+        local from, to = string.format('%.0f', band), '(' .. string.format('%.0f', (band + 17592186044416))
+        local last = redis.call('ZREVRANGEBYSCORE', KEYS[3], to, from, 'WITHSCORES', 'LIMIT', 0, 1)
+        rank = math.max(band + now, last[2] and tonumber(last[2]) + 1 or 0)
+       until true
+       format_rank = string.format('%.0f', rank)
+      end
+      redis.call('ZADD', KEYS[3], format_rank, id)
+     end
+    end
+   end
+  end
+  redis.call('HSET', KEYS[1], id, (struct.pack('>I4HHBI6I6I6Hc0Bc0', run_2.attempt, run_2.used, math.min(run_2.tries, 65535), run_2.marks, run_2.expires, run_2.due, run_2.taken, #run_2.options, run_2.options, #run_2.consumer, run_2.consumer) .. run_2.history))
+  if state_2 ~= 'dead' and run_2.expires > 0 then
+   repeat
+    local expires_2, due_ms_4, ids_2 = run_2.expires, run_2.due, {
+     id,
+    }
+    local horizon = redis.call('HGET', KEYS[10], 'h:' .. ARGV[2])
+    if horizon and expires_2 >= tonumber(horizon) and due_ms_4 <= expires_2 then
+     break
+    end
+    if horizon or due_ms_4 > expires_2 then
+     local members = {
+     }
+     for i_2 = 1, #ids_2 do
+      members[#members + 1] = expires_2
+      members[#members + 1] = ids_2[i_2]
+     end
+     redis.call('ZADD', KEYS[6], unpack(members))
+    else
+     redis.call('HSET', KEYS[10], 'h:' .. ARGV[2], expires_2)
+    end
+    do
+     redis.call('ZADD', KEYS[13], 'LT', math.min(expires_2, now + 600000), ARGV[2])
+    end
+   until true
+  end
+  state, due_ms_2 = state_2, due_ms_3
+ end
+ do
+  local attempt_2, run_3, worker = run.attempt, math.max(0, now - run.taken), run.consumer
+  do
+   local line = 'lease_lost' .. '\t' .. id .. '\t' .. attempt_2 .. '\t\t' .. run_3 .. '\t\t' .. worker .. '\t' .. ''
+   event_lines[#event_lines + 1] = line
+  end
+ end
+ if state == 'dead' then
+  to_dead = to_dead + 1
+  do
+   local attempt_3, worker_2 = run.attempt, run.consumer
+   do
+    local line_2 = 'dead' .. '\t' .. id .. '\t' .. attempt_3 .. '\t\t' .. '' .. '\t\t' .. worker_2 .. '\t' .. reason
+    event_lines[#event_lines + 1] = line_2
+   end
+  end
+ elseif state == 'retry' then
+  earliest = math.min(earliest or due_ms_2, due_ms_2)
+ else
+  to_ready = to_ready + 1
+ end
+end
+if earliest then
+ do
+  local ms = earliest
+  if (redis.call('ZADD', KEYS[11], 'LT', 'CH', ms, ARGV[2]) == 1) then
+   do
+    local is_waited_for
+    do
+     local mark = redis.call('ZSCORE', KEYS[14], ARGV[2])
+     is_waited_for = mark and tonumber(mark) > now
+    end
+    if is_waited_for then
+     redis.call('PUBLISH', ARGV[3], 'due\t' .. ARGV[2] .. '\t' .. ms)
+    end
+   end
+  end
+ end
+end
+if to_ready > 0 or (#ids > 0 and (redis.call('EXISTS', KEYS[2], KEYS[3]) > 0)) then
+ do
+  local count = math.max(1, to_ready)
+  local is_waited_for_2
+  do
+   local mark_2 = redis.call('ZSCORE', KEYS[14], ARGV[2])
+   is_waited_for_2 = mark_2 and tonumber(mark_2) > now
+  end
+  if is_waited_for_2 then
+   redis.call('PUBLISH', ARGV[3], 'ready\t' .. ARGV[2] .. '\t' .. count)
+  end
+ end
+end
+if #ids > 0 then
+ do
+  local count_2 = #ids
+  local minute = math.floor(now / 60000)
+  local field = string.format('%d', minute) .. 'f'
+  if redis.call('HINCRBY', KEYS[15], field, count_2) == count_2 then
+   repeat
+    if redis.call('HGET', KEYS[15], 'm') == tostring(minute) then
+     break
+    end
+    for __15, field_2 in ipairs(redis.call('HKEYS', KEYS[15])) do
+     local its = tonumber(string.match(field_2, '^%d+'))
+     if its and its <= minute - 10 then
+      redis.call('HDEL', KEYS[15], field_2)
+     end
+    end
+    redis.call('HSET', KEYS[15], 'm', minute)
+    redis.call('EXPIRE', KEYS[15], 10 * 60)
+    redis.call('ZREMRANGEBYSCORE', KEYS[16], '-inf', minute - 10)
+    redis.call('ZADD', KEYS[16], minute, ARGV[2])
+    redis.call('EXPIRE', KEYS[16], 10 * 60)
+   until true
+  end
+ end
+ do
+  local count_3 = #ids
+  local minute_2 = math.floor(now / 60000)
+  local field_3 = string.format('%d', minute_2) .. 'e'
+  if redis.call('HINCRBY', KEYS[15], field_3, count_3) == count_3 then
+   repeat
+    if redis.call('HGET', KEYS[15], 'm') == tostring(minute_2) then
+     break
+    end
+    for __16, field_4 in ipairs(redis.call('HKEYS', KEYS[15])) do
+     local its_2 = tonumber(string.match(field_4, '^%d+'))
+     if its_2 and its_2 <= minute_2 - 10 then
+      redis.call('HDEL', KEYS[15], field_4)
+     end
+    end
+    redis.call('HSET', KEYS[15], 'm', minute_2)
+    redis.call('EXPIRE', KEYS[15], 10 * 60)
+    redis.call('ZREMRANGEBYSCORE', KEYS[16], '-inf', minute_2 - 10)
+    redis.call('ZADD', KEYS[16], minute_2, ARGV[2])
+    redis.call('EXPIRE', KEYS[16], 10 * 60)
+   until true
+  end
+ end
+end
+if to_dead > 0 then
+ do
+  local count_4 = to_dead
+  local minute_3 = math.floor(now / 60000)
+  local field_5 = string.format('%d', minute_3) .. 'd'
+  if redis.call('HINCRBY', KEYS[15], field_5, count_4) == count_4 then
+   repeat
+    if redis.call('HGET', KEYS[15], 'm') == tostring(minute_3) then
+     break
+    end
+    for __17, field_6 in ipairs(redis.call('HKEYS', KEYS[15])) do
+     local its_3 = tonumber(string.match(field_6, '^%d+'))
+     if its_3 and its_3 <= minute_3 - 10 then
+      redis.call('HDEL', KEYS[15], field_6)
+     end
+    end
+    redis.call('HSET', KEYS[15], 'm', minute_3)
+    redis.call('EXPIRE', KEYS[15], 10 * 60)
+    redis.call('ZREMRANGEBYSCORE', KEYS[16], '-inf', minute_3 - 10)
+    redis.call('ZADD', KEYS[16], minute_3, ARGV[2])
+    redis.call('EXPIRE', KEYS[16], 10 * 60)
+   until true
+  end
+ end
+end
+local next_end
+do
+ local index = KEYS[12]
+ local head_score
+ do
+  local head = redis.call('ZRANGE', KEYS[7], 0, 0, 'WITHSCORES')
+  head_score = head[2] and tonumber(head[2])
+ end
+ local head_score_2
+ do
+  local head_2 = redis.call('ZRANGE', KEYS[9], 0, 0, 'WITHSCORES')
+  head_score_2 = head_2[2] and tonumber(head_2[2])
+ end
+ local a, b = head_score, head_score_2
+ local earliest_2 = a and b and math.min(a, b) or a or b
+ redis.call('ZREM', index, ARGV[2])
+ if earliest_2 then
+  redis.call('ZADD', index, earliest_2, ARGV[2])
+ end
+ next_end = earliest_2
+end
+repeat
+ local total = #event_lines
+ local most_2 = tonumber(ARGV[4])
+ if total == 0 or most_2 == 0 then
+  break
+ end
+ local added = 0
+ for first = 1, total, 64 do
+  local last_2 = math.min(first + 64 - 1, total)
+  local lines = total == 1 and event_lines[1] or table.concat(event_lines, '\n', first, last_2)
+  redis.call('XADD', KEYS[17], '*', 't', string.format('%d', now), 'q', ARGV[2], 'n', last_2 - first + 1, 'e', lines)
+  added = added + (40 + math.floor(1.2 * (#ARGV[2] + #lines)))
+ end
+ local held = redis.call('HINCRBY', KEYS[18], 'events_bytes', added)
+ local full_2 = most_2 < 4 * 1048576 and most_2 / 4 or 1048576
+ if held >= full_2 and held - added < full_2 then
+  redis.pcall('PUBLISH', KEYS[17], held)
+ end
+ if held > most_2 then
+  do
+   local most_3, added_2 = most_2 - math.floor(most_2 / 64), added
+   local dropped, freed, entries, from_2 = 0, 0, 0, '-'
+   repeat
+    local found = redis.call('XRANGE', KEYS[17], from_2, '+', 'COUNT', 100)
+    for __18, entry in ipairs(found) do
+     if held - freed <= most_3 then
+      break
+     end
+     local fields = entry[2]
+     dropped = dropped + tonumber(fields[6])
+     local event_bytes
+     do
+      local place, lines_2 = fields[4], fields[8]
+      event_bytes = 40 + math.floor(1.2 * (#place + #lines_2))
+     end
+     freed = freed + event_bytes
+     entries = entries + 1
+     from_2 = '(' .. entry[1]
+    end
+   until freed >= added_2 or held - freed <= most_3 or #found < 100
+   redis.call('XTRIM', KEYS[17], 'MAXLEN', redis.call('XLEN', KEYS[17]) - entries)
+   redis.call('HINCRBY', KEYS[18], 'events_bytes', -freed)
+   redis.call('HINCRBY', KEYS[18], 'events_dropped', dropped)
+   redis.call('HSET', KEYS[18], 'events_dropped_at', string.format('%d', now))
+  end
+ end
+until true
+return {
+ 'ok',
+ #ids,
+ to_dead,
+ next_end and next_end <= now and 1 or 0,
+}
