@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from queues.engine.operations.workers import NOTE_FIELD_MAX_BYTES
+from queues.engine import NOTE_FIELD_MAX_BYTES
 
 from .outcomes import Cancel, SerializationError
 from .serializers import to_json

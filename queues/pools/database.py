@@ -69,6 +69,16 @@ def read_metadata(read: Callable[[], T]) -> T:
     return result
 
 
+def check_database() -> None:
+    """Raise MetadataUnavailableError unless the database answers."""
+    read_metadata(_select_1)
+
+
+def _select_1() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1")
+
+
 def _read_on_good_connection(read: Callable[[], T]) -> T:
     """Threads outside of Django's request cycle keep their connection, so Django does not notice that it broke.
 

@@ -232,7 +232,7 @@ def _delete(broker: Broker, options: argparse.Namespace) -> int:
 def _workers(broker: Broker, options: argparse.Namespace) -> int:
     import uuid
 
-    from queues.engine.operations.workers import WorkerCommand, WorkerCommandKind
+    from queues.engine import WorkerCommand, WorkerCommandKind
 
     for kind in (WorkerCommandKind.QUIET, WorkerCommandKind.RESUME, WorkerCommandKind.STOP):
         if target := getattr(options, kind.value):

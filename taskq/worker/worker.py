@@ -15,8 +15,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Final
 
-from queues.engine import Delivery, TaskqError
-from queues.engine.operations.workers import WorkerCommand, WorkerCommandKind
+from queues.engine import Delivery, TaskqError, WorkerCommand, WorkerCommandKind
 
 from ..app import App
 from ..context import Context

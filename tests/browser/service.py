@@ -15,8 +15,7 @@ from urllib.parse import urlencode
 from playwright.sync_api import StorageState, StorageStateCookie
 
 from queues.embedded import EmbeddedRedis
-from queues.engine import TaskqError, open_engine
-from queues.engine.operations.workers import annotate
+from queues.engine import TaskqError, annotate, open_engine
 from queues.engine.stats.workers import ParkedTask
 from tests.dashboard.workers import beat, running
 from tests.running.services import Service, start_service

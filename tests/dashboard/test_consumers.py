@@ -6,8 +6,7 @@ import pytest
 from django.contrib.auth.models import Group, User
 from django.test import Client
 
-from queues.engine import Engine, consume, publish
-from queues.engine.operations.consumers import tell_waiting
+from queues.engine import Engine, consume, publish, tell_waiting
 from queues.engine.stats.consumers import QueueWaiters, WaitingBeat, WaitingConsumer
 from queues.models import Namespace, Pool
 from queues.services.consumers import reading as service

@@ -13,11 +13,10 @@ from itertools import count
 from typing import Final
 from weakref import WeakKeyDictionary, ref
 
-from queues.engine import AsyncEngine
+from queues.engine import AsyncEngine, tell_waiting
 from queues.engine.errors import TaskqError
 from queues.engine.keys import QueueKeys
 from queues.engine.operation import Operation
-from queues.engine.operations.consumers import tell_waiting
 from queues.engine.stats.attendance import Attendance, Place
 
 logger = logging.getLogger(__name__)

@@ -9,8 +9,8 @@ from enum import StrEnum
 from ipaddress import ip_address
 from typing import Final
 
+from queues.engine import WaitingReport, WorkingJob, WorkingJobs
 from queues.engine.keys import QueueKeys
-from queues.engine.operations.consumers import WaitingReport, WorkingJob, WorkingJobs
 from queues.engine.stats.consumers import WaitingConsumer
 
 NEVER_MS: Final = 2**53

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from queues.engine import JobDetail, JobState, detail, result
+from queues.engine import JobDetail, JobState, detail, read_note, read_worker, result
 from queues.engine.errors import JobNotFoundError
 from queues.engine.ids import is_job_id
-from queues.engine.operations.workers import read_note, read_worker
 from queues.engine.stats.workers import WorkerBeat
 from queues.pools import reading_engine_for
 
