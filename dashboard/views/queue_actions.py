@@ -15,13 +15,12 @@ from dashboard.forms.jobs import OrderForm, read_chosen, read_filter, write_quer
 from dashboard.forms.policy import PolicyForm
 from dashboard.forms.publish import PublishForm
 from queues.engine.errors import InvalidArgumentError
-from queues.services.jobs.actions import JobAct, act_on_jobs, act_on_matches
+from queues.services.jobs.actions import JobAct, act_on_jobs, act_on_matches, publish_by_hand
 from queues.services.permissions import Role
 from queues.services.policies import policy_for
 from queues.services.queues.actions import (
     empty_whole_queue,
     need,
-    publish_by_hand,
     read_own_policy,
     save_own_policy,
     set_paused,

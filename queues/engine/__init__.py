@@ -96,9 +96,9 @@ from .operations.workers import (
 )
 from .stats.heartbeat import PumpBeat, RoleBeat
 from .stats.minutes import MINUTE_MS, Minute
-from .stats.store_load import StoreLoad, ask_store_load, read_store_load
+from .stats.store_load import StoreLoad
 from .stats.survey_rows import FoundQueue, unpack_queues
-from .store import StoreInfo, open_async_engine, open_engine, probe_store
+from .store import StoreInfo, ask_store_load, open_async_engine, open_engine, probe_store, read_store_load
 from .transport.connection import parse_url, redact_url, same_place
 from .values import (
     DEFAULT_OPTIONS,

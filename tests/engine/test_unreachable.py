@@ -11,7 +11,7 @@ import pytest
 import uvloop
 
 from queues.engine import AsyncEngine, QueueKeys, StoreUnavailableError, open_async_engine, open_engine, publish
-from queues.engine.stats.store_load import read_store_load
+from queues.engine.store import read_store_load
 from queues.engine.transport import link as link_module
 from tests.support.tcp_proxy import Failure, TcpProxy, tcp_proxy
 

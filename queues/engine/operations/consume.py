@@ -11,11 +11,11 @@ from .. import limits
 from ..errors import InvalidArgumentError, TaskqError
 from ..keys import QueueKeys
 from ..operation import Argument, Group, Operation, Plan, Reply
+from ..reply import clock_argument, consumer_argument, delivery_of, tag_of, unexpected
 from ..scripts import load
 from ..values import Consumed, LimitTaken, RequestLimit
 from .finish import release
 from .ratelimit import give_back_limit, limited
-from .reply import clock_argument, consumer_argument, delivery_of, tag_of, unexpected
 
 _CONSUME = load("consume")
 _AGAIN = Consumed(jobs=(), next_due_ms=0)

@@ -11,9 +11,9 @@ from typing import Final
 from ..keys import Layout, QueueKeys, partition_keys, tellers_key, told_key
 from ..operation import Operation, Reply
 from ..record import unpack_run
+from ..reply import clock_argument, expect_ok
 from ..scripts import load
 from ..stats.consumers import WaitingBeat, pack_waiting, unpack_waiting
-from .reply import clock_argument, expect_ok
 
 FORGET_PROCESS_MS: Final = 15_000
 PROCESSES_MAX: Final = 64

@@ -10,8 +10,8 @@ from .. import limits
 from ..errors import InvalidArgumentError
 from ..keys import QueueKeys
 from ..operation import Operation, Reply
+from ..reply import clock_argument, expect_ok
 from ..scripts import load
-from .reply import clock_argument, expect_ok
 
 DEAD_SCAN_BATCH: Final = 500
 """Dead letters that one call looks at."""

@@ -9,9 +9,9 @@ from .. import limits
 from ..errors import InvalidArgumentError, JobNotFoundError, LeaseLostError, ResultTooLargeError
 from ..keys import QueueKeys
 from ..operation import Group, Operation, Reply
+from ..reply import attempt_argument, clock_argument, expect_ok, tag_of, unexpected
 from ..scripts import load
 from ..values import AckOutcome, Ended, Failed, JobState
-from .reply import attempt_argument, clock_argument, expect_ok, tag_of, unexpected
 
 T = TypeVar("T")
 
