@@ -53,9 +53,9 @@ def tell(engine: Engine, *consumers: WaitingConsumer, process: str = "web:1") ->
         process=process,
         waiting=sum(one.waiting for one in consumers),
         consumers=consumers,
-        consumers_untold=0,
+        consumers_omitted=0,
         queues=tuple(counts),
-        queues_untold=0,
+        queues_omitted=0,
     )
     engine.run(tell_waiting(beat))
 

@@ -24,7 +24,7 @@ from queues.engine import (
     size,
     take_limit,
 )
-from queues.engine.transport.link import Link
+from queues.engine.transport.resp_protocol import RespProtocol
 
 from .loop import in_loop, opened, start_waiting
 from .topologies import cluster, sentinel
@@ -137,7 +137,7 @@ def lost_reply(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
         is_next[0] = is_next[0] and not found
         return found
 
-    read, received = _HiredisParser.read_response, Link.data_received
+    read, received = _HiredisParser.read_response, RespProtocol.data_received
 
     def read_response(self: Any, *args: Any, **options: Any) -> Any:
         reply = read(self, *args, **options)
@@ -145,7 +145,7 @@ def lost_reply(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
             raise redis.ConnectionError("Connection closed by server.")
         return reply
 
-    def data_received(self: Link, data: bytes) -> None:
+    def data_received(self: RespProtocol, data: bytes) -> None:
         if is_next[0] and b"$2\r\nok\r\n" in data:
             is_next[0] = False
             self.connection_lost(None)
@@ -153,7 +153,7 @@ def lost_reply(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
             received(self, data)
 
     monkeypatch.setattr(_HiredisParser, "read_response", read_response)
-    monkeypatch.setattr(Link, "data_received", data_received)
+    monkeypatch.setattr(RespProtocol, "data_received", data_received)
     return lambda: is_next.__setitem__(0, True)
 
 
