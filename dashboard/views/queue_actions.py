@@ -114,15 +114,15 @@ def _queue_url(place: QueuePlace) -> str:
 
 @action
 def pause(request: HttpRequest, pool: str, namespace: str, queue: str) -> HttpResponse:
-    """Hand nothing out."""
+    """Deliver nothing."""
     place = find_place(user=request.user, pool=pool, namespace=namespace, queue=queue)
     set_paused(user=request.user, place=place, paused=True)
-    return done(request, message=_("Paused: nothing is handed out; publishing goes on."), back=queue_url(place))
+    return done(request, message=_("Paused: nothing is delivered; publishing goes on."), back=queue_url(place))
 
 
 @action
 def resume(request: HttpRequest, pool: str, namespace: str, queue: str) -> HttpResponse:
-    """Hand jobs out again."""
+    """Deliver jobs again."""
     place = find_place(user=request.user, pool=pool, namespace=namespace, queue=queue)
     set_paused(user=request.user, place=place, paused=False)
     return done(request, message=_("Resumed."), back=queue_url(place))

@@ -351,7 +351,7 @@ class AsyncEngine:
         return replies
 
     async def _draw_new_map(self, suspect: Server) -> None:
-        """What waits for a node may belong to another one now: it is handed out again."""
+        """What waits for a node may belong to another one now: it is distributed again."""
         await self._routes.draw_new_map(suspect.name)
         for batch_queue in self._batch_queues.values():
             self._pending += batch_queue.take_pending()

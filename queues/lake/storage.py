@@ -30,7 +30,10 @@ class Entry(NamedTuple):
 
 
 class Storage:
-    """The files of a lake, or of reports. Paths are relative to it, with `/`. All errors are LakeError; what is missing is no error."""
+    """The files of a lake, or of reports. Paths are relative to it, with `/`.
+
+    All errors are LakeError. A missing file is no error, unless a method says so.
+    """
 
     def __init__(self, url: str) -> None:
         with _told(url):

@@ -205,7 +205,7 @@ class QueueDay(models.Model):
 
     objective_s = models.PositiveIntegerField(null=True)
     objective_met = models.BooleanField(null=True)
-    objective_share = models.FloatField(null=True, help_text=_("Share of hand-outs that waited no longer than that."))
+    objective_share = models.FloatField(null=True, help_text=_("Share of deliveries that waited no longer than that."))
 
     class Meta:
         verbose_name = _("report of a queue")

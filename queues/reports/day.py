@@ -131,7 +131,7 @@ class DayReport:
                 few = number <= BROADCAST_ROWS or keep(wanted).count() <= BROADCAST_ROWS
                 percentiles = keep(percentiles_of(events, targets, wanted, few=few))
                 most = max(number, percentiles.count())
-            with self._stage(Stage.NOTABLE, "failures, hand-outs after the first, the slowest jobs"):
+            with self._stage(Stage.NOTABLE, "failures, deliveries after the first, the slowest jobs"):
                 notable = keep(notable_of(events, limits_of(cells)))
                 before = read_events(self._spark, lake=self._lake, files=earlier)
                 lost = keep(lost_leases_of(before).union(lost_leases_of(notable)).distinct())

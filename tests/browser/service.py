@@ -70,7 +70,7 @@ class Shop:
             assert status in (200, 201), answer
 
     def take(self, queue: str, *, consumer: str = "", **options: object) -> str:
-        """The id of the job that is handed out now."""
+        """The id of the job that is delivered now."""
         status, answer = self.call("GET", f"/api/demo/{queue}?{urlencode(options)}", **{"X-Consumer": consumer})
         assert status == 200, answer
         return str(answer["job_id"])

@@ -51,13 +51,13 @@ async def stats(request: ApiRequest, context: ApiContext) -> ApiResponse:
 
 
 async def pause(request: ApiRequest, context: ApiContext) -> ApiResponse:
-    """Hand nothing out until resumed."""
+    """Deliver nothing until resumed."""
     changed = await context.run(request, pause_queue)
     return json_response(200, {"msg": "paused", "changed": changed})
 
 
 async def resume(request: ApiRequest, context: ApiContext) -> ApiResponse:
-    """Hand jobs out again."""
+    """Deliver jobs again."""
     changed = await context.run(request, resume_queue)
     return json_response(200, {"msg": "resumed", "changed": changed})
 

@@ -1,4 +1,4 @@
-"""Consume: hand out ready jobs of one queue, or of several in priority order (edge F)."""
+"""Consume: deliver ready jobs of one queue, or of several in priority order (edge F)."""
 
 from __future__ import annotations
 
@@ -152,10 +152,10 @@ def consume(
     freeze_tries: bool = False,
     now_ms: int | None = None,
 ) -> Plan[Consumed]:
-    """Hand out up to `count` ready jobs of one queue, each under a lease of `ttr_ms`, burning one try (unless frozen).
+    """Deliver up to `count` ready jobs of one queue, each under a lease of `ttr_ms`, burning one try (unless frozen).
 
     `consumer` is remembered with the job. `max_in_flight` bounds the queue's working jobs; 0 = no bound. Nothing is
-    handed out by a paused queue. Raises InvalidArgumentError.
+    delivered by a paused queue. Raises InvalidArgumentError.
     """
     return consume_any(
         (queue,),

@@ -41,12 +41,12 @@ def list_queues(layout: Layout, namespace: str, *, after: str | None = None, lim
 
 
 def pause(queue: QueueKeys, *, now_ms: int | None = None) -> Operation[bool]:
-    """Make a queue hand nothing out; publishes go on. Whether it was not paused before."""
+    """Make a queue deliver nothing; publishes go on. Whether it was not paused before."""
     return _set_paused(queue, True, now_ms)
 
 
 def resume(queue: QueueKeys, *, now_ms: int | None = None) -> Operation[bool]:
-    """Let a queue hand out again, and wake who waits. Whether it was paused before."""
+    """Let a queue deliver again, and wake who waits. Whether it was paused before."""
     return _set_paused(queue, False, now_ms)
 
 

@@ -28,7 +28,7 @@ _STATS = load("stats")
 
 
 def peek(queue: QueueKeys, *, now_ms: int | None = None) -> Plan[Delivery | None]:
-    """The job that would be handed out next, or None."""
+    """The job that would be delivered next, or None."""
 
     def decode(reply: Reply) -> tuple[str, Delivery | None]:
         tag = tag_of(reply)

@@ -185,7 +185,7 @@ class Waiters:
             self.give_back(look.result())
 
     def give_back(self, consumed: Consumed) -> None:
-        """Release what was handed out to somebody who has gone, in the background."""
+        """Release what was delivered to somebody who has gone, in the background."""
         self._engine.undo(give_back(consumed, self._engine.queue))
 
     def _pass_on(self, group: WaiterGroup, why: Wake) -> None:

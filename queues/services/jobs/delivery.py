@@ -15,7 +15,7 @@ from ..policies import EffectivePolicy
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsumeRequest:
-    """What a consumer asks for. `ttr_s` None: the policy's. `freeze_tries`: this hand-out burns no try."""
+    """What a consumer asks for. `ttr_s` None: the policy's. `freeze_tries`: this delivery burns no try."""
 
     ttr_s: int | None = None
     timeout_s: int = 0
@@ -53,7 +53,7 @@ def consume_jobs(
 
 
 def lease_ms(*, ttr_s: int | None, policy: EffectivePolicy) -> int:
-    """How long a hand-out may last: as asked, else the policy's, else taskq's default."""
+    """How long a delivery may last: as asked, else the policy's, else taskq's default."""
     if ttr_s is None:
         ttr_s = policy.ttr_s if policy.ttr_s is not None else limits.DEFAULT_TTR_S
     return ttr_s * 1000

@@ -49,7 +49,7 @@ class MomentKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moment:
-    """One entry of a time line, in ms since the epoch. For an attempt `at_ms` is its hand-out, `ended_ms` its end.
+    """One entry of a time line, in ms since the epoch. For an attempt `at_ms` is its delivery, `ended_ms` its end.
 
     `first_attempt` differs from `attempt` for a stretch of attempts of which nothing is known.
     """

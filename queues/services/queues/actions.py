@@ -22,7 +22,7 @@ from .page import QueuePlace
 
 
 def set_paused(*, user: User, place: QueuePlace, paused: bool) -> bool:
-    """Hand nothing out, or hand jobs out again. Whether that changed anything. Raises RoleTooLowError."""
+    """Deliver nothing, or deliver jobs again. Whether that changed anything. Raises RoleTooLowError."""
     need(place, Role.OPERATE)
     engine = engine_for(place.pool)
     queue = engine.queue(place.namespace, place.queue)
