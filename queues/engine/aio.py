@@ -27,7 +27,7 @@ from .transport.redis_connection import RedisConnection
 from .transport.replication import ReplicaWait, UnconfirmedError
 from .transport.routing import AsyncRoutes, Server
 from .values import Consumed, JobResult, RequestLimit
-from .waiting.subscription import Hear, Subscription
+from .waiting.subscription import MessageHandler, Subscription
 from .waiting.waiters import Waiters
 
 T = TypeVar("T")
@@ -64,10 +64,12 @@ class AsyncEngine:
         """Calls that wait for replicas have queues of their own, so that no other call has to."""
         self._mapping: asyncio.Task[None] | None = None
         self._waiters = Waiters(self)
-        self._notice_hearers: list[Hear] = []
-        hearers: dict[bytes, Hear] = dict.fromkeys(map(wake_channel, range(layout.partitions)), self._waiters.hear)
-        self._subscription = Subscription(address, client, hearers | {notice_channel(): self._hear_notice})
-        self._subscription.tell_when_established(self._waiters.look_soon)
+        self._notice_handlers: list[MessageHandler] = []
+        handlers: dict[bytes, MessageHandler] = dict.fromkeys(
+            map(wake_channel, range(layout.partitions)), self._waiters.on_message
+        )
+        self._subscription = Subscription(address, client, handlers | {notice_channel(): self._hear_notice})
+        self._subscription.on_established(self._waiters.look_soon)
         self._closed = self._ended = False
         self.counts_in_call = joins_slots
         """Whether a call that publishes or consumes can count itself against a limit, whose key is in no partition."""
@@ -154,26 +156,26 @@ class AsyncEngine:
         """The result of a job, waiting up to `timeout_s` for its completion."""
         return await self._waiters.results.wait(self._subscription, queue, job_id, timeout_s=timeout_s)
 
-    def follow_notices(self, hear: Hear, tell_when_established: Callable[[], None]) -> None:
-        """Hear what is announced (`announce`), from now on. Connects in the background, waiting for nothing.
+    def follow_notices(self, on_message: MessageHandler, on_established: Callable[[], None]) -> None:
+        """Follow the pool's notices (`announce`), from now on. Connects in the background, waiting for nothing.
 
         Each time that the connection has been established, one is told: notices may have been lost until then.
         """
-        self._notice_hearers.append(hear)
-        self._subscription.tell_when_established(tell_when_established)
+        self._notice_handlers.append(on_message)
+        self._subscription.on_established(on_established)
         self._subscription.start()
 
-    def follow_commands(self, hear: Hear) -> None:
-        """Hear commands to workers (`command_workers`), from now on. Connects in the background, waiting for nothing.
+    def follow_commands(self, on_message: MessageHandler) -> None:
+        """Follow commands to workers (`command_workers`), from now on. Connects in the background, waiting for nothing.
 
         To be called before anything else waits: the channels are those of the moment of connecting.
         """
-        self._subscription.follow(worker_channel(), hear)
+        self._subscription.follow(worker_channel(), on_message)
         self._subscription.start()
 
     def _hear_notice(self, notice: bytes) -> None:
-        for hear in self._notice_hearers:
-            hear(notice)
+        for on_message in self._notice_handlers:
+            on_message(notice)
 
     @property
     def waiting(self) -> int:

@@ -1,4 +1,4 @@
-"""Compaction: one file of the many small ones of an hour, sorted so that who reads one queue skips the rest.
+"""Compaction: one file of the many small ones of an hour, sorted so that a reader of one queue skips the rest.
 
 The atomic step is a manifest that comes into place: from then on the compacted file counts, and what the manifest names
 does not, even if it turns up later. A crash before it leaves an unfinished or uncounted file; one after it, files that

@@ -24,7 +24,7 @@ from .storage import Storage
 logger = logging.getLogger(__name__)
 
 STALE_S: Final = 86_400
-"""When an unfinished file is older, whoever wrote it is dead."""
+"""When an unfinished file is older, its writer has died."""
 
 MALFORMED_SHOWN: Final = 3
 

@@ -61,8 +61,8 @@ def take(shop: World, **options: Any) -> Delivery:
 def deafen(engine: AsyncEngine, monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
     """From now on messages gather here, unheard."""
     arrived: list[bytes] = []
-    for channel in engine._subscription._hearers:
-        monkeypatch.setitem(engine._subscription._hearers, channel, arrived.append)
+    for channel in engine._subscription._handlers:
+        monkeypatch.setitem(engine._subscription._handlers, channel, arrived.append)
     return arrived
 
 
@@ -472,7 +472,7 @@ async def test_a_waiter_that_is_cancelled_asleep_hands_its_wake_up_on(
         arrived = deafen(waiter, monkeypatch)
         give(shop, b"x")
         await until(lambda: arrived, or_fail="no message comes")
-        waiter._waiters.hear(arrived[0])
+        waiter._waiters.on_message(arrived[0])
         first.cancel()
 
         assert bodies(await second) == [b"x"]
@@ -488,7 +488,7 @@ async def test_who_looked_in_vain_keeps_the_place_that_its_arrival_gave_it(
         first, second, third = await start_waiting(waiter, shop.queue, 3)
         looks = count_looks(waiter, monkeypatch)
         for _ in range(2):
-            waiter._waiters.hear(b"ready\tshop/orders\t2")
+            waiter._waiters.on_message(b"ready\tshop/orders\t2")
             await until(lambda: asleep(waiter) == 3, or_fail="they do not go back to sleep")
         assert len(looks) == 4
 

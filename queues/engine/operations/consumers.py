@@ -56,7 +56,7 @@ class WaitingReport:
 
 
 def tell_waiting(beat: WaitingBeat, *, now_ms: int | None = None) -> Operation[int]:
-    """Note who waits at a process. The number of processes that are known."""
+    """Record which consumers wait at a process. Returns the number of processes that are known."""
     args = (clock_argument(now_ms), beat.process, pack_waiting(beat), FORGET_PROCESS_MS, PROCESSES_MAX)
     return Operation(_TELL, (tellers_key(), told_key()), args, lambda reply: int(expect_ok(_TELL, reply)[0]))
 

@@ -46,7 +46,7 @@ def pause(queue: QueueKeys, *, now_ms: int | None = None) -> Operation[bool]:
 
 
 def resume(queue: QueueKeys, *, now_ms: int | None = None) -> Operation[bool]:
-    """Let a queue deliver again, and wake who waits. Whether it was paused before."""
+    """Let a queue deliver again, and wake waiting consumers. Whether it was paused before."""
     return _set_paused(queue, False, now_ms)
 
 

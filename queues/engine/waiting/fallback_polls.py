@@ -81,7 +81,7 @@ class FallbackPolls:
             if not group.total:
                 continue
             if group.look_at <= now:
-                # Whoever looks at this moment may have promised his next look for a time before `every_s`.
+                # A group that polls at this moment may have its next poll planned earlier than `every_s`.
                 group.look_at = now + (self.every_s if group.wake(LOOK) else limits.FALLBACK_POLL_S)
             heapq.heappush(self._turns, (group.look_at, next(self._numbers), group))
         self._set_timer()

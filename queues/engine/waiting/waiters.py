@@ -113,7 +113,7 @@ class Waiters:
         finally:
             self._groups.leave(group)
 
-    def hear(self, message: bytes) -> None:
+    def on_message(self, message: bytes) -> None:
         """A message of a wake channel (`queues.engine.keys.wake_channel`)."""
         try:
             kind, name, payload = message.split(b"\t")
@@ -185,7 +185,7 @@ class Waiters:
             self.give_back(look.result())
 
     def give_back(self, consumed: Consumed) -> None:
-        """Release what was delivered to somebody who has gone, in the background."""
+        """Release jobs that were delivered to a client that has gone, in the background."""
         self._engine.undo(give_back(consumed, self._engine.queue))
 
     def _pass_on(self, group: WaiterGroup, why: Wake) -> None:

@@ -52,8 +52,8 @@ class DeadFilter:
         """The first instant after the day."""
         return None if self.day is None else _midnight_ms(self.day + timedelta(days=1))
 
-    def lets_through(self, job: DeadJob, pattern: str) -> bool:
-        """Whether its error is meant. Place and day are looked after by whoever scans."""
+    def matches(self, job: DeadJob, pattern: str) -> bool:
+        """Whether its error is meant. The scan itself sees to place and day."""
         if self.like and pattern != self.like:
             return False
         return not self.error or self.error.lower() in job.error.lower() or self.error.lower() in pattern.lower()

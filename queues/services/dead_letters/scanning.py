@@ -44,7 +44,7 @@ class DeadStretch:
     position: Position | None
 
 
-def look_through(
+def scan_dead_letters(
     *,
     user: User,
     chosen: DeadFilter,
@@ -69,7 +69,7 @@ def scan_places(*, places: DeadPlaces, chosen: DeadFilter, start: Position | Non
         DeadLetter(place=scan.at.place, job=job, pattern=pattern)
         for scan in scans
         for job in scan.jobs
-        if chosen.lets_through(job, pattern := pattern_of_job(job))
+        if chosen.matches(job, pattern := pattern_of_job(job))
     )
     looked_at = sum(len(scan.jobs) for scan in scans)
     position = _position_behind(places, scans)

@@ -40,7 +40,7 @@ class WarningKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportWarning:
-    """`text`: in English, may name files and other people's pools; "" for who is no superuser."""
+    """`text`: in English, may name files and other people's pools; "" for users who are no superusers."""
 
     kind: WarningKind
     text: str

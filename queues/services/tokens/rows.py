@@ -12,7 +12,7 @@ from .secrets import digest_of, split_token
 
 
 def find_token_rows(*, pool: str | None, namespace: str, public_id_or_secret: str) -> QuerySet[Token]:
-    """The tokens, none or one, that a person means who gives a public id or a secret (also as `POOL:SECRET`)."""
+    """The token, or none, with this public id or secret (also as `POOL:SECRET`)."""
     prefix, secret = split_token(public_id_or_secret)
     try:
         check_pool_name(pool or prefix)
