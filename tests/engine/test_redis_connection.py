@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -57,7 +57,7 @@ def packed(*command: Any) -> bytes:
 
 @asynccontextmanager
 async def connected(directory: Path, redis_url: str) -> AsyncIterator[tuple[RedisConnection, Crossing]]:
-    """A wire to the server by way of a crossing."""
+    """A connection to the server by way of a crossing."""
     async with crossing(directory, redis_url) as (way, url):
         client = connect_async(parse_url(url))
         connection = RedisConnection(client)
@@ -67,6 +67,17 @@ async def connected(directory: Path, redis_url: str) -> AsyncIterator[tuple[Redi
             connection.close()
             await client.aclose()
             await until(lambda: not way.open_connections, or_fail="connections are left open")
+
+
+async def start_unanswered(
+    connection: RedisConnection, way: Crossing, batches: Iterable[Sequence[bytes]]
+) -> list[asyncio.Task[list[Any]]]:
+    """Calls that are sent on an open connection, whose replies are held back."""
+    await connection.call([packed("ECHO", "first")])
+    way.hold_replies()
+    calls = [asyncio.ensure_future(connection.call(batch)) for batch in batches]
+    await asyncio.sleep(0)
+    return calls
 
 
 async def outcome(call: Awaitable[Any]) -> Any:
@@ -120,10 +131,7 @@ def test_a_lost_connection_is_an_error_to_who_waits_and_replaced_for_the_next(
 ) -> None:
     async def work() -> None:
         async with connected(tmp_path, redis_url) as (connection, way):
-            await connection.call([packed("ECHO", "first")])
-            way.hold_replies()
-            calls = [asyncio.ensure_future(connection.call([packed("INCR", "counter")])) for _ in range(3)]
-            await asyncio.sleep(0)
+            calls = await start_unanswered(connection, way, [[packed("INCR", "counter")] for _ in range(3)])
             way.cut()
             lost = await asyncio.gather(*calls, return_exceptions=True)
             way.let_replies_pass()
@@ -230,10 +238,7 @@ def test_what_was_not_asked_for_ends_the_connection(run: Loop, tmp_path: Path, r
 def test_garbage_instead_of_a_reply_is_an_error_to_all_who_wait(run: Loop, tmp_path: Path, redis_url: str) -> None:
     async def work() -> None:
         async with connected(tmp_path, redis_url) as (connection, way):
-            await connection.call([packed("ECHO", "first")])
-            way.hold_replies()
-            calls = [asyncio.ensure_future(connection.call([packed("ECHO", "x")])) for _ in range(3)]
-            await asyncio.sleep(0)
+            calls = await start_unanswered(connection, way, [[packed("ECHO", "x")] for _ in range(3)])
             way.interrupt(b"no such thing\r\n")
 
             assert [type(await outcome(call)) for call in calls] == [ConnectionError] * 3
@@ -312,10 +317,7 @@ def test_a_caller_that_goes_before_its_reply_leaves_the_order_as_it_is(
 ) -> None:
     async def work() -> None:
         async with connected(tmp_path, redis_url) as (connection, way):
-            await connection.call([packed("ECHO", "first")])
-            way.hold_replies()
-            calls = [asyncio.ensure_future(connection.call([packed("ECHO", str(number))] * 2)) for number in range(6)]
-            await asyncio.sleep(0)
+            calls = await start_unanswered(connection, way, [[packed("ECHO", str(number))] * 2 for number in range(6)])
             for call in calls[::2]:
                 call.cancel()
             way.let_replies_pass()
@@ -343,10 +345,7 @@ def test_closing_while_connecting_leaves_no_connection(run: Loop, tmp_path: Path
 def test_closing_is_an_error_to_who_waits_and_to_who_comes_later(run: Loop, tmp_path: Path, redis_url: str) -> None:
     async def work() -> None:
         async with connected(tmp_path, redis_url) as (connection, way):
-            await connection.call([packed("ECHO", "first")])
-            way.hold_replies()
-            call = asyncio.ensure_future(connection.call([packed("ECHO", "x")]))
-            await asyncio.sleep(0)
+            (call,) = await start_unanswered(connection, way, [[packed("ECHO", "x")]])
             connection.close()
 
             assert type(await outcome(call)) is ConnectionError

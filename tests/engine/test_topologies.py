@@ -27,7 +27,7 @@ from queues.engine import (
 from queues.engine.transport.resp_protocol import RespProtocol
 
 from .loop import in_loop, opened, start_waiting
-from .topologies import cluster, sentinel
+from .topologies import cluster, empty_cluster, sentinel
 from .verbs import QUEUES, whole_life
 
 SERVICE = "jobs"
@@ -42,10 +42,7 @@ def masters(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[redis.Red
 
 @pytest.fixture
 def cluster_url(masters: list[redis.Redis]) -> str:
-    for client in masters:
-        client.flushall()
-    ports = [client.connection_pool.connection_kwargs["port"] for client in masters]
-    return "redis+cluster://" + ",".join(f"127.0.0.1:{port}" for port in ports)
+    return empty_cluster(masters)
 
 
 @pytest.fixture(scope="module")

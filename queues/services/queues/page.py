@@ -28,7 +28,7 @@ from queues.pools import reading_engine_for
 from ..errors import NamespaceNotFoundError
 from ..permissions import Role, User, role_in
 from ..policies import EffectivePolicy, policy_for
-from .trends import history_of_queue
+from .chart_data import history_of_queue
 
 PAGE_JOBS: Final = 50
 
