@@ -29,10 +29,11 @@ from queues.engine import (
     Page,
     PublishOptions,
     QueueStats,
+    WorkerCommand,
+    WorkerCommandKind,
     parse_backoff,
 )
 from queues.engine.limits import DEFAULT_TTL_S
-from queues.engine.operations.workers import WorkerCommand, WorkerCommandKind
 from queues.engine.stats.workers import WorkerBeat
 
 from .brokers import Broker, Work, open_broker

@@ -7,11 +7,12 @@ import functools
 import inspect
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, ParamSpec, TypeVar, cast, overload
+from typing import Any, Generic, Literal, NamedTuple, ParamSpec, TypeVar, cast, overload
 
 from queues.engine import PublishOptions
 from queues.engine.limits import KEY_MAX_BYTES
 
+from .app_protocol import AppProtocol
 from .context import Context, current_context
 from .dependencies import Resolver
 from .job import Job
@@ -20,9 +21,6 @@ from .middleware import Enqueueing
 from .options import TaskOptions, keyed
 from .outcomes import NotConfiguredError, SerializationError, TaskqClientError
 from .serializers import convert, type_hints
-
-if TYPE_CHECKING:
-    from .app import App
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -105,7 +103,7 @@ class BoundTask(Generic[P, R]):
 class Task(BoundTask[P, R]):
     """A function that workers run. Made by `App.task`."""
 
-    def __init__(self, app: App, function: Callable[..., Any], name: str, options: TaskOptions) -> None:
+    def __init__(self, app: AppProtocol, function: Callable[..., Any], name: str, options: TaskOptions) -> None:
         super().__init__(self, options)
         functools.update_wrapper(self, function)
         self.app = app
@@ -264,7 +262,7 @@ class Prepared(NamedTuple):
     on_commit: bool = True
     """Whether it waits for the commit of the caller's transaction (taskq.django)."""
 
-    def work(self, app: App) -> Any:
+    def work(self, app: AppProtocol) -> Any:
         return app.broker.publish(self.queue, (self.body,), self.options)
 
 

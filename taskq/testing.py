@@ -53,7 +53,8 @@ from .message import Message, read_message
 from .outcomes import TaskqClientError
 from .task import Prepared, Task
 from .worker import End, Worker, WorkerOptions
-from .worker.attempts import Attempt, AttemptRunner, Done, Failed, Lost, Released
+from .worker.attempt import Attempt, Done, Failed, Lost, Released
+from .worker.attempt_runner import AttemptRunner
 from .worker.processes import ProcessRunner
 from .worker.threads import ThreadPool
 

@@ -18,7 +18,7 @@ class PolicyForm(forms.Form):
         required=False,
         min_value=1,
         max_value=limits.TRIES_MAX,
-        help_text=_("How many times a job may be handed out."),
+        help_text=_("How many times a job may be delivered."),
     )
     ttl_s = seconds_field(_("Time to live (s)"), help_text=_("Until a job expires. 0: never."))
     backoff = forms.CharField(

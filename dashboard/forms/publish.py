@@ -36,7 +36,7 @@ class PublishForm(forms.Form):
         required=False,
         min_value=1,
         max_value=limits.TRIES_MAX,
-        help_text=_("How many times it may be handed out."),
+        help_text=_("How many times it may be delivered."),
     )
     priority = forms.IntegerField(
         label=_("Priority"),

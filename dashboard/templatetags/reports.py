@@ -196,7 +196,7 @@ def _job(row: Any) -> SafeString | str:
 
 def _verdict(objective: Objective) -> SafeString:
     if objective.is_met is None:
-        return format_html('<span class="pill">{}</span>', gettext("nothing handed out"))
+        return format_html('<span class="pill">{}</span>', gettext("nothing delivered"))
     tone, word = ("ok", gettext("met")) if objective.is_met else ("bad", gettext("missed"))
     return format_html('<span class="pill {}">{}</span>', tone, word)
 

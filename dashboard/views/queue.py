@@ -47,12 +47,12 @@ def queue_chart(request: HttpRequest, pool: str, namespace: str, queue: str, kin
 
 def _waits(place: QueuePlace) -> Chart:
     spread = read_distributions(place=place).wait
-    return _histogram(_("Wait: due → handed out"), spread, _("Nothing was handed out in the last ten minutes."))
+    return _histogram(_("Wait: due → delivered"), spread, _("Nothing was delivered in the last ten minutes."))
 
 
 def _runs(place: QueuePlace) -> Chart:
     spread = read_distributions(place=place).run
-    return _histogram(_("Run: handed out → acked"), spread, _("Nothing was acked in the last ten minutes."))
+    return _histogram(_("Run: delivered → acked"), spread, _("Nothing was acked in the last ten minutes."))
 
 
 def _histogram(title: str, spread: Spread, nothing: str) -> Chart:

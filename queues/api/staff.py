@@ -1,4 +1,4 @@
-"""Who is staff: HTTP Basic against Django's users, or a session of the admin, the latter with its CSRF token.
+"""Authenticates staff: HTTP Basic against Django's users, or a session of the admin, the latter with its CSRF token.
 
 Superusers may do everything. Other staff may do what they may do in the admin: what their permissions allow, in the
 namespaces of their groups.

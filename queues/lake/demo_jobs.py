@@ -97,7 +97,7 @@ def events_of_hour(
 def _attempt(
     line: _Line, queue: Queue, attempt: int, draws: Draws, wait_median: float, failing: float, errors: tuple[str, ...]
 ) -> Any:
-    """One handing-out of each job. → those that come again"""
+    """One delivery of each job. → those that come again"""
     wait = pc.max_element_wise(draws.log_normal(len(line.job), median=wait_median, spread=queue.spread), line.late)
     taken = pc.add(line.due_ms, wait)
     ends = pc.add(line.published_ms, whole(queue.ttl_ms))

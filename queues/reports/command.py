@@ -16,7 +16,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Final
 
-from queues.lake.place import Place
+from queues.lake.storage import Storage
 
 from .failures import FutureDateError, ReportError, SparkMissingError
 
@@ -82,9 +82,9 @@ def _report(asked: argparse.Namespace) -> None:
         master=asked.master, memory=asked.memory, conf=dict(pair.split("=", 1) for pair in asked.conf)
     )
     try:
-        output = Output(place=Place(asked.out), run=asked.run)
+        output = Output(storage=Storage(asked.out), run=asked.run)
         Progress(days[0]).tell(Stage.STARTING, message=f"starting Spark ({options.master})")
-        with _scratch(output.place) as scratch, session.spark_session(options, scratch=scratch) as spark:
+        with _scratch(output.storage) as scratch, session.spark_session(options, scratch=scratch) as spark:
             for day in days:
                 try:
                     DayReport(spark, lake=asked.lake, output=output, day=day).run(master=options.master)
@@ -101,7 +101,7 @@ def _report(asked: argparse.Namespace) -> None:
 
 
 @contextlib.contextmanager
-def _scratch(out: Place) -> Iterator[Path]:
+def _scratch(out: Storage) -> Iterator[Path]:
     """A directory for what Spark spills: beside the reports, where there is room, if they are on this machine."""
     parent = None
     if out.is_local:

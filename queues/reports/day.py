@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 from queues.lake.files import DayFiles, LakeFile, list_days, read_day
-from queues.lake.place import LakeError, Place
+from queues.lake.storage import LakeError, Storage
 
 from .diagnosis import first_words, unreadable_file
 from .events import read_events
@@ -56,7 +56,7 @@ class DayReport:
 
     def __init__(self, spark: SparkSession, *, lake: str, output: Output, day: date) -> None:
         self._spark, self._output, self._day = spark, output, day
-        self._lake = Place(lake).url("")  # as the names of its files begin
+        self._lake = Storage(lake).url("")  # as the names of its files begin
         self._progress = Progress(day)
         self._damaged: dict[str, str] = {}
         self._is_complete = False
@@ -131,7 +131,7 @@ class DayReport:
                 few = number <= BROADCAST_ROWS or keep(wanted).count() <= BROADCAST_ROWS
                 percentiles = keep(percentiles_of(events, targets, wanted, few=few))
                 most = max(number, percentiles.count())
-            with self._stage(Stage.NOTABLE, "failures, hand-outs after the first, the slowest jobs"):
+            with self._stage(Stage.NOTABLE, "failures, deliveries after the first, the slowest jobs"):
                 notable = keep(notable_of(events, limits_of(cells)))
                 before = read_events(self._spark, lake=self._lake, files=earlier)
                 lost = keep(lost_leases_of(before).union(lost_leases_of(notable)).distinct())

@@ -6,7 +6,7 @@ import errno
 import re
 from typing import Final
 
-from queues.lake.place import LakeError
+from queues.lake.storage import LakeError
 
 from .failures import (
     DiskFullError,

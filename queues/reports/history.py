@@ -10,7 +10,7 @@ from typing import Final
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as t
 
-from queues.lake.place import Place
+from queues.lake.storage import Storage
 
 from .events import no_rows
 from .output import Output
@@ -42,7 +42,7 @@ def backlog_before(spark: SparkSession, *, lake: str, output: Output, day: date)
     yesterday = day - timedelta(days=1)
     run = output.run_that_counts(yesterday)
     if run is None:
-        first = min((entry.name for entry in Place(lake).list("") if entry.name.startswith("date=")), default="")
+        first = min((entry.name for entry in Storage(lake).list("") if entry.name.startswith("date=")), default="")
         is_first = first in ("", f"date={day.isoformat()}")
         return Before(backlog=_backlog(figures_of_days(spark, [])), known=is_first)
     return Before(backlog=_backlog(figures_of_days(spark, [output.table_url(yesterday, "figures", run)])), known=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
-from queues.lake.place import Place
+from queues.lake.storage import Storage
 
 from .events import spark_url
 
@@ -19,7 +19,7 @@ from .events import spark_url
 class Output:
     """`OUT/date=D/run=ID/`: a directory for each table, and summary.json, which is written last."""
 
-    place: Place
+    storage: Storage
     run: str
 
     def folder(self, day: date, run: str = "") -> str:
@@ -28,7 +28,7 @@ class Output:
 
     def table_url(self, day: date, table: str, run: str = "") -> str:
         """As Spark calls it."""
-        return spark_url(self.place.url(f"{self.folder(day, run)}/{table}.parquet"))
+        return spark_url(self.storage.url(f"{self.folder(day, run)}/{table}.parquet"))
 
     def write_table(self, day: date, table: str, rows: DataFrame, *order: str) -> None:
         """One file, its rows in `order`."""
@@ -37,20 +37,20 @@ class Output:
     def write_summary(self, day: date, summary: Mapping[str, Any]) -> None:
         """Without it, the run does not count. Raises LakeError."""
         content = json.dumps(summary, indent=1, ensure_ascii=False).encode()
-        self.place.put(f"{self.folder(day)}/summary.json", content)
+        self.storage.put(f"{self.folder(day)}/summary.json", content)
 
     def forget(self, day: date) -> None:
         """Delete what this run has written for a day, if anything."""
-        if self.place.list(self.folder(day)):
-            self.place.fs.rm(self.place.path(self.folder(day)), recursive=True)
+        if self.storage.list(self.folder(day)):
+            self.storage.fs.rm(self.storage.path(self.folder(day)), recursive=True)
 
     def run_that_counts(self, day: date) -> str | None:
         """The run of the day's report: this one, if it has done that day already, or what current.json says."""
-        if any(entry.name == "summary.json" for entry in self.place.list(self.folder(day))):
+        if any(entry.name == "summary.json" for entry in self.storage.list(self.folder(day))):
             return self.run
         try:
-            current = json.loads(self.place.read(f"date={day.isoformat()}/current.json"))
+            current = json.loads(self.storage.read(f"date={day.isoformat()}/current.json"))
             run = str(current["run"])
         except (FileNotFoundError, ValueError, KeyError, TypeError):
             return None
-        return run if self.place.list(f"{self.folder(day, run)}/figures.parquet") else None
+        return run if self.storage.list(f"{self.folder(day, run)}/figures.parquet") else None

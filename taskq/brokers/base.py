@@ -8,6 +8,7 @@ from typing import Any, Generic, TypeVar
 
 from queues.engine import (
     AckOutcome,
+    BeatReply,
     Delivery,
     Failed,
     JobDetail,
@@ -18,8 +19,8 @@ from queues.engine import (
     PublishOptions,
     QueuePage,
     QueueStats,
+    WorkerCommand,
 )
-from queues.engine.operations.workers import BeatReply, WorkerCommand
 from queues.engine.stats.workers import WorkerBeat
 
 T = TypeVar("T")

@@ -15,6 +15,7 @@ from urllib.parse import quote
 
 from queues.engine import (
     AckOutcome,
+    BeatReply,
     Delivery,
     Failed,
     JobDetail,
@@ -25,10 +26,10 @@ from queues.engine import (
     PublishOptions,
     QueuePage,
     QueueStats,
+    WorkerCommand,
 )
 from queues.engine.limits import BULK_MAX_JOBS, CONSUME_MAX_COUNT, CONSUME_MAX_TIMEOUT_S
 from queues.engine.names import check_queue, clean_line
-from queues.engine.operations.workers import BeatReply, WorkerCommand
 from queues.engine.stats.workers import WorkerBeat
 
 from .base import Work

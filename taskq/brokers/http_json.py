@@ -22,11 +22,12 @@ from queues.engine import (
     Published,
     PublishOptions,
     QueueStats,
+    WorkerCommand,
+    WorkerCommandKind,
     parse_backoff,
 )
 from queues.engine.ids import published_ms
 from queues.engine.limits import SECONDS_MAX
-from queues.engine.operations.workers import WorkerCommand, WorkerCommandKind
 from queues.engine.stats.workers import ParkedTask, RunningJob, WorkerBeat
 
 BEAT_RUNNING_MAX: Final = 1_000

@@ -15,6 +15,7 @@ from weakref import WeakKeyDictionary
 from queues.engine import (
     AckOutcome,
     AsyncEngine,
+    BeatReply,
     Consumed,
     Delivery,
     Engine,
@@ -33,20 +34,29 @@ from queues.engine import (
     QueueStats,
     Rescheduled,
     TaskqError,
+    WorkerCommand,
     ack,
     ack_attempt,
+    annotate,
+    cancel_job,
+    command_workers,
     consume_any,
     delete_jobs,
     detail,
     extend,
     fail,
+    find_key,
+    hold_key,
     list_jobs,
     list_queues,
+    list_workers,
     open_async_engine,
     open_engine,
     pause,
     prepare,
     publish,
+    read_command,
+    read_note,
     redact_url,
     release,
     reschedule,
@@ -54,21 +64,9 @@ from queues.engine import (
     result,
     resume,
     stats,
-)
-from queues.engine.names import check_namespace, check_queue
-from queues.engine.operations.find import find_key
-from queues.engine.operations.workers import (
-    BeatReply,
-    WorkerCommand,
-    annotate,
-    cancel_job,
-    command_workers,
-    hold_key,
-    list_workers,
-    read_command,
-    read_note,
     worker_beat,
 )
+from queues.engine.names import check_namespace, check_queue
 from queues.engine.stats.workers import WorkerBeat
 
 from .base import Broker, Work

@@ -37,8 +37,8 @@ def add_commands(commands: Any) -> None:
 
     add("queues", _queues, "list the queues with their counts")
     add("stats", _stats, "numbers of one queue: counts, rates, percentiles").add_argument("queue")
-    add("pause", _pause, "hand out no more jobs of a queue").add_argument("queue")
-    add("resume", _resume, "hand out its jobs again").add_argument("queue")
+    add("pause", _pause, "deliver no more jobs of a queue").add_argument("queue")
+    add("resume", _resume, "deliver its jobs again").add_argument("queue")
     jobs = add("jobs", _jobs, "list jobs of a queue")
     jobs.add_argument("queue")
     jobs.add_argument("--state", choices=STATES, default="ready")
@@ -232,7 +232,7 @@ def _delete(broker: Broker, options: argparse.Namespace) -> int:
 def _workers(broker: Broker, options: argparse.Namespace) -> int:
     import uuid
 
-    from queues.engine.operations.workers import WorkerCommand, WorkerCommandKind
+    from queues.engine import WorkerCommand, WorkerCommandKind
 
     for kind in (WorkerCommandKind.QUIET, WorkerCommandKind.RESUME, WorkerCommandKind.STOP):
         if target := getattr(options, kind.value):

@@ -21,7 +21,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from ..app import App
 from ..context import Context, cursor_to_json, enter_context, line_of_log
@@ -29,9 +29,7 @@ from ..error_text import describe
 from ..outcomes import Cancel, NotConfiguredError, Retry, SerializationError, Snooze, TaskFailedInProcessError
 from ..serializers import from_json, to_json
 from ..task import Task
-
-if TYPE_CHECKING:
-    from .attempts import Attempt
+from .attempt import Attempt
 
 logger = logging.getLogger("taskq.worker")
 

@@ -5,30 +5,27 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import os
 import random
 import signal
-import socket
 import time
-import uuid
-from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Final
 
-from queues.engine import Delivery, TaskqError
-from queues.engine.operations.workers import WorkerCommand, WorkerCommandKind
+from queues.engine import Delivery, TaskqError, WorkerCommand, WorkerCommandKind
 
 from ..app import App
 from ..context import Context
 from ..error_text import describe
 from ..message import read_message
 from ..outcomes import NotConfiguredError, SerializationError, TaskqClientError
-from .attempts import Attempt, AttemptRunner, Done, Ended, Failed, Lost, Released, Why, interrupted
+from .attempt import Attempt, Done, Ended, Failed, Lost, Released, Why
+from .attempt_runner import AttemptRunner, interrupted
 from .finisher import PASSING, Ending, Finisher, ending_of
 from .keeper import Keeper
 from .options import End, WorkerOptions
 from .processes import ProcessRunner
 from .source import JobSource
+from .state import WorkerState
 from .threads import ThreadPool
 
 logger = logging.getLogger("taskq.worker")
@@ -52,36 +49,16 @@ COMMANDS_REMEMBERED: Final = 1_000
 FINISH_AT_THE_END_S: Final = 10.0
 
 
-class Worker:
+class Worker(WorkerState):
     """One worker process. `run` returns when it has ended."""
 
     def __init__(self, app: App, options: WorkerOptions) -> None:
-        self.app = app
-        self.options = options
-        self.host = socket.gethostname()
-        self.id = f"{self.host[:32]}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
-        self.active: dict[str, Attempt] = {}
-        self.done = 0
-        self.failed = 0
-        self.parked: Counter[tuple[str, str, str]] = Counter()
-        self.started = time.monotonic()
-        self._is_quiet = False
-        self._end: End | None = None
+        super().__init__(app, options)
         self._is_hurried = False
         self._is_reached = False
         self._obeyed: dict[str, None] = {}
-        self.hears_commands = False
         self._has_cut_off = False
         """Whether the call that takes jobs was cancelled by us."""
-
-    @property
-    def is_stopping(self) -> bool:
-        return self._end is not None
-
-    @property
-    def state(self) -> str:
-        """running, quiet or stopping."""
-        return "stopping" if self.is_stopping else "quiet" if self._is_quiet else "running"
 
     @property
     def is_well(self) -> bool:
@@ -98,7 +75,7 @@ class Worker:
         self._runner = AttemptRunner(self._threads, processes)
         await self._open()
         self._finisher = Finisher(self.app.broker, self._on_lost)
-        self._keeper = Keeper(self)
+        self._keeper = Keeper(self, obey=self.obey, stop_for=self.stop_for)
         self._source = JobSource(self.app.broker, self.options, self.id)
         try:
             async with self._lifespan() as state:

@@ -179,7 +179,9 @@ def operations() -> list[Operation[Any]]:
         list_pumps(),
         partition_load(1),
         list_partition(layout, 1, after=None, limit=1),
-        tell_waiting(WaitingBeat(process="p", waiting=0, consumers=(), consumers_untold=0, queues=(), queues_untold=0)),
+        tell_waiting(
+            WaitingBeat(process="p", waiting=0, consumers=(), consumers_omitted=0, queues=(), queues_omitted=0)
+        ),
         list_waiting(),
         held_queues(layout, 1, limit=1),
         list_working(QUEUE, limit=1),

@@ -32,8 +32,9 @@ from queues.engine import (
     ResultTooLargeError,
     StoreUnavailableError,
     TaskqError,
+    WorkerCommand,
+    WorkerCommandKind,
 )
-from queues.engine.operations.workers import WorkerCommand, WorkerCommandKind
 from taskq import App, Context
 from taskq.brokers.http import HttpBroker
 from taskq.outcomes import JobFailedError, JobGoneError, NotConfiguredError

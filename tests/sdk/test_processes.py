@@ -129,7 +129,9 @@ def test_an_outcome_of_the_users_own_ends_its_attempt_and_breaks_nothing(app: Ap
     app.tasks |= process_tasks.app.tasks
     task = process_tasks.app.tasks["odd_outcome"]
     calls = [task.prepare(task.options, (what,), {}) for what in ("cancel", "snooze")]
-    cancelled, snoozed = [Job(app, "default", app.broker.run(call.work(app)).job_ids[0], task=task) for call in calls]
+    cancelled, snoozed = [
+        Job[Any](app, "default", app.broker.run(call.work(app)).job_ids[0], task=task) for call in calls
+    ]
     square = process_tasks.enqueue_square(app, 5)
 
     work(app, processes=1)

@@ -12,8 +12,7 @@ from typing import Any
 
 import pytest
 
-from queues.engine import JobState
-from queues.engine.operations.workers import WorkerCommand, WorkerCommandKind
+from queues.engine import JobState, WorkerCommand, WorkerCommandKind
 from taskq import (
     App,
     Cancel,

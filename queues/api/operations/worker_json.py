@@ -6,11 +6,11 @@ import re
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
+from queues.engine import NOTE_FIELD_MAX_BYTES
 from queues.engine.errors import InvalidArgumentError
 from queues.engine.limits import NAME_MAX_BYTES, UINT32_MAX
 from queues.engine.names import check_queue
 from queues.engine.stats.workers import ParkedTask, RunningJob, WorkerBeat
-from queues.services.workers.requests import NOTE_FIELD_MAX_BYTES
 
 from ..http.errors import ParameterError
 from ..http.json_body import flag_of

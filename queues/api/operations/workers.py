@@ -4,16 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from queues.services.workers.requests import (
-    WorkerCommandKind,
-    annotate_job,
-    cancel,
-    command_worker,
-    hold_key_for,
-    read_job_note,
-    record_beat,
-    workers_of,
-)
+from queues.engine import WorkerCommandKind, annotate, read_note, worker_beat
+from queues.engine import hold_key as hold_key_of_job
+from queues.engine import list_workers as list_workers_of
+from queues.services.workers.requests import cancel, command_worker
 
 from ..context import ApiContext
 from ..http.errors import ParameterError
@@ -37,14 +31,14 @@ async def cancel_job(request: ApiRequest, context: ApiContext) -> ApiResponse:
 async def hold_key(request: ApiRequest, context: ApiContext) -> ApiResponse:
     """Have a job that is worked on hold a key, unless another one that is worked on does."""
     job_id, key = request.path["job_id"], request.query.get("key") or ""
-    holder = await context.run(request, lambda queue: hold_key_for(queue=queue, key=key, job_id=job_id))
+    holder = await context.run(request, lambda queue: hold_key_of_job(queue, key, job_id))
     return json_response(200, {"holder": holder})
 
 
 async def show_note(request: ApiRequest, context: ApiContext) -> ApiResponse:
     """What a worker said of a job; an empty object if nothing."""
     job_id = request.path["job_id"]
-    note = await context.run(request, lambda queue: read_job_note(queue=queue, job_id=job_id))
+    note = await context.run(request, lambda queue: read_note(queue, job_id))
     return json_response(200, {name: text.decode("utf-8", "replace") for name, text in note.items()})
 
 
@@ -56,9 +50,7 @@ async def add_note(request: ApiRequest, context: ApiContext) -> ApiResponse:
     if not 1 <= keep_ms <= KEEP_MAX_MS:
         raise ParameterError("invalid keep_ms")
     job_id = request.path["job_id"]
-    await context.run(
-        request, lambda queue: annotate_job(queue=queue, job_id=job_id, fields=fields, lines=lines, keep_ms=keep_ms)
-    )
+    await context.run(request, lambda queue: annotate(queue, job_id, fields, lines=lines, keep_ms=keep_ms))
     return json_response(200, {"msg": "noted"})
 
 
@@ -66,16 +58,16 @@ async def list_workers(request: ApiRequest, context: ApiContext) -> ApiResponse:
     """The namespace's workers that were heard of within the last 30 s."""
     access = request.granted
     engine = await context.engine(access.pool)
-    beats = await engine.run(workers_of(namespace=access.namespace))
+    beats = await engine.run(list_workers_of(access.namespace))
     return json_response(200, {"namespace": access.namespace, "workers": beats})
 
 
 async def beat(request: ApiRequest, context: ApiContext) -> ApiResponse:
     """Record what a worker says of itself; the reply has the commands that concern it."""
     content = await read_object(request, BEAT_MAX_BYTES)
-    worker_beat, since_ms, ends = read_beat(content, namespace=request.granted.namespace)
+    beat_of_worker, since_ms, ends = read_beat(content, namespace=request.granted.namespace)
     engine = await context.engine_after_body(request)
-    reply = await engine.run(record_beat(beat=worker_beat, since_ms=since_ms, ends=ends))
+    reply = await engine.run(worker_beat(beat_of_worker, since_ms=since_ms, ends=ends))
     commands = [
         {"kind": one.kind.value, "target": one.target, "given": one.given, "attempt": one.attempt}
         for one in reply.commands

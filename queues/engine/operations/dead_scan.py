@@ -10,10 +10,10 @@ from .. import limits
 from ..errors import InvalidArgumentError
 from ..keys import QueueKeys
 from ..operation import Operation, Reply
+from ..reply import clock_argument, expect_ok
 from ..scripts import load
-from .reply import clock_argument, expect_ok
 
-SCAN_BATCH: Final = 500
+DEAD_SCAN_BATCH: Final = 500
 """Dead letters that one call looks at."""
 
 _SCAN = load("dead_scan")
@@ -49,7 +49,7 @@ def scan_dead(
     since_ms: int = 0,
     before_ms: int | None = None,
     after: str | None = None,
-    limit: int = SCAN_BATCH,
+    limit: int = DEAD_SCAN_BATCH,
     now_ms: int | None = None,
 ) -> Operation[DeadPage]:
     """The next `limit` of those that died from `since_ms` on and before `before_ms`; with 0 only their number, `left`.
@@ -57,9 +57,9 @@ def scan_dead(
     Fewer where much is remembered of their attempts: only `after` None in the answer means the end.
     The argument `after` is the cursor of the page before. Raises InvalidArgumentError.
     """
-    if not 0 <= limit <= SCAN_BATCH:
+    if not 0 <= limit <= DEAD_SCAN_BATCH:
         raise InvalidArgumentError("invalid limit")
-    score, job_id = parse_cursor(after)
+    score, job_id = parse_dead_cursor(after)
 
     def decode(reply: Reply) -> DeadPage:
         now, left, *found = expect_ok(_SCAN, reply)
@@ -72,7 +72,7 @@ def scan_dead(
     return Operation(_SCAN, queue.select(_SCAN.keys), args, decode)
 
 
-def parse_cursor(after: str | None) -> tuple[str, str]:
+def parse_dead_cursor(after: str | None) -> tuple[str, str]:
     """Time of death and id of the last job that was seen; two empty texts for None. Raises InvalidArgumentError."""
     if not after:
         return "", ""

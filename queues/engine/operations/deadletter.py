@@ -9,10 +9,10 @@ from .. import limits
 from ..errors import InvalidArgumentError
 from ..keys import QueueKeys
 from ..operation import Operation, Plan, Reply, paced
+from ..reply import clock_argument, expect_ok
 from ..scripts import load
 from ..values import Counts, DeadHead, JobState
 from .control import delete_jobs
-from .reply import clock_argument, expect_ok
 
 _HEAD = load("dead_head")
 _RESPAWN = load("respawn")

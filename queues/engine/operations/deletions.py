@@ -6,9 +6,9 @@ from .. import limits
 from ..errors import TaskqError
 from ..keys import Layout, deletion_keys, partition_keys
 from ..operation import Apart, Operation, Plan, paced
+from ..reply import expect_ok
 from ..scripts import load
 from ..values import Counts
-from .reply import expect_ok
 
 _FIND = load("find_deletions")
 _FREE = load("free_deleted")

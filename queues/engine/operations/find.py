@@ -11,8 +11,8 @@ from ..errors import InvalidArgumentError
 from ..ids import is_job_id
 from ..keys import Layout, QueueKeys, partition_keys
 from ..operation import Operation, Plan, Reply
+from ..reply import expect_ok
 from ..scripts import load
-from .reply import expect_ok
 
 _HAS = load("has_job")
 _FIND_KEY = load("find_key")

@@ -14,9 +14,9 @@ from .. import limits
 from ..errors import TaskqError
 from ..keys import Layout, QueueKeys, partition_keys
 from ..operation import Apart, Operation, Plan, Reply
+from ..reply import clock_argument, expect_ok
 from ..scripts import load
 from ..values import Counts
-from .reply import clock_argument, expect_ok
 
 T = TypeVar("T")
 

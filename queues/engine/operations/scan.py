@@ -8,10 +8,10 @@ from .. import limits
 from ..errors import InvalidArgumentError
 from ..keys import QueueKeys
 from ..operation import Operation, Reply
+from ..reply import clock_argument, unexpected
 from ..scripts import load
 from ..values import JobDetail, JobFilter, JobState, Scan
 from .inspect import cursor_argument, detail_of
-from .reply import clock_argument, unexpected
 
 _SCAN = load("scan_jobs")
 

@@ -51,9 +51,9 @@ class WaitingBeat:
     process: str
     waiting: int
     consumers: tuple[WaitingConsumer, ...]
-    consumers_untold: int
+    consumers_omitted: int
     queues: tuple[QueueWaiters, ...]
-    queues_untold: int
+    queues_omitted: int
     age_ms: int = 0
 
     @property
@@ -81,8 +81,8 @@ def pack_waiting(beat: WaitingBeat) -> bytes:
             break
     head = {
         "waiting": beat.waiting,
-        "consumers_untold": beat.consumers_untold + len(beat.consumers) - len(rows),
-        "queues_untold": beat.queues_untold + len(beat.queues) - len(counts),
+        "consumers_untold": beat.consumers_omitted + len(beat.consumers) - len(rows),
+        "queues_untold": beat.queues_omitted + len(beat.queues) - len(counts),
     }
     return b'{"head":%b,"consumers":[%b],"queues":[%b]}' % (
         json.dumps(head).encode(),
@@ -99,9 +99,9 @@ def unpack_waiting(process: bytes, record: bytes, age_ms: int) -> WaitingBeat | 
             process=process.decode("utf-8", "replace"),
             waiting=content["head"]["waiting"],
             consumers=tuple([_read(row, age_ms) for row in content["consumers"]]),
-            consumers_untold=content["head"]["consumers_untold"],
+            consumers_omitted=content["head"]["consumers_untold"],
             queues=tuple([QueueWaiters(namespace=ns, queue=name, waiting=n) for ns, name, n in content["queues"]]),
-            queues_untold=content["head"]["queues_untold"],
+            queues_omitted=content["head"]["queues_untold"],
             age_ms=age_ms,
         )
     except (ValueError, KeyError, TypeError):

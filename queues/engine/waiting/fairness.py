@@ -1,4 +1,4 @@
-"""Fairness between processes: a message wakes one waiter in each, and whoever reaches Redis first gets the job.
+"""Fairness between processes: a message wakes one waiter in each, and the first to reach Redis gets the job.
 
 The faster one would get nearly all. So who got the last job steps back for a moment: if others wait too, it is theirs.
 """

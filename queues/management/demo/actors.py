@@ -1,4 +1,4 @@
-"""The actors of the demo: orders, emails and images, each with who publishes jobs and who takes them.
+"""The actors of the demo: orders, emails and images, each with a producer and a consumer of its jobs.
 
 An order is published with a delay after which it is closed; the payment that comes in time deletes the job. Some emails
 fail and are tried again ever later; a few have an address that never works and end as dead letters. Images come in

@@ -86,7 +86,7 @@ def _start_redis(supervisor: Supervisor, data_dir: DataDir, env: dict[str, str])
 def _environment(options: Options) -> dict[str, str]:
     env = {**os.environ, "TASKQ_DATA_DIR": str(options.data_dir), "PYTHONUNBUFFERED": "1"}
     if not _is_loopback(options.host) and not env.get("ALLOWED_HOSTS", "").strip():
-        # Whoever listens on more than this machine is reached by names that nobody can know here.
+        # A server that listens on more than this machine is reached by names that are not known here.
         env["ALLOWED_HOSTS"] = "*"
     return env
 

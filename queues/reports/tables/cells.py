@@ -35,7 +35,7 @@ def measured(events: DataFrame, *others: str) -> DataFrame:
 def cells_of(events: DataFrame) -> DataFrame:
     """One row for each CELL. `attempt` is known of acked and dead only, else null; so is `bucket` of what is measured.
 
-    Then: events, `measured` values with their sum and greatest, hand-outs that were `again`, `bytes` of bodies, live
+    Then: events, `measured` values with their sum and greatest, deliveries that were `again`, `bytes` of bodies, live
     jobs that a deletion took (`gone`), jobs `destroyed`, first_at, last_at, demo.
     """
     rows = measured(events, "attempt", "size", "error", "at", "demo")

@@ -9,9 +9,9 @@ from .cells import PLACE
 
 
 def notable_of(events: DataFrame, limits: DataFrame) -> DataFrame:
-    """Failures, deaths, lost leases, hand-outs after the first; and what took as long as `slow.limits_of` says.
+    """Failures, deaths, lost leases, deliveries after the first; and what took as long as `slow.limits_of` says.
 
-    With `ms`: what a hand-out waited or an acked one ran, if that was so long; else null.
+    With `ms`: what a delivery waited or an acked one ran, if that was so long; else null.
     """
     kind = f.col("kind")
     again = (kind == "consumed") & (f.col("attempt") > 1)
@@ -24,5 +24,5 @@ def notable_of(events: DataFrame, limits: DataFrame) -> DataFrame:
 
 
 def lost_leases_of(events: DataFrame) -> DataFrame:
-    """(place, job, attempt) of each hand-out whose lease ran out, as often as there is an event of it."""
+    """(place, job, attempt) of each delivery whose lease ran out, as often as there is an event of it."""
     return events.where(f.col("kind") == "lease_lost").select(*PLACE, "job", "attempt")

@@ -1,4 +1,4 @@
-"""How many hand-outs jobs took until they were acked or dead."""
+"""How many deliveries jobs took until they were acked or dead."""
 
 from __future__ import annotations
 

@@ -8,10 +8,10 @@ import pytest
 
 from queues.engine import publish
 from queues.engine.keys import Layout
-from queues.engine.transport.lane import Call, Lane
+from queues.engine.transport.batch_queue import BatchQueue, Call
+from queues.engine.transport.redis_connection import RedisConnection
 from queues.engine.transport.replication import ReplicaWait
 from queues.engine.transport.routing import Server
-from queues.engine.transport.wire import Wire
 
 from .loop import in_loop, until
 
@@ -22,17 +22,17 @@ SMALL, LARGE = publish(QUEUE, [b"x"]), publish(QUEUE, [b"x"] * 100)
 @pytest.mark.parametrize("wait", [None, ReplicaWait(1, 0.1)], ids=["plain", "replicated"])
 @in_loop
 async def test_what_another_server_has_sent_here_goes_on_a_connection_of_its_kind(wait: ReplicaWait | None) -> None:
-    carried: dict[bool, set[Wire]] = {True: set(), False: set()}
+    carried: dict[bool, set[RedisConnection]] = {True: set(), False: set()}
 
-    async def carry(_lane: Lane, wire: Wire, batch: list[Call]) -> None:
+    async def send_batch(_batch_queue: BatchQueue, connection: RedisConnection, batch: list[Call]) -> None:
         await asyncio.sleep(0.01)
-        carried[batch[0][0].alone].add(wire)
+        carried[batch[0][0].alone].add(connection)
 
-    lane = Lane(Server("", None), carry, wait)
+    batch_queue = BatchQueue(Server("", None), send_batch, wait)
     for operation in (SMALL, LARGE) * 20:
-        lane.add([(operation, asyncio.get_running_loop().create_future())])
-    await until(lambda: not lane.under_way(), or_fail="calls are under way")
+        batch_queue.add([(operation, asyncio.get_running_loop().create_future())])
+    await until(lambda: not batch_queue.under_way(), or_fail="calls are under way")
 
-    assert lane.wire_for(SMALL) not in carried[True]
-    assert lane.wire_for(LARGE) in carried[True]
+    assert batch_queue.connection_for(SMALL) not in carried[True]
+    assert batch_queue.connection_for(LARGE) in carried[True]
     assert not carried[True] & carried[False]

@@ -1,4 +1,4 @@
-"""One connection to a server. It is told of its own transport only, so what it hears is for those who wait on it."""
+"""The Redis protocol on one open connection: batches of commands out, their replies in order, time limits."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .failures import connection_error
 from .redis_internals import OpenConnection
 
 LATE_S: Final = 0.1
-"""A timer that comes so late tells of an event loop that was held up: replies may be there, unread."""
+"""A timer that fires so late shows that the event loop was held up: replies may have arrived unread."""
 
 LATE_REPLIES_MAX_S: Final = 3600.0
 """How long a connection is kept for replies that come too late for their callers, and have to be undone."""
@@ -27,7 +27,7 @@ class LateReplies(Protocol):
         """Whether any of them may have to be undone."""
 
     def take(self, replies: list[Any]) -> None:
-        """They have come."""
+        """Take the replies of the batch."""
 
 
 class _Batch:
@@ -45,7 +45,7 @@ class _Batch:
         self.late = late
 
 
-class Link(asyncio.Protocol):
+class RespProtocol(asyncio.Protocol):
     """Takes over a connection that redis-py has made."""
 
     def __init__(self, connection: OpenConnection) -> None:
@@ -77,8 +77,9 @@ class Link(asyncio.Protocol):
     def send(
         self, packed: Sequence[bytes], late: LateReplies | None = None, *, commands: int = 0
     ) -> asyncio.Future[list[Any]]:
-        """Will have the replies in order, or an error of the connection. `commands`: that `packed` is the pieces of, if
-        they are not whole.
+        """Send a batch. The future has the replies in order, or fails with an error of the connection.
+
+        `commands`: how many `packed` is the pieces of, if they are not whole commands.
 
         Redis may carry out a command long after it was given up, when it was paused. Its replies then go to `late`.
         """
@@ -107,7 +108,7 @@ class Link(asyncio.Protocol):
             self.lose(ConnectionError("Connection closed"))
 
     def lose(self, error: Exception) -> None:
-        """Close at once: who waits gets the error."""
+        """Close at once: callers that wait get the error."""
         if self._closed:
             return
         self._closed = True
@@ -119,7 +120,7 @@ class Link(asyncio.Protocol):
         self._waiting.clear()
 
     def _give_up(self, error: Exception) -> None:
-        """Who waits gets the error. The connection stays while a reply may come that has to be undone."""
+        """Callers that wait get the error. The connection stays while a reply may come that has to be undone."""
         self._fail(error)
         if any(batch.late is not None and batch.late.are_needed() for batch in self._waiting):
             self._timer = self._loop.call_later(LATE_REPLIES_MAX_S, self.lose, error)

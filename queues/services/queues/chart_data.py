@@ -1,4 +1,4 @@
-"""What happened minute by minute: of one queue, of a few queues, of all that a person may see."""
+"""Data of charts: what happened minute by minute in one queue, in a few queues, in all that a user may see."""
 
 from __future__ import annotations
 

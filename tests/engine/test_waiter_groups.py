@@ -12,7 +12,7 @@ import pytest
 
 from queues.engine import AsyncEngine, Engine, QueueKeys, limits, publish
 from queues.engine.waiting import fairness
-from queues.engine.waiting.lines import ALONE_FOR, LOOK, TIME_UP, Line, Wake
+from queues.engine.waiting.waiter_groups import ALONE_JOBS, LOOK, TIME_UP, WaiterGroup, Wake
 
 from .loop import asleep, in_loop, opened, until
 from .state import check
@@ -87,8 +87,8 @@ async def test_a_mark_outlives_the_time_until_the_next_look(engine: Engine, redi
         for partition in range(engine.layout.partitions):
             marks |= content.partition(partition).waiting
         loop_now = waiter._loop.time()
-        for line in waiter._waiters._lines.all():
-            assert (marks[line.names[0].decode()] - now_ms) / 1000 > line.look_at - loop_now
+        for group in waiter._waiters._groups.all():
+            assert (marks[group.names[0].decode()] - now_ms) / 1000 > group.look_at - loop_now
         for task in tasks:
             task.cancel()
 
@@ -102,7 +102,7 @@ async def test_thousands_whose_time_is_up_at_once_leave_at_once(redis_url: str) 
         found = await asyncio.gather(*tasks)
 
         assert {consumed.jobs for consumed in found} == {()}
-        assert (len(engine._waiters._lines), engine.waiting) == (0, 0)
+        assert (len(engine._waiters._groups), engine.waiting) == (0, 0)
 
 
 @pytest.mark.usefixtures("only_messages")
@@ -121,21 +121,21 @@ async def test_thousands_are_let_go_at_once(redis_url: str) -> None:
 
 @in_loop
 async def test_who_leaves_a_long_line_does_not_go_through_it() -> None:
-    line = Line((b"shop/orders",))
+    group = WaiterGroup((b"shop/orders",))
     loop = asyncio.get_running_loop()
     sleepers: list[asyncio.Future[Wake]] = [loop.create_future() for _ in range(20_000)]
     for arrival, future in enumerate(sleepers):
-        line.lie_down(arrival, future)
+        group.add_sleeper(arrival, future)
     started = time.monotonic()
     for future in sleepers[1:]:
         future.set_result(TIME_UP)
-        line.leave_asleep()
+        group.remove_sleeper()
 
     assert time.monotonic() - started < 1.0
-    assert line.first() == 0
-    assert len(line.sleeping) <= 2
-    assert line.wake(LOOK)
-    assert not line.wake(LOOK)
+    assert group.first() == 0
+    assert len(group.sleeping) <= 2
+    assert group.wake(LOOK)
+    assert not group.wake(LOOK)
 
 
 class Process:
@@ -194,13 +194,13 @@ def _longest_wait(served: list[tuple[int, int]], one: tuple[int, int]) -> int:
 
 
 def test_who_won_steps_back_until_it_turns_out_that_nobody_else_waits() -> None:
-    line = Line((b"shop/orders",))
-    assert not line.should_step_back()
+    group = WaiterGroup((b"shop/orders",))
+    assert not group.should_yield()
 
-    line.note_won(stepped_back=False)
-    assert line.should_step_back()
-    line.note_lost()
-    assert not line.should_step_back()
+    group.record_won(yielded=False)
+    assert group.should_yield()
+    group.record_lost()
+    assert not group.should_yield()
 
-    line.note_won(stepped_back=True)
-    assert [line.should_step_back() for _ in range(ALONE_FOR + 1)] == [False] * ALONE_FOR + [True]
+    group.record_won(yielded=True)
+    assert [group.should_yield() for _ in range(ALONE_JOBS + 1)] == [False] * ALONE_JOBS + [True]

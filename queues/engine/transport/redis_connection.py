@@ -1,4 +1,4 @@
-"""The way to one server for commands whose replies come in order, written and read without redis-py's pipeline.
+"""A connection to one server that reconnects; commands are written and replies read without redis-py's pipeline.
 
 redis-py connects: it knows addresses, TLS, passwords, Sentinels. From then on its objects only cost: a task, a stream
 and a time limit for each reply. Here a batch is one write, and its replies are handed over as they arrive.
@@ -15,23 +15,23 @@ from redis.exceptions import ConnectionError
 
 from .connection import AsyncClient
 from .failures import connection_error
-from .link import LateReplies, Link
 from .redis_internals import open_connection
+from .resp_protocol import LateReplies, RespProtocol
 
 LEAVING_MAX: Final = 8
 """Connections that take no more commands and wait for replies. A server that pauses again and again costs no more."""
 
 
-class Wire:
+class RedisConnection:
     """Connects when first used, and again when the connection was lost. `client` talks to one server alone."""
 
     def __init__(self, client: AsyncClient) -> None:
         self._client = client
         self._loop = asyncio.get_running_loop()
-        self._link: Link | None = None
-        self._leaving: list[Link] = []
+        self._protocol: RespProtocol | None = None
+        self._leaving: list[RespProtocol] = []
         """Connections that take no more commands, and still have replies to come."""
-        self._connecting: asyncio.Task[Link] | None = None
+        self._connecting: asyncio.Task[RespProtocol] | None = None
         self._closed = False
 
     async def call(self, packed: Sequence[bytes], late: LateReplies | None = None, *, commands: int = 0) -> list[Any]:
@@ -42,35 +42,35 @@ class Wire:
         """
         if not packed:
             return []
-        link = self._link
-        if link is None or link.is_lost:
-            link = await self._connected()
-        return await link.send(packed, late, commands=commands)
+        protocol = self._protocol
+        if protocol is None or protocol.is_lost:
+            protocol = await self._connected()
+        return await protocol.send(packed, late, commands=commands)
 
     def renew(self) -> None:
-        """Connect anew for the next call. What is under way comes to its end on the connection that it is on."""
-        link, self._link = self._link, None
-        if link is not None:
-            link.retire()
-            self._let_go(link)
+        """Connect anew for the next call. Commands under way get their replies on the old connection."""
+        protocol, self._protocol = self._protocol, None
+        if protocol is not None:
+            protocol.retire()
+            self._await_last_replies(protocol)
 
     def close(self) -> None:
         """Close the connection, for good."""
         self._closed = True
         if self._connecting is not None:
             self._connecting.cancel()
-        for link in (self._link, *self._leaving):
-            if link is not None:
-                link.lose(ConnectionError("Connection closed"))
+        for protocol in (self._protocol, *self._leaving):
+            if protocol is not None:
+                protocol.lose(ConnectionError("Connection closed"))
 
-    def _let_go(self, link: Link) -> None:
-        """Keep an eye on a connection until its last reply."""
-        self._leaving = [leaving for leaving in (*self._leaving, link) if not leaving.is_closed]
+    def _await_last_replies(self, protocol: RespProtocol) -> None:
+        """Keep a connection that takes no more commands until its last reply."""
+        self._leaving = [leaving for leaving in (*self._leaving, protocol) if not leaving.is_closed]
         while len(self._leaving) > LEAVING_MAX:
             self._leaving.pop(0).lose(ConnectionError("Connection closed"))
 
-    async def _connected(self) -> Link:
-        """All who wait share one attempt."""
+    async def _connected(self) -> RespProtocol:
+        """All callers that wait share one attempt to connect."""
         if self._closed:
             raise ConnectionError("Connection closed")
         connecting = self._connecting
@@ -84,27 +84,27 @@ class Wire:
                 raise ConnectionError("Connection closed") from None
             raise
 
-    async def _connect(self) -> Link:
+    async def _connect(self) -> RespProtocol:
         try:
-            connection = await open_connection(self._client)
+            opened = await open_connection(self._client)
             try:
                 if self._closed:
                     raise ConnectionError("Connection closed")
-                return Link(connection)
+                return RespProtocol(opened)
             except Exception:
                 with contextlib.suppress(Exception):  # uvloop's of a transport that is closed already
-                    connection.close()
+                    opened.close()
                 raise
         except Exception as error:
             lost = connection_error(error)
             raise lost from lost.__cause__
 
-    def _note_connected(self, connecting: asyncio.Task[Link]) -> None:
+    def _note_connected(self, connecting: asyncio.Task[RespProtocol]) -> None:
         self._connecting = None
         if connecting.cancelled() or connecting.exception():  # asking is hearing: all who waited may have gone
             return
-        before, self._link = self._link, connecting.result()
+        before, self._protocol = self._protocol, connecting.result()
         if before is not None:
-            self._let_go(before)
+            self._await_last_replies(before)
         if self._closed:
             self.close()

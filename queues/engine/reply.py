@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import record
-from ..errors import ScriptError
-from ..keys import QueueKeys
-from ..names import clean_line
-from ..operation import Argument, Reply
-from ..scripts import Script
-from ..values import Delivery
+from . import record
+from .errors import ScriptError
+from .keys import QueueKeys
+from .names import clean_line
+from .operation import Argument, Reply
+from .scripts import Script
+from .values import Delivery
 
 
 def clock_argument(now_ms: int | None) -> Argument:

@@ -1,4 +1,4 @@
-"""The place where the lake is: a local directory, or whatever else fsspec opens."""
+"""Where the files of the lake are stored: a local directory, or any URL that fsspec opens."""
 
 from __future__ import annotations
 
@@ -29,8 +29,11 @@ class Entry(NamedTuple):
     age_s: float | None
 
 
-class Place:
-    """A lake, or reports. Paths are relative to it, with `/`. All errors are LakeError; what is missing is no error."""
+class Storage:
+    """The files of a lake, or of reports. Paths are relative to it, with `/`.
+
+    All errors are LakeError. A missing file is no error, unless a method says so.
+    """
 
     def __init__(self, url: str) -> None:
         with _told(url):

@@ -13,8 +13,8 @@ from queues.models import QueuePolicy
 from queues.models.policy import WHOLE_NAMESPACE
 from queues.pools.database import read_metadata
 
-from .queues.survey import Survey, VisiblePool, VisiblePools
-from .recent import Recent
+from ..recent import Recent
+from .survey import Survey, VisiblePool, VisiblePools
 
 OBJECTIVE_S: Final = 300
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -16,9 +16,9 @@ from hiredis import pack_command
 from redis.exceptions import ConnectionError, TimeoutError
 
 from queues.engine import AsyncEngine, QueueKeys, StoreUnavailableError, publish, size
-from queues.engine.transport import link as link_module
+from queues.engine.transport import resp_protocol as protocol_module
 from queues.engine.transport.connection import connect_async, parse_url
-from queues.engine.transport.wire import Wire
+from queues.engine.transport.redis_connection import RedisConnection
 
 from .crossing import Crossing, crossing
 from .loop import opened, until, until_it_is_so
@@ -56,17 +56,28 @@ def packed(*command: Any) -> bytes:
 
 
 @asynccontextmanager
-async def wired(directory: Path, redis_url: str) -> AsyncIterator[tuple[Wire, Crossing]]:
-    """A wire to the server by way of a crossing."""
+async def connected(directory: Path, redis_url: str) -> AsyncIterator[tuple[RedisConnection, Crossing]]:
+    """A connection to the server by way of a crossing."""
     async with crossing(directory, redis_url) as (way, url):
         client = connect_async(parse_url(url))
-        wire = Wire(client)
+        connection = RedisConnection(client)
         try:
-            yield wire, way
+            yield connection, way
         finally:
-            wire.close()
+            connection.close()
             await client.aclose()
             await until(lambda: not way.open_connections, or_fail="connections are left open")
+
+
+async def start_unanswered(
+    connection: RedisConnection, way: Crossing, batches: Iterable[Sequence[bytes]]
+) -> list[asyncio.Task[list[Any]]]:
+    """Calls that are sent on an open connection, whose replies are held back."""
+    await connection.call([packed("ECHO", "first")])
+    way.hold_replies()
+    calls = [asyncio.ensure_future(connection.call(batch)) for batch in batches]
+    await asyncio.sleep(0)
+    return calls
 
 
 async def outcome(call: Awaitable[Any]) -> Any:
@@ -78,9 +89,9 @@ async def outcome(call: Awaitable[Any]) -> Any:
 
 def test_replies_come_in_order_to_those_who_asked(run: Loop, tmp_path: Path, redis_url: str) -> None:
     async def work() -> None:
-        async with wired(tmp_path, redis_url) as (wire, way):
+        async with connected(tmp_path, redis_url) as (connection, way):
             calls = [[packed("ECHO", f"{batch}.{number}") for number in range(batch)] for batch in range(20)]
-            said = await asyncio.gather(*[wire.call(call) for call in calls])
+            said = await asyncio.gather(*[connection.call(call) for call in calls])
 
             assert said == [[b"%d.%d" % (batch, number) for number in range(batch)] for batch in range(20)]
             assert way.accepted == 1
@@ -90,8 +101,8 @@ def test_replies_come_in_order_to_those_who_asked(run: Loop, tmp_path: Path, red
 
 def test_errors_of_redis_are_values(run: Loop, tmp_path: Path, redis_url: str) -> None:
     async def work() -> None:
-        async with wired(tmp_path, redis_url) as (wire, _):
-            first, refused, last = await wire.call(
+        async with connected(tmp_path, redis_url) as (connection, _):
+            first, refused, last = await connection.call(
                 [packed("ECHO", "1"), packed("EVALSHA", "0" * 40, "0"), packed("ECHO", "2")]
             )
 
@@ -105,8 +116,10 @@ def test_large_commands_and_replies_arrive_whole(run: Loop, tmp_path: Path, redi
     body = bytes(range(256)) * 65_536
 
     async def work() -> None:
-        async with wired(tmp_path, redis_url) as (wire, _):
-            said = await asyncio.gather(*[wire.call([packed("ECHO", body), packed("ECHO", "end")]) for _ in range(3)])
+        async with connected(tmp_path, redis_url) as (connection, _):
+            said = await asyncio.gather(
+                *[connection.call([packed("ECHO", body), packed("ECHO", "end")]) for _ in range(3)]
+            )
 
         assert said == [[body, b"end"]] * 3
 
@@ -117,17 +130,14 @@ def test_a_lost_connection_is_an_error_to_who_waits_and_replaced_for_the_next(
     run: Loop, tmp_path: Path, redis_url: str
 ) -> None:
     async def work() -> None:
-        async with wired(tmp_path, redis_url) as (wire, way):
-            await wire.call([packed("ECHO", "first")])
-            way.hold_replies()
-            calls = [asyncio.ensure_future(wire.call([packed("INCR", "counter")])) for _ in range(3)]
-            await asyncio.sleep(0)
+        async with connected(tmp_path, redis_url) as (connection, way):
+            calls = await start_unanswered(connection, way, [[packed("INCR", "counter")] for _ in range(3)])
             way.cut()
             lost = await asyncio.gather(*calls, return_exceptions=True)
             way.let_replies_pass()
 
             assert [type(one) for one in lost] == [ConnectionError] * 3
-            assert await wire.call([packed("ECHO", "again")]) == [b"again"]
+            assert await connection.call([packed("ECHO", "again")]) == [b"again"]
             assert way.accepted == 2
 
     run(work())
@@ -135,13 +145,15 @@ def test_a_lost_connection_is_an_error_to_who_waits_and_replaced_for_the_next(
 
 def test_an_idle_connection_that_the_server_closed_costs_no_call(run: Loop, tmp_path: Path, redis_url: str) -> None:
     async def work() -> None:
-        async with wired(tmp_path, redis_url) as (wire, way):
-            await wire.call([packed("ECHO", "first")])
+        async with connected(tmp_path, redis_url) as (connection, way):
+            await connection.call([packed("ECHO", "first")])
             way.cut()
             await until(lambda: not way.open_connections, or_fail="the connection is not closed")
-            await until(lambda: wire._link is None or wire._link.is_lost, or_fail="its end is not noticed")
+            await until(
+                lambda: connection._protocol is None or connection._protocol.is_lost, or_fail="its end is not noticed"
+            )
 
-            assert await wire.call([packed("ECHO", "again")]) == [b"again"]
+            assert await connection.call([packed("ECHO", "again")]) == [b"again"]
 
     run(work())
 
@@ -149,15 +161,17 @@ def test_an_idle_connection_that_the_server_closed_costs_no_call(run: Loop, tmp_
 def test_silence_ends_a_connection_and_a_late_reply_is_nobodys(
     run: Loop, tmp_path: Path, redis_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(link_module, "REPLY_TIMEOUT_S", SHORT_S)
+    monkeypatch.setattr(protocol_module, "REPLY_TIMEOUT_S", SHORT_S)
 
     async def work() -> None:
-        async with wired(tmp_path, redis_url) as (wire, way):
-            await wire.call([packed("ECHO", "first")])
+        async with connected(tmp_path, redis_url) as (connection, way):
+            await connection.call([packed("ECHO", "first")])
             way.hold_replies()
-            calls = [wire.call([packed("ECHO", f"late {number}")]) for number in range(3)]
+            calls = [connection.call([packed("ECHO", f"late {number}")]) for number in range(3)]
             late = await asyncio.gather(*calls, return_exceptions=True)
-            next_calls = [asyncio.ensure_future(wire.call([packed("ECHO", f"next {number}")])) for number in range(3)]
+            next_calls = [
+                asyncio.ensure_future(connection.call([packed("ECHO", f"next {number}")])) for number in range(3)
+            ]
             way.let_replies_pass()
 
             assert [type(one) for one in late] == [TimeoutError] * 3
@@ -169,15 +183,15 @@ def test_silence_ends_a_connection_and_a_late_reply_is_nobodys(
 def test_slowness_does_not_end_a_connection(
     run: Loop, tmp_path: Path, redis_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(link_module, "REPLY_TIMEOUT_S", SHORT_S)
+    monkeypatch.setattr(protocol_module, "REPLY_TIMEOUT_S", SHORT_S)
 
     async def work() -> None:
-        async with wired(tmp_path, redis_url) as (wire, way):
+        async with connected(tmp_path, redis_url) as (connection, way):
             way.piece_bytes = 1_000
-            await wire.call([packed("ECHO", "first")])
+            await connection.call([packed("ECHO", "first")])
             way.pause_s = SHORT_S / 3
             began = asyncio.get_running_loop().time()
-            said = await asyncio.gather(*[wire.call([packed("ECHO", b"x" * 3_000)]) for _ in range(3)])
+            said = await asyncio.gather(*[connection.call([packed("ECHO", b"x" * 3_000)]) for _ in range(3)])
 
             assert said == [[b"x" * 3_000]] * 3
             assert asyncio.get_running_loop().time() - began > 2 * SHORT_S
@@ -188,18 +202,18 @@ def test_slowness_does_not_end_a_connection(
 def test_an_event_loop_that_was_held_up_reads_before_it_judges(
     run: Loop, tmp_path: Path, redis_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(link_module, "REPLY_TIMEOUT_S", SHORT_S)
+    monkeypatch.setattr(protocol_module, "REPLY_TIMEOUT_S", SHORT_S)
 
     async def work() -> None:
         client, blocking = connect_async(parse_url(redis_url)), redis.Redis.from_url(redis_url)
-        wire = Wire(client)
-        await wire.call([packed("ECHO", "first")])
-        call = asyncio.ensure_future(wire.call([packed("ECHO", "there all the time")]))
+        connection = RedisConnection(client)
+        await connection.call([packed("ECHO", "first")])
+        call = asyncio.ensure_future(connection.call([packed("ECHO", "there all the time")]))
         await asyncio.sleep(0)
         blocking.blpop(["empty"], timeout=0.6)  # blocks this loop while the reply is on its way
 
         assert await call == [b"there all the time"]
-        wire.close()
+        connection.close()
         await client.aclose()
         blocking.close()
 
@@ -209,23 +223,22 @@ def test_an_event_loop_that_was_held_up_reads_before_it_judges(
 @pytest.mark.parametrize("said", [b"+unasked\r\n", b"HTTP/1.1 400 Bad Request\r\n\r\n"])
 def test_what_was_not_asked_for_ends_the_connection(run: Loop, tmp_path: Path, redis_url: str, said: bytes) -> None:
     async def work() -> None:
-        async with wired(tmp_path, redis_url) as (wire, way):
-            await wire.call([packed("ECHO", "first")])
+        async with connected(tmp_path, redis_url) as (connection, way):
+            await connection.call([packed("ECHO", "first")])
             way.interrupt(said)
-            await until(lambda: wire._link is None or wire._link.is_lost, or_fail="it is not noticed")
+            await until(
+                lambda: connection._protocol is None or connection._protocol.is_lost, or_fail="it is not noticed"
+            )
 
-            assert await wire.call([packed("ECHO", "again")]) == [b"again"]
+            assert await connection.call([packed("ECHO", "again")]) == [b"again"]
 
     run(work())
 
 
 def test_garbage_instead_of_a_reply_is_an_error_to_all_who_wait(run: Loop, tmp_path: Path, redis_url: str) -> None:
     async def work() -> None:
-        async with wired(tmp_path, redis_url) as (wire, way):
-            await wire.call([packed("ECHO", "first")])
-            way.hold_replies()
-            calls = [asyncio.ensure_future(wire.call([packed("ECHO", "x")])) for _ in range(3)]
-            await asyncio.sleep(0)
+        async with connected(tmp_path, redis_url) as (connection, way):
+            calls = await start_unanswered(connection, way, [[packed("ECHO", "x")] for _ in range(3)])
             way.interrupt(b"no such thing\r\n")
 
             assert [type(await outcome(call)) for call in calls] == [ConnectionError] * 3
@@ -247,14 +260,14 @@ async def _bytes_of_a_greeting(directory: Path, redis_url: str) -> int:
 
 def test_a_server_that_ends_each_connection_at_once_is_given_up(run: Loop, tmp_path: Path, redis_url: str) -> None:
     async def work() -> None:
-        async with wired(tmp_path, redis_url) as (wire, way):
+        async with connected(tmp_path, redis_url) as (connection, way):
             way.cut_after = await _bytes_of_a_greeting(tmp_path, redis_url)
-            results = [await outcome(wire.call([packed("ECHO", "x")])) for _ in range(5)]
+            results = [await outcome(connection.call([packed("ECHO", "x")])) for _ in range(5)]
             way.cut_after = None
 
             assert [type(one) for one in results] == [ConnectionError] * 5
             assert way.accepted == 5
-            assert await wire.call([packed("ECHO", "again")]) == [b"again"]
+            assert await connection.call([packed("ECHO", "again")]) == [b"again"]
 
     run(work())
 
@@ -262,7 +275,7 @@ def test_a_server_that_ends_each_connection_at_once_is_given_up(run: Loop, tmp_p
 def test_all_who_wait_share_one_attempt_to_connect(run: Loop, tmp_path: Path) -> None:
     async def work() -> None:
         client = connect_async(parse_url(f"unix://{tmp_path}/nobody.sock"))
-        wire = Wire(client)
+        connection = RedisConnection(client)
         made: list[object] = []
         make = client.connection_pool.make_connection
 
@@ -271,13 +284,13 @@ def test_all_who_wait_share_one_attempt_to_connect(run: Loop, tmp_path: Path) ->
             return made[-1]
 
         client.connection_pool.make_connection = make_and_count
-        failed = await asyncio.gather(*[wire.call([packed("PING")]) for _ in range(50)], return_exceptions=True)
+        failed = await asyncio.gather(*[connection.call([packed("PING")]) for _ in range(50)], return_exceptions=True)
 
         assert [type(one) for one in failed] == [ConnectionError] * 50
         assert len(made) == 1
-        assert type(await outcome(wire.call([packed("PING")]))) is ConnectionError
+        assert type(await outcome(connection.call([packed("PING")]))) is ConnectionError
         assert len(made) == 2
-        wire.close()
+        connection.close()
 
     run(work())
 
@@ -286,8 +299,10 @@ def test_a_caller_that_goes_while_connecting_does_not_harm_the_others(
     run: Loop, tmp_path: Path, redis_url: str
 ) -> None:
     async def work() -> None:
-        async with wired(tmp_path, redis_url) as (wire, _):
-            going, staying = (asyncio.ensure_future(wire.call([packed("ECHO", name)])) for name in ("going", "staying"))
+        async with connected(tmp_path, redis_url) as (connection, _):
+            going, staying = (
+                asyncio.ensure_future(connection.call([packed("ECHO", name)])) for name in ("going", "staying")
+            )
             await asyncio.sleep(0)
             going.cancel()
 
@@ -301,11 +316,8 @@ def test_a_caller_that_goes_before_its_reply_leaves_the_order_as_it_is(
     run: Loop, tmp_path: Path, redis_url: str
 ) -> None:
     async def work() -> None:
-        async with wired(tmp_path, redis_url) as (wire, way):
-            await wire.call([packed("ECHO", "first")])
-            way.hold_replies()
-            calls = [asyncio.ensure_future(wire.call([packed("ECHO", str(number))] * 2)) for number in range(6)]
-            await asyncio.sleep(0)
+        async with connected(tmp_path, redis_url) as (connection, way):
+            calls = await start_unanswered(connection, way, [[packed("ECHO", str(number))] * 2 for number in range(6)])
             for call in calls[::2]:
                 call.cancel()
             way.let_replies_pass()
@@ -319,11 +331,11 @@ def test_closing_while_connecting_leaves_no_connection(run: Loop, tmp_path: Path
     async def work() -> None:
         for turns in range(12):
             (tmp_path / str(turns)).mkdir()
-            async with wired(tmp_path / str(turns), redis_url) as (wire, _):
-                call = asyncio.ensure_future(wire.call([packed("ECHO", "x")]))
+            async with connected(tmp_path / str(turns), redis_url) as (connection, _):
+                call = asyncio.ensure_future(connection.call([packed("ECHO", "x")]))
                 for _ in range(turns):
                     await asyncio.sleep(0)
-                wire.close()
+                connection.close()
 
                 assert type(await outcome(call)) in (ConnectionError, TimeoutError)
 
@@ -332,15 +344,12 @@ def test_closing_while_connecting_leaves_no_connection(run: Loop, tmp_path: Path
 
 def test_closing_is_an_error_to_who_waits_and_to_who_comes_later(run: Loop, tmp_path: Path, redis_url: str) -> None:
     async def work() -> None:
-        async with wired(tmp_path, redis_url) as (wire, way):
-            await wire.call([packed("ECHO", "first")])
-            way.hold_replies()
-            call = asyncio.ensure_future(wire.call([packed("ECHO", "x")]))
-            await asyncio.sleep(0)
-            wire.close()
+        async with connected(tmp_path, redis_url) as (connection, way):
+            (call,) = await start_unanswered(connection, way, [[packed("ECHO", "x")]])
+            connection.close()
 
             assert type(await outcome(call)) is ConnectionError
-            assert type(await outcome(wire.call([packed("ECHO", "later")]))) is ConnectionError
+            assert type(await outcome(connection.call([packed("ECHO", "later")]))) is ConnectionError
             way.let_replies_pass()
 
     run(work())
@@ -348,14 +357,14 @@ def test_closing_is_an_error_to_who_waits_and_to_who_comes_later(run: Loop, tmp_
 
 def test_connecting_anew_lets_come_to_an_end_what_is_under_way(run: Loop, tmp_path: Path, redis_url: str) -> None:
     async def work() -> None:
-        async with wired(tmp_path, redis_url) as (wire, way):
-            await wire.call([packed("ECHO", "first")])
-            calls = [asyncio.ensure_future(wire.call([packed("ECHO", str(number))])) for number in range(3)]
+        async with connected(tmp_path, redis_url) as (connection, way):
+            await connection.call([packed("ECHO", "first")])
+            calls = [asyncio.ensure_future(connection.call([packed("ECHO", str(number))])) for number in range(3)]
             await asyncio.sleep(0)
-            wire.renew()
-            wire.renew()
+            connection.renew()
+            connection.renew()
 
-            assert await wire.call([packed("ECHO", "new")]) == [b"new"]
+            assert await connection.call([packed("ECHO", "new")]) == [b"new"]
             assert [await call for call in calls] == [[b"0"], [b"1"], [b"2"]]
             assert way.accepted == 2
             await until(lambda: way.open_connections == 1, or_fail="the old connection stays open")
@@ -389,9 +398,9 @@ async def _has(engine: AsyncEngine, queue: QueueKeys, jobs: int) -> bool:
 
 def test_a_loop_may_end_without_a_goodbye(run: Loop, redis_url: str, recwarn: pytest.WarningsRecorder) -> None:
     async def work() -> None:
-        wire = Wire(connect_async(parse_url(redis_url)))
-        assert await wire.call([packed("ECHO", "x")]) == [b"x"]
-        hanging = asyncio.ensure_future(wire.call([packed("BLPOP", "nothing", 0)]))
+        connection = RedisConnection(connect_async(parse_url(redis_url)))
+        assert await connection.call([packed("ECHO", "x")]) == [b"x"]
+        hanging = asyncio.ensure_future(connection.call([packed("BLPOP", "nothing", 0)]))
         await asyncio.sleep(0)
         hanging.cancel()
         with contextlib.suppress(asyncio.CancelledError):
