@@ -65,6 +65,9 @@ class Worker:
         self.failed = 0
         self.parked: Counter[tuple[str, str, str]] = Counter()
         self.started = time.monotonic()
+        self._changed = asyncio.Event()
+        self._told_to_stop = asyncio.Event()
+        self._taking: asyncio.Task[Any] | None = None
         self._is_quiet = False
         self._end: End | None = None
         self._is_hurried = False
@@ -91,16 +94,15 @@ class Worker:
     async def run(self) -> End:
         """Work until told to stop, or until the options say so."""
         self._loop = asyncio.get_running_loop()
-        self._changed = asyncio.Event()
-        self._taking: asyncio.Task[Any] | None = None
         self._threads = ThreadPool(self.options.concurrency, self._changed.set)
         processes = ProcessRunner(self.options.processes)
         self._runner = AttemptRunner(self._threads, processes)
-        await self._open()
-        self._finisher = Finisher(self.app.broker, self._on_lost)
-        self._keeper = Keeper(self)
-        self._source = JobSource(self.app.broker, self.options, self.id)
         try:
+            if not await self._open():
+                return self._end or End.STOPPED
+            self._finisher = Finisher(self.app.broker, self._on_lost)
+            self._keeper = Keeper(self)
+            self._source = JobSource(self.app.broker, self.options, self.id)
             async with self._lifespan() as state:
                 self._context_state: Mapping[str, Any] = state if isinstance(state, Mapping) else {"state": state}
                 await self._work()
@@ -112,8 +114,21 @@ class Worker:
         assert self._end is not None
         return self._end
 
-    async def _open(self) -> None:
-        """Until taskq is reached."""
+    async def _open(self) -> bool:
+        """Wait until taskq is reached. False: the worker was told to stop before."""
+        reaching = self._loop.create_task(self._reach())
+        stopping = self._loop.create_task(self._told_to_stop.wait())
+        try:
+            await asyncio.wait((reaching, stopping), return_when=asyncio.FIRST_COMPLETED)
+            if reaching.done():
+                reaching.result()  # raises what it raised
+            return reaching.done()
+        finally:
+            reaching.cancel()
+            stopping.cancel()
+            await asyncio.gather(reaching, stopping, return_exceptions=True)
+
+    async def _reach(self) -> None:
         delay_s = FIRST_RETRY_S
         while True:
             try:
@@ -164,6 +179,7 @@ class Worker:
             self._end = end
         elif end is End.STOPPED:
             self._is_hurried = True
+        self._told_to_stop.set()
         self._wake()
 
     def quiet(self) -> None:
