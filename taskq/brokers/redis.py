@@ -47,6 +47,7 @@ from queues.engine import (
     pause,
     prepare,
     publish,
+    publish_large,
     redact_url,
     release,
     reschedule,
@@ -55,6 +56,7 @@ from queues.engine import (
     resume,
     stats,
 )
+from queues.engine.limits import STAGE_MIN_BYTES
 from queues.engine.names import check_namespace, check_queue
 from queues.engine.operations.find import find_key
 from queues.engine.operations.workers import (
@@ -171,6 +173,8 @@ class RedisBroker(Broker):
 
     def publish(self, queue: str, bodies: Sequence[bytes], options: PublishOptions) -> Work[Published]:
         prepared = self._prepare(options)
+        if len(bodies) > 1 and sum(map(len, bodies)) > STAGE_MIN_BYTES:  # one call would keep Redis busy for too long
+            return _EngineWork(lambda engine: publish_large(self._queue(engine, queue), bodies, prepared))
         return _EngineWork(lambda engine: publish(self._queue(engine, queue), bodies, prepared))
 
     def result(self, queue: str, job_id: str) -> Work[JobResult]:

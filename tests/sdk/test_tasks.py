@@ -15,7 +15,7 @@ from uuid import UUID
 import pytest
 from cryptography.fernet import Fernet
 
-from queues.engine import JobState
+from queues.engine import JobState, Operation, PublishOptions
 from taskq import (
     App,
     Context,
@@ -28,6 +28,7 @@ from taskq import (
     SerializationError,
     TaskOptions,
 )
+from taskq.app import group_calls
 from taskq.message import read_message
 
 from .conftest import NAMESPACE, work
@@ -35,6 +36,9 @@ from .conftest import NAMESPACE, work
 
 class Colour(enum.Enum):
     RED = "red"
+
+
+class Parcel: ...
 
 
 @dataclass
@@ -88,6 +92,29 @@ def test_arguments_come_as_the_types_that_the_signature_names(app: App) -> None:
     work(app)
 
     assert [given] == SEEN
+
+
+def test_further_arguments_come_as_the_types_of_args_and_kwargs(app: App) -> None:
+    seen: list[Any] = []
+
+    @app.task
+    def add(first: int, *times: datetime, exact: bool = False, **totals: Decimal) -> None:
+        seen.append((first, times, exact, totals))
+
+    day, night = datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 1, 2, tzinfo=UTC)
+    add.enqueue(1, day, night, exact=True, times=Decimal(1), rest=Decimal(2))
+    work(app)
+    assert seen == [(1, (day, night), True, {"times": Decimal(1), "rest": Decimal(2)})]
+
+
+def test_a_class_that_json_cannot_be_made_into_ends_the_job_and_is_named(app: App) -> None:
+    @app.task
+    def send(parcels: list[Parcel]) -> None: ...
+
+    job = send.enqueue([{"weight": 1}])  # type: ignore[list-item]
+    work(app)
+    with pytest.raises(JobFailedError, match=r"argument parcels: no rule makes `.*Parcel` of `dict`"):
+        job.result()
 
 
 def test_pydantic_like_models_are_read_by_their_annotation(app: App) -> None:
@@ -298,6 +325,25 @@ async def _enqueue_in_a_loop(app: App, task: Any) -> Any:
     assert await job.astate() is JobState.READY
     await app.broker.aclose()
     return job
+
+
+def test_many_large_calls_go_in_parts_that_any_server_takes(app: App) -> None:
+    @app.task
+    def store(text: str) -> None: ...
+
+    calls = [store.call("x" * 900_000) for _ in range(10)]
+    assert [len(group) for group in group_calls(calls)] == [9, 1]
+    broker: Any = app.broker
+    bodies = [prepared.body for _, prepared in group_calls(calls)[0]]
+    operation = broker.publish("default", bodies, PublishOptions()).make(broker.engine())
+    assert not isinstance(operation, Operation), "it is written in several calls"
+    assert len({job.id for job in app.enqueue_many(calls)}) == 10
+
+
+@pytest.mark.parametrize("wrong", [5, "tasks.add"])
+def test_what_is_no_call_is_refused(app: App, wrong: Any) -> None:
+    with pytest.raises(TypeError, match=r"enqueue_many takes calls, made by task\.call\(\.\.\.\), not "):
+        app.enqueue_many([wrong])
 
 
 def test_enqueue_from_asyncio_in_one_loop_after_another(app: App) -> None:
