@@ -118,6 +118,8 @@ class App:
         """Declare a task without the decorator. Raises NotConfiguredError for a name that is taken."""
         if isinstance(function, Task):
             raise NotConfiguredError(f"{function.name} is a task already")
+        if not callable(function) or not (name or hasattr(function, "__qualname__")):
+            raise NotConfiguredError(f"a task is a function, or something callable with a name=, not {function!r}")
         name = name or f"{_module_name(function)}.{function.__qualname__}"
         known = self.tasks.get(name)
         if (

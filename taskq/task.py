@@ -9,8 +9,9 @@ from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, NamedTuple, ParamSpec, TypeVar, cast, overload
 
-from queues.engine import PublishOptions
+from queues.engine import PublishOptions, prepare
 from queues.engine.limits import KEY_MAX_BYTES
+from queues.engine.names import check_queue
 
 from .context import Context, current_context
 from .dependencies import Resolver
@@ -123,7 +124,8 @@ class Task(BoundTask[P, R]):
         self._converted = _annotated(self._signature, self._hints)
         self.kind: Kind = _kind(function, options)
         self.is_generator = inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function)
-        options.publish_options  # noqa: B018 - a mistake is told where the task is declared
+        check_queue(options.queue)  # a mistake is told where the task is declared
+        prepare(options.publish_options)
 
     def __repr__(self) -> str:
         return f"<Task {self.name}>"
@@ -255,7 +257,7 @@ class Task(BoundTask[P, R]):
             bound.apply_defaults()
         try:
             return f"{self.name}:{key.format(*args, **(bound.arguments if bound else kwargs))}"
-        except (KeyError, IndexError, AttributeError, ValueError) as error:
+        except (KeyError, IndexError, AttributeError, ValueError, TypeError) as error:
             raise TaskqClientError(f"{self.name}: key {key!r} does not fit the arguments: {error!r}") from error
 
     def job_of(self, prepared: Prepared, published: Any) -> Job[Any]:

@@ -60,6 +60,8 @@ class _Order:
     task: str
     job_id: str
     queue: str
+    worker_id: str
+    attributes: Mapping[str, str]
     attempt: int
     tries_left: int
     cursor: Any
@@ -94,6 +96,8 @@ class ProcessRunner:
             task=task.name,
             job_id=context.job_id,
             queue=context.queue,
+            worker_id=context.worker_id,
+            attributes=dict(context.attributes),
             attempt=context.attempt,
             tries_left=context.tries_left,
             cursor=context.cursor,
@@ -346,6 +350,8 @@ def _run(order: _Order) -> bytes | _Raised | None:
         job_id=order.job_id,
         queue=order.queue,
         task=order.task,
+        worker_id=order.worker_id,
+        attributes=order.attributes,
         attempt=order.attempt,
         tries_left=order.tries_left,
         cursor=order.cursor,
@@ -364,7 +370,9 @@ def _find(order: _Order) -> Task[..., Any]:
     if order.setup is not None:
         importlib.import_module(order.setup)
     for value in vars(importlib.import_module(order.module)).values():
-        app = value if isinstance(value, App) else getattr(value, "app", None)
+        app: Any = None
+        with contextlib.suppress(Exception):  # a proxy of some framework raises whatever it is asked
+            app = value if isinstance(value, App) else getattr(value, "app", None)
         if isinstance(app, App) and order.task in app.tasks:
             return app.tasks[order.task]
     raise NotConfiguredError(f"{order.module} does not declare the task {order.task} at its top level")

@@ -15,7 +15,7 @@ from uuid import UUID
 import pytest
 from cryptography.fernet import Fernet
 
-from queues.engine import JobState, Operation, PublishOptions
+from queues.engine import InvalidArgumentError, JobState, Operation, PublishOptions
 from taskq import (
     App,
     Context,
@@ -263,6 +263,17 @@ def test_two_tasks_of_one_name_are_refused_and_so_are_unknown_options(app: App) 
         ({"key_mode": "no_overlap"}, "needs a key="),
         ({"key": "x", "key_mode": "window"}, "needs key_ttl="),
         ({"delay": -1}, "must not be negative"),
+        ({"queue": "bad queue"}, "queue name contains forbidden characters"),
+        ({"queue": None}, "queue= must be text, not None"),
+        ({"priority": 1000}, "invalid priority"),
+        ({"priority": 1.5}, "priority= must be a whole number, not 1.5"),
+        ({"retry": 0}, "tries shouldn't be zero"),
+        ({"retry": "3"}, "retry= must be a RetryPolicy or a number of tries, not '3'"),
+        ({"timeout": "30"}, "timeout= must be a finite number of seconds or a timedelta, not '30'"),
+        ({"at": "2026-01-01"}, "at= must be a datetime"),
+        ({"key": 7}, "key= must be text or a function, not 7"),
+        ({"attributes": {"tenant": 7}}, "attributes= must be a dict of texts"),
+        ({"version": "2"}, "version= must be a whole number, not '2'"),
     ],
 )
 def test_options_that_make_no_sense_are_refused_where_the_task_is_declared(
@@ -270,8 +281,31 @@ def test_options_that_make_no_sense_are_refused_where_the_task_is_declared(
 ) -> None:
     def task() -> None: ...
 
-    with pytest.raises(NotConfiguredError, match=wrong):
+    with pytest.raises((NotConfiguredError, InvalidArgumentError), match=wrong):
         app.task(**options)(task)
+
+
+def test_what_is_no_function_is_refused_as_a_task(app: App) -> None:
+    with pytest.raises(NotConfiguredError, match=r"a task is a function, .* not 7"):
+        app.task(7)  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"never": ("ValueError",)}, {"only": 5}, {"tries": "3"}, {"tries": True}, {"backoff": 10}]
+)
+def test_a_retry_policy_that_makes_no_sense_is_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(NotConfiguredError, match=f"^{next(iter(wrong))}= of a RetryPolicy"):
+        RetryPolicy(**wrong)
+
+
+def test_a_retry_policy_takes_classes_alone_and_in_lists() -> None:
+    policy = RetryPolicy(only=[LookupError, OSError], never=KeyError)  # type: ignore[arg-type]
+    assert [policy.retries(error) for error in (IndexError(), OSError(), KeyError(), ValueError())] == [
+        True,
+        True,
+        False,
+        False,
+    ]
 
 
 def test_a_plain_call_must_give_what_a_worker_would_provide(app: App) -> None:
