@@ -37,6 +37,7 @@ from queues.engine import (
     ack_attempt,
     consume_any,
     delete_jobs,
+    destroy,
     detail,
     extend,
     fail,
@@ -45,11 +46,13 @@ from queues.engine import (
     open_async_engine,
     open_engine,
     pause,
+    peek,
     prepare,
     publish,
     publish_large,
     redact_url,
     release,
+    republish,
     reschedule,
     respawn,
     result,
@@ -177,6 +180,9 @@ class RedisBroker(Broker):
             return _EngineWork(lambda engine: publish_large(self._queue(engine, queue), bodies, prepared))
         return _EngineWork(lambda engine: publish(self._queue(engine, queue), bodies, prepared))
 
+    def republish(self, queue: str, job_id: str, body: bytes, options: PublishOptions) -> Work[Published]:
+        return _EngineWork(lambda engine: republish(self._queue(engine, queue), job_id, body, options))
+
     def result(self, queue: str, job_id: str) -> Work[JobResult]:
         return _EngineWork(lambda engine: result(self._queue(engine, queue), job_id))
 
@@ -281,6 +287,12 @@ class RedisBroker(Broker):
     def jobs(self, queue: str, state: JobState, *, after: str | None, limit: int) -> Work[Page]:
         return _EngineWork(lambda engine: list_jobs(self._queue(engine, queue), state, after=after, limit=limit))
 
+    def peek(self, queue: str) -> Work[Delivery | None]:
+        return _EngineWork(lambda engine: peek(self._queue(engine, queue)))
+
+    def empty(self, queue: str, *, everything: bool) -> Work[None]:
+        return _EngineWork(lambda engine: _empty(self._queue(engine, queue), everything))
+
     def delete(self, queue: str, job_ids: Sequence[str]) -> Work[int]:
         return _EngineWork(lambda engine: delete_jobs(self._queue(engine, queue), job_ids))
 
@@ -300,6 +312,10 @@ class RedisBroker(Broker):
 def _jobs_of(consuming: Plan[Consumed]) -> Plan[tuple[Delivery, ...]]:
     consumed = yield from consuming
     return consumed.jobs
+
+
+def _empty(queue: QueueKeys, everything: bool) -> Plan[None]:
+    yield from destroy(queue, everything=everything)
 
 
 def _run_now(queue: QueueKeys, job_ids: Sequence[str]) -> Plan[int]:
