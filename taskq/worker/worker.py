@@ -21,7 +21,7 @@ from queues.engine.operations.workers import WorkerCommand, WorkerCommandKind
 from ..app import App
 from ..context import Context
 from ..error_text import describe
-from ..message import read_message
+from ..message import read_message, read_task_name
 from ..outcomes import NotConfiguredError, SerializationError, TaskqClientError
 from .attempts import Attempt, AttemptRunner, Done, Ended, Failed, Lost, Released, Why, interrupted
 from .finisher import PASSING, Ending, Finisher, ending_of
@@ -294,7 +294,7 @@ class Worker:
                 accept_plaintext=self.app.accept_plaintext,
             )
         except SerializationError as error:
-            self._park(delivery, lease_ends, "?", str(error))
+            self._park(delivery, lease_ends, read_task_name(delivery.body) or "?", str(error))
             return
         try:
             task = self.app.find_task(message.task)

@@ -171,6 +171,7 @@ def test_looking_at_queues_and_jobs_and_acting_on_them(place: Place) -> None:
     assert place.run("pause", "default") == "paused\n"
     assert json.loads(place.run("stats", "default", "--json"))["paused"] is True
     assert place.run("resume", "default") == "resumed\n"
+    place.run("jobs", "default", "--limit=-1", status=2)
 
 
 def test_a_killed_worker_costs_a_lease_and_no_job(place: Place) -> None:

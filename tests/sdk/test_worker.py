@@ -746,5 +746,7 @@ def test_unencrypted_messages_are_parked_by_an_app_with_keys(redis_url: str) -> 
     app = App(redis_url, namespace="sdk", encryption_keys=[key])
     app.add_task(lambda: None, "t", TaskOptions(retention=60))
     app.broker.run(_publish_text(app, b'{"task":"t"}'))
-    assert "is not encrypted" in next(iter(work(app).parked))[2]
+    ((_, name, reason),) = work(app).parked
+    assert name == "t"
+    assert "is not encrypted" in reason
     app.broker.close()
