@@ -154,8 +154,7 @@ class Inline(Recorder):
         context = Context(app=self.app, job_id=job_id, queue=prepared.queue, task=task.name, attributes=attributes)
         token = enter_context(context)
         try:
-            async with contextlib.AsyncExitStack() as stack:
-                provided = await task.resolver.resolve(context, stack)
+            async with task.resolver.provide(context) as provided:
                 value = await _call(task, *task.place(args, kwargs, provided))
         finally:
             leave_context(token)

@@ -7,7 +7,6 @@ import contextlib
 import functools
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -197,8 +196,7 @@ class AttemptRunner:
                 return await self._processes.run(task, attempt, args, kwargs)
         if not task.resolver.injected:
             return await self._call_function(attempt, args, kwargs)
-        async with AsyncExitStack() as stack:
-            provided = await task.resolver.resolve(attempt.context, stack)
+        async with task.resolver.provide(attempt.context) as provided:
             placed, named = task.place(args, kwargs, provided)
             return await self._call_function(attempt, placed, named)
 

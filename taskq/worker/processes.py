@@ -18,7 +18,6 @@ import pickle
 import struct
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, Any, Final
@@ -379,8 +378,7 @@ def _find(order: _Order) -> Task[..., Any]:
 
 
 async def _call(task: Task[..., Any], context: Context, order: _Order) -> Any:
-    async with AsyncExitStack() as stack:
-        provided = await task.resolver.resolve(context, stack)
+    async with task.resolver.provide(context) as provided:
         args, kwargs = task.place(order.args, order.kwargs, provided)
         value = task.function(*args, **kwargs)
         if inspect.isgenerator(value):

@@ -565,6 +565,26 @@ def test_dependencies_are_made_once_per_attempt_and_cleaned_up(app: App) -> None
     assert steps == ["open", "begin t", "run", "end", "close"]
 
 
+def test_a_dependency_learns_of_a_failure_and_cannot_hide_it(app: App) -> None:
+    seen: list[str] = []
+
+    def session() -> Iterator[str]:
+        try:
+            yield "s"
+        except ValueError as error:
+            seen.append(f"rolled back: {error}")  # and forgets to raise it again
+
+    @app.task(retry=1, retention=60)
+    async def use(session: str = Depends(session)) -> None:
+        raise ValueError("no stock")
+
+    job = use.enqueue()
+    work(app)
+    assert seen == ["rolled back: no stock"]
+    with pytest.raises(JobFailedError, match="ValueError: no stock"):
+        job.result()
+
+
 def test_a_lifespan_surrounds_the_worker_and_middleware_each_run(redis_url: str) -> None:
     steps: list[str] = []
 
