@@ -183,8 +183,10 @@ class Task(BoundTask[P, R]):
         if not self._converted:
             return tuple(args), dict(kwargs)
         names = self._names
-        placed = [*names.positional[: len(args)], *[names.var_positional] * (len(args) - len(names.positional))]
-        read = tuple([self._read(name, value) for name, value in zip(placed, args, strict=True)])
+        placed = names.positional
+        if len(args) > len(placed):
+            placed += (names.var_positional,) * (len(args) - len(placed))
+        read = tuple([self._read(name, value) for name, value in zip(placed, args, strict=False)])
         others = names.var_keyword
         return read, {
             name: self._read(name if name in names.keyword else others, value) for name, value in kwargs.items()

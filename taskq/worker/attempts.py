@@ -90,6 +90,8 @@ class Attempt:
     """Whether a task that yields cursors ended behind one because it was told to stop."""
     has_ended: bool = False
     """Its task has returned; what is left is to say so, which nothing may interrupt."""
+    extended_s: float | None = None
+    """How long it might take since it asked for more time last; None: it did not."""
     snoozed_s: float = 0.0
     """For how long its task put the job off: its log is kept for longer than that."""
 
@@ -169,6 +171,7 @@ class AttemptRunner:
                 attempt.timer.cancel()
             if attempt.runner is not None and not attempt.runner.done():
                 attempt.timer = loop.call_later(timeout_s, attempt.interrupt, Why.TIMEOUT)
+                attempt.extended_s = timeout_s
 
         assert attempt.runner is not None
         loop = attempt.runner.get_loop()
@@ -282,6 +285,8 @@ def interrupted(attempt: Attempt) -> Ended:
     if why is Why.TIMEOUT:
         timeout = attempt.task.options.timeout_s
         text = f"timeout: the attempt took longer than {timeout:g} s" if timeout else "timeout"
+        if attempt.extended_s is not None:
+            text = f"timeout: the attempt took longer than {attempt.extended_s:g} s since it was extended"
         if attempt.task.kind == "thread":
             text += "; its thread cannot be interrupted and may still run"
         return Failed(text)

@@ -12,6 +12,7 @@ from types import GenericAlias
 from typing import Any
 from uuid import UUID
 
+import pydantic
 import pytest
 from cryptography.fernet import Fernet
 
@@ -142,7 +143,6 @@ def test_pydantic_like_models_are_read_by_their_annotation(app: App) -> None:
 
 
 def test_models_of_pydantic_are_arguments_and_results(app: App) -> None:
-    pydantic = pytest.importorskip("pydantic")
     order_model = pydantic.create_model("Order", number=(int, ...), due=(datetime, ...), tags=(list[str], []))
     seen: list[Any] = []
 

@@ -142,6 +142,20 @@ async def test_an_async_task_that_takes_too_long_is_cancelled(app: App) -> None:
     assert cleaned == [True]
 
 
+async def test_a_timeout_that_was_moved_says_so(app: App) -> None:
+    @app.task(timeout=60, retry=1)
+    async def hang(ctx: Context) -> None:
+        ctx.extend(0.05)
+        await asyncio.sleep(60)
+
+    job = await hang.aenqueue()
+    async with working(app):
+        await until(lambda: is_in(job, JobState.DEAD), or_fail="no timeout")
+    found = await job.adetail()
+    assert found is not None
+    assert found.history[0].error == "timeout: the attempt took longer than 0.05 s since it was extended"
+
+
 async def is_in(job: Job[Any], state: JobState) -> bool:
     return await job.astate() is state
 
