@@ -147,7 +147,12 @@ class TaskOptions:
 
 
 def _is_delay(value: object) -> bool:
-    return isinstance(value, timedelta) or (isinstance(value, int | float) and isfinite(value))
+    if isinstance(value, timedelta):
+        return True
+    try:
+        return hasattr(value, "__float__") and isfinite(value)  # Decimal, too, but no text
+    except OverflowError:
+        return False
 
 
 def _is_delay_or_none(value: object) -> bool:

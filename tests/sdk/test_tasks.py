@@ -269,6 +269,7 @@ def test_two_tasks_of_one_name_are_refused_and_so_are_unknown_options(app: App) 
         ({"priority": 1.5}, "priority= must be a whole number, not 1.5"),
         ({"retry": 0}, "tries shouldn't be zero"),
         ({"retry": "3"}, "retry= must be a RetryPolicy or a number of tries, not '3'"),
+        ({"delay": 10**400}, "delay= must be a finite number"),
         ({"timeout": "30"}, "timeout= must be a finite number of seconds or a timedelta, not '30'"),
         ({"at": "2026-01-01"}, "at= must be a datetime"),
         ({"key": 7}, "key= must be text or a function, not 7"),
@@ -283,6 +284,11 @@ def test_options_that_make_no_sense_are_refused_where_the_task_is_declared(
 
     with pytest.raises((NotConfiguredError, InvalidArgumentError), match=wrong):
         app.task(**options)(task)
+
+
+def test_seconds_may_be_any_number(app: App) -> None:
+    options = TaskOptions(delay=Decimal("1.5"), timeout=2, retention=timedelta(minutes=1))  # type: ignore[arg-type]
+    assert (options.publish_options.delay_ms, options.timeout_s, options.retention_s) == (1_500, 2.0, 60.0)
 
 
 def test_what_is_no_function_is_refused_as_a_task(app: App) -> None:
