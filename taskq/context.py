@@ -82,7 +82,7 @@ class Context:
 
     def progress(self, percent: float, note: str = "") -> None:
         """Show how far the task is, on the job's page and that of the workers."""
-        self.percent, self.note = min(100.0, max(0.0, float(percent))), _sendable(note[:NOTE_MAX])
+        self.percent, self.note = min(100.0, max(0.0, float(percent))), _sendable(str(note)[:NOTE_MAX])
         self._changed = True
 
     def log(self, line: str) -> None:

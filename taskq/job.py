@@ -145,5 +145,5 @@ def _progress(note: dict[str, bytes]) -> Progress:
     return Progress(
         percent=None if percent is None else float(percent),
         note=note.get("note", b"").decode("utf-8", "replace"),
-        log=tuple(note.get("log", b"").decode("utf-8", "replace").splitlines()),
+        log=tuple(note.get("log", b"").decode("utf-8", "replace").split("\n")[:-1]),  # each line ends in one
     )

@@ -68,6 +68,10 @@ class Broker(ABC):
     def publish(self, queue: str, bodies: Sequence[bytes], options: PublishOptions) -> Work[Published]: ...
 
     @abstractmethod
+    def republish(self, queue: str, job_id: str, body: bytes, options: PublishOptions) -> Work[Published]:
+        """Publish a job in place of another one, which is deleted in the same step."""
+
+    @abstractmethod
     def result(self, queue: str, job_id: str) -> Work[JobResult]: ...
 
     @abstractmethod
@@ -148,6 +152,14 @@ class Broker(ABC):
 
     @abstractmethod
     def jobs(self, queue: str, state: JobState, *, after: str | None, limit: int) -> Work[Page]: ...
+
+    @abstractmethod
+    def peek(self, queue: str) -> Work[Delivery | None]:
+        """The job that the next consume would get. Its attempt is that of its last delivery, 0 over HTTP."""
+
+    @abstractmethod
+    def empty(self, queue: str, *, everything: bool) -> Work[None]:
+        """Delete the ready jobs, or those of every state."""
 
     @abstractmethod
     def delete(self, queue: str, job_ids: Sequence[str]) -> Work[int]: ...

@@ -146,15 +146,17 @@ def deliveries_of(reply: Reply) -> tuple[Delivery, ...]:
 
 
 def _delivery(job: dict[str, Any]) -> Delivery:
+    """A peek's answer names neither the attempt nor all tries."""
     now_ms = published_ms(job["job_id"]) + job["elapsed_ms"]
+    tries = job.get("tries", job["remain_tries"])
     return Delivery(
         namespace=job["namespace"],
         queue=job["queue"],
         job_id=job["job_id"],
         body=b64decode(job["data"]),
-        attempt=job["attempt"],
-        used=job["tries"] - job["remain_tries"],
-        tries=job["tries"],
+        attempt=job.get("attempt", 0),
+        used=tries - job["remain_tries"],
+        tries=tries,
         expires_ms=now_ms + 1000 * job["ttl"] if job["ttl"] else 0,
         now_ms=now_ms,
         attributes=job["attributes"],

@@ -42,6 +42,7 @@ from queues.engine import (
     command_workers,
     consume_any,
     delete_jobs,
+    destroy,
     detail,
     extend,
     fail,
@@ -53,12 +54,15 @@ from queues.engine import (
     open_async_engine,
     open_engine,
     pause,
+    peek,
     prepare,
     publish,
+    publish_large,
     read_command,
     read_note,
     redact_url,
     release,
+    republish,
     reschedule,
     respawn,
     result,
@@ -66,6 +70,7 @@ from queues.engine import (
     stats,
     worker_beat,
 )
+from queues.engine.limits import STAGE_MIN_BYTES
 from queues.engine.names import check_namespace, check_queue
 from queues.engine.stats.workers import WorkerBeat
 
@@ -169,7 +174,12 @@ class RedisBroker(Broker):
 
     def publish(self, queue: str, bodies: Sequence[bytes], options: PublishOptions) -> Work[Published]:
         prepared = self._prepare(options)
+        if len(bodies) > 1 and sum(map(len, bodies)) > STAGE_MIN_BYTES:  # one call would keep Redis busy for too long
+            return _EngineWork(lambda engine: publish_large(self._queue(engine, queue), bodies, prepared))
         return _EngineWork(lambda engine: publish(self._queue(engine, queue), bodies, prepared))
+
+    def republish(self, queue: str, job_id: str, body: bytes, options: PublishOptions) -> Work[Published]:
+        return _EngineWork(lambda engine: republish(self._queue(engine, queue), job_id, body, options))
 
     def result(self, queue: str, job_id: str) -> Work[JobResult]:
         return _EngineWork(lambda engine: result(self._queue(engine, queue), job_id))
@@ -275,6 +285,12 @@ class RedisBroker(Broker):
     def jobs(self, queue: str, state: JobState, *, after: str | None, limit: int) -> Work[Page]:
         return _EngineWork(lambda engine: list_jobs(self._queue(engine, queue), state, after=after, limit=limit))
 
+    def peek(self, queue: str) -> Work[Delivery | None]:
+        return _EngineWork(lambda engine: peek(self._queue(engine, queue)))
+
+    def empty(self, queue: str, *, everything: bool) -> Work[None]:
+        return _EngineWork(lambda engine: _empty(self._queue(engine, queue), everything))
+
     def delete(self, queue: str, job_ids: Sequence[str]) -> Work[int]:
         return _EngineWork(lambda engine: delete_jobs(self._queue(engine, queue), job_ids))
 
@@ -294,6 +310,10 @@ class RedisBroker(Broker):
 def _jobs_of(consuming: Plan[Consumed]) -> Plan[tuple[Delivery, ...]]:
     consumed = yield from consuming
     return consumed.jobs
+
+
+def _empty(queue: QueueKeys, everything: bool) -> Plan[None]:
+    yield from destroy(queue, everything=everything)
 
 
 def _run_now(queue: QueueKeys, job_ids: Sequence[str]) -> Plan[int]:

@@ -77,6 +77,8 @@ class Attempt:
     """Whether a task that yields cursors ended behind one because it was told to stop."""
     has_ended: bool = False
     """Its task has returned; what is left is to say so, which nothing may interrupt."""
+    extended_s: float | None = None
+    """How long it might take since it asked for more time last; None: it did not."""
     snoozed_s: float = 0.0
     """For how long its task put the job off: its log is kept for longer than that."""
 

@@ -7,7 +7,6 @@ import contextlib
 import functools
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack
 from typing import Any
 
 from queues.engine.limits import BODY_MAX_BYTES
@@ -75,6 +74,7 @@ class AttemptRunner:
                 attempt.timer.cancel()
             if attempt.runner is not None and not attempt.runner.done():
                 attempt.timer = loop.call_later(timeout_s, attempt.interrupt, Why.TIMEOUT)
+                attempt.extended_s = timeout_s
 
         assert attempt.runner is not None
         loop = attempt.runner.get_loop()
@@ -102,8 +102,7 @@ class AttemptRunner:
                 return await self._processes.run(task, attempt, args, kwargs)
         if not task.resolver.injected:
             return await self._call_function(attempt, args, kwargs)
-        async with AsyncExitStack() as stack:
-            provided = await task.resolver.resolve(attempt.context, stack)
+        async with task.resolver.provide(attempt.context) as provided:
             placed, named = task.place(args, kwargs, provided)
             return await self._call_function(attempt, placed, named)
 
@@ -189,6 +188,8 @@ def interrupted(attempt: Attempt) -> Ended:
     if why is Why.TIMEOUT:
         timeout = attempt.task.options.timeout_s
         text = f"timeout: the attempt took longer than {timeout:g} s" if timeout else "timeout"
+        if attempt.extended_s is not None:
+            text = f"timeout: the attempt took longer than {attempt.extended_s:g} s since it was extended"
         if attempt.task.kind == "thread":
             text += "; its thread cannot be interrupted and may still run"
         return Failed(text)

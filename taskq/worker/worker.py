@@ -16,7 +16,7 @@ from queues.engine import Delivery, TaskqError, WorkerCommand, WorkerCommandKind
 from ..app import App
 from ..context import Context
 from ..error_text import describe
-from ..message import read_message
+from ..message import read_message, read_task_name
 from ..outcomes import NotConfiguredError, SerializationError, TaskqClientError
 from .attempt import Attempt, Done, Ended, Failed, Lost, Released, Why
 from .attempt_runner import AttemptRunner, interrupted
@@ -54,6 +54,9 @@ class Worker(WorkerState):
 
     def __init__(self, app: App, options: WorkerOptions) -> None:
         super().__init__(app, options)
+        self._changed = asyncio.Event()
+        self._told_to_stop = asyncio.Event()
+        self._taking: asyncio.Task[Any] | None = None
         self._is_hurried = False
         self._is_reached = False
         self._obeyed: dict[str, None] = {}
@@ -68,16 +71,15 @@ class Worker(WorkerState):
     async def run(self) -> End:
         """Work until told to stop, or until the options say so."""
         self._loop = asyncio.get_running_loop()
-        self._changed = asyncio.Event()
-        self._taking: asyncio.Task[Any] | None = None
         self._threads = ThreadPool(self.options.concurrency, self._changed.set)
         processes = ProcessRunner(self.options.processes)
         self._runner = AttemptRunner(self._threads, processes)
-        await self._open()
-        self._finisher = Finisher(self.app.broker, self._on_lost)
-        self._keeper = Keeper(self, obey=self.obey, stop_for=self.stop_for)
-        self._source = JobSource(self.app.broker, self.options, self.id)
         try:
+            if not await self._open():
+                return self._end or End.STOPPED
+            self._finisher = Finisher(self.app.broker, self._on_lost)
+            self._keeper = Keeper(self, obey=self.obey, stop_for=self.stop_for)
+            self._source = JobSource(self.app.broker, self.options, self.id)
             async with self._lifespan() as state:
                 self._context_state: Mapping[str, Any] = state if isinstance(state, Mapping) else {"state": state}
                 await self._work()
@@ -89,8 +91,21 @@ class Worker(WorkerState):
         assert self._end is not None
         return self._end
 
-    async def _open(self) -> None:
-        """Until taskq is reached."""
+    async def _open(self) -> bool:
+        """Wait until taskq is reached. False: the worker was told to stop before."""
+        reaching = self._loop.create_task(self._reach())
+        stopping = self._loop.create_task(self._told_to_stop.wait())
+        try:
+            await asyncio.wait((reaching, stopping), return_when=asyncio.FIRST_COMPLETED)
+            if reaching.done():
+                reaching.result()  # raises what it raised
+            return reaching.done()
+        finally:
+            reaching.cancel()
+            stopping.cancel()
+            await asyncio.gather(reaching, stopping, return_exceptions=True)
+
+    async def _reach(self) -> None:
         delay_s = FIRST_RETRY_S
         while True:
             try:
@@ -141,6 +156,7 @@ class Worker(WorkerState):
             self._end = end
         elif end is End.STOPPED:
             self._is_hurried = True
+        self._told_to_stop.set()
         self._wake()
 
     def quiet(self) -> None:
@@ -255,7 +271,7 @@ class Worker(WorkerState):
                 accept_plaintext=self.app.accept_plaintext,
             )
         except SerializationError as error:
-            self._park(delivery, lease_ends, "?", str(error))
+            self._park(delivery, lease_ends, read_task_name(delivery.body) or "?", str(error))
             return
         try:
             task = self.app.find_task(message.task)

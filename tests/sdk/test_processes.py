@@ -52,6 +52,14 @@ async def test_a_process_tells_its_progress_and_goes_on_from_its_cursor(app: App
     assert path.read_text().split() == ["0", "1", "2", "3", "4"]
 
 
+def test_a_process_knows_its_worker_and_the_attributes_of_its_job(app: App) -> None:
+    task = process_tasks.introduce
+    prepared = task.prepare(task.options.changed(attributes={"tenant": "acme"}), (), {})
+    job: Job[Any] = task.job_of(prepared, app.broker.run(prepared.work(app)))
+    worker = work(app, processes=1)
+    assert app.job("default", job.id).result() == [worker.id, {"tenant": "acme"}]
+
+
 def test_whatever_a_process_raises_ends_its_attempt_and_no_other(app: App) -> None:
     jobs = [process_tasks.enqueue_raise(app, what) for what in ("odd", "retry", "snooze")]
     jobs.append(process_tasks.enqueue_square(app, 3))
