@@ -13,8 +13,7 @@ from django.urls import path, reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from dashboard.escaping import escape_visibly, visible_text
-from dashboard.formatting import number
+from dashboard.formatting import escape_visibly, number, visible_text
 from queues.services.dead_letters.actions import (
     NEEDED_FOR_ALL,
     NEEDED_FOR_SELECTED,

@@ -11,8 +11,7 @@ from django.shortcuts import render
 from django.urls import path
 from django.utils.translation import gettext as _
 
-from dashboard.forms.fields import whole_number
-from dashboard.forms.jobs import OrderForm, filter_fields, read_filter, read_state, write_query
+from dashboard.forms.jobs import OrderForm, filter_fields, read_filter, read_state, whole_number, write_query
 from queues.engine.values import JobState, Spread
 from queues.services.jobs.actions import ACTS, ACTS_ON_ALL, JobAct
 from queues.services.queues.page import (

@@ -10,10 +10,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from dashboard.error_messages import input_message
-from dashboard.forms.fields import whole_number
-from dashboard.forms.jobs import OrderForm, read_chosen, read_filter, write_query
-from dashboard.forms.policy import PolicyForm
-from dashboard.forms.publish import PublishForm
+from dashboard.forms.jobs import OrderForm, read_chosen, read_filter, whole_number, write_query
+from dashboard.forms.queue import PolicyForm, PublishForm
 from queues.engine.errors import InvalidArgumentError
 from queues.services.jobs.actions import JobAct, act_on_jobs, act_on_matches, publish_by_hand
 from queues.services.permissions import Role

@@ -21,7 +21,6 @@ from queues.services.errors import InvalidTokenError
 from queues.services.tokens.access import Access, RateKind, limit_of
 
 from .context import ApiContext
-from .cross_site import SAFE_METHODS, check_origin
 from .http.errors import TokenMissingError, error_response
 from .http.request import ApiRequest, pool_and_secret
 from .http.response import ApiResponse
@@ -31,6 +30,7 @@ from .metrics import CLIENT_GONE, COUNTERS
 from .metrics.page import opens_metrics
 from .operations.admin_info import metrics
 from .router import STAFF, AuthKind, OperationFunction, Route
+from .staff import SAFE_METHODS, check_origin
 
 logger = logging.getLogger(__name__)
 

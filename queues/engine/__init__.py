@@ -39,9 +39,17 @@ from .operations.consumers import (
     tell_waiting,
 )
 from .operations.control import delete_jobs, destroy, list_queues, pause, resume
-from .operations.dead_scan import DEAD_SCAN_BATCH, DeadJob, DeadPage, parse_dead_cursor, scan_dead
-from .operations.deadletter import dead_head, delete_dead, respawn, trim_dead
-from .operations.deletions import free_deleted
+from .operations.deadletter import (
+    DEAD_SCAN_BATCH,
+    DeadJob,
+    DeadPage,
+    dead_head,
+    delete_dead,
+    parse_dead_cursor,
+    respawn,
+    scan_dead,
+    trim_dead,
+)
 from .operations.distribution import distributions
 from .operations.drain import (
     DrainPlan,
@@ -55,15 +63,14 @@ from .operations.drain import (
     read_events,
     trim_drained,
 )
-from .operations.find import JobPlace, find_job, find_key
 from .operations.finish import ack, ack_attempt, ack_timed, extend, fail, release
 from .operations.inspect import detail, list_jobs, peek, result, size, stats
-from .operations.maintain import promote_due, reclaim_ended, sweep
+from .operations.maintain import free_deleted, promote_due, reclaim_ended, sweep
 from .operations.measure import PartitionLoad, beat, count_jobs, list_partition, list_pumps, partition_load, write_probe
 from .operations.publish import PreparedOptions, prepare, publish, publish_large, republish
 from .operations.ratelimit import give_back_limit, limited, take_limit
 from .operations.reschedule import reschedule
-from .operations.scan import scan_jobs
+from .operations.scan import JobPlace, find_job, find_key, scan_jobs
 from .operations.survey import (
     WHOLE_POOL,
     SurveyedQueue,

@@ -16,7 +16,6 @@ from .executor import result_of, results_of, same_for_all
 from .keys import Layout, QueueKeys, notice_channel, wake_channel, worker_channel
 from .operation import Operation, Paced, Plan
 from .transport.batch_queue import BatchQueue, Call
-from .transport.commands import packed, packed_in_pieces
 from .transport.connection import AsyncClient, StoreAddress
 from .transport.failures import is_from_replica, is_missing_script
 from .transport.late_replies import LateCalls
@@ -25,6 +24,7 @@ from .transport.outage_log import OutageLog
 from .transport.pacing import AsyncPacer
 from .transport.redis_connection import RedisConnection
 from .transport.replication import ReplicaWait, UnconfirmedError
+from .transport.resp_protocol import packed, packed_in_pieces
 from .transport.routing import AsyncRoutes, Server
 from .values import Consumed, JobResult, RequestLimit
 from .waiting.subscription import MessageHandler, Subscription

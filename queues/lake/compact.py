@@ -17,9 +17,8 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from .files import HourFiles, count_rows, hour_folders, read_batches, read_hour
+from .files import HourFiles, arrow_schema, count_rows, hour_folders, read_batches, read_hour
 from .names import compacted_name, is_compacted, is_data, manifest_name, manifest_of, temporary_name
-from .schema import arrow_schema
 from .storage import LakeError, Storage
 from .writer import PARQUET, STALE_S, remove_stale
 

@@ -14,12 +14,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from .demo_draws import whole
-from .demo_jobs import events_of_hour
+from .demo_jobs import events_of_hour, whole
 from .demo_shape import NAMESPACE, POOL, QUEUES, BadDeploy, jobs_in_hour
-from .files import hour_folders
+from .files import arrow_schema, hour_folders
 from .names import HOUR_MS, SUFFIX, day_dir, temporary_name
-from .schema import arrow_schema
 from .storage import LakeError, Storage
 from .writer import PARQUET
 

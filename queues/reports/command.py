@@ -68,9 +68,9 @@ def _report(asked: argparse.Namespace) -> None:
     if days[-1] > today:
         raise FutureDateError(f"{days[-1]} is in the future: today is {today} (UTC).")
     try:
-        from . import diagnosis, session
+        from . import failures, session
         from .day import DayReport
-        from .output import Output
+        from .history import Output
         from .progress import Progress, Stage
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != "pyspark":
@@ -91,13 +91,13 @@ def _report(asked: argparse.Namespace) -> None:
                 except Exception as error:
                     with contextlib.suppress(Exception):
                         output.forget(day)
-                    raise diagnosis.explain(
+                    raise failures.explain(
                         error, java_alive=session.java_is_alive(error), master=options.master
                     ) from error
     except ReportError:
         raise
     except Exception as error:
-        raise diagnosis.explain(error, java_alive=True, master=options.master) from error
+        raise failures.explain(error, java_alive=True, master=options.master) from error
 
 
 @contextlib.contextmanager

@@ -71,9 +71,9 @@ from queues.engine import (
 from queues.engine.keys import PARTITION_KEYS, QUEUE_KEYS, limit_key
 from queues.engine.limits import STAGE_MIN_BYTES
 from queues.engine.operations.consumers import held_queues, list_waiting, list_working, tell_waiting
-from queues.engine.operations.dead_scan import scan_dead
-from queues.engine.operations.find import find_key, has_job
+from queues.engine.operations.deadletter import scan_dead
 from queues.engine.operations.maintain import promote, purge, reclaim
+from queues.engine.operations.scan import find_key, has_job
 from queues.engine.operations.survey import (
     add_minutes,
     namespace_minutes,

@@ -11,7 +11,7 @@ from collections import Counter
 import pytest
 
 from queues.engine import AsyncEngine, Engine, QueueKeys, limits, publish
-from queues.engine.waiting import fairness
+from queues.engine.waiting import fallback_polls
 from queues.engine.waiting.waiter_groups import ALONE_JOBS, LOOK, TIME_UP, WaiterGroup, Wake
 
 from .loop import asleep, in_loop, opened, until
@@ -164,7 +164,7 @@ class Process:
 
 
 def test_of_two_processes_no_waiter_starves(engine: Engine, redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fairness, "COUNT_EVERY_S", 0.0)
+    monkeypatch.setattr(fallback_polls, "COUNT_EVERY_S", 0.0)
     served: list[tuple[int, int]] = []
     processes = [Process(redis_url, 4, served, number) for number in range(2)]
     try:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from queues.engine.stats.consumers import QueueWaiters, WaitingConsumer
-from queues.engine.stats.waiting_consumers import (
+from queues.engine.stats.consumers import (
     CONSUMERS_REPORTED,
     QUEUES_REPORTED,
     REMEMBERED_MAX,
     REMEMBERED_S,
     ConsumerKey,
+    QueueWaiters,
+    WaitingConsumer,
     WaitingConsumers,
 )
 

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from queues.lake.storage import Storage
 from queues.reports.day import DayReport
-from queues.reports.output import Output
+from queues.reports.history import Output
 from queues.reports.session import SparkOptions, spark_session
 
 RunDay = Callable[..., dict[str, Any]]

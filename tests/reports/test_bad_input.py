@@ -17,7 +17,7 @@ from queues.lake.files import Gap, LakeFile
 from queues.lake.storage import LakeError, Storage
 from queues.lake.writer import Writer
 from queues.reports.day import DayReport, Done
-from queues.reports.output import Output
+from queues.reports.history import Output
 
 from .conftest import RunDay
 from .made import event, ms, read_table, write_lake

@@ -18,9 +18,9 @@ from queues.services.reporting.reading import read_queue, read_series, reported_
 from queues.services.reporting.values import Figures, Metric
 
 from . import pictures
+from .home import short_weekday
 from .pictures import Of
 from .places import Place
-from .weeks import short_weekday
 
 Context = dict[str, Any]
 

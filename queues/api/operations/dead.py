@@ -8,7 +8,7 @@ from queues.engine import dead_head, delete_dead, limits
 from queues.services.dead_letters.scanning import respawn_dead
 
 from ..context import ApiContext
-from ..http.json_body import ids_of, read_object
+from ..http.body import ids_of, read_object
 from ..http.query import read_uint
 from ..http.request import ApiRequest
 from ..http.response import NO_CONTENT, ApiResponse, json_response

@@ -23,8 +23,8 @@ from queues.services.jobs.delivery import extend_lease
 from queues.services.workers.requests import JobAck, ack_jobs_of
 
 from ..context import ApiContext
+from ..http.body import flag_of, read_object, seconds_as_ms_of, text_of
 from ..http.errors import ParameterError
-from ..http.json_body import flag_of, read_object, seconds_as_ms_of, text_of
 from ..http.large_requests import LARGE_BYTES, run_in_slices
 from ..http.query import read_optional_uint, read_seconds_as_ms
 from ..http.request import ApiRequest

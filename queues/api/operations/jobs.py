@@ -7,7 +7,7 @@ from queues.engine import find_key
 from queues.services.workers.requests import run_jobs_now
 
 from ..context import ApiContext
-from ..http.json_body import ids_of, read_object
+from ..http.body import ids_of, read_object
 from ..http.request import ApiRequest
 from ..http.response import ApiResponse, json_response
 

@@ -6,7 +6,7 @@ from ..keys import QueueKeys
 from ..operation import Operation, Reply
 from ..reply import clock_argument, expect_ok
 from ..scripts import load
-from ..stats.histogram import BUCKETS_PER_OCTAVE, Minutes, minutes_of
+from ..stats.minutes import BUCKETS_PER_OCTAVE, Minutes, minutes_of
 from ..values import Distributions, Spread
 
 _STATS = load("stats")

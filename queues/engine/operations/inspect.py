@@ -14,7 +14,7 @@ from ..operation import Operation, Plan, Reply
 from ..record import unpack_record, unpack_run
 from ..reply import clock_argument, delivery_of, expect_ok, tag_of, unexpected
 from ..scripts import load
-from ..stats.histogram import lately, minutes_of, percentiles, rates
+from ..stats.minutes import lately, minutes_of, percentiles, rates
 from ..values import Delivery, JobDetail, JobResult, JobState, Page, QueueStats
 
 _CURSOR = re.compile(r"(?:high|list|low|delayed|retry|working|dead|completed):[0-9]{1,16}:[0-9A-Z]{26}\Z")

@@ -1,8 +1,11 @@
-"""When groups of waiters poll although nothing woke them: in turn, so many a second, in case a message was lost.
+"""Fallback polls: groups of waiters poll although nothing woke them, in turn, in case a message was lost.
 
 A message is lost only while the subscription is down, and once it is established again every group polls. So a poll in
 between is a second line of defence, which also renews the marks that tell producers to send messages. Few groups poll
 every FALLBACK_POLL_S; many take turns at LOOKS_PER_S; none waits for its turn longer than LOOK_EVERY_MAX_S.
+
+Fairness between processes: a message wakes one waiter in each, and the first to reach Redis gets the job. The faster
+one would get nearly all. So the process that got the last job steps back for a moment: if others wait, it is theirs.
 """
 
 from __future__ import annotations
@@ -10,10 +13,48 @@ from __future__ import annotations
 import asyncio
 import heapq
 import itertools
-from typing import Final
+from typing import Any, Final
 
 from .. import limits
+from ..keys import notice_channel
+from ..transport.connection import AsyncClient
 from .waiter_groups import LOOK, WaiterGroup, WaiterGroups
+
+STEP_BACK_S: Final = 0.001
+"""Longer than a look takes. Paid only where several processes follow the same pool, and rarely if they do not wait for
+the same queues."""
+
+COUNT_EVERY_S: Final = 5.0
+
+
+class OtherProcesses:
+    """Whether other processes follow the pool too. In a cluster only those on the same node are seen."""
+
+    def __init__(self, client: AsyncClient) -> None:
+        self._client: Any = client
+        self._loop = asyncio.get_running_loop()
+        self._counted_at = -COUNT_EVERY_S
+        self._counting: asyncio.Task[None] | None = None
+        self.present = False
+
+    def count_if_due(self) -> None:
+        """Ask again now and then, in the background."""
+        now = self._loop.time()
+        if now - self._counted_at >= COUNT_EVERY_S and (self._counting is None or self._counting.done()):
+            self._counted_at = now
+            self._counting = self._loop.create_task(self._count())
+
+    def stop(self) -> None:
+        if self._counting is not None:
+            self._counting.cancel()
+
+    async def _count(self) -> None:
+        try:
+            counted = await self._client.pubsub_numsub(notice_channel())
+        except Exception:
+            return  # whatever the connection raised: as it was
+        self.present = any(listeners > 1 for _, listeners in counted)
+
 
 TOGETHER_S: Final = 0.05
 """Turns that are so close poll together: calls of one event-loop turn share a round trip, which is most of the cost."""

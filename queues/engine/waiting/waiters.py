@@ -21,8 +21,7 @@ from ..keys import QueueKeys
 from ..operation import AsyncRunner
 from ..operations.consume import consume_any, consume_step, give_back, is_again
 from ..values import Consumed
-from .fairness import STEP_BACK_S, OtherProcesses
-from .fallback_polls import FallbackPolls
+from .fallback_polls import STEP_BACK_S, FallbackPolls, OtherProcesses
 from .results import ResultWaiters
 from .subscription import Subscription
 from .timers import delay_until

@@ -13,8 +13,7 @@ from queues.engine import probe_store, redact_url
 from queues.supervision import Supervisor
 
 from . import parts
-from .account import Account
-from .data_dir import CannotStartError, DataDir, check_port, lock_data_dir
+from .data_dir import Account, CannotStartError, DataDir, check_port, lock_data_dir
 
 READY_TIMEOUT_S: Final = 60.0
 

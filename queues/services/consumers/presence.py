@@ -17,7 +17,7 @@ from queues.engine import AsyncEngine, tell_waiting
 from queues.engine.errors import TaskqError
 from queues.engine.keys import QueueKeys
 from queues.engine.operation import Operation
-from queues.engine.stats.waiting_consumers import ConsumerKey, WaitingConsumers
+from queues.engine.stats.consumers import ConsumerKey, WaitingConsumers
 
 logger = logging.getLogger(__name__)
 
