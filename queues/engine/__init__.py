@@ -32,6 +32,7 @@ from .operations.consume import consume, consume_any
 from .operations.control import delete_jobs, destroy, list_queues, pause, resume
 from .operations.deadletter import dead_head, delete_dead, respawn, trim_dead
 from .operations.deletions import free_deleted
+from .operations.dependencies import list_waits, parse_dependency
 from .operations.drain import (
     DrainPlan,
     DrainState,
@@ -51,6 +52,7 @@ from .operations.maintain import promote_due, reclaim_ended, sweep
 from .operations.measure import PartitionLoad, beat, count_jobs, list_partition, list_pumps, partition_load, write_probe
 from .operations.publish import PreparedOptions, prepare, publish, publish_large, republish
 from .operations.ratelimit import give_back_limit, limited, take_limit
+from .operations.relay import refuse_cycle, relay
 from .operations.reschedule import reschedule
 from .operations.scan import scan_jobs
 from .operations.survey import (
@@ -81,6 +83,8 @@ from .values import (
     Counts,
     DeadHead,
     Delivery,
+    Dependency,
+    DependencyFailure,
     Ended,
     Failed,
     JobDetail,
@@ -114,6 +118,8 @@ __all__ = [
     "Counts",
     "DeadHead",
     "Delivery",
+    "Dependency",
+    "DependencyFailure",
     "DrainPlan",
     "DrainState",
     "Ended",
@@ -190,10 +196,12 @@ __all__ = [
     "list_partition",
     "list_pumps",
     "list_queues",
+    "list_waits",
     "namespace_minutes",
     "open_async_engine",
     "open_engine",
     "parse_backoff",
+    "parse_dependency",
     "parse_url",
     "partition_load",
     "pause",
@@ -210,6 +218,8 @@ __all__ = [
     "read_survey",
     "reclaim_ended",
     "redact_url",
+    "refuse_cycle",
+    "relay",
     "release",
     "republish",
     "reschedule",

@@ -1,4 +1,4 @@
---{"name": "ack", "purpose": "ends jobs (edge G). A working job is gone, or completed until its retention ends; a job in any other state is deleted.", "keys": ["jobs", "runs", "results", "ready", "front", "prio", "priorities", "delayed", "retry", "expiring", "working", "dead", "completed", "keys", "flags", "due", "ends", "queues", "sweeps", "waiting", "stats", "active", "events", "counters"], "args": ["now_ms", "queue", "channel", "cap", "attempt", "has_result", "result"], "rest": true, "replies": ["ok"]}
+--{"name": "ack", "purpose": "ends jobs (edge G). A working job is gone, or completed until its retention ends; a job in any other state is deleted.", "keys": ["jobs", "runs", "results", "ready", "front", "prio", "priorities", "delayed", "retry", "expiring", "working", "dead", "completed", "keys", "flags", "due", "ends", "queues", "sweeps", "waiting", "stats", "active", "events", "counters", "blocked", "outgoing"], "args": ["now_ms", "queue", "channel", "cap", "attempt", "has_result", "result"], "rest": true, "replies": ["ok"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then
@@ -16,6 +16,7 @@ local outcome, ended, durations, seen, ids = {
 }, {
 }, {
 }
+local depended
 for i = 8, #ARGV do
  ids[#ids + 1] = ARGV[i]
 end
@@ -26,7 +27,7 @@ for i_2, id in ipairs(ids) do
  if seen[id] then
   word = 'missing'
  elseif leases[i_2] then
-  local its_attempt, _, __2, __3, __4, __5, taken, options, consumer = struct.unpack('>I4HHBI6I6I6Hc0Bc0', raw_runs[i_2])
+  local its_attempt, _, __2, marks, __3, __4, taken, options, consumer = struct.unpack('>I4HHBI6I6I6Hc0Bc0', raw_runs[i_2])
   local value = fence and fence ~= its_attempt and 'lost'
   if not value then
    local finish
@@ -68,6 +69,12 @@ for i_2, id in ipairs(ids) do
    value = finish
   end
   word = value
+  if marks >= 4 and type(word) == 'number' then
+   word = -1 - word
+   depended = depended or {
+   }
+   depended[id] = options
+  end
  else
   local value_2 = fence and 'lost'
   if not value_2 then
@@ -77,19 +84,39 @@ for i_2, id in ipairs(ids) do
     if value_3 then
      local remove_job
      repeat
+      local raw_run = redis.call('HGET', KEYS[2], id)
       if redis.call('HDEL', KEYS[1], id) == 0 then
        remove_job = nil
        break
       end
       redis.call('HDEL', KEYS[2], id)
       redis.call('HDEL', KEYS[7], id)
-      if redis.call('ZREM', KEYS[12], id) == 1 then
-       remove_job = 'was dead'
-       break
-      end
       if redis.call('ZREM', KEYS[13], id) == 1 then
        redis.call('HDEL', KEYS[3], id)
        remove_job = 'was completed'
+       break
+      end
+      if raw_run and (string.byte(raw_run, 9) >= 4) then
+       do
+        local options_2 = (struct.unpack('>Hc0', raw_run, 28))
+        do
+         local key_of
+         repeat
+          if options_2 == '' then
+           key_of = ''
+           break
+          end
+          local __5, __6, __7, __8, its_key = struct.unpack('>I6BI6I6Hc0', options_2)
+          key_of = its_key
+         until true
+         local message = 'ended\t' .. ARGV[2] .. '\t' .. id .. '\t' .. 'deleted' .. '\t' .. key_of
+         redis.call('ZADD', KEYS[26], now, message)
+         redis.pcall('PUBLISH', KEYS[26], '')
+        end
+       end
+      end
+      if redis.call('ZREM', KEYS[12], id) == 1 then
+       remove_job = 'was dead'
        break
       end
       if redis.call('ZREM', KEYS[11], id) == 1 then
@@ -97,6 +124,17 @@ for i_2, id in ipairs(ids) do
        break
       end
       redis.call('ZREM', KEYS[10], id)
+      if redis.call('ZREM', KEYS[25], id) == 1 then
+       do
+        do
+         local message_2 = 'waits\t' .. ARGV[2] .. '\t' .. id
+         redis.call('ZADD', KEYS[26], now, message_2)
+         redis.pcall('PUBLISH', KEYS[26], '')
+        end
+       end
+       remove_job = ''
+       break
+      end
       if redis.call('ZREM', KEYS[8], id) + redis.call('ZREM', KEYS[9], id) + redis.call('ZREM', KEYS[6], id) == 0 then
        do
         local field = 't:' .. ARGV[2]
@@ -108,7 +146,7 @@ for i_2, id in ipairs(ids) do
           left = 0
          else
           local list = in_front > 0 and KEYS[5] or KEYS[4]
-          for __6 = 1, 8 do
+          for __9 = 1, 8 do
            local id_2 = redis.call('LINDEX', list, 0)
            if left == 0 or not id_2 or redis.call('HEXISTS', KEYS[1], id_2) == 1 then
             break
@@ -161,6 +199,26 @@ if #ended > 0 then
   redis.call('HDEL', KEYS[7], unpack(ended))
  end
 end
+if depended then
+ for id_3, options_3 in pairs(depended) do
+  do
+   do
+    local key_of_2
+    repeat
+     if options_3 == '' then
+      key_of_2 = ''
+      break
+     end
+     local __10, __11, __12, __13, its_key_2 = struct.unpack('>I6BI6I6Hc0', options_3)
+     key_of_2 = its_key_2
+    until true
+    local message_3 = 'ended\t' .. ARGV[2] .. '\t' .. id_3 .. '\t' .. 'acked' .. '\t' .. key_of_2
+    redis.call('ZADD', KEYS[26], now, message_3)
+    redis.pcall('PUBLISH', KEYS[26], '')
+   end
+  end
+ end
+end
 if #durations > 0 then
  repeat
   if #durations == 1 then
@@ -181,7 +239,7 @@ if #durations > 0 then
      if redis.call('HGET', KEYS[21], 'm') == tostring(minute) then
       break
      end
-     for __7, field_3 in ipairs(redis.call('HKEYS', KEYS[21])) do
+     for __14, field_3 in ipairs(redis.call('HKEYS', KEYS[21])) do
       local its = tonumber(string.match(field_3, '^%d+'))
       if its and its <= minute - 10 then
        redis.call('HDEL', KEYS[21], field_3)
@@ -224,7 +282,7 @@ if #durations > 0 then
       if redis.call('HGET', KEYS[21], 'm') == tostring(minute_2) then
        break
       end
-      for __8, field_5 in ipairs(redis.call('HKEYS', KEYS[21])) do
+      for __15, field_5 in ipairs(redis.call('HKEYS', KEYS[21])) do
        local its_2 = tonumber(string.match(field_5, '^%d+'))
        if its_2 and its_2 <= minute_2 - 10 then
         redis.call('HDEL', KEYS[21], field_5)
@@ -295,7 +353,7 @@ repeat
    local dropped, freed, entries, from = 0, 0, 0, '-'
    repeat
     local found = redis.call('XRANGE', KEYS[23], from, '+', 'COUNT', 100)
-    for __9, entry in ipairs(found) do
+    for __16, entry in ipairs(found) do
      if held - freed <= most_2 then
       break
      end
