@@ -61,6 +61,7 @@ RELAY_ROUNDS: Final = 8
 """How often one relay looks for more. What is left is the next one's: the pump's, if nobody else comes."""
 
 CYCLE_LOOKS: Final = 1_000
+CYCLE_LOOKS_AT_ONCE: Final = 32
 """Blocked jobs that are looked at for a cycle. One that is longer is not found: its jobs wait until their ttl ends."""
 
 CONSUMER_MAX_BYTES: Final = 64

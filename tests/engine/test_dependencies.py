@@ -187,6 +187,24 @@ def test_a_job_that_takes_the_place_of_another_takes_its_dependants_too(shop: Sh
     assert shop.left() == {}
 
 
+@pytest.mark.parametrize("published", ["before", "after"])
+def test_a_dependency_by_key_outlives_a_job_that_was_deleted(shop: Shop, published: str) -> None:
+    if published == "before":
+        first = shop.publish("orders", key="first", key_ttl_ms=1_000)
+    waiting = shop.publish("mails", "orders:first")
+    if published == "after":
+        first = shop.publish("orders", key="first", key_ttl_ms=1_000)
+    shop.run(delete_jobs(shop.queue("orders"), [first.partition("/")[2]], now_ms=shop.now_ms))
+    shop.relay()
+    assert shop.state(waiting) == "blocked"
+
+    shop.now_ms += 1_000
+    shop.do(shop.publish("orders", key="first"))
+
+    assert shop.state(waiting) == "ready"
+    assert shop.left() == {}
+
+
 def test_a_dependency_by_key_of_a_job_that_has_been_acked_is_met(shop: Shop) -> None:
     shop.do(shop.publish("orders", key="first"))
 

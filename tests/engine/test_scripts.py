@@ -83,6 +83,7 @@ from queues.engine.operations.dependencies import (
     list_left_waits,
     list_waits,
     read_outgoing,
+    rebind_dependants,
     settle,
     subscribe,
     unsubscribe,
@@ -152,6 +153,7 @@ def dependency_steps() -> Iterator[Operation[Any]]:
         unsubscribe(QUEUE, QUEUE, [wait]),
         settle(QUEUE, [Settlement(UNKNOWN, "wq:k", "acked")]),
         forget_waits(QUEUE, [wait]),
+        rebind_dependants(QUEUE, [Dependant(UNKNOWN, "w", "ns/q", UNKNOWN, "k")]),
         forget_dependants(QUEUE, [Dependant(":k", "w", "ns/q", UNKNOWN, "k")]),
     )
 

@@ -22,8 +22,8 @@
 --   queue        namespace/queue
 --   channel      of the partition's wake-ups
 --   cap          bytes    the event stream's
---   ...          for each: job id; policy and dependency as in lib/waits.lua; outcome: waits (it is known there now), again (it
---                is to be told once more), acked, or why it has failed: dead, deleted, expired, unknown; or `cycle ...`, which the job never survives
+--   ...          for each: job id; policy and dependency as in lib/waits.lua; outcome: waits (it is known there now), acked, or
+--                why it has failed: dead, deleted, expired, unknown; or `cycle ...`, which the job never survives
 -- REPLIES
 --   ok           ended messages   jobs that are not blocked any more; messages to other partitions that were written
 -- INCLUDES record run ready wake due events stats waits
@@ -66,12 +66,6 @@ local function settle(id, wait, outcome)
   local is_fatal = outcome ~= 'acked' and policy == 'f' or string.sub(outcome, 1, 6) == 'cycle '
   if outcome == 'waits' then
     if redis.call('ZREM', waits, head .. '?' .. wait) == 1 then redis.call('ZADD', waits, 0, head .. '+' .. wait) end
-  elseif outcome == 'again' then
-    if redis.call('ZREM', waits, head .. '+' .. wait) == 1 then
-      redis.call('ZADD', waits, 0, head .. '?' .. wait)
-      note_waits(id)
-      messages = messages + 1
-    end
   elseif outcome ~= 'acked' and policy == 'w' and not is_fatal then
     if redis.call('ZREM', waits, head .. '?' .. wait, head .. '+' .. wait) > 0 then
       redis.call('ZADD', waits, 0, head .. '-' .. wait)

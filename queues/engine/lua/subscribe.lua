@@ -12,20 +12,8 @@
 --   ...          for each: job id here or ""; key or ""; policy (lib/waits.lua); namespace/queue and id of the job that depends on it
 -- REPLIES
 --   ok           outcome ...   waits: it will be told; acked, dead: it has ended so; unknown: no such id was given yet
--- INCLUDES ids record run
+-- INCLUDES ids record run depended
 local reply = {'ok'}
-
-local function mark_run(id)
-  local raw = redis.call('HGET', runs, id)
-  if raw and is_depended_on(raw) then return end
-  if not raw then
-    local tries, expires, due_ms, options = unpack_record(redis.call('HGET', jobs, id))
-    raw = struct.pack(RUN, 0, 0, tries, 0, expires, due_ms or id_time(id), 0, #options, options, 0, '')
-  end
-  local run = unpack_run(raw)
-  run.depended = DEPENDED
-  redis.call('HSET', runs, id, pack_run(run))
-end
 
 local function outcome_of(id, its_key, policy, rest)
   local target = id

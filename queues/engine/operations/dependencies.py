@@ -24,6 +24,7 @@ _LIST_WAITS = load("list_waits")
 _LIST_DEPENDANTS = load("list_dependants")
 _FORGET_WAITS = load("forget_waits")
 _FORGET_DEPENDANTS = load("forget_dependants")
+_REBIND = load("rebind_dependants")
 _SETTLE = load("settle")
 _READ_OUTGOING = load("read_outgoing")
 
@@ -43,12 +44,12 @@ def parse_dependency(text: str, *, queue: str) -> Dependency:
     else:
         named, _, job_id = text.rpartition("/")
         dependency = Dependency(queue=named or queue, job_id=job_id)
-    check_dependency(dependency)
+    check_dependency(dependency, text)
     return dependency
 
 
-def check_dependency(dependency: Dependency) -> None:
-    """Raises InvalidArgumentError unless it can be the name of a job."""
+def check_dependency(dependency: Dependency, text: str | None = None) -> None:
+    """Raises InvalidArgumentError unless it can be the name of a job. `text`: as the caller wrote it."""
     is_id = not dependency.key and is_job_id(dependency.job_id)
     is_key = (
         not dependency.job_id
@@ -56,8 +57,8 @@ def check_dependency(dependency: Dependency) -> None:
         and 0 < len(dependency.key.encode()) <= limits.KEY_MAX_BYTES
     )
     if not (is_id or is_key) or _QUEUE_NAME.match(dependency.queue) is None:
-        shown = str(dependency).encode("utf-8", "replace").decode()
-        raise InvalidArgumentError(f"invalid depends_on: {shown:.64}")
+        shown = (str(dependency) if text is None else text).encode("utf-8", "replace").decode()
+        raise InvalidArgumentError(f'invalid depends_on "{shown:.64}"')
 
 
 class Wait(NamedTuple):
@@ -224,6 +225,16 @@ def forget_dependants(queue: QueueKeys, dependants: Sequence[Dependant], *, mess
         queue.select(_FORGET_DEPENDANTS.keys),
         (message, *[dependant.member for dependant in dependants]),
         lambda reply: int(expect_ok(_FORGET_DEPENDANTS, reply)[0]),
+    )
+
+
+def rebind_dependants(queue: QueueKeys, dependants: Sequence[Dependant]) -> Operation[bool]:
+    """Have these wait for another job with the key, since the one that had it has gone."""
+    return Operation(
+        _REBIND,
+        queue.select(_REBIND.keys),
+        tuple([dependant.member for dependant in dependants]),
+        lambda reply: not expect_ok(_REBIND, reply),
     )
 
 

@@ -6,10 +6,10 @@ tells it again, which changes nothing. So two relays at once do no harm either.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 from .. import limits
 from ..errors import InvalidArgumentError, TaskqError
@@ -20,8 +20,6 @@ from . import dependencies
 from .dependencies import Dependant, Settlement, Wait, Waits
 
 T = TypeVar("T")
-
-_GONE: Final = ("deleted", "expired")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,14 +102,26 @@ class _Round:
                 is_done[message.text] = False
                 self.cursors[message.text] = next_low
             found[message.text] += dependants
-            outcome = message.rest[1] if message.kind == "ended" else "deleted"
             for dependant in dependants:
-                settlements[dependant.queue].append(_settlement(message, dependant, outcome))
+                if not _waits_for_key(message, dependant):
+                    settlements[dependant.queue].append(_settlement(message, dependant))
         hot, untold = yield from self._settle(settlements)
-        forgotten = [
+        rebound = {
+            message.text: [one for one in found[message.text] if _waits_for_key(message, one)] for message in messages
+        }
+        bound = yield from self._apart(
+            [
+                dependencies.rebind_dependants(message.queue, rebound[message.text])
+                for message in messages
+                if rebound[message.text]
+            ]
+        )
+        if None in bound:
+            return hot
+        forgotten: list[Operation[int]] = [
             dependencies.forget_dependants(
                 message.queue,
-                [one for one in found[message.text] if one.queue not in untold],
+                [one for one in found[message.text] if one.queue not in untold and not _waits_for_key(message, one)],
                 message=message.text
                 if is_done[message.text] and not any(one.queue in untold for one in found[message.text])
                 else "",
@@ -250,12 +260,19 @@ def _dependants_of(queue: QueueKeys, target: str, *, waiting: bool) -> Operation
     return dependencies.list_dependants(queue, low=f"[{target}\t", high=high)
 
 
-def _settlement(message: _Message, dependant: Dependant, outcome: str) -> Settlement:
-    queue = message.queue.queue
+def _waits_for_key(message: _Message, dependant: Dependant) -> bool:
+    """Whether it now waits for another job with the key: its own has gone without an ack."""
+    return bool(dependant.key) and dependant.policy == "w" and _outcome(message) != "acked"
+
+
+def _outcome(message: _Message) -> str:
+    return message.rest[1] if message.kind == "ended" else "deleted"
+
+
+def _settlement(message: _Message, dependant: Dependant) -> Settlement:
+    queue, outcome = message.queue.queue, _outcome(message)
     job_id = "" if dependant.key else dependant.target
     name = Dependency(queue=queue, job_id=job_id, key=dependant.key)
-    if outcome in _GONE and dependant.policy == "w" and dependant.key:
-        outcome = "again"  # another job may have the key, or get it
     return Settlement(dependant.job_id, f"{dependant.policy}{name}", outcome)
 
 
@@ -265,27 +282,27 @@ def find_cycle(layout: Layout, queue: QueueKeys, key: str, depends_on: Sequence[
     Only jobs with keys can be in one: nothing depends on an id that was not given yet.
     """
     own = str(Dependency(queue=queue.queue, key=key))
-    paths: list[tuple[Dependency, tuple[str, ...]]] = [(one, (own,)) for one in depends_on]
-    seen: set[str] = set()
-    looks = limits.CYCLE_LOOKS
-    while paths and looks > 0:
-        for dependency, path in paths:
-            if str(dependency) == own:
-                return " → ".join((*path, own))
-        part = [(one, path) for one, path in paths if str(one) not in seen][:looks]
-        looks -= len(part)
-        seen |= {str(one) for one, _ in part}
+    came_from = {str(one): own for one in depends_on}
+    to_look_at = deque(dict.fromkeys(depends_on))
+    looks = 0
+    while to_look_at and own not in came_from and looks < limits.CYCLE_LOOKS:
+        part = [to_look_at.popleft() for _ in range(min(len(to_look_at), limits.CYCLE_LOOKS_AT_ONCE))]
+        looks += len(part)
         found = yield [
             dependencies.list_waits(layout.queue(queue.namespace, one.queue), job_id=one.job_id, key=one.key)
-            for one, _ in part
+            for one in part
         ]
-        paths = [
-            (wait.dependency, (*path, str(one)))
-            for (one, path), page in zip(part, found, strict=True)
-            if page.is_blocked
-            for wait in page.waits
-        ]
-    return ""
+        for one, page in zip(part, found, strict=True):
+            for wait in page.waits if page.is_blocked else ():
+                if str(wait.dependency) not in came_from:
+                    came_from[str(wait.dependency)] = str(one)
+                    to_look_at.append(wait.dependency)
+    if own not in came_from:
+        return ""
+    cycle = [own, came_from[own]]
+    while cycle[-1] != own:
+        cycle.append(came_from[cycle[-1]])
+    return " → ".join(reversed(cycle))
 
 
 def refuse_cycle(layout: Layout, queue: QueueKeys, key: str, depends_on: Sequence[Dependency]) -> Plan[None]:

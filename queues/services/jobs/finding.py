@@ -9,7 +9,7 @@ from typing import Final
 
 from django.db import connections
 
-from queues.engine import AsyncEngine, JobPlace, detail, find_job, list_jobs, peek, result
+from queues.engine import AsyncEngine, JobPlace, detail, find_job, list_jobs, list_waits, peek, result
 from queues.engine.errors import InvalidArgumentError, TaskqError
 from queues.engine.ids import is_job_id
 from queues.engine.keys import QueueKeys
@@ -28,6 +28,34 @@ def peek_queue(*, queue: QueueKeys) -> Plan[Delivery | None]:
 def get_job(*, queue: QueueKeys, job_id: str) -> Operation[JobDetail | None]:
     """All that is known of a job, or None."""
     return detail(queue, job_id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AwaitedJob:
+    """A job that a blocked one waits for. `name`: as in `depends_on`. `has_gone`: without an ack."""
+
+    name: str
+    has_gone: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AwaitedJobs:
+    """The first of the jobs that a blocked one waits for, and how many there are."""
+
+    jobs: tuple[AwaitedJob, ...] = ()
+    total: int = 0
+
+
+def get_job_and_awaited(*, queue: QueueKeys, job_id: str) -> Plan[tuple[JobDetail, AwaitedJobs] | None]:
+    """All that is known of a job, with what it waits for; None if there is no such job."""
+    (job,) = yield [detail(queue, job_id)]
+    if job is None:
+        return None
+    if job.state is not JobState.BLOCKED:
+        return job, AwaitedJobs()
+    (found,) = yield [list_waits(queue, job_id=job_id)]
+    awaited = tuple([AwaitedJob(name=str(one.dependency), has_gone=one.state == "-") for one in found.waits])
+    return job, AwaitedJobs(jobs=awaited, total=found.total)
 
 
 def get_result(*, queue: QueueKeys, job_id: str) -> Operation[JobResult]:

@@ -111,7 +111,6 @@ for i_2, id in ipairs(ids) do
          until true
          local message = 'ended\t' .. ARGV[2] .. '\t' .. id .. '\t' .. 'deleted' .. '\t' .. key_of
          redis.call('ZADD', KEYS[26], now, message)
-         redis.pcall('PUBLISH', KEYS[26], '')
         end
        end
       end
@@ -129,7 +128,6 @@ for i_2, id in ipairs(ids) do
         do
          local message_2 = 'waits\t' .. ARGV[2] .. '\t' .. id
          redis.call('ZADD', KEYS[26], now, message_2)
-         redis.pcall('PUBLISH', KEYS[26], '')
         end
        end
        remove_job = ''
@@ -214,7 +212,6 @@ if depended then
     until true
     local message_3 = 'ended\t' .. ARGV[2] .. '\t' .. id_3 .. '\t' .. 'acked' .. '\t' .. key_of_2
     redis.call('ZADD', KEYS[26], now, message_3)
-    redis.pcall('PUBLISH', KEYS[26], '')
    end
   end
  end

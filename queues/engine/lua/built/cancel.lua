@@ -115,7 +115,6 @@ elseif state ~= 'dead' and state ~= 'completed' then
      until true
      local message = 'ended\t' .. ARGV[2] .. '\t' .. id_2 .. '\t' .. 'deleted' .. '\t' .. key_of
      redis.call('ZADD', KEYS[23], now, message)
-     redis.pcall('PUBLISH', KEYS[23], '')
     end
    end
   end
@@ -133,7 +132,6 @@ elseif state ~= 'dead' and state ~= 'completed' then
     do
      local message_2 = 'waits\t' .. ARGV[2] .. '\t' .. id_2
      redis.call('ZADD', KEYS[23], now, message_2)
-     redis.pcall('PUBLISH', KEYS[23], '')
     end
    end
    ended = ''

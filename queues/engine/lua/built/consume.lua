@@ -791,7 +791,6 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
        until true
        local message = 'ended\t' .. ARGV[2] .. '\t' .. id_7 .. '\t' .. 'expired' .. '\t' .. key_of
        redis.call('ZADD', KEYS[23], now, message)
-       redis.pcall('PUBLISH', KEYS[23], '')
       end
      end
     end

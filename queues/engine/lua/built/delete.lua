@@ -70,7 +70,6 @@ for _, id in ipairs(ids_2) do
       until true
       local message = 'ended\t' .. ARGV[2] .. '\t' .. id .. '\t' .. 'deleted' .. '\t' .. key_of
       redis.call('ZADD', KEYS[23], now, message)
-      redis.pcall('PUBLISH', KEYS[23], '')
      end
     end
    end
@@ -88,7 +87,6 @@ for _, id in ipairs(ids_2) do
      do
       local message_2 = 'waits\t' .. ARGV[2] .. '\t' .. id
       redis.call('ZADD', KEYS[23], now, message_2)
-      redis.pcall('PUBLISH', KEYS[23], '')
      end
     end
     remove_job = ''

@@ -62,7 +62,6 @@ if #ids_2 > 0 then
        until true
        local message = 'ended\t' .. ARGV[2] .. '\t' .. id_2 .. '\t' .. 'deleted' .. '\t' .. key_of
        redis.call('ZADD', KEYS[14], now, message)
-       redis.pcall('PUBLISH', KEYS[14], '')
       end
      end
     end

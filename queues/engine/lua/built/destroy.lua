@@ -77,14 +77,12 @@ if redis.call('EXISTS', KEYS[45]) == 1 then
  do
   local message = 'left\t' .. ARGV[2] .. '\t' .. bound
   redis.call('ZADD', KEYS[47], now, message)
-  redis.pcall('PUBLISH', KEYS[47], '')
  end
 end
 if redis.call('EXISTS', KEYS[46]) == 1 then
  do
   local message_2 = 'lost\t' .. ARGV[2] .. '\t' .. bound
   redis.call('ZADD', KEYS[47], now, message_2)
-  redis.pcall('PUBLISH', KEYS[47], '')
  end
 end
 redis.call('HDEL', KEYS[22], 't:' .. ARGV[2], 'h:' .. ARGV[2], 's:' .. ARGV[2], 'k:' .. ARGV[2])

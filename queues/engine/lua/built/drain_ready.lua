@@ -73,7 +73,6 @@ if #ids_2 > 0 then
       until true
       local message = 'ended\t' .. ARGV[2] .. '\t' .. id_2 .. '\t' .. 'deleted' .. '\t' .. key_of
       redis.call('ZADD', KEYS[16], now, message)
-      redis.pcall('PUBLISH', KEYS[16], '')
      end
     end
    end

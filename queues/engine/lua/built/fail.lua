@@ -152,7 +152,6 @@ do
     until true
     local message = 'ended\t' .. ARGV[2] .. '\t' .. id .. '\t' .. 'dead' .. '\t' .. key_of
     redis.call('ZADD', KEYS[18], now, message)
-    redis.pcall('PUBLISH', KEYS[18], '')
    end
   end
  end

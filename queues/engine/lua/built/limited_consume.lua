@@ -828,7 +828,6 @@ repeat
         until true
         local message = 'ended\t' .. ARGV[5] .. '\t' .. id_7 .. '\t' .. 'expired' .. '\t' .. key_of
         redis.call('ZADD', KEYS[24], now, message)
-        redis.pcall('PUBLISH', KEYS[24], '')
        end
       end
      end

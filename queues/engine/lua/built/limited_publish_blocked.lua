@@ -183,7 +183,6 @@ repeat
    do
     local message = 'waits\t' .. ARGV[5] .. '\t' .. id_3
     redis.call('ZADD', KEYS[17], now, message)
-    redis.pcall('PUBLISH', KEYS[17], '')
    end
   end
  end

@@ -369,7 +369,6 @@ do
       until true
       local message = 'ended\t' .. ARGV[5] .. '\t' .. id_4 .. '\t' .. 'deleted' .. '\t' .. key_of
       redis.call('ZADD', KEYS[27], now, message)
-      redis.pcall('PUBLISH', KEYS[27], '')
      end
     end
    end
@@ -387,7 +386,6 @@ do
      do
       local message_2 = 'waits\t' .. ARGV[5] .. '\t' .. id_4
       redis.call('ZADD', KEYS[27], now, message_2)
-      redis.pcall('PUBLISH', KEYS[27], '')
      end
     end
     remove_job = ''

@@ -140,7 +140,6 @@ while skipped < tonumber(ARGV[4]) do
        until true
        local message = 'ended\t' .. ARGV[2] .. '\t' .. id_2 .. '\t' .. 'expired' .. '\t' .. key_of
        redis.call('ZADD', KEYS[18], now, message)
-       redis.pcall('PUBLISH', KEYS[18], '')
       end
      end
     end

@@ -146,7 +146,6 @@ for i_2 = 2, #ids do
   do
    local message = 'waits\t' .. ARGV[2] .. '\t' .. id_3
    redis.call('ZADD', KEYS[16], now, message)
-   redis.pcall('PUBLISH', KEYS[16], '')
   end
  end
 end

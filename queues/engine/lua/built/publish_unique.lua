@@ -422,7 +422,6 @@ if added[1] == 'ok' then
       until true
       local message = 'ended\t' .. ARGV[2] .. '\t' .. id_7 .. '\t' .. 'deleted' .. '\t' .. key_of
       redis.call('ZADD', KEYS[26], now, message)
-      redis.pcall('PUBLISH', KEYS[26], '')
      end
     end
    end
@@ -440,7 +439,6 @@ if added[1] == 'ok' then
      do
       local message_2 = 'waits\t' .. ARGV[2] .. '\t' .. id_7
       redis.call('ZADD', KEYS[26], now, message_2)
-      redis.pcall('PUBLISH', KEYS[26], '')
      end
     end
     remove_job = ''

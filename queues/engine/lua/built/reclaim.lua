@@ -146,7 +146,6 @@ for _, id in ipairs(ids) do
      until true
      local message = 'ended\t' .. ARGV[2] .. '\t' .. id .. '\t' .. 'dead' .. '\t' .. key_of
      redis.call('ZADD', KEYS[19], now, message)
-     redis.pcall('PUBLISH', KEYS[19], '')
     end
    end
   end

@@ -117,7 +117,6 @@ if run.marks >= 2 then
     until true
     local message = 'ended\t' .. ARGV[2] .. '\t' .. ARGV[5] .. '\t' .. 'dead' .. '\t' .. key_of
     redis.call('ZADD', KEYS[19], now, message)
-    redis.pcall('PUBLISH', KEYS[19], '')
    end
   end
  end

@@ -334,7 +334,6 @@ if value_5 then
      until true
      local message = 'ended\t' .. ARGV[2] .. '\t' .. id_4 .. '\t' .. 'deleted' .. '\t' .. key_of
      redis.call('ZADD', KEYS[26], now, message)
-     redis.pcall('PUBLISH', KEYS[26], '')
     end
    end
   end
@@ -352,7 +351,6 @@ if value_5 then
     do
      local message_2 = 'waits\t' .. ARGV[2] .. '\t' .. id_4
      redis.call('ZADD', KEYS[26], now, message_2)
-     redis.pcall('PUBLISH', KEYS[26], '')
     end
    end
    remove_job = ''

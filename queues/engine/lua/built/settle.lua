@@ -18,18 +18,6 @@ for i = 5, #ARGV, 3 do
    if redis.call('ZREM', KEYS[6], head .. '?' .. wait) == 1 then
     redis.call('ZADD', KEYS[6], 0, head .. '+' .. wait)
    end
-  elseif outcome == 'again' then
-   if redis.call('ZREM', KEYS[6], head .. '+' .. wait) == 1 then
-    redis.call('ZADD', KEYS[6], 0, head .. '?' .. wait)
-    do
-     do
-      local message = 'waits\t' .. ARGV[2] .. '\t' .. id
-      redis.call('ZADD', KEYS[16], now, message)
-      redis.pcall('PUBLISH', KEYS[16], '')
-     end
-    end
-    messages = messages + 1
-   end
   elseif outcome ~= 'acked' and policy == 'w' and not is_fatal then
    if redis.call('ZREM', KEYS[6], head .. '?' .. wait, head .. '+' .. wait) > 0 then
     redis.call('ZADD', KEYS[6], 0, head .. '-' .. wait)
@@ -118,17 +106,15 @@ for i = 5, #ARGV, 3 do
           local __14, __15, __16, __17, its_key = struct.unpack('>I6BI6I6Hc0', options_2)
           key_of = its_key
          until true
-         local message_2 = 'ended\t' .. ARGV[2] .. '\t' .. id .. '\t' .. 'dead' .. '\t' .. key_of
-         redis.call('ZADD', KEYS[16], now, message_2)
-         redis.pcall('PUBLISH', KEYS[16], '')
+         local message = 'ended\t' .. ARGV[2] .. '\t' .. id .. '\t' .. 'dead' .. '\t' .. key_of
+         redis.call('ZADD', KEYS[16], now, message)
         end
        end
       end
       do
        do
-        local message_3 = 'waits\t' .. ARGV[2] .. '\t' .. id
-        redis.call('ZADD', KEYS[16], now, message_3)
-        redis.pcall('PUBLISH', KEYS[16], '')
+        local message_2 = 'waits\t' .. ARGV[2] .. '\t' .. id
+        redis.call('ZADD', KEYS[16], now, message_2)
        end
       end
       messages = messages + 1

@@ -69,7 +69,6 @@ local function expire_known(most)
        until true
        local message = 'ended\t' .. ARGV[2] .. '\t' .. id_3 .. '\t' .. 'expired' .. '\t' .. key_of
        redis.call('ZADD', KEYS[22], now, message)
-       redis.pcall('PUBLISH', KEYS[22], '')
       end
      end
     end
@@ -81,7 +80,6 @@ local function expire_known(most)
      do
       local message_2 = 'waits\t' .. ARGV[2] .. '\t' .. id_4
       redis.call('ZADD', KEYS[22], now, message_2)
-      redis.pcall('PUBLISH', KEYS[22], '')
      end
     end
    end

@@ -67,7 +67,6 @@ local function drop(ids_2, bound)
        until true
        local message = 'ended\t' .. ARGV[2] .. '\t' .. id_2 .. '\t' .. 'deleted' .. '\t' .. key_of
        redis.call('ZADD', KEYS[15], now, message)
-       redis.pcall('PUBLISH', KEYS[15], '')
       end
      end
     end

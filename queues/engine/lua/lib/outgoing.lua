@@ -4,10 +4,7 @@
 --   waits⇥QUEUE⇥ID               a job that depends on others: they are to know it, or, if it waits no more, to forget it
 --   lost⇥QUEUE⇥BOUND, left⇥QUEUE⇥BOUND   both of these, of all jobs with lesser ids: their queue was deleted
 -- INCLUDES run record
-local function write_outgoing(message)
-  redis.call('ZADD', outgoing, now, message)
-  redis.pcall('PUBLISH', outgoing, '') -- so that a pump need not wait for its next turn
-end
+local function write_outgoing(message) redis.call('ZADD', outgoing, now, message) end
 
 -- Others depend on the job (DEPENDED in its run's marks), and it has ended.
 local function note_ended(id, outcome, options)
