@@ -32,7 +32,7 @@ from .operations.consume import consume, consume_any
 from .operations.control import delete_jobs, destroy, list_queues, pause, resume
 from .operations.deadletter import dead_head, delete_dead, respawn, trim_dead
 from .operations.deletions import free_deleted
-from .operations.dependencies import list_waits, parse_dependency
+from .operations.dependencies import Waits, list_waits, parse_dependency
 from .operations.drain import (
     DrainPlan,
     DrainState,
@@ -169,6 +169,7 @@ __all__ = [
     "SurveyedQueue",
     "TaskqError",
     "Trimmed",
+    "Waits",
     "WrittenSurvey",
     "ack",
     "ack_attempt",

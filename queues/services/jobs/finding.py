@@ -9,7 +9,7 @@ from typing import Final
 
 from django.db import connections
 
-from queues.engine import AsyncEngine, JobPlace, detail, find_job, list_jobs, list_waits, peek, result
+from queues.engine import AsyncEngine, JobPlace, Waits, detail, find_job, list_jobs, list_waits, peek, result
 from queues.engine.errors import InvalidArgumentError, TaskqError
 from queues.engine.ids import is_job_id
 from queues.engine.keys import QueueKeys
@@ -54,8 +54,13 @@ def get_job_and_awaited(*, queue: QueueKeys, job_id: str) -> Plan[tuple[JobDetai
     if job.state is not JobState.BLOCKED:
         return job, AwaitedJobs()
     (found,) = yield [list_waits(queue, job_id=job_id)]
-    awaited = tuple([AwaitedJob(name=str(one.dependency), has_gone=one.state == "-") for one in found.waits])
-    return job, AwaitedJobs(jobs=awaited, total=found.total)
+    return job, awaited_jobs(found)
+
+
+def awaited_jobs(found: Waits) -> AwaitedJobs:
+    """What a blocked job waits for."""
+    jobs = tuple([AwaitedJob(name=str(one.dependency), has_gone=one.state == "-") for one in found.waits])
+    return AwaitedJobs(jobs=jobs, total=found.total)
 
 
 def get_result(*, queue: QueueKeys, job_id: str) -> Operation[JobResult]:
