@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -36,6 +37,7 @@ from queues.engine import (
     sweep,
 )
 
+from .loop import in_loop, opened, start_waiting
 from .state import check
 from .world import START_MS, TTR_MS
 
@@ -428,6 +430,37 @@ def test_a_job_that_depends_on_many_is_told_in_parts(shop: Shop) -> None:
 
     assert shop.state(last) == "ready"
     assert shop.left() == {}
+
+
+@in_loop
+async def test_an_ack_wakes_a_consumer_that_waits_for_what_depends_on_it(redis_url: str) -> None:
+    """The process that acked tells the other partition at once; there is no pump here."""
+    async with opened(redis_url) as engine:
+        orders, mails = engine.queue("shop", "orders"), engine.queue("shop", "mails")
+        (first,) = (await engine.run(publish(orders, [b"first"]))).job_ids
+        needed = (Dependency(queue="orders", job_id=first),)
+        await engine.run(publish(mails, [b"last"] * 3, PublishOptions(depends_on=needed)))
+        (waiting,) = await start_waiting(engine, mails, timeout_s=20)
+        (job,) = (await engine.run(consume(orders, ttr_ms=TTR_MS))).jobs
+        engine._waiters._fallback_polls.stop()
+
+        await asyncio.gather(engine.run(ack_attempt(orders, job.job_id)), engine.run(ack(orders, [job.job_id])))
+
+        assert [found.body for found in (await waiting).jobs] == [b"last"]
+
+
+@in_loop
+async def test_an_engine_that_is_closed_has_told_of_its_acks(redis_url: str) -> None:
+    async with opened(redis_url) as engine:
+        orders, mails = engine.queue("shop", "orders"), engine.queue("shop", "mails")
+        (first,) = (await engine.run(publish(orders, [b"first"]))).job_ids
+        await engine.run(publish(mails, [b"x"], PublishOptions(depends_on=(Dependency(queue="orders", job_id=first),))))
+        await engine.run(consume(orders, ttr_ms=TTR_MS))
+        await engine.batch([ack(orders, [first])])
+    other = open_engine(redis_url)
+
+    assert other.run(stats(other.queue("shop", "mails"))).counts[JobState.READY] == 1
+    other.close()
 
 
 def test_too_many_dependencies_are_refused(shop: Shop) -> None:
