@@ -44,7 +44,7 @@
 -- INCLUDES ids record run ready wake due registry events stats remove outgoing
 local fence = tonumber(attempt)
 local outcome, ended, durations, seen, ids = {'ok'}, {}, {}, {}, {}
-local depended -- ids of those that others depend on, and options of each
+local messages -- to be sent on to the jobs that depend on these, each behind its time
 for i = REST, #ARGV do ids[#ids + 1] = ARGV[i] end
 local leases = redis.call('ZMSCORE', working, unpack(ids))
 local raw_runs = redis.call('HMGET', runs, unpack(ids))
@@ -85,8 +85,8 @@ for i, id in ipairs(ids) do
     word = fence and fence ~= its_attempt and 'lost' or finish(id, its_attempt, taken, options, consumer)
     if marks >= DEPENDED and type(word) == 'number' then
       word = -1 - word
-      depended = depended or {}
-      depended[id] = options
+      messages = messages or {}
+      messages[#messages + 1], messages[#messages + 2] = now, ended_message(id, 'acked', options)
     end
   else
     word = fence and 'lost' or delete(id)
@@ -99,9 +99,7 @@ if #ended > 0 then
   redis.call('ZREM', working, unpack(ended))
   drop_records(ended)
 end
-if depended then
-  for id, options in pairs(depended) do note_ended(id, 'acked', options) end
-end
+if messages then redis.call('ZADD', outgoing, unpack(messages)) end
 if #durations > 0 then
   count_durations('r', durations)
   -- A consumer that was refused because too many jobs were in flight waits for this.

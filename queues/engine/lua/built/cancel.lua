@@ -104,16 +104,19 @@ elseif state ~= 'dead' and state ~= 'completed' then
    do
     local options_2 = (struct.unpack('>Hc0', raw_run_2, 28))
     do
-     local key_of
-     repeat
-      if options_2 == '' then
-       key_of = ''
-       break
-      end
-      local _, __2, __3, __4, its_key = struct.unpack('>I6BI6I6Hc0', options_2)
-      key_of = its_key
-     until true
-     local message = 'ended\t' .. ARGV[2] .. '\t' .. id_2 .. '\t' .. 'deleted' .. '\t' .. key_of
+     local message
+     do
+      local key_of
+      repeat
+       if options_2 == '' then
+        key_of = ''
+        break
+       end
+       local _, __2, __3, __4, its_key = struct.unpack('>I6BI6I6Hc0', options_2)
+       key_of = its_key
+      until true
+      message = 'ended\t' .. ARGV[2] .. '\t' .. id_2 .. '\t' .. 'deleted' .. '\t' .. key_of
+     end
      redis.call('ZADD', KEYS[23], now, message)
     end
    end

@@ -59,16 +59,19 @@ for _, id in ipairs(ids_2) do
     do
      local options = (struct.unpack('>Hc0', raw_run, 28))
      do
-      local key_of
-      repeat
-       if options == '' then
-        key_of = ''
-        break
-       end
-       local __2, __3, __4, __5, its_key = struct.unpack('>I6BI6I6Hc0', options)
-       key_of = its_key
-      until true
-      local message = 'ended\t' .. ARGV[2] .. '\t' .. id .. '\t' .. 'deleted' .. '\t' .. key_of
+      local message
+      do
+       local key_of
+       repeat
+        if options == '' then
+         key_of = ''
+         break
+        end
+        local __2, __3, __4, __5, its_key = struct.unpack('>I6BI6I6Hc0', options)
+        key_of = its_key
+       until true
+       message = 'ended\t' .. ARGV[2] .. '\t' .. id .. '\t' .. 'deleted' .. '\t' .. key_of
+      end
       redis.call('ZADD', KEYS[23], now, message)
      end
     end

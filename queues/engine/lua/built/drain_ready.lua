@@ -62,16 +62,19 @@ if #ids_2 > 0 then
     do
      local id_2, options = ids_3[i_2], (struct.unpack('>Hc0', raw, 28))
      do
-      local key_of
-      repeat
-       if options == '' then
-        key_of = ''
-        break
-       end
-       local __2, __3, __4, __5, its_key = struct.unpack('>I6BI6I6Hc0', options)
-       key_of = its_key
-      until true
-      local message = 'ended\t' .. ARGV[2] .. '\t' .. id_2 .. '\t' .. 'deleted' .. '\t' .. key_of
+      local message
+      do
+       local key_of
+       repeat
+        if options == '' then
+         key_of = ''
+         break
+        end
+        local __2, __3, __4, __5, its_key = struct.unpack('>I6BI6I6Hc0', options)
+        key_of = its_key
+       until true
+       message = 'ended\t' .. ARGV[2] .. '\t' .. id_2 .. '\t' .. 'deleted' .. '\t' .. key_of
+      end
       redis.call('ZADD', KEYS[16], now, message)
      end
     end

@@ -141,16 +141,19 @@ do
   do
    local options_3 = run.options
    do
-    local key_of
-    repeat
-     if options_3 == '' then
-      key_of = ''
-      break
-     end
-     local __14, __15, __16, __17, its_key = struct.unpack('>I6BI6I6Hc0', options_3)
-     key_of = its_key
-    until true
-    local message = 'ended\t' .. ARGV[2] .. '\t' .. id .. '\t' .. 'dead' .. '\t' .. key_of
+    local message
+    do
+     local key_of
+     repeat
+      if options_3 == '' then
+       key_of = ''
+       break
+      end
+      local __14, __15, __16, __17, its_key = struct.unpack('>I6BI6I6Hc0', options_3)
+      key_of = its_key
+     until true
+     message = 'ended\t' .. ARGV[2] .. '\t' .. id .. '\t' .. 'dead' .. '\t' .. key_of
+    end
     redis.call('ZADD', KEYS[18], now, message)
    end
   end

@@ -817,16 +817,19 @@ repeat
       do
        local id_7, options_3 = gone[i_15], (struct.unpack('>Hc0', raw_2, 28))
        do
-        local key_of
-        repeat
-         if options_3 == '' then
-          key_of = ''
-          break
-         end
-         local __4, __5, __6, __7, its_key = struct.unpack('>I6BI6I6Hc0', options_3)
-         key_of = its_key
-        until true
-        local message = 'ended\t' .. ARGV[5] .. '\t' .. id_7 .. '\t' .. 'expired' .. '\t' .. key_of
+        local message
+        do
+         local key_of
+         repeat
+          if options_3 == '' then
+           key_of = ''
+           break
+          end
+          local __4, __5, __6, __7, its_key = struct.unpack('>I6BI6I6Hc0', options_3)
+          key_of = its_key
+         until true
+         message = 'ended\t' .. ARGV[5] .. '\t' .. id_7 .. '\t' .. 'expired' .. '\t' .. key_of
+        end
         redis.call('ZADD', KEYS[24], now, message)
        end
       end

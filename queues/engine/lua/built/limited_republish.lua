@@ -358,16 +358,19 @@ do
     do
      local options_2 = (struct.unpack('>Hc0', raw_run, 28))
      do
-      local key_of
-      repeat
-       if options_2 == '' then
-        key_of = ''
-        break
-       end
-       local __2, __3, __4, __5, its_key = struct.unpack('>I6BI6I6Hc0', options_2)
-       key_of = its_key
-      until true
-      local message = 'ended\t' .. ARGV[5] .. '\t' .. id_4 .. '\t' .. 'deleted' .. '\t' .. key_of
+      local message
+      do
+       local key_of
+       repeat
+        if options_2 == '' then
+         key_of = ''
+         break
+        end
+        local __2, __3, __4, __5, its_key = struct.unpack('>I6BI6I6Hc0', options_2)
+        key_of = its_key
+       until true
+       message = 'ended\t' .. ARGV[5] .. '\t' .. id_4 .. '\t' .. 'deleted' .. '\t' .. key_of
+      end
       redis.call('ZADD', KEYS[27], now, message)
      end
     end

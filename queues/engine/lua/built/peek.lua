@@ -129,16 +129,19 @@ while skipped < tonumber(ARGV[4]) do
      do
       local id_2, options_4 = ids_2[i], (struct.unpack('>Hc0', raw_4, 28))
       do
-       local key_of
-       repeat
-        if options_4 == '' then
-         key_of = ''
-         break
-        end
-        local __3, __4, __5, __6, its_key = struct.unpack('>I6BI6I6Hc0', options_4)
-        key_of = its_key
-       until true
-       local message = 'ended\t' .. ARGV[2] .. '\t' .. id_2 .. '\t' .. 'expired' .. '\t' .. key_of
+       local message
+       do
+        local key_of
+        repeat
+         if options_4 == '' then
+          key_of = ''
+          break
+         end
+         local __3, __4, __5, __6, its_key = struct.unpack('>I6BI6I6Hc0', options_4)
+         key_of = its_key
+        until true
+        message = 'ended\t' .. ARGV[2] .. '\t' .. id_2 .. '\t' .. 'expired' .. '\t' .. key_of
+       end
        redis.call('ZADD', KEYS[18], now, message)
       end
      end

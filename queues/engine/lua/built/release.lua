@@ -106,16 +106,19 @@ if run.marks >= 2 then
   do
    local options_2 = run.options
    do
-    local key_of
-    repeat
-     if options_2 == '' then
-      key_of = ''
-      break
-     end
-     local __14, __15, __16, __17, its_key = struct.unpack('>I6BI6I6Hc0', options_2)
-     key_of = its_key
-    until true
-    local message = 'ended\t' .. ARGV[2] .. '\t' .. ARGV[5] .. '\t' .. 'dead' .. '\t' .. key_of
+    local message
+    do
+     local key_of
+     repeat
+      if options_2 == '' then
+       key_of = ''
+       break
+      end
+      local __14, __15, __16, __17, its_key = struct.unpack('>I6BI6I6Hc0', options_2)
+      key_of = its_key
+     until true
+     message = 'ended\t' .. ARGV[2] .. '\t' .. ARGV[5] .. '\t' .. 'dead' .. '\t' .. key_of
+    end
     redis.call('ZADD', KEYS[19], now, message)
    end
   end

@@ -97,16 +97,19 @@ for i = 5, #ARGV, 3 do
        do
         local options_2 = run.options
         do
-         local key_of
-         repeat
-          if options_2 == '' then
-           key_of = ''
-           break
-          end
-          local __14, __15, __16, __17, its_key = struct.unpack('>I6BI6I6Hc0', options_2)
-          key_of = its_key
-         until true
-         local message = 'ended\t' .. ARGV[2] .. '\t' .. id .. '\t' .. 'dead' .. '\t' .. key_of
+         local message
+         do
+          local key_of
+          repeat
+           if options_2 == '' then
+            key_of = ''
+            break
+           end
+           local __14, __15, __16, __17, its_key = struct.unpack('>I6BI6I6Hc0', options_2)
+           key_of = its_key
+          until true
+          message = 'ended\t' .. ARGV[2] .. '\t' .. id .. '\t' .. 'dead' .. '\t' .. key_of
+         end
          redis.call('ZADD', KEYS[16], now, message)
         end
        end

@@ -58,16 +58,19 @@ local function expire_known(most)
      do
       local id_3, options = ids[i_2], (struct.unpack('>Hc0', raw_2, 28))
       do
-       local key_of
-       repeat
-        if options == '' then
-         key_of = ''
-         break
-        end
-        local __2, __3, __4, __5, its_key = struct.unpack('>I6BI6I6Hc0', options)
-        key_of = its_key
-       until true
-       local message = 'ended\t' .. ARGV[2] .. '\t' .. id_3 .. '\t' .. 'expired' .. '\t' .. key_of
+       local message
+       do
+        local key_of
+        repeat
+         if options == '' then
+          key_of = ''
+          break
+         end
+         local __2, __3, __4, __5, its_key = struct.unpack('>I6BI6I6Hc0', options)
+         key_of = its_key
+        until true
+        message = 'ended\t' .. ARGV[2] .. '\t' .. id_3 .. '\t' .. 'expired' .. '\t' .. key_of
+       end
        redis.call('ZADD', KEYS[22], now, message)
       end
      end

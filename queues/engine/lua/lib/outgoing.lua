@@ -6,10 +6,12 @@
 -- INCLUDES run record
 local function write_outgoing(message) redis.call('ZADD', outgoing, now, message) end
 
--- Others depend on the job (DEPENDED in its run's marks), and it has ended.
-local function note_ended(id, outcome, options)
-  write_outgoing('ended\t' .. queue .. '\t' .. id .. '\t' .. outcome .. '\t' .. key_of(options))
+local function ended_message(id, outcome, options)
+  return 'ended\t' .. queue .. '\t' .. id .. '\t' .. outcome .. '\t' .. key_of(options)
 end
+
+-- Others depend on the job (DEPENDED in its run's marks), and it has ended.
+local function note_ended(id, outcome, options) write_outgoing(ended_message(id, outcome, options)) end
 
 local function note_waits(id) write_outgoing('waits\t' .. queue .. '\t' .. id) end
 
