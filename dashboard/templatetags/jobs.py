@@ -45,6 +45,7 @@ def state_name(state: Any) -> str:
         "working": pgettext("job state", "Working"),
         "dead": pgettext("job state", "Dead"),
         "completed": pgettext("job state", "Completed"),
+        "blocked": pgettext("job state", "Blocked"),
     }
     return names[str(state)]
 

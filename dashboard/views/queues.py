@@ -50,6 +50,7 @@ STATE_NAMES: Final = (
     ("working", _("At work")),
     ("dead", _("With dead letters")),
     ("completed", _("With completed jobs")),
+    ("blocked", _("With blocked jobs")),
     ("idle", _("Idle")),
 )
 assert {name for name, _title in STATE_NAMES} == STATES.keys()

@@ -50,6 +50,7 @@ from .operations.deadletter import (
     scan_dead,
     trim_dead,
 )
+from .operations.dependencies import Waits, list_waits, parse_dependency
 from .operations.distribution import distributions
 from .operations.drain import (
     DrainPlan,
@@ -69,6 +70,7 @@ from .operations.maintain import free_deleted, promote_due, reclaim_ended, sweep
 from .operations.measure import PartitionLoad, beat, count_jobs, list_partition, list_pumps, partition_load, write_probe
 from .operations.publish import PreparedOptions, prepare, publish, publish_large, republish
 from .operations.ratelimit import give_back_limit, limited, take_limit
+from .operations.relay import refuse_cycle, relay
 from .operations.reschedule import reschedule
 from .operations.scan import JobPlace, find_job, find_key, scan_jobs
 from .operations.survey import (
@@ -115,6 +117,8 @@ from .values import (
     Counts,
     DeadHead,
     Delivery,
+    Dependency,
+    DependencyFailure,
     Ended,
     Failed,
     JobDetail,
@@ -153,6 +157,8 @@ __all__ = [
     "DeadJob",
     "DeadPage",
     "Delivery",
+    "Dependency",
+    "DependencyFailure",
     "DrainPlan",
     "DrainState",
     "Ended",
@@ -203,6 +209,7 @@ __all__ = [
     "TaskqError",
     "Trimmed",
     "WaitingReport",
+    "Waits",
     "WorkerCommand",
     "WorkerCommandKind",
     "WorkingJob",
@@ -243,6 +250,7 @@ __all__ = [
     "list_pumps",
     "list_queues",
     "list_waiting",
+    "list_waits",
     "list_worker_records",
     "list_workers",
     "list_working",
@@ -251,6 +259,7 @@ __all__ = [
     "open_engine",
     "parse_backoff",
     "parse_dead_cursor",
+    "parse_dependency",
     "parse_url",
     "partition_load",
     "pause",
@@ -270,6 +279,8 @@ __all__ = [
     "read_worker",
     "reclaim_ended",
     "redact_url",
+    "refuse_cycle",
+    "relay",
     "release",
     "republish",
     "reschedule",

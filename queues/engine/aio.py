@@ -12,9 +12,10 @@ from hiredis import pack_command
 from redis.exceptions import MovedError
 
 from .errors import StoreUnavailableError, TaskqError
-from .executor import result_of, results_of, same_for_all
+from .executor import relays_of, result_of, results_of, same_for_all
 from .keys import Layout, QueueKeys, notice_channel, wake_channel, worker_channel
 from .operation import Operation, Paced, Plan
+from .operations.relay import relay
 from .transport.batch_queue import BatchQueue, Call
 from .transport.connection import AsyncClient, StoreAddress
 from .transport.failures import is_from_replica, is_missing_script
@@ -64,6 +65,8 @@ class AsyncEngine:
         """Calls that wait for replicas have queues of their own, so that no other call has to."""
         self._mapping: asyncio.Task[None] | None = None
         self._waiters = Waiters(self)
+        self._relays: dict[int, asyncio.Task[None]] = {}
+        self._relay_again: set[int] = set()
         self._notice_handlers: list[MessageHandler] = []
         handlers: dict[bytes, MessageHandler] = dict.fromkeys(
             map(wake_channel, range(layout.partitions)), self._waiters.on_message
@@ -103,6 +106,8 @@ class AsyncEngine:
         except asyncio.CancelledError:
             self._take_back_settled(work, future)
             raise
+        if work.relay is not None:
+            self._relay([work], [reply])
         return result_of(work, reply)
 
     async def batch(self, operations: Sequence[Operation[Any]]) -> list[Any]:
@@ -118,6 +123,7 @@ class AsyncEngine:
             for operation, future in zip(operations, futures, strict=True):
                 self._take_back_settled(operation, future)
             raise
+        self._relay(operations, replies)
         return results_of(operations, replies)
 
     def wait_consume(
@@ -188,6 +194,8 @@ class AsyncEngine:
 
     async def close(self) -> None:
         """Stop waiting, let what is in flight finish, close the connections."""
+        if self._relays:
+            await asyncio.wait(list(self._relays.values()))
         self._closed = True
         await self.stop_waiting()
         await self._subscription.close()
@@ -210,6 +218,29 @@ class AsyncEngine:
 
     def _under_way(self) -> set[asyncio.Task[Any]]:
         return self._waiters.looks.union(*[batch_queue.under_way() for batch_queue in self._batch_queues.values()])
+
+    def _relay(self, operations: Sequence[Operation[Any]], replies: Sequence[Any]) -> None:
+        """Carry, in the background, what these have left for other partitions. One relay runs for each partition."""
+        for needed in relays_of(operations, replies):
+            task = self._relays.get(needed.partition)
+            if task is None:
+                self._relays[needed.partition] = self._loop.create_task(self._carry(needed.partition, needed.now_ms))
+            else:
+                self._relay_again.add(needed.partition)
+
+    async def _carry(self, partition: int, now_ms: int | None) -> None:
+        """If it fails, the pump does it."""
+        try:
+            again = True
+            while again:
+                self._relay_again.discard(partition)
+                counts = await self._follow(relay(self.layout, partitions={partition}, now_ms=now_ms))
+                again = counts.more or partition in self._relay_again
+        except TaskqError as error:
+            _outages.note("not carried", {"action": "relay", "reason": str(error)[:200]}, level=logging.INFO)
+        finally:
+            self._relay_again.discard(partition)
+            del self._relays[partition]
 
     async def _follow(self, plan: Plan[T]) -> T:
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar, overload
 
@@ -11,7 +12,8 @@ from redis.exceptions import MovedError
 
 from .errors import NotReplicatedError, TaskqError
 from .keys import Layout, QueueKeys
-from .operation import Apart, Operation, Paced, Plan
+from .operation import Apart, Operation, Paced, Plan, Relay
+from .operations.relay import relay
 from .transport.connection import StoreAddress, SyncClient
 from .transport.failures import is_missing_script, is_translatable, translate
 from .transport.pacing import Pacer
@@ -43,6 +45,15 @@ def _unconfirmed_result(operation: Operation[T], unconfirmed: UnconfirmedError) 
     job_ids = result.job_ids if isinstance(result, Published) else ()
     wait = unconfirmed.wait
     raise NotReplicatedError(job_ids, min_replicas=wait.min_replicas, timeout_s=wait.timeout_s)
+
+
+def relays_of(operations: Sequence[Operation[Any]], replies: Sequence[Any]) -> list[Relay]:
+    """Those of the operations that have left messages to other partitions."""
+    return [
+        operation.relay
+        for operation, reply in zip(operations, replies, strict=True)
+        if operation.relay is not None and not isinstance(reply, BaseException) and operation.relay.is_needed(reply)
+    ]
 
 
 def results_of(operations: Sequence[Operation[Any]], replies: Sequence[Any]) -> list[Any]:
@@ -94,7 +105,10 @@ class Engine:
         """Run one operation, or a plan to its end. Raises the errors of `queues.engine.errors`."""
         if isinstance(work, Generator):
             return self._follow(work)
-        return result_of(work, self._replies([work])[0])
+        (reply,) = self._replies([work])
+        if work.relay is not None:
+            self._relay([work], [reply])
+        return result_of(work, reply)
 
     def batch(self, operations: Sequence[Operation[Any]]) -> list[Any]:
         """Run operations in one round trip (of a cluster: one for each node); results in order.
@@ -102,11 +116,21 @@ class Engine:
         They may run in another order: those whose script the server does not know yet come last. Raises the first error
         after all have run.
         """
-        return results_of(operations, self._replies(operations))
+        replies = self._replies(operations)
+        self._relay(operations, replies)
+        return results_of(operations, replies)
 
     def close(self) -> None:
         """Close the connections."""
         self._routes.close()
+
+    def _relay(self, operations: Sequence[Operation[Any]], replies: Sequence[Any]) -> None:
+        """Carry at once what these have left for other partitions. If that fails, the pump does it."""
+        relays = relays_of(operations, replies)
+        if relays:
+            partitions = {needed.partition for needed in relays}
+            with suppress(TaskqError):
+                self._follow(relay(self.layout, partitions=partitions, now_ms=relays[0].now_ms))
 
     def _follow(self, plan: Plan[T]) -> T:
         try:

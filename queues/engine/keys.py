@@ -33,6 +33,9 @@ QUEUE_KEYS: Final = {
     "working": "zset: job id → end of the lease, ms.",
     "dead": "zset: job id → time of death, ms.",
     "completed": "zset: job id → end of its retention, ms.",
+    "blocked": "zset: job that waits for others → due time, ms.",
+    "waits": "zset, scores 0: what each blocked job waits for (lua/lib/waits.lua), until it is met or forgotten.",
+    "dependants": "zset, scores 0: jobs elsewhere that depend on jobs here (lua/subscribe.lua), until these end.",
     "keys": "hash: idempotency key → `expires_ms job_id`; expired ones are swept.",
     "stats": "hash: `<minute><metric>` → count, the last minutes only; expires by itself.",
     "trend": "hash: minute → what happened in it (lua/lib/trend.lua), the last hours; expires by itself.",
@@ -54,6 +57,7 @@ PARTITION_KEYS: Final = {
     "drain": "hash: which events are being taken out of the stream (lua/plan_drain.lua). Never deleted; fixed size.",
     "probe": "string that a probe of the server's readiness writes (lua/write_probe.lua); expires by itself.",
     "counters": "hash: `events_bytes`, `events_dropped`, `events_dropped_at`.",
+    "outgoing": "zset: message to another partition → since when, ms (lua/lib/outgoing.lua), until it is carried.",
     "deletions": "hash: id of a deletion whose memory is not yet free → HSCAN cursor (lua/free_deleted.lua).",
 }
 
@@ -74,6 +78,7 @@ DELETED_KEYS: Final = {
         "working",
         "dead",
         "completed",
+        "blocked",
         "keys",
     )
 }

@@ -50,6 +50,20 @@ ATTRIBUTE_VALUE_MAX_BYTES: Final = 128
 KEY_MAX_BYTES: Final = 255
 """An idempotency key."""
 
+DEPENDENCIES_MAX: Final = 1_000
+"""Dependencies of all jobs of one publish together."""
+
+DEPENDENCY_PAGE: Final = 200
+RELAY_MESSAGES: Final = 32
+"""Dependencies or dependants in one script call, and messages of a partition that are carried together."""
+
+RELAY_ROUNDS: Final = 8
+"""How often one relay looks for more. What is left is the next one's: the pump's, if nobody else comes."""
+
+CYCLE_LOOKS: Final = 1_000
+CYCLE_LOOKS_AT_ONCE: Final = 32
+"""Blocked jobs that are looked at for a cycle. One that is longer is not found: its jobs wait until their ttl ends."""
+
 CONSUMER_MAX_BYTES: Final = 64
 ERROR_MAX_BYTES: Final = 1_024
 HISTORY_MAX_ATTEMPTS: Final = 10

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
-from typing import Any, Generic, Protocol, TypeAlias, TypeVar, overload
+from typing import Any, Generic, NamedTuple, Protocol, TypeAlias, TypeVar, overload
 
 from . import limits
 from .keys import QueueKeys
@@ -28,6 +28,15 @@ Group: TypeAlias = tuple[Combine, Any]
 """How to combine, and whatever has to be equal for it."""
 
 
+class Relay(NamedTuple):
+    """When an operation leaves messages to other partitions, which its caller is to carry at once."""
+
+    partition: int
+    now_ms: int | None
+    is_needed: Callable[[Reply], bool]
+    """Whether the reply says that there are some."""
+
+
 @value
 class Operation(Generic[T]):
     """One script call. `decode` turns the raw reply into the result, or raises an error of `queues.engine.errors`."""
@@ -45,6 +54,8 @@ class Operation(Generic[T]):
     call has to wait for it."""
     replicated: bool = False
     """Whether success is reported only once the write is on `min_replicas` replicas, in pools that have this option."""
+    relay: Relay | None = None
+    """Of operations that may leave messages to other partitions."""
 
 
 class Apart(list[Operation[Any]]):

@@ -34,6 +34,28 @@ class JobState(StrEnum):
     WORKING = "working"
     DEAD = "dead"
     COMPLETED = "completed"
+    BLOCKED = "blocked"
+
+
+class DependencyFailure(StrEnum):
+    """What it means for a job that one it depends on is dead, deleted or expired. `wait`: it waits until that one is
+    respawned and acked; `fail`: it is dead, too; `continue`: as if that one had been acked."""
+
+    WAIT = "wait"
+    FAIL = "fail"
+    CONTINUE = "continue"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dependency:
+    """A job that another one waits for, in a queue of the same namespace: by its id, or by its key."""
+
+    queue: str
+    job_id: str = ""
+    key: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.queue}:{self.key}" if self.key else f"{self.queue}/{self.job_id}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +66,7 @@ class PublishOptions:
     with the same key a duplicate, for as long as `key_mode` says: within `key_ttl_ms` (None: the ttl), by default. It
     fits one job only. `key_max_wait_ms`: jobs that replace each other are due so long after the first of them at the
     latest (0: no bound). `retention_ms` is how long a completed job and its result are kept.
+    A job with `depends_on` is blocked until all of these have been acked.
     """
 
     delay_ms: int = 0
@@ -58,6 +81,8 @@ class PublishOptions:
     backoff: Backoff = NO_BACKOFF
     retention_ms: int = 0
     attributes: Mapping[str, str] | None = None
+    depends_on: tuple[Dependency, ...] = ()
+    on_dependency_failure: DependencyFailure = DependencyFailure.WAIT
 
 
 DEFAULT_OPTIONS = PublishOptions()

@@ -33,6 +33,7 @@ ALL_OF_STATE: Final[Mapping[JobState, str]] = {
     JobState.WORKING: gettext_noop("all working"),
     JobState.DEAD: gettext_noop("all dead"),
     JobState.COMPLETED: gettext_noop("all completed"),
+    JobState.BLOCKED: gettext_noop("all blocked"),
 }
 
 ALL_DEAD_LETTERS: Final = gettext_noop("all dead letters")

@@ -25,6 +25,7 @@ STATUS: Final = {
     JobState.READY: TaskResultStatus.READY,
     JobState.DELAYED: TaskResultStatus.READY,
     JobState.RETRY: TaskResultStatus.READY,
+    JobState.BLOCKED: TaskResultStatus.READY,
     JobState.WORKING: TaskResultStatus.RUNNING,
     JobState.COMPLETED: TaskResultStatus.SUCCESSFUL,
     JobState.DEAD: TaskResultStatus.FAILED,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from queues.engine import (
+    Dependency,
     Engine,
     JobDetail,
     JobState,
@@ -43,12 +44,14 @@ class Shop:
         """A new job in this state; the queue must have nothing else that is ready."""
         if state is JobState.DELAYED:
             options = {"delay_ms": 600_000} | options
+        if state is JobState.BLOCKED:
+            options = {"depends_on": (Dependency(queue="mails", key="never"),)} | options
         if state is JobState.COMPLETED:
             options = {"retention_ms": 600_000} | options
         if state is JobState.RETRY:
             options = {"tries": 2} | options
         (job_id,) = self.publish(body, **options)
-        if state in (JobState.READY, JobState.DELAYED):
+        if state in (JobState.READY, JobState.DELAYED, JobState.BLOCKED):
             return job_id
         self.take(consumer="worker-1")
         if state is JobState.RETRY:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from queues.engine import Engine, PublishOptions, ack_attempt, consume, fail, pause, publish
+from queues.engine import Dependency, Engine, PublishOptions, ack_attempt, consume, fail, pause, publish
 from queues.services.queues import listing as queue_list
 from queues.services.queues.listing import SORT_KEYS, STATES
 
@@ -111,6 +111,7 @@ def queue_in(engine: Engine, state: str) -> None:
         "delayed": {"delay_ms": 60_000},
         "retry": {"tries": 2},
         "completed": {"retention_ms": 60_000},
+        "blocked": {"depends_on": (Dependency(queue="other", key="never"),)},
     }
     put(engine, state, **options.get(state, {}))
     if state in ("working", "retry", "dead", "completed", "idle", "attention"):

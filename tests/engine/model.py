@@ -11,6 +11,16 @@ HISTORY_MAX = 10
 
 
 @dataclass(slots=True, kw_only=True)
+class Need:
+    """What a blocked job waits for: a job by id, by the key that it had, or (`target` "") the next that has the key."""
+
+    queue: str
+    target: str = ""
+    key: str = ""
+    has_failed: bool = False
+
+
+@dataclass(slots=True, kw_only=True)
 class Job:
     """One job as the model knows it. `score`: due time, lease end, death or end of retention, by state."""
 
@@ -27,6 +37,11 @@ class Job:
     frozen: bool = False
     failures: int = 0
     has_run: bool = False
+    key: str = ""
+    marked: bool = False
+    """Whether others depend on it, or did: then its end is told to whoever waits for its key, too."""
+    policy: str = ""
+    needs: list[Need] = field(default_factory=list)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -37,6 +52,8 @@ class Queue:
     lines: dict[int, list[str]] = field(default_factory=dict)
     keys: dict[str, tuple[int, str]] = field(default_factory=dict)
     paused: bool = False
+    ended: list[tuple[Job, str]] = field(default_factory=list)
+    """Jobs that ended since the last look, and how: acked, gone, or dead."""
 
     def in_state(self, *states: str) -> list[Job]:
         """Jobs in these states, by score and id, as Redis orders them."""
@@ -62,6 +79,8 @@ class Queue:
     def remove(self, job_id: str) -> bool:
         """Forget a job. Whether there was one."""
         job = self.jobs.pop(job_id, None)
+        if job is not None and job.state != "completed":
+            self.ended.append((job, "gone"))
         if job is not None and job.state == "ready":
             self.lines[job.priority].remove(job_id)
         return job is not None
@@ -117,6 +136,7 @@ class Queue:
     def ack(self, job_id: str, now_ms: int, attempt: int | None = None) -> str:
         job = self.holder(job_id, attempt)
         if job is not None:
+            self.ended.append((job, "acked"))
             if job.retention_ms:
                 job.state, job.score = "completed", now_ms + job.retention_ms
             else:
@@ -133,6 +153,7 @@ class Queue:
         job.failures += 1
         if dead or job.used >= job.tries:
             job.state, job.score = "dead", now_ms
+            self.ended.append((job, "dead"))
         else:
             wait = job.backoff_ms if delay_ms is None else delay_ms
             if wait:
@@ -191,7 +212,7 @@ class Queue:
 
     def expirable(self, now_ms: int) -> set[str]:
         """Jobs that a sweep may delete."""
-        mortal = self.in_state("ready", "delayed", "retry")
+        mortal = self.in_state("ready", "delayed", "retry", "blocked")
         return {job.job_id for job in mortal if 0 < job.expires_ms <= now_ms}
 
 

@@ -12,6 +12,8 @@ from typing import Any
 from queues.engine.keys import DELETED_KEYS, META_KEY, PARTITION_KEYS, QUEUE_KEYS, partition_of
 from queues.engine.record import Record, Run, unpack_record, unpack_run
 
+_OUTLIVES_JOBS = ("keys", "stats", "trend", "trimmed")
+
 RANK_STEP = 2**44
 """Width of one priority's band of scores in `prio` (lua/lib/ready.lua)."""
 
@@ -42,6 +44,9 @@ class QueueContent:
     working: dict[str, int] = field(default_factory=dict)
     dead: dict[str, int] = field(default_factory=dict)
     completed: dict[str, int] = field(default_factory=dict)
+    blocked: dict[str, int] = field(default_factory=dict)
+    waits: dict[str, int] = field(default_factory=dict)
+    dependants: dict[str, int] = field(default_factory=dict)
     keys: dict[str, tuple[int, str]] = field(default_factory=dict)
     stats: dict[str, int] = field(default_factory=dict)
     trend: dict[str, str] = field(default_factory=dict)
@@ -61,6 +66,7 @@ class QueueContent:
             "working": self.working,
             "dead": self.dead,
             "completed": self.completed,
+            "blocked": self.blocked,
             "staged": self.staged,
         }
         return places + [place for place, members in sets.items() if job_id in members]
@@ -94,6 +100,7 @@ class PartitionContent:
     active: dict[str, int] = field(default_factory=dict)
     counters: dict[str, str] = field(default_factory=dict)
     deletions: dict[str, str] = field(default_factory=dict)
+    outgoing: dict[str, int] = field(default_factory=dict)
     deleted: set[str] = field(default_factory=set)
     """Ids of the deletions that keys are left of."""
 
@@ -233,11 +240,12 @@ def _problems_of_queue(content: Content, queue: QueueContent) -> Iterator[str]:
     yield from _problems_of_bound("due", shared.due, queue, [*queue.delayed.values(), *queue.retry.values()])
     yield from _problems_of_bound("ends", shared.ends, queue, [*queue.working.values(), *queue.completed.values()])
     yield from _problems_of_expiry(shared, queue)
+    yield from _problems_of_waits(shared, queue)
     if queue.front and not queue.ready:
         yield f"{queue.name}: `ready` is empty, `front` is not"
     if not queue.jobs:
         left = [
-            kind for kind in QUEUE_KEYS if kind not in ("keys", "stats", "trend", "trimmed") and getattr(queue, kind)
+            kind for kind in QUEUE_KEYS if kind not in (*_OUTLIVES_JOBS, "waits", "dependants") and getattr(queue, kind)
         ]
         left += [index for index in ("due", "ends") if queue.name in getattr(shared, index)]
         if left:
@@ -247,7 +255,9 @@ def _problems_of_queue(content: Content, queue: QueueContent) -> Iterator[str]:
 def _problems_of_expiry(shared: PartitionContent, queue: QueueContent) -> Iterator[str]:
     """What is expired must be found: by `expiring`, or else when the horizon comes."""
     horizon, is_scanned = shared.flags.get(f"h:{queue.name}"), f"s:{queue.name}" in shared.scans
-    waiting = [job_id for job_id in queue.jobs if queue.places_of(job_id)[0] in ("ready", "delayed", "retry")]
+    waiting = [
+        job_id for job_id in queue.jobs if queue.places_of(job_id)[0] in ("ready", "delayed", "retry", "blocked")
+    ]
     for job_id in queue.expiring.keys() - set(waiting):
         yield f"{queue.name}: expiring has {job_id}, which does not wait"
     for job_id in waiting:
@@ -264,6 +274,22 @@ def _problems_of_expiry(shared: PartitionContent, queue: QueueContent) -> Iterat
         yield from _problems_of_bound("sweeps", shared.sweeps, queue, events)
 
 
+def _problems_of_waits(shared: PartitionContent, queue: QueueContent) -> Iterator[str]:
+    """A job is blocked exactly as long as it waits for something, and whoever is to be told of it is going to be."""
+    found: dict[str, list[str]] = {}
+    for member in queue.waits:
+        job_id, _, rest = member.partition("\t")
+        found.setdefault(job_id, []).append(rest)
+    for job_id in queue.blocked.keys() - found.keys():
+        yield f"{queue.name}: {job_id} is blocked and waits for nothing"
+    outgoing = {message.partition("\t")[2] for message in shared.outgoing if message.startswith("waits\t")}
+    is_left = [m for m in shared.outgoing if m.startswith(f"left\t{queue.name}\t")]
+    for job_id, waits in found.items():
+        is_untold = job_id not in queue.blocked or any(wait[0] == "?" for wait in waits)
+        if is_untold and f"{queue.name}\t{job_id}" not in outgoing and not is_left:
+            yield f"{queue.name}: nothing will tell of {job_id}'s {waits}"
+
+
 def _misplaced(queue: QueueContent) -> Iterator[str]:
     for job_id in queue.jobs:
         places = queue.places_of(job_id)
@@ -278,7 +304,7 @@ def _misplaced(queue: QueueContent) -> Iterator[str]:
 
 
 def _orphans(queue: QueueContent) -> Iterator[str]:
-    for kind in ("prio", "delayed", "retry", "working", "dead", "completed", "runs", "priorities"):
+    for kind in ("prio", "delayed", "retry", "working", "dead", "completed", "blocked", "runs", "priorities"):
         for job_id in getattr(queue, kind).keys() - queue.jobs.keys():
             yield f"{kind} has {job_id}, which is no job"
     for job_id in queue.results.keys() - queue.completed.keys():
@@ -295,7 +321,7 @@ def _impossible(queue: QueueContent) -> Iterator[str]:
             yield f"{place} job {job_id} was never delivered"
     for job_id, run in queue.runs.items():
         (place,) = queue.places_of(job_id)[:1] or [""]
-        if place in ("ready", "delayed", "retry") and run.used >= run.tries:
+        if place in ("ready", "delayed", "retry", "blocked") and run.used >= run.tries:
             yield f"{place} job {job_id} has no try left: {run.used} of {run.tries}"
         if place == "working" and not (run.attempt >= 1 and run.used <= run.tries):
             yield f"working job {job_id} has used {run.used} of {run.tries}"

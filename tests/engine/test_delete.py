@@ -12,6 +12,7 @@ from queues.engine import (
     ack_attempt,
     delete_jobs,
     detail,
+    relay,
     republish,
 )
 
@@ -26,6 +27,7 @@ def test_a_job_can_be_deleted_in_every_state_and_leaves_nothing(world: World, pl
     assert world.run(delete_jobs(world.queue, [job_id], now_ms=world.now_ms)) == 1
 
     assert world.places() == {}
+    world.run(relay(world.engine.layout, now_ms=world.now_ms))
     kinds = {key.rpartition(b":")[2] for key in world.dump()}
     assert kinds <= {b"meta", b"events", b"counters", b"stats", b"active", b"flags", b"sweeps"}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from queues.engine import (
+    Dependency,
     InvalidArgumentError,
     JobDetail,
     JobState,
@@ -48,6 +49,9 @@ def fill(world: World, state: JobState, number: int) -> list[str]:
         high = list(world.publish(*[b"h"] * (number // 3), priority=8))
         low = list(world.publish(*[b"l"] * (number // 3), priority=-8))
         return [*high, *world.publish(*[b"n"] * (number - 2 * (number // 3))), *low]
+    if state is JobState.BLOCKED:
+        never = Dependency(queue="orders", key="never")
+        return list(world.publish(*[b"x"] * number, depends_on=(never,)))
     if state is JobState.DELAYED:
         return list(world.publish(*[b"x"] * number, delay_ms=100))
     ids = list(world.publish(*[b"x"] * number, tries=2, retention_ms=50_000))
@@ -243,7 +247,7 @@ def test_details_say_where_the_job_is_and_since_when(world: World, place: str) -
     assert found.lease_end_ms == (START_MS + TTR_MS if place == "working" else None)
     assert found.died_ms == (START_MS if place == "dead" else None)
     assert found.kept_until_ms == (START_MS + 3_600_000 if place == "completed" else None)
-    assert found.taken_ms == (None if place in ("ready", "ready by priority", "delayed") else START_MS)
+    assert found.taken_ms == (None if place in ("ready", "ready by priority", "delayed", "blocked") else START_MS)
     assert found.result_bytes == (4 if place == "completed" else None)
     assert found.priority == (5 if place == "ready by priority" else 0)
     assert found.attributes == {"a": "b"}

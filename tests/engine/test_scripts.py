@@ -11,6 +11,7 @@ import pytest
 
 from queues.engine import (
     AckOutcome,
+    Dependency,
     Engine,
     EntryRange,
     JobFilter,
@@ -72,6 +73,21 @@ from queues.engine.keys import PARTITION_KEYS, QUEUE_KEYS, limit_key
 from queues.engine.limits import STAGE_MIN_BYTES
 from queues.engine.operations.consumers import held_queues, list_waiting, list_working, tell_waiting
 from queues.engine.operations.deadletter import scan_dead
+from queues.engine.operations.dependencies import (
+    Dependant,
+    Settlement,
+    Wait,
+    forget_dependants,
+    forget_waits,
+    list_dependants,
+    list_left_waits,
+    list_waits,
+    read_outgoing,
+    rebind_dependants,
+    settle,
+    subscribe,
+    unsubscribe,
+)
 from queues.engine.operations.maintain import promote, purge, reclaim
 from queues.engine.operations.scan import find_key, has_job
 from queues.engine.operations.survey import (
@@ -109,7 +125,7 @@ REDIS_6_2 = set(
     """
     DECR DEL EXISTS EXPIRE GET HDEL HEXISTS HGET HGETALL HINCRBY HKEYS HLEN HMGET HRANDFIELD HSCAN HSET HSETNX HSTRLEN
     INCR LINDEX LLEN LPOP LPOS LPUSH LPUSHX LRANGE LTRIM PERSIST PEXPIRE PTTL PUBLISH RENAME RPUSH SET TIME UNLINK XADD
-    XLEN XRANGE XTRIM ZADD ZCARD ZCOUNT ZMSCORE ZPOPMIN ZRANGE ZRANGEBYLEX ZRANGEBYSCORE ZREM ZREMRANGEBYSCORE
+    XLEN XRANGE XTRIM ZADD ZCARD ZCOUNT ZLEXCOUNT ZMSCORE ZPOPMIN ZRANGE ZRANGEBYLEX ZRANGEBYSCORE ZREM ZREMRANGEBYSCORE
     ZREVRANGEBYSCORE ZSCORE
     """.split()  # noqa: SIM905
 )
@@ -123,6 +139,23 @@ def steps(plan: Any, *answers: Any) -> Iterator[Operation[Any]]:
     for answer in answers:
         batch = plan.send([answer for _ in batch])
         yield from batch
+
+
+def dependency_steps() -> Iterator[Operation[Any]]:
+    """What a relay does."""
+    wait = Wait(UNKNOWN, "?", "wq:k")
+    yield from (
+        read_outgoing(0),
+        list_waits(QUEUE, key="k"),
+        list_left_waits(QUEUE, low="-", high="+"),
+        list_dependants(QUEUE, low="-", high="+"),
+        subscribe(QUEUE, QUEUE, [wait]),
+        unsubscribe(QUEUE, QUEUE, [wait]),
+        settle(QUEUE, [Settlement(UNKNOWN, "wq:k", "acked")]),
+        forget_waits(QUEUE, [wait]),
+        rebind_dependants(QUEUE, [Dependant(UNKNOWN, "w", "ns/q", UNKNOWN, "k")]),
+        forget_dependants(QUEUE, [Dependant(":k", "w", "ns/q", UNKNOWN, "k")]),
+    )
 
 
 def unstaging() -> Any:
@@ -210,6 +243,8 @@ def operations() -> list[Operation[Any]]:
         command_workers(WorkerCommand(WorkerCommandKind.STOP, "w", "1", "ns")),
         annotate(QUEUE, UNKNOWN, {"percent": "1"}, keep_ms=1),
         read_note(QUEUE, UNKNOWN),
+        publish(QUEUE, [b"1"], PublishOptions(depends_on=(Dependency(queue="q", key="k"),))),
+        *dependency_steps(),
         give_back_limit(LimitTaken(allowed=True, key=limit_key("token", "write", 1, 1), ticket="1")),
     ]
 

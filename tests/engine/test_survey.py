@@ -31,6 +31,7 @@ from queues.engine.keys import rollup_key, survey_key
 from queues.engine.limits import ROLLUP_MINUTES, TREND_MINUTES
 from queues.engine.operations.maintain import reclaim
 from queues.engine.operations.survey import SurveyedQueue
+from queues.engine.stats.minutes import STATES as STATES_OF_MINUTES
 
 from .world import START_MS, World
 
@@ -113,7 +114,7 @@ def test_a_minute_that_is_over_is_recorded(world: World) -> None:
         failed=2,
         leases_lost=1,
         died=2,
-        jobs=dict.fromkeys(JobState, 0) | {JobState.DEAD: 2},
+        jobs=dict.fromkeys(STATES_OF_MINUTES, 0) | {JobState.DEAD: 2},
         wait_ms=latest.wait_ms,
         run_ms=latest.run_ms,
     )
@@ -334,7 +335,7 @@ def test_minutes_of_a_namespace_add_up(world: World) -> None:
 
     assert not before.recorded
     assert (found.published, found.consumed, found.acked, found.expired) == (2, 3, 4, 8)
-    assert found.jobs == dict.fromkeys(JobState, 0) | {JobState.READY: 8, JobState.DEAD: 2}
+    assert found.jobs == dict.fromkeys(STATES_OF_MINUTES, 0) | {JobState.READY: 8, JobState.DEAD: 2}
     assert (after.recorded, after.jobs) == (False, found.jobs)
 
 

@@ -28,7 +28,7 @@ from queues.engine.transport.resp_protocol import RespProtocol
 
 from .loop import in_loop, opened, start_waiting
 from .topologies import cluster, empty_cluster, sentinel
-from .verbs import QUEUES, whole_life
+from .verbs import QUEUES, chain, whole_life
 
 SERVICE = "jobs"
 LIMIT = RequestLimit(token_id="t", kind="read", allowance=1, interval_ms=9_000)
@@ -93,6 +93,19 @@ async def test_every_verb_works_from_asyncio(url: str) -> None:
     async with opened(url) as engine:
         assert await engine.run(whole_life(engine)) == QUEUES
         assert (await engine.run(take_limit(LIMIT))).allowed
+
+
+def test_jobs_on_different_nodes_wait_for_each_other(url: str) -> None:
+    engine = open_engine(url)
+
+    assert engine.run(chain(engine)) == [f"q{number:02}" for number in range(QUEUES)]
+    engine.close()
+
+
+@in_loop
+async def test_jobs_on_different_nodes_wait_for_each_other_in_asyncio(url: str) -> None:
+    async with opened(url) as engine:
+        assert await engine.run(chain(engine)) == [f"q{number:02}" for number in range(QUEUES)]
 
 
 @in_loop

@@ -5,6 +5,7 @@ from __future__ import annotations
 from queues.engine import (
     AckOutcome,
     AsyncEngine,
+    Dependency,
     Engine,
     JobFilter,
     JobState,
@@ -31,6 +32,7 @@ from queues.engine import (
     promote_due,
     publish,
     reclaim_ended,
+    relay,
     release,
     republish,
     reschedule,
@@ -73,6 +75,27 @@ def whole_life(engine: Engine | AsyncEngine) -> Plan[int]:
     names = yield from list_queues(engine.layout, "shop")
     assert names.names == ()
     return QUEUES
+
+
+def chain(engine: Engine | AsyncEngine) -> Plan[list[str]]:
+    """A plan in which a job of each queue waits for that of the queue before. The queues, in the order they ran in."""
+    queues = [engine.queue("shop", f"q{number:02}") for number in range(QUEUES)]
+    before = ""
+    for number, queue in enumerate(queues):
+        name, options = f"q{number - 1:02}", PublishOptions(key=f"k{number}")
+        if before:
+            needed = (Dependency(queue=name, job_id=before), Dependency(queue=name, key=f"k{number - 1}"))
+            options = PublishOptions(key=f"k{number}", depends_on=needed)
+        (made,) = yield [publish(queue, [b"x"], options)]
+        (before,) = made.job_ids
+    ran: list[str] = []
+    while len(ran) < QUEUES:
+        yield from relay(engine.layout)
+        consumed = yield from consume_any(queues, ttr_ms=60_000, count=99)
+        ran += [job.queue for job in consumed.jobs]
+        for job in consumed.jobs:
+            yield [ack_attempt(engine.queue("shop", job.queue), job.job_id, attempt=job.attempt)]
+    return ran
 
 
 def _life(queue: QueueKeys) -> Plan[None]:

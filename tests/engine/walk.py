@@ -14,6 +14,7 @@ from queues.engine import (
     Backoff,
     BackoffKind,
     Delivery,
+    Dependency,
     Engine,
     JobNotFoundError,
     JobState,
@@ -34,6 +35,7 @@ from queues.engine import (
     promote_due,
     publish,
     reclaim_ended,
+    relay,
     release,
     republish,
     reschedule,
@@ -45,7 +47,7 @@ from queues.engine import (
     trim_dead,
 )
 
-from .model import Job, Queue, differences
+from .model import Job, Need, Queue, differences
 from .state import check
 from .test_ack import UNKNOWN
 from .world import START_MS
@@ -92,6 +94,117 @@ class Walk(RuleBasedStateMachine):
     def run(self, work: Any) -> Any:
         return self.engine.run(work)
 
+    # Dependencies (C, O)
+
+    @rule(
+        name=queues,
+        picked=st.lists(st.tuples(queues, picks, st.booleans()), min_size=1, max_size=3),
+        options=publish_options,
+        policy=st.sampled_from(("wait", "fail", "continue")),
+    )
+    def publish_blocked(
+        self, name: str, picked: list[tuple[str, int, bool]], options: dict[str, Any], policy: str
+    ) -> None:
+        """On jobs that are there, or were, or by keys. A job without a key is in no cycle."""
+        needed = dict.fromkeys(
+            Dependency(queue=other, key="ab"[number % 2])
+            if by_key
+            else Dependency(queue=other, job_id=self.pick(other, number, *JobState))
+            for other, number, by_key in picked
+        )
+        chosen = PublishOptions(
+            **(self._as_options(options, None) | {"depends_on": tuple(needed), "on_dependency_failure": policy})
+        )
+        published = self.run(publish(self._queue(name), [b"x"], chosen, now_ms=self.now))
+        self.seen[name] += published.job_ids
+        (job,) = self._made(published.job_ids, options)
+        job.state, job.score, job.has_run, job.policy = "blocked", self.now + options["delay_ms"], True, policy[0]
+        self.models[name].jobs[job.job_id] = job
+        for one in needed:
+            self._register(name, job, one)
+        self.settle()
+
+    def _register(self, name: str, job: Job, needed: Dependency) -> None:
+        model, target = self.models[needed.queue], needed.job_id
+        if needed.key:
+            expires_ms, target = model.keys.get(needed.key, (1, ""))
+            if 0 < expires_ms <= self.now:
+                job.needs.append(Need(queue=needed.queue, key=needed.key))
+                return
+        found = model.jobs.get(target)
+        if found is None or found.state == "completed":
+            return
+        if found.state == "dead" and job.policy != "w":
+            if job.policy == "f":
+                job.needs.append(Need(queue=needed.queue, has_failed=True))
+            return
+        job.needs.append(Need(queue=needed.queue, target=target, key=needed.key))
+        found.marked = found.has_run = True
+
+    def settle(self) -> None:
+        """Carry everything, and let the model do the same; jobs that are ready together are in Redis's order."""
+        while self.run(relay(self.engine.layout, now_ms=self.now)).more:
+            pass
+        content = check(self.engine.client)
+        assert not any(part.outgoing for part in content.shared.values())
+        readied: dict[str, list[Job]] = {name: [] for name in NAMES}
+        while True:
+            ended = [(name, *end) for name, model in self.models.items() for end in model.ended]
+            for model in self.models.values():
+                model.ended = []
+            for name, job, how in ended:
+                if job.marked:
+                    self._tell(name, job, how)
+            changed = False
+            for name, model in self.models.items():
+                for job in model.in_state("blocked"):
+                    changed = self._settle_one(model, job, readied[name]) or changed
+            if not changed and not any(model.ended for model in self.models.values()):
+                break
+        for name, jobs in readied.items():
+            line = content.queue(self._queue(name).name.decode())
+            order = [*line.line, *sorted(line.prio, key=lambda job_id: line.prio[job_id])]
+            for job in sorted(jobs, key=lambda one: order.index(one.job_id)):
+                self.models[name].make_ready(job)
+
+    def _tell(self, name: str, ended: Job, how: str) -> None:
+        for model in self.models.values():
+            for job in model.in_state("blocked"):
+                for need in list(job.needs):
+                    is_it = need.target == ended.job_id
+                    if need.queue == name and (is_it or (not need.target and need.key and need.key == ended.key)):
+                        self._tell_one(job, need, how, ended)
+
+    def _tell_one(self, job: Job, need: Need, how: str, ended: Job) -> None:
+        if how == "acked" or job.policy == "c":
+            job.needs.remove(need)
+        elif job.policy == "f":
+            need.has_failed = True
+        elif how == "gone" and need.target and need.key:
+            model = self.models[need.queue]
+            holder = model.jobs.get(model.keys.get(need.key, (0, ""))[1])
+            need.target = ""
+            if holder is not None and holder is not ended:
+                need.target = holder.job_id
+                holder.marked = holder.has_run = True
+        elif how == "gone" and need.target:
+            need.target = "gone"
+
+    def _settle_one(self, model: Queue, job: Job, readied: list[Job]) -> bool:
+        if any(need.has_failed for need in job.needs):
+            job.state, job.score, job.needs = "dead", self.now, []
+            job.failures += 1
+            model.ended.append((job, "dead"))
+        elif not job.needs:
+            if job.score > self.now:
+                job.state = "delayed"
+            else:
+                job.state, job.score = "settled", 0
+                readied.append(job)
+        else:
+            return False
+        return True
+
     def pick(self, name: str, number: int, *states: str) -> str:
         """Mostly a job in one of these states, sometimes any that ever was."""
         wanted = [job.job_id for job in self.models[name].in_state(*states)]
@@ -124,6 +237,15 @@ class Walk(RuleBasedStateMachine):
         actions: list[tuple[int, Callable[[], None]]] = [
             (12, lambda: self.publish(name, chance.choice((1, 1, 2, 5)), options, key)),
             (2, lambda: self.republish(name, number, options, key)),
+            (
+                6,
+                lambda: self.publish_blocked(
+                    name,
+                    [(chance.choice(NAMES), one, chance.random() < 0.3) for one in numbers],
+                    options,
+                    chance.choice(("wait", "fail", "continue")),
+                ),
+            ),
             (
                 14,
                 lambda: self.consume(name, chance.choice((1, 2, 3, 9)), chance.choice((0, 0, 4)), number % 10 == 0),
@@ -343,6 +465,8 @@ class Walk(RuleBasedStateMachine):
         assert self.run(destroy(self._queue(name), everything=everything, now_ms=self.now)) == len(doomed)
         model.remove_all(doomed)
         if everything:
+            for job, _ in model.ended:
+                job.key = ""  # nobody who waits for it is told
             model.keys.clear()
 
     # Time and the background roles (E, I, J, N)
@@ -383,6 +507,7 @@ class Walk(RuleBasedStateMachine):
 
     @invariant()
     def redis_is_sound_and_agrees_with_the_model(self) -> None:
+        self.settle()
         content = check(self.engine.client)
         found = [
             problem
@@ -408,9 +533,12 @@ class Walk(RuleBasedStateMachine):
         return self.engine.queue("shop", name)
 
     def _options(self, options: dict[str, Any], key: str | None) -> PublishOptions:
+        return PublishOptions(**self._as_options(options, key))
+
+    def _as_options(self, options: dict[str, Any], key: str | None) -> dict[str, Any]:
         base_ms = options["backoff"]
         backoff = Backoff(kind=BackoffKind.FIXED, base_ms=base_ms) if base_ms else Backoff()
-        return PublishOptions(**(options | {"backoff": backoff, "key": key}))
+        return options | {"backoff": backoff, "key": key}
 
     def _made(self, ids: tuple[str, ...], options: dict[str, Any]) -> list[Job]:
         return [
@@ -437,6 +565,13 @@ class Walk(RuleBasedStateMachine):
 
     def _hold_key(self, name: str, key: str | None, options: dict[str, Any], job_id: str) -> None:
         if key:
+            job = self.models[name].jobs[job_id]
+            job.key = key
+            awaited = (
+                need for model in self.models.values() for one in model.in_state("blocked") for need in one.needs
+            )
+            if any(need.queue == name and need.key == key and not need.target for need in awaited):
+                job.marked = job.has_run = True
             self.models[name].keys[key] = (self.now + options["ttl_ms"] if options["ttl_ms"] else 0, job_id)
 
     def _attempt(self, name: str, number: int, off: int | None) -> tuple[str, int | None]:

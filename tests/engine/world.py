@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from queues.engine import (
     DEFAULT_OPTIONS,
     Delivery,
+    Dependency,
     Engine,
     JobState,
     Operation,
@@ -102,6 +103,8 @@ class World:
         """A new job in one of STATES. The clock stands still; the queue must have nothing else that is ready."""
         if place == "delayed":
             return self.publish_one(delay_ms=30_000, **options)
+        if place == "blocked":
+            return self.publish_one(depends_on=(Dependency(queue=self.queue.queue, key="never"),), **options)
         if place == "completed":
             options = {"retention_ms": 3_600_000} | options
         if place == "ready by priority":

@@ -49,7 +49,7 @@ def is_bool(value: Any) -> bool:
     return isinstance(value, bool)
 
 
-def error(words: str) -> dict[str, str]:
+def error(words: str | re.Pattern[str]) -> dict[str, Any]:
     return {"error": words}
 
 
@@ -100,6 +100,10 @@ def dead(client: Client, queue: str) -> dict[str, str]:
     reply = client.call("POST", f"/api/{{ns}}/{queue}/job/{job_id}/fail")
     assert reply.json["state"] == "dead"
     return {"id": job_id}
+
+
+def blocked(client: Client, queue: str) -> dict[str, str]:
+    return {"id": client.publish(queue, depends_on="other:a%252Cb,other:c")}
 
 
 def two_dead(client: Client, queue: str) -> dict[str, str]:
@@ -161,7 +165,23 @@ def bad_publish_options(route: str, request: str, body: str) -> list[Case]:
                 ("at and delay", "at=4000000000&delay=0", "at and delay exclude each other"),
                 ("the first fault decides", "delay=x&ttl=x&tries=x", "invalid delay"),
                 ("group", "group=g", "group is not supported yet"),
-                ("depends_on", "depends_on=a,b", "depends_on is not supported yet"),
+                ("a dependency without a name", "depends_on=", 'invalid depends_on ""'),
+                ("a dependency that is no id", "depends_on=a", 'invalid depends_on "a"'),
+                ("one of several is none", f"depends_on=q/{UNKNOWN},q/x", 'invalid depends_on "q/x"'),
+                ("an empty one among several", "depends_on=:a,,:b", 'invalid depends_on ""'),
+                ("a queue that is none", "depends_on=q%20q:a", 'invalid depends_on "q q:a"'),
+                ("a key with a line end", "depends_on=q:a%0A", 'invalid depends_on "q:a\n"'),
+                (
+                    "more dependencies than there may be",
+                    "depends_on=" + ",".join(f":{number}" for number in range(1_001)),
+                    "too many dependencies, cannot exceed 1000",
+                ),
+                (
+                    "on_dependency_failure of no dependency",
+                    "on_dependency_failure=fail",
+                    "on_dependency_failure needs depends_on",
+                ),
+                ("a policy that is none", "depends_on=:a&on_dependency_failure=x", "invalid on_dependency_failure"),
                 ("wait", "wait=1", "wait is not supported yet"),
             )
         ],
@@ -170,6 +190,18 @@ def bad_publish_options(route: str, request: str, body: str) -> list[Case]:
 
 def bad_key_options(route: str, request: str) -> list[Case]:
     return [
+        Case(
+            route=route,
+            title="a job that waits for itself",
+            request=f"{request}?key=k&depends_on=:k",
+            body="job",
+            status=400,
+            want=error(
+                re.compile(r"depends_on makes a cycle: q\d+:k → q\d+:k\Z")
+                if route == "publish.publish"
+                else "a job that is republished has no depends_on"
+            ),
+        ),
         *bad(route, request, "key", "", "k" * 256, body="job"),
         Case(
             route=route,
@@ -196,6 +228,7 @@ def bad_key_options(route: str, request: str) -> list[Case]:
                 ("key=k&key_mode=replace&key_max_wait=x", "invalid key_max_wait"),
                 ("key=k&key_mode=replace&key_max_wait=-1", "invalid key_max_wait"),
                 ("key=k&key_mode=until_done&key_max_wait=5", "key_max_wait needs key_mode=replace"),
+                ("key=k&key_mode=until_done&depends_on=:a", "key_mode and depends_on exclude each other"),
             )
         ],
     ]
@@ -258,6 +291,8 @@ PUBLISH = [
             "key=k&key_mode=until_done",
             "key=k&key_mode=until_started&key_ttl=5",
             "key=k&key_mode=replace&key_max_wait=1.5&delay=1",
+            f"depends_on={UNKNOWN},:a,other:b%252Cc,other/{UNKNOWN}",
+            "depends_on=:a&key=b&on_dependency_failure=continue",
             "unknown=parameter",
             "tries=2&tries=x",
         )
@@ -829,6 +864,7 @@ def described(**changes: Any) -> dict[str, Any]:
     }
 
 
+WAITS_FOR_NOTHING = {"waits_for": [], "waits_for_total": 0}
 WORKING = described(
     state="working",
     attempt=1,
@@ -887,15 +923,27 @@ READ = [
         title="a ready job",
         request=f"GET {Q}/job/{{id}}/detail",
         status=200,
-        want=described(),
+        want=described(**WAITS_FOR_NOTHING),
         prepare=ready,
+    ),
+    Case(
+        route="read.detail",
+        title="a blocked job",
+        request=f"GET {Q}/job/{{id}}/detail",
+        status=200,
+        want=described(
+            state="blocked",
+            waits_for=[{"job": "other:a,b", "state": "waiting"}, {"job": "other:c", "state": "waiting"}],
+            waits_for_total=2,
+        ),
+        prepare=blocked,
     ),
     Case(
         route="read.detail",
         title="a working job",
         request=f"GET {Q}/job/{{id}}/detail",
         status=200,
-        want=WORKING,
+        want=WORKING | WAITS_FOR_NOTHING,
         prepare=working,
     ),
     Case(
@@ -903,7 +951,7 @@ READ = [
         title="a dead job",
         request=f"GET {Q}/job/{{id}}/detail",
         status=200,
-        want=DEAD,
+        want=DEAD | WAITS_FOR_NOTHING,
         prepare=dead,
     ),
     Case(route="read.detail", title="no job", request=f"GET {Q}/job/{UNKNOWN}/detail", status=404, want=NOT_FOUND),
@@ -940,6 +988,14 @@ READ = [
         status=200,
         want=page("dead", DEAD, after=re.compile(".+")),
         prepare=two_dead,
+    ),
+    Case(
+        route="read.list_jobs",
+        title="blocked ones",
+        request=f"GET {Q}/jobs?state=blocked",
+        status=200,
+        want=page("blocked", described(state="blocked")),
+        prepare=blocked,
     ),
     *bad("read.list_jobs", f"GET {Q}/jobs", "state", "x", "", "READY"),
     *bad("read.list_jobs", f"GET {Q}/jobs", "limit", *BAD_NUMBERS, "0", "1001"),
@@ -1238,7 +1294,7 @@ WORKERS = [
     ],
 ]
 
-COUNTS = {"ready": 0, "delayed": 0, "retry": 0, "working": 0, "dead": 0, "completed": 0}
+COUNTS = {"ready": 0, "delayed": 0, "retry": 0, "working": 0, "dead": 0, "completed": 0, "blocked": 0}
 PERCENTILES = {"p50": None, "p95": None, "p99": None}
 STATS = {
     **NAMES,

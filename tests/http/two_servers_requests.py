@@ -175,7 +175,8 @@ _VALUES: Mapping[str, tuple[str, ...]] = {
     "key_max_wait": ("0", "1.5", *_NUMBERS),
     "data": ("true", "0", "x", ""),
     "group": ("g",),
-    "depends_on": ("a,b",),
+    "depends_on": ("a,b", ":a", ":a,other:b", "{job0}", "", "%00", "q/x", "{queue}:k"),
+    "on_dependency_failure": ("wait", "fail", "continue", "x", ""),
     "wait": ("1",),
     "token": (TOKEN, f"default:{TOKEN}", "wrong", "", "nowhere:x", ":", ":x", "%00", "%ff"),
     "unknown": ("", "x", "%00", "%ff%fe", "x" * 500, "%E4%B8%AD", "a;b", "a=b", "a%26b", "{x}"),
@@ -345,8 +346,8 @@ def wild_requests(draw: st.DrawFn) -> Sent:
 
 
 _FAST_PATH = (
-    ("PUT", "", ("delay", "ttl", "tries", "priority", "at", "backoff", "retention", "key")),
-    ("PUT", "/bulk", ("delay", "ttl", "tries", "priority", "retention", "key")),
+    ("PUT", "", ("delay", "ttl", "tries", "priority", "at", "backoff", "retention", "key", "depends_on")),
+    ("PUT", "/bulk", ("delay", "ttl", "tries", "priority", "retention", "key", "depends_on")),
     ("GET", "", ("ttr", "count", "timeout", "freeze_tries")),
     ("DELETE", "/job/{id}", ("attempt",)),
     ("POST", "/ack", ()),

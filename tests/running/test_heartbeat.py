@@ -104,6 +104,7 @@ def test_each_role_has_a_turn_at_least_every_ten_seconds() -> None:
     assert {role.name for role in roles_for("default") if 0 < role.interval_s <= 10} == {
         "pump",
         "reclaimer",
+        "relay",
         "sweeper",
         "deleter",
         "bounds",

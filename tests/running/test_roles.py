@@ -14,15 +14,19 @@ import pytest
 from queues.embedded import EmbeddedRedis
 from queues.engine import (
     Counts,
+    Dependency,
+    DependencyFailure,
     Engine,
     PublishOptions,
     StoreUnavailableError,
     ack_attempt,
     consume,
+    delete_jobs,
     destroy,
     fail,
     open_engine,
     publish,
+    size,
     stats,
 )
 from queues.models import Namespace, Pool, QueuePolicy
@@ -31,7 +35,7 @@ from queues.pump.circuit_breaker import RETRY_FIRST_S, RETRY_MAX_S, CircuitBreak
 from queues.pump.pool_runner import PoolRunner
 from queues.pump.role import WAIT_PART, Role, run_role
 from queues.pump.role_stats import RoleStats
-from queues.pump.roles import bounds, deleter, pump, reclaimer, roles_for, sweeper
+from queues.pump.roles import bounds, deleter, pump, reclaimer, relay, roles_for, sweeper
 from tests.support.clock import ManualClock
 from tests.support.waiting import wait_until
 
@@ -110,6 +114,22 @@ def test_the_sweeper_drops_expired_jobs(engine: Engine) -> None:
 
     assert swept == 3
     assert counts_of(engine, START_MS + 1_001) == {"ready": 1}
+
+
+def test_the_relay_tells_a_job_of_a_dependency_that_was_deleted(engine: Engine) -> None:
+    orders, mails = engine.queue("shop", "orders"), engine.queue("shop", "mails")
+    (first,) = engine.run(publish(orders, [b"x"], now_ms=START_MS)).job_ids
+    needed = PublishOptions(
+        depends_on=(Dependency(queue="orders", job_id=first),), on_dependency_failure=DependencyFailure.CONTINUE
+    )
+    engine.run(publish(mails, [b"x"], needed, now_ms=START_MS))
+    engine.run(delete_jobs(orders, [first], now_ms=START_MS))
+    assert engine.run(size(mails)) == 0
+
+    assert relay.tick(engine, START_MS).jobs == 1
+
+    assert engine.run(size(mails)) == 1
+    assert relay.tick(engine, START_MS).jobs == 0
 
 
 def test_the_deleter_frees_what_a_deleted_queue_held(engine: Engine) -> None:
@@ -449,10 +469,11 @@ def test_role_stats_sum_up_and_start_again(caplog: pytest.LogCaptureFixture) -> 
     assert (record.__dict__["role"], record.__dict__["queues"], record.__dict__["jobs"]) == ("pump", 2, 5)
 
 
-def test_every_pool_has_the_seven_roles() -> None:
+def test_every_pool_has_the_eight_roles() -> None:
     assert [(role.name, role.interval_s) for role in roles_for("any")] == [
         ("pump", 0.1),
         ("reclaimer", 0.2),
+        ("relay", 0.1),
         ("sweeper", 0.25),
         ("deleter", 1.0),
         ("bounds", 10.0),

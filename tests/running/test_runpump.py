@@ -46,6 +46,7 @@ def test_once_runs_each_role_for_every_pool_and_prints_what_it_did(site: Site) -
     assert done.stdout.splitlines() == [
         "default pump: queues=1 jobs=3 dead=0",
         "default reclaimer: queues=0 jobs=0 dead=0",
+        "default relay: queues=0 jobs=0 dead=0",
         "default sweeper: queues=0 jobs=0 dead=0",
         "default deleter: queues=0 jobs=0 dead=0",
         "default bounds: queues=0 jobs=0 dead=0",

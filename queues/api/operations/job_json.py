@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from queues.engine.values import AttemptRecord, Delivery, JobDetail, JobState, QueueStats
+from queues.services.jobs.finding import AwaitedJobs
 
 
 def present_consumed(delivery: Delivery) -> dict[str, Any]:
@@ -77,6 +78,14 @@ def _present_detail(job: JobDetail) -> dict[str, Any]:
         "body_bytes": job.body_bytes,
         "result_bytes": job.result_bytes,
         "errors": [present_attempt(attempt) for attempt in job.history],
+    }
+
+
+def present_awaited(awaited: AwaitedJobs) -> dict[str, Any]:
+    """What a job waits for; the first of them, and how many there are."""
+    return {
+        "waits_for": [{"job": one.name, "state": "gone" if one.has_gone else "waiting"} for one in awaited.jobs],
+        "waits_for_total": awaited.total,
     }
 
 

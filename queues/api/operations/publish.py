@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping
 from functools import lru_cache
 from typing import Final
+from urllib.parse import unquote
 
 from django.conf import settings
 
 from queues.engine import limits
 from queues.engine.backoff import Backoff, parse_backoff
 from queues.engine.limits import ATTRIBUTE_NAME_MAX_BYTES, ATTRIBUTE_VALUE_MAX_BYTES, ATTRIBUTES_MAX, BODY_MAX_BYTES
-from queues.engine.values import KeyMode, Published
-from queues.services.jobs.publishing import PublishRequest, publish_jobs, republish_job
+from queues.engine.values import DependencyFailure, KeyMode, Published
+from queues.services.jobs.publishing import PublishRequest, find_cycle_of, publish_jobs, republish_job
 from queues.services.jobs.publishing import publish_bulk as publish_bulk_jobs
 from queues.services.tokens.access import limited
 
@@ -35,6 +36,8 @@ async def publish(request: ApiRequest, context: ApiContext) -> ApiResponse:
     body = await request.read_body(BODY_MAX_BYTES)
     resolved = await context.resolve_queue(request)
     operation = publish_jobs(queue=resolved.queue, bodies=(bytes(body),), request=asked, policy=resolved.policy)
+    if asked.depends_on and asked.key is not None:
+        await resolved.engine.run(find_cycle_of(layout=resolved.engine.layout, queue=resolved.queue, request=asked))
     return _answer(request, await resolved.engine.run(limited(operation, request.limit)))
 
 
@@ -92,11 +95,23 @@ def _answer(request: ApiRequest, published: Published) -> ApiResponse:
     return json_response(201, {"msg": "published", "job_id": published.job_ids[0]})
 
 
-NOT_YET: Final = ("group", "depends_on", "wait")
+NOT_YET: Final = ("group", "wait")
 """Parameters that the contract has and this version does not: refused rather than silently ignored."""
 
 _ADDED: Final = frozenset(
-    {"at", "priority", "key", "key_ttl", "key_mode", "key_max_wait", "backoff", "retention", *NOT_YET}
+    {
+        "at",
+        "priority",
+        "key",
+        "key_ttl",
+        "key_mode",
+        "key_max_wait",
+        "backoff",
+        "retention",
+        "depends_on",
+        "on_dependency_failure",
+        *NOT_YET,
+    }
 )
 
 
@@ -105,7 +120,9 @@ def read_publish_options(query: Query, attributes: Mapping[str, str] | None) -> 
 
     The order of the checks is lmstfy's, so that a request with several faults gets the same answer.
     """
-    return _read_options_again(query) if attributes is None and query.may_be_kept else _read_options(query, attributes)
+    if attributes is None and query.may_be_kept and "depends_on" not in query:
+        return _read_options_again(query)
+    return _read_options(query, attributes)
 
 
 def _read_options(query: Query, attributes: Mapping[str, str] | None = None) -> PublishRequest:
@@ -137,6 +154,8 @@ def _read_options(query: Query, attributes: Mapping[str, str] | None = None) -> 
         backoff=_read_backoff(query),
         retention_ms=read_uint(query, "retention", 0) * 1000,
         attributes=attributes,
+        depends_on=_read_depends_on(query),
+        on_dependency_failure=_read_on_dependency_failure(query),
     )
 
 
@@ -181,6 +200,24 @@ def _read_key_max_wait_ms(query: Mapping[str, str]) -> int:
 def _read_backoff(query: Mapping[str, str]) -> Backoff | None:
     text = query.get("backoff")
     return None if text is None else parse_backoff(text)
+
+
+def _read_depends_on(query: Mapping[str, str]) -> tuple[str, ...]:
+    """Jobs, separated by commas. A comma or a per cent sign in a key is percent-encoded, before the whole query is."""
+    text = query.get("depends_on")
+    return () if text is None else tuple([unquote(part) for part in text.split(",")])
+
+
+def _read_on_dependency_failure(query: Mapping[str, str]) -> DependencyFailure:
+    text = query.get("on_dependency_failure")
+    if text is None:
+        return DependencyFailure.WAIT
+    if "depends_on" not in query:
+        raise ParameterError("on_dependency_failure needs depends_on")
+    try:
+        return DependencyFailure(text)
+    except ValueError:
+        raise ParameterError("invalid on_dependency_failure") from None
 
 
 def read_attributes(headers: Headers) -> Mapping[str, str] | None:

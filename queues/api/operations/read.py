@@ -11,13 +11,14 @@ from queues.engine import result as job_result
 from queues.engine.errors import JobNotFoundError
 from queues.engine.limits import CONSUME_MAX_TIMEOUT_S, PAGE_MAX
 from queues.engine.values import JobState
+from queues.services.jobs.finding import get_job_and_awaited
 
 from ..context import ApiContext
 from ..http.errors import ParameterError
 from ..http.query import read_flag, read_uint
 from ..http.request import ApiRequest
 from ..http.response import ApiResponse, json_response, raw_response
-from .job_json import present_delivery, present_detail, present_job
+from .job_json import present_awaited, present_delivery, present_detail, present_job
 
 QUEUE_EMPTY: Final = json_response(404, {"error": "the queue is empty"})
 
@@ -41,10 +42,11 @@ async def detail(request: ApiRequest, context: ApiContext) -> ApiResponse:
     """All that is known of a job; with `data` its body, too."""
     data = read_flag(request.query, "data")
     job_id = request.path["job_id"]
-    job = await context.run(request, lambda queue: job_detail(queue, job_id))
-    if job is None:
+    found = await context.run(request, lambda queue: get_job_and_awaited(queue=queue, job_id=job_id))
+    if found is None:
         raise JobNotFoundError(job_id)
-    return json_response(200, present_detail(job, data=data))
+    job, awaited = found
+    return json_response(200, present_detail(job, data=data) | present_awaited(awaited))
 
 
 async def result(request: ApiRequest, context: ApiContext) -> ApiResponse:

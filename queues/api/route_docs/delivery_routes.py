@@ -51,10 +51,25 @@ _KEY_MODES: Final = (
     ),
 )
 
+_DEPENDENCIES: Final = (
+    Parameter(
+        "depends_on",
+        "string",
+        "jobs that have to be acked first, separated by commas: QUEUE/JOB_ID or QUEUE:KEY, in this queue JOB_ID or :KEY"
+        "; at most 1,000 for all jobs of the request together",
+    ),
+    Parameter(
+        "on_dependency_failure",
+        "string",
+        "if one of these is dead, deleted or expired: wait (for it to be respawned), fail or continue",
+        "wait",
+    ),
+)
+
 PUBLISH: Final = Documentation(
     group="publish",
     summary="Publish a job",
-    parameters=_PUBLISH_OPTIONS + _KEY_OPTIONS + _KEY_MODES,
+    parameters=_PUBLISH_OPTIONS + _KEY_OPTIONS + _KEY_MODES + _DEPENDENCIES,
     body="the job: any bytes, at most 1 MiB",
     replies=(
         _PUBLISHED,
@@ -68,7 +83,7 @@ PUBLISH: Final = Documentation(
 PUBLISH_BULK: Final = Documentation(
     group="publish",
     summary="Publish many jobs, all or none",
-    parameters=_PUBLISH_OPTIONS,
+    parameters=_PUBLISH_OPTIONS + _DEPENDENCIES,
     body="a JSON array, at most 1,000 elements and 64 MiB; the raw JSON text of each element is one job",
     body_type="application/json",
     replies=(

@@ -52,7 +52,7 @@ PEEKED: Final[dict[str, Any]] = {
     "attributes": None,
 }
 CONSUMED: Final = {"msg": "new job", **PEEKED, "attempt": 1, "tries": 1}
-COUNTS: Final = {"ready": 3, "delayed": 0, "retry": 0, "working": 1, "dead": 0, "completed": 0}
+COUNTS: Final = {"ready": 3, "delayed": 0, "retry": 0, "working": 1, "dead": 0, "completed": 0, "blocked": 0}
 JOB_DETAIL: Final[dict[str, Any]] = {
     **NAMES,
     "job_id": JOB_ID,

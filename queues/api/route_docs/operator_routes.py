@@ -36,7 +36,7 @@ DETAIL: Final = Documentation(
     group="look",
     summary="All that is known of a job; times in ms since the epoch",
     parameters=(_DATA,),
-    replies=(Reply(200, "the job", JOB_DETAIL), _BAD_DATA, NO_JOB),
+    replies=(Reply(200, "the job", JOB_DETAIL | {"waits_for": [], "waits_for_total": 0}), _BAD_DATA, NO_JOB),
 )
 SHOW_NOTE: Final = Documentation(
     group="look",
@@ -60,7 +60,7 @@ LIST_JOBS: Final = Documentation(
     group="look",
     summary="Page through the jobs in one state",
     parameters=(
-        Parameter("state", "string", "ready, delayed, retry, working, dead or completed", "ready"),
+        Parameter("state", "string", "ready, delayed, retry, working, dead, completed or blocked", "ready"),
         AFTER,
         Parameter("limit", "integer", "jobs per page, up to 1,000", 50),
         Parameter("data", "boolean", "true: each with `data`, the first 256 bytes of the body in base64"),

@@ -27,6 +27,8 @@
 --   active       zset     who has counts
 --   events       stream   transitions
 --   counters     hash     dropped events
+--   blocked      zset     where it may be
+--   outgoing     zset     gets what jobs that depend on it have to learn
 -- ARGV
 --   now_ms       ms or ""
 --   queue        namespace/queue
@@ -37,11 +39,12 @@
 --   result       bytes
 --   ...          job ids
 -- REPLIES
---   ok           end ...   for each id: how many ms an acked job ran for; or one of the words deleted, missing, lost,
+--   ok           end ...   for each id: how many ms an acked job ran for, or -1 less that if others depend on it; or one of the words deleted, missing, lost,
 --                         too_large (the job would keep its result: it was not acked)
--- INCLUDES ids record run ready wake due registry events stats remove
+-- INCLUDES ids record run ready wake due registry events stats remove outgoing
 local fence = tonumber(attempt)
 local outcome, ended, durations, seen, ids = {'ok'}, {}, {}, {}, {}
+local messages -- to be sent on to the jobs that depend on these, each behind its time
 for i = REST, #ARGV do ids[#ids + 1] = ARGV[i] end
 local leases = redis.call('ZMSCORE', working, unpack(ids))
 local raw_runs = redis.call('HMGET', runs, unpack(ids))
@@ -78,8 +81,13 @@ for i, id in ipairs(ids) do
   if seen[id] then
     word = 'missing'
   elseif leases[i] then
-    local its_attempt, _, _, _, _, _, taken, options, consumer = struct.unpack(RUN, raw_runs[i])
+    local its_attempt, _, _, marks, _, _, taken, options, consumer = struct.unpack(RUN, raw_runs[i])
     word = fence and fence ~= its_attempt and 'lost' or finish(id, its_attempt, taken, options, consumer)
+    if marks >= DEPENDED and type(word) == 'number' then
+      word = -1 - word
+      messages = messages or {}
+      messages[#messages + 1], messages[#messages + 2] = now, ended_message(id, 'acked', options)
+    end
   else
     word = fence and 'lost' or delete(id)
   end
@@ -91,6 +99,7 @@ if #ended > 0 then
   redis.call('ZREM', working, unpack(ended))
   drop_records(ended)
 end
+if messages then redis.call('ZADD', outgoing, unpack(messages)) end
 if #durations > 0 then
   count_durations('r', durations)
   -- A consumer that was refused because too many jobs were in flight waits for this.

@@ -22,6 +22,8 @@
 --   sweeps       zset     when the sweeper has work
 --   events       stream   transitions
 --   counters     hash     dropped events
+--   blocked      zset     where it may be
+--   outgoing     zset     gets what jobs that depend on it have to learn
 -- ARGV
 --   now_ms       ms or ""
 --   queue        namespace/queue

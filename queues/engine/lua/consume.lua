@@ -25,6 +25,8 @@
 --   active       zset     who has counts
 --   events       stream   transitions
 --   counters     hash     dropped events
+--   blocked      zset     how many jobs in `expiring` are not in line
+--   outgoing     zset     gets what jobs that depend on it have to learn
 -- ARGV
 --   now_ms       ms or ""
 --   queue        namespace/queue
@@ -47,7 +49,7 @@
 --   full         now            the in-flight bound is reached
 --   more         now            only dead entries so far: call again
 -- COUNTS jobs:4
--- INCLUDES ids record run ready wake due registry events stats remove promote
+-- INCLUDES ids record run ready wake due registry events stats remove promote outgoing
 local asked = tonumber(count)
 local most = asked
 local in_flight_max = tonumber(in_flight)
@@ -134,11 +136,12 @@ end
 -- Hands out one job. → its new run, or nil if it has expired
 local function hand_out(id, raw, raw_run)
   local tries, expires, due_ms, options, body_at = unpack_record(raw)
-  local attempt, used, history = 0, 0, ''
+  local attempt, used, depended, history = 0, 0, 0, ''
   if raw_run then
-    local history_at, _
-    attempt, used, tries, _, expires, due_ms, _, _, _, history_at = struct.unpack(RUN, raw_run)
+    local history_at, marks, _
+    attempt, used, tries, marks, expires, due_ms, _, _, _, history_at = struct.unpack(RUN, raw_run)
     history = string.sub(raw_run, history_at)
+    if marks >= DEPENDED then depended = DEPENDED end
   end
   if expires > 0 and expires <= now then
     emit('expired', id, attempt, '', '', '')
@@ -155,7 +158,7 @@ local function hand_out(id, raw, raw_run)
   local consumer = ARGV[REST - 1 + delivered] or last_consumer
   reply[delivered + 4] = {id, attempt, used, tries, expires, options, body}
   emit_line('consumed\t' .. id .. format_numbers(attempt, wait, #body) .. consumer .. '\t')
-  return struct.pack(RUN, attempt, used, tries, 1 - burned, expires, due_ms, now, #options, options, #consumer,
+  return struct.pack(RUN, attempt, used, tries, 1 - burned + depended, expires, due_ms, now, #options, options, #consumer,
     consumer) .. history
 end
 
@@ -163,7 +166,7 @@ end
 local function is_known_dead()
   local known = redis.call('ZCOUNT', expiring, '-inf', now)
   if known == 0 then return false end
-  local elsewhere = redis.call('ZCARD', delayed) + redis.call('ZCARD', retry)
+  local elsewhere = redis.call('ZCARD', delayed) + redis.call('ZCARD', retry) + redis.call('ZCARD', blocked)
   return ready_size() + tombstones <= known - math.min(known, elsewhere)
 end
 
@@ -184,7 +187,7 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
   local ids, ranks = pop()
   if #ids == 0 then break end
   local raw_runs = redis.call('HMGET', runs, unpack(ids))
-  local gone, lapsed = {}, nil
+  local gone, gone_runs, lapsed = {}, {}, nil
   -- A record is long only where there is a run. None is read of a job that has expired or that does not fit any more.
   if #ids > 1 or raw_runs[1] then
     local kept, size, alive = {}, bytes, 0
@@ -225,9 +228,9 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
       taken = taken + 2
     elseif lapsed and lapsed[id] then
       emit('expired', id, (struct.unpack('>I4', raw_runs[i])), '', '', '')
-      gone[#gone + 1] = id
+      gone[#gone + 1], gone_runs[#gone + 1] = id, raw_runs[i]
     elseif records[i] then
-      gone[#gone + 1] = id
+      gone[#gone + 1], gone_runs[#gone + 1] = id, raw_runs[i]
     else
       tombstones = tombstones + 1
       skipped = skipped + 1
@@ -235,6 +238,7 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
   end
   if #gone > 0 then
     drop_records(gone)
+    note_gone(gone, 'expired', gone_runs)
     if has_expiring then redis.call('ZREM', expiring, unpack(gone)) end
     expired = expired + #gone
     skipped = skipped + 2 * #gone

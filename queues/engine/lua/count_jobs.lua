@@ -9,10 +9,11 @@
 --   dead         zset     dead jobs
 --   completed    zset     completed jobs
 --   flags        hash     tombstones
+--   blocked      zset     jobs that wait for others
 -- ARGV
 --   queue        namespace/queue
 -- REPLIES
---   ok           ready delayed retry working dead completed
+--   ok           ready delayed retry working dead completed blocked
 -- INCLUDES ready
 return {'ok', ready_size(), redis.call('ZCARD', delayed), redis.call('ZCARD', retry), redis.call('ZCARD', working),
-  redis.call('ZCARD', dead), redis.call('ZCARD', completed)}
+  redis.call('ZCARD', dead), redis.call('ZCARD', completed), redis.call('ZCARD', blocked)}

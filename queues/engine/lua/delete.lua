@@ -21,6 +21,8 @@
 --   sweeps       zset     when the sweeper has work
 --   events       stream   transitions
 --   counters     hash     dropped events
+--   blocked      zset     where it may be
+--   outgoing     zset     gets what jobs that depend on it have to learn
 -- ARGV
 --   now_ms       ms or ""
 --   queue        namespace/queue
@@ -31,7 +33,8 @@
 -- REPLIES
 --   ok           count seen   jobs deleted; ids that it came to
 -- INCLUDES registry events remove bulk
-local sets = {working = working, delayed = delayed, retry = retry, dead = dead, completed = completed}
+local sets = {working = working, delayed = delayed, retry = retry, dead = dead, completed = completed,
+  blocked = blocked}
 local ids = first_within({unpack(ARGV, REST)}, tonumber(budget), jobs, results)
 local count = 0
 for _, id in ipairs(ids) do

@@ -13,6 +13,7 @@
 --   queues       zset     the registry
 --   events       stream   transitions
 --   counters     hash     dropped events
+--   outgoing     zset     gets what jobs that depend on it have to learn
 -- ARGV
 --   now_ms       ms or ""
 --   queue        namespace/queue

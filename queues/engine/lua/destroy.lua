@@ -17,6 +17,7 @@
 --   working      zset     renamed
 --   dead         zset     renamed
 --   completed    zset     renamed
+--   blocked      zset     renamed
 --   keys         hash     renamed
 --   stats        hash     dropped
 --   trend        hash     dropped
@@ -44,7 +45,11 @@
 --   deleted_working      zset     the same
 --   deleted_dead         zset     the same
 --   deleted_completed    zset     the same
+--   deleted_blocked      zset     the same
 --   deleted_keys         hash     the same
+--   waits        zset     what its jobs waited for, which is told later
+--   dependants   zset     jobs that depend on its jobs: they are told later
+--   outgoing     zset     gets that they are to be told
 -- ARGV
 --   now_ms       ms or ""
 --   queue        namespace/queue
@@ -52,14 +57,14 @@
 --   id           of this deletion, never used before
 -- REPLIES
 --   ok           count     jobs that were dropped
--- INCLUDES events
+-- INCLUDES events ids outgoing
 local count = redis.call('HLEN', jobs) - redis.call('ZCARD', staged)
 local alive = count - redis.call('ZCARD', dead) - redis.call('ZCARD', completed)
 local new_names = {
   [jobs] = deleted_jobs, [runs] = deleted_runs, [results] = deleted_results, [priorities] = deleted_priorities,
   [front] = deleted_front, [ready] = deleted_ready, [prio] = deleted_prio, [delayed] = deleted_delayed,
   [retry] = deleted_retry, [working] = deleted_working, [dead] = deleted_dead, [completed] = deleted_completed,
-  [staged] = deleted_staged, [expiring] = deleted_expiring, [keys] = deleted_keys,
+  [staged] = deleted_staged, [expiring] = deleted_expiring, [keys] = deleted_keys, [blocked] = deleted_blocked,
 }
 local holds_anything = false
 for key, new_name in pairs(new_names) do
@@ -70,6 +75,12 @@ for key, new_name in pairs(new_names) do
 end
 if holds_anything then redis.call('HSET', deletions, id, '0') end
 redis.call('DEL', stats, trend, trimmed)
+-- Ids of the jobs that were dropped are less than this.
+now = now + 1
+local bound = time_part()
+now = now - 1
+if redis.call('EXISTS', waits) == 1 then write_outgoing('left\t' .. queue .. '\t' .. bound) end
+if redis.call('EXISTS', dependants) == 1 then write_outgoing('lost\t' .. queue .. '\t' .. bound) end
 redis.call('HDEL', flags, 't:' .. queue, 'h:' .. queue, 's:' .. queue, 'k:' .. queue)
 redis.call('ZREM', sweeps, queue)
 redis.call('ZREM', due, queue)

@@ -9,6 +9,7 @@
 --   working      zset     whether it is there
 --   dead         zset     whether it is there
 --   completed    zset     whether it is there
+--   blocked      zset     whether it is there
 -- ARGV
 --   now_ms       ms or ""
 --   id           job

@@ -16,6 +16,7 @@
 --   sweeps       zset     when the sweeper has work
 --   events       stream   transitions
 --   counters     hash     dropped events
+--   outgoing     zset     gets what jobs that depend on it have to learn
 -- ARGV
 --   now_ms       ms or ""
 --   queue        namespace/queue
@@ -24,7 +25,7 @@
 --   budget       bytes     of records
 -- REPLIES
 --   ok           count removed left   jobs deleted; entries removed, tombstones among them; entries that are left
--- INCLUDES ready registry events bulk
+-- INCLUDES ready registry events bulk outgoing
 limit, budget = tonumber(limit), tonumber(budget)
 local list = redis.call('EXISTS', front) == 1 and front or ready
 local ids = first_within(redis.call('LRANGE', list, 0, limit - 1), budget, jobs)
@@ -36,6 +37,7 @@ else
 end
 local count = 0
 if #ids > 0 then
+  local raw_runs = redis.call('HMGET', runs, unpack(ids))
   for _, id in ipairs(ids) do
     if redis.call('HDEL', jobs, id) == 1 then
       count = count + 1
@@ -45,6 +47,7 @@ if #ids > 0 then
   redis.call('HDEL', runs, unpack(ids))
   redis.call('HDEL', priorities, unpack(ids))
   redis.call('ZREM', expiring, unpack(ids))
+  note_gone(ids, 'deleted', raw_runs)
   if #ids > count then count_tombstones(count - #ids) end
   forget_if_empty()
 end

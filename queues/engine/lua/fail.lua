@@ -17,6 +17,7 @@
 --   active       zset     who has counts
 --   events       stream   transitions
 --   counters     hash     dropped events
+--   outgoing     zset     gets what jobs that depend on it have to learn
 -- ARGV
 --   now_ms       ms or ""
 --   queue        namespace/queue
@@ -28,9 +29,9 @@
 --   delay        "" or ms  instead of the job's backoff
 --   bury         1 = dead at once, whatever tries are left
 -- REPLIES
---   retry        due_ms
---   ready        0
---   dead         0
+--   retry        due_ms 0
+--   ready        0 0
+--   dead         0 depended    1: others depend on it
 --   lost                   the attempt does not hold the job; nothing changed
 --   missing                no such job
 -- INCLUDES record run ready wake due events stats backoff failure
@@ -53,4 +54,4 @@ if state == 'ready' or anything_ready() then wake_ready(1) end
 count_stat('f', 1)
 if state == 'dead' then count_stat('d', 1) end
 flush_events()
-return {state, due_ms}
+return {state, due_ms, state == 'dead' and run.depended > 0 and 1 or 0}

@@ -17,6 +17,7 @@
 --   deleted_working      zset     jobs
 --   deleted_dead         zset     jobs
 --   deleted_completed    zset     jobs
+--   deleted_blocked      zset     jobs
 --   deleted_keys         hash     idempotency keys
 -- ARGV
 --   id           of the deletion
@@ -52,7 +53,7 @@ if redis.call('EXISTS', deleted_staged) == 1 then
     first_within(redis.call('ZRANGE', deleted_staged, 0, limit - 1), budget, deleted_jobs))
 end
 for _, set in ipairs({deleted_working, deleted_dead, deleted_completed, deleted_retry, deleted_delayed, deleted_prio,
-  deleted_expiring}) do
+  deleted_blocked, deleted_expiring}) do
   local ids = part_of(redis.call('ZRANGE', set, 0, limit - 1))
   if #ids > 0 then return free_from_set(set, ids) end
 end

@@ -14,9 +14,10 @@
 --   working      zset     working jobs
 --   dead         zset     dead jobs
 --   completed    zset     completed jobs
+--   blocked      zset     whether it is there
 -- ARGV
 --   now_ms       ms or ""
---   state        one of the six
+--   state        one of the seven
 --   after        "" or the cursor (lua/lib/walk.lua)
 --   limit        jobs
 --   preview      bytes of each body
@@ -25,7 +26,7 @@
 --   page         now cursor-or-"" job ...    jobs as in detail
 -- INCLUDES ready look walk
 limit, preview, budget = tonumber(limit), tonumber(preview), tonumber(budget)
-local sets = {delayed = delayed, retry = retry, working = working, dead = dead, completed = completed}
+local sets = {delayed = delayed, retry = retry, working = working, dead = dead, completed = completed, blocked = blocked}
 local page = {'page', now, ''}
 
 local LOOK_COST = 4096 -- what it takes to look at a job, in bytes of its record

@@ -18,6 +18,7 @@
 --   active       zset     who has counts
 --   events       stream   transitions
 --   counters     hash     dropped events
+--   outgoing     zset     gets what jobs that depend on it have to learn
 -- ARGV
 --   now_ms       ms or ""
 --   queue        namespace/queue
@@ -27,7 +28,7 @@
 --   job          now id attempt used tries expires options body
 --   none         now
 --   more         now       only dead entries so far: call again
--- INCLUDES record run expired ready registry events stats remove
+-- INCLUDES record run expired ready registry events stats remove outgoing
 local tombstones, expired, skipped = 0, 0, 0
 local found = {'more', now}
 while skipped < tonumber(skip) do
@@ -56,6 +57,7 @@ while skipped < tonumber(skip) do
     redis.call('ZREM', expiring, id)
     expired = expired + 1
     emit('expired', id, raw_run and run_attempt(raw_run) or 0, '', '', '')
+    note_gone({id}, 'expired', {raw_run})
   end
   if in_prio then redis.call('ZREM', prio, id) else redis.call('LPOP', list) end
 end

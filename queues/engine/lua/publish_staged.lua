@@ -19,6 +19,7 @@
 --   active       zset     who has counts
 --   events       stream   transitions
 --   counters     hash     dropped events
+--   dependants   zset     whether a job waits for one with the key
 -- ARGV
 --   now_ms       ms or ""
 --   queue        namespace/queue

@@ -24,6 +24,9 @@
 --   active       zset     who has counts
 --   events       stream   transitions
 --   counters     hash     dropped events
+--   dependants   zset     whether a job waits for one with the key
+--   blocked      zset     where it may be
+--   outgoing     zset     gets what jobs that depend on it have to learn
 -- ARGV
 --   now_ms       ms or ""
 --   queue        namespace/queue

@@ -19,6 +19,7 @@
 --   active       zset     who has counts
 --   events       stream   transitions
 --   counters     hash     dropped events
+--   outgoing     zset     gets what jobs that depend on it have to learn
 -- ARGV
 --   now_ms       ms or ""
 --   queue        namespace/queue
@@ -31,7 +32,7 @@
 --   ok
 --   lost                   the attempt does not hold the job; nothing changed
 --   missing                no such job
--- INCLUDES record run ready wake due expiry events stats failure
+-- INCLUDES record run ready wake due expiry events stats failure outgoing
 local run = redis.call('ZSCORE', working, id) and unpack_run(redis.call('HGET', runs, id))
 if not run or (attempt ~= '' and run.attempt ~= tonumber(attempt)) then
   return {redis.call('HEXISTS', jobs, id) == 1 and 'lost' or 'missing'}
@@ -42,6 +43,7 @@ if run.marks >= CANCELLED then
   remember_attempt(run, OUTCOME_FAILED, 'cancelled')
   redis.call('HSET', runs, id, pack_run(run))
   redis.call('ZADD', dead, now, id)
+  if run.depended > 0 then note_ended(id, 'dead', run.options) end
   emit('failed', id, run.attempt, math.max(0, now - run.taken), run.consumer, 'cancelled')
   emit('dead', id, run.attempt, '', run.consumer, 'cancelled')
   if anything_ready() then wake_ready(1) end

@@ -15,10 +15,11 @@
 --   dead         zset     dead jobs
 --   completed    zset     completed jobs
 --   flags        hash     tombstones
+--   blocked      zset     whether it is there
 -- ARGV
 --   now_ms       ms or ""
 --   queue        namespace/queue
---   state        one of the six
+--   state        one of the seven
 --   after        "" or the cursor (lua/lib/walk.lua)
 --   limit        jobs      that match
 --   most         jobs      that are looked at
@@ -39,7 +40,7 @@
 limit, preview, budget, match_max = tonumber(limit), tonumber(preview), tonumber(budget), tonumber(match_max)
 id_text, key_text, value = string.lower(id_text), string.lower(key_text), string.lower(value)
 error_text, body_text = string.lower(error_text), string.lower(body_text)
-local sets = {delayed = delayed, retry = retry, working = working, dead = dead, completed = completed}
+local sets = {delayed = delayed, retry = retry, working = working, dead = dead, completed = completed, blocked = blocked}
 local reads_record = key_text .. name .. value .. body_text ~= ''
 local page = {'page', now, '', 0, state == 'ready' and ready_size() or redis.call('ZCARD', sets[state])}
 local matched = 0

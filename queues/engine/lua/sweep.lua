@@ -22,6 +22,8 @@
 --   active       zset     who has counts
 --   events       stream   transitions
 --   counters     hash     events held and dropped
+--   blocked      zset     where it may be
+--   outgoing     zset     gets what jobs that depend on it have to learn
 -- ARGV
 --   now_ms       ms or ""
 --   queue        namespace/queue

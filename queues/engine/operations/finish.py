@@ -8,7 +8,7 @@ from typing import Any, Final, TypeVar
 from .. import limits
 from ..errors import InvalidArgumentError, JobNotFoundError, LeaseLostError, ResultTooLargeError
 from ..keys import QueueKeys
-from ..operation import Group, Operation, Reply
+from ..operation import Group, Operation, Relay, Reply
 from ..reply import attempt_argument, clock_argument, expect_ok, tag_of, unexpected
 from ..scripts import load
 from ..values import AckOutcome, Ended, Failed, JobState
@@ -69,6 +69,7 @@ def _ack_many(
             *job_ids,
         ),
         decode,
+        relay=Relay(queue.partition, now_ms, _has_dependants),
     )
 
 
@@ -126,7 +127,8 @@ def ack_attempt(
     group: Group | None = None
     if attempt is None and result is None and not result_too_large and now_ms is None:
         group = (_ack_together, queue.name)
-    return Operation(_ACK, queue.select(_ACK.keys), args, decode, group)
+    relay = Relay(queue.partition, now_ms, _has_dependants)
+    return Operation(_ACK, queue.select(_ACK.keys), args, decode, group, relay=relay)
 
 
 def fail(
@@ -166,7 +168,8 @@ def fail(
         "" if delay_ms is None else delay_ms,
         1 if dead else 0,
     )
-    return Operation(_FAIL, queue.select(_FAIL.keys), args, decode)
+    relay = Relay(queue.partition, now_ms, lambda reply: reply[0] == b"dead" and reply[2] == 1)
+    return Operation(_FAIL, queue.select(_FAIL.keys), args, decode, relay=relay)
 
 
 def release(
@@ -216,8 +219,13 @@ def extend(
 def _ended(end: bytes | int) -> Ended:
     """What lua/ack.lua replies for one job."""
     if isinstance(end, int):
-        return Ended(_ACKED, end)
+        return Ended(_ACKED, end if end >= 0 else -1 - end)
     return Ended(AckOutcome(str(end, "ascii")))
+
+
+def _has_dependants(reply: Reply) -> bool:
+    """Whether others depend on one of the acked jobs."""
+    return any(end.__class__ is int and end < 0 for end in reply[1:])
 
 
 def _raise_if_not_held(tag: str, job_id: str) -> None:

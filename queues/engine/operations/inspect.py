@@ -17,7 +17,7 @@ from ..scripts import load
 from ..stats.minutes import lately, minutes_of, percentiles, rates
 from ..values import Delivery, JobDetail, JobResult, JobState, Page, QueueStats
 
-_CURSOR = re.compile(r"(?:high|list|low|delayed|retry|working|dead|completed):[0-9]{1,16}:[0-9A-Z]{26}\Z")
+_CURSOR = re.compile(r"(?:high|list|low|delayed|retry|working|dead|completed|blocked):[0-9]{1,16}:[0-9A-Z]{26}\Z")
 """`segment:place:id` (lua/lib/walk.lua). Places beyond a double's 2^53 would not be whole numbers to Redis."""
 _PEEK = load("peek")
 _DETAIL = load("detail")
@@ -117,6 +117,7 @@ _COUNTED = (
     JobState.WORKING,
     JobState.DEAD,
     JobState.COMPLETED,
+    JobState.BLOCKED,
 )
 
 
@@ -132,8 +133,8 @@ def stats(queue: QueueKeys, *, now_ms: int | None = None) -> Operation[QueueStat
 def queue_stats(queue: QueueKeys, reply: Sequence[Any]) -> QueueStats:
     """What stats.lua and survey.lua reply."""
     now, paused, *rest = reply
-    counts = dict(zip(_COUNTED, rest[:6], strict=True))
-    oldest_due, by_age, by_count, fields = rest[6:]
+    counts = dict(zip(_COUNTED, rest[:7], strict=True))
+    oldest_due, by_age, by_count, fields = rest[7:]
     minutes = minutes_of(fields)
     per_second = rates(minutes, now)
     return QueueStats(
@@ -197,7 +198,7 @@ def detail_of(queue: QueueKeys, now_ms: int, fields: list[Any]) -> JobDetail:
         published_ms=published_ms(job_id),
         now_ms=now_ms,
         expires_ms=0 if state in _WITHOUT_TTL else run.expires_ms if run else record.expires_ms,
-        due_ms=score if state in (JobState.DELAYED, JobState.RETRY) else due_ms,
+        due_ms=score if state in (JobState.DELAYED, JobState.RETRY, JobState.BLOCKED) else due_ms,
         taken_ms=run.taken_ms if run and run.attempt else None,
         consumer=run.consumer if run else "",
         backoff=record.options.backoff,

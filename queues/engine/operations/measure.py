@@ -94,6 +94,7 @@ _STATES: Final = (
     JobState.WORKING,
     JobState.DEAD,
     JobState.COMPLETED,
+    JobState.BLOCKED,
 )
 
 

@@ -9,15 +9,17 @@ from typing import Any, Final
 from .. import ids, limits
 from ..errors import InvalidArgumentError, StoreUnavailableError, TaskqError
 from ..keys import QueueKeys
-from ..operation import Apart, Argument, Group, Operation, Plan, Reply
+from ..operation import Apart, Argument, Group, Operation, Plan, Relay, Reply
 from ..record import pack_options
 from ..reply import clock_argument, expect_ok, tag_of, unexpected
 from ..scripts import Script, load
 from ..values import DEFAULT_OPTIONS, KeyMode, Published, PublishOptions, RequestLimit
+from .dependencies import POLICIES, check_dependency
 from .ratelimit import limited
 
 _PUBLISH = load("publish")
 _PUBLISH_UNIQUE = load("publish_unique")
+_PUBLISH_BLOCKED = load("publish_blocked")
 _REPUBLISH = load("republish")
 _STAGE = load("stage")
 _PUBLISH_STAGED = load("publish_staged")
@@ -34,6 +36,10 @@ class PreparedOptions:
     """Whether there is an idempotency key, which fits one job only."""
     unique: tuple[Argument, ...] = ()
     """How long the key is held, if that depends on the job."""
+    depends_on: tuple[str, ...] = ()
+    """What the jobs wait for, each as lua/lib/waits.lua has it."""
+    policy: str = ""
+    """What the failure of a dependency means."""
 
 
 def prepare(options: PublishOptions) -> PreparedOptions:
@@ -53,7 +59,13 @@ def prepare(options: PublishOptions) -> PreparedOptions:
         key_ttl_ms,
     )
     mode = "" if options.key is None else _UNIQUE_MODES.get(options.key_mode, "")
-    return PreparedOptions(arguments, options.key is not None, (mode, options.key_max_wait_ms) if mode else ())
+    return PreparedOptions(
+        arguments,
+        options.key is not None,
+        (mode, options.key_max_wait_ms) if mode else (),
+        tuple(dict.fromkeys(map(str, options.depends_on))),
+        POLICIES[options.on_dependency_failure],
+    )
 
 
 _UNIQUE_MODES: Final = {KeyMode.UNTIL_DONE: "d", KeyMode.UNTIL_STARTED: "s", KeyMode.REPLACE: "r"}
@@ -75,6 +87,8 @@ def publish(
     jobs = len(bodies)
     _check_number(bodies, prepared)
     size = check_bodies(bodies)
+    if prepared.depends_on:
+        return _publish_blocked(queue, bodies, prepared, size, now_ms)
     if prepared.unique:
         args = (*_head(queue, 1, now_ms), *prepared.arguments, *prepared.unique, *bodies)
         keys = queue.select(_PUBLISH_UNIQUE.keys)
@@ -87,6 +101,28 @@ def publish(
         group = (_publish_together, (queue.name, prepared.arguments))
     alone = jobs >= limits.ALONE_MIN_JOBS or size >= limits.ALONE_MIN_BYTES
     return Operation(_PUBLISH, queue.select(_PUBLISH.keys), args, _PUBLISHED, group, None, alone, True)
+
+
+def _publish_blocked(
+    queue: QueueKeys, bodies: Sequence[bytes], prepared: PreparedOptions, size: int, now_ms: int | None
+) -> Operation[Published]:
+    """Publish jobs that wait for others (edge C)."""
+    number, jobs = len(prepared.depends_on), len(bodies)
+    if number * jobs > limits.DEPENDENCIES_MAX:
+        raise InvalidArgumentError(f"too many dependencies, cannot exceed {limits.DEPENDENCIES_MAX}")
+    if jobs > 1 and size > limits.STAGE_MIN_BYTES:
+        raise InvalidArgumentError("jobs with dependencies are too large together, cannot exceed 1 MiB")
+    now, name, _channel, cap, random, counter = _head(queue, jobs, now_ms)
+    head = (now, name, cap, random, counter, *prepared.arguments, prepared.policy, number)
+    return Operation(
+        _PUBLISH_BLOCKED,
+        queue.select(_PUBLISH_BLOCKED.keys),
+        (*head, *prepared.depends_on, *bodies),
+        _PUBLISHED_BLOCKED,
+        alone=jobs * number >= limits.ALONE_MIN_JOBS or size >= limits.ALONE_MIN_BYTES,
+        replicated=True,
+        relay=Relay(queue.partition, now_ms, lambda reply: reply[0] == b"ok"),
+    )
 
 
 def publish_large(
@@ -104,7 +140,7 @@ def publish_large(
     """
     prepared = options if isinstance(options, PreparedOptions) else prepare(options)
     _check_number(bodies, prepared)
-    if check_bodies(bodies) <= limits.STAGE_MIN_BYTES or prepared.unique:
+    if check_bodies(bodies) <= limits.STAGE_MIN_BYTES or prepared.unique or prepared.depends_on:
         operation = publish(queue, bodies, prepared, now_ms=now_ms)
         (published,) = yield [operation if limit is None else limited(operation, limit)]
         return published  # type: ignore[no-any-return]
@@ -191,6 +227,8 @@ def republish(
     prepared = prepare(options)
     if prepared.unique:
         raise InvalidArgumentError("a job that is republished has no key_mode")
+    if prepared.depends_on:
+        raise InvalidArgumentError("a job that is republished has no depends_on")
     alone = check_bodies((body,)) >= limits.ALONE_MIN_BYTES
     args = (*_head(queue, 1, now_ms), *prepared.arguments, job_id, body)
     return Operation(_REPUBLISH, queue.select(_REPUBLISH.keys), args, _REPUBLISHED, alone=alone, replicated=True)
@@ -238,6 +276,7 @@ def _published_by(script: Script) -> Callable[[Reply], Published]:
 
 _PUBLISHED = _published_by(_PUBLISH)
 _PUBLISHED_UNIQUE = _published_by(_PUBLISH_UNIQUE)
+_PUBLISHED_BLOCKED = _published_by(_PUBLISH_BLOCKED)
 _REPUBLISHED = _published_by(_REPUBLISH)
 _STAGED_PUBLISHED = _published_by(_PUBLISH_STAGED)
 _MAX_MS = limits.SECONDS_MAX * 1000
@@ -262,6 +301,7 @@ def check_options(options: PublishOptions) -> None:
     if not 0 <= options.retention_ms <= _MAX_MS:
         raise InvalidArgumentError("invalid retention")
     _check_key(options)
+    _check_dependencies(options)
     if options.attributes is not None:
         _check_attributes(options.attributes)
 
@@ -281,6 +321,15 @@ def _check_key(options: PublishOptions) -> None:
         raise InvalidArgumentError("invalid key")
     if options.key_ttl_ms is not None and not 0 <= options.key_ttl_ms <= _MAX_MS:
         raise InvalidArgumentError("invalid key_ttl")
+
+
+def _check_dependencies(options: PublishOptions) -> None:
+    if options.depends_on and options.key_mode is not KeyMode.WINDOW:
+        raise InvalidArgumentError("key_mode and depends_on exclude each other")
+    if len(options.depends_on) > limits.DEPENDENCIES_MAX:
+        raise InvalidArgumentError(f"too many dependencies, cannot exceed {limits.DEPENDENCIES_MAX}")
+    for dependency in options.depends_on:
+        check_dependency(dependency)
 
 
 def _check_attributes(attributes: object) -> None:

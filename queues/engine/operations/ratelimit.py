@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar
 
 from ..errors import LimitReachedError
 from ..keys import limit_key
-from ..operation import Argument, Group, Operation, Reply
+from ..operation import Argument, Group, Operation, Relay, Reply
 from ..reply import expect_ok, tag_of, unexpected
 from ..scripts import Script, load, load_limited
 from ..values import LimitTaken, RequestLimit
@@ -46,7 +46,15 @@ def limited(
 
     group: Group | None = operation.group and (_limited_together, (operation.group, limit))
     form = _form(operation, key, limit, 1)
-    return Operation(*form, decode, group, operation.undo, operation.alone, operation.replicated)
+    relay = operation.relay and _limited_relay(operation.relay)
+    return Operation(*form, decode, group, operation.undo, operation.alone, operation.replicated, relay)
+
+
+def _limited_relay(relay: Relay) -> Relay:
+    def is_needed(reply: Reply) -> bool:
+        return relay.is_needed(reply[2] if reply[0] == b"counted" else reply)
+
+    return relay._replace(is_needed=is_needed)
 
 
 def _form(

@@ -9,7 +9,7 @@ from django.conf import settings
 from queues.engine import FullStreams
 
 from ..role import Role
-from . import deleter, pump, reclaimer, sweeper
+from . import deleter, pump, reclaimer, relay, sweeper
 from .bounds import DeadLetterBounds
 from .drain import INTERVAL_S as DRAIN_INTERVAL_S
 from .drain import Drain
@@ -18,6 +18,7 @@ from .survey import Survey
 
 PUMP: Final = Role(name="pump", interval_s=0.1, budget_s=1.0, tick=pump.tick)
 RECLAIMER: Final = Role(name="reclaimer", interval_s=0.2, budget_s=1.0, tick=reclaimer.tick, share=0.5)
+RELAY: Final = Role(name="relay", interval_s=0.1, budget_s=1.0, tick=relay.tick)
 SWEEPER: Final = Role(name="sweeper", interval_s=0.25, budget_s=0.15, tick=sweeper.tick)
 DELETER: Final = Role(name="deleter", interval_s=1.0, budget_s=5.0, tick=deleter.tick)
 
@@ -36,4 +37,4 @@ def roles_for(pool: str, *, once: bool = False) -> tuple[Role, ...]:
         tick=Drain(pool, url=settings.TASKQ_LAKE_URL, every_s=settings.TASKQ_LAKE_EVERY_S, everything=once).tick,
         wait=None if once else FullStreams().wait,
     )
-    return (PUMP, RECLAIMER, SWEEPER, DELETER, bounds, survey, drain)
+    return (PUMP, RECLAIMER, RELAY, SWEEPER, DELETER, bounds, survey, drain)

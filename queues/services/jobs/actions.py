@@ -60,6 +60,7 @@ ACTS: Final[Mapping[JobState, tuple[JobAct, ...]]] = {
     JobState.WORKING: (JobAct.ACK, JobAct.RELEASE, JobAct.DELETE),
     JobState.DEAD: (JobAct.RESPAWN, JobAct.DELETE),
     JobState.COMPLETED: (JobAct.DELETE,),
+    JobState.BLOCKED: (JobAct.DELETE,),
 }
 """What the state of a job allows."""
 

@@ -9,12 +9,49 @@ from typing import Final
 
 from django.db import connections
 
-from queues.engine import JobPlace, find_job
+from queues.engine import JobPlace, Waits, detail, find_job, list_waits
 from queues.engine.errors import InvalidArgumentError, TaskqError
 from queues.engine.ids import is_job_id
+from queues.engine.keys import QueueKeys
+from queues.engine.operation import Plan
+from queues.engine.values import JobDetail, JobState
 from queues.pools import find_pool, reading_engine_for
 
 from ..permissions import User, roles_of, sees_everything
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AwaitedJob:
+    """A job that a blocked one waits for. `name`: as in `depends_on`. `has_gone`: without an ack."""
+
+    name: str
+    has_gone: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AwaitedJobs:
+    """The first of the jobs that a blocked one waits for, and how many there are."""
+
+    jobs: tuple[AwaitedJob, ...] = ()
+    total: int = 0
+
+
+def get_job_and_awaited(*, queue: QueueKeys, job_id: str) -> Plan[tuple[JobDetail, AwaitedJobs] | None]:
+    """All that is known of a job, with what it waits for; None if there is no such job."""
+    (job,) = yield [detail(queue, job_id)]
+    if job is None:
+        return None
+    if job.state is not JobState.BLOCKED:
+        return job, AwaitedJobs()
+    (found,) = yield [list_waits(queue, job_id=job_id)]
+    return job, awaited_jobs(found)
+
+
+def awaited_jobs(found: Waits) -> AwaitedJobs:
+    """What a blocked job waits for."""
+    jobs = tuple([AwaitedJob(name=str(one.dependency), has_gone=one.state == "-") for one in found.waits])
+    return AwaitedJobs(jobs=jobs, total=found.total)
+
 
 LOOKS_MAX: Final = 20_000
 """How many queues of a pool are asked; a matter of half a second at most."""

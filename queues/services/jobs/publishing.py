@@ -9,12 +9,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from queues.engine import PreparedOptions, RequestLimit, limits, prepare, publish, publish_large, republish
+from queues.engine import (
+    Layout,
+    PreparedOptions,
+    RequestLimit,
+    limits,
+    parse_dependency,
+    prepare,
+    publish,
+    publish_large,
+    refuse_cycle,
+    republish,
+)
 from queues.engine.backoff import NO_BACKOFF, Backoff
 from queues.engine.errors import InvalidArgumentError
 from queues.engine.keys import QueueKeys
 from queues.engine.operation import Operation, Plan
-from queues.engine.values import KeyMode, Published, PublishOptions
+from queues.engine.values import Dependency, DependencyFailure, KeyMode, Published, PublishOptions
 
 from ..policies import EffectivePolicy
 from ..tokens.access import limited
@@ -36,15 +47,34 @@ class PublishRequest:
     backoff: Backoff | None = None
     retention_ms: int = 0
     attributes: Mapping[str, str] | None = None
+    depends_on: tuple[str, ...] = ()
+    """Each as `parse_dependency` reads it."""
+    on_dependency_failure: DependencyFailure = DependencyFailure.WAIT
+
+    @property
+    def is_common(self) -> bool:
+        """Whether others are likely to ask for the same."""
+        return self.attributes is None and not self.depends_on
+
+
+def find_cycle_of(*, layout: Layout, queue: QueueKeys, request: PublishRequest) -> Plan[None]:
+    """Raises InvalidArgumentError, with the cycle named, if the job would wait for itself: to be run before a publish
+    with `depends_on` and a key. Where two are published at once, the job that closes the cycle dies instead."""
+    assert request.key is not None
+    return refuse_cycle(layout, queue, request.key, _dependencies(queue, request))
+
+
+def _dependencies(queue: QueueKeys, request: PublishRequest) -> tuple[Dependency, ...]:
+    return tuple([parse_dependency(text, queue=queue.queue) for text in request.depends_on])
 
 
 def publish_jobs(
     *, queue: QueueKeys, bodies: Sequence[bytes], request: PublishRequest, policy: EffectivePolicy
 ) -> Operation[Published]:
     """All of `bodies` or none of them. Raises InvalidArgumentError."""
-    if request.attributes is None:
+    if request.is_common:
         return publish(queue, bodies, _prepared(request, policy))
-    return publish(queue, bodies, effective_options(request=request, policy=policy))
+    return publish(queue, bodies, effective_options(request=request, policy=policy, queue=queue))
 
 
 def publish_bulk(
@@ -57,7 +87,9 @@ def publish_bulk(
 ) -> Operation[Published] | Plan[Published]:
     """As `publish_jobs`, of any size, and the count of its request. Raises InvalidArgumentError, LimitReachedError."""
     options = (
-        _prepared(request, policy) if request.attributes is None else effective_options(request=request, policy=policy)
+        _prepared(request, policy)
+        if request.is_common
+        else effective_options(request=request, policy=policy, queue=queue)
     )
     if sum(map(len, bodies)) > limits.STAGE_MIN_BYTES:
         return publish_large(queue, bodies, options, limit=limit)
@@ -68,7 +100,7 @@ def republish_job(
     *, queue: QueueKeys, job_id: str, body: bytes, request: PublishRequest, policy: EffectivePolicy
 ) -> Operation[Published]:
     """Delete `job_id` if it is still there, and publish `body` as a new job. Raises InvalidArgumentError."""
-    return republish(queue, job_id, body, effective_options(request=request, policy=policy))
+    return republish(queue, job_id, body, effective_options(request=request, policy=policy, queue=queue))
 
 
 @lru_cache(maxsize=1024)
@@ -77,10 +109,12 @@ def _prepared(request: PublishRequest, policy: EffectivePolicy) -> PreparedOptio
     return prepare(effective_options(request=request, policy=policy))
 
 
-def effective_options(*, request: PublishRequest, policy: EffectivePolicy) -> PublishOptions:
+def effective_options(
+    *, request: PublishRequest, policy: EffectivePolicy, queue: QueueKeys | None = None
+) -> PublishOptions:
     """What is asked for, else the policy, else taskq's default. Raises InvalidArgumentError: ttl is shorter than delay.
 
-    That is checked here once more because the ttl may be the policy's.
+    That is checked here once more because the ttl may be the policy's. `queue`: needed for dependencies only.
     """
     ttl_s = _first(request.ttl_s, policy.ttl_s, limits.DEFAULT_TTL_S)
     if ttl_s and ttl_s * 1000 < request.delay_ms:
@@ -98,6 +132,8 @@ def effective_options(*, request: PublishRequest, policy: EffectivePolicy) -> Pu
         backoff=request.backoff if request.backoff is not None else policy.backoff or NO_BACKOFF,
         retention_ms=request.retention_ms,
         attributes=request.attributes,
+        depends_on=_dependencies(queue, request) if queue is not None else (),
+        on_dependency_failure=request.on_dependency_failure,
     )
 
 

@@ -52,6 +52,7 @@ STATES: Final[Mapping[str, Callable[[QueueRow], bool]]] = {
     "working": lambda row: row.queue.working > 0,
     "dead": lambda row: row.queue.dead > 0,
     "completed": lambda row: row.queue.completed > 0,
+    "blocked": lambda row: row.queue.blocked > 0,
     "idle": lambda row: not (row.queue.size or row.queue.consumed_per_s or row.queue.published_per_s),
 }
 """What rows can be narrowed to."""

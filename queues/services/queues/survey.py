@@ -45,6 +45,7 @@ class Totals(NamedTuple):
     working: int = 0
     dead: int = 0
     completed: int = 0
+    blocked: int = 0
     published_per_s: float = 0.0
     consumed_per_s: float = 0.0
     acked_per_s: float = 0.0
@@ -53,7 +54,7 @@ class Totals(NamedTuple):
     @property
     def jobs(self) -> int:
         """In all states."""
-        return self.ready + self.delayed + self.retry + self.working + self.dead + self.completed
+        return self.ready + self.delayed + self.retry + self.working + self.dead + self.completed + self.blocked
 
     def plus(self, other: Totals) -> Totals:
         return Totals._make([one + another for one, another in zip(self, other, strict=True)])
@@ -171,7 +172,7 @@ def _read(pool: str) -> Survey | TaskqError:
 
 def add_up(queues: Sequence[FoundQueue]) -> Totals:
     """The sums over some queues."""
-    columns = ("ready", "delayed", "retry", "working", "dead", "completed")
+    columns = ("ready", "delayed", "retry", "working", "dead", "completed", "blocked")
     rates = ("published_per_s", "consumed_per_s", "acked_per_s", "failed_per_s")
     numbers = {name: sum([getattr(queue, name) for queue in queues]) for name in (*columns, *rates)}
     return Totals(queues=len(queues), **numbers)

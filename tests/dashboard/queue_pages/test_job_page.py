@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from queues.engine import JobState, delete_jobs, release
+from queues.engine import Dependency, JobState, delete_jobs, release
 from queues.models import Activity, Pool
 from tests.dashboard.people import People
 from tests.dashboard.shop import AT, Shop
@@ -272,3 +272,13 @@ def test_when_redis_is_away_the_page_says_so(bob: Client, shop: Shop) -> None:
         response = bob.get(at(job_id, path))
         assert response.status_code == 503, path
         assert "Redis does not answer" in response.content.decode()
+
+
+def test_a_blocked_job_shows_what_it_waits_for(alice: Client, shop: Shop) -> None:
+    needed = (Dependency(queue="mails", key="<b>"), Dependency(queue="mails", key="other"))
+    shown = page(alice, shop.job_in(JobState.BLOCKED, depends_on=needed))
+
+    assert "Waits for" in shown
+    assert "mails:&lt;b&gt;" in shown
+    assert "mails:other" in shown
+    assert "2 jobs" in shown

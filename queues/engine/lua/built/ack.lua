@@ -1,4 +1,4 @@
---{"name": "ack", "purpose": "ends jobs (edge G). A working job is gone, or completed until its retention ends; a job in any other state is deleted.", "keys": ["jobs", "runs", "results", "ready", "front", "prio", "priorities", "delayed", "retry", "expiring", "working", "dead", "completed", "keys", "flags", "due", "ends", "queues", "sweeps", "waiting", "stats", "active", "events", "counters"], "args": ["now_ms", "queue", "channel", "cap", "attempt", "has_result", "result"], "rest": true, "replies": ["ok"]}
+--{"name": "ack", "purpose": "ends jobs (edge G). A working job is gone, or completed until its retention ends; a job in any other state is deleted.", "keys": ["jobs", "runs", "results", "ready", "front", "prio", "priorities", "delayed", "retry", "expiring", "working", "dead", "completed", "keys", "flags", "due", "ends", "queues", "sweeps", "waiting", "stats", "active", "events", "counters", "blocked", "outgoing"], "args": ["now_ms", "queue", "channel", "cap", "attempt", "has_result", "result"], "rest": true, "replies": ["ok"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then
@@ -8,59 +8,72 @@ if not now then
 end
 local event_lines = {
 }
+local function ended_message(id, outcome, options)
+ local key_of
+ repeat
+  if options == '' then
+   key_of = ''
+   break
+  end
+  local _, __2, __3, __4, its_key = struct.unpack('>I6BI6I6Hc0', options)
+  key_of = its_key
+ until true
+ return 'ended\t' .. ARGV[2] .. '\t' .. id .. '\t' .. outcome .. '\t' .. key_of
+end
 local fence = tonumber(ARGV[5])
-local outcome, ended, durations, seen, ids = {
+local outcome_2, ended, durations, seen, ids = {
  'ok',
 }, {
 }, {
 }, {
 }, {
 }
+local messages
 for i = 8, #ARGV do
  ids[#ids + 1] = ARGV[i]
 end
 local leases = redis.call('ZMSCORE', KEYS[11], unpack(ids))
 local raw_runs = redis.call('HMGET', KEYS[2], unpack(ids))
-for i_2, id in ipairs(ids) do
+for i_2, id_2 in ipairs(ids) do
  local word
- if seen[id] then
+ if seen[id_2] then
   word = 'missing'
  elseif leases[i_2] then
-  local its_attempt, _, __2, __3, __4, __5, taken, options, consumer = struct.unpack('>I4HHBI6I6I6Hc0Bc0', raw_runs[i_2])
+  local its_attempt, __5, __6, marks, __7, __8, taken, options_2, consumer = struct.unpack('>I4HHBI6I6I6Hc0Bc0', raw_runs[i_2])
   local value = fence and fence ~= its_attempt and 'lost'
   if not value then
    local finish
    repeat
     local retention
     repeat
-     if options == '' then
+     if options_2 == '' then
       retention = 0, 0, 0, 0
       break
      end
-     retention = struct.unpack('>I6BI6I6', options)
+     retention = struct.unpack('>I6BI6I6', options_2)
     until true
     if retention > 0 then
      if ARGV[6] == '2' then
       finish = 'too_large'
       break
      end
-     redis.call('ZREM', KEYS[11], id)
-     redis.call('ZADD', KEYS[13], now + retention, id)
+     redis.call('ZREM', KEYS[11], id_2)
+     redis.call('ZADD', KEYS[13], now + retention, id_2)
      if ARGV[6] == '1' then
-      redis.call('HSET', KEYS[3], id, ARGV[7])
+      redis.call('HSET', KEYS[3], id_2, ARGV[7])
      end
      do
       local ms = now + retention
       local unused = redis.call('ZADD', KEYS[17], 'LT', 'CH', ms, ARGV[2]) == 1
      end
-     redis.call('PUBLISH', ARGV[3], 'done\t' .. ARGV[2] .. '\t' .. id)
+     redis.call('PUBLISH', ARGV[3], 'done\t' .. ARGV[2] .. '\t' .. id_2)
     else
-     ended[#ended + 1] = id
+     ended[#ended + 1] = id_2
     end
     local run_ms = math.max(0, now - taken)
     durations[#durations + 1] = run_ms
     do
-     local line = 'acked\t' .. id .. string.format('\t%d\t\t%d\t\t', its_attempt, run_ms) .. consumer .. '\t'
+     local line = 'acked\t' .. id_2 .. string.format('\t%d\t\t%d\t\t', its_attempt, run_ms) .. consumer .. '\t'
      event_lines[#event_lines + 1] = line
     end
     finish = run_ms
@@ -68,36 +81,74 @@ for i_2, id in ipairs(ids) do
    value = finish
   end
   word = value
+  if marks >= 4 and type(word) == 'number' then
+   word = -1 - word
+   messages = messages or {
+   }
+   messages[#messages + 1], messages[#messages + 2] = now, ended_message(id_2, 'acked', options_2)
+  end
  else
   local value_2 = fence and 'lost'
   if not value_2 then
    local delete
    repeat
-    local value_3 = not redis.call('ZSCORE', KEYS[13], id)
+    local value_3 = not redis.call('ZSCORE', KEYS[13], id_2)
     if value_3 then
      local remove_job
      repeat
-      if redis.call('HDEL', KEYS[1], id) == 0 then
+      local raw_run = redis.call('HGET', KEYS[2], id_2)
+      if redis.call('HDEL', KEYS[1], id_2) == 0 then
        remove_job = nil
        break
       end
-      redis.call('HDEL', KEYS[2], id)
-      redis.call('HDEL', KEYS[7], id)
-      if redis.call('ZREM', KEYS[12], id) == 1 then
-       remove_job = 'was dead'
-       break
-      end
-      if redis.call('ZREM', KEYS[13], id) == 1 then
-       redis.call('HDEL', KEYS[3], id)
+      redis.call('HDEL', KEYS[2], id_2)
+      redis.call('HDEL', KEYS[7], id_2)
+      if redis.call('ZREM', KEYS[13], id_2) == 1 then
+       redis.call('HDEL', KEYS[3], id_2)
        remove_job = 'was completed'
        break
       end
-      if redis.call('ZREM', KEYS[11], id) == 1 then
+      if raw_run and (string.byte(raw_run, 9) >= 4) then
+       do
+        local options_3 = (struct.unpack('>Hc0', raw_run, 28))
+        do
+         local message
+         do
+          local key_of_2
+          repeat
+           if options_3 == '' then
+            key_of_2 = ''
+            break
+           end
+           local __9, __10, __11, __12, its_key_2 = struct.unpack('>I6BI6I6Hc0', options_3)
+           key_of_2 = its_key_2
+          until true
+          message = 'ended\t' .. ARGV[2] .. '\t' .. id_2 .. '\t' .. 'deleted' .. '\t' .. key_of_2
+         end
+         redis.call('ZADD', KEYS[26], now, message)
+        end
+       end
+      end
+      if redis.call('ZREM', KEYS[12], id_2) == 1 then
+       remove_job = 'was dead'
+       break
+      end
+      if redis.call('ZREM', KEYS[11], id_2) == 1 then
        remove_job = ''
        break
       end
-      redis.call('ZREM', KEYS[10], id)
-      if redis.call('ZREM', KEYS[8], id) + redis.call('ZREM', KEYS[9], id) + redis.call('ZREM', KEYS[6], id) == 0 then
+      redis.call('ZREM', KEYS[10], id_2)
+      if redis.call('ZREM', KEYS[25], id_2) == 1 then
+       do
+        do
+         local message_2 = 'waits\t' .. ARGV[2] .. '\t' .. id_2
+         redis.call('ZADD', KEYS[26], now, message_2)
+        end
+       end
+       remove_job = ''
+       break
+      end
+      if redis.call('ZREM', KEYS[8], id_2) + redis.call('ZREM', KEYS[9], id_2) + redis.call('ZREM', KEYS[6], id_2) == 0 then
        do
         local field = 't:' .. ARGV[2]
         local left = redis.call('HINCRBY', KEYS[15], field, 1)
@@ -108,9 +159,9 @@ for i_2, id in ipairs(ids) do
           left = 0
          else
           local list = in_front > 0 and KEYS[5] or KEYS[4]
-          for __6 = 1, 8 do
-           local id_2 = redis.call('LINDEX', list, 0)
-           if left == 0 or not id_2 or redis.call('HEXISTS', KEYS[1], id_2) == 1 then
+          for __13 = 1, 8 do
+           local id_3 = redis.call('LINDEX', list, 0)
+           if left == 0 or not id_3 or redis.call('HEXISTS', KEYS[1], id_3) == 1 then
             break
            end
            redis.call('LPOP', list)
@@ -140,7 +191,7 @@ for i_2, id in ipairs(ids) do
     end
     do
      do
-      local line_2 = 'deleted' .. '\t' .. id .. '\t' .. '' .. '\t\t' .. '' .. '\t\t' .. '' .. '\t' .. before
+      local line_2 = 'deleted' .. '\t' .. id_2 .. '\t' .. '' .. '\t\t' .. '' .. '\t\t' .. '' .. '\t' .. before
       event_lines[#event_lines + 1] = line_2
      end
     end
@@ -150,8 +201,8 @@ for i_2, id in ipairs(ids) do
   end
   word = value_2
  end
- outcome[i_2 + 1] = word
- seen[id] = true
+ outcome_2[i_2 + 1] = word
+ seen[id_2] = true
 end
 if #ended > 0 then
  redis.call('ZREM', KEYS[11], unpack(ended))
@@ -160,6 +211,9 @@ if #ended > 0 then
   redis.call('HDEL', KEYS[2], unpack(ended))
   redis.call('HDEL', KEYS[7], unpack(ended))
  end
+end
+if messages then
+ redis.call('ZADD', KEYS[26], unpack(messages))
 end
 if #durations > 0 then
  repeat
@@ -181,7 +235,7 @@ if #durations > 0 then
      if redis.call('HGET', KEYS[21], 'm') == tostring(minute) then
       break
      end
-     for __7, field_3 in ipairs(redis.call('HKEYS', KEYS[21])) do
+     for __14, field_3 in ipairs(redis.call('HKEYS', KEYS[21])) do
       local its = tonumber(string.match(field_3, '^%d+'))
       if its and its <= minute - 10 then
        redis.call('HDEL', KEYS[21], field_3)
@@ -224,7 +278,7 @@ if #durations > 0 then
       if redis.call('HGET', KEYS[21], 'm') == tostring(minute_2) then
        break
       end
-      for __8, field_5 in ipairs(redis.call('HKEYS', KEYS[21])) do
+      for __15, field_5 in ipairs(redis.call('HKEYS', KEYS[21])) do
        local its_2 = tonumber(string.match(field_5, '^%d+'))
        if its_2 and its_2 <= minute_2 - 10 then
         redis.call('HDEL', KEYS[21], field_5)
@@ -295,7 +349,7 @@ repeat
    local dropped, freed, entries, from = 0, 0, 0, '-'
    repeat
     local found = redis.call('XRANGE', KEYS[23], from, '+', 'COUNT', 100)
-    for __9, entry in ipairs(found) do
+    for __16, entry in ipairs(found) do
      if held - freed <= most_2 then
       break
      end
@@ -318,4 +372,4 @@ repeat
   end
  end
 until true
-return outcome
+return outcome_2

@@ -1,4 +1,4 @@
---{"name": "cancel", "purpose": "deletes a job that waits; of one that is worked on, marks the attempt: unless it ends in an ack, the job is dead", "keys": ["jobs", "runs", "results", "ready", "front", "prio", "priorities", "delayed", "retry", "expiring", "working", "dead", "completed", "keys", "flags", "due", "ends", "queues", "sweeps", "events", "counters"], "args": ["now_ms", "queue", "cap", "id"], "rest": false, "replies": ["ok", "missing"]}
+--{"name": "cancel", "purpose": "deletes a job that waits; of one that is worked on, marks the attempt: unless it ends in an ack, the job is dead", "keys": ["jobs", "runs", "results", "ready", "front", "prio", "priorities", "delayed", "retry", "expiring", "working", "dead", "completed", "keys", "flags", "due", "ends", "queues", "sweeps", "events", "counters", "blocked", "outgoing"], "args": ["now_ms", "queue", "cap", "id"], "rest": false, "replies": ["ok", "missing"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then
@@ -15,6 +15,7 @@ local function find_state(id)
   retry = KEYS[9],
   dead = KEYS[12],
   completed = KEYS[13],
+  blocked = KEYS[22],
  }) do
   local score = redis.call('ZSCORE', set, id)
   if score then
@@ -39,7 +40,7 @@ if not expires then
  }
 end
 local state, attempt = find_state(ARGV[4]), 0
-local value = (state == 'ready' or state == 'delayed' or state == 'retry')
+local value = (state == 'ready' or state == 'delayed' or state == 'retry' or state == 'blocked')
 if value then
  local has_expired
  do
@@ -62,7 +63,8 @@ if state == 'working' then
    attempt = attempt_2,
    used = used,
    tries = tries,
-   marks = marks,
+   marks = marks % 4,
+   depended = marks - marks % 4,
    expires = expires_3,
    due = due_ms,
    taken = taken,
@@ -78,7 +80,7 @@ if state == 'working' then
   local pack_run
   do
    local run_2 = run
-   pack_run = struct.pack('>I4HHBI6I6I6Hc0Bc0', run_2.attempt, run_2.used, math.min(run_2.tries, 65535), run_2.marks, run_2.expires, run_2.due, run_2.taken, #run_2.options, run_2.options, #run_2.consumer, run_2.consumer) .. run_2.history
+   pack_run = struct.pack('>I4HHBI6I6I6Hc0Bc0', run_2.attempt, run_2.used, math.min(run_2.tries, 65535), run_2.marks + run_2.depended, run_2.expires, run_2.due, run_2.taken, #run_2.options, run_2.options, #run_2.consumer, run_2.consumer) .. run_2.history
   end
   redis.call('HSET', KEYS[2], ARGV[4], pack_run)
  end
@@ -86,19 +88,41 @@ elseif state ~= 'dead' and state ~= 'completed' then
  local ended
  repeat
   local id_2 = ARGV[4]
+  local raw_run_2 = redis.call('HGET', KEYS[2], id_2)
   if redis.call('HDEL', KEYS[1], id_2) == 0 then
    ended = nil
    break
   end
   redis.call('HDEL', KEYS[2], id_2)
   redis.call('HDEL', KEYS[7], id_2)
-  if redis.call('ZREM', KEYS[12], id_2) == 1 then
-   ended = 'was dead'
-   break
-  end
   if redis.call('ZREM', KEYS[13], id_2) == 1 then
    redis.call('HDEL', KEYS[3], id_2)
    ended = 'was completed'
+   break
+  end
+  if raw_run_2 and (string.byte(raw_run_2, 9) >= 4) then
+   do
+    local options_2 = (struct.unpack('>Hc0', raw_run_2, 28))
+    do
+     local message
+     do
+      local key_of
+      repeat
+       if options_2 == '' then
+        key_of = ''
+        break
+       end
+       local _, __2, __3, __4, its_key = struct.unpack('>I6BI6I6Hc0', options_2)
+       key_of = its_key
+      until true
+      message = 'ended\t' .. ARGV[2] .. '\t' .. id_2 .. '\t' .. 'deleted' .. '\t' .. key_of
+     end
+     redis.call('ZADD', KEYS[23], now, message)
+    end
+   end
+  end
+  if redis.call('ZREM', KEYS[12], id_2) == 1 then
+   ended = 'was dead'
    break
   end
   if redis.call('ZREM', KEYS[11], id_2) == 1 then
@@ -106,6 +130,16 @@ elseif state ~= 'dead' and state ~= 'completed' then
    break
   end
   redis.call('ZREM', KEYS[10], id_2)
+  if redis.call('ZREM', KEYS[22], id_2) == 1 then
+   do
+    do
+     local message_2 = 'waits\t' .. ARGV[2] .. '\t' .. id_2
+     redis.call('ZADD', KEYS[23], now, message_2)
+    end
+   end
+   ended = ''
+   break
+  end
   if redis.call('ZREM', KEYS[8], id_2) + redis.call('ZREM', KEYS[9], id_2) + redis.call('ZREM', KEYS[6], id_2) == 0 then
    do
     local field = 't:' .. ARGV[2]
@@ -117,7 +151,7 @@ elseif state ~= 'dead' and state ~= 'completed' then
       left = 0
      else
       local list = in_front > 0 and KEYS[5] or KEYS[4]
-      for _ = 1, 8 do
+      for __5 = 1, 8 do
        local id_3 = redis.call('LINDEX', list, 0)
        if left == 0 or not id_3 or redis.call('HEXISTS', KEYS[1], id_3) == 1 then
         break
@@ -184,7 +218,7 @@ repeat
    local dropped, freed, entries, from = 0, 0, 0, '-'
    repeat
     local found = redis.call('XRANGE', KEYS[20], from, '+', 'COUNT', 100)
-    for __2, entry in ipairs(found) do
+    for __6, entry in ipairs(found) do
      if held - freed <= most_2 then
       break
      end

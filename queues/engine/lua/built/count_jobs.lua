@@ -1,4 +1,4 @@
---{"name": "count_jobs", "purpose": "jobs of one queue by state. Exact, O(1).", "keys": ["ready", "front", "prio", "delayed", "retry", "working", "dead", "completed", "flags"], "args": ["queue"], "rest": false, "replies": ["ok"]}
+--{"name": "count_jobs", "purpose": "jobs of one queue by state. Exact, O(1).", "keys": ["ready", "front", "prio", "delayed", "retry", "working", "dead", "completed", "flags", "blocked"], "args": ["queue"], "rest": false, "replies": ["ok"]}
 local ready_size
 do
  local tombstones = tonumber(redis.call('HGET', KEYS[9], 't:' .. ARGV[1]) or 0)
@@ -12,4 +12,5 @@ return {
  redis.call('ZCARD', KEYS[6]),
  redis.call('ZCARD', KEYS[7]),
  redis.call('ZCARD', KEYS[8]),
+ redis.call('ZCARD', KEYS[10]),
 }

@@ -1,4 +1,4 @@
---{"name": "delete", "purpose": "removes jobs in any state (edge M). The first write frees.", "keys": ["jobs", "runs", "results", "ready", "front", "prio", "priorities", "delayed", "retry", "expiring", "working", "dead", "completed", "keys", "flags", "due", "ends", "queues", "sweeps", "events", "counters"], "args": ["now_ms", "queue", "cap", "only", "budget"], "rest": true, "replies": ["ok"]}
+--{"name": "delete", "purpose": "removes jobs in any state (edge M). The first write frees.", "keys": ["jobs", "runs", "results", "ready", "front", "prio", "priorities", "delayed", "retry", "expiring", "working", "dead", "completed", "keys", "flags", "due", "ends", "queues", "sweeps", "events", "counters", "blocked", "outgoing"], "args": ["now_ms", "queue", "cap", "only", "budget"], "rest": true, "replies": ["ok"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then
@@ -32,6 +32,7 @@ local sets = {
  retry = KEYS[9],
  dead = KEYS[12],
  completed = KEYS[13],
+ blocked = KEYS[22],
 }
 local ids_2 = first_within({
  unpack(ARGV, 6),
@@ -42,19 +43,41 @@ for _, id in ipairs(ids_2) do
  if value then
   local remove_job
   repeat
+   local raw_run = redis.call('HGET', KEYS[2], id)
    if redis.call('HDEL', KEYS[1], id) == 0 then
     remove_job = nil
     break
    end
    redis.call('HDEL', KEYS[2], id)
    redis.call('HDEL', KEYS[7], id)
-   if redis.call('ZREM', KEYS[12], id) == 1 then
-    remove_job = 'was dead'
-    break
-   end
    if redis.call('ZREM', KEYS[13], id) == 1 then
     redis.call('HDEL', KEYS[3], id)
     remove_job = 'was completed'
+    break
+   end
+   if raw_run and (string.byte(raw_run, 9) >= 4) then
+    do
+     local options = (struct.unpack('>Hc0', raw_run, 28))
+     do
+      local message
+      do
+       local key_of
+       repeat
+        if options == '' then
+         key_of = ''
+         break
+        end
+        local __2, __3, __4, __5, its_key = struct.unpack('>I6BI6I6Hc0', options)
+        key_of = its_key
+       until true
+       message = 'ended\t' .. ARGV[2] .. '\t' .. id .. '\t' .. 'deleted' .. '\t' .. key_of
+      end
+      redis.call('ZADD', KEYS[23], now, message)
+     end
+    end
+   end
+   if redis.call('ZREM', KEYS[12], id) == 1 then
+    remove_job = 'was dead'
     break
    end
    if redis.call('ZREM', KEYS[11], id) == 1 then
@@ -62,6 +85,16 @@ for _, id in ipairs(ids_2) do
     break
    end
    redis.call('ZREM', KEYS[10], id)
+   if redis.call('ZREM', KEYS[22], id) == 1 then
+    do
+     do
+      local message_2 = 'waits\t' .. ARGV[2] .. '\t' .. id
+      redis.call('ZADD', KEYS[23], now, message_2)
+     end
+    end
+    remove_job = ''
+    break
+   end
    if redis.call('ZREM', KEYS[8], id) + redis.call('ZREM', KEYS[9], id) + redis.call('ZREM', KEYS[6], id) == 0 then
     do
      local field = 't:' .. ARGV[2]
@@ -73,7 +106,7 @@ for _, id in ipairs(ids_2) do
        left_2 = 0
       else
        local list = in_front > 0 and KEYS[5] or KEYS[4]
-       for __2 = 1, 8 do
+       for __6 = 1, 8 do
         local id_2 = redis.call('LINDEX', list, 0)
         if left_2 == 0 or not id_2 or redis.call('HEXISTS', KEYS[1], id_2) == 1 then
          break
@@ -147,7 +180,7 @@ repeat
    local dropped, freed, entries, from = 0, 0, 0, '-'
    repeat
     local found = redis.call('XRANGE', KEYS[20], from, '+', 'COUNT', 100)
-    for __3, entry in ipairs(found) do
+    for __7, entry in ipairs(found) do
      if held - freed <= most_2 then
       break
      end

@@ -1,4 +1,4 @@
---{"name": "delete_dead", "purpose": "deletes the oldest dead letters of one queue, at most `limit`. The first write frees.", "keys": ["jobs", "runs", "ready", "front", "priorities", "dead", "keys", "flags", "due", "ends", "queues", "events", "counters"], "args": ["now_ms", "queue", "cap", "limit", "budget"], "rest": false, "replies": ["ok"]}
+--{"name": "delete_dead", "purpose": "deletes the oldest dead letters of one queue, at most `limit`. The first write frees.", "keys": ["jobs", "runs", "ready", "front", "priorities", "dead", "keys", "flags", "due", "ends", "queues", "events", "counters", "outgoing"], "args": ["now_ms", "queue", "cap", "limit", "budget"], "rest": false, "replies": ["ok"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then
@@ -29,6 +29,7 @@ end
 local ids_2 = first_within(redis.call('ZRANGE', KEYS[6], 0, ARGV[4] - 1), tonumber(ARGV[5]), KEYS[1])
 if #ids_2 > 0 then
  do
+  local raw_runs = redis.call('HMGET', KEYS[2], unpack(ids_2))
   redis.call('ZREM', KEYS[6], unpack(ids_2))
   do
    redis.call('HDEL', KEYS[1], unpack(ids_2))
@@ -40,6 +41,32 @@ if #ids_2 > 0 then
     do
      local line = 'deleted' .. '\t' .. id .. '\t' .. '' .. '\t\t' .. '' .. '\t\t' .. '' .. '\t' .. 'was dead'
      event_lines[#event_lines + 1] = line
+    end
+   end
+  end
+  do
+   for i_2 = 1, #ids_2 do
+    local raw = raw_runs[i_2]
+    if raw and (string.byte(raw, 9) >= 4) then
+     do
+      local id_2, options = ids_2[i_2], (struct.unpack('>Hc0', raw, 28))
+      do
+       local message
+       do
+        local key_of
+        repeat
+         if options == '' then
+          key_of = ''
+          break
+         end
+         local __2, __3, __4, __5, its_key = struct.unpack('>I6BI6I6Hc0', options)
+         key_of = its_key
+        until true
+        message = 'ended\t' .. ARGV[2] .. '\t' .. id_2 .. '\t' .. 'deleted' .. '\t' .. key_of
+       end
+       redis.call('ZADD', KEYS[14], now, message)
+      end
+     end
     end
    end
   end
@@ -81,7 +108,7 @@ repeat
    local dropped, freed, entries, from = 0, 0, 0, '-'
    repeat
     local found = redis.call('XRANGE', KEYS[12], from, '+', 'COUNT', 100)
-    for __2, entry in ipairs(found) do
+    for __6, entry in ipairs(found) do
      if held - freed <= most_2 then
       break
      end

@@ -1,4 +1,4 @@
---{"name": "destroy", "purpose": "drops a queue with all its jobs, in every state, and its idempotency keys. A pause stays: a person set it.", "keys": ["jobs", "runs", "results", "priorities", "front", "ready", "prio", "delayed", "retry", "expiring", "staged", "working", "dead", "completed", "keys", "stats", "trend", "trimmed", "sweeps", "active", "flags", "due", "ends", "queues", "events", "counters", "deletions", "deleted_jobs", "deleted_runs", "deleted_results", "deleted_priorities", "deleted_front", "deleted_ready", "deleted_prio", "deleted_delayed", "deleted_retry", "deleted_expiring", "deleted_staged", "deleted_working", "deleted_dead", "deleted_completed", "deleted_keys"], "args": ["now_ms", "queue", "cap", "id"], "rest": false, "replies": ["ok"]}
+--{"name": "destroy", "purpose": "drops a queue with all its jobs, in every state, and its idempotency keys. A pause stays: a person set it.", "keys": ["jobs", "runs", "results", "priorities", "front", "ready", "prio", "delayed", "retry", "expiring", "staged", "working", "dead", "completed", "blocked", "keys", "stats", "trend", "trimmed", "sweeps", "active", "flags", "due", "ends", "queues", "events", "counters", "deletions", "deleted_jobs", "deleted_runs", "deleted_results", "deleted_priorities", "deleted_front", "deleted_ready", "deleted_prio", "deleted_delayed", "deleted_retry", "deleted_expiring", "deleted_staged", "deleted_working", "deleted_dead", "deleted_completed", "deleted_blocked", "deleted_keys", "waits", "dependants", "outgoing"], "args": ["now_ms", "queue", "cap", "id"], "rest": false, "replies": ["ok"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then
@@ -8,24 +8,28 @@ if not now then
 end
 local event_lines = {
 }
+local DIGITS = {
+ string.byte('0123456789ABCDEFGHJKMNPQRSTVWXYZ', 1, 32),
+}
 local count = redis.call('HLEN', KEYS[1]) - redis.call('ZCARD', KEYS[11])
 local alive = count - redis.call('ZCARD', KEYS[13]) - redis.call('ZCARD', KEYS[14])
 local new_names = {
- [KEYS[1]] = KEYS[28],
- [KEYS[2]] = KEYS[29],
- [KEYS[3]] = KEYS[30],
- [KEYS[4]] = KEYS[31],
- [KEYS[5]] = KEYS[32],
- [KEYS[6]] = KEYS[33],
- [KEYS[7]] = KEYS[34],
- [KEYS[8]] = KEYS[35],
- [KEYS[9]] = KEYS[36],
- [KEYS[12]] = KEYS[39],
- [KEYS[13]] = KEYS[40],
- [KEYS[14]] = KEYS[41],
- [KEYS[11]] = KEYS[38],
- [KEYS[10]] = KEYS[37],
- [KEYS[15]] = KEYS[42],
+ [KEYS[1]] = KEYS[29],
+ [KEYS[2]] = KEYS[30],
+ [KEYS[3]] = KEYS[31],
+ [KEYS[4]] = KEYS[32],
+ [KEYS[5]] = KEYS[33],
+ [KEYS[6]] = KEYS[34],
+ [KEYS[7]] = KEYS[35],
+ [KEYS[8]] = KEYS[36],
+ [KEYS[9]] = KEYS[37],
+ [KEYS[12]] = KEYS[40],
+ [KEYS[13]] = KEYS[41],
+ [KEYS[14]] = KEYS[42],
+ [KEYS[11]] = KEYS[39],
+ [KEYS[10]] = KEYS[38],
+ [KEYS[16]] = KEYS[44],
+ [KEYS[15]] = KEYS[43],
 }
 local holds_anything = false
 for key, new_name in pairs(new_names) do
@@ -35,16 +39,59 @@ for key, new_name in pairs(new_names) do
  end
 end
 if holds_anything then
- redis.call('HSET', KEYS[27], ARGV[4], '0')
+ redis.call('HSET', KEYS[28], ARGV[4], '0')
 end
-redis.call('DEL', KEYS[16], KEYS[17], KEYS[18])
-redis.call('HDEL', KEYS[21], 't:' .. ARGV[2], 'h:' .. ARGV[2], 's:' .. ARGV[2], 'k:' .. ARGV[2])
-redis.call('ZREM', KEYS[19], ARGV[2])
-redis.call('ZREM', KEYS[22], ARGV[2])
-redis.call('ZREM', KEYS[23], ARGV[2])
+redis.call('DEL', KEYS[17], KEYS[18], KEYS[19])
+now = now + 1
+local bound
+do
+ local low = now % 33554432
+ local five_digits
+ do
+  local value = (now - low) / 33554432
+  local e = value % 32
+  value = (value - e) / 32
+  local d = value % 32
+  value = (value - d) / 32
+  local c = value % 32
+  value = (value - c) / 32
+  local b = value % 32
+  five_digits = string.char(DIGITS[(value - b) / 32 + 1], DIGITS[b + 1], DIGITS[c + 1], DIGITS[d + 1], DIGITS[e + 1])
+ end
+ local five_digits_2
+ do
+  local value_2 = low
+  local e_2 = value_2 % 32
+  value_2 = (value_2 - e_2) / 32
+  local d_2 = value_2 % 32
+  value_2 = (value_2 - d_2) / 32
+  local c_2 = value_2 % 32
+  value_2 = (value_2 - c_2) / 32
+  local b_2 = value_2 % 32
+  five_digits_2 = string.char(DIGITS[(value_2 - b_2) / 32 + 1], DIGITS[b_2 + 1], DIGITS[c_2 + 1], DIGITS[d_2 + 1], DIGITS[e_2 + 1])
+ end
+ bound = five_digits .. five_digits_2
+end
+now = now - 1
+if redis.call('EXISTS', KEYS[45]) == 1 then
+ do
+  local message = 'left\t' .. ARGV[2] .. '\t' .. bound
+  redis.call('ZADD', KEYS[47], now, message)
+ end
+end
+if redis.call('EXISTS', KEYS[46]) == 1 then
+ do
+  local message_2 = 'lost\t' .. ARGV[2] .. '\t' .. bound
+  redis.call('ZADD', KEYS[47], now, message_2)
+ end
+end
+redis.call('HDEL', KEYS[22], 't:' .. ARGV[2], 'h:' .. ARGV[2], 's:' .. ARGV[2], 'k:' .. ARGV[2])
 redis.call('ZREM', KEYS[20], ARGV[2])
-if redis.call('HEXISTS', KEYS[21], 'p:' .. ARGV[2]) == 0 then
- redis.call('ZREM', KEYS[24], ARGV[2])
+redis.call('ZREM', KEYS[23], ARGV[2])
+redis.call('ZREM', KEYS[24], ARGV[2])
+redis.call('ZREM', KEYS[21], ARGV[2])
+if redis.call('HEXISTS', KEYS[22], 'p:' .. ARGV[2]) == 0 then
+ redis.call('ZREM', KEYS[25], ARGV[2])
 end
 if count > 0 then
  do
@@ -62,20 +109,20 @@ repeat
  for first = 1, total, 64 do
   local last = math.min(first + 64 - 1, total)
   local lines = total == 1 and event_lines[1] or table.concat(event_lines, '\n', first, last)
-  redis.call('XADD', KEYS[25], '*', 't', string.format('%d', now), 'q', ARGV[2], 'n', last - first + 1, 'e', lines)
+  redis.call('XADD', KEYS[26], '*', 't', string.format('%d', now), 'q', ARGV[2], 'n', last - first + 1, 'e', lines)
   added = added + (40 + math.floor(1.2 * (#ARGV[2] + #lines)))
  end
- local held = redis.call('HINCRBY', KEYS[26], 'events_bytes', added)
+ local held = redis.call('HINCRBY', KEYS[27], 'events_bytes', added)
  local full = most < 4 * 1048576 and most / 4 or 1048576
  if held >= full and held - added < full then
-  redis.pcall('PUBLISH', KEYS[25], held)
+  redis.pcall('PUBLISH', KEYS[26], held)
  end
  if held > most then
   do
    local most_2, added_2 = most - math.floor(most / 64), added
    local dropped, freed, entries, from = 0, 0, 0, '-'
    repeat
-    local found = redis.call('XRANGE', KEYS[25], from, '+', 'COUNT', 100)
+    local found = redis.call('XRANGE', KEYS[26], from, '+', 'COUNT', 100)
     for _, entry in ipairs(found) do
      if held - freed <= most_2 then
       break
@@ -92,10 +139,10 @@ repeat
      from = '(' .. entry[1]
     end
    until freed >= added_2 or held - freed <= most_2 or #found < 100
-   redis.call('XTRIM', KEYS[25], 'MAXLEN', redis.call('XLEN', KEYS[25]) - entries)
-   redis.call('HINCRBY', KEYS[26], 'events_bytes', -freed)
-   redis.call('HINCRBY', KEYS[26], 'events_dropped', dropped)
-   redis.call('HSET', KEYS[26], 'events_dropped_at', string.format('%d', now))
+   redis.call('XTRIM', KEYS[26], 'MAXLEN', redis.call('XLEN', KEYS[26]) - entries)
+   redis.call('HINCRBY', KEYS[27], 'events_bytes', -freed)
+   redis.call('HINCRBY', KEYS[27], 'events_dropped', dropped)
+   redis.call('HSET', KEYS[27], 'events_dropped_at', string.format('%d', now))
   end
  end
 until true

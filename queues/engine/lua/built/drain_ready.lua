@@ -1,4 +1,4 @@
---{"name": "drain_ready", "purpose": "deletes ready jobs of one queue: of the list's head, at most `limit` entries; after the last one, those of", "keys": ["jobs", "runs", "ready", "front", "prio", "priorities", "expiring", "keys", "flags", "due", "ends", "queues", "sweeps", "events", "counters"], "args": ["now_ms", "queue", "cap", "limit", "budget"], "rest": false, "replies": ["ok"]}
+--{"name": "drain_ready", "purpose": "deletes ready jobs of one queue: of the list's head, at most `limit` entries; after the last one, those of", "keys": ["jobs", "runs", "ready", "front", "prio", "priorities", "expiring", "keys", "flags", "due", "ends", "queues", "sweeps", "events", "counters", "outgoing"], "args": ["now_ms", "queue", "cap", "limit", "budget"], "rest": false, "replies": ["ok"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then
@@ -39,6 +39,7 @@ else
 end
 local count = 0
 if #ids_2 > 0 then
+ local raw_runs = redis.call('HMGET', KEYS[2], unpack(ids_2))
  for _, id in ipairs(ids_2) do
   if redis.call('HDEL', KEYS[1], id) == 1 then
    count = count + 1
@@ -53,6 +54,33 @@ if #ids_2 > 0 then
  redis.call('HDEL', KEYS[2], unpack(ids_2))
  redis.call('HDEL', KEYS[6], unpack(ids_2))
  redis.call('ZREM', KEYS[7], unpack(ids_2))
+ do
+  local ids_3 = ids_2
+  for i_2 = 1, #ids_3 do
+   local raw = raw_runs[i_2]
+   if raw and (string.byte(raw, 9) >= 4) then
+    do
+     local id_2, options = ids_3[i_2], (struct.unpack('>Hc0', raw, 28))
+     do
+      local message
+      do
+       local key_of
+       repeat
+        if options == '' then
+         key_of = ''
+         break
+        end
+        local __2, __3, __4, __5, its_key = struct.unpack('>I6BI6I6Hc0', options)
+        key_of = its_key
+       until true
+       message = 'ended\t' .. ARGV[2] .. '\t' .. id_2 .. '\t' .. 'deleted' .. '\t' .. key_of
+      end
+      redis.call('ZADD', KEYS[16], now, message)
+     end
+    end
+   end
+  end
+ end
  if #ids_2 > count then
   do
    local change = count - #ids_2
@@ -65,9 +93,9 @@ if #ids_2 > 0 then
      left_2 = 0
     else
      local list_2 = in_front > 0 and KEYS[4] or KEYS[3]
-     for __2 = 1, 8 do
-      local id_2 = redis.call('LINDEX', list_2, 0)
-      if left_2 == 0 or not id_2 or redis.call('HEXISTS', KEYS[1], id_2) == 1 then
+     for __6 = 1, 8 do
+      local id_3 = redis.call('LINDEX', list_2, 0)
+      if left_2 == 0 or not id_3 or redis.call('HEXISTS', KEYS[1], id_3) == 1 then
        break
       end
       redis.call('LPOP', list_2)
@@ -123,7 +151,7 @@ repeat
    local dropped, freed, entries, from = 0, 0, 0, '-'
    repeat
     local found = redis.call('XRANGE', KEYS[14], from, '+', 'COUNT', 100)
-    for __3, entry in ipairs(found) do
+    for __7, entry in ipairs(found) do
      if held - freed <= most_2 then
       break
      end

@@ -1,4 +1,4 @@
---{"name": "fail", "purpose": "ends an attempt without success (edge H): retry after a backoff, ready at once, or dead when the tries are used up.", "keys": ["jobs", "runs", "ready", "prio", "priorities", "retry", "expiring", "working", "dead", "flags", "due", "sweeps", "waiting", "stats", "active", "events", "counters"], "args": ["now_ms", "queue", "channel", "cap", "id", "attempt", "error", "delay", "bury"], "rest": false, "replies": ["retry", "ready", "dead", "lost", "missing"]}
+--{"name": "fail", "purpose": "ends an attempt without success (edge H): retry after a backoff, ready at once, or dead when the tries are used up.", "keys": ["jobs", "runs", "ready", "prio", "priorities", "retry", "expiring", "working", "dead", "flags", "due", "sweeps", "waiting", "stats", "active", "events", "counters", "outgoing"], "args": ["now_ms", "queue", "channel", "cap", "id", "attempt", "error", "delay", "bury"], "rest": false, "replies": ["retry", "ready", "dead", "lost", "missing"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then
@@ -18,7 +18,8 @@ if value then
    attempt = attempt,
    used = used,
    tries = tries,
-   marks = marks,
+   marks = marks % 4,
+   depended = marks - marks % 4,
    expires = expires,
    due = due_ms,
    taken = taken,
@@ -135,7 +136,28 @@ do
    end
   end
  end
- redis.call('HSET', KEYS[2], id, (struct.pack('>I4HHBI6I6I6Hc0Bc0', run.attempt, run.used, math.min(run.tries, 65535), run.marks, run.expires, run.due, run.taken, #run.options, run.options, #run.consumer, run.consumer) .. run.history))
+ redis.call('HSET', KEYS[2], id, (struct.pack('>I4HHBI6I6I6Hc0Bc0', run.attempt, run.used, math.min(run.tries, 65535), run.marks + run.depended, run.expires, run.due, run.taken, #run.options, run.options, #run.consumer, run.consumer) .. run.history))
+ if state_2 == 'dead' and run.depended > 0 then
+  do
+   local options_3 = run.options
+   do
+    local message
+    do
+     local key_of
+     repeat
+      if options_3 == '' then
+       key_of = ''
+       break
+      end
+      local __14, __15, __16, __17, its_key = struct.unpack('>I6BI6I6Hc0', options_3)
+      key_of = its_key
+     until true
+     message = 'ended\t' .. ARGV[2] .. '\t' .. id .. '\t' .. 'dead' .. '\t' .. key_of
+    end
+    redis.call('ZADD', KEYS[18], now, message)
+   end
+  end
+ end
  if state_2 ~= 'dead' and run.expires > 0 then
   repeat
    local expires_2, due_ms_4, ids = run.expires, run.due, {
@@ -216,7 +238,7 @@ do
    if redis.call('HGET', KEYS[14], 'm') == tostring(minute) then
     break
    end
-   for __14, field_2 in ipairs(redis.call('HKEYS', KEYS[14])) do
+   for __18, field_2 in ipairs(redis.call('HKEYS', KEYS[14])) do
     local its = tonumber(string.match(field_2, '^%d+'))
     if its and its <= minute - 10 then
      redis.call('HDEL', KEYS[14], field_2)
@@ -239,7 +261,7 @@ if state == 'dead' then
     if redis.call('HGET', KEYS[14], 'm') == tostring(minute_2) then
      break
     end
-    for __15, field_4 in ipairs(redis.call('HKEYS', KEYS[14])) do
+    for __19, field_4 in ipairs(redis.call('HKEYS', KEYS[14])) do
      local its_2 = tonumber(string.match(field_4, '^%d+'))
      if its_2 and its_2 <= minute_2 - 10 then
       redis.call('HDEL', KEYS[14], field_4)
@@ -278,7 +300,7 @@ repeat
    local dropped, freed, entries, from_2 = 0, 0, 0, '-'
    repeat
     local found = redis.call('XRANGE', KEYS[16], from_2, '+', 'COUNT', 100)
-    for __16, entry in ipairs(found) do
+    for __20, entry in ipairs(found) do
      if held - freed <= most_3 then
       break
      end
@@ -304,4 +326,5 @@ until true
 return {
  state,
  due_ms_2,
+ state == 'dead' and run.depended > 0 and 1 or 0,
 }

@@ -1,4 +1,4 @@
---{"name": "free_deleted", "purpose": "frees a small part of what a deleted queue held: at most `limit` jobs or idempotency keys.", "keys": ["deletions", "deleted_jobs", "deleted_runs", "deleted_results", "deleted_priorities", "deleted_front", "deleted_ready", "deleted_prio", "deleted_delayed", "deleted_retry", "deleted_expiring", "deleted_staged", "deleted_working", "deleted_dead", "deleted_completed", "deleted_keys"], "args": ["id", "limit", "budget"], "rest": false, "replies": ["ok"]}
+--{"name": "free_deleted", "purpose": "frees a small part of what a deleted queue held: at most `limit` jobs or idempotency keys.", "keys": ["deletions", "deleted_jobs", "deleted_runs", "deleted_results", "deleted_priorities", "deleted_front", "deleted_ready", "deleted_prio", "deleted_delayed", "deleted_retry", "deleted_expiring", "deleted_staged", "deleted_working", "deleted_dead", "deleted_completed", "deleted_blocked", "deleted_keys"], "args": ["id", "limit", "budget"], "rest": false, "replies": ["ok"]}
 local function first_within(ids, budget, records, more_records)
  if #ids <= 1 then
   return ids
@@ -46,6 +46,7 @@ for __2, set in ipairs({
  KEYS[10],
  KEYS[9],
  KEYS[8],
+ KEYS[16],
  KEYS[11],
 }) do
  local ids_3
@@ -114,8 +115,8 @@ for __4, list in ipairs({
   }
  end
 end
-if redis.call('EXISTS', KEYS[16]) == 1 then
- local scan = redis.call('HSCAN', KEYS[16], redis.call('HGET', KEYS[1], ARGV[1]) or '0', 'COUNT', ARGV[2])
+if redis.call('EXISTS', KEYS[17]) == 1 then
+ local scan = redis.call('HSCAN', KEYS[17], redis.call('HGET', KEYS[1], ARGV[1]) or '0', 'COUNT', ARGV[2])
  local names = {
  }
  for i_2 = 1, #scan[2], 2 do
@@ -123,7 +124,7 @@ if redis.call('EXISTS', KEYS[16]) == 1 then
  end
  redis.call('HDEL', KEYS[1], ARGV[1])
  if #names > 0 then
-  redis.call('HDEL', KEYS[16], unpack(names))
+  redis.call('HDEL', KEYS[17], unpack(names))
  end
  redis.call('HSET', KEYS[1], ARGV[1], scan[1])
  return {

@@ -1,4 +1,4 @@
---{"name": "limited_consume", "purpose": "hands out up to `count` ready jobs, each under a lease of `ttr` (edge F), after moving this queue's own due", "keys": ["limit", "jobs", "runs", "ready", "front", "prio", "priorities", "delayed", "retry", "expiring", "working", "keys", "flags", "due", "ends", "queues", "sweeps", "waiting", "stats", "active", "events", "counters"], "args": ["allowance", "interval", "requests", "now_ms", "queue", "channel", "cap", "ttr", "count", "in_flight", "freeze", "mark", "promote", "skip", "budget"], "rest": true, "replies": ["limited", "counted", "jobs", "none", "paused", "full", "more"]}
+--{"name": "limited_consume", "purpose": "hands out up to `count` ready jobs, each under a lease of `ttr` (edge F), after moving this queue's own due", "keys": ["limit", "jobs", "runs", "ready", "front", "prio", "priorities", "delayed", "retry", "expiring", "working", "keys", "flags", "due", "ends", "queues", "sweeps", "waiting", "stats", "active", "events", "counters", "blocked", "outgoing"], "args": ["allowance", "interval", "requests", "now_ms", "queue", "channel", "cap", "ttr", "count", "in_flight", "freeze", "mark", "promote", "skip", "budget"], "rest": true, "replies": ["limited", "counted", "jobs", "none", "paused", "full", "more"]}
 local counts = {
  jobs = 4,
 }
@@ -370,7 +370,8 @@ repeat
    break
   end
   local raw_runs = redis.call('HMGET', KEYS[3], unpack(ids_2))
-  local gone, lapsed = {
+  local gone, gone_runs, lapsed = {
+  }, {
   }, nil
   if #ids_2 > 1 or raw_runs[1] then
    local kept, size, alive = {
@@ -467,11 +468,14 @@ repeat
       end
       tries, expires_2, due_ms, options, body_at = tries_2, expires_3, due_ms_2, options_2, at_2
      end
-     local attempt, used, history = 0, 0, ''
+     local attempt, used, depended, history = 0, 0, 0, ''
      if raw_run_2 then
-      local history_at, __3
-      attempt, used, tries, __3, expires_2, due_ms, __3, __3, __3, history_at = struct.unpack('>I4HHBI6I6I6Hc0Bc0', raw_run_2)
+      local history_at, marks, __3
+      attempt, used, tries, marks, expires_2, due_ms, __3, __3, __3, history_at = struct.unpack('>I4HHBI6I6I6Hc0Bc0', raw_run_2)
       history = string.sub(raw_run_2, history_at)
+      if marks >= 4 then
+       depended = 4
+      end
      end
      if expires_2 > 0 and expires_2 <= now then
       do
@@ -774,7 +778,7 @@ repeat
       local line_3 = 'consumed\t' .. id_6 .. format_numbers .. consumer .. '\t'
       event_lines[#event_lines + 1] = line_3
      end
-     hand_out = struct.pack('>I4HHBI6I6I6Hc0Bc0', attempt, used, tries, 1 - burned, expires_2, due_ms, now, #options, options, #consumer, consumer) .. history
+     hand_out = struct.pack('>I4HHBI6I6I6Hc0Bc0', attempt, used, tries, 1 - burned + depended, expires_2, due_ms, now, #options, options, #consumer, consumer) .. history
     until true
     value = hand_out
    end
@@ -792,9 +796,9 @@ repeat
       event_lines[#event_lines + 1] = line_4
      end
     end
-    gone[#gone + 1] = id_6
+    gone[#gone + 1], gone_runs[#gone + 1] = id_6, raw_runs[i_12]
    elseif records[i_12] then
-    gone[#gone + 1] = id_6
+    gone[#gone + 1], gone_runs[#gone + 1] = id_6, raw_runs[i_12]
    else
     tombstones = tombstones + 1
     skipped = skipped + 1
@@ -805,6 +809,32 @@ repeat
     redis.call('HDEL', KEYS[2], unpack(gone))
     redis.call('HDEL', KEYS[3], unpack(gone))
     redis.call('HDEL', KEYS[7], unpack(gone))
+   end
+   do
+    for i_15 = 1, #gone do
+     local raw_2 = gone_runs[i_15]
+     if raw_2 and (string.byte(raw_2, 9) >= 4) then
+      do
+       local id_7, options_3 = gone[i_15], (struct.unpack('>Hc0', raw_2, 28))
+       do
+        local message
+        do
+         local key_of
+         repeat
+          if options_3 == '' then
+           key_of = ''
+           break
+          end
+          local __4, __5, __6, __7, its_key = struct.unpack('>I6BI6I6Hc0', options_3)
+          key_of = its_key
+         until true
+         message = 'ended\t' .. ARGV[5] .. '\t' .. id_7 .. '\t' .. 'expired' .. '\t' .. key_of
+        end
+        redis.call('ZADD', KEYS[24], now, message)
+       end
+      end
+     end
+    end
    end
    if has_expiring then
     redis.call('ZREM', KEYS[10], unpack(gone))
@@ -820,7 +850,7 @@ repeat
       is_known_dead = false
       break
      end
-     local elsewhere = redis.call('ZCARD', KEYS[8]) + redis.call('ZCARD', KEYS[9])
+     local elsewhere = redis.call('ZCARD', KEYS[8]) + redis.call('ZCARD', KEYS[9]) + redis.call('ZCARD', KEYS[23])
      local ready_size
      do
       local tombstones_2 = tonumber(redis.call('HGET', KEYS[13], 't:' .. ARGV[5]) or 0)
@@ -855,9 +885,9 @@ repeat
      left_4 = 0
     else
      local list_3 = in_front > 0 and KEYS[5] or KEYS[4]
-     for __4 = 1, 8 do
-      local id_7 = redis.call('LINDEX', list_3, 0)
-      if left_4 == 0 or not id_7 or redis.call('HEXISTS', KEYS[2], id_7) == 1 then
+     for __8 = 1, 8 do
+      local id_8 = redis.call('LINDEX', list_3, 0)
+      if left_4 == 0 or not id_8 or redis.call('HEXISTS', KEYS[2], id_8) == 1 then
        break
       end
       redis.call('LPOP', list_3)
@@ -886,7 +916,7 @@ repeat
      if redis.call('HGET', KEYS[19], 'm') == tostring(minute_3) then
       break
      end
-     for __5, field_7 in ipairs(redis.call('HKEYS', KEYS[19])) do
+     for __9, field_7 in ipairs(redis.call('HKEYS', KEYS[19])) do
       local its_4 = tonumber(string.match(field_7, '^%d+'))
       if its_4 and its_4 <= minute_3 - 10 then
        redis.call('HDEL', KEYS[19], field_7)
@@ -943,7 +973,7 @@ repeat
     local dropped, freed, entries_3, from_2 = 0, 0, 0, '-'
     repeat
      local found_4 = redis.call('XRANGE', KEYS[21], from_2, '+', 'COUNT', 100)
-     for __6, entry in ipairs(found_4) do
+     for __10, entry in ipairs(found_4) do
       if held - freed <= most_5 then
        break
       end

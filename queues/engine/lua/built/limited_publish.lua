@@ -1,4 +1,4 @@
---{"name": "limited_publish", "purpose": "adds jobs that share their options (edges A and B). All or nothing.", "keys": ["limit", "jobs", "runs", "expiring", "keys", "ready", "prio", "priorities", "delayed", "flags", "due", "queues", "sweeps", "waiting", "stats", "active", "events", "counters"], "args": ["allowance", "interval", "requests", "now_ms", "queue", "channel", "cap", "random", "counter", "delay", "at", "ttl", "tries", "priority", "options", "key", "key_ttl"], "rest": true, "replies": ["limited", "counted", "ok", "duplicate", "ttl_short"]}
+--{"name": "limited_publish", "purpose": "adds jobs that share their options (edges A and B). All or nothing.", "keys": ["limit", "jobs", "runs", "expiring", "keys", "ready", "prio", "priorities", "delayed", "flags", "due", "queues", "sweeps", "waiting", "stats", "active", "events", "counters", "dependants"], "args": ["allowance", "interval", "requests", "now_ms", "queue", "channel", "cap", "random", "counter", "delay", "at", "ttl", "tries", "priority", "options", "key", "key_ttl"], "rest": true, "replies": ["limited", "counted", "ok", "duplicate", "ttl_short"]}
 local counts = {
  ok = 1,
  duplicate = 1,
@@ -142,6 +142,14 @@ do
    'ok',
   }, {
   }, nil, nil
+  local is_awaited
+  repeat
+   if ARGV[16] == '' then
+    is_awaited = false
+    break
+   end
+   is_awaited = #redis.call('ZRANGEBYLEX', KEYS[19], '[:' .. ARGV[16] .. '\t', '(:' .. ARGV[16] .. '\n', 'LIMIT', 0, 1) > 0
+  until true
   for i_3 = 1, count do
    local counter_part
    do
@@ -157,10 +165,10 @@ do
    do
     records[2 * i_3 - 1], records[2 * i_3] = id_2, head .. bodies[i_3]
    end
-   if its_size > 4096 - #head then
+   if its_size > 4096 - #head or is_awaited then
     new_runs = new_runs or {
     }
-    its_run = its_run or struct.pack('>I4HHBI6I6I6Hc0Bc0', 0, 0, ARGV[13], 0, expires_2, due_ms, 0, #ARGV[15], ARGV[15], 0, '')
+    its_run = its_run or struct.pack('>I4HHBI6I6I6Hc0Bc0', 0, 0, ARGV[13], is_awaited and 4 or 0, expires_2, due_ms, 0, #ARGV[15], ARGV[15], 0, '')
     new_runs[#new_runs + 1] = id_2
     new_runs[#new_runs + 1] = its_run
    end

@@ -1,4 +1,4 @@
---{"name": "limited_publish_staged", "purpose": "begins the jobs whose records have been staged (edges A and B). All or nothing.", "keys": ["limit", "jobs", "staged", "runs", "expiring", "keys", "ready", "prio", "priorities", "delayed", "flags", "due", "queues", "sweeps", "waiting", "stats", "active", "events", "counters"], "args": ["allowance", "interval", "requests", "now_ms", "queue", "channel", "cap", "random", "counter", "delay", "at", "ttl", "tries", "priority", "options", "key", "key_ttl"], "rest": true, "replies": ["limited", "counted", "ok", "duplicate", "gone", "ttl_short"]}
+--{"name": "limited_publish_staged", "purpose": "begins the jobs whose records have been staged (edges A and B). All or nothing.", "keys": ["limit", "jobs", "staged", "runs", "expiring", "keys", "ready", "prio", "priorities", "delayed", "flags", "due", "queues", "sweeps", "waiting", "stats", "active", "events", "counters", "dependants"], "args": ["allowance", "interval", "requests", "now_ms", "queue", "channel", "cap", "random", "counter", "delay", "at", "ttl", "tries", "priority", "options", "key", "key_ttl"], "rest": true, "replies": ["limited", "counted", "ok", "duplicate", "gone", "ttl_short"]}
 local counts = {
  ok = 1,
 }
@@ -186,6 +186,14 @@ local function run()
    'ok',
   }, {
   }, nil, nil
+  local is_awaited
+  repeat
+   if ARGV[16] == '' then
+    is_awaited = false
+    break
+   end
+   is_awaited = #redis.call('ZRANGEBYLEX', KEYS[20], '[:' .. ARGV[16] .. '\t', '(:' .. ARGV[16] .. '\n', 'LIMIT', 0, 1) > 0
+  until true
   for i_4 = 1, count do
    local counter_part_2
    do
@@ -201,10 +209,10 @@ local function run()
    if not sizes then
     records[2 * i_4 - 1], records[2 * i_4] = id_2, head .. (nil)[i_4]
    end
-   if its_size > 4096 - #head then
+   if its_size > 4096 - #head or is_awaited then
     new_runs = new_runs or {
     }
-    its_run = its_run or struct.pack('>I4HHBI6I6I6Hc0Bc0', 0, 0, ARGV[13], 0, expires_2, due_ms, 0, #ARGV[15], ARGV[15], 0, '')
+    its_run = its_run or struct.pack('>I4HHBI6I6I6Hc0Bc0', 0, 0, ARGV[13], is_awaited and 4 or 0, expires_2, due_ms, 0, #ARGV[15], ARGV[15], 0, '')
     new_runs[#new_runs + 1] = id_2
     new_runs[#new_runs + 1] = its_run
    end

@@ -1,4 +1,4 @@
---{"name": "limited_republish", "purpose": "deletes a job, whatever its state, and publishes a body as a new job instead (edge M, then A or B).", "keys": ["limit", "jobs", "keys", "runs", "results", "ready", "front", "prio", "priorities", "delayed", "retry", "expiring", "working", "dead", "completed", "flags", "due", "queues", "sweeps", "waiting", "stats", "active", "events", "counters"], "args": ["allowance", "interval", "requests", "now_ms", "queue", "channel", "cap", "random", "counter", "delay", "at", "ttl", "tries", "priority", "options", "key", "key_ttl", "old", "body"], "rest": false, "replies": ["limited", "counted", "ok", "duplicate", "ttl_short"]}
+--{"name": "limited_republish", "purpose": "deletes a job, whatever its state, and publishes a body as a new job instead (edge M, then A or B).", "keys": ["limit", "jobs", "keys", "runs", "results", "ready", "front", "prio", "priorities", "delayed", "retry", "expiring", "working", "dead", "completed", "flags", "due", "queues", "sweeps", "waiting", "stats", "active", "events", "counters", "dependants", "blocked", "outgoing"], "args": ["allowance", "interval", "requests", "now_ms", "queue", "channel", "cap", "random", "counter", "delay", "at", "ttl", "tries", "priority", "options", "key", "key_ttl", "old", "body"], "rest": false, "replies": ["limited", "counted", "ok", "duplicate", "ttl_short"]}
 local counts = {
  ok = 1,
  duplicate = 1,
@@ -140,6 +140,14 @@ do
    'ok',
   }, {
   }, nil, nil
+  local is_awaited
+  repeat
+   if ARGV[16] == '' then
+    is_awaited = false
+    break
+   end
+   is_awaited = #redis.call('ZRANGEBYLEX', KEYS[25], '[:' .. ARGV[16] .. '\t', '(:' .. ARGV[16] .. '\n', 'LIMIT', 0, 1) > 0
+  until true
   for i_2 = 1, count do
    local counter_part
    do
@@ -155,10 +163,10 @@ do
    do
     records[2 * i_2 - 1], records[2 * i_2] = id_2, head .. bodies[i_2]
    end
-   if its_size > 4096 - #head then
+   if its_size > 4096 - #head or is_awaited then
     new_runs = new_runs or {
     }
-    its_run = its_run or struct.pack('>I4HHBI6I6I6Hc0Bc0', 0, 0, ARGV[13], 0, expires_2, due_ms, 0, #ARGV[15], ARGV[15], 0, '')
+    its_run = its_run or struct.pack('>I4HHBI6I6I6Hc0Bc0', 0, 0, ARGV[13], is_awaited and 4 or 0, expires_2, due_ms, 0, #ARGV[15], ARGV[15], 0, '')
     new_runs[#new_runs + 1] = id_2
     new_runs[#new_runs + 1] = its_run
    end
@@ -334,19 +342,41 @@ do
   local remove_job
   repeat
    local id_4 = ARGV[18]
+   local raw_run = redis.call('HGET', KEYS[4], id_4)
    if redis.call('HDEL', KEYS[2], id_4) == 0 then
     remove_job = nil
     break
    end
    redis.call('HDEL', KEYS[4], id_4)
    redis.call('HDEL', KEYS[9], id_4)
-   if redis.call('ZREM', KEYS[14], id_4) == 1 then
-    remove_job = 'was dead'
-    break
-   end
    if redis.call('ZREM', KEYS[15], id_4) == 1 then
     redis.call('HDEL', KEYS[5], id_4)
     remove_job = 'was completed'
+    break
+   end
+   if raw_run and (string.byte(raw_run, 9) >= 4) then
+    do
+     local options_2 = (struct.unpack('>Hc0', raw_run, 28))
+     do
+      local message
+      do
+       local key_of
+       repeat
+        if options_2 == '' then
+         key_of = ''
+         break
+        end
+        local __2, __3, __4, __5, its_key = struct.unpack('>I6BI6I6Hc0', options_2)
+        key_of = its_key
+       until true
+       message = 'ended\t' .. ARGV[5] .. '\t' .. id_4 .. '\t' .. 'deleted' .. '\t' .. key_of
+      end
+      redis.call('ZADD', KEYS[27], now, message)
+     end
+    end
+   end
+   if redis.call('ZREM', KEYS[14], id_4) == 1 then
+    remove_job = 'was dead'
     break
    end
    if redis.call('ZREM', KEYS[13], id_4) == 1 then
@@ -354,6 +384,16 @@ do
     break
    end
    redis.call('ZREM', KEYS[12], id_4)
+   if redis.call('ZREM', KEYS[26], id_4) == 1 then
+    do
+     do
+      local message_2 = 'waits\t' .. ARGV[5] .. '\t' .. id_4
+      redis.call('ZADD', KEYS[27], now, message_2)
+     end
+    end
+    remove_job = ''
+    break
+   end
    if redis.call('ZREM', KEYS[10], id_4) + redis.call('ZREM', KEYS[11], id_4) + redis.call('ZREM', KEYS[8], id_4) == 0 then
     do
      local field_4 = 't:' .. ARGV[5]
@@ -365,7 +405,7 @@ do
        left_4 = 0
       else
        local list = in_front > 0 and KEYS[7] or KEYS[6]
-       for __2 = 1, 8 do
+       for __6 = 1, 8 do
         local id_5 = redis.call('LINDEX', list, 0)
         if left_4 == 0 or not id_5 or redis.call('HEXISTS', KEYS[2], id_5) == 1 then
          break
@@ -423,7 +463,7 @@ do
     local dropped, freed, entries, from_2 = 0, 0, 0, '-'
     repeat
      local found = redis.call('XRANGE', KEYS[23], from_2, '+', 'COUNT', 100)
-     for __3, entry in ipairs(found) do
+     for __7, entry in ipairs(found) do
       if held_2 - freed <= most_2 then
        break
       end

@@ -1,4 +1,4 @@
---{"name": "list_jobs", "purpose": "a page of the jobs in one state, in their order: next to be handed out, due, or ended first.", "keys": ["jobs", "runs", "results", "ready", "front", "prio", "priorities", "delayed", "retry", "working", "dead", "completed"], "args": ["now_ms", "state", "after", "limit", "preview", "budget"], "rest": false, "replies": ["page"]}
+--{"name": "list_jobs", "purpose": "a page of the jobs in one state, in their order: next to be handed out, due, or ended first.", "keys": ["jobs", "runs", "results", "ready", "front", "prio", "priorities", "delayed", "retry", "working", "dead", "completed", "blocked"], "args": ["now_ms", "state", "after", "limit", "preview", "budget"], "rest": false, "replies": ["page"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then
@@ -13,6 +13,7 @@ local function find_state(id)
   retry = KEYS[9],
   dead = KEYS[11],
   completed = KEYS[12],
+  blocked = KEYS[13],
  }) do
   local score = redis.call('ZSCORE', set, id)
   if score then
@@ -42,7 +43,7 @@ local function look(id_2, preview, known, set_2, raw)
  local value
  do
   local state_2 = state
-  value = state_2 == 'ready' or state_2 == 'delayed' or state_2 == 'retry'
+  value = state_2 == 'ready' or state_2 == 'delayed' or state_2 == 'retry' or state_2 == 'blocked'
  end
  if value then
   local has_expired
@@ -194,6 +195,7 @@ local sets = {
  working = KEYS[10],
  dead = KEYS[11],
  completed = KEYS[12],
+ blocked = KEYS[13],
 }
 local page = {
  'page',

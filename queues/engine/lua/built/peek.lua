@@ -1,4 +1,4 @@
---{"name": "peek", "purpose": "the job that would be handed out next, without handing it out. Steps over tombstones and expired jobs, which it", "keys": ["jobs", "runs", "ready", "front", "prio", "priorities", "expiring", "keys", "flags", "due", "ends", "queues", "stats", "sweeps", "active", "events", "counters"], "args": ["now_ms", "queue", "cap", "skip"], "rest": false, "replies": ["job", "none", "more"]}
+--{"name": "peek", "purpose": "the job that would be handed out next, without handing it out. Steps over tombstones and expired jobs, which it", "keys": ["jobs", "runs", "ready", "front", "prio", "priorities", "expiring", "keys", "flags", "due", "ends", "queues", "stats", "sweeps", "active", "events", "counters", "outgoing"], "args": ["now_ms", "queue", "cap", "skip"], "rest": false, "replies": ["job", "none", "more"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then
@@ -12,7 +12,8 @@ local function unpack_run(raw)
   attempt = attempt,
   used = used,
   tries = tries,
-  marks = marks,
+  marks = marks % 4,
+  depended = marks - marks % 4,
   expires = expires,
   due = due_ms,
   taken = taken,
@@ -116,6 +117,37 @@ while skipped < tonumber(ARGV[4]) do
     event_lines[#event_lines + 1] = line
    end
   end
+  do
+   local ids_2, raw_runs = {
+    id,
+   }, {
+    raw_run,
+   }
+   for i = 1, #ids_2 do
+    local raw_4 = raw_runs[i]
+    if raw_4 and (string.byte(raw_4, 9) >= 4) then
+     do
+      local id_2, options_4 = ids_2[i], (struct.unpack('>Hc0', raw_4, 28))
+      do
+       local message
+       do
+        local key_of
+        repeat
+         if options_4 == '' then
+          key_of = ''
+          break
+         end
+         local __3, __4, __5, __6, its_key = struct.unpack('>I6BI6I6Hc0', options_4)
+         key_of = its_key
+        until true
+        message = 'ended\t' .. ARGV[2] .. '\t' .. id_2 .. '\t' .. 'expired' .. '\t' .. key_of
+       end
+       redis.call('ZADD', KEYS[18], now, message)
+      end
+     end
+    end
+   end
+  end
  end
  if in_prio then
   redis.call('ZREM', KEYS[5], id)
@@ -135,9 +167,9 @@ if tombstones > 0 then
     left = 0
    else
     local list_2 = in_front > 0 and KEYS[4] or KEYS[3]
-    for __3 = 1, 8 do
-     local id_2 = redis.call('LINDEX', list_2, 0)
-     if left == 0 or not id_2 or redis.call('HEXISTS', KEYS[1], id_2) == 1 then
+    for __7 = 1, 8 do
+     local id_3 = redis.call('LINDEX', list_2, 0)
+     if left == 0 or not id_3 or redis.call('HEXISTS', KEYS[1], id_3) == 1 then
       break
      end
      redis.call('LPOP', list_2)
@@ -166,7 +198,7 @@ if expired > 0 then
     if redis.call('HGET', KEYS[13], 'm') == tostring(minute) then
      break
     end
-    for __4, field_3 in ipairs(redis.call('HKEYS', KEYS[13])) do
+    for __8, field_3 in ipairs(redis.call('HKEYS', KEYS[13])) do
      local its = tonumber(string.match(field_3, '^%d+'))
      if its and its <= minute - 10 then
       redis.call('HDEL', KEYS[13], field_3)
@@ -217,7 +249,7 @@ repeat
    local dropped, freed, entries, from = 0, 0, 0, '-'
    repeat
     local found_2 = redis.call('XRANGE', KEYS[16], from, '+', 'COUNT', 100)
-    for __5, entry in ipairs(found_2) do
+    for __9, entry in ipairs(found_2) do
      if held - freed <= most_2 then
       break
      end

@@ -1,4 +1,4 @@
---{"name": "publish_staged", "purpose": "begins the jobs whose records have been staged (edges A and B). All or nothing.", "keys": ["jobs", "staged", "runs", "expiring", "keys", "ready", "prio", "priorities", "delayed", "flags", "due", "queues", "sweeps", "waiting", "stats", "active", "events", "counters"], "args": ["now_ms", "queue", "channel", "cap", "random", "counter", "delay", "at", "ttl", "tries", "priority", "options", "key", "key_ttl"], "rest": true, "replies": ["ok", "duplicate", "gone", "ttl_short"]}
+--{"name": "publish_staged", "purpose": "begins the jobs whose records have been staged (edges A and B). All or nothing.", "keys": ["jobs", "staged", "runs", "expiring", "keys", "ready", "prio", "priorities", "delayed", "flags", "due", "queues", "sweeps", "waiting", "stats", "active", "events", "counters", "dependants"], "args": ["now_ms", "queue", "channel", "cap", "random", "counter", "delay", "at", "ttl", "tries", "priority", "options", "key", "key_ttl"], "rest": true, "replies": ["ok", "duplicate", "gone", "ttl_short"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then
@@ -153,6 +153,14 @@ repeat
   'ok',
  }, {
  }, nil, nil
+ local is_awaited
+ repeat
+  if ARGV[13] == '' then
+   is_awaited = false
+   break
+  end
+  is_awaited = #redis.call('ZRANGEBYLEX', KEYS[19], '[:' .. ARGV[13] .. '\t', '(:' .. ARGV[13] .. '\n', 'LIMIT', 0, 1) > 0
+ until true
  for i_3 = 1, count do
   local counter_part_2
   do
@@ -168,10 +176,10 @@ repeat
   if not sizes then
    records[2 * i_3 - 1], records[2 * i_3] = id_2, head .. (nil)[i_3]
   end
-  if its_size > 4096 - #head then
+  if its_size > 4096 - #head or is_awaited then
    new_runs = new_runs or {
    }
-   its_run = its_run or struct.pack('>I4HHBI6I6I6Hc0Bc0', 0, 0, ARGV[10], 0, expires_2, due_ms, 0, #ARGV[12], ARGV[12], 0, '')
+   its_run = its_run or struct.pack('>I4HHBI6I6I6Hc0Bc0', 0, 0, ARGV[10], is_awaited and 4 or 0, expires_2, due_ms, 0, #ARGV[12], ARGV[12], 0, '')
    new_runs[#new_runs + 1] = id_2
    new_runs[#new_runs + 1] = its_run
   end

@@ -1,4 +1,4 @@
---{"name": "publish_unique", "purpose": "adds a job, unless one that has its key is not done yet (or has not begun yet), or instead of one that", "keys": ["jobs", "runs", "results", "expiring", "keys", "ready", "front", "prio", "priorities", "delayed", "retry", "working", "dead", "completed", "flags", "due", "queues", "sweeps", "waiting", "stats", "active", "events", "counters"], "args": ["now_ms", "queue", "channel", "cap", "random", "counter", "delay", "at", "ttl", "tries", "priority", "options", "key", "key_ttl", "mode", "max_wait"], "rest": true, "replies": ["ok", "duplicate", "ttl_short"]}
+--{"name": "publish_unique", "purpose": "adds a job, unless one that has its key is not done yet (or has not begun yet), or instead of one that", "keys": ["jobs", "runs", "results", "expiring", "keys", "ready", "front", "prio", "priorities", "delayed", "retry", "working", "dead", "completed", "flags", "due", "queues", "sweeps", "waiting", "stats", "active", "events", "counters", "dependants", "blocked", "outgoing"], "args": ["now_ms", "queue", "channel", "cap", "random", "counter", "delay", "at", "ttl", "tries", "priority", "options", "key", "key_ttl", "mode", "max_wait"], "rest": true, "replies": ["ok", "duplicate", "ttl_short"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then
@@ -174,6 +174,14 @@ repeat
   'ok',
  }, {
  }, nil, nil
+ local is_awaited
+ repeat
+  if ARGV[13] == '' then
+   is_awaited = false
+   break
+  end
+  is_awaited = #redis.call('ZRANGEBYLEX', KEYS[24], '[:' .. ARGV[13] .. '\t', '(:' .. ARGV[13] .. '\n', 'LIMIT', 0, 1) > 0
+ until true
  for i = 1, count do
   local counter_part
   do
@@ -189,10 +197,10 @@ repeat
   do
    records[2 * i - 1], records[2 * i] = id_4, head .. bodies[i]
   end
-  if its_size > 4096 - #head then
+  if its_size > 4096 - #head or is_awaited then
    new_runs = new_runs or {
    }
-   its_run = its_run or struct.pack('>I4HHBI6I6I6Hc0Bc0', 0, 0, ARGV[10], 0, expires_4, due_ms, 0, #ARGV[12], ARGV[12], 0, '')
+   its_run = its_run or struct.pack('>I4HHBI6I6I6Hc0Bc0', 0, 0, ARGV[10], is_awaited and 4 or 0, expires_4, due_ms, 0, #ARGV[12], ARGV[12], 0, '')
    new_runs[#new_runs + 1] = id_4
    new_runs[#new_runs + 1] = its_run
   end
@@ -387,19 +395,41 @@ if added[1] == 'ok' then
   local remove_job
   repeat
    local id_7 = replaced
+   local raw_run_2 = redis.call('HGET', KEYS[2], id_7)
    if redis.call('HDEL', KEYS[1], id_7) == 0 then
     remove_job = nil
     break
    end
    redis.call('HDEL', KEYS[2], id_7)
    redis.call('HDEL', KEYS[9], id_7)
-   if redis.call('ZREM', KEYS[13], id_7) == 1 then
-    remove_job = 'was dead'
-    break
-   end
    if redis.call('ZREM', KEYS[14], id_7) == 1 then
     redis.call('HDEL', KEYS[3], id_7)
     remove_job = 'was completed'
+    break
+   end
+   if raw_run_2 and (string.byte(raw_run_2, 9) >= 4) then
+    do
+     local options_2 = (struct.unpack('>Hc0', raw_run_2, 28))
+     do
+      local message
+      do
+       local key_of
+       repeat
+        if options_2 == '' then
+         key_of = ''
+         break
+        end
+        local __2, __3, __4, __5, its_key = struct.unpack('>I6BI6I6Hc0', options_2)
+        key_of = its_key
+       until true
+       message = 'ended\t' .. ARGV[2] .. '\t' .. id_7 .. '\t' .. 'deleted' .. '\t' .. key_of
+      end
+      redis.call('ZADD', KEYS[26], now, message)
+     end
+    end
+   end
+   if redis.call('ZREM', KEYS[13], id_7) == 1 then
+    remove_job = 'was dead'
     break
    end
    if redis.call('ZREM', KEYS[12], id_7) == 1 then
@@ -407,6 +437,16 @@ if added[1] == 'ok' then
     break
    end
    redis.call('ZREM', KEYS[4], id_7)
+   if redis.call('ZREM', KEYS[25], id_7) == 1 then
+    do
+     do
+      local message_2 = 'waits\t' .. ARGV[2] .. '\t' .. id_7
+      redis.call('ZADD', KEYS[26], now, message_2)
+     end
+    end
+    remove_job = ''
+    break
+   end
    if redis.call('ZREM', KEYS[10], id_7) + redis.call('ZREM', KEYS[11], id_7) + redis.call('ZREM', KEYS[8], id_7) == 0 then
     do
      local field_5 = 't:' .. ARGV[2]
@@ -418,7 +458,7 @@ if added[1] == 'ok' then
        left = 0
       else
        local list = in_front > 0 and KEYS[7] or KEYS[6]
-       for __2 = 1, 8 do
+       for __6 = 1, 8 do
         local id_8 = redis.call('LINDEX', list, 0)
         if left == 0 or not id_8 or redis.call('HEXISTS', KEYS[1], id_8) == 1 then
          break
@@ -477,7 +517,7 @@ repeat
    local dropped, freed, entries, from_2 = 0, 0, 0, '-'
    repeat
     local found = redis.call('XRANGE', KEYS[22], from_2, '+', 'COUNT', 100)
-    for __3, entry in ipairs(found) do
+    for __7, entry in ipairs(found) do
      if held_3 - freed <= most_2 then
       break
      end

@@ -1,4 +1,4 @@
---{"name": "reclaim", "purpose": "takes back jobs of one queue whose lease ran out (edge I): ready at once, retry if they have a backoff, dead", "keys": ["runs", "ready", "prio", "priorities", "retry", "expiring", "working", "dead", "completed", "flags", "due", "ends", "sweeps", "waiting", "stats", "active", "events", "counters"], "args": ["now_ms", "queue", "channel", "cap", "limit"], "rest": false, "replies": ["ok"]}
+--{"name": "reclaim", "purpose": "takes back jobs of one queue whose lease ran out (edge I): ready at once, retry if they have a backoff, dead", "keys": ["runs", "ready", "prio", "priorities", "retry", "expiring", "working", "dead", "completed", "flags", "due", "ends", "sweeps", "waiting", "stats", "active", "events", "counters", "outgoing"], "args": ["now_ms", "queue", "channel", "cap", "limit"], "rest": false, "replies": ["ok"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then
@@ -20,7 +20,8 @@ for _, id in ipairs(ids) do
    attempt = attempt,
    used = used,
    tries = tries,
-   marks = marks,
+   marks = marks % 4,
+   depended = marks - marks % 4,
    expires = expires,
    due = due_ms,
    taken = taken,
@@ -129,7 +130,28 @@ for _, id in ipairs(ids) do
     end
    end
   end
-  redis.call('HSET', KEYS[1], id, (struct.pack('>I4HHBI6I6I6Hc0Bc0', run_2.attempt, run_2.used, math.min(run_2.tries, 65535), run_2.marks, run_2.expires, run_2.due, run_2.taken, #run_2.options, run_2.options, #run_2.consumer, run_2.consumer) .. run_2.history))
+  redis.call('HSET', KEYS[1], id, (struct.pack('>I4HHBI6I6I6Hc0Bc0', run_2.attempt, run_2.used, math.min(run_2.tries, 65535), run_2.marks + run_2.depended, run_2.expires, run_2.due, run_2.taken, #run_2.options, run_2.options, #run_2.consumer, run_2.consumer) .. run_2.history))
+  if state_2 == 'dead' and run_2.depended > 0 then
+   do
+    local options_3 = run_2.options
+    do
+     local message
+     do
+      local key_of
+      repeat
+       if options_3 == '' then
+        key_of = ''
+        break
+       end
+       local __15, __16, __17, __18, its_key = struct.unpack('>I6BI6I6Hc0', options_3)
+       key_of = its_key
+      until true
+      message = 'ended\t' .. ARGV[2] .. '\t' .. id .. '\t' .. 'dead' .. '\t' .. key_of
+     end
+     redis.call('ZADD', KEYS[19], now, message)
+    end
+   end
+  end
   if state_2 ~= 'dead' and run_2.expires > 0 then
    repeat
     local expires_2, due_ms_4, ids_2 = run_2.expires, run_2.due, {
@@ -219,7 +241,7 @@ if #ids > 0 then
     if redis.call('HGET', KEYS[15], 'm') == tostring(minute) then
      break
     end
-    for __15, field_2 in ipairs(redis.call('HKEYS', KEYS[15])) do
+    for __19, field_2 in ipairs(redis.call('HKEYS', KEYS[15])) do
      local its = tonumber(string.match(field_2, '^%d+'))
      if its and its <= minute - 10 then
       redis.call('HDEL', KEYS[15], field_2)
@@ -242,7 +264,7 @@ if #ids > 0 then
     if redis.call('HGET', KEYS[15], 'm') == tostring(minute_2) then
      break
     end
-    for __16, field_4 in ipairs(redis.call('HKEYS', KEYS[15])) do
+    for __20, field_4 in ipairs(redis.call('HKEYS', KEYS[15])) do
      local its_2 = tonumber(string.match(field_4, '^%d+'))
      if its_2 and its_2 <= minute_2 - 10 then
       redis.call('HDEL', KEYS[15], field_4)
@@ -267,7 +289,7 @@ if to_dead > 0 then
     if redis.call('HGET', KEYS[15], 'm') == tostring(minute_3) then
      break
     end
-    for __17, field_6 in ipairs(redis.call('HKEYS', KEYS[15])) do
+    for __21, field_6 in ipairs(redis.call('HKEYS', KEYS[15])) do
      local its_3 = tonumber(string.match(field_6, '^%d+'))
      if its_3 and its_3 <= minute_3 - 10 then
       redis.call('HDEL', KEYS[15], field_6)
@@ -327,7 +349,7 @@ repeat
    local dropped, freed, entries, from_2 = 0, 0, 0, '-'
    repeat
     local found = redis.call('XRANGE', KEYS[17], from_2, '+', 'COUNT', 100)
-    for __18, entry in ipairs(found) do
+    for __22, entry in ipairs(found) do
      if held - freed <= most_3 then
       break
      end

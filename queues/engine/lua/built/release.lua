@@ -1,4 +1,4 @@
---{"name": "release", "purpose": "gives a working job back without burning the try (edge K): to the head of ready, or delayed. One whose attempt", "keys": ["jobs", "runs", "ready", "front", "prio", "priorities", "delayed", "expiring", "working", "dead", "flags", "due", "sweeps", "waiting", "stats", "active", "events", "counters"], "args": ["now_ms", "queue", "channel", "cap", "id", "attempt", "delay"], "rest": false, "replies": ["ok", "lost", "missing"]}
+--{"name": "release", "purpose": "gives a working job back without burning the try (edge K): to the head of ready, or delayed. One whose attempt", "keys": ["jobs", "runs", "ready", "front", "prio", "priorities", "delayed", "expiring", "working", "dead", "flags", "due", "sweeps", "waiting", "stats", "active", "events", "counters", "outgoing"], "args": ["now_ms", "queue", "channel", "cap", "id", "attempt", "delay"], "rest": false, "replies": ["ok", "lost", "missing"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then
@@ -65,7 +65,8 @@ if value then
    attempt = attempt,
    used = used,
    tries = tries,
-   marks = marks,
+   marks = marks % 4,
+   depended = marks - marks % 4,
    expires = expires,
    due = due_ms,
    taken = taken,
@@ -99,8 +100,29 @@ if run.marks >= 2 then
   end
   run.history = history .. struct.pack('>I4I6I6BBc0Hc0', run.attempt, run.taken, now, 1, #run.consumer, run.consumer, #'cancelled', 'cancelled')
  end
- redis.call('HSET', KEYS[2], ARGV[5], (struct.pack('>I4HHBI6I6I6Hc0Bc0', run.attempt, run.used, math.min(run.tries, 65535), run.marks, run.expires, run.due, run.taken, #run.options, run.options, #run.consumer, run.consumer) .. run.history))
+ redis.call('HSET', KEYS[2], ARGV[5], (struct.pack('>I4HHBI6I6I6Hc0Bc0', run.attempt, run.used, math.min(run.tries, 65535), run.marks + run.depended, run.expires, run.due, run.taken, #run.options, run.options, #run.consumer, run.consumer) .. run.history))
  redis.call('ZADD', KEYS[10], now, ARGV[5])
+ if run.depended > 0 then
+  do
+   local options_2 = run.options
+   do
+    local message
+    do
+     local key_of
+     repeat
+      if options_2 == '' then
+       key_of = ''
+       break
+      end
+      local __14, __15, __16, __17, its_key = struct.unpack('>I6BI6I6Hc0', options_2)
+      key_of = its_key
+     until true
+     message = 'ended\t' .. ARGV[2] .. '\t' .. ARGV[5] .. '\t' .. 'dead' .. '\t' .. key_of
+    end
+    redis.call('ZADD', KEYS[19], now, message)
+   end
+  end
+ end
  do
   local attempt_2, run_2, worker = run.attempt, math.max(0, now - run.taken), run.consumer
   do
@@ -135,7 +157,7 @@ if run.marks >= 2 then
     if redis.call('HGET', KEYS[15], 'm') == tostring(minute) then
      break
     end
-    for __14, field_2 in ipairs(redis.call('HKEYS', KEYS[15])) do
+    for __18, field_2 in ipairs(redis.call('HKEYS', KEYS[15])) do
      local its = tonumber(string.match(field_2, '^%d+'))
      if its and its <= minute - 10 then
       redis.call('HDEL', KEYS[15], field_2)
@@ -157,7 +179,7 @@ if run.marks >= 2 then
     if redis.call('HGET', KEYS[15], 'm') == tostring(minute_2) then
      break
     end
-    for __15, field_4 in ipairs(redis.call('HKEYS', KEYS[15])) do
+    for __19, field_4 in ipairs(redis.call('HKEYS', KEYS[15])) do
      local its_2 = tonumber(string.match(field_4, '^%d+'))
      if its_2 and its_2 <= minute_2 - 10 then
       redis.call('HDEL', KEYS[15], field_4)
@@ -188,7 +210,7 @@ if run.marks == 0 then
 end
 local wait = tonumber(ARGV[7])
 run.due = wait > 0 and now_up + wait or now
-redis.call('HSET', KEYS[2], ARGV[5], (struct.pack('>I4HHBI6I6I6Hc0Bc0', run.attempt, run.used, math.min(run.tries, 65535), run.marks, run.expires, run.due, run.taken, #run.options, run.options, #run.consumer, run.consumer) .. run.history))
+redis.call('HSET', KEYS[2], ARGV[5], (struct.pack('>I4HHBI6I6I6Hc0Bc0', run.attempt, run.used, math.min(run.tries, 65535), run.marks + run.depended, run.expires, run.due, run.taken, #run.options, run.options, #run.consumer, run.consumer) .. run.history))
 if run.expires > 0 then
  repeat
   local expires_2, due_ms_2, ids = run.expires, run.due, {

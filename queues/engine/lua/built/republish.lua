@@ -1,4 +1,4 @@
---{"name": "republish", "purpose": "deletes a job, whatever its state, and publishes a body as a new job instead (edge M, then A or B).", "keys": ["jobs", "keys", "runs", "results", "ready", "front", "prio", "priorities", "delayed", "retry", "expiring", "working", "dead", "completed", "flags", "due", "queues", "sweeps", "waiting", "stats", "active", "events", "counters"], "args": ["now_ms", "queue", "channel", "cap", "random", "counter", "delay", "at", "ttl", "tries", "priority", "options", "key", "key_ttl", "old", "body"], "rest": false, "replies": ["ok", "duplicate", "ttl_short"]}
+--{"name": "republish", "purpose": "deletes a job, whatever its state, and publishes a body as a new job instead (edge M, then A or B).", "keys": ["jobs", "keys", "runs", "results", "ready", "front", "prio", "priorities", "delayed", "retry", "expiring", "working", "dead", "completed", "flags", "due", "queues", "sweeps", "waiting", "stats", "active", "events", "counters", "dependants", "blocked", "outgoing"], "args": ["now_ms", "queue", "channel", "cap", "random", "counter", "delay", "at", "ttl", "tries", "priority", "options", "key", "key_ttl", "old", "body"], "rest": false, "replies": ["ok", "duplicate", "ttl_short"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then
@@ -105,6 +105,14 @@ repeat
   'ok',
  }, {
  }, nil, nil
+ local is_awaited
+ repeat
+  if ARGV[13] == '' then
+   is_awaited = false
+   break
+  end
+  is_awaited = #redis.call('ZRANGEBYLEX', KEYS[24], '[:' .. ARGV[13] .. '\t', '(:' .. ARGV[13] .. '\n', 'LIMIT', 0, 1) > 0
+ until true
  for i = 1, count do
   local counter_part
   do
@@ -120,10 +128,10 @@ repeat
   do
    records[2 * i - 1], records[2 * i] = id_2, head .. bodies[i]
   end
-  if its_size > 4096 - #head then
+  if its_size > 4096 - #head or is_awaited then
    new_runs = new_runs or {
    }
-   its_run = its_run or struct.pack('>I4HHBI6I6I6Hc0Bc0', 0, 0, ARGV[10], 0, expires_2, due_ms, 0, #ARGV[12], ARGV[12], 0, '')
+   its_run = its_run or struct.pack('>I4HHBI6I6I6Hc0Bc0', 0, 0, ARGV[10], is_awaited and 4 or 0, expires_2, due_ms, 0, #ARGV[12], ARGV[12], 0, '')
    new_runs[#new_runs + 1] = id_2
    new_runs[#new_runs + 1] = its_run
   end
@@ -299,19 +307,41 @@ if value_5 then
  local remove_job
  repeat
   local id_4 = ARGV[15]
+  local raw_run = redis.call('HGET', KEYS[3], id_4)
   if redis.call('HDEL', KEYS[1], id_4) == 0 then
    remove_job = nil
    break
   end
   redis.call('HDEL', KEYS[3], id_4)
   redis.call('HDEL', KEYS[8], id_4)
-  if redis.call('ZREM', KEYS[13], id_4) == 1 then
-   remove_job = 'was dead'
-   break
-  end
   if redis.call('ZREM', KEYS[14], id_4) == 1 then
    redis.call('HDEL', KEYS[4], id_4)
    remove_job = 'was completed'
+   break
+  end
+  if raw_run and (string.byte(raw_run, 9) >= 4) then
+   do
+    local options_2 = (struct.unpack('>Hc0', raw_run, 28))
+    do
+     local message
+     do
+      local key_of
+      repeat
+       if options_2 == '' then
+        key_of = ''
+        break
+       end
+       local __2, __3, __4, __5, its_key = struct.unpack('>I6BI6I6Hc0', options_2)
+       key_of = its_key
+      until true
+      message = 'ended\t' .. ARGV[2] .. '\t' .. id_4 .. '\t' .. 'deleted' .. '\t' .. key_of
+     end
+     redis.call('ZADD', KEYS[26], now, message)
+    end
+   end
+  end
+  if redis.call('ZREM', KEYS[13], id_4) == 1 then
+   remove_job = 'was dead'
    break
   end
   if redis.call('ZREM', KEYS[12], id_4) == 1 then
@@ -319,6 +349,16 @@ if value_5 then
    break
   end
   redis.call('ZREM', KEYS[11], id_4)
+  if redis.call('ZREM', KEYS[25], id_4) == 1 then
+   do
+    do
+     local message_2 = 'waits\t' .. ARGV[2] .. '\t' .. id_4
+     redis.call('ZADD', KEYS[26], now, message_2)
+    end
+   end
+   remove_job = ''
+   break
+  end
   if redis.call('ZREM', KEYS[9], id_4) + redis.call('ZREM', KEYS[10], id_4) + redis.call('ZREM', KEYS[7], id_4) == 0 then
    do
     local field_4 = 't:' .. ARGV[2]
@@ -330,7 +370,7 @@ if value_5 then
       left = 0
      else
       local list = in_front > 0 and KEYS[6] or KEYS[5]
-      for __2 = 1, 8 do
+      for __6 = 1, 8 do
        local id_5 = redis.call('LINDEX', list, 0)
        if left == 0 or not id_5 or redis.call('HEXISTS', KEYS[1], id_5) == 1 then
         break
@@ -388,7 +428,7 @@ repeat
    local dropped, freed, entries, from_2 = 0, 0, 0, '-'
    repeat
     local found = redis.call('XRANGE', KEYS[22], from_2, '+', 'COUNT', 100)
-    for __3, entry in ipairs(found) do
+    for __7, entry in ipairs(found) do
      if held_2 - freed <= most_2 then
       break
      end

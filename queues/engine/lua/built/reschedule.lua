@@ -57,7 +57,8 @@ local function move(id, set)
    attempt = attempt,
    used = used,
    tries = tries_3,
-   marks = marks,
+   marks = marks % 4,
+   depended = marks - marks % 4,
    expires = expires_3,
    due = due_ms_3,
    taken = taken,
@@ -98,7 +99,7 @@ local function move(id, set)
  local pack_run
  do
   local run_2 = run
-  pack_run = struct.pack('>I4HHBI6I6I6Hc0Bc0', run_2.attempt, run_2.used, math.min(run_2.tries, 65535), run_2.marks, run_2.expires, run_2.due, run_2.taken, #run_2.options, run_2.options, #run_2.consumer, run_2.consumer) .. run_2.history
+  pack_run = struct.pack('>I4HHBI6I6I6Hc0Bc0', run_2.attempt, run_2.used, math.min(run_2.tries, 65535), run_2.marks + run_2.depended, run_2.expires, run_2.due, run_2.taken, #run_2.options, run_2.options, #run_2.consumer, run_2.consumer) .. run_2.history
  end
  redis.call('HSET', KEYS[2], id, pack_run)
  if run.expires > 0 then

@@ -30,7 +30,8 @@ for _, id in ipairs(ids) do
     attempt = attempt,
     used = used,
     tries = tries,
-    marks = marks,
+    marks = marks % 4,
+    depended = marks - marks % 4,
     expires = expires,
     due = due_ms,
     taken = taken,
@@ -43,7 +44,7 @@ for _, id in ipairs(ids) do
   local pack_run
   do
    local run_2 = run
-   pack_run = struct.pack('>I4HHBI6I6I6Hc0Bc0', run_2.attempt, run_2.used, math.min(run_2.tries, 65535), run_2.marks, run_2.expires, run_2.due, run_2.taken, #run_2.options, run_2.options, #run_2.consumer, run_2.consumer) .. run_2.history
+   pack_run = struct.pack('>I4HHBI6I6I6Hc0Bc0', run_2.attempt, run_2.used, math.min(run_2.tries, 65535), run_2.marks + run_2.depended, run_2.expires, run_2.due, run_2.taken, #run_2.options, run_2.options, #run_2.consumer, run_2.consumer) .. run_2.history
   end
   redis.call('HSET', KEYS[1], id, pack_run)
   do

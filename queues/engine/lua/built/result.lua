@@ -1,4 +1,4 @@
---{"name": "result", "purpose": "the result of a completed job.", "keys": ["jobs", "runs", "results", "delayed", "retry", "working", "dead", "completed"], "args": ["now_ms", "id"], "rest": false, "replies": ["completed", "pending", "missing"]}
+--{"name": "result", "purpose": "the result of a completed job.", "keys": ["jobs", "runs", "results", "delayed", "retry", "working", "dead", "completed", "blocked"], "args": ["now_ms", "id"], "rest": false, "replies": ["completed", "pending", "missing"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then
@@ -13,6 +13,7 @@ local function find_state(id)
   retry = KEYS[5],
   dead = KEYS[7],
   completed = KEYS[8],
+  blocked = KEYS[9],
  }) do
   local score = redis.call('ZSCORE', set, id)
   if score then
@@ -43,7 +44,7 @@ if state == 'completed' then
   redis.call('HGET', KEYS[3], ARGV[2]),
  }
 end
-local value = (state == 'ready' or state == 'delayed' or state == 'retry')
+local value = (state == 'ready' or state == 'delayed' or state == 'retry' or state == 'blocked')
 if value then
  local has_expired
  do

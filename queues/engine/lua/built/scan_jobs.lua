@@ -1,4 +1,4 @@
---{"name": "scan_jobs", "purpose": "the jobs of one state that match a filter, found by looking at so many of them one after another.", "keys": ["jobs", "runs", "results", "ready", "front", "prio", "priorities", "delayed", "retry", "working", "dead", "completed", "flags"], "args": ["now_ms", "queue", "state", "after", "limit", "most", "preview", "budget", "id_text", "key_text", "name", "value", "error_text", "body_text", "match_max"], "rest": false, "replies": ["page"]}
+--{"name": "scan_jobs", "purpose": "the jobs of one state that match a filter, found by looking at so many of them one after another.", "keys": ["jobs", "runs", "results", "ready", "front", "prio", "priorities", "delayed", "retry", "working", "dead", "completed", "flags", "blocked"], "args": ["now_ms", "queue", "state", "after", "limit", "most", "preview", "budget", "id_text", "key_text", "name", "value", "error_text", "body_text", "match_max"], "rest": false, "replies": ["page"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then
@@ -12,7 +12,8 @@ local function unpack_run(raw)
   attempt = attempt,
   used = used,
   tries = tries,
-  marks = marks,
+  marks = marks % 4,
+  depended = marks - marks % 4,
   expires = expires,
   due = due_ms,
   taken = taken,
@@ -32,6 +33,7 @@ local function find_state(id)
   retry = KEYS[9],
   dead = KEYS[11],
   completed = KEYS[12],
+  blocked = KEYS[14],
  }) do
   local score = redis.call('ZSCORE', set, id)
   if score then
@@ -151,6 +153,7 @@ local sets = {
  working = KEYS[10],
  dead = KEYS[11],
  completed = KEYS[12],
+ blocked = KEYS[14],
 }
 local reads_record = ARGV[10] .. ARGV[11] .. ARGV[12] .. ARGV[14] ~= ''
 local page = {
@@ -327,7 +330,7 @@ local function visit_4(id_8)
   local value_4
   do
    local state_2 = state
-   value_4 = state_2 == 'ready' or state_2 == 'delayed' or state_2 == 'retry'
+   value_4 = state_2 == 'ready' or state_2 == 'delayed' or state_2 == 'retry' or state_2 == 'blocked'
   end
   if value_4 then
    local has_expired

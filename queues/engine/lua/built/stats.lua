@@ -1,4 +1,4 @@
---{"name": "stats", "purpose": "counts per state, the oldest ready job, and the last minutes of one queue. Bounded: counts are O(1), the minutes", "keys": ["jobs", "runs", "ready", "front", "prio", "delayed", "retry", "working", "dead", "completed", "flags", "trimmed", "stats"], "args": ["now_ms", "queue"], "rest": false, "replies": ["ok"]}
+--{"name": "stats", "purpose": "counts per state, the oldest ready job, and the last minutes of one queue. Bounded: counts are O(1), the minutes", "keys": ["jobs", "runs", "ready", "front", "prio", "delayed", "retry", "working", "dead", "completed", "flags", "trimmed", "stats", "blocked"], "args": ["now_ms", "queue"], "rest": false, "replies": ["ok"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then
@@ -374,6 +374,7 @@ return {
  redis.call('ZCARD', KEYS[8]),
  redis.call('ZCARD', KEYS[9]),
  redis.call('ZCARD', KEYS[10]),
+ redis.call('ZCARD', KEYS[14]),
  oldest_ready(16) or -1,
  tonumber(dropped_by[1] or 0),
  tonumber(dropped_by[2] or 0),

@@ -1,4 +1,4 @@
---{"name": "survey", "purpose": "what stats says of a queue and whether somebody waits on it; and records its whole minutes. Bounded as stats is.", "keys": ["jobs", "runs", "ready", "front", "prio", "delayed", "retry", "working", "dead", "completed", "flags", "trimmed", "waiting", "stats", "trend"], "args": ["now_ms", "queue"], "rest": false, "replies": ["ok"]}
+--{"name": "survey", "purpose": "what stats says of a queue and whether somebody waits on it; and records its whole minutes. Bounded as stats is.", "keys": ["jobs", "runs", "ready", "front", "prio", "delayed", "retry", "working", "dead", "completed", "flags", "trimmed", "waiting", "stats", "trend", "blocked"], "args": ["now_ms", "queue"], "rest": false, "replies": ["ok"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then
@@ -512,6 +512,7 @@ return {
  states[4],
  states[5],
  states[6],
+ redis.call('ZCARD', KEYS[16]),
  states[1] > 0 and oldest_ready(3) or -1,
  tonumber(dropped_by[1] or 0),
  tonumber(dropped_by[2] or 0),

@@ -1,4 +1,4 @@
---{"name": "sweep", "purpose": "one visit to a queue: deletes jobs that have expired (edge N), looks which ones expire next, takes tombstones", "keys": ["jobs", "runs", "ready", "front", "prio", "priorities", "delayed", "retry", "expiring", "staged", "keys", "flags", "due", "ends", "sweeps", "queues", "stats", "active", "events", "counters"], "args": ["now_ms", "queue", "cap", "expire", "look"], "rest": false, "replies": ["ok"]}
+--{"name": "sweep", "purpose": "one visit to a queue: deletes jobs that have expired (edge N), looks which ones expire next, takes tombstones", "keys": ["jobs", "runs", "ready", "front", "prio", "priorities", "delayed", "retry", "expiring", "staged", "keys", "flags", "due", "ends", "sweeps", "queues", "stats", "active", "events", "counters", "blocked", "outgoing"], "args": ["now_ms", "queue", "cap", "expire", "look"], "rest": false, "replies": ["ok"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then
@@ -30,8 +30,13 @@ local function expire_known(most)
    break
   end
   local raw_runs = redis.call('HMGET', KEYS[2], unpack(ids))
+  local blocks = redis.call('EXISTS', KEYS[21]) == 1 and redis.call('ZMSCORE', KEYS[21], unpack(ids)) or {
+  }
   redis.call('ZREM', KEYS[9], unpack(ids))
   local elsewhere = redis.call('ZREM', KEYS[7], unpack(ids)) + redis.call('ZREM', KEYS[8], unpack(ids)) + redis.call('ZREM', KEYS[5], unpack(ids))
+  if #blocks > 0 then
+   elsewhere = elsewhere + redis.call('ZREM', KEYS[21], unpack(ids))
+  end
   do
    redis.call('HDEL', KEYS[1], unpack(ids))
    redis.call('HDEL', KEYS[2], unpack(ids))
@@ -43,6 +48,42 @@ local function expire_known(most)
     do
      local line = 'expired' .. '\t' .. id_2 .. '\t' .. attempt .. '\t\t' .. '' .. '\t\t' .. '' .. '\t' .. ''
      event_lines[#event_lines + 1] = line
+    end
+   end
+  end
+  do
+   for i_2 = 1, #ids do
+    local raw_2 = raw_runs[i_2]
+    if raw_2 and (string.byte(raw_2, 9) >= 4) then
+     do
+      local id_3, options = ids[i_2], (struct.unpack('>Hc0', raw_2, 28))
+      do
+       local message
+       do
+        local key_of
+        repeat
+         if options == '' then
+          key_of = ''
+          break
+         end
+         local __2, __3, __4, __5, its_key = struct.unpack('>I6BI6I6Hc0', options)
+         key_of = its_key
+        until true
+        message = 'ended\t' .. ARGV[2] .. '\t' .. id_3 .. '\t' .. 'expired' .. '\t' .. key_of
+       end
+       redis.call('ZADD', KEYS[22], now, message)
+      end
+     end
+    end
+   end
+  end
+  for i_3, id_4 in ipairs(ids) do
+   if blocks[i_3] then
+    do
+     do
+      local message_2 = 'waits\t' .. ARGV[2] .. '\t' .. id_4
+      redis.call('ZADD', KEYS[22], now, message_2)
+     end
     end
    end
   end
@@ -58,9 +99,9 @@ local function expire_known(most)
       left = 0
      else
       local list = in_front > 0 and KEYS[4] or KEYS[3]
-      for __2 = 1, 8 do
-       local id_3 = redis.call('LINDEX', list, 0)
-       if left == 0 or not id_3 or redis.call('HEXISTS', KEYS[1], id_3) == 1 then
+      for __6 = 1, 8 do
+       local id_5 = redis.call('LINDEX', list, 0)
+       if left == 0 or not id_5 or redis.call('HEXISTS', KEYS[1], id_5) == 1 then
         break
        end
        redis.call('LPOP', list)
@@ -88,7 +129,7 @@ local function expire_known(most)
      if redis.call('HGET', KEYS[17], 'm') == tostring(minute) then
       break
      end
-     for __3, field_3 in ipairs(redis.call('HKEYS', KEYS[17])) do
+     for __7, field_3 in ipairs(redis.call('HKEYS', KEYS[17])) do
       local its = tonumber(string.match(field_3, '^%d+'))
       if its and its <= minute - 10 then
        redis.call('HDEL', KEYS[17], field_3)
@@ -112,12 +153,12 @@ local function should_compact()
  local tombstones = tonumber(redis.call('HGET', KEYS[12], 't:' .. ARGV[2]) or 0)
  return tombstones > 500 and 2 * tombstones > redis.call('LLEN', KEYS[3])
 end
-local function rank_behind(set, score, id_4)
+local function rank_behind(set, score, id_6)
  local text = string.format('%.0f', score)
  local low, high = redis.call('ZCOUNT', set, '-inf', '(' .. text), redis.call('ZCOUNT', set, '-inf', text)
  while low < high do
   local middle = math.floor((low + high) / 2)
-  if redis.call('ZRANGE', set, middle, middle)[1] > id_4 then
+  if redis.call('ZRANGE', set, middle, middle)[1] > id_6 then
    high = middle
   else
    low = middle + 1
@@ -130,17 +171,17 @@ local NEXT_SEGMENT = {
  retry = 'prio',
  prio = 'list',
 }
-local function next_of_set(set_2, score_2, id_5, most_2, bound)
- local start = id_5 ~= '' and rank_behind(set_2, score_2, id_5) or 0
+local function next_of_set(set_2, score_2, id_7, most_2, bound)
+ local start = id_7 ~= '' and rank_behind(set_2, score_2, id_7) or 0
  local found_2 = redis.call('ZRANGE', set_2, start, start + most_2 - 1, 'WITHSCORES')
  local ids_2 = {
  }
- for i_2 = 1, #found_2, 2 do
-  local its_score = tonumber(found_2[i_2 + 1])
+ for i_4 = 1, #found_2, 2 do
+  local its_score = tonumber(found_2[i_4 + 1])
   if its_score >= bound then
    return ids_2, score_2, its_score
   end
-  ids_2[#ids_2 + 1] = found_2[i_2]
+  ids_2[#ids_2 + 1] = found_2[i_4]
   score_2 = its_score
  end
  return ids_2, score_2
@@ -151,17 +192,17 @@ if expired == 0 then
  if (redis.call('HEXISTS', KEYS[12], 's:' .. ARGV[2]) == 1) or (horizon_2 and scan_at(horizon_2, redis.call('HLEN', KEYS[1])) <= now and redis.call('EXISTS', KEYS[4]) == 0) then
   do
    local most_3 = tonumber(ARGV[5])
-   local horizon_3, segment, position, id_6
+   local horizon_3, segment, position, id_8
    repeat
     local state = redis.call('HMGET', KEYS[12], 'h:' .. ARGV[2], 's:' .. ARGV[2])
     if state[2] then
-     local segment_2, position_2, id_7 = string.match(state[2], '^(%a+) (%d+) (%w*)$')
-     horizon_3, segment, position, id_6 = tonumber(state[1]), segment_2, tonumber(position_2), id_7
+     local segment_2, position_2, id_9 = string.match(state[2], '^(%a+) (%d+) (%w*)$')
+     horizon_3, segment, position, id_8 = tonumber(state[1]), segment_2, tonumber(position_2), id_9
      break
     end
-    horizon_3, segment, position, id_6 = now + math.max(600000, redis.call('HLEN', KEYS[1]) * 1), 'delayed', 0, ''
+    horizon_3, segment, position, id_8 = now + math.max(600000, redis.call('HLEN', KEYS[1]) * 1), 'delayed', 0, ''
    until true
-   local is_first = segment == 'delayed' and id_6 == ''
+   local is_first = segment == 'delayed' and id_8 == ''
    redis.call('HDEL', KEYS[12], 's:' .. ARGV[2], 'h:' .. ARGV[2])
    local earliest
    while segment and most_3 > 0 do
@@ -179,9 +220,9 @@ if expired == 0 then
      end
      position = position + #ids_3
     elseif segment == 'prio' then
-     ids_3, position = next_of_set(KEYS[5], position, id_6, few, math.huge)
+     ids_3, position = next_of_set(KEYS[5], position, id_8, few, math.huge)
     else
-     ids_3, position, due_behind = next_of_set(segment == 'retry' and KEYS[8] or KEYS[7], position, id_6, few, horizon_3)
+     ids_3, position, due_behind = next_of_set(segment == 'retry' and KEYS[8] or KEYS[7], position, id_8, few, horizon_3)
     end
     local cost_2, its_earliest
     repeat
@@ -193,22 +234,22 @@ if expired == 0 then
      local raw_runs_2 = redis.call('HMGET', KEYS[2], unpack(ids_4))
      local coming, earliest_2, size_2 = {
      }, nil, 0
-     for i_3, id_8 in ipairs(ids_4) do
-      size_2 = size_2 + #(raw_runs_2[i_3] or '')
+     for i_5, id_10 in ipairs(ids_4) do
+      size_2 = size_2 + #(raw_runs_2[i_5] or '')
       local expiry_of
       repeat
-       local raw_run = raw_runs_2[i_3]
+       local raw_run = raw_runs_2[i_5]
        if raw_run then
         expiry_of = (struct.unpack('>I6', raw_run, 10))
         break
        end
-       local raw_2 = redis.call('HGET', KEYS[1], id_8)
-       expiry_of = raw_2 and (struct.unpack('>I6', raw_2, 4))
+       local raw_3 = redis.call('HGET', KEYS[1], id_10)
+       expiry_of = raw_3 and (struct.unpack('>I6', raw_3, 4))
       until true
       local expires = expiry_of or 0
       if expires > 0 and expires < horizon_4 then
        coming[#coming + 1] = expires
-       coming[#coming + 1] = id_8
+       coming[#coming + 1] = id_10
       elseif expires > 0 then
        earliest_2 = math.min(earliest_2 or expires, expires)
       end
@@ -227,13 +268,13 @@ if expired == 0 then
      earliest = ms_3 and math.min(earliest or ms_3, ms_3) or earliest
     end
     most_3 = most_3 - cost_2
-    id_6 = segment == 'list' and '' or ids_3[#ids_3]
+    id_8 = segment == 'list' and '' or ids_3[#ids_3]
     if #ids_3 < few then
-     segment, position, id_6 = NEXT_SEGMENT[segment], 0, ''
+     segment, position, id_8 = NEXT_SEGMENT[segment], 0, ''
     end
    end
    if segment then
-    redis.call('HSET', KEYS[12], 'h:' .. ARGV[2], horizon_3, 's:' .. ARGV[2], string.format('%s %.0f %s', segment, position, id_6))
+    redis.call('HSET', KEYS[12], 'h:' .. ARGV[2], horizon_3, 's:' .. ARGV[2], string.format('%s %.0f %s', segment, position, id_8))
    elseif not is_first then
     redis.call('HSET', KEYS[12], 'h:' .. ARGV[2], horizon_3)
    elseif earliest then
@@ -248,9 +289,9 @@ if expired == 0 then
    }
    local alive = {
    }
-   for __4, id_9 in ipairs(ids_5) do
-    if redis.call('HEXISTS', KEYS[1], id_9) == 1 then
-     alive[#alive + 1] = id_9
+   for __8, id_11 in ipairs(ids_5) do
+    if redis.call('HEXISTS', KEYS[1], id_11) == 1 then
+     alive[#alive + 1] = id_11
     end
    end
    if #alive > 0 then
@@ -268,9 +309,9 @@ if expired == 0 then
        left_2 = 0
       else
        local list_2 = in_front_2 > 0 and KEYS[4] or KEYS[3]
-       for __5 = 1, 8 do
-        local id_10 = redis.call('LINDEX', list_2, 0)
-        if left_2 == 0 or not id_10 or redis.call('HEXISTS', KEYS[1], id_10) == 1 then
+       for __9 = 1, 8 do
+        local id_12 = redis.call('LINDEX', list_2, 0)
+        if left_2 == 0 or not id_12 or redis.call('HEXISTS', KEYS[1], id_12) == 1 then
          break
         end
         redis.call('LPOP', list_2)
@@ -324,12 +365,12 @@ repeat
  end
  local found_3 = redis.call('HSCAN', KEYS[11], cursor, 'COUNT', 500)
  local dropped_2 = 0
- for i_4 = 1, #found_3[2], 2 do
-  local value = found_3[2][i_4 + 1]
+ for i_6 = 1, #found_3[2], 2 do
+  local value = found_3[2][i_6 + 1]
   local expires_2 = struct.unpack('>I6', value)
   local is_by_job = #value > 32
   if expires_2 > 0 and expires_2 <= now or is_by_job and redis.call('HEXISTS', KEYS[1], string.sub(value, 7, 32)) == 0 then
-   redis.call('HDEL', KEYS[11], found_3[2][i_4])
+   redis.call('HDEL', KEYS[11], found_3[2][i_6])
    dropped_2 = dropped_2 + 1
   elseif is_by_job then
    earliest_3 = math.min(earliest_3 > 0 and earliest_3 or math.huge, now + 600000)
@@ -388,9 +429,9 @@ do
    repeat
     local stale = {
     }
-    for i_5, score_3 in ipairs(redis.call('ZMSCORE', KEYS[10], unpack(old))) do
+    for i_7, score_3 in ipairs(redis.call('ZMSCORE', KEYS[10], unpack(old))) do
      if score_3 then
-      stale[#stale + 1] = old[i_5]
+      stale[#stale + 1] = old[i_7]
      end
     end
     if #stale == 0 then
@@ -472,7 +513,7 @@ repeat
    local dropped_3, freed, entries, from = 0, 0, 0, '-'
    repeat
     local found_4 = redis.call('XRANGE', KEYS[19], from, '+', 'COUNT', 100)
-    for __6, entry in ipairs(found_4) do
+    for __10, entry in ipairs(found_4) do
      if held - freed <= most_6 then
       break
      end

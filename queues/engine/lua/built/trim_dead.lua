@@ -1,4 +1,4 @@
---{"name": "trim_dead", "purpose": "drops dead letters beyond the bounds that a person set, oldest first, and counts what each bound dropped.", "keys": ["jobs", "runs", "ready", "front", "priorities", "dead", "keys", "flags", "trimmed", "due", "ends", "queues", "events", "counters"], "args": ["now_ms", "queue", "cap", "max_age", "max_count", "limit", "budget"], "rest": false, "replies": ["ok"]}
+--{"name": "trim_dead", "purpose": "drops dead letters beyond the bounds that a person set, oldest first, and counts what each bound dropped.", "keys": ["jobs", "runs", "ready", "front", "priorities", "dead", "keys", "flags", "trimmed", "due", "ends", "queues", "events", "counters", "outgoing"], "args": ["now_ms", "queue", "cap", "max_age", "max_count", "limit", "budget"], "rest": false, "replies": ["ok"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then
@@ -27,78 +27,69 @@ local function first_within(ids, budget, records, more_records)
  return ids
 end
 ARGV[6], ARGV[7] = tonumber(ARGV[6]), tonumber(ARGV[7])
-local old, many, left_2 = 0, 0, 0
-if ARGV[4] ~= '' then
- local latest = now - tonumber(ARGV[4])
+local function drop(ids_2, bound)
+ ids_2 = first_within(ids_2, ARGV[7], KEYS[1])
+ if #ids_2 == 0 then
+  return 0
+ end
  do
-  local result
-  repeat
-   local ids_2 = redis.call('ZRANGEBYSCORE', KEYS[6], '-inf', latest, 'LIMIT', 0, ARGV[6])
-   ids_2 = first_within(ids_2, ARGV[7], KEYS[1])
-   if #ids_2 == 0 then
-    result = 0
-    break
-   end
+  local ids_3, reason = ids_2, 'dead-letter bound: ' .. bound
+  local raw_runs = redis.call('HMGET', KEYS[2], unpack(ids_3))
+  redis.call('ZREM', KEYS[6], unpack(ids_3))
+  do
+   redis.call('HDEL', KEYS[1], unpack(ids_3))
+   redis.call('HDEL', KEYS[2], unpack(ids_3))
+   redis.call('HDEL', KEYS[5], unpack(ids_3))
+  end
+  for _, id in ipairs(ids_3) do
    do
-    local ids_3, reason = ids_2, 'dead-letter bound: ' .. 'age'
-    redis.call('ZREM', KEYS[6], unpack(ids_3))
     do
-     redis.call('HDEL', KEYS[1], unpack(ids_3))
-     redis.call('HDEL', KEYS[2], unpack(ids_3))
-     redis.call('HDEL', KEYS[5], unpack(ids_3))
+     local line = 'deleted' .. '\t' .. id .. '\t' .. '' .. '\t\t' .. '' .. '\t\t' .. '' .. '\t' .. reason
+     event_lines[#event_lines + 1] = line
     end
-    for _, id in ipairs(ids_3) do
+   end
+  end
+  do
+   for i_2 = 1, #ids_3 do
+    local raw = raw_runs[i_2]
+    if raw and (string.byte(raw, 9) >= 4) then
      do
+      local id_2, options = ids_3[i_2], (struct.unpack('>Hc0', raw, 28))
       do
-       local line = 'deleted' .. '\t' .. id .. '\t' .. '' .. '\t\t' .. '' .. '\t\t' .. '' .. '\t' .. reason
-       event_lines[#event_lines + 1] = line
+       local message
+       do
+        local key_of
+        repeat
+         if options == '' then
+          key_of = ''
+          break
+         end
+         local __2, __3, __4, __5, its_key = struct.unpack('>I6BI6I6Hc0', options)
+         key_of = its_key
+        until true
+        message = 'ended\t' .. ARGV[2] .. '\t' .. id_2 .. '\t' .. 'deleted' .. '\t' .. key_of
+       end
+       redis.call('ZADD', KEYS[15], now, message)
       end
      end
     end
    end
-   redis.call('HINCRBY', KEYS[9], 'age', #ids_2)
-   redis.call('PEXPIRE', KEYS[9], 604800000)
-   result = #ids_2
-  until true
-  old = result
+  end
  end
+ redis.call('HINCRBY', KEYS[9], bound, #ids_2)
+ redis.call('PEXPIRE', KEYS[9], 604800000)
+ return #ids_2
+end
+local old, many, left_2 = 0, 0, 0
+if ARGV[4] ~= '' then
+ local latest = now - tonumber(ARGV[4])
+ old = drop(redis.call('ZRANGEBYSCORE', KEYS[6], '-inf', latest, 'LIMIT', 0, ARGV[6]), 'age')
  left_2 = redis.call('ZCOUNT', KEYS[6], '-inf', latest)
 end
 if ARGV[5] ~= '' then
  local excess = redis.call('ZCARD', KEYS[6]) - tonumber(ARGV[5])
  if excess > 0 then
-  do
-   local result_2
-   repeat
-    local ids_4 = redis.call('ZRANGE', KEYS[6], 0, math.min(excess, ARGV[6]) - 1)
-    ids_4 = first_within(ids_4, ARGV[7], KEYS[1])
-    if #ids_4 == 0 then
-     result_2 = 0
-     break
-    end
-    do
-     local ids_5, reason_2 = ids_4, 'dead-letter bound: ' .. 'count'
-     redis.call('ZREM', KEYS[6], unpack(ids_5))
-     do
-      redis.call('HDEL', KEYS[1], unpack(ids_5))
-      redis.call('HDEL', KEYS[2], unpack(ids_5))
-      redis.call('HDEL', KEYS[5], unpack(ids_5))
-     end
-     for __2, id_2 in ipairs(ids_5) do
-      do
-       do
-        local line_2 = 'deleted' .. '\t' .. id_2 .. '\t' .. '' .. '\t\t' .. '' .. '\t\t' .. '' .. '\t' .. reason_2
-        event_lines[#event_lines + 1] = line_2
-       end
-      end
-     end
-    end
-    redis.call('HINCRBY', KEYS[9], 'count', #ids_4)
-    redis.call('PEXPIRE', KEYS[9], 604800000)
-    result_2 = #ids_4
-   until true
-   many = result_2
-  end
+  many = drop(redis.call('ZRANGE', KEYS[6], 0, math.min(excess, ARGV[6]) - 1), 'count')
  end
  left_2 = math.max(left_2, excess - many)
 end
@@ -140,7 +131,7 @@ repeat
    local dropped, freed, entries, from = 0, 0, 0, '-'
    repeat
     local found = redis.call('XRANGE', KEYS[13], from, '+', 'COUNT', 100)
-    for __3, entry in ipairs(found) do
+    for __6, entry in ipairs(found) do
      if held - freed <= most_2 then
       break
      end

@@ -16,6 +16,12 @@ local function hold_key(id)
   if for_ms > 0 then expect_key_end(now + for_ms) end
 end
 
+-- Whether jobs wait for one with this key (lua/subscribe.lua).
+local function is_key_awaited()
+  if key == '' then return false end
+  return #redis.call('ZRANGEBYLEX', dependants, '[:' .. key .. '\t', '(:' .. key .. '\n', 'LIMIT', 0, 1) > 0
+end
+
 -- Advances the replication stream. A WAIT covers a connection's last write only (since Redis 7), and the job that a
 -- duplicate stands for may have been written over another one.
 local function write_to_stream()
@@ -49,14 +55,15 @@ local function add_jobs(bodies, sizes, due_at, key_is_free)
   local line_end, size = '', -1
   local count, before_first = sizes and #sizes or #bodies, counter - 1
   local ids, records, new_runs, its_run = {'ok'}, {}, nil, nil
+  local is_awaited = is_key_awaited()
   for i = 1, count do
     local id = prefix .. counter_part(before_first + i)
     ids[i + 1] = id
     local its_size = sizes and tonumber(sizes[i]) or #bodies[i]
     if not sizes then records[2 * i - 1], records[2 * i] = id, head .. bodies[i] end
-    if its_size > LONG_RECORD - #head then
+    if its_size > LONG_RECORD - #head or is_awaited then
       new_runs = new_runs or {}
-      its_run = its_run or struct.pack(RUN, 0, 0, tries, 0, expires, due_ms, 0, #options, options, 0, '')
+      its_run = its_run or struct.pack(RUN, 0, 0, tries, is_awaited and DEPENDED or 0, expires, due_ms, 0, #options, options, 0, '')
       new_runs[#new_runs + 1] = id
       new_runs[#new_runs + 1] = its_run
     end

@@ -1,16 +1,22 @@
 -- expire: deletes waiting jobs that have expired (edge N). The first write frees.
--- INCLUDES run ready remove events stats
+-- INCLUDES run ready remove events stats outgoing
 local BYTES_COST = 16384 -- to free so many bytes counts as much as to delete one job
 
 -- Deletes those of `ids` that exist: waiting jobs, all of which have expired.
 local function expire_jobs(ids)
   if #ids == 0 then return end
   local raw_runs = redis.call('HMGET', runs, unpack(ids))
+  local blocks = redis.call('EXISTS', blocked) == 1 and redis.call('ZMSCORE', blocked, unpack(ids)) or {}
   redis.call('ZREM', expiring, unpack(ids))
   local elsewhere = redis.call('ZREM', delayed, unpack(ids)) + redis.call('ZREM', retry, unpack(ids))
     + redis.call('ZREM', prio, unpack(ids))
+  if #blocks > 0 then elsewhere = elsewhere + redis.call('ZREM', blocked, unpack(ids)) end
   drop_records(ids)
   for i, id in ipairs(ids) do emit('expired', id, raw_runs[i] and run_attempt(raw_runs[i]) or '', '', '', '') end
+  note_gone(ids, 'expired', raw_runs)
+  for i, id in ipairs(ids) do
+    if blocks[i] then note_waits(id) end
+  end
   if #ids > elsewhere then count_tombstones(#ids - elsewhere) end
   count_stat('x', #ids)
 end

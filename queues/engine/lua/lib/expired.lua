@@ -11,4 +11,6 @@ end
 local function has_expired(expires) return expires > 0 and expires <= now end
 
 -- Whether jobs in this state expire.
-local function waits(state) return state == 'ready' or state == 'delayed' or state == 'retry' end
+local function waits(state) 
+  return state == 'ready' or state == 'delayed' or state == 'retry' or state == 'blocked'
+end

@@ -1,5 +1,5 @@
 -- failure: where a job goes whose attempt did not end in an ack (edges H and I). It has been taken out of `working`.
--- INCLUDES record run ready expiry backoff
+-- INCLUDES record run ready expiry backoff outgoing
 local OUTCOME_FAILED = 1
 local OUTCOME_LEASE_LOST = 2
 local FAILURES_ONLY = 128 -- is added to the kind of a backoff that is not for leases that ran out
@@ -29,6 +29,7 @@ local function after_failure(id, run, outcome, error, delay, to_dead)
     end
   end
   redis.call('HSET', runs, id, pack_run(run))
+  if state == 'dead' and run.depended > 0 then note_ended(id, 'dead', run.options) end
   if state ~= 'dead' and run.expires > 0 then expect_expiry(run.expires, run.due, {id}, 1) end
   return state, due_ms
 end

@@ -1,7 +1,8 @@
 -- look: where a job is and all that is known of it, for detail and list.
 -- INCLUDES record expired ready
 local function find_state(id)
-  for name, set in pairs({working = working, delayed = delayed, retry = retry, dead = dead, completed = completed}) do
+  for name, set in pairs({working = working, delayed = delayed, retry = retry, dead = dead, completed = completed,
+    blocked = blocked}) do
     local score = redis.call('ZSCORE', set, id)
     if score then return name, score end
   end

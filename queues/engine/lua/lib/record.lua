@@ -35,6 +35,13 @@ end
 
 local function record_expiry(raw) return (struct.unpack('>I6', raw, 4)) end
 
+-- The idempotency key that a job was published with, or ''.
+local function key_of(options)
+  if options == '' then return '' end
+  local _, _, _, _, its_key = struct.unpack('>I6BI6I6Hc0', options)
+  return its_key
+end
+
 -- → retention ms, backoff kind, base ms, cap ms
 local function unpack_options(options)
   if options == '' then return 0, 0, 0, 0 end

@@ -1,6 +1,6 @@
 -- remove: takes a job out of whatever state it is in, with all that belongs to it. The first write frees, so this works
 -- on a full Redis.
--- INCLUDES ready
+-- INCLUDES ready outgoing
 
 -- Forgets jobs that were just taken out of their set.
 local function drop_records(ids)
@@ -11,16 +11,22 @@ end
 
 -- → how the job had ended before: `was dead`, `was completed`, or empty if it had not; nil: there is no such job
 local function remove_job(id)
+  local raw_run = redis.call('HGET', runs, id)
   if redis.call('HDEL', jobs, id) == 0 then return nil end
   redis.call('HDEL', runs, id)
   redis.call('HDEL', priorities, id)
-  if redis.call('ZREM', dead, id) == 1 then return 'was dead' end
   if redis.call('ZREM', completed, id) == 1 then
     redis.call('HDEL', results, id)
     return 'was completed'
   end
+  if raw_run and is_depended_on(raw_run) then note_ended(id, 'deleted', run_options(raw_run)) end
+  if redis.call('ZREM', dead, id) == 1 then return 'was dead' end
   if redis.call('ZREM', working, id) == 1 then return '' end
   redis.call('ZREM', expiring, id)
+  if redis.call('ZREM', blocked, id) == 1 then
+    note_waits(id)
+    return ''
+  end
   if redis.call('ZREM', delayed, id) + redis.call('ZREM', retry, id) + redis.call('ZREM', prio, id) == 0 then
     count_tombstones(1)
   end

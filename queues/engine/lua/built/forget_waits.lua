@@ -1,0 +1,28 @@
+--{"name": "forget_waits", "purpose": "drops what jobs waited for that do not wait any more, once their dependencies have forgotten them.", "keys": ["blocked", "waits", "outgoing"], "args": ["now_ms", "queue", "id", "message"], "rest": true, "replies": ["ok"]}
+local now = tonumber(ARGV[1])
+local now_up = now
+if not now then
+ local time = redis.call('TIME')
+ now = time[1] * 1000 + math.floor(time[2] / 1000)
+ now_up = now + 1
+end
+for i = 5, #ARGV do
+ if not redis.call('ZSCORE', KEYS[1], string.sub(ARGV[i], 1, 26)) then
+  redis.call('ZREM', KEYS[2], ARGV[i])
+ end
+end
+if ARGV[3] ~= '' then
+ do
+  local id = ARGV[3]
+  local all_are_known = redis.call('ZSCORE', KEYS[1], id) and not redis.call('ZRANGEBYLEX', KEYS[2], '[' .. id .. '\t' .. '?', '?' == '' and '(' .. id .. '\n' or '(' .. id .. '\t' .. '?' .. '\255', 'LIMIT', 0, 1)[1]
+  if all_are_known or not redis.call('ZRANGEBYLEX', KEYS[2], '[' .. id .. '\t' .. '', '' == '' and '(' .. id .. '\n' or '(' .. id .. '\t' .. '' .. '\255', 'LIMIT', 0, 1)[1] then
+   redis.call('ZREM', KEYS[3], 'waits\t' .. ARGV[2] .. '\t' .. id)
+  end
+ end
+end
+if ARGV[4] ~= '' then
+ redis.call('ZREM', KEYS[3], ARGV[4])
+end
+return {
+ 'ok',
+}

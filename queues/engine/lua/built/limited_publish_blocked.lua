@@ -1,0 +1,320 @@
+--{"name": "limited_publish_blocked", "purpose": "adds jobs that wait for others (edge C). All or nothing. What they wait for is told to these later:", "keys": ["limit", "jobs", "runs", "expiring", "keys", "priorities", "blocked", "waits", "dependants", "flags", "queues", "sweeps", "stats", "active", "events", "counters", "outgoing"], "args": ["allowance", "interval", "requests", "now_ms", "queue", "cap", "random", "counter", "delay", "at", "ttl", "tries", "priority", "options", "key", "key_ttl", "policy", "number"], "rest": true, "replies": ["limited", "counted", "ok", "duplicate", "ttl_short"]}
+local counts = {
+ ok = 1,
+ duplicate = 1,
+}
+local left, its_ticket, left_ms
+repeat
+ local left_2, its_ticket_2, left_ms_2
+ repeat
+  local left_3, its_ticket_3 = string.match(redis.call('GET', KEYS[1]) or '', '^(%-?%d+) (%d+)$')
+  local left_ms_3 = redis.call('PTTL', KEYS[1])
+  if left_3 and left_ms_3 > 0 then
+   left_2, its_ticket_2, left_ms_2 = tonumber(left_3), its_ticket_3, left_ms_3
+   break
+  end
+ until true
+ if left_2 and left_ms_2 <= tonumber(ARGV[2]) then
+  left, its_ticket, left_ms = left_2, its_ticket_2, left_ms_2
+  break
+ end
+until true
+local free = left or tonumber(ARGV[1])
+if free <= 0 then
+ return {
+  'limited',
+  left_ms,
+ }
+end
+local asked = tonumber(ARGV[3])
+if asked > free then
+ for i = #ARGV, #ARGV - (asked - free) + 1, -1 do
+  ARGV[i] = nil
+ end
+end
+local reply
+repeat
+ local now = tonumber(ARGV[4])
+ local now_up = now
+ if not now then
+  local time = redis.call('TIME')
+  now = time[1] * 1000 + math.floor(time[2] / 1000)
+  now_up = now + 1
+ end
+ local DIGITS = {
+  string.byte('0123456789ABCDEFGHJKMNPQRSTVWXYZ', 1, 32),
+ }
+ local event_lines = {
+ }
+ local ttl_ms, wait, first_body = tonumber(ARGV[11]), tonumber(ARGV[9]), 19 + tonumber(ARGV[18])
+ local due_ms = wait > 0 and now_up + wait or now
+ if ARGV[10] ~= '' then
+  due_ms = math.max(now, tonumber(ARGV[10]))
+  wait = due_ms - now
+ end
+ if ttl_ms > 0 and wait > ttl_ms then
+  reply = {
+   'ttl_short',
+  }
+  break
+ end
+ local value = ARGV[15] ~= ''
+ if value then
+  local holder_of_key
+  repeat
+   local held = redis.call('HGET', KEYS[5], ARGV[15])
+   if not held then
+    holder_of_key = nil
+    break
+   end
+   local expires, id = struct.unpack('>I6c26', held)
+   holder_of_key = (expires == 0 or expires > now) and id or nil
+  until true
+  value = holder_of_key
+ end
+ local holder = value
+ if holder then
+  do
+   redis.call('PEXPIRE', KEYS[5], 60000)
+   redis.call('PERSIST', KEYS[5])
+  end
+  reply = {
+   'duplicate',
+   holder,
+  }
+  break
+ end
+ local expires_2 = ttl_ms > 0 and now + ttl_ms or 0
+ local head
+ do
+  local tries, due_ms_2, options = tonumber(ARGV[12]), wait > 0 and due_ms or nil, ARGV[14]
+  local bits = 0
+  local tail = ''
+  if due_ms_2 then
+   bits = 2
+   tail = struct.pack('>I6', due_ms_2)
+  end
+  if options ~= '' then
+   bits = bits + 1
+   tail = tail .. struct.pack('>Hc0', #options, options)
+  end
+  head = struct.pack('>BHI6', bits, tries, expires_2) .. tail
+ end
+ local is_key_awaited
+ repeat
+  if ARGV[15] == '' then
+   is_key_awaited = false
+   break
+  end
+  is_key_awaited = #redis.call('ZRANGEBYLEX', KEYS[9], '[:' .. ARGV[15] .. '\t', '(:' .. ARGV[15] .. '\n', 'LIMIT', 0, 1) > 0
+ until true
+ local run = struct.pack('>I4HHBI6I6I6Hc0Bc0', 0, 0, ARGV[12], is_key_awaited and 4 or 0, expires_2, due_ms, 0, #ARGV[14], ARGV[14], 0, '')
+ local time_part
+ do
+  local low = now % 33554432
+  local five_digits
+  do
+   local value_2 = (now - low) / 33554432
+   local e = value_2 % 32
+   value_2 = (value_2 - e) / 32
+   local d = value_2 % 32
+   value_2 = (value_2 - d) / 32
+   local c = value_2 % 32
+   value_2 = (value_2 - c) / 32
+   local b = value_2 % 32
+   five_digits = string.char(DIGITS[(value_2 - b) / 32 + 1], DIGITS[b + 1], DIGITS[c + 1], DIGITS[d + 1], DIGITS[e + 1])
+  end
+  local five_digits_2
+  do
+   local value_3 = low
+   local e_2 = value_3 % 32
+   value_3 = (value_3 - e_2) / 32
+   local d_2 = value_3 % 32
+   value_3 = (value_3 - d_2) / 32
+   local c_2 = value_3 % 32
+   value_3 = (value_3 - c_2) / 32
+   local b_2 = value_3 % 32
+   five_digits_2 = string.char(DIGITS[(value_3 - b_2) / 32 + 1], DIGITS[b_2 + 1], DIGITS[c_2 + 1], DIGITS[d_2 + 1], DIGITS[e_2 + 1])
+  end
+  time_part = five_digits .. five_digits_2
+ end
+ local prefix, before_first, count = time_part .. ARGV[7], ARGV[8] - first_body, #ARGV - first_body + 1
+ local ids, records, new_runs, places, ends, its_priorities = {
+  'ok',
+ }, {
+ }, {
+ }, {
+ }, {
+ }, {
+ }
+ for i_2 = first_body, #ARGV do
+  local counter_part
+  do
+   local value_4 = before_first + i_2
+   local c_3 = value_4 % 32
+   value_4 = (value_4 - c_3) / 32
+   local b_3 = value_4 % 32
+   counter_part = string.char(DIGITS[(value_4 - b_3) / 32 + 1], DIGITS[b_3 + 1], DIGITS[c_3 + 1])
+  end
+  local id_2 = prefix .. counter_part
+  ids[#ids + 1] = id_2
+  records[#records + 1], records[#records + 2] = id_2, head .. ARGV[i_2]
+  new_runs[#new_runs + 1], new_runs[#new_runs + 2] = id_2, run
+  places[#places + 1], places[#places + 2] = due_ms, id_2
+  ends[#ends + 1], ends[#ends + 2] = expires_2, id_2
+  its_priorities[#its_priorities + 1], its_priorities[#its_priorities + 2] = id_2, ARGV[13]
+  do
+   local line = 'published\t' .. id_2 .. '\t\t' .. (wait > 0 and wait or '') .. '\t\t' .. #ARGV[i_2] .. '\t\t'
+   event_lines[#event_lines + 1] = line
+  end
+ end
+ redis.call('HSET', KEYS[2], unpack(records))
+ redis.call('HSET', KEYS[3], unpack(new_runs))
+ redis.call('ZADD', KEYS[7], unpack(places))
+ for i_3 = 2, #ids do
+  local members = {
+  }
+  for j = 19, first_body - 1 do
+   members[#members + 1], members[#members + 2] = 0, ids[i_3] .. '\t?' .. ARGV[17] .. ARGV[j]
+  end
+  redis.call('ZADD', KEYS[8], unpack(members))
+  do
+   local id_3 = ids[i_3]
+   do
+    local message = 'waits\t' .. ARGV[5] .. '\t' .. id_3
+    redis.call('ZADD', KEYS[17], now, message)
+   end
+  end
+ end
+ if tonumber(ARGV[13]) ~= 0 then
+  redis.call('HSET', KEYS[6], unpack(its_priorities))
+ end
+ if expires_2 > 0 then
+  redis.call('ZADD', KEYS[4], unpack(ends))
+  do
+   redis.call('ZADD', KEYS[12], 'LT', math.min(expires_2, now + 600000), ARGV[5])
+  end
+ end
+ if ARGV[15] ~= '' then
+  do
+   local id_4 = ids[2]
+   local for_ms = tonumber(ARGV[16])
+   redis.call('HSET', KEYS[5], ARGV[15], struct.pack('>I6c26', for_ms > 0 and now + for_ms or 0, id_4))
+   if for_ms > 0 then
+    repeat
+     local expires_3 = now + for_ms
+     local field, look_at = 'k:' .. ARGV[5], math.min(expires_3, now + 600000)
+     if redis.call('HSETNX', KEYS[10], field, string.format('%.0f 0 0', look_at)) == 1 then
+      redis.call('ZADD', KEYS[12], 'LT', math.min(look_at, now + 600000), ARGV[5])
+      break
+     end
+     local at, cursor, earliest = string.match(redis.call('HGET', KEYS[10], field), '^(%d+) (%d+) (%d+)$')
+     if cursor ~= '0' and (earliest == '0' or tonumber(earliest) > expires_3) then
+      redis.call('HSET', KEYS[10], field, string.format('%s %s %.0f', at, cursor, expires_3))
+     end
+    until true
+   end
+  end
+ end
+ do
+  if redis.call('HLEN', KEYS[2]) == count then
+   redis.call('ZADD', KEYS[11], 0, ARGV[5])
+  end
+ end
+ do
+  local minute = math.floor(now / 60000)
+  local field_2 = string.format('%d', minute) .. 'p'
+  if redis.call('HINCRBY', KEYS[13], field_2, count) == count then
+   repeat
+    if redis.call('HGET', KEYS[13], 'm') == tostring(minute) then
+     break
+    end
+    for _, field_3 in ipairs(redis.call('HKEYS', KEYS[13])) do
+     local its = tonumber(string.match(field_3, '^%d+'))
+     if its and its <= minute - 10 then
+      redis.call('HDEL', KEYS[13], field_3)
+     end
+    end
+    redis.call('HSET', KEYS[13], 'm', minute)
+    redis.call('EXPIRE', KEYS[13], 10 * 60)
+    redis.call('ZREMRANGEBYSCORE', KEYS[14], '-inf', minute - 10)
+    redis.call('ZADD', KEYS[14], minute, ARGV[5])
+    redis.call('EXPIRE', KEYS[14], 10 * 60)
+   until true
+  end
+ end
+ repeat
+  local total = #event_lines
+  local most = tonumber(ARGV[6])
+  if total == 0 or most == 0 then
+   break
+  end
+  local added = 0
+  for first = 1, total, 64 do
+   local last = math.min(first + 64 - 1, total)
+   local lines = total == 1 and event_lines[1] or table.concat(event_lines, '\n', first, last)
+   redis.call('XADD', KEYS[15], '*', 't', string.format('%d', now), 'q', ARGV[5], 'n', last - first + 1, 'e', lines)
+   added = added + (40 + math.floor(1.2 * (#ARGV[5] + #lines)))
+  end
+  local held_2 = redis.call('HINCRBY', KEYS[16], 'events_bytes', added)
+  local full = most < 4 * 1048576 and most / 4 or 1048576
+  if held_2 >= full and held_2 - added < full then
+   redis.pcall('PUBLISH', KEYS[15], held_2)
+  end
+  if held_2 > most then
+   do
+    local most_2, added_2 = most - math.floor(most / 64), added
+    local dropped, freed, entries, from = 0, 0, 0, '-'
+    repeat
+     local found = redis.call('XRANGE', KEYS[15], from, '+', 'COUNT', 100)
+     for __2, entry in ipairs(found) do
+      if held_2 - freed <= most_2 then
+       break
+      end
+      local fields = entry[2]
+      dropped = dropped + tonumber(fields[6])
+      local event_bytes
+      do
+       local place, lines_2 = fields[4], fields[8]
+       event_bytes = 40 + math.floor(1.2 * (#place + #lines_2))
+      end
+      freed = freed + event_bytes
+      entries = entries + 1
+      from = '(' .. entry[1]
+     end
+    until freed >= added_2 or held_2 - freed <= most_2 or #found < 100
+    redis.call('XTRIM', KEYS[15], 'MAXLEN', redis.call('XLEN', KEYS[15]) - entries)
+    redis.call('HINCRBY', KEYS[16], 'events_bytes', -freed)
+    redis.call('HINCRBY', KEYS[16], 'events_dropped', dropped)
+    redis.call('HSET', KEYS[16], 'events_dropped_at', string.format('%d', now))
+   end
+  end
+ until true
+ reply = ids
+until true
+local ahead = counts[reply[1]]
+if not ahead then
+ return reply
+end
+local counted = asked == 1 and 1 or #reply - ahead
+local its_2
+do
+ local left_4, its_ticket_4 = left, its_ticket
+ if not left_4 then
+  local time_2 = redis.call('TIME')
+  left_4, its_ticket_4 = ARGV[1], string.format('%.0f', time_2[1] * 1000000 + time_2[2] + ARGV[2] * 1000)
+ end
+ do
+  local left_5, its_ticket_5 = left_4 - counted, its_ticket_4
+  redis.call('DEL', KEYS[1])
+  redis.call('SET', KEYS[1], left_5 .. ' ' .. its_ticket_5, 'PXAT', math.floor(its_ticket_5 / 1000))
+ end
+ its_2 = its_ticket_4
+end
+return {
+ 'counted',
+ its_2,
+ reply,
+ counted,
+ counted == free and (left_ms or tonumber(ARGV[2])) or 0,
+}

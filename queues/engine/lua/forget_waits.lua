@@ -1,0 +1,21 @@
+-- forget_waits: drops what jobs waited for that do not wait any more, once their dependencies have forgotten them.
+-- The first write frees.
+-- KEYS
+--   blocked      zset     blocked jobs
+--   waits        zset     what they wait for
+--   outgoing     zset     messages to other partitions
+-- ARGV
+--   now_ms       ms or ""
+--   queue        namespace/queue
+--   id           job, or "": of a queue that was deleted
+--   message      "" or the message that has been carried to all whom it concerns
+--   ...          members
+-- REPLIES
+--   ok
+-- INCLUDES waits
+for i = REST, #ARGV do
+  if not redis.call('ZSCORE', blocked, string.sub(ARGV[i], 1, 26)) then redis.call('ZREM', waits, ARGV[i]) end
+end
+if id ~= '' then end_message(id) end
+if message ~= '' then redis.call('ZREM', outgoing, message) end
+return {'ok'}

@@ -1,0 +1,16 @@
+-- waits: what blocked jobs wait for: a zset in name order, members `JOB_ID⇥STATE POLICY DEPENDENCY`.
+--   STATE   ? the dependency does not know it yet · + it does · - the dependency has gone without an ack
+--   POLICY  what its failure means: w wait · f fail · c continue
+--   DEPENDENCY   QUEUE/JOB_ID or QUEUE:KEY
+-- A job is blocked as long as it has a member. Members of a job that is not blocked are to be told to forget it.
+-- INCLUDES outgoing
+local function first_wait(id, its_state)
+  return redis.call('ZRANGEBYLEX', waits, '[' .. id .. '\t' .. its_state,
+    its_state == '' and '(' .. id .. '\n' or '(' .. id .. '\t' .. its_state .. '\255', 'LIMIT', 0, 1)[1]
+end
+
+-- Drops the job's message if nothing of it is left to be carried.
+local function end_message(id)
+  local all_are_known = redis.call('ZSCORE', blocked, id) and not first_wait(id, '?')
+  if all_are_known or not first_wait(id, '') then redis.call('ZREM', outgoing, 'waits\t' .. queue .. '\t' .. id) end
+end

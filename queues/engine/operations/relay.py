@@ -1,0 +1,312 @@
+"""Carries messages from the partition where something happened to those that it concerns (lua/lib/outgoing.lua).
+
+Each message is read, told where it belongs, and then dropped, in this order: if a relay dies in between, the next one
+tells it again, which changes nothing. So two relays at once do no harm either.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from .. import limits
+from ..errors import InvalidArgumentError, TaskqError
+from ..keys import Layout, QueueKeys
+from ..operation import Apart, Operation, Plan
+from ..values import Counts, Dependency
+from . import dependencies
+from .dependencies import Dependant, Settlement, Wait, Waits
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class _Message:
+    """KIND⇥QUEUE⇥... as lua/lib/outgoing.lua writes it."""
+
+    text: str
+    kind: str
+    queue: QueueKeys
+    rest: tuple[str, ...]
+
+
+def relay(
+    layout: Layout,
+    *,
+    partitions: Collection[int] | None = None,
+    rounds: int = limits.RELAY_ROUNDS,
+    now_ms: int | None = None,
+) -> Plan[Counts]:
+    """Carry what is outgoing in these partitions (None: in all), and what comes of it. Bounded; `jobs`: unblocked ones.
+
+    Raises the first error, after everything that could be carried was.
+    """
+    step = _Round(layout, now_ms)
+    hot: Collection[int] = range(layout.partitions) if partitions is None else partitions
+    while hot and rounds > 0:
+        rounds -= 1
+        hot = yield from step.run(sorted(hot))
+        if step.errors:
+            raise step.errors[0]
+    return Counts(jobs=step.ended, more=bool(hot))
+
+
+@dataclass(slots=True)
+class _Round:
+    """One look at each partition: a page of each of its earliest messages."""
+
+    layout: Layout
+    now_ms: int | None
+    ended: int = 0
+    errors: list[TaskqError] = field(default_factory=list)
+    cursors: dict[str, str] = field(default_factory=dict)
+    """Where the next page of a message begins, of those whose pages may leave something in place."""
+
+    def run(self, partitions: Sequence[int]) -> Plan[set[int]]:
+        """→ partitions that have to be looked at again."""
+        heads = yield from self._apart([dependencies.read_outgoing(partition) for partition in partitions])
+        hot: set[int] = set()
+        messages: list[_Message] = []
+        for partition, texts in zip(partitions, heads, strict=True):
+            if texts:
+                messages += _in_order([self._parse(text) for text in texts])
+                hot.add(partition)
+        if messages:
+            of_kind: dict[str, list[_Message]] = defaultdict(list)
+            for message in messages:
+                of_kind[message.kind].append(message)
+            hot |= yield from self._tell_dependants(of_kind["ended"] + of_kind["lost"])
+            hot |= yield from self._tell_dependencies(of_kind["waits"] + of_kind["left"])
+        return hot
+
+    def _parse(self, text: str) -> _Message:
+        kind, queue, *rest = text.split("\t", 4)
+        return _Message(text, kind, self.layout.named(queue.encode()), tuple(rest))
+
+    # A job has ended: those that depend on it are told.
+
+    def _tell_dependants(self, messages: Sequence[_Message]) -> Plan[set[int]]:
+        asked = [(message, operation) for message in messages for operation in self._pages(message)]
+        pages = yield from self._apart([operation for _, operation in asked])
+        found: dict[str, list[Dependant]] = {message.text: [] for message in messages}
+        settlements: dict[str, list[Settlement]] = defaultdict(list)
+        is_done = dict.fromkeys(found, True)
+        for (message, _), page in zip(asked, pages, strict=True):
+            if page is None:
+                is_done[message.text] = False
+                continue
+            next_low, dependants = page
+            if next_low:
+                is_done[message.text] = False
+                self.cursors[message.text] = next_low
+            found[message.text] += dependants
+            for dependant in dependants:
+                if not _waits_for_key(message, dependant):
+                    settlements[dependant.queue].append(_settlement(message, dependant))
+        hot, untold = yield from self._settle(settlements)
+        rebound = {
+            message.text: [one for one in found[message.text] if _waits_for_key(message, one)] for message in messages
+        }
+        bound = yield from self._apart(
+            [
+                dependencies.rebind_dependants(message.queue, rebound[message.text])
+                for message in messages
+                if rebound[message.text]
+            ]
+        )
+        if None in bound:
+            return hot
+        forgotten: list[Operation[int]] = [
+            dependencies.forget_dependants(
+                message.queue,
+                [one for one in found[message.text] if one.queue not in untold and not _waits_for_key(message, one)],
+                message=message.text
+                if is_done[message.text] and not any(one.queue in untold for one in found[message.text])
+                else "",
+            )
+            for message in messages
+        ]
+        yield from self._apart(forgotten)
+        return hot
+
+    def _pages(self, message: _Message) -> Iterator[Operation[tuple[str, tuple[Dependant, ...]]]]:
+        if message.kind == "lost":
+            low = self.cursors.get(message.text, "-")
+            yield dependencies.list_dependants(message.queue, low=low, high=f"({message.rest[0]}", lost=True)
+            return
+        job_id, outcome, key = message.rest
+        # Policies in order: c, f, w. The last of a dead job stay, and those that can wait for another job with the key.
+        yield _dependants_of(message.queue, job_id, waiting=outcome != "dead")
+        if key:
+            yield _dependants_of(message.queue, f":{key}", waiting=outcome == "acked")
+
+    # A job depends on others, or does so no more: these are told.
+
+    def _tell_dependencies(self, messages: Sequence[_Message]) -> Plan[set[int]]:
+        pages = yield from self._apart([self._waits_of(message) for message in messages])
+        known = [(message, page) for message, page in zip(messages, pages, strict=True) if page is not None]
+        yield from self._unsubscribe([(message, page) for message, page in known if not page.is_blocked])
+        return (yield from self._subscribe([(message, page) for message, page in known if page.is_blocked]))
+
+    def _waits_of(self, message: _Message) -> Operation[Waits]:
+        if message.kind == "waits":
+            return dependencies.list_waits(message.queue, job_id=message.rest[0], only="?")
+        low = self.cursors.get(message.text, "-")
+        return dependencies.list_left_waits(message.queue, low=low, high=f"({message.rest[0]}")
+
+    def _subscribe(self, found: Sequence[tuple[_Message, Waits]]) -> Plan[set[int]]:
+        asked: list[tuple[QueueKeys, list[Wait], Operation[tuple[str, ...]]]] = []
+        for message, page in found:
+            for queue, waits in self._by_queue(message.queue, page.waits).items():
+                asked.append(
+                    (message.queue, waits, dependencies.subscribe(queue, message.queue, waits, now_ms=self.now_ms))
+                )
+        answers = yield from self._apart([operation for _, _, operation in asked])
+        cycles: dict[str, str] = {}
+        for message, page in found:
+            if page.key:
+                cycle = yield from find_cycle(
+                    self.layout, message.queue, page.key, [wait.dependency for wait in page.waits]
+                )
+                if cycle:
+                    cycles[page.job_id] = cycle
+        settlements: dict[str, list[Settlement]] = defaultdict(list)
+        for (queue, waits, _), outcomes in zip(asked, answers, strict=True):
+            for wait, outcome in zip(waits, outcomes or (), strict=outcomes is not None):
+                its = f"cycle {cycles[wait.job_id]}" if wait.job_id in cycles else outcome
+                settlements[queue.name.decode()].append(Settlement(wait.job_id, wait.text, its))
+        for message, page in found:
+            if not page.waits:  # all of it has been told
+                settlements[message.queue.name.decode()].append(Settlement(page.job_id, "w", "waits"))
+        hot, _ = yield from self._settle(settlements)
+        return hot
+
+    def _unsubscribe(self, found: Sequence[tuple[_Message, Waits]]) -> Plan[None]:
+        asked = [
+            (message.text, dependencies.unsubscribe(queue, message.queue, waits))
+            for message, page in found
+            for queue, waits in self._by_queue(message.queue, page.waits).items()
+        ]
+        answers = yield from self._apart([operation for _, operation in asked])
+        untold = {text for (text, _), answer in zip(asked, answers, strict=True) if answer is None}
+        forgotten = []
+        for message, page in found:
+            if message.text in untold:
+                continue
+            is_done = message.kind == "left" and not page.next_low
+            if page.next_low:
+                self.cursors[message.text] = page.next_low
+            forgotten.append(
+                dependencies.forget_waits(
+                    message.queue,
+                    page.waits,
+                    job_id=message.rest[0] if message.kind == "waits" else "",
+                    message=message.text if is_done else "",
+                    now_ms=self.now_ms,
+                )
+            )
+        yield from self._apart(forgotten)
+
+    def _by_queue(self, dependant: QueueKeys, waits: Sequence[Wait]) -> dict[QueueKeys, list[Wait]]:
+        found: dict[QueueKeys, list[Wait]] = defaultdict(list)
+        for wait in waits:
+            found[self.layout.queue(dependant.namespace, wait.dependency.queue)].append(wait)
+        return found
+
+    # What both need
+
+    def _settle(self, settlements: dict[str, list[Settlement]]) -> Plan[tuple[set[int], set[str]]]:
+        """→ partitions where messages were written, queues that could not be told."""
+        asked: list[tuple[QueueKeys, Operation[dependencies.Settled]]] = []
+        for name, all_of_it in settlements.items():
+            queue = self.layout.named(name.encode())
+            for start in range(0, len(all_of_it), limits.DEPENDENCY_PAGE):
+                part = all_of_it[start : start + limits.DEPENDENCY_PAGE]
+                asked.append((queue, dependencies.settle(queue, part, now_ms=self.now_ms)))
+        answers = yield from self._apart([operation for _, operation in asked])
+        hot: set[int] = set()
+        untold: set[str] = set()
+        for (queue, _), settled in zip(asked, answers, strict=True):
+            if settled is None:
+                untold.add(queue.name.decode())
+                continue
+            self.ended += settled.ended
+            if settled.messages:
+                hot.add(queue.partition)
+        return hot, untold
+
+    def _apart(self, operations: Sequence[Operation[T]]) -> Plan[list[T | None]]:
+        """Results in order; None in place of an error, which is noted."""
+        if not operations:
+            return []
+        results: list[Any] = yield Apart(operations)
+        self.errors += [result for result in results if isinstance(result, TaskqError)]
+        return [None if isinstance(result, TaskqError) else result for result in results]
+
+
+def _in_order(messages: Sequence[_Message]) -> Iterator[_Message]:
+    """What is told of a whole queue comes after what was told of its jobs before."""
+    seen: set[bytes] = set()
+    for message in messages:
+        if message.kind not in ("lost", "left") or message.queue.name not in seen:
+            yield message
+        seen.add(message.queue.name)
+
+
+def _dependants_of(queue: QueueKeys, target: str, *, waiting: bool) -> Operation[tuple[str, tuple[Dependant, ...]]]:
+    high = f"({target}\n" if waiting else f"({target}\tg"
+    return dependencies.list_dependants(queue, low=f"[{target}\t", high=high)
+
+
+def _waits_for_key(message: _Message, dependant: Dependant) -> bool:
+    """Whether it now waits for another job with the key: its own has gone without an ack."""
+    return bool(dependant.key) and dependant.policy == "w" and _outcome(message) != "acked"
+
+
+def _outcome(message: _Message) -> str:
+    return message.rest[1] if message.kind == "ended" else "deleted"
+
+
+def _settlement(message: _Message, dependant: Dependant) -> Settlement:
+    queue, outcome = message.queue.queue, _outcome(message)
+    job_id = "" if dependant.key else dependant.target
+    name = Dependency(queue=queue, job_id=job_id, key=dependant.key)
+    return Settlement(dependant.job_id, f"{dependant.policy}{name}", outcome)
+
+
+def find_cycle(layout: Layout, queue: QueueKeys, key: str, depends_on: Sequence[Dependency]) -> Plan[str]:
+    """The cycle that a job with this key is in if it depends on these, `QUEUE:KEY → ... → QUEUE:KEY`; "" if none.
+
+    Only jobs with keys can be in one: nothing depends on an id that was not given yet.
+    """
+    own = str(Dependency(queue=queue.queue, key=key))
+    came_from = {str(one): own for one in depends_on}
+    to_look_at = deque(dict.fromkeys(depends_on))
+    looks = 0
+    while to_look_at and own not in came_from and looks < limits.CYCLE_LOOKS:
+        part = [to_look_at.popleft() for _ in range(min(len(to_look_at), limits.CYCLE_LOOKS_AT_ONCE))]
+        looks += len(part)
+        found = yield [
+            dependencies.list_waits(layout.queue(queue.namespace, one.queue), job_id=one.job_id, key=one.key)
+            for one in part
+        ]
+        for one, page in zip(part, found, strict=True):
+            for wait in page.waits if page.is_blocked else ():
+                if str(wait.dependency) not in came_from:
+                    came_from[str(wait.dependency)] = str(one)
+                    to_look_at.append(wait.dependency)
+    if own not in came_from:
+        return ""
+    cycle = [own, came_from[own]]
+    while cycle[-1] != own:
+        cycle.append(came_from[cycle[-1]])
+    return " → ".join(reversed(cycle))
+
+
+def refuse_cycle(layout: Layout, queue: QueueKeys, key: str, depends_on: Sequence[Dependency]) -> Plan[None]:
+    """Raises InvalidArgumentError, with the cycle named, if a job with this key would wait for itself."""
+    cycle = yield from find_cycle(layout, queue, key, depends_on)
+    if cycle:
+        raise InvalidArgumentError(f"depends_on makes a cycle: {cycle:.512}")
