@@ -32,6 +32,11 @@ CONSUME_MAX_COUNT: Final = 1_000
 CONSUME_MAX_QUEUES: Final = 64
 CONSUME_MAX_TIMEOUT_S: Final = 600
 
+WAIT_MAX_S: Final = 600
+WAIT_RETENTION_S: Final = 60
+"""A synchronous call (`wait=`): how long it waits for its job's result at most, and for how long that is kept at least,
+so that the caller can also fetch it after it has waited in vain. Longer than LOOK_EVERY_MAX_S."""
+
 SECONDS_MAX: Final = UINT32_MAX
 """delay, ttl, ttr, retention, in seconds."""
 

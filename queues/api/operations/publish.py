@@ -16,6 +16,7 @@ from queues.services.jobs.publishing import PublishRequest, publish_jobs, republ
 from queues.services.jobs.publishing import publish_bulk as publish_bulk_jobs
 from queues.services.tokens.access import limited
 
+from ..auth_cache import ResolvedQueue
 from ..context import ApiContext
 from ..http.errors import ParameterError
 from ..http.large_requests import LARGE_BYTES, run_in_slices
@@ -24,6 +25,7 @@ from ..http.request import ApiRequest, Headers
 from ..http.response import ApiResponse, json_response
 from ..metrics import COUNTERS
 from .bulk_body import prepare, split_array
+from .sync_call import answer_with_result, read_wait_s
 
 FREE_BYTES: Final = 4 * 1024 * 1024
 """Job bodies that are freed in one slice; it takes about 0.3 ms."""
@@ -35,7 +37,7 @@ async def publish(request: ApiRequest, context: ApiContext) -> ApiResponse:
     body = await request.read_body(BODY_MAX_BYTES)
     resolved = await context.resolve_queue(request)
     operation = publish_jobs(queue=resolved.queue, bodies=(bytes(body),), request=asked, policy=resolved.policy)
-    return _answer(request, await resolved.engine.run(limited(operation, request.limit)))
+    return await _answer(request, context, resolved, await resolved.engine.run(limited(operation, request.limit)))
 
 
 async def republish(request: ApiRequest, context: ApiContext) -> ApiResponse:
@@ -46,7 +48,7 @@ async def republish(request: ApiRequest, context: ApiContext) -> ApiResponse:
     operation = republish_job(
         queue=resolved.queue, job_id=request.path["job_id"], body=bytes(body), request=asked, policy=resolved.policy
     )
-    return _answer(request, await resolved.engine.run(limited(operation, request.limit)))
+    return await _answer(request, context, resolved, await resolved.engine.run(limited(operation, request.limit)))
 
 
 async def publish_bulk(request: ApiRequest, context: ApiContext) -> ApiResponse:
@@ -54,6 +56,8 @@ async def publish_bulk(request: ApiRequest, context: ApiContext) -> ApiResponse:
     asked = read_publish_options(request.query, read_attributes(request.headers))
     if asked.key is not None:
         raise ParameterError("key fits one job only")
+    if "wait" in request.query:
+        raise ParameterError("wait fits one job only")
     bodies = await _read_bodies(request)
     resolved = await context.resolve_queue(request)
     work = publish_bulk_jobs(
@@ -84,19 +88,24 @@ def _free(bodies: list[bytes]) -> Generator[None, None, None]:
             size = 0
 
 
-def _answer(request: ApiRequest, published: Published) -> ApiResponse:
+async def _answer(
+    request: ApiRequest, context: ApiContext, resolved: ResolvedQueue, published: Published
+) -> ApiResponse:
+    if not published.duplicate:
+        access = request.granted
+        COUNTERS.published(access.pool, access.namespace, request.path["queue"], 1)
+    if "wait" in request.query and (wait_s := read_wait_s(request.query)):
+        return await answer_with_result(request, context, resolved, published, wait_s)
     if published.duplicate:
         return json_response(200, {"msg": "duplicate", "job_id": published.job_ids[0]})
-    access = request.granted
-    COUNTERS.published(access.pool, access.namespace, request.path["queue"], 1)
     return json_response(201, {"msg": "published", "job_id": published.job_ids[0]})
 
 
-NOT_YET: Final = ("group", "depends_on", "wait")
+NOT_YET: Final = ("group", "depends_on")
 """Parameters that the contract has and this version does not: refused rather than silently ignored."""
 
 _ADDED: Final = frozenset(
-    {"at", "priority", "key", "key_ttl", "key_mode", "key_max_wait", "backoff", "retention", *NOT_YET}
+    {"at", "priority", "key", "key_ttl", "key_mode", "key_max_wait", "backoff", "retention", "wait", *NOT_YET}
 )
 
 
@@ -135,7 +144,7 @@ def _read_options(query: Query, attributes: Mapping[str, str] | None = None) -> 
         key_mode=_read_key_mode(query),
         key_max_wait_ms=_read_key_max_wait_ms(query),
         backoff=_read_backoff(query),
-        retention_ms=read_uint(query, "retention", 0) * 1000,
+        retention_ms=_read_retention_ms(query),
         attributes=attributes,
     )
 
@@ -176,6 +185,12 @@ def _read_key_max_wait_ms(query: Mapping[str, str]) -> int:
     if max_wait_ms and query.get("key_mode") != KeyMode.REPLACE:
         raise ParameterError("key_max_wait needs key_mode=replace")
     return max_wait_ms
+
+
+def _read_retention_ms(query: Mapping[str, str]) -> int:
+    """A job whose result somebody waits for keeps it for a while, whatever was asked for."""
+    retention_s = read_uint(query, "retention", 0)
+    return 1000 * (max(retention_s, limits.WAIT_RETENTION_S) if read_wait_s(query) else retention_s)
 
 
 def _read_backoff(query: Mapping[str, str]) -> Backoff | None:

@@ -60,16 +60,28 @@ do
   run.marks = run.marks % 2
   state_2 = 'dead'
   redis.call('ZADD', KEYS[9], now, id)
+  local unpack_options
+  repeat
+   local options_2 = run.options
+   if options_2 == '' then
+    unpack_options = 0, 0, 0, 0
+    break
+   end
+   unpack_options = struct.unpack('>I6BI6I6', options_2)
+  until true
+  if unpack_options > 0 then
+   redis.call('PUBLISH', ARGV[3], 'done\t' .. ARGV[2] .. '\t' .. id)
+  end
  else
   if not delay then
    local __13, kind, base, most
    repeat
-    local options_2 = run.options
-    if options_2 == '' then
+    local options_3 = run.options
+    if options_3 == '' then
      __13, kind, base, most = 0, 0, 0, 0
      break
     end
-    __13, kind, base, most = struct.unpack('>I6BI6I6', options_2)
+    __13, kind, base, most = struct.unpack('>I6BI6I6', options_3)
    until true
    if kind >= 128 then
     kind = 1 == 1 and kind - 128 or 0

@@ -54,16 +54,28 @@ for _, id in ipairs(ids) do
    run_2.marks = run_2.marks % 2
    state_2 = 'dead'
    redis.call('ZADD', KEYS[8], now, id)
+   local unpack_options
+   repeat
+    local options_2 = run_2.options
+    if options_2 == '' then
+     unpack_options = 0, 0, 0, 0
+     break
+    end
+    unpack_options = struct.unpack('>I6BI6I6', options_2)
+   until true
+   if unpack_options > 0 then
+    redis.call('PUBLISH', ARGV[3], 'done\t' .. ARGV[2] .. '\t' .. id)
+   end
   else
    if not delay then
     local __14, kind, base, most
     repeat
-     local options_2 = run_2.options
-     if options_2 == '' then
+     local options_3 = run_2.options
+     if options_3 == '' then
       __14, kind, base, most = 0, 0, 0, 0
       break
      end
-     __14, kind, base, most = struct.unpack('>I6BI6I6', options_2)
+     __14, kind, base, most = struct.unpack('>I6BI6I6', options_3)
     until true
     if kind >= 128 then
      kind = 2 == 1 and kind - 128 or 0
