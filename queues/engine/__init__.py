@@ -50,6 +50,7 @@ from .operations.inspect import detail, list_jobs, peek, result, size, stats
 from .operations.maintain import promote_due, reclaim_ended, sweep
 from .operations.measure import PartitionLoad, beat, count_jobs, list_partition, list_pumps, partition_load, write_probe
 from .operations.publish import PreparedOptions, prepare, publish, publish_large, republish
+from .operations.publish_once import once_key, publish_once, settle_once
 from .operations.ratelimit import give_back_limit, limited, take_limit
 from .operations.reschedule import reschedule
 from .operations.scan import scan_jobs
@@ -191,6 +192,7 @@ __all__ = [
     "list_pumps",
     "list_queues",
     "namespace_minutes",
+    "once_key",
     "open_async_engine",
     "open_engine",
     "parse_backoff",
@@ -204,6 +206,7 @@ __all__ = [
     "promote_due",
     "publish",
     "publish_large",
+    "publish_once",
     "queue_minutes",
     "read_events",
     "read_store_load",
@@ -218,6 +221,7 @@ __all__ = [
     "resume",
     "same_place",
     "scan_jobs",
+    "settle_once",
     "size",
     "stats",
     "survey",

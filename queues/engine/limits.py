@@ -55,6 +55,13 @@ ATTRIBUTE_VALUE_MAX_BYTES: Final = 128
 KEY_MAX_BYTES: Final = 255
 """An idempotency key."""
 
+ONCE_MAX_BYTES: Final = 200
+"""An id by which the repetition of a publish is known."""
+
+ONCE_TTL_S: Final = 86_400
+ONCE_SETTLED_S: Final = 600
+"""How long such ids are remembered: a day; or ten minutes, once their publisher says that it will not repeat them."""
+
 CONSUMER_MAX_BYTES: Final = 64
 ERROR_MAX_BYTES: Final = 1_024
 HISTORY_MAX_ATTEMPTS: Final = 10
