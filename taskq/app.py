@@ -187,6 +187,9 @@ class App:
         """`interceptor.enqueue(task, prepared)` and `.aenqueue` take all that is enqueued from now on; None: nobody."""
         self._interceptor = interceptor
 
+    has_outbox = False
+    """Whether there is a database to write jobs into (taskq.django)."""
+
     def intercept(self, task: Task[..., Any], prepared: Prepared) -> Job[Any]:
         return self._interceptor.enqueue(task, prepared)  # type: ignore[no-any-return]
 
@@ -208,7 +211,7 @@ def group_calls(calls: Iterable[Call]) -> list[Group]:
         if groups:
             last = groups[-1][-1][1]
             fits = last.queue == prepared.queue and prepared.options.key is None and len(groups[-1]) < BATCH_MAX
-            fits = fits and last.on_commit == prepared.on_commit
+            fits = fits and last.on_commit == prepared.on_commit and last.outbox == prepared.outbox
             if fits and (last.options is prepared.options or last.options == prepared.options):
                 groups[-1].append((bound.task, prepared))
                 continue

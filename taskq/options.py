@@ -55,6 +55,9 @@ class TaskOptions:
     and never run at the same time ("no_overlap"). `version`: raise it when the signature changes incompatibly.
     `process`: run it in a process of its own, which can be killed. `on_commit`: with taskq.django, a call within a
     transaction is enqueued when that commits; False: at once.
+    `outbox`: with taskq.django, write the job into the project's database, in the transaction that the call is in;
+    `manage.py runoutbox` publishes it after the commit. A text is the alias of the database; None: as the setting
+    TASKQ says.
     """
 
     queue: str = "default"
@@ -73,6 +76,7 @@ class TaskOptions:
     version: int = 1
     process: bool = False
     on_commit: bool = True
+    outbox: bool | str | None = None
 
     def changed(self, **changes: Any) -> TaskOptions:
         """With some of them changed. Raises NotConfiguredError for one that does not exist."""

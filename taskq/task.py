@@ -225,7 +225,9 @@ class Task(BoundTask[P, R]):
             serializer=app.serializer,
             cipher=app.cipher,
         )
-        return Prepared(options.queue, body, publish_options, options.on_commit)
+        if options.outbox and not app.has_outbox:
+            raise NotConfiguredError(f"{self.name}: outbox= needs taskq.django, and a database of a Django project")
+        return Prepared(options.queue, body, publish_options, options.on_commit, options.outbox)
 
     def key_of(
         self,
@@ -263,6 +265,9 @@ class Prepared(NamedTuple):
     options: PublishOptions
     on_commit: bool = True
     """Whether it waits for the commit of the caller's transaction (taskq.django)."""
+
+    outbox: bool | str | None = None
+    """Whether it is written to the outbox (taskq.django), or to that of which database; None: as the settings say."""
 
     def work(self, app: App) -> Any:
         return app.broker.publish(self.queue, (self.body,), self.options)

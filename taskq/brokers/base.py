@@ -66,6 +66,19 @@ class Broker(ABC):
     @abstractmethod
     def publish(self, queue: str, bodies: Sequence[bytes], options: PublishOptions) -> Work[Published]: ...
 
+    once_max = 1
+    """Jobs that one `publish_once` takes."""
+
+    @abstractmethod
+    def publish_once(
+        self, queue: str, bodies: Sequence[bytes], options: PublishOptions, *, once: Sequence[str]
+    ) -> Work[Published]:
+        """Publish jobs under ids by which a repetition is known: see `queues.engine.publish_once`."""
+
+    def settle_once(self, queue: str, once: Sequence[str]) -> Work[int] | None:
+        """Have such ids forgotten soon. None: this broker cannot; they are forgotten in time."""
+        return None
+
     @abstractmethod
     def result(self, queue: str, job_id: str) -> Work[JobResult]: ...
 

@@ -86,6 +86,14 @@ class HttpBroker(HttpConnection):
         content = b"[" + b",".join(bodies) + b"]"
         return HttpCall("PUT", f"{queue}/bulk", published_of, params, content, headers)
 
+    def publish_once(
+        self, queue: str, bodies: Sequence[bytes], options: PublishOptions, *, once: Sequence[str]
+    ) -> Work[Published]:
+        check_queue(queue)
+        (body,), (its_id,) = bodies, once
+        params = publish_params(options) | {"once": its_id}
+        return HttpCall("PUT", queue, published_of, params, body, attribute_headers(options.attributes))
+
     def result(self, queue: str, job_id: str) -> Work[JobResult]:
         return self._result(queue, job_id, 0)
 

@@ -47,14 +47,17 @@ from queues.engine import (
     pause,
     prepare,
     publish,
+    publish_once,
     redact_url,
     release,
     reschedule,
     respawn,
     result,
     resume,
+    settle_once,
     stats,
 )
+from queues.engine.limits import BULK_MAX_JOBS
 from queues.engine.names import check_namespace, check_queue
 from queues.engine.operations.find import find_key
 from queues.engine.operations.workers import (
@@ -172,6 +175,17 @@ class RedisBroker(Broker):
     def publish(self, queue: str, bodies: Sequence[bytes], options: PublishOptions) -> Work[Published]:
         prepared = self._prepare(options)
         return _EngineWork(lambda engine: publish(self._queue(engine, queue), bodies, prepared))
+
+    once_max = BULK_MAX_JOBS
+
+    def publish_once(
+        self, queue: str, bodies: Sequence[bytes], options: PublishOptions, *, once: Sequence[str]
+    ) -> Work[Published]:
+        prepared = prepare(options)
+        return _EngineWork(lambda engine: publish_once(self._queue(engine, queue), bodies, prepared, once=once))
+
+    def settle_once(self, queue: str, once: Sequence[str]) -> Work[int]:
+        return _EngineWork(lambda engine: settle_once(self._queue(engine, queue), once))
 
     def result(self, queue: str, job_id: str) -> Work[JobResult]:
         return _EngineWork(lambda engine: result(self._queue(engine, queue), job_id))

@@ -176,6 +176,7 @@ _VALUES: Mapping[str, tuple[str, ...]] = {
     "data": ("true", "0", "x", ""),
     "group": ("g",),
     "depends_on": ("a,b",),
+    "once": ("a", "b", "", "x" * 201, "%ff"),
     "wait": ("0", "00", "601", "x", "-1"),
     "token": (TOKEN, f"default:{TOKEN}", "wrong", "", "nowhere:x", ":", ":x", "%00", "%ff"),
     "unknown": ("", "x", "%00", "%ff%fe", "x" * 500, "%E4%B8%AD", "a;b", "a=b", "a%26b", "{x}"),

@@ -12,7 +12,7 @@ from queues.engine import limits
 from queues.engine.backoff import Backoff, parse_backoff
 from queues.engine.limits import ATTRIBUTE_NAME_MAX_BYTES, ATTRIBUTE_VALUE_MAX_BYTES, ATTRIBUTES_MAX, BODY_MAX_BYTES
 from queues.engine.values import KeyMode, Published
-from queues.services.jobs.publishing import PublishRequest, publish_jobs, republish_job
+from queues.services.jobs.publishing import PublishRequest, publish_job_once, publish_jobs, republish_job
 from queues.services.jobs.publishing import publish_bulk as publish_bulk_jobs
 from queues.services.tokens.access import limited
 
@@ -36,12 +36,20 @@ async def publish(request: ApiRequest, context: ApiContext) -> ApiResponse:
     asked = read_publish_options(request.query, read_attributes(request.headers))
     body = await request.read_body(BODY_MAX_BYTES)
     resolved = await context.resolve_queue(request)
-    operation = publish_jobs(queue=resolved.queue, bodies=(bytes(body),), request=asked, policy=resolved.policy)
+    once = request.query.get("once")
+    if once is None:
+        operation = publish_jobs(queue=resolved.queue, bodies=(bytes(body),), request=asked, policy=resolved.policy)
+    else:
+        operation = publish_job_once(
+            queue=resolved.queue, body=bytes(body), once=once, request=asked, policy=resolved.policy
+        )
     return await _answer(request, context, resolved, await resolved.engine.run(limited(operation, request.limit)))
 
 
 async def republish(request: ApiRequest, context: ApiContext) -> ApiResponse:
     """As publish, in place of a job that is deleted in the same step."""
+    if "once" in request.query:
+        raise ParameterError("once does not fit a publish in place of another job")
     asked = read_publish_options(request.query, read_attributes(request.headers))
     body = await request.read_body(BODY_MAX_BYTES)
     resolved = await context.resolve_queue(request)
@@ -58,6 +66,8 @@ async def publish_bulk(request: ApiRequest, context: ApiContext) -> ApiResponse:
         raise ParameterError("key fits one job only")
     if "wait" in request.query:
         raise ParameterError("wait fits one job only")
+    if "once" in request.query:
+        raise ParameterError("once fits one job only")
     bodies = await _read_bodies(request)
     resolved = await context.resolve_queue(request)
     work = publish_bulk_jobs(

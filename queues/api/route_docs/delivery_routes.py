@@ -53,6 +53,14 @@ _KEY_MODES: Final = (
         0,
     ),
 )
+_ONCE: Final = (
+    Parameter(
+        "once",
+        "string",
+        "an id, at most 200 bytes: a publish that repeats it within a day adds nothing, and is answered as the first "
+        "was, whatever became of the job; independent of `key`",
+    ),
+)
 _WAIT: Final = (
     Parameter(
         "wait",
@@ -70,7 +78,7 @@ _NOT_ENDED: Final = Reply(
 PUBLISH: Final = Documentation(
     group="publish",
     summary="Publish a job",
-    parameters=_PUBLISH_OPTIONS + _KEY_OPTIONS + _KEY_MODES + _WAIT,
+    parameters=_PUBLISH_OPTIONS + _KEY_OPTIONS + _KEY_MODES + _ONCE + _WAIT,
     body="the job: any bytes, at most 1 MiB",
     replies=(
         _PUBLISHED,

@@ -9,7 +9,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from queues.engine import PreparedOptions, RequestLimit, limits, prepare, publish, publish_large, republish
+from queues.engine import (
+    PreparedOptions,
+    RequestLimit,
+    limits,
+    prepare,
+    publish,
+    publish_large,
+    publish_once,
+    republish,
+)
 from queues.engine.backoff import NO_BACKOFF, Backoff
 from queues.engine.errors import InvalidArgumentError
 from queues.engine.keys import QueueKeys
@@ -45,6 +54,13 @@ def publish_jobs(
     if request.attributes is None:
         return publish(queue, bodies, _prepared(request, policy))
     return publish(queue, bodies, effective_options(request=request, policy=policy))
+
+
+def publish_job_once(
+    *, queue: QueueKeys, body: bytes, once: str, request: PublishRequest, policy: EffectivePolicy
+) -> Operation[Published]:
+    """As `publish_jobs`, of a job that is not added again under the same id. Raises InvalidArgumentError."""
+    return publish_once(queue, (body,), effective_options(request=request, policy=policy), once=(once,))
 
 
 def publish_bulk(
