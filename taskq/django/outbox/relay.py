@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from django.db import connections, transaction
+from django.db.models import BooleanField, ExpressionWrapper, Q
 from django.db.models.functions import Length, Now
 from django.utils import timezone
 
@@ -37,6 +38,8 @@ BATCH_MAX_BYTES: Final = 8 * 1024 * 1024
 
 _UNREADABLE: Final = (ValueError, TypeError, AttributeError, OverflowError)
 """What Django raises for a value that is not of its column's kind."""
+
+_HAS_DUE_AT: Final = ExpressionWrapper(Q(due_at__isnull=False), output_field=BooleanField())
 
 COUNT_MAX: Final = 100_000
 """Waiting rows are not counted beyond this."""
@@ -89,7 +92,7 @@ class OutboxRelay:
         with self._transaction():
             rows = self._load_bodies(self._lock(self._first_rows()))
             outcome = self._publish(rows)
-            self._table.filter(pk__in=[row.pk for row in outcome.published]).delete()
+            self._delete(outcome.published)
             for row, reason in outcome.refused:
                 self._refuse(row.pk, reason)
         self._settle(outcome.published)
@@ -141,7 +144,7 @@ class OutboxRelay:
 
     def _first(self, count: int) -> Any:
         """`refused_at`, which is NULL, is named for the index."""
-        rows = self._waiting.defer("body").annotate(now=Now(), size=Length("body"))
+        rows = self._waiting.defer("body").annotate(now=Now(), size=Length("body"), has_due_at=_HAS_DUE_AT)
         return rows.order_by("refused_at", "id")[:count]
 
     def _set_aside_unreadable(self, count: int) -> None:
@@ -151,6 +154,9 @@ class OutboxRelay:
                 self._table.filter(pk=pk).first()
             except _UNREADABLE as error:
                 self._refuse(pk, f"the row cannot be read: {error}")
+
+    def _delete(self, rows: Sequence[Any]) -> None:
+        self._table.filter(pk__in=[row.pk for row in rows]).delete()
 
     def _refuse(self, pk: int, reason: str) -> None:
         self._table.filter(pk=pk).update(refused_at=timezone.now(), reason=reason[:REASON_MAX_CHARS])

@@ -109,13 +109,15 @@ def _row_of(namespace: str, queue: str, body: bytes, options: PublishOptions, ui
 
 
 def options_of(row: Any) -> PublishOptions:
-    """The options of a row with an annotation `now`, the database's time. Raises InvalidArgumentError.
+    """The options of a row as OutboxRelay reads it, with `now`, the database's time. Raises InvalidArgumentError.
 
     What is left of a delay is counted by the database's clock, however late the row is published.
     """
     delay_ms = _ms("delay", row.delay)
     if delay_ms:
         delay_ms = max(0, delay_ms - round((row.now - row.created_at).total_seconds() * 1000))
+    if row.has_due_at and row.due_at is None:  # so Django reads a text that is no time
+        raise InvalidArgumentError("invalid due_at")
     attributes = row.attributes
     if attributes is not None and not (
         isinstance(attributes, dict) and all(isinstance(text, str) for text in attributes.values())
