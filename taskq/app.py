@@ -183,6 +183,11 @@ class App:
     def is_intercepting(self) -> bool:
         return self._interceptor is not None
 
+    @property
+    def is_testing(self) -> bool:
+        """Whether an interceptor takes what is enqueued, and knows how it ends."""
+        return self._interceptor is not None
+
     def set_interceptor(self, interceptor: Any) -> None:
         """`interceptor.enqueue(task, prepared)` and `.aenqueue` take all that is enqueued from now on; None: nobody."""
         self._interceptor = interceptor

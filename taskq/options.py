@@ -57,7 +57,7 @@ class TaskOptions:
     transaction is enqueued when that commits; False: at once.
     `outbox`: with taskq.django, write the job into the project's database, in the transaction that the call is in;
     `manage.py runoutbox` publishes it after the commit. A text is the alias of the database; None: as the setting
-    TASKQ says.
+    TASKQ says. `wait`: how long `enqueue_and_wait` waits for the result.
     """
 
     queue: str = "default"
@@ -77,6 +77,7 @@ class TaskOptions:
     process: bool = False
     on_commit: bool = True
     outbox: bool | str | None = None
+    wait: Delay = 30
 
     def changed(self, **changes: Any) -> TaskOptions:
         """With some of them changed. Raises NotConfiguredError for one that does not exist."""
@@ -93,6 +94,10 @@ class TaskOptions:
     @cached_property
     def timeout_s(self) -> float | None:
         return None if self.timeout is None else seconds(self.timeout)
+
+    @cached_property
+    def wait_s(self) -> float:
+        return seconds(self.wait)
 
     @cached_property
     def retention_s(self) -> float:

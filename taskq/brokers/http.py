@@ -31,7 +31,7 @@ from queues.engine.names import check_queue, clean_line
 from queues.engine.operations.workers import BeatReply, WorkerCommand
 from queues.engine.stats.workers import WorkerBeat
 
-from .base import Work
+from .base import PreparedJob, Work
 from .http_calls import Ack, HttpCall, ack_call
 from .http_connection import HttpConnection
 from .http_json import (
@@ -51,6 +51,7 @@ from .http_json import (
     published_of,
     queue_stats,
     to_json_bytes,
+    waited_of,
     whole_s,
     worker_of,
 )
@@ -85,6 +86,13 @@ class HttpBroker(HttpConnection):
             check_json(body)
         content = b"[" + b",".join(bodies) + b"]"
         return HttpCall("PUT", f"{queue}/bulk", published_of, params, content, headers)
+
+    def publish_and_wait(self, job: PreparedJob, *, wait_s: float) -> Work[tuple[Published, JobResult]] | None:
+        check_queue(job.queue)
+        server_wait_s = min(WAIT_MAX_S, max(1, ceil(wait_s)))
+        params = publish_params(job.options) | {"wait": str(server_wait_s)}
+        headers = attribute_headers(job.options.attributes)
+        return HttpCall("PUT", job.queue, waited_of, params, job.body, headers, wait_s=server_wait_s)
 
     def publish_once(
         self, queue: str, bodies: Sequence[bytes], options: PublishOptions, *, once: Sequence[str]

@@ -71,7 +71,8 @@ class OutboxNotifications:
 
     def _read(self) -> None:
         try:
-            for _ in self._connection.notifies(timeout=0):
+            self._connection.pgconn.consume_input()
+            while self._connection.pgconn.notifies():
                 pass
         except Exception as error:
             logger.warning("outbox: lost connection", extra={"action": "outbox.listen", "reason": str(error)[:200]})
