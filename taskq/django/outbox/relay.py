@@ -166,7 +166,8 @@ class OutboxRelay:
         ids = [row.pk for row in rows if row.size <= BODY_MAX_BYTES]
         bodies = dict(self._table.filter(pk__in=ids).values_list("pk", "body"))
         for row in rows:
-            row.body = bytes(bodies.get(row.pk, b""))
+            body = bodies.get(row.pk, b"")
+            row.body = body.encode() if isinstance(body, str) else bytes(body)  # SQLite keeps a text as such
         return [row for row in rows if row.pk in bodies or row.size > BODY_MAX_BYTES]
 
     def _lock(self, rows: list[Any]) -> list[Any]:

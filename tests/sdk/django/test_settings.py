@@ -59,6 +59,7 @@ def test_good_settings_pass(configure: Any) -> None:
         ({"RETENTION": "a day"}, "taskq.E003", "could not convert"),
         ({"TIMEOUT": 0}, "taskq.E003", "timeout= must be above 0"),
         ({"ENQUEUE_ON_COMMIT": "yes"}, "taskq.E004", "True or False"),
+        ({"OUTBOX": "nowhere"}, "taskq.E006", "the alias of a database, not 'nowhere'"),
         ({"RETENTION": 0}, "taskq.W001", "gone as soon as its task is done"),
     ],
 )
