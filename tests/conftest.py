@@ -46,6 +46,7 @@ PROCESSES = (
     *("tests/running/", "tests/browser/", "tests/reports/", "tests/bench/", "tests/package/test_wheel.py"),
     *(f"tests/sdk/test_{name}.py" for name in ("command_line", "http_broker", "outages", "typing")),
     *("tests/sdk/django/test_runworker.py", "tests/sdk/django/outbox/test_processes.py"),
+    "tests/sdk/django/outbox/test_http.py",
     "tests/sdk/django/outbox/test_postgresql.py",
     *("tests/metadata/test_postgresql.py", "tests/dashboard/test_silent_redis.py"),
     "tests/sdk/test_docs.py::test_every_snippet_",

@@ -19,7 +19,7 @@ from queues.services.tokens.access import limited
 from ..auth_cache import ResolvedQueue
 from ..context import ApiContext
 from ..http.errors import ParameterError
-from ..http.large_requests import LARGE_BYTES, run_in_slices
+from ..http.large_requests import LARGE_BYTES, MEMORY, run_in_slices
 from ..http.query import Query, read_int, read_moment_ms, read_optional_uint, read_seconds_as_ms, read_uint
 from ..http.request import ApiRequest, Headers
 from ..http.response import ApiResponse, json_response
@@ -34,6 +34,8 @@ FREE_BYTES: Final = 4 * 1024 * 1024
 async def publish(request: ApiRequest, context: ApiContext) -> ApiResponse:
     """The body, whatever its bytes, is one job."""
     asked = read_publish_options(request.query, read_attributes(request.headers))
+    if "wait" in request.query:
+        MEMORY.check(request.granted.namespace)  # for the result, which may be large
     body = await request.read_body(BODY_MAX_BYTES)
     resolved = await context.resolve_queue(request)
     once = request.query.get("once")
