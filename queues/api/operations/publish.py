@@ -16,7 +16,6 @@ from queues.services.jobs.publishing import PublishRequest, publish_job_once, pu
 from queues.services.jobs.publishing import publish_bulk as publish_bulk_jobs
 from queues.services.tokens.access import limited
 
-from ..auth_cache import ResolvedQueue
 from ..context import ApiContext
 from ..http.errors import ParameterError
 from ..http.large_requests import LARGE_BYTES, MEMORY, run_in_slices
@@ -34,8 +33,7 @@ FREE_BYTES: Final = 4 * 1024 * 1024
 async def publish(request: ApiRequest, context: ApiContext) -> ApiResponse:
     """The body, whatever its bytes, is one job."""
     asked = read_publish_options(request.query, read_attributes(request.headers))
-    if "wait" in request.query:
-        MEMORY.check(request.granted.namespace)  # for the result, which may be large
+    _check_memory(request)
     body = await request.read_body(BODY_MAX_BYTES)
     resolved = await context.resolve_queue(request)
     once = request.query.get("once")
@@ -45,7 +43,11 @@ async def publish(request: ApiRequest, context: ApiContext) -> ApiResponse:
         operation = publish_job_once(
             queue=resolved.queue, body=bytes(body), once=once, request=asked, policy=resolved.policy
         )
-    return await _answer(request, context, resolved, await resolved.engine.run(limited(operation, request.limit)))
+    published = await resolved.engine.run(limited(operation, request.limit))
+    answer = _answer(request, published)
+    if "wait" in request.query and (wait_s := read_wait_s(request.query)):
+        return await answer_with_result(request, context, resolved, published, wait_s)
+    return answer
 
 
 async def republish(request: ApiRequest, context: ApiContext) -> ApiResponse:
@@ -53,12 +55,17 @@ async def republish(request: ApiRequest, context: ApiContext) -> ApiResponse:
     if "once" in request.query:
         raise ParameterError("once does not fit a publish in place of another job")
     asked = read_publish_options(request.query, read_attributes(request.headers))
+    _check_memory(request)
     body = await request.read_body(BODY_MAX_BYTES)
     resolved = await context.resolve_queue(request)
     operation = republish_job(
         queue=resolved.queue, job_id=request.path["job_id"], body=bytes(body), request=asked, policy=resolved.policy
     )
-    return await _answer(request, context, resolved, await resolved.engine.run(limited(operation, request.limit)))
+    published = await resolved.engine.run(limited(operation, request.limit))
+    answer = _answer(request, published)
+    if "wait" in request.query and (wait_s := read_wait_s(request.query)):
+        return await answer_with_result(request, context, resolved, published, wait_s)
+    return answer
 
 
 async def publish_bulk(request: ApiRequest, context: ApiContext) -> ApiResponse:
@@ -100,16 +107,17 @@ def _free(bodies: list[bytes]) -> Generator[None, None, None]:
             size = 0
 
 
-async def _answer(
-    request: ApiRequest, context: ApiContext, resolved: ResolvedQueue, published: Published
-) -> ApiResponse:
-    if not published.duplicate:
-        access = request.granted
-        COUNTERS.published(access.pool, access.namespace, request.path["queue"], 1)
-    if "wait" in request.query and (wait_s := read_wait_s(request.query)):
-        return await answer_with_result(request, context, resolved, published, wait_s)
+def _check_memory(request: ApiRequest) -> None:
+    """Raise ServerBusyError, before anything is published, if there is no memory for a result that is waited for."""
+    if "wait" in request.query:
+        MEMORY.check(request.granted.namespace)
+
+
+def _answer(request: ApiRequest, published: Published) -> ApiResponse:
     if published.duplicate:
         return json_response(200, {"msg": "duplicate", "job_id": published.job_ids[0]})
+    access = request.granted
+    COUNTERS.published(access.pool, access.namespace, request.path["queue"], 1)
     return json_response(201, {"msg": "published", "job_id": published.job_ids[0]})
 
 
