@@ -40,7 +40,7 @@ PROCESSES_OF_ENGINE = (
 PROCESSES_OF_HTTP = (
     *("answers_not_taken", "failovers", "fast_path", "isolation", "logged_paths", "long_polls", "memory_budget"),
     *("fast_path_and_django", "metrics", "metrics_workers", "outages", "presence", "refunds", "sign_ins"),
-    "staff_permissions",
+    *("staff_permissions", "sync_call"),
 )
 PROCESSES = (
     *("tests/running/", "tests/browser/", "tests/reports/", "tests/bench/", "tests/package/test_wheel.py"),

@@ -6,11 +6,12 @@ import re
 import socket
 from base64 import b64decode
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from tests.http.client import Client, Reply
-from tests.http.service import Server
+from tests.http.service import Server, open_site
 from tests.support.waiting import wait_until
 
 
@@ -83,6 +84,31 @@ def test_a_client_that_hangs_up_leaves_the_job_as_it_is(server: Server, client: 
     path = f"/api/{{ns}}/{queue}/job/{job['job_id']}"
     assert client.call("DELETE", f"{path}?attempt=1", b"42").status == 204
     assert client.call("GET", f"{path}/result").body == b"42"
+
+
+def test_a_call_whose_token_is_revoked_is_refused(server: Server, queue: str) -> None:
+    namespace = f"calls-{queue}"
+    kept = Client(url=server.url, namespace=namespace, token=server.new_token(namespace))
+    revoked = Client(url=server.url, namespace=namespace, token=server.new_token(namespace))
+    with ThreadPoolExecutor(1) as threads:
+        waiting = threads.submit(revoked.call, "PUT", f"/api/{{ns}}/{queue}?wait=60", b"job")
+        kept.take(queue, timeout=20)
+        assert server.staff.call("DELETE", f"/token/{namespace}/{revoked.token}").status == 204
+
+        reply = waiting.result(20)
+
+    assert (reply.status, reply.json) == (401, {"error": "invalid token"})
+
+
+def test_a_server_that_stops_answers_that_the_job_goes_on(tmp_path: Path) -> None:
+    with open_site(tmp_path) as site, site.serve() as server, ThreadPoolExecutor(1) as threads:
+        waiting = threads.submit(server.client.call, "PUT", "/api/{ns}/calls?wait=60", b"job")
+        job = server.client.take("calls", timeout=20)
+        assert server.stop() == 0
+        reply = waiting.result(20)
+
+    assert reply.status == 202
+    assert reply.json == {"msg": "published", "job_id": job["job_id"], "duplicate": False, "state": "working"}
 
 
 def test_a_key_makes_a_repeated_call_wait_for_the_first_job(client: Client, queue: str) -> None:
