@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
@@ -178,17 +178,15 @@ class OutboxRelay:
         """
         if not self._features.has_select_for_update or not rows:
             return rows
-        heads: dict[tuple[str, str], int] = {}
+        heads: dict[str, int] = {}
         for row in rows:
-            heads.setdefault((row.namespace, row.queue), row.pk)
+            heads.setdefault(row.queue, row.pk)
         own_heads = self._lock_ids(heads.values())
         own = {queue for queue, head in heads.items() if head in own_heads}
-        locked = own_heads | self._lock_ids(
-            row.pk for row in rows if (row.namespace, row.queue) in own and row.pk not in own_heads
-        )
+        locked = own_heads | self._lock_ids(row.pk for row in rows if row.queue in own and row.pk not in own_heads)
         return [row for row in rows if row.pk in locked]
 
-    def _lock_ids(self, ids: Any) -> set[int]:
+    def _lock_ids(self, ids: Iterable[int]) -> set[int]:
         """Of these rows those that nobody else has locked, and that still wait."""
         skip_locked = self._features.has_select_for_update_skip_locked
         free = self._table.filter(pk__in=list(ids), refused_at__isnull=True).order_by("id")

@@ -71,7 +71,7 @@ def test_two_relays_at_once_publish_each_row_once_and_in_order(
 
 def test_another_relay_publishes_other_queues(postgresql: None, app: DjangoApp, relay: OutboxRelay) -> None:
     add(b"1", queue="held")
-    add(b"2", queue="held")
+    add(b"2", queue="held", namespace="sdk")
     add(b"3", queue="free")
     other = connections.create_connection("default")
     try:
