@@ -157,6 +157,16 @@ def test_bad_input_is_refused_and_changes_nothing(
     assert world.dump() == before
 
 
+def test_ids_are_settled_a_thousand_at_a_time(world: World) -> None:
+    ids = [f"o{number}" for number in range(1_000)]
+    publish(world, ids)
+
+    assert world.run(settle_once(world.queue, ids, now_ms=world.now_ms)) == 1_000
+    for many in ([], [*ids, "one more"]):
+        with pytest.raises(InvalidArgumentError, match="ids"):
+            settle_once(world.queue, many)
+
+
 def test_many_bytes_are_refused(world: World) -> None:
     with pytest.raises(InvalidArgumentError, match="too many bytes"):
         publish_once(world.queue, [bytes(STAGE_MIN_BYTES), b"x"], once=["a", "b"])

@@ -69,8 +69,10 @@ def publish_once(
 def settle_once(queue: QueueKeys, once: Sequence[str], *, now_ms: int | None = None) -> Operation[int]:
     """Have ids forgotten in ONCE_SETTLED_S: their publisher knows that they were published, and repeats them no more.
 
-    Up to a thousand at a time; how many of them were known.
+    Up to BULK_MAX_JOBS at a time; how many of them were known. Raises InvalidArgumentError.
     """
+    if not 1 <= len(once) <= limits.BULK_MAX_JOBS:
+        raise InvalidArgumentError("too many ids" if once else "no ids")
 
     def decode(reply: Reply) -> int:
         return int(expect_ok(_SETTLE_ONCE, reply)[0])

@@ -31,7 +31,7 @@ BATCH: Final = 500
 """Rows that are locked, published and deleted together."""
 
 TOGETHER_MAX: Final = 200
-"""Jobs that one call publishes."""
+"""Jobs that one call publishes, or settles."""
 
 BATCH_MAX_BYTES: Final = 8 * 1024 * 1024
 """Bodies of a batch."""
@@ -260,7 +260,8 @@ class OutboxRelay:
         for row in rows:
             queues.setdefault(row.queue, []).append(once_of(row.uid))
         for queue, once in queues.items():
-            work = broker.settle_once(queue, once)
-            if work is not None:
-                with contextlib.suppress(TaskqError):
-                    broker.run(work)
+            for first in range(0, len(once), TOGETHER_MAX):
+                work = broker.settle_once(queue, once[first : first + TOGETHER_MAX])
+                if work is not None:
+                    with contextlib.suppress(TaskqError):
+                        broker.run(work)
