@@ -24,11 +24,13 @@ from . import (
     kills,
     lateness,
     memory,
+    outbox,
     overview,
     results,
     settings,
     shapes,
     stalls,
+    sync_calls,
     throughput,
     workers,
 )
@@ -59,6 +61,8 @@ SCENARIOS: dict[str, Callable[[Settings], Section]] = {
     "instructions": instructions.measure,
     "stalls": stalls.measure,
     "workers": workers.measure,
+    "outbox": outbox.measure,
+    "sync-calls": sync_calls.measure,
 }
 
 

@@ -185,9 +185,17 @@ class App:
     def is_intercepting(self) -> bool:
         return self._interceptor is not None
 
+    @property
+    def is_testing(self) -> bool:
+        """Whether an interceptor takes what is enqueued, and knows how it ends."""
+        return self._interceptor is not None
+
     def set_interceptor(self, interceptor: Any) -> None:
         """`interceptor.enqueue(task, prepared)` and `.aenqueue` take all that is enqueued from now on; None: nobody."""
         self._interceptor = interceptor
+
+    has_outbox = False
+    """Whether there is a database to write jobs into (taskq.django)."""
 
     def intercept(self, task: Task[..., Any], prepared: Prepared) -> Job[Any]:
         return self._interceptor.enqueue(task, prepared)  # type: ignore[no-any-return]
@@ -217,7 +225,8 @@ def group_calls(calls: Iterable[Call]) -> list[Group]:
         if groups:
             last = groups[-1][-1][1]
             fits = last.queue == prepared.queue and prepared.options.key is None and len(groups[-1]) < BATCH_MAX
-            fits = fits and last.on_commit == prepared.on_commit and size + len(prepared.body) <= BATCH_MAX_BYTES
+            fits = fits and last.on_commit == prepared.on_commit and last.outbox == prepared.outbox
+            fits = fits and size + len(prepared.body) <= BATCH_MAX_BYTES
             if fits and (last.options is prepared.options or last.options == prepared.options):
                 groups[-1].append((bound.task, prepared))
                 size += len(prepared.body)

@@ -16,9 +16,13 @@ class AppProtocol(JobApp, Protocol):
     serializers: dict[str, Serializer]
     serializer: Serializer | None
     process_setup: str | None
+    has_outbox: bool
 
     @property
     def is_intercepting(self) -> bool: ...
+
+    @property
+    def is_testing(self) -> bool: ...
 
     def intercept(self, task: Any, prepared: Any) -> Job[Any]: ...
 

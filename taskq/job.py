@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, Generic, Protocol, TypeVar
 
@@ -102,14 +104,14 @@ class Job(Generic[R]):
         while True:
             found = self._app.broker.run(self._app.broker.result(self.queue, self.id))
             if found.state is JobState.COMPLETED:
-                return self._value(found)
+                return self.value_of(found)
             if found.state is None:
                 raise JobGoneError(self.id)
             if found.state is JobState.DEAD:
                 raise _failure(self.id, self.detail())
             left = ends - time.monotonic()
             if left <= 0:
-                raise ResultTimeoutError(f"job {self.id} is {found.state.value} after {timeout:g} s")
+                raise _timeout(self.id, f"is {found.state.value} after {timeout:g} s")
             time.sleep(min(wait, left))
             wait = min(2 * wait, LONGEST_POLL_S)
 
@@ -117,18 +119,34 @@ class Job(Generic[R]):
         """The same for asyncio."""
         found = await self._app.broker.wait_result(self.queue, self.id, timeout_s=timeout)
         if found.state is JobState.COMPLETED:
-            return self._value(found)
+            return self.value_of(found)
         if found.state is None:
             raise JobGoneError(self.id)
         if found.state is JobState.DEAD:
             raise _failure(self.id, await self.adetail())
-        raise ResultTimeoutError(f"job {self.id} is {found.state.value} after {timeout:g} s")
+        raise _timeout(self.id, f"is {found.state.value} after {timeout:g} s")
 
-    def _value(self, found: JobResult) -> R:
+    def value_of(self, found: JobResult) -> R:
+        """What the task returned, of the result of a completed job."""
         value = None if not found.body else from_json(found.body)
         if self._app.cipher is not None and isinstance(value, dict) and value.keys() == {"encrypted"}:
             value = from_json(self._app.cipher.decrypt(value["encrypted"].encode()))
         return value if self._task is None else self._task.read_result(value)  # type: ignore[return-value]
+
+
+@contextmanager
+def waiting_for(job: Job[Any], wait_s: float) -> Iterator[None]:
+    """In a ResultTimeoutError of the block, say for how long the caller waited in all."""
+    try:
+        yield
+    except ResultTimeoutError as error:
+        raise _timeout(job.id, f"has not ended after {wait_s:g} s, and goes on") from error
+
+
+def _timeout(job_id: str, text: str) -> ResultTimeoutError:
+    error = ResultTimeoutError(f"job {job_id} {text}")
+    error.job_id = job_id
+    return error
 
 
 def _failure(job_id: str, detail: JobDetail | None) -> JobFailedError:

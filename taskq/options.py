@@ -73,6 +73,9 @@ class TaskOptions:
     and never run at the same time ("no_overlap"). `version`: raise it when the signature changes incompatibly.
     `process`: run it in a process of its own, which can be killed. `on_commit`: with taskq.django, a call within a
     transaction is enqueued when that commits; False: at once.
+    `outbox`: with taskq.django, write the job into the project's database, in the transaction that the call is in;
+    `manage.py runoutbox` publishes it after the commit. A text is the alias of the database; None: as the setting
+    TASKQ says. `wait`: how long `enqueue_and_wait` waits for the result.
     """
 
     queue: str = "default"
@@ -91,6 +94,8 @@ class TaskOptions:
     version: int = 1
     process: bool = False
     on_commit: bool = True
+    outbox: bool | str | None = None
+    wait: Delay = 30
 
     def __post_init__(self) -> None:
         """Raises NotConfiguredError for a value of a wrong type, whose mistake would be told by others, and late."""
@@ -114,6 +119,10 @@ class TaskOptions:
     @cached_property
     def timeout_s(self) -> float | None:
         return None if self.timeout is None else seconds(self.timeout)
+
+    @cached_property
+    def wait_s(self) -> float:
+        return seconds(self.wait)
 
     @cached_property
     def retention_s(self) -> float:

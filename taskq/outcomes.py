@@ -83,7 +83,9 @@ class SerializationError(TaskqClientError):
 
 
 class ResultTimeoutError(TaskqClientError, TimeoutError):
-    """The job did not end within the time that the caller gave it. It goes on."""
+    """The job `job_id` did not end within the time that the caller gave it. It goes on."""
+
+    job_id = ""
 
 
 class JobFailedError(TaskqClientError):

@@ -5,18 +5,19 @@ from __future__ import annotations
 import asyncio
 import functools
 import inspect
+import time
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, Generic, Literal, NamedTuple, ParamSpec, TypeVar, cast, overload
 
-from queues.engine import PublishOptions, prepare
-from queues.engine.limits import KEY_MAX_BYTES
+from queues.engine import JobState, PublishOptions, prepare
+from queues.engine.limits import KEY_MAX_BYTES, WAIT_RETENTION_S
 from queues.engine.names import check_queue
 
 from .app_protocol import AppProtocol
 from .context import Context, current_context
 from .dependencies import Resolver
-from .job import Job
+from .job import Job, waiting_for
 from .message import write_message
 from .middleware import Enqueueing
 from .options import TaskOptions, keyed
@@ -90,6 +91,60 @@ class BoundTask(Generic[P, R]):
         if app.is_intercepting:
             return await app.aintercept(self.task, prepared)
         return self.task.job_of(prepared, await app.broker.arun(prepared.work(app)))
+
+    @overload
+    def enqueue_and_wait(self: BoundTask[P, Coroutine[Any, Any, T]], *args: P.args, **kwargs: P.kwargs) -> T: ...
+    @overload
+    def enqueue_and_wait(self, *args: P.args, **kwargs: P.kwargs) -> R: ...
+    def enqueue_and_wait(self, *args: P.args, **kwargs: P.kwargs) -> Any:
+        """Enqueue the call at once, also within a transaction, and return what the task returned.
+
+        Waits for up to `wait` (TaskOptions), over HTTP in the same request. The result is kept for its `retention`, at
+        least a minute. Raises ResultTimeoutError, whose `job_id` says which job goes on, and what `enqueue` and
+        `Job.result` raise.
+        """
+        app, options = self.task.app, self._waiting_options
+        ends = time.monotonic() + options.wait_s
+        prepared = self.task.prepare(options, args, kwargs)
+        if app.is_testing:
+            return app.intercept(self.task, prepared).result(options.wait_s)
+        work, found = app.broker.publish_and_wait(prepared, wait_s=options.wait_s), None
+        if work is None:
+            job = self.task.job_of(prepared, app.broker.run(prepared.work(app)))
+        else:
+            published, found = app.broker.run(work)
+            job = self.task.job_of(prepared, published)
+        if found is not None and found.state is JobState.COMPLETED:
+            return job.value_of(found)
+        with waiting_for(job, options.wait_s):
+            return job.result(max(0.0, ends - time.monotonic()))
+
+    @overload
+    async def aenqueue_and_wait(self: BoundTask[P, Coroutine[Any, Any, T]], *args: P.args, **kwargs: P.kwargs) -> T: ...
+    @overload
+    async def aenqueue_and_wait(self, *args: P.args, **kwargs: P.kwargs) -> R: ...
+    async def aenqueue_and_wait(self, *args: P.args, **kwargs: P.kwargs) -> Any:
+        """The same for asyncio."""
+        app, options = self.task.app, self._waiting_options
+        ends = time.monotonic() + options.wait_s
+        prepared = self.task.prepare(options, args, kwargs)
+        if app.is_testing:
+            return await (await app.aintercept(self.task, prepared)).aresult(options.wait_s)
+        work, found = app.broker.publish_and_wait(prepared, wait_s=options.wait_s), None
+        if work is None:
+            job = self.task.job_of(prepared, await app.broker.arun(prepared.work(app)))
+        else:
+            published, found = await app.broker.arun(work)
+            job = self.task.job_of(prepared, published)
+        if found is not None and found.state is JobState.COMPLETED:
+            return job.value_of(found)
+        with waiting_for(job, options.wait_s):
+            return await job.aresult(max(0.0, ends - time.monotonic()))
+
+    @functools.cached_property
+    def _waiting_options(self) -> TaskOptions:
+        """With the retention that a caller who waits needs."""
+        return self.options.changed(retention=max(self.options.retention_s, WAIT_RETENTION_S))
 
     def enqueue_many(self, calls: Iterable[Call]) -> list[Job[Any]]:
         """Enqueue calls made by `call`, of this or other tasks, a thousand per round trip; jobs in their order.
@@ -234,7 +289,9 @@ class Task(BoundTask[P, R]):
             serializer=app.serializer,
             cipher=app.cipher,
         )
-        return Prepared(options.queue, body, publish_options, options.on_commit)
+        if options.outbox and not app.has_outbox:
+            raise NotConfiguredError(f"{self.name}: outbox= needs taskq.django, and a database of a Django project")
+        return Prepared(options.queue, body, publish_options, options.on_commit, options.outbox)
 
     def key_of(
         self,
@@ -272,6 +329,9 @@ class Prepared(NamedTuple):
     options: PublishOptions
     on_commit: bool = True
     """Whether it waits for the commit of the caller's transaction (taskq.django)."""
+
+    outbox: bool | str | None = None
+    """Whether it is written to the outbox (taskq.django), or to that of which database; None: as the settings say."""
 
     def work(self, app: AppProtocol) -> Any:
         return app.broker.publish(self.queue, (self.body,), self.options)

@@ -40,12 +40,14 @@ PROCESSES_OF_ENGINE = (
 PROCESSES_OF_HTTP = (
     *("answers_not_taken", "failovers", "fast_path", "isolation", "logged_paths", "long_polls", "memory_budget"),
     *("fast_path_and_django", "metrics", "metrics_workers", "outages", "presence", "refunds", "sign_ins"),
-    "staff_permissions",
+    *("staff_permissions", "sync_call"),
 )
 PROCESSES = (
     *("tests/running/", "tests/browser/", "tests/reports/", "tests/bench/", "tests/package/test_wheel.py"),
     *(f"tests/sdk/test_{name}.py" for name in ("command_line", "http_broker", "outages", "typing")),
-    "tests/sdk/django/test_runworker.py",
+    *("tests/sdk/django/test_runworker.py", "tests/sdk/django/outbox/test_processes.py"),
+    "tests/sdk/django/outbox/test_http.py",
+    "tests/sdk/django/outbox/test_postgresql.py",
     *("tests/metadata/test_postgresql.py", "tests/dashboard/test_silent_redis.py"),
     "tests/sdk/test_docs.py::test_every_snippet_",
     *(f"tests/engine/test_{name}.py" for name in PROCESSES_OF_ENGINE),

@@ -46,7 +46,7 @@ os.environ["REDIS_URL"] = TEST_REDIS.url
 os.environ.setdefault("LOG_LEVEL", "DEBUG")
 
 from taskq_site.settings import *  # noqa: E402, F403
-from taskq_site.settings import DATABASES  # noqa: E402
+from taskq_site.settings import DATABASES, INSTALLED_APPS  # noqa: E402
 
 # Processes that tests start are the real thing.
 os.environ["DJANGO_SETTINGS_MODULE"] = "taskq_site.settings"
@@ -54,5 +54,8 @@ os.environ["DJANGO_SETTINGS_MODULE"] = "taskq_site.settings"
 if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
     # A file, so that threads and other processes see the same database.
     DATABASES["default"]["TEST"] = {"NAME": PRIVATE_DIR / "test.sqlite3"}
+
+# The library's own table, which projects have and the service has not.
+INSTALLED_APPS = [*INSTALLED_APPS, "taskq.django"]
 
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]

@@ -69,6 +69,7 @@ from .operations.inspect import detail, list_jobs, peek, result, size, stats
 from .operations.maintain import free_deleted, promote_due, reclaim_ended, sweep
 from .operations.measure import PartitionLoad, beat, count_jobs, list_partition, list_pumps, partition_load, write_probe
 from .operations.publish import PreparedOptions, prepare, publish, publish_large, republish
+from .operations.publish_once import once_key, publish_once, settle_once
 from .operations.ratelimit import give_back_limit, limited, take_limit
 from .operations.relay import refuse_cycle, relay
 from .operations.reschedule import reschedule
@@ -255,6 +256,7 @@ __all__ = [
     "list_workers",
     "list_working",
     "namespace_minutes",
+    "once_key",
     "open_async_engine",
     "open_engine",
     "parse_backoff",
@@ -270,6 +272,7 @@ __all__ = [
     "promote_due",
     "publish",
     "publish_large",
+    "publish_once",
     "queue_minutes",
     "read_command",
     "read_events",
@@ -290,6 +293,7 @@ __all__ = [
     "same_place",
     "scan_dead",
     "scan_jobs",
+    "settle_once",
     "size",
     "stats",
     "survey",

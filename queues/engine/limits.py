@@ -32,6 +32,11 @@ CONSUME_MAX_COUNT: Final = 1_000
 CONSUME_MAX_QUEUES: Final = 64
 CONSUME_MAX_TIMEOUT_S: Final = 600
 
+WAIT_MAX_S: Final = 600
+WAIT_RETENTION_S: Final = 60
+"""A synchronous call (`wait=`): how long it waits for its job's result at most, and for how long that is kept at least,
+so that the caller can also fetch it after it has waited in vain. Longer than LOOK_EVERY_MAX_S."""
+
 SECONDS_MAX: Final = UINT32_MAX
 """delay, ttl, ttr, retention, in seconds."""
 
@@ -63,6 +68,13 @@ RELAY_ROUNDS: Final = 8
 CYCLE_LOOKS: Final = 1_000
 CYCLE_LOOKS_AT_ONCE: Final = 32
 """Blocked jobs that are looked at for a cycle. One that is longer is not found: its jobs wait until their ttl ends."""
+
+ONCE_MAX_BYTES: Final = 200
+"""An id by which the repetition of a publish is known."""
+
+ONCE_TTL_S: Final = 86_400
+ONCE_SETTLED_S: Final = 600
+"""How long such ids are remembered: a day; or ten minutes, once their publisher says that it will not repeat them."""
 
 CONSUMER_MAX_BYTES: Final = 64
 ERROR_MAX_BYTES: Final = 1_024

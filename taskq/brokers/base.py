@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from queues.engine import (
     AckOutcome,
@@ -28,6 +28,17 @@ T = TypeVar("T")
 
 class Work(Generic[T]):
     """Something to be done, with a result of type T. Each broker has its own kind."""
+
+
+class PreparedJob(Protocol):
+    """A job that is about to be published."""
+
+    @property
+    def queue(self) -> str: ...
+    @property
+    def body(self) -> bytes: ...
+    @property
+    def options(self) -> PublishOptions: ...
 
 
 class Broker(ABC):
@@ -66,6 +77,23 @@ class Broker(ABC):
 
     @abstractmethod
     def publish(self, queue: str, bodies: Sequence[bytes], options: PublishOptions) -> Work[Published]: ...
+
+    def publish_and_wait(self, job: PreparedJob, *, wait_s: float) -> Work[tuple[Published, JobResult]] | None:
+        """Publish and wait for the result in one round trip. None: this broker cannot; publish, then wait."""
+        return None
+
+    once_max = 1
+    """Jobs that one `publish_once` takes."""
+
+    @abstractmethod
+    def publish_once(
+        self, queue: str, bodies: Sequence[bytes], options: PublishOptions, *, once: Sequence[str]
+    ) -> Work[Published]:
+        """Publish jobs under ids by which a repetition is known: see `queues.engine.publish_once`."""
+
+    def settle_once(self, queue: str, once: Sequence[str]) -> Work[int] | None:
+        """Have such ids forgotten soon. None: this broker cannot; they are forgotten in time."""
+        return None
 
     @abstractmethod
     def republish(self, queue: str, job_id: str, body: bytes, options: PublishOptions) -> Work[Published]:

@@ -32,7 +32,7 @@ from queues.engine.limits import BULK_MAX_JOBS, CONSUME_MAX_COUNT, CONSUME_MAX_T
 from queues.engine.names import check_queue, clean_line
 from queues.engine.stats.workers import WorkerBeat
 
-from .base import Work
+from .base import PreparedJob, Work
 from .http_calls import Ack, HttpCall, ack_call
 from .http_connection import HttpConnection
 from .http_json import (
@@ -52,6 +52,7 @@ from .http_json import (
     published_of,
     queue_stats,
     to_json_bytes,
+    waited_of,
     whole_s,
     worker_of,
 )
@@ -92,6 +93,21 @@ class HttpBroker(HttpConnection):
         path = f"{queue}/job/{quote(job_id, safe='')}"
         check_queue(queue)
         return HttpCall("PUT", path, published_of, params, body, headers)
+
+    def publish_and_wait(self, job: PreparedJob, *, wait_s: float) -> Work[tuple[Published, JobResult]] | None:
+        check_queue(job.queue)
+        server_wait_s = min(WAIT_MAX_S, max(1, ceil(wait_s)))
+        params = publish_params(job.options) | {"wait": str(server_wait_s)}
+        headers = attribute_headers(job.options.attributes)
+        return HttpCall("PUT", job.queue, waited_of, params, job.body, headers, wait_s=server_wait_s)
+
+    def publish_once(
+        self, queue: str, bodies: Sequence[bytes], options: PublishOptions, *, once: Sequence[str]
+    ) -> Work[Published]:
+        check_queue(queue)
+        (body,), (its_id,) = bodies, once
+        params = publish_params(options) | {"once": its_id}
+        return HttpCall("PUT", queue, published_of, params, body, attribute_headers(options.attributes))
 
     def result(self, queue: str, job_id: str) -> Work[JobResult]:
         return self._result(queue, job_id, 0)

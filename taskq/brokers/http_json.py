@@ -122,6 +122,17 @@ def published_of(reply: Reply) -> Published:
     return Published((content["job_id"],), duplicate=content["msg"] == "duplicate")
 
 
+def waited_of(reply: Reply) -> tuple[Published, JobResult]:
+    """Of a publish that waits for its job's result."""
+    content = reply.json
+    published = Published((content["job_id"],), duplicate=content["duplicate"])
+    ended = {"done": JobState.COMPLETED, "dead": JobState.DEAD, "gone": None}
+    if content["msg"] in ended:
+        result = content.get("result")
+        return published, JobResult(state=ended[content["msg"]], body=b64decode(result) if result else None)
+    return published, JobResult(state=JobState(content["state"] or JobState.READY), body=None)
+
+
 def nothing(_reply: Reply) -> None:
     return None
 

@@ -58,6 +58,7 @@ from queues.engine import (
     prepare,
     publish,
     publish_large,
+    publish_once,
     read_command,
     read_note,
     redact_url,
@@ -67,10 +68,11 @@ from queues.engine import (
     respawn,
     result,
     resume,
+    settle_once,
     stats,
     worker_beat,
 )
-from queues.engine.limits import STAGE_MIN_BYTES
+from queues.engine.limits import BULK_MAX_JOBS, STAGE_MIN_BYTES
 from queues.engine.names import check_namespace, check_queue
 from queues.engine.stats.workers import WorkerBeat
 
@@ -180,6 +182,17 @@ class RedisBroker(Broker):
 
     def republish(self, queue: str, job_id: str, body: bytes, options: PublishOptions) -> Work[Published]:
         return _EngineWork(lambda engine: republish(self._queue(engine, queue), job_id, body, options))
+
+    once_max = BULK_MAX_JOBS
+
+    def publish_once(
+        self, queue: str, bodies: Sequence[bytes], options: PublishOptions, *, once: Sequence[str]
+    ) -> Work[Published]:
+        prepared = prepare(options)
+        return _EngineWork(lambda engine: publish_once(self._queue(engine, queue), bodies, prepared, once=once))
+
+    def settle_once(self, queue: str, once: Sequence[str]) -> Work[int]:
+        return _EngineWork(lambda engine: settle_once(self._queue(engine, queue), once))
 
     def result(self, queue: str, job_id: str) -> Work[JobResult]:
         return _EngineWork(lambda engine: result(self._queue(engine, queue), job_id))

@@ -16,12 +16,17 @@ from .django_app import DjangoApp, app, taskq_backends
 
 if TYPE_CHECKING:
     from .backend import TaskqBackend
+    from .outbox.rows import OutboxJob
 
-__all__ = ["DjangoApp", "TaskqBackend", "app", "taskq_backends"]
+__all__ = ["DjangoApp", "OutboxJob", "TaskqBackend", "app", "taskq_backends"]
 
 
 def __getattr__(name: str) -> Any:
-    """`TaskqBackend`, imported late: a project that only uses `app` need not have Django's Tasks."""
+    """What is imported late: a project that only uses `app` need not have Django's Tasks, nor the outbox."""
+    if name == "OutboxJob":
+        from .outbox.rows import OutboxJob
+
+        return OutboxJob
     if name == "TaskqBackend":
         from .backend import TaskqBackend
 

@@ -34,6 +34,7 @@ from .compat import (
     TaskResultStatus,
     task_enqueued,
 )
+from .connection_settings import project_outbox, read_outbox
 from .django_app import AppBackend, DjangoApp, app_of_backend
 from .execution import DjangoTask, DjangoTaskMiddleware
 from .results import STATUS, ResultId, result_of_job, to_datetime
@@ -41,7 +42,9 @@ from .task_names import PREFIX, backend_alias, job_task_name, load_task
 from .transactions import is_in_transaction
 
 DEFAULT_RETENTION_S: Final = 86_400
-OPTIONS: Final = frozenset(("URL", "NAMESPACE", "TOKEN", "RETENTION", "RETRY", "TIMEOUT", "ENQUEUE_ON_COMMIT"))
+OPTIONS: Final = frozenset(
+    ("URL", "NAMESPACE", "TOKEN", "RETENTION", "RETRY", "TIMEOUT", "ENQUEUE_ON_COMMIT", "OUTBOX")
+)
 
 
 class TaskqBackend(AppBackend, BaseTaskBackend):
@@ -106,7 +109,9 @@ class TaskqBackend(AppBackend, BaseTaskBackend):
         Raises what `taskq.Task.enqueue` raises.
         """
         result = self._new_result(task, args, kwargs)
-        if not (self._may_wait and self._enqueue_on_commit(result)):
+        if self._outbox:
+            self._write_to_outbox(result)
+        elif not (self._may_wait and self._enqueue_on_commit(result)):
             prepared = self._prepare(result)
             self._set_enqueued(result, self.app.broker.run(prepared.work(self.app)).job_ids[0])
             task_enqueued.send(type(self), task_result=result)
@@ -115,7 +120,9 @@ class TaskqBackend(AppBackend, BaseTaskBackend):
     async def aenqueue(self, task: Task[..., Any], args: Any, kwargs: Any) -> TaskResult[Any]:
         """The same for asyncio."""
         result = self._new_result(task, args, kwargs)
-        if not (self._may_wait and await self._aenqueue_on_commit(result)):
+        if self._outbox:
+            await sync_to_async(self._write_to_outbox, thread_sensitive=True)(result)
+        elif not (self._may_wait and await self._aenqueue_on_commit(result)):
             prepared = self._prepare(result)
             self._set_enqueued(result, (await self.app.broker.arun(prepared.work(self.app))).job_ids[0])
             await task_enqueued.asend(type(self), task_result=result)
@@ -147,6 +154,25 @@ class TaskqBackend(AppBackend, BaseTaskBackend):
     async def _aenqueue_on_commit(self, result: TaskResult[Any]) -> bool:
         """The same for asyncio, in the thread in which asgiref runs the ORM."""
         return await sync_to_async(self._enqueue_on_commit, thread_sensitive=True)(result)
+
+    @property
+    def _outbox(self) -> bool | str:
+        return read_outbox(self.options) if "OUTBOX" in self.options else project_outbox()
+
+    def _write_to_outbox(self, result: TaskResult[Any]) -> None:
+        """Give the result its final id, and write its job into the outbox; `task_enqueued` is sent at the commit."""
+        from .outbox.rows import database_of, write_rows
+
+        using = database_of(self._outbox)
+        result_id = ResultId.choose(result.task.queue_name)
+        object.__setattr__(result, "id", str(result_id))
+        write_rows(self.app, [(None, self._prepare(result, result_id))], using)
+
+        def tell() -> None:
+            object.__setattr__(result, "enqueued_at", timezone.now())
+            task_enqueued.send(type(self), task_result=result)
+
+        transaction.on_commit(tell, using=using)
 
     def _new_result(self, task: Task[..., Any], args: Any, kwargs: Any) -> TaskResult[Any]:
         self.validate_task(task)
@@ -253,6 +279,8 @@ class TaskqBackend(AppBackend, BaseTaskBackend):
             yield checks.Error(f"{setting}: RETENTION, RETRY or TIMEOUT: {message}", id="taskq.E003")
         if not isinstance(self.options.get("ENQUEUE_ON_COMMIT", True), bool):
             yield checks.Error(f"{setting}: ENQUEUE_ON_COMMIT must be True or False.", id="taskq.E004")
+        if message := _problem(lambda: self._outbox):
+            yield checks.Error(f"{setting}: {message}", id="taskq.E006")
         if self.options.get("RETENTION", DEFAULT_RETENTION_S) == 0:
             text = f"{setting}: with RETENTION 0 a result is gone as soon as its task is done."
             yield checks.Warning(text, id="taskq.W001")

@@ -11,6 +11,7 @@ from ..outcomes import NotConfiguredError
 
 BACKEND_NAMES: Final = ("taskq.django.TaskqBackend", "taskq.django.backend.TaskqBackend")
 SETTINGS: Final = ("URL", "NAMESPACE", "TOKEN")
+OUTBOX: Final = "OUTBOX"
 
 
 class ConnectionSettings(NamedTuple):
@@ -31,10 +32,23 @@ def backend_connection(options: Mapping[str, Any]) -> ConnectionSettings:
     return _settings_in({**_project_options(), **options})
 
 
+def project_outbox() -> bool | str:
+    """TASKQ's OUTBOX: whether jobs are written to the outbox; or the alias of a database, whose outbox it is."""
+    return read_outbox(getattr(settings, "TASKQ", None) or {})
+
+
+def read_outbox(options: Mapping[str, Any]) -> bool | str:
+    """OUTBOX in settings. Raises NotConfiguredError."""
+    outbox = options.get(OUTBOX, False)
+    if not isinstance(outbox, bool) and outbox not in settings.DATABASES:
+        raise NotConfiguredError(f"OUTBOX must be True, False or the alias of a database, not {outbox!r}")
+    return outbox  # type: ignore[no-any-return]
+
+
 def _project_options() -> Mapping[str, Any]:
     own = getattr(settings, "TASKQ", None)
     if own is not None:
-        if unknown := own.keys() - {*SETTINGS}:
+        if unknown := own.keys() - {*SETTINGS, OUTBOX}:
             raise NotConfiguredError(f"unknown names in TASKQ: {', '.join(sorted(unknown))}")
         return own  # type: ignore[no-any-return]
     default = getattr(settings, "TASKS", {}).get("default", {})

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.core.signals import setting_changed
@@ -15,8 +16,9 @@ from django.dispatch import receiver
 from ..app import App, Group, group_calls
 from ..brokers import Broker, open_broker
 from ..job import Job
+from ..outcomes import NotConfiguredError
 from ..task import Call, Prepared, Task
-from .connection_settings import ConnectionSettings, backend_connection, project_connection
+from .connection_settings import ConnectionSettings, backend_connection, project_connection, project_outbox
 from .transactions import ConnectionMiddleware, aenqueue_on_commit, enqueue_on_commit
 
 
@@ -92,6 +94,8 @@ class DjangoApp(App):
 
     # Transactions.
 
+    has_outbox = True
+
     @property
     def is_intercepting(self) -> bool:
         return True
@@ -116,12 +120,22 @@ class DjangoApp(App):
             return await super().aenqueue_many(calls)
         return [job for group in group_calls(calls) for job in await self._aenqueue(group)]
 
+    def outbox_of(self, prepared: Prepared) -> bool | str:
+        """Whether a call goes to the outbox, or to that of which database: as it says, else as the settings do."""
+        return project_outbox() if prepared.outbox is None else prepared.outbox
+
     def _enqueue(self, group: Group) -> Sequence[Job[Any]]:
-        """Publish calls now, or when the transaction commits."""
+        """Publish calls now, or when the transaction commits; or write them to the outbox."""
+        if outbox := self.outbox_of(group[0][1]):
+            from .outbox.rows import database_of, write_rows
+
+            return write_rows(self, group, database_of(outbox))
         pending = enqueue_on_commit(self, group) if group[0][1].on_commit else None
         return self.publish(group) if pending is None else pending
 
     async def _aenqueue(self, group: Group) -> Sequence[Job[Any]]:
+        if self.outbox_of(group[0][1]):
+            return await sync_to_async(self._enqueue, thread_sensitive=True)(group)
         pending = await aenqueue_on_commit(self, group) if group[0][1].on_commit else None
         return await self.apublish(group) if pending is None else pending
 
@@ -162,6 +176,17 @@ def _backend_named(alias: str) -> AppBackend:
     if not isinstance(backend, AppBackend):
         raise LookupError(f"the backend {alias!r} in TASKS is no TaskqBackend")
     return backend
+
+
+def choose_app(alias: str | None) -> DjangoApp:
+    """The app that a command serves: that of a TASKS backend, or `app`. Raises NotConfiguredError."""
+    if alias is None:
+        return app
+    backends = {backend.alias: backend for backend in taskq_backends()}
+    if alias not in backends:
+        known = ", ".join(sorted(backends)) or "none"
+        raise NotConfiguredError(f"TASKS has no TaskqBackend {alias!r}; there are: {known}")
+    return backends[alias].app
 
 
 @receiver(setting_changed)

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from queues.engine import Engine, JobState, PublishOptions, ack, ack_attempt, delete_jobs, publish
+from queues.engine import Engine, JobState, PublishOptions, ack, ack_attempt, delete_jobs, fail, publish
 from queues.engine.operations.consume import consume
 
 from .loop import in_loop, opened, until
@@ -45,6 +45,18 @@ async def test_everybody_who_waits_gets_the_result_when_it_is_there(shop: World,
 
         assert [(result.state, result.body) for result in found] == [(JobState.COMPLETED, b"42")] * 5
         assert engine._waiters.results._of_job == {}
+
+
+@pytest.mark.usefixtures("only_messages")
+@in_loop
+async def test_who_waits_is_told_of_the_job_s_death(shop: World, redis_url: str) -> None:
+    job_id = start(shop)
+    async with opened(redis_url) as engine:
+        waiting = asyncio.create_task(engine.wait_result(shop.queue, job_id, timeout_s=20))
+        await until(lambda: job_id.encode() in engine._waiters.results._of_job, or_fail="nobody waits")
+        shop.run(fail(shop.queue, job_id, error="no such order"))
+
+        assert (await waiting).state is JobState.DEAD
 
 
 @in_loop

@@ -158,6 +158,23 @@ def test_a_completed_job_is_told_even_when_nobody_waits_for_jobs(world: World, m
     assert messages() == [f"done {job_id}"]
 
 
+@pytest.mark.parametrize("end", ["failed", "lease lost"])
+@pytest.mark.parametrize("retention_ms", [0, 5])
+def test_the_death_of_a_job_is_told_if_it_has_a_retention(
+    world: World, messages: Messages, end: str, retention_ms: int
+) -> None:
+    world.advance(MARK_MS)
+    job_id = world.publish_one(retention_ms=retention_ms)
+    world.take_one()
+    if end == "failed":
+        world.run(fail(world.queue, job_id, now_ms=world.now_ms))
+    else:
+        world.advance(TTR_MS)
+        world.run(reclaim_ended(world.engine.layout, now_ms=world.now_ms))
+
+    assert messages() == ([f"done {job_id}"] if retention_ms else [])
+
+
 def test_what_makes_nothing_ready_tells_nothing(world: World, messages: Messages) -> None:
     job_id = world.publish_one()
     messages()

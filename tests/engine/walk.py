@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, ClassVar
@@ -29,11 +30,13 @@ from queues.engine import (
     destroy,
     extend,
     fail,
+    once_key,
     open_engine,
     pause,
     peek,
     promote_due,
     publish,
+    publish_once,
     reclaim_ended,
     relay,
     release,
@@ -46,6 +49,7 @@ from queues.engine import (
     sweep,
     trim_dead,
 )
+from queues.engine.limits import ONCE_TTL_S
 
 from .model import Job, Need, Queue, differences
 from .state import check
@@ -87,6 +91,7 @@ class Walk(RuleBasedStateMachine):
         self.models = {name: Queue() for name in NAMES}
         self.seen: dict[str, list[str]] = {name: [UNKNOWN] for name in NAMES}
         self.now = START_MS
+        self.once = itertools.count()
 
     def teardown(self) -> None:
         self.engine.close()
@@ -278,8 +283,16 @@ class Walk(RuleBasedStateMachine):
     def publish(self, name: str, number: int, options: dict[str, Any], key: str | None) -> None:
         number = 1 if key else number
         model = self.models[name]
-        operation = publish(self._queue(name), [b"x"] * number, self._options(options, key), now_ms=self.now)
-        published = self.run(operation)
+        queue, bodies, chosen = self._queue(name), [b"x"] * number, self._options(options, key)
+        if number % 2:
+            published = self.run(publish(queue, bodies, chosen, now_ms=self.now))
+        else:
+            once = [f"{next(self.once)}" for _ in bodies]
+            operation = publish_once(queue, bodies, chosen, once=once, now_ms=self.now)
+            published = self.run(operation)
+            assert self.run(operation).job_ids == published.job_ids, "a repetition adds nothing"
+            until_ms = self.now + 1000 * ONCE_TTL_S
+            model.keys.update({once_key(a): (until_ms, b) for a, b in zip(once, published.job_ids, strict=True)})
         if self._expect_duplicate(name, key, published):
             return
         assert len(published.job_ids) == number

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tests.http.client import Client
@@ -182,9 +182,68 @@ def bad_publish_options(route: str, request: str, body: str) -> list[Case]:
                     "on_dependency_failure needs depends_on",
                 ),
                 ("a policy that is none", "depends_on=:a&on_dependency_failure=x", "invalid on_dependency_failure"),
-                ("wait", "wait=1", "wait is not supported yet"),
             )
         ],
+    ]
+
+
+ENDED = {"job_id": ID, "duplicate": True}
+
+
+def keyed_job_that_is(end: str) -> Prepare:
+    """A job with the key `k` that has ended."""
+
+    def prepare(client: Client, queue: str) -> dict[str, str]:
+        job_id = client.publish(queue, key="k", retention=0 if end == "gone" else 60)
+        client.take(queue)
+        path = f"/api/{{ns}}/{queue}/job/{job_id}"
+        if end == "dead":
+            client.call("POST", f"{path}/fail", '{"error": "no such order"}')
+        else:
+            client.call("DELETE", path, b"\x00\xffdone" if end == "done" else None)
+        return {"id": job_id}
+
+    return prepare
+
+
+def waiting_publishes(route: str, request: str) -> list[Case]:
+    return [
+        *[
+            Case(
+                route=route,
+                title=f"with wait, of a job that is {end}",
+                request=f"{request}?key=k&wait=20",
+                body="job",
+                status=200,
+                want={"msg": end.split(",")[0], **ENDED, **more},
+                prepare=keyed_job_that_is(end),
+            )
+            for end, more in (
+                ("done", {"result": "AP9kb25l"}),
+                ("done, without a result", {"result": None}),
+                ("dead", {"error": "no such order"}),
+                ("gone", {}),
+            )
+        ],
+        Case(
+            route=route,
+            title="with wait, and nobody works on it",
+            request=f"{request}?wait=1",
+            body="job",
+            status=202,
+            want={"msg": "published", "job_id": ID, "duplicate": False, "state": "ready"},
+            prepare=ready,
+        ),
+        Case(
+            route=route,
+            title="wait=0",
+            request=f"{request}?wait=0",
+            status=201,
+            want=PUBLISHED,
+            body="x",
+            prepare=ready,
+        ),
+        *[replace(case, prepare=ready) for case in bad(route, request, "wait", *BAD_NUMBERS, "601", body="job")],
     ]
 
 
@@ -322,8 +381,27 @@ PUBLISH = [
         status=201,
         want=PUBLISHED,
     ),
+    Case(
+        route="publish.publish",
+        title="once",
+        request=f"PUT {Q}?once=a&key=k",
+        body="job",
+        status=201,
+        want=PUBLISHED,
+    ),
+    Case(
+        route="publish.publish",
+        title="once, and a key that is taken",
+        request=f"PUT {Q}?once=a&key=k",
+        body="job",
+        status=200,
+        want={"msg": "duplicate", "job_id": ID},
+        prepare=lambda client, queue: {"id": client.publish(queue, key="k")},
+    ),
+    *bad("publish.publish", f"PUT {Q}", "once", "", "x" * 201, body="job"),
     *bad_publish_options("publish.publish", f"PUT {Q}", "job"),
     *bad_key_options("publish.publish", f"PUT {Q}"),
+    *waiting_publishes("publish.publish", f"PUT {Q}"),
 ]
 
 IDS_OF_TWO = {"msg": "published", "job_ids": [ID, ID]}
@@ -382,6 +460,22 @@ PUBLISH_BULK = [
         status=400,
         want=error("key fits one job only"),
     ),
+    Case(
+        route="publish.publish_bulk",
+        title="once",
+        request=f"PUT {Q}/bulk?once=a",
+        body="[1]",
+        status=400,
+        want=error("once fits one job only"),
+    ),
+    Case(
+        route="publish.publish_bulk",
+        title="wait",
+        request=f"PUT {Q}/bulk?wait=1",
+        body="[1]",
+        status=400,
+        want=error("wait fits one job only"),
+    ),
     *bad_publish_options("publish.publish_bulk", f"PUT {Q}/bulk", "[1]"),
 ]
 
@@ -428,6 +522,15 @@ REPUBLISH = [
         want=error("body too large"),
     ),
     *bad_publish_options("publish.republish", f"PUT {Q}/job/{UNKNOWN}", "job"),
+    Case(
+        route="publish.republish",
+        title="once",
+        request=f"PUT {Q}/job/{UNKNOWN}?once=a",
+        body="job",
+        status=400,
+        want=error("once does not fit a publish in place of another job"),
+    ),
+    *waiting_publishes("publish.republish", f"PUT {Q}/job/{UNKNOWN}"),
     *bad_key_options("publish.republish", f"PUT {Q}/job/{UNKNOWN}"),
 ]
 

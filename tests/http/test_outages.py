@@ -6,6 +6,7 @@ import os
 import signal
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +64,24 @@ def test_without_redis_clients_are_told_to_come_back(own_server: Server, own_red
     assert b'taskq_redis_up{pool="default"} 0' in metrics.body
     wait_until(lambda: client.call("GET", "/readyz").status == 200, or_fail="not ready again")
     assert client.take(queue)["job_id"] == job_id
+
+
+def test_a_synchronous_call_whose_redis_goes_away_still_tells_the_job_s_id(
+    own_server: Server, own_redis: EmbeddedRedis, queue: str
+) -> None:
+    client = own_server.client
+    with ThreadPoolExecutor(1) as threads:
+        waiting = threads.submit(client.call, "PUT", f"/api/{{ns}}/{queue}?wait=20", b"job")
+        wait_until(lambda: client.call("GET", f"/api/{{ns}}/{queue}/size").json["size"] == 1, or_fail="not published")
+        own_redis.stop()
+        try:
+            reply = waiting.result(30)
+        finally:
+            own_redis.start()
+    wait_until(lambda: client.call("GET", "/readyz").status == 200, or_fail="not ready again")
+
+    assert (reply.status, reply.json["msg"], reply.json["state"]) == (202, "published", None)
+    assert client.take(queue)["job_id"] == reply.json["job_id"]
 
 
 def test_a_full_redis_refuses_publishes_and_goes_on_handing_out(

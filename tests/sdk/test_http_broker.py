@@ -37,7 +37,7 @@ from queues.engine import (
 )
 from taskq import App, Client, Context
 from taskq.brokers.http import HttpBroker
-from taskq.outcomes import JobFailedError, JobGoneError, NotConfiguredError
+from taskq.outcomes import JobFailedError, JobGoneError, NotConfiguredError, ResultTimeoutError
 from taskq.worker import End, Worker, WorkerOptions
 from tests.http.service import Server, Site, open_site
 from tests.sdk.test_client import walk_through_the_rest
@@ -183,6 +183,54 @@ def test_tasks_run_and_their_results_come_back(app: App, queue: str) -> None:
 
     assert [job.result(timeout=5) for job in jobs] == [2 * number for number in range(30)]
     assert (worker.done, worker.failed) == (30, 0)
+
+
+@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+def test_a_synchronous_call_is_one_request(
+    app: App, queue: str, is_async: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @app.task(queue=queue, name="double")
+    async def double(number: int) -> int:
+        return 2 * number
+
+    @app.task(queue=queue, name="refuse", retry=1)
+    async def refuse() -> None:
+        raise ValueError("no such order")
+
+    async def call(task: Any, *args: Any) -> Any:
+        if is_async:
+            return await task.aenqueue_and_wait(*args)
+        return await asyncio.to_thread(task.enqueue_and_wait, *args)
+
+    async def play() -> None:
+        async with running(app, queue):
+            with monkeypatch.context() as patch:
+                patch.setattr(type(app.broker), "result", None)  # nothing asks for the result
+                patch.setattr(type(app.broker), "wait_result", None)
+                assert await call(double, 21) == 42
+            with pytest.raises(JobFailedError, match="no such order"):
+                await call(refuse)
+        with pytest.raises(ResultTimeoutError) as caught:
+            await call(double.using(wait=0.5), 4)
+        async with running(app, queue):
+            assert await app.job(queue, caught.value.job_id).aresult(10) == 8
+        await app.aclose()
+
+    asyncio.run(play())
+
+
+def test_a_publish_under_an_id_may_be_repeated(broker: HttpBroker, queue: str) -> None:
+    def publish(once: str) -> Any:
+        options = PublishOptions(key="k", key_mode=KeyMode.UNTIL_DONE)
+        return broker.run(broker.publish_once(queue, [b"x"], options, once=[once]))
+
+    first = publish("a")
+    (job,) = consume(broker, queue)
+    broker.run(broker.ack(queue, [job.job_id], attempt=1))
+
+    assert publish("a") == first
+    assert publish("b").job_ids != first.job_ids
+    assert broker.settle_once(queue, ["a"]) is None
 
 
 def test_a_job_without_a_retention_is_gone_once_it_is_done(app: App, queue: str) -> None:

@@ -13,18 +13,25 @@ from queues.engine import limits
 from queues.engine.backoff import Backoff, parse_backoff
 from queues.engine.limits import ATTRIBUTE_NAME_MAX_BYTES, ATTRIBUTE_VALUE_MAX_BYTES, ATTRIBUTES_MAX, BODY_MAX_BYTES
 from queues.engine.values import DependencyFailure, KeyMode, Published
-from queues.services.jobs.publishing import PublishRequest, find_cycle_of, publish_jobs, republish_job
+from queues.services.jobs.publishing import (
+    PublishRequest,
+    find_cycle_of,
+    publish_job_once,
+    publish_jobs,
+    republish_job,
+)
 from queues.services.jobs.publishing import publish_bulk as publish_bulk_jobs
 from queues.services.tokens.access import limited
 
 from ..context import ApiContext
 from ..http.errors import ParameterError
-from ..http.large_requests import LARGE_BYTES, run_in_slices
+from ..http.large_requests import LARGE_BYTES, MEMORY, run_in_slices
 from ..http.query import Query, read_int, read_moment_ms, read_optional_uint, read_seconds_as_ms, read_uint
 from ..http.request import ApiRequest, Headers
 from ..http.response import ApiResponse, json_response
 from ..metrics import COUNTERS
 from .bulk_body import prepare, split_array
+from .sync_call import answer_with_result, read_wait_s
 
 FREE_BYTES: Final = 4 * 1024 * 1024
 """Job bodies that are freed in one slice; it takes about 0.3 ms."""
@@ -33,23 +40,41 @@ FREE_BYTES: Final = 4 * 1024 * 1024
 async def publish(request: ApiRequest, context: ApiContext) -> ApiResponse:
     """The body, whatever its bytes, is one job."""
     asked = read_publish_options(request.query, read_attributes(request.headers))
+    _check_memory(request)
     body = await request.read_body(BODY_MAX_BYTES)
     resolved = await context.resolve_queue(request)
-    operation = publish_jobs(queue=resolved.queue, bodies=(bytes(body),), request=asked, policy=resolved.policy)
+    once = request.query.get("once")
+    if once is None:
+        operation = publish_jobs(queue=resolved.queue, bodies=(bytes(body),), request=asked, policy=resolved.policy)
+    else:
+        operation = publish_job_once(
+            queue=resolved.queue, body=bytes(body), once=once, request=asked, policy=resolved.policy
+        )
     if asked.depends_on and asked.key is not None:
         await resolved.engine.run(find_cycle_of(layout=resolved.engine.layout, queue=resolved.queue, request=asked))
-    return _answer(request, await resolved.engine.run(limited(operation, request.limit)))
+    published = await resolved.engine.run(limited(operation, request.limit))
+    answer = _answer(request, published)
+    if "wait" in request.query and (wait_s := read_wait_s(request.query)):
+        return await answer_with_result(request, context, resolved, published, wait_s)
+    return answer
 
 
 async def republish(request: ApiRequest, context: ApiContext) -> ApiResponse:
     """As publish, in place of a job that is deleted in the same step."""
+    if "once" in request.query:
+        raise ParameterError("once does not fit a publish in place of another job")
     asked = read_publish_options(request.query, read_attributes(request.headers))
+    _check_memory(request)
     body = await request.read_body(BODY_MAX_BYTES)
     resolved = await context.resolve_queue(request)
     operation = republish_job(
         queue=resolved.queue, job_id=request.path["job_id"], body=bytes(body), request=asked, policy=resolved.policy
     )
-    return _answer(request, await resolved.engine.run(limited(operation, request.limit)))
+    published = await resolved.engine.run(limited(operation, request.limit))
+    answer = _answer(request, published)
+    if "wait" in request.query and (wait_s := read_wait_s(request.query)):
+        return await answer_with_result(request, context, resolved, published, wait_s)
+    return answer
 
 
 async def publish_bulk(request: ApiRequest, context: ApiContext) -> ApiResponse:
@@ -57,6 +82,10 @@ async def publish_bulk(request: ApiRequest, context: ApiContext) -> ApiResponse:
     asked = read_publish_options(request.query, read_attributes(request.headers))
     if asked.key is not None:
         raise ParameterError("key fits one job only")
+    if "wait" in request.query:
+        raise ParameterError("wait fits one job only")
+    if "once" in request.query:
+        raise ParameterError("once fits one job only")
     bodies = await _read_bodies(request)
     resolved = await context.resolve_queue(request)
     work = publish_bulk_jobs(
@@ -87,6 +116,12 @@ def _free(bodies: list[bytes]) -> Generator[None, None, None]:
             size = 0
 
 
+def _check_memory(request: ApiRequest) -> None:
+    """Raise ServerBusyError, before anything is published, if there is no memory for a result that is waited for."""
+    if "wait" in request.query:
+        MEMORY.check(request.granted.namespace)
+
+
 def _answer(request: ApiRequest, published: Published) -> ApiResponse:
     if published.duplicate:
         return json_response(200, {"msg": "duplicate", "job_id": published.job_ids[0]})
@@ -95,7 +130,7 @@ def _answer(request: ApiRequest, published: Published) -> ApiResponse:
     return json_response(201, {"msg": "published", "job_id": published.job_ids[0]})
 
 
-NOT_YET: Final = ("group", "wait")
+NOT_YET: Final = ("group",)
 """Parameters that the contract has and this version does not: refused rather than silently ignored."""
 
 _ADDED: Final = frozenset(
@@ -110,6 +145,7 @@ _ADDED: Final = frozenset(
         "retention",
         "depends_on",
         "on_dependency_failure",
+        "wait",
         *NOT_YET,
     }
 )
@@ -152,7 +188,7 @@ def _read_options(query: Query, attributes: Mapping[str, str] | None = None) -> 
         key_mode=_read_key_mode(query),
         key_max_wait_ms=_read_key_max_wait_ms(query),
         backoff=_read_backoff(query),
-        retention_ms=read_uint(query, "retention", 0) * 1000,
+        retention_ms=_read_retention_ms(query),
         attributes=attributes,
         depends_on=_read_depends_on(query),
         on_dependency_failure=_read_on_dependency_failure(query),
@@ -195,6 +231,12 @@ def _read_key_max_wait_ms(query: Mapping[str, str]) -> int:
     if max_wait_ms and query.get("key_mode") != KeyMode.REPLACE:
         raise ParameterError("key_max_wait needs key_mode=replace")
     return max_wait_ms
+
+
+def _read_retention_ms(query: Mapping[str, str]) -> int:
+    """A job whose result somebody waits for keeps it for a while, whatever was asked for."""
+    retention_s = read_uint(query, "retention", 0)
+    return 1000 * (max(retention_s, limits.WAIT_RETENTION_S) if read_wait_s(query) else retention_s)
 
 
 def _read_backoff(query: Mapping[str, str]) -> Backoff | None:

@@ -8,7 +8,10 @@ from .documentation import ATTEMPT, CONSUMED, JOB_ID, LOST, NO_JOB, TTL, Documen
 
 _PUBLISHED: Final = Reply(201, "the job is in Redis", {"msg": "published", "job_id": JOB_ID})
 _DUPLICATE: Final = Reply(
-    200, "`key` was used already; nothing was added, `job_id` is the first job", {"msg": "duplicate", "job_id": JOB_ID}
+    200,
+    "`key` was used already; nothing was added, `job_id` is the first job. Or, with `wait`, the job has ended: see "
+    "*Waiting for the result*",
+    {"msg": "duplicate", "job_id": JOB_ID},
 )
 _BAD_OPTION: Final = Reply(400, "a parameter cannot be read or is out of range", {"error": "invalid delay"})
 _RATE_LIMITED: Final = Reply(
@@ -50,6 +53,27 @@ _KEY_MODES: Final = (
         0,
     ),
 )
+_ONCE: Final = (
+    Parameter(
+        "once",
+        "string",
+        "an id, at most 200 bytes: a publish that repeats it within a day adds nothing, and is answered as the first "
+        "was, whatever became of the job; independent of `key`",
+    ),
+)
+_WAIT: Final = (
+    Parameter(
+        "wait",
+        "integer",
+        "seconds to wait for the job's end, at most 600, and answer with its result, which is kept for 60 s at least",
+        0,
+    ),
+)
+_NOT_ENDED: Final = Reply(
+    202,
+    "with `wait`: the job is published and has not ended within that time; it goes on",
+    {"msg": "published", "job_id": JOB_ID, "duplicate": False, "state": "working"},
+)
 
 _DEPENDENCIES: Final = (
     Parameter(
@@ -69,11 +93,12 @@ _DEPENDENCIES: Final = (
 PUBLISH: Final = Documentation(
     group="publish",
     summary="Publish a job",
-    parameters=_PUBLISH_OPTIONS + _KEY_OPTIONS + _KEY_MODES + _DEPENDENCIES,
+    parameters=_PUBLISH_OPTIONS + _KEY_OPTIONS + _KEY_MODES + _DEPENDENCIES + _ONCE + _WAIT,
     body="the job: any bytes, at most 1 MiB",
     replies=(
         _PUBLISHED,
         _DUPLICATE,
+        _NOT_ENDED,
         _BAD_OPTION,
         Reply(413, "longer than 1 MiB", {"error": "body too large"}),
         _RATE_LIMITED,
@@ -99,7 +124,7 @@ PUBLISH_BULK: Final = Documentation(
 REPUBLISH: Final = Documentation(
     group="publish",
     summary="Publish a job in place of another, which is deleted in the same step",
-    parameters=_PUBLISH_OPTIONS + _KEY_OPTIONS,
+    parameters=_PUBLISH_OPTIONS + _KEY_OPTIONS + _WAIT,
     body="the new job: any bytes, at most 1 MiB",
     replies=PUBLISH.replies,
 )

@@ -49,25 +49,7 @@
 --   ok           id        added
 --   duplicate    id        the key belongs to this job; nothing was added
 --   ttl_short              the job would expire before it is due; nothing was added
--- INCLUDES add unique remove expired
-local held = redis.call('HGET', keys, key)
-local replaced, first
-local holder = held and is_held(held)
-if holder then
-  if mode == 'r' and string.sub(held, 33, 33) == 'r' and not has_begun(holder) then
-    replaced, first = holder, struct.unpack('>I6', held, 34)
-  end
-end
-local wait, due_at = tonumber(delay), nil
-if replaced and tonumber(max_wait) > 0 then
-  local latest = first + tonumber(max_wait)
-  local asked = at ~= '' and tonumber(at) or now + wait
-  if asked > latest then due_at = math.max(now, latest) end
-end
-local added = add_jobs({ARGV[REST]}, nil, due_at, replaced or not holder)
-if added[1] == 'ok' then
-  hold_while(mode, added[2], first or now)
-  if replaced and remove_job(replaced) then emit('deleted', replaced, '', '', '', '') end
-end
+-- INCLUDES add_unique
+local added = add_unique({ARGV[REST]})
 flush_events()
 return added

@@ -85,17 +85,17 @@ def publish(
     """
     prepared = options if isinstance(options, PreparedOptions) else prepare(options)
     jobs = len(bodies)
-    _check_number(bodies, prepared)
+    check_number(bodies, prepared)
     size = check_bodies(bodies)
     if prepared.depends_on:
         return _publish_blocked(queue, bodies, prepared, size, now_ms)
     if prepared.unique:
-        args = (*_head(queue, 1, now_ms), *prepared.arguments, *prepared.unique, *bodies)
+        args = (*head_arguments(queue, 1, now_ms), *prepared.arguments, *prepared.unique, *bodies)
         keys = queue.select(_PUBLISH_UNIQUE.keys)
         return Operation(
             _PUBLISH_UNIQUE, keys, args, _PUBLISHED_UNIQUE, alone=size >= limits.ALONE_MIN_BYTES, replicated=True
         )
-    args = (*_head(queue, jobs, now_ms), *prepared.arguments, *bodies)
+    args = (*head_arguments(queue, jobs, now_ms), *prepared.arguments, *bodies)
     group: Group | None = None
     if jobs == 1 and not prepared.one_job and now_ms is None and len(bodies[0]) <= limits.MERGE_BODY_MAX_BYTES:
         group = (_publish_together, (queue.name, prepared.arguments))
@@ -112,7 +112,7 @@ def _publish_blocked(
         raise InvalidArgumentError(f"too many dependencies, cannot exceed {limits.DEPENDENCIES_MAX}")
     if jobs > 1 and size > limits.STAGE_MIN_BYTES:
         raise InvalidArgumentError("jobs with dependencies are too large together, cannot exceed 1 MiB")
-    now, name, _channel, cap, random, counter = _head(queue, jobs, now_ms)
+    now, name, _channel, cap, random, counter = head_arguments(queue, jobs, now_ms)
     head = (now, name, cap, random, counter, *prepared.arguments, prepared.policy, number)
     return Operation(
         _PUBLISH_BLOCKED,
@@ -139,7 +139,7 @@ def publish_large(
     a publish leaves behind that does not come to its end is dropped a minute later. `limit`: see `limited`.
     """
     prepared = options if isinstance(options, PreparedOptions) else prepare(options)
-    _check_number(bodies, prepared)
+    check_number(bodies, prepared)
     if check_bodies(bodies) <= limits.STAGE_MIN_BYTES or prepared.unique or prepared.depends_on:
         operation = publish(queue, bodies, prepared, now_ms=now_ms)
         (published,) = yield [operation if limit is None else limited(operation, limit)]
@@ -230,7 +230,7 @@ def republish(
     if prepared.depends_on:
         raise InvalidArgumentError("a job that is republished has no depends_on")
     alone = check_bodies((body,)) >= limits.ALONE_MIN_BYTES
-    args = (*_head(queue, 1, now_ms), *prepared.arguments, job_id, body)
+    args = (*head_arguments(queue, 1, now_ms), *prepared.arguments, job_id, body)
     return Operation(_REPUBLISH, queue.select(_REPUBLISH.keys), args, _REPUBLISHED, alone=alone, replicated=True)
 
 
@@ -238,7 +238,7 @@ _HEAD: Final = _PUBLISH.args.index("delay")
 _OPTIONS_END: Final = len(_PUBLISH.args)
 
 
-def _head(queue: QueueKeys, jobs: int, now_ms: int | None) -> tuple[Argument, ...]:
+def head_arguments(queue: QueueKeys, jobs: int, now_ms: int | None) -> tuple[Argument, ...]:
     """The arguments before those of the options."""
     random, counter = ids.random_start(jobs)
     return (clock_argument(now_ms), queue.name, queue.channel, queue.events_cap, random, counter)
@@ -262,7 +262,7 @@ def _publish_together(parts: Sequence[Operation[Any]]) -> Operation[list[Reply]]
     return Operation(_PUBLISH, first.keys, args, decode)
 
 
-def _published_by(script: Script) -> Callable[[Reply], Published]:
+def published_by(script: Script) -> Callable[[Reply], Published]:
     def decode(reply: Reply) -> Published:
         tag = reply[0]
         if tag == b"ttl_short":
@@ -274,11 +274,11 @@ def _published_by(script: Script) -> Callable[[Reply], Published]:
     return decode
 
 
-_PUBLISHED = _published_by(_PUBLISH)
-_PUBLISHED_UNIQUE = _published_by(_PUBLISH_UNIQUE)
-_PUBLISHED_BLOCKED = _published_by(_PUBLISH_BLOCKED)
-_REPUBLISHED = _published_by(_REPUBLISH)
-_STAGED_PUBLISHED = _published_by(_PUBLISH_STAGED)
+_PUBLISHED = published_by(_PUBLISH)
+_PUBLISHED_UNIQUE = published_by(_PUBLISH_UNIQUE)
+_PUBLISHED_BLOCKED = published_by(_PUBLISH_BLOCKED)
+_REPUBLISHED = published_by(_REPUBLISH)
+_STAGED_PUBLISHED = published_by(_PUBLISH_STAGED)
 _MAX_MS = limits.SECONDS_MAX * 1000
 
 
@@ -353,7 +353,7 @@ def _is_text(text: str) -> bool:
     return not any("\ud800" <= char <= "\udfff" for char in text)
 
 
-def _check_number(bodies: Sequence[bytes], options: PreparedOptions) -> None:
+def check_number(bodies: Sequence[bytes], options: PreparedOptions) -> None:
     if options.one_job and len(bodies) > 1:
         raise InvalidArgumentError("key fits one job only")
     if not 1 <= len(bodies) <= limits.BULK_MAX_JOBS:

@@ -18,6 +18,7 @@ from queues.engine import (
     prepare,
     publish,
     publish_large,
+    publish_once,
     refuse_cycle,
     republish,
 )
@@ -75,6 +76,13 @@ def publish_jobs(
     if request.is_common:
         return publish(queue, bodies, _prepared(request, policy))
     return publish(queue, bodies, effective_options(request=request, policy=policy, queue=queue))
+
+
+def publish_job_once(
+    *, queue: QueueKeys, body: bytes, once: str, request: PublishRequest, policy: EffectivePolicy
+) -> Operation[Published]:
+    """As `publish_jobs`, of a job that is not added again under the same id. Raises InvalidArgumentError."""
+    return publish_once(queue, (body,), effective_options(request=request, policy=policy, queue=queue), once=(once,))
 
 
 def publish_bulk(

@@ -59,6 +59,7 @@ def test_good_settings_pass(configure: Any) -> None:
         ({"RETENTION": "a day"}, "taskq.E003", "retention= must be"),
         ({"TIMEOUT": 0}, "taskq.E003", "timeout= must be above 0"),
         ({"ENQUEUE_ON_COMMIT": "yes"}, "taskq.E004", "True or False"),
+        ({"OUTBOX": "nowhere"}, "taskq.E006", "the alias of a database, not 'nowhere'"),
         ({"RETENTION": 0}, "taskq.W001", "gone as soon as its task is done"),
     ],
 )
@@ -87,7 +88,11 @@ def test_a_missing_url_is_reported(settings: Settings, monkeypatch: pytest.Monke
 
 
 @pytest.mark.django_db  # checks of newer Djangos ask what the database can do
-def test_the_missing_app_is_a_warning_of_djangos_own_check(backend: TaskqBackend) -> None:
+def test_the_missing_app_is_a_warning_of_djangos_own_check(
+    backend: TaskqBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "taskq.W002" not in {found.id for found in checks.run_checks()}
+    monkeypatch.setattr("taskq.django.backend.apps.is_installed", lambda _name: False)
     assert "taskq.W002" in {found.id for found in checks.run_checks()}
 
 

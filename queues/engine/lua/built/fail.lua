@@ -61,16 +61,28 @@ do
   run.marks = run.marks % 2
   state_2 = 'dead'
   redis.call('ZADD', KEYS[9], now, id)
+  local unpack_options
+  repeat
+   local options_2 = run.options
+   if options_2 == '' then
+    unpack_options = 0, 0, 0, 0
+    break
+   end
+   unpack_options = struct.unpack('>I6BI6I6', options_2)
+  until true
+  if unpack_options > 0 then
+   redis.call('PUBLISH', ARGV[3], 'done\t' .. ARGV[2] .. '\t' .. id)
+  end
  else
   if not delay then
    local __13, kind, base, most
    repeat
-    local options_2 = run.options
-    if options_2 == '' then
+    local options_3 = run.options
+    if options_3 == '' then
      __13, kind, base, most = 0, 0, 0, 0
      break
     end
-    __13, kind, base, most = struct.unpack('>I6BI6I6', options_2)
+    __13, kind, base, most = struct.unpack('>I6BI6I6', options_3)
    until true
    if kind >= 128 then
     kind = 1 == 1 and kind - 128 or 0
@@ -139,17 +151,17 @@ do
  redis.call('HSET', KEYS[2], id, (struct.pack('>I4HHBI6I6I6Hc0Bc0', run.attempt, run.used, math.min(run.tries, 65535), run.marks + run.depended, run.expires, run.due, run.taken, #run.options, run.options, #run.consumer, run.consumer) .. run.history))
  if state_2 == 'dead' and run.depended > 0 then
   do
-   local options_3 = run.options
+   local options_4 = run.options
    do
     local message
     do
      local key_of
      repeat
-      if options_3 == '' then
+      if options_4 == '' then
        key_of = ''
        break
       end
-      local __14, __15, __16, __17, its_key = struct.unpack('>I6BI6I6Hc0', options_3)
+      local __14, __15, __16, __17, its_key = struct.unpack('>I6BI6I6Hc0', options_4)
       key_of = its_key
      until true
      message = 'ended\t' .. ARGV[2] .. '\t' .. id .. '\t' .. 'dead' .. '\t' .. key_of

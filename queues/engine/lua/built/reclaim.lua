@@ -55,16 +55,28 @@ for _, id in ipairs(ids) do
    run_2.marks = run_2.marks % 2
    state_2 = 'dead'
    redis.call('ZADD', KEYS[8], now, id)
+   local unpack_options
+   repeat
+    local options_2 = run_2.options
+    if options_2 == '' then
+     unpack_options = 0, 0, 0, 0
+     break
+    end
+    unpack_options = struct.unpack('>I6BI6I6', options_2)
+   until true
+   if unpack_options > 0 then
+    redis.call('PUBLISH', ARGV[3], 'done\t' .. ARGV[2] .. '\t' .. id)
+   end
   else
    if not delay then
     local __14, kind, base, most
     repeat
-     local options_2 = run_2.options
-     if options_2 == '' then
+     local options_3 = run_2.options
+     if options_3 == '' then
       __14, kind, base, most = 0, 0, 0, 0
       break
      end
-     __14, kind, base, most = struct.unpack('>I6BI6I6', options_2)
+     __14, kind, base, most = struct.unpack('>I6BI6I6', options_3)
     until true
     if kind >= 128 then
      kind = 2 == 1 and kind - 128 or 0
@@ -133,17 +145,17 @@ for _, id in ipairs(ids) do
   redis.call('HSET', KEYS[1], id, (struct.pack('>I4HHBI6I6I6Hc0Bc0', run_2.attempt, run_2.used, math.min(run_2.tries, 65535), run_2.marks + run_2.depended, run_2.expires, run_2.due, run_2.taken, #run_2.options, run_2.options, #run_2.consumer, run_2.consumer) .. run_2.history))
   if state_2 == 'dead' and run_2.depended > 0 then
    do
-    local options_3 = run_2.options
+    local options_4 = run_2.options
     do
      local message
      do
       local key_of
       repeat
-       if options_3 == '' then
+       if options_4 == '' then
         key_of = ''
         break
        end
-       local __15, __16, __17, __18, its_key = struct.unpack('>I6BI6I6Hc0', options_3)
+       local __15, __16, __17, __18, its_key = struct.unpack('>I6BI6I6Hc0', options_4)
        key_of = its_key
       until true
       message = 'ended\t' .. ARGV[2] .. '\t' .. id .. '\t' .. 'dead' .. '\t' .. key_of

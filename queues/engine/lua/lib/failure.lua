@@ -13,6 +13,7 @@ local function after_failure(id, run, outcome, error, delay, to_dead)
     run.marks = run.marks % CANCELLED
     state = 'dead'
     redis.call('ZADD', dead, now, id)
+    if unpack_options(run.options) > 0 then redis.call('PUBLISH', channel, 'done\t' .. queue .. '\t' .. id) end
   else
     if not delay then
       local _, kind, base, most = unpack_options(run.options)

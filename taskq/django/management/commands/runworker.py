@@ -13,7 +13,7 @@ from django.utils.autoreload import get_child_arguments
 
 from queues.engine import TaskqError
 from taskq.cli.run_worker import add_arguments, run_worker
-from taskq.django.django_app import DjangoApp, app, taskq_backends
+from taskq.django.django_app import DjangoApp, app, choose_app, taskq_backends
 from taskq.outcomes import TaskqClientError
 
 
@@ -45,13 +45,9 @@ class Command(BaseCommand):
 
 
 def _app_to_serve(alias: str | None) -> DjangoApp:
+    chosen = choose_app(alias)
     backends = {backend.alias: backend for backend in taskq_backends()}
-    if alias is not None:
-        if alias not in backends:
-            known = ", ".join(sorted(backends)) or "none"
-            raise CommandError(f"TASKS has no TaskqBackend {alias!r}; there are: {known}")
-        return backends[alias].app
-    if not app.tasks and backends and not app.backends():
+    if alias is None and not app.tasks and backends and not app.backends():
         choices = "|".join(sorted(backends))
         raise CommandError(f"no task is in the namespace that TASKQ names: choose --backend {choices}")
-    return app
+    return chosen

@@ -1,0 +1,601 @@
+--{"name": "publish_once", "purpose": "adds jobs that share their options, each under an id by which a repetition is known: a job whose id was used", "keys": ["jobs", "runs", "results", "expiring", "keys", "ready", "front", "prio", "priorities", "delayed", "retry", "working", "dead", "completed", "flags", "due", "queues", "sweeps", "waiting", "stats", "active", "events", "counters", "dependants", "blocked", "outgoing"], "args": ["now_ms", "queue", "channel", "cap", "random", "counter", "delay", "at", "ttl", "tries", "priority", "options", "key", "key_ttl", "mode", "max_wait", "once_ttl"], "rest": true, "replies": ["ok", "duplicate", "ttl_short"]}
+local now = tonumber(ARGV[1])
+local now_up = now
+if not now then
+ local time = redis.call('TIME')
+ now = time[1] * 1000 + math.floor(time[2] / 1000)
+ now_up = now + 1
+end
+local DIGITS = {
+ string.byte('0123456789ABCDEFGHJKMNPQRSTVWXYZ', 1, 32),
+}
+local event_lines = {
+}
+local function add_jobs(bodies, sizes, due_at, key_is_free)
+ local ttl_ms, wait = tonumber(ARGV[9]), tonumber(ARGV[7])
+ local due_ms = wait > 0 and now_up + wait or now
+ if due_at or ARGV[8] ~= '' then
+  due_ms = due_at or tonumber(ARGV[8])
+  wait = due_ms - now
+ end
+ local is_delayed = wait > 0
+ if ttl_ms > 0 and wait > ttl_ms then
+  return {
+   'ttl_short',
+  }
+ end
+ if ARGV[13] ~= '' and not key_is_free then
+  local holder
+  repeat
+   local held = redis.call('HGET', KEYS[5], ARGV[13])
+   if not held then
+    holder = nil
+    break
+   end
+   local expires, id = struct.unpack('>I6c26', held)
+   holder = (expires == 0 or expires > now) and id or nil
+  until true
+  if holder then
+   do
+    redis.call('PEXPIRE', KEYS[5], 60000)
+    redis.call('PERSIST', KEYS[5])
+   end
+   return {
+    'duplicate',
+    holder,
+   }
+  end
+ end
+ local expires_2 = ttl_ms > 0 and now + ttl_ms or 0
+ local head
+ do
+  local tries, due_ms_2, options = tonumber(ARGV[10]), is_delayed and due_ms or nil, ARGV[12]
+  local bits = 0
+  local tail = ''
+  if due_ms_2 then
+   bits = 2
+   tail = struct.pack('>I6', due_ms_2)
+  end
+  if options ~= '' then
+   bits = bits + 1
+   tail = tail .. struct.pack('>Hc0', #options, options)
+  end
+  head = struct.pack('>BHI6', bits, tries, expires_2) .. tail
+ end
+ local time_part
+ do
+  local low = now % 33554432
+  local five_digits
+  do
+   local value = (now - low) / 33554432
+   local e = value % 32
+   value = (value - e) / 32
+   local d = value % 32
+   value = (value - d) / 32
+   local c = value % 32
+   value = (value - c) / 32
+   local b = value % 32
+   five_digits = string.char(DIGITS[(value - b) / 32 + 1], DIGITS[b + 1], DIGITS[c + 1], DIGITS[d + 1], DIGITS[e + 1])
+  end
+  local five_digits_2
+  do
+   local value_2 = low
+   local e_2 = value_2 % 32
+   value_2 = (value_2 - e_2) / 32
+   local d_2 = value_2 % 32
+   value_2 = (value_2 - d_2) / 32
+   local c_2 = value_2 % 32
+   value_2 = (value_2 - c_2) / 32
+   local b_2 = value_2 % 32
+   five_digits_2 = string.char(DIGITS[(value_2 - b_2) / 32 + 1], DIGITS[b_2 + 1], DIGITS[c_2 + 1], DIGITS[d_2 + 1], DIGITS[e_2 + 1])
+  end
+  time_part = five_digits .. five_digits_2
+ end
+ local prefix = time_part .. ARGV[5]
+ local line_middle = is_delayed and '\t\t' .. wait .. '\t\t' or '\t\t\t\t'
+ local line_end, size = '', -1
+ local count, before_first = sizes and #sizes or #bodies, ARGV[6] - 1
+ local ids, records, new_runs, its_run = {
+  'ok',
+ }, {
+ }, nil, nil
+ local is_awaited
+ repeat
+  if ARGV[13] == '' then
+   is_awaited = false
+   break
+  end
+  is_awaited = #redis.call('ZRANGEBYLEX', KEYS[24], '[:' .. ARGV[13] .. '\t', '(:' .. ARGV[13] .. '\n', 'LIMIT', 0, 1) > 0
+ until true
+ for i = 1, count do
+  local counter_part
+  do
+   local value_3 = before_first + i
+   local c_3 = value_3 % 32
+   value_3 = (value_3 - c_3) / 32
+   local b_3 = value_3 % 32
+   counter_part = string.char(DIGITS[(value_3 - b_3) / 32 + 1], DIGITS[b_3 + 1], DIGITS[c_3 + 1])
+  end
+  local id_2 = prefix .. counter_part
+  ids[i + 1] = id_2
+  local its_size = sizes and tonumber(sizes[i]) or #bodies[i]
+  if not sizes then
+   records[2 * i - 1], records[2 * i] = id_2, head .. bodies[i]
+  end
+  if its_size > 4096 - #head or is_awaited then
+   new_runs = new_runs or {
+   }
+   its_run = its_run or struct.pack('>I4HHBI6I6I6Hc0Bc0', 0, 0, ARGV[10], is_awaited and 4 or 0, expires_2, due_ms, 0, #ARGV[12], ARGV[12], 0, '')
+   new_runs[#new_runs + 1] = id_2
+   new_runs[#new_runs + 1] = its_run
+  end
+  if its_size ~= size then
+   size = its_size
+   line_end = line_middle .. string.format('%d\t\t', size)
+  end
+  do
+   local line = 'published\t' .. id_2 .. line_end
+   event_lines[#event_lines + 1] = line
+  end
+ end
+ if not sizes then
+  redis.call('HSET', KEYS[1], unpack(records))
+ end
+ if new_runs then
+  redis.call('HSET', KEYS[2], unpack(new_runs))
+ end
+ if ARGV[13] ~= '' then
+  do
+   local id_3 = ids[2]
+   local for_ms = tonumber(ARGV[14])
+   redis.call('HSET', KEYS[5], ARGV[13], struct.pack('>I6c26', for_ms > 0 and now + for_ms or 0, id_3))
+   if for_ms > 0 then
+    repeat
+     local expires_3 = now + for_ms
+     local field, look_at = 'k:' .. ARGV[2], math.min(expires_3, now + 600000)
+     if redis.call('HSETNX', KEYS[15], field, string.format('%.0f 0 0', look_at)) == 1 then
+      redis.call('ZADD', KEYS[18], 'LT', math.min(look_at, now + 600000), ARGV[2])
+      break
+     end
+     local at, cursor, earliest = string.match(redis.call('HGET', KEYS[15], field), '^(%d+) (%d+) (%d+)$')
+     if cursor ~= '0' and (earliest == '0' or tonumber(earliest) > expires_3) then
+      redis.call('HSET', KEYS[15], field, string.format('%s %s %.0f', at, cursor, expires_3))
+     end
+    until true
+   end
+  end
+ end
+ local value_4 = expires_2 > 0
+ if value_4 then
+  local expect_expiry
+  repeat
+   local due_ms_3 = due_ms
+   local horizon = redis.call('HGET', KEYS[15], 'h:' .. ARGV[2])
+   if horizon and expires_2 >= tonumber(horizon) and due_ms_3 <= expires_2 then
+    expect_expiry = horizon
+    break
+   end
+   if horizon or due_ms_3 > expires_2 then
+    local members = {
+    }
+    for i_2 = 2, #ids do
+     members[#members + 1] = expires_2
+     members[#members + 1] = ids[i_2]
+    end
+    redis.call('ZADD', KEYS[4], unpack(members))
+   else
+    redis.call('HSET', KEYS[15], 'h:' .. ARGV[2], expires_2)
+   end
+   do
+    redis.call('ZADD', KEYS[18], 'LT', math.min(expires_2, now + 600000), ARGV[2])
+   end
+   expect_expiry = horizon
+  until true
+  value_4 = expect_expiry
+ end
+ local horizon_2 = value_4
+ if horizon_2 then
+  do
+   local size_2, change = redis.call('HLEN', KEYS[1]), #ids
+   if size_2 % 500 < change then
+    do
+     local ms = (size_2 > 500 and horizon_2 - 10000 or tonumber(horizon_2))
+     redis.call('ZADD', KEYS[18], 'LT', math.min(ms, now + 600000), ARGV[2])
+    end
+   end
+  end
+ end
+ if not (sizes or horizon_2) then
+  do
+   if redis.call('HLEN', KEYS[1]) == count then
+    redis.call('ZADD', KEYS[17], 0, ARGV[2])
+   end
+  end
+ end
+ local its_priority = tonumber(ARGV[11])
+ if its_priority ~= 0 then
+  local its_priorities = {
+  }
+  for i_3 = 1, count do
+   its_priorities[2 * i_3 - 1], its_priorities[2 * i_3] = ids[i_3 + 1], ARGV[11]
+  end
+  redis.call('HSET', KEYS[9], unpack(its_priorities))
+ end
+ if is_delayed then
+  local members_2 = {
+  }
+  for i_4 = 1, count do
+   members_2[2 * i_4 - 1], members_2[2 * i_4] = due_ms, ids[i_4 + 1]
+  end
+  redis.call('ZADD', KEYS[10], unpack(members_2))
+  do
+   local ms_2 = due_ms
+   if (redis.call('ZADD', KEYS[16], 'LT', 'CH', ms_2, ARGV[2]) == 1) then
+    do
+     local is_waited_for
+     do
+      local mark = redis.call('ZSCORE', KEYS[19], ARGV[2])
+      is_waited_for = mark and tonumber(mark) > now
+     end
+     if is_waited_for then
+      redis.call('PUBLISH', ARGV[3], 'due\t' .. ARGV[2] .. '\t' .. ms_2)
+     end
+    end
+   end
+  end
+ else
+  if its_priority == 0 then
+   redis.call('RPUSH', KEYS[6], unpack(ids, 2))
+  else
+   local free_rank
+   repeat
+    local band = (100 - its_priority) * 17592186044416
+    local from, to = string.format('%.0f', band), '(' .. string.format('%.0f', (band + 17592186044416))
+    local last = redis.call('ZREVRANGEBYSCORE', KEYS[8], to, from, 'WITHSCORES', 'LIMIT', 0, 1)
+    free_rank = math.max(band + now, last[2] and tonumber(last[2]) + 1 or 0)
+   until true
+   local rank, members_3 = free_rank, {
+   }
+   for i_5 = 1, count do
+    members_3[2 * i_5 - 1], members_3[2 * i_5] = string.format('%.0f', (rank + i_5 - 1)), ids[i_5 + 1]
+   end
+   redis.call('ZADD', KEYS[8], unpack(members_3))
+  end
+  do
+   local is_waited_for_2
+   do
+    local mark_2 = redis.call('ZSCORE', KEYS[19], ARGV[2])
+    is_waited_for_2 = mark_2 and tonumber(mark_2) > now
+   end
+   if is_waited_for_2 then
+    redis.call('PUBLISH', ARGV[3], 'ready\t' .. ARGV[2] .. '\t' .. count)
+   end
+  end
+ end
+ do
+  local minute = math.floor(now / 60000)
+  local field_2 = string.format('%d', minute) .. 'p'
+  if redis.call('HINCRBY', KEYS[20], field_2, count) == count then
+   repeat
+    if redis.call('HGET', KEYS[20], 'm') == tostring(minute) then
+     break
+    end
+    for _, field_3 in ipairs(redis.call('HKEYS', KEYS[20])) do
+     local its = tonumber(string.match(field_3, '^%d+'))
+     if its and its <= minute - 10 then
+      redis.call('HDEL', KEYS[20], field_3)
+     end
+    end
+    redis.call('HSET', KEYS[20], 'm', minute)
+    redis.call('EXPIRE', KEYS[20], 10 * 60)
+    redis.call('ZREMRANGEBYSCORE', KEYS[21], '-inf', minute - 10)
+    redis.call('ZADD', KEYS[21], minute, ARGV[2])
+    redis.call('EXPIRE', KEYS[21], 10 * 60)
+   until true
+  end
+ end
+ return ids
+end
+local function has_begun(id_4)
+ local raw = redis.call('HGET', KEYS[2], id_4)
+ return raw and (struct.unpack('>I4', raw)) > 0
+end
+local answer, fresh, bodies_2 = {
+ 'ok',
+}, {
+}, {
+}
+for i_6 = 18, #ARGV, 2 do
+ local held_2 = redis.call('HGET', KEYS[5], ARGV[i_6])
+ local expires_4, id_5 = 0, ''
+ if held_2 then
+  expires_4, id_5 = struct.unpack('>I6c26', held_2)
+ end
+ if expires_4 <= now then
+  bodies_2[#bodies_2 + 1] = ARGV[i_6 + 1]
+  fresh[#fresh + 1] = i_6
+  id_5 = ''
+ end
+ answer[#answer + 1] = id_5
+end
+if #bodies_2 == 0 then
+ do
+  redis.call('PEXPIRE', KEYS[5], 60000)
+  redis.call('PERSIST', KEYS[5])
+ end
+ return answer
+end
+local added
+if ARGV[15] == '' then
+ added = add_jobs(bodies_2)
+else
+ do
+  local result
+  do
+   local held_3 = redis.call('HGET', KEYS[5], ARGV[13])
+   local replaced, first
+   local value_5 = held_3
+   if value_5 then
+    local is_held
+    repeat
+     local expires_5, id_6 = struct.unpack('>I6c26', held_3)
+     if expires_5 > 0 and expires_5 <= now then
+      is_held = nil
+      break
+     end
+     local its_mode = string.sub(held_3, 33, 33)
+     if its_mode == '' then
+      is_held = id_6
+      break
+     end
+     if redis.call('ZSCORE', KEYS[12], id_6) then
+      is_held = its_mode == 'd' and id_6 or nil
+      break
+     end
+     if redis.call('ZSCORE', KEYS[13], id_6) or redis.call('ZSCORE', KEYS[14], id_6) then
+      is_held = nil
+      break
+     end
+     local its_expiry
+     repeat
+      local raw_run = redis.call('HGET', KEYS[2], id_6)
+      if raw_run then
+       its_expiry = (struct.unpack('>I6', raw_run, 10))
+       break
+      end
+      local raw_2 = redis.call('HGET', KEYS[1], id_6)
+      its_expiry = raw_2 and (struct.unpack('>I6', raw_2, 4))
+     until true
+     local value_6 = not its_expiry
+     if not value_6 then
+      local has_expired
+      do
+       local expires_6 = its_expiry
+       has_expired = expires_6 > 0 and expires_6 <= now
+      end
+      value_6 = has_expired
+     end
+     if value_6 then
+      is_held = nil
+      break
+     end
+     is_held = (its_mode == 'd' or not has_begun(id_6)) and id_6 or nil
+    until true
+    value_5 = is_held
+   end
+   local holder_2 = value_5
+   if holder_2 then
+    if ARGV[15] == 'r' and string.sub(held_3, 33, 33) == 'r' and not has_begun(holder_2) then
+     replaced, first = holder_2, struct.unpack('>I6', held_3, 34)
+    end
+   end
+   local wait_2, due_at_2 = tonumber(ARGV[7]), nil
+   if replaced and tonumber(ARGV[16]) > 0 then
+    local latest = first + tonumber(ARGV[16])
+    local asked = ARGV[8] ~= '' and tonumber(ARGV[8]) or now + wait_2
+    if asked > latest then
+     due_at_2 = math.max(now, latest)
+    end
+   end
+   local added_2 = add_jobs(bodies_2, nil, due_at_2, replaced or not holder_2)
+   if added_2[1] == 'ok' then
+    do
+     local id_7, first_2 = added_2[2], first or now
+     local for_ms_2 = tonumber(ARGV[14])
+     local expires_7 = for_ms_2 > 0 and now + for_ms_2 or 0
+     redis.call('HSET', KEYS[5], ARGV[13], struct.pack('>I6c26', expires_7, id_7) .. ARGV[15] .. struct.pack('>I6', first_2))
+     repeat
+      local expires_8 = now + 600000
+      local field_4, look_at_2 = 'k:' .. ARGV[2], math.min(expires_8, now + 600000)
+      if redis.call('HSETNX', KEYS[15], field_4, string.format('%.0f 0 0', look_at_2)) == 1 then
+       redis.call('ZADD', KEYS[18], 'LT', math.min(look_at_2, now + 600000), ARGV[2])
+       break
+      end
+      local at_2, cursor_2, earliest_2 = string.match(redis.call('HGET', KEYS[15], field_4), '^(%d+) (%d+) (%d+)$')
+      if cursor_2 ~= '0' and (earliest_2 == '0' or tonumber(earliest_2) > expires_8) then
+       redis.call('HSET', KEYS[15], field_4, string.format('%s %s %.0f', at_2, cursor_2, expires_8))
+      end
+     until true
+    end
+    local value_7 = replaced
+    if value_7 then
+     local remove_job
+     repeat
+      local id_8 = replaced
+      local raw_run_2 = redis.call('HGET', KEYS[2], id_8)
+      if redis.call('HDEL', KEYS[1], id_8) == 0 then
+       remove_job = nil
+       break
+      end
+      redis.call('HDEL', KEYS[2], id_8)
+      redis.call('HDEL', KEYS[9], id_8)
+      if redis.call('ZREM', KEYS[14], id_8) == 1 then
+       redis.call('HDEL', KEYS[3], id_8)
+       remove_job = 'was completed'
+       break
+      end
+      if raw_run_2 and (string.byte(raw_run_2, 9) >= 4) then
+       do
+        local options_2 = (struct.unpack('>Hc0', raw_run_2, 28))
+        do
+         local message
+         do
+          local key_of
+          repeat
+           if options_2 == '' then
+            key_of = ''
+            break
+           end
+           local __2, __3, __4, __5, its_key = struct.unpack('>I6BI6I6Hc0', options_2)
+           key_of = its_key
+          until true
+          message = 'ended\t' .. ARGV[2] .. '\t' .. id_8 .. '\t' .. 'deleted' .. '\t' .. key_of
+         end
+         redis.call('ZADD', KEYS[26], now, message)
+        end
+       end
+      end
+      if redis.call('ZREM', KEYS[13], id_8) == 1 then
+       remove_job = 'was dead'
+       break
+      end
+      if redis.call('ZREM', KEYS[12], id_8) == 1 then
+       remove_job = ''
+       break
+      end
+      redis.call('ZREM', KEYS[4], id_8)
+      if redis.call('ZREM', KEYS[25], id_8) == 1 then
+       do
+        do
+         local message_2 = 'waits\t' .. ARGV[2] .. '\t' .. id_8
+         redis.call('ZADD', KEYS[26], now, message_2)
+        end
+       end
+       remove_job = ''
+       break
+      end
+      if redis.call('ZREM', KEYS[10], id_8) + redis.call('ZREM', KEYS[11], id_8) + redis.call('ZREM', KEYS[8], id_8) == 0 then
+       do
+        local field_5 = 't:' .. ARGV[2]
+        local left = redis.call('HINCRBY', KEYS[15], field_5, 1)
+        if left > 0 and 1 > 0 then
+         local in_front = redis.call('LLEN', KEYS[7])
+         if left >= in_front + redis.call('LLEN', KEYS[6]) then
+          redis.call('DEL', KEYS[6], KEYS[7])
+          left = 0
+         else
+          local list = in_front > 0 and KEYS[7] or KEYS[6]
+          for __6 = 1, 8 do
+           local id_9 = redis.call('LINDEX', list, 0)
+           if left == 0 or not id_9 or redis.call('HEXISTS', KEYS[1], id_9) == 1 then
+            break
+           end
+           redis.call('LPOP', list)
+           left = redis.call('HINCRBY', KEYS[15], field_5, -1)
+          end
+          if left > 500 then
+           do
+            local ms_3 = now
+            redis.call('ZADD', KEYS[18], 'LT', math.min(ms_3, now + 600000), ARGV[2])
+           end
+          end
+         end
+        end
+        if left <= 0 then
+         redis.call('HDEL', KEYS[15], field_5)
+        end
+       end
+      end
+      remove_job = ''
+     until true
+     value_7 = remove_job
+    end
+    if value_7 then
+     do
+      local id_10 = replaced
+      do
+       local line_2 = 'deleted' .. '\t' .. id_10 .. '\t' .. '' .. '\t\t' .. '' .. '\t\t' .. '' .. '\t' .. ''
+       event_lines[#event_lines + 1] = line_2
+      end
+     end
+    end
+   end
+   result = added_2
+  end
+  added = result
+ end
+end
+repeat
+ local total = #event_lines
+ local most = tonumber(ARGV[4])
+ if total == 0 or most == 0 then
+  break
+ end
+ local added_3 = 0
+ for first_3 = 1, total, 64 do
+  local last_2 = math.min(first_3 + 64 - 1, total)
+  local lines = total == 1 and event_lines[1] or table.concat(event_lines, '\n', first_3, last_2)
+  redis.call('XADD', KEYS[22], '*', 't', string.format('%d', now), 'q', ARGV[2], 'n', last_2 - first_3 + 1, 'e', lines)
+  added_3 = added_3 + (40 + math.floor(1.2 * (#ARGV[2] + #lines)))
+ end
+ local held_4 = redis.call('HINCRBY', KEYS[23], 'events_bytes', added_3)
+ local full = most < 4 * 1048576 and most / 4 or 1048576
+ if held_4 >= full and held_4 - added_3 < full then
+  redis.pcall('PUBLISH', KEYS[22], held_4)
+ end
+ if held_4 > most then
+  do
+   local most_2, added_4 = most - math.floor(most / 64), added_3
+   local dropped, freed, entries, from_2 = 0, 0, 0, '-'
+   repeat
+    local found = redis.call('XRANGE', KEYS[22], from_2, '+', 'COUNT', 100)
+    for __7, entry in ipairs(found) do
+     if held_4 - freed <= most_2 then
+      break
+     end
+     local fields = entry[2]
+     dropped = dropped + tonumber(fields[6])
+     local event_bytes
+     do
+      local place, lines_2 = fields[4], fields[8]
+      event_bytes = 40 + math.floor(1.2 * (#place + #lines_2))
+     end
+     freed = freed + event_bytes
+     entries = entries + 1
+     from_2 = '(' .. entry[1]
+    end
+   until freed >= added_4 or held_4 - freed <= most_2 or #found < 100
+   redis.call('XTRIM', KEYS[22], 'MAXLEN', redis.call('XLEN', KEYS[22]) - entries)
+   redis.call('HINCRBY', KEYS[23], 'events_bytes', -freed)
+   redis.call('HINCRBY', KEYS[23], 'events_dropped', dropped)
+   redis.call('HSET', KEYS[23], 'events_dropped_at', string.format('%d', now))
+  end
+ end
+until true
+if added[1] == 'ttl_short' then
+ return added
+end
+local until_ms = now + tonumber(ARGV[17])
+local marks = {
+}
+for n, i_7 in ipairs(fresh) do
+ local id_11 = added[n + 1]
+ answer[(i_7 - 18) / 2 + 2] = id_11
+ marks[2 * n - 1], marks[2 * n] = ARGV[i_7], struct.pack('>I6c26', until_ms, id_11)
+end
+redis.call('HSET', KEYS[5], unpack(marks))
+repeat
+ local field_6, look_at_3 = 'k:' .. ARGV[2], math.min(until_ms, now + 600000)
+ if redis.call('HSETNX', KEYS[15], field_6, string.format('%.0f 0 0', look_at_3)) == 1 then
+  redis.call('ZADD', KEYS[18], 'LT', math.min(look_at_3, now + 600000), ARGV[2])
+  break
+ end
+ local at_3, cursor_3, earliest_3 = string.match(redis.call('HGET', KEYS[15], field_6), '^(%d+) (%d+) (%d+)$')
+ if cursor_3 ~= '0' and (earliest_3 == '0' or tonumber(earliest_3) > until_ms) then
+  redis.call('HSET', KEYS[15], field_6, string.format('%s %s %.0f', at_3, cursor_3, until_ms))
+ end
+until true
+if added[1] == 'duplicate' then
+ return added
+end
+return answer
