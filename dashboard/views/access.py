@@ -92,6 +92,7 @@ STATUS_OF: Final[Mapping[str, int]] = {
     "queue_not_found": 404,
     "job_not_found": 404,
     "worker_not_found": 404,
+    "push_endpoint_not_found": 404,
     "lease_lost": 409,
     "layout_mismatch": 503,
     "metadata_unavailable": 503,

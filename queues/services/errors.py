@@ -14,6 +14,7 @@ __all__ = [
     "NamespaceNotFoundError",
     "PoolExistsError",
     "PoolNotFoundError",
+    "PushEndpointNotFoundError",
     "RoleTooLowError",
     "SignInBusyError",
     "SignInLockedError",
@@ -85,6 +86,15 @@ class WorkerNotFoundError(TaskqError):
 
     def __init__(self) -> None:
         super().__init__("worker not found")
+
+
+class PushEndpointNotFoundError(TaskqError):
+    """The queue has no push endpoint."""
+
+    code = "push_endpoint_not_found"
+
+    def __init__(self) -> None:
+        super().__init__("push endpoint not found")
 
 
 class PoolExistsError(TaskqError):

@@ -74,6 +74,7 @@ from queues.engine.operations.consumers import held_queues, list_waiting, list_w
 from queues.engine.operations.dead_scan import scan_dead
 from queues.engine.operations.find import find_key, has_job
 from queues.engine.operations.maintain import promote, purge, reclaim
+from queues.engine.operations.push import DeliveryNotes, note_deliveries, read_deliveries
 from queues.engine.operations.survey import (
     add_minutes,
     namespace_minutes,
@@ -208,6 +209,8 @@ def operations() -> list[Operation[Any]]:
         command_workers(WorkerCommand(WorkerCommandKind.STOP, "w", "1", "ns")),
         annotate(QUEUE, UNKNOWN, {"percent": "1"}, keep_ms=1),
         read_note(QUEUE, UNKNOWN),
+        note_deliveries(QUEUE, 1, DeliveryNotes(failed=1, streak=1, records=[(True, b"{}")])),
+        read_deliveries(QUEUE, 1),
         give_back_limit(LimitTaken(allowed=True, key=limit_key("token", "write", 1, 1), ticket="1")),
     ]
 
