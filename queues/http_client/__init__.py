@@ -2,7 +2,8 @@
 
 `urls` reads a URL and says what is wrong with it; `headers` checks headers; `addresses` says which addresses may be
 connected to; `resolver` looks up names; `connection` is one connection; `client` posts, over connections that it keeps,
-to exactly the address that was checked. Redirects are not followed. Answers are read up to a bound, in bytes and in time. Every layer may call it.
+to exactly the address that was checked. Redirects are not followed. Answers are read up to a bound, in bytes and in
+time. Every layer may call it.
 """
 
 from .addresses import AddressRules

@@ -7,15 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Final
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
 
-_NAT64: Final = (IPv6Network("64:ff9b::/96"), IPv6Network("64:ff9b:1::/48"))
-_COMPATIBLE: Final = IPv6Network("::/96")
-_SITE_LOCAL: Final = IPv6Network("fec0::/10")
+_NAT64: Final = IPv6Network("64:ff9b::/96")
+_MORE_REFUSED: Final = tuple(
+    ip_network(text) for text in ("192.0.0.0/24", "192.88.99.0/24", "::/96", "64:ff9b:1::/48", "fec0::/10")
+)
+"""Not public either, though `ipaddress` of some versions of Python says so, or says nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,15 +52,12 @@ def _meant(address: Address) -> Address:
         return inner
     if address.teredo is not None:
         return address.teredo[1]
-    if any(address in network for network in (*_NAT64, _COMPATIBLE)):
-        return IPv4Address(int(address) & 0xFFFFFFFF)
-    return address
+    return IPv4Address(int(address) & 0xFFFFFFFF) if address in _NAT64 else address
 
 
 def _is_public(address: Address) -> bool:
-    if isinstance(address, IPv6Address):
-        if address.ipv4_mapped is not None:
-            return True  # judged by the address that is meant
-        if address in _SITE_LOCAL or address in _COMPATIBLE:
-            return False
+    if isinstance(address, IPv6Address) and (address.ipv4_mapped is not None or address in _NAT64):
+        return True  # judged by the address that is meant
+    if any(address in network for network in _MORE_REFUSED if network.version == address.version):
+        return False
     return address.is_global and not (address.is_multicast or address.is_reserved or address.is_unspecified)

@@ -59,7 +59,7 @@ class Connection(asyncio.Protocol):
         self._body_bytes = 0
         self._status = 0
         """0 until the head is complete."""
-        self._has_begun = self._is_complete = False
+        self._has_begun = self._is_complete = self._keeps_alive = False
 
     # asyncio calls these
 
@@ -98,7 +98,7 @@ class Connection(asyncio.Protocol):
             self.abort()
             return
         if self._is_complete:
-            if not self._parser.should_keep_alive():
+            if not self._keeps_alive:
                 self.abort()
             self._succeed()
         elif not self._status and self._head_bytes > HEAD_MAX_BYTES:
@@ -124,6 +124,7 @@ class Connection(asyncio.Protocol):
         if status < 200:  # "continue", early hints: the answer follows
             return
         self._status = status
+        self._keeps_alive = self._parser.should_keep_alive()
         if self._timer is not None:
             left = self._timer.when() - self._loop.time()
             if left > BODY_READ_S:

@@ -19,6 +19,7 @@ FORBIDDEN_PORTS: Final = frozenset(
 """Above 1023: those that the Fetch standard blocks because what listens there takes HTTP for commands; and Redis's."""
 
 _PRINTABLE: Final = re.compile(r"[!-~]*\Z")
+_BLANK: Final = re.compile(r"[\x00-\x20\x7f]")
 _LABEL: Final = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\Z")
 
 
@@ -46,6 +47,8 @@ def parse_target(url: str) -> Target:
     """Read a URL. Raises UrlError, which says what is wrong with it."""
     if len(url) > URL_MAX_CHARS:
         raise UrlError(f"longer than {URL_MAX_CHARS:,} characters")
+    if _BLANK.search(url):
+        raise UrlError("it has blanks or control characters")
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -61,8 +64,6 @@ def parse_target(url: str) -> Target:
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     if not _PRINTABLE.match(path):
         raise UrlError("its path has characters that must be percent-encoded")
-    if _PRINTABLE.match(url) is None and _PRINTABLE.match(parts.netloc) is not None:
-        raise UrlError("it has blanks or control characters")
     return Target(scheme=scheme, host=_read_host(parts.hostname or ""), port=_check_port(scheme, port), path=path)
 
 

@@ -74,7 +74,7 @@ class Happened:
 
 
 def masked_pairs(headers: Headers) -> Headers:
-    """The headers; values that may be secrets are masked. The signature is shown: it tells whether a receiver is right."""
+    """The headers; values that may be secrets are masked. The signature is not: receivers are checked by it."""
     return tuple(
         (name, value if name.startswith("webhook-") else masked({name: value})[name]) for name, value in headers
     )

@@ -23,8 +23,8 @@ DRAIN_MAX_S: Final = 3_600.0
 class Command(BaseCommand):
     help = (
         "Posts the jobs of queues that have a push endpoint to its URL. Runs until SIGTERM or SIGINT: then it waits "
-        "for the requests under way, and gives back the jobs of those that take longer; a second signal ends it at once. "
-        "Several may run side by side, on several hosts."
+        "for the requests under way, and gives back the jobs of those that take longer; a second signal ends it at "
+        "once. Several may run side by side, on several hosts."
     )
     requires_system_checks: list[str] = []  # as of `serve`
 

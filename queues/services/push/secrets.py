@@ -1,10 +1,10 @@
 """Secrets that sign requests: made, sealed for the database, opened to sign, rotated.
 
-A secret has the form of the Standard Webhooks specification: `whsec_` and the base64 of 24 to 64 bytes, the key. It must
-be readable to sign with, so no digest of it will do. It is stored sealed: encrypted and authenticated with keys derived
-from Django's SECRET_KEY, so that a copy of the database alone signs nothing. The cipher is HMAC-SHA256 in counter mode
-under a random nonce, then HMAC-SHA256 over both (encrypt-then-MAC), of the standard library. After a change of
-SECRET_KEY, keys in SECRET_KEY_FALLBACKS still open what they sealed; without them secrets have to be rotated.
+A secret has the form of the Standard Webhooks specification: `whsec_` and the base64 of the key, 24 to 64 bytes. It
+must be readable to sign with, so no digest of it will do. It is stored sealed: encrypted and authenticated with keys
+derived from Django's SECRET_KEY, so that a copy of the database alone signs nothing. The cipher is HMAC-SHA256 in
+counter mode under a random nonce, then HMAC-SHA256 over both (encrypt-then-MAC), of the standard library. After a
+change of SECRET_KEY, keys in SECRET_KEY_FALLBACKS still open what they sealed; without them secrets have to be rotated.
 """
 
 from __future__ import annotations
