@@ -1,4 +1,4 @@
-"""A receiver of pushed jobs: a real HTTP server on a socket, in the event loop of the test, that answers as it is told."""
+"""A receiver of pushed jobs: a real HTTP server on a socket, in the test's event loop, that answers as it is told."""
 
 from __future__ import annotations
 
