@@ -57,11 +57,14 @@ class HttpClient:
             headers,
         )
         while True:
-            connection = self._take_idle() or await self._connect(deadline)
+            kept = self._take_idle()
+            connection = kept or await self._connect(deadline)
             try:
                 response = await connection.exchange(head, body, timeout_s=deadline - monotonic())
             except StaleConnectionError:
-                continue
+                if kept is not None:
+                    continue
+                raise HttpClientError(HttpFailure.CLOSED, "the connection was closed at once") from None
             self._keep(connection)
             return response
 

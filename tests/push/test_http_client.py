@@ -8,6 +8,7 @@ from ipaddress import ip_network
 from pathlib import Path
 
 import pytest
+import uvloop
 
 from queues.http_client import (
     AddressRules,
@@ -53,6 +54,33 @@ async def test_a_body_is_posted_and_the_answer_read() -> None:
     assert (request.path, request.body) == ("/hook?x=1", b"job \x00\xff")
     assert request.headers["host"] == f"127.0.0.1:{sink.port}"
     assert request.headers["content-type"] == "text/plain"
+
+
+def test_it_works_on_uvloop_too() -> None:
+    async def talk() -> None:
+        async with listening(replies("200 OK", b"pong")) as sink:
+            posting = client(sink.url)
+            for _ in range(2):
+                assert (await posting.post(TYPE, b"x" * 200_000, timeout_s=5)).body == b"pong"
+            assert sink.connections == 1
+
+    uvloop.run(talk())
+
+
+@in_loop
+async def test_a_connection_that_is_closed_at_once_is_a_failure() -> None:
+    accepted = 0
+
+    def close(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal accepted
+        accepted += 1
+        writer.transport.abort()
+
+    server = await asyncio.start_server(close, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    assert (await failure(client(f"http://127.0.0.1:{port}/")))[0] is HttpFailure.CLOSED
+    server.close()
+    assert accepted == 1
 
 
 @in_loop

@@ -69,6 +69,6 @@ def _seconds(text: str) -> float:
         seconds = float(text)
     except ValueError:
         seconds = -1.0
-    if not 0 <= seconds <= DRAIN_MAX_S:
+    if not 0 <= seconds <= DRAIN_MAX_S:  # also NaN
         raise ArgumentTypeError(f"expected seconds, 0 to {DRAIN_MAX_S:g}")
     return seconds
