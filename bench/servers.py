@@ -95,6 +95,7 @@ def running_service(*, workers: int = 1, env: Mapping[str, str] | None = None) -
     """Start `manage.py up --no-demo --workers N`, and stop it after the block. Raises ServiceFailedError."""
     with tempfile.TemporaryDirectory(prefix="taskq-bench-") as folder:
         command = [sys.executable, MANAGE, "up", "--json", "--no-demo", "--port", str(free_port()), "--data", folder]
+        command += ["--no-pusher"]
         command += ["--workers", str(workers)]
         with running(command, env=env, pipes=True) as process:
             assert process.stdout is not None
