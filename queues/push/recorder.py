@@ -112,7 +112,6 @@ class Recorder:
             self._streak += 1
             self._add(0, 1, 0, happened.duration_ms)
         elif outcome == GONE:
-            self._streak += 1
             self.note_returned()
 
     def note_returned(self) -> None:
