@@ -460,6 +460,82 @@ def test_secrets_in_headers_are_masked_where_deliveries_are_shown(world: World) 
     run_async(test())
 
 
+def test_bodies_in_memory_are_bounded_and_no_endpoint_is_kept_waiting(world: World) -> None:
+    async def test() -> None:
+        gate = asyncio.Event()
+
+        async def hold(request: Received, writer: asyncio.StreamWriter) -> None:
+            await gate.wait()
+            await replies()(request, writer)
+
+        async with listening(hold) as slow, listening() as quick:
+            await ask(world.endpoint, slow.url, queue="slow", concurrency=50)
+            await ask(world.publish, *[b"x" * 700_000] * 6, queue="slow")
+            async with pushing() as pusher:
+                pusher._around.bodies.most = 1_000_000
+                await until(lambda: pusher._around.bodies.held > 1_000_000, or_fail="the memory is not used up")
+                await ask(world.endpoint, quick.url, queue="quick", concurrency=50)
+                await ask(world.publish, *[b"y" * 1_000] * 20, queue="quick")
+                await until(lambda: world.counts("quick") == {}, or_fail="the other endpoint was kept waiting")
+                assert quick.most == 1
+                assert slow.under_way < 6
+                gate.set()
+                await until(lambda: world.counts("slow") == {}, or_fail="it does not go on")
+                await until(lambda: pusher._around.bodies.held == 0, or_fail="bodies are still counted")
+
+    run_async(test())
+
+
+def test_an_ack_that_redis_did_not_take_is_sent_again(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    from queues.engine import AsyncEngine, StoreUnavailableError
+
+    monkeypatch.setattr("queues.push.runner.SETTLE_PAUSE_S", 0.01)
+    real, refused = AsyncEngine.run, list[str]()
+
+    async def run(engine: AsyncEngine, work: Any) -> Any:
+        name = getattr(getattr(work, "script", None), "name", "")
+        if name == "ack" and len(refused) < 3:
+            refused.append(name)
+            raise StoreUnavailableError("gone for a moment")
+        return await real(engine, work)
+
+    async def test() -> None:
+        async with listening() as sink:
+            await ask(world.endpoint, sink.url)
+            await ask(world.publish, b"job")
+            monkeypatch.setattr(AsyncEngine, "run", run)
+            async with pushing():
+                await until(lambda: world.counts() == {}, or_fail="the job was not acked")
+        assert len(refused) == 3
+        assert len(sink.received) == 1
+
+    run_async(test())
+
+
+def test_counts_that_could_not_be_written_are_written_later(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    from queues.engine import AsyncEngine, StoreUnavailableError
+
+    real, refused = AsyncEngine.run, list[str]()
+
+    async def run(engine: AsyncEngine, work: Any) -> Any:
+        if getattr(getattr(work, "script", None), "name", "") == "note_deliveries" and not refused:
+            refused.append("once")
+            raise StoreUnavailableError("gone for a moment")
+        return await real(engine, work)
+
+    async def test() -> None:
+        async with listening() as sink:
+            await ask(world.endpoint, sink.url)
+            await ask(world.publish, b"1", b"2")
+            monkeypatch.setattr(AsyncEngine, "run", run)
+            async with pushing():
+                await until(lambda: world.counts() == {} and refused, or_fail="nothing was refused")
+                await ask(world.publish, b"3")
+                await until(lambda: world.deliveries().health.delivered == 3, or_fail="counts are lost")
+
+    run_async(test())
+
+
 @pytest.mark.parametrize(
     ("text", "seconds"),
     [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import threading
 from ipaddress import ip_network
 from pathlib import Path
 
@@ -281,6 +282,32 @@ async def test_a_name_that_does_not_exist_is_a_failure() -> None:
         HttpFailure.LOOKUP,
         "cannot look up nowhere.example: Name or service not known",
     )
+
+
+@in_loop
+async def test_a_lookup_that_never_ends_delays_no_other_and_is_not_repeated() -> None:
+    stuck, asked = threading.Event(), list[str]()
+
+    def lookup(host: str, _port: int) -> list[str]:
+        asked.append(host)
+        if host == "stuck.example":
+            stuck.wait(10)
+        return ["127.0.0.1"]
+
+    async with listening() as sink:
+        resolver = Resolver(lookup)
+        tls = client_tls()
+
+        def to(host: str) -> HttpClient:
+            target = parse_target(f"http://{host}:{sink.port}/")
+            return HttpClient(target, rules=LOOPBACK, resolver=resolver, tls=tls, max_kept=1)
+
+        waiting = [asyncio.create_task(failure(to("stuck.example"), timeout_s=0.3)) for _ in range(50)]
+        response = await to("quick.example").post(TYPE, b"job", timeout_s=5)
+        assert response.status == 200
+        assert set(await asyncio.gather(*waiting)) == {(HttpFailure.TIMEOUT, "no connection in time")}
+        assert asked.count("stuck.example") == 1
+        stuck.set()
 
 
 # TLS

@@ -164,6 +164,16 @@ def test_it_goes_on_while_the_database_is_away(pushed: Site, start: Start) -> No
         database.close()
 
 
+def test_a_file_of_authorities_that_cannot_be_read_is_named(pushed: Site, tmp_path: Path) -> None:
+    (tmp_path / "empty.pem").touch()
+    for path in (tmp_path / "missing.pem", tmp_path / "empty.pem"):
+        done = run_manage("runpusher", env=pushed.env | {"TASKQ_PUSH_CA_FILE": str(path)})
+
+        assert done.returncode == 1
+        assert f"TASKQ_PUSH_CA_FILE {path}: " in done.stderr
+        assert "Traceback" not in done.stderr
+
+
 def test_what_drain_cannot_be_is_refused(pushed: Site) -> None:
     for value in ("-1", "x", "nan", "99999"):
         done = run_manage("runpusher", f"--drain={value}", env=pushed.env)

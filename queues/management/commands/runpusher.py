@@ -7,12 +7,15 @@ import gc
 import os
 import signal
 from argparse import ArgumentParser, ArgumentTypeError
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import uvloop
-from django.core.management.base import BaseCommand
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
 
+from queues.http_client import client_tls
 from queues.push.pusher import Pusher
 from queues.supervision import HEARTBEAT
 
@@ -43,12 +46,16 @@ class Command(BaseCommand):
         heartbeats = (HEARTBEAT.beat,) if heartbeat is None else (HEARTBEAT.beat, heartbeat.touch)
         gc.collect()
         gc.freeze()  # what is loaded stays: it need not be gone through again and again
+        try:
+            client_tls(settings.TASKQ_PUSH_CA_FILE)
+        except OSError as error:
+            raise CommandError(f"TASKQ_PUSH_CA_FILE {settings.TASKQ_PUSH_CA_FILE}: {error}") from error
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            runner.run(_run(Pusher(heartbeats=heartbeats), drain))
-        # A thread may hang in a lookup or a query; nothing is left for it to do.
+            runner.run(_run(drain, heartbeats))
 
 
-async def _run(pusher: Pusher, drain_s: float) -> None:
+async def _run(drain_s: float, heartbeats: Sequence[Callable[[], object]]) -> None:
+    pusher = Pusher(heartbeats=heartbeats)
     stop = asyncio.Event()
     received: list[int] = []
 
