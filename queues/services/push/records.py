@@ -8,6 +8,8 @@ from typing import Any, Final
 
 import orjson
 
+from queues.engine import JobState
+
 REQUEST_BODY_BYTES: Final = 1_024
 RESPONSE_BODY_BYTES: Final = 2_048
 HEADER_CHARS: Final = 256
@@ -43,6 +45,11 @@ class DeliveryRecord:
     def has_failed(self) -> bool:
         """Whether the receiver did not take it."""
         return self.outcome not in ("delivered", "late", "test_delivered")
+
+    @property
+    def next_state(self) -> JobState | None:
+        """The state that the job went to, if it still exists."""
+        return next((state for state in JobState if state == self.next), None)
 
     @property
     def is_test(self) -> bool:
