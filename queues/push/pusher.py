@@ -36,7 +36,8 @@ from queues.services.push.pushing import PushJob, PushPlan, claim_test, pause_go
 
 from .recorder import TEST_DELIVERED, TEST_FAILED, Happened, Recorder
 from .requests import test_headers
-from .runner import Bodies, EndpointRunner, Surroundings
+from .runner import EndpointRunner
+from .surroundings import Bodies, Surroundings
 from .verdicts import Verdict, judge, judge_failure
 
 logger = logging.getLogger(__name__)
@@ -175,12 +176,11 @@ class Pusher:
 
         self._start(leave())
 
-    def _on_gone(self, runner: EndpointRunner, reason: str) -> None:
-        self._start(self._pause(runner, reason))
+    def _on_gone(self, endpoint: PushJob, reason: str) -> None:
+        self._start(self._pause(endpoint, reason))
 
-    async def _pause(self, runner: EndpointRunner, reason: str) -> None:
+    async def _pause(self, endpoint: PushJob, reason: str) -> None:
         """Until the database has it: a pusher that begins meanwhile finds out by itself."""
-        endpoint = runner.endpoint
         while True:
             try:
                 paused = await self._call(partial(pause_gone, pk=endpoint.pk, url=endpoint.url, reason=reason))
@@ -190,9 +190,9 @@ class Pusher:
                 logger.warning("endpoint is gone, but cannot be paused yet", extra=extra)
                 await asyncio.sleep(PAUSE_AGAIN_S)
         self._paused_at[endpoint.pk] = monotonic()
-        if self._runners.get(endpoint.pk) is runner:
-            del self._runners[endpoint.pk]
-            self._retire(runner)
+        runner = self._runners.get(endpoint.pk)
+        if runner is not None and runner.is_gone:
+            self._retire(self._runners.pop(endpoint.pk))
         if paused:
             logger.warning(
                 "endpoint paused: gone",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 from dataclasses import dataclass
 from time import monotonic, perf_counter
 from typing import Any, Final
@@ -19,7 +19,7 @@ from queues.engine.keys import QueueKeys
 from queues.engine.limits import MEBIBYTE
 from queues.engine.operation import Operation
 from queues.engine.values import AckOutcome, Consumed, JobState
-from queues.http_client import HttpClient, HttpClientError, Response
+from queues.http_client import HttpClientError, Response
 from queues.http_client.headers import write_headers
 from queues.services.jobs.delivery import ack_job, extend_lease, fail_job, release_job
 from queues.services.policies import EffectivePolicy
@@ -28,7 +28,8 @@ from queues.services.push.records import REQUEST_BODY_BYTES
 from queues.services.tokens.access import give_back_request, take_request
 
 from .recorder import DELIVERED, FAILED, GONE, LATE, Happened, Recorder
-from .requests import job_headers
+from .requests import Headers, job_headers
+from .surroundings import Surroundings, rate_limit_of
 from .verdicts import Judgement, Verdict, fallback_delay_ms, judge, judge_failure
 
 logger = logging.getLogger(__name__)
@@ -61,27 +62,6 @@ class InFlight:
     is_lost: bool = False
 
 
-class Bodies:
-    """Bytes of bodies that all endpoints of this process hold. A full budget leaves each endpoint one job at a time."""
-
-    def __init__(self, most: int) -> None:
-        self.most = most
-        self.held = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
-    """What runners need of their process."""
-
-    consumer: str
-    bodies: Bodies
-    engine: Callable[[str], Awaitable[AsyncEngine]]
-    policy: Callable[[PushJob], Awaitable[EffectivePolicy]]
-    client: Callable[[PushJob], HttpClient]
-    on_gone: Callable[[EndpointRunner, str], None]
-    """Called once when the receiver has answered 410, after the runner has stopped consuming."""
-
-
 class EndpointRunner:
     """Of one endpoint, which may change while it runs."""
 
@@ -112,6 +92,8 @@ class EndpointRunner:
     def update(self, endpoint: PushJob) -> None:
         """Deliver so from now on. What is under way ends as it began."""
         before, self.endpoint = self.endpoint, endpoint
+        if before.url != endpoint.url:
+            self.is_gone = False
         if before.url != endpoint.url or before.concurrency != endpoint.concurrency:
             self._client.close()
             self._client = self._around.client(endpoint)
@@ -204,21 +186,34 @@ class EndpointRunner:
         engine = await self._around.engine(endpoint.pool)
         self._policy = await self._around.policy(endpoint)
         queue = engine.queue(endpoint.namespace, endpoint.queue)
-        limit = _limit_of(endpoint)
+        limit = rate_limit_of(endpoint)
         if limit is None:
-            consumed = await self._wait_consume(engine, queue, count, None)
+            consumed = await self._wait_consume(engine, queue, count)
         elif engine.counts_in_call:
-            consumed = await self._wait_consume(engine, queue, 1, limit)
+            consumed = await self._wait_consume(engine, queue, 1, limit=limit)
         else:
-            taken = await engine.run(take_request(limit=limit))
-            consumed = await self._wait_consume(engine, queue, 1, None)
-            if not consumed.jobs:
-                await engine.run(give_back_request(taken=taken))
+            consumed = await self._consume_counted(engine, queue, limit)
         for job in consumed.jobs:
             self._start_delivery(engine, queue, job)
 
+    async def _consume_counted(self, engine: AsyncEngine, queue: QueueKeys, limit: RequestLimit) -> Consumed:
+        """In a Redis Cluster: count a request, consume for as long as its interval, uncount it if nothing came."""
+        taken = await engine.run(take_request(limit=limit))
+        if not taken.allowed:
+            raise LimitReachedError(limit.kind, taken.retry_after_ms)
+        consumed = await self._wait_consume(engine, queue, 1, timeout_s=limit.interval_ms / 1000)
+        if not consumed.jobs:
+            await engine.run(give_back_request(taken=taken))
+        return consumed
+
     def _wait_consume(
-        self, engine: AsyncEngine, queue: QueueKeys, count: int, limit: RequestLimit | None
+        self,
+        engine: AsyncEngine,
+        queue: QueueKeys,
+        count: int,
+        *,
+        limit: RequestLimit | None = None,
+        timeout_s: float = WAIT_S,
     ) -> Awaitable[Consumed]:
         """Cancelled, it takes no job with it. The bound in flight holds for all pushers together."""
         bound = self.endpoint.concurrency
@@ -227,7 +222,7 @@ class EndpointRunner:
         return engine.wait_consume(
             (queue,),
             ttr_ms=self._lease_s() * 1000,
-            timeout_s=WAIT_S,
+            timeout_s=min(timeout_s, WAIT_S),
             count=count,
             consumer=self._around.consumer,
             max_in_flight=bound,
@@ -272,17 +267,22 @@ class EndpointRunner:
 
     async def _deliver(self, one: InFlight) -> None:
         endpoint, job = self.endpoint, one.job
-        headers = job_headers(job, keys=endpoint.keys, own=endpoint.headers)
+        headers: Headers = ()
         began = perf_counter()
         response: Response | None = None
         try:
+            headers = job_headers(job, keys=endpoint.keys, own=endpoint.headers)
             response = await self._client.post(write_headers(headers), job.body, timeout_s=endpoint.timeout_s)
             judgement = judge(response)
         except HttpClientError as error:
             judgement = judge_failure(error, timeout_s=endpoint.timeout_s)
-        except BaseException:  # cancelled by `drain`, or a defect: nobody knows what the receiver did
+        except asyncio.CancelledError:  # by `drain`: nobody knows what the receiver did
             await self._give_back(one)
             raise
+        except Exception as error:  # a defect; given back, the job would meet it again at once
+            fields = {"action": "push.deliver", "queue": endpoint.name, "job_id": job.job_id}
+            logger.exception("delivery failed unexpectedly", extra=fields)
+            judgement = Judgement(verdict=Verdict.FAILED, error=f"taskq failed: {type(error).__name__}")
         duration_ms = (perf_counter() - began) * 1000
         outcome, then = await self._end(one, judgement)
         self.recorder.note(
@@ -309,7 +309,7 @@ class EndpointRunner:
             if not self.is_gone:
                 self.is_gone = True
                 self.stop()
-                self._around.on_gone(self, judgement.error)
+                self._around.on_gone(self.endpoint, judgement.error)
             await self._settle(one, release_job(queue=one.queue, job_id=one.job.job_id, attempt=one.job.attempt))
             return GONE, JobState.READY
         if judgement.hold_off_s:
@@ -354,14 +354,3 @@ class EndpointRunner:
         except TaskqError:
             return  # its lease ends instead
         self.recorder.note_returned()
-
-
-def _limit_of(endpoint: PushJob) -> RequestLimit | None:
-    """The rate as a limit that Redis counts for all pushers, in windows of one to two seconds, or of one request."""
-    rate = endpoint.rate_per_s
-    if rate is None:
-        return None
-    allowance = max(1, int(rate))
-    return RequestLimit(
-        token_id=f"push-{endpoint.pk}", kind="read", allowance=allowance, interval_ms=round(1000 * allowance / rate)
-    )

@@ -246,7 +246,21 @@ def test_concurrency_is_bounded_for_all_pushers_together(world: World) -> None:
     run_async(test())
 
 
-def test_the_rate_is_bounded_for_all_pushers_together(world: World) -> None:
+@pytest.mark.parametrize("counts_in_call", [True, False], ids=["one server", "as in a cluster"])
+def test_the_rate_is_bounded_for_all_pushers_together(
+    world: World, monkeypatch: pytest.MonkeyPatch, counts_in_call: bool
+) -> None:
+    from queues.push.pusher import Pusher
+
+    real = Pusher._engine
+
+    async def engine_of(pusher: Pusher, pool: str) -> Any:
+        engine = await real(pusher, pool)
+        engine.counts_in_call = counts_in_call
+        return engine
+
+    monkeypatch.setattr(Pusher, "_engine", engine_of)
+
     async def test() -> None:
         async with listening() as sink:
             await ask(world.endpoint, sink.url, rate_per_s=0.05)
@@ -508,6 +522,23 @@ def test_an_ack_that_redis_did_not_take_is_sent_again(world: World, monkeypatch:
                 await until(lambda: world.counts() == {}, or_fail="the job was not acked")
         assert len(refused) == 3
         assert len(sink.received) == 1
+
+    run_async(test())
+
+
+def test_a_defect_fails_the_job_instead_of_meeting_it_again_and_again(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def test() -> None:
+        async with listening() as sink:
+            await ask(world.endpoint, sink.url)
+            await ask(PushEndpoint.objects.update, headers={"X-Odd": "ü"})  # by hand, past all checks
+            (job_id,) = await ask(world.publish, b"job")
+            async with pushing():
+                await until(lambda: is_in(world.job(job_id), JobState.RETRY), or_fail="the job did not fail")
+        job = await ask(world.job, job_id)
+        assert [one.error for one in job.history] == ["taskq failed: UnicodeEncodeError"]
+        assert sink.received == []
 
     run_async(test())
 

@@ -14,6 +14,7 @@ import binascii
 import hashlib
 import hmac
 import secrets
+from functools import lru_cache
 from typing import Final
 
 from django.conf import settings
@@ -79,6 +80,7 @@ def unseal(sealed: str) -> bytes:
     raise UnreadableSecretError
 
 
+@lru_cache(maxsize=8)
 def _derived(master: str | bytes) -> tuple[bytes, bytes]:
     key = master.encode() if isinstance(master, str) else master
     encrypting, authenticating = (
