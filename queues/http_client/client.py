@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import ssl
 from time import monotonic
 from typing import Final
@@ -19,6 +20,11 @@ AGE_MAX_S: Final = 60.0
 looked up again."""
 
 ADDRESSES_TRIED: Final = 3
+
+_OWN_FAULTS: Final = frozenset(
+    {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.EADDRNOTAVAIL, errno.ENETDOWN}
+)
+"""What keeps this host from connecting anywhere."""
 
 
 def client_tls(ca_file: str = "") -> ssl.SSLContext:
@@ -142,5 +148,7 @@ def _explained(error: OSError, address: str, port: int) -> HttpClientError:
         return HttpClientError(HttpFailure.TLS, f"certificate of {shown} refused: {error.verify_message}")
     if isinstance(error, ssl.SSLError):
         return HttpClientError(HttpFailure.TLS, f"no TLS with {shown}: {error.reason or error}")
+    if error.errno in _OWN_FAULTS:
+        return HttpClientError(HttpFailure.RESOURCES, f"no connection to {shown}: {error.strerror}")
     reason = error.strerror or str(error) or type(error).__name__
     return HttpClientError(HttpFailure.CONNECT, f"cannot connect to {shown}: {reason}")

@@ -15,6 +15,8 @@ class HttpFailure(StrEnum):
     TIMEOUT = "timeout"
     CLOSED = "closed"
     PROTOCOL = "bad_response"
+    RESOURCES = "out_of_resources"
+    """Of this process or host, such as open files: it is not the receiver's fault."""
 
 
 class HttpClientError(Exception):

@@ -19,7 +19,7 @@ from queues.engine.keys import QueueKeys
 from queues.engine.limits import MEBIBYTE
 from queues.engine.operation import Operation
 from queues.engine.values import AckOutcome, Consumed, JobState
-from queues.http_client import HttpClientError, Response
+from queues.http_client import HttpClientError, HttpFailure, Response
 from queues.http_client.headers import write_headers
 from queues.services.jobs.delivery import ack_job, extend_lease, fail_job, release_job
 from queues.services.policies import EffectivePolicy
@@ -275,6 +275,10 @@ class EndpointRunner:
             response = await self._client.post(write_headers(headers), job.body, timeout_s=endpoint.timeout_s)
             judgement = judge(response)
         except HttpClientError as error:
+            if error.failure is HttpFailure.RESOURCES:
+                self._note_shortage(error)
+                await self._give_back(one)
+                return
             judgement = judge_failure(error, timeout_s=endpoint.timeout_s)
         except asyncio.CancelledError:  # by `drain`: nobody knows what the receiver did
             await self._give_back(one)
@@ -347,6 +351,13 @@ class EndpointRunner:
                 await asyncio.sleep(SETTLE_PAUSE_S)
                 if not engine.is_usable():  # the pool has another address now
                     engine = await self._around.engine(self.endpoint.pool)
+
+    def _note_shortage(self, error: HttpClientError) -> None:
+        """This host cannot connect anywhere: that is no failure of the job."""
+        if self._hold_until < monotonic():
+            fields = {"action": "push.shortage", "queue": self.endpoint.name, "reason": str(error)[:200]}
+            logger.error("nothing can be delivered from here", extra=fields)
+        self._hold_until = max(self._hold_until, monotonic() + PAUSE_S)
 
     async def _give_back(self, one: InFlight) -> None:
         try:

@@ -543,6 +543,34 @@ def test_a_defect_fails_the_job_instead_of_meeting_it_again_and_again(
     run_async(test())
 
 
+def test_a_host_without_open_files_left_burns_no_try(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    import errno
+
+    from queues.http_client import HttpClient
+
+    monkeypatch.setattr("queues.push.runner.PAUSE_S", 0.01)
+    real, refused = HttpClient._open, list[str]()
+
+    async def connect(client: HttpClient, address: str) -> Any:
+        if len(refused) < 3:
+            refused.append(address)
+            raise OSError(errno.EMFILE, "Too many open files")
+        return await real(client, address)
+
+    monkeypatch.setattr(HttpClient, "_open", connect)
+
+    async def test() -> None:
+        async with listening() as sink:
+            await ask(world.endpoint, sink.url)
+            await ask(world.publish, b"job", tries=1)
+            async with pushing():
+                await until(lambda: world.counts() == {}, or_fail="the job was not delivered")
+        assert len(refused) == 3
+        assert [one.headers["taskq-tries-left"] for one in sink.received] == ["0"]
+
+    run_async(test())
+
+
 def test_counts_that_could_not_be_written_are_written_later(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     from queues.engine import AsyncEngine, StoreUnavailableError
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import os
+import resource
 import signal
 from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Callable, Sequence
@@ -44,6 +46,7 @@ class Command(BaseCommand):
     def handle(self, *, drain: float, heartbeat: Path | None, **options: Any) -> None:
         HEARTBEAT.begin()
         heartbeats = (HEARTBEAT.beat,) if heartbeat is None else (HEARTBEAT.beat, heartbeat.touch)
+        _raise_file_limit()
         gc.collect()
         gc.freeze()  # what is loaded stays: it need not be gone through again and again
         try:
@@ -69,6 +72,13 @@ async def _run(drain_s: float, heartbeats: Sequence[Callable[[], object]]) -> No
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, handle, number)
     await pusher.run(stop, drain_s=drain_s)
+
+
+def _raise_file_limit() -> None:
+    """To the most that is allowed: each request under way is an open file."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with contextlib.suppress(ValueError, OSError):  # macOS refuses "unlimited"
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def _seconds(text: str) -> float:

@@ -112,18 +112,18 @@ def save_endpoint(
     chosen = secret or new_secret()
     try:
         with transaction.atomic():
-            row = PushEndpoint.objects.select_for_update().filter(namespace=owner, queue=queue).first()
+            row = PushEndpoint.objects.select_for_update(of=("self",)).filter(namespace=owner, queue=queue).first()
             if row is not None:
                 if secret is not None:
                     raise InvalidArgumentError("invalid secret: the endpoint has one already, which can be rotated")
                 _apply(row, options)
-                row.full_clean()
+                row.full_clean(validate_unique=False, validate_constraints=False)
                 row.save()
                 _log("changed", row)
                 return EndpointSaved(endpoint=endpoint_of(row), created=False)
             row = PushEndpoint(namespace=owner, queue=queue, secrets=[new_entry(key_of(chosen))])
             _apply(row, options)
-            row.full_clean()
+            row.full_clean(validate_unique=False, validate_constraints=False)  # the database has the last word
             row.save(force_insert=True)
     except ValidationError as error:
         raise InvalidArgumentError(_first_words(error)) from None
@@ -166,7 +166,7 @@ def rotate_secret(*, pool: str, namespace: str, queue: str, overlap_s: int = OVE
         raise InvalidArgumentError("invalid overlap")
     secret = new_secret()
     with transaction.atomic():
-        row = _rows(pool=pool, namespace=namespace, queue=queue).select_for_update().first()
+        row = _rows(pool=pool, namespace=namespace, queue=queue).select_for_update(of=("self",)).first()
         if row is None:
             raise PushEndpointNotFoundError
         now = now_ms()
