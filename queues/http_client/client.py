@@ -103,7 +103,7 @@ class HttpClient:
                 addresses = await self._resolver.resolve(self.target.host, self.target.port)
                 permitted = [address for address in addresses if self._rules.permits(address)]
                 if not permitted:
-                    raise HttpClientError(HttpFailure.ADDRESS, _refusal(self.target.host, addresses))
+                    raise HttpClientError(HttpFailure.ADDRESS, _refusal(self.target.host))
                 return await self._connect_to(permitted[:ADDRESSES_TRIED], deadline)
         except TimeoutError:
             raise HttpClientError(HttpFailure.TIMEOUT, "no connection in time") from None
@@ -136,10 +136,9 @@ class HttpClient:
         return connection
 
 
-def _refusal(host: str, addresses: list[str]) -> str:
-    found = ", ".join(addresses[:ADDRESSES_TRIED]) or "no address"
-    where = f"{host} is " + found if [host] != addresses else host
-    return f"{where}: not a public address, and in no network that TASKQ_PUSH_ALLOWED_NETWORKS allows"
+def _refusal(host: str) -> str:
+    """Without the addresses: names of a network that strangers cannot reach must not tell them what is in it."""
+    return f"{host}: not a public address, and in no network that TASKQ_PUSH_ALLOWED_NETWORKS allows"
 
 
 def _explained(error: OSError, address: str, port: int) -> HttpClientError:
