@@ -13,7 +13,17 @@ from dataclasses import dataclass
 from time import monotonic, perf_counter
 from typing import Any, Final
 
-from queues.engine import AsyncEngine, Delivery, RequestLimit
+from queues.engine import (
+    AsyncEngine,
+    Delivery,
+    RequestLimit,
+    ack_attempt,
+    extend,
+    fail,
+    give_back_limit,
+    release,
+    take_limit,
+)
 from queues.engine.errors import JobNotFoundError, LeaseLostError, LimitReachedError, StoreUnavailableError, TaskqError
 from queues.engine.keys import QueueKeys
 from queues.engine.limits import MEBIBYTE
@@ -21,11 +31,9 @@ from queues.engine.operation import Operation
 from queues.engine.values import AckOutcome, Consumed, JobState
 from queues.http_client import HttpClientError, HttpFailure, Response
 from queues.http_client.headers import write_headers
-from queues.services.jobs.delivery import ack_job, extend_lease, fail_job, release_job
 from queues.services.policies import EffectivePolicy
 from queues.services.push.pushing import PushJob
 from queues.services.push.records import REQUEST_BODY_BYTES
-from queues.services.tokens.access import give_back_request, take_request
 
 from .recorder import DELIVERED, FAILED, GONE, LATE, Happened, Recorder
 from .requests import Headers, job_headers
@@ -127,11 +135,7 @@ class EndpointRunner:
     async def _extend(self, one: InFlight, length_s: int) -> None:
         began = monotonic()
         try:
-            await one.engine.run(
-                extend_lease(
-                    queue=one.queue, job_id=one.job.job_id, policy=self._policy, attempt=one.job.attempt, ttr_s=length_s
-                )
-            )
+            await one.engine.run(extend(one.queue, one.job.job_id, attempt=one.job.attempt, ttr_ms=length_s * 1000))
             one.lease_until = began + length_s
         except (LeaseLostError, JobNotFoundError):
             one.is_lost = True
@@ -198,12 +202,12 @@ class EndpointRunner:
 
     async def _consume_counted(self, engine: AsyncEngine, queue: QueueKeys, limit: RequestLimit) -> Consumed:
         """In a Redis Cluster: count a request, consume for as long as its interval, uncount it if nothing came."""
-        taken = await engine.run(take_request(limit=limit))
+        taken = await engine.run(take_limit(limit))
         if not taken.allowed:
             raise LimitReachedError(limit.kind, taken.retry_after_ms)
         consumed = await self._wait_consume(engine, queue, 1, timeout_s=limit.interval_ms / 1000)
         if not consumed.jobs:
-            await engine.run(give_back_request(taken=taken))
+            await engine.run(give_back_limit(taken))
         return consumed
 
     def _wait_consume(
@@ -314,15 +318,15 @@ class EndpointRunner:
                 self.is_gone = True
                 self.stop()
                 self._around.on_gone(self.endpoint, judgement.error)
-            await self._settle(one, release_job(queue=one.queue, job_id=one.job.job_id, attempt=one.job.attempt))
+            await self._settle(one, release(one.queue, one.job.job_id, attempt=one.job.attempt))
             return GONE, JobState.READY
         if judgement.hold_off_s:
             self._hold_until = max(self._hold_until, monotonic() + judgement.hold_off_s)
         failed = await self._settle(
             one,
-            fail_job(
-                queue=one.queue,
-                job_id=one.job.job_id,
+            fail(
+                one.queue,
+                one.job.job_id,
                 attempt=one.job.attempt,
                 error=judgement.error,
                 delay_ms=judgement.delay_ms,
@@ -333,7 +337,7 @@ class EndpointRunner:
 
     async def _ack(self, one: InFlight) -> tuple[str, str]:
         """Also when the answer was late: the attempt tells whether the job is still this delivery's."""
-        ended = await self._settle(one, ack_job(queue=one.queue, job_id=one.job.job_id, attempt=one.job.attempt))
+        ended = await self._settle(one, ack_attempt(one.queue, one.job.job_id, attempt=one.job.attempt))
         is_ours = ended is not None and ended.outcome is AckOutcome.ACKED
         return (DELIVERED, "acked") if is_ours else (LATE, "")
 
@@ -361,7 +365,7 @@ class EndpointRunner:
 
     async def _give_back(self, one: InFlight) -> None:
         try:
-            await one.engine.run(release_job(queue=one.queue, job_id=one.job.job_id, attempt=one.job.attempt))
+            await one.engine.run(release(one.queue, one.job.job_id, attempt=one.job.attempt))
         except TaskqError:
             return  # its lease ends instead
         self.recorder.note_returned()

@@ -87,21 +87,9 @@ def fail_job(
     error: str = "",
     delay_ms: int | None = None,
     dead: bool = False,
-    fallback_delay_ms: int | None = None,
 ) -> Operation[Failed]:
-    """Give a job back as failed. `delay_ms` None: its backoff decides, or `fallback_delay_ms` if it has none.
-
-    Raises LeaseLostError, JobNotFoundError.
-    """
-    return fail(
-        queue,
-        job_id,
-        attempt=attempt,
-        error=error,
-        delay_ms=delay_ms,
-        dead=dead,
-        fallback_delay_ms=fallback_delay_ms,
-    )
+    """Give a job back as failed. `delay_ms` None: its backoff decides. Raises LeaseLostError, JobNotFoundError."""
+    return fail(queue, job_id, attempt=attempt, error=error, delay_ms=delay_ms, dead=dead)
 
 
 def release_job(*, queue: QueueKeys, job_id: str, attempt: int | None = None, delay_ms: int = 0) -> Operation[None]:
