@@ -50,6 +50,16 @@ from .operations.inspect import detail, list_jobs, peek, result, size, stats
 from .operations.maintain import promote_due, reclaim_ended, sweep
 from .operations.measure import PartitionLoad, beat, count_jobs, list_partition, list_pumps, partition_load, write_probe
 from .operations.publish import PreparedOptions, prepare, publish, publish_large, republish
+from .operations.push import (
+    DELIVERIES_KEPT,
+    DeliveryNotes,
+    PushDeliveries,
+    PushHealth,
+    beat_pusher,
+    list_pushers,
+    note_deliveries,
+    read_deliveries,
+)
 from .operations.ratelimit import give_back_limit, limited, take_limit
 from .operations.reschedule import reschedule
 from .operations.scan import scan_jobs
@@ -69,6 +79,7 @@ from .operations.survey import (
 )
 from .stats.heartbeat import PumpBeat, RoleBeat
 from .stats.minutes import MINUTE_MS, Minute
+from .stats.pushers import PushCounts, PusherBeat
 from .stats.store_load import StoreLoad, ask_store_load, read_store_load
 from .stats.survey_rows import FoundQueue, unpack_queues
 from .store import StoreInfo, open_async_engine, open_engine, probe_store
@@ -102,6 +113,7 @@ from .waiting.full_streams import FullStreams
 
 __all__ = [
     "DEFAULT_OPTIONS",
+    "DELIVERIES_KEPT",
     "MINUTE_MS",
     "NO_BACKOFF",
     "WHOLE_POOL",
@@ -114,6 +126,7 @@ __all__ = [
     "Counts",
     "DeadHead",
     "Delivery",
+    "DeliveryNotes",
     "DrainPlan",
     "DrainState",
     "Ended",
@@ -145,6 +158,10 @@ __all__ = [
     "PublishOptions",
     "Published",
     "PumpBeat",
+    "PushCounts",
+    "PushDeliveries",
+    "PushHealth",
+    "PusherBeat",
     "QueueKeys",
     "QueuePage",
     "QueueStats",
@@ -169,6 +186,7 @@ __all__ = [
     "add_minutes",
     "ask_store_load",
     "beat",
+    "beat_pusher",
     "consume",
     "consume_any",
     "count_jobs",
@@ -189,8 +207,10 @@ __all__ = [
     "list_jobs",
     "list_partition",
     "list_pumps",
+    "list_pushers",
     "list_queues",
     "namespace_minutes",
+    "note_deliveries",
     "open_async_engine",
     "open_engine",
     "parse_backoff",
@@ -205,6 +225,7 @@ __all__ = [
     "publish",
     "publish_large",
     "queue_minutes",
+    "read_deliveries",
     "read_events",
     "read_store_load",
     "read_survey",

@@ -22,10 +22,8 @@ import orjson
 from django.conf import settings
 from django.db import close_old_connections
 
-from queues.engine import AsyncEngine
+from queues.engine import AsyncEngine, PushCounts, PusherBeat, beat_pusher, note_deliveries
 from queues.engine.errors import TaskqError
-from queues.engine.operations.push import beat_pusher, note_deliveries
-from queues.engine.stats.pushers import PushCounts, PusherBeat
 from queues.http_client import HttpClient, HttpClientError, Resolver, Response, client_tls
 from queues.http_client.headers import write_headers
 from queues.pools import async_engine_for, close_async_engines, peek_async_engine

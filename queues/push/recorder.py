@@ -8,8 +8,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Final
 
-from queues.engine.operations.push import DELIVERIES_KEPT, DeliveryNotes
-from queues.engine.stats.pushers import PushCounts
+from queues.engine import DELIVERIES_KEPT, DeliveryNotes, PushCounts
 from queues.http_client import Response
 from queues.services.push.endpoints import masked
 from queues.services.push.records import (

@@ -7,9 +7,7 @@ from typing import Any
 
 import pytest
 
-from queues.engine import Engine
-from queues.engine.operations.push import DeliveryNotes, beat_pusher, note_deliveries
-from queues.engine.stats.pushers import PushCounts, PusherBeat
+from queues.engine import DeliveryNotes, Engine, PushCounts, PusherBeat, beat_pusher, note_deliveries
 from queues.models import Activity, PushEndpoint
 from queues.services.push.endpoints import EndpointOptions, save_endpoint, set_endpoint_paused
 from queues.services.push.records import DeliveryRecord, pack_record

@@ -11,6 +11,7 @@ import pytest
 
 from queues.engine import (
     AckOutcome,
+    DeliveryNotes,
     Engine,
     EntryRange,
     JobFilter,
@@ -44,6 +45,7 @@ from queues.engine import (
     list_partition,
     list_pumps,
     list_queues,
+    note_deliveries,
     partition_load,
     pause,
     peek,
@@ -51,6 +53,7 @@ from queues.engine import (
     promote_due,
     publish,
     publish_large,
+    read_deliveries,
     read_events,
     reclaim_ended,
     release,
@@ -74,7 +77,6 @@ from queues.engine.operations.consumers import held_queues, list_waiting, list_w
 from queues.engine.operations.dead_scan import scan_dead
 from queues.engine.operations.find import find_key, has_job
 from queues.engine.operations.maintain import promote, purge, reclaim
-from queues.engine.operations.push import DeliveryNotes, note_deliveries, read_deliveries
 from queues.engine.operations.survey import (
     add_minutes,
     namespace_minutes,

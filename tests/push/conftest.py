@@ -12,9 +12,20 @@ from typing import Any
 import pytest
 from asgiref.sync import sync_to_async
 
-from queues.engine import Engine, JobDetail, JobState, PublishOptions, detail, open_engine, publish, stats
+from queues.engine import (
+    Engine,
+    JobDetail,
+    JobState,
+    PublishOptions,
+    PushDeliveries,
+    detail,
+    list_pushers,
+    open_engine,
+    publish,
+    read_deliveries,
+    stats,
+)
 from queues.engine.keys import QueueKeys
-from queues.engine.operations.push import PushDeliveries, list_pushers, read_deliveries
 from queues.models import Namespace, Pool, PushEndpoint
 from queues.push.pusher import Pusher
 from queues.services.push.endpoints import EndpointOptions, save_endpoint

@@ -391,7 +391,7 @@ async def until_left_alone(world: World) -> None:
 
 
 def _beats(world: World) -> Any:
-    from queues.engine.operations.push import list_pushers
+    from queues.engine import list_pushers
 
     return world.engine.run(list_pushers())
 

@@ -13,8 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from queues.engine import Engine, PublishOptions, publish, reclaim_ended, stats
-from queues.engine.operations.push import list_pushers
+from queues.engine import Engine, PublishOptions, list_pushers, publish, reclaim_ended, stats
 from tests.running.conftest import Site
 from tests.running.conftest import family as family
 from tests.running.conftest import site as site

@@ -10,9 +10,9 @@ from typing import Any, Final
 
 from django.conf import settings
 
+from queues.engine import PushCounts
 from queues.engine.errors import TaskqError
 from queues.engine.stats.pushers import OTHER as NOT_NAMED
-from queues.engine.stats.pushers import PushCounts
 from queues.engine.values import JobState, QueueStats
 from queues.services.pools.engines import PoolLoad, read_pool_load
 from queues.services.pools.managing import list_pools

@@ -13,16 +13,16 @@ from queues.engine import (
     JobState,
     PartitionLoad,
     PumpBeat,
+    PusherBeat,
     QueueStats,
     StoreLoad,
     list_pumps,
+    list_pushers,
     partition_load,
     read_store_load,
     stats,
     write_probe,
 )
-from queues.engine.operations.push import list_pushers
-from queues.engine.stats.pushers import PusherBeat
 from queues.pools import async_engine_for, open_async_engines, peek_async_engine
 
 from ..queues.ranking import QueueRanking

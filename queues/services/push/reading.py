@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from queues.engine import JobState, count_jobs
+from queues.engine import JobState, PushDeliveries, PusherBeat, PushHealth, count_jobs, list_pushers, read_deliveries
 from queues.engine.errors import TaskqError
 from queues.engine.keys import QueueKeys
 from queues.engine.operation import Operation
-from queues.engine.operations.push import PushDeliveries, PushHealth, list_pushers, read_deliveries
-from queues.engine.stats.pushers import PusherBeat
 from queues.models import Namespace, PushEndpoint
 from queues.pools import reading_engine_for
 from queues.pools.database import read_metadata
