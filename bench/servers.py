@@ -8,7 +8,7 @@ import os
 import socket
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -91,12 +91,13 @@ class Client:
 
 
 @contextmanager
-def running_service(*, workers: int = 1) -> Iterator[Service]:
+def running_service(*, workers: int = 1, env: Mapping[str, str] | None = None) -> Iterator[Service]:
     """Start `manage.py up --no-demo --workers N`, and stop it after the block. Raises ServiceFailedError."""
     with tempfile.TemporaryDirectory(prefix="taskq-bench-") as folder:
         command = [sys.executable, MANAGE, "up", "--json", "--no-demo", "--port", str(free_port()), "--data", folder]
+        command += ["--no-pusher"]
         command += ["--workers", str(workers)]
-        with running(command, pipes=True) as process:
+        with running(command, env=env, pipes=True) as process:
             assert process.stdout is not None
             line = process.stdout.readline()
             if not line:

@@ -94,6 +94,7 @@ _SENTENCES: Final[Mapping[str, Promise]] = {
     "pool_not_found": _("There is no such thing here"),
     "job_not_found": _("There is no such thing here"),
     "worker_not_found": _("There is no such worker, or it has not been heard of lately"),
+    "push_endpoint_not_found": _("There is no such thing here"),
     "lease_lost": _("The job has changed meanwhile: look at it again."),
     "metadata_unavailable": _("The database does not answer"),
     "store_unavailable": _("Redis does not answer"),

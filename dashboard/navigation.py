@@ -17,6 +17,7 @@ _PAGES: Final[tuple[tuple[str, Promise, str], ...]] = (
     ("dashboard:consumers", _("Consumers"), "c"),
     ("dashboard:workers", _("Workers"), "w"),
     ("dashboard:schedules", _("Schedules"), "s"),
+    ("dashboard:push", _("Push"), "p"),
     ("dashboard:reports", _("Reports"), "r"),
     ("dashboard:activity", _("Activity"), "a"),
 )

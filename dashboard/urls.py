@@ -6,7 +6,20 @@ from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import path
 from django.views.i18n import set_language
 
-from .views import activity, consumers, dead_letters, find, job, overview, queue, queues, reports, schedules, workers
+from .views import (
+    activity,
+    consumers,
+    dead_letters,
+    find,
+    job,
+    overview,
+    push,
+    queue,
+    queues,
+    reports,
+    schedules,
+    workers,
+)
 from .views.access import only
 
 app_name = "dashboard"
@@ -31,6 +44,7 @@ urlpatterns = [
     *consumers.urlpatterns,
     *workers.urlpatterns,
     *schedules.urlpatterns,
+    *push.urlpatterns,
     *reports.urlpatterns,
     *activity.urlpatterns,
 ]

@@ -224,6 +224,12 @@ TASKQ_METRICS_TOKEN = read_secret("TASKQ_METRICS_TOKEN")
 # How often /metrics counts the jobs of the next stretch of queues, to find those with the most.
 TASKQ_METRICS_WALK_S = 15.0
 
+# Push: networks that requests may go to though they are not public, authorities that certificates may be of beside the
+# system's, and what one pusher holds of bodies before it takes jobs one at a time.
+TASKQ_PUSH_ALLOWED_NETWORKS = read_networks("TASKQ_PUSH_ALLOWED_NETWORKS")
+TASKQ_PUSH_CA_FILE = read_text("TASKQ_PUSH_CA_FILE")
+TASKQ_PUSH_MEMORY_MB = read_int("TASKQ_PUSH_MEMORY_MB", default=256, minimum=16, maximum=1_048_576)
+
 # How long a publish waits for the replicas of a pool that has `min_replicas`.
 TASKQ_REPLICATION_TIMEOUT_MS = read_int("TASKQ_REPLICATION_TIMEOUT_MS", default=1_000, minimum=10, maximum=4_000)
 

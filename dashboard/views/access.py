@@ -76,6 +76,8 @@ def _page_above(request: HttpRequest) -> tuple[str, str]:
             return reverse(name, kwargs={one: match.kwargs[one] for one in needed}), str(title)
     if match.url_name == "dead_act":
         return reverse("dashboard:dead"), _("Back to the dead letters")
+    if match.url_name == "push_act":
+        return reverse("dashboard:push_endpoint", kwargs=match.kwargs), _("Back to the push endpoint")
     if match.url_name == "worker_act":
         return reverse("dashboard:workers"), _("Back to the workers")
     return "", ""

@@ -11,6 +11,7 @@ from .namespace import NamespaceAdmin
 from .people import AuditedGroupAdmin, AuditedUserAdmin
 from .policy import QueuePolicyAdmin
 from .pool import PoolAdmin
+from .push import PushEndpointAdmin
 from .report import ReportDayAdmin
 from .token import TokenAdmin
 
@@ -19,6 +20,7 @@ __all__ = [
     "AuditedUserAdmin",
     "NamespaceAdmin",
     "PoolAdmin",
+    "PushEndpointAdmin",
     "QueuePolicyAdmin",
     "ReportDayAdmin",
     "TokenAdmin",

@@ -7,9 +7,23 @@ from typing import Final
 from queues.services.tokens.access import RateKind
 
 from .http.request import check_names, check_names_of_several
-from .operations import admin_info, admin_tokens, consume, dead, finish, health, jobs, publish, queues, read, workers
+from .operations import (
+    admin_info,
+    admin_tokens,
+    consume,
+    dead,
+    finish,
+    health,
+    jobs,
+    publish,
+    push,
+    queues,
+    read,
+    workers,
+)
 from .route_docs import delivery_routes as d
 from .route_docs import operator_routes as o
+from .route_docs import push_routes as p
 from .route_docs import staff_routes as s
 from .route_docs.documentation import Documentation
 from .router import SUPERUSERS_ONLY, AuthKind, OperationFunction, Route, Router
@@ -17,6 +31,7 @@ from .router import SUPERUSERS_ONLY, AuthKind, OperationFunction, Route, Router
 NAMESPACE: Final = "/api/{namespace}"
 QUEUE: Final = f"{NAMESPACE}/{{queue}}"
 JOB: Final = f"{QUEUE}/job/{{job_id}}"
+PUSH: Final = f"{QUEUE}/push"
 TOKENS: Final = "/token/{namespace}"
 LIMIT: Final = f"{TOKENS}/{{token}}/limit"
 _PUT: Final = ("add_tokenlimit", "change_tokenlimit")
@@ -82,6 +97,14 @@ ROUTES: Final = (
     _route(f"POST {QUEUE}/pause", queues.pause, o.PAUSE),
     _route(f"POST {QUEUE}/resume", queues.resume, o.RESUME),
     _route(f"DELETE {QUEUE}", queues.destroy, o.DESTROY),
+    _route(f"GET {PUSH}", push.show, p.SHOW_PUSH),
+    _route(f"PUT {PUSH}", push.put, p.PUT_PUSH),
+    _route(f"DELETE {PUSH}", push.delete, p.DELETE_PUSH),
+    _route(f"POST {PUSH}/pause", push.pause, p.PAUSE_PUSH),
+    _route(f"POST {PUSH}/resume", push.resume, p.RESUME_PUSH),
+    _route(f"POST {PUSH}/rotate", push.rotate, p.ROTATE_PUSH),
+    _route(f"POST {PUSH}/test", push.test, p.TEST_PUSH),
+    _route(f"GET {PUSH}/deliveries", push.deliveries, p.PUSH_DELIVERIES),
     _route(f"POST {TOKENS}", admin_tokens.create, s.CREATE_TOKEN, auth=AuthKind.STAFF, needs=("add_token",)),
     _route(f"GET {TOKENS}", admin_tokens.list_all, s.LIST_TOKENS, auth=AuthKind.STAFF, needs=("view_token",)),
     _route(

@@ -70,6 +70,16 @@ from .operations.maintain import free_deleted, promote_due, reclaim_ended, sweep
 from .operations.measure import PartitionLoad, beat, count_jobs, list_partition, list_pumps, partition_load, write_probe
 from .operations.publish import PreparedOptions, prepare, publish, publish_large, republish
 from .operations.publish_once import once_key, publish_once, settle_once
+from .operations.push import (
+    DELIVERIES_KEPT,
+    DeliveryNotes,
+    PushDeliveries,
+    PushHealth,
+    beat_pusher,
+    list_pushers,
+    note_deliveries,
+    read_deliveries,
+)
 from .operations.ratelimit import give_back_limit, limited, take_limit
 from .operations.relay import refuse_cycle, relay
 from .operations.reschedule import reschedule
@@ -106,6 +116,7 @@ from .operations.workers import (
 )
 from .stats.heartbeat import PumpBeat, RoleBeat
 from .stats.minutes import MINUTE_MS, Minute
+from .stats.pushers import PushCounts, PusherBeat
 from .stats.store_load import StoreLoad
 from .stats.survey_rows import FoundQueue, unpack_queues
 from .store import StoreInfo, ask_store_load, open_async_engine, open_engine, probe_store, read_store_load
@@ -142,6 +153,7 @@ from .waiting.full_streams import FullStreams
 __all__ = [
     "DEAD_SCAN_BATCH",
     "DEFAULT_OPTIONS",
+    "DELIVERIES_KEPT",
     "MINUTE_MS",
     "NOTE_FIELD_MAX_BYTES",
     "NO_BACKOFF",
@@ -158,6 +170,7 @@ __all__ = [
     "DeadJob",
     "DeadPage",
     "Delivery",
+    "DeliveryNotes",
     "Dependency",
     "DependencyFailure",
     "DrainPlan",
@@ -191,6 +204,10 @@ __all__ = [
     "PublishOptions",
     "Published",
     "PumpBeat",
+    "PushCounts",
+    "PushDeliveries",
+    "PushHealth",
+    "PusherBeat",
     "QueueKeys",
     "QueuePage",
     "QueueStats",
@@ -223,6 +240,7 @@ __all__ = [
     "annotate",
     "ask_store_load",
     "beat",
+    "beat_pusher",
     "cancel_job",
     "command_workers",
     "consume",
@@ -249,6 +267,7 @@ __all__ = [
     "list_jobs",
     "list_partition",
     "list_pumps",
+    "list_pushers",
     "list_queues",
     "list_waiting",
     "list_waits",
@@ -256,6 +275,7 @@ __all__ = [
     "list_workers",
     "list_working",
     "namespace_minutes",
+    "note_deliveries",
     "once_key",
     "open_async_engine",
     "open_engine",
@@ -275,6 +295,7 @@ __all__ = [
     "publish_once",
     "queue_minutes",
     "read_command",
+    "read_deliveries",
     "read_events",
     "read_note",
     "read_store_load",

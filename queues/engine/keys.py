@@ -201,6 +201,19 @@ def note_key(queue: QueueKeys, job_id: str) -> bytes:
     return b"%b:note:%b:%b" % (partition_tag(queue.partition), queue.name, job_id.encode("utf-8", "replace"))
 
 
+def push_keys(queue: QueueKeys, endpoint: int) -> tuple[bytes, bytes, bytes]:
+    """Of a push endpoint: list of its latest deliveries, list of those that failed, hash of its counts
+    (lua/note_deliveries.lua). `endpoint`: its number, so that the next one of the queue begins anew. They expire.
+    """
+    prefix = b"%b:push:%b:%d:" % (partition_tag(queue.partition), queue.name, endpoint)
+    return prefix + b"recent", prefix + b"failures", prefix + b"health"
+
+
+def pushers_key() -> bytes:
+    """hash: pusher id → its latest beat, for ten minutes (lua/beat.lua); in no partition. Other beats drop old ones."""
+    return b"{tqpushers}:beats"
+
+
 def survey_key() -> bytes:
     """hash: namespace → its queues as the survey found them, `` → about the survey. The next survey writes it anew."""
     return b"{tqsurvey}:found"

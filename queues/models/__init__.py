@@ -7,6 +7,7 @@ from .activity import Activity, ActivityAction
 from .namespace import Namespace
 from .policy import QueuePolicy
 from .pool import DEFAULT_POOL, Pool
+from .push import PushEndpoint
 from .report import QueueDay, ReportDay, ReportState, ReportTrigger
 from .token import Token, TokenLimit
 
@@ -16,6 +17,7 @@ __all__ = [
     "ActivityAction",
     "Namespace",
     "Pool",
+    "PushEndpoint",
     "QueueDay",
     "QueuePolicy",
     "ReportDay",

@@ -7,6 +7,8 @@ from django.utils.translation import gettext_lazy as _
 
 from queues.engine import backoff, names, parse_url
 from queues.engine.errors import InvalidArgumentError
+from queues.http_client.headers import HeaderError, check_headers
+from queues.http_client.urls import UrlError, parse_target
 
 
 def validate_name(name: str) -> None:
@@ -60,3 +62,19 @@ def validate_pool_url(url: str) -> None:
 
 def _sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}."
+
+
+def validate_push_url(url: str) -> None:
+    """A URL that jobs may be posted to, as far as it shows without a lookup of its host."""
+    try:
+        parse_target(url)
+    except UrlError as error:
+        raise ValidationError("%(reason)s", code="invalid_url", params={"reason": _sentence(str(error))}) from error
+
+
+def validate_push_headers(headers: object) -> None:
+    """Headers of push requests: names to values."""
+    try:
+        check_headers(headers)
+    except HeaderError as error:
+        raise ValidationError("%(reason)s", code="invalid_headers", params={"reason": _sentence(str(error))}) from error

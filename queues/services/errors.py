@@ -21,6 +21,7 @@ __all__ = [
     "NamespaceNotFoundError",
     "PoolExistsError",
     "PoolNotFoundError",
+    "PushEndpointNotFoundError",
     "RoleTooLowError",
     "SignInBusyError",
     "SignInLockedError",
@@ -94,6 +95,15 @@ class WorkerNotFoundError(TaskqError):
         super().__init__("worker not found")
 
 
+class PushEndpointNotFoundError(TaskqError):
+    """The queue has no push endpoint."""
+
+    code = "push_endpoint_not_found"
+
+    def __init__(self) -> None:
+        super().__init__("push endpoint not found")
+
+
 class PoolExistsError(TaskqError):
     """There is a pool of this name already."""
 
@@ -158,6 +168,7 @@ HTTP_STATUS: Final[Mapping[str, int]] = {
     "limit_not_found": 404,
     "namespace_not_found": 404,
     "worker_not_found": 404,
+    "push_endpoint_not_found": 404,
     "pool_exists": 400,
     "role_too_low": 403,
     "sign_in_locked": 429,

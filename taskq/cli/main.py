@@ -35,7 +35,7 @@ BY_URL: Final = ("--url", "--namespace", "--token")
 """Options that say where taskq is. `token` has none of them: it needs the server's database."""
 
 EPILOG: Final = """\
-The server's commands: up, serve, runpump, runreport, token, pool and Django's own; see `taskq help`.
+The server's commands: up, serve, runpump, runpusher, runreport, token, pool and Django's own; see `taskq help`.
 Where taskq is: --url, TASKQ_URL (redis://... or https://... with TASKQ_TOKEN), or the `taskq dev` of this folder.
 """
 

@@ -16,12 +16,15 @@ PAGES: Final[dict[str, str]] = {
     "workers": "/workers/",
     "task-job": "/queues/default/demo/tasks/jobs/{task_job}/",
     "schedules": "/schedules/",
+    "push": "/push/",
+    "push-endpoint": "/push/default/demo/hooks/",
     "reports": "/reports/",
     "activity": "/activity/",
     "not-found": "/queues/default/nowhere/emails/",
     "button": "/queues/default/demo/emails/pause",
     "admin": "/admin/",
     "admin-token": "/admin/queues/token/add/",
+    "admin-push": "/admin/queues/pushendpoint/add/",
 }
 
 TROUBLE: Final = {"not-found": "status of 404", "no-page": "status of 404", "button": "status of 405"}

@@ -157,6 +157,9 @@ class Shop:
         self.held_job = self.take("reports", consumer="analyst-1", ttr=3600)
         self.put("tasks", b'{"task":"film.render","args":["intro",{"codec":"av1"}],"kwargs":{"fps":24}}')
         self.task_job = self.take("tasks", consumer=TASK_WORKER, ttr=3600)
+        status, answer = self.call("PUT", "/api/demo/hooks/push", '{"url": "https://hooks.invalid/orders"}')
+        assert status == 201, answer
+        self.put("hooks", b'{"order": 7}', tries=3)
         self.run_workers()
         self.wait_for_job("refunds", consumer="cashier-1")
         wait_until(lambda: self.call("GET", "/api/demo/emails/stats")[0] == 200, or_fail="the demo load does not begin")

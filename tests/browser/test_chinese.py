@@ -50,6 +50,7 @@ LOANWORDS_TYPED: Final = frozenset(
 )
 VALUES: Final = frozenset(
     {"none", "fixed", "linear", "exponential", "sidekiq", "MAX", "manage", "runpump", "KiB", "MiB", "min"}
+    | {"http", "https", "Content", "Type", "application", "json"}
 )
 PLACES: Final = frozenset(
     {

@@ -11,6 +11,7 @@ import pytest
 
 from queues.engine import (
     AckOutcome,
+    DeliveryNotes,
     Dependency,
     Engine,
     EntryRange,
@@ -45,6 +46,7 @@ from queues.engine import (
     list_partition,
     list_pumps,
     list_queues,
+    note_deliveries,
     partition_load,
     pause,
     peek,
@@ -53,6 +55,7 @@ from queues.engine import (
     publish,
     publish_large,
     publish_once,
+    read_deliveries,
     read_events,
     reclaim_ended,
     release,
@@ -249,6 +252,8 @@ def operations() -> list[Operation[Any]]:
         read_note(QUEUE, UNKNOWN),
         publish(QUEUE, [b"1"], PublishOptions(depends_on=(Dependency(queue="q", key="k"),))),
         *dependency_steps(),
+        note_deliveries(QUEUE, 1, DeliveryNotes(failed=1, streak=1, records=[(True, b"{}")])),
+        read_deliveries(QUEUE, 1),
         give_back_limit(LimitTaken(allowed=True, key=limit_key("token", "write", 1, 1), ticket="1")),
     ]
 

@@ -1469,6 +1469,181 @@ QUEUES = [
     *bad("queues.destroy", f"DELETE {Q}", "all", "", "yes"),
 ]
 
+PUSH = "/api/{ns}/{queue}/push"
+PUSH_URL = "https://hooks.example/x"
+ENDPOINT = {
+    **NAMES,
+    "url": PUSH_URL,
+    "enabled": True,
+    "timeout": 15,
+    "concurrency": 10,
+    "rate": None,
+    "headers": {},
+    "paused_ms": None,
+    "paused_reason": "",
+    "secrets": [{"created_ms": whole(1_700_000_000_000, 5_000_000_000_000), "expires_ms": None}],
+}
+NO_ENDPOINT = error("push endpoint not found")
+WHSEC = re.compile(r"whsec_[A-Za-z0-9+/]{43}=\Z")
+
+
+def pushed(client: Client, queue: str) -> dict[str, str]:
+    """A queue with a push endpoint."""
+    assert client.call("PUT", f"/api/{{ns}}/{queue}/push", json.dumps({"url": PUSH_URL})).status == 201
+    return {}
+
+
+_BAD_PUSH = (
+    ("[]", "request body should be an object"),
+    ("{}", "invalid url: it is missing"),
+    ('{"url": 7}', "invalid url"),
+    ('{"url": "ftp://x.example/"}', "invalid url: it must begin with https:// or http://"),
+    ('{"url": "https://a:b@x.example/"}', "invalid url: credentials are not allowed in it: send them in a header"),
+    ('{"url": "http://127.0.0.1/"}', "invalid url: 127.0.0.1 is not a public address"),
+    ('{"url": "http://localhost:8080/"}', "invalid url: localhost is not a public address"),
+    ('{"url": "http://[::ffff:10.0.0.1]/"}', "invalid url: ::ffff:10.0.0.1 is not a public address"),
+    (
+        '{"url": "https://x.example:22/"}',
+        "invalid url: port 22 is not allowed: use 80, 443, or one above 1023 that no other protocol is known for",
+    ),
+    ('{"url": "https://x.example/", "timeout": 0}', "invalid timeout: 1 to 300 seconds"),
+    ('{"url": "https://x.example/", "timeout": 1.5}', "invalid timeout"),
+    ('{"url": "https://x.example/", "concurrency": 1001}', "invalid concurrency: 1 to 1,000"),
+    ('{"url": "https://x.example/", "rate": 0}', "invalid rate: 0.01 to 10,000 per second"),
+    ('{"url": "https://x.example/", "rate": "1"}', "invalid rate: expected a number of requests per second, or null"),
+    ('{"url": "https://x.example/", "enabled": 1}', "invalid enabled"),
+    ('{"url": "https://x.example/", "headers": ["a"]}', "invalid headers: expected an object of names and texts"),
+    (
+        '{"url": "https://x.example/", "headers": {"Host": "a"}}',
+        "invalid headers: the header Host is set by taskq itself",
+    ),
+    (
+        '{"url": "https://x.example/", "secret": "short"}',
+        "invalid secret: expected whsec_ and the base64 of 24 to 64 bytes",
+    ),
+    (
+        '{"url": "https://x.example/", "retries": 3}',
+        "invalid retries: the members are url, enabled, timeout, concurrency, rate, headers, secret",
+    ),
+)
+
+PUSHING = [
+    Case(
+        route="push.put",
+        title="a new one",
+        request=f"PUT {PUSH}",
+        body=json.dumps({"url": PUSH_URL}),
+        status=201,
+        want={**ENDPOINT, "secret": WHSEC},
+    ),
+    Case(
+        route="push.put",
+        title="again, with everything",
+        request=f"PUT {PUSH}",
+        body=json.dumps(
+            {
+                "url": PUSH_URL,
+                "enabled": False,
+                "timeout": 5,
+                "concurrency": 2,
+                "rate": 0.5,
+                "headers": {"X-A": "b", "Authorization": "Bearer hidden"},
+            }
+        ),
+        status=200,
+        want={
+            **ENDPOINT,
+            "enabled": False,
+            "timeout": 5,
+            "concurrency": 2,
+            "rate": 0.5,
+            "headers": {"X-A": "b", "Authorization": "••••••"},
+        },
+        prepare=pushed,
+    ),
+    *[
+        Case(route="push.put", title=body, request=f"PUT {PUSH}", body=body, status=400, want=error(words))
+        for body, words in _BAD_PUSH
+    ],
+    Case(route="push.show", title="one", request=f"GET {PUSH}", status=200, want=ENDPOINT, prepare=pushed),
+    Case(route="push.show", title="none", request=f"GET {PUSH}", status=404, want=NO_ENDPOINT),
+    Case(route="push.delete", title="one", request=f"DELETE {PUSH}", status=204, prepare=pushed),
+    Case(route="push.delete", title="none", request=f"DELETE {PUSH}", status=204),
+    *[
+        Case(
+            route=f"push.{verb}",
+            title="one",
+            request=f"POST {PUSH}/{verb}",
+            status=200,
+            want={"msg": f"{verb}d", "changed": verb == "pause"},
+            prepare=pushed,
+        )
+        for verb in ("pause", "resume")
+    ],
+    *[
+        Case(route=f"push.{verb}", title="none", request=f"POST {PUSH}/{verb}", status=404, want=NO_ENDPOINT)
+        for verb in ("pause", "resume", "rotate", "test")
+    ],
+    Case(
+        route="push.rotate",
+        title="one",
+        request=f"POST {PUSH}/rotate",
+        status=200,
+        want={"secret": WHSEC},
+        prepare=pushed,
+    ),
+    *[
+        Case(
+            route="push.rotate",
+            title=body,
+            request=f"POST {PUSH}/rotate",
+            body=body,
+            status=400,
+            want=error("invalid overlap"),
+            prepare=pushed,
+        )
+        for body in ('{"overlap": -1}', '{"overlap": 99999999}', '{"overlap": "1"}')
+    ],
+    *[
+        Case(
+            route=f"push.{verb}",
+            title="64 KiB and a byte",
+            request=f"{method} {PUSH}{path}",
+            body=b" " * 65_537,
+            status=413,
+            want=error("body too large"),
+        )
+        for verb, method, path in (("put", "PUT", ""), ("rotate", "POST", "/rotate"))
+    ],
+    Case(
+        route="push.test",
+        title="one",
+        request=f"POST {PUSH}/test",
+        status=202,
+        want={"msg": "a pusher will send it"},
+        prepare=pushed,
+    ),
+    Case(
+        route="push.deliveries",
+        title="none yet",
+        request=f"GET {PUSH}/deliveries",
+        status=200,
+        want={
+            **NAMES,
+            "delivered": 0,
+            "failed": 0,
+            "returned": 0,
+            "failed_in_a_row": 0,
+            "delivered_at_ms": None,
+            "failed_at_ms": None,
+            "deliveries": [],
+            "failures": [],
+        },
+        prepare=pushed,
+    ),
+    Case(route="push.deliveries", title="no endpoint", request=f"GET {PUSH}/deliveries", status=404, want=NO_ENDPOINT),
+]
+
 OPEN = [
     Case(route="health.healthz", title="alive", request="GET /healthz", status=200, want={"status": "ok"}),
     Case(route="health.readyz", title="ready", request="GET /readyz", status=200, want={"status": "ready"}),
@@ -1481,4 +1656,17 @@ OPEN = [
     ),
 ]
 
-CASES = [*PUBLISH, *PUBLISH_BULK, *REPUBLISH, *CONSUME, *FINISH, *READ, *DEAD_LETTERS, *JOBS, *WORKERS, *QUEUES, *OPEN]
+CASES = [
+    *PUBLISH,
+    *PUBLISH_BULK,
+    *REPUBLISH,
+    *CONSUME,
+    *FINISH,
+    *READ,
+    *DEAD_LETTERS,
+    *JOBS,
+    *WORKERS,
+    *QUEUES,
+    *PUSHING,
+    *OPEN,
+]

@@ -10,10 +10,11 @@ from tests.http.two_servers_connection import Answer
 JOB_ID = re.compile(rb"\b[0-7][0-9A-HJKMNP-TV-Z]{25}\b")
 _MOMENTS = re.compile(
     rb'"(elapsed_ms|due_ms|lease_end_ms|ttl|now_ms|published_ms|expires_ms|taken_ms|died_ms|kept_until_ms'
-    rb'|ended_ms|since_ms|age_ms|up_ms|run_ms|oldest_ready_ms|published_per_s|consumed_per_s|acked_per_s|failed_per_s|p50|p95|p99)":(-?[0-9.]+)'
+    rb'|ended_ms|created_ms|since_ms|age_ms|up_ms|run_ms|oldest_ready_ms|published_per_s|consumed_per_s|acked_per_s|failed_per_s|p50|p95|p99)":(-?[0-9.]+)'
 )
 _PLACE_BY_TIME = re.compile(rb'(?<="after":"dead:)\d{13}(?=:)')
 """A page of dead jobs ends at a time of death."""
+_NEW_SECRET = re.compile(rb'(?<="secret":")whsec_[A-Za-z0-9+/]{43}=(?=")')
 TOLERANCE_MS = 2_000.0
 _TOLERANCES = {b"ttl": 2.0}
 _ZERO_IS_A_WORD = {b"ttl", b"due_ms", b"lease_end_ms"}
@@ -86,7 +87,7 @@ def _without_chance(name: str, value: str) -> str:
 
 def _mask(body: bytes) -> tuple[bytes, list[tuple[bytes, float]]]:
     moments = [(found[1], float(found[2])) for found in _MOMENTS.finditer(body)]
-    return _PLACE_BY_TIME.sub(b"0", _MOMENTS.sub(rb'"\1":0', body)), moments
+    return _NEW_SECRET.sub(b"new", _PLACE_BY_TIME.sub(b"0", _MOMENTS.sub(rb'"\1":0', body))), moments
 
 
 def _close(name: bytes, value: float, other: float) -> bool:

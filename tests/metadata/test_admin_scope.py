@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth.models import Group
 from django.test import Client
 
-from queues.models import Namespace, QueuePolicy, Token, TokenLimit
+from queues.models import Namespace, PushEndpoint, QueuePolicy, Token, TokenLimit
 from queues.services.tokens.managing import NewToken
 
 
@@ -16,13 +16,21 @@ def pages(orders: Namespace, token: NewToken) -> dict[str, str]:
     row = Token.objects.get()
     TokenLimit.objects.create(token=row, read=1, write=1, interval_s=1)
     policy = QueuePolicy.objects.create(namespace=orders, queue="close-orders", tries=3)
+    endpoint = PushEndpoint.objects.create(namespace=orders, queue="close-orders", url="https://orders.example/")
     found: dict[str, str] = {}
-    for model, pk in (("namespace", orders.pk), ("token", row.pk), ("queuepolicy", policy.pk)):
+    rows = (("namespace", orders.pk), ("token", row.pk), ("queuepolicy", policy.pk), ("pushendpoint", endpoint.pk))
+    for model, pk in rows:
         found |= {f"{model} {page}": f"/admin/queues/{model}/{pk}/{page}/" for page in ("change", "delete", "history")}
     return found
 
 
-LISTS = [f"/admin/queues/{page}" for page in ("namespace/", "token/", "token/add/", "queuepolicy/", "queuepolicy/add/")]
+LISTS = [
+    f"/admin/queues/{page}"
+    for page in (
+        *("namespace/", "token/", "token/add/", "queuepolicy/", "queuepolicy/add/"),
+        *("pushendpoint/", "pushendpoint/add/"),
+    )
+]
 
 
 def test_alice_sees_what_is_hers(alice: Client, pages: dict[str, str]) -> None:

@@ -25,8 +25,12 @@ LIMITED: Final = "limited_"
 _ENTRY = re.compile(r"--   (?P<name>\S+)(?:\s.*)?\Z")
 _SECTIONS = ("KEYS", "ARGV", "REPLIES")
 _LAYOUT_KEYS = QUEUE_KEYS.keys() | PARTITION_KEYS.keys() | DELETED_KEYS.keys()
-_KNOWN_KEYS = _LAYOUT_KEYS | frozenset(
-    "survey turn minutes limit index pumps tellers told workers beats spaces commands note".split()  # noqa: SIM905
+_KNOWN_KEYS = (
+    _LAYOUT_KEYS
+    | frozenset(
+        "survey turn minutes limit index pumps tellers told workers beats spaces commands note".split()  # noqa: SIM905
+    )
+    | {"push_recent", "push_failures", "push_health"}
 )
 _GLOBALS = frozenset(
     "KEYS ARGV redis struct cjson math string table ipairs pairs next tonumber tostring type unpack".split()  # noqa: SIM905

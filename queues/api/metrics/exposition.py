@@ -88,6 +88,15 @@ MOVED: Final = _metric(
 )
 EVENTS: Final = _metric("gauge", "events_held_bytes", POOL, "Memory that the pool's event streams take.")
 DROPPED: Final = _metric("counter", "events_dropped_total", POOL, "Events that the cap dropped from the streams.")
+_PUSHED: Final = ("pool", "pusher", "namespace", "queue")
+PUSHERS: Final = _metric("gauge", "pushers", POOL, "Pusher processes heard of in the last ten seconds.")
+PUSH_IN_FLIGHT: Final = _metric("gauge", "push_in_flight", _PUSHED, "Jobs that the pusher is delivering now.")
+PUSH_DELIVERIES: Final = _metric(
+    "counter", "push_deliveries_total", (*_PUSHED, "outcome"), "Deliveries of the pusher: delivered, failed, returned."
+)
+PUSH_SECONDS: Final = _metric(
+    "counter", "push_delivery_seconds_total", _PUSHED, "Time that these deliveries took, added up."
+)
 
 METRICS: Final = tuple(value for value in tuple(globals().values()) if isinstance(value, Metric))
 

@@ -10,7 +10,9 @@ from typing import Any, Final
 
 from django.conf import settings
 
+from queues.engine import PushCounts
 from queues.engine.errors import TaskqError
+from queues.engine.stats.pushers import OTHER as NOT_NAMED
 from queues.engine.values import JobState, QueueStats
 from queues.services.pools.engines import PoolLoad, read_pool_load
 from queues.services.pools.managing import list_pools
@@ -107,6 +109,7 @@ async def add_pool(page: Page, pool: str, load: PoolLoad | None) -> None:
     page.add(t.BLOCKED, (pool,), load.store.blocked_clients)
     _add_partitions(page, pool, load)
     _add_pumps(page, pool, load)
+    _add_pushers(page, pool, load)
     for place, queue in enumerate(load.queues):
         _add_queue_of_pool(page, pool, queue)
         if place % QUEUES_AT_ONCE == 0:
@@ -136,6 +139,28 @@ def _add_pumps(page: Page, pool: str, load: PoolLoad) -> None:
             page.add(t.LAG, labels, role.late_ms / 1000)
             page.add(t.TICKS, labels, role.ticks)
             page.add(t.MOVED, labels, role.jobs)
+
+
+def _add_pushers(page: Page, pool: str, load: PoolLoad) -> None:
+    page.add(t.PUSHERS, (pool,), sum(pusher.age_ms < PUMP_ALIVE_MS for pusher in load.pushers))
+    for pusher in load.pushers:
+        busiest = sorted(pusher.queues.items(), key=lambda item: item[1].delivered + item[1].failed, reverse=True)
+        named = [item for item in busiest if item[0] != NOT_NAMED][: settings.TASKQ_METRICS_QUEUES]
+        rest = PushCounts()
+        for _, counts in (item for item in busiest if item not in named):
+            rest = rest.plus(counts)
+        for name, counts in named:
+            namespace, _, queue = name.partition("/")
+            _add_pushed(page, (pool, pusher.pusher, namespace, queue), counts)
+        _add_pushed(page, (pool, pusher.pusher, "", OTHER), rest)
+
+
+def _add_pushed(page: Page, labels: tuple[str, ...], counts: PushCounts) -> None:
+    page.add(t.PUSH_IN_FLIGHT, labels, counts.in_flight)
+    page.add(t.PUSH_DELIVERIES, (*labels, "delivered"), counts.delivered)
+    page.add(t.PUSH_DELIVERIES, (*labels, "failed"), counts.failed)
+    page.add(t.PUSH_DELIVERIES, (*labels, "returned"), counts.returned)
+    page.add(t.PUSH_SECONDS, labels, counts.run_ms / 1000)
 
 
 def _add_queue_of_pool(page: Page, pool: str, queue: QueueStats) -> None:

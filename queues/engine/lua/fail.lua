@@ -28,6 +28,7 @@
 --   error        text      at most 1 KiB
 --   delay        "" or ms  instead of the job's backoff
 --   bury         1 = dead at once, whatever tries are left
+--   fallback     "" or ms  instead of no backoff, if `delay` is ""
 -- REPLIES
 --   retry        due_ms 0
 --   ready        0 0
@@ -41,7 +42,7 @@ if not run or (attempt ~= '' and run.attempt ~= tonumber(attempt)) then
 end
 redis.call('ZREM', working, id)
 local state, due_ms = after_failure(id, run, OUTCOME_FAILED, error, delay ~= '' and tonumber(delay) or nil,
-  bury == '1')
+  bury == '1', tonumber(fallback))
 local line = string.gsub(string.sub(error, 1, 200), '%c', ' ')
 emit('failed', id, run.attempt, math.max(0, now - run.taken), run.consumer, line)
 if state == 'dead' then

@@ -139,15 +139,16 @@ def fail(
     error: str = "",
     delay_ms: int | None = None,
     dead: bool = False,
+    fallback_delay_ms: int | None = None,
     now_ms: int | None = None,
 ) -> Operation[Failed]:
     """End an attempt without success, now rather than when its lease runs out.
 
     The job goes to retry after `delay_ms` (None: its own backoff), to ready if that is 0, or dead if its tries are
-    used up or `dead` says so. `error` is cut to a kilobyte. Raises LeaseLostError, JobNotFoundError; then nothing has
-    changed.
+    used up or `dead` says so. `fallback_delay_ms`: in place of a backoff that is none. `error` is cut to a kilobyte.
+    Raises LeaseLostError, JobNotFoundError; then nothing has changed.
     """
-    if delay_ms is not None and not 0 <= delay_ms <= _MAX_MS:
+    if not all(0 <= delay <= _MAX_MS for delay in (delay_ms, fallback_delay_ms) if delay is not None):
         raise InvalidArgumentError("invalid delay")
 
     def decode(reply: Reply) -> Failed:
@@ -167,6 +168,7 @@ def fail(
         _cut(error, limits.ERROR_MAX_BYTES),
         "" if delay_ms is None else delay_ms,
         1 if dead else 0,
+        "" if fallback_delay_ms is None else fallback_delay_ms,
     )
     relay = Relay(queue.partition, now_ms, lambda reply: reply[0] == b"dead" and reply[2] == 1)
     return Operation(_FAIL, queue.select(_FAIL.keys), args, decode, relay=relay)

@@ -23,7 +23,8 @@ logger = logging.getLogger(__name__)
 
 class Command(BaseCommand):
     help = (
-        "Starts Redis (unless REDIS_URL names one), the web server and the pump, with a demo account; Ctrl-C stops all."
+        "Starts Redis (unless REDIS_URL names one), the web server, the pump and the pusher, with a demo account; "
+        "Ctrl-C stops all."
     )
     requires_system_checks: list[str] = []  # the Redis and the tables that checks look at are not there yet
 
@@ -39,6 +40,12 @@ class Command(BaseCommand):
         )
         parser.add_argument("--workers", type=int, default=1, help="web server processes (default: %(default)s)")
         parser.add_argument("--demo", action=BooleanOptionalAction, default=False, help="keep a small load going")
+        parser.add_argument(
+            "--pusher",
+            action=BooleanOptionalAction,
+            default=True,
+            help="deliver to push endpoints (default: %(default)s; takes some 50 MB)",
+        )
         parser.add_argument("--json", action="store_true", help="say where it is in one line of JSON, for programs")
 
     def handle(self, *, json: bool, **options: Any) -> None:
@@ -63,10 +70,12 @@ class Command(BaseCommand):
         self.stdout.flush()
 
 
-def _options(*, host: str, port: int, data: Path, workers: int, demo: bool, **_others: Any) -> Options:
+def _options(*, host: str, port: int, data: Path, workers: int, demo: bool, pusher: bool, **_others: Any) -> Options:
     if workers < 1:
         raise CannotStartError("--workers must be at least 1")
-    return Options(data_dir=data.expanduser().resolve(), host=host, port=port, workers=workers, demo=demo)
+    return Options(
+        data_dir=data.expanduser().resolve(), host=host, port=port, workers=workers, demo=demo, pusher=pusher
+    )
 
 
 def _stop_on_signals(supervisor: Supervisor) -> None:

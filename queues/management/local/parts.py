@@ -69,6 +69,18 @@ def pump_part(data_dir: DataDir, *, env: Mapping[str, str]) -> ChildSpec:
     )
 
 
+def pusher_part(data_dir: DataDir, *, env: Mapping[str, str]) -> ChildSpec:
+    """What delivers to push endpoints. Nothing waits for it: without endpoints it only looks for some."""
+    return ChildSpec(
+        name="pusher",
+        argv=_manage("runpusher"),
+        env=env,
+        log=data_dir.log("pusher"),
+        is_ready=lambda: True,
+        hung_after_s=settings.TASKQ_HUNG_AFTER_S,
+    )
+
+
 def demo_part(data_dir: DataDir, *, url: str, namespace: str, token: str, env: Mapping[str, str]) -> ChildSpec:
     """The demo load. The token goes by the environment: command lines are for all to see."""
     return ChildSpec(

@@ -27,6 +27,7 @@ class Options:
     port: int
     workers: int
     demo: bool
+    pusher: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +61,8 @@ def start_service(supervisor: Supervisor, options: Options) -> Running | None:
     supervisor.start(parts.pump_part(data_dir, env=env))
     if not supervisor.wait_ready(timeout_s=READY_TIMEOUT_S):
         return None
+    if options.pusher:
+        supervisor.start(parts.pusher_part(data_dir, env=env))
     if options.demo:
         supervisor.start(parts.demo_part(data_dir, url=url, namespace=account.namespace, token=account.token, env=env))
     return Running(url=url, redis_url=redis_url, account=account, data_dir=data_dir.path)

@@ -13,9 +13,11 @@ from queues.engine import (
     JobState,
     PartitionLoad,
     PumpBeat,
+    PusherBeat,
     QueueStats,
     StoreLoad,
     list_pumps,
+    list_pushers,
     partition_load,
     read_store_load,
     stats,
@@ -77,6 +79,7 @@ class PoolLoad:
 
     store: StoreLoad
     pumps: tuple[PumpBeat, ...]
+    pushers: tuple[PusherBeat, ...]
     partitions: tuple[PartitionLoad, ...]
     queues: tuple[QueueStats, ...]
     rest: Mapping[JobState, int]
@@ -85,11 +88,13 @@ class PoolLoad:
 async def read_pool_load(*, engine: AsyncEngine, ranking: QueueRanking) -> PoolLoad:
     """Ask now, in a bounded number of round trips. Raises StoreUnavailableError."""
     store = await read_store_load(engine)
-    pumps, *partitions = await engine.batch(
-        [list_pumps(), *[partition_load(partition) for partition in range(engine.layout.partitions)]]
+    pumps, pushers, *partitions = await engine.batch(
+        [list_pumps(), list_pushers(), *[partition_load(partition) for partition in range(engine.layout.partitions)]]
     )
     await ranking.step(engine)
     top, queues = ranking.top, list[QueueStats]()
     for first in range(0, len(top), QUEUES_AT_ONCE):
         queues += await engine.batch([stats(queue) for queue in top[first : first + QUEUES_AT_ONCE]])
-    return PoolLoad(store=store, pumps=pumps, partitions=tuple(partitions), queues=tuple(queues), rest=ranking.rest)
+    return PoolLoad(
+        store=store, pumps=pumps, pushers=pushers, partitions=tuple(partitions), queues=tuple(queues), rest=ranking.rest
+    )

@@ -10,7 +10,8 @@ from django.test import Client
 from django.urls import reverse
 
 from queues.engine import JobState, detail, pause, stats
-from queues.models import Activity, QueuePolicy
+from queues.models import Activity, PushEndpoint, QueuePolicy
+from queues.services.push.endpoints import EndpointOptions, save_endpoint
 from tests.dashboard.people import POOL, SHOP
 from tests.dashboard.reported import Work, error, report_day
 from tests.dashboard.shop import Shop
@@ -30,6 +31,8 @@ class Premises(Shop):
         for count in (1_000, DELAYED - 1_001):
             self.publish(*[b"x"] * count, delay_ms=600_000)
         beat(self.engine, WORKER, running=[running(self.ids[JobState.WORKING], queue=QUEUE)], queues={QUEUE: 1})
+        options = EndpointOptions(url="https://hooks.example/of-the-shop")
+        save_endpoint(pool=POOL, namespace=SHOP, queue=QUEUE, options=options)
         Surveyor(self.engine).look()
         work = [Work(queue=QUEUE, published=DELAYED, waits=[1_237], failed=1, dead=1)]
         told = {QUEUE: {"errors": [error(ERROR)]}, "": {"errors": [error(ERROR, queue=QUEUE)]}}
@@ -51,6 +54,7 @@ class Premises(Shop):
         now = self.engine.run(stats(self.queue))
         jobs = [self.engine.run(detail(self.queue, job_id)) for job_id in self.ids.values()]
         policies = list(QueuePolicy.objects.order_by("pk").values())
+        endpoints = list(PushEndpoint.objects.order_by("pk").values())
         acts = list(Activity.objects.exclude(action="signed_in").order_by("pk").values())
         return (
             now.paused,
@@ -58,6 +62,7 @@ class Premises(Shop):
             now.counts,
             [job and replace(job, now_ms=0) for job in jobs],
             policies,
+            endpoints,
             acts,
         )
 

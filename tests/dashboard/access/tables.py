@@ -50,12 +50,16 @@ class Page:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Act:
-    """What POST changes. `needs_admin`: to operate is not enough. `charlie`: 302 where it means all that he may see."""
+    """What POST changes. `needs_admin`: to operate is not enough. `charlie`: 302 where it means all that he may see.
+
+    `answer`: 200 where what was done is shown in the answer itself.
+    """
 
     form: Mapping[str, str] = field(default_factory=dict)
     of: JobState = JobState.READY
     needs_admin: bool = False
     charlie: int = 404
+    answer: int = 302
 
 
 PAGES: Final[Mapping[str, Page]] = {
@@ -80,6 +84,8 @@ PAGES: Final[Mapping[str, Page]] = {
     "consumers": Page(sees=QUEUE, charlie=200),
     "workers": Page(sees=QUEUE, charlie=200),
     "schedules": Page(charlie=200),
+    "push": Page(sees=QUEUE, charlie=200),
+    "push_endpoint": Page(sees="https://hooks.example/of-the-shop"),
     "reports": Page(alice=302, olga=302, bob=302, charlie=302),
     "report": Page(named={"day": f"{DAY}"}, sees=ERROR, charlie=200),
     "report_csv": Page(named={"day": f"{DAY}"}, query={"table": "errors"}, sees=ERROR, charlie=200),
@@ -122,6 +128,12 @@ ACTS: Final[Mapping[str, tuple[Act, ...]]] = {
         Act(form={"act": "quiet", "worker": WORKER}),
         Act(form={"act": "resume", "worker": WORKER}),
         Act(form={"act": "stop", "worker": WORKER} | SURE),
+    ),
+    "push_act": (
+        Act(form={"act": "pause"}),
+        Act(form={"act": "test"}),
+        Act(form={"act": "rotate"} | SURE, needs_admin=True, answer=200),
+        Act(form={"act": "delete"} | SURE, needs_admin=True),
     ),
     "dead_act": (
         Act(form={"do": "respawn-selected"} | _LETTER),

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.django_db
 def test_who_owns_the_namespace_may_do_it(shop: Premises, people: People, name: str, act: Act) -> None:
     before = prepare(shop, name)
 
-    assert send(people.alice.browser, shop, name, act) == 302
+    assert send(people.alice.browser, shop, name, act) == act.answer
     assert shop.whole_state() != before
 
 

@@ -1,4 +1,4 @@
---{"name": "fail", "purpose": "ends an attempt without success (edge H): retry after a backoff, ready at once, or dead when the tries are used up.", "keys": ["jobs", "runs", "ready", "prio", "priorities", "retry", "expiring", "working", "dead", "flags", "due", "sweeps", "waiting", "stats", "active", "events", "counters", "outgoing"], "args": ["now_ms", "queue", "channel", "cap", "id", "attempt", "error", "delay", "bury"], "rest": false, "replies": ["retry", "ready", "dead", "lost", "missing"]}
+--{"name": "fail", "purpose": "ends an attempt without success (edge H): retry after a backoff, ready at once, or dead when the tries are used up.", "keys": ["jobs", "runs", "ready", "prio", "priorities", "retry", "expiring", "working", "dead", "flags", "due", "sweeps", "waiting", "stats", "active", "events", "counters", "outgoing"], "args": ["now_ms", "queue", "channel", "cap", "id", "attempt", "error", "delay", "bury", "fallback"], "rest": false, "replies": ["retry", "ready", "dead", "lost", "missing"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then
@@ -39,7 +39,7 @@ end
 redis.call('ZREM', KEYS[8], ARGV[5])
 local state, due_ms_2
 do
- local id, error, delay, to_dead = ARGV[5], ARGV[7], ARGV[8] ~= '' and tonumber(ARGV[8]) or nil, ARGV[9] == '1'
+ local id, error, delay, to_dead, fallback = ARGV[5], ARGV[7], ARGV[8] ~= '' and tonumber(ARGV[8]) or nil, ARGV[9] == '1', tonumber(ARGV[10])
  local cancelled = run.marks >= 2
  do
   local error_2 = cancelled and error == '' and 'cancelled' or error
@@ -119,6 +119,9 @@ do
      result = math.min(math.floor((retries ^ 4 + 15 + math.random() * 30 * (retries + 1)) * 1000), 4294967295000)
     until true
     delay = result
+   end
+   if delay == 0 and fallback then
+    delay = fallback
    end
   end
   run.due = now

@@ -114,6 +114,9 @@ for _, id in ipairs(ids) do
      until true
      delay = result
     end
+    if delay == 0 and nil then
+     delay = nil
+    end
    end
    run_2.due = now
    if delay > 0 then

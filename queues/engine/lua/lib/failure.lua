@@ -4,8 +4,8 @@ local OUTCOME_FAILED = 1
 local OUTCOME_LEASE_LOST = 2
 local FAILURES_ONLY = 128 -- is added to the kind of a backoff that is not for leases that ran out
 
--- `delay` nil: by the job's backoff. A job whose attempt was cancelled is dead, whatever it ended by. → 'dead' | 'retry' | 'ready', due ms (0 unless retry)
-local function after_failure(id, run, outcome, error, delay, to_dead)
+-- `delay` nil: by the job's backoff, which `fallback` (nil: none) replaces if it is to wait for no time. A job whose attempt was cancelled is dead, whatever it ended by. → 'dead' | 'retry' | 'ready', due ms (0 unless retry)
+local function after_failure(id, run, outcome, error, delay, to_dead, fallback)
   local cancelled = run.marks >= CANCELLED
   remember_attempt(run, outcome, cancelled and error == '' and 'cancelled' or error)
   local state, due_ms = 'ready', 0
@@ -19,6 +19,7 @@ local function after_failure(id, run, outcome, error, delay, to_dead)
       local _, kind, base, most = unpack_options(run.options)
       if kind >= FAILURES_ONLY then kind = outcome == OUTCOME_FAILED and kind - FAILURES_ONLY or 0 end
       delay = backoff_delay(kind, base, most, math.max(1, run.used), id)
+      if delay == 0 and fallback then delay = fallback end
     end
     run.due = now
     if delay > 0 then

@@ -1,0 +1,109 @@
+"""Push endpoints: where jobs are delivered to, how that goes, and buttons that pause, resume and test."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import path, reverse
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from queues.services.errors import InvalidArgumentError
+from queues.services.permissions import Role
+from queues.services.push.actions import PushAct, act_on_endpoint, check_push_act
+from queues.services.push.reading import EndpointState, read_endpoint, read_endpoints
+
+from .access import action, confirm_first, done, is_live, page
+
+TEXT_MAX: Final = 255
+STATES: Final[dict[EndpointState, tuple[str, Promise]]] = {
+    EndpointState.HEALTHY: ("ok", gettext_lazy("delivering")),
+    EndpointState.FAILING: ("bad", gettext_lazy("failing")),
+    EndpointState.PAUSED: ("warn", gettext_lazy("paused")),
+    EndpointState.DISABLED: ("", gettext_lazy("disabled")),
+    EndpointState.IDLE: ("info", gettext_lazy("nothing delivered yet")),
+}
+"""Color and words of each state."""
+
+
+@page
+def push(request: HttpRequest) -> HttpResponse:
+    """`?namespace=POOL/NAME&q=...`; for live.js the part that changes."""
+    asked = {
+        "namespace": request.GET.get("namespace", ""),
+        "text": request.GET.get("q", "")[:TEXT_MAX].strip(),
+    }
+    context = {
+        "view": read_endpoints(user=request.user, **asked),
+        "asked": asked,
+        "narrowed": any(asked.values()),
+        "states": STATES,
+    }
+    return render(request, f"dashboard/{'_push' if is_live(request) else 'push'}.html", context)
+
+
+@page
+def endpoint(request: HttpRequest, pool: str, namespace: str, queue: str) -> HttpResponse:
+    """One endpoint with its latest deliveries, or (`?show=failures`) those that failed."""
+    view = read_endpoint(user=request.user, pool=pool, namespace=namespace, queue=queue)
+    only_failures = request.GET.get("show") == "failures"
+    context = {
+        "view": view,
+        "row": view.row,
+        "endpoint": view.row.endpoint,
+        "deliveries": view.failures if only_failures else view.recent,
+        "only_failures": only_failures,
+        "may_administer": view.role >= Role.ADMIN,
+        "states": STATES,
+    }
+    return render(request, f"dashboard/{'_push_endpoint' if is_live(request) else 'push_endpoint'}.html", context)
+
+
+@action
+def act(request: HttpRequest, pool: str, namespace: str, queue: str) -> HttpResponse:
+    """`act=pause|resume|test|rotate|delete`. A new secret is shown in the answer itself, and kept nowhere."""
+    try:
+        chosen = PushAct(request.POST.get("act", ""))
+    except ValueError:
+        raise InvalidArgumentError("invalid act") from None
+    place = {"pool": pool, "namespace": namespace, "queue": queue}
+    check_push_act(user=request.user, **place, act=chosen)
+    question = _question(chosen)
+    unanswered = confirm_first(request, question=question) if question else None
+    if unanswered is not None:
+        return unanswered
+    secret = act_on_endpoint(user=request.user, **place, act=chosen)
+    if secret:
+        response = render(request, "dashboard/push_secret.html", {**place, "secret": secret})
+        response["Cache-Control"] = "no-store"
+        return response
+    back = reverse("dashboard:push") if chosen is PushAct.DELETE else reverse("dashboard:push_endpoint", kwargs=place)
+    return done(request, message=_message(chosen), back=back)
+
+
+def _question(act: PushAct) -> str:
+    if act is PushAct.DELETE:
+        return _("Delete this push endpoint? Its jobs stay in the queue.")
+    if act is PushAct.ROTATE:
+        return _("Make a new secret? The one before goes on signing for a day.")
+    return ""
+
+
+def _message(act: PushAct) -> str:
+    said = {
+        PushAct.PAUSE: _("Paused: jobs wait in the queue."),
+        PushAct.RESUME: _("Resumed: jobs are delivered again within two seconds."),
+        PushAct.TEST: _("A pusher will send a test request; what comes of it is shown below."),
+        PushAct.DELETE: _("The push endpoint is deleted."),
+    }
+    return said[act]
+
+
+urlpatterns = [
+    path("push/", push, name="push"),
+    path("push/<str:pool>/<str:namespace>/<str:queue>/", endpoint, name="push_endpoint"),
+    path("push/<str:pool>/<str:namespace>/<str:queue>/act", act, name="push_act"),
+]

@@ -1,0 +1,1 @@
+"""Push: the HTTP client, what a pusher does with jobs, and the command."""

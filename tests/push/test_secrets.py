@@ -1,0 +1,48 @@
+"""Secrets: their form, and that the database alone does not have them."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+import pytest
+
+from queues.services.errors import InvalidArgumentError
+from queues.services.push.secrets import UnreadableSecretError, key_of, new_secret, seal, unseal
+
+
+@pytest.mark.parametrize("length", [24, 31, 32, 33, 64])
+def test_a_key_is_sealed_differently_each_time_and_unsealed(length: int) -> None:
+    key = bytes(range(length))
+
+    first, second = seal(key), seal(key)
+
+    assert first != second
+    assert unseal(first) == unseal(second) == key
+    assert key not in base64.b64decode(first.partition(":")[2])
+
+
+def test_what_was_tampered_with_or_sealed_by_another_key_is_refused(settings: Any) -> None:
+    sealed = seal(key_of(new_secret()))
+    raw = bytearray(base64.b64decode(sealed.partition(":")[2]))
+    for place in (0, 20, len(raw) - 1):
+        changed = bytearray(raw)
+        changed[place] ^= 1
+        with pytest.raises(UnreadableSecretError):
+            unseal("1:" + base64.b64encode(changed).decode())
+    for text in ("", "1:", "1:x", "2:" + sealed[2:], "1:" + base64.b64encode(bytes(48)).decode()):
+        with pytest.raises(UnreadableSecretError):
+            unseal(text)
+    settings.SECRET_KEY = "another"
+    with pytest.raises(UnreadableSecretError):
+        unseal(sealed)
+
+
+@pytest.mark.parametrize(
+    "secret", ["", "x", "whsec_", "whsec_!!!!", "whsec_" + base64.b64encode(bytes(23)).decode(), "A" * 44]
+)
+def test_a_text_that_is_no_secret_is_refused_without_repeating_it(secret: str) -> None:
+    with pytest.raises(InvalidArgumentError) as caught:
+        key_of(secret)
+
+    assert str(caught.value) == "invalid secret: expected whsec_ and the base64 of 24 to 64 bytes"
