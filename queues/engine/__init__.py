@@ -48,7 +48,16 @@ from .operations.find import JobPlace, find_job
 from .operations.finish import ack, ack_attempt, extend, fail, release
 from .operations.inspect import detail, list_jobs, peek, result, size, stats
 from .operations.maintain import promote_due, reclaim_ended, sweep
-from .operations.measure import PartitionLoad, beat, count_jobs, list_partition, list_pumps, partition_load, write_probe
+from .operations.measure import (
+    PartitionLoad,
+    beat,
+    count_jobs,
+    list_partition,
+    list_pumps,
+    partition_load,
+    server_time,
+    write_probe,
+)
 from .operations.publish import PreparedOptions, prepare, publish, publish_large, republish
 from .operations.ratelimit import give_back_limit, limited, take_limit
 from .operations.reschedule import reschedule
@@ -218,6 +227,7 @@ __all__ = [
     "resume",
     "same_place",
     "scan_jobs",
+    "server_time",
     "size",
     "stats",
     "survey",

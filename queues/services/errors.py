@@ -15,6 +15,8 @@ __all__ = [
     "PoolExistsError",
     "PoolNotFoundError",
     "RoleTooLowError",
+    "ScheduleNotFoundError",
+    "ScheduleTakenError",
     "SignInBusyError",
     "SignInLockedError",
     "TaskqError",
@@ -85,6 +87,21 @@ class WorkerNotFoundError(TaskqError):
 
     def __init__(self) -> None:
         super().__init__("worker not found")
+
+
+class ScheduleNotFoundError(TaskqError):
+    """The namespace has no such schedule."""
+
+    code = "schedule_not_found"
+
+    def __init__(self) -> None:
+        super().__init__("schedule not found")
+
+
+class ScheduleTakenError(TaskqError):
+    """The schedule is declared elsewhere: by another app's code, or by people where code would change it."""
+
+    code = "schedule_taken"
 
 
 class PoolExistsError(TaskqError):

@@ -132,6 +132,8 @@ REPLIES: Final[Mapping[str, Reply]] = {
     "limit_not_found": Reply(404, "limit not found"),
     "namespace_not_found": Reply(404, "namespace not found"),
     "worker_not_found": Reply(404, "worker not found"),
+    "schedule_not_found": Reply(404, "schedule not found"),
+    "schedule_taken": Reply(409),
     "pool_exists": Reply(400, "pool exists already"),
     "role_too_low": Reply(403, "permission denied"),
     "sign_in_locked": Reply(429),
