@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from queues.engine import limits
 
 from .namespace import Namespace
+from .pool import Pool
 from .validators import validate_backoff, validate_queue, validate_schedule_name
 
 HISTORY_MAX: Final = 100
@@ -71,6 +72,8 @@ class Schedule(models.Model):
     namespace = models.ForeignKey(
         Namespace, on_delete=models.CASCADE, related_name="schedules", verbose_name=_("namespace")
     )
+    pool = models.ForeignKey(Pool, on_delete=models.CASCADE, related_name="+", editable=False, db_index=False)
+    """That of its namespace, for the index by which a pump finds what is due."""
     name = models.CharField(_("name"), max_length=limits.NAME_MAX_BYTES, validators=[validate_schedule_name])
     queue = models.CharField(_("queue"), max_length=limits.NAME_MAX_BYTES, validators=[validate_queue])
     body = models.BinaryField(_("body"), blank=True, default=b"")
@@ -164,10 +167,16 @@ class Schedule(models.Model):
                 violation_error_message=_("This namespace has a schedule of that name already."),
             )
         ]
-        indexes = [models.Index(fields=["fire_at"], name="schedule_by_fire", condition=~models.Q(fire_at=None))]
+        indexes = [models.Index(fields=["pool", "fire_at"], name="schedule_by_fire")]
 
     def __str__(self) -> str:
         return f"{self.namespace}/{self.name}"
+
+    def save(self, **options: Any) -> None:
+        """A namespace never moves, so its pool is known from the first save on."""
+        if not self.pool_id:
+            self.pool_id = self.namespace.pool_id
+        super().save(**options)
 
 
 class ScheduleFire(models.Model):

@@ -34,4 +34,4 @@ def is_internal(error: type[TaskqError]) -> bool:
 
 
 def test_replies_that_pass_an_error_on_are_for_the_clients_own_mistakes() -> None:
-    assert {reply.status for reply in REPLIES.values() if not reply.words} == {400, 403, 405, 429}
+    assert {reply.status for reply in REPLIES.values() if not reply.words} == {400, 403, 405, 409, 429}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from itertools import pairwise
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -112,7 +113,7 @@ def test_an_hourly_schedule_is_due_each_hour_that_passes() -> None:
 
     for after in ("2026-03-28T22:30:00+01:00", "2026-10-24T22:30:00+02:00"):
         found = hourly.following(ms(after), 10)
-        assert [later - earlier for earlier, later in zip(found, found[1:], strict=False)] == [HOUR] * 9
+        assert [later - earlier for earlier, later in pairwise(found)] == [HOUR] * 9
 
 
 def test_a_gap_of_half_an_hour_ends_where_it_ends() -> None:

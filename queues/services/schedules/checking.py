@@ -11,10 +11,12 @@ from queues.engine.backoff import NO_BACKOFF, parse_backoff
 from queues.engine.names import check_queue
 from queues.engine.operations.publish import check_options
 from queues.models.schedule import CATCH_UP_MAX, JITTER_MAX_S
-from queues.models.validators import validate_schedule_name
+from queues.models.validators import QUEUE_WORDS, validate_schedule_name
 
 from .timing import INTERVAL_MAX_MS, INTERVAL_MIN_MS, TIME_MAX_MS, Timing, check_cron, check_zone
 from .values import ScheduleFields, ScheduleKind
+
+__all__ = ["QUEUE_WORDS", "check_fields", "check_name", "check_timing"]
 
 
 def check_name(name: str) -> None:

@@ -148,7 +148,7 @@ def _pending(pool: str, now_ms: int) -> list[ScheduleFire]:
     rows = ScheduleFire.objects.filter(
         outcome=FireOutcome.PENDING,
         decided_at__lte=to_datetime(now_ms - TAKE_OVER_MS),
-        schedule__namespace__pool__name=pool,
+        schedule__pool__name=pool,
     )
     return list(_for_carrying(rows).order_by("decided_at")[:BATCH])
 
@@ -158,7 +158,7 @@ def _for_carrying(rows: QuerySet[ScheduleFire]) -> QuerySet[ScheduleFire]:
 
 
 def _due_rows(pool: str) -> QuerySet[Schedule]:
-    return Schedule.objects.filter(namespace__pool__name=pool).select_related("namespace").defer("body")
+    return Schedule.objects.filter(pool__name=pool).select_related("namespace").defer("body")
 
 
 def _due(pool: str, now_ms: int) -> list[Schedule]:

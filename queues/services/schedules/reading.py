@@ -19,6 +19,20 @@ from .editing import local_now_ms
 from .rows import timing_of, to_ms
 from .values import PREVIEWED, Fire, ScheduleState, ScheduleView
 
+__all__ = [
+    "HISTORY_MAX",
+    "LIMIT_MAX",
+    "ScheduleDetail",
+    "ScheduleFilter",
+    "SchedulePage",
+    "ShownSchedule",
+    "ShownSchedules",
+    "list_schedules",
+    "read_schedule",
+    "show_schedule",
+    "show_schedules",
+]
+
 PAGE: Final = 50
 
 
