@@ -449,7 +449,7 @@ def test_role_stats_sum_up_and_start_again(caplog: pytest.LogCaptureFixture) -> 
     assert (record.__dict__["role"], record.__dict__["queues"], record.__dict__["jobs"]) == ("pump", 2, 5)
 
 
-def test_every_pool_has_the_seven_roles() -> None:
+def test_every_pool_has_the_eight_roles() -> None:
     assert [(role.name, role.interval_s) for role in roles_for("any")] == [
         ("pump", 0.1),
         ("reclaimer", 0.2),
@@ -458,4 +458,5 @@ def test_every_pool_has_the_seven_roles() -> None:
         ("bounds", 10.0),
         ("survey", 0.2),
         ("drain", 0.5),
+        ("schedules", 0.25),
     ]
