@@ -38,6 +38,7 @@ View = Callable[Concatenate[HttpRequest, P], HttpResponse]
 _ABOVE: Final[tuple[tuple[str, frozenset[str], Promise], ...]] = (
     ("dashboard:job", frozenset({"pool", "namespace", "queue", "job_id"}), gettext_lazy("Back to the job")),
     ("dashboard:queue", frozenset({"pool", "namespace", "queue"}), gettext_lazy("Back to the queue")),
+    ("dashboard:schedule", frozenset({"pool", "namespace", "schedule"}), gettext_lazy("Back to the schedule")),
 )
 """Pages with buttons: which names of the address they need."""
 
@@ -92,6 +93,8 @@ STATUS_OF: Final[Mapping[str, int]] = {
     "queue_not_found": 404,
     "job_not_found": 404,
     "worker_not_found": 404,
+    "schedule_not_found": 404,
+    "schedule_taken": 409,
     "lease_lost": 409,
     "layout_mismatch": 503,
     "metadata_unavailable": 503,

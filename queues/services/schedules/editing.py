@@ -37,9 +37,17 @@ def local_now_ms() -> int:
 
 
 def put_schedule(
-    *, pool: str, namespace: str, name: str, fields: ScheduleFields, app: str = "", now_ms: int | None = None
+    *,
+    pool: str,
+    namespace: str,
+    name: str,
+    fields: ScheduleFields,
+    app: str = "",
+    only_new: bool = False,
+    now_ms: int | None = None,
 ) -> tuple[ScheduleView, bool]:
     """Make the schedule, or set all its fields; whether it is new. `app`: whose code declares it; "": people do.
+    `only_new`: do not touch one that there is.
 
     A change that leaves alone when it is due leaves the next due time, too. Raises InvalidArgumentError,
     ScheduleTakenError, NamespaceNotFoundError, MetadataUnavailableError.
@@ -57,6 +65,8 @@ def put_schedule(
                 if Schedule.objects.filter(namespace=owner).count() >= SCHEDULES_MAX:
                     raise InvalidArgumentError(f"too many schedules: a namespace has {SCHEDULES_MAX} at most")
                 row = Schedule(namespace=owner, name=name)
+            elif only_new:
+                raise ScheduleTakenError("there is a schedule of this name already")
             else:
                 _check_owner(row, app)
             row.app, row.source = app, ScheduleSource.CODE if app else ScheduleSource.PEOPLE

@@ -55,6 +55,16 @@ _ZONE: Final = re.compile(r"[A-Za-z][A-Za-z0-9_+-]*(?:/[A-Za-z0-9_+-]+){0,2}\Z")
 _MICROSECOND: Final = timedelta(microseconds=1)
 
 
+class CronFieldError(InvalidArgumentError):
+    """A field of a cron expression cannot be read. `field`: its English name; `allowed`: what may be in it."""
+
+    def __init__(self, field: str, text: str, allowed: str) -> None:
+        super().__init__(f"invalid cron: {field} {_shown(text)} cannot be read ({allowed})")
+        self.field = field
+        self.text = _shown(text)
+        self.allowed = allowed
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timing:
     """When a schedule is due. `cron`: checked by `check_cron`. An interval is due at `anchor_ms` plus multiples of it.
@@ -195,7 +205,7 @@ def _check_fields(fields: list[str]) -> None:
             CronSim(" ".join(alone), datetime(2000, 1, 1, tzinfo=UTC))
         except (CronSimError, AssertionError, ValueError):
             name, allowed = _FIELDS[place]
-            raise InvalidArgumentError(f"invalid cron: {name} {_shown(text)} cannot be read ({allowed})") from None
+            raise CronFieldError(name, text, allowed) from None
 
 
 def _shown(text: str) -> str:

@@ -77,6 +77,11 @@ class Fire:
     job_id: str
     error: str
 
+    @property
+    def late_ms(self) -> int | None:
+        """How long after its due time it was fired; None if it was not."""
+        return None if self.fired_ms is None else max(0, self.fired_ms - self.due_ms)
+
     @classmethod
     def of(cls, row: ScheduleFire) -> Fire:
         """From its row."""
