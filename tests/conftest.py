@@ -44,7 +44,7 @@ PROCESSES_OF_HTTP = (
 )
 PROCESSES = (
     *("tests/running/", "tests/browser/", "tests/reports/", "tests/bench/", "tests/package/test_wheel.py"),
-    *(f"tests/sdk/test_{name}.py" for name in ("command_line", "http_broker", "outages", "typing")),
+    *(f"tests/sdk/test_{name}.py" for name in ("command_line", "http_broker", "outages", "schedules", "typing")),
     "tests/sdk/django/test_runworker.py",
     *("tests/metadata/test_postgresql.py", "tests/dashboard/test_silent_redis.py"),
     "tests/sdk/test_docs.py::test_every_snippet_",
