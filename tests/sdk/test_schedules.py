@@ -20,6 +20,7 @@ from tests.http.client import Client
 from tests.http.service import Server, Site, open_site
 from tests.sdk.conftest import work
 
+ROOT = Path(__file__).parents[2]
 TASKS_PY = """\
 from taskq import App
 
