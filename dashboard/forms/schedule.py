@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -30,9 +29,8 @@ _TEXT: Final = forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "fals
 
 
 class ScheduleForm(forms.Form):
-    """When, where to and what. `namespaces`: those to choose from, of a new one; else its place is fixed."""
+    """When, where to and what. `is_new`: it has a name yet to be chosen."""
 
-    place = forms.ChoiceField(label=_("Namespace"))
     name = forms.CharField(label=_("Name"), max_length=limits.NAME_MAX_BYTES, widget=_TEXT)
     kind = forms.ChoiceField(label=_("Fires"), choices=KINDS)
     cron = forms.CharField(
@@ -94,13 +92,10 @@ class ScheduleForm(forms.Form):
     )
     attributes = PublishForm.declared_fields["attributes"]
 
-    def __init__(self, *args: Any, namespaces: Sequence[tuple[str, str]] = (), **options: Any) -> None:
+    def __init__(self, *args: Any, is_new: bool = False, **options: Any) -> None:
         super().__init__(*args, **options)
-        if namespaces:
-            choices = [(f"{pool}/{name}", f"{name} ({pool})") for pool, name in namespaces]
-            self.fields["place"].choices = choices  # type: ignore[attr-defined]
-        else:
-            del self.fields["place"], self.fields["name"]
+        if not is_new:
+            del self.fields["name"]
 
     clean_attributes = PublishForm.clean_attributes
 

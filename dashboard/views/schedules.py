@@ -6,15 +6,15 @@ from typing import Any, Final
 
 from django.forms import Form
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.urls import path, reverse
 from django.utils.translation import gettext as _
 
 from dashboard.error_messages import input_message
 from dashboard.forms.fields import whole_number
 from dashboard.forms.schedule import PreviewForm, ScheduleForm, initial_of
-from queues.services.errors import InvalidArgumentError, RoleTooLowError, ScheduleTakenError
-from queues.services.permissions import Role, roles_of
+from queues.services.errors import InvalidArgumentError, ScheduleTakenError
+from queues.services.permissions import Role
 from queues.services.schedules.actions import ScheduleAct, act_on_schedule, check_may_edit, save_schedule
 from queues.services.schedules.editing import preview
 from queues.services.schedules.reading import ScheduleFilter, show_schedule, show_schedules
@@ -62,9 +62,18 @@ def schedule(request: HttpRequest, pool: str, namespace: str, schedule: str) -> 
     return render(request, f"dashboard/{'_schedule' if is_live(request) else 'schedule'}.html", context)
 
 
-def schedule_new(request: HttpRequest) -> HttpResponse:
+@page
+def schedule_place(request: HttpRequest) -> HttpResponse:
+    """`?namespace=POOL/NAME`: leads to the form for a new one there."""
+    pool, _slash, namespace = request.GET.get("namespace", "").partition("/")
+    if not pool or not namespace or "/" in namespace:
+        return redirect("dashboard:schedules")
+    return redirect("dashboard:schedule_new", pool=pool, namespace=namespace)
+
+
+def schedule_new(request: HttpRequest, **named: str) -> HttpResponse:
     """A form for a new one."""
-    return (_create if request.method == "POST" else _show_new)(request)
+    return (_create if request.method == "POST" else _show_new)(request, **named)
 
 
 def schedule_edit(request: HttpRequest, **named: str) -> HttpResponse:
@@ -79,23 +88,18 @@ def schedule_preview(request: HttpRequest) -> HttpResponse:
 
 
 @page
-def _show_new(request: HttpRequest, /) -> HttpResponse:
-    form = ScheduleForm(
-        namespaces=_places(request),
-        initial={"place": request.GET.get("namespace", ""), "queue": request.GET.get("queue", "")[:TEXT_MAX]},
-    )
-    return _show_form(request, form, None)
+def _show_new(request: HttpRequest, /, **named: str) -> HttpResponse:
+    check_may_edit(user=request.user, **named)
+    return _show_form(request, ScheduleForm(is_new=True), named)
 
 
 @action
-def _create(request: HttpRequest, /) -> HttpResponse:
-    form = ScheduleForm(request.POST, namespaces=_places(request))
+def _create(request: HttpRequest, /, **named: str) -> HttpResponse:
+    check_may_edit(user=request.user, **named)
+    form = ScheduleForm(request.POST, is_new=True)
     if "preview" in request.POST or not form.is_valid():
-        return _show_form(request, form, None)
-    pool, _slash, namespace = form.cleaned_data["place"].partition("/")
-    return _save_form(
-        request, form, {"pool": pool, "namespace": namespace, "schedule": form.cleaned_data["name"]}, True
-    )
+        return _show_form(request, form, named)
+    return _save_form(request, form, named, form.cleaned_data["name"])
 
 
 @page
@@ -110,7 +114,7 @@ def _save(request: HttpRequest, /, **named: str) -> HttpResponse:
     form = ScheduleForm(request.POST)
     if "preview" in request.POST or not form.is_valid():
         return _show_form(request, form, named)
-    return _save_form(request, form, named, False)
+    return _save_form(request, form, named, named["schedule"])
 
 
 @action
@@ -127,7 +131,7 @@ def schedule_act(request: HttpRequest, pool: str, namespace: str, schedule: str)
         if unanswered is not None:
             return unanswered
     fire = act_on_schedule(user=request.user, pool=pool, namespace=namespace, name=schedule, act=act)
-    back = reverse("dashboard:schedules") if act is ScheduleAct.DELETE else _url(named)
+    back = reverse("dashboard:schedules") if act is ScheduleAct.DELETE else reverse("dashboard:schedule", kwargs=named)
     message = _message_of(act)
     if fire is not None and fire.outcome is FireOutcome.SKIPPED:
         message = _("Skipped: the job before is still there.")
@@ -146,14 +150,6 @@ def _message_of(act: ScheduleAct) -> str:
     return said[act]
 
 
-def _places(request: HttpRequest) -> list[tuple[str, str]]:
-    """Namespaces in which this person may make schedules."""
-    places = [place for place, role in roles_of(user=request.user).items() if role >= Role.OPERATE]
-    if not places:
-        raise RoleTooLowError
-    return places
-
-
 def _editable(request: HttpRequest, named: dict[str, str]) -> ScheduleFields:
     """What the schedule is, if this person may edit it, and if no code declares it."""
     check_may_edit(user=request.user, pool=named["pool"], namespace=named["namespace"])
@@ -165,29 +161,29 @@ def _editable(request: HttpRequest, named: dict[str, str]) -> ScheduleFields:
     return detail.schedule.fields
 
 
-def _save_form(request: HttpRequest, form: ScheduleForm, named: dict[str, str], only_new: bool) -> HttpResponse:
-    edited = None if only_new else named
+def _save_form(request: HttpRequest, form: ScheduleForm, named: dict[str, str], name: str) -> HttpResponse:
+    pool, namespace, is_new = named["pool"], named["namespace"], "schedule" not in named
     try:
         save_schedule(
             user=request.user,
-            pool=named["pool"],
-            namespace=named["namespace"],
-            name=named["schedule"],
+            pool=pool,
+            namespace=namespace,
+            name=name,
             fields=form.schedule_fields(),
-            only_new=only_new,
+            only_new=is_new,
         )
     except InvalidArgumentError as error:
         wrong = input_message(error)
         form.add_error(wrong.field if wrong.field in form.fields else None, str(wrong.words))
-        return _show_form(request, form, edited)
+        return _show_form(request, form, named)
     except ScheduleTakenError:
-        field = "name" if only_new else None
-        form.add_error(field, _("There is a schedule of this name already."))
-        return _show_form(request, form, edited)
-    return done(request, message=_("The schedule is saved."), back=_url(named))
+        form.add_error("name" if is_new else None, _("There is a schedule of this name already."))
+        return _show_form(request, form, named)
+    back = reverse("dashboard:schedule", kwargs={"pool": pool, "namespace": namespace, "schedule": name})
+    return done(request, message=_("The schedule is saved."), back=back)
 
 
-def _show_form(request: HttpRequest, form: Form, named: dict[str, str] | None) -> HttpResponse:
+def _show_form(request: HttpRequest, form: Form, named: dict[str, str]) -> HttpResponse:
     shown = form.data if form.is_bound else {**_defaults(), **form.initial}
     context = {"form": form, "named": named, **_previewed(PreviewForm(_as_sent(shown)))}
     is_wrong = form.is_bound and bool(form.errors) and "preview" not in request.POST
@@ -218,16 +214,14 @@ def _previewed(form: PreviewForm) -> dict[str, Any]:
         return {"preview": None, "preview_error": str(input_message(error).words)}
 
 
-def _url(named: dict[str, str]) -> str:
-    return reverse("dashboard:schedule", kwargs=named)
-
-
-_ONE: Final = "schedules/<str:pool>/<str:namespace>/<str:schedule>/"
+_THERE: Final = "schedules/<str:pool>/<str:namespace>/"
+_ONE: Final = f"{_THERE}<str:schedule>/"
 
 urlpatterns = [
     path("schedules/", schedules, name="schedules"),
-    path("schedules/new", schedule_new, name="schedule_new"),
+    path("schedules/new", schedule_place, name="schedule_place"),
     path("schedules/preview", schedule_preview, name="schedule_preview"),
+    path(f"{_THERE}new", schedule_new, name="schedule_new"),
     path(_ONE, schedule, name="schedule"),
     path(f"{_ONE}edit", schedule_edit, name="schedule_edit"),
     path(f"{_ONE}act", schedule_act, name="schedule_act"),

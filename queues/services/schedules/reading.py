@@ -65,14 +65,14 @@ class ShownSchedule:
 class ShownSchedules:
     """Schedules of all namespaces that a person sees. `after`: of the next page; `total`: how many match.
 
-    `namespaces`: those that the person sees, as (pool, name); `may_create`: those in which they may make one.
+    `namespaces`: those that the person sees, as (pool, name); `open_to`: those in which they may make a schedule.
     """
 
     schedules: tuple[ShownSchedule, ...]
     after: int | None
     total: int
     namespaces: tuple[tuple[str, str], ...]
-    may_create: bool
+    open_to: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,7 +127,7 @@ def show_schedules(*, user: User, chosen: ScheduleFilter, after: int = 0) -> Sho
         after=begin + PAGE if len(found) > PAGE else None,
         total=total,
         namespaces=tuple(roles),
-        may_create=any(role >= Role.OPERATE for role in roles.values()),
+        open_to=tuple(place for place, role in roles.items() if role >= Role.OPERATE),
     )
 
 
