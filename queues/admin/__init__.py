@@ -12,6 +12,7 @@ from .people import AuditedGroupAdmin, AuditedUserAdmin
 from .policy import QueuePolicyAdmin
 from .pool import PoolAdmin
 from .report import ReportDayAdmin
+from .schedule import ScheduleAdmin
 from .token import TokenAdmin
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "PoolAdmin",
     "QueuePolicyAdmin",
     "ReportDayAdmin",
+    "ScheduleAdmin",
     "TokenAdmin",
 ]
 
