@@ -209,9 +209,7 @@ class ScheduleFire(models.Model):
         ordering = ["schedule", "-number"]
         default_permissions = ()
         constraints = [models.UniqueConstraint(fields=["schedule", "number"], name="fire_unique_in_schedule")]
-        indexes = [
-            models.Index(fields=["decided_at"], name="fire_pending", condition=models.Q(outcome=FireOutcome.PENDING))
-        ]
+        indexes = [models.Index(fields=["outcome", "decided_at"], name="fire_by_outcome")]
 
     def __str__(self) -> str:
         return f"{self.schedule_id} #{self.number} {self.outcome}"

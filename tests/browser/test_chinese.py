@@ -50,6 +50,7 @@ LOANWORDS_TYPED: Final = frozenset(
 )
 VALUES: Final = frozenset(
     {"none", "fixed", "linear", "exponential", "sidekiq", "MAX", "manage", "runpump", "KiB", "MiB", "min"}
+    | {"Asia", "Shanghai", "daily"}
 )
 PLACES: Final = frozenset(
     {

@@ -37,6 +37,7 @@ from queues.pools.database import read_metadata
 
 from ..jobs.publishing import PublishRequest, effective_options
 from ..policies import policy_for
+from .bulk import update_each
 from .planning import PlannedFire, plan_fires
 from .rows import optional_datetime, optional_ms, set_next, timing_of, to_datetime, to_ms
 
@@ -186,7 +187,7 @@ def _decide(due: Sequence[Schedule], jobs: _LastJobs, now_ms: int) -> tuple[int,
         decided = [row for row in rows if jobs.may_decide(row)]
         fires = [fire for row in decided for fire in _decide_row(row, jobs.there(row), now_ms)]
         ScheduleFire.objects.bulk_create(fires)
-        Schedule.objects.bulk_update(decided, ["due_at", "fire_at", "fires", "last_fired"])
+        update_each(decided, ["due_at", "fire_at", "fires", "last_fired"])
         _prune(decided)
     return len(decided), [fire for fire in fires if fire.outcome == FireOutcome.PENDING]
 
@@ -347,11 +348,5 @@ def _failed(fire: ScheduleFire, error: TaskqError) -> ScheduleFire:
 
 def _mark(fires: Sequence[ScheduleFire]) -> None:
     """Only what is still pending: another process may have marked it."""
-    ScheduleFire.objects.filter(outcome=FireOutcome.PENDING).bulk_update(
-        fires, ["outcome", "job_id", "fired_at", "error"]
-    )
-
-
-def newly_pending(fires: QuerySet[ScheduleFire]) -> list[ScheduleFire]:
-    """For `carry_fires`."""
-    return list(_for_carrying(fires.filter(outcome=FireOutcome.PENDING)))
+    with transaction.atomic():
+        update_each(fires, ["outcome", "job_id", "fired_at", "error"], only_if=("outcome", FireOutcome.PENDING))

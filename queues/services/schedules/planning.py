@@ -78,6 +78,9 @@ def key_ttl_s(due_ms: int, next_due_ms: int | None) -> int:
 
 def _newest(timing: Timing, due_ms: int, now_ms: int) -> int:
     """The last due time whose fire has come. Jitter is shorter than the time between two: only one can be too new."""
+    following = timing.next_after(due_ms)
+    if following is None or following > now_ms:
+        return due_ms  # as nearly always
     newest = timing.latest(due_ms, now_ms) or due_ms
     if newest > due_ms and timing.fire_at(newest) > now_ms:
         newest = timing.latest(due_ms, newest - 1) or due_ms
