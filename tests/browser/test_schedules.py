@@ -21,9 +21,9 @@ def test_the_next_fires_are_listed_while_one_types(page: Page, shop: Shop) -> No
     page.get_by_label("Cron expression").fill("61 * * * *")
     expect(page.locator("#preview .error")).to_contain_text('minute "61" cannot be read')
 
-    page.get_by_label("Fires").select_option("interval")
+    page.get_by_label("Fires", exact=True).select_option("interval")
     expect(page.get_by_label("Cron expression")).to_be_hidden()
-    page.get_by_label("Every").fill("90")
+    page.get_by_label("Every", exact=True).fill("90")
     expect(fires).to_have_count(10)
 
 
@@ -31,10 +31,10 @@ def test_a_schedule_is_made_run_paused_and_deleted(page: Page, shop: Shop) -> No
     page.goto("/schedules/")
     page.get_by_role("button", name="New schedule").click()
     page.get_by_label("Name", exact=True).fill("by-hand")
-    page.get_by_label("Fires").select_option("interval")
-    page.get_by_label("Every").fill("30")
+    page.get_by_label("Fires", exact=True).select_option("interval")
+    page.get_by_label("Every", exact=True).fill("30")
     page.get_by_label("Unit").select_option("86400")
-    page.get_by_label("Queue").fill("by-clock")
+    page.get_by_label("Queue", exact=True).fill("by-clock")
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_role("heading", name="by-hand")).to_be_visible()
 
