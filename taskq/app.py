@@ -59,7 +59,7 @@ class App:
     tasks find in `Context.state`. `serializers`: those that jobs may have been written with; the first one writes
     (None: JSON). `encryption_keys`: Fernet keys, the newest first; messages that are not encrypted are parked,
     unless `accept_plaintext`. `name`: whose schedules those of its tasks are; by default the module's that workers are
-    given.
+    given. `service_url`: where the service's HTTP API is that keeps them, if `url` is a Redis.
     """
 
     def __init__(
@@ -75,8 +75,10 @@ class App:
         encryption_keys: Sequence[str | bytes] = (),
         accept_plaintext: bool = False,
         name: str | None = None,
+        service_url: str | None = None,
     ) -> None:
         self.name = name
+        self._service_url = service_url
         self._place = (url, namespace, token)
         self._broker: Broker | None = None
         self._defaults = defaults or TaskOptions()
@@ -102,6 +104,11 @@ class App:
     @broker.setter
     def broker(self, broker: Broker) -> None:
         self._broker = broker
+
+    @property
+    def service(self) -> tuple[str | None, str | None]:
+        """URL and token of the service's HTTP API, as far as the app was given them."""
+        return self._service_url, self._place[2]
 
     @overload
     def task(self, function: Callable[Concatenate[Context, P], R], /) -> Task[P, R]: ...

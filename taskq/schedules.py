@@ -1,7 +1,7 @@
 """Schedules that are declared with tasks, and their sync with the taskq service, which fires them.
 
 The service keeps schedules in its database, so they need its HTTP API: an app that reaches Redis directly says besides
-where that is (TASKQ_HTTP_URL and TASKQ_TOKEN).
+where that is (TASKQ_HTTP_URL and TASKQ_TOKEN, or `App(service_url=..., token=...)`).
 """
 
 from __future__ import annotations
@@ -116,14 +116,15 @@ def schedule_broker(app: App) -> HttpBroker:
 
     if isinstance(app.broker, HttpBroker):
         return app.broker
-    url, token = os.environ.get("TASKQ_HTTP_URL"), os.environ.get("TASKQ_TOKEN")
+    url, token = app.service
+    url, token = url or os.environ.get("TASKQ_HTTP_URL"), token or os.environ.get("TASKQ_TOKEN")
     if not url:
         dev = dev_settings() or {}
         url, token = dev.get("http"), dev.get("token")
     if not url:
         raise NotConfiguredError(
             "schedules are kept by the taskq service, and this app reaches Redis directly: set TASKQ_HTTP_URL "
-            "(https://...) and TASKQ_TOKEN besides, or use App(url='https://...')"
+            "(https://...) and TASKQ_TOKEN, or App(service_url=..., token=...), or in Django TASKQ['SERVICE_URL']"
         )
     return HttpBroker(url, app.broker.namespace, token or "")
 

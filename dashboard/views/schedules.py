@@ -34,19 +34,23 @@ LIVE_FRAGMENTS: Final = {True: "dashboard/_schedules.html", False: "dashboard/sc
 @page
 def schedules(request: HttpRequest) -> HttpResponse:
     """`?namespace=POOL/NAME&q=...&state=...&after=N`; for live.js the part that changes."""
-    namespace, text = request.GET.get("namespace", ""), request.GET.get("q", "")[:TEXT_MAX].strip()
+    namespace, text = _text(request, "namespace"), _text(request, "q")
     pool, _slash, name = namespace.partition("/")
     state = request.GET.get("state", "")
     chosen = ScheduleFilter(
         pool=pool,
         namespace=name,
-        text=text.replace("\0", ""),
+        text=text,
         state=ScheduleState(state) if state in _STATES else None,
     )
     view = show_schedules(user=request.user, chosen=chosen, after=whole_number(request.GET.get("after", "")) or 0)
     asked = {"namespace": namespace, "text": text, "state": state}
     context = {"view": view, "asked": asked, "narrowed": any(asked.values()), "states": ScheduleState}
     return render(request, LIVE_FRAGMENTS[is_live(request)], context)
+
+
+def _text(request: HttpRequest, name: str) -> str:
+    return request.GET.get(name, "")[:TEXT_MAX].replace("\0", "").strip()
 
 
 @page

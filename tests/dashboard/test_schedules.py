@@ -199,6 +199,8 @@ def test_what_is_no_button_is_refused(alice: Client) -> None:
 
     assert alice.post(f"{AT}act", {"act": "explode"}).status_code == 400
     assert alice.get("/schedules/default/shop/nowhere/").status_code == 404
+    assert alice.get("/schedules/default/shop/a%00b/").status_code == 404
+    assert alice.get(LIST, {"q": "a\0b", "namespace": "\0", "state": "?", "after": "x"}).status_code == 200
 
 
 def test_a_list_of_any_length_takes_a_bounded_number_of_queries(

@@ -1336,6 +1336,8 @@ SCHEDULE_ROUTES = [
         prepare=of_an_app,
     ),
     *bad("schedules.list_all", f"GET {SCHEDULES}", "limit", *BAD_NUMBERS, "0", "1001"),
+    *bad("schedules.list_all", f"GET {SCHEDULES}", "after", "%00"),
+    *bad("schedules.list_all", f"GET {SCHEDULES}", "app", "%00"),
     Case(
         route="schedules.show",
         title="one",
@@ -1434,6 +1436,8 @@ SCHEDULE_ROUTES = [
     bad_schedule(
         f'{{{_CRON}, "jitter": 60}}', "invalid jitter: it must be shorter than the time between two fires, 60 s"
     ),
+    bad_schedule(f'{{{_CRON}, "attributes": {{"a": "\\u0000"}}}}', "invalid attributes: they have no character U+0000"),
+    bad_schedule(f'{{{_CRON}, "attributes": {{"a": 7}}}}', "invalid attributes: expected an object of texts"),
     bad_schedule(f'{{{_CRON}, "data": "?"}}', "invalid data: it is not base64"),
     bad_schedule(f'{{{_CRON}, "body": "x", "data": "eA=="}}', "body and data exclude each other"),
     Case(

@@ -24,8 +24,8 @@ from queues.engine import (
 )
 from queues.models import FireOutcome, Namespace, Schedule, ScheduleFire
 from queues.pools import engine_for
-from queues.services.errors import MetadataUnavailableError
-from queues.services.schedules import firing
+from queues.services.errors import InvalidArgumentError, MetadataUnavailableError
+from queues.services.schedules import editing, firing
 from queues.services.schedules.editing import put_schedule, run_now, set_paused
 from queues.services.schedules.firing import TAKE_OVER_MS, Round, fire_due
 from queues.services.schedules.rows import to_datetime, to_ms
@@ -399,3 +399,28 @@ def test_an_edit_that_leaves_the_timing_alone_leaves_the_next_fire(engine: Engin
 
     assert (after.due_at, after.starts_at) == (before.due_at, before.starts_at)
     assert moved.due_at == to_datetime(T0) + timedelta(minutes=1)
+
+
+def test_two_who_make_the_same_schedule_at_once_make_one(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = put()
+    found = editing._locked
+    looks: list[bool] = []
+
+    def look(owner: Namespace) -> Any:
+        looks.append(True)
+        return found(owner).none() if len(looks) == 1 else found(owner)  # the first look was before the other's commit
+
+    monkeypatch.setattr(editing, "_locked", look)
+
+    assert put(body=b"new").pk == made.pk
+    assert len(looks) == 2
+
+
+def test_a_namespace_has_a_bounded_number_of_schedules(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(editing, "SCHEDULES_MAX", 2)
+    put("a")
+    put("b")
+
+    with pytest.raises(InvalidArgumentError, match="too many schedules: a namespace has 2 at most"):
+        put("c")
+    assert put("a", body=b"new").body_bytes == 3

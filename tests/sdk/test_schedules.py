@@ -201,6 +201,25 @@ def test_an_app_on_redis_may_name_the_service_besides(
     assert "a.task" in kept(client)
 
 
+def test_an_app_on_redis_may_be_given_the_service(server: Server, client: Client, redis_url: str) -> None:
+    account = server.site.account
+    app = App(redis_url, namespace=account["namespace"], token=account["token"], service_url=server.url)
+    app.task(name="a.task", every=60)(lambda: None)
+
+    sync(app, "a")
+
+    assert "a.task" in kept(client)
+
+
+def test_in_django_the_settings_say_where_the_service_is() -> None:
+    from taskq.django.connection_settings import ConnectionSettings
+    from taskq.django.django_app import DjangoApp
+
+    app = DjangoApp(lambda: ConnectionSettings("redis://x", "shop", "secret", "https://taskq.example.com"))
+
+    assert app.service == ("https://taskq.example.com", "secret")
+
+
 def test_mistakes_are_told_where_the_task_is_declared() -> None:
     app = App("redis://localhost:1/0")
 

@@ -156,6 +156,8 @@ def _attributes(content: dict[str, Any]) -> dict[str, str] | None:
         return None
     if not isinstance(value, dict) or not all(isinstance(text, str) for text in value.values()):
         raise ParameterError("invalid attributes: expected an object of texts")
+    if any("\0" in text for pair in value.items() for text in pair):  # which PostgreSQL does not keep
+        raise ParameterError("invalid attributes: they have no character U+0000")
     return value
 
 

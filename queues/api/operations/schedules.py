@@ -8,6 +8,7 @@ from queues.services.schedules.editing import delete_schedule, preview, put_sche
 from queues.services.schedules.reading import HISTORY_MAX, LIMIT_MAX, list_schedules, read_schedule
 
 from ..context import ApiContext
+from ..http.errors import ParameterError
 from ..http.json_body import read_object
 from ..http.query import read_flag, read_uint
 from ..http.request import ApiRequest
@@ -19,6 +20,10 @@ async def list_all(request: ApiRequest, context: ApiContext) -> ApiResponse:
     """A page of them by name, without their bodies."""
     limit = read_uint(request.query, "limit", 100, least=1, most=LIMIT_MAX)
     after, app = request.query.get("after", ""), request.query.get("app")
+    if not after.isprintable():
+        raise ParameterError("invalid after")
+    if app is not None and not app.isprintable():
+        raise ParameterError("invalid app")
     access = request.granted
     page = await context.call(
         list_schedules, pool=access.pool, namespace=access.namespace, after=after, limit=limit, app=app
@@ -49,7 +54,7 @@ async def put(request: ApiRequest, context: ApiContext) -> ApiResponse:
 
 async def delete(request: ApiRequest, context: ApiContext) -> ApiResponse:
     """Its jobs stay."""
-    await context.call(delete_schedule, **_which(request), app=request.query.get("app", ""))
+    await context.call(delete_schedule, **_which(request), app=request.query.get("app", ""))  # compared, not looked up
     return NO_CONTENT
 
 

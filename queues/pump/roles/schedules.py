@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from queues.engine import Counts, Engine
+from queues.engine import Counts, Engine, StoreFullError
 from queues.services.errors import MetadataUnavailableError
 from queues.services.schedules.firing import fire_due
 
@@ -35,13 +35,15 @@ class Schedules:
         self._look_at = 0.0
 
     def tick(self, engine: Engine, now_ms: int | None) -> Counts:
-        """Fire a batch of what is due. `more`: there is more. Raises RoleHinderedError if the database is away."""
+        """Fire a batch of what is due. `more`: there is more. Raises RoleHinderedError if the database is away, or
+        Redis is full.
+        """
         if now_ms is None and self._clock() < self._look_at:
             return Counts()
         self._look_at = self._clock() + LOOK_EVERY_S
         try:
             done = fire_due(pool=self._pool, engine=engine, now_ms=now_ms)
-        except MetadataUnavailableError as error:
+        except (MetadataUnavailableError, StoreFullError) as error:  # consumers go on while Redis is full
             raise RoleHinderedError(str(error)) from error
         if done.next_ms is not None:
             self._look_at = min(self._look_at, self._clock() + (done.next_ms - done.now_ms) / 1000)

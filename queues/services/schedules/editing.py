@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 
 from queues.engine import InvalidArgumentError, JobState, detail, server_time
@@ -73,7 +73,10 @@ def put_schedule(
             _apply(row, fields, now)
             return ScheduleView.of(row, _newest(row), with_body=True), is_new
 
-    return read_metadata(put)
+    try:
+        return read_metadata(put)
+    except IntegrityError:  # somebody made it meanwhile, as workers that start together do
+        return read_metadata(put)
 
 
 def preview(*, fields: ScheduleFields, now_ms: int | None = None, count: int = PREVIEWED) -> list[int]:
@@ -90,7 +93,7 @@ def delete_schedule(*, pool: str, namespace: str, name: str, app: str = "") -> b
 
     def delete() -> bool:
         with transaction.atomic():
-            row = _locked(_namespace(pool, namespace)).filter(name=name).first()
+            row = _locked(_namespace(pool, namespace)).filter(name=name).first() if name.isprintable() else None
             if row is None:
                 return False
             if app:
@@ -249,7 +252,7 @@ def _locked(owner: Namespace) -> QuerySet[Schedule]:
 
 
 def _found(rows: QuerySet[Schedule], name: str) -> Schedule:
-    row = rows.filter(name=name).first()
+    row = rows.filter(name=name).first() if name.isprintable() else None
     if row is None:
         raise ScheduleNotFoundError
     return row

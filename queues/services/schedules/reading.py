@@ -161,6 +161,8 @@ def _views(rows: QuerySet[Schedule]) -> list[ScheduleView]:
 
 def _detail(pool: str, namespace: str, name: str, history: int) -> ScheduleDetail:
     rows = Schedule.objects.select_related("namespace__pool")
+    if not name.isprintable():  # PostgreSQL refuses to look for some of such names
+        raise ScheduleNotFoundError
     row = rows.filter(namespace__pool__name=pool, namespace__name=namespace, name=name).first()
     if row is None:
         raise ScheduleNotFoundError
