@@ -32,7 +32,7 @@ from .outcomes import (
     Snooze,
     TaskqClientError,
 )
-from .schedules import Schedule
+from .schedule import Schedule
 from .task import Task
 
 __all__ = [

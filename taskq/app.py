@@ -18,7 +18,7 @@ from .message import Cipher
 from .middleware import Middleware
 from .options import TaskOptions
 from .outcomes import Delay, NotConfiguredError
-from .schedules import Schedule, declared
+from .schedule import Schedule, declared
 from .serializers import Serializer
 from .task import BATCH_MAX, Call, Prepared, Task
 

@@ -19,7 +19,7 @@ from .message import write_message
 from .middleware import Enqueueing
 from .options import TaskOptions, keyed
 from .outcomes import NotConfiguredError, SerializationError, TaskqClientError
-from .schedules import Schedule
+from .schedule import Schedule
 from .serializers import convert, type_hints
 
 if TYPE_CHECKING:

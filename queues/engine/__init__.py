@@ -76,6 +76,7 @@ from .operations.survey import (
     take_survey,
     write_survey,
 )
+from .operations.workers import cancel_job
 from .stats.heartbeat import PumpBeat, RoleBeat
 from .stats.minutes import MINUTE_MS, Minute
 from .stats.store_load import StoreLoad, ask_store_load, read_store_load
@@ -178,6 +179,7 @@ __all__ = [
     "add_minutes",
     "ask_store_load",
     "beat",
+    "cancel_job",
     "consume",
     "consume_any",
     "count_jobs",

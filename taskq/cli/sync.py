@@ -7,7 +7,7 @@ import asyncio
 from typing import Any
 
 from ..app import App
-from ..schedules import Synced, app_name, sync_schedules
+from ..schedule_sync import Synced, app_name, sync_schedules
 from .apps import load_app, module_of
 from .printing import print_text
 

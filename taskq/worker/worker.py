@@ -23,7 +23,7 @@ from ..context import Context
 from ..error_text import describe
 from ..message import read_message
 from ..outcomes import NotConfiguredError, SerializationError, TaskqClientError
-from ..schedules import app_name, has_schedules, sync_schedules
+from ..schedule_sync import app_name, has_schedules, sync_schedules
 from .attempts import Attempt, AttemptRunner, Done, Ended, Failed, Lost, Released, Why, interrupted
 from .finisher import PASSING, Ending, Finisher, ending_of
 from .keeper import Keeper

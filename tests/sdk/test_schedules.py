@@ -15,7 +15,7 @@ import pytest
 
 from taskq import App, NotConfiguredError, Schedule
 from taskq.brokers.http import HttpBroker
-from taskq.schedules import contents, sync_schedules
+from taskq.schedule_sync import contents, sync_schedules
 from tests.http.client import Client
 from tests.http.service import Server, Site, open_site
 from tests.sdk.conftest import work

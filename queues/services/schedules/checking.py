@@ -6,10 +6,9 @@ from dataclasses import replace
 
 from django.core.exceptions import ValidationError
 
-from queues.engine import InvalidArgumentError, PublishOptions, limits
+from queues.engine import InvalidArgumentError, PublishOptions, limits, prepare
 from queues.engine.backoff import NO_BACKOFF, parse_backoff
 from queues.engine.names import check_queue
-from queues.engine.operations.publish import check_options
 from queues.models.schedule import CATCH_UP_MAX, JITTER_MAX_S
 from queues.models.validators import QUEUE_WORDS, validate_schedule_name
 
@@ -79,7 +78,7 @@ def _with_its_timing(fields: ScheduleFields) -> ScheduleFields:
 
 
 def _check_options(fields: ScheduleFields) -> None:
-    check_options(
+    prepare(
         PublishOptions(
             ttl_ms=(limits.DEFAULT_TTL_S if fields.ttl_s is None else fields.ttl_s) * 1000,
             tries=limits.DEFAULT_TRIES if fields.tries is None else fields.tries,

@@ -22,6 +22,7 @@ from queues.engine import (
     JobState,
     Published,
     TaskqError,
+    cancel_job,
     detail,
     limits,
     publish,
@@ -30,7 +31,6 @@ from queues.engine import (
 from queues.engine.backoff import parse_backoff
 from queues.engine.ids import published_ms
 from queues.engine.operation import Apart, Operation, Plan
-from queues.engine.operations.workers import cancel_job
 from queues.models import CatchUp, FireOutcome, Overlap, Schedule, ScheduleFire
 from queues.models.schedule import ERROR_MAX, HISTORY_MAX
 from queues.pools.database import read_metadata
