@@ -95,7 +95,7 @@ def _latencies_ms(service: Service) -> list[float]:
         status, job = consumer.receive()
         latencies.append((time.perf_counter() - started) * 1_000)
         if status != 200 or publisher.receive()[0] != 201:
-            raise VoidRunError("a job was not published or not handed out")
+            raise VoidRunError("a job was not published or not delivered")
         consumer.call("DELETE", f"measured/job/{job['job_id']}")
     publisher.close()
     consumer.close()

@@ -24,7 +24,7 @@ PUBLISHERS = 8
 CONSUMERS = 16
 TTR_S = 4
 TRIES = 1_000
-"""More than a job can use up: one that is handed out and lost with the server must come back."""
+"""More than a job can use up: one that is delivered and lost with the server must come back."""
 LOAD_S = (0.5, 1.5)
 """How long a server lives under load, at least and at most."""
 BACKLOG_MAX = 1_000
@@ -34,7 +34,7 @@ DRAIN_TIMEOUT_S = 120.0
 
 
 class Load:
-    """The clients, and what they know: ids of jobs answered 201, handed out, and acked with 204."""
+    """The clients, and what they know: ids of jobs answered 201, delivered, and acked with 204."""
 
     def __init__(self, service: Service) -> None:
         self._service = service

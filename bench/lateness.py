@@ -16,7 +16,7 @@ PUBLISH_INTERVAL_S = 0.02
 
 
 def lateness_ms(service: Service) -> list[float]:
-    """For each job, ms between its due time and its hand-out, both by the Redis server's clock."""
+    """For each job, ms between its due time and its delivery, both by the Redis server's clock."""
     published_ids: set[str] = set()
     waited_ms: dict[str, int] = {}
 

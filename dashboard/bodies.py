@@ -11,7 +11,7 @@ from typing import Final
 
 from django.utils.safestring import SafeString
 
-from .escaping import count_invisible, escape_visibly
+from .formatting import count_invisible, escape_visibly
 
 SHOWN_BYTES: Final = 64 * 1024
 """So much of a body a page shows; the whole of it can be downloaded."""

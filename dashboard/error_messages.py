@@ -137,7 +137,6 @@ _SENTENCES: Final[Mapping[str, Promise]] = {
     "role_too_low": _("You may not do that"),
     "namespace_not_found": _("There is no such thing here"),
     "pool_not_found": _("There is no such thing here"),
-    "queue_not_found": _("There is no such thing here"),
     "job_not_found": _("There is no such thing here"),
     "worker_not_found": _("There is no such worker, or it has not been heard of lately"),
     "schedule_not_found": _("There is no such thing here"),
@@ -147,12 +146,18 @@ _SENTENCES: Final[Mapping[str, Promise]] = {
     "store_unavailable": _("Redis does not answer"),
     "not_replicated": _("Published, but too few replicas have confirmed it: a failover may lose it"),
     "store_full": _("Redis is full"),
+    "layout_mismatch": _("Redis holds the jobs of another version of taskq, or of a pool with other partitions"),
 }
 """By the code of the error, in a sentence."""
 
 
+def is_explained(error: TaskqError) -> bool:
+    """Whether there is a sentence for it. Any other error is a defect, which no page expects."""
+    return isinstance(error, InvalidArgumentError) or error.code in _SENTENCES
+
+
 def error_message(error: TaskqError) -> str:
-    """The sentence for an error; if there is none, the error's own message."""
+    """The sentence for an error that is explained."""
     if isinstance(error, InvalidArgumentError):
         return str(input_message(error).words)
-    return str(_SENTENCES.get(error.code, error))
+    return str(_SENTENCES[error.code])

@@ -15,7 +15,7 @@ from typing import Final
 from django.utils.safestring import SafeString
 
 from .bodies import lay_out_json
-from .escaping import escape_visibly
+from .formatting import escape_visibly
 
 ARGUMENTS_SHOWN: Final = 50
 """Of the positional ones, and of those with a name."""

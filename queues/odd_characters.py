@@ -1,6 +1,6 @@
 """Characters that cannot be seen, or that turn text round, in what strangers wrote.
 
-A job's body, key, attributes, errors and consumer's name come from whoever holds a token. HTML escaping keeps scripts
+A job's body, key, attributes, errors and consumer's name come from any holder of a token. HTML escaping keeps scripts
 out, but a right-to-left override (U+202E) still makes `gnp.exe` read `exe.png`, and zero-width characters hide.
 """
 

@@ -20,7 +20,7 @@ from .options import TaskOptions
 from .outcomes import Delay, NotConfiguredError
 from .schedule import Schedule, declared
 from .serializers import Serializer
-from .task import BATCH_MAX, Call, Prepared, Task
+from .task import BATCH_MAX, BATCH_MAX_BYTES, Call, Prepared, Task
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -164,6 +164,8 @@ class App:
         """Declare a task without the decorator. Raises NotConfiguredError for a name that is taken."""
         if isinstance(function, Task):
             raise NotConfiguredError(f"{function.name} is a task already")
+        if not callable(function) or not (name or hasattr(function, "__qualname__")):
+            raise NotConfiguredError(f"a task is a function, or something callable with a name=, not {function!r}")
         name = name or f"{_module_name(function)}.{function.__qualname__}"
         known = self.tasks.get(name)
         if (
@@ -248,18 +250,27 @@ MAIN: Final = "__main__"
 
 
 def group_calls(calls: Iterable[Call]) -> list[Group]:
-    """Neighbours that go to one queue with equal options, a thousand at most. One with a key goes alone."""
+    """Neighbours that go to one queue with equal options, a thousand and BATCH_MAX_BYTES at most.
+
+    One with a key goes alone.
+    """
     groups: list[Group] = []
-    for bound, args, kwargs in calls:
+    size = 0
+    for call in calls:
+        if not isinstance(call, Call):
+            raise TypeError(f"enqueue_many takes calls, made by task.call(...), not {call!r}")
+        bound, args, kwargs = call
         prepared = bound.task.prepare(bound.options, args, kwargs)
         if groups:
             last = groups[-1][-1][1]
             fits = last.queue == prepared.queue and prepared.options.key is None and len(groups[-1]) < BATCH_MAX
-            fits = fits and last.on_commit == prepared.on_commit
+            fits = fits and last.on_commit == prepared.on_commit and size + len(prepared.body) <= BATCH_MAX_BYTES
             if fits and (last.options is prepared.options or last.options == prepared.options):
                 groups[-1].append((bound.task, prepared))
+                size += len(prepared.body)
                 continue
         groups.append([(bound.task, prepared)])
+        size = len(prepared.body)
     return groups
 
 

@@ -27,12 +27,14 @@ from queues.engine import (
     JobState,
     KeyMode,
     Page,
+    Published,
     PublishOptions,
     QueueStats,
+    WorkerCommand,
+    WorkerCommandKind,
     parse_backoff,
 )
 from queues.engine.limits import DEFAULT_TTL_S
-from queues.engine.operations.workers import WorkerCommand, WorkerCommandKind
 from queues.engine.stats.workers import WorkerBeat
 
 from .brokers import Broker, Work, open_broker
@@ -41,6 +43,7 @@ from .outcomes import Delay, NotConfiguredError, seconds
 PAGE: Final = 100
 FIRST_POLL_S: Final = 0.01
 LONGEST_POLL_S: Final = 0.25
+NOTE_KEPT_S: Final = 3_600.0
 POLL_MAX_S: Final = 20.0
 """How long one request of a blocking consume waits at the server."""
 
@@ -106,6 +109,10 @@ class _Verbs:
     def _publish(self, queue: str, bodies: Sequence[bytes | str] | bytes | str, options: dict[str, Any]) -> Work[Any]:
         return self.broker.publish(queue, _bodies(bodies), publish_options(**options))
 
+    def _republish(self, queue: str, job_id: str, body: bytes | str, options: dict[str, Any]) -> Work[Published]:
+        (raw,) = _bodies(body)
+        return self.broker.republish(queue, job_id, raw, publish_options(**options))
+
     def _ack(self, job: Delivery, result: bytes | None) -> Work[Any]:
         if result is not None:
             return self.broker.ack_result(job.queue, job.job_id, attempt=job.attempt, result=result)
@@ -144,6 +151,10 @@ class Client(_Verbs):
         The id of a duplicate is that of the job that holds the key. Several bodies have to be JSON over HTTP.
         """
         return self.broker.run(self._publish(queue, bodies, options)).job_ids  # type: ignore[no-any-return]
+
+    def republish(self, queue: str, job_id: str, body: bytes | str, **options: Any) -> str:
+        """Publish a job in place of another one, which is deleted in the same step. The new job's id."""
+        return self.broker.run(self._republish(queue, job_id, body, options)).job_ids[0]
 
     def consume(
         self, queues: str | Sequence[str], *, count: int = 1, ttr: Delay = 120, timeout: Delay = 0
@@ -213,6 +224,28 @@ class Client(_Verbs):
         """A page of the jobs in a state; `after` of one goes into the next."""
         return self.broker.run(self.broker.jobs(queue, JobState(state), after=after, limit=limit))
 
+    def find(self, queue: str, key: str) -> str | None:
+        """The id of the job that was published with this key last."""
+        return self.broker.run(self.broker.find_key(queue, key))
+
+    def peek(self, queue: str) -> Delivery | None:
+        """The job that the next consume would get. It is not delivered: it cannot be acked."""
+        return self.broker.run(self.broker.peek(queue))
+
+    def note(self, queue: str, job_id: str) -> dict[str, bytes]:
+        """What its worker said of a job: `percent`, `note`, `log`, and whatever `annotate` was given."""
+        return self.broker.run(self.broker.note(queue, job_id))
+
+    def annotate(
+        self, queue: str, job_id: str, *, lines: Sequence[str] = (), keep: Delay = NOTE_KEPT_S, **fields: str
+    ) -> None:
+        """Show fields (`percent`, `note`) and lines of its log on a job's page, for `keep` seconds."""
+        self.broker.run(self.broker.annotate(queue, job_id, fields, lines=lines, keep_ms=_ms(keep)))
+
+    def empty(self, queue: str, *, everything: bool = False) -> None:
+        """Delete the ready jobs of a queue, or those of every state."""
+        self.broker.run(self.broker.empty(queue, everything=everything))
+
     def delete(self, queue: str, job_ids: Sequence[str]) -> int:
         return self.broker.run(self.broker.delete(queue, job_ids))
 
@@ -256,6 +289,11 @@ class AsyncClient(_Verbs):
         published = await self.broker.arun(self._publish(queue, bodies, options))
         return published.job_ids  # type: ignore[no-any-return]
 
+    async def republish(self, queue: str, job_id: str, body: bytes | str, **options: Any) -> str:
+        """See `Client.republish`."""
+        published = await self.broker.arun(self._republish(queue, job_id, body, options))
+        return published.job_ids[0]
+
     async def consume(
         self,
         queues: str | Sequence[str],
@@ -298,7 +336,7 @@ class AsyncClient(_Verbs):
         return await self.broker.arun(self.broker.cancel(queue, job_id))
 
     async def queues(self, *, after: str | None = None) -> tuple[str, ...]:
-        """A page of the names of queues."""
+        """A page of the names of queues; the last of one, as `after`, leads to the next."""
         return (await self.broker.arun(self.broker.queues(after=after, limit=PAGE))).names
 
     async def stats(self, queue: str) -> QueueStats:
@@ -307,6 +345,28 @@ class AsyncClient(_Verbs):
     async def jobs(self, queue: str, state: JobState | str, *, after: str | None = None, limit: int = PAGE) -> Page:
         """See `Client.jobs`."""
         return await self.broker.arun(self.broker.jobs(queue, JobState(state), after=after, limit=limit))
+
+    async def find(self, queue: str, key: str) -> str | None:
+        """See `Client.find`."""
+        return await self.broker.arun(self.broker.find_key(queue, key))
+
+    async def peek(self, queue: str) -> Delivery | None:
+        """See `Client.peek`."""
+        return await self.broker.arun(self.broker.peek(queue))
+
+    async def note(self, queue: str, job_id: str) -> dict[str, bytes]:
+        """See `Client.note`."""
+        return await self.broker.arun(self.broker.note(queue, job_id))
+
+    async def annotate(
+        self, queue: str, job_id: str, *, lines: Sequence[str] = (), keep: Delay = NOTE_KEPT_S, **fields: str
+    ) -> None:
+        """See `Client.annotate`."""
+        await self.broker.arun(self.broker.annotate(queue, job_id, fields, lines=lines, keep_ms=_ms(keep)))
+
+    async def empty(self, queue: str, *, everything: bool = False) -> None:
+        """See `Client.empty`."""
+        await self.broker.arun(self.broker.empty(queue, everything=everything))
 
     async def delete(self, queue: str, job_ids: Sequence[str]) -> int:
         return await self.broker.arun(self.broker.delete(queue, job_ids))

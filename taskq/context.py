@@ -7,15 +7,13 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from queues.engine.operations.workers import NOTE_FIELD_MAX_BYTES
+from queues.engine import NOTE_FIELD_MAX_BYTES
 
+from .app_protocol import AppProtocol
 from .outcomes import Cancel, SerializationError
 from .serializers import to_json
-
-if TYPE_CHECKING:
-    from .app import App
 
 LOG_LINES_KEPT: Final = 200
 """Lines that wait to be sent; of more the oldest are dropped."""
@@ -34,7 +32,7 @@ class Context:
     Safe to use from the thread that the task runs in.
     """
 
-    app: App | None = None
+    app: AppProtocol | None = None
     job_id: str = ""
     queue: str = ""
     task: str = ""
@@ -84,7 +82,7 @@ class Context:
 
     def progress(self, percent: float, note: str = "") -> None:
         """Show how far the task is, on the job's page and that of the workers."""
-        self.percent, self.note = min(100.0, max(0.0, float(percent))), _sendable(note[:NOTE_MAX])
+        self.percent, self.note = min(100.0, max(0.0, float(percent))), _sendable(str(note)[:NOTE_MAX])
         self._changed = True
 
     def log(self, line: str) -> None:

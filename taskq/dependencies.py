@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, get_args, get_origin
@@ -59,7 +59,7 @@ _NOTHING: Final[tuple[Injected, ...]] = ()
 
 
 class Resolver:
-    """Provides what a task's parameters ask for. Its plan is made once per task; `resolve` runs for each attempt."""
+    """Provides what a task's parameters ask for. Its plan is made once per task; `provide` runs for each attempt."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.injected = injected_parameters(function)
@@ -78,9 +78,23 @@ class Resolver:
                 self._plans[provide] = injected_parameters(provide)
                 self._plan(self._plans[provide], (*above, provide))
 
-    async def resolve(self, context: Context, stack: AsyncExitStack) -> dict[str, Any]:
-        """The values of the parameters, by name. What has to be cleaned up goes on the stack."""
-        return await self._resolve(self.injected, context, stack, {})
+    @asynccontextmanager
+    async def provide(self, context: Context) -> AsyncIterator[dict[str, Any]]:
+        """The values of the parameters, by name, and then the clean-up of the generators among them.
+
+        What the body raises is raised at their `yield`, and then to the caller also if one of them swallows it: the
+        task has failed all the same.
+        """
+        failure: BaseException | None = None
+        async with AsyncExitStack() as stack:
+            values = await self._resolve(self.injected, context, stack, {})
+            try:
+                yield values
+            except BaseException as error:
+                failure = error
+                raise
+        if failure is not None:
+            raise failure
 
     async def _resolve(
         self,

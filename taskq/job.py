@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 from queues.engine import JobDetail, JobResult, JobState
 
+from .brokers import Broker
+from .message import Cipher
 from .outcomes import JobFailedError, JobGoneError, ResultTimeoutError
 from .serializers import from_json
-
-if TYPE_CHECKING:
-    from .app import App
-    from .task import Task
 
 R = TypeVar("R")
 
@@ -31,13 +29,29 @@ class Progress:
     log: tuple[str, ...]
 
 
+class JobApp(Protocol):
+    """An App, as its jobs know it."""
+
+    cipher: Cipher | None
+
+    @property
+    def broker(self) -> Broker: ...
+
+
+class ResultReader(Protocol):
+    """A task, as its jobs know it."""
+
+    def read_result(self, value: Any) -> Any:
+        """A result as JSON has it, as the function's return annotation says."""
+
+
 class Job(Generic[R]):
     """A job by its queue and id. `is_duplicate`: it was there already, and holds the key of the call that got it."""
 
     __slots__ = ("_app", "_task", "id", "is_duplicate", "queue")
 
     def __init__(
-        self, app: App, queue: str, job_id: str, *, task: Task[Any, R] | None = None, is_duplicate: bool = False
+        self, app: JobApp, queue: str, job_id: str, *, task: ResultReader | None = None, is_duplicate: bool = False
     ) -> None:
         self._app = app
         self._task = task
@@ -131,5 +145,5 @@ def _progress(note: dict[str, bytes]) -> Progress:
     return Progress(
         percent=None if percent is None else float(percent),
         note=note.get("note", b"").decode("utf-8", "replace"),
-        log=tuple(note.get("log", b"").decode("utf-8", "replace").splitlines()),
+        log=tuple(note.get("log", b"").decode("utf-8", "replace").split("\n")[:-1]),  # each line ends in one
     )

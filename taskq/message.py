@@ -106,6 +106,14 @@ def read_message(
     return message
 
 
+def read_task_name(body: bytes) -> str:
+    """The task that a body names, which stands beside what is encrypted; "" if it is none of a message."""
+    try:
+        return _DECODER.decode(body).task
+    except (msgspec.DecodeError, RecursionError):
+        return ""
+
+
 def _dump(serializer: Serializer, value: Any) -> str:
     try:
         return base64.b64encode(serializer.dumps(value)).decode("ascii")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
+from math import isfinite
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 from queues.engine import Backoff, BackoffKind, InvalidArgumentError, KeyMode, PublishOptions, parse_backoff
@@ -33,9 +34,26 @@ class RetryPolicy:
     only: tuple[type[BaseException], ...] = (BaseException,)
     never: tuple[type[BaseException], ...] = ()
 
+    def __post_init__(self) -> None:
+        """Takes a class for a tuple of one. Raises NotConfiguredError."""
+        for name in ("only", "never"):
+            given = getattr(self, name)
+            kinds = (given,) if isinstance(given, type) else tuple(given) if isinstance(given, list | tuple) else None
+            if kinds is None or not all(isinstance(one, type) and issubclass(one, BaseException) for one in kinds):
+                raise NotConfiguredError(f"{name}= of a RetryPolicy takes exception classes, not {given!r}")
+            object.__setattr__(self, name, kinds)
+        if not _is_int(self.tries):
+            raise NotConfiguredError(f"tries= of a RetryPolicy must be a whole number, not {self.tries!r}")
+        if not isinstance(self.backoff, str):
+            raise NotConfiguredError(f"backoff= of a RetryPolicy must be text, not {self.backoff!r}")
+
     def retries(self, error: BaseException) -> bool:
         """Whether to try again after this error."""
         return isinstance(error, self.only) and not isinstance(error, self.never)
+
+
+def _is_int(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 DEFAULT_RETRY: Final = RetryPolicy()
@@ -73,6 +91,13 @@ class TaskOptions:
     version: int = 1
     process: bool = False
     on_commit: bool = True
+
+    def __post_init__(self) -> None:
+        """Raises NotConfiguredError for a value of a wrong type, whose mistake would be told by others, and late."""
+        for name, (is_right, wanted) in _TYPES.items():
+            value = getattr(self, name)
+            if not is_right(value):
+                raise NotConfiguredError(f"{name}= must be {wanted}, not {value!r}")
 
     def changed(self, **changes: Any) -> TaskOptions:
         """With some of them changed. Raises NotConfiguredError for one that does not exist."""
@@ -121,6 +146,41 @@ class TaskOptions:
         )
 
 
+def _is_delay(value: object) -> bool:
+    if isinstance(value, timedelta):
+        return True
+    try:
+        return hasattr(value, "__float__") and isfinite(value)  # Decimal, too, but no text
+    except OverflowError:
+        return False
+
+
+def _is_delay_or_none(value: object) -> bool:
+    return value is None or _is_delay(value)
+
+
+def _is_text_map(value: object) -> bool:
+    if value is None:
+        return True
+    return isinstance(value, Mapping) and all(isinstance(part, str) for item in value.items() for part in item)
+
+
+_SECONDS: Final = "a finite number of seconds or a timedelta"
+_TYPES: Final[dict[str, tuple[Callable[[Any], bool], str]]] = {
+    "queue": (lambda value: isinstance(value, str), "text"),
+    "retry": (lambda value: isinstance(value, RetryPolicy) or _is_int(value), "a RetryPolicy or a number of tries"),
+    "timeout": (_is_delay_or_none, _SECONDS),
+    "priority": (_is_int, "a whole number"),
+    "retention": (_is_delay, _SECONDS),
+    "expires": (_is_delay_or_none, _SECONDS),
+    "delay": (_is_delay, _SECONDS),
+    "at": (lambda value: value is None or isinstance(value, datetime), "a datetime"),
+    "key": (lambda value: value is None or isinstance(value, str) or callable(value), "text or a function"),
+    "key_ttl": (_is_delay_or_none, _SECONDS),
+    "key_max_wait": (_is_delay, _SECONDS),
+    "attributes": (_is_text_map, "a dict of texts"),
+    "version": (_is_int, "a whole number"),
+}
 _NAMES: Final = frozenset(field.name for field in fields(TaskOptions))
 
 

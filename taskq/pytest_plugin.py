@@ -15,7 +15,8 @@ from collections.abc import Iterator
 import pytest
 
 from .app import App
-from .testing import Inline, Manual, inline, manual
+from .testing import Inline, Manual, inline, manual, worker_thread
+from .worker import Worker
 
 
 @pytest.fixture
@@ -36,3 +37,10 @@ def taskq_manual(taskq_app: App) -> Iterator[Manual]:
     """Tasks run when the test says so, by a clock of its own."""
     with manual(taskq_app) as mode:
         yield mode
+
+
+@pytest.fixture
+def taskq_worker(taskq_app: App) -> Iterator[Worker]:
+    """A real worker runs tasks, in a thread, on a private Redis."""
+    with worker_thread(taskq_app) as worker:
+        yield worker

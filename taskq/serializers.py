@@ -40,7 +40,11 @@ def _read_other(kind: type, value: Any) -> Any:
         return kind.model_validate(value)
     if isinstance(value, kind):
         return value
-    raise NotImplementedError
+    raise _NoRuleError(f"no rule makes `{kind.__qualname__}` of `{type(value).__qualname__}`: use a serializer")
+
+
+class _NoRuleError(Exception):
+    """An annotation names a class that JSON cannot be made into."""
 
 
 _ENCODER: Final = msgspec.json.Encoder(enc_hook=_write_other)
@@ -73,7 +77,7 @@ def convert(value: Any, kind: Any) -> Any:
         return value
     try:
         return msgspec.convert(value, kind, strict=False, str_keys=True, dec_hook=_read_other)
-    except (msgspec.ValidationError, ValueError) as error:
+    except (msgspec.ValidationError, ValueError, _NoRuleError) as error:
         raise SerializationError(str(error)) from error
     except TypeError:  # an annotation that msgspec has no rule for
         return value

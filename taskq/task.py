@@ -7,11 +7,13 @@ import functools
 import inspect
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, ParamSpec, TypeVar, cast, overload
+from typing import Any, Final, Generic, Literal, NamedTuple, ParamSpec, TypeVar, cast, overload
 
-from queues.engine import PublishOptions
+from queues.engine import PublishOptions, prepare
 from queues.engine.limits import KEY_MAX_BYTES
+from queues.engine.names import check_queue
 
+from .app_protocol import AppProtocol
 from .context import Context, current_context
 from .dependencies import Resolver
 from .job import Job
@@ -22,15 +24,14 @@ from .outcomes import NotConfiguredError, SerializationError, TaskqClientError
 from .schedule import Schedule
 from .serializers import convert, type_hints
 
-if TYPE_CHECKING:
-    from .app import App
-
 P = ParamSpec("P")
 R = TypeVar("R")
 T = TypeVar("T")
 
 Kind = Literal["async", "thread", "process"]
-BATCH_MAX = 1_000
+BATCH_MAX: Final = 1_000
+BATCH_MAX_BYTES: Final = 8 * 1024 * 1024
+"""Bodies that are published together, so that a server with a smaller limit than the default takes them, too."""
 
 
 class Call(NamedTuple):
@@ -94,7 +95,7 @@ class BoundTask(Generic[P, R]):
     def enqueue_many(self, calls: Iterable[Call]) -> list[Job[Any]]:
         """Enqueue calls made by `call`, of this or other tasks, a thousand per round trip; jobs in their order.
 
-        Those of one queue with equal options are all or nothing, up to a thousand.
+        Those of one queue with equal options are all or nothing, up to a thousand or 8 MiB.
         """
         return self.task.app.enqueue_many(calls)
 
@@ -106,7 +107,7 @@ class BoundTask(Generic[P, R]):
 class Task(BoundTask[P, R]):
     """A function that workers run. Made by `App.task`."""
 
-    def __init__(self, app: App, function: Callable[..., Any], name: str, options: TaskOptions) -> None:
+    def __init__(self, app: AppProtocol, function: Callable[..., Any], name: str, options: TaskOptions) -> None:
         super().__init__(self, options)
         functools.update_wrapper(self, function)
         self.app = app
@@ -119,10 +120,12 @@ class Task(BoundTask[P, R]):
         self._order = _positional_names(function)
         self._hints = type_hints(function)
         self._positional, self._required = _positional(self._signature)
+        self._names = _names(self._signature)
         self._converted = _annotated(self._signature, self._hints)
         self.kind: Kind = _kind(function, options)
         self.is_generator = inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function)
-        options.publish_options  # noqa: B018 - a mistake is told where the task is declared
+        check_queue(options.queue)  # a mistake is told where the task is declared
+        prepare(options.publish_options)
 
     def __repr__(self) -> str:
         return f"<Task {self.name}>"
@@ -179,9 +182,15 @@ class Task(BoundTask[P, R]):
             raise SerializationError(str(error)) from error
         if not self._converted:
             return tuple(args), dict(kwargs)
-        names = list(self._signature.parameters) if self._signature else []
-        read = tuple([self._read(names[i] if i < len(names) else "", value) for i, value in enumerate(args)])
-        return read, {name: self._read(name, value) for name, value in kwargs.items()}
+        names = self._names
+        placed = names.positional
+        if len(args) > len(placed):
+            placed += (names.var_positional,) * (len(args) - len(placed))
+        read = tuple([self._read(name, value) for name, value in zip(placed, args, strict=False)])
+        others = names.var_keyword
+        return read, {
+            name: self._read(name if name in names.keyword else others, value) for name, value in kwargs.items()
+        }
 
     def _read(self, name: str, value: Any) -> Any:
         kind = self._converted.get(name)
@@ -250,7 +259,7 @@ class Task(BoundTask[P, R]):
             bound.apply_defaults()
         try:
             return f"{self.name}:{key.format(*args, **(bound.arguments if bound else kwargs))}"
-        except (KeyError, IndexError, AttributeError, ValueError) as error:
+        except (KeyError, IndexError, AttributeError, ValueError, TypeError) as error:
             raise TaskqClientError(f"{self.name}: key {key!r} does not fit the arguments: {error!r}") from error
 
     def job_of(self, prepared: Prepared, published: Any) -> Job[Any]:
@@ -266,7 +275,7 @@ class Prepared(NamedTuple):
     on_commit: bool = True
     """Whether it waits for the commit of the caller's transaction (taskq.django)."""
 
-    def work(self, app: App) -> Any:
+    def work(self, app: AppProtocol) -> Any:
         return app.broker.publish(self.queue, (self.body,), self.options)
 
 
@@ -317,6 +326,30 @@ def _positional(signature: inspect.Signature | None) -> tuple[int, int]:
         elif parameter.kind is parameter.KEYWORD_ONLY and parameter.default is parameter.empty:
             return -1, 0
     return allowed, required
+
+
+class _Names(NamedTuple):
+    """The names of a signature's parameters, by how they take arguments; "" for those that it does not have."""
+
+    positional: tuple[str, ...] = ()
+    keyword: frozenset[str] = frozenset()
+    var_positional: str = ""
+    var_keyword: str = ""
+
+
+def _names(signature: inspect.Signature | None) -> _Names:
+    parameters = list(signature.parameters.values()) if signature is not None else []
+
+    def of(*kinds: Any) -> tuple[str, ...]:
+        return tuple([one.name for one in parameters if one.kind in kinds])
+
+    one = inspect.Parameter
+    return _Names(
+        of(one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD),
+        frozenset(of(one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)),
+        "".join(of(one.VAR_POSITIONAL)),
+        "".join(of(one.VAR_KEYWORD)),
+    )
 
 
 def _annotated(signature: inspect.Signature | None, hints: Mapping[str, Any]) -> dict[str, Any]:

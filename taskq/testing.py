@@ -1,12 +1,13 @@
 """For users' tests: tasks that run at once, or when the test says so; with a real Redis and a clock of the test's own.
 
-    def test_orders(taskq_inline):             # pytest's fixtures (taskq.pytest_plugin): taskq_inline, taskq_manual
+    def test_orders(taskq_inline):             # a fixture for pytest (taskq.pytest_plugin)
         order = place_order()
         assert_enqueued(taskq_inline, close_order, order.id)
 
 `inline(app)`: a task runs within `enqueue`. `manual(app)`: jobs wait in a private Redis until `run_ready`; `travel`
-moves the clock, so that delays, schedules and retries come in no time. `running_worker(app)`: a real worker on that
-Redis. All of them turn arguments and results into JSON and back, as on their real way.
+moves the clock, so that delays, schedules and retries come in no time. `worker_thread(app)`: a real worker on a
+private Redis; `running_worker(app)`: one in the test's event loop. All of them turn
+arguments and results into JSON and back, as on their real way.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import tempfile
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -31,6 +33,7 @@ from queues.engine import (
     JobState,
     Published,
     ack_attempt,
+    annotate,
     consume,
     detail,
     fail,
@@ -39,6 +42,7 @@ from queues.engine import (
     open_engine,
     promote_due,
     publish,
+    read_note,
     reclaim_ended,
     release,
     result,
@@ -47,13 +51,16 @@ from queues.engine import (
 
 from .app import App
 from .brokers.redis import RedisBroker
-from .context import Context
-from .job import Job
+from .context import Context, enter_context, leave_context
+from .job import Job, Progress
 from .message import Message, read_message
 from .outcomes import TaskqClientError
+from .serializers import from_json, to_json
 from .task import Prepared, Task
 from .worker import End, Worker, WorkerOptions
-from .worker.attempts import Attempt, AttemptRunner, Done, Failed, Lost, Released
+from .worker.attempt import Attempt, Done, Failed, Lost, Released
+from .worker.attempt_runner import AttemptRunner
+from .worker.keeper import CURSOR_KEPT_S
 from .worker.processes import ProcessRunner
 from .worker.threads import ThreadPool
 
@@ -96,8 +103,12 @@ class Recorder:
         return [call for call in self.enqueued if call.task == name]
 
 
-def assert_enqueued(recorder: Recorder, task: Task[..., Any], *args: Any, **kwargs: Any) -> EnqueuedCall:
-    """Fail unless the task was enqueued with these arguments; without any, with whatever. The first such call."""
+def assert_enqueued(recorder: Recorder, task: Task[..., Any] | str, *args: Any, **kwargs: Any) -> EnqueuedCall:
+    """Fail unless the task was enqueued with these arguments; without any, with whatever. The first such call.
+
+    `task`: it, or its name.
+    """
+    task = _known(recorder, task)
     calls = recorder.calls(task)
     wanted = _as_json(task, args, kwargs)
     for call in calls:
@@ -107,8 +118,18 @@ def assert_enqueued(recorder: Recorder, task: Task[..., Any], *args: Any, **kwar
     raise AssertionError(f"{task.name} was not enqueued with {wanted}; there was\n{seen}")
 
 
-def assert_not_enqueued(recorder: Recorder, task: Task[..., Any]) -> None:
+def _known(recorder: Recorder, task: Task[..., Any] | str) -> Task[..., Any]:
+    """Raises LookupError for a name that the app does not have, which an assertion could only overlook."""
+    if not isinstance(task, str):
+        return task
+    if task not in recorder.app.tasks:
+        raise LookupError(f"there is no task {task}; there are {', '.join(sorted(recorder.app.tasks))}")
+    return recorder.app.tasks[task]
+
+
+def assert_not_enqueued(recorder: Recorder, task: Task[..., Any] | str) -> None:
     """Fail if the task was enqueued."""
+    task = _known(recorder, task)
     if calls := recorder.calls(task):
         raise AssertionError(f"{task.name} was enqueued: {calls}")
 
@@ -131,33 +152,54 @@ class Inline(Recorder):
         job_id = f"inline-{len(self.enqueued) + 1}"
         message = self.record(prepared, job_id, time.time())
         args, kwargs = task.read_arguments(message.args, message.kwargs)
-        context = Context(app=self.app, job_id=job_id, queue=prepared.queue, task=task.name)
-        async with contextlib.AsyncExitStack() as stack:
-            provided = await task.resolver.resolve(context, stack)
-            value = await _call(task, *task.place(args, kwargs, provided))
-        return InlineJob(self.app, prepared.queue, job_id, task, value)
+        attributes = prepared.options.attributes or {}
+        context = Context(app=self.app, job_id=job_id, queue=prepared.queue, task=task.name, attributes=attributes)
+        token = enter_context(context)
+        try:
+            async with task.resolver.provide(context) as provided:
+                value = await _call(task, *task.place(args, kwargs, provided))
+        finally:
+            leave_context(token)
+        if task.options.retention_s > 0 if message.result is None else message.result:
+            to_json(value)  # raises what would make the job a dead letter
+        return InlineJob(task, prepared.queue, context, value)
 
 
 class InlineJob(Job[Any]):
     """A job that has run already."""
 
-    __slots__ = ("_value_of_task",)
+    __slots__ = ("_context", "_declared", "_value_of_task")
 
-    def __init__(self, app: App, queue: str, job_id: str, task: Task[..., Any], value: Any) -> None:
-        super().__init__(app, queue, job_id, task=task)
+    def __init__(self, task: Task[..., Any], queue: str, context: Context, value: Any) -> None:
+        super().__init__(task.app, queue, context.job_id, task=task)
+        self._declared = task
+        self._context = context
         self._value_of_task = value
 
     def result(self, timeout: float = 30.0) -> Any:
-        return self._value_of_task
+        return self._declared.read_result(from_json(to_json(self._value_of_task)))
 
     async def aresult(self, timeout: float = 30.0) -> Any:  # noqa: ASYNC109 - the same as `Job`
-        return self._value_of_task
+        return self.result()
 
     def state(self) -> JobState | None:
         return JobState.COMPLETED
 
     async def astate(self) -> JobState | None:
         return JobState.COMPLETED
+
+    def progress(self) -> Progress:
+        context = self._context
+        return Progress(percent=context.percent, note=context.note, log=tuple(context._lines))  # noqa: SLF001 - of its attempt
+
+    async def aprogress(self) -> Progress:
+        return self.progress()
+
+    def cancel(self) -> bool:
+        return False
+
+    async def acancel(self) -> bool:
+        return False
 
 
 async def _call(task: Task[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
@@ -275,6 +317,9 @@ class Manual(Recorder):
         keeps = task.options.retention_s > 0 if message.result is None else message.result
         now = time.monotonic()
         attempt = Attempt(delivery, task, message, context, now, now + 60, now, keeps)
+        note = self._engine.run(read_note(queue, delivery.job_id)) if task.is_generator else {}
+        if cursor := note.get("cursor"):
+            context.cursor, attempt.cursor = from_json(cursor), cursor
         threads, processes = ThreadPool(1, lambda: None), ProcessRunner(1)
         running = asyncio.get_running_loop().create_task(AttemptRunner(threads, processes).run(attempt))
         attempt.runner = running  # type: ignore[assignment]
@@ -283,7 +328,16 @@ class Manual(Recorder):
         finally:
             threads.close()
             processes.close()
+        self._keep_note(queue, attempt)
         self._end(queue, delivery, ended)
+
+    def _keep_note(self, queue: Any, attempt: Attempt) -> None:
+        """What the task said, and the cursor from which another attempt goes on."""
+        fields, lines = attempt.context.take_changes() or ({}, [])
+        if fields or lines or attempt.task.is_generator:
+            named: dict[str, str | bytes] = {**fields, "cursor": attempt.cursor or b""}
+            job_id = attempt.delivery.job_id
+            self._engine.run(annotate(queue, job_id, named, lines=lines, keep_ms=round(1_000 * CURSOR_KEPT_S)))
 
     def _end(self, queue: Any, delivery: Any, ended: Any) -> None:
         job_id, attempt = delivery.job_id, delivery.attempt
@@ -366,6 +420,41 @@ async def running_worker(app: App, **options: Any) -> AsyncIterator[Worker]:
     finally:
         worker.stop_for(End.STOPPED)
         await running
+
+
+@contextlib.contextmanager
+def worker_thread(app: App, **options: Any) -> Iterator[Worker]:
+    """A real worker in a thread, on a private Redis, where the app's jobs go meanwhile. `options`: as of
+    `running_worker`.
+    """
+    with private_redis() as redis:
+        broker = RedisBroker(redis.url, NAMESPACE)
+        before = app._broker  # noqa: SLF001 - the app's own, put back below
+        app.broker = broker
+        ready: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event, Worker]] = Future()
+
+        async def work() -> None:
+            done = asyncio.Event()
+            async with running_worker(app, **options) as worker:
+                ready.set_result((asyncio.get_running_loop(), done, worker))
+                await done.wait()
+
+        try:
+            with ThreadPoolExecutor(1, "taskq_test_worker") as thread:
+                running = thread.submit(lambda: asyncio.run(work()))
+                running.add_done_callback(lambda _: ready.cancel())  # of one that could not start
+                either: list[Future[Any]] = [ready, running]
+                if wait(either, return_when=FIRST_COMPLETED).done == {running}:
+                    running.result()
+                loop, done, worker = ready.result()
+                try:
+                    yield worker
+                finally:
+                    loop.call_soon_threadsafe(done.set)
+                    running.result()
+        finally:
+            app._broker = before  # noqa: SLF001
+            broker.close()
 
 
 @contextlib.contextmanager

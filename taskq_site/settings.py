@@ -7,7 +7,7 @@ from typing import Any
 from queues import __version__
 from queues.engine import limits
 
-from .database import database_config
+from .connections import database_config, mail_settings
 from .env import (
     EnvError,
     read_bool,
@@ -24,9 +24,7 @@ from .env import (
     read_url,
 )
 from .installation import ASSETS_DIR, CHECKOUT_DIR, PACKAGE_DIR, default_data_dir, manage_command, shown_command
-from .mail import mail_settings
-from .private_data import keep_private
-from .secret_key import keep_secret_key
+from .private_data import keep_private, keep_secret_key
 
 DATA_DIR = read_dir("TASKQ_DATA_DIR", default=default_data_dir)
 

@@ -54,7 +54,7 @@ PROCESSES = (
 """Tests that start servers or commands of their own, or stop and hang some."""
 
 EXHAUSTIVE = (
-    *("tests/dashboard/access/", "tests/engine/test_random_walk.py", "tests/engine/test_many_lines.py"),
+    *("tests/dashboard/access/", "tests/engine/test_random_walk.py", "tests/engine/test_waiter_groups.py"),
     *("tests/engine/test_events.py::test_the_cap_", "tests/engine/test_expiry.py::test_whatever_happens_"),
     *("tests/lake/test_lines.py", "tests/metadata/test_report_making.py", "tests/test_regular_expressions.py"),
 )

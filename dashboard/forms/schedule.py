@@ -14,8 +14,8 @@ from django.utils.translation import gettext_lazy as _
 from queues.engine import limits
 from queues.services.schedules.values import CatchUp, Overlap, ScheduleFields, ScheduleKind
 
-from .fields import UNITS, moment_field, moment_ms, seconds_field
-from .publish import PublishForm
+from .jobs import UNITS, moment_field, moment_ms, seconds_field
+from .queue import PublishForm
 
 KINDS: Final = (
     (ScheduleKind.CRON.value, _("by a cron expression")),

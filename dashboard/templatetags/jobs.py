@@ -9,7 +9,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext, pgettext
 
 from dashboard.bodies import preview_line
-from dashboard.escaping import escape_visibly, visible_text
+from dashboard.formatting import escape_visibly, visible_text
 from queues.engine.values import JobDetail
 
 register = template.Library()

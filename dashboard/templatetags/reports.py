@@ -13,10 +13,9 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext, pgettext
 
-from dashboard.escaping import escape_visibly
-from dashboard.formatting import age, compact, duration
+from dashboard.formatting import age, compact, duration, escape_visibly
+from dashboard.views.reports.home import short_weekday
 from dashboard.views.reports.places import Place
-from dashboard.views.reports.weeks import short_weekday
 from queues.services.reporting.figures import (
     NOTHING,
     TIME_TITLES,
@@ -196,7 +195,7 @@ def _job(row: Any) -> SafeString | str:
 
 def _verdict(objective: Objective) -> SafeString:
     if objective.is_met is None:
-        return format_html('<span class="pill">{}</span>', gettext("nothing handed out"))
+        return format_html('<span class="pill">{}</span>', gettext("nothing delivered"))
     tone, word = ("ok", gettext("met")) if objective.is_met else ("bad", gettext("missed"))
     return format_html('<span class="pill {}">{}</span>', tone, word)
 

@@ -77,7 +77,7 @@ def command_line() -> str:
 
 @register.simple_tag(takes_context=True)
 def navigation(context: Context) -> Sequence[NavigationItem]:
-    """The pages of the bar, for who is signed in."""
+    """The pages of the bar that the signed-in user may see."""
     request: Any = context.get("request")
     return items_for(request) if request is not None else ()
 

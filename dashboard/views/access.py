@@ -28,9 +28,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 
-from queues.services.errors import TaskqError
+from queues.services.errors import HTTP_STATUS, TaskqError
 
-from ..error_messages import error_message
+from ..error_messages import error_message, is_explained
 
 P = ParamSpec("P")
 View = Callable[Concatenate[HttpRequest, P], HttpResponse]
@@ -85,25 +85,6 @@ def _page_above(request: HttpRequest) -> tuple[str, str]:
 LOGIN: Final = "dashboard:login"
 RETRY_AFTER_S: Final = 5
 
-STATUS_OF: Final[Mapping[str, int]] = {
-    "invalid_argument": 400,
-    "role_too_low": 403,
-    "namespace_not_found": 404,
-    "pool_not_found": 404,
-    "queue_not_found": 404,
-    "job_not_found": 404,
-    "worker_not_found": 404,
-    "schedule_not_found": 404,
-    "schedule_taken": 409,
-    "lease_lost": 409,
-    "layout_mismatch": 503,
-    "metadata_unavailable": 503,
-    "store_unavailable": 503,
-    "not_replicated": 503,
-    "store_full": 507,
-}
-"""Code of an error → HTTP status. What is not here is a defect, and goes on to the page of status 500."""
-
 _CSRF: Final = re.compile(rb'name="csrfmiddlewaretoken" value="[^"]*"')
 
 
@@ -155,10 +136,10 @@ def done(request: HttpRequest, *, message: str, back: str, data: Mapping[str, An
 
 
 def refuse(request: HttpRequest, error: TaskqError) -> HttpResponse:
-    """A page, fragment or JSON that says what was wrong. Raises `error` when it is a defect."""
-    status = STATUS_OF.get(error.code)
-    if status is None:
+    """A page, fragment or JSON that says what was wrong. Raises `error` if it is not explained, which is a defect."""
+    if not is_explained(error):
         raise error
+    status = HTTP_STATUS[error.code]
     if wants_json(request):
         response: HttpResponse = JsonResponse({"error": error_message(error), "code": error.code}, status=status)
     else:

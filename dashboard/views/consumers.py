@@ -1,4 +1,4 @@
-"""Who is waiting or working, on what, since when, from where."""
+"""The page *Consumers*: which consumers wait or work, on what, since when, from where."""
 
 from __future__ import annotations
 

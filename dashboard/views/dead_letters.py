@@ -13,8 +13,7 @@ from django.urls import path, reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from dashboard.escaping import escape_visibly, visible_text
-from dashboard.formatting import number
+from dashboard.formatting import escape_visibly, number, visible_text
 from queues.services.dead_letters.actions import (
     NEEDED_FOR_ALL,
     NEEDED_FOR_SELECTED,
@@ -39,7 +38,7 @@ from queues.services.dead_letters.places import (
     read_filter,
     read_position,
 )
-from queues.services.dead_letters.scanning import LOOKS, DeadLetter, DeadStretch, look_through
+from queues.services.dead_letters.scanning import LOOKS, DeadLetter, DeadStretch, scan_dead_letters
 from queues.services.errors import InvalidArgumentError
 from queues.services.tokens.secrets import DEFAULT_POOL
 
@@ -229,7 +228,7 @@ def dead(request: HttpRequest) -> HttpResponse:
     """
     chosen, start = filter_of(request.GET), read_position(request.GET.get("at", ""))
     before_ms = before_of(request.GET)
-    places, found = look_through(user=request.user, chosen=chosen, start=start, before_ms=before_ms, looks=LOOKS)
+    places, found = scan_dead_letters(user=request.user, chosen=chosen, start=start, before_ms=before_ms, looks=LOOKS)
     letters = found.letters[:ROWS]
     context = {
         "chosen": chosen,
@@ -266,7 +265,7 @@ def dead_more(request: HttpRequest) -> HttpResponse:
     """
     chosen, start = filter_of(request.GET), read_position(request.GET.get("at", ""))
     before_ms = before_of(request.GET)
-    places, found = look_through(user=request.user, chosen=chosen, start=start, before_ms=before_ms, looks=LOOKS)
+    places, found = scan_dead_letters(user=request.user, chosen=chosen, start=start, before_ms=before_ms, looks=LOOKS)
     groups = group_letters(found.letters)
     base = fields_of(chosen)
     rows = {"rows": _rows(places, found.letters[:ROWS])}

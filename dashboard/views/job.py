@@ -8,8 +8,7 @@ from django.urls import path, reverse
 from django.utils.translation import gettext as _
 
 from dashboard.bodies import BodyForm, show_body
-from dashboard.forms.fields import whole_number
-from dashboard.forms.jobs import OrderForm
+from dashboard.forms.jobs import OrderForm, whole_number
 from dashboard.task_message import read_task_message
 from queues.engine.errors import JobNotFoundError, LeaseLostError
 from queues.engine.ids import is_job_id

@@ -15,8 +15,8 @@ from django.utils.translation import gettext_lazy
 from queues.engine.stats.minutes import Minute
 from queues.engine.values import JobState
 from queues.services.overview import read_overview
+from queues.services.queues.chart_data import history_of_pools, running_minute
 from queues.services.queues.survey import visible_pools
-from queues.services.queues.trends import history_of_pools, running_minute
 from queues.services.reporting.days import read_latest_report
 
 from .access import is_live, page

@@ -11,8 +11,7 @@ from django.shortcuts import render
 from django.urls import path
 from django.utils.translation import gettext as _
 
-from dashboard.forms.fields import whole_number
-from dashboard.forms.jobs import OrderForm, filter_fields, read_filter, read_state, write_query
+from dashboard.forms.jobs import OrderForm, filter_fields, read_filter, read_state, whole_number, write_query
 from queues.engine.values import JobState, Spread
 from queues.services.jobs.actions import ACTS, ACTS_ON_ALL, JobAct
 from queues.services.queues.page import (
@@ -47,12 +46,12 @@ def queue_chart(request: HttpRequest, pool: str, namespace: str, queue: str, kin
 
 def _waits(place: QueuePlace) -> Chart:
     spread = read_distributions(place=place).wait
-    return _histogram(_("Wait: due → handed out"), spread, _("Nothing was handed out in the last ten minutes."))
+    return _histogram(_("Wait: due → delivered"), spread, _("Nothing was delivered in the last ten minutes."))
 
 
 def _runs(place: QueuePlace) -> Chart:
     spread = read_distributions(place=place).run
-    return _histogram(_("Run: handed out → acked"), spread, _("Nothing was acked in the last ten minutes."))
+    return _histogram(_("Run: delivered → acked"), spread, _("Nothing was acked in the last ten minutes."))
 
 
 def _histogram(title: str, spread: Spread, nothing: str) -> Chart:

@@ -10,18 +10,15 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from dashboard.error_messages import input_message
-from dashboard.forms.fields import whole_number
-from dashboard.forms.jobs import OrderForm, read_chosen, read_filter, write_query
-from dashboard.forms.policy import PolicyForm
-from dashboard.forms.publish import PublishForm
+from dashboard.forms.jobs import OrderForm, read_chosen, read_filter, whole_number, write_query
+from dashboard.forms.queue import PolicyForm, PublishForm
 from queues.engine.errors import InvalidArgumentError
-from queues.services.jobs.actions import JobAct, act_on_jobs, act_on_matches
+from queues.services.jobs.actions import JobAct, act_on_jobs, act_on_matches, publish_by_hand
 from queues.services.permissions import Role
 from queues.services.policies import policy_for
 from queues.services.queues.actions import (
     empty_whole_queue,
     need,
-    publish_by_hand,
     read_own_policy,
     save_own_policy,
     set_paused,
@@ -115,15 +112,15 @@ def _queue_url(place: QueuePlace) -> str:
 
 @action
 def pause(request: HttpRequest, pool: str, namespace: str, queue: str) -> HttpResponse:
-    """Hand nothing out."""
+    """Deliver nothing."""
     place = find_place(user=request.user, pool=pool, namespace=namespace, queue=queue)
     set_paused(user=request.user, place=place, paused=True)
-    return done(request, message=_("Paused: nothing is handed out; publishing goes on."), back=queue_url(place))
+    return done(request, message=_("Paused: nothing is delivered; publishing goes on."), back=queue_url(place))
 
 
 @action
 def resume(request: HttpRequest, pool: str, namespace: str, queue: str) -> HttpResponse:
-    """Hand jobs out again."""
+    """Deliver jobs again."""
     place = find_place(user=request.user, pool=pool, namespace=namespace, queue=queue)
     set_paused(user=request.user, place=place, paused=False)
     return done(request, message=_("Resumed."), back=queue_url(place))

@@ -11,7 +11,7 @@ from django.urls import path, reverse
 from django.utils.translation import gettext as _
 
 from dashboard.error_messages import input_message
-from dashboard.forms.fields import whole_number
+from dashboard.forms.jobs import whole_number
 from dashboard.forms.schedule import PreviewForm, ScheduleForm, initial_of
 from queues.services.errors import InvalidArgumentError, ScheduleTakenError
 from queues.services.permissions import Role

@@ -10,7 +10,7 @@ from django.shortcuts import render
 from django.urls import path, reverse
 from django.utils.translation import gettext as _
 
-from dashboard.escaping import visible_text
+from dashboard.formatting import visible_text
 from queues.services.errors import InvalidArgumentError
 from queues.services.workers.actions import WorkerAct, command_worker
 from queues.services.workers.reading import read_workers

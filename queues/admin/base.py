@@ -67,7 +67,7 @@ class AuditedAdmin(admin.ModelAdmin):
             self.record(request, self.deleted_as, subject)
 
     def record(self, request: HttpRequest, action: ActivityAction, subject: Subject, *, detail: str = "") -> None:
-        """Write it down as the act of who is signed in."""
+        """Record it in the activity log as the act of the signed-in user."""
         note_activity(
             user=request.user,
             action=action,

@@ -1,8 +1,8 @@
 """Caches resolved (access, engine, queue, policy) per token and queue for 50 ms, found by the header that was sent.
 
 Clients send thousands of requests a second with the same token to the same queue. Each piece has a cache of its own,
-but to look all of them up costs as much as the rest of a request. A revocation that was announced is known here at
-most GOOD_FOR_S later.
+but to look all of them up costs as much as the rest of a request. A revocation that is announced drops all entries; one
+that is not is known here at most GOOD_FOR_S later.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from queues.engine import AsyncEngine
 from queues.engine.keys import QueueKeys
 from queues.engine.value_class import value
 from queues.services.policies import EffectivePolicy
-from queues.services.tokens.access import Access
+from queues.services.tokens.access import Access, on_revocation
 
 GOOD_FOR_S: Final = 0.05
 SIZE: Final = 4096
@@ -36,6 +36,18 @@ class ResolvedQueue:
     authorised_at: float
 
 
+_last_revocation = 0.0
+"""Monotonic seconds. What was authorised before is not used: entries are few and cheap to make again."""
+
+
+def _note_revocation() -> None:
+    global _last_revocation
+    _last_revocation = time.monotonic()
+
+
+on_revocation(_note_revocation)
+
+
 class ResolvedQueueCache(threading.local):
     """One for each thread, since engines belong to its loop."""
 
@@ -47,7 +59,9 @@ class ResolvedQueueCache(threading.local):
         if not token or "queue" not in path:
             return None
         found = self._resolved.get((token, path["namespace"], path["queue"]))
-        if found is None or time.monotonic() > found.authorised_at + GOOD_FOR_S or not found.engine.is_usable():
+        if found is None or found.authorised_at <= max(time.monotonic() - GOOD_FOR_S, _last_revocation):
+            return None
+        if not found.engine.is_usable():
             return None
         return found
 

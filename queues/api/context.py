@@ -20,9 +20,9 @@ from django.db import close_old_connections
 from queues.engine import AsyncEngine
 from queues.engine.keys import QueueKeys
 from queues.engine.operation import Operation, Plan
+from queues.pools import async_engine_for, peek_async_engine
 from queues.services import policies as policy_service
 from queues.services.policies import EffectivePolicy
-from queues.services.pools.engines import engine_of, peek_engine
 from queues.services.tokens import access as access_service
 from queues.services.tokens.access import Access
 
@@ -80,7 +80,7 @@ class ApiContext:
 
     async def engine(self, pool: str) -> AsyncEngine:
         """The engine of a pool. Raises PoolNotFoundError, StoreUnavailableError."""
-        return peek_engine(pool) or await engine_of(pool=pool)
+        return peek_async_engine(pool) or await async_engine_for(pool)
 
     async def queue(self, request: ApiRequest) -> tuple[AsyncEngine, QueueKeys]:
         """Engine and keys of the queue in the request's path."""

@@ -14,14 +14,13 @@ import time
 from collections.abc import Awaitable
 from typing import Final
 
-from queues.engine import AsyncEngine
+from queues.engine import AsyncEngine, give_back_limit, take_limit
 from queues.engine.errors import LimitReachedError, TaskqError
 from queues.engine.values import LimitTaken, RequestLimit
 from queues.services.errors import InvalidTokenError
-from queues.services.tokens.access import Access, RateKind, give_back_request, limit_of, take_request
+from queues.services.tokens.access import Access, RateKind, limit_of
 
 from .context import ApiContext
-from .cross_site import SAFE_METHODS, check_origin
 from .http.errors import TokenMissingError, error_response
 from .http.request import ApiRequest, pool_and_secret
 from .http.response import ApiResponse
@@ -31,6 +30,7 @@ from .metrics import CLIENT_GONE, COUNTERS
 from .metrics.page import opens_metrics
 from .operations.admin_info import metrics
 from .router import STAFF, AuthKind, OperationFunction, Route
+from .staff import SAFE_METHODS, check_origin
 
 logger = logging.getLogger(__name__)
 
@@ -158,7 +158,7 @@ async def run_limited(
 async def _run_counted(
     operation: OperationFunction, limit: RequestLimit, engine: AsyncEngine, request: ApiRequest, context: ApiContext
 ) -> ApiResponse:
-    taken = await engine.run(take_request(limit=limit))
+    taken = await engine.run(take_limit(limit))
     if not taken.allowed:
         raise LimitReachedError(limit.kind, taken.retry_after_ms)
     gave_nothing = True
@@ -181,7 +181,7 @@ async def _run_counted(
 async def _give_back(engine: AsyncEngine, limit: RequestLimit, taken: LimitTaken) -> None:
     """Uncount the request. A fault here changes nothing for the client, so it is only logged."""
     try:
-        await engine.run(give_back_request(taken=taken))
+        await engine.run(give_back_limit(taken))
     except TaskqError as error:
         OUTAGES.note(
             "limit could not be given back",

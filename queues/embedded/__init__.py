@@ -10,8 +10,7 @@ answered; a machine that loses power may lose the last second (`appendfsync ever
 
 from .binary import find_server
 from .errors import DataIgnoredError, EmbeddedRedisError, ServerDiedError, ServerNotFoundError
-from .probe import Answer, ask
-from .server import EmbeddedRedis
+from .server import Answer, EmbeddedRedis, ask
 
 __all__ = [
     "Answer",

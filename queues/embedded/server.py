@@ -1,11 +1,13 @@
-"""Starts and stops one embedded server."""
+"""A private Redis as a child process: its configuration, how it is started, asked and stopped."""
 
 from __future__ import annotations
 
 import hashlib
 import os
+import socket
 import tempfile
 import time
+from enum import StrEnum
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
@@ -15,10 +17,68 @@ from queues.supervision import Child, tied_to_parent
 
 from .append_only_files import refuse_ignored_data
 from .binary import find_server
-from .config import render_config
 from .errors import EmbeddedRedisError, ServerDiedError
 from .private_files import PRIVATE_UMASK, make_content_private
-from .probe import Answer, ask
+
+
+def render_config(*, data_dir: Path, unix_socket: Path, persistent: bool, port: int | None) -> str:
+    """The text of redis.conf. `port`: a port on 127.0.0.1 to listen on as well; None: the unix socket only."""
+    lines = [
+        "daemonize no",
+        'logfile ""',
+        "port " + str(port or 0),
+        "bind 127.0.0.1",
+        "unixsocket " + _quoted(unix_socket),
+        "unixsocketperm 700",
+        "dir " + _quoted(data_dir),
+        "databases 16",
+        # A queue that evicts keys loses jobs: when memory runs out, publishing must fail instead.
+        "maxmemory-policy noeviction",
+        # Snapshots would only repeat what the append-only file holds.
+        'save ""',
+        "appendonly " + ("yes" if persistent else "no"),
+        "appendfsync everysec",
+        # Jobs come and go, so under load the file grows by megabytes a second around little data: from Redis's 64 MB on
+        # it would be rewritten several times a minute, each time by a child process that takes a core.
+        "auto-aof-rewrite-min-size 256mb",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _quoted(path: Path) -> str:
+    text = str(path).replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{text}"'
+
+
+class Answer(StrEnum):
+    """What a server said to PING.
+
+    `LOADING`: it is reading its data and will serve later. `ERROR`: it replied with another error, such as MISCONF (it
+    cannot write its append-only file: the disk is full). `NOTHING`: no reply.
+    """
+
+    READY = "ready"
+    LOADING = "loading"
+    ERROR = "error"
+    NOTHING = "nothing"
+
+
+def ask(unix_socket: Path, *, timeout_s: float = 1.0) -> Answer:
+    """Send PING to the server that listens on `unix_socket`."""
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+            connection.settimeout(timeout_s)
+            connection.connect(str(unix_socket))
+            connection.sendall(b"PING\r\n")
+            reply = connection.recv(64)
+    except OSError:
+        return Answer.NOTHING
+    if reply.startswith(b"+PONG"):
+        return Answer.READY
+    if reply.startswith(b"-LOADING"):
+        return Answer.LOADING
+    return Answer.ERROR if reply.startswith(b"-") else Answer.NOTHING
+
 
 SOCKET_PATH_MAX: Final = 100
 """Bytes. The kernel's limit for the path of a unix socket is 108 (Linux) or 104 (macOS)."""

@@ -29,9 +29,28 @@ from .executor import Engine
 from .keys import Layout, QueueKeys
 from .operation import Operation, Plan
 from .operations.consume import consume, consume_any
+from .operations.consumers import (
+    WaitingReport,
+    WorkingJob,
+    WorkingJobs,
+    held_queues,
+    list_waiting,
+    list_working,
+    tell_waiting,
+)
 from .operations.control import delete_jobs, destroy, list_queues, pause, resume
-from .operations.deadletter import dead_head, delete_dead, respawn, trim_dead
-from .operations.deletions import free_deleted
+from .operations.deadletter import (
+    DEAD_SCAN_BATCH,
+    DeadJob,
+    DeadPage,
+    dead_head,
+    delete_dead,
+    parse_dead_cursor,
+    respawn,
+    scan_dead,
+    trim_dead,
+)
+from .operations.distribution import distributions
 from .operations.drain import (
     DrainPlan,
     DrainState,
@@ -44,10 +63,9 @@ from .operations.drain import (
     read_events,
     trim_drained,
 )
-from .operations.find import JobPlace, find_job
-from .operations.finish import ack, ack_attempt, extend, fail, release
+from .operations.finish import ack, ack_attempt, ack_timed, extend, fail, release
 from .operations.inspect import detail, list_jobs, peek, result, size, stats
-from .operations.maintain import promote_due, reclaim_ended, sweep
+from .operations.maintain import free_deleted, promote_due, reclaim_ended, sweep
 from .operations.measure import (
     PartitionLoad,
     beat,
@@ -61,7 +79,7 @@ from .operations.measure import (
 from .operations.publish import PreparedOptions, prepare, publish, publish_large, republish
 from .operations.ratelimit import give_back_limit, limited, take_limit
 from .operations.reschedule import reschedule
-from .operations.scan import scan_jobs
+from .operations.scan import JobPlace, find_job, find_key, scan_jobs
 from .operations.survey import (
     WHOLE_POOL,
     SurveyedQueue,
@@ -76,12 +94,27 @@ from .operations.survey import (
     take_survey,
     write_survey,
 )
-from .operations.workers import cancel_job
+from .operations.workers import (
+    NOTE_FIELD_MAX_BYTES,
+    BeatReply,
+    WorkerCommand,
+    WorkerCommandKind,
+    annotate,
+    cancel_job,
+    command_workers,
+    hold_key,
+    list_worker_records,
+    list_workers,
+    read_command,
+    read_note,
+    read_worker,
+    worker_beat,
+)
 from .stats.heartbeat import PumpBeat, RoleBeat
 from .stats.minutes import MINUTE_MS, Minute
-from .stats.store_load import StoreLoad, ask_store_load, read_store_load
+from .stats.store_load import StoreLoad
 from .stats.survey_rows import FoundQueue, unpack_queues
-from .store import StoreInfo, open_async_engine, open_engine, probe_store
+from .store import StoreInfo, ask_store_load, open_async_engine, open_engine, probe_store, read_store_load
 from .transport.connection import parse_url, redact_url, same_place
 from .values import (
     DEFAULT_OPTIONS,
@@ -111,8 +144,10 @@ from .values import (
 from .waiting.full_streams import FullStreams
 
 __all__ = [
+    "DEAD_SCAN_BATCH",
     "DEFAULT_OPTIONS",
     "MINUTE_MS",
+    "NOTE_FIELD_MAX_BYTES",
     "NO_BACKOFF",
     "WHOLE_POOL",
     "AckOutcome",
@@ -120,9 +155,12 @@ __all__ = [
     "AttemptRecord",
     "Backoff",
     "BackoffKind",
+    "BeatReply",
     "Consumed",
     "Counts",
     "DeadHead",
+    "DeadJob",
+    "DeadPage",
     "Delivery",
     "DrainPlan",
     "DrainState",
@@ -173,13 +211,21 @@ __all__ = [
     "SurveyedQueue",
     "TaskqError",
     "Trimmed",
+    "WaitingReport",
+    "WorkerCommand",
+    "WorkerCommandKind",
+    "WorkingJob",
+    "WorkingJobs",
     "WrittenSurvey",
     "ack",
     "ack_attempt",
+    "ack_timed",
     "add_minutes",
+    "annotate",
     "ask_store_load",
     "beat",
     "cancel_job",
+    "command_workers",
     "consume",
     "consume_any",
     "count_jobs",
@@ -188,23 +234,32 @@ __all__ = [
     "delete_jobs",
     "destroy",
     "detail",
+    "distributions",
     "drain_state",
     "extend",
     "fail",
     "find_job",
+    "find_key",
     "finish_drain",
     "free_deleted",
     "give_back_limit",
+    "held_queues",
+    "hold_key",
     "limited",
     "list_active",
     "list_jobs",
     "list_partition",
     "list_pumps",
     "list_queues",
+    "list_waiting",
+    "list_worker_records",
+    "list_workers",
+    "list_working",
     "namespace_minutes",
     "open_async_engine",
     "open_engine",
     "parse_backoff",
+    "parse_dead_cursor",
     "parse_url",
     "partition_load",
     "pause",
@@ -216,9 +271,12 @@ __all__ = [
     "publish",
     "publish_large",
     "queue_minutes",
+    "read_command",
     "read_events",
+    "read_note",
     "read_store_load",
     "read_survey",
+    "read_worker",
     "reclaim_ended",
     "redact_url",
     "release",
@@ -228,6 +286,7 @@ __all__ = [
     "result",
     "resume",
     "same_place",
+    "scan_dead",
     "scan_jobs",
     "server_time",
     "size",
@@ -236,9 +295,11 @@ __all__ = [
     "sweep",
     "take_limit",
     "take_survey",
+    "tell_waiting",
     "trim_dead",
     "trim_drained",
     "unpack_queues",
+    "worker_beat",
     "write_probe",
     "write_survey",
 ]

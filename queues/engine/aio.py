@@ -15,19 +15,19 @@ from .errors import StoreUnavailableError, TaskqError
 from .executor import result_of, results_of, same_for_all
 from .keys import Layout, QueueKeys, notice_channel, wake_channel, worker_channel
 from .operation import Operation, Paced, Plan
-from .transport.commands import packed, packed_in_pieces
+from .transport.batch_queue import BatchQueue, Call
 from .transport.connection import AsyncClient, StoreAddress
 from .transport.failures import is_from_replica, is_missing_script
-from .transport.lane import Call, Lane
 from .transport.late_replies import LateCalls
 from .transport.merging import merge, spread
 from .transport.outage_log import OutageLog
 from .transport.pacing import AsyncPacer
+from .transport.redis_connection import RedisConnection
 from .transport.replication import ReplicaWait, UnconfirmedError
+from .transport.resp_protocol import packed, packed_in_pieces
 from .transport.routing import AsyncRoutes, Server
-from .transport.wire import Wire
 from .values import Consumed, JobResult, RequestLimit
-from .waiting.subscription import Hear, Subscription
+from .waiting.subscription import MessageHandler, Subscription
 from .waiting.waiters import Waiters
 
 T = TypeVar("T")
@@ -60,14 +60,16 @@ class AsyncEngine:
         self._pending: list[Call] = []
         self._flush_scheduled = False
         self._replica_wait = replica_wait
-        self._lanes: dict[tuple[Server, ReplicaWait | None], Lane] = {}
-        """Calls that wait for replicas have lanes of their own, so that no other call has to."""
+        self._batch_queues: dict[tuple[Server, ReplicaWait | None], BatchQueue] = {}
+        """Calls that wait for replicas have queues of their own, so that no other call has to."""
         self._mapping: asyncio.Task[None] | None = None
         self._waiters = Waiters(self)
-        self._notice_hearers: list[Hear] = []
-        hearers: dict[bytes, Hear] = dict.fromkeys(map(wake_channel, range(layout.partitions)), self._waiters.hear)
-        self._subscription = Subscription(address, client, hearers | {notice_channel(): self._hear_notice})
-        self._subscription.tell_when_established(self._waiters.look_soon)
+        self._notice_handlers: list[MessageHandler] = []
+        handlers: dict[bytes, MessageHandler] = dict.fromkeys(
+            map(wake_channel, range(layout.partitions)), self._waiters.on_message
+        )
+        self._subscription = Subscription(address, client, handlers | {notice_channel(): self._hear_notice})
+        self._subscription.on_established(self._waiters.look_soon)
         self._closed = self._ended = False
         self.counts_in_call = joins_slots
         """Whether a call that publishes or consumes can count itself against a limit, whose key is in no partition."""
@@ -154,26 +156,26 @@ class AsyncEngine:
         """The result of a job, waiting up to `timeout_s` for its completion."""
         return await self._waiters.results.wait(self._subscription, queue, job_id, timeout_s=timeout_s)
 
-    def follow_notices(self, hear: Hear, tell_when_established: Callable[[], None]) -> None:
-        """Hear what is announced (`announce`), from now on. Connects in the background, waiting for nothing.
+    def follow_notices(self, on_message: MessageHandler, on_established: Callable[[], None]) -> None:
+        """Follow the pool's notices (`announce`), from now on. Connects in the background, waiting for nothing.
 
         Each time that the connection has been established, one is told: notices may have been lost until then.
         """
-        self._notice_hearers.append(hear)
-        self._subscription.tell_when_established(tell_when_established)
+        self._notice_handlers.append(on_message)
+        self._subscription.on_established(on_established)
         self._subscription.start()
 
-    def follow_commands(self, hear: Hear) -> None:
-        """Hear commands to workers (`command_workers`), from now on. Connects in the background, waiting for nothing.
+    def follow_commands(self, on_message: MessageHandler) -> None:
+        """Follow commands to workers (`command_workers`), from now on. Connects in the background, waiting for nothing.
 
         To be called before anything else waits: the channels are those of the moment of connecting.
         """
-        self._subscription.follow(worker_channel(), hear)
+        self._subscription.follow(worker_channel(), on_message)
         self._subscription.start()
 
     def _hear_notice(self, notice: bytes) -> None:
-        for hear in self._notice_hearers:
-            hear(notice)
+        for on_message in self._notice_handlers:
+            on_message(notice)
 
     @property
     def waiting(self) -> int:
@@ -202,12 +204,12 @@ class AsyncEngine:
         if self._mapping:
             self._mapping.cancel()
             await asyncio.wait([self._mapping])
-        for lane in self._lanes.values():
-            lane.close()
+        for batch_queue in self._batch_queues.values():
+            batch_queue.close()
         await self._routes.close()
 
     def _under_way(self) -> set[asyncio.Task[Any]]:
-        return self._waiters.looks.union(*[lane.under_way() for lane in self._lanes.values()])
+        return self._waiters.looks.union(*[batch_queue.under_way() for batch_queue in self._batch_queues.values()])
 
     async def _follow(self, plan: Plan[T]) -> T:
         try:
@@ -254,15 +256,15 @@ class AsyncEngine:
 
     def _distribute(self, calls: list[Call], wait: ReplicaWait | None) -> None:
         for server, places in self._routes.split([operation for operation, _ in calls]).items():
-            self._lane_to(server, wait).add([calls[i] for i in places])
+            self._batch_queue_to(server, wait).add([calls[i] for i in places])
 
-    def _lane_to(self, server: Server, wait: ReplicaWait | None) -> Lane:
-        lane = self._lanes.get((server, wait))
-        if lane is None:
-            lane = self._lanes[server, wait] = Lane(server, self._execute, wait)
-        return lane
+    def _batch_queue_to(self, server: Server, wait: ReplicaWait | None) -> BatchQueue:
+        batch_queue = self._batch_queues.get((server, wait))
+        if batch_queue is None:
+            batch_queue = self._batch_queues[server, wait] = BatchQueue(server, self._execute, wait)
+        return batch_queue
 
-    async def _execute(self, lane: Lane, wire: Wire, batch: list[Call]) -> None:
+    async def _execute(self, batch_queue: BatchQueue, connection: RedisConnection, batch: list[Call]) -> None:
         """Settle every future of the batch: with the reply, with an error of Redis as value, or with an exception."""
         batch = [call for call in batch if not call[1].done()]  # who was cancelled before departure stays at home
         if not batch:
@@ -273,7 +275,7 @@ class AsyncEngine:
             calls = merge([operation for operation, _ in batch])
             late = LateCalls(batch, calls, self._take_back)
             merged = [call.operation for call in calls]
-            replies = spread(calls, await self._replies(lane, wire, merged, late), len(batch))
+            replies = spread(calls, await self._replies(batch_queue, connection, merged, late), len(batch))
         except BaseException as error:
             for _, future in batch:
                 if not future.done():
@@ -312,19 +314,21 @@ class AsyncEngine:
         for operation in operations:
             self._enqueue(operation).add_done_callback(_log_failed_undo)
 
-    async def _replies(self, lane: Lane, wire: Wire, operations: list[Operation[Any]], late: LateCalls) -> list[Any]:
-        replies = await self._ask(lane, wire, operations, late)
+    async def _replies(
+        self, batch_queue: BatchQueue, connection: RedisConnection, operations: list[Operation[Any]], late: LateCalls
+    ) -> list[Any]:
+        replies = await self._ask(batch_queue, connection, operations, late)
         moved = [i for i, reply in enumerate(replies) if isinstance(reply, MovedError)]
         if moved:
             # Nothing was applied by a node that sends us elsewhere.
             await self._routes.follow(replies[i] for i in moved)
             again = [operations[i] for i in moved]
             parts = self._routes.split(again)
-            lanes = [self._lane_to(server, lane.replica_wait) for server in parts]
+            batch_queues = [self._batch_queue_to(server, batch_queue.replica_wait) for server in parts]
             said = await asyncio.gather(
                 *[
-                    self._ask(new, new.wire_for(again[places[0]]), [again[i] for i in places], late)
-                    for new, places in zip(lanes, parts.values(), strict=True)
+                    self._ask(new, new.connection_for(again[places[0]]), [again[i] for i in places], late)
+                    for new, places in zip(batch_queues, parts.values(), strict=True)
                 ]
             )
             for places, part in zip(parts.values(), said, strict=True):
@@ -332,25 +336,27 @@ class AsyncEngine:
                     replies[moved[i]] = reply
         return replies
 
-    async def _ask(self, lane: Lane, wire: Wire, operations: list[Operation[Any]], late: LateCalls) -> list[Any]:
+    async def _ask(
+        self, batch_queue: BatchQueue, connection: RedisConnection, operations: list[Operation[Any]], late: LateCalls
+    ) -> list[Any]:
         """The replies of one server. What Redis, or the way to it, has against an operation is its reply."""
-        wait = lane.replica_wait
-        replies = await _send(wire, operations, late, wait)
+        wait = batch_queue.replica_wait
+        replies = await _send(connection, operations, late, wait)
         missing = [i for i, reply in enumerate(replies) if is_missing_script(reply)]
         if missing:
-            again = await _load_and_send(wire, [operations[i] for i in missing], late, wait)
+            again = await _load_and_send(connection, [operations[i] for i in missing], late, wait)
             for i, reply in zip(missing, again, strict=True):
                 replies[i] = reply
         # In the background: the caller learns of its failure now, and nodes that are well are not held up.
         if (self._mapping is None or self._mapping.done()) and self._routes.wants_new_map(replies):
-            self._mapping = self._loop.create_task(self._draw_new_map(lane.server))
+            self._mapping = self._loop.create_task(self._draw_new_map(batch_queue.server))
         return replies
 
     async def _draw_new_map(self, suspect: Server) -> None:
-        """What waits for a node may belong to another one now: it is handed out again."""
+        """What waits for a node may belong to another one now: it is distributed again."""
         await self._routes.draw_new_map(suspect.name)
-        for lane in self._lanes.values():
-            self._pending += lane.take_pending()
+        for batch_queue in self._batch_queues.values():
+            self._pending += batch_queue.take_pending()
         self._flush()
 
 
@@ -362,37 +368,39 @@ def _log_failed_undo(future: asyncio.Future[Any]) -> None:
 
 
 async def _load_and_send(
-    wire: Wire, operations: list[Operation[Any]], late: LateCalls, wait: ReplicaWait | None
+    connection: RedisConnection, operations: list[Operation[Any]], late: LateCalls, wait: ReplicaWait | None
 ) -> list[Any]:
     sources = {operation.script.source for operation in operations}
     loads: list[Any] = [("SCRIPT", "LOAD", source) for source in sources]
     try:
-        await wire.call([pack_command(load) for load in loads])
+        await connection.call([pack_command(load) for load in loads])
     except Exception as error:
         return same_for_all(error, operations)
-    return await _send(wire, operations, late, wait)
+    return await _send(connection, operations, late, wait)
 
 
-async def _send(wire: Wire, operations: list[Operation[Any]], late: LateCalls, wait: ReplicaWait | None) -> list[Any]:
+async def _send(
+    connection: RedisConnection, operations: list[Operation[Any]], late: LateCalls, wait: ReplicaWait | None
+) -> list[Any]:
     is_large = operations[0].alone
     try:
         commands = packed_in_pieces(operations[0]) if is_large else [packed(operation) for operation in operations]
     except Exception:
-        return await _send_what_can_be(wire, operations, late, wait)
+        return await _send_what_can_be(connection, operations, late, wait)
     try:
         if wait is None:
-            replies = await wire.call(commands, late.of(operations), commands=int(is_large))
+            replies = await connection.call(commands, late.of(operations), commands=int(is_large))
         else:
-            replies = wait.check(await wire.call([*commands, wait.packed], commands=2 * is_large))
+            replies = wait.check(await connection.call([*commands, wait.packed], commands=2 * is_large))
     except Exception as error:
         return same_for_all(error, operations)
     if any(is_from_replica(reply) or isinstance(reply, UnconfirmedError) for reply in replies):
-        wire.renew()  # connecting anew, a Sentinel is asked who the master is
+        connection.renew()  # connecting anew, a Sentinel is asked who the master is
     return replies
 
 
 async def _send_what_can_be(
-    wire: Wire, operations: list[Operation[Any]], late: LateCalls, wait: ReplicaWait | None
+    connection: RedisConnection, operations: list[Operation[Any]], late: LateCalls, wait: ReplicaWait | None
 ) -> list[Any]:
     """One of them has an argument that no command can carry: an error for that one alone."""
     replies: list[Any] = [None] * len(operations)
@@ -404,7 +412,7 @@ async def _send_what_can_be(
         except Exception as error:
             replies[place] = error
     if good:
-        sent = await _send(wire, [operations[place] for place in good], late, wait)
+        sent = await _send(connection, [operations[place] for place in good], late, wait)
         for place, reply in zip(good, sent, strict=True):
             replies[place] = reply
     return replies

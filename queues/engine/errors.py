@@ -1,4 +1,4 @@
-"""One tree of errors. `code` is stable and goes to clients; `queues.api.http.errors` maps it to an HTTP status."""
+"""One tree of errors. `code` is stable and goes to clients; `queues.services.errors` maps it to an HTTP status."""
 
 from __future__ import annotations
 

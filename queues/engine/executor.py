@@ -12,11 +12,11 @@ from redis.exceptions import MovedError
 from .errors import NotReplicatedError, TaskqError
 from .keys import Layout, QueueKeys
 from .operation import Apart, Operation, Paced, Plan
-from .transport.commands import packed, packed_in_pieces
 from .transport.connection import StoreAddress, SyncClient
 from .transport.failures import is_missing_script, is_translatable, translate
 from .transport.pacing import Pacer
 from .transport.replication import ReplicaWait, UnconfirmedError
+from .transport.resp_protocol import packed, packed_in_pieces
 from .transport.routing import Routes, Server
 from .values import Published
 

@@ -82,7 +82,7 @@ def published_ms(job_id: str) -> int:
 
 @lru_cache(maxsize=4096)
 def _time_of(part: str) -> int:
-    """Jobs that are handed out together were often published together."""
+    """Jobs that are delivered together were often published together."""
     value = 0
     for char in part:
         value = value * 32 + _VALUE[char]

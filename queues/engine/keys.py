@@ -20,7 +20,7 @@ META_KEY: Final = b"taskq:meta"
 
 QUEUE_KEYS: Final = {
     "jobs": "hash: job id → record as published (lua/lib/record.lua). Field deleted when the job is gone.",
-    "runs": "hash: job id → run (lua/lib/run.lua), from the first hand-out or rescheduling on. Deleted with the job.",
+    "runs": "hash: job id → run (lua/lib/run.lua), from the first delivery or rescheduling on. Deleted with the job.",
     "results": "hash: job id → result, for completed jobs. Field deleted with the job.",
     "ready": "list of job ids, head = next; may hold tombstones (ids without a record), counted in `flags`.",
     "front": "list of job ids that go before `ready`, only while tombstones are taken out (lua/lib/compact.lua).",

@@ -110,7 +110,7 @@ def unpack_record(raw: bytes) -> Record:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """A run, read: what changes about a job from its first hand-out on."""
+    """A run, read: what changes about a job from its first delivery on."""
 
     attempt: int
     used: int

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -16,6 +16,7 @@ from .aio import AsyncEngine
 from .errors import InvalidArgumentError, LayoutError
 from .executor import Engine
 from .keys import LAYOUT_VERSION, META_KEY, Layout, partition_keys, pumps_key
+from .stats.store_load import StoreLoad
 from .transport import replication
 from .transport.connection import (
     REPLY_TIMEOUT_S,
@@ -242,3 +243,42 @@ def _count_jobs(client: Any, partitions: int) -> int | None:
             pipeline.hlen(layout.named(name).select(("jobs",))[0])
         total += sum(pipeline.execute()) if names else 0
     return total
+
+
+async def read_store_load(engine: AsyncEngine) -> StoreLoad:
+    """Ask now. Raises StoreUnavailableError."""
+    with reaching_redis("info"):
+        found = await engine.client.info(**_targets(engine.address))
+    return _load_of(found)
+
+
+def ask_store_load(engine: Engine) -> StoreLoad:
+    """The same for threads."""
+    with reaching_redis("info"):
+        found = engine.client.info(**_targets(engine.address))
+    return _load_of(found)
+
+
+def _targets(address: StoreAddress | None) -> dict[str, str]:
+    return {"target_nodes": "primaries"} if address is not None and address.kind == "cluster" else {}
+
+
+def _load_of(found: Mapping[str, Any]) -> StoreLoad:
+    """Of a cluster, each node's address is the key of its answer; with one node redis-py gives the answer alone."""
+    nodes = [found] if "redis_version" in found else list(found.values())
+    return StoreLoad(
+        used_memory=_sum(nodes, "used_memory"),
+        max_memory=_sum(nodes, "maxmemory"),
+        keys=sum(_keys(node) for node in nodes),
+        connected_clients=_sum(nodes, "connected_clients"),
+        blocked_clients=_sum(nodes, "blocked_clients"),
+        version=", ".join(sorted({server_version(node) for node in nodes})),
+    )
+
+
+def _sum(nodes: Iterable[Mapping[str, Any]], field: str) -> int:
+    return sum(int(node.get(field, 0)) for node in nodes)
+
+
+def _keys(node: Mapping[str, Any]) -> int:
+    return sum(int(value["keys"]) for name, value in node.items() if name.startswith("db") and isinstance(value, dict))

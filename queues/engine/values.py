@@ -74,7 +74,7 @@ class Published(NamedTuple):
 class Delivery:
     """A job as a consumer or a peek gets it. `now_ms` is the server's time at that moment.
 
-    `attempt` counts hand-outs from 1 and never goes back, so it tells one holder from another; `used` counts the tries
+    `attempt` counts deliveries from 1 and never goes back, so it tells one holder from another; `used` counts the tries
     that were burned, which `release` gives back and `freeze_tries` spares.
     """
 
@@ -105,7 +105,7 @@ class Delivery:
 
     @property
     def remain_tries(self) -> int:
-        """Further times it may be handed out."""
+        """Further times it may be delivered."""
         return self.tries - self.used if self.tries > self.used else 0
 
 
@@ -142,7 +142,7 @@ class AckOutcome(StrEnum):
 
 @value
 class Ended:
-    """How an ack went. `run_ms`: time from hand-out to ack, of a job that was acked."""
+    """How an ack went. `run_ms`: time from delivery to ack, of a job that was acked."""
 
     outcome: AckOutcome
     run_ms: int | None = None

@@ -1,4 +1,4 @@
-"""Compaction: one file of the many small ones of an hour, sorted so that who reads one queue skips the rest.
+"""Compaction: one file of the many small ones of an hour, sorted so that a reader of one queue skips the rest.
 
 The atomic step is a manifest that comes into place: from then on the compacted file counts, and what the manifest names
 does not, even if it turns up later. A crash before it leaves an unfinished or uncounted file; one after it, files that
@@ -17,10 +17,9 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from .files import HourFiles, count_rows, hour_folders, read_batches, read_hour
+from .files import HourFiles, arrow_schema, count_rows, hour_folders, read_batches, read_hour
 from .names import compacted_name, is_compacted, is_data, manifest_name, manifest_of, temporary_name
-from .place import LakeError, Place
-from .schema import arrow_schema
+from .storage import LakeError, Storage
 from .writer import PARQUET, STALE_S, remove_stale
 
 SORTED_BY: Final = [(name, "ascending") for name in ("pool", "namespace", "queue", "kind", "at")]
@@ -58,38 +57,38 @@ def compact_day(url: str, day: date) -> CompactionCounts:
 
     To be called when nobody reads the day: what was merged is deleted.
     """
-    place = Place(url)
+    storage = Storage(url)
     counts = CompactionCounts()
-    for folder in hour_folders(place, day):
-        counts += _compact_hour(place, folder)
+    for folder in hour_folders(storage, day):
+        counts += _compact_hour(storage, folder)
     return counts
 
 
-def _compact_hour(place: Place, folder: str) -> CompactionCounts:
-    files = read_hour(place, folder)
-    remove_stale(place, folder, files)
-    _remove_taken(place, folder, files)
+def _compact_hour(storage: Storage, folder: str) -> CompactionCounts:
+    files = read_hour(storage, folder)
+    remove_stale(storage, folder, files)
+    _remove_taken(storage, folder, files)
     problems: list[tuple[str, str]] = []
     rows: dict[str, int] = {}
     for name in files.live:
         try:
-            rows[name] = count_rows(place, f"{folder}/{name}")
+            rows[name] = count_rows(storage, f"{folder}/{name}")
         except (LakeError, FileNotFoundError) as error:
-            problems.append((place.url(f"{folder}/{name}"), str(error)))
+            problems.append((storage.url(f"{folder}/{name}"), str(error)))
     if len(rows) < 2:
         return CompactionCounts(problems=tuple(problems))
     # What earlier compactions have taken must not count either when it turns up: the old manifests will be gone.
     compacted = compacted_name({*rows, *files.taken})
     try:
-        size = _merge(place, folder, compacted, rows)
+        size = _merge(storage, folder, compacted, rows)
     except FileNotFoundError:  # another compaction was faster
         return CompactionCounts(problems=tuple(problems))
     except LakeError as error:
-        problems.append((place.url(folder), str(error)))
+        problems.append((storage.url(folder), str(error)))
         return CompactionCounts(problems=tuple(problems))
     content = {"sources": sorted({*rows, *files.taken}), "rows": sum(rows.values())}
-    place.put(f"{folder}/{manifest_name(compacted)}", json.dumps(content).encode())
-    _remove_taken(place, folder, read_hour(place, folder))
+    storage.put(f"{folder}/{manifest_name(compacted)}", json.dumps(content).encode())
+    _remove_taken(storage, folder, read_hour(storage, folder))
     return CompactionCounts(
         hours=1,
         files_before=len(rows),
@@ -101,40 +100,40 @@ def _compact_hour(place: Place, folder: str) -> CompactionCounts:
     )
 
 
-def _merge(place: Place, folder: str, compacted: str, rows: dict[str, int]) -> int:
+def _merge(storage: Storage, folder: str, compacted: str, rows: dict[str, int]) -> int:
     """Put a file with the rows of all these into place. Its size. Raises LakeError, FileNotFoundError."""
     temporary = f"{folder}/{temporary_name(compacted)}"
     try:
-        _write(place, temporary, [f"{folder}/{name}" for name in rows])
-        if (found := count_rows(place, temporary)) != sum(rows.values()):
-            raise LakeError(f"{place.url(folder)}: merging {sum(rows.values())} events made {found}")
+        _write(storage, temporary, [f"{folder}/{name}" for name in rows])
+        if (found := count_rows(storage, temporary)) != sum(rows.values()):
+            raise LakeError(f"{storage.url(folder)}: merging {sum(rows.values())} events made {found}")
     except BaseException:
-        place.forget(temporary)
+        storage.forget(temporary)
         raise
-    place.put_written(f"{folder}/{compacted}", temporary)
-    return next(entry.size for entry in place.list(folder) if entry.name == compacted)
+    storage.put_written(f"{folder}/{compacted}", temporary)
+    return next(entry.size for entry in storage.list(folder) if entry.name == compacted)
 
 
-def _write(place: Place, path: str, sources: Sequence[str]) -> None:
+def _write(storage: Storage, path: str, sources: Sequence[str]) -> None:
     """Raises LakeError, FileNotFoundError."""
     try:
         with (
-            place.open(path, "wb") as file,
+            storage.open(path, "wb") as file,
             pq.ParquetWriter(file, arrow_schema(), **PARQUET) as writer,
         ):
-            for portion in _portions(place, sources):
+            for portion in _portions(storage, sources):
                 writer.write_table(portion.sort_by(SORTED_BY), row_group_size=GROUP_ROWS)
     except (LakeError, FileNotFoundError):
         raise
     except Exception as error:  # of a file system, or of pyarrow, whose errors share no base class
-        raise LakeError(f"{place.url(path)}: {error}") from error
+        raise LakeError(f"{storage.url(path)}: {error}") from error
 
 
-def _portions(place: Place, sources: Sequence[str]) -> Iterator[Any]:
+def _portions(storage: Storage, sources: Sequence[str]) -> Iterator[Any]:
     """All rows of the sources, in tables of at most PORTION_ROWS, and a batch."""
     batches: list[Any] = []
     for path in sources:
-        for batch in read_batches(place, path, rows=GROUP_ROWS):
+        for batch in read_batches(storage, path, rows=GROUP_ROWS):
             batches.append(batch)
             if sum(len(kept) for kept in batches) >= PORTION_ROWS:
                 yield pa.Table.from_batches(batches).cast(arrow_schema())
@@ -143,7 +142,7 @@ def _portions(place: Place, sources: Sequence[str]) -> Iterator[Any]:
         yield pa.Table.from_batches(batches).cast(arrow_schema())
 
 
-def _remove_taken(place: Place, folder: str, files: HourFiles) -> None:
+def _remove_taken(storage: Storage, folder: str, files: HourFiles) -> None:
     """Delete what counts no more because of a manifest, then the manifests that a newer one has replaced.
 
     A compacted file without a manifest may be about to get it, unless it is old.
@@ -153,10 +152,10 @@ def _remove_taken(place: Place, folder: str, files: HourFiles) -> None:
         has_manifest = manifest_name(name) in files.entries
         if is_compacted(name) and name not in files.taken and name not in files.sources:
             if has_manifest or is_old:
-                place.delete(f"{folder}/{name}")
+                storage.delete(f"{folder}/{name}")
         elif name in files.taken and is_data(name):
-            place.delete(f"{folder}/{name}")
+            storage.delete(f"{folder}/{name}")
     for name in files.entries:
         compacted = manifest_of(name)
         if compacted is not None and compacted not in files.sources:
-            place.delete(f"{folder}/{name}")
+            storage.delete(f"{folder}/{name}")

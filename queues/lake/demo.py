@@ -14,13 +14,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from .demo_draws import whole
-from .demo_jobs import events_of_hour
+from .demo_jobs import events_of_hour, whole
 from .demo_shape import NAMESPACE, POOL, QUEUES, BadDeploy, jobs_in_hour
-from .files import hour_folders
+from .files import arrow_schema, hour_folders
 from .names import HOUR_MS, SUFFIX, day_dir, temporary_name
-from .place import LakeError, Place
-from .schema import arrow_schema
+from .storage import LakeError, Storage
 from .writer import PARQUET
 
 PARTITIONS: Final = 8
@@ -59,43 +57,43 @@ def write_demo(lake: str, plan: DemoPlan, *, tell: Callable[[date, int], None]) 
 
     Raises DemoThereError, and LakeError if the lake cannot be written.
     """
-    place = Place(lake)
+    storage = Storage(lake)
     for number in range(plan.days):
         day = plan.first + timedelta(days=number)
-        for folder in hour_folders(place, day):
-            if any(entry.name.startswith(PREFIX) for entry in place.list(folder)):
-                raise DemoThereError(f"There is demo data of {day} already: delete {place.path(day_dir(day))} first.")
+        for folder in hour_folders(storage, day):
+            if any(entry.name.startswith(PREFIX) for entry in storage.list(folder)):
+                raise DemoThereError(f"There is demo data of {day} already: delete {storage.path(day_dir(day))} first.")
     events = 0
     for _, hours in groupby(demo_hours(plan), key=itemgetter(0)):
         files: dict[str, str] = {}
         try:
             for day, hour, table in hours:
                 path = f"{day_dir(day)}/hour={hour:02d}/{PREFIX}{day.isoformat()}-{hour:02d}{SUFFIX}"
-                files[path] = _write_hour(place, path, table)
+                files[path] = _write_hour(storage, path, table)
                 events += len(table)
                 tell(day, events)
             # All at once: a pump makes reports of days that it finds, and must not find half of one.
             for path, temporary in files.items():
-                place.put_written(path, temporary)
+                storage.put_written(path, temporary)
         except BaseException:
             for temporary in files.values():
-                place.forget(temporary)
+                storage.forget(temporary)
             raise
     return events
 
 
-def _write_hour(place: Place, path: str, table: Any) -> str:
+def _write_hour(storage: Storage, path: str, table: Any) -> str:
     """Under a name by which it does not count yet, which is the answer. Raises LakeError."""
     folder, _, name = path.rpartition("/")
     temporary = f"{folder}/{temporary_name(name)}"
-    place.make_dir(folder)
+    storage.make_dir(folder)
     try:
-        with place.open(temporary, "wb") as file:
+        with storage.open(temporary, "wb") as file:
             pq.write_table(table, file, **PARQUET)
     except BaseException as error:
-        place.forget(temporary)
+        storage.forget(temporary)
         if isinstance(error, OSError):  # a full disk, say
-            raise LakeError(f"{place.url(path)}: {error}") from error
+            raise LakeError(f"{storage.url(path)}: {error}") from error
         raise
     return temporary
 

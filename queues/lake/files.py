@@ -1,4 +1,4 @@
-"""Which files of the lake count, and what a day has."""
+"""The columns of an event in the lake, from which all schemas derive; which files of the lake count, what a day has."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from typing import Any, Final
+from functools import cache
+from typing import Any, Final, Literal, NamedTuple
 
 from .names import (
     GAPS,
@@ -21,8 +22,70 @@ from .names import (
     parse_drained,
     parse_gap,
 )
-from .place import Entry, LakeError, Place
-from .schema import arrow_schema
+from .storage import Entry, LakeError, Storage
+
+ColumnType = Literal["string", "timestamp_ms", "int16", "int32", "int64", "bool"]
+"""`timestamp_ms`: an instant, in whole milliseconds; in Parquet adjusted to UTC."""
+
+
+class Column(NamedTuple):
+    """A column. `nullable`: null where it does not apply to the kind of event."""
+
+    name: str
+    type: ColumnType
+    nullable: bool
+    meaning: str
+
+
+COLUMNS: Final[tuple[Column, ...]] = (
+    Column("pool", "string", False, "name of the pool"),
+    Column("namespace", "string", False, "name of the namespace"),
+    Column("queue", "string", False, "name of the queue"),
+    Column("kind", "string", False, "what happened (docs/redis-layout.md, Events)"),
+    Column("at", "timestamp_ms", False, "when, by the Redis server's clock"),
+    Column("job", "string", True, "job id; null for `destroyed`"),
+    Column("published", "timestamp_ms", True, "when the job was published, as its id says"),
+    Column("attempt", "int32", True, "delivery, from 1; of `destroyed` jobs that were neither dead nor completed"),
+    Column("wait_ms", "int64", True, "due → delivered; `published`: delay; `ready`: lateness; `rescheduled`: to due"),
+    Column("run_ms", "int64", True, "delivered → acked, failed, released, or its lease lost"),
+    Column("size", "int64", True, "bytes of the body; of `destroyed` the number of jobs"),
+    Column("worker", "string", True, "the consumer's name"),
+    Column("error", "string", True, "of `failed` and `dead`, at most 200 bytes; of `deleted` how the job had ended"),
+    Column("partition", "int16", False, "of the pool"),
+    Column("entry_ms", "int64", False, "id of the stream entry, the part before the dash"),
+    Column("entry_seq", "int64", False, "id of the stream entry, the part after the dash"),
+    Column("line", "int16", False, "place in the entry, from 0; pool, partition, entry and line name an event"),
+    Column("demo", "bool", False, "made up for demonstration"),
+)  # fmt: skip
+"""In the order in which files have them."""
+
+NAMED_BY: Final = ("pool", "partition", "entry_ms", "entry_seq", "line")
+"""The columns that together name an event."""
+
+LEASE_LOST: Final = "lease lost"
+"""What the error of a `dead` event says whose last lease ran out, so that nobody said a word about it."""
+
+WAS_DEAD: Final = "was dead"
+WAS_COMPLETED: Final = "was completed"
+BOUND: Final = "dead-letter bound: "
+"""What the error of a `deleted` event says (the last: begins with). A job that had ended already; null: a live one."""
+
+
+@cache
+def arrow_schema() -> Any:
+    """The `pyarrow.Schema` of every file."""
+    import pyarrow as pa  # here, as in `files`
+
+    types: dict[ColumnType, Any] = {
+        "string": pa.string(),
+        "timestamp_ms": pa.timestamp("ms", tz="UTC"),
+        "int16": pa.int16(),
+        "int32": pa.int32(),
+        "int64": pa.int64(),
+        "bool": pa.bool_(),
+    }
+    return pa.schema([pa.field(column.name, types[column.type], column.nullable) for column in COLUMNS])
+
 
 READERS: Final = 16
 """Footers that are read at a time."""
@@ -125,36 +188,36 @@ def _by_stream(ranges: Iterable[DrainedName]) -> dict[tuple[str, int], list[Drai
     return found
 
 
-def read_hour(place: Place, folder: str) -> HourFiles:
+def read_hour(storage: Storage, folder: str) -> HourFiles:
     """The files of one directory. Raises LakeError."""
     for _ in range(READ_TRIES):
-        entries = place.list(folder)
+        entries = storage.list(folder)
         manifests: dict[str, frozenset[str]] = {}
         try:
             for entry in entries:
                 compacted = manifest_of(entry.name)
                 if compacted is not None:
-                    manifests[compacted] = _sources(place, f"{folder}/{entry.name}")
+                    manifests[compacted] = _sources(storage, f"{folder}/{entry.name}")
         except FileNotFoundError:  # a newer one has just replaced it
             continue
         return HourFiles(entries, manifests)
-    raise LakeError(f"{place.url(folder)}: files come and go")
+    raise LakeError(f"{storage.url(folder)}: files come and go")
 
 
 def read_day(url: str, day: date) -> DayFiles:
     """What counts of a UTC day, each file's footer checked. Raises LakeError if the lake cannot be read at all."""
-    place = Place(url)
+    storage = Storage(url)
     live: list[LakeFile] = []
     corrupt: list[tuple[str, str]] = []
     with ThreadPoolExecutor(READERS) as threads:
-        for folder in hour_folders(place, day):
-            for file in _check_hour(place, folder, threads):
+        for folder in hour_folders(storage, day):
+            for file in _check_hour(storage, folder, threads):
                 if isinstance(file, LakeFile):
                     live.append(file)
                 else:
                     corrupt.append(file)
     gaps: list[Gap] = []
-    for gap in _gaps(place, day):
+    for gap in _gaps(storage, day):
         if isinstance(gap, Gap):
             gaps.append(gap)
         else:
@@ -162,59 +225,61 @@ def read_day(url: str, day: date) -> DayFiles:
     return DayFiles(live=tuple(live), corrupt=tuple(corrupt), gaps=tuple(gaps))
 
 
-def _check_hour(place: Place, folder: str, threads: ThreadPoolExecutor) -> list[LakeFile | tuple[str, str]]:
+def _check_hour(storage: Storage, folder: str, threads: ThreadPoolExecutor) -> list[LakeFile | tuple[str, str]]:
     """The files of an hour that count, or what is wrong with them. Tried again if one goes away meanwhile."""
     for tries_left in reversed(range(READ_TRIES)):
-        files = read_hour(place, folder)
+        files = read_hour(storage, folder)
         entries = [files.entries[name] for name in files.live]
-        checked = list(threads.map(lambda entry: _check(place, folder, entry), entries))
+        checked = list(threads.map(lambda entry: _check(storage, folder, entry), entries))
         if None not in checked or not tries_left:
             break
     missing = [*files.missing, *(entry.name for entry, file in zip(entries, checked, strict=True) if file is None)]
     sound = [file for file in checked if file is not None]
-    return [*sound, *((place.url(f"{folder}/{name}"), "is missing") for name in missing)]
+    return [*sound, *((storage.url(f"{folder}/{name}"), "is missing") for name in missing)]
 
 
 def list_days(url: str) -> list[date]:
     """Days that a lake, or reports, below `url` have something of, the earliest first. Raises LakeError."""
-    names = (entry.name for entry in Place(url).list("") if entry.is_dir)
+    names = (entry.name for entry in Storage(url).list("") if entry.is_dir)
     return sorted(day for day in map(day_of, names) if day is not None)
 
 
-def hour_folders(place: Place, day: date) -> list[str]:
+def hour_folders(storage: Storage, day: date) -> list[str]:
     """The directories of a day's hours that exist, in order."""
     folder = day_dir(day)
-    return [f"{folder}/{entry.name}" for entry in place.list(folder) if entry.is_dir and entry.name.startswith("hour=")]
+    return [
+        f"{folder}/{entry.name}" for entry in storage.list(folder) if entry.is_dir and entry.name.startswith("hour=")
+    ]
 
 
-def count_rows(place: Place, path: str) -> int:
+def count_rows(storage: Storage, path: str) -> int:
     """The events in a file, by its footer. Raises LakeError if it is no file of ours, FileNotFoundError."""
     import pyarrow.parquet as pq  # here and below: processes that do not read files do without its time and memory
 
-    with place.open(path, "rb") as file:
+    with storage.open(path, "rb") as file:
         try:
             metadata = pq.read_metadata(file)
             schema = metadata.schema.to_arrow_schema()
         except Exception as error:  # pyarrow's errors share no base class of their own
-            raise LakeError(f"{place.url(path)}: not readable as Parquet: {error}") from error
+            raise LakeError(f"{storage.url(path)}: not readable as Parquet: {error}") from error
     expected = arrow_schema()
     for field in expected:
         if schema.get_field_index(field.name) < 0:
-            raise LakeError(f"{place.url(path)}: has no column {field.name}")
+            raise LakeError(f"{storage.url(path)}: has no column {field.name}")
         if (found := schema.field(field.name).type) != field.type:
-            raise LakeError(f"{place.url(path)}: column {field.name} is {found}, not {field.type}")
+            raise LakeError(f"{storage.url(path)}: column {field.name} is {found}, not {field.type}")
     rows = int(metadata.num_rows)
     # No checksum covers the footer. (To look at its column chunks aborts the process if their number is wrong.)
     if rows != sum(metadata.row_group(number).num_rows for number in range(metadata.num_row_groups)):
-        raise LakeError(f"{place.url(path)}: its footer contradicts itself about the number of rows")
+        raise LakeError(f"{storage.url(path)}: its footer contradicts itself about the number of rows")
     return rows
 
 
-def read_batches(place: Place, path: str, *, rows: int) -> Iterator[Any]:
+def read_batches(storage: Storage, path: str, *, rows: int) -> Iterator[Any]:
     """The events in a file, so many at a time, each page's checksum verified. Raises LakeError, FileNotFoundError."""
     import pyarrow.parquet as pq
 
-    with place.open(path, "rb") as file:
+    with storage.open(path, "rb") as file:
         try:
             parquet = pq.ParquetFile(file, page_checksum_verification=True)
             left = parquet.metadata.num_rows
@@ -222,51 +287,51 @@ def read_batches(place: Place, path: str, *, rows: int) -> Iterator[Any]:
                 left -= len(batch)
                 yield batch
         except Exception as error:  # pyarrow's errors share no base class of their own
-            raise LakeError(f"{place.url(path)}: is damaged: {' '.join(str(error).split())}") from error
+            raise LakeError(f"{storage.url(path)}: is damaged: {' '.join(str(error).split())}") from error
         if left:
-            raise LakeError(f"{place.url(path)}: is damaged: {left} of its rows cannot be read")
+            raise LakeError(f"{storage.url(path)}: is damaged: {left} of its rows cannot be read")
 
 
-def _check(place: Place, folder: str, entry: Entry) -> LakeFile | tuple[str, str] | None:
+def _check(storage: Storage, folder: str, entry: Entry) -> LakeFile | tuple[str, str] | None:
     """A file, or what is wrong with it; None: it is gone."""
     path = f"{folder}/{entry.name}"
-    url = place.url(path)
+    url = storage.url(path)
     try:
-        return LakeFile(url=url, size=entry.size, rows=count_rows(place, path))
+        return LakeFile(url=url, size=entry.size, rows=count_rows(storage, path))
     except FileNotFoundError:
         return None
     except LakeError as error:
         return url, str(error).removeprefix(f"{url}: ")
 
 
-def _sources(place: Place, path: str) -> frozenset[str]:
-    content = place.read(path)
+def _sources(storage: Storage, path: str) -> frozenset[str]:
+    content = storage.read(path)
     try:
         return frozenset(json.loads(content)["sources"])
     except (ValueError, KeyError, TypeError) as error:
-        raise LakeError(f"{place.url(path)}: not a manifest: {error}") from error
+        raise LakeError(f"{storage.url(path)}: not a manifest: {error}") from error
 
 
-def _gaps(place: Place, day: date) -> Iterator[Gap | tuple[str, str]]:
+def _gaps(storage: Storage, day: date) -> Iterator[Gap | tuple[str, str]]:
     """The gaps that touch a day, or what is wrong with one.
 
     One whose beginning nobody knows counts for the day of its end.
     """
     begins = int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp() * 1000)
     ends = begins + int(timedelta(days=1).total_seconds() * 1000)
-    for entry in place.list(GAPS):
+    for entry in storage.list(GAPS):
         span = parse_gap(entry.name)
         if span is None:
             continue
         from_ms, until_ms = span
         if until_ms >= begins and (until_ms if from_ms is None else from_ms) < ends:
-            yield _gap(place, f"{GAPS}/{entry.name}")
+            yield _gap(storage, f"{GAPS}/{entry.name}")
 
 
-def _gap(place: Place, path: str) -> Gap | tuple[str, str]:
-    content = place.read(path)
+def _gap(storage: Storage, path: str) -> Gap | tuple[str, str]:
+    content = storage.read(path)
     try:
         fields: dict[str, Any] = json.loads(content)
         return Gap(**fields)
     except (ValueError, TypeError) as error:
-        return place.url(path), f"is not a gap: {error}"
+        return storage.url(path), f"is not a gap: {error}"

@@ -19,12 +19,12 @@ import pyarrow.parquet as pq
 from .files import Gap, HourFiles, count_rows, read_hour
 from .lines import Entries, hours, parse_entries
 from .names import GAPS, HOUR_MS, DrainedName, EntryId, gap_name, hour_dir, is_temporary
-from .place import Place
+from .storage import Storage
 
 logger = logging.getLogger(__name__)
 
 STALE_S: Final = 86_400
-"""When an unfinished file is older, whoever wrote it is dead."""
+"""When an unfinished file is older, its writer has died."""
 
 MALFORMED_SHOWN: Final = 3
 
@@ -41,7 +41,7 @@ class Writer:
     """Writes the events of one pool."""
 
     def __init__(self, url: str, pool: str) -> None:
-        self.place = Place(url)
+        self.storage = Storage(url)
         self.pool = pool
 
     def leading_run(self, name: DrainedName, entries: Entries) -> tuple[int, bool]:
@@ -78,11 +78,11 @@ class Writer:
     def write_gap(self, gap: Gap) -> None:
         """Note that events were dropped. Repeatable. Raises LakeError."""
         name = gap_name(gap.pool, gap.partition, gap.from_ms, gap.until_ms)
-        self.place.put(f"{GAPS}/{name}", json.dumps(asdict(gap)).encode())
+        self.storage.put(f"{GAPS}/{name}", json.dumps(asdict(gap)).encode())
 
     def _ranges(self, folder: str, name: DrainedName) -> list[tuple[EntryId, EntryId]]:
-        files = read_hour(self.place, folder) if folder else HourFiles((), {})
-        remove_stale(self.place, folder, files)
+        files = read_hour(self.storage, folder) if folder else HourFiles((), {})
+        remove_stale(self.storage, folder, files)
         ranges = files.ranges(name.pool, name.partition)
         own = (name.first, name.last)
         return [range_ for range_ in ranges if range_ != own and range_[0] <= name.last and name.first <= range_[1]]
@@ -91,19 +91,19 @@ class Writer:
         """The rows of the file that is there then."""
         sink = pa.BufferOutputStream()
         pq.write_table(table, sink, **PARQUET)
-        if self.place.put(path, memoryview(sink.getvalue())):
+        if self.storage.put(path, memoryview(sink.getvalue())):
             return int(table.num_rows)
         try:
-            return count_rows(self.place, path)
+            return count_rows(self.storage, path)
         except FileNotFoundError:  # compaction has taken it meanwhile
             return int(table.num_rows)
 
 
-def remove_stale(place: Place, folder: str, files: HourFiles) -> None:
+def remove_stale(storage: Storage, folder: str, files: HourFiles) -> None:
     """Delete what processes that died while writing have left behind."""
     for entry in files.entries.values():
         if is_temporary(entry.name) and entry.age_s is not None and entry.age_s > STALE_S:
-            place.delete(f"{folder}/{entry.name}")
+            storage.delete(f"{folder}/{entry.name}")
 
 
 def _by_hour(table: Any) -> Iterable[tuple[str, Any]]:

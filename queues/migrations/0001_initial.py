@@ -53,7 +53,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('queue', models.CharField(blank=True, default='', help_text='Blank: all queues of the namespace.', max_length=255, validators=[queues.models.validators.validate_queue], verbose_name='queue')),
-                ('tries', models.PositiveIntegerField(blank=True, help_text='How many times a job may be handed out.', null=True, validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(65535)], verbose_name='tries')),
+                ('tries', models.PositiveIntegerField(blank=True, help_text='How many times a job may be delivered.', null=True, validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(65535)], verbose_name='tries')),
                 ('ttl_s', models.PositiveBigIntegerField(blank=True, help_text='Until a job expires. 0: never.', null=True, validators=[django.core.validators.MaxValueValidator(4294967295)], verbose_name='time to live (s)')),
                 ('ttr_s', models.PositiveBigIntegerField(blank=True, help_text='How long a consumer may hold a job.', null=True, validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(4294967295)], verbose_name='time to run (s)')),
                 ('backoff', models.CharField(blank=True, default='', help_text='How long a failed job waits: none, fixed:S, linear:S, exponential:S[:MAX] or sidekiq.', max_length=64, validators=[queues.models.validators.validate_backoff], verbose_name='backoff')),

@@ -113,7 +113,7 @@ class Migration(migrations.Migration):
                 ('flagged', models.PositiveSmallIntegerField(default=0, help_text='How many of the changes are out of line.')),
                 ('objective_s', models.PositiveIntegerField(null=True)),
                 ('objective_met', models.BooleanField(null=True)),
-                ('objective_share', models.FloatField(help_text='Share of hand-outs that waited no longer than that.', null=True)),
+                ('objective_share', models.FloatField(help_text='Share of deliveries that waited no longer than that.', null=True)),
                 ('scope', models.ForeignKey(db_index=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='queues.namespace')),
                 ('day', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='rows', to='queues.reportday')),
             ],

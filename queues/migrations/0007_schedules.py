@@ -21,7 +21,7 @@ class Migration(migrations.Migration):
                 ('queue', models.CharField(max_length=255, validators=[queues.models.validators.validate_queue], verbose_name='queue')),
                 ('body', models.BinaryField(blank=True, default=b'', verbose_name='body')),
                 ('body_bytes', models.PositiveIntegerField(default=0, editable=False)),
-                ('tries', models.PositiveIntegerField(blank=True, help_text='How many times a job may be handed out.', null=True, validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(65535)], verbose_name='tries')),
+                ('tries', models.PositiveIntegerField(blank=True, help_text='How many times a job may be delivered.', null=True, validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(65535)], verbose_name='tries')),
                 ('ttl_s', models.PositiveBigIntegerField(blank=True, help_text='Until a job expires. 0: never.', null=True, validators=[django.core.validators.MaxValueValidator(4294967295)], verbose_name='time to live (s)')),
                 ('priority', models.SmallIntegerField(default=0, validators=[django.core.validators.MinValueValidator(-100), django.core.validators.MaxValueValidator(100)], verbose_name='priority')),
                 ('backoff', models.CharField(blank=True, default='', max_length=64, validators=[queues.models.validators.validate_backoff], verbose_name='backoff')),

@@ -69,7 +69,7 @@ class Activity(models.Model):
     """One act. Names are kept as text, so that they can be read when what they named is gone.
 
     `scope` is the namespace as a row, and decides who may see the act. It becomes null when that row is deleted:
-    whoever gets a new namespace of the same name does not inherit the old one's past.
+    the owner of a new namespace of the same name does not inherit the old one's past.
     """
 
     at = models.DateTimeField(_("when"), default=timezone.now)

@@ -36,7 +36,7 @@ class QueuePolicy(models.Model):
         null=True,
         blank=True,
         validators=[MinValueValidator(1), MaxValueValidator(limits.TRIES_MAX)],
-        help_text=_("How many times a job may be handed out."),
+        help_text=_("How many times a job may be delivered."),
     )
     ttl_s = models.PositiveBigIntegerField(
         _("time to live (s)"),

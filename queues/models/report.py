@@ -124,7 +124,7 @@ class QueueDay(models.Model):
     """What a report says of a queue, or of a namespace (`queue` ""). Names are kept as text, as in Activity.
 
     `scope` is the namespace as a row, and decides who may read this. It is null when the namespace is gone, or was made
-    after the day: whoever gets a name that others had before does not inherit their past.
+    after the day: the owner of a name that others had before does not inherit their past.
 
     JSON: `hours` a list of objects with the figures of an hour; `histograms` {metric: {bucket: jobs}}, buckets as in
     queues.lake.sketch; `tries`, `errors`, `slowest`, `changes` lists of rows as the report has them.
@@ -205,7 +205,7 @@ class QueueDay(models.Model):
 
     objective_s = models.PositiveIntegerField(null=True)
     objective_met = models.BooleanField(null=True)
-    objective_share = models.FloatField(null=True, help_text=_("Share of hand-outs that waited no longer than that."))
+    objective_share = models.FloatField(null=True, help_text=_("Share of deliveries that waited no longer than that."))
 
     class Meta:
         verbose_name = _("report of a queue")

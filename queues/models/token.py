@@ -10,7 +10,7 @@ from .namespace import Namespace
 
 
 class Token(models.Model):
-    """Only the SHA-256 digest of the secret is kept, so whoever reads the database cannot use it.
+    """Only the SHA-256 digest of the secret is kept, so a reader of the database cannot use it.
 
     Neither salt nor server-side pepper nor a slow hash: those slow down guessing, and there is nothing to guess in 256
     random bits, while a slow hash would be paid on every call. A secret given by its owner is as strong as the owner

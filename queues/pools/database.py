@@ -23,7 +23,7 @@ PAUSE_S: Final = 1.0
 """After a failed read none is tried for this long: connecting may take seconds, and every call needs it."""
 
 BROKEN_WITHIN_S: Final = 0.5
-"""A connection that broke says so at once. Whoever waited longer than this for a fault would wait as long again."""
+"""A connection that broke says so at once. After a longer wait for a fault, the next would take as long."""
 
 OUTAGE: Final = (OperationalError, InterfaceError)
 """What says that the database is away. Any other of its errors is about the question: the next one may be answered."""
@@ -67,6 +67,16 @@ def read_metadata(read: Callable[[], T]) -> T:
         raise MetadataUnavailableError from fault
     _outage.end()
     return result
+
+
+def check_database() -> None:
+    """Raise MetadataUnavailableError unless the database answers."""
+    read_metadata(_select_1)
+
+
+def _select_1() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1")
 
 
 def _read_on_good_connection(read: Callable[[], T]) -> T:

@@ -10,7 +10,7 @@ from typing import Final
 from django.db import close_old_connections
 
 from queues.engine import Counts, Engine, StoreUnavailableError, beat
-from queues.lake.place import LakeError
+from queues.lake.storage import LakeError
 from queues.pools import MetadataUnavailableError, PoolNotFoundError, engine_for
 
 from .circuit_breaker import CircuitBreaker

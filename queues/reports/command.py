@@ -16,7 +16,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Final
 
-from queues.lake.place import Place
+from queues.lake.storage import Storage
 
 from .failures import FutureDateError, ReportError, SparkMissingError
 
@@ -68,9 +68,9 @@ def _report(asked: argparse.Namespace) -> None:
     if days[-1] > today:
         raise FutureDateError(f"{days[-1]} is in the future: today is {today} (UTC).")
     try:
-        from . import diagnosis, session
+        from . import failures, session
         from .day import DayReport
-        from .output import Output
+        from .history import Output
         from .progress import Progress, Stage
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != "pyspark":
@@ -82,26 +82,26 @@ def _report(asked: argparse.Namespace) -> None:
         master=asked.master, memory=asked.memory, conf=dict(pair.split("=", 1) for pair in asked.conf)
     )
     try:
-        output = Output(place=Place(asked.out), run=asked.run)
+        output = Output(storage=Storage(asked.out), run=asked.run)
         Progress(days[0]).tell(Stage.STARTING, message=f"starting Spark ({options.master})")
-        with _scratch(output.place) as scratch, session.spark_session(options, scratch=scratch) as spark:
+        with _scratch(output.storage) as scratch, session.spark_session(options, scratch=scratch) as spark:
             for day in days:
                 try:
                     DayReport(spark, lake=asked.lake, output=output, day=day).run(master=options.master)
                 except Exception as error:
                     with contextlib.suppress(Exception):
                         output.forget(day)
-                    raise diagnosis.explain(
+                    raise failures.explain(
                         error, java_alive=session.java_is_alive(error), master=options.master
                     ) from error
     except ReportError:
         raise
     except Exception as error:
-        raise diagnosis.explain(error, java_alive=True, master=options.master) from error
+        raise failures.explain(error, java_alive=True, master=options.master) from error
 
 
 @contextlib.contextmanager
-def _scratch(out: Place) -> Iterator[Path]:
+def _scratch(out: Storage) -> Iterator[Path]:
     """A directory for what Spark spills: beside the reports, where there is room, if they are on this machine."""
     parent = None
     if out.is_local:

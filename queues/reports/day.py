@@ -13,27 +13,18 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 from queues.lake.files import DayFiles, LakeFile, list_days, read_day
-from queues.lake.place import LakeError, Place
+from queues.lake.storage import LakeError, Storage
 
-from .diagnosis import first_words, unreadable_file
-from .events import read_events
-from .history import backlog_before, figures_of_days, past_figures
-from .output import Output
-from .planning import plain_plans, side_by_side
+from .events import find_unreadable, read_events
+from .failures import first_words, unreadable_file
+from .history import Output, backlog_before, figures_of_days, past_figures
 from .progress import Progress, Stage, say
-from .tables.backlog import backlog_of
-from .tables.cells import PLACE, cells_of
-from .tables.changes import changes_of
-from .tables.duplicates import duplicates_of
+from .session import plain_plans, side_by_side
+from .tables.cells import KEY, PLACE, cells_of
+from .tables.comparisons import backlog_of, changes_of
 from .tables.errors import errors_of
-from .tables.figures import figures_of, sums_of
-from .tables.histograms import histograms_of
-from .tables.levels import KEY
-from .tables.notable import lost_leases_of, notable_of
-from .tables.percentiles import BROADCAST_ROWS, percentiles_of, targets_of, wanted_cells
-from .tables.slow import limits_of, slow_of
-from .tables.tries import tries_of
-from .unreadable import find_unreadable
+from .tables.figures import BROADCAST_ROWS, figures_of, histograms_of, percentiles_of, sums_of, targets_of, wanted_cells
+from .tables.single_events import duplicates_of, limits_of, lost_leases_of, notable_of, slow_of, tries_of
 
 RETRIES = 3
 """How often a day begins again without files that turned out to be damaged, or with a new list of files."""
@@ -56,7 +47,7 @@ class DayReport:
 
     def __init__(self, spark: SparkSession, *, lake: str, output: Output, day: date) -> None:
         self._spark, self._output, self._day = spark, output, day
-        self._lake = Place(lake).url("")  # as the names of its files begin
+        self._lake = Storage(lake).url("")  # as the names of its files begin
         self._progress = Progress(day)
         self._damaged: dict[str, str] = {}
         self._is_complete = False
@@ -131,7 +122,7 @@ class DayReport:
                 few = number <= BROADCAST_ROWS or keep(wanted).count() <= BROADCAST_ROWS
                 percentiles = keep(percentiles_of(events, targets, wanted, few=few))
                 most = max(number, percentiles.count())
-            with self._stage(Stage.NOTABLE, "failures, hand-outs after the first, the slowest jobs"):
+            with self._stage(Stage.NOTABLE, "failures, deliveries after the first, the slowest jobs"):
                 notable = keep(notable_of(events, limits_of(cells)))
                 before = read_events(self._spark, lake=self._lake, files=earlier)
                 lost = keep(lost_leases_of(before).union(lost_leases_of(notable)).distinct())

@@ -1,8 +1,12 @@
-"""What can go wrong with a report, each with the word by which callers tell it from the others."""
+"""What can go wrong with a report, each with the word by which callers tell it; what an exception of Spark means."""
 
 from __future__ import annotations
 
-from typing import ClassVar
+import errno
+import re
+from typing import ClassVar, Final
+
+from queues.lake.storage import LakeError
 
 
 class ReportError(Exception):
@@ -63,3 +67,50 @@ class SparkFailedError(ReportError):
     """Spark reported an error of its own."""
 
     kind = "spark_failed"
+
+
+LONGEST: Final = 600
+"""Characters of an error of Spark's own; the rest, mostly stack traces, is on standard error."""
+
+_UNREADABLE: Final = re.compile(
+    r"(?:reading file|Could not read footer for file:?|File) ((?:file:|[a-z0-9]+://)\S+?\.parquet)"
+)
+
+
+def unreadable_file(error: BaseException) -> str | None:
+    """The URL of the file of the lake that Spark could not read, if that is what went wrong."""
+    text = str(error)
+    if "FAILED_READ_FILE" not in text and "Could not read footer" not in text:
+        return None
+    found = _UNREADABLE.search(text)
+    return None if found is None else found[1].rstrip(".")
+
+
+def explain(error: Exception, *, java_alive: bool, master: str) -> ReportError:
+    """The error that tells what happened."""
+    text = str(error)
+    if isinstance(error, ReportError):
+        return error
+    if isinstance(error, LakeError):
+        return DiskFullError(text) if "No space left" in text else LakeUnreadableError(text)
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        return DiskFullError(f"The disk is full: {error.filename or error}")
+    if "No space left on device" in text or "Disk quota exceeded" in text:
+        return DiskFullError("The disk is full: there is no room for what Spark writes, its scratch files included.")
+    if "OutOfMemoryError" in text or "Cannot grow BufferHolder" in text:
+        return MemoryShortError("Spark's memory is too small for this day: give it more with --memory.")
+    if "All masters are unresponsive" in text or "Master removed our application" in text:
+        return MasterUnreachableError(f"The Spark master {master} does not answer.")
+    if "JAVA_GATEWAY_EXITED" in text:
+        return SparkDiedError("Spark's Java process could not be started; what it said is on standard error.")
+    if not java_alive or isinstance(error, ConnectionError):
+        return SparkDiedError(
+            "Spark's Java process ended in the middle: it was killed, or ran out of memory (--memory)."
+        )
+    return SparkFailedError(f"Spark failed: {first_words(text)}")
+
+
+def first_words(text: str) -> str:
+    """An error without its stack trace, on one line."""
+    head = re.split(r"\n[ \t]*+at |\nDriver stacktrace|\nJVM stacktrace", text, maxsplit=1)[0]
+    return " ".join(head.split())[:LONGEST]

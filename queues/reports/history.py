@@ -1,21 +1,21 @@
-"""What earlier reports and earlier days tell about a day."""
+"""What earlier reports and earlier days tell about a day, and where the tables of runs are."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
-from typing import Final
+from typing import Any, Final
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as t
 
-from queues.lake.place import Place
+from queues.lake.storage import Storage
 
-from .events import no_rows
-from .output import Output
+from .events import no_rows, spark_url
 from .tables.cells import PLACE
-from .tables.changes import FIGURES, WEEKS
+from .tables.comparisons import FIGURES, WEEKS
 
 _FIGURES: Final = t.StructType(
     [
@@ -42,7 +42,7 @@ def backlog_before(spark: SparkSession, *, lake: str, output: Output, day: date)
     yesterday = day - timedelta(days=1)
     run = output.run_that_counts(yesterday)
     if run is None:
-        first = min((entry.name for entry in Place(lake).list("") if entry.name.startswith("date=")), default="")
+        first = min((entry.name for entry in Storage(lake).list("") if entry.name.startswith("date=")), default="")
         is_first = first in ("", f"date={day.isoformat()}")
         return Before(backlog=_backlog(figures_of_days(spark, [])), known=is_first)
     return Before(backlog=_backlog(figures_of_days(spark, [output.table_url(yesterday, "figures", run)])), known=True)
@@ -63,3 +63,44 @@ def figures_of_days(spark: SparkSession, urls: Sequence[str]) -> DataFrame:
 
 def _backlog(figures: DataFrame) -> DataFrame:
     return figures.where("queue != '' AND backlog IS NOT NULL").select(*PLACE, "backlog", "backlog_base_known")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Output:
+    """`OUT/date=D/run=ID/`: a directory for each table, and summary.json, which is written last."""
+
+    storage: Storage
+    run: str
+
+    def folder(self, day: date, run: str = "") -> str:
+        """Of this run, or of another."""
+        return f"date={day.isoformat()}/run={run or self.run}"
+
+    def table_url(self, day: date, table: str, run: str = "") -> str:
+        """As Spark calls it."""
+        return spark_url(self.storage.url(f"{self.folder(day, run)}/{table}.parquet"))
+
+    def write_table(self, day: date, table: str, rows: DataFrame, *order: str) -> None:
+        """One file, its rows in `order`."""
+        rows.repartition(1).sortWithinPartitions(*order).write.parquet(self.table_url(day, table))
+
+    def write_summary(self, day: date, summary: Mapping[str, Any]) -> None:
+        """Without it, the run does not count. Raises LakeError."""
+        content = json.dumps(summary, indent=1, ensure_ascii=False).encode()
+        self.storage.put(f"{self.folder(day)}/summary.json", content)
+
+    def forget(self, day: date) -> None:
+        """Delete what this run has written for a day, if anything."""
+        if self.storage.list(self.folder(day)):
+            self.storage.fs.rm(self.storage.path(self.folder(day)), recursive=True)
+
+    def run_that_counts(self, day: date) -> str | None:
+        """The run of the day's report: this one, if it has done that day already, or what current.json says."""
+        if any(entry.name == "summary.json" for entry in self.storage.list(self.folder(day))):
+            return self.run
+        try:
+            current = json.loads(self.storage.read(f"date={day.isoformat()}/current.json"))
+            run = str(current["run"])
+        except (FileNotFoundError, ValueError, KeyError, TypeError):
+            return None
+        return run if self.storage.list(f"{self.folder(day, run)}/figures.parquet") else None

@@ -86,7 +86,7 @@ class Progress:
     def _follow(self, stage: Stage, spark: SparkSession, over: threading.Event) -> None:
         tracker = spark.sparkContext.statusTracker()
         tasks: dict[int, tuple[int, int]] = {}
-        with suppress(Exception):  # Spark may end at any time; whoever runs the stage says so
+        with suppress(Exception):  # Spark may end at any time; the caller of the stage reports it
             while not over.wait(EVERY_S):
                 for number in tracker.getActiveStageIds():
                     info = tracker.getStageInfo(number)

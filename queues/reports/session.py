@@ -1,11 +1,13 @@
-"""A Spark session that suits a report: this machine's cores and memory, or a cluster's."""
+"""A Spark session that suits a report: this machine's cores and memory, or a cluster's; planning of small tables."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -13,11 +15,74 @@ from urllib.parse import urlsplit
 
 import pyspark
 from py4j.protocol import Py4JError, Py4JJavaError
-from pyspark import SparkContext
+from pyspark import SparkContext, inheritable_thread_target
 from pyspark.sql import SparkSession
 
 from .java import find_java
-from .memory import heap_for_this_machine
+
+MIB: Final = 1 << 20
+SHARE: Final = 0.4
+"""Of the machine's memory; the rest is for Redis, the web server and the file cache, which hold the jobs."""
+
+LEAST_MIB: Final = 640
+MOST_MIB: Final = 2_048
+"""Spark streams and spills, so more does not make a day's report faster; with what Java needs beside its heap the whole
+stays below 4 GiB."""
+
+_LIMIT: Final = Path("/sys/fs/cgroup/memory.max")
+
+
+def heap_for_this_machine() -> str:
+    """The Java heap, as Spark writes it: `2048m`."""
+    return f"{min(max(int(_machine_bytes() * SHARE) // MIB, LEAST_MIB), MOST_MIB)}m"
+
+
+def _machine_bytes() -> int:
+    """What the machine has, or the container is allowed."""
+    physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    try:
+        return min(physical, int(_LIMIT.read_text()))
+    except (OSError, ValueError):  # no container, or no limit: "max"
+        return physical
+
+
+_PLAIN: Final = {"spark.sql.adaptive.enabled": "false", "spark.sql.shuffle.partitions": "1"}
+
+
+@contextmanager
+def plain_plans(spark: SparkSession, *, wanted: bool) -> Iterator[None]:
+    """For as long as the block lasts, plan all at once and for one task at a time, if `wanted`.
+
+    Where a table has a few thousand rows, planning each stage anew by what came out of the one before takes longer than
+    the stages.
+    """
+    changes = _PLAIN if wanted else {}
+    before = {name: spark.conf.get(name) for name in changes}
+    try:
+        for name, value in changes.items():
+            spark.conf.set(name, value)
+        yield
+    finally:
+        for name, old in before.items():
+            spark.conf.set(name, str(old))
+
+
+def side_by_side(spark: SparkSession, *works: Callable[[], None]) -> None:
+    """Do all of it, the first one first, on as many threads as the machine has cores.
+
+    Raises what the first one raises that fails, once none of the others is at work any more. A wish to exit does not
+    wait for them: they fail when Spark ends.
+    """
+    pool = ThreadPoolExecutor(max_workers=os.cpu_count(), thread_name_prefix="report")
+    try:
+        for future in [pool.submit(inheritable_thread_target(spark)(work)) for work in works]:
+            future.result()
+    except Exception:
+        pool.shutdown(wait=True, cancel_futures=True)
+        raise
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
 
 LOCAL: Final = "local[*]"
 

@@ -310,7 +310,7 @@ class Connection(Reader):
     def _answer(self, status: int, usual: Headers, own: bytes, body: bytes) -> bool:
         """ASGI extension: all of an answer at once. False: it has to be sent in ASGI's way.
 
-        Whoever uses it leaves nothing in the context of its task, which other requests may get.
+        A user of it must leave nothing in the context of its task, which other requests may get.
         """
         return self._current is not None and self._current.answer(status, usual, own, body)
 

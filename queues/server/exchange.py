@@ -234,7 +234,7 @@ class Exchange:
         return {"type": "http.request", "body": bytes(body), "more_body": self._more_body or self._has_news}
 
     def _invite(self) -> None:
-        """Some clients send a body only when told to. Who has sent a part of it does not need to be told."""
+        """Some clients send a body only when told to. A client that has sent a part of it need not be told."""
         if not (self._is_invited or self.is_begun or self.is_gone):
             if self._wants_invitation():
                 self._connection.write(_CONTINUE)

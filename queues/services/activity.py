@@ -194,7 +194,7 @@ def actions() -> list[tuple[str, str]]:
 
 
 def _visible(user: User) -> QuerySet[Activity]:
-    """By the row of the namespace, not by its name: whoever gets that name later inherits nothing."""
+    """By the row of the namespace, not by its name: a later owner of that name inherits nothing."""
     if sees_everything(user):
         return Activity.objects.all()
     return Activity.objects.filter(scope__in=Namespace.objects.visible_to(user).order_by().values("pk"))

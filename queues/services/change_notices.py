@@ -1,4 +1,4 @@
-"""Changes of rows that processes remember are told to all of them, whoever makes them: a service, the admin, a shell.
+"""Announces changes of rows that processes cache to all of them, whether a service, the admin or a shell makes them.
 
 What changes rows without Django's signals (`QuerySet.update`) tells by itself: see `tokens.revoke_token`.
 """

@@ -8,8 +8,8 @@ from typing import Final
 
 from queues.engine import RoleBeat
 
-from .attention import Attention, find_attention
 from .permissions import User
+from .queues.attention import Attention, find_attention
 from .queues.survey import Totals, VisiblePool, VisiblePools, visible_pools
 
 ATTENTION_SHOWN: Final = 20

@@ -16,7 +16,7 @@ _all: WeakSet[Recent[str, object]] = WeakSet()
 
 
 class Recent(Generic[K, V]):
-    """Answers no older than `for_s` seconds, by key. Who comes while one is asked for waits for that one.
+    """Answers no older than `for_s` seconds, by key. A caller that comes while one is being read waits for that one.
 
     Keys are few (pools): nothing is ever forgotten. What asking raises is raised to who asked, and not remembered.
     """

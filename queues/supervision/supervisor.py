@@ -40,7 +40,7 @@ def _log_of(spec: ChildSpec) -> str:
 
 
 class _Post:
-    """A child's place: who holds it now, and how it has gone so far."""
+    """A child's place: the process that holds it now, and how it has gone so far."""
 
     def __init__(self, spec: ChildSpec) -> None:
         self.spec = spec

@@ -8,6 +8,7 @@ from typing import Any, Generic, TypeVar
 
 from queues.engine import (
     AckOutcome,
+    BeatReply,
     Delivery,
     Failed,
     JobDetail,
@@ -18,8 +19,8 @@ from queues.engine import (
     PublishOptions,
     QueuePage,
     QueueStats,
+    WorkerCommand,
 )
-from queues.engine.operations.workers import BeatReply, WorkerCommand
 from queues.engine.stats.workers import WorkerBeat
 
 T = TypeVar("T")
@@ -68,6 +69,10 @@ class Broker(ABC):
 
     @abstractmethod
     def publish(self, queue: str, bodies: Sequence[bytes], options: PublishOptions) -> Work[Published]: ...
+
+    @abstractmethod
+    def republish(self, queue: str, job_id: str, body: bytes, options: PublishOptions) -> Work[Published]:
+        """Publish a job in place of another one, which is deleted in the same step."""
 
     @abstractmethod
     def result(self, queue: str, job_id: str) -> Work[JobResult]: ...
@@ -150,6 +155,14 @@ class Broker(ABC):
 
     @abstractmethod
     def jobs(self, queue: str, state: JobState, *, after: str | None, limit: int) -> Work[Page]: ...
+
+    @abstractmethod
+    def peek(self, queue: str) -> Work[Delivery | None]:
+        """The job that the next consume would get. Its attempt is that of its last delivery, 0 over HTTP."""
+
+    @abstractmethod
+    def empty(self, queue: str, *, everything: bool) -> Work[None]:
+        """Delete the ready jobs, or those of every state."""
 
     @abstractmethod
     def delete(self, queue: str, job_ids: Sequence[str]) -> Work[int]: ...

@@ -15,6 +15,7 @@ from urllib.parse import quote
 
 from queues.engine import (
     AckOutcome,
+    BeatReply,
     Delivery,
     Failed,
     JobDetail,
@@ -25,10 +26,10 @@ from queues.engine import (
     PublishOptions,
     QueuePage,
     QueueStats,
+    WorkerCommand,
 )
 from queues.engine.limits import BULK_MAX_JOBS, CONSUME_MAX_COUNT, CONSUME_MAX_TIMEOUT_S
 from queues.engine.names import check_queue, clean_line
-from queues.engine.operations.workers import BeatReply, WorkerCommand
 from queues.engine.stats.workers import WorkerBeat
 
 from .base import Work
@@ -87,6 +88,12 @@ class HttpBroker(HttpConnection):
             check_json(body)
         content = b"[" + b",".join(bodies) + b"]"
         return HttpCall("PUT", f"{queue}/bulk", published_of, params, content, headers)
+
+    def republish(self, queue: str, job_id: str, body: bytes, options: PublishOptions) -> Work[Published]:
+        params, headers = publish_params(options), attribute_headers(options.attributes)
+        path = f"{queue}/job/{quote(job_id, safe='')}"
+        check_queue(queue)
+        return HttpCall("PUT", path, published_of, params, body, headers)
 
     def result(self, queue: str, job_id: str) -> Work[JobResult]:
         return self._result(queue, job_id, 0)
@@ -268,6 +275,17 @@ class HttpBroker(HttpConnection):
         check_queue(queue)
         params = {"state": state.value, "data": "true", **page_params(after, limit)}
         return HttpCall("GET", f"{queue}/jobs", decode, params)
+
+    def peek(self, queue: str) -> Work[Delivery | None]:
+        def decode(reply: Reply) -> Delivery | None:
+            return next(iter(deliveries_of(reply)), None)
+
+        check_queue(queue)
+        return HttpCall("GET", f"{queue}/peek", decode, takes_missing=True)
+
+    def empty(self, queue: str, *, everything: bool) -> Work[None]:
+        check_queue(queue)
+        return HttpCall("DELETE", queue, nothing, {"all": "true" if everything else "false"})
 
     def delete(self, queue: str, job_ids: Sequence[str]) -> Work[int]:
         return _of_jobs("DELETE", f"{queue}/jobs", queue, job_ids)

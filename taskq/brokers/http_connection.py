@@ -267,7 +267,7 @@ class HttpConnection(Broker):
 _OF_THE_REQUEST: Final = (400, 413, 414, 431)
 """What a proxy, too, says of a request that is at fault itself. Its other words mean the moment: 408, 425, 499, ..."""
 
-_NOTHING_THERE: Final = ("job not found", "no job available", "worker not found")
+_NOTHING_THERE: Final = ("job not found", "no job available", "worker not found", "the queue is empty")
 """What the API says in a 404 that answers the question."""
 
 

@@ -22,11 +22,12 @@ from queues.engine import (
     Published,
     PublishOptions,
     QueueStats,
+    WorkerCommand,
+    WorkerCommandKind,
     parse_backoff,
 )
 from queues.engine.ids import published_ms
 from queues.engine.limits import SECONDS_MAX
-from queues.engine.operations.workers import WorkerCommand, WorkerCommandKind
 from queues.engine.stats.workers import ParkedTask, RunningJob, WorkerBeat
 
 BEAT_RUNNING_MAX: Final = 1_000
@@ -145,15 +146,17 @@ def deliveries_of(reply: Reply) -> tuple[Delivery, ...]:
 
 
 def _delivery(job: dict[str, Any]) -> Delivery:
+    """A peek's answer names neither the attempt nor all tries."""
     now_ms = published_ms(job["job_id"]) + job["elapsed_ms"]
+    tries = job.get("tries", job["remain_tries"])
     return Delivery(
         namespace=job["namespace"],
         queue=job["queue"],
         job_id=job["job_id"],
         body=b64decode(job["data"]),
-        attempt=job["attempt"],
-        used=job["tries"] - job["remain_tries"],
-        tries=job["tries"],
+        attempt=job.get("attempt", 0),
+        used=tries - job["remain_tries"],
+        tries=tries,
         expires_ms=now_ms + 1000 * job["ttl"] if job["ttl"] else 0,
         now_ms=now_ms,
         attributes=job["attributes"],

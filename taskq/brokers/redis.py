@@ -15,6 +15,7 @@ from weakref import WeakKeyDictionary
 from queues.engine import (
     AckOutcome,
     AsyncEngine,
+    BeatReply,
     Consumed,
     Delivery,
     Engine,
@@ -33,42 +34,44 @@ from queues.engine import (
     QueueStats,
     Rescheduled,
     TaskqError,
+    WorkerCommand,
     ack,
     ack_attempt,
+    annotate,
+    cancel_job,
+    command_workers,
     consume_any,
     delete_jobs,
+    destroy,
     detail,
     extend,
     fail,
+    find_key,
+    hold_key,
     list_jobs,
     list_queues,
+    list_workers,
     open_async_engine,
     open_engine,
     pause,
+    peek,
     prepare,
     publish,
+    publish_large,
+    read_command,
+    read_note,
     redact_url,
     release,
+    republish,
     reschedule,
     respawn,
     result,
     resume,
     stats,
-)
-from queues.engine.names import check_namespace, check_queue
-from queues.engine.operations.find import find_key
-from queues.engine.operations.workers import (
-    BeatReply,
-    WorkerCommand,
-    annotate,
-    cancel_job,
-    command_workers,
-    hold_key,
-    list_workers,
-    read_command,
-    read_note,
     worker_beat,
 )
+from queues.engine.limits import STAGE_MIN_BYTES
+from queues.engine.names import check_namespace, check_queue
 from queues.engine.stats.workers import WorkerBeat
 
 from .base import Broker, Work
@@ -171,7 +174,12 @@ class RedisBroker(Broker):
 
     def publish(self, queue: str, bodies: Sequence[bytes], options: PublishOptions) -> Work[Published]:
         prepared = self._prepare(options)
+        if len(bodies) > 1 and sum(map(len, bodies)) > STAGE_MIN_BYTES:  # one call would keep Redis busy for too long
+            return _EngineWork(lambda engine: publish_large(self._queue(engine, queue), bodies, prepared))
         return _EngineWork(lambda engine: publish(self._queue(engine, queue), bodies, prepared))
+
+    def republish(self, queue: str, job_id: str, body: bytes, options: PublishOptions) -> Work[Published]:
+        return _EngineWork(lambda engine: republish(self._queue(engine, queue), job_id, body, options))
 
     def result(self, queue: str, job_id: str) -> Work[JobResult]:
         return _EngineWork(lambda engine: result(self._queue(engine, queue), job_id))
@@ -277,6 +285,12 @@ class RedisBroker(Broker):
     def jobs(self, queue: str, state: JobState, *, after: str | None, limit: int) -> Work[Page]:
         return _EngineWork(lambda engine: list_jobs(self._queue(engine, queue), state, after=after, limit=limit))
 
+    def peek(self, queue: str) -> Work[Delivery | None]:
+        return _EngineWork(lambda engine: peek(self._queue(engine, queue)))
+
+    def empty(self, queue: str, *, everything: bool) -> Work[None]:
+        return _EngineWork(lambda engine: _empty(self._queue(engine, queue), everything))
+
     def delete(self, queue: str, job_ids: Sequence[str]) -> Work[int]:
         return _EngineWork(lambda engine: delete_jobs(self._queue(engine, queue), job_ids))
 
@@ -296,6 +310,10 @@ class RedisBroker(Broker):
 def _jobs_of(consuming: Plan[Consumed]) -> Plan[tuple[Delivery, ...]]:
     consumed = yield from consuming
     return consumed.jobs
+
+
+def _empty(queue: QueueKeys, everything: bool) -> Plan[None]:
+    yield from destroy(queue, everything=everything)
 
 
 def _run_now(queue: QueueKeys, job_ids: Sequence[str]) -> Plan[int]:

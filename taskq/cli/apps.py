@@ -36,7 +36,8 @@ def load_app(name: str) -> App:
 def _only_app(module: Any, name: str) -> App:
     values = list(vars(module).values())
     apps = {id(value): value for value in values if isinstance(value, App)}
-    apps |= {id(value.app): value.app for value in values if isinstance(value, Task)}
+    of_tasks = [value.app for value in values if isinstance(value, Task)]
+    apps |= {id(app): app for app in of_tasks if isinstance(app, App)}
     if len(apps) != 1:
         problem = "has no taskq.App" if not apps else "has several apps: name one, as in module:app"
         raise NotConfiguredError(f"the module {name!r} {problem}")

@@ -37,15 +37,15 @@ def add_commands(commands: Any) -> None:
 
     add("queues", _queues, "list the queues with their counts")
     add("stats", _stats, "numbers of one queue: counts, rates, percentiles").add_argument("queue")
-    add("pause", _pause, "hand out no more jobs of a queue").add_argument("queue")
-    add("resume", _resume, "hand out its jobs again").add_argument("queue")
+    add("pause", _pause, "deliver no more jobs of a queue").add_argument("queue")
+    add("resume", _resume, "deliver its jobs again").add_argument("queue")
     jobs = add("jobs", _jobs, "list jobs of a queue")
     jobs.add_argument("queue")
     jobs.add_argument("--state", choices=STATES, default="ready")
-    jobs.add_argument("--limit", type=int, default=PAGE)
+    jobs.add_argument("--limit", type=_count, default=PAGE)
     dead = add("dead", _dead, "list the dead letters of a queue, or make them ready again")
     dead.add_argument("queue")
-    dead.add_argument("--limit", type=int, default=PAGE)
+    dead.add_argument("--limit", type=_count, default=PAGE)
     dead.add_argument("--retry", action="store_true", help="make those that are listed ready again, with one more try")
     job = add("job", _job, "show one job: state, attempts, errors, progress")
     _add_job(job)
@@ -59,6 +59,13 @@ def add_commands(commands: Any) -> None:
     workers.add_argument("--quiet", metavar="ID", help="have this worker take no more jobs")
     workers.add_argument("--resume", metavar="ID", help="have it take jobs again")
     workers.add_argument("--stop", metavar="ID", help="have it finish what it runs, then end")
+
+
+def _count(text: str) -> int:
+    """For argparse, which names the option and what it was given."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 on")
+    return int(text)
 
 
 def _add_job(parser: argparse.ArgumentParser) -> None:
@@ -232,7 +239,7 @@ def _delete(broker: Broker, options: argparse.Namespace) -> int:
 def _workers(broker: Broker, options: argparse.Namespace) -> int:
     import uuid
 
-    from queues.engine.operations.workers import WorkerCommand, WorkerCommandKind
+    from queues.engine import WorkerCommand, WorkerCommandKind
 
     for kind in (WorkerCommandKind.QUIET, WorkerCommandKind.RESUME, WorkerCommandKind.STOP):
         if target := getattr(options, kind.value):

@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Final
 
 from ..app import App
 from ..outcomes import NotConfiguredError
@@ -15,6 +16,8 @@ from ..worker import End, Worker, WorkerOptions
 from ..worker.options import DEFAULT_CONCURRENCY, DEFAULT_GRACE_S, DEFAULT_LEASE_S
 from .apps import load_app, module_of
 from .logs import log_to_stderr
+
+PORT_MAX: Final = 65_535
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -71,7 +74,11 @@ def run_worker(load: Callable[[], App], options: argparse.Namespace, command: Se
     log_to_stderr()
     if options.processes < 1:
         raise NotConfiguredError("processes must be 1 or more")
-    supervises = options.processes > 1 or options.reload or options.max_jobs or options.max_memory
+    port = options.health_port
+    if port is not None and not 0 <= port <= PORT_MAX + 1 - options.processes:
+        raise NotConfiguredError(f"health port {port}: it, and one for each further process, must be 0 to {PORT_MAX}")
+    recycles = options.max_jobs is not None or options.max_memory is not None
+    supervises = options.processes > 1 or options.reload or recycles
     if supervises and options.supervised is None:
         from ..worker.supervisor import WorkerSupervisor
 

@@ -34,16 +34,17 @@ from .compat import (
     TaskResultStatus,
     task_enqueued,
 )
-from .django_app import DjangoApp, app_of_backend
-from .execution import PREFIX, backend_alias, job_task_name, load_task
+from .django_app import AppBackend, DjangoApp, app_of_backend
+from .execution import DjangoTask, DjangoTaskMiddleware
 from .results import STATUS, ResultId, result_of_job, to_datetime
+from .task_names import PREFIX, backend_alias, job_task_name, load_task
 from .transactions import is_in_transaction
 
 DEFAULT_RETENTION_S: Final = 86_400
 OPTIONS: Final = frozenset(("URL", "NAMESPACE", "TOKEN", "RETENTION", "RETRY", "TIMEOUT", "ENQUEUE_ON_COMMIT"))
 
 
-class TaskqBackend(BaseTaskBackend):
+class TaskqBackend(AppBackend, BaseTaskBackend):
     """Jobs of taskq as Django's Tasks. Its OPTIONS are described in docs/sdk/django.md.
 
     A result's id is `QUEUE:JOB`: the job's id, or, of a task that was enqueued within a transaction, what was chosen
@@ -77,6 +78,18 @@ class TaskqBackend(BaseTaskBackend):
             )
             self._task_options[queue, priority] = known
         return known
+
+    def find_job_task(self, app: DjangoApp, name: str) -> DjangoTask:
+        """The task that a job names, for a worker of `app`. Raises LookupError, whose text says why it is parked."""
+        task = load_task(name)
+        if not any(isinstance(one, DjangoTaskMiddleware) for one in app.middleware):
+            app.middleware.append(DjangoTaskMiddleware())  # innermost: others see the arguments of the function
+        try:
+            options = self.task_options(task.queue_name, task.priority)
+            found = app.django_tasks[name] = DjangoTask(app, name, task, self, options)
+        except (TaskqClientError, TaskqError, ImportError, TypeError, ValueError) as error:
+            raise LookupError(f"OPTIONS of TASKS[{self.alias!r}]: {error}") from error
+        return found
 
     def validate_task(self, task: Task[..., Any]) -> None:
         super().validate_task(task)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
 from django.core.signals import setting_changed
 from django.dispatch import receiver
 
@@ -17,9 +19,21 @@ from ..task import Call, Prepared, Task
 from .connection_settings import ConnectionSettings, backend_connection, project_connection
 from .transactions import ConnectionMiddleware, aenqueue_on_commit, enqueue_on_commit
 
-if TYPE_CHECKING:
-    from .backend import TaskqBackend
-    from .execution import DjangoTask
+
+class AppBackend(ABC):
+    """A backend of Django's Tasks, as the app of its jobs knows it. `taskq.django.TaskqBackend` is the only one."""
+
+    alias: str
+    queues: set[str]
+
+    @property
+    @abstractmethod
+    def app(self) -> DjangoApp:
+        """The app that holds the backend's connections."""
+
+    @abstractmethod
+    def find_job_task(self, app: DjangoApp, name: str) -> Task[..., Any]:
+        """The task that a job names, for a worker of `app`. Raises LookupError, whose text says why it is parked."""
 
 
 class DjangoApp(App):
@@ -33,7 +47,7 @@ class DjangoApp(App):
         super().__init__(middleware=[ConnectionMiddleware()])
         self._read_settings = read_settings
         self.process_setup = "taskq.django.project"
-        self.django_tasks: dict[str, DjangoTask] = {}
+        self.django_tasks: dict[str, Task[..., Any]] = {}
         """Tasks of Django's Tasks by the names in their jobs, as far as this worker has run them."""
 
     @property
@@ -63,16 +77,19 @@ class DjangoApp(App):
 
     # Django's Tasks.
 
-    def backends(self) -> list[TaskqBackend]:
+    def backends(self) -> list[AppBackend]:
         """The TASKS backends with this app's URL, namespace and token."""
         return [backend for backend in taskq_backends() if backend.app is self]
 
     def find_task(self, name: str) -> Task[..., Any]:
         """Also tasks of Django's Tasks, which are imported by the module path in their jobs."""
         if name.startswith("django:"):
-            from .execution import find_django_task
+            known = self.django_tasks.get(name)
+            if known is not None:
+                return known
+            from .task_names import backend_alias
 
-            return find_django_task(self, name)
+            return _backend_named(backend_alias(name)).find_job_task(self, name)
         return super().find_task(name)
 
     def queues(self) -> set[str]:
@@ -131,14 +148,26 @@ def app_of_backend(options: Mapping[str, Any]) -> DjangoApp:
         return _other_apps.setdefault(connection, DjangoApp(lambda: connection))
 
 
-def taskq_backends() -> list[TaskqBackend]:
+def taskq_backends() -> list[AppBackend]:
     """The TASKS backends that are a TaskqBackend."""
     if not hasattr(settings, "TASKS"):
         return []
-    from .backend import TaskqBackend
     from .compat import task_backends
 
-    return [backend for backend in task_backends.all() if isinstance(backend, TaskqBackend)]
+    return [backend for backend in task_backends.all() if isinstance(backend, AppBackend)]
+
+
+def _backend_named(alias: str) -> AppBackend:
+    """Raises LookupError."""
+    from .compat import task_backends
+
+    try:
+        backend = task_backends[alias]
+    except ImproperlyConfigured as error:
+        raise LookupError(f"TASKS has no backend {alias!r}") from error
+    if not isinstance(backend, AppBackend):
+        raise LookupError(f"the backend {alias!r} in TASKS is no TaskqBackend")
+    return backend
 
 
 @receiver(setting_changed)

@@ -1,4 +1,4 @@
-"""How workers run tasks of Django's Tasks: found by their module path, called with their context, told by signals.
+"""How workers run tasks of Django's Tasks: called with their context, told by signals.
 
 `task_started` is sent before each attempt, `task_finished` once: when the result is final. They are sent in the thread,
 or the event loop, in which the function runs; `task_finished` of an attempt that was interrupted comes from the event
@@ -9,46 +9,38 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import sys
 import threading
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from inspect import iscoroutinefunction
 from traceback import format_exception
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from django.apps import apps
-from django.core.exceptions import ImproperlyConfigured
 from django.utils import timezone
-from django.utils.module_loading import import_string
 
 from queues.engine import TaskqError
 from queues.engine.limits import BODY_MAX_BYTES
 
+from ..app import App
 from ..context import Context, current_context
 from ..middleware import Middleware, Running
-from ..outcomes import Cancel, SerializationError, Snooze, TaskqClientError
+from ..options import TaskOptions
+from ..outcomes import Cancel, SerializationError, Snooze
 from ..serializers import to_json
 from ..task import Task as TaskqTask
 from .compat import (
+    BaseTaskBackend,
     Task,
     TaskContext,
     TaskError,
     TaskResult,
     TaskResultStatus,
     normalize_json,
-    task_backends,
     task_finished,
     task_started,
 )
 from .results import ResultId, class_path, noted_error, result_of_job
 
-if TYPE_CHECKING:
-    from .backend import TaskqBackend
-    from .django_app import DjangoApp
-
-PREFIX: Final = "django:"
-DEFAULT_ALIAS: Final = "default"
 NOTE_MIN_S: Final = 3_600
 """Tracebacks are kept as long as results, and at least so long."""
 
@@ -56,47 +48,16 @@ READ_AGAIN_S: Final = 1.0
 """When a job runs that could not be read as its attempt began."""
 
 
-def job_task_name(task: Task[..., Any], alias: str) -> str:
-    """What a task's jobs call it: `django:MODULE.FUNCTION`, or `django:MODULE.FUNCTION@BACKEND`."""
-    return f"{PREFIX}{task.module_path}" + ("" if alias == DEFAULT_ALIAS else f"@{alias}")
-
-
-def backend_alias(name: str) -> str:
-    """The backend that a job names."""
-    return name.partition("@")[2] or DEFAULT_ALIAS
-
-
-def load_task(name: str) -> Task[..., Any]:
-    """The task that a job names, as declared. Raises LookupError for whatever is not a task of this project.
-
-    It imports the module that the job names, as Django's other backends do, but calls nothing except a Task.
-    """
-    path = name.removeprefix(PREFIX).partition("@")[0]
-    module = path.rpartition(".")[0]
-    if module not in sys.modules and not _is_of_the_project(module):
-        raise LookupError(f"{module} is no module of an installed app")
-    try:
-        found = import_string(path)
-    except BaseException as error:  # a module may raise anything when it is imported
-        raise LookupError(f"{path} cannot be imported: {type(error).__name__}: {error}") from error
-    if not isinstance(found, Task):
-        raise LookupError(f"{path} is no task of Django's Tasks")
-    return found
-
-
-def _is_of_the_project(module: str) -> bool:
-    """Whether an installed app has the module. Others are not imported because a message names them."""
-    return any(f"{module}.".startswith(f"{config.name}.") for config in apps.get_app_configs())
-
-
 class DjangoTask(TaskqTask[..., Any]):
     """A task of Django's Tasks as a worker runs it. Arguments are passed on as JSON has them, whatever the
     annotations.
     """
 
-    def __init__(self, app: DjangoApp, name: str, django_task: Task[..., Any], backend: TaskqBackend) -> None:
+    def __init__(
+        self, app: App, name: str, django_task: Task[..., Any], backend: BaseTaskBackend, options: TaskOptions
+    ) -> None:
         function = _coroutine(self) if iscoroutinefunction(django_task.func) else _function(self)
-        super().__init__(app, function, name, backend.task_options(django_task.queue_name, django_task.priority))
+        super().__init__(app, function, name, options)
         self.django_task = django_task
         self.backend = backend
         self.executions: dict[str, Execution] = {}
@@ -105,29 +66,6 @@ class DjangoTask(TaskqTask[..., Any]):
     def execution(self) -> Execution:
         """That of the attempt in which this code runs."""
         return self.executions[current_context().job_id]
-
-
-def find_django_task(app: DjangoApp, name: str) -> DjangoTask:
-    """The task that a job names. Raises LookupError, whose text says why a worker parks the job."""
-    known = app.django_tasks.get(name)
-    if known is not None:
-        return known
-    from .backend import TaskqBackend
-
-    task, alias = load_task(name), backend_alias(name)
-    try:
-        backend = task_backends[alias]
-    except ImproperlyConfigured as error:
-        raise LookupError(f"TASKS has no backend {alias!r}") from error
-    if not isinstance(backend, TaskqBackend):
-        raise LookupError(f"the backend {alias!r} in TASKS is no TaskqBackend")
-    if not any(isinstance(one, DjangoTaskMiddleware) for one in app.middleware):
-        app.middleware.append(DjangoTaskMiddleware())  # innermost: others see the arguments of the function
-    try:
-        found = app.django_tasks[name] = DjangoTask(app, name, task, backend)
-    except (TaskqClientError, TaskqError, ImportError, TypeError, ValueError) as error:
-        raise LookupError(f"OPTIONS of TASKS[{alias!r}]: {error}") from error
-    return found
 
 
 def _function(task: DjangoTask) -> Callable[..., Any]:

@@ -23,7 +23,7 @@ from queues.engine import (
 )
 
 from ..brokers import Broker, Work
-from .attempts import Done, Ended, Failed, Released
+from .attempt import Done, Ended, Failed, Released
 
 logger = logging.getLogger("taskq.worker")
 

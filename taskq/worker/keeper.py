@@ -11,18 +11,17 @@ import resource
 import sys
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from queues.engine import JobNotFoundError, LeaseLostError, TaskqError
+from queues.engine import JobNotFoundError, LeaseLostError, TaskqError, WorkerCommand
 
 from ..outcomes import TaskqClientError
 from ..serializers import from_json
-from .attempts import Attempt, Why
+from .attempt import Attempt, Why
 from .finisher import LONGEST_RETRY_S, PASSING
+from .options import End
 from .presence import beat_of
-
-if TYPE_CHECKING:
-    from .worker import Worker
+from .state import WorkerState
 
 logger = logging.getLogger("taskq.worker")
 
@@ -47,10 +46,14 @@ LINES_TRIED_MAX: Final = 100
 
 
 class Keeper:
-    """Of one worker."""
+    """Of one worker. `obey` carries out a command; `stop_for` has the worker end."""
 
-    def __init__(self, worker: Worker) -> None:
+    def __init__(
+        self, worker: WorkerState, *, obey: Callable[[WorkerCommand], None], stop_for: Callable[[End], None]
+    ) -> None:
         self._worker = worker
+        self._obey = obey
+        self._stop_for = stop_for
         self._broker = worker.app.broker
         self._since_ms = 0
         self._cpu = (time.monotonic(), time.process_time())
@@ -126,13 +129,11 @@ class Keeper:
         reply = await self._broker.arun(self._broker.beat(beat, since_ms=self._since_ms, ends=False))
         if self._since_ms:  # what was said before this worker began does not concern it
             for command in reply.commands:
-                self._worker.obey(command)
+                self._obey(command)
         self._since_ms = reply.since_ms
         limit_mb = self._worker.options.max_memory_mb
         if limit_mb is not None and memory > limit_mb * 1024 * 1024:
-            from .options import End
-
-            self._worker.stop_for(End.MAX_MEMORY)
+            self._stop_for(End.MAX_MEMORY)
 
     async def say_goodbye(self) -> None:
         """The last beat: this worker is no more."""

@@ -6,7 +6,12 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from math import isfinite
 from typing import Final
+
+from queues.engine import InvalidArgumentError
+from queues.engine.limits import CONSUME_MAX_QUEUES
+from queues.engine.names import check_queue
 
 from ..outcomes import NotConfiguredError
 
@@ -41,8 +46,19 @@ class WorkerOptions:
     def __post_init__(self) -> None:
         if not self.queues or any(weight < 1 for weight in self.queues.values()):
             raise NotConfiguredError("a worker needs queues, with weights of 1 or more")
+        if len(self.queues) > CONSUME_MAX_QUEUES:
+            raise NotConfiguredError(f"a worker takes jobs from at most {CONSUME_MAX_QUEUES} queues")
+        for queue in self.queues:
+            try:
+                check_queue(queue)
+            except InvalidArgumentError as error:
+                raise NotConfiguredError(f"queue {queue!r}: {error}") from error
+        if not (isfinite(self.lease_s) and isfinite(self.grace_s)):
+            raise NotConfiguredError("lease and grace must be finite numbers of seconds")
         if min(self.concurrency, self.processes, self.lease_s) < 1 or self.grace_s < 0:
             raise NotConfiguredError("concurrency, task processes and lease must be 1 or more, grace 0 or more")
+        if any(limit is not None and limit < 1 for limit in (self.max_jobs, self.max_memory_mb)):
+            raise NotConfiguredError("max jobs and max memory must be 1 or more")
 
 
 class End(StrEnum):

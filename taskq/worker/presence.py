@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING
 
 from queues import __version__
 from queues.engine.stats.workers import ParkedTask, RunningJob, WorkerBeat
 
-if TYPE_CHECKING:
-    from .worker import Worker
+from .state import WorkerState
 
 
-def beat_of(worker: Worker, cpu_percent: float, memory_bytes: int) -> WorkerBeat:
-    """What a worker says of itworker."""
+def beat_of(worker: WorkerState, cpu_percent: float, memory_bytes: int) -> WorkerBeat:
+    """What a worker says of itself."""
     now = time.monotonic()
     running = [
         RunningJob(

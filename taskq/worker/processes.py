@@ -18,10 +18,9 @@ import pickle
 import struct
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from ..app import App
 from ..context import Context, cursor_to_json, enter_context, line_of_log
@@ -29,9 +28,7 @@ from ..error_text import describe
 from ..outcomes import Cancel, NotConfiguredError, Retry, SerializationError, Snooze, TaskFailedInProcessError
 from ..serializers import from_json, to_json
 from ..task import Task
-
-if TYPE_CHECKING:
-    from .attempts import Attempt
+from .attempt import Attempt
 
 logger = logging.getLogger("taskq.worker")
 
@@ -60,6 +57,8 @@ class _Order:
     task: str
     job_id: str
     queue: str
+    worker_id: str
+    attributes: Mapping[str, str]
     attempt: int
     tries_left: int
     cursor: Any
@@ -94,6 +93,8 @@ class ProcessRunner:
             task=task.name,
             job_id=context.job_id,
             queue=context.queue,
+            worker_id=context.worker_id,
+            attributes=dict(context.attributes),
             attempt=context.attempt,
             tries_left=context.tries_left,
             cursor=context.cursor,
@@ -346,6 +347,8 @@ def _run(order: _Order) -> bytes | _Raised | None:
         job_id=order.job_id,
         queue=order.queue,
         task=order.task,
+        worker_id=order.worker_id,
+        attributes=order.attributes,
         attempt=order.attempt,
         tries_left=order.tries_left,
         cursor=order.cursor,
@@ -364,15 +367,16 @@ def _find(order: _Order) -> Task[..., Any]:
     if order.setup is not None:
         importlib.import_module(order.setup)
     for value in vars(importlib.import_module(order.module)).values():
-        app = value if isinstance(value, App) else getattr(value, "app", None)
+        app: Any = None
+        with contextlib.suppress(Exception):  # a proxy of some framework raises whatever it is asked
+            app = value if isinstance(value, App) else getattr(value, "app", None)
         if isinstance(app, App) and order.task in app.tasks:
             return app.tasks[order.task]
     raise NotConfiguredError(f"{order.module} does not declare the task {order.task} at its top level")
 
 
 async def _call(task: Task[..., Any], context: Context, order: _Order) -> Any:
-    async with AsyncExitStack() as stack:
-        provided = await task.resolver.resolve(context, stack)
+    async with task.resolver.provide(context) as provided:
         args, kwargs = task.place(order.args, order.kwargs, provided)
         value = task.function(*args, **kwargs)
         if inspect.isgenerator(value):

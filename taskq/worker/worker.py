@@ -5,31 +5,28 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import os
 import random
 import signal
-import socket
 import time
-import uuid
-from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Final
 
-from queues.engine import Delivery, TaskqError
-from queues.engine.operations.workers import WorkerCommand, WorkerCommandKind
+from queues.engine import Delivery, TaskqError, WorkerCommand, WorkerCommandKind
 
 from ..app import App
 from ..context import Context
 from ..error_text import describe
-from ..message import read_message
+from ..message import read_message, read_task_name
 from ..outcomes import NotConfiguredError, SerializationError, TaskqClientError
 from ..schedule_sync import app_name, has_schedules, sync_schedules
-from .attempts import Attempt, AttemptRunner, Done, Ended, Failed, Lost, Released, Why, interrupted
+from .attempt import Attempt, Done, Ended, Failed, Lost, Released, Why
+from .attempt_runner import AttemptRunner, interrupted
 from .finisher import PASSING, Ending, Finisher, ending_of
 from .keeper import Keeper
 from .options import End, WorkerOptions
 from .processes import ProcessRunner
 from .source import JobSource
+from .state import WorkerState
 from .threads import ThreadPool
 
 logger = logging.getLogger("taskq.worker")
@@ -53,36 +50,19 @@ COMMANDS_REMEMBERED: Final = 1_000
 FINISH_AT_THE_END_S: Final = 10.0
 
 
-class Worker:
+class Worker(WorkerState):
     """One worker process. `run` returns when it has ended."""
 
     def __init__(self, app: App, options: WorkerOptions) -> None:
-        self.app = app
-        self.options = options
-        self.host = socket.gethostname()
-        self.id = f"{self.host[:32]}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
-        self.active: dict[str, Attempt] = {}
-        self.done = 0
-        self.failed = 0
-        self.parked: Counter[tuple[str, str, str]] = Counter()
-        self.started = time.monotonic()
-        self._is_quiet = False
-        self._end: End | None = None
+        super().__init__(app, options)
+        self._changed = asyncio.Event()
+        self._told_to_stop = asyncio.Event()
+        self._taking: asyncio.Task[Any] | None = None
         self._is_hurried = False
         self._is_reached = False
         self._obeyed: dict[str, None] = {}
-        self.hears_commands = False
         self._has_cut_off = False
         """Whether the call that takes jobs was cancelled by us."""
-
-    @property
-    def is_stopping(self) -> bool:
-        return self._end is not None
-
-    @property
-    def state(self) -> str:
-        """running, quiet or stopping."""
-        return "stopping" if self.is_stopping else "quiet" if self._is_quiet else "running"
 
     @property
     def is_well(self) -> bool:
@@ -92,18 +72,17 @@ class Worker:
     async def run(self) -> End:
         """Work until told to stop, or until the options say so."""
         self._loop = asyncio.get_running_loop()
-        self._changed = asyncio.Event()
-        self._taking: asyncio.Task[Any] | None = None
         self._threads = ThreadPool(self.options.concurrency, self._changed.set)
         processes = ProcessRunner(self.options.processes)
         self._runner = AttemptRunner(self._threads, processes)
-        await self._open()
-        if self.options.schedules_of is not None:
-            await self._sync_schedules(self.options.schedules_of)
-        self._finisher = Finisher(self.app.broker, self._on_lost)
-        self._keeper = Keeper(self)
-        self._source = JobSource(self.app.broker, self.options, self.id)
         try:
+            if not await self._open():
+                return self._end or End.STOPPED
+            if self.options.schedules_of is not None:
+                await self._sync_schedules(self.options.schedules_of)
+            self._finisher = Finisher(self.app.broker, self._on_lost)
+            self._keeper = Keeper(self, obey=self.obey, stop_for=self.stop_for)
+            self._source = JobSource(self.app.broker, self.options, self.id)
             async with self._lifespan() as state:
                 self._context_state: Mapping[str, Any] = state if isinstance(state, Mapping) else {"state": state}
                 await self._work()
@@ -115,8 +94,21 @@ class Worker:
         assert self._end is not None
         return self._end
 
-    async def _open(self) -> None:
-        """Until taskq is reached."""
+    async def _open(self) -> bool:
+        """Wait until taskq is reached. False: the worker was told to stop before."""
+        reaching = self._loop.create_task(self._reach())
+        stopping = self._loop.create_task(self._told_to_stop.wait())
+        try:
+            await asyncio.wait((reaching, stopping), return_when=asyncio.FIRST_COMPLETED)
+            if reaching.done():
+                reaching.result()  # raises what it raised
+            return reaching.done()
+        finally:
+            reaching.cancel()
+            stopping.cancel()
+            await asyncio.gather(reaching, stopping, return_exceptions=True)
+
+    async def _reach(self) -> None:
         delay_s = FIRST_RETRY_S
         while True:
             try:
@@ -182,6 +174,7 @@ class Worker:
             self._end = end
         elif end is End.STOPPED:
             self._is_hurried = True
+        self._told_to_stop.set()
         self._wake()
 
     def quiet(self) -> None:
@@ -296,7 +289,7 @@ class Worker:
                 accept_plaintext=self.app.accept_plaintext,
             )
         except SerializationError as error:
-            self._park(delivery, lease_ends, "?", str(error))
+            self._park(delivery, lease_ends, read_task_name(delivery.body) or "?", str(error))
             return
         try:
             task = self.app.find_task(message.task)

@@ -15,8 +15,7 @@ from urllib.parse import urlencode
 from playwright.sync_api import StorageState, StorageStateCookie
 
 from queues.embedded import EmbeddedRedis
-from queues.engine import TaskqError, open_engine
-from queues.engine.operations.workers import annotate
+from queues.engine import TaskqError, annotate, open_engine
 from queues.engine.stats.workers import ParkedTask
 from tests.dashboard.workers import beat, running
 from tests.running.services import Service, start_service
@@ -71,7 +70,7 @@ class Shop:
             assert status in (200, 201), answer
 
     def take(self, queue: str, *, consumer: str = "", **options: object) -> str:
-        """The id of the job that is handed out now."""
+        """The id of the job that is delivered now."""
         status, answer = self.call("GET", f"/api/demo/{queue}?{urlencode(options)}", **{"X-Consumer": consumer})
         assert status == 200, answer
         return str(answer["job_id"])

@@ -21,7 +21,7 @@ def test_a_queue_is_paused_and_resumed(width: str, open_page: OpenPage, shop: Sh
     page.goto(URL)
 
     page.get_by_role("button", name="Pause", exact=True).click()
-    expect(page.get_by_role("status").filter(has_text="nothing is handed out")).to_be_visible()
+    expect(page.get_by_role("status").filter(has_text="nothing is delivered")).to_be_visible()
     assert shop.call("GET", "/api/demo/parcels-out")[0] == 404
     keep_picture(page, f"queue-paused-{width}")
 

@@ -68,10 +68,10 @@ def test_the_page_shows_what_happened_to_real_jobs(page: Page, shop: Shop, day: 
     page.get_by_role("link", name="Latest report of this queue").click()
 
     expect(page).to_have_url(re.compile(f"/reports/{day}/default/demo/{QUEUE}/$"))
-    figures = ("Published", "Handed out", "Acked", "Success rate", "Failed attempts", "Dead", "Expired")
+    figures = ("Published", "Delivered", "Acked", "Success rate", "Failed attempts", "Dead", "Expired")
     assert {name: tile(page, name) for name in figures} == {
         "Published": "7",
-        "Handed out": "7",
+        "Delivered": "7",
         "Acked": "4",
         "Success rate": "66.7 %",
         "Failed attempts": "3",

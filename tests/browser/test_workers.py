@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from queues.engine import Engine, open_engine
-from queues.engine.operations.workers import annotate, worker_beat
+from queues.engine import Engine, annotate, open_engine, worker_beat
 from queues.engine.stats.workers import WorkerBeat
 from tests.browser.looking import SOON_MS
 from tests.browser.service import Shop

@@ -21,7 +21,7 @@ LISTS: Final = ("tries", "errors", "slowest", "changes")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """What happened in an hour of a queue. `waits` and `runs` in ms: of each hand-out, and of each ack. `backlog`: jobs
+    """What happened in an hour of a queue. `waits` and `runs` in ms: of each delivery, and of each ack. `backlog`: jobs
     that were there when the hour ended."""
 
     queue: str = "orders"

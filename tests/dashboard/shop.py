@@ -64,7 +64,7 @@ class Shop:
         return bool(self.engine.run(consume(self.queue, ttr_ms=60_000)).jobs)
 
     def take_one(self) -> str:
-        """The id of the job that is handed out next."""
+        """The id of the job that is delivered next."""
         (job,) = self.engine.run(consume(self.queue, ttr_ms=60_000)).jobs
         return job.job_id
 

@@ -22,8 +22,8 @@ from queues.engine import (
 from queues.engine.keys import partition_keys
 from queues.engine.operations.maintain import reclaim
 from queues.models import Namespace, Pool, QueuePolicy
-from queues.services import attention as module
-from queues.services.attention import OBJECTIVE_S, Attention, PoolReason, QueueReason, Severity, find_attention
+from queues.services.queues import attention as module
+from queues.services.queues.attention import OBJECTIVE_S, Attention, PoolReason, QueueReason, Severity, find_attention
 from queues.services.queues.survey import PUMP_SILENT_MS, read_survey, visible_pools
 from queues.services.recent import forget_recent
 

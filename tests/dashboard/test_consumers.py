@@ -6,8 +6,7 @@ import pytest
 from django.contrib.auth.models import Group, User
 from django.test import Client
 
-from queues.engine import Engine, consume, publish
-from queues.engine.operations.consumers import tell_waiting
+from queues.engine import Engine, consume, publish, tell_waiting
 from queues.engine.stats.consumers import QueueWaiters, WaitingBeat, WaitingConsumer
 from queues.models import Namespace, Pool
 from queues.services.consumers import reading as service
@@ -54,9 +53,9 @@ def tell(engine: Engine, *consumers: WaitingConsumer, process: str = "web:1") ->
         process=process,
         waiting=sum(one.waiting for one in consumers),
         consumers=consumers,
-        consumers_untold=0,
+        consumers_omitted=0,
         queues=tuple(counts),
-        queues_untold=0,
+        queues_omitted=0,
     )
     engine.run(tell_waiting(beat))
 

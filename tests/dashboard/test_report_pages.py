@@ -36,7 +36,7 @@ def test_the_figures_of_a_day_are_told(people: People, url: str) -> None:
         assert told in text
     published = values_of(charts["Jobs by hour"], "published")
     assert published == [0] * 9 + [1_000, 234] + [0] * 13
-    assert values_of(charts["Wait by hour: due → handed out"], "p99")[9:11] == [900, 30]
+    assert values_of(charts["Wait by hour: due → delivered"], "p99")[9:11] == [900, 30]
     backlog = values_of(charts["Backlog at the end of each hour"], "jobs that are there")
     assert backlog == [None] * 9 + [900] + [1_034] * 14
     assert sum(values_of(charts["How long jobs waited"], "jobs")) == 200
@@ -104,8 +104,8 @@ def test_all_that_is_known_of_times_stands_in_one_table(people: People, url: str
     text = text_of(people.bob.browser, url)
 
     assert "Measure Count Mean p50 p90 p95 p99 Longest" in text
-    assert "Wait due → handed out 10 159 ms 10 ms 10 ms 1.5 s 1.5 s 1.5 s" in text
-    assert "Run handed out → acked 2 3 s 2 s 4 s 4 s 4 s 4 s" in text
+    assert "Wait due → delivered 10 159 ms 10 ms 10 ms 1.5 s 1.5 s 1.5 s" in text
+    assert "Run delivered → acked 2 3 s 2 s 4 s 4 s 4 s 4 s" in text
     assert "End to end published → acked 0 – – – – – –" in text
     assert "Lateness due → ready 3 2 ms – 2 ms – – 7 ms" in text
 
@@ -126,8 +126,8 @@ def test_objectives_missed_come_first_and_are_named_missed(people: People) -> No
     text = text_of(people.bob.browser, OF_SHOP)
 
     assert "Objectives 1 of 2 met" in text
-    assert "slow missed ≤ 2 s 9 s 50 % fast met ≤ 2 s 1 ms 100 % idle nothing handed out ≤ 2 s" in text
-    assert "95 of 100 hand-outs within 2 s" in text_of(people.bob.browser, f"{OF_SHOP}slow/")
+    assert "slow missed ≤ 2 s 9 s 50 % fast met ≤ 2 s 1 ms 100 % idle nothing delivered ≤ 2 s" in text
+    assert "95 of 100 deliveries within 2 s" in text_of(people.bob.browser, f"{OF_SHOP}slow/")
 
 
 def test_errors_and_slow_jobs_lead_to_the_job(people: People) -> None:

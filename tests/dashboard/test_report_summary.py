@@ -89,7 +89,7 @@ def test_the_tables_of_hours_have_the_numbers_of_the_pictures(people: People, wi
         assert head == ["Hour", SHOP, BANK]
         assert rows == rows_of(charts["Wait p95 by hour, of the busiest namespaces"], brief)
     else:
-        waits = rows_of(charts["Wait by hour: due → handed out"], brief)
+        waits = rows_of(charts["Wait by hour: due → delivered"], brief)
         assert [[row[0], *row[5:]] for row in rows] == waits
 
 

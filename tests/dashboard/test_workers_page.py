@@ -9,9 +9,8 @@ import pytest
 from django.contrib.auth.models import Group
 from django.test import Client
 
-from queues.engine import Engine, JobState, release
+from queues.engine import Engine, JobState, cancel_job, list_workers, release
 from queues.engine.keys import worker_beats_key
-from queues.engine.operations.workers import cancel_job, list_workers
 from queues.engine.stats.workers import WORKER_RECORD_MAX_BYTES, ParkedTask, WorkerRecord
 from queues.models import Activity, Namespace, Pool
 from queues.services.recent import forget_recent

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from queues.engine import Engine
+from queues.engine import Engine, read_command, worker_beat
 from queues.engine.keys import worker_commands_key
-from queues.engine.operations.workers import read_command, worker_beat
 from queues.engine.stats.workers import RunningJob, WorkerBeat
 
 from .people import SHOP

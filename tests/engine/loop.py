@@ -56,8 +56,8 @@ async def until_it_is_so(condition: Callable[[], Awaitable[object]], *, or_fail:
 
 def asleep(engine: AsyncEngine) -> int:
     """Waiters that have looked, found nothing, and sleep."""
-    lines = engine._waiters._lines.all()
-    return sum(not future.done() for line in lines for _, future in line.sleeping)
+    groups = engine._waiters._groups.all()
+    return sum(not future.done() for group in groups for _, future in group.sleeping)
 
 
 async def start_waiting(

@@ -43,7 +43,7 @@ class Queue:
         return sorted((job for job in self.jobs.values() if job.state in states), key=lambda j: (j.score, j.job_id))
 
     def line(self) -> list[str]:
-        """Ready jobs in the order in which they will be handed out."""
+        """Ready jobs in the order in which they will be delivered."""
         return [job_id for priority in sorted(self.lines, reverse=True) for job_id in self.lines[priority]]
 
     def add(self, jobs: Iterable[Job], due_ms: int, now_ms: int) -> None:
@@ -73,7 +73,7 @@ class Queue:
         return len(due)
 
     def first_alive(self, now_ms: int) -> Job | None:
-        """The next job to be handed out; expired ones in front of it are forgotten."""
+        """The next job to be delivered; expired ones in front of it are forgotten."""
         for job_id in self.line():
             if self._is_alive(job_id, now_ms):
                 return self.jobs[job_id]

@@ -292,7 +292,7 @@ def _orphans(queue: QueueContent) -> Iterator[str]:
 def _impossible(queue: QueueContent) -> Iterator[str]:
     for place in ("retry", "working", "dead", "completed"):
         for job_id in getattr(queue, place).keys() - queue.runs.keys():
-            yield f"{place} job {job_id} was never handed out"
+            yield f"{place} job {job_id} was never delivered"
     for job_id, run in queue.runs.items():
         (place,) = queue.places_of(job_id)[:1] or [""]
         if place in ("ready", "delayed", "retry") and run.used >= run.tries:

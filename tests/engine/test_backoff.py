@@ -26,7 +26,7 @@ ATTEMPTS = (1, 2, 3, 4, 10, 25, 1_000, 65_534)
 
 
 def set_attempt(world: World, job_id: str, attempt: int) -> None:
-    """As if the job had been handed out so often: the first two bytes of its run."""
+    """As if the job had been delivered so often: the first two bytes of its run."""
     (runs,) = world.queue.select(("runs",))
     raw = world.client.hget(runs, job_id)
     world.client.hset(runs, job_id, struct.pack(">IH", attempt, attempt) + raw[6:])

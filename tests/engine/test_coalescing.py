@@ -25,10 +25,10 @@ from queues.engine import (
     publish,
     size,
 )
-from queues.engine.transport import lane
-from queues.engine.transport.lane import BATCH_MAX, IN_FLIGHT_MAX
-from queues.engine.transport.link import LateReplies
-from queues.engine.transport.wire import Wire
+from queues.engine.transport import batch_queue
+from queues.engine.transport.batch_queue import BATCH_MAX, IN_FLIGHT_MAX
+from queues.engine.transport.redis_connection import RedisConnection
+from queues.engine.transport.resp_protocol import LateReplies
 
 from .loop import in_loop, opened, until
 from .test_ack import UNKNOWN
@@ -43,19 +43,19 @@ class Batches:
         self.under_way = self.most_under_way = 0
         self.may_go = asyncio.Event()
         self.may_go.set()
-        self._call = Wire.call
-        monkeypatch.setattr(Wire, "call", self._counted())
+        self._call = RedisConnection.call
+        monkeypatch.setattr(RedisConnection, "call", self._counted())
 
     def _counted(self) -> Any:
         async def call(
-            wire: Wire, packed: Sequence[bytes], late: LateReplies | None = None, *, commands: int = 0
+            connection: RedisConnection, packed: Sequence[bytes], late: LateReplies | None = None, *, commands: int = 0
         ) -> list[Any]:
             self.sizes.append(commands or len(packed))
             self.under_way += 1
             self.most_under_way = max(self.most_under_way, self.under_way)
             await self.may_go.wait()
             try:
-                return await self._call(wire, packed, late, commands=commands)
+                return await self._call(connection, packed, late, commands=commands)
             finally:
                 self.under_way -= 1
 
@@ -135,7 +135,7 @@ async def test_while_batches_are_under_way_calls_gather_into_the_next(
 async def test_fewer_calls_than_are_under_way_gather_for_a_moment(
     redis_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lane, "GATHER_MAX_S", 0.5)  # three turns of the loop may take more than the usual
+    monkeypatch.setattr(batch_queue, "GATHER_MAX_S", 0.5)  # three turns of the loop may take more than the usual
     async with held_up(redis_url, monkeypatch) as (counted, call):
         calls = [call() for _ in range(10)]
         await asyncio.sleep(0)

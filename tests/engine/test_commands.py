@@ -11,7 +11,7 @@ from hiredis import pack_command
 from queues.engine import PublishOptions, ack, publish
 from queues.engine.keys import Layout
 from queues.engine.operation import Operation
-from queues.engine.transport.commands import packed
+from queues.engine.transport.resp_protocol import packed
 
 QUEUE = Layout(4).queue("shop", "orders")
 OPERATIONS: list[Operation[Any]] = [

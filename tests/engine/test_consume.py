@@ -1,4 +1,4 @@
-"""Edge F: consume hands out ready jobs under a lease."""
+"""Edge F: consume delivers ready jobs under a lease."""
 
 from __future__ import annotations
 

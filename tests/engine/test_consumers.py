@@ -35,14 +35,14 @@ def beat(process: str = "web:1", *consumers: WaitingConsumer) -> WaitingBeat:
         process=process,
         waiting=2,
         consumers=consumers or (MAILER,),
-        consumers_untold=0,
+        consumers_omitted=0,
         queues=(QueueWaiters(namespace="shop", queue="emails", waiting=2),),
-        queues_untold=0,
+        queues_omitted=0,
     )
 
 
 def nobody(process: str) -> WaitingBeat:
-    return WaitingBeat(process=process, waiting=0, consumers=(), consumers_untold=0, queues=(), queues_untold=0)
+    return WaitingBeat(process=process, waiting=0, consumers=(), consumers_omitted=0, queues=(), queues_omitted=0)
 
 
 def processes(world: World, *, after_ms: int = 0) -> list[str]:
@@ -122,16 +122,16 @@ def test_a_record_is_bounded_whatever_the_names(world: World) -> None:
         process="p",
         waiting=200,
         consumers=(long,) * 200,
-        consumers_untold=1,
+        consumers_omitted=1,
         queues=tuple(QueueWaiters(namespace=long.namespace, queue=name, waiting=1) for name in names * 30),
-        queues_untold=2,
+        queues_omitted=2,
     )
 
     assert len(pack_waiting(told)) <= RECORD_MAX_BYTES
     world.run(tell_waiting(told, now_ms=world.now_ms))
     (found,) = world.run(list_waiting(now_ms=world.now_ms)).beats
-    assert len(found.consumers) + found.consumers_untold == 201
-    assert len(found.queues) + found.queues_untold == 30 * len(names) + 2
+    assert len(found.consumers) + found.consumers_omitted == 201
+    assert len(found.queues) + found.queues_omitted == 30 * len(names) + 2
     assert found.consumers[0].queues == names[:QUEUES_NAMED]
     assert found.consumers[0].queues_unnamed == 5
     assert found.consumers[0].consumer == "ü" * 32

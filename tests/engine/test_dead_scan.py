@@ -6,7 +6,7 @@ import pytest
 
 from queues.engine import InvalidArgumentError, fail, reclaim_ended, respawn
 from queues.engine.limits import DEAD_SCAN_BUDGET_BYTES, ERROR_MAX_BYTES
-from queues.engine.operations.dead_scan import SCAN_BATCH, DeadPage, scan_dead
+from queues.engine.operations.deadletter import DEAD_SCAN_BATCH, DeadPage, scan_dead
 
 from .world import START_MS, TTR_MS, World
 
@@ -148,4 +148,4 @@ def test_a_cursor_that_no_page_gave_is_refused(world: World, after: str) -> None
 
 def test_more_than_a_stretch_at_once_is_refused(world: World) -> None:
     with pytest.raises(InvalidArgumentError, match="invalid limit"):
-        scan(world, limit=SCAN_BATCH + 1)
+        scan(world, limit=DEAD_SCAN_BATCH + 1)

@@ -28,7 +28,7 @@ from queues.engine import (
     publish,
     stats,
 )
-from queues.engine.transport import link as link_module
+from queues.engine.transport import resp_protocol as protocol_module
 from queues.engine.transport.redis_internals import KeptConnections
 from queues.engine.values import JobState
 
@@ -42,7 +42,7 @@ LIMIT = RequestLimit(token_id="t", kind="read", allowance=JOBS, interval_ms=600_
 
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(link_module, "REPLY_TIMEOUT_S", TIMEOUT_S)
+    monkeypatch.setattr(protocol_module, "REPLY_TIMEOUT_S", TIMEOUT_S)
 
 
 @pytest.fixture(scope="module")
@@ -120,8 +120,8 @@ async def test_the_connection_is_kept_only_for_replies_that_can_be_undone(tmp_pa
         queue = engine.queue("shop", "orders")
         (job_id,) = (await engine.run(publish(queue, [b"x"], PublishOptions(tries=1)))).job_ids
         await engine.run(consume(engine.queue("shop", "none"), ttr_ms=1_000))
-        wire = next(iter(engine._lanes.values())).wires[0]
-        before = wire._link
+        connection = next(iter(engine._batch_queues.values())).connections[0]
+        before = connection._protocol
         assert before is not None
 
         way.hold_replies()
@@ -132,7 +132,7 @@ async def test_the_connection_is_kept_only_for_replies_that_can_be_undone(tmp_pa
         await engine.run(publish(queue, [b"y"], PublishOptions(tries=1)))
         way.hold_replies()
         assert await outcomes([engine.run(consume(queue, ttr_ms=600_000))]) == {StoreUnavailableError}
-        kept = wire._link
+        kept = connection._protocol
         assert kept is not None
         assert kept.is_lost
         assert not kept.is_closed
@@ -151,7 +151,7 @@ async def _ready(engine: AsyncEngine, queue: QueueKeys, jobs: int) -> bool:
 async def test_connections_that_wait_for_late_replies_are_few(
     tmp_path: Path, redis_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("queues.engine.transport.wire.LEAVING_MAX", 2)
+    monkeypatch.setattr("queues.engine.transport.redis_connection.LEAVING_MAX", 2)
     async with crossing(tmp_path, redis_url) as (way, url), opened(url) as engine:
         queue = engine.queue("shop", "none")
         for _ in range(4):
@@ -159,11 +159,11 @@ async def test_connections_that_wait_for_late_replies_are_few(
             await until_it_is_so(lambda: _works(engine, queue), or_fail="no way back")
             way.hold_replies()
             assert await outcomes([engine.run(consume(queue, ttr_ms=1_000))]) == {StoreUnavailableError}
-        wire = next(iter(engine._lanes.values())).wires[0]
-        assert len(wire._leaving) <= 2
-        leaving = [*wire._leaving, wire._link]
+        connection = next(iter(engine._batch_queues.values())).connections[0]
+        assert len(connection._leaving) <= 2
+        leaving = [*connection._leaving, connection._protocol]
 
-    assert all(link.is_closed for link in leaving if link is not None)
+    assert all(protocol.is_closed for protocol in leaving if protocol is not None)
 
 
 async def _works(engine: AsyncEngine, queue: QueueKeys) -> bool:

@@ -71,9 +71,9 @@ from queues.engine import (
 from queues.engine.keys import PARTITION_KEYS, QUEUE_KEYS, limit_key
 from queues.engine.limits import STAGE_MIN_BYTES
 from queues.engine.operations.consumers import held_queues, list_waiting, list_working, tell_waiting
-from queues.engine.operations.dead_scan import scan_dead
-from queues.engine.operations.find import find_key, has_job
+from queues.engine.operations.deadletter import scan_dead
 from queues.engine.operations.maintain import promote, purge, reclaim
+from queues.engine.operations.scan import find_key, has_job
 from queues.engine.operations.survey import (
     add_minutes,
     namespace_minutes,
@@ -179,7 +179,9 @@ def operations() -> list[Operation[Any]]:
         list_pumps(),
         partition_load(1),
         list_partition(layout, 1, after=None, limit=1),
-        tell_waiting(WaitingBeat(process="p", waiting=0, consumers=(), consumers_untold=0, queues=(), queues_untold=0)),
+        tell_waiting(
+            WaitingBeat(process="p", waiting=0, consumers=(), consumers_omitted=0, queues=(), queues_omitted=0)
+        ),
         list_waiting(),
         held_queues(layout, 1, limit=1),
         list_working(QUEUE, limit=1),

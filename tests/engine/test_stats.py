@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from queues.engine import ack, consume, delete_jobs, fail, release, stats
-from queues.engine.stats.histogram import minutes_of, percentiles, rates
+from queues.engine.stats.minutes import minutes_of, percentiles, rates
 
 from .test_expiry import sweep_all
 from .world import START_MS, World

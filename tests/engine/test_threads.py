@@ -1,4 +1,4 @@
-"""One engine, many threads: every job is handed out once."""
+"""One engine, many threads: every job is delivered once."""
 
 from __future__ import annotations
 

@@ -24,10 +24,10 @@ from queues.engine import (
     size,
     take_limit,
 )
-from queues.engine.transport.link import Link
+from queues.engine.transport.resp_protocol import RespProtocol
 
 from .loop import in_loop, opened, start_waiting
-from .topologies import cluster, sentinel
+from .topologies import cluster, empty_cluster, sentinel
 from .verbs import QUEUES, whole_life
 
 SERVICE = "jobs"
@@ -42,10 +42,7 @@ def masters(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[redis.Red
 
 @pytest.fixture
 def cluster_url(masters: list[redis.Redis]) -> str:
-    for client in masters:
-        client.flushall()
-    ports = [client.connection_pool.connection_kwargs["port"] for client in masters]
-    return "redis+cluster://" + ",".join(f"127.0.0.1:{port}" for port in ports)
+    return empty_cluster(masters)
 
 
 @pytest.fixture(scope="module")
@@ -137,7 +134,7 @@ def lost_reply(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
         is_next[0] = is_next[0] and not found
         return found
 
-    read, received = _HiredisParser.read_response, Link.data_received
+    read, received = _HiredisParser.read_response, RespProtocol.data_received
 
     def read_response(self: Any, *args: Any, **options: Any) -> Any:
         reply = read(self, *args, **options)
@@ -145,7 +142,7 @@ def lost_reply(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
             raise redis.ConnectionError("Connection closed by server.")
         return reply
 
-    def data_received(self: Link, data: bytes) -> None:
+    def data_received(self: RespProtocol, data: bytes) -> None:
         if is_next[0] and b"$2\r\nok\r\n" in data:
             is_next[0] = False
             self.connection_lost(None)
@@ -153,7 +150,7 @@ def lost_reply(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
             received(self, data)
 
     monkeypatch.setattr(_HiredisParser, "read_response", read_response)
-    monkeypatch.setattr(Link, "data_received", data_received)
+    monkeypatch.setattr(RespProtocol, "data_received", data_received)
     return lambda: is_next.__setitem__(0, True)
 
 

@@ -21,7 +21,7 @@ from queues.engine import (
     publish,
     republish,
 )
-from queues.engine.operations.find import find_key
+from queues.engine.operations.scan import find_key
 from queues.engine.operations.workers import hold_key
 
 from .test_expiry import sweep_all

@@ -11,8 +11,8 @@ import pytest
 import uvloop
 
 from queues.engine import AsyncEngine, QueueKeys, StoreUnavailableError, open_async_engine, open_engine, publish
-from queues.engine.stats.store_load import read_store_load
-from queues.engine.transport import link as link_module
+from queues.engine.store import read_store_load
+from queues.engine.transport import resp_protocol as protocol_module
 from tests.support.tcp_proxy import Failure, TcpProxy, tcp_proxy
 
 CALLS = 40
@@ -25,7 +25,7 @@ LOOPS: dict[str, Callable[[], asyncio.AbstractEventLoop]] = {
 
 @pytest.fixture
 def proxy(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[TcpProxy]:
-    monkeypatch.setattr(link_module, "REPLY_TIMEOUT_S", TIMEOUT_S)
+    monkeypatch.setattr(protocol_module, "REPLY_TIMEOUT_S", TIMEOUT_S)
     with tcp_proxy(urlsplit(redis_url).path) as proxy:
         yield proxy
 

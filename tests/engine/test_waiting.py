@@ -61,8 +61,8 @@ def take(shop: World, **options: Any) -> Delivery:
 def deafen(engine: AsyncEngine, monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
     """From now on messages gather here, unheard."""
     arrived: list[bytes] = []
-    for channel in engine._subscription._hearers:
-        monkeypatch.setitem(engine._subscription._hearers, channel, arrived.append)
+    for channel in engine._subscription._handlers:
+        monkeypatch.setitem(engine._subscription._handlers, channel, arrived.append)
     return arrived
 
 
@@ -336,9 +336,9 @@ async def test_who_gave_up_waiting_leaves_nothing_in_the_line(shop: World, redis
         (long,) = await start_waiting(waiter, shop.queue)
         for _ in range(5):
             assert (await waiter.wait_consume([shop.queue], ttr_ms=1_000, timeout_s=0.01)).jobs == ()
-        (line,) = waiter._waiters._lines.all()
+        (group,) = waiter._waiters._groups.all()
 
-        assert len(line.sleeping) <= 1
+        assert len(group.sleeping) <= 1
         long.cancel()
 
 
@@ -459,7 +459,7 @@ async def test_a_thousand_waiters_share_one_subscription_and_few_connections(sho
         assert len({found.jobs[0].job_id for found in done}) == 1_000
         assert len(shop.client.client_list()) < before + 6
         assert (waiter.waiting, asleep(waiter)) == (0, 0)
-        assert len(waiter._waiters._lines) == 0
+        assert len(waiter._waiters._groups) == 0
 
 
 @pytest.mark.usefixtures("only_messages")
@@ -472,7 +472,7 @@ async def test_a_waiter_that_is_cancelled_asleep_hands_its_wake_up_on(
         arrived = deafen(waiter, monkeypatch)
         give(shop, b"x")
         await until(lambda: arrived, or_fail="no message comes")
-        waiter._waiters.hear(arrived[0])
+        waiter._waiters.on_message(arrived[0])
         first.cancel()
 
         assert bodies(await second) == [b"x"]
@@ -488,7 +488,7 @@ async def test_who_looked_in_vain_keeps_the_place_that_its_arrival_gave_it(
         first, second, third = await start_waiting(waiter, shop.queue, 3)
         looks = count_looks(waiter, monkeypatch)
         for _ in range(2):
-            waiter._waiters.hear(b"ready\tshop/orders\t2")
+            waiter._waiters.on_message(b"ready\tshop/orders\t2")
             await until(lambda: asleep(waiter) == 3, or_fail="they do not go back to sleep")
         assert len(looks) == 4
 
@@ -513,7 +513,7 @@ async def test_a_message_that_comes_while_a_waiter_looks_makes_it_look_again(
             looks += 1
             if looks == 1:
                 give(shop, b"x")
-                await until(lambda: shop.queue.name in waiter._waiters._lines.messages, or_fail="no message comes")
+                await until(lambda: shop.queue.name in waiter._waiters._groups.messages, or_fail="no message comes")
             return found
 
         monkeypatch.setattr(waiter._waiters, "_attempt", look_slowly)

@@ -100,6 +100,14 @@ def cluster(
         yield clients[:masters]
 
 
+def empty_cluster(masters: list[redis.Redis]) -> str:
+    """Delete all that a cluster holds. Returns its pool URL, with all masters."""
+    for client in masters:
+        client.flushall()
+    ports = [client.connection_pool.connection_kwargs["port"] for client in masters]
+    return "redis+cluster://" + ",".join(f"127.0.0.1:{port}" for port in ports)
+
+
 @contextmanager
 def replicated(directory: Path) -> Iterator[tuple[redis.Redis, redis.Redis]]:
     """Clients of a master and of its replica, which is in step."""

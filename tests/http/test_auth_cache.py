@@ -76,6 +76,24 @@ def test_it_is_as_old_as_the_look_at_the_token_and_not_as_the_end_of_the_body() 
 
 
 @pytest.mark.django_db(transaction=True)
+def test_a_revocation_is_known_at_once() -> None:
+    cache = ResolvedQueueCache()
+    before = make_request()
+    keep(cache, before)
+    assert find(cache, before) is not None
+
+    made = create_token(namespace="demo", description="to be revoked")
+    revoke_token(namespace="demo", public_id_or_secret=made.public_id)
+
+    assert find(cache, before) is None
+    keep(cache, before)  # its token was looked at before the revocation
+    assert find(cache, before) is None
+    after = make_request()
+    keep(cache, after)
+    assert find(cache, after) is not None
+
+
+@pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("line", ["PUT /api/demo/q", "PUT /api/demo/q/bulk", "DELETE /api/demo/q/job/ID"])
 def test_a_body_that_was_long_in_coming_does_nothing_for_a_token_revoked_meanwhile(
     monkeypatch: pytest.MonkeyPatch, line: str

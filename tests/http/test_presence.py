@@ -8,8 +8,7 @@ from threading import Thread
 
 import pytest
 
-from queues.engine import Engine, open_engine
-from queues.engine.operations.consumers import list_waiting
+from queues.engine import Engine, list_waiting, open_engine
 from queues.engine.stats.consumers import WaitingConsumer
 from tests.http.client import Client, Reply
 from tests.http.service import Site

@@ -24,7 +24,7 @@ from queues.services.policies import NO_POLICY, EffectivePolicy
 from queues.services.tokens.access import Access
 from queues.services.tokens.limits import Limit
 from tests.engine.loop import until, until_it_is_so
-from tests.engine.topologies import cluster
+from tests.engine.topologies import cluster, empty_cluster
 
 LIMIT = Limit(read=9, write=9, interval_s=600)
 ACCESS = Access(pool="default", namespace="shop", token_id="x", limit=LIMIT)
@@ -109,9 +109,7 @@ def masters(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[redis.Red
 
 @pytest.fixture
 def cluster_url(masters: list[redis.Redis]) -> str:
-    for client in masters:
-        client.flushall()
-    return f"redis+cluster://127.0.0.1:{masters[0].connection_pool.connection_kwargs['port']}"
+    return empty_cluster(masters)
 
 
 @pytest.fixture(params=["redis_url", "cluster_url"])

@@ -19,7 +19,7 @@ from queues.lake.compact import CompactionCounts, compact_day
 from queues.lake.files import read_day, read_hour
 from queues.lake.lines import Entries
 from queues.lake.names import EntryId, drained_name
-from queues.lake.place import Place
+from queues.lake.storage import Storage
 from queues.lake.writer import Writer
 from tests.support.lake import EventName, Lake
 
@@ -109,8 +109,8 @@ def test_much_is_merged_in_portions(drained: Drained, monkeypatch: pytest.Monkey
     drained.compact()
 
     drained.check()
-    place = Place(drained.lake.url)
-    with place.open(drained.lake.files()[0], "rb") as file:
+    storage = Storage(drained.lake.url)
+    with storage.open(drained.lake.files()[0], "rb") as file:
         groups = pq.ParquetFile(file).metadata
         assert groups.num_row_groups >= 4
         assert all(groups.row_group(number).num_rows <= 20 for number in range(groups.num_row_groups))
@@ -204,7 +204,7 @@ def test_a_compaction_that_is_killed_anywhere_loses_nothing_and_the_next_one_fin
     for _ in range(2):
         drained.add()
     with monkeypatch.context() as patch:
-        patch.setattr(Place, step, dying(getattr(Place, step), call, after=after))
+        patch.setattr(Storage, step, dying(getattr(Storage, step), call, after=after))
         with pytest.raises(Killed):
             drained.compact()
     drained.check()
@@ -332,4 +332,4 @@ def test_an_old_compacted_file_without_a_manifest_is_deleted_and_a_young_one_is_
     local.compact()
 
     assert (old.exists(), young.exists()) == (False, True)
-    assert len(read_hour(Place(local.lake.url), HOUR).live) == 1
+    assert len(read_hour(Storage(local.lake.url), HOUR).live) == 1

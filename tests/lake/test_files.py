@@ -12,11 +12,20 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from queues.lake.files import DayFiles, Gap, count_rows, list_days, read_batches, read_day
+from queues.lake.files import (
+    COLUMNS,
+    NAMED_BY,
+    DayFiles,
+    Gap,
+    arrow_schema,
+    count_rows,
+    list_days,
+    read_batches,
+    read_day,
+)
 from queues.lake.lines import Entries
 from queues.lake.names import EntryId, drained_name
-from queues.lake.place import LakeError, Place
-from queues.lake.schema import COLUMNS, NAMED_BY, arrow_schema
+from queues.lake.storage import LakeError, Storage
 from queues.lake.writer import Writer
 
 DAY = date(2030, 3, 17)
@@ -75,7 +84,7 @@ def test_anybody_can_read_it_by_its_directories(url: str) -> None:
 
 def test_a_file_that_cannot_be_written_leaves_nothing_behind(url: str) -> None:
     with pytest.raises(LakeError, match="a bytes-like object is required"):
-        Place(url).put("date=2030-03-17/a.parquet", "no bytes")  # type: ignore[arg-type]
+        Storage(url).put("date=2030-03-17/a.parquet", "no bytes")  # type: ignore[arg-type]
 
     assert [path for path in Path(url).rglob("*") if path.is_file()] == []
 
@@ -138,7 +147,7 @@ def test_what_is_in_the_way_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize("url", ["nosuch://bucket/lake", "s3://bucket/lake"])
 def test_a_file_system_that_is_not_there_is_named(url: str) -> None:
     with pytest.raises(LakeError, match=url):
-        Place(url)
+        Storage(url)
 
 
 def test_every_column_says_what_it_means_and_those_that_name_an_event_are_never_null() -> None:
@@ -156,7 +165,7 @@ def test_docs_list_the_columns() -> None:
 
 def test_no_flipped_bit_of_a_file_goes_unnoticed(url: str) -> None:
     """Whatever is read without an error is what was written."""
-    place = Place(url)
+    storage = Storage(url)
     times = range(NOON_MS, NOON_MS + 200)
     ids = [b"%d-0" % ms for ms in times]
     lines = [b"published\tj%d\t\t\t\t%d\t\t" % (ms, ms % 7) for ms in times]
@@ -166,8 +175,8 @@ def test_no_flipped_bit_of_a_file_goes_unnoticed(url: str) -> None:
     path, sound = str(file.relative_to(url)), file.read_bytes()
 
     def read() -> Any:
-        count_rows(place, path)
-        return pa.Table.from_batches(list(read_batches(place, path, rows=1_000))).cast(arrow_schema())
+        count_rows(storage, path)
+        return pa.Table.from_batches(list(read_batches(storage, path, rows=1_000))).cast(arrow_schema())
 
     written, unnoticed = read(), []
     for at in range(0, len(sound), 5):

@@ -12,11 +12,10 @@ from django.test import Client
 
 from queues.engine.waiting.notices import announce
 from queues.models import Namespace, Pool, QueuePolicy, Token
-from queues.pools import async_engine_for, cache_invalidation, close_async_engines
+from queues.pools import async_engine_for, cache_invalidation, close_async_engines, peek_async_engine
 from queues.pools.cache_invalidation import dispatch, dispatch_gap
 from queues.pools.ttl_cache import TtlCache, forget_everything
 from queues.services.policies import peek_policy, policy_for
-from queues.services.pools.engines import engine_of, peek_engine
 from queues.services.tokens import access
 from queues.services.tokens.access import authorise, peek_access
 from queues.services.tokens.limits import Limit
@@ -137,14 +136,14 @@ def test_what_another_process_revoked_is_forgotten_at_once(
 
 def test_an_engine_that_is_open_is_found_without_waiting(redis_url: str) -> None:
     async def use() -> None:
-        assert peek_engine("default") is None
-        engine = await engine_of(pool="default")
-        assert peek_engine("default") is engine
-        assert peek_engine("nowhere") is None
+        assert peek_async_engine("default") is None
+        engine = await async_engine_for("default")
+        assert peek_async_engine("default") is engine
+        assert peek_async_engine("nowhere") is None
         await sync_to_async(Pool.objects.update)(url=f"{redis_url}?db=3")
         forget_everything()
-        assert peek_engine("default") is None, "its row may have changed"
-        assert await engine_of(pool="default") is not engine
+        assert peek_async_engine("default") is None, "its row may have changed"
+        assert await async_engine_for("default") is not engine
         await close_async_engines()
 
     run_async(use())

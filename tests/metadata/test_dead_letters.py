@@ -17,7 +17,7 @@ from queues.services.dead_letters import scanning as dead_letters
 from queues.services.dead_letters.actions import DeadBatch, DeadVerb, act_on_all, act_on_selected
 from queues.services.dead_letters.groups import count_queues, group_letters
 from queues.services.dead_letters.places import DeadFilter, read_filter, read_position
-from queues.services.dead_letters.scanning import look_through
+from queues.services.dead_letters.scanning import scan_dead_letters
 from queues.services.errors import InvalidArgumentError, NamespaceNotFoundError, RoleTooLowError
 from queues.services.policies import policy_for
 from tests.dashboard.surveyor import Surveyor
@@ -55,11 +55,11 @@ def counts(namespace: str, queue: str) -> dict[JobState, int]:
 
 def found(user: User, chosen: DeadFilter = EVERYTHING) -> dict[str, set[str]]:
     """Errors by queue, looked through to the end."""
-    places, stretch = look_through(user=user, chosen=chosen)
+    places, stretch = scan_dead_letters(user=user, chosen=chosen)
     letters = list(stretch.letters)
     while stretch.position is not None:
         start = read_position(str(stretch.position))
-        _, stretch = look_through(user=user, chosen=chosen, start=start, before_ms=places.before_ms)
+        _, stretch = scan_dead_letters(user=user, chosen=chosen, start=start, before_ms=places.before_ms)
         letters += stretch.letters
     assert len({letter.job.job_id for letter in letters}) == len(letters)
     by_queue: dict[str, set[str]] = {}
@@ -86,9 +86,9 @@ def test_what_is_in_other_peoples_namespaces_is_neither_found_nor_counted(ledger
     clerk = person("clerk", [ledger])
 
     assert found(clerk) == {"default/ledger/book": {"b"}}
-    assert look_through(user=clerk, chosen=EVERYTHING)[0].count == 1
+    assert scan_dead_letters(user=clerk, chosen=EVERYTHING)[0].count == 1
     with pytest.raises(NamespaceNotFoundError):
-        look_through(user=clerk, chosen=DeadFilter(namespace="orders"))
+        scan_dead_letters(user=clerk, chosen=DeadFilter(namespace="orders"))
 
 
 @pytest.mark.parametrize(
@@ -118,11 +118,11 @@ def test_stretches_meet_each_dead_letter_once(owner: User) -> None:
     bury("orders", "pay", [f"p{n}" for n in range(3)])
     bury("ledger", "book", [f"b{n}" for n in range(5)])
 
-    places, stretch = look_through(user=owner, chosen=EVERYTHING, looks=4)
+    places, stretch = scan_dead_letters(user=owner, chosen=EVERYTHING, looks=4)
     seen, lefts = [letter.job.error for letter in stretch.letters], [stretch.left]
     while stretch.position is not None:
         start = read_position(str(stretch.position))
-        _, stretch = look_through(user=owner, chosen=EVERYTHING, start=start, before_ms=places.before_ms, looks=4)
+        _, stretch = scan_dead_letters(user=owner, chosen=EVERYTHING, start=start, before_ms=places.before_ms, looks=4)
         seen += [letter.job.error for letter in stretch.letters]
         lefts.append(stretch.left)
 
@@ -135,7 +135,7 @@ def test_a_stretch_looks_into_so_many_queues(owner: User, monkeypatch: pytest.Mo
     for number in range(5):
         bury("orders", f"q{number}", ["a"])
 
-    _, stretch = look_through(user=owner, chosen=EVERYTHING)
+    _, stretch = scan_dead_letters(user=owner, chosen=EVERYTHING)
 
     assert (stretch.looked_at, stretch.left, str(stretch.position)) == (2, 3, "default/orders/q2|")
     assert len(found(owner)) == 5
@@ -144,11 +144,11 @@ def test_a_stretch_looks_into_so_many_queues(owner: User, monkeypatch: pytest.Mo
 def test_more_queues_than_are_walked_are_said_to_be_more(owner: User, monkeypatch: pytest.MonkeyPatch) -> None:
     for queue in ("a", "b", "c"):
         bury("orders", queue, ["x"])
-    assert look_through(user=owner, chosen=EVERYTHING)[0].is_whole
+    assert scan_dead_letters(user=owner, chosen=EVERYTHING)[0].is_whole
 
     monkeypatch.setattr(dead_places, "PLACES_MAX", 2)
 
-    assert not look_through(user=owner, chosen=EVERYTHING)[0].is_whole
+    assert not scan_dead_letters(user=owner, chosen=EVERYTHING)[0].is_whole
 
 
 def test_of_very_many_queues_the_survey_says_which_have_dead_letters(
@@ -163,13 +163,13 @@ def test_of_very_many_queues_the_survey_says_which_have_dead_letters(
     bury("ledger", "most", ["x"] * 2)
     surveyor.look()
 
-    places, _ = look_through(user=owner, chosen=EVERYTHING)
+    places, _ = scan_dead_letters(user=owner, chosen=EVERYTHING)
     assert [str(one.place) for one in places.places] == ["default/ledger/few", "default/ledger/most"]
     assert places.is_whole
 
     bury("orders", "more", ["x"] * 3)
     surveyor.look()
-    places, _ = look_through(user=owner, chosen=EVERYTHING)
+    places, _ = scan_dead_letters(user=owner, chosen=EVERYTHING)
     assert [str(one.place) for one in places.places] == ["default/ledger/most", "default/orders/more"]
     assert not places.is_whole
 
@@ -178,7 +178,7 @@ def test_groups_are_by_error_by_queue_and_by_day(owner: User) -> None:
     bury("orders", "mail", ["timeout after 31 ms", "timeout after 32 ms", "boom"])
     bury("orders", "pay", ["timeout after 9 ms"], now_ms=OLD_MS)
 
-    places, stretch = look_through(user=owner, chosen=EVERYTHING)
+    places, stretch = scan_dead_letters(user=owner, chosen=EVERYTHING)
     groups = group_letters(stretch.letters)
 
     assert [(one.key, one.count) for one in groups.errors] == [("timeout after <n> ms", 3), ("boom", 1)]

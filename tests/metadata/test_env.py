@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from taskq_site.database import database_config
+from taskq_site.connections import database_config
 from taskq_site.env import EnvError, read_bool, read_choice, read_dir, read_int, read_list, read_secret, read_url
-from taskq_site.secret_key import FILE_NAME, keep_secret_key
+from taskq_site.private_data import FILE_NAME, keep_secret_key
 
 
 @pytest.mark.parametrize(("text", "value"), [("1", True), ("Yes", True), ("off", False), ("", True)])

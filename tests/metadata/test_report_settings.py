@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from taskq_site.connections import mail_settings
 from taskq_site.env import EnvError, read_place, read_time
-from taskq_site.mail import mail_settings
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from queues.lake.place import Place
+from queues.lake.storage import Storage
 from queues.reports.day import DayReport
-from queues.reports.output import Output
+from queues.reports.history import Output
 from queues.reports.session import SparkOptions, spark_session
 
 RunDay = Callable[..., dict[str, Any]]
@@ -37,7 +37,7 @@ def run_day(spark: SparkSession) -> RunDay:
     """Compute a day's report of `lake` into `out`; its summary."""
 
     def run(lake: Path, out: Path, day: str, run: str = "one") -> dict[str, Any]:
-        output = Output(place=Place(str(out)), run=run)
+        output = Output(storage=Storage(str(out)), run=run)
         report = DayReport(spark, lake=str(lake), output=output, day=date.fromisoformat(day))
         return report.run(master="local[2]")
 

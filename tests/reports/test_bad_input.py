@@ -14,10 +14,10 @@ import pytest
 from queues.lake.compact import compact_day
 from queues.lake.error_patterns import LEASE_LOST
 from queues.lake.files import Gap, LakeFile
-from queues.lake.place import LakeError, Place
+from queues.lake.storage import LakeError, Storage
 from queues.lake.writer import Writer
 from queues.reports.day import DayReport, Done
-from queues.reports.output import Output
+from queues.reports.history import Output
 
 from .conftest import RunDay
 from .made import event, ms, read_table, write_lake
@@ -130,7 +130,7 @@ def test_what_compaction_takes_while_it_is_read_is_not_called_damaged(
 
     monkeypatch.setattr(DayReport, "_write_tables", write_tables)
     spark: Any = SimpleNamespace(version="4")  # nothing is computed
-    output = Output(place=Place(str(out)), run="one")
+    output = Output(storage=Storage(str(out)), run="one")
 
     summary = DayReport(spark, lake=str(lake), output=output, day=date.fromisoformat(DAY)).run(master="local")
 

@@ -30,7 +30,7 @@ QUEUE = "acceptance"
 DELAYS_S = (0.0, 0.3, 1.0, 1.7, 2.5, 5.0)
 TRIES = (1, 2, 3)
 URGENT = [(1.0, 2, 100), (1.7, 1, 100), (2.5, 3, 100), (5.0, 2, 100)]
-"""Delay, tries, priority. These are handed out as soon as they are ready: the others wait so long for their turn that
+"""Delay, tries, priority. These are delivered as soon as they are ready: the others wait so long for their turn that
 they could hardly come too early.
 """
 

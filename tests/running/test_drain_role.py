@@ -31,7 +31,7 @@ from queues.engine import (
 )
 from queues.lake.lines import Entries
 from queues.lake.names import EntryId, drained_name
-from queues.lake.place import LakeError, Place
+from queues.lake.storage import LakeError, Storage
 from queues.lake.writer import Writer
 from queues.pump.pool_runner import PoolRunner
 from queues.pump.role import run_role
@@ -265,7 +265,7 @@ def test_whatever_moment_of_writing_a_drain_dies_at_another_one_goes_on(
         raise Killed
 
     with monkeypatch.context() as patch:
-        patch.setattr(Place, step, die)
+        patch.setattr(Storage, step, die)
         with pytest.raises(Killed):
             shop.run()
     shop.run()
@@ -458,7 +458,7 @@ def test_a_disk_that_takes_no_more_leaves_no_half_written_file_and_everything_in
     shop.check()
 
 
-def test_a_lane_tells_of_a_lake_in_trouble_once_and_the_pool_is_not_in_trouble(
+def test_a_pool_runner_logs_a_lake_in_trouble_once_and_the_pool_is_not_in_trouble(
     shop: Shop, tmp_path: Path, settings: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "queues.pump")

@@ -88,7 +88,7 @@ def test_nothing_is_said_twice_within_an_interval() -> None:
     assert heartbeat.take_beat() is not None
 
 
-def test_a_lane_beats_when_it_has_run_a_turn(engine: Engine) -> None:
+def test_a_pool_runner_sends_a_heartbeat_when_it_has_run_its_roles(engine: Engine) -> None:
     now_ms = round(time.time() * 1000) - 60_000
     engine.run(publish(engine.queue("ns", "q"), [b"x"] * 5, PublishOptions(delay_ms=1), now_ms=now_ms))
     runner = PoolRunner("default", stats=RoleStats(), should_stop=lambda: False, open_engine=lambda _pool: engine)

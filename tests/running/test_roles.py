@@ -314,7 +314,7 @@ def test_during_trouble_one_caller_at_a_time_tries() -> None:
     assert [breaker.may_try() for _ in range(4)] == [True, False, False, False]
 
 
-def lane_of(engine: Callable[[str], Engine]) -> PoolRunner:
+def runner_of(engine: Callable[[str], Engine]) -> PoolRunner:
     return PoolRunner("default", stats=RoleStats(), should_stop=lambda: False, open_engine=engine)
 
 
@@ -327,7 +327,7 @@ def with_tick(runner: PoolRunner, tick: Callable[[Engine, int | None], Counts]) 
 def test_a_defect_in_one_role_is_logged_with_its_place_and_ends_nothing(
     engine: Engine, caplog: pytest.LogCaptureFixture
 ) -> None:
-    runner = lane_of(lambda _pool: engine)
+    runner = runner_of(lambda _pool: engine)
 
     runner.run(with_tick(runner, Script(ZeroDivisionError("a defect"))))
     put(engine, PublishOptions(tries=1))
@@ -339,7 +339,7 @@ def test_a_defect_in_one_role_is_logged_with_its_place_and_ends_nothing(
     assert "ZeroDivisionError" in caplog.text
 
 
-def test_a_role_has_turns_at_multiples_of_its_interval_until_the_lane_is_closed(engine: Engine) -> None:
+def test_a_role_has_turns_at_multiples_of_its_interval_until_the_runner_is_closed(engine: Engine) -> None:
     began: list[float] = []
 
     def tick(_engine: Engine, _now_ms: int | None) -> Counts:
@@ -350,7 +350,7 @@ def test_a_role_has_turns_at_multiples_of_its_interval_until_the_lane_is_closed(
             runner.close()
         return Counts()
 
-    runner = lane_of(lambda _pool: engine)
+    runner = runner_of(lambda _pool: engine)
     start = time.monotonic()
     runner.work(Role(name="pump", interval_s=0.1, budget_s=0, tick=tick))
 
@@ -420,7 +420,7 @@ def test_a_pool_that_goes_and_comes_back_is_worked_again(tmp_path: Path, caplog:
     server = EmbeddedRedis(tmp_path, persistent=True)
     server.start()
     engine = open_engine(server.url)
-    runner = lane_of(lambda _pool: engine)
+    runner = runner_of(lambda _pool: engine)
     put(engine, PublishOptions(delay_ms=1))
     server.kill()
 

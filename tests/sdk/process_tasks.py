@@ -14,12 +14,27 @@ from taskq.context import CURSOR_MAX_BYTES
 from taskq.worker import processes
 
 LIMIT_S = 20
+
+
+class Proxy:
+    """As frameworks have them: whatever it is asked outside of a request, it raises."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise RuntimeError("outside of a request")
+
+
+request = Proxy()
 app = App("redis://unused", namespace="sdk")
 
 
 @app.task(name="square", process=True, retention=60)
 def square(x: int) -> int:
     return x * x
+
+
+@app.task(name="introduce", process=True, retention=60)
+def introduce(ctx: Context) -> tuple[str, dict[str, str]]:
+    return ctx.worker_id, dict(ctx.attributes)
 
 
 @app.task(name="hang", process=True, timeout=60, retry=1)

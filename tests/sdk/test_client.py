@@ -72,6 +72,51 @@ def test_keys_results_and_dead_letters(client: Client) -> None:
     assert client.workers() == ()
 
 
+def walk_through_the_rest(client: Client) -> None:
+    """Verbs that work alike on Redis and over HTTP."""
+    assert client.peek("letters") is None
+    (first,) = client.publish("letters", '"a"', key="k", retention=60)
+    assert client.find("letters", "k") == first
+    assert client.find("letters", "other") is None
+    second = client.republish("letters", first, '"b"', tries=2)
+    assert second != first
+    assert client.job("letters", first) is None
+    head = client.peek("letters")
+    assert head is not None
+    assert (head.job_id, head.body) == (second, b'"b"')
+    client.annotate("letters", second, lines=["begun"], percent="50", note="half")
+    assert client.note("letters", second) == {"percent": b"50", "note": b"half", "log": b"begun\n"}
+    (job,) = client.consume("letters")
+    client.publish("letters", '"c"')
+    client.empty("letters")
+    counts = client.stats("letters").counts
+    assert (counts[JobState.READY], counts[JobState.WORKING]) == (0, 1)
+    client.empty("letters", everything=True)
+    assert client.job("letters", job.job_id) is None
+
+
+def test_it_finds_replaces_annotates_and_empties(client: Client) -> None:
+    walk_through_the_rest(client)
+
+
+async def test_both_clients_have_the_same_verbs(redis_url: str) -> None:
+    def verbs(kind: type) -> set[str]:
+        return {name for name in vars(kind) if not name.startswith("_")} - {"close", "aclose"}
+
+    assert verbs(Client) == verbs(AsyncClient)
+    async with AsyncClient(redis_url, namespace="sdk") as client:
+        (first,) = await client.publish("letters", "a", key="k")
+        second = await client.republish("letters", await client.find("letters", "k") or "", "b")
+        assert second != first
+        head = await client.peek("letters")
+        assert head is not None
+        assert head.job_id == second
+        await client.annotate("letters", second, note="half")
+        assert await client.note("letters", second) == {"note": b"half"}
+        await client.empty("letters")
+        assert await client.job("letters", second) is None
+
+
 def test_options_that_are_wrong_are_named(client: Client) -> None:
     with pytest.raises(InvalidArgumentError, match="tries shouldn't be zero"):
         client.publish("orders", "x", tries=0)

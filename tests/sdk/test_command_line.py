@@ -19,8 +19,8 @@ import httpx
 import pytest
 
 from queues.engine import PublishOptions
-from taskq import App
-from taskq.cli.run_worker import add_arguments, worker_options
+from taskq import App, NotConfiguredError
+from taskq.cli.run_worker import add_arguments, run_worker, worker_options
 from taskq.worker import supervisor
 from tests.support.waiting import wait_until
 
@@ -171,6 +171,7 @@ def test_looking_at_queues_and_jobs_and_acting_on_them(place: Place) -> None:
     assert place.run("pause", "default") == "paused\n"
     assert json.loads(place.run("stats", "default", "--json"))["paused"] is True
     assert place.run("resume", "default") == "resumed\n"
+    place.run("jobs", "default", "--limit=-1", status=2)
 
 
 def test_a_killed_worker_costs_a_lease_and_no_job(place: Place) -> None:
@@ -261,6 +262,26 @@ def test_a_process_is_started_anew_when_it_has_grown(place: Place) -> None:
 @pytest.mark.parametrize("words", [["--task-processes=0"], ["--processes=0"], ["--processes=2", "--lease=0"]])
 def test_options_that_make_no_worker_are_refused_once(place: Place, words: list[str]) -> None:
     assert place.run("worker", "tasks", "--burst", *words, status=1, timeout=60).count("must be 1 or more") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "wrong"),
+    [
+        ("--max-jobs=0", "max jobs and max memory must be 1 or more"),
+        ("--max-memory=-1", "max jobs and max memory must be 1 or more"),
+        ("--lease=nan", "lease and grace must be finite"),
+        ("--grace=inf", "lease and grace must be finite"),
+        ("--queues=bad!name", "queue 'bad!name': "),
+        (f"--queues={','.join(f'q{number}' for number in range(65))}", "at most 64 queues"),
+        ("--health-port=65536", "health port 65536: "),
+        ("--health-port=65535 --processes=2", "health port 65535: "),
+    ],
+)
+def test_options_that_a_worker_could_not_keep_are_refused(words: str, wrong: str) -> None:
+    parser = argparse.ArgumentParser()
+    add_arguments(parser)
+    with pytest.raises(NotConfiguredError, match=re.escape(wrong)):
+        run_worker(lambda: App("redis://unused"), parser.parse_args(words.split()), ["not started"])
 
 
 def test_worker_processes_share_the_processors(monkeypatch: pytest.MonkeyPatch) -> None:

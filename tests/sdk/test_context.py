@@ -11,7 +11,7 @@ import redis as redis_client
 
 from queues.engine import JobState
 from queues.engine.keys import note_key
-from taskq import App, Context, RetryPolicy, Snooze
+from taskq import App, Context, Progress, RetryPolicy, Snooze
 from taskq.context import LOG_LINES_KEPT
 
 from .conftest import until, work, working
@@ -102,6 +102,19 @@ async def test_text_that_utf8_cannot_carry_is_told_with_question_marks(app: App)
         await until(lambda: worker._keeper._since_ms, or_fail="it does not tell that it lives")
         go_on.set()
         await until(lambda: is_gone(job), or_fail="its end was not told")
+
+
+def test_a_line_of_the_log_stays_one_and_a_note_may_be_anything(app: App) -> None:
+    @app.task(retention=60)
+    def run(ctx: Context) -> None:
+        ctx.progress(50, 7)  # type: ignore[arg-type]
+        ctx.log("one\u2028line\x0bof text")
+        ctx.log("")
+
+    job = run.enqueue()
+    work(app)
+    assert job.state() is JobState.COMPLETED
+    assert job.progress() == Progress(percent=50.0, note="7", log=("one\u2028line\x0bof text", ""))
 
 
 def test_why_a_task_was_snoozed_is_told_for_as_long_as_it_waits(app: App, redis_url: str) -> None:

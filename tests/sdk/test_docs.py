@@ -386,10 +386,12 @@ def carry_out(
         result, aresult = Job.result, Job.aresult
 
         def run_and_wait(job: Job[Any], timeout: float = 30.0) -> Any:
+            assert isinstance(job._app, App)
             page.work(job._app)
             return result(job, 60 if page.has_dev else timeout)
 
         async def run_and_await(job: Job[Any], timeout: float = 30.0) -> Any:  # noqa: ASYNC109 - the same as `Job`
+            assert isinstance(job._app, App)
             await asyncio.to_thread(page.work, job._app)
             return await aresult(job, timeout)
 

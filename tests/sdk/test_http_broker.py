@@ -32,13 +32,15 @@ from queues.engine import (
     ResultTooLargeError,
     StoreUnavailableError,
     TaskqError,
+    WorkerCommand,
+    WorkerCommandKind,
 )
-from queues.engine.operations.workers import WorkerCommand, WorkerCommandKind
-from taskq import App, Context
+from taskq import App, Client, Context
 from taskq.brokers.http import HttpBroker
 from taskq.outcomes import JobFailedError, JobGoneError, NotConfiguredError
 from taskq.worker import End, Worker, WorkerOptions
 from tests.http.service import Server, Site, open_site
+from tests.sdk.test_client import walk_through_the_rest
 from tests.support.waiting import wait_until
 
 _numbers = itertools.count(1)
@@ -537,6 +539,12 @@ def test_a_consume_that_is_cancelled_takes_no_job_with_it(broker: HttpBroker, qu
 
 
 # What goes wrong.
+
+
+def test_the_client_does_over_http_what_it_does_on_redis(server: Server) -> None:
+    account = server.site.account
+    with Client(server.url, namespace=account["namespace"], token=account["token"]) as client:
+        walk_through_the_rest(client)
 
 
 def test_a_wrong_token_is_named(server: Server) -> None:

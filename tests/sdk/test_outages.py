@@ -16,8 +16,9 @@ import pytest
 from queues.embedded import EmbeddedRedis
 from queues.engine import TaskqError
 from taskq import App, Context, Task
+from taskq.worker import End
 
-from .conftest import until, working
+from .conftest import make_worker, until, working
 
 pytestmark = pytest.mark.anyio
 
@@ -122,6 +123,21 @@ async def test_a_worker_that_starts_without_redis_waits_for_it(redis: EmbeddedRe
         await asyncio.to_thread(redis.start)
         await asyncio.wait_for(ran.wait(), 10)
         assert worker.is_well
+
+
+async def test_a_worker_that_waits_for_redis_ends_when_it_is_told_to(redis: EmbeddedRedis, app: App) -> None:
+    redis.kill()
+    worker = make_worker(app)
+    running = asyncio.create_task(worker.run())
+    await asyncio.sleep(0)  # it has begun to wait
+    worker.stop()
+    assert await asyncio.wait_for(running, 5) is End.STOPPED
+
+
+async def test_a_worker_may_be_told_to_stop_before_it_runs(app: App) -> None:
+    worker = make_worker(app)
+    worker.stop()
+    assert await asyncio.wait_for(worker.run(), 5) is End.STOPPED
 
 
 async def test_what_a_task_says_while_redis_is_down_is_told_afterwards(app: App, redis: EmbeddedRedis) -> None:

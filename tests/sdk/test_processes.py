@@ -52,6 +52,14 @@ async def test_a_process_tells_its_progress_and_goes_on_from_its_cursor(app: App
     assert path.read_text().split() == ["0", "1", "2", "3", "4"]
 
 
+def test_a_process_knows_its_worker_and_the_attributes_of_its_job(app: App) -> None:
+    task = process_tasks.introduce
+    prepared = task.prepare(task.options.changed(attributes={"tenant": "acme"}), (), {})
+    job: Job[Any] = task.job_of(prepared, app.broker.run(prepared.work(app)))
+    worker = work(app, processes=1)
+    assert app.job("default", job.id).result() == [worker.id, {"tenant": "acme"}]
+
+
 def test_whatever_a_process_raises_ends_its_attempt_and_no_other(app: App) -> None:
     jobs = [process_tasks.enqueue_raise(app, what) for what in ("odd", "retry", "snooze")]
     jobs.append(process_tasks.enqueue_square(app, 3))
@@ -129,7 +137,9 @@ def test_an_outcome_of_the_users_own_ends_its_attempt_and_breaks_nothing(app: Ap
     app.tasks |= process_tasks.app.tasks
     task = process_tasks.app.tasks["odd_outcome"]
     calls = [task.prepare(task.options, (what,), {}) for what in ("cancel", "snooze")]
-    cancelled, snoozed = [Job(app, "default", app.broker.run(call.work(app)).job_ids[0], task=task) for call in calls]
+    cancelled, snoozed = [
+        Job[Any](app, "default", app.broker.run(call.work(app)).job_ids[0], task=task) for call in calls
+    ]
     square = process_tasks.enqueue_square(app, 5)
 
     work(app, processes=1)

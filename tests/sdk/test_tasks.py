@@ -12,10 +12,11 @@ from types import GenericAlias
 from typing import Any
 from uuid import UUID
 
+import pydantic
 import pytest
 from cryptography.fernet import Fernet
 
-from queues.engine import JobState
+from queues.engine import InvalidArgumentError, JobState, Operation, PublishOptions
 from taskq import (
     App,
     Context,
@@ -28,6 +29,7 @@ from taskq import (
     SerializationError,
     TaskOptions,
 )
+from taskq.app import group_calls
 from taskq.message import read_message
 
 from .conftest import NAMESPACE, work
@@ -35,6 +37,9 @@ from .conftest import NAMESPACE, work
 
 class Colour(enum.Enum):
     RED = "red"
+
+
+class Parcel: ...
 
 
 @dataclass
@@ -90,6 +95,29 @@ def test_arguments_come_as_the_types_that_the_signature_names(app: App) -> None:
     assert [given] == SEEN
 
 
+def test_further_arguments_come_as_the_types_of_args_and_kwargs(app: App) -> None:
+    seen: list[Any] = []
+
+    @app.task
+    def add(first: int, *times: datetime, exact: bool = False, **totals: Decimal) -> None:
+        seen.append((first, times, exact, totals))
+
+    day, night = datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 1, 2, tzinfo=UTC)
+    add.enqueue(1, day, night, exact=True, times=Decimal(1), rest=Decimal(2))
+    work(app)
+    assert seen == [(1, (day, night), True, {"times": Decimal(1), "rest": Decimal(2)})]
+
+
+def test_a_class_that_json_cannot_be_made_into_ends_the_job_and_is_named(app: App) -> None:
+    @app.task
+    def send(parcels: list[Parcel]) -> None: ...
+
+    job = send.enqueue([{"weight": 1}])  # type: ignore[list-item]
+    work(app)
+    with pytest.raises(JobFailedError, match=r"argument parcels: no rule makes `.*Parcel` of `dict`"):
+        job.result()
+
+
 def test_pydantic_like_models_are_read_by_their_annotation(app: App) -> None:
     class Model:
         def __init__(self, x: int) -> None:
@@ -115,7 +143,6 @@ def test_pydantic_like_models_are_read_by_their_annotation(app: App) -> None:
 
 
 def test_models_of_pydantic_are_arguments_and_results(app: App) -> None:
-    pydantic = pytest.importorskip("pydantic")
     order_model = pydantic.create_model("Order", number=(int, ...), due=(datetime, ...), tags=(list[str], []))
     seen: list[Any] = []
 
@@ -236,6 +263,18 @@ def test_two_tasks_of_one_name_are_refused_and_so_are_unknown_options(app: App) 
         ({"key_mode": "no_overlap"}, "needs a key="),
         ({"key": "x", "key_mode": "window"}, "needs key_ttl="),
         ({"delay": -1}, "must not be negative"),
+        ({"queue": "bad queue"}, "queue name contains forbidden characters"),
+        ({"queue": None}, "queue= must be text, not None"),
+        ({"priority": 1000}, "invalid priority"),
+        ({"priority": 1.5}, "priority= must be a whole number, not 1.5"),
+        ({"retry": 0}, "tries shouldn't be zero"),
+        ({"retry": "3"}, "retry= must be a RetryPolicy or a number of tries, not '3'"),
+        ({"delay": 10**400}, "delay= must be a finite number"),
+        ({"timeout": "30"}, "timeout= must be a finite number of seconds or a timedelta, not '30'"),
+        ({"at": "2026-01-01"}, "at= must be a datetime"),
+        ({"key": 7}, "key= must be text or a function, not 7"),
+        ({"attributes": {"tenant": 7}}, "attributes= must be a dict of texts"),
+        ({"version": "2"}, "version= must be a whole number, not '2'"),
     ],
 )
 def test_options_that_make_no_sense_are_refused_where_the_task_is_declared(
@@ -243,8 +282,36 @@ def test_options_that_make_no_sense_are_refused_where_the_task_is_declared(
 ) -> None:
     def task() -> None: ...
 
-    with pytest.raises(NotConfiguredError, match=wrong):
+    with pytest.raises((NotConfiguredError, InvalidArgumentError), match=wrong):
         app.task(**options)(task)
+
+
+def test_seconds_may_be_any_number(app: App) -> None:
+    options = TaskOptions(delay=Decimal("1.5"), timeout=2, retention=timedelta(minutes=1))  # type: ignore[arg-type]
+    assert (options.publish_options.delay_ms, options.timeout_s, options.retention_s) == (1_500, 2.0, 60.0)
+
+
+def test_what_is_no_function_is_refused_as_a_task(app: App) -> None:
+    with pytest.raises(NotConfiguredError, match=r"a task is a function, .* not 7"):
+        app.task(7)  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"never": ("ValueError",)}, {"only": 5}, {"tries": "3"}, {"tries": True}, {"backoff": 10}]
+)
+def test_a_retry_policy_that_makes_no_sense_is_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(NotConfiguredError, match=f"^{next(iter(wrong))}= of a RetryPolicy"):
+        RetryPolicy(**wrong)
+
+
+def test_a_retry_policy_takes_classes_alone_and_in_lists() -> None:
+    policy = RetryPolicy(only=[LookupError, OSError], never=KeyError)  # type: ignore[arg-type]
+    assert [policy.retries(error) for error in (IndexError(), OSError(), KeyError(), ValueError())] == [
+        True,
+        True,
+        False,
+        False,
+    ]
 
 
 def test_a_plain_call_must_give_what_a_worker_would_provide(app: App) -> None:
@@ -298,6 +365,25 @@ async def _enqueue_in_a_loop(app: App, task: Any) -> Any:
     assert await job.astate() is JobState.READY
     await app.broker.aclose()
     return job
+
+
+def test_many_large_calls_go_in_parts_that_any_server_takes(app: App) -> None:
+    @app.task
+    def store(text: str) -> None: ...
+
+    calls = [store.call("x" * 900_000) for _ in range(10)]
+    assert [len(group) for group in group_calls(calls)] == [9, 1]
+    broker: Any = app.broker
+    bodies = [prepared.body for _, prepared in group_calls(calls)[0]]
+    operation = broker.publish("default", bodies, PublishOptions()).make(broker.engine())
+    assert not isinstance(operation, Operation), "it is written in several calls"
+    assert len({job.id for job in app.enqueue_many(calls)}) == 10
+
+
+@pytest.mark.parametrize("wrong", [5, "tasks.add"])
+def test_what_is_no_call_is_refused(app: App, wrong: Any) -> None:
+    with pytest.raises(TypeError, match=r"enqueue_many takes calls, made by task\.call\(\.\.\.\), not "):
+        app.enqueue_many([wrong])
 
 
 def test_enqueue_from_asyncio_in_one_loop_after_another(app: App) -> None:

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from queues.engine import JobState
-from queues.engine.operations.workers import WorkerCommand, WorkerCommandKind
+from queues.engine import JobState, WorkerCommand, WorkerCommandKind
 from taskq import App, Context
 from tests.engine.topologies import cluster, sentinel
 

@@ -12,8 +12,7 @@ from typing import Any
 
 import pytest
 
-from queues.engine import JobState
-from queues.engine.operations.workers import WorkerCommand, WorkerCommandKind
+from queues.engine import JobState, WorkerCommand, WorkerCommandKind
 from taskq import (
     App,
     Cancel,
@@ -140,6 +139,20 @@ async def test_an_async_task_that_takes_too_long_is_cancelled(app: App) -> None:
     assert found is not None
     assert found.history[0].error == "timeout: the attempt took longer than 0.05 s"
     assert cleaned == [True]
+
+
+async def test_a_timeout_that_was_moved_says_so(app: App) -> None:
+    @app.task(timeout=60, retry=1)
+    async def hang(ctx: Context) -> None:
+        ctx.extend(0.05)
+        await asyncio.sleep(60)
+
+    job = await hang.aenqueue()
+    async with working(app):
+        await until(lambda: is_in(job, JobState.DEAD), or_fail="no timeout")
+    found = await job.adetail()
+    assert found is not None
+    assert found.history[0].error == "timeout: the attempt took longer than 0.05 s since it was extended"
 
 
 async def is_in(job: Job[Any], state: JobState) -> bool:
@@ -565,6 +578,26 @@ def test_dependencies_are_made_once_per_attempt_and_cleaned_up(app: App) -> None
     assert steps == ["open", "begin t", "run", "end", "close"]
 
 
+def test_a_dependency_learns_of_a_failure_and_cannot_hide_it(app: App) -> None:
+    seen: list[str] = []
+
+    def session() -> Iterator[str]:
+        try:
+            yield "s"
+        except ValueError as error:
+            seen.append(f"rolled back: {error}")  # and forgets to raise it again
+
+    @app.task(retry=1, retention=60)
+    async def use(session: str = Depends(session)) -> None:
+        raise ValueError("no stock")
+
+    job = use.enqueue()
+    work(app)
+    assert seen == ["rolled back: no stock"]
+    with pytest.raises(JobFailedError, match="ValueError: no stock"):
+        job.result()
+
+
 def test_a_lifespan_surrounds_the_worker_and_middleware_each_run(redis_url: str) -> None:
     steps: list[str] = []
 
@@ -746,5 +779,7 @@ def test_unencrypted_messages_are_parked_by_an_app_with_keys(redis_url: str) -> 
     app = App(redis_url, namespace="sdk", encryption_keys=[key])
     app.add_task(lambda: None, "t", TaskOptions(retention=60))
     app.broker.run(_publish_text(app, b'{"task":"t"}'))
-    assert "is not encrypted" in next(iter(work(app).parked))[2]
+    ((_, name, reason),) = work(app).parked
+    assert name == "t"
+    assert "is not encrypted" in reason
     app.broker.close()

@@ -11,10 +11,9 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from queues.lake.files import Gap, read_hour
+from queues.lake.files import NAMED_BY, Gap, arrow_schema, read_hour
 from queues.lake.names import is_temporary
-from queues.lake.place import Place
-from queues.lake.schema import NAMED_BY, arrow_schema
+from queues.lake.storage import Storage
 
 
 class EventName(NamedTuple):
@@ -34,26 +33,26 @@ class Lake:
     url: str
 
     def folders(self) -> list[str]:
-        place = Place(self.url)
-        days = [day.name for day in place.list("") if day.is_dir and day.name.startswith("date=")]
-        return [f"{day}/{hour.name}" for day in days for hour in place.list(day)]
+        storage = Storage(self.url)
+        days = [day.name for day in storage.list("") if day.is_dir and day.name.startswith("date=")]
+        return [f"{day}/{hour.name}" for day in days for hour in storage.list(day)]
 
     def files(self) -> list[str]:
         """Paths of the files that count, below the lake."""
-        place = Place(self.url)
-        return [f"{folder}/{name}" for folder in self.folders() for name in read_hour(place, folder).live]
+        storage = Storage(self.url)
+        return [f"{folder}/{name}" for folder in self.folders() for name in read_hour(storage, folder).live]
 
     def everything(self) -> list[str]:
         """Paths of all files."""
-        place = Place(self.url)
-        return [f"{folder}/{entry.name}" for folder in self.folders() for entry in place.list(folder)]
+        storage = Storage(self.url)
+        return [f"{folder}/{entry.name}" for folder in self.folders() for entry in storage.list(folder)]
 
     def unfinished(self) -> list[str]:
         return [path for path in self.everything() if is_temporary(path.rpartition("/")[2])]
 
     def table(self) -> Any:
-        place = Place(self.url)
-        tables = [pq.read_table(pa.BufferReader(place.read(path))) for path in self.files()]
+        storage = Storage(self.url)
+        tables = [pq.read_table(pa.BufferReader(storage.read(path))) for path in self.files()]
         return pa.concat_tables(tables) if tables else arrow_schema().empty_table()
 
     def rows(self) -> list[dict[str, Any]]:
@@ -66,8 +65,8 @@ class Lake:
         return Counter(map(EventName, *(columns[name] for name in NAMED_BY)))
 
     def gaps(self) -> list[Gap]:
-        place = Place(self.url)
-        return [Gap(**json.loads(place.read(f"_gaps/{entry.name}"))) for entry in place.list("_gaps")]
+        storage = Storage(self.url)
+        return [Gap(**json.loads(storage.read(f"_gaps/{entry.name}"))) for entry in storage.list("_gaps")]
 
 
 def names_in_stream(client: Any, pool: str, partitions: int) -> Counter[EventName]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from . import day, download, history, home
+from . import day, download, home
 
 urlpatterns = [
     path("reports/", home.reports, name="reports"),
@@ -13,5 +13,5 @@ urlpatterns = [
     path("reports/<day:day>/print/", day.report_print, name="report_print"),
     path("reports/<day:day>/<str:pool>/<str:namespace>/", day.report_namespace, name="report_namespace"),
     path("reports/<day:day>/<str:pool>/<str:namespace>/<str:queue>/", day.report_queue, name="report_queue"),
-    path("reports/percentiles/<str:pool>/<str:namespace>/<str:queue>/<str:metric>", history.past, name="report_past"),
+    path("reports/percentiles/<str:pool>/<str:namespace>/<str:queue>/<str:metric>", home.past, name="report_past"),
 ]

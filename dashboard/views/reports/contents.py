@@ -18,9 +18,9 @@ from queues.services.reporting.reading import read_queue, read_series, reported_
 from queues.services.reporting.values import Figures, Metric
 
 from . import pictures
+from .home import short_weekday
 from .pictures import Of
 from .places import Place
-from .weeks import short_weekday
 
 Context = dict[str, Any]
 
@@ -30,7 +30,7 @@ MERGED: Final = (7, 28)
 
 MEASURES: Final[Mapping[str, tuple[Any, str, Of]]] = {
     "published": (gettext_lazy("Published"), "jobs", lambda one: one.published),
-    "consumed": (gettext_lazy("Handed out"), "jobs", lambda one: one.consumed),
+    "consumed": (gettext_lazy("Delivered"), "jobs", lambda one: one.consumed),
     "failed": (gettext_lazy("Failed"), "jobs", lambda one: one.failed),
     "wait": (gettext_lazy("Wait p95"), "ms", lambda one: one.wait.p95),
 }

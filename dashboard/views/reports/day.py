@@ -21,9 +21,9 @@ from queues.services.reporting.values import Pair
 
 from . import pictures
 from .contents import MEASURES, charts_of_hours, contents_of_everything, contents_of_place, hours_and_figures
+from .home import make_picker
 from .places import EVERYTHING, FIRST_DAY, Place, place_in, read_day
 from .queue_table import ONLY, columns, compared_columns, groups, name_column, read_filter, read_page
-from .weeks import make_picker
 
 Context = dict[str, Any]
 

@@ -1,4 +1,4 @@
-"""The one table from error code to HTTP reply, and the errors that only the HTTP API knows."""
+"""How the API answers an error, and the errors that only the API knows. Statuses: `HTTP_STATUS`, for pages too."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from math import ceil
 from typing import Any, Final
 
 from queues.engine.errors import LimitReachedError, NotReplicatedError, TaskqError
-from queues.services.errors import SignInBusyError, SignInLockedError
+from queues.services.errors import HTTP_STATUS, SignInBusyError, SignInLockedError
 
 from .response import ApiResponse, Header, json_response
 
@@ -97,7 +97,6 @@ class Reply:
     `member`: what the words are called in the body (lmstfy calls a few `msg`).
     """
 
-    status: int
     words: str = ""
     headers: tuple[Header, ...] = ()
     member: str = "error"
@@ -109,62 +108,55 @@ _NOT_REPLICATED: Final = (
 )
 _ASK_FOR_BASIC: Final = ((b"www-authenticate", b'Basic realm="taskq"'),)
 
+_OWN_MESSAGE: Final = Reply()
+
 REPLIES: Final[Mapping[str, Reply]] = {
-    # queues.engine.errors
-    "invalid_argument": Reply(400),
-    "lease_lost": Reply(409, "lease lost"),
-    "result_too_large": Reply(413, "result too large"),
-    "job_not_found": Reply(404, "job not found"),
-    "limit_reached": Reply(429, member="msg"),
-    "store_unavailable": Reply(503, "store unavailable", _RETRY_SOON),
-    "not_replicated": Reply(503, _NOT_REPLICATED, _RETRY_SOON),
-    "store_full": Reply(507, "store full"),
-    "layout_mismatch": Reply(500, "internal error"),
-    "script_error": Reply(500, "internal error"),
-    "internal_error": Reply(500, "internal error"),
-    # queues.pools.errors, queues.services.errors
-    "pool_not_found": Reply(404, "pool not found"),
-    "metadata_unavailable": Reply(503, "metadata unavailable", _RETRY_SOON),
-    "invalid_token": Reply(401, "invalid token"),
-    "token_not_found": Reply(404, "token not found"),
-    "token_exists": Reply(400, "token exists already"),
-    "limit_exists": Reply(400, "limit exists already"),
-    "limit_not_found": Reply(404, "limit not found"),
-    "namespace_not_found": Reply(404, "namespace not found"),
-    "worker_not_found": Reply(404, "worker not found"),
-    "schedule_not_found": Reply(404, "schedule not found"),
-    "schedule_taken": Reply(409),
-    "pool_exists": Reply(400, "pool exists already"),
-    "role_too_low": Reply(403, "permission denied"),
-    "sign_in_locked": Reply(429),
-    "sign_in_busy": Reply(503, "too many sign-ins"),
-    # queues.api.http.errors
-    "invalid_parameter": Reply(400),
-    "body_too_large": Reply(413, "body too large"),
-    "job_too_large": Reply(413, "job too large"),
-    "token_missing": Reply(401, "token not found"),
-    "route_not_found": Reply(404, "api not found"),
-    "method_not_allowed": Reply(405),
-    "client_gone": Reply(400, "client gone"),
-    "staff_only": Reply(401, "authentication required", _ASK_FOR_BASIC),
-    "server_busy": Reply(503, "server busy", _RETRY_SOON),
-    "forbidden": Reply(403),
-    "cross_site": Reply(403),
+    "lease_lost": Reply("lease lost"),
+    "result_too_large": Reply("result too large"),
+    "job_not_found": Reply("job not found"),
+    "limit_reached": Reply(member="msg"),
+    "store_unavailable": Reply("store unavailable", _RETRY_SOON),
+    "not_replicated": Reply(_NOT_REPLICATED, _RETRY_SOON),
+    "store_full": Reply("store full"),
+    "layout_mismatch": Reply("internal error"),
+    "script_error": Reply("internal error"),
+    "internal_error": Reply("internal error"),
+    "pool_not_found": Reply("pool not found"),
+    "metadata_unavailable": Reply("metadata unavailable", _RETRY_SOON),
+    "invalid_token": Reply("invalid token"),
+    "token_not_found": Reply("token not found"),
+    "token_exists": Reply("token exists already"),
+    "limit_exists": Reply("limit exists already"),
+    "limit_not_found": Reply("limit not found"),
+    "namespace_not_found": Reply("namespace not found"),
+    "worker_not_found": Reply("worker not found"),
+    "schedule_not_found": Reply("schedule not found"),
+    "pool_exists": Reply("pool exists already"),
+    "role_too_low": Reply("permission denied"),
+    "sign_in_busy": Reply("too many sign-ins"),
+    "body_too_large": Reply("body too large"),
+    "job_too_large": Reply("job too large"),
+    "token_missing": Reply("token not found"),
+    "route_not_found": Reply("api not found"),
+    "client_gone": Reply("client gone"),
+    "staff_only": Reply("authentication required", _ASK_FOR_BASIC),
+    "server_busy": Reply("server busy", _RETRY_SOON),
 }
-"""Error code → reply. A test holds its keys equal to the codes of the error trees."""
+"""Error code → what the reply says beside its status. Of other codes the body has the error's own message."""
 
 INTERNAL_ERROR: Final = json_response(500, {"error": "internal error"})
 
 
 def error_response(error: Exception) -> ApiResponse:
-    """The reply to an error. Whatever has no entry in REPLIES is a defect: 500, logged with its traceback."""
+    """The reply to an error. Whatever has no entry in HTTP_STATUS is a defect: 500, logged with its traceback."""
     code = getattr(error, "code", "")
-    reply = REPLIES.get(code)
-    if reply is None:
+    status = HTTP_STATUS.get(code)
+    if status is None:
         logger.error("unexpected error", exc_info=error, extra={"action": "http.error", "error": type(error).__name__})
         return INTERNAL_ERROR
-    if reply.status == 500:
+    if status == 500:
         logger.error("internal error", exc_info=error, extra={"action": "http.error", "error": code})
+    reply = REPLIES.get(code, _OWN_MESSAGE)
     headers = reply.headers
     if isinstance(error, MethodNotAllowedError):
         headers = ((b"allow", ", ".join(error.allowed).encode()),)
@@ -175,4 +167,4 @@ def error_response(error: Exception) -> ApiResponse:
     body: dict[str, Any] = {reply.member: reply.words or str(error)}
     if isinstance(error, NotReplicatedError):
         body["job_ids"] = error.job_ids
-    return json_response(reply.status, body, *headers)
+    return json_response(status, body, *headers)

@@ -41,11 +41,11 @@ LIMITED: Final = _metric(
     "Requests refused because their token's limit was used up.",
 )
 PUBLISHED: Final = _metric("counter", "jobs_published_total", QUEUE, "Jobs published through this server.")
-CONSUMED: Final = _metric("counter", "jobs_consumed_total", QUEUE, "Jobs handed out by this server.")
+CONSUMED: Final = _metric("counter", "jobs_consumed_total", QUEUE, "Jobs delivered by this server.")
 ACKED: Final = _metric("counter", "jobs_acked_total", QUEUE, "Jobs that their consumers ended through this server.")
 FAILED: Final = _metric("counter", "jobs_failed_total", QUEUE, "Attempts reported as failed through this server.")
-ELAPSED: Final = _metric("histogram", "job_elapsed_seconds", QUEUE, "From publish to hand-out.")
-ACK_ELAPSED: Final = _metric("histogram", "job_ack_elapsed_seconds", QUEUE, "From hand-out to ack.")
+ELAPSED: Final = _metric("histogram", "job_elapsed_seconds", QUEUE, "From publish to delivery.")
+ACK_ELAPSED: Final = _metric("histogram", "job_ack_elapsed_seconds", QUEUE, "From delivery to ack.")
 WAITING: Final = _metric("gauge", "waiting_consumers", (), "Consumers that wait for a job.")
 BATCHES: Final = _metric("counter", "redis_batches_total", (), "Round trips to Redis of this server's data plane.")
 OPERATIONS: Final = _metric(
@@ -71,8 +71,8 @@ OLDEST: Final = _metric(
     "gauge", "queue_oldest_ready_seconds", QUEUE, "For how long the oldest ready job has been due; 0: none is ready."
 )
 _OVER_MINUTES: Final = (*QUEUE, "quantile")
-WAIT: Final = _metric("gauge", "queue_wait_seconds", _OVER_MINUTES, "From due to hand-out, over the last five minutes.")
-RUN: Final = _metric("gauge", "queue_run_seconds", _OVER_MINUTES, "From hand-out to ack, over the last five minutes.")
+WAIT: Final = _metric("gauge", "queue_wait_seconds", _OVER_MINUTES, "From due to delivery, over the last five minutes.")
+RUN: Final = _metric("gauge", "queue_run_seconds", _OVER_MINUTES, "From delivery to ack, over the last five minutes.")
 LATE: Final = _metric(
     "gauge", "queue_lateness_seconds", _OVER_MINUTES, "From due to ready, of delayed and retried jobs, likewise."
 )

@@ -258,7 +258,7 @@ class Slots:
 
 
 def replace_file(path: Path, content: Any) -> None:
-    """Whoever reads it sees all of the old or all of the new content."""
+    """Replace a file atomically: a reader sees all of the old or all of the new content."""
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     draft.write_bytes(orjson.dumps(content))
     draft.replace(path)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any, Final
 
 from queues import __version__
+from queues.engine import list_queues
 from queues.services.activity import ActivityAction, note_activity
 from queues.services.errors import PoolNotFoundError
 from queues.services.permissions import list_visible, visible_names
 from queues.services.pools.managing import list_pools
-from queues.services.queues.page import list_queues_of
 from queues.services.tokens.secrets import DEFAULT_POOL
 
 from ..context import ApiContext
@@ -40,7 +40,7 @@ async def info(request: ApiRequest, context: ApiContext) -> ApiResponse:
     truncated = len(names) > INFO_NAMESPACES
     namespaces: dict[str, Any] = {}
     for name in names[:INFO_NAMESPACES]:
-        page = await engine.run(list_queues_of(layout=engine.layout, namespace=name, limit=INFO_QUEUES))
+        page = await engine.run(list_queues(engine.layout, name, limit=INFO_QUEUES))
         namespaces[name] = page.names
         truncated = truncated or page.after is not None
     return json_response(200, {"pool": pool, "namespaces": namespaces, "truncated": truncated})

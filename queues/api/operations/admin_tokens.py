@@ -14,8 +14,8 @@ from queues.services.tokens.secrets import DEFAULT_POOL, split_token
 from queues.services.tokens.usage import note_new_token, note_token_act
 
 from ..context import ApiContext
+from ..http.body import JSON_BODY_MAX_BYTES, number_of, read_object
 from ..http.errors import ParameterError
-from ..http.json_body import JSON_BODY_MAX_BYTES, number_of, read_object
 from ..http.query import parse_query
 from ..http.request import ApiRequest
 from ..http.response import NO_CONTENT, ApiResponse, json_response

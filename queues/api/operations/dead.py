@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from queues.engine import limits
-from queues.services.dead_letters.scanning import delete_dead_jobs, peek_dead, respawn_dead
+from queues.engine import dead_head, delete_dead, limits
+from queues.services.dead_letters.scanning import respawn_dead
 
 from ..context import ApiContext
-from ..http.json_body import ids_of, read_object
+from ..http.body import ids_of, read_object
 from ..http.query import read_uint
 from ..http.request import ApiRequest
 from ..http.response import NO_CONTENT, ApiResponse, json_response
@@ -19,7 +19,7 @@ LIMIT_MAX: Final = 2**63 - 1
 
 async def deadletter(request: ApiRequest, context: ApiContext) -> ApiResponse:
     """How many there are, and the oldest."""
-    head = await context.run(request, lambda queue: peek_dead(queue=queue))
+    head = await context.run(request, dead_head)
     return json_response(
         200,
         {
@@ -33,7 +33,7 @@ async def deadletter(request: ApiRequest, context: ApiContext) -> ApiResponse:
 
 async def deadletter_size(request: ApiRequest, context: ApiContext) -> ApiResponse:
     """How many there are."""
-    head = await context.run(request, lambda queue: peek_dead(queue=queue))
+    head = await context.run(request, dead_head)
     return json_response(
         200, {"namespace": request.path["namespace"], "queue": request.path["queue"], "size": head.size}
     )
@@ -50,7 +50,7 @@ async def respawn(request: ApiRequest, context: ApiContext) -> ApiResponse:
 async def delete(request: ApiRequest, context: ApiContext) -> ApiResponse:
     """The oldest ones go."""
     limit = read_uint(request.query, "limit", 1, least=1, most=LIMIT_MAX)
-    await context.run(request, lambda queue: delete_dead_jobs(queue=queue, limit=limit))
+    await context.run(request, lambda queue: delete_dead(queue, limit=limit))
     return NO_CONTENT
 
 
@@ -65,5 +65,5 @@ async def respawn_ids(request: ApiRequest, context: ApiContext) -> ApiResponse:
 async def delete_ids(request: ApiRequest, context: ApiContext) -> ApiResponse:
     """Those named in the body go; ids that are not dead letters are skipped."""
     job_ids = ids_of(await read_object(request))
-    count = await context.run(request, lambda queue: delete_dead_jobs(queue=queue, job_ids=job_ids))
+    count = await context.run(request, lambda queue: delete_dead(queue, ids=job_ids))
     return json_response(200, {"msg": "deleted", "count": count})

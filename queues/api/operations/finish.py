@@ -9,6 +9,9 @@ from typing import Any, Final
 
 import orjson
 
+from queues.engine import ack_attempt
+from queues.engine import fail as fail_job
+from queues.engine import release as release_job
 from queues.engine.limits import (
     BODY_MAX_BYTES,
     BULK_ACK_MAX_BYTES,
@@ -16,12 +19,12 @@ from queues.engine.limits import (
     BULK_MAX_JOBS,
     UINT32_MAX,
 )
-from queues.services.jobs.delivery import ack_job, extend_lease, fail_job, release_job
+from queues.services.jobs.delivery import extend_lease
 from queues.services.workers.requests import JobAck, ack_jobs_of
 
 from ..context import ApiContext
+from ..http.body import flag_of, read_object, seconds_as_ms_of, text_of
 from ..http.errors import ParameterError
-from ..http.json_body import flag_of, read_object, seconds_as_ms_of, text_of
 from ..http.large_requests import LARGE_BYTES, run_in_slices
 from ..http.query import read_optional_uint, read_seconds_as_ms
 from ..http.request import ApiRequest
@@ -45,9 +48,9 @@ async def ack(request: ApiRequest, context: ApiContext) -> ApiResponse:
     job_id = request.path["job_id"]
     ended = await context.run(
         request,
-        lambda queue: ack_job(
-            queue=queue,
-            job_id=job_id,
+        lambda queue: ack_attempt(
+            queue,
+            job_id,
             attempt=attempt,
             result=bytes(body) if body else None,
             result_too_large=body is None,
@@ -141,7 +144,7 @@ async def fail(request: ApiRequest, context: ApiContext) -> ApiResponse:
     job_id = request.path["job_id"]
     failed = await context.run(
         request,
-        lambda queue: fail_job(queue=queue, job_id=job_id, attempt=attempt, error=error, delay_ms=delay_ms, dead=dead),
+        lambda queue: fail_job(queue, job_id, attempt=attempt, error=error, delay_ms=delay_ms, dead=dead),
     )
     access = request.granted
     COUNTERS.failed(access.pool, access.namespace, request.path["queue"])
@@ -153,9 +156,7 @@ async def release(request: ApiRequest, context: ApiContext) -> ApiResponse:
     attempt = _attempt(request)
     delay_ms = read_seconds_as_ms(request.query, "delay")
     job_id = request.path["job_id"]
-    await context.run(
-        request, lambda queue: release_job(queue=queue, job_id=job_id, attempt=attempt, delay_ms=delay_ms)
-    )
+    await context.run(request, lambda queue: release_job(queue, job_id, attempt=attempt, delay_ms=delay_ms))
     return json_response(200, {"msg": "released"})
 
 

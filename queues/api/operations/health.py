@@ -9,8 +9,8 @@ from typing import Final
 from weakref import WeakKeyDictionary
 
 from queues.engine.errors import TaskqError
+from queues.pools.database import check_database
 from queues.services.errors import MetadataUnavailableError, PoolNotFoundError
-from queues.services.namespaces import check_metadata
 from queues.services.pools.engines import check_writes
 from queues.services.tokens.secrets import DEFAULT_POOL
 
@@ -106,7 +106,7 @@ async def readyz(request: ApiRequest, context: ApiContext) -> ApiResponse:
 
 async def _check_database(context: ApiContext) -> str:
     try:
-        await context.call(check_metadata)
+        await context.call(check_database)
     except MetadataUnavailableError:
         return "database"
     return ""

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from queues.engine import destroy as empty_queue
+from queues.engine import list_queues as list_queues_of
+from queues.engine import pause as pause_queue
+from queues.engine import resume as resume_queue
+from queues.engine import size as queue_size
+from queues.engine import stats as queue_stats
 from queues.engine.errors import InvalidArgumentError
 from queues.engine.limits import PAGE_MAX
 from queues.engine.names import check_queue
-from queues.services.queues.page import count_ready, empty_queue, list_queues_of, pause_queue, read_stats, resume_queue
 
 from ..context import ApiContext
 from ..http.errors import ParameterError
@@ -17,14 +22,14 @@ from .job_json import present_counts, present_stats
 
 async def size(request: ApiRequest, context: ApiContext) -> ApiResponse:
     """How many jobs are ready."""
-    count = await context.run(request, lambda queue: count_ready(queue=queue))
+    count = await context.run(request, queue_size)
     return json_response(200, {"namespace": request.path["namespace"], "queue": request.path["queue"], "size": count})
 
 
 async def destroy(request: ApiRequest, context: ApiContext) -> ApiResponse:
     """Empty the queue: its ready jobs, with `all` those of every state."""
     everything = read_flag(request.query, "all")
-    await context.run(request, lambda queue: empty_queue(queue=queue, everything=everything))
+    await context.run(request, lambda queue: empty_queue(queue, everything=everything))
     return NO_CONTENT
 
 
@@ -34,26 +39,26 @@ async def list_queues(request: ApiRequest, context: ApiContext) -> ApiResponse:
     after = _read_after(request)
     access = request.granted
     engine = await context.engine(access.pool)
-    page = await engine.run(list_queues_of(layout=engine.layout, namespace=access.namespace, after=after, limit=limit))
-    stats = await engine.batch([read_stats(queue=engine.queue(access.namespace, name)) for name in page.names])
+    page = await engine.run(list_queues_of(engine.layout, access.namespace, after=after, limit=limit))
+    stats = await engine.batch([queue_stats(engine.queue(access.namespace, name)) for name in page.names])
     queues = [{"queue": one.queue, "paused": one.paused, **present_counts(one)} for one in stats]
     return json_response(200, {"namespace": access.namespace, "queues": queues, "after": page.after})
 
 
 async def stats(request: ApiRequest, context: ApiContext) -> ApiResponse:
     """Counts, rates and percentiles."""
-    return json_response(200, present_stats(await context.run(request, lambda queue: read_stats(queue=queue))))
+    return json_response(200, present_stats(await context.run(request, queue_stats)))
 
 
 async def pause(request: ApiRequest, context: ApiContext) -> ApiResponse:
-    """Hand nothing out until resumed."""
-    changed = await context.run(request, lambda queue: pause_queue(queue=queue))
+    """Deliver nothing until resumed."""
+    changed = await context.run(request, pause_queue)
     return json_response(200, {"msg": "paused", "changed": changed})
 
 
 async def resume(request: ApiRequest, context: ApiContext) -> ApiResponse:
-    """Hand jobs out again."""
-    changed = await context.run(request, lambda queue: resume_queue(queue=queue))
+    """Deliver jobs again."""
+    changed = await context.run(request, resume_queue)
     return json_response(200, {"msg": "resumed", "changed": changed})
 
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
+from queues.engine import detail as job_detail
+from queues.engine import list_jobs as list_jobs_in
+from queues.engine import peek as peek_queue
+from queues.engine import result as job_result
 from queues.engine.errors import JobNotFoundError
 from queues.engine.limits import CONSUME_MAX_TIMEOUT_S, PAGE_MAX
 from queues.engine.values import JobState
-from queues.services.jobs.finding import get_job, get_result, list_jobs_in, peek_queue, wait_for_result
 
 from ..context import ApiContext
 from ..http.errors import ParameterError
@@ -21,14 +24,14 @@ QUEUE_EMPTY: Final = json_response(404, {"error": "the queue is empty"})
 
 async def peek(request: ApiRequest, context: ApiContext) -> ApiResponse:
     """The job that the next consume would get."""
-    delivery = await context.run(request, lambda queue: peek_queue(queue=queue))
+    delivery = await context.run(request, peek_queue)
     return QUEUE_EMPTY if delivery is None else json_response(200, present_delivery(delivery))
 
 
 async def peek_job(request: ApiRequest, context: ApiContext) -> ApiResponse:
     """A job in any state, in the form of a peek."""
     job_id = request.path["job_id"]
-    job = await context.run(request, lambda queue: get_job(queue=queue, job_id=job_id))
+    job = await context.run(request, lambda queue: job_detail(queue, job_id))
     if job is None:
         raise JobNotFoundError(job_id)
     return json_response(200, present_job(job))
@@ -38,7 +41,7 @@ async def detail(request: ApiRequest, context: ApiContext) -> ApiResponse:
     """All that is known of a job; with `data` its body, too."""
     data = read_flag(request.query, "data")
     job_id = request.path["job_id"]
-    job = await context.run(request, lambda queue: get_job(queue=queue, job_id=job_id))
+    job = await context.run(request, lambda queue: job_detail(queue, job_id))
     if job is None:
         raise JobNotFoundError(job_id)
     return json_response(200, present_detail(job, data=data))
@@ -51,9 +54,9 @@ async def result(request: ApiRequest, context: ApiContext) -> ApiResponse:
     engine, queue = await context.queue(request)
     if timeout_s:
         with context.while_authorised(request), request.watch_client():
-            outcome = await wait_for_result(engine=engine, queue=queue, job_id=job_id, timeout_s=timeout_s)
+            outcome = await engine.wait_result(queue, job_id, timeout_s=timeout_s)
     else:
-        outcome = await engine.run(get_result(queue=queue, job_id=job_id))
+        outcome = await engine.run(job_result(queue, job_id))
     if outcome.state is None:
         raise JobNotFoundError(job_id)
     if outcome.state is not JobState.COMPLETED:
@@ -71,7 +74,7 @@ async def list_jobs(request: ApiRequest, context: ApiContext) -> ApiResponse:
     limit = read_uint(query, "limit", 50, least=1, most=PAGE_MAX)
     after = query.get("after")
     data = read_flag(query, "data")
-    page = await context.run(request, lambda queue: list_jobs_in(queue=queue, state=state, after=after, limit=limit))
+    page = await context.run(request, lambda queue: list_jobs_in(queue, state, after=after, limit=limit))
     return json_response(
         200,
         {

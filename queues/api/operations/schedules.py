@@ -8,8 +8,8 @@ from queues.services.schedules.editing import delete_schedule, preview, put_sche
 from queues.services.schedules.reading import HISTORY_MAX, LIMIT_MAX, list_schedules, read_schedule
 
 from ..context import ApiContext
+from ..http.body import read_object
 from ..http.errors import ParameterError
-from ..http.json_body import read_object
 from ..http.query import read_flag, read_uint
 from ..http.request import ApiRequest
 from ..http.response import NO_CONTENT, ApiResponse, json_response

@@ -20,7 +20,7 @@ _RATE_LIMITED: Final = Reply(
 _PUBLISH_OPTIONS: Final = (
     Parameter("delay", "number", "seconds until the job is due; decimals allowed", 0),
     TTL,
-    Parameter("tries", "integer", "how many times the job may be handed out, 1 to 65535", 1),
+    Parameter("tries", "integer", "how many times the job may be delivered, 1 to 65535", 1),
     Parameter("at", "string", "due time instead of `delay`: epoch seconds, or ISO 8601 with a zone"),
     Parameter("priority", "integer", "-100 to 100; higher goes first", 0),
     Parameter(
@@ -101,7 +101,7 @@ CONSUME: Final = Documentation(
             "are, once it has 1 MiB of bodies",
             1,
         ),
-        Parameter("freeze_tries", "boolean", "true: this hand-out burns no try; what is no boolean counts as false"),
+        Parameter("freeze_tries", "boolean", "true: this delivery burns no try; what is no boolean counts as false"),
     ),
     replies=(
         Reply(200, "a job; with `count` above 1 an array of such", CONSUMED),

@@ -243,12 +243,12 @@ STATS: Final = Documentation(
 )
 PAUSE: Final = Documentation(
     group="queues",
-    summary="Pause: the queue takes publishes and hands nothing out",
+    summary="Pause: the queue takes publishes and delivers nothing",
     replies=(Reply(200, "`changed`: false if it was paused already", {"msg": "paused", "changed": True}),),
 )
 RESUME: Final = Documentation(
     group="queues",
-    summary="Hand jobs out again",
+    summary="Deliver jobs again",
     replies=(Reply(200, "`changed`: false if it was not paused", {"msg": "resumed", "changed": True}),),
 )
 DESTROY: Final = Documentation(

@@ -1,4 +1,4 @@
-"""Consume: hand out ready jobs of one queue, or of several in priority order (edge F)."""
+"""Consume: deliver ready jobs of one queue, or of several in priority order (edge F)."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from .. import limits
 from ..errors import InvalidArgumentError, TaskqError
 from ..keys import QueueKeys
 from ..operation import Argument, Group, Operation, Plan, Reply
+from ..reply import clock_argument, consumer_argument, delivery_of, tag_of, unexpected
 from ..scripts import load
 from ..values import Consumed, LimitTaken, RequestLimit
 from .finish import release
 from .ratelimit import give_back_limit, limited
-from .reply import clock_argument, consumer_argument, delivery_of, tag_of, unexpected
 
 _CONSUME = load("consume")
 _AGAIN = Consumed(jobs=(), next_due_ms=0)
@@ -152,10 +152,10 @@ def consume(
     freeze_tries: bool = False,
     now_ms: int | None = None,
 ) -> Plan[Consumed]:
-    """Hand out up to `count` ready jobs of one queue, each under a lease of `ttr_ms`, burning one try (unless frozen).
+    """Deliver up to `count` ready jobs of one queue, each under a lease of `ttr_ms`, burning one try (unless frozen).
 
     `consumer` is remembered with the job. `max_in_flight` bounds the queue's working jobs; 0 = no bound. Nothing is
-    handed out by a paused queue. Raises InvalidArgumentError.
+    delivered by a paused queue. Raises InvalidArgumentError.
     """
     return consume_any(
         (queue,),

@@ -11,9 +11,9 @@ from typing import Final
 from ..keys import Layout, QueueKeys, partition_keys, tellers_key, told_key
 from ..operation import Operation, Reply
 from ..record import unpack_run
+from ..reply import clock_argument, expect_ok
 from ..scripts import load
 from ..stats.consumers import WaitingBeat, pack_waiting, unpack_waiting
-from .reply import clock_argument, expect_ok
 
 FORGET_PROCESS_MS: Final = 15_000
 PROCESSES_MAX: Final = 64
@@ -56,7 +56,7 @@ class WaitingReport:
 
 
 def tell_waiting(beat: WaitingBeat, *, now_ms: int | None = None) -> Operation[int]:
-    """Note who waits at a process. The number of processes that are known."""
+    """Record which consumers wait at a process. Returns the number of processes that are known."""
     args = (clock_argument(now_ms), beat.process, pack_waiting(beat), FORGET_PROCESS_MS, PROCESSES_MAX)
     return Operation(_TELL, (tellers_key(), told_key()), args, lambda reply: int(expect_ok(_TELL, reply)[0]))
 

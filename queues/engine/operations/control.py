@@ -10,9 +10,9 @@ from .. import limits
 from ..errors import InvalidArgumentError
 from ..keys import Layout, QueueKeys, deletion_keys, partition_keys
 from ..operation import Operation, Plan, Reply, paced
+from ..reply import clock_argument, expect_ok
 from ..scripts import load
 from ..values import QueuePage
-from .reply import clock_argument, expect_ok
 
 _LIST = load("list_queues")
 _PAUSE = load("pause")
@@ -41,12 +41,12 @@ def list_queues(layout: Layout, namespace: str, *, after: str | None = None, lim
 
 
 def pause(queue: QueueKeys, *, now_ms: int | None = None) -> Operation[bool]:
-    """Make a queue hand nothing out; publishes go on. Whether it was not paused before."""
+    """Make a queue deliver nothing; publishes go on. Whether it was not paused before."""
     return _set_paused(queue, True, now_ms)
 
 
 def resume(queue: QueueKeys, *, now_ms: int | None = None) -> Operation[bool]:
-    """Let a queue hand out again, and wake who waits. Whether it was paused before."""
+    """Let a queue deliver again, and wake waiting consumers. Whether it was paused before."""
     return _set_paused(queue, False, now_ms)
 
 

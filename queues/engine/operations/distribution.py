@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from ..keys import QueueKeys
 from ..operation import Operation, Reply
+from ..reply import clock_argument, expect_ok
 from ..scripts import load
-from ..stats.histogram import BUCKETS_PER_OCTAVE, Minutes, minutes_of
+from ..stats.minutes import BUCKETS_PER_OCTAVE, Minutes, minutes_of
 from ..values import Distributions, Spread
-from .reply import clock_argument, expect_ok
 
 _STATS = load("stats")
 

@@ -8,8 +8,8 @@ from typing import Final, NamedTuple
 
 from ..keys import partition_keys
 from ..operation import Operation, Plan, Reply
+from ..reply import clock_argument, expect_ok, tag_of, unexpected
 from ..scripts import Script, load
-from .reply import clock_argument, expect_ok, tag_of, unexpected
 
 READ_BATCH: Final = 500
 TRIM_BATCH: Final = 500

@@ -9,9 +9,9 @@ from .. import limits
 from ..errors import InvalidArgumentError, JobNotFoundError, LeaseLostError, ResultTooLargeError
 from ..keys import QueueKeys
 from ..operation import Group, Operation, Reply
+from ..reply import attempt_argument, clock_argument, expect_ok, tag_of, unexpected
 from ..scripts import load
 from ..values import AckOutcome, Ended, Failed, JobState
-from .reply import attempt_argument, clock_argument, expect_ok, tag_of, unexpected
 
 T = TypeVar("T")
 
@@ -27,7 +27,7 @@ _LOST: Final = AckOutcome.LOST
 def ack(
     queue: QueueKeys, job_ids: Sequence[str], *, attempt: int | None = None, now_ms: int | None = None
 ) -> Operation[tuple[AckOutcome, ...]]:
-    """End jobs, whoever holds them. A job that is not working is deleted, but for a completed one, which is left alone.
+    """End jobs, whichever attempt holds them. A job that is not working is deleted, unless it is completed.
 
     Outcomes come in the order of `job_ids`; unknown ids are `missing`, which is no error. With `attempt`, each job only
     if that attempt of it still holds it; of others the outcome is `lost`, and nothing changes.

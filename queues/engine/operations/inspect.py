@@ -12,10 +12,10 @@ from ..ids import published_ms
 from ..keys import QueueKeys
 from ..operation import Operation, Plan, Reply
 from ..record import unpack_record, unpack_run
+from ..reply import clock_argument, delivery_of, expect_ok, tag_of, unexpected
 from ..scripts import load
-from ..stats.histogram import lately, minutes_of, percentiles, rates
+from ..stats.minutes import lately, minutes_of, percentiles, rates
 from ..values import Delivery, JobDetail, JobResult, JobState, Page, QueueStats
-from .reply import clock_argument, delivery_of, expect_ok, tag_of, unexpected
 
 _CURSOR = re.compile(r"(?:high|list|low|delayed|retry|working|dead|completed):[0-9]{1,16}:[0-9A-Z]{26}\Z")
 """`segment:place:id` (lua/lib/walk.lua). Places beyond a double's 2^53 would not be whole numbers to Redis."""
@@ -28,7 +28,7 @@ _STATS = load("stats")
 
 
 def peek(queue: QueueKeys, *, now_ms: int | None = None) -> Plan[Delivery | None]:
-    """The job that would be handed out next, or None."""
+    """The job that would be delivered next, or None."""
 
     def decode(reply: Reply) -> tuple[str, Delivery | None]:
         tag = tag_of(reply)

@@ -11,10 +11,10 @@ from typing import Final
 
 from ..keys import Layout, QueueKeys, partition_keys, pumps_key
 from ..operation import Operation, Reply
+from ..reply import clock_argument, expect_ok
 from ..scripts import load
 from ..stats.heartbeat import PumpBeat, pack_beat, unpack_beat
 from ..values import JobState
-from .reply import clock_argument, expect_ok
 
 FORGET_PUMP_MS: Final = 600_000
 PUMPS_MAX: Final = 64

@@ -11,10 +11,10 @@ from ..errors import InvalidArgumentError, StoreUnavailableError, TaskqError
 from ..keys import QueueKeys
 from ..operation import Apart, Argument, Group, Operation, Plan, Reply
 from ..record import pack_options
+from ..reply import clock_argument, expect_ok, tag_of, unexpected
 from ..scripts import Script, load
 from ..values import DEFAULT_OPTIONS, KeyMode, Published, PublishOptions, RequestLimit
 from .ratelimit import limited
-from .reply import clock_argument, expect_ok, tag_of, unexpected
 
 _PUBLISH = load("publish")
 _PUBLISH_UNIQUE = load("publish_unique")

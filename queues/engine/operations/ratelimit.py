@@ -13,9 +13,9 @@ from typing import Any, Final, TypeVar
 from ..errors import LimitReachedError
 from ..keys import limit_key
 from ..operation import Argument, Group, Operation, Reply
+from ..reply import expect_ok, tag_of, unexpected
 from ..scripts import Script, load, load_limited
 from ..values import LimitTaken, RequestLimit
-from .reply import expect_ok, tag_of, unexpected
 
 T = TypeVar("T")
 

@@ -8,9 +8,9 @@ from .. import limits
 from ..errors import InvalidArgumentError
 from ..keys import QueueKeys
 from ..operation import Operation, Plan, Reply, paced
+from ..reply import clock_argument, expect_ok
 from ..scripts import load
 from ..values import Rescheduled
-from .reply import clock_argument, expect_ok
 
 _RESCHEDULE = load("reschedule")
 _MAX_MS = limits.SECONDS_MAX * 1000

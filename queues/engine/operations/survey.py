@@ -11,12 +11,12 @@ from .. import limits
 from ..errors import InvalidArgumentError
 from ..keys import Layout, QueueKeys, partition_keys, rollup_key, survey_key, survey_turn_key
 from ..operation import Argument, Operation, Reply
+from ..reply import clock_argument, expect_ok, tag_of, unexpected
 from ..scripts import load
 from ..stats.minutes import Minute, read_minutes
 from ..stats.store_load import StoreLoad
 from ..stats.survey_rows import FoundQueue, found_queue, pack_queues
 from .inspect import queue_stats
-from .reply import clock_argument, expect_ok, tag_of, unexpected
 
 WHOLE_POOL: Final = ""
 """Stands for all namespaces, where minutes are summed up."""

@@ -20,10 +20,10 @@ from ..keys import (
 )
 from ..limits import KEY_MAX_BYTES
 from ..operation import Argument, Operation, Plan, Reply
+from ..reply import clock_argument, expect_ok, tag_of
 from ..scripts import load
 from ..stats.workers import WorkerBeat, WorkerRecord, pack_worker, unpack_worker, worker_key
 from ..values import JobState
-from .reply import clock_argument, expect_ok, tag_of
 
 FORGET_WORKER_MS: Final = 30_000
 """A worker that ended without a word, or hangs, is shown for so long."""

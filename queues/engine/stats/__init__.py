@@ -1,1 +1,1 @@
-"""What Redis holds of queues and processes beside the jobs: counts per minute, histograms, who is there, the survey."""
+"""What Redis holds beside the jobs: counts per minute, histograms, presence of consumers and workers, the survey."""

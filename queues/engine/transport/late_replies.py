@@ -1,9 +1,9 @@
 """Replies that come when their callers have been told that there are none: what they brought is taken back.
 
 A Redis that is paused (SIGSTOP, CLIENT PAUSE, a frozen machine) carries out afterwards what was in its sockets. By then
-the callers have got StoreUnavailableError, and a job that such a consume hands out would be nobody's until its lease
-ends, with a try burned. So the connection stays open (see `link`), and the late reply is undone as for a cancelled
-caller. A reply that never comes (this process ended, the connection was cut) leaves it to the lease.
+the callers have got StoreUnavailableError, and a job that such a consume delivers would be nobody's until its lease
+ends, with a try burned. So the connection stays open (see `resp_protocol`), and the late reply is undone as for a
+cancelled caller. A reply that never comes (this process ended, the connection was cut) leaves it to the lease.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class LateCalls:
 
 
 class LateBatch:
-    """`link.LateReplies` of what was sent in one write."""
+    """`protocol.LateReplies` of what was sent in one write."""
 
     __slots__ = ("_calls", "_sent")
 

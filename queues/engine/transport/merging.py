@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from ..limits import MERGE_MAX_CALLS
 from ..operation import Group, Operation, Reply
-from ..operations.reply import unexpected
+from ..reply import unexpected
 from .replication import UnconfirmedError
 
 

@@ -1,4 +1,4 @@
-"""Long polls: who waits for jobs or results, and how they are woken: by messages, when a job becomes due, or by a poll.
+"""Long polls: calls that wait for jobs or results. Messages wake them, a job's due time, or a poll.
 
 `queues.engine.aio` uses it.
 """

@@ -1,4 +1,4 @@
-"""Notices to all processes that use a pool: what they remember of something is out of date."""
+"""Notices to all processes that use a pool: something that they have cached is out of date."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..transport.connection import connect, parse_url
 from ..transport.failures import reaching_redis
 
 ANNOUNCE_TIMEOUT_S: Final = 1.0
-"""For connecting, and for the answer: whoever announces has done what it came for, and should not wait for long."""
+"""For connecting, and for the answer: the caller has done its work, and should not wait for long."""
 
 
 def announce(url: str, notices: Sequence[Sequence[str]]) -> None:

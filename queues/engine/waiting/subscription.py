@@ -1,6 +1,6 @@
 """One connection of an event loop to a pool that hears what others say: wake-ups, and notices to all processes.
 
-Whoever speaks does not know who listens, and nothing is kept: what is said while the connection is down is lost. So
+A sender does not know the receivers, and nothing is kept: what is sent while the connection is down is lost. So
 everybody who relies on messages is told each time that it has been established (again), and then looks for himself.
 """
 
@@ -25,7 +25,7 @@ LONGEST_DELAY_S: Final = 5.0
 
 CANCEL_AGAIN_S: Final = 0.1
 
-Hear = Callable[[bytes], None]
+MessageHandler = Callable[[bytes], None]
 
 
 class Subscription:
@@ -34,10 +34,10 @@ class Subscription:
     Nothing is opened before `start`. `client`: the pool's; of a cluster it says where a node is.
     """
 
-    def __init__(self, address: StoreAddress, client: AsyncClient, hearers: Mapping[bytes, Hear]) -> None:
+    def __init__(self, address: StoreAddress, client: AsyncClient, handlers: Mapping[bytes, MessageHandler]) -> None:
         self._address = address
         self._client = client
-        self._hearers = dict(hearers)
+        self._handlers = dict(handlers)
         self._told: list[Callable[[], None]] = []
         self._task: asyncio.Task[None] | None = None
         self._closed = False
@@ -48,13 +48,13 @@ class Subscription:
         """Whether messages arrive at the moment, as far as is known."""
         return self._established.is_set()
 
-    def tell_when_established(self, callback: Callable[[], None]) -> None:
+    def on_established(self, callback: Callable[[], None]) -> None:
         """Call it each time that the connection has been established: messages may have been lost until then."""
         self._told.append(callback)
 
-    def follow(self, channel: bytes, hear: Hear) -> None:
+    def follow(self, channel: bytes, on_message: MessageHandler) -> None:
         """Follow one more channel, from the next time on that it connects."""
-        self._hearers[channel] = hear
+        self._handlers[channel] = on_message
 
     def start(self) -> None:
         """Begin, in the background, unless it has begun."""
@@ -96,8 +96,8 @@ class Subscription:
         try:
             async with asyncio.timeout(REPLY_TIMEOUT_S):
                 connection = await client.connection_pool.get_connection()
-                await connection.send_command("SUBSCRIBE", *self._hearers)
-                for _ in self._hearers:
+                await connection.send_command("SUBSCRIBE", *self._handlers)
+                for _ in self._handlers:
                     await connection.read_response()
             connection.socket_timeout = None  # from here on silence is no fault
             self._tell_established()
@@ -118,13 +118,13 @@ class Subscription:
 
     async def _listen(self, connection: Any, ear: _Ear) -> None:
         """redis-py's own loop over messages costs five times as much as reading them off its connection."""
-        read, hearers = connection.read_response, self._hearers
+        read, handlers = connection.read_response, self._handlers
         while True:
             message = await read(disconnect_on_error=False)
             ear.heard = True
             if message[0] == b"message":
                 try:
-                    hearers[message[1]](message[2])
+                    handlers[message[1]](message[2])
                 except Exception as error:  # a fault of one hearer must not deafen the others
                     logger.error("message not handled", exc_info=error, extra={"action": "hear"})
 
@@ -138,7 +138,7 @@ class _Ear:
         self.heard = False
 
     async def ping(self, connection: Any) -> None:
-        """Ask for an answer now and then; without one, cut the connection, which whoever reads from it notices."""
+        """Ask for an answer now and then; without one, cut the connection, which its reader notices."""
         with contextlib.suppress(Exception):  # it broke: the reader knows
             while True:
                 await asyncio.sleep(PING_EVERY_S)

@@ -1,8 +1,8 @@
 """Waiting consumers of one event loop: one subscription for all of them, first come, first served.
 
-What moves a line of waiters: a wake-up message (as many waiters as jobs became ready), the queues' next due time (a
-timer of the line), and its turn to look in case a message was lost (`fallback_polls`). In each case the *first* of the
-line looks; one that got a job without a message sends the next: there may be more. Who sleeps costs its coroutine, one
+What wakes a group of waiters: a wake-up message (as many waiters as jobs became ready), the queues' next due time (a
+timer of the group), and its turn to poll in case a message was lost (`fallback_polls`). In each case the *first* of the
+group polls; one that got a job without a message sends the next: there may be more. Who sleeps costs its coroutine, one
 future and one timer, and neither task nor connection of its own.
 """
 
@@ -21,12 +21,11 @@ from ..keys import QueueKeys
 from ..operation import AsyncRunner
 from ..operations.consume import consume_any, consume_step, give_back, is_again
 from ..values import Consumed
-from .fairness import STEP_BACK_S, OtherProcesses
-from .fallback_polls import FallbackPolls
-from .lines import LOOK, MESSAGE, TIME_UP, Line, Lines, Wake
+from .fallback_polls import STEP_BACK_S, FallbackPolls, OtherProcesses
 from .results import ResultWaiters
 from .subscription import Subscription
 from .timers import delay_until
+from .waiter_groups import LOOK, MESSAGE, TIME_UP, WaiterGroup, WaiterGroups, Wake
 
 logger = logging.getLogger("taskq.waiting")
 
@@ -41,8 +40,8 @@ class Waiters:
     def __init__(self, engine: AsyncRunner) -> None:
         self._engine = engine
         self._loop = asyncio.get_running_loop()
-        self._lines = Lines()
-        self._fallback_polls = FallbackPolls(self._lines)
+        self._groups = WaiterGroups()
+        self._fallback_polls = FallbackPolls(self._groups)
         self._arrivals = itertools.count()
         self._stopped = False
         self._other_processes = OtherProcesses(engine.client)
@@ -53,7 +52,7 @@ class Waiters:
     @property
     def waiting(self) -> int:
         """Number of consumers that are waiting."""
-        return sum(line.total for line in self._lines.all())
+        return sum(group.total for group in self._groups.all())
 
     def consume(
         self, subscription: Subscription, queues: Sequence[QueueKeys], *, timeout_s: float, **options: Any
@@ -74,53 +73,53 @@ class Waiters:
         if self._is_stopped():
             return _NOTHING
         names = tuple([queue.name for queue in queues])
-        line = self._lines.join(names)
+        group = self._groups.join(names)
         deadline = monotonic() + timeout_s
         arrival = next(self._arrivals)
-        messages = self._lines.messages
+        messages = self._groups.messages
         why: Wake = MESSAGE
         woken = False
         try:
             while True:
                 seen = [messages.get(name, 0) for name in names]
                 try:
-                    stepped_back = woken and self._other_processes.present and line.should_step_back()
-                    if stepped_back:
+                    yielded = woken and self._other_processes.present and group.should_yield()
+                    if yielded:
                         await asyncio.sleep(STEP_BACK_S)
-                    consumed = await self._attempt(queues, self._fallback_polls.note_look(line), options)
+                    consumed = await self._attempt(queues, self._fallback_polls.note_look(group), options)
                 except (LimitReachedError, asyncio.CancelledError):
-                    self._pass_on(line, why)
+                    self._pass_on(group, why)
                     raise
                 if consumed.jobs:
                     if why is LOOK:
-                        line.wake(LOOK)
+                        group.wake(LOOK)
                     elif woken:
-                        line.note_won(stepped_back=stepped_back)
+                        group.record_won(yielded=yielded)
                     return consumed
                 if woken and why is MESSAGE:
-                    line.note_lost()
-                self._set_timer(line, consumed)
+                    group.record_lost()
+                self._set_timer(group, consumed)
                 if monotonic() >= deadline or self._is_stopped():
                     return consumed
                 if seen == [messages.get(name, 0) for name in names]:
                     del consumed, seen  # ten thousand sleepers need not keep them
-                    why = await self._sleep(line, arrival, delay_until(deadline))
+                    why = await self._sleep(group, arrival, delay_until(deadline))
                     while why is TIME_UP and monotonic() < deadline:
-                        why = await self._sleep(line, arrival, delay_until(deadline))
+                        why = await self._sleep(group, arrival, delay_until(deadline))
                     woken = why is MESSAGE
                     if why is TIME_UP or self._is_stopped():
                         return _NOTHING
         finally:
-            self._lines.leave(line)
+            self._groups.leave(group)
 
-    def hear(self, message: bytes) -> None:
+    def on_message(self, message: bytes) -> None:
         """A message of a wake channel (`queues.engine.keys.wake_channel`)."""
         try:
             kind, name, payload = message.split(b"\t")
             if kind == b"ready":
-                self._lines.wake_queue(name, int(payload))
+                self._groups.wake_queue(name, int(payload))
             elif kind == b"due":
-                self._lines.wake_lines(name)
+                self._groups.wake_groups(name)
             elif kind == b"done":
                 self.results.wake(payload)
             else:
@@ -138,8 +137,8 @@ class Waiters:
         self._stopped = True
         self._fallback_polls.stop()
         self._other_processes.stop()
-        for line in self._lines.all():
-            line.wake_all(LOOK)
+        for group in self._groups.all():
+            group.wake_all(LOOK)
         self.results.stop()
 
     def _is_stopped(self) -> bool:
@@ -185,42 +184,42 @@ class Waiters:
             self.give_back(look.result())
 
     def give_back(self, consumed: Consumed) -> None:
-        """Release what was handed out to somebody who has gone, in the background."""
+        """Release jobs that were delivered to a client that has gone, in the background."""
         self._engine.undo(give_back(consumed, self._engine.queue))
 
-    def _pass_on(self, line: Line, why: Wake) -> None:
-        """What woke one that may take nothing is for the next: of its line, else of all who wait for these queues."""
-        if not line.wake(why):
-            for name in line.names:
-                self._lines.wake_queue(name, 1)
+    def _pass_on(self, group: WaiterGroup, why: Wake) -> None:
+        """Pass a wake-up on to the next waiter of the group, else to any that waits for these queues."""
+        if not group.wake(why):
+            for name in group.names:
+                self._groups.wake_queue(name, 1)
 
-    async def _sleep(self, line: Line, arrival: int, timeout_s: float) -> Wake:
+    async def _sleep(self, group: WaiterGroup, arrival: int, timeout_s: float) -> Wake:
         """Until woken, or until a timer of the event loop ends, which may be a little early; why."""
         future: asyncio.Future[Wake] = self._loop.create_future()
-        line.lie_down(arrival, future)
+        group.add_sleeper(arrival, future)
         timer = self._loop.call_later(timeout_s, _end, future)
         try:
             why = await future
         except asyncio.CancelledError:
             if future.cancelled() or future.result() is TIME_UP:
-                line.leave_asleep()
-            else:  # gone, but woken before: its wake-up belongs to the next in line
-                self._pass_on(line, future.result())
+                group.remove_sleeper()
+            else:  # gone, but woken before: its wake-up belongs to the next waiter
+                self._pass_on(group, future.result())
             raise
         finally:
             timer.cancel()
         if why is TIME_UP:
-            line.leave_asleep()
+            group.remove_sleeper()
         return why
 
-    def _set_timer(self, line: Line, consumed: Consumed) -> None:
+    def _set_timer(self, group: WaiterGroup, consumed: Consumed) -> None:
         """Look again when the queues' next job is due: both times are the server's, so no clock of ours matters."""
-        if line.timer:
-            line.timer.cancel()
-            line.timer = None
+        if group.timer:
+            group.timer.cancel()
+            group.timer = None
         if consumed.next_due_ms is not None:
             wait_s = max(0.0, (consumed.next_due_ms - consumed.now_ms) / 1000) + _DUE_MARGIN_S
-            line.timer = self._loop.call_later(wait_s, line.wake, LOOK)
+            group.timer = self._loop.call_later(wait_s, group.wake, LOOK)
 
 
 def _end(future: asyncio.Future[Wake]) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from django.core.management import call_command
 from django.core.management.base import BaseCommand
 
-from queues.management.local.account import ensure_account
+from queues.management.local.data_dir import ensure_account
 
 
 class Command(BaseCommand):

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from queues.lake.demo import DemoPlan, write_demo
-from queues.lake.place import LakeError
+from queues.lake.storage import LakeError
 
 
 class Command(BaseCommand):

@@ -104,7 +104,7 @@ class Command(BaseCommand):
 
     def _note_failed(self, day: date, failure: ReportFailedError) -> bool:
         """Whether to go on with the next day."""
-        if not (self._is_scheduled and isinstance(failure, DayTakenError)):  # whoever has it will see to it
+        if not (self._is_scheduled and isinstance(failure, DayTakenError)):  # the process that has it computes it
             said = str(failure)
             self._failures.append(said if said.startswith(f"{day}: ") else f"{day}: {failure}")
         self._goes_on = failure.kind not in FATAL

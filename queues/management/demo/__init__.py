@@ -5,6 +5,6 @@ longer than they take to upload. About ten requests a second; every queue is bou
 the command `demo`; calls the service as any client does.
 """
 
-from .load import run_load
+from .actors import run_load
 
 __all__ = ["run_load"]

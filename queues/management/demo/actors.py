@@ -1,4 +1,4 @@
-"""The actors of the demo: orders, emails and images, each with who publishes jobs and who takes them.
+"""The demo's load: orders, emails and images, each with a producer and a consumer, in a thread of its own.
 
 An order is published with a delay after which it is closed; the payment that comes in time deletes the job. Some emails
 fail and are tried again ever later; a few have an address that never works and end as dead letters. Images come in
@@ -7,12 +7,92 @@ bursts, and resizing them is slow, so there is a backlog to watch.
 
 from __future__ import annotations
 
+import base64
 import heapq
+import http.client
+import json
+import logging
 import random
+import threading
 import time
-from typing import ClassVar, Final
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final
+from urllib.parse import urlencode, urlsplit
 
-from .client import Client
+from queues.supervision import BEAT_EVERY_S, HEARTBEAT
+
+WAIT_S: Final = 5
+"""How long one consume waits at the server."""
+
+
+class ServiceAwayError(Exception):
+    """The service cannot be reached or cannot do it now: come back later."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """A job in hand."""
+
+    queue: str
+    job_id: str
+    body: dict[str, Any]
+
+
+class Client:
+    """Not to be shared between threads."""
+
+    def __init__(self, *, url: str, namespace: str, token: str, name: str) -> None:
+        self._connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=WAIT_S + 10)
+        self._root = f"/api/{namespace}"
+        self._headers = {"X-Token": token, "X-Consumer": name}
+
+    def publish(self, queue: str, body: dict[str, Any], **options: str | float) -> str:
+        """The id of the new job."""
+        return str(self._call("PUT", queue, json.dumps(body), **options)["job_id"])
+
+    def publish_all(self, queue: str, bodies: list[dict[str, Any]], **options: str | float) -> None:
+        self._call("PUT", f"{queue}/bulk", json.dumps(bodies), **options)
+
+    def consume(self, queue: str, *, ttr: int) -> Job | None:
+        """The next job, waiting for one a few seconds."""
+        answer = self._call("GET", queue, ttr=ttr, timeout=WAIT_S)
+        if "job_id" not in answer:
+            return None
+        return Job(queue=queue, job_id=answer["job_id"], body=json.loads(base64.b64decode(answer["data"])))
+
+    def delete(self, queue: str, job_id: str) -> None:
+        """Acknowledge a job in hand, or take back one that waits."""
+        self._call("DELETE", f"{queue}/job/{job_id}")
+
+    def fail(self, job: Job, error: str) -> None:
+        self._call("POST", f"{job.queue}/job/{job.job_id}/fail", json.dumps({"error": error}))
+
+    def count_ready(self, queue: str) -> int:
+        return int(self._call("GET", f"{queue}/size")["size"])
+
+    def count_dead(self, queue: str) -> int:
+        return int(self._call("GET", f"{queue}/deadletter/size")["size"])
+
+    def respawn(self, queue: str, *, limit: int) -> None:
+        self._call("PUT", f"{queue}/deadletter", limit=limit)
+
+    def bury_for_good(self, queue: str, *, limit: int) -> None:
+        self._call("DELETE", f"{queue}/deadletter", limit=limit)
+
+    def _call(self, method: str, path: str, body: str | None = None, **query: str | float) -> dict[str, Any]:
+        """What the service answers; empty for no content. 4xx are answers, too. Raises ServiceAwayError."""
+        try:
+            self._connection.request(method, f"{self._root}/{path}?{urlencode(query)}", body, self._headers)
+            response = self._connection.getresponse()
+            content = response.read()
+            if response.status >= 500 or response.status == 429:
+                raise ServiceAwayError(f"{method} {path}: {response.status}")
+            answer: dict[str, Any] = json.loads(content) if content else {}
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            self._connection.close()
+            raise ServiceAwayError(f"{method} {path}: {error}") from error
+        return answer
+
 
 ORDERS: Final = "order-close"
 PAY_WITHIN_S: Final = 20
@@ -128,3 +208,35 @@ class Resizer(Actor):
         if job is not None:
             time.sleep(dice.uniform(0.5, 1.5))
             client.delete(IMAGES, job.job_id)
+
+
+logger = logging.getLogger(__name__)
+
+AWAY_PAUSE_S: Final = 2.0
+
+
+def run_load(*, url: str, namespace: str, token: str, stopping: threading.Event) -> None:
+    """Keep the load going until `stopping` is set. Threads that wait for a job end with the process."""
+    cast: list[Actor] = [Customers(), Closer(), Shop(), Mailer(), Mailer(), Postmaster(), Photographer(), Resizer()]
+    for number, actor in enumerate(cast, start=1):
+        name = f"{type(actor).__name__.lower()}-{number}"
+        client = Client(url=url, namespace=namespace, token=token, name=name)
+        threading.Thread(target=perform, args=(actor, client, stopping), daemon=True).start()
+    while not stopping.is_set():
+        HEARTBEAT.beat()
+        stopping.wait(BEAT_EVERY_S)
+
+
+def perform(actor: Actor, client: Client, stopping: threading.Event) -> None:
+    """Let an actor act until `stopping` is set. While the service is away it waits and says so once."""
+    away = False
+    pause_s = 0.0
+    while not stopping.wait(pause_s):
+        try:
+            actor.act(client)
+        except ServiceAwayError as error:
+            if not away:
+                logger.warning("service is away", extra={"action": "demo_waits", "reason": str(error)})
+            away, pause_s = True, AWAY_PAUSE_S
+        else:
+            away, pause_s = False, actor.pause_s

@@ -13,8 +13,7 @@ from queues.engine import probe_store, redact_url
 from queues.supervision import Supervisor
 
 from . import parts
-from .account import Account
-from .data_dir import CannotStartError, DataDir, check_port, lock_data_dir
+from .data_dir import Account, CannotStartError, DataDir, check_port, lock_data_dir
 
 READY_TIMEOUT_S: Final = 60.0
 
@@ -86,7 +85,7 @@ def _start_redis(supervisor: Supervisor, data_dir: DataDir, env: dict[str, str])
 def _environment(options: Options) -> dict[str, str]:
     env = {**os.environ, "TASKQ_DATA_DIR": str(options.data_dir), "PYTHONUNBUFFERED": "1"}
     if not _is_loopback(options.host) and not env.get("ALLOWED_HOSTS", "").strip():
-        # Whoever listens on more than this machine is reached by names that nobody can know here.
+        # A server that listens on more than this machine is reached by names that are not known here.
         env["ALLOWED_HOSTS"] = "*"
     return env
 

@@ -1,4 +1,4 @@
-"""What to tell whoever started the service: where to look and what to type, or the same for a program."""
+"""What the started service prints: which address to open and what to type, or the same for a program."""
 
 from __future__ import annotations
 

@@ -1,15 +1,37 @@
-"""The day in one pass: events counted by queue, hour, kind and bucket. All but a few tables come from these cells."""
+"""The day in one pass: events counted by queue, hour, kind and bucket. All but a few tables come from these cells.
+
+There are four levels: queues and namespaces, hours and the day.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
 from queues.reports.buckets import bucket_of
 from queues.reports.events import SCHEMA
+
+KEY: Final = ("pool", "namespace", "queue", "hour")
+"""A place at a level. `queue` "": the namespace. `hour` DAY: the whole day."""
+
+DAY: Final = -1
+"""Never null inside, so that keys are equal to themselves."""
+
+
+def at_all_levels(rows: DataFrame, *values: Column, by: Sequence[str] = ()) -> DataFrame:
+    """`values` aggregated at each level; `by`: more columns that groups have in common."""
+    return each_level(rows).groupBy(*KEY, *by).agg(*values)
+
+
+def each_level(rows: DataFrame) -> DataFrame:
+    """Each row four times, with the KEY of each level."""
+    levels = [f"struct({queue} AS queue, {hour} AS hour)" for queue in ("queue", "''") for hour in ("hour", DAY)]
+    others = [name for name in rows.columns if name not in ("queue", "hour")]
+    return rows.selectExpr(*others, f"inline(array({', '.join(levels)}))")
+
 
 PLACE: Final = ("pool", "namespace", "queue")
 METRICS: Final = {"wait": "consumed", "run": "acked", "total": "total", "lateness": "ready"}
@@ -35,7 +57,7 @@ def measured(events: DataFrame, *others: str) -> DataFrame:
 def cells_of(events: DataFrame) -> DataFrame:
     """One row for each CELL. `attempt` is known of acked and dead only, else null; so is `bucket` of what is measured.
 
-    Then: events, `measured` values with their sum and greatest, hand-outs that were `again`, `bytes` of bodies, live
+    Then: events, `measured` values with their sum and greatest, deliveries that were `again`, `bytes` of bodies, live
     jobs that a deletion took (`gone`), jobs `destroyed`, first_at, last_at, demo.
     """
     rows = measured(events, "attempt", "size", "error", "at", "demo")

@@ -8,7 +8,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as f
 
 from queues.lake import error_patterns as patterns
-from queues.lake.schema import LEASE_LOST
+from queues.lake.files import LEASE_LOST
 
 from .cells import PLACE
 
@@ -33,7 +33,7 @@ MARKED_TOKENS: Final = tuple(
 def errors_of(notable: DataFrame, lost: DataFrame) -> DataFrame:
     """(place, pattern, failed, dead, first_at, last_at, job), the most frequent of each queue; `job`: of the latest."""
     ended = notable.where(f.col("kind").isin("failed", "dead"))
-    # A death of which nobody said a word is one by a lost lease if that hand-out's lease was lost.
+    # A death of which nobody said a word is one by a lost lease if that delivery's lease was lost.
     leases = lost.withColumn("lease_lost", f.lit(True))
     by_lease = f.col("lease_lost").isNotNull() & (f.col("kind") == "dead")
     told = ended.join(leases, [*PLACE, "job", "attempt"], "left").withColumns(

@@ -1,2 +1,2 @@
 """Consumers that wait for jobs or hold some: they announce themselves in Redis, and the dashboard
-reads who is there."""
+reads them for the pages."""

@@ -10,9 +10,9 @@ from typing import Final
 
 from django.db import connections
 
+from queues.engine import WaitingReport, WorkingJobs, held_queues, list_waiting, list_working
 from queues.engine.errors import TaskqError
 from queues.engine.keys import QueueKeys
-from queues.engine.operations.consumers import WaitingReport, WorkingJobs, held_queues, list_waiting, list_working
 from queues.pools import find_pool, reading_engine_for
 
 from ..permissions import User, roles_of

@@ -9,8 +9,8 @@ from enum import StrEnum
 from ipaddress import ip_address
 from typing import Final
 
+from queues.engine import WaitingReport, WorkingJob, WorkingJobs
 from queues.engine.keys import QueueKeys
-from queues.engine.operations.consumers import WaitingReport, WorkingJob, WorkingJobs
 from queues.engine.stats.consumers import WaitingConsumer
 
 NEVER_MS: Final = 2**53
@@ -42,7 +42,7 @@ class PoolPresence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsumerRow:
-    """A consumer of a namespace, by the name that it gives; who gives none is known by address.
+    """A consumer of a namespace, by the name that it gives; one that gives none is known by its address.
 
     `waiting`: calls that wait. `since_ms`: when it was first seen, `left_ms`: when it last stopped waiting, if it was
     seen to wait (both by the Redis server's clock). `jobs`: those in its hands, as far as they are listed; `overdue` of
@@ -195,7 +195,7 @@ class _Draft:
 
 
 def _as_address(consumer: str) -> tuple[str, ...]:
-    """Who gives no name is called by address."""
+    """A consumer that gives no name is called by its address."""
     try:
         return (str(ip_address(consumer)),)
     except ValueError:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
-from queues.engine import limits
+from queues.engine import delete_dead, limits
 from queues.engine.ids import is_job_id
 from queues.pools import engine_for
 
@@ -16,7 +16,7 @@ from ..errors import InvalidArgumentError, RoleTooLowError
 from ..permissions import Role, User, check_role
 from ..policies import policy_for
 from .places import DeadFilter, DeadPlaces, Place, Position, find_dead_places, read_place
-from .scanning import DeadLetter, delete_dead_jobs, respawn_dead, scan_places
+from .scanning import DeadLetter, respawn_dead, scan_places
 
 BATCH: Final = 500
 """Dead letters that one batch changes at most."""
@@ -142,7 +142,7 @@ def _act(user: User, verb: DeadVerb, place: Place, job_ids: Sequence[str], run: 
         ttl_s = policy_for(pool=place.pool, namespace=place.namespace, queue=place.queue).ttl_s
         work = respawn_dead(queue=queue, job_ids=job_ids, ttl_s=limits.DEFAULT_TTL_S if ttl_s is None else ttl_s)
     else:
-        work = delete_dead_jobs(queue=queue, job_ids=job_ids)
+        work = delete_dead(queue, ids=job_ids)
     done = engine.run(work)
     if done:
         note_activity(

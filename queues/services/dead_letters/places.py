@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Final
 
-from queues.engine import FoundQueue, limits, list_queues
+from queues.engine import DeadJob, FoundQueue, limits, list_queues, parse_dead_cursor, scan_dead
 from queues.engine.errors import StoreUnavailableError
 from queues.engine.names import check_namespace, check_queue, is_name
-from queues.engine.operations.dead_scan import DeadJob, parse_cursor, scan_dead
 from queues.lake.error_patterns import pattern_of
 from queues.pools import reading_engine_for
 
@@ -53,8 +52,8 @@ class DeadFilter:
         """The first instant after the day."""
         return None if self.day is None else _midnight_ms(self.day + timedelta(days=1))
 
-    def lets_through(self, job: DeadJob, pattern: str) -> bool:
-        """Whether its error is meant. Place and day are looked after by whoever scans."""
+    def matches(self, job: DeadJob, pattern: str) -> bool:
+        """Whether its error is meant. The scan itself sees to place and day."""
         if self.like and pattern != self.like:
             return False
         return not self.error or self.error.lower() in job.error.lower() or self.error.lower() in pattern.lower()
@@ -158,7 +157,7 @@ def read_position(text: str) -> Position | None:
     if not text:
         return None
     where, _, cursor = text.partition("|")
-    parse_cursor(cursor)
+    parse_dead_cursor(cursor)
     return Position(place=read_place(where), cursor=cursor or None)
 
 

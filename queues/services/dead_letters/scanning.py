@@ -7,10 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from queues.engine import DeadHead, dead_head, delete_dead, respawn
+from queues.engine import DEAD_SCAN_BATCH, DeadJob, DeadPage, respawn, scan_dead
 from queues.engine.keys import QueueKeys
-from queues.engine.operation import Operation, Plan
-from queues.engine.operations.dead_scan import SCAN_BATCH, DeadJob, DeadPage, scan_dead
+from queues.engine.operation import Plan
 from queues.pools import reading_engine_for
 
 from ..permissions import User
@@ -45,7 +44,7 @@ class DeadStretch:
     position: Position | None
 
 
-def look_through(
+def scan_dead_letters(
     *,
     user: User,
     chosen: DeadFilter,
@@ -70,7 +69,7 @@ def scan_places(*, places: DeadPlaces, chosen: DeadFilter, start: Position | Non
         DeadLetter(place=scan.at.place, job=job, pattern=pattern)
         for scan in scans
         for job in scan.jobs
-        if chosen.lets_through(job, pattern := pattern_of_job(job))
+        if chosen.matches(job, pattern := pattern_of_job(job))
     )
     looked_at = sum(len(scan.jobs) for scan in scans)
     position = _position_behind(places, scans)
@@ -94,7 +93,7 @@ class _PlaceScan:
 
     @property
     def wanted(self) -> int:
-        return min(SCAN_BATCH, self._most - len(self.jobs))
+        return min(DEAD_SCAN_BATCH, self._most - len(self.jobs))
 
     @property
     def is_done(self) -> bool:
@@ -145,18 +144,8 @@ def _position_behind(places: DeadPlaces, scans: list[_PlaceScan]) -> Position | 
     return None
 
 
-def peek_dead(*, queue: QueueKeys) -> Operation[DeadHead]:
-    """How many dead jobs there are, and the oldest."""
-    return dead_head(queue)
-
-
 def respawn_dead(
     *, queue: QueueKeys, ttl_s: int, limit: int | None = None, job_ids: Sequence[str] | None = None
 ) -> Plan[int]:
     """Make dead jobs ready with one more try and a new ttl: the `limit` oldest, or those named. Answers how many."""
     return respawn(queue, limit=limit, ids=job_ids, ttl_ms=ttl_s * 1000)
-
-
-def delete_dead_jobs(*, queue: QueueKeys, limit: int | None = None, job_ids: Sequence[str] | None = None) -> Plan[int]:
-    """Delete the `limit` oldest dead jobs, or those named. Answers how many."""
-    return delete_dead(queue, limit=limit, ids=job_ids)

@@ -1,4 +1,7 @@
-"""What a person may do with jobs, one or a page of them or all that a filter matches: each act is checked and noted."""
+"""What a person may do with jobs: publish one, act on one, on a page of them, or on all that a filter matches.
+
+Each act is checked, and recorded in the activity log.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,7 @@ from queues.engine import (
     ack_attempt,
     delete_jobs,
     limits,
+    publish,
     release,
     reschedule,
     respawn,
@@ -23,14 +27,16 @@ from queues.engine import (
 from queues.engine.errors import InvalidArgumentError, JobNotFoundError, LeaseLostError, TaskqError
 from queues.engine.keys import QueueKeys
 from queues.engine.operation import Apart, Operation, PacedApart, Plan
-from queues.engine.values import AckOutcome, Ended
+from queues.engine.values import AckOutcome, Ended, Published
 from queues.pools import engine_for
 
 from ..activity import ALL_OF_STATE, BY_BODY, ActivityAction, note_activity
 from ..errors import RoleTooLowError
-from ..permissions import User
+from ..permissions import Role, User
 from ..policies import policy_for
+from ..queues.actions import need
 from ..queues.page import QueuePlace
+from .publishing import PublishRequest, effective_options
 
 SELECTED_MAX: Final = 500
 """Jobs that one act may name, or one batch of an act on a whole filter may find."""
@@ -225,3 +231,23 @@ def _note(
             detail=detail,
             run=run,
         )
+
+
+def publish_by_hand(*, user: User, place: QueuePlace, body: bytes, request: PublishRequest) -> Published:
+    """One job. Raises RoleTooLowError, InvalidArgumentError, StoreFullError."""
+    need(place, Role.OPERATE)
+    policy = policy_for(pool=place.pool, namespace=place.namespace, queue=place.queue)
+    options = effective_options(request=request, policy=policy)
+    engine = engine_for(place.pool)
+    published = engine.run(publish(engine.queue(place.namespace, place.queue), [body], options))
+    if not published.duplicate:
+        note_activity(
+            user=user,
+            action=ActivityAction.PUBLISHED,
+            pool=place.pool,
+            namespace=place.namespace,
+            queue=place.queue,
+            target=published.job_ids[0],
+            count=1,
+        )
+    return published

@@ -1,4 +1,4 @@
-"""Reading jobs: by id, by state, results; and searching all queues that a person may see for an id."""
+"""Searches all queues that a user may see for a job by its id."""
 
 from __future__ import annotations
 
@@ -9,41 +9,12 @@ from typing import Final
 
 from django.db import connections
 
-from queues.engine import AsyncEngine, JobPlace, detail, find_job, list_jobs, peek, result
+from queues.engine import JobPlace, find_job
 from queues.engine.errors import InvalidArgumentError, TaskqError
 from queues.engine.ids import is_job_id
-from queues.engine.keys import QueueKeys
-from queues.engine.operation import Operation, Plan
-from queues.engine.values import Delivery, JobDetail, JobResult, JobState, Page
 from queues.pools import find_pool, reading_engine_for
 
 from ..permissions import User, roles_of, sees_everything
-
-
-def peek_queue(*, queue: QueueKeys) -> Plan[Delivery | None]:
-    """The job that the next consume would get, or None."""
-    return peek(queue)
-
-
-def get_job(*, queue: QueueKeys, job_id: str) -> Operation[JobDetail | None]:
-    """All that is known of a job, or None."""
-    return detail(queue, job_id)
-
-
-def get_result(*, queue: QueueKeys, job_id: str) -> Operation[JobResult]:
-    """The state of a job and, when it is completed, its result."""
-    return result(queue, job_id)
-
-
-async def wait_for_result(*, engine: AsyncEngine, queue: QueueKeys, job_id: str, timeout_s: float) -> JobResult:
-    """As get_result, waiting up to `timeout_s` for the job to be completed."""
-    return await engine.wait_result(queue, job_id, timeout_s=timeout_s)
-
-
-def list_jobs_in(*, queue: QueueKeys, state: JobState, after: str | None = None, limit: int = 50) -> Operation[Page]:
-    """A page of the jobs in one state."""
-    return list_jobs(queue, state, after=after, limit=limit)
-
 
 LOOKS_MAX: Final = 20_000
 """How many queues of a pool are asked; a matter of half a second at most."""

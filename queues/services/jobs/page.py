@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from queues.engine import JobDetail, JobState, detail, result
+from queues.engine import JobDetail, JobState, detail, read_note, read_worker, result
 from queues.engine.errors import JobNotFoundError
 from queues.engine.ids import is_job_id
-from queues.engine.operations.workers import read_note, read_worker
 from queues.engine.stats.workers import WorkerBeat
 from queues.pools import reading_engine_for
 
@@ -50,7 +49,7 @@ class MomentKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moment:
-    """One entry of a time line, in ms since the epoch. For an attempt `at_ms` is its hand-out, `ended_ms` its end.
+    """One entry of a time line, in ms since the epoch. For an attempt `at_ms` is its delivery, `ended_ms` its end.
 
     `first_attempt` differs from `attempt` for a stretch of attempts of which nothing is known.
     """

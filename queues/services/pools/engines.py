@@ -21,24 +21,9 @@ from queues.engine import (
     stats,
     write_probe,
 )
-from queues.pools import async_engine_for, open_async_engines, peek_async_engine
+from queues.pools import open_async_engines
 
 from ..queues.ranking import QueueRanking
-
-
-def peek_engine(pool: str) -> AsyncEngine | None:
-    """This loop's engine of a pool that is in use, at once. None says nothing: ask `engine_of`."""
-    return peek_async_engine(pool)
-
-
-async def engine_of(*, pool: str) -> AsyncEngine:
-    """This loop's engine of a pool. Raises PoolNotFoundError, MetadataUnavailableError, StoreUnavailableError."""
-    return await async_engine_for(pool)
-
-
-def engines_handed_out() -> tuple[AsyncEngine, ...]:
-    """Those that are in use in this process."""
-    return open_async_engines()
 
 
 async def check_writes(engine: AsyncEngine, *, as_publish: bool = False) -> None:
@@ -52,7 +37,7 @@ async def check_writes(engine: AsyncEngine, *, as_publish: bool = False) -> None
 
 async def stop_all_waiting() -> None:
     """Let every consumer that waits here return empty-handed, now and from now on."""
-    await asyncio.gather(*(engine.stop_waiting() for engine in engines_handed_out()))
+    await asyncio.gather(*(engine.stop_waiting() for engine in open_async_engines()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +57,7 @@ _totals: Final = [0, 0]
 def read_engine_load() -> EngineLoad:
     """Sums over all engines. Engines come and go with their pools; what they did stays counted."""
     waiting = 0
-    for engine in engines_handed_out():
+    for engine in open_async_engines():
         waiting += engine.waiting
         now = (int(getattr(engine, "batches", 0)), int(getattr(engine, "batched_calls", 0)))
         before = _seen.get(engine, (0, 0))

@@ -1,4 +1,4 @@
-"""What people do to a queue on its page: pause, publish by hand, empty, change the policy. All goes into the
+"""What people do to a queue on its page: pause, empty, change the policy. All goes into the
 activity log.
 """
 
@@ -10,22 +10,19 @@ from typing import Final
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
-from queues.engine import destroy, pause, publish, resume
-from queues.engine.values import Published
+from queues.engine import destroy, pause, resume
 from queues.models import Namespace, QueuePolicy
 from queues.pools import engine_for
 from queues.pools.database import read_metadata
 
 from ..activity import ActivityAction, note_activity
 from ..errors import NamespaceNotFoundError, RoleTooLowError
-from ..jobs.publishing import PublishRequest, effective_options
 from ..permissions import Role, User
-from ..policies import policy_for
 from .page import QueuePlace
 
 
 def set_paused(*, user: User, place: QueuePlace, paused: bool) -> bool:
-    """Hand nothing out, or hand jobs out again. Whether that changed anything. Raises RoleTooLowError."""
+    """Deliver nothing, or deliver jobs again. Whether that changed anything. Raises RoleTooLowError."""
     need(place, Role.OPERATE)
     engine = engine_for(place.pool)
     queue = engine.queue(place.namespace, place.queue)
@@ -33,18 +30,6 @@ def set_paused(*, user: User, place: QueuePlace, paused: bool) -> bool:
     if changed:
         _note(user, place, ActivityAction.PAUSED if paused else ActivityAction.RESUMED)
     return changed
-
-
-def publish_by_hand(*, user: User, place: QueuePlace, body: bytes, request: PublishRequest) -> Published:
-    """One job. Raises RoleTooLowError, InvalidArgumentError, StoreFullError."""
-    need(place, Role.OPERATE)
-    policy = policy_for(pool=place.pool, namespace=place.namespace, queue=place.queue)
-    options = effective_options(request=request, policy=policy)
-    engine = engine_for(place.pool)
-    published = engine.run(publish(engine.queue(place.namespace, place.queue), [body], options))
-    if not published.duplicate:
-        _note(user, place, ActivityAction.PUBLISHED, target=published.job_ids[0], count=1)
-    return published
 
 
 def empty_whole_queue(*, user: User, place: QueuePlace) -> int:

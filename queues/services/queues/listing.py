@@ -9,10 +9,10 @@ from typing import Any, Final
 from queues.engine import FoundQueue, Minute
 from queues.engine.errors import TaskqError
 
-from ..attention import QueueAttention, reasons_by_queue
 from ..permissions import User
+from .attention import QueueAttention, reasons_by_queue
+from .chart_data import histories_of_queues
 from .survey import VisiblePool, VisiblePools, visible_pools
-from .trends import histories_of_queues
 
 PAGE_QUEUES: Final = 50
 SPARK_MINUTES: Final = 30

@@ -1,4 +1,4 @@
-"""One queue: its page, its counts, and the verbs on all of it."""
+"""What the page of one queue shows: counts, minutes, distributions, jobs."""
 
 from __future__ import annotations
 
@@ -10,61 +10,25 @@ from queues.engine import (
     JobFilter,
     JobState,
     QueueStats,
-    destroy,
     detail,
+    distributions,
     list_jobs,
-    list_queues,
-    pause,
-    resume,
     scan_jobs,
-    size,
     stats,
 )
 from queues.engine.errors import InvalidArgumentError
 from queues.engine.ids import is_job_id
-from queues.engine.keys import Layout, QueueKeys
+from queues.engine.keys import QueueKeys
 from queues.engine.names import check_queue
-from queues.engine.operation import Operation, Plan
-from queues.engine.operations.distribution import distributions
+from queues.engine.operation import Plan
 from queues.engine.stats.minutes import MINUTE_MS, Minute
-from queues.engine.values import Distributions, QueuePage
+from queues.engine.values import Distributions
 from queues.pools import reading_engine_for
 
 from ..errors import NamespaceNotFoundError
 from ..permissions import Role, User, role_in
 from ..policies import EffectivePolicy, policy_for
-from .trends import history_of_queue
-
-
-def count_ready(*, queue: QueueKeys) -> Operation[int]:
-    """Jobs that can be consumed now."""
-    return size(queue)
-
-
-def read_stats(*, queue: QueueKeys) -> Operation[QueueStats]:
-    """Counts per state, rates, percentiles."""
-    return stats(queue)
-
-
-def list_queues_of(*, layout: Layout, namespace: str, after: str | None = None, limit: int = 100) -> Plan[QueuePage]:
-    """A page of the names of a namespace's queues that hold anything."""
-    return list_queues(layout, namespace, after=after, limit=limit)
-
-
-def pause_queue(*, queue: QueueKeys) -> Operation[bool]:
-    """Hand nothing out until resumed. Answers whether that changed anything."""
-    return pause(queue)
-
-
-def resume_queue(*, queue: QueueKeys) -> Operation[bool]:
-    """Hand jobs out again. Answers whether that changed anything."""
-    return resume(queue)
-
-
-def empty_queue(*, queue: QueueKeys, everything: bool) -> Plan[int]:
-    """Delete the ready jobs, or those of every state. Answers how many."""
-    return destroy(queue, everything=everything)
-
+from .chart_data import history_of_queue
 
 PAGE_JOBS: Final = 50
 

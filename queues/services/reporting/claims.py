@@ -90,7 +90,7 @@ def fail_day(claim: Claim, *, error: str, counts: bool = True) -> None:
 
 def report_claimed(claim: Claim, **fields: object) -> None:
     """Set what a report in the database rests on. In a transaction with its rows: the first write, which holds off
-    whoever would take the day over until that ends. Raises ClaimLostError."""
+    a process that would take the day over until that ends. Raises ClaimLostError."""
     _update(claim, beat_at=Now(), reported_run=claim.run, reported_at=Now(), **fields)
 
 

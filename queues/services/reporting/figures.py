@@ -37,7 +37,7 @@ class Figure:
 
 FIGURES: Final = (
     Figure(key="published", title=_("Published"), unit="jobs"),
-    Figure(key="consumed", title=_("Handed out"), unit="jobs"),
+    Figure(key="consumed", title=_("Delivered"), unit="jobs"),
     Figure(key="acked", title=_("Acked"), unit="jobs"),
     Figure(key="success_rate", title=_("Success rate"), unit="share"),
     Figure(key="failed", title=_("Failed attempts"), unit="jobs", flaw=True),
@@ -134,8 +134,8 @@ def as_rows(columns: Sequence[Figures]) -> list[tuple[Promise, str, list[float |
 
 
 TIME_TITLES: Final[Mapping[Metric, tuple[Promise, Promise]]] = {
-    Metric.WAIT: (_("Wait"), _("due → handed out")),
-    Metric.RUN: (_("Run"), _("handed out → acked")),
+    Metric.WAIT: (_("Wait"), _("due → delivered")),
+    Metric.RUN: (_("Run"), _("delivered → acked")),
     Metric.TOTAL: (_("End to end"), _("published → acked")),
     Metric.LATENESS: (_("Lateness"), _("due → ready")),
 }
@@ -161,14 +161,14 @@ Part = tuple[str, int]
 
 
 def funnel_of(figures: Figures) -> tuple[tuple[str, tuple[Part, ...]], ...]:
-    """Title and parts of each step. Jobs cross midnight, and one may be handed out often: steps need not be equal."""
+    """Title and parts of each step. Jobs cross midnight, and one may be delivered often: steps need not be equal."""
     return (
         (
             gettext("Arrived"),
             ((gettext("published"), figures.published), (gettext("respawned"), figures.respawned)),
         ),
         (
-            gettext("Handed out"),
+            gettext("Delivered"),
             (
                 (gettext("for the first time"), max(figures.consumed - figures.retried, 0)),
                 (gettext("again"), figures.retried),

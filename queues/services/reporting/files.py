@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from queues.lake.names import DATE
-from queues.lake.place import LakeError, Place
+from queues.lake.storage import LakeError, Storage
 from queues.models.report import COUNTS, METRICS, QUANTILES
 
 from .failures import BadResultsError
@@ -123,14 +123,14 @@ RUN: Final = "run="
 class ReportFiles:
     """The files of one day."""
 
-    place: Place
+    storage: Storage
     day: date
 
     def read_summary(self, run: str) -> dict[str, Any]:
         """Raises BadResultsError if the run did not come to its end."""
         path = f"{self._of_run(run)}/summary.json"
         try:
-            summary = json.loads(self.place.read(path))
+            summary = json.loads(self.storage.read(path))
         except (FileNotFoundError, LakeError, ValueError) as error:
             raise BadResultsError(f"the report's summary cannot be read: {error}") from error
         if not isinstance(summary, dict):
@@ -142,11 +142,11 @@ class ReportFiles:
         whole days. Raises BadResultsError."""
         folder = f"{self._of_run(run)}/{table}.parquet"
         try:
-            names = [entry.name for entry in self.place.list(folder) if _is_data(entry.name)]
+            names = [entry.name for entry in self.storage.list(folder) if _is_data(entry.name)]
             if not names:
                 raise BadResultsError(f"the report has no table {table}")
             for name in names:
-                with self.place.open(f"{folder}/{name}", "rb") as file:
+                with self.storage.open(f"{folder}/{name}", "rb") as file:
                     yield from _rows_of(file, table, of_hours)
         except (OSError, LakeError, pa.ArrowException) as error:
             raise BadResultsError(f"the report's table {table} cannot be read: {error}") from error
@@ -154,12 +154,12 @@ class ReportFiles:
     def make_current(self, run: str) -> None:
         """Say that `run` is the one that counts, at once and as a whole. Raises LakeError, OSError."""
         content = json.dumps({"run": run}).encode()
-        path = self.place.path(f"{self._of_day}/current.json")
-        if not self.place.is_local:  # object stores show a file when it is whole
-            self.place.fs.pipe_file(path, content)
+        path = self.storage.path(f"{self._of_day}/current.json")
+        if not self.storage.is_local:  # object stores show a file when it is whole
+            self.storage.fs.pipe_file(path, content)
             return
-        written = self.place.path(f"{self._of_day}/.current.json.tmp-{uuid.uuid4().hex}")
-        self.place.make_dir(self._of_day)
+        written = self.storage.path(f"{self._of_day}/.current.json.tmp-{uuid.uuid4().hex}")
+        self.storage.make_dir(self._of_day)
         with open(written, "wb") as file:
             file.write(content)
             file.flush()
@@ -168,24 +168,24 @@ class ReportFiles:
 
     def delete_runs(self, *, but: str = "") -> None:
         """Delete all runs of the day but one, and what killed ones have left. Raises LakeError, OSError."""
-        for entry in self.place.list(self._of_day):
+        for entry in self.storage.list(self._of_day):
             if entry.name.startswith((RUN, ".")) and entry.name != f"{RUN}{but}":
-                self.place.fs.rm(self.place.path(f"{self._of_day}/{entry.name}"), recursive=True)
+                self.storage.fs.rm(self.storage.path(f"{self._of_day}/{entry.name}"), recursive=True)
 
     def delete_run(self, run: str) -> None:
         """Delete what a run that failed has left. What hinders that is logged: the next good run deletes it."""
-        path = self.place.path(self._of_run(run))
+        path = self.storage.path(self._of_run(run))
         try:
-            if self.place.list(self._of_run(run)):
-                self.place.fs.rm(path, recursive=True)
+            if self.storage.list(self._of_run(run)):
+                self.storage.fs.rm(path, recursive=True)
         except (OSError, LakeError) as error:
             fields = {"action": "report.clean", "run": run, "reason": str(error)}
             logger.warning("files of a failed report not deleted", extra=fields)
 
     def delete_day(self) -> None:
         """Delete the day's reports altogether. Raises LakeError, OSError."""
-        if self.place.fs.exists(self.place.path(self._of_day)):
-            self.place.fs.rm(self.place.path(self._of_day), recursive=True)
+        if self.storage.fs.exists(self.storage.path(self._of_day)):
+            self.storage.fs.rm(self.storage.path(self._of_day), recursive=True)
 
     @property
     def _of_day(self) -> str:
@@ -197,7 +197,7 @@ class ReportFiles:
 
 def files_of(url: str, day: date) -> ReportFiles:
     """Those of a day below `url`. Raises LakeError if that is no place for files."""
-    return ReportFiles(place=Place(url), day=day)
+    return ReportFiles(storage=Storage(url), day=day)
 
 
 def _is_data(name: str) -> bool:

@@ -12,7 +12,7 @@ from typing import Any, Final
 from django.conf import settings
 from django.db import DatabaseError, InterfaceError, connection, transaction
 
-from queues.lake.place import LakeError
+from queues.lake.storage import LakeError
 from queues.models import QueueDay, ReportDay, ReportTrigger
 
 from .claims import Claim, Keeper, claim_day, fail_day, finish_day, report_claimed, warning

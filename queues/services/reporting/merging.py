@@ -191,7 +191,7 @@ class QueueHours:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Objectives:
-    """Queues with an objective, missed ones first, at most OBJECTIVES. `judged`: those that handed out anything."""
+    """Queues with an objective, missed ones first, at most OBJECTIVES. `judged`: those that delivered anything."""
 
     rows: tuple[QueueRow, ...]
     found: int

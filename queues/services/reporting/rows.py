@@ -202,7 +202,7 @@ def _short(hour: Row) -> dict[str, Any]:
 
 
 def _judge(row: QueueDay, waits: Mapping[int, int]) -> None:
-    """Whether the objective that holds now was met: 95 of 100 hand-outs in time."""
+    """Whether the objective that holds now was met: 95 of 100 deliveries in time."""
     objective_s = policy_for(pool=row.pool, namespace=row.namespace, queue=row.queue).objective_s
     if objective_s is None:
         return

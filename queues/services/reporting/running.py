@@ -167,7 +167,7 @@ WAIT_S: Final = 0.2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listener:
-    """Who wants to know. `failed` answers whether to go on with the next day."""
+    """Callbacks of a run. `failed` answers whether to go on with the next day."""
 
     tell: Callable[[Progress], None]
     made: Callable[[Made], None]

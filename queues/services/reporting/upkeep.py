@@ -11,7 +11,7 @@ from django.conf import settings
 
 from queues.lake.compact import compact_day
 from queues.lake.files import list_days, read_day
-from queues.lake.place import LakeError
+from queues.lake.storage import LakeError
 from queues.models import QueueDay, ReportDay, ReportState
 
 from .claims import add_warning

@@ -40,7 +40,7 @@ class WarningKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportWarning:
-    """`text`: in English, may name files and other people's pools; "" for who is no superuser."""
+    """`text`: in English, may name files and other people's pools; "" for users who are no superusers."""
 
     kind: WarningKind
     text: str
@@ -165,10 +165,10 @@ class Figures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Objective:
-    """What people set for the queue: that 95 of 100 hand-outs come within `seconds` of the job's being due.
+    """What people set for the queue: that 95 of 100 deliveries come within `seconds` of the job's being due.
 
-    `is_met` and `share` (0 to 1, of hand-outs in time; from the histogram, so within 1 % of the bound): None if nothing
-    was handed out.
+    `is_met` and `share` (0 to 1, of deliveries in time; from the histogram, so within 1 % of the bound): None if
+    nothing was delivered.
     """
 
     seconds: int

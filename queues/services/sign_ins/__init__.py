@@ -8,7 +8,7 @@ have limits and places of their own and lock out nobody else. `audit` logs failu
 Django and django-axes call this package by way of the settings; it uses Django's users and cache.
 """
 
-from .audit import note_sign_ins
 from .clients import device_cookie
+from .limits import note_sign_ins
 
 __all__ = ["device_cookie", "note_sign_ins"]

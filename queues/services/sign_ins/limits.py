@@ -1,25 +1,53 @@
-"""How many failed sign-ins there may be, as a handler of django-axes.
+"""Limits on attempts to sign in, and what is written down of them.
 
-The library asks it before each attempt and tells it of each failure. It counts in Django's cache, for all processes
-and hosts together, in windows of TASKQ_SIGN_IN_LOCK_S by the clock: what has TASKQ_SIGN_IN_FAILURES failures is locked
-until the window ends. While the cache is away or full nothing is counted; `password_checks` bounds guessing even so.
-
-The library's own handlers cannot tell a known browser from a stranger, and the one for caches takes somebody of the
-name `10.0.0.1` for that address.
+Good ones go to the activity log, failures and locks to the log.
 """
 
 from __future__ import annotations
 
+import logging
 from math import ceil
 from time import time
-from typing import Any
+from typing import Any, Final
 
 from axes.handlers.base import AbstractAxesHandler, AxesBaseHandler
 from django.conf import settings
+from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.signals import user_logged_in
 from django.core.cache import cache
 
-from .audit import log_failure, log_lock
-from .clients import client_address, digest_of, find_client, network_of
+from ..activity import ActivityAction, note_activity
+from .clients import SignInClient, client_address, digest_of, find_client, network_of
+
+logger = logging.getLogger(__name__)
+
+NAME_SHOWN_MAX: Final = 150
+"""Characters: as long as a name may be."""
+
+
+def note_sign_ins() -> None:
+    """Begin. Once per process."""
+    user_logged_in.connect(_note, dispatch_uid="queues.note_sign_ins")
+
+
+def log_failure(client: SignInClient) -> None:
+    """A password was wrong. Their number is bounded by the limits, and by what hashing takes."""
+    logger.warning("sign-in failed", extra={"action": "signin.fail", **_fields(client)})
+
+
+def log_lock(client: SignInClient, *, of: str, retry_after_s: int) -> None:
+    """This was one failure too many. Attempts that are refused from now on are not logged. `of`: the kind of limit."""
+    fields = {"action": "signin.lock", "limit": of, "retry_after_s": retry_after_s, **_fields(client)}
+    logger.warning("sign-ins locked", extra=fields)
+
+
+def _fields(client: SignInClient) -> dict[str, Any]:
+    name = "".join(one if one.isprintable() else "?" for one in client.username[:NAME_SHOWN_MAX])
+    return {"address": client.address, "username": name, "known": client.is_known}
+
+
+def _note(user: AbstractBaseUser, **_signal: Any) -> None:
+    note_activity(user=user, action=ActivityAction.SIGNED_IN, pool="")
 
 
 class SignInLimits(AbstractAxesHandler, AxesBaseHandler):  # type: ignore[misc]  # django-axes has no types

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
-from queues.engine import LimitTaken, RequestLimit, give_back_limit, take_limit
+from queues.engine import RequestLimit
 from queues.engine import limited as limited_operation
 from queues.engine.names import is_name
 from queues.engine.operation import Operation
@@ -143,13 +143,3 @@ def limited(operation: Operation[T], limit: RequestLimit | None) -> Operation[T]
     Raises LimitReachedError.
     """
     return operation if limit is None else limited_operation(operation, limit)
-
-
-def take_request(*, limit: RequestLimit) -> Operation[LimitTaken]:
-    """Count one request before it is carried out."""
-    return take_limit(limit)
-
-
-def give_back_request(*, taken: LimitTaken) -> Operation[None]:
-    """Undo one take_request that was allowed."""
-    return give_back_limit(taken)

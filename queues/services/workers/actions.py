@@ -7,18 +7,19 @@ from enum import StrEnum
 from typing import Final
 from uuid import uuid4
 
-from queues.engine import JobState, detail
-from queues.engine.errors import JobNotFoundError, LeaseLostError
-from queues.engine.ids import is_job_id
-from queues.engine.keys import QueueKeys
-from queues.engine.operation import Plan
-from queues.engine.operations.workers import (
+from queues.engine import (
+    JobState,
     WorkerCommand,
     WorkerCommandKind,
     cancel_job,
     command_workers,
+    detail,
     read_worker,
 )
+from queues.engine.errors import JobNotFoundError, LeaseLostError
+from queues.engine.ids import is_job_id
+from queues.engine.keys import QueueKeys
+from queues.engine.operation import Plan
 from queues.pools import engine_for
 
 from ..activity import ActivityAction, note_activity

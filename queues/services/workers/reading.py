@@ -11,10 +11,10 @@ from typing import Any, Final
 
 from django.db import connections
 
+from queues.engine import list_worker_records
 from queues.engine.errors import InvalidArgumentError, TaskqError
 from queues.engine.ids import is_job_id
 from queues.engine.names import check_queue
-from queues.engine.operations.workers import list_worker_records
 from queues.engine.stats.workers import ParkedTask, RunningJob, WorkerBeat, WorkerRecord
 from queues.pools import find_pool, reading_engine_for
 

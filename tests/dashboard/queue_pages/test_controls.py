@@ -19,10 +19,10 @@ def test_a_queue_is_paused_and_resumed(olga: Client, shop: Shop) -> None:
 
     post(olga, "pause")
     post(olga, "pause")
-    assert "Nothing is handed out" in page(olga)
+    assert "Nothing is delivered" in page(olga)
     post(olga, "resume")
 
-    assert "Nothing is handed out" not in page(olga)
+    assert "Nothing is delivered" not in page(olga)
     assert noted() == [("olga", "paused", None), ("olga", "resumed", None)]
 
 

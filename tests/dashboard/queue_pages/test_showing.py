@@ -72,9 +72,9 @@ def test_the_live_parts_answer_304_while_nothing_changes(bob: Client, shop: Shop
 
 
 def test_the_live_part_says_that_the_queue_is_paused(alice: Client) -> None:
-    assert "Nothing is handed out" not in page(alice, "now")
+    assert "Nothing is delivered" not in page(alice, "now")
     post(alice, "pause")
-    assert "Nothing is handed out" in page(alice, "now")
+    assert "Nothing is delivered" in page(alice, "now")
 
 
 @pytest.mark.parametrize("kind", ["waits", "runs"])

@@ -10,8 +10,7 @@ import pytest
 from django.test import Client
 
 from dashboard.task_message import ARGUMENTS_SHOWN, read_task_message
-from queues.engine import JobState, release
-from queues.engine.operations.workers import annotate
+from queues.engine import JobState, annotate, release
 from tests.dashboard.people import BANK, POOL, SHOP, People
 from tests.dashboard.shop import AT, Shop
 from tests.dashboard.workers import beat, running

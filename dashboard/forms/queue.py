@@ -1,0 +1,162 @@
+"""What a person does with one queue: set its policy, publish a job."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from queues.engine import limits
+from queues.engine.backoff import parse_backoff
+from queues.engine.errors import InvalidArgumentError
+from queues.services.jobs.publishing import PublishRequest
+
+from .jobs import moment_field, moment_ms, seconds_field
+
+
+class PolicyForm(forms.Form):
+    """What is left blank is inherited: from the namespace's policy, then from taskq."""
+
+    tries = forms.IntegerField(
+        label=_("Tries"),
+        required=False,
+        min_value=1,
+        max_value=limits.TRIES_MAX,
+        help_text=_("How many times a job may be delivered."),
+    )
+    ttl_s = seconds_field(_("Time to live (s)"), help_text=_("Until a job expires. 0: never."))
+    backoff = forms.CharField(
+        label=_("Backoff"),
+        required=False,
+        max_length=64,
+        help_text=_("How long a failed job waits: none, fixed:S, linear:S, exponential:S[:MAX] or sidekiq."),
+    )
+    ttr_s = seconds_field(_("Time to run (s)"), help_text=_("How long a consumer may hold a job."), least=1)
+    max_in_flight = forms.IntegerField(
+        label=_("In flight at most"),
+        required=False,
+        min_value=1,
+        max_value=2**31 - 1,
+        help_text=_("Jobs that may be worked on at the same time."),
+    )
+    dead_max_age_s = seconds_field(
+        _("Dead letters: oldest (s)"), help_text=_("Dead jobs older than this are dropped, and counted."), least=1
+    )
+    dead_max_count = forms.IntegerField(
+        label=_("Dead letters: at most"),
+        required=False,
+        min_value=0,
+        max_value=2**31 - 1,
+        help_text=_("Dead jobs beyond this number are dropped, oldest first, and counted."),
+    )
+    objective_s = seconds_field(
+        _("Objective (s)"),
+        help_text=_("How long a ready job may wait before the queue is shown as needing attention."),
+        least=1,
+    )
+
+
+class PublishForm(forms.Form):
+    """Every option of a publish. What is left blank is up to the queue's policy, then to taskq."""
+
+    body = forms.CharField(
+        label=_("Body"), required=False, strip=False, widget=forms.Textarea(attrs={"rows": 8, "spellcheck": "false"})
+    )
+    encoding = forms.ChoiceField(
+        label=_("The body is"), choices=[("text", _("text (UTF-8)")), ("base64", _("base64, of any bytes"))]
+    )
+    delay_s = seconds_field(_("Delay (s)"), help_text=_("Until the job is due."))
+    at = moment_field(_("Or due at"))
+    ttl_s = seconds_field(_("Time to live (s)"), help_text=_("0: it never expires."))
+    tries = forms.IntegerField(
+        label=_("Tries"),
+        required=False,
+        min_value=1,
+        max_value=limits.TRIES_MAX,
+        help_text=_("How many times it may be delivered."),
+    )
+    priority = forms.IntegerField(
+        label=_("Priority"),
+        required=False,
+        min_value=limits.PRIORITY_MIN,
+        max_value=limits.PRIORITY_MAX,
+        help_text=_("Higher goes first; 0 is usual."),
+    )
+    backoff = forms.CharField(
+        label=_("Backoff"),
+        required=False,
+        max_length=64,
+        help_text=_("none, fixed:S, linear:S, exponential:S[:MAX] or sidekiq"),
+    )
+    retention_s = seconds_field(_("Retention (s)"), help_text=_("How long it is kept once it is completed."))
+    key = forms.CharField(
+        label=_("Idempotency key"),
+        required=False,
+        help_text=_("A second job with the same key is not published."),
+    )
+    key_ttl_s = seconds_field(_("Key holds for (s)"), help_text=_("Blank: as long as the job lives."), least=1)
+    attributes = forms.CharField(
+        label=_("Attributes"),
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 3, "spellcheck": "false"}),
+        help_text=_("A NAME=VALUE on each line."),
+    )
+
+    def clean_backoff(self) -> Any:
+        text = self.cleaned_data["backoff"]
+        try:
+            return parse_backoff(text) if text else None
+        except InvalidArgumentError as error:
+            raise ValidationError(
+                gettext("Expected none, fixed:S, linear:S, exponential:S[:MAX] or sidekiq, with S and MAX in seconds.")
+            ) from error
+
+    def clean_attributes(self) -> dict[str, str] | None:
+        attributes: dict[str, str] = {}
+        for line in self.cleaned_data["attributes"].splitlines():
+            if line.strip():
+                name, is_pair, value = line.partition("=")
+                if not is_pair or not name.strip():
+                    raise ValidationError(gettext("This line is no NAME=VALUE: %(line)s"), params={"line": line[:80]})
+                attributes[name.strip()] = value.strip()
+        return attributes or None
+
+    def clean(self) -> dict[str, Any]:
+        data = super().clean() or {}
+        if data.get("delay_s") and data.get("at"):
+            self.add_error("at", gettext("Either a delay or a time."))
+        if data.get("key_ttl_s") and not data.get("key"):
+            self.add_error("key_ttl_s", gettext("Only with a key."))
+        text = data.get("body", "").replace("\r\n", "\n")  # which browsers make of every line's end
+        if data.get("encoding") == "base64":
+            try:
+                data["bytes"] = base64.b64decode("".join(text.split()), validate=True)
+            except (binascii.Error, ValueError):
+                self.add_error("body", gettext("This is not base64."))
+        else:
+            data["bytes"] = text.encode("utf-8", "replace")
+        if len(data.get("bytes", b"")) > limits.BODY_MAX_BYTES:
+            self.add_error("body", gettext("A body has at most 1 MiB."))
+        return data
+
+    def request(self) -> PublishRequest:
+        """What was asked for. Only of a valid form."""
+        data = self.cleaned_data
+        key_ttl_s = data["key_ttl_s"]
+        return PublishRequest(
+            delay_ms=(data["delay_s"] or 0) * 1000,
+            at_ms=moment_ms(data["at"]),
+            ttl_s=data["ttl_s"],
+            tries=data["tries"],
+            priority=data["priority"] or 0,
+            key=data["key"] or None,
+            key_ttl_ms=None if key_ttl_s is None else key_ttl_s * 1000,
+            backoff=data["backoff"],
+            retention_ms=(data["retention_s"] or 0) * 1000,
+            attributes=data["attributes"],
+        )

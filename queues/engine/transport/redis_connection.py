@@ -1,0 +1,110 @@
+"""A connection to one server that reconnects; commands are written and replies read without redis-py's pipeline.
+
+redis-py connects: it knows addresses, TLS, passwords, Sentinels. From then on its objects only cost: a task, a stream
+and a time limit for each reply. Here a batch is one write, and its replies are handed over as they arrive.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Sequence
+from typing import Any, Final
+
+from redis.exceptions import ConnectionError
+
+from .connection import AsyncClient
+from .failures import connection_error
+from .redis_internals import open_connection
+from .resp_protocol import LateReplies, RespProtocol
+
+LEAVING_MAX: Final = 8
+"""Connections that take no more commands and wait for replies. A server that pauses again and again costs no more."""
+
+
+class RedisConnection:
+    """Connects when first used, and again when the connection was lost. `client` talks to one server alone."""
+
+    def __init__(self, client: AsyncClient) -> None:
+        self._client = client
+        self._loop = asyncio.get_running_loop()
+        self._protocol: RespProtocol | None = None
+        self._leaving: list[RespProtocol] = []
+        """Connections that take no more commands, and still have replies to come."""
+        self._connecting: asyncio.Task[RespProtocol] | None = None
+        self._closed = False
+
+    async def call(self, packed: Sequence[bytes], late: LateReplies | None = None, *, commands: int = 0) -> list[Any]:
+        """The replies to packed commands in order, errors of Redis as values. Raises redis-py's errors of a connection.
+
+        Then nothing is known of the commands: they may have been carried out, or be carried out later on. If replies
+        come after all, `late` gets them. `commands`: that `packed` is the pieces of.
+        """
+        if not packed:
+            return []
+        protocol = self._protocol
+        if protocol is None or protocol.is_lost:
+            protocol = await self._connected()
+        return await protocol.send(packed, late, commands=commands)
+
+    def renew(self) -> None:
+        """Connect anew for the next call. Commands under way get their replies on the old connection."""
+        protocol, self._protocol = self._protocol, None
+        if protocol is not None:
+            protocol.retire()
+            self._await_last_replies(protocol)
+
+    def close(self) -> None:
+        """Close the connection, for good."""
+        self._closed = True
+        if self._connecting is not None:
+            self._connecting.cancel()
+        for protocol in (self._protocol, *self._leaving):
+            if protocol is not None:
+                protocol.lose(ConnectionError("Connection closed"))
+
+    def _await_last_replies(self, protocol: RespProtocol) -> None:
+        """Keep a connection that takes no more commands until its last reply."""
+        self._leaving = [leaving for leaving in (*self._leaving, protocol) if not leaving.is_closed]
+        while len(self._leaving) > LEAVING_MAX:
+            self._leaving.pop(0).lose(ConnectionError("Connection closed"))
+
+    async def _connected(self) -> RespProtocol:
+        """All callers that wait share one attempt to connect."""
+        if self._closed:
+            raise ConnectionError("Connection closed")
+        connecting = self._connecting
+        if connecting is None:
+            connecting = self._connecting = self._loop.create_task(self._connect())
+            connecting.add_done_callback(self._note_connected)
+        try:
+            return await asyncio.shield(connecting)
+        except asyncio.CancelledError:
+            if connecting.cancelled():
+                raise ConnectionError("Connection closed") from None
+            raise
+
+    async def _connect(self) -> RespProtocol:
+        try:
+            opened = await open_connection(self._client)
+            try:
+                if self._closed:
+                    raise ConnectionError("Connection closed")
+                return RespProtocol(opened)
+            except Exception:
+                with contextlib.suppress(Exception):  # uvloop's of a transport that is closed already
+                    opened.close()
+                raise
+        except Exception as error:
+            lost = connection_error(error)
+            raise lost from lost.__cause__
+
+    def _note_connected(self, connecting: asyncio.Task[RespProtocol]) -> None:
+        self._connecting = None
+        if connecting.cancelled() or connecting.exception():  # asking is hearing: all who waited may have gone
+            return
+        before, self._protocol = self._protocol, connecting.result()
+        if before is not None:
+            self._await_last_replies(before)
+        if self._closed:
+            self.close()

@@ -1,0 +1,99 @@
+"""Figures of the day beside others: the backlog at the end of each hour, and the same weekday of past weeks."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Final
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as f
+
+from .cells import DAY, KEY, PLACE
+
+
+def backlog_of(sums: DataFrame, before: DataFrame, *, known: bool, pools_with_gaps: Collection[str] = ()) -> DataFrame:
+    """(KEY, backlog, backlog_base_known) at each level.
+
+    `before`: (place, backlog, backlog_base_known) of queues at the end of the day before. `known`: whether a queue that
+    is not in it had none then; otherwise nobody knows. `pools_with_gaps`: pools that lack events of the day; it is not
+    known of which queue, so no base of theirs counts as known.
+    A day cannot begin with fewer jobs than it takes for none of its hours to end below zero. So that is what it begins
+    with where nobody knows, or where more has gone than events tell of; its base then counts as not known.
+    """
+    net = "sum(arrivals - departures)"
+    hourly = f"PARTITION BY {', '.join(PLACE)}, hour = {DAY} ORDER BY hour ROWS UNBOUNDED PRECEDING"
+    moved = sums.selectExpr(*KEY, f"{net} OVER ({hourly}) AS moved")
+    least = moved.where("queue != ''").groupBy(*PLACE).agg(f.expr("max(greatest(-moved, 0)) AS least"))
+    begun = least.join(before, [*PLACE], "full").selectExpr(
+        *PLACE, "coalesce(backlog, 0) AS told", "coalesce(least, 0) AS least", "backlog_base_known AS was_known"
+    )
+    is_known = f.coalesce("was_known", f.lit(known)) & f.expr("least <= told") & ~f.col("pool").isin(*pools_with_gaps)
+    namespace_and_queue = f.explode(f.array("queue", f.lit(""))).alias("queue")
+    bases = (
+        begun.select(
+            "pool", "namespace", namespace_and_queue, f.greatest("told", "least").alias("base"), is_known.alias("known")
+        )
+        .groupBy(*PLACE)
+        .agg(f.expr("sum(base) AS base"), f.expr("min(known) AS backlog_base_known"))
+    )
+    # A queue of which nothing is left and nothing was heard is not told of.
+    told_of = moved.join(bases, [*PLACE], "right").where("moved IS NOT NULL OR base != 0")
+    return told_of.selectExpr(
+        *PLACE, f"coalesce(hour, {DAY}) AS hour", "base + coalesce(moved, 0) AS backlog", "backlog_base_known"
+    )
+
+
+COUNTED: Final = ("published", "acked", "failed", "dead")
+FIGURES: Final = (*COUNTED, "success_rate", "wait_p95", "run_p95")
+
+WEEKS: Final = 8
+"""So many weeks back, as far as there are reports."""
+
+LEAST_WEEKS: Final = 3
+"""With fewer, nothing is out of line."""
+
+SPREADS: Final = 3.0
+SCALE: Final = 1.4826
+"""`spread` is the median distance from the median, times this: the standard deviation, were values normally spread."""
+
+PART: Final = 0.2
+"""What is within a fifth of the usual is in line, however steady the past was; not so for rates."""
+
+LEAST: Final = {"success_rate": 0.02, "wait_p95": 100.0, "run_p95": 100.0}
+"""Smaller distances are in line: two points of a rate, 100 ms. Of counts: 10 jobs."""
+
+LEAST_JOBS: Final = 10.0
+
+
+def changes_of(today: DataFrame, past: DataFrame, *, complete: bool) -> DataFrame:
+    """(place, figure, value, usual, spread, weeks, flagged) of queues and namespaces that were there in past weeks.
+
+    `today`, `past`: figures of days (without hours), of `past` also `week`. `complete`: whether the day is over; before
+    that nothing is flagged. A place that was there in past weeks and is not today has counts of 0.
+    """
+    usual = f"median(value) OVER (PARTITION BY {', '.join(PLACE)}, figure) AS usual"
+    apart = _long(past).where("value IS NOT NULL").selectExpr("*", usual).groupBy(*PLACE, "figure", "usual")
+    spread = f.expr("median(abs(value - usual))") * SCALE
+    weeks = f.expr("CAST(count(*) AS int) AS weeks")
+    joined = apart.agg(spread.alias("spread"), weeks).join(_long(today), [*PLACE, "figure"], "left")
+    counted = f.col("figure").isin(*COUNTED)
+    value = f.coalesce("value", f.when(counted, f.lit(0.0)))
+    told = joined.withColumn("value", value)
+    flagged = f.lit(complete) & (f.col("weeks") >= LEAST_WEEKS) & f.coalesce(_is_far(), f.lit(False))
+    columns = [*PLACE, "figure", "value", "usual", "spread", "weeks"]
+    return told.select(*columns, flagged.alias("flagged"))
+
+
+def _is_far() -> Column:
+    figure, usual = f.col("figure"), f.col("usual")
+    least = f.lit(LEAST_JOBS)
+    for name, distance in LEAST.items():
+        least = f.when(figure == name, distance).otherwise(least)
+    part = f.when(figure == "success_rate", 0.0).otherwise(usual * PART)
+    return f.abs(f.col("value") - usual) > f.greatest(f.col("spread") * SPREADS, part, least)
+
+
+def _long(figures: DataFrame) -> DataFrame:
+    """(place, figure, value): a row for each of FIGURES."""
+    pairs = [f"struct('{name}' AS figure, CAST({name} AS double) AS value)" for name in FIGURES]
+    return figures.selectExpr(*PLACE, f"inline(array({', '.join(pairs)}))")
