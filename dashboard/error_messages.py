@@ -15,6 +15,7 @@ from django.utils.translation import gettext_lazy as _
 
 from queues.engine import limits
 from queues.services.errors import InvalidArgumentError, TaskqError
+from queues.services.schedules.timing import CronFieldError
 
 
 class InputError(InvalidArgumentError):
@@ -38,6 +39,37 @@ _INPUT_MESSAGES: Final[tuple[tuple[str, InputMessage], ...]] = (
         "ttl is shorter than delay",
         InputMessage(field="ttl_s", words=_("It would expire before it is due: it has to live longer than its delay.")),
     ),
+    *(
+        (f"invalid cron: {start}", InputMessage(field="cron", words=words))
+        for start, words in (
+            ("5 fields", _("A cron expression has 5 fields, or 6 with seconds first.")),
+            ("unknown", _("Of such names there are @yearly, @monthly, @weekly, @daily and @hourly.")),
+            ("it is never", _("It is never due: none of the months has that day.")),
+            ("longer", _("A cron expression has at most 200 characters.")),
+        )
+    ),
+    ("invalid zone", InputMessage(field="zone", words=_("There is no such time zone: write Europe/Berlin, or UTC."))),
+    ("invalid every", InputMessage(field="every", words=_("An interval takes from one second to ten years."))),
+    ("invalid at: it has", InputMessage(field="at", words=_("That moment has passed."))),
+    ("invalid at: expected", InputMessage(field="at", words=_("When is it due?"))),
+    (
+        "invalid jitter: it must",
+        InputMessage(field="jitter_s", words=_("Jitter must be shorter than the time between two fires.")),
+    ),
+    (
+        "invalid schedule name: it is",
+        InputMessage(field="name", words=_("No schedule may be called so: the API has another use for this name.")),
+    ),
+    (
+        "invalid schedule name",
+        InputMessage(field="name", words=_("Letters, digits, -, _, . and : only, at most 255 characters.")),
+    ),
+    ("invalid queue", InputMessage(field="queue", words=_NAME)),
+    (
+        "too many schedules",
+        InputMessage(words=_("This namespace has as many schedules as it may have: delete some first.")),
+    ),
+    ("the schedule is fired again", InputMessage(words=_("The schedule is just being fired: try again."))),
     ("invalid delay", InputMessage(field="delay_s", words=_("The delay is too long."))),
     ("invalid at", InputMessage(field="at", words=_("That time is too far away."))),
     ("invalid ttl", InputMessage(field="ttl_s", words=_("The time to live is too long."))),
@@ -77,6 +109,15 @@ _INPUT_MESSAGES: Final[tuple[tuple[str, InputMessage], ...]] = (
 )
 """By how the engine's words begin; of two that begin alike the longer first."""
 
+_CRON_FIELDS: Final[Mapping[str, Promise]] = {
+    "second": _("second"),
+    "minute": _("minute"),
+    "hour": _("hour"),
+    "day-of-month": _("day of the month"),
+    "month": _("month"),
+    "day-of-week": _("day of the week"),
+}
+
 _UNKNOWN_INPUT: Final = InputMessage(words=_("Something in the address or the form has no meaning here."))
 """What no page of ours asks for: an address was changed by hand, or is of another version."""
 
@@ -85,6 +126,10 @@ def input_message(error: InvalidArgumentError) -> InputMessage:
     """What to say of it, and beside which field."""
     if isinstance(error, InputError):
         return InputMessage(words=str(error))
+    if isinstance(error, CronFieldError):
+        names = {"field": _CRON_FIELDS[error.field], "text": error.text, "allowed": error.allowed}
+        words = format_lazy(_("The {field} {text} cannot be read; allowed are {allowed}."), **names)
+        return InputMessage(field="cron", words=words)
     return next((message for start, message in _INPUT_MESSAGES if str(error).startswith(start)), _UNKNOWN_INPUT)
 
 
@@ -95,6 +140,8 @@ _SENTENCES: Final[Mapping[str, Promise]] = {
     "job_not_found": _("There is no such thing here"),
     "worker_not_found": _("There is no such worker, or it has not been heard of lately"),
     "push_endpoint_not_found": _("There is no such thing here"),
+    "schedule_not_found": _("There is no such thing here"),
+    "schedule_taken": _("This schedule is declared elsewhere, or there is one of that name already"),
     "lease_lost": _("The job has changed meanwhile: look at it again."),
     "metadata_unavailable": _("The database does not answer"),
     "store_unavailable": _("Redis does not answer"),

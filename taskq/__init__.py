@@ -32,6 +32,7 @@ from .outcomes import (
     Snooze,
     TaskqClientError,
 )
+from .schedule import Schedule
 from .task import Task
 
 __all__ = [
@@ -52,6 +53,7 @@ __all__ = [
     "Retry",
     "RetryPolicy",
     "Running",
+    "Schedule",
     "SerializationError",
     "SkipRetry",
     "Snooze",

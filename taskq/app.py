@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar, overload
 
@@ -17,7 +17,8 @@ from .job import Job
 from .message import Cipher
 from .middleware import Middleware
 from .options import TaskOptions
-from .outcomes import NotConfiguredError
+from .outcomes import Delay, NotConfiguredError
+from .schedule import Schedule, declared
 from .serializers import Serializer
 from .task import BATCH_MAX, BATCH_MAX_BYTES, Call, Prepared, Task
 
@@ -29,17 +30,18 @@ Lifespan = Callable[["App"], AbstractAsyncContextManager[Any]]
 class _Declare:
     """What `@app.task(...)` is applied to; its overloads take the Context away from the callers' signature."""
 
-    def __init__(self, app: App, name: str | None, options: TaskOptions) -> None:
+    def __init__(self, app: App, name: str | None, options: TaskOptions, schedules: Sequence[Schedule] = ()) -> None:
         self._app = app
         self._name = name
         self._options = options
+        self._schedules = schedules
 
     @overload
     def __call__(self, function: Callable[Concatenate[Context, P], R]) -> Task[P, R]: ...
     @overload
     def __call__(self, function: Callable[P, R]) -> Task[P, R]: ...
     def __call__(self, function: Callable[..., Any]) -> Task[..., Any]:
-        return self._app.add_task(function, self._name, self._options)
+        return self._app.add_task(function, self._name, self._options, self._schedules)
 
 
 class App:
@@ -56,7 +58,8 @@ class App:
     options of all tasks (TaskOptions). `lifespan`: an async context manager around a worker's life, which yields what
     tasks find in `Context.state`. `serializers`: those that jobs may have been written with; the first one writes
     (None: JSON). `encryption_keys`: Fernet keys, the newest first; messages that are not encrypted are parked,
-    unless `accept_plaintext`.
+    unless `accept_plaintext`. `name`: whose schedules those of its tasks are; by default the module's that workers are
+    given. `service_url`: where the service's HTTP API is that keeps them, if `url` is a Redis.
     """
 
     def __init__(
@@ -71,7 +74,11 @@ class App:
         serializers: Sequence[Serializer] = (),
         encryption_keys: Sequence[str | bytes] = (),
         accept_plaintext: bool = False,
+        name: str | None = None,
+        service_url: str | None = None,
     ) -> None:
+        self.name = name
+        self._service_url = service_url
         self._place = (url, namespace, token)
         self._broker: Broker | None = None
         self._defaults = defaults or TaskOptions()
@@ -98,23 +105,62 @@ class App:
     def broker(self, broker: Broker) -> None:
         self._broker = broker
 
+    @property
+    def service(self) -> tuple[str | None, str | None]:
+        """URL and token of the service's HTTP API, as far as the app was given them."""
+        return self._service_url, self._place[2]
+
     @overload
     def task(self, function: Callable[Concatenate[Context, P], R], /) -> Task[P, R]: ...
     @overload
     def task(self, function: Callable[P, R], /) -> Task[P, R]: ...
     @overload
-    def task(self, /, *, name: str | None = None, **options: Any) -> _Declare: ...
-    def task(self, function: Any = None, /, *, name: str | None = None, **options: Any) -> Any:
+    def task(
+        self,
+        /,
+        *,
+        name: str | None = None,
+        cron: str | None = None,
+        every: Delay | None = None,
+        zone: str | None = None,
+        args: Sequence[Any] | None = None,
+        kwargs: Mapping[str, Any] | None = None,
+        schedules: Sequence[Schedule] = (),
+        **options: Any,
+    ) -> _Declare: ...
+    def task(
+        self,
+        function: Any = None,
+        /,
+        *,
+        name: str | None = None,
+        cron: str | None = None,
+        every: Delay | None = None,
+        zone: str | None = None,
+        args: Sequence[Any] | None = None,
+        kwargs: Mapping[str, Any] | None = None,
+        schedules: Sequence[Schedule] = (),
+        **options: Any,
+    ) -> Any:
         """Declare a task: `@app.task`, or `@app.task(queue="mail", ...)` with options (TaskOptions).
 
         `name`: what its jobs call it, by default `module.function`; it must stay the same from deploy to deploy.
+        `cron` (in `zone`) or `every`: run it by the clock, with `args` and `kwargs`; `schedules`: more of these, with
+        more to say (`taskq.Schedule`). `taskq schedules sync`, and a worker when it starts, tell the service.
         """
-        declared = self._defaults.changed(**options) if options else self._defaults
+        changed = self._defaults.changed(**options) if options else self._defaults
+        by_clock = declared(schedules=schedules, cron=cron, every=every, zone=zone, args=args, kwargs=kwargs)
         if function is not None:
-            return self.add_task(function, name, declared)
-        return _Declare(self, name, declared)
+            return self.add_task(function, name, changed, by_clock)
+        return _Declare(self, name, changed, by_clock)
 
-    def add_task(self, function: Callable[..., Any], name: str | None, options: TaskOptions) -> Task[..., Any]:
+    def add_task(
+        self,
+        function: Callable[..., Any],
+        name: str | None,
+        options: TaskOptions,
+        schedules: Sequence[Schedule] = (),
+    ) -> Task[..., Any]:
         """Declare a task without the decorator. Raises NotConfiguredError for a name that is taken."""
         if isinstance(function, Task):
             raise NotConfiguredError(f"{function.name} is a task already")
@@ -129,6 +175,7 @@ class App:
         ):
             raise NotConfiguredError(f"there are two tasks named {name}: give one of them a name=")
         task: Task[..., Any] = Task(self, function, name, options)
+        task.schedules = tuple(schedules)
         self.tasks[name] = task
         return task
 

@@ -22,6 +22,7 @@ from .message import write_message
 from .middleware import Enqueueing
 from .options import TaskOptions, keyed
 from .outcomes import NotConfiguredError, SerializationError, TaskqClientError
+from .schedule import Schedule
 from .serializers import convert, type_hints
 
 P = ParamSpec("P")
@@ -167,6 +168,7 @@ class Task(BoundTask[P, R]):
         self.app = app
         self.name = name
         self.function = function
+        self.schedules: tuple[Schedule, ...] = ()
         self.resolver = Resolver(function)
         self._own = {one.name for one in self.resolver.injected}
         self._signature = _without(function, self._own)

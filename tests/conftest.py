@@ -45,7 +45,7 @@ PROCESSES_OF_HTTP = (
 PROCESSES = (
     *("tests/running/", "tests/browser/", "tests/reports/", "tests/bench/", "tests/package/test_wheel.py"),
     "tests/push/test_runpusher.py",
-    *(f"tests/sdk/test_{name}.py" for name in ("command_line", "http_broker", "outages", "typing")),
+    *(f"tests/sdk/test_{name}.py" for name in ("command_line", "http_broker", "outages", "schedules", "typing")),
     *("tests/sdk/django/test_runworker.py", "tests/sdk/django/outbox/test_processes.py"),
     "tests/sdk/django/outbox/test_http.py",
     "tests/sdk/django/outbox/test_postgresql.py",

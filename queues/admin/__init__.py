@@ -13,6 +13,7 @@ from .policy import QueuePolicyAdmin
 from .pool import PoolAdmin
 from .push import PushEndpointAdmin
 from .report import ReportDayAdmin
+from .schedule import ScheduleAdmin
 from .token import TokenAdmin
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "PushEndpointAdmin",
     "QueuePolicyAdmin",
     "ReportDayAdmin",
+    "ScheduleAdmin",
     "TokenAdmin",
 ]
 

@@ -103,6 +103,11 @@ class ApiContext:
             await self._authorise_anew(request)
         return await self.engine(request.granted.pool)
 
+    async def reauthorise_if_late(self, request: ApiRequest) -> None:
+        """Check the token again if reading the body took long, for an operation on no queue."""
+        if _is_late(request):
+            await self._authorise_anew(request)
+
     async def resolve_queue(self, request: ApiRequest) -> ResolvedQueue:
         """Engine, keys and policy of the queue in the request's path, from the cache or looked up and cached."""
         if _is_late(request):

@@ -37,6 +37,9 @@ logger = logging.getLogger(__name__)
 
 async def answer(route: Route, request: ApiRequest, context: ApiContext) -> ApiResponse:
     """The response to a request; never raises but CancelledError, when the client has gone."""
+    alternative = route.alternative
+    if alternative is not None and not alternative.parameters.isdisjoint(request.query):
+        route, request.path = alternative.route, {**request.path, **alternative.path}
     begun = COUNTERS.begin()
     try:
         response = await _dispatch(route, request, context)

@@ -56,6 +56,19 @@ class Route:
     permissions: tuple[str, ...]
     """What staff who are no superusers need, in Django's words: `queues.view_token`."""
     documentation: Documentation
+    alternative: Alternative | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alternative:
+    """The route of the same method and path that a request means which has one of these query parameters.
+
+    `path`: path parameters that it gets besides.
+    """
+
+    parameters: frozenset[str]
+    route: Route
+    path: Mapping[str, str]
 
 
 REMEMBERED_PATHS: Final = 4096
@@ -72,14 +85,18 @@ class _Node:
 
     literal: dict[str, _Node] = field(default_factory=dict)
     any: _Node | None = None
+    refused: frozenset[str] = frozenset()
+    """What the parameter is not."""
     routes: dict[str, Route] = field(default_factory=dict)
 
 
 class Router:
     """Literal segments win over parameters, for those methods that they have: `GET /api/ns/queues` lists the queues,
-    while `PUT /api/ns/queues` publishes to one of that name."""
+    while `PUT /api/ns/queues` publishes to one of that name. `refused`: by the name of a parameter, what it never is;
+    another route may have such a path."""
 
-    def __init__(self, routes: Iterable[Route]) -> None:
+    def __init__(self, routes: Iterable[Route], *, refused: Mapping[str, frozenset[str]] | None = None) -> None:
+        self._refused = refused or {}
         self._root = _Node()
         self._remembered = lru_cache(maxsize=REMEMBERED_PATHS)(self._search)
         for route in routes:
@@ -119,6 +136,7 @@ class Router:
             if segment.startswith("{"):
                 node.any = node.any or _Node()
                 node = node.any
+                node.refused = self._refused.get(segment[1:-1], frozenset())
             else:
                 node = node.literal.setdefault(segment, _Node())
         assert route.method not in node.routes, f"two routes for {route.method} {route.path}"
@@ -142,7 +160,7 @@ def _find(node: _Node, segments: list[str], at: int, method: str, allowed: list[
         found = _find(literal, segments, at + 1, method, allowed)
         if found is not None:
             return found
-    if node.any is not None and segments[at]:
+    if node.any is not None and segments[at] and segments[at] not in node.any.refused:
         return _find(node.any, segments, at + 1, method, allowed)
     return None
 

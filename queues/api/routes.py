@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from queues.services.schedules.checking import QUEUE_WORDS
 from queues.services.tokens.access import RateKind
 
 from .http.request import check_names, check_names_of_several
@@ -19,19 +20,23 @@ from .operations import (
     push,
     queues,
     read,
+    schedules,
     workers,
 )
 from .route_docs import delivery_routes as d
 from .route_docs import operator_routes as o
 from .route_docs import push_routes as p
+from .route_docs import schedule_routes as c
 from .route_docs import staff_routes as s
 from .route_docs.documentation import Documentation
-from .router import SUPERUSERS_ONLY, AuthKind, OperationFunction, Route, Router
+from .router import SUPERUSERS_ONLY, Alternative, AuthKind, OperationFunction, Route, Router
 
 NAMESPACE: Final = "/api/{namespace}"
 QUEUE: Final = f"{NAMESPACE}/{{queue}}"
 JOB: Final = f"{QUEUE}/job/{{job_id}}"
 PUSH: Final = f"{QUEUE}/push"
+SCHEDULES: Final = f"{NAMESPACE}/schedules"
+SCHEDULE: Final = f"{SCHEDULES}/{{schedule}}"
 TOKENS: Final = "/token/{namespace}"
 LIMIT: Final = f"{TOKENS}/{{token}}/limit"
 _PUT: Final = ("add_tokenlimit", "change_tokenlimit")
@@ -45,6 +50,7 @@ def _route(
     auth: AuthKind = AuthKind.TOKEN,
     rate: RateKind | None = None,
     needs: tuple[str, ...] = (),
+    alternative: Alternative | None = None,
 ) -> Route:
     method, path = line.split(" ")
     return Route(
@@ -57,14 +63,23 @@ def _route(
         rate=rate,
         permissions=tuple(one if one == SUPERUSERS_ONLY else f"queues.{one}" for one in needs),
         documentation=documentation,
+        alternative=alternative,
     )
 
+
+_CONSUME: Final = _route(f"GET {QUEUE}", consume.consume, d.CONSUME, rate="read")
+_CONSUMES_SCHEDULES: Final = Alternative(
+    parameters=frozenset(parameter.name for parameter in d.CONSUME.parameters),
+    route=_CONSUME,
+    path={"queue": "schedules"},
+)
+"""A queue may be called `schedules`. Clients of lmstfy always say `ttr` and `timeout` when they consume."""
 
 ROUTES: Final = (
     _route(f"PUT {QUEUE}", publish.publish, d.PUBLISH, rate="write"),
     _route(f"PUT {QUEUE}/bulk", publish.publish_bulk, d.PUBLISH_BULK, rate="write"),
     _route(f"PUT {JOB}", publish.republish, d.REPUBLISH, rate="write"),
-    _route(f"GET {QUEUE}", consume.consume, d.CONSUME, rate="read"),
+    _CONSUME,
     _route(f"DELETE {JOB}", finish.ack, d.ACK),
     _route(f"POST {QUEUE}/ack", finish.ack_many, d.ACK_MANY),
     _route(f"POST {JOB}/fail", finish.fail, d.FAIL),
@@ -91,6 +106,13 @@ ROUTES: Final = (
     _route(f"GET {NAMESPACE}/workers", workers.list_workers, o.LIST_WORKERS),
     _route(f"POST {NAMESPACE}/workers", workers.beat, o.WORKER_BEAT),
     _route(f"POST {NAMESPACE}/workers/command", workers.command, o.COMMAND_WORKER),
+    _route(f"GET {SCHEDULES}", schedules.list_all, c.LIST_SCHEDULES, alternative=_CONSUMES_SCHEDULES),
+    _route(f"GET {SCHEDULE}", schedules.show, c.SHOW_SCHEDULE),
+    _route(f"PUT {SCHEDULE}", schedules.put, c.PUT_SCHEDULE),
+    _route(f"DELETE {SCHEDULE}", schedules.delete, c.DELETE_SCHEDULE),
+    _route(f"POST {SCHEDULE}/pause", schedules.pause, c.PAUSE_SCHEDULE),
+    _route(f"POST {SCHEDULE}/resume", schedules.resume, c.RESUME_SCHEDULE),
+    _route(f"POST {SCHEDULE}/run", schedules.run, c.RUN_SCHEDULE),
     _route(f"GET {NAMESPACE}/queues", queues.list_queues, o.LIST_QUEUES),
     _route(f"GET {QUEUE}/size", queues.size, o.SIZE),
     _route(f"GET {QUEUE}/stats", queues.stats, o.STATS),
@@ -135,4 +157,4 @@ ROUTES: Final = (
     _route("GET /readyz", health.readyz, s.READYZ, auth=AuthKind.NONE),
 )
 
-ROUTER: Final = Router(ROUTES)
+ROUTER: Final = Router(ROUTES, refused={"schedule": QUEUE_WORDS})

@@ -67,7 +67,16 @@ from .operations.drain import (
 from .operations.finish import ack, ack_attempt, ack_timed, extend, fail, release
 from .operations.inspect import detail, list_jobs, peek, result, size, stats
 from .operations.maintain import free_deleted, promote_due, reclaim_ended, sweep
-from .operations.measure import PartitionLoad, beat, count_jobs, list_partition, list_pumps, partition_load, write_probe
+from .operations.measure import (
+    PartitionLoad,
+    beat,
+    count_jobs,
+    list_partition,
+    list_pumps,
+    partition_load,
+    server_time,
+    write_probe,
+)
 from .operations.publish import PreparedOptions, prepare, publish, publish_large, republish
 from .operations.publish_once import once_key, publish_once, settle_once
 from .operations.push import (
@@ -314,6 +323,7 @@ __all__ = [
     "same_place",
     "scan_dead",
     "scan_jobs",
+    "server_time",
     "settle_once",
     "size",
     "stats",

@@ -1,4 +1,5 @@
-"""What people decide and did, kept in a database: pools, namespaces, tokens, limits, policies, activity; and reports.
+"""What people decide and did, kept in a database: pools, namespaces, tokens, limits, policies, schedules, activity; and
+reports.
 
 Jobs are in Redis only.
 """
@@ -9,13 +10,17 @@ from .policy import QueuePolicy
 from .pool import DEFAULT_POOL, Pool
 from .push import PushEndpoint
 from .report import QueueDay, ReportDay, ReportState, ReportTrigger
+from .schedule import CatchUp, FireOutcome, Overlap, Schedule, ScheduleFire, ScheduleKind, ScheduleSource
 from .token import Token, TokenLimit
 
 __all__ = [
     "DEFAULT_POOL",
     "Activity",
     "ActivityAction",
+    "CatchUp",
+    "FireOutcome",
     "Namespace",
+    "Overlap",
     "Pool",
     "PushEndpoint",
     "QueueDay",
@@ -23,6 +28,10 @@ __all__ = [
     "ReportDay",
     "ReportState",
     "ReportTrigger",
+    "Schedule",
+    "ScheduleFire",
+    "ScheduleKind",
+    "ScheduleSource",
     "Token",
     "TokenLimit",
 ]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from typing import Final
+
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
-from queues.engine import backoff, names, parse_url
+from queues.engine import backoff, limits, names, parse_url
 from queues.engine.errors import InvalidArgumentError
 from queues.http_client.headers import HeaderError, check_headers
 from queues.http_client.urls import UrlError, parse_target
@@ -33,6 +36,20 @@ def validate_queue(name: str) -> None:
             code="invalid_name",
             params={"reason": str(error)},
         ) from error
+
+
+_SCHEDULE_NAME: Final = re.compile(r"[-_.:A-Za-z0-9]+\Z")
+QUEUE_WORDS: Final = frozenset({"ack", "bulk", "deadletter", "job", "jobs", "pause", "peek", "resume", "size", "stats"})
+"""What may follow a queue's name in a path of the HTTP API. A queue may be called `schedules`, so these are no
+schedules."""
+
+
+def validate_schedule_name(name: str) -> None:
+    """A schedule's name: it stands in paths, behind `schedules/`."""
+    if len(name.encode("utf-8", "surrogatepass")) > limits.NAME_MAX_BYTES or not _SCHEDULE_NAME.match(name):
+        raise ValidationError(_("Letters, digits, -, _, . and : only, at most 255 characters."), code="invalid_name")
+    if name in QUEUE_WORDS or not name.strip("."):
+        raise ValidationError(_("“%(name)s” cannot be a schedule's name."), code="reserved_name", params={"name": name})
 
 
 def validate_backoff(text: str) -> None:

@@ -15,7 +15,7 @@ from queues.pools import MetadataUnavailableError, PoolNotFoundError, engine_for
 
 from .circuit_breaker import CircuitBreaker
 from .heartbeat import Heartbeat
-from .role import Role, run_role
+from .role import Role, RoleHinderedError, run_role
 from .role_stats import RoleStats
 from .roles import roles_for
 
@@ -73,7 +73,7 @@ class PoolRunner:
             self._beat()
         except (StoreUnavailableError, MetadataUnavailableError, PoolNotFoundError) as error:
             self._pool_breaker.record_failure(error, began_at=began_at)
-        except LakeError as error:  # the pool is well, and its other roles go on
+        except (LakeError, RoleHinderedError) as error:  # the pool is well, and its other roles go on
             self._pool_breaker.record_success(began_at=began_at)
             role_breaker.record_failure(error, began_at=began_at)
         except Exception as error:  # a defect in one role must not end the others

@@ -16,6 +16,10 @@ Wait: TypeAlias = Callable[[Engine, float], bool]
 """Waits for at most so many seconds for a reason to tick before the interval is over; whether there is one."""
 
 
+class RoleHinderedError(Exception):
+    """A role cannot work although the pool is well: the pool's other roles go on."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Role:
     """A tick and its rhythm. `budget_s`: while a tick says that there is more, it goes again for this long.

@@ -23,6 +23,8 @@ __all__ = [
     "PoolNotFoundError",
     "PushEndpointNotFoundError",
     "RoleTooLowError",
+    "ScheduleNotFoundError",
+    "ScheduleTakenError",
     "SignInBusyError",
     "SignInLockedError",
     "TaskqError",
@@ -104,6 +106,21 @@ class PushEndpointNotFoundError(TaskqError):
         super().__init__("push endpoint not found")
 
 
+class ScheduleNotFoundError(TaskqError):
+    """The namespace has no such schedule."""
+
+    code = "schedule_not_found"
+
+    def __init__(self) -> None:
+        super().__init__("schedule not found")
+
+
+class ScheduleTakenError(TaskqError):
+    """The schedule is declared elsewhere: by another app's code, or by people where code would change it."""
+
+    code = "schedule_taken"
+
+
 class PoolExistsError(TaskqError):
     """There is a pool of this name already."""
 
@@ -169,6 +186,8 @@ HTTP_STATUS: Final[Mapping[str, int]] = {
     "namespace_not_found": 404,
     "worker_not_found": 404,
     "push_endpoint_not_found": 404,
+    "schedule_not_found": 404,
+    "schedule_taken": 409,
     "pool_exists": 400,
     "role_too_low": 403,
     "sign_in_locked": 429,

@@ -51,6 +51,9 @@ class Broker(ABC):
     url: str
     """Without secrets, fit for logs."""
 
+    keeps_schedules: bool = False
+    """Whether it reaches a service, which keeps schedules."""
+
     # Doing it.
 
     @abstractmethod

@@ -26,7 +26,12 @@ def open_broker(url: str | None, *, namespace: str | None, token: str | None) ->
     url = url or os.environ.get("TASKQ_URL") or None
     namespace = namespace or os.environ.get("TASKQ_NAMESPACE") or None
     if url is None:
-        found = _dev_settings()
+        found = dev_settings()
+        if found is None:
+            raise NotConfiguredError(
+                "where is taskq? Give App(url=...) or set TASKQ_URL (redis://... or https://... with TASKQ_TOKEN), "
+                "or start `taskq dev` in this folder"
+            )
         url, namespace = found["url"], namespace or found["namespace"]
     if url.startswith(("http://", "https://")):
         from .http import HttpBroker
@@ -40,15 +45,14 @@ def open_broker(url: str | None, *, namespace: str | None, token: str | None) ->
         raise NotConfiguredError(f"{error}: set TASKQ_URL, or App(url=...), to redis://... or https://...") from error
 
 
-def _dev_settings() -> dict[str, str]:
+def dev_settings() -> dict[str, str] | None:
+    """What the `taskq dev` of this folder, or one above it, says: `url`, `namespace`, and `http` with its `token`."""
     here = Path.cwd()
     for folder in (here, *here.parents):
         try:
             content = json.loads((folder / DEV_FILE).read_text())
-            return {"url": str(content["url"]), "namespace": str(content["namespace"])}
+            found = {"url": str(content["url"]), "namespace": str(content["namespace"])}
+            return found | {name: str(content[name]) for name in ("http", "token") if name in content}
         except (OSError, ValueError, KeyError, TypeError):
             continue
-    raise NotConfiguredError(
-        "where is taskq? Give App(url=...) or set TASKQ_URL (redis://... or https://... with TASKQ_TOKEN), "
-        "or start `taskq dev` in this folder"
-    )
+    return None

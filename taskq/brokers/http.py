@@ -64,7 +64,7 @@ WAIT_MAX_S: Final = 60
 
 ERROR_MAX_CHARS: Final = 4_096
 
-_TAKEN_NAMES: Final = ("queues", "workers")
+_TAKEN_NAMES: Final = ("queues", "workers", "schedules")
 """GET on these lists them; a queue of such a name is consumed as one of several."""
 
 
@@ -74,6 +74,8 @@ class HttpBroker(HttpConnection):
     Raises NotConfiguredError for a URL or token that cannot be right, and where httpx is not installed; also when a
     request shows that the server does not accept the token.
     """
+
+    keeps_schedules = True
 
     # What producers do.
 
@@ -238,6 +240,25 @@ class HttpBroker(HttpConnection):
 
         content = to_json_bytes({**asdict(fit_beat(beat)), "since_ms": since_ms, "ends": ends})
         return HttpCall("POST", "workers", decode, content=content)
+
+    # Schedules, which only the service has.
+
+    def schedules(self, *, app: str, after: str | None, limit: int) -> Work[tuple[list[str], str | None]]:
+        """A page of the names of those that an app declares, and where the next page begins."""
+
+        def decode(reply: Reply) -> tuple[list[str], str | None]:
+            content = reply.json
+            return [str(one["name"]) for one in content["schedules"]], content["after"]
+
+        return HttpCall("GET", "schedules", decode, {"app": app, **page_params(after, limit)})
+
+    def put_schedule(self, name: str, content: Mapping[str, Any]) -> Work[bool]:
+        """Whether it is new. Raises InvalidArgumentError; NotConfiguredError for one that is declared elsewhere."""
+        path = f"schedules/{quote(name, safe='')}"
+        return HttpCall("PUT", path, lambda reply: reply.status == 201, content=to_json_bytes(content))
+
+    def delete_schedule(self, name: str, *, app: str) -> Work[None]:
+        return HttpCall("DELETE", f"schedules/{quote(name, safe='')}", nothing, {"app": app})
 
     # What operators do.
 

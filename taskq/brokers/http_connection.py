@@ -196,6 +196,8 @@ class HttpConnection(Broker):
                 f"{self.url} does not serve {call.method} .../{call.path} ({status} {text}): is it a taskq server "
                 "of this version?"
             )
+        if status == 409 and call.path.startswith("schedules/"):
+            return NotConfiguredError(f"{call.path.removeprefix('schedules/')}: {text}")
         if status == 409 and content:
             return LeaseLostError(call.job_id)
         if status == 413 and text == "result too large":

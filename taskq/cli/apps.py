@@ -58,3 +58,8 @@ def load_task(name: str) -> Task[..., Any]:
             return app.tasks[known]
     names = ", ".join(sorted(app.tasks)) or "none"
     raise NotConfiguredError(f"there is no task {attribute!r} in {module_name}; there are {names}")
+
+
+def module_of(app: str) -> str:
+    """Whose schedules they are if the app has no name: the module's that is named on the command line."""
+    return app.partition(":")[0].removesuffix(".py").replace("/", ".")

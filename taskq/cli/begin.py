@@ -101,7 +101,11 @@ async def _develop(options: argparse.Namespace) -> int:
         loop.add_signal_handler(number, stopping.set)
     service, place = await _start_service(folder, options.port)
     dev_file = Path.cwd() / DEV_FILE
-    dev_file.write_text(json.dumps({"url": place["redis"], "namespace": place["namespace"]}))
+    settings = {"url": place["redis"], "namespace": place["namespace"]}
+    if place["token"]:
+        settings |= {"http": place["url"], "token": place["token"]}
+    dev_file.touch(mode=0o600)  # it has a token
+    dev_file.write_text(json.dumps(settings))
     worker: asyncio.subprocess.Process | None = None
     try:
         _say(place, options.app)

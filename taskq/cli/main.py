@@ -25,6 +25,7 @@ COMMANDS: Final = (
     "delete",
     "dead",
     "workers",
+    "schedules",
     "stats",
     "pause",
     "resume",
@@ -91,9 +92,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"taskq {__version__}")
     commands = parser.add_subparsers(dest="name", metavar="COMMAND")
-    from . import begin, inspector, run_task
+    from . import begin, inspector, run_task, sync
 
     begin.add_commands(commands)
     run_task.add_commands(commands)
     inspector.add_commands(commands)
+    sync.add_commands(commands)
     return parser

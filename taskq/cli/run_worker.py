@@ -14,7 +14,7 @@ from ..app import App
 from ..outcomes import NotConfiguredError
 from ..worker import End, Worker, WorkerOptions
 from ..worker.options import DEFAULT_CONCURRENCY, DEFAULT_GRACE_S, DEFAULT_LEASE_S
-from .apps import load_app
+from .apps import load_app, module_of
 from .logs import log_to_stderr
 
 PORT_MAX: Final = 65_535
@@ -106,6 +106,7 @@ def worker_options(app: App, options: argparse.Namespace) -> WorkerOptions:
         burst=options.burst,
         max_jobs=options.max_jobs,
         max_memory_mb=options.max_memory,
+        schedules_of=None if options.slot else module_of(getattr(options, "app", "django")),
     )
 
 

@@ -10,16 +10,20 @@ from django.conf import settings
 from ..outcomes import NotConfiguredError
 
 BACKEND_NAMES: Final = ("taskq.django.TaskqBackend", "taskq.django.backend.TaskqBackend")
-SETTINGS: Final = ("URL", "NAMESPACE", "TOKEN")
+SETTINGS: Final = ("URL", "NAMESPACE", "TOKEN", "SERVICE_URL")
 OUTBOX: Final = "OUTBOX"
 
 
 class ConnectionSettings(NamedTuple):
-    """Arguments of `open_broker`. None: by the environment (TASKQ_URL, TASKQ_NAMESPACE, TASKQ_TOKEN)."""
+    """Arguments of `open_broker`. None: by the environment (TASKQ_URL, TASKQ_NAMESPACE, TASKQ_TOKEN).
+
+    `service_url`: where the service's HTTP API is, if `url` is a Redis: for schedules (TASKQ_HTTP_URL).
+    """
 
     url: str | None
     namespace: str | None
     token: str | None
+    service_url: str | None = None
 
 
 def project_connection() -> ConnectionSettings:
@@ -57,4 +61,4 @@ def _project_options() -> Mapping[str, Any]:
 
 
 def _settings_in(options: Mapping[str, Any]) -> ConnectionSettings:
-    return ConnectionSettings(options.get("URL"), options.get("NAMESPACE"), options.get("TOKEN"))
+    return ConnectionSettings(*map(options.get, SETTINGS))

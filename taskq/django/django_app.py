@@ -56,13 +56,19 @@ class DjangoApp(App):
     def broker(self) -> Broker:
         """Raises NotConfiguredError if nothing says where taskq is."""
         if self._broker is None:
-            url, namespace, token = self._read_settings()
-            self._broker = open_broker(url, namespace=namespace, token=token)
+            found = self._read_settings()
+            self._broker = open_broker(found.url, namespace=found.namespace, token=found.token)
         return self._broker
 
     @broker.setter
     def broker(self, broker: Broker) -> None:
         self._broker = broker
+
+    @property
+    def service(self) -> tuple[str | None, str | None]:
+        """The settings' SERVICE_URL and TOKEN."""
+        found = self._read_settings()
+        return found.service_url, found.token
 
     def forget_broker(self) -> None:
         """Open another broker when one is needed next."""

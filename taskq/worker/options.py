@@ -28,7 +28,8 @@ class WorkerOptions:
     `concurrency`: jobs at once. `processes`: how many of them may be tasks with `process=True`. `lease_s`: after so
     long a job of a worker that died is run by another; it is renewed while the job runs. `grace_s`: how long running
     jobs may take after SIGTERM. `burst`: end when nothing is left. `max_jobs`, `max_memory_mb`: end, to be started
-    again, after so many jobs, or with more memory.
+    again, after so many jobs, or with more memory. `schedules_of`: sync the schedules that the tasks declare when it
+    starts, as those of this app unless the app has a name (None: do not).
     """
 
     queues: Mapping[str, int]
@@ -40,6 +41,7 @@ class WorkerOptions:
     burst: bool = False
     max_jobs: int | None = None
     max_memory_mb: int | None = None
+    schedules_of: str | None = None
 
     def __post_init__(self) -> None:
         if not self.queues or any(weight < 1 for weight in self.queues.values()):

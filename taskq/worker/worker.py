@@ -18,6 +18,7 @@ from ..context import Context
 from ..error_text import describe
 from ..message import read_message, read_task_name
 from ..outcomes import NotConfiguredError, SerializationError, TaskqClientError
+from ..schedule_sync import app_name, has_schedules, sync_schedules
 from .attempt import Attempt, Done, Ended, Failed, Lost, Released, Why
 from .attempt_runner import AttemptRunner, interrupted
 from .finisher import PASSING, Ending, Finisher, ending_of
@@ -77,6 +78,8 @@ class Worker(WorkerState):
         try:
             if not await self._open():
                 return self._end or End.STOPPED
+            if self.options.schedules_of is not None:
+                await self._sync_schedules(self.options.schedules_of)
             self._finisher = Finisher(self.app.broker, self._on_lost)
             self._keeper = Keeper(self, obey=self.obey, stop_for=self.stop_for)
             self._source = JobSource(self.app.broker, self.options, self.id)
@@ -117,6 +120,21 @@ class Worker(WorkerState):
                     self._log(logging.WARNING, "taskq is not reached yet", error=str(error)[:200])
                 await asyncio.sleep(delay_s)
                 delay_s = min(2 * delay_s, LONGEST_RETRY_S)
+
+    async def _sync_schedules(self, name: str) -> None:
+        """Tell the service which schedules the tasks declare, also that these are none any more.
+
+        What hinders that is logged: the worker works all the same.
+        """
+        if not has_schedules(self.app) and not self.app.broker.keeps_schedules:
+            return
+        try:
+            done = await sync_schedules(self.app, app_name(self.app, name))
+        except (TaskqError, TaskqClientError, TypeError) as error:
+            self._log(logging.WARNING, "schedules are not synced", error=str(error)[:500])
+        else:
+            counts = {"new": len(done.created), "kept": len(done.updated), "removed": len(done.removed)}
+            self._log(logging.INFO, "schedules are synced", **counts)
 
     @contextlib.asynccontextmanager
     async def _lifespan(self) -> Any:

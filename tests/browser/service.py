@@ -155,6 +155,11 @@ class Shop:
             self.put("newsletter", b'{"edition": %d}' % number, delay=3600 + number)
         self.put("reports", b"monthly figures", tries=3)
         self.held_job = self.take("reports", consumer="analyst-1", ttr=3600)
+        nightly = {"queue": "reports", "cron": "30 2 * * *", "zone": "Europe/Berlin", "body": {"report": "daily"}}
+        of_code = {"queue": "orders", "every": 300_000, "app": "shop", "overlap": "skip", "jitter": 20}
+        for name, content in (("nightly-report", nightly), ("shop.tasks.close_old_orders-in-every-country", of_code)):
+            status, answer = self.call("PUT", f"/api/demo/schedules/{name}", json.dumps(content))
+            assert status == 201, answer
         self.put("tasks", b'{"task":"film.render","args":["intro",{"codec":"av1"}],"kwargs":{"fps":24}}')
         self.task_job = self.take("tasks", consumer=TASK_WORKER, ttr=3600)
         status, answer = self.call("PUT", "/api/demo/hooks/push", '{"url": "https://hooks.invalid/orders"}')

@@ -51,6 +51,7 @@ LOANWORDS_TYPED: Final = frozenset(
 VALUES: Final = frozenset(
     {"none", "fixed", "linear", "exponential", "sidekiq", "MAX", "manage", "runpump", "KiB", "MiB", "min"}
     | {"http", "https", "Content", "Type", "application", "json"}
+    | {"Asia", "Shanghai", "daily"}
 )
 PLACES: Final = frozenset(
     {

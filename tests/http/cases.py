@@ -1397,6 +1397,268 @@ WORKERS = [
     ],
 ]
 
+SCHEDULES = "/api/{ns}/schedules"
+SCHEDULE = f"{SCHEDULES}/s-{{queue}}"
+FIRE = {
+    "outcome": "fired",
+    "due_ms": whole(1, 10**14),
+    "until_ms": None,
+    "count": 1,
+    "manual": True,
+    "fired_ms": whole(1, 10**14),
+    "queue": re.compile(r"q\d+\Z"),
+    "job_id": ID,
+    "error": None,
+}
+SHOWN_SCHEDULE = {
+    "name": re.compile(r"s-q\d+\Z"),
+    "queue": re.compile(r"q\d+\Z"),
+    "state": "active",
+    "kind": "cron",
+    "cron": "30 2 * * *",
+    "every": None,
+    "start_ms": None,
+    "at_ms": None,
+    "zone": "Europe/Berlin",
+    "next_ms": whole(1, 10**14),
+    "body_bytes": 18,
+    "tries": 3,
+    "ttl": None,
+    "priority": 0,
+    "backoff": None,
+    "retention": 0,
+    "attributes": None,
+    "catch_up": "last",
+    "catch_up_max": 100,
+    "jitter": 0,
+    "overlap": "allow",
+    "source": "people",
+    "app": None,
+    "last": None,
+}
+NIGHTLY = '{"queue": "{queue}", "cron": "30 2 * * *", "zone": "Europe/Berlin", "body": {"report": "daily"}, "tries": 3}'
+OF_AN_APP = '{"queue": "{queue}", "every": 60, "app": "shop"}'
+
+
+def scheduled(client: Client, queue: str) -> dict[str, str]:
+    reply = client.call("PUT", f"/api/{{ns}}/schedules/s-{queue}", NIGHTLY.replace("{queue}", queue))
+    assert reply.status == 201, reply
+    return {}
+
+
+def of_an_app(client: Client, queue: str) -> dict[str, str]:
+    reply = client.call("PUT", f"/api/{{ns}}/schedules/s-{queue}", OF_AN_APP.replace("{queue}", queue))
+    assert reply.status == 201, reply
+    return {}
+
+
+def bad_schedule(content: str, words: str) -> Case:
+    return Case(
+        route="schedules.put",
+        title=content[:60],
+        request=f"PUT {SCHEDULE}",
+        body=content,
+        status=400,
+        want=error(words),
+    )
+
+
+_ONE = "expected one of cron, every and at, not"
+_MOMENT = "expected a moment, epoch seconds or ISO 8601 with a zone"
+_CRON = '"queue": "{queue}", "cron": "* * * * *"'
+_CRON_FIELDS = "invalid cron: 5 fields, or 6 with seconds first, not"
+
+SCHEDULE_ROUTES = [
+    Case(
+        route="schedules.list_all",
+        title="of an app",
+        request=f"GET {SCHEDULES}?app=shop&after=s-&limit=1",
+        status=200,
+        want={
+            "namespace": "demo",
+            "schedules": [
+                {
+                    **SHOWN_SCHEDULE,
+                    "kind": "interval",
+                    "cron": None,
+                    "every": 60.0,
+                    "start_ms": whole(1, 10**14),
+                    "zone": "UTC",
+                    "body_bytes": 0,
+                    "tries": None,
+                    "source": "code",
+                    "app": "shop",
+                }
+            ],
+            "after": lambda after: after is None or after.startswith("s-q"),
+        },
+        prepare=of_an_app,
+    ),
+    *bad("schedules.list_all", f"GET {SCHEDULES}", "limit", *BAD_NUMBERS, "0", "1001"),
+    *bad("schedules.list_all", f"GET {SCHEDULES}", "after", "%00"),
+    *bad("schedules.list_all", f"GET {SCHEDULES}", "app", "%00"),
+    Case(
+        route="schedules.show",
+        title="one",
+        request=f"GET {SCHEDULE}",
+        status=200,
+        want={
+            **SHOWN_SCHEDULE,
+            "data": "eyJyZXBvcnQiOiJkYWlseSJ9",
+            "upcoming_ms": lambda times: len(times) == 10 and times == sorted(times),
+            "history": [],
+        },
+        prepare=scheduled,
+    ),
+    *bad("schedules.show", f"GET {SCHEDULE}", "history", *BAD_NUMBERS, "101"),
+    Case(route="schedules.show", title="none", request=f"GET {SCHEDULE}", status=404, want=error("schedule not found")),
+    Case(
+        route="schedules.put",
+        title="a new one",
+        request=f"PUT {SCHEDULE}",
+        body=NIGHTLY,
+        status=201,
+        want={"msg": "created", "schedule": SHOWN_SCHEDULE},
+    ),
+    Case(
+        route="schedules.put",
+        title="one that there is",
+        request=f"PUT {SCHEDULE}",
+        body=NIGHTLY,
+        status=200,
+        want={"msg": "replaced", "schedule": SHOWN_SCHEDULE},
+        prepare=scheduled,
+    ),
+    Case(
+        route="schedules.put",
+        title="not really",
+        request=f"PUT {SCHEDULE}?dry_run=1",
+        body=NIGHTLY,
+        status=200,
+        want={"msg": "valid", "upcoming_ms": lambda times: len(times) == 10},
+    ),
+    Case(
+        route="schedules.put",
+        title="one of an app",
+        request=f"PUT {SCHEDULE}",
+        body=NIGHTLY,
+        status=409,
+        want=error("the schedule is declared in the code of shop: change it there"),
+        prepare=of_an_app,
+    ),
+    Case(
+        route="schedules.put",
+        title="one of people, by an app",
+        request=f"PUT {SCHEDULE}",
+        body=OF_AN_APP,
+        status=409,
+        want=error("people made a schedule of this name: delete it, or give the one in the code another name"),
+        prepare=scheduled,
+    ),
+    Case(
+        route="schedules.put",
+        title="too large",
+        request=f"PUT {SCHEDULE}",
+        body=b"x" * (2 * MIB + 1),
+        status=413,
+        want=error("body too large"),
+    ),
+    Case(
+        route="schedules.put",
+        title="a name that no path may have",
+        request=f"PUT {SCHEDULES}/a%20b",
+        body=NIGHTLY,
+        status=400,
+        want=error("invalid schedule name: letters, digits, -, _, . and : only, at most 255 characters"),
+    ),
+    bad_schedule("[]", "request body should be an object"),
+    bad_schedule("", f"{_ONE} 0"),
+    bad_schedule('{"cron": "* * * * *"}', "invalid queue: it is missing"),
+    bad_schedule('{"queue": "_x", "every": 5}', "invalid queue: queue name contains forbidden characters"),
+    bad_schedule('{"queue": 7, "every": 5}', "invalid queue: expected a text"),
+    bad_schedule('{"queue": "{queue}", "every": 5, "cron": "* * * * *"}', f"{_ONE} 2"),
+    bad_schedule('{"queue": "{queue}", "cron": "* * *"}', f"{_CRON_FIELDS} 3"),
+    bad_schedule('{"queue": "{queue}", "cron": "61 * * * *"}', 'invalid cron: minute "61" cannot be read (0-59)'),
+    bad_schedule(
+        f'{{{_CRON}, "zone": "Mars/Base"}}',
+        'invalid zone: there is no time zone "Mars/Base", such as Europe/Berlin or UTC',
+    ),
+    bad_schedule('{"queue": "{queue}", "every": 0.5}', "invalid every: 1 to 316224000 s"),
+    bad_schedule('{"queue": "{queue}", "every": "5"}', "invalid every: expected a number of seconds"),
+    bad_schedule('{"queue": "{queue}", "at": 1}', "invalid at: it has passed"),
+    bad_schedule('{"queue": "{queue}", "at": "2030-01-01T00:00:00"}', f"invalid at: {_MOMENT}"),
+    bad_schedule(f'{{{_CRON}, "start": 5}}', "start needs every"),
+    bad_schedule(f'{{{_CRON}, "tries": 0}}', "invalid tries: expected a whole number from 1 to 65535"),
+    bad_schedule(f'{{{_CRON}, "backoff": "often"}}', "invalid backoff"),
+    bad_schedule(f'{{{_CRON}, "overlap": "maybe"}}', "invalid overlap: expected allow, skip, replace"),
+    bad_schedule(f'{{{_CRON}, "paused": 1}}', "invalid paused: expected true or false"),
+    bad_schedule(
+        f'{{{_CRON}, "jitter": 60}}', "invalid jitter: it must be shorter than the time between two fires, 60 s"
+    ),
+    bad_schedule(f'{{{_CRON}, "attributes": {{"a": "\\u0000"}}}}', "invalid attributes: they have no character U+0000"),
+    bad_schedule(f'{{{_CRON}, "attributes": {{"a": 7}}}}', "invalid attributes: expected an object of texts"),
+    bad_schedule(f'{{{_CRON}, "data": "?"}}', "invalid data: it is not base64"),
+    bad_schedule(f'{{{_CRON}, "body": "x", "data": "eA=="}}', "body and data exclude each other"),
+    Case(
+        route="schedules.put",
+        title="an unknown member",
+        request=f"PUT {SCHEDULE}",
+        body=f'{{{_CRON}, "timezone": "UTC"}}',
+        status=400,
+        want={"error": re.compile(r"unknown 'timezone'; there are app, at, attributes, .*, zone\Z")},
+    ),
+    Case(
+        route="schedules.delete",
+        title="one of an app",
+        request=f"DELETE {SCHEDULE}?app=shop",
+        status=204,
+        prepare=of_an_app,
+    ),
+    Case(route="schedules.delete", title="none", request=f"DELETE {SCHEDULE}", status=204),
+    Case(
+        route="schedules.delete",
+        title="one of another app",
+        request=f"DELETE {SCHEDULE}?app=bank",
+        status=409,
+        want=error("the schedule is declared in the code of shop: change it there"),
+        prepare=of_an_app,
+    ),
+    Case(
+        route="schedules.pause",
+        title="one",
+        request=f"POST {SCHEDULE}/pause",
+        status=200,
+        want={"msg": "paused", "changed": True},
+        prepare=scheduled,
+    ),
+    Case(
+        route="schedules.resume",
+        title="one that is not paused",
+        request=f"POST {SCHEDULE}/resume",
+        status=200,
+        want={"msg": "resumed", "changed": False, "next_ms": whole(1, 10**14)},
+        prepare=scheduled,
+    ),
+    Case(
+        route="schedules.run",
+        title="one",
+        request=f"POST {SCHEDULE}/run",
+        status=200,
+        want=FIRE,
+        prepare=scheduled,
+    ),
+    *[
+        Case(
+            route=f"schedules.{act}",
+            title="none",
+            request=f"POST {SCHEDULE}/{act}",
+            status=404,
+            want=error("schedule not found"),
+        )
+        for act in ("pause", "resume", "run")
+    ],
+]
+
 COUNTS = {"ready": 0, "delayed": 0, "retry": 0, "working": 0, "dead": 0, "completed": 0, "blocked": 0}
 PERCENTILES = {"p50": None, "p95": None, "p99": None}
 STATS = {
@@ -1666,6 +1928,7 @@ CASES = [
     *DEAD_LETTERS,
     *JOBS,
     *WORKERS,
+    *SCHEDULE_ROUTES,
     *QUEUES,
     *PUSHING,
     *OPEN,

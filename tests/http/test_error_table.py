@@ -39,7 +39,7 @@ def is_internal(error: type[TaskqError]) -> bool:
 def test_replies_that_pass_an_error_on_are_for_the_clients_own_mistakes() -> None:
     passed_on = {code for code in HTTP_STATUS if code not in REPLIES or not REPLIES[code].words}
 
-    assert {HTTP_STATUS[code] for code in passed_on} == {400, 403, 405, 429}
+    assert {HTTP_STATUS[code] for code in passed_on} == {400, 403, 405, 409, 429}
 
 
 def test_pages_have_a_status_for_all_that_they_explain() -> None:

@@ -110,6 +110,7 @@ def test_each_role_has_a_turn_at_least_every_ten_seconds() -> None:
         "bounds",
         "survey",
         "drain",
+        "schedules",
     }
 
 
@@ -133,7 +134,8 @@ def test_a_running_pump_is_heard_of_again_and_again(site: Site, start: Callable[
         (beat,) = engine.run(list_pumps())
         roles = beat.roles
         return (
-            roles.keys() >= {"pump", "reclaimer", "sweeper", "deleter", "survey", "drain"} and roles["pump"].ticks > 10
+            roles.keys() >= {"pump", "reclaimer", "sweeper", "deleter", "survey", "drain", "schedules"}
+            and roles["pump"].ticks > 10
         )
 
     wait_until(went_on, or_fail="the beats stand still", timeout_s=30)

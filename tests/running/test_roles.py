@@ -479,4 +479,5 @@ def test_every_pool_has_the_eight_roles() -> None:
         ("bounds", 10.0),
         ("survey", 0.2),
         ("drain", 0.5),
+        ("schedules", 0.25),
     ]

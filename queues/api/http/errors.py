@@ -131,6 +131,7 @@ REPLIES: Final[Mapping[str, Reply]] = {
     "namespace_not_found": Reply("namespace not found"),
     "worker_not_found": Reply("worker not found"),
     "push_endpoint_not_found": Reply("push endpoint not found"),
+    "schedule_not_found": Reply("schedule not found"),
     "pool_exists": Reply("pool exists already"),
     "role_too_low": Reply("permission denied"),
     "sign_in_busy": Reply("too many sign-ins"),

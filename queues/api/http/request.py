@@ -11,6 +11,7 @@ from typing import Any, Final
 from queues.engine.limits import CONSUME_MAX_QUEUES
 from queues.engine.names import check_namespace, check_queue
 from queues.engine.values import RequestLimit
+from queues.services.schedules.checking import check_name as check_schedule
 from queues.services.tokens.access import Access
 from queues.services.tokens.secrets import split_token
 
@@ -159,13 +160,16 @@ class ApiRequest:
 
 
 def check_names(request: ApiRequest) -> None:
-    """Namespace and queue, where the path has them. Raises InvalidArgumentError."""
+    """Namespace, queue and schedule, where the path has them. Raises InvalidArgumentError."""
     namespace = request.path.get("namespace")
     if namespace is not None:
         check_namespace(namespace)
     queue = request.path.get("queue")
     if queue is not None:
         check_queue(queue)
+    schedule = request.path.get("schedule")
+    if schedule is not None:
+        check_schedule(schedule)
 
 
 def check_names_of_several(request: ApiRequest) -> None:

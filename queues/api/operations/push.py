@@ -21,8 +21,8 @@ from queues.services.push.reading import deliveries_of, read_records
 from queues.services.push.records import DeliveryRecord
 
 from ..context import ApiContext
-from ..http.errors import ParameterError
 from ..http.body import flag_of, number_of, read_object, text_of
+from ..http.errors import ParameterError
 from ..http.request import ApiRequest
 from ..http.response import NO_CONTENT, ApiResponse, json_response
 

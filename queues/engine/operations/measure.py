@@ -77,6 +77,17 @@ def partition_load(partition: int, *, now_ms: int | None = None) -> Operation[Pa
     return Operation(_PARTITION, tuple(keys[name] for name in _PARTITION.keys), (clock_argument(now_ms),), decode)
 
 
+def server_time(*, now_ms: int | None = None) -> Operation[int]:
+    """The time by the server's clock, in ms since the epoch; tests give `now_ms`."""
+    keys = partition_keys(0)
+    return Operation(
+        _PARTITION,
+        tuple(keys[name] for name in _PARTITION.keys),
+        (clock_argument(now_ms),),
+        lambda reply: int(expect_ok(_PARTITION, reply)[0]),
+    )
+
+
 def list_partition(layout: Layout, partition: int, *, after: bytes | None, limit: int) -> Operation[list[QueueKeys]]:
     """A page of a partition's queues, in order of their names; `after` is the name of the page's predecessor."""
 

@@ -13,6 +13,7 @@ from . import deleter, pump, reclaimer, relay, sweeper
 from .bounds import DeadLetterBounds
 from .drain import INTERVAL_S as DRAIN_INTERVAL_S
 from .drain import Drain
+from .schedules import Schedules
 from .survey import INTERVAL_S as SURVEY_INTERVAL_S
 from .survey import Survey
 
@@ -37,4 +38,8 @@ def roles_for(pool: str, *, once: bool = False) -> tuple[Role, ...]:
         tick=Drain(pool, url=settings.TASKQ_LAKE_URL, every_s=settings.TASKQ_LAKE_EVERY_S, everything=once).tick,
         wait=None if once else FullStreams().wait,
     )
-    return (PUMP, RECLAIMER, RELAY, SWEEPER, DELETER, bounds, survey, drain)
+    firing = Schedules(pool)
+    schedules = Role(
+        name="schedules", interval_s=0.25, budget_s=1.0, tick=firing.tick, wait=None if once else firing.wait
+    )
+    return (PUMP, RECLAIMER, RELAY, SWEEPER, DELETER, bounds, survey, drain, schedules)

@@ -10,15 +10,17 @@ from django.test import Client
 from django.urls import reverse
 
 from queues.engine import JobState, detail, pause, stats
-from queues.models import Activity, PushEndpoint, QueuePolicy
+from queues.models import Activity, PushEndpoint, QueuePolicy, Schedule
 from queues.services.push.endpoints import EndpointOptions, save_endpoint
+from queues.services.schedules.editing import put_schedule
+from queues.services.schedules.values import ScheduleFields, ScheduleKind
 from tests.dashboard.people import POOL, SHOP
 from tests.dashboard.reported import Work, error, report_day
 from tests.dashboard.shop import Shop
 from tests.dashboard.surveyor import Surveyor
 from tests.dashboard.workers import beat, commands, running
 
-from .tables import DAY, DELAYED, ERROR, PAGES, QUEUE, WORKER, Act, routes
+from .tables import DAY, DELAYED, ERROR, PAGES, QUEUE, SCHEDULE, WORKER, Act, routes
 
 
 class Premises(Shop):
@@ -30,6 +32,8 @@ class Premises(Shop):
         self.ids = {state: self.job_in(state, body=b"a vase", error=ERROR) for state in [*states, JobState.READY]}
         for count in (1_000, DELAYED - 1_001):
             self.publish(*[b"x"] * count, delay_ms=600_000)
+        nightly = ScheduleFields(queue=QUEUE, kind=ScheduleKind.CRON, cron="30 2 * * *")
+        put_schedule(pool=POOL, namespace=SHOP, name=SCHEDULE, fields=nightly)
         beat(self.engine, WORKER, running=[running(self.ids[JobState.WORKING], queue=QUEUE)], queues={QUEUE: 1})
         options = EndpointOptions(url="https://hooks.example/of-the-shop")
         save_endpoint(pool=POOL, namespace=SHOP, queue=QUEUE, options=options)
@@ -46,6 +50,7 @@ class Premises(Shop):
     def url(self, name: str, *, namespace: str = SHOP, of: JobState = JobState.DEAD) -> str:
         """Of the route."""
         known = {"pool": POOL, "namespace": namespace, "queue": QUEUE, "job_id": self.ids[of]}
+        known |= {"schedule": SCHEDULE}
         known |= PAGES[name].named if name in PAGES else {}
         return reverse(f"dashboard:{name}", kwargs={word: known[word] for word in routes()[name]})
 
@@ -63,6 +68,7 @@ class Premises(Shop):
             [job and replace(job, now_ms=0) for job in jobs],
             policies,
             endpoints,
+            list(Schedule.objects.order_by("pk").values("name", "kind", "paused", "fires")),
             acts,
         )
 

@@ -23,7 +23,8 @@ WORKER: Final = "worker-1"
 """Who has the job that is worked on."""
 
 DELAYED: Final = 1_237
-SECRETS: Final = (QUEUE, ERROR, "1,237")
+SCHEDULE: Final = "nightly-glazing"
+SECRETS: Final = (QUEUE, ERROR, "1,237", SCHEDULE)
 """Words, and a sum, that are on pages only if these show something of the shop."""
 
 DAY: Final = yesterday()
@@ -83,9 +84,14 @@ PAGES: Final[Mapping[str, Page]] = {
     "dead_news": Page(query={"since_ms": "1"}, sees="1 job has died here", charlie=200),
     "consumers": Page(sees=QUEUE, charlie=200),
     "workers": Page(sees=QUEUE, charlie=200),
-    "schedules": Page(charlie=200),
     "push": Page(sees=QUEUE, charlie=200),
     "push_endpoint": Page(sees="https://hooks.example/of-the-shop"),
+    "schedules": Page(sees=SCHEDULE, charlie=200),
+    "schedule": Page(sees=QUEUE),
+    "schedule_place": Page(query={"namespace": f"{POOL}/{SHOP}"}, alice=302, olga=302, bob=302, charlie=302),
+    "schedule_new": Page(sees=SHOP, bob=403),
+    "schedule_edit": Page(sees=QUEUE, bob=403),
+    "schedule_preview": Page(query={"kind": "cron", "cron": "0 0 1 1 *"}, sees="-01-01 00:00:00", charlie=200),
     "reports": Page(alice=302, olga=302, bob=302, charlie=302),
     "report": Page(named={"day": f"{DAY}"}, sees=ERROR, charlie=200),
     "report_csv": Page(named={"day": f"{DAY}"}, query={"table": "errors"}, sees=ERROR, charlie=200),
@@ -97,6 +103,15 @@ PAGES: Final[Mapping[str, Page]] = {
 }
 
 SURE: Final = {"confirmed": "yes"}
+_TIMING: Final = {
+    "kind": "interval",
+    "every": "5",
+    "unit": "60",
+    "queue": QUEUE,
+    "encoding": "text",
+    "catch_up": "last",
+    "overlap": "allow",
+}
 _LETTER: Final = {"letter": f"{POOL}/{SHOP}/{QUEUE}/{{dead}}"} | SURE
 
 ACTS: Final[Mapping[str, tuple[Act, ...]]] = {
@@ -134,6 +149,13 @@ ACTS: Final[Mapping[str, tuple[Act, ...]]] = {
         Act(form={"act": "test"}),
         Act(form={"act": "rotate"} | SURE, needs_admin=True, answer=200),
         Act(form={"act": "delete"} | SURE, needs_admin=True),
+    ),
+    "schedule_new": (Act(form=_TIMING | {"name": "another"}),),
+    "schedule_edit": (Act(form=_TIMING),),
+    "schedule_act": (
+        Act(form={"act": "pause"}),
+        Act(form={"act": "run"}),
+        Act(form={"act": "delete"} | SURE),
     ),
     "dead_act": (
         Act(form={"do": "respawn-selected"} | _LETTER),
