@@ -1,4 +1,4 @@
-"""docs/protocol.md: its tables are those of the code, and its examples work."""
+"""docs/protocol.md: its tables are those of the code, and its examples work; those of docs/dependencies.md, too."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from queues.api.routes import ROUTES
 from queues.engine import limits
 from tests.http.service import Server
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "protocol.md").read_text(encoding="utf-8")
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+PAGE = (DOCS / "protocol.md").read_text(encoding="utf-8")
 GIVEN = ("URL", "TOKEN", "ADMIN")
 """Variables that the page sets for its reader, and the test for itself."""
 
@@ -56,10 +57,10 @@ def test_the_page_states_the_limits_of_the_engine() -> None:
     assert stated == {name: getattr(limits, name) for name in stated}
 
 
-def examples() -> list[tuple[str, str]]:
+def examples(page: str) -> list[tuple[str, str]]:
     """Commands and what they print, in the order of the page."""
     found: list[tuple[str, str]] = []
-    for block in re.findall(r"^```console\n(.*?)^```", PAGE, flags=re.MULTILINE | re.DOTALL):
+    for block in re.findall(r"^```console\n(.*?)^```", page, flags=re.MULTILINE | re.DOTALL):
         for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
             command, _, output = part.partition("\n")
             if command.partition("=")[0] not in GIVEN:
@@ -68,7 +69,8 @@ def examples() -> list[tuple[str, str]]:
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
-def test_the_examples_print_what_the_page_says(server: Server) -> None:
+@pytest.mark.parametrize("name", ["protocol", "dependencies"])
+def test_the_examples_print_what_the_page_says(server: Server, name: str) -> None:
     account = server.site.account
     given = {
         "URL": server.url,
@@ -76,7 +78,8 @@ def test_the_examples_print_what_the_page_says(server: Server) -> None:
         "ADMIN": f"{account['username']}:{account['password']}",
         "PATH": "/usr/bin:/bin:/usr/local/bin",
     }
-    wanted = examples()
+    wanted = examples((DOCS / f"{name}.md").read_text(encoding="utf-8"))
+    assert wanted
     script = "\n".join(f"{command}\nprintf '\\036'" for command, _ in wanted)
 
     done = subprocess.run(["bash", "-c", script], env=given, capture_output=True, text=True, check=True)
