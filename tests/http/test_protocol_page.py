@@ -1,4 +1,4 @@
-"""docs/protocol.md: its tables are those of the code, and its examples work, as do those of docs/schedules.md."""
+"""docs/protocol.md: its tables are those of the code, and its examples work, as do those of other pages."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def examples(page: str) -> list[tuple[str, str]]:
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
-@pytest.mark.parametrize("name", ["protocol.md", "schedules.md"])
+@pytest.mark.parametrize("name", ["protocol.md", "dependencies.md", "schedules.md"])
 def test_the_examples_print_what_the_page_says(name: str, server: Server) -> None:
     account = server.site.account
     given = {
@@ -79,6 +79,7 @@ def test_the_examples_print_what_the_page_says(name: str, server: Server) -> Non
         "PATH": "/usr/bin:/bin:/usr/local/bin",
     }
     wanted = examples((DOCS / name).read_text(encoding="utf-8"))
+    assert wanted
     script = "\n".join(f"{command}\nprintf '\\036'" for command, _ in wanted)
 
     done = subprocess.run(["bash", "-c", script], env=given, capture_output=True, text=True, check=True)
