@@ -1,9 +1,8 @@
 """Secrets that sign requests: made, sealed for the database, opened to sign, rotated.
 
 A secret has the form of the Standard Webhooks specification: `whsec_` and the base64 of the key, 24 to 64 bytes. It
-must be readable to sign with, so no digest of it will do. It is stored sealed: encrypted and authenticated with keys
-derived from Django's SECRET_KEY, so that a copy of the database alone signs nothing. The cipher is HMAC-SHA256 in
-counter mode under a random nonce, then HMAC-SHA256 over both (encrypt-then-MAC), of the standard library. After a
+must be readable to sign with, so no digest of it will do. It is stored sealed: encrypted by Fernet (AES-128-CBC and
+HMAC-SHA256) with a key derived from Django's SECRET_KEY, so that a copy of the database alone signs nothing. After a
 change of SECRET_KEY, keys in SECRET_KEY_FALLBACKS still open what they sealed; without them secrets have to be rotated.
 """
 
@@ -17,6 +16,7 @@ import secrets
 from functools import lru_cache
 from typing import Final
 
+from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from django.conf import settings
 
 from ..errors import InvalidArgumentError
@@ -27,10 +27,6 @@ KEY_MIN_BYTES: Final = 24
 KEY_MAX_BYTES: Final = 64
 SECRETS_MAX: Final = 3
 """Secrets that sign at the same time: more rotations within their time drop the oldest."""
-
-_NONCE_BYTES: Final = 16
-_TAG_BYTES: Final = 32
-_VERSION: Final = "1"
 
 
 class UnreadableSecretError(Exception):
@@ -57,41 +53,22 @@ def key_of(secret: str) -> bytes:
 
 def seal(key: bytes) -> str:
     """`key` for the database."""
-    nonce = secrets.token_bytes(_NONCE_BYTES)
-    encrypting, authenticating = _derived(settings.SECRET_KEY)
-    hidden = _crypt(encrypting, nonce, key)
-    tag = hmac.digest(authenticating, nonce + hidden, hashlib.sha256)
-    return f"{_VERSION}:{base64.b64encode(nonce + hidden + tag).decode()}"
+    return _cipher((settings.SECRET_KEY,)).encrypt(key).decode()
 
 
 def unseal(sealed: str) -> bytes:
     """The key. Raises UnreadableSecretError."""
-    version, _, text = sealed.partition(":")
     try:
-        raw = base64.b64decode(text, validate=True)
-    except (binascii.Error, ValueError):
+        return _cipher((settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)).decrypt(sealed.encode())
+    except InvalidToken:
         raise UnreadableSecretError from None
-    nonce, hidden, tag = raw[:_NONCE_BYTES], raw[_NONCE_BYTES:-_TAG_BYTES], raw[-_TAG_BYTES:]
-    if version == _VERSION and hidden:
-        for master in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS):
-            encrypting, authenticating = _derived(master)
-            if hmac.compare_digest(hmac.digest(authenticating, nonce + hidden, hashlib.sha256), tag):
-                return _crypt(encrypting, nonce, hidden)
-    raise UnreadableSecretError
 
 
 @lru_cache(maxsize=8)
-def _derived(master: str | bytes) -> tuple[bytes, bytes]:
+def _cipher(masters: tuple[str | bytes, ...]) -> MultiFernet:
+    return MultiFernet([Fernet(_derived(master)) for master in masters])
+
+
+def _derived(master: str | bytes) -> bytes:
     key = master.encode() if isinstance(master, str) else master
-    encrypting, authenticating = (
-        hmac.digest(key, b"taskq push secret: " + use, hashlib.sha256) for use in (b"encrypt", b"authenticate")
-    )
-    return encrypting, authenticating
-
-
-def _crypt(key: bytes, nonce: bytes, text: bytes) -> bytes:
-    """XOR with as many blocks of key stream as it takes; its own inverse."""
-    stream = b"".join(
-        hmac.digest(key, nonce + block.to_bytes(4, "big"), hashlib.sha256) for block in range(-(-len(text) // 32))
-    )
-    return bytes(a ^ b for a, b in zip(text, stream, strict=False))
+    return base64.urlsafe_b64encode(hmac.digest(key, b"taskq push secret", hashlib.sha256))
