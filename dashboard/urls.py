@@ -20,7 +20,7 @@ from .views import (
     schedules,
     workers,
 )
-from .views.access import only
+from .views.decorators import only
 
 app_name = "dashboard"
 

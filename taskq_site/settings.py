@@ -146,8 +146,8 @@ LOGIN_URL = "admin:login"
 AXES_FAILURE_LIMIT = read_int("TASKQ_SIGN_IN_FAILURES", default=20, minimum=1, maximum=100_000)
 TASKQ_SIGN_IN_LOCK_S = read_int("TASKQ_SIGN_IN_LOCK_S", default=900, minimum=1, maximum=86_400)
 AUTHENTICATION_BACKENDS = ["queues.services.sign_ins.backend.PasswordBackend"]
-AXES_HANDLER = "queues.services.sign_ins.limits.SignInLimits"
-AXES_CLIENT_IP_CALLABLE = "queues.services.sign_ins.limits.address_of"
+AXES_HANDLER = "queues.services.sign_ins.throttling.SignInLimits"
+AXES_CLIENT_IP_CALLABLE = "queues.services.sign_ins.throttling.address_of"
 AXES_LOCKOUT_CALLABLE = "taskq_site.sign_ins.answer_refusal"
 AXES_ENABLE_ADMIN = False
 AXES_VERBOSE = False

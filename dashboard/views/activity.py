@@ -12,7 +12,7 @@ from queues.services.activity import ActivityFilter, actions, list_activity
 from queues.services.dead_letters.places import read_day
 from queues.services.errors import InvalidArgumentError
 
-from .access import is_live, page
+from .decorators import is_live, page
 
 TEXT_MAX: Final = 255
 

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from queues.services.consumers.reading import read_consumers
 
-from .access import is_live, page
+from .decorators import is_live, page
 
 TEXT_MAX: Final = 255
 STATES: Final = (

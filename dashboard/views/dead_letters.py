@@ -42,7 +42,7 @@ from queues.services.dead_letters.scanning import LOOKS, DeadLetter, DeadStretch
 from queues.services.errors import InvalidArgumentError
 from queues.services.tokens.secrets import DEFAULT_POOL
 
-from .access import action, confirm_first, done, is_live, page
+from .decorators import action, confirm_first, done, is_live, page
 
 NAMES: Final = ("pool", "namespace", "queue", "error", "like", "day")
 

@@ -12,7 +12,7 @@ from django.urls import path, reverse
 
 from queues.services.jobs.finding import search_job
 
-from .access import page
+from .decorators import page
 
 _JOB_ID: Final = re.compile(r"(?<![0-9A-Z])[0-7][0-9A-HJKMNP-TV-Z]{25}(?![0-9A-Z])")
 

@@ -18,7 +18,7 @@ from queues.services.jobs.page import JobView, read_job
 from queues.services.queues.page import find_place
 from queues.services.workers.actions import cancel_running_job
 
-from .access import action, confirm_first, done, page
+from .decorators import action, confirm_first, done, page
 from .queue_actions import question_before, queue_url
 
 

@@ -19,7 +19,7 @@ from queues.services.queues.chart_data import history_of_pools, running_minute
 from queues.services.queues.survey import visible_pools
 from queues.services.reporting.days import read_latest_report
 
-from .access import is_live, page
+from .decorators import is_live, page
 
 SPANS: Final[tuple[tuple[int, Promise], ...]] = (
     (15, gettext_lazy("15 min")),

@@ -16,7 +16,7 @@ from queues.services.permissions import Role
 from queues.services.push.actions import PushAct, act_on_endpoint, check_push_act
 from queues.services.push.reading import EndpointState, read_endpoint, read_endpoints
 
-from .access import action, confirm_first, done, is_live, page
+from .decorators import action, confirm_first, done, is_live, page
 
 TEXT_MAX: Final = 255
 STATES: Final[dict[EndpointState, tuple[str, Promise]]] = {

@@ -25,7 +25,7 @@ from queues.services.queues.page import (
 )
 
 from . import queue_actions
-from .access import page
+from .decorators import page
 from .overview import CHARTS as OVERVIEW_CHARTS
 from .overview import MINUTE_MS
 

@@ -25,7 +25,7 @@ from queues.services.queues.actions import (
 )
 from queues.services.queues.page import QueuePlace, find_place
 
-from .access import action, confirm_first, done, page, wants_json
+from .decorators import action, confirm_first, done, page, wants_json
 
 INVALID = 400
 

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 
 from queues.services.queues.listing import NAME, SORT_KEYS, STATES, QueueFilter, list_queue_rows
 
-from .access import is_live, page
+from .decorators import is_live, page
 
 TEXT_MAX: Final = 255
 PAGE_MAX: Final = 1_000_000

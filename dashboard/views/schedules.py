@@ -20,7 +20,7 @@ from queues.services.schedules.editing import preview
 from queues.services.schedules.reading import ScheduleFilter, show_schedule, show_schedules
 from queues.services.schedules.values import FireOutcome, ScheduleFields, ScheduleSource, ScheduleState
 
-from .access import action, confirm_first, done, is_live, page
+from .decorators import action, confirm_first, done, is_live, page
 
 TEXT_MAX: Final = 255
 INVALID: Final = 400

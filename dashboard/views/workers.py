@@ -15,7 +15,7 @@ from queues.services.errors import InvalidArgumentError
 from queues.services.workers.actions import WorkerAct, command_worker
 from queues.services.workers.reading import read_workers
 
-from .access import action, confirm_first, done, is_live, page
+from .decorators import action, confirm_first, done, is_live, page
 
 TEXT_MAX: Final = 255
 

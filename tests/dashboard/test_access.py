@@ -13,7 +13,7 @@ from django.urls import include, path
 
 from dashboard import urls as dashboard_urls
 from dashboard.error_messages import InputError
-from dashboard.views.access import action, confirm_first, done, page
+from dashboard.views.decorators import action, confirm_first, done, page
 from queues.engine.errors import JobNotFoundError, LeaseLostError, ScriptError, StoreFullError, StoreUnavailableError
 from queues.services.errors import (
     InvalidArgumentError,

@@ -17,9 +17,9 @@ from django.utils import timezone
 from queues.models import ReportState
 from queues.pump import nightly as pump_nightly
 from queues.pump.nightly import NICE, NightlyReports
-from queues.services.reporting import nightly
+from queues.services.reporting import due_days as due_days_module
 from queues.services.reporting.days import today as utc_today
-from queues.services.reporting.nightly import due_days, is_time, report_due_days
+from queues.services.reporting.due_days import due_days, is_time, report_due_days
 from tests.support.waiting import wait_until
 
 from .reporting import add_day
@@ -142,7 +142,7 @@ def test_it_is_never_time_when_switched_off_or_without_spark(monkeypatch: pytest
     late = datetime(2026, 3, 29, 23, 59, tzinfo=UTC)
     with override_settings(TASKQ_REPORT_AT=None):
         assert not is_time(late)
-    monkeypatch.setattr(nightly, "find_spec", lambda _name: None)
+    monkeypatch.setattr(due_days_module, "find_spec", lambda _name: None)
     with override_settings(TASKQ_REPORT_AT=time(0)):
         assert not is_time(late)
 

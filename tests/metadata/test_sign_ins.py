@@ -15,7 +15,7 @@ from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.test import Client
 
-from queues.services.sign_ins import backend, clients, limits
+from queues.services.sign_ins import backend, clients, throttling
 from queues.services.sign_ins.password_checks import LINE_MAX, STRANGERS, VerifiedPasswords
 from taskq_site.logs import LogfmtFormatter
 from tests.support.waiting import wait_until
@@ -35,7 +35,7 @@ RIGHT: Final = "correct horse battery"
 def limited(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.AXES_FAILURE_LIMIT = LIMIT
     settings.TASKQ_SIGN_IN_LOCK_S = LOCK_S
-    monkeypatch.setattr(limits, "time", lambda: AT_S)
+    monkeypatch.setattr(throttling, "time", lambda: AT_S)
     start_anew(monkeypatch)
     User.objects.create_superuser("alice", password=RIGHT)
     User.objects.create_superuser("bob", password=RIGHT)
@@ -76,7 +76,7 @@ def test_an_address_is_locked_after_some_wrong_passwords_until_the_window_ends(m
     assert "try again in 800 s, or from a browser" in refused.json()["error"]
     assert basic("192.0.2.2").status_code == 200, "another address"
 
-    monkeypatch.setattr(limits, "time", lambda: AT_S + LOCK_S)
+    monkeypatch.setattr(throttling, "time", lambda: AT_S + LOCK_S)
     assert basic(HOME).status_code == 200
 
 

@@ -16,7 +16,6 @@ from queues.services.errors import (
     TokenExistsError,
     TokenNotFoundError,
 )
-from queues.services.tokens.limits import Limit
 from queues.services.tokens.managing import (
     NewToken,
     create_token,
@@ -27,6 +26,7 @@ from queues.services.tokens.managing import (
     revoke_token,
     set_limit,
 )
+from queues.services.tokens.rate_limits import Limit
 from queues.services.tokens.secrets import split_token
 
 from .conftest import SECRET

@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext as _
 
-from dashboard.views.access import is_live, page
+from dashboard.views.decorators import is_live, page
 from queues.services.permissions import check_visible
 from queues.services.reporting.account import read_summary
 from queues.services.reporting.days import find_day, list_days, today

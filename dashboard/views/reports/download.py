@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from django.http import Http404, HttpRequest, HttpResponse
 
-from dashboard.views.access import page
+from dashboard.views.decorators import page
 from queues.services.permissions import User, check_visible
 from queues.services.reporting.figures import KeyFigure, beside_day, times_of
 from queues.services.reporting.merging import Noted, list_objectives, merge_day, notes_of, read_namespaces, read_sums

@@ -16,7 +16,7 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.utils.formats import date_format
 
-from dashboard.views.access import page
+from dashboard.views.decorators import page
 from queues.services.permissions import User
 from queues.services.reporting.days import latest_day, list_days, today, yesterday
 from queues.services.reporting.reading import read_series

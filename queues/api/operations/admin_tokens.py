@@ -8,8 +8,8 @@ from typing import Any
 from queues.services.activity import ActivityAction
 from queues.services.errors import PoolNotFoundError
 from queues.services.permissions import check_visible, visible_names
-from queues.services.tokens.limits import Limit, delete_limit, get_limit, list_limits, set_limit
 from queues.services.tokens.managing import create_token, list_tokens, revoke_token
+from queues.services.tokens.rate_limits import Limit, delete_limit, get_limit, list_limits, set_limit
 from queues.services.tokens.secrets import DEFAULT_POOL, split_token
 from queues.services.tokens.usage import note_new_token, note_token_act
 

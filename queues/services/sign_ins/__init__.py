@@ -9,6 +9,6 @@ Django and django-axes call this package by way of the settings; it uses Django'
 """
 
 from .clients import device_cookie
-from .limits import note_sign_ins
+from .throttling import note_sign_ins
 
 __all__ = ["device_cookie", "note_sign_ins"]

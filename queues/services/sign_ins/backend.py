@@ -12,7 +12,6 @@ from django.core.exceptions import PermissionDenied
 
 from ..errors import SignInBusyError, SignInLockedError
 from .clients import SignInClient, find_client, remember_address
-from .limits import seconds_locked
 from .password_checks import (
     KNOWN_CLIENTS,
     LINE_MAX,
@@ -22,6 +21,7 @@ from .password_checks import (
     VERIFIED,
     CheckPlaces,
 )
+from .throttling import seconds_locked
 
 ADDRESS_NOTED_EVERY_S: Final = 86_400
 """An address stays known for as long as it is used, although its password is not hashed again."""

@@ -18,7 +18,7 @@ from queues.pools.cache_invalidation import NoticeKind, subscribe, subscribe_to_
 from queues.pools.ttl_cache import TtlCache
 
 from ..errors import InvalidTokenError
-from .limits import Limit
+from .rate_limits import Limit
 from .secrets import digest_of
 from .usage import NOTE_USE_EVERY_S, note_use
 

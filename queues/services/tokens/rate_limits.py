@@ -1,4 +1,4 @@
-"""Limits of tokens: how many requests in which time."""
+"""Rate limits of tokens, as rows: set, changed, listed. `queues/engine/operations/ratelimit.py` enforces them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """Limits on attempts to sign in, and what is written down of them.
 
-Good ones go to the activity log, failures and locks to the log.
-"""
+Good ones go to the activity log, failures and locks to the log."""
 
 from __future__ import annotations
 

@@ -3,8 +3,7 @@
 A live fragment (header `X-Live: 1`) is answered 304 when its ETag still holds, and an error with a fragment.
 It says how long it took (`X-Took-Ms`): scripts ask a busy server less often.
 An action asked for by a script (`Accept: application/json`) is answered with JSON.
-What destroys something has to be confirmed: by dialogs.js where scripts run, else by a page. The server insists.
-"""
+What destroys something has to be confirmed: by dialogs.js where scripts run, else by a page. The server insists."""
 
 from __future__ import annotations
 
