@@ -12,7 +12,7 @@ from queues.engine import JobDetail, JobResult, JobState
 
 from .brokers import Broker
 from .message import Cipher
-from .outcomes import JobFailedError, JobGoneError, ResultTimeoutError
+from .outcomes import JobFailedError, JobGoneError, ResultTimeoutError, SerializationError
 from .serializers import from_json
 
 R = TypeVar("R")
@@ -127,11 +127,20 @@ class Job(Generic[R]):
         raise _timeout(self.id, f"is {found.state.value} after {timeout:g} s")
 
     def value_of(self, found: JobResult) -> R:
-        """What the task returned, of the result of a completed job."""
+        """What the task returned, of the result of a completed job. Raises SerializationError if it is encrypted and
+        no key of this app fits.
+        """
         value = None if not found.body else from_json(found.body)
-        if self._app.cipher is not None and isinstance(value, dict) and value.keys() == {"encrypted"}:
+        if isinstance(value, dict) and value.keys() == {"encrypted"} and _is_fernet_token(value["encrypted"]):
+            if self._app.cipher is None:
+                raise SerializationError("the result is encrypted, and this app has no encryption_keys")
             value = from_json(self._app.cipher.decrypt(value["encrypted"].encode()))
         return value if self._task is None else self._task.read_result(value)  # type: ignore[return-value]
+
+
+def _is_fernet_token(value: object) -> bool:
+    """Fernet tokens begin with their version, 0x80, and the upper bytes of a time, which are zero until 2106."""
+    return isinstance(value, str) and value.startswith("gAAAAA")
 
 
 @contextmanager

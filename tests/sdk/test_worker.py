@@ -24,6 +24,7 @@ from taskq import (
     Retry,
     RetryPolicy,
     Running,
+    SerializationError,
     SkipRetry,
     Snooze,
     TaskOptions,
@@ -770,6 +771,23 @@ async def test_a_job_whose_lease_ran_out_unnoticed_is_not_run_twice_at_once(app:
         await until(lambda: is_gone(job), or_fail="it is stuck", timeout_s=15)
     assert most == 1
     assert worker.active == {}
+
+
+def test_an_encrypted_result_is_refused_without_its_key(redis_url: str) -> None:
+    from cryptography.fernet import Fernet
+
+    app = App(redis_url, namespace="sdk", encryption_keys=[Fernet.generate_key()])
+    task = app.add_task(lambda: "secret", "t", TaskOptions(retention=60))
+    job = task.enqueue()
+    work(app)
+    assert job.result() == "secret"
+
+    for keys, words in ((), "has no encryption_keys"), ([Fernet.generate_key()], "cannot be decrypted"):
+        other = App(redis_url, namespace="sdk", encryption_keys=keys)
+        with pytest.raises(SerializationError, match=words):
+            other.job(job.queue, job.id).result()
+        other.broker.close()
+    app.broker.close()
 
 
 def test_unencrypted_messages_are_parked_by_an_app_with_keys(redis_url: str) -> None:
