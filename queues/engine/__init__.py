@@ -58,6 +58,7 @@ from .operations.drain import (
 from .operations.find import JobPlace, find_job, find_key
 from .operations.finish import ack, ack_attempt, ack_timed, extend, fail, release
 from .operations.inspect import detail, list_jobs, peek, result, size, stats
+from .operations.limit_keys import list_limit_keys
 from .operations.maintain import promote_due, reclaim_ended, sweep
 from .operations.measure import PartitionLoad, beat, count_jobs, list_partition, list_pumps, partition_load, write_probe
 from .operations.publish import PreparedOptions, prepare, publish, publish_large, republish
@@ -94,6 +95,7 @@ from .operations.workers import (
     read_worker,
     worker_beat,
 )
+from .queue_limits import NO_LIMITS, QueueLimits
 from .stats.heartbeat import PumpBeat, RoleBeat
 from .stats.minutes import MINUTE_MS, Minute
 from .stats.store_load import StoreLoad
@@ -115,6 +117,9 @@ from .values import (
     JobResult,
     JobState,
     KeyMode,
+    KeyWait,
+    LimitKey,
+    LimitKeyPage,
     LimitTaken,
     Page,
     Published,
@@ -133,6 +138,7 @@ __all__ = [
     "MINUTE_MS",
     "NOTE_FIELD_MAX_BYTES",
     "NO_BACKOFF",
+    "NO_LIMITS",
     "WHOLE_POOL",
     "AckOutcome",
     "AsyncEngine",
@@ -162,9 +168,12 @@ __all__ = [
     "JobResult",
     "JobState",
     "KeyMode",
+    "KeyWait",
     "Layout",
     "LayoutError",
     "LeaseLostError",
+    "LimitKey",
+    "LimitKeyPage",
     "LimitReachedError",
     "LimitTaken",
     "Minute",
@@ -178,6 +187,7 @@ __all__ = [
     "Published",
     "PumpBeat",
     "QueueKeys",
+    "QueueLimits",
     "QueuePage",
     "QueueStats",
     "RequestLimit",
@@ -232,6 +242,7 @@ __all__ = [
     "limited",
     "list_active",
     "list_jobs",
+    "list_limit_keys",
     "list_partition",
     "list_pumps",
     "list_queues",

@@ -43,7 +43,8 @@ class PublishOptions:
     `at_ms` is an absolute due time and excludes `delay_ms`. `ttl_ms` 0 = never expires. `key` makes a second publish
     with the same key a duplicate, for as long as `key_mode` says: within `key_ttl_ms` (None: the ttl), by default. It
     fits one job only. `key_max_wait_ms`: jobs that replace each other are due so long after the first of them at the
-    latest (0: no bound). `retention_ms` is how long a completed job and its result are kept.
+    latest (0: no bound). `retention_ms` is how long a completed job and its result are kept. `limit_key` names the tenant,
+    account or the like whose jobs share the queue fairly with those of others, within its limits (QueueLimits).
     """
 
     delay_ms: int = 0
@@ -58,6 +59,7 @@ class PublishOptions:
     backoff: Backoff = NO_BACKOFF
     retention_ms: int = 0
     attributes: Mapping[str, str] | None = None
+    limit_key: str | None = None
 
 
 DEFAULT_OPTIONS = PublishOptions()
@@ -196,6 +198,7 @@ class JobDetail:
     retention_ms: int
     key: str
     attributes: Mapping[str, str] | None
+    limit_key: str
     result_bytes: int | None
     history: tuple[AttemptRecord, ...]
 
@@ -316,6 +319,42 @@ class Spread:
 
     bounds_ms: tuple[float, ...] = ()
     counts: tuple[int, ...] = ()
+
+
+class KeyWait(StrEnum):
+    """What the ready jobs of a limit key wait for."""
+
+    TURN = "turn"
+    CONCURRENCY = "concurrency"
+    RATE = "rate"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitKey:
+    """A limit key with ready jobs. `free_ms`: when its rate lets the next one through; None: nobody knows, or now."""
+
+    key: str
+    ready: int
+    working: int
+    weight: int
+    waits_for: KeyWait
+    free_ms: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitKeyPage:
+    """A page of limit keys. `total`: all that have ready jobs, `throttled` of which are at a limit.
+
+    `queue_free_ms`: when the queue's own rate lets the next job through; None: now. `after` goes into the next call as
+    `first`; None: this was the last page.
+    """
+
+    keys: tuple[LimitKey, ...]
+    total: int
+    throttled: int
+    queue_free_ms: int | None
+    now_ms: int
+    after: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from queues.engine import (
+    NO_LIMITS,
     AckOutcome,
     Engine,
     EntryRange,
@@ -41,6 +42,7 @@ from queues.engine import (
     give_back_limit,
     list_active,
     list_jobs,
+    list_limit_keys,
     list_partition,
     list_pumps,
     list_queues,
@@ -109,7 +111,7 @@ REDIS_6_2 = set(
     """
     DECR DEL EXISTS EXPIRE GET HDEL HEXISTS HGET HGETALL HINCRBY HKEYS HLEN HMGET HRANDFIELD HSCAN HSET HSETNX HSTRLEN
     INCR LINDEX LLEN LPOP LPOS LPUSH LPUSHX LRANGE LTRIM PERSIST PEXPIRE PTTL PUBLISH RENAME RPUSH SET TIME UNLINK XADD
-    XLEN XRANGE XTRIM ZADD ZCARD ZCOUNT ZMSCORE ZPOPMIN ZRANGE ZRANGEBYLEX ZRANGEBYSCORE ZREM ZREMRANGEBYSCORE
+    XLEN XRANGE XTRIM ZADD ZCARD ZCOUNT ZLEXCOUNT ZMSCORE ZPOPMIN ZRANGE ZRANGEBYLEX ZRANGEBYSCORE ZREM ZREMRANGEBYSCORE
     ZREVRANGEBYSCORE ZSCORE
     """.split()  # noqa: SIM905
 )
@@ -201,6 +203,9 @@ def operations() -> list[Operation[Any]]:
         plan_drain(1, "2-0", instead=EntryRange("1-0", "1-0")),
         trim_drained(1, EntryRange("1-0", "2-0"), written=1),
         publish(QUEUE, [b"1"], PublishOptions(key="k", key_mode=KeyMode.UNTIL_DONE)),
+        publish(QUEUE, [b"1"], PublishOptions(limit_key="k")),
+        *steps(consume(QUEUE, ttr_ms=1, queue_limits=NO_LIMITS)),
+        list_limit_keys(QUEUE),
         hold_key(QUEUE, "k", UNKNOWN),
         find_key(QUEUE, "k"),
         worker_beat(WORKER, since_ms=0),

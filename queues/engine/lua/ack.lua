@@ -27,6 +27,9 @@
 --   active       zset     who has counts
 --   events       stream   transitions
 --   counters     hash     dropped events
+--   lines        zset     ready jobs with limit keys
+--   turns        zset     whose turn it is
+--   shares       hash     what each limit key has had
 -- ARGV
 --   now_ms       ms or ""
 --   queue        namespace/queue
@@ -41,6 +44,7 @@
 --                         too_large (the job would keep its result: it was not acked)
 -- INCLUDES ids record run ready wake due registry events stats remove
 local fence = tonumber(attempt)
+local slots -- attempts that have ended, by limit key
 local outcome, ended, durations, seen, ids = {'ok'}, {}, {}, {}, {}
 for i = REST, #ARGV do ids[#ids + 1] = ARGV[i] end
 local leases = redis.call('ZMSCORE', working, unpack(ids))
@@ -48,7 +52,14 @@ local raw_runs = redis.call('HMGET', runs, unpack(ids))
 
 -- Ends the attempt that holds the job.
 local function finish(id, its_attempt, taken, options, consumer)
-  local retention = unpack_options(options)
+  local retention, kind = unpack_options(options)
+  if kind >= HAS_LIMIT_KEY then
+    local its_key = limit_key_of(options)
+    if its_key then
+      slots = slots or {}
+      slots[its_key] = (slots[its_key] or 0) + 1
+    end
+  end
   if retention > 0 then
     if has_result == '2' then return 'too_large' end
     redis.call('ZREM', working, id)
@@ -90,6 +101,9 @@ end
 if #ended > 0 then
   redis.call('ZREM', working, unpack(ended))
   drop_records(ended)
+end
+if slots then
+  for its_key, number in pairs(slots) do leave_slots(its_key, number) end
 end
 if #durations > 0 then
   count_durations('r', durations)

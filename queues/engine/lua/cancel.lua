@@ -22,6 +22,9 @@
 --   sweeps       zset     when the sweeper has work
 --   events       stream   transitions
 --   counters     hash     dropped events
+--   lines        zset     ready jobs with limit keys
+--   turns        zset     whose turn it is
+--   shares       hash     what each limit key has had
 -- ARGV
 --   now_ms       ms or ""
 --   queue        namespace/queue

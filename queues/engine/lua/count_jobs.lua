@@ -9,6 +9,7 @@
 --   dead         zset     dead jobs
 --   completed    zset     completed jobs
 --   flags        hash     tombstones
+--   lines        zset     ready jobs with limit keys
 -- ARGV
 --   queue        namespace/queue
 -- REPLIES

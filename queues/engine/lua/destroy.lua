@@ -10,6 +10,9 @@
 --   front        list     renamed
 --   ready        list     renamed
 --   prio         zset     renamed
+--   lines        zset     renamed
+--   turns        zset     renamed
+--   shares       hash     renamed
 --   delayed      zset     renamed
 --   retry        zset     renamed
 --   expiring     zset     renamed
@@ -37,6 +40,9 @@
 --   deleted_front        list     the same
 --   deleted_ready        list     the same
 --   deleted_prio         zset     the same
+--   deleted_lines        zset     the same
+--   deleted_turns        zset     the same
+--   deleted_shares       hash     the same
 --   deleted_delayed      zset     the same
 --   deleted_retry        zset     the same
 --   deleted_expiring     zset     the same
@@ -59,7 +65,8 @@ local new_names = {
   [jobs] = deleted_jobs, [runs] = deleted_runs, [results] = deleted_results, [priorities] = deleted_priorities,
   [front] = deleted_front, [ready] = deleted_ready, [prio] = deleted_prio, [delayed] = deleted_delayed,
   [retry] = deleted_retry, [working] = deleted_working, [dead] = deleted_dead, [completed] = deleted_completed,
-  [staged] = deleted_staged, [expiring] = deleted_expiring, [keys] = deleted_keys,
+  [staged] = deleted_staged, [expiring] = deleted_expiring, [lines] = deleted_lines, [turns] = deleted_turns, [shares] = deleted_shares,
+  [keys] = deleted_keys,
 }
 local holds_anything = false
 for key, new_name in pairs(new_names) do
@@ -70,7 +77,7 @@ for key, new_name in pairs(new_names) do
 end
 if holds_anything then redis.call('HSET', deletions, id, '0') end
 redis.call('DEL', stats, trend, trimmed)
-redis.call('HDEL', flags, 't:' .. queue, 'h:' .. queue, 's:' .. queue, 'k:' .. queue)
+redis.call('HDEL', flags, 't:' .. queue, 'h:' .. queue, 's:' .. queue, 'k:' .. queue, 'l:' .. queue)
 redis.call('ZREM', sweeps, queue)
 redis.call('ZREM', due, queue)
 redis.call('ZREM', ends, queue)

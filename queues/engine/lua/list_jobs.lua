@@ -14,6 +14,7 @@
 --   working      zset     working jobs
 --   dead         zset     dead jobs
 --   completed    zset     completed jobs
+--   lines        zset     ready jobs with limit keys
 -- ARGV
 --   now_ms       ms or ""
 --   state        one of the six

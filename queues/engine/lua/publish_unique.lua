@@ -24,6 +24,9 @@
 --   active       zset     who has counts
 --   events       stream   transitions
 --   counters     hash     dropped events
+--   lines        zset     ready jobs with limit keys
+--   turns        zset     whose turn it is
+--   shares       hash     what each limit key has had
 -- ARGV
 --   now_ms       ms or ""
 --   queue        namespace/queue
@@ -46,7 +49,7 @@
 --   ok           id        added
 --   duplicate    id        the key belongs to this job; nothing was added
 --   ttl_short              the job would expire before it is due; nothing was added
--- INCLUDES add unique remove expired
+-- INCLUDES line add unique remove expired
 local held = redis.call('HGET', keys, key)
 local replaced, first
 local holder = held and is_held(held)

@@ -15,6 +15,7 @@
 --   dead         zset     dead jobs
 --   completed    zset     completed jobs
 --   flags        hash     tombstones
+--   lines        zset     ready jobs with limit keys
 -- ARGV
 --   now_ms       ms or ""
 --   queue        namespace/queue

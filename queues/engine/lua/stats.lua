@@ -14,6 +14,8 @@
 --   flags        hash     paused, tombstones
 --   trimmed      hash     dropped dead letters
 --   stats        hash     minutes
+--   lines        zset     ready jobs with limit keys
+--   turns        zset     limit keys with ready jobs
 -- ARGV
 --   now_ms       ms or ""
 --   queue        namespace/queue

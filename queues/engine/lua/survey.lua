@@ -16,6 +16,8 @@
 --   waiting      zset     who waits
 --   stats        hash     minutes
 --   trend        hash     whole minutes
+--   lines        zset     ready jobs with limit keys
+--   turns        zset     limit keys with ready jobs
 -- ARGV
 --   now_ms       ms or ""
 --   queue        namespace/queue

@@ -10,6 +10,7 @@ from .. import ids, limits
 from ..errors import InvalidArgumentError, StoreUnavailableError, TaskqError
 from ..keys import QueueKeys
 from ..operation import Apart, Argument, Group, Operation, Plan, Reply
+from ..queue_limits import check_limit_key
 from ..record import pack_options
 from ..reply import clock_argument, expect_ok, tag_of, unexpected
 from ..scripts import Script, load
@@ -17,6 +18,7 @@ from ..values import DEFAULT_OPTIONS, KeyMode, Published, PublishOptions, Reques
 from .ratelimit import limited
 
 _PUBLISH = load("publish")
+_PUBLISH_KEYED = load("publish_keyed")
 _PUBLISH_UNIQUE = load("publish_unique")
 _REPUBLISH = load("republish")
 _STAGE = load("stage")
@@ -34,6 +36,8 @@ class PreparedOptions:
     """Whether there is an idempotency key, which fits one job only."""
     unique: tuple[Argument, ...] = ()
     """How long the key is held, if that depends on the job."""
+    script: Script = _PUBLISH
+    """What publishes jobs with these options, unless they are `unique`."""
 
 
 def prepare(options: PublishOptions) -> PreparedOptions:
@@ -53,7 +57,9 @@ def prepare(options: PublishOptions) -> PreparedOptions:
         key_ttl_ms,
     )
     mode = "" if options.key is None else _UNIQUE_MODES.get(options.key_mode, "")
-    return PreparedOptions(arguments, options.key is not None, (mode, options.key_max_wait_ms) if mode else ())
+    unique = (mode, options.key_max_wait_ms) if mode else ()
+    script = _PUBLISH if options.limit_key is None else _PUBLISH_KEYED
+    return PreparedOptions(arguments, options.key is not None, unique, script)
 
 
 _UNIQUE_MODES: Final = {KeyMode.UNTIL_DONE: "d", KeyMode.UNTIL_STARTED: "s", KeyMode.REPLACE: "r"}
@@ -86,7 +92,8 @@ def publish(
     if jobs == 1 and not prepared.one_job and now_ms is None and len(bodies[0]) <= limits.MERGE_BODY_MAX_BYTES:
         group = (_publish_together, (queue.name, prepared.arguments))
     alone = jobs >= limits.ALONE_MIN_JOBS or size >= limits.ALONE_MIN_BYTES
-    return Operation(_PUBLISH, queue.select(_PUBLISH.keys), args, _PUBLISHED, group, None, alone, True)
+    script = prepared.script
+    return Operation(script, queue.select(script.keys), args, _PUBLISHED, group, None, alone, True)
 
 
 def publish_large(
@@ -221,7 +228,7 @@ def _publish_together(parts: Sequence[Operation[Any]]) -> Operation[list[Reply]]
         *first.args[_HEAD:_OPTIONS_END],
         *[part.args[_OPTIONS_END] for part in parts],
     )
-    return Operation(_PUBLISH, first.keys, args, decode)
+    return Operation(first.script, first.keys, args, decode)
 
 
 def _published_by(script: Script) -> Callable[[Reply], Published]:
@@ -262,6 +269,8 @@ def check_options(options: PublishOptions) -> None:
     if not 0 <= options.retention_ms <= _MAX_MS:
         raise InvalidArgumentError("invalid retention")
     _check_key(options)
+    if options.limit_key is not None:
+        check_limit_key(options.limit_key)
     if options.attributes is not None:
         _check_attributes(options.attributes)
 

@@ -1,4 +1,4 @@
---{"name": "sweep", "purpose": "one visit to a queue: deletes jobs that have expired (edge N), looks which ones expire next, takes tombstones", "keys": ["jobs", "runs", "ready", "front", "prio", "priorities", "delayed", "retry", "expiring", "staged", "keys", "flags", "due", "ends", "sweeps", "queues", "stats", "active", "events", "counters"], "args": ["now_ms", "queue", "cap", "expire", "look"], "rest": false, "replies": ["ok"]}
+--{"name": "sweep", "purpose": "one visit to a queue: deletes jobs that have expired (edge N), looks which ones expire next, takes tombstones", "keys": ["jobs", "runs", "ready", "front", "prio", "priorities", "delayed", "retry", "expiring", "staged", "keys", "flags", "due", "ends", "sweeps", "queues", "stats", "active", "events", "counters", "lines", "turns", "shares"], "args": ["now_ms", "queue", "cap", "expire", "look"], "rest": false, "replies": ["ok"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then
@@ -13,6 +13,9 @@ local function scan_at(horizon, size)
 end
 local function run_attempt(raw)
  return (struct.unpack('>I4', raw))
+end
+local function key_end(place)
+ return place and string.find(place, '%z')
 end
 local function expire_known(most)
  local found = redis.call('ZRANGEBYSCORE', KEYS[9], '-inf', now, 'LIMIT', 0, most)
@@ -32,6 +35,7 @@ local function expire_known(most)
   local raw_runs = redis.call('HMGET', KEYS[2], unpack(ids))
   redis.call('ZREM', KEYS[9], unpack(ids))
   local elsewhere = redis.call('ZREM', KEYS[7], unpack(ids)) + redis.call('ZREM', KEYS[8], unpack(ids)) + redis.call('ZREM', KEYS[5], unpack(ids))
+  local places = redis.call('HMGET', KEYS[6], unpack(ids))
   do
    redis.call('HDEL', KEYS[1], unpack(ids))
    redis.call('HDEL', KEYS[2], unpack(ids))
@@ -44,6 +48,80 @@ local function expire_known(most)
      local line = 'expired' .. '\t' .. id_2 .. '\t' .. attempt .. '\t\t' .. '' .. '\t\t' .. '' .. '\t' .. ''
      event_lines[#event_lines + 1] = line
     end
+   end
+  end
+  for i_2, id_3 in ipairs(ids) do
+   local key_end_2
+   do
+    local place_2 = places[i_2]
+    key_end_2 = place_2 and string.find(place_2, '%z')
+   end
+   if key_end_2 and redis.call('ZREM', KEYS[21], places[i_2] .. id_3) == 1 then
+    repeat
+     local its_key = string.sub(places[i_2], 1, key_end(places[i_2]) - 1)
+     local range_line
+     do
+      local from, to
+      do
+       local prefix = its_key .. string.char(0)
+       from, to = '[' .. prefix, '(' .. string.sub(prefix, 1, -2) .. string.char(string.byte(prefix, -1) + 1)
+      end
+      range_line = redis.call('ZRANGEBYLEX', KEYS[21], from, to, 'LIMIT', 0, 1)
+     end
+     if #range_line > 0 then
+      break
+     end
+     local virtual, in_work, start, tat
+     do
+      local raw_2 = redis.call('HMGET', KEYS[23], '', its_key)
+      local virtual_2
+      repeat
+       local raw_3 = raw_2[1]
+       if not raw_3 then
+        virtual_2 = 0, 0, 0
+        break
+       end
+       virtual_2 = struct.unpack('>ddd', raw_3)
+      until true
+      local in_work_2, start_2, tat_2
+      repeat
+       local raw_4 = raw_2[2]
+       if not raw_4 then
+        in_work_2, start_2, tat_2 = 0, 0, 0
+        break
+       end
+       in_work_2, start_2, tat_2 = struct.unpack('>I4dd', raw_4)
+      until true
+      virtual, in_work, start, tat = virtual_2, in_work_2, start_2, tat_2
+     end
+     repeat
+      local turn_of
+      do
+       local score = tonumber(redis.call('ZSCORE', KEYS[22], its_key) or nil)
+       turn_of = score and score >= -4503599627370496 and score or nil
+      end
+      local virtual_3, in_work_3, start_3, tat_3, turn = virtual, in_work, math.max(start, turn_of or 0), tat, nil
+      redis.call('HDEL', KEYS[23], its_key)
+      if not turn then
+       redis.call('ZREM', KEYS[22], its_key)
+      end
+      if not turn and in_work_3 == 0 then
+       local until_ms = math.max(start_3 > virtual_3 and now + 10000 or 0, math.ceil(tat_3 / 1000))
+       if until_ms <= now then
+        break
+       end
+       turn = until_ms - 9007199254740992
+       do
+        redis.call('ZADD', KEYS[15], 'LT', math.min(until_ms, now + 600000), ARGV[2])
+       end
+      end
+      if turn then
+       redis.call('ZADD', KEYS[22], string.format('%.0f', turn), its_key)
+      end
+      redis.call('HSET', KEYS[23], its_key, struct.pack('>I4dd', in_work_3, start_3, tat_3))
+     until true
+    until true
+    elsewhere = elsewhere + 1
    end
   end
   if #ids > elsewhere then
@@ -59,8 +137,8 @@ local function expire_known(most)
      else
       local list = in_front > 0 and KEYS[4] or KEYS[3]
       for __2 = 1, 8 do
-       local id_3 = redis.call('LINDEX', list, 0)
-       if left == 0 or not id_3 or redis.call('HEXISTS', KEYS[1], id_3) == 1 then
+       local id_4 = redis.call('LINDEX', list, 0)
+       if left == 0 or not id_4 or redis.call('HEXISTS', KEYS[1], id_4) == 1 then
         break
        end
        redis.call('LPOP', list)
@@ -112,12 +190,12 @@ local function should_compact()
  local tombstones = tonumber(redis.call('HGET', KEYS[12], 't:' .. ARGV[2]) or 0)
  return tombstones > 500 and 2 * tombstones > redis.call('LLEN', KEYS[3])
 end
-local function rank_behind(set, score, id_4)
- local text = string.format('%.0f', score)
+local function rank_behind(set, score_2, id_5)
+ local text = string.format('%.0f', score_2)
  local low, high = redis.call('ZCOUNT', set, '-inf', '(' .. text), redis.call('ZCOUNT', set, '-inf', text)
  while low < high do
   local middle = math.floor((low + high) / 2)
-  if redis.call('ZRANGE', set, middle, middle)[1] > id_4 then
+  if redis.call('ZRANGE', set, middle, middle)[1] > id_5 then
    high = middle
   else
    low = middle + 1
@@ -125,25 +203,31 @@ local function rank_behind(set, score, id_4)
  end
  return low
 end
+local function to_hex(text_2)
+ return (string.gsub(text_2, '.', function(character)
+  return string.format('%02x', string.byte(character))
+ end))
+end
 local NEXT_SEGMENT = {
  delayed = 'retry',
  retry = 'prio',
- prio = 'list',
+ prio = 'lines',
+ lines = 'list',
 }
-local function next_of_set(set_2, score_2, id_5, most_2, bound)
- local start = id_5 ~= '' and rank_behind(set_2, score_2, id_5) or 0
- local found_2 = redis.call('ZRANGE', set_2, start, start + most_2 - 1, 'WITHSCORES')
+local function next_of_set(set_2, score_3, id_6, most_2, bound)
+ local start_4 = id_6 ~= '' and rank_behind(set_2, score_3, id_6) or 0
+ local found_2 = redis.call('ZRANGE', set_2, start_4, start_4 + most_2 - 1, 'WITHSCORES')
  local ids_2 = {
  }
- for i_2 = 1, #found_2, 2 do
-  local its_score = tonumber(found_2[i_2 + 1])
+ for i_3 = 1, #found_2, 2 do
+  local its_score = tonumber(found_2[i_3 + 1])
   if its_score >= bound then
-   return ids_2, score_2, its_score
+   return ids_2, score_3, its_score
   end
-  ids_2[#ids_2 + 1] = found_2[i_2]
-  score_2 = its_score
+  ids_2[#ids_2 + 1] = found_2[i_3]
+  score_3 = its_score
  end
- return ids_2, score_2
+ return ids_2, score_3
 end
 local expired, is_more = expire_known(tonumber(ARGV[4]))
 if expired == 0 then
@@ -151,21 +235,21 @@ if expired == 0 then
  if (redis.call('HEXISTS', KEYS[12], 's:' .. ARGV[2]) == 1) or (horizon_2 and scan_at(horizon_2, redis.call('HLEN', KEYS[1])) <= now and redis.call('EXISTS', KEYS[4]) == 0) then
   do
    local most_3 = tonumber(ARGV[5])
-   local horizon_3, segment, position, id_6
+   local horizon_3, segment, position, id_7
    repeat
     local state = redis.call('HMGET', KEYS[12], 'h:' .. ARGV[2], 's:' .. ARGV[2])
     if state[2] then
-     local segment_2, position_2, id_7 = string.match(state[2], '^(%a+) (%d+) (%w*)$')
-     horizon_3, segment, position, id_6 = tonumber(state[1]), segment_2, tonumber(position_2), id_7
+     local segment_2, position_2, id_8 = string.match(state[2], '^(%a+) (%d+) (%w*)$')
+     horizon_3, segment, position, id_7 = tonumber(state[1]), segment_2, tonumber(position_2), id_8
      break
     end
-    horizon_3, segment, position, id_6 = now + math.max(600000, redis.call('HLEN', KEYS[1]) * 1), 'delayed', 0, ''
+    horizon_3, segment, position, id_7 = now + math.max(600000, redis.call('HLEN', KEYS[1]) * 1), 'delayed', 0, ''
    until true
-   local is_first = segment == 'delayed' and id_6 == ''
+   local is_first = segment == 'delayed' and id_7 == ''
    redis.call('HDEL', KEYS[12], 's:' .. ARGV[2], 'h:' .. ARGV[2])
    local earliest
    while segment and most_3 > 0 do
-    local few, ids_3, due_behind = math.min(most_3, 100), nil, nil
+    local few, ids_3, due_behind, last_member = math.min(most_3, 100), nil, nil, nil
     if segment == 'list' then
      do
       local result
@@ -178,10 +262,33 @@ if expired == 0 then
       ids_3 = result
      end
      position = position + #ids_3
+    elseif segment == 'lines' then
+     local members
+     do
+      local value = id_7 ~= ''
+      if value then
+       local from_hex
+       do
+        local digits = id_7
+        from_hex = (string.gsub(digits, '%x%x', function(pair)
+         return string.char(tonumber(pair, 16))
+        end))
+       end
+       value = from_hex
+      end
+      local member = value
+      members = redis.call('ZRANGEBYLEX', KEYS[21], member and '(' .. member or '-', '+', 'LIMIT', 0, few)
+     end
+     ids_3 = {
+     }
+     for i_4, member_2 in ipairs(members) do
+      ids_3[i_4] = string.sub(member_2, -26)
+     end
+     last_member = members[#members]
     elseif segment == 'prio' then
-     ids_3, position = next_of_set(KEYS[5], position, id_6, few, math.huge)
+     ids_3, position = next_of_set(KEYS[5], position, id_7, few, math.huge)
     else
-     ids_3, position, due_behind = next_of_set(segment == 'retry' and KEYS[8] or KEYS[7], position, id_6, few, horizon_3)
+     ids_3, position, due_behind = next_of_set(segment == 'retry' and KEYS[8] or KEYS[7], position, id_7, few, horizon_3)
     end
     local cost_2, its_earliest
     repeat
@@ -193,22 +300,22 @@ if expired == 0 then
      local raw_runs_2 = redis.call('HMGET', KEYS[2], unpack(ids_4))
      local coming, earliest_2, size_2 = {
      }, nil, 0
-     for i_3, id_8 in ipairs(ids_4) do
-      size_2 = size_2 + #(raw_runs_2[i_3] or '')
+     for i_5, id_9 in ipairs(ids_4) do
+      size_2 = size_2 + #(raw_runs_2[i_5] or '')
       local expiry_of
       repeat
-       local raw_run = raw_runs_2[i_3]
+       local raw_run = raw_runs_2[i_5]
        if raw_run then
         expiry_of = (struct.unpack('>I6', raw_run, 10))
         break
        end
-       local raw_2 = redis.call('HGET', KEYS[1], id_8)
-       expiry_of = raw_2 and (struct.unpack('>I6', raw_2, 4))
+       local raw_5 = redis.call('HGET', KEYS[1], id_9)
+       expiry_of = raw_5 and (struct.unpack('>I6', raw_5, 4))
       until true
       local expires = expiry_of or 0
       if expires > 0 and expires < horizon_4 then
        coming[#coming + 1] = expires
-       coming[#coming + 1] = id_8
+       coming[#coming + 1] = id_9
       elseif expires > 0 then
        earliest_2 = math.min(earliest_2 or expires, expires)
       end
@@ -227,13 +334,13 @@ if expired == 0 then
      earliest = ms_3 and math.min(earliest or ms_3, ms_3) or earliest
     end
     most_3 = most_3 - cost_2
-    id_6 = segment == 'list' and '' or ids_3[#ids_3]
+    id_7 = segment == 'list' and '' or last_member and to_hex(last_member) or ids_3[#ids_3]
     if #ids_3 < few then
-     segment, position, id_6 = NEXT_SEGMENT[segment], 0, ''
+     segment, position, id_7 = NEXT_SEGMENT[segment], 0, ''
     end
    end
    if segment then
-    redis.call('HSET', KEYS[12], 'h:' .. ARGV[2], horizon_3, 's:' .. ARGV[2], string.format('%s %.0f %s', segment, position, id_6))
+    redis.call('HSET', KEYS[12], 'h:' .. ARGV[2], horizon_3, 's:' .. ARGV[2], string.format('%s %.0f %s', segment, position, id_7))
    elseif not is_first then
     redis.call('HSET', KEYS[12], 'h:' .. ARGV[2], horizon_3)
    elseif earliest then
@@ -248,9 +355,9 @@ if expired == 0 then
    }
    local alive = {
    }
-   for __4, id_9 in ipairs(ids_5) do
-    if redis.call('HEXISTS', KEYS[1], id_9) == 1 then
-     alive[#alive + 1] = id_9
+   for __4, id_10 in ipairs(ids_5) do
+    if redis.call('HEXISTS', KEYS[1], id_10) == 1 then
+     alive[#alive + 1] = id_10
     end
    end
    if #alive > 0 then
@@ -269,8 +376,8 @@ if expired == 0 then
       else
        local list_2 = in_front_2 > 0 and KEYS[4] or KEYS[3]
        for __5 = 1, 8 do
-        local id_10 = redis.call('LINDEX', list_2, 0)
-        if left_2 == 0 or not id_10 or redis.call('HEXISTS', KEYS[1], id_10) == 1 then
+        local id_11 = redis.call('LINDEX', list_2, 0)
+        if left_2 == 0 or not id_11 or redis.call('HEXISTS', KEYS[1], id_11) == 1 then
          break
         end
         redis.call('LPOP', list_2)
@@ -301,7 +408,7 @@ if expired > 0 then
    break
   end
   redis.call('DEL', KEYS[3], KEYS[4])
-  redis.call('HDEL', KEYS[12], 't:' .. ARGV[2], 'h:' .. ARGV[2], 's:' .. ARGV[2])
+  redis.call('HDEL', KEYS[12], 't:' .. ARGV[2], 'h:' .. ARGV[2], 's:' .. ARGV[2], 'l:' .. ARGV[2])
   redis.call('ZREM', KEYS[13], ARGV[2])
   redis.call('ZREM', KEYS[14], ARGV[2])
   if redis.call('EXISTS', KEYS[11]) == 0 and redis.call('HEXISTS', KEYS[12], 'p:' .. ARGV[2]) == 0 then
@@ -324,12 +431,12 @@ repeat
  end
  local found_3 = redis.call('HSCAN', KEYS[11], cursor, 'COUNT', 500)
  local dropped_2 = 0
- for i_4 = 1, #found_3[2], 2 do
-  local value = found_3[2][i_4 + 1]
-  local expires_2 = struct.unpack('>I6', value)
-  local is_by_job = #value > 32
-  if expires_2 > 0 and expires_2 <= now or is_by_job and redis.call('HEXISTS', KEYS[1], string.sub(value, 7, 32)) == 0 then
-   redis.call('HDEL', KEYS[11], found_3[2][i_4])
+ for i_6 = 1, #found_3[2], 2 do
+  local value_2 = found_3[2][i_6 + 1]
+  local expires_2 = struct.unpack('>I6', value_2)
+  local is_by_job = #value_2 > 32
+  if expires_2 > 0 and expires_2 <= now or is_by_job and redis.call('HEXISTS', KEYS[1], string.sub(value_2, 7, 32)) == 0 then
+   redis.call('HDEL', KEYS[11], found_3[2][i_6])
    dropped_2 = dropped_2 + 1
   elseif is_by_job then
    earliest_3 = math.min(earliest_3 > 0 and earliest_3 or math.huge, now + 600000)
@@ -356,7 +463,7 @@ if dropped > 0 then
    break
   end
   redis.call('DEL', KEYS[3], KEYS[4])
-  redis.call('HDEL', KEYS[12], 't:' .. ARGV[2], 'h:' .. ARGV[2], 's:' .. ARGV[2])
+  redis.call('HDEL', KEYS[12], 't:' .. ARGV[2], 'h:' .. ARGV[2], 's:' .. ARGV[2], 'l:' .. ARGV[2])
   redis.call('ZREM', KEYS[13], ARGV[2])
   redis.call('ZREM', KEYS[14], ARGV[2])
   if redis.call('EXISTS', KEYS[11]) == 0 and redis.call('HEXISTS', KEYS[12], 'p:' .. ARGV[2]) == 0 then
@@ -388,9 +495,9 @@ do
    repeat
     local stale = {
     }
-    for i_5, score_3 in ipairs(redis.call('ZMSCORE', KEYS[10], unpack(old))) do
-     if score_3 then
-      stale[#stale + 1] = old[i_5]
+    for i_7, score_4 in ipairs(redis.call('ZMSCORE', KEYS[10], unpack(old))) do
+     if score_4 then
+      stale[#stale + 1] = old[i_7]
      end
     end
     if #stale == 0 then
@@ -403,7 +510,7 @@ do
       break
      end
      redis.call('DEL', KEYS[3], KEYS[4])
-     redis.call('HDEL', KEYS[12], 't:' .. ARGV[2], 'h:' .. ARGV[2], 's:' .. ARGV[2])
+     redis.call('HDEL', KEYS[12], 't:' .. ARGV[2], 'h:' .. ARGV[2], 's:' .. ARGV[2], 'l:' .. ARGV[2])
      redis.call('ZREM', KEYS[13], ARGV[2])
      redis.call('ZREM', KEYS[14], ARGV[2])
      if redis.call('EXISTS', KEYS[11]) == 0 and redis.call('HEXISTS', KEYS[12], 'p:' .. ARGV[2]) == 0 then
@@ -419,39 +526,76 @@ do
   next_at = math.min(next_at or ms_7, ms_7)
  end
 end
+do
+ local ms_8
+ repeat
+  local most_5 = tonumber(ARGV[5])
+  local gone = redis.call('ZRANGEBYSCORE', KEYS[22], '-inf', string.format('%.0f', (now - 9007199254740992)), 'LIMIT', 0, most_5)
+  if #gone > 0 then
+   redis.call('ZREM', KEYS[22], unpack(gone))
+   redis.call('HDEL', KEYS[23], unpack(gone))
+  end
+  local clock = redis.call('HGET', KEYS[23], '')
+  if not clock then
+   ms_8 = nil
+   break
+  end
+  local next_at_2 = now + 10000
+  if redis.call('HLEN', KEYS[23]) == 1 and redis.call('EXISTS', KEYS[22]) == 0 then
+   local __6, __7, tat_4
+   repeat
+    if not clock then
+     __6, __7, tat_4 = 0, 0, 0
+     break
+    end
+    __6, __7, tat_4 = struct.unpack('>ddd', clock)
+   until true
+   next_at_2 = math.ceil(tat_4 / 1000)
+   if next_at_2 <= now then
+    redis.call('HDEL', KEYS[23], '')
+    ms_8 = nil
+    break
+   end
+  end
+  ms_8 = #gone == most_5 and now or next_at_2
+ until true
+ if ms_8 then
+  next_at = math.min(next_at or ms_8, ms_8)
+ end
+end
 local horizon_5 = tonumber(redis.call('HGET', KEYS[12], 'h:' .. ARGV[2]) or nil)
 do
- local value_2 = horizon_5
- if value_2 then
+ local value_3 = horizon_5
+ if value_3 then
   local scan_at_2
   do
    local size_3 = redis.call('HLEN', KEYS[1])
    scan_at_2 = size_3 > 500 and horizon_5 - 10000 or tonumber(horizon_5)
   end
-  value_2 = scan_at_2
+  value_3 = scan_at_2
  end
- local ms_8 = value_2
- if ms_8 then
-  next_at = math.min(next_at or ms_8, ms_8)
+ local ms_9 = value_3
+ if ms_9 then
+  next_at = math.min(next_at or ms_9, ms_9)
  end
 end
 do
- local ms_9 = tonumber(redis.call('HGET', KEYS[12], 't:' .. ARGV[2]) or 0) > 500 and now + 10000 or nil
- if ms_9 then
-  next_at = math.min(next_at or ms_9, ms_9)
+ local ms_10 = tonumber(redis.call('HGET', KEYS[12], 't:' .. ARGV[2]) or 0) > 500 and now + 10000 or nil
+ if ms_10 then
+  next_at = math.min(next_at or ms_10, ms_10)
  end
 end
 redis.call('ZREM', KEYS[15], ARGV[2])
 if next_at then
  do
-  local ms_10 = next_at
-  redis.call('ZADD', KEYS[15], 'LT', math.min(ms_10, now + 600000), ARGV[2])
+  local ms_11 = next_at
+  redis.call('ZADD', KEYS[15], 'LT', math.min(ms_11, now + 600000), ARGV[2])
  end
 end
 repeat
  local total = #event_lines
- local most_5 = tonumber(ARGV[3])
- if total == 0 or most_5 == 0 then
+ local most_6 = tonumber(ARGV[3])
+ if total == 0 or most_6 == 0 then
   break
  end
  local added = 0
@@ -462,32 +606,32 @@ repeat
   added = added + (40 + math.floor(1.2 * (#ARGV[2] + #lines)))
  end
  local held = redis.call('HINCRBY', KEYS[20], 'events_bytes', added)
- local full = most_5 < 4 * 1048576 and most_5 / 4 or 1048576
+ local full = most_6 < 4 * 1048576 and most_6 / 4 or 1048576
  if held >= full and held - added < full then
   redis.pcall('PUBLISH', KEYS[19], held)
  end
- if held > most_5 then
+ if held > most_6 then
   do
-   local most_6, added_2 = most_5 - math.floor(most_5 / 64), added
-   local dropped_3, freed, entries, from = 0, 0, 0, '-'
+   local most_7, added_2 = most_6 - math.floor(most_6 / 64), added
+   local dropped_3, freed, entries, from_2 = 0, 0, 0, '-'
    repeat
-    local found_4 = redis.call('XRANGE', KEYS[19], from, '+', 'COUNT', 100)
-    for __6, entry in ipairs(found_4) do
-     if held - freed <= most_6 then
+    local found_4 = redis.call('XRANGE', KEYS[19], from_2, '+', 'COUNT', 100)
+    for __8, entry in ipairs(found_4) do
+     if held - freed <= most_7 then
       break
      end
      local fields = entry[2]
      dropped_3 = dropped_3 + tonumber(fields[6])
      local event_bytes
      do
-      local place, lines_2 = fields[4], fields[8]
-      event_bytes = 40 + math.floor(1.2 * (#place + #lines_2))
+      local place_3, lines_2 = fields[4], fields[8]
+      event_bytes = 40 + math.floor(1.2 * (#place_3 + #lines_2))
      end
      freed = freed + event_bytes
      entries = entries + 1
-     from = '(' .. entry[1]
+     from_2 = '(' .. entry[1]
     end
-   until freed >= added_2 or held - freed <= most_6 or #found_4 < 100
+   until freed >= added_2 or held - freed <= most_7 or #found_4 < 100
    redis.call('XTRIM', KEYS[19], 'MAXLEN', redis.call('XLEN', KEYS[19]) - entries)
    redis.call('HINCRBY', KEYS[20], 'events_bytes', -freed)
    redis.call('HINCRBY', KEYS[20], 'events_dropped', dropped_3)

@@ -1,5 +1,5 @@
 -- expire: deletes waiting jobs that have expired (edge N). The first write frees.
--- INCLUDES run ready remove events stats
+-- INCLUDES run ready remove fair events stats
 local BYTES_COST = 16384 -- to free so many bytes counts as much as to delete one job
 
 -- Deletes those of `ids` that exist: waiting jobs, all of which have expired.
@@ -9,8 +9,15 @@ local function expire_jobs(ids)
   redis.call('ZREM', expiring, unpack(ids))
   local elsewhere = redis.call('ZREM', delayed, unpack(ids)) + redis.call('ZREM', retry, unpack(ids))
     + redis.call('ZREM', prio, unpack(ids))
+  local places = redis.call('HMGET', priorities, unpack(ids))
   drop_records(ids)
   for i, id in ipairs(ids) do emit('expired', id, raw_runs[i] and run_attempt(raw_runs[i]) or '', '', '', '') end
+  for i, id in ipairs(ids) do
+    if key_end(places[i]) and redis.call('ZREM', lines, places[i] .. id) == 1 then
+      leave_turns(string.sub(places[i], 1, key_end(places[i]) - 1))
+      elsewhere = elsewhere + 1
+    end
+  end
   if #ids > elsewhere then count_tombstones(#ids - elsewhere) end
   count_stat('x', #ids)
 end

@@ -1,6 +1,6 @@
 -- remove: takes a job out of whatever state it is in, with all that belongs to it. The first write frees, so this works
 -- on a full Redis.
--- INCLUDES ready
+-- INCLUDES ready fair
 
 -- Forgets jobs that were just taken out of their set.
 local function drop_records(ids)
@@ -12,6 +12,8 @@ end
 -- → how the job had ended before: `was dead`, `was completed`, or empty if it had not; nil: there is no such job
 local function remove_job(id)
   if redis.call('HDEL', jobs, id) == 0 then return nil end
+  local place = place_of(id)
+  local zero = key_end(place)
   redis.call('HDEL', runs, id)
   redis.call('HDEL', priorities, id)
   if redis.call('ZREM', dead, id) == 1 then return 'was dead' end
@@ -19,10 +21,13 @@ local function remove_job(id)
     redis.call('HDEL', results, id)
     return 'was completed'
   end
-  if redis.call('ZREM', working, id) == 1 then return '' end
+  if redis.call('ZREM', working, id) == 1 then
+    if zero then leave_slots(string.sub(place, 1, zero - 1), 1) end
+    return ''
+  end
   redis.call('ZREM', expiring, id)
   if redis.call('ZREM', delayed, id) + redis.call('ZREM', retry, id) + redis.call('ZREM', prio, id) == 0 then
-    count_tombstones(1)
+    if zero then leave_line(id, place) else count_tombstones(1) end
   end
   return ''
 end
