@@ -25,7 +25,7 @@ QUEUE_KEYS: Final = {
     "ready": "list of job ids, head = next; may hold tombstones (ids without a record), counted in `flags`.",
     "front": "list of job ids that go before `ready`, only while tombstones are taken out (lua/lib/compact.lua).",
     "prio": "zset: ready jobs with a priority other than 0; score = rank (lua/lib/ready.lua).",
-    "priorities": "hash: job id → priority, if it is not 0, or place in the line of its limit key. Deleted with the job.",
+    "priorities": "hash: job id → priority, if not 0, or place in the line of its limit key. Deleted with the job.",
     "lines": "zset, scores 0: ready jobs with limit keys: key, zero byte, rank, job id (lua/lib/fair.lua).",
     "turns": "zset: limit key → when its turn comes (lua/lib/fair.lua); dropped by the sweeper.",
     "shares": "hash: limit key → what it has had (lua/lib/fair.lua); dropped by the sweeper.",
@@ -46,7 +46,7 @@ PARTITION_KEYS: Final = {
     "queues": "zset, all scores 0, so in name order: `namespace/queue` of each queue that holds anything or is paused.",
     "flags": (
         "hash: `p:ns/q` → paused since (ms), `t:ns/q` → tombstones in `ready`, `h:` → horizon of expiry (ms), "
-        "`s:` → place of a scan, `k:` → when to look through idempotency keys, `l:` → number of places in `lines` so far."
+        "`s:` → place of a scan, `k:` → when to look through idempotency keys, `l:` → places in `lines` so far."
     ),
     "due": "zset: queue → earliest due time of its delayed and retry jobs, or earlier (the pump corrects it).",
     "ends": "zset: queue → earliest end of a lease or a retention, or earlier (the reclaimer corrects it).",

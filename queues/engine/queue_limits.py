@@ -16,8 +16,7 @@ _US_PER_S: Final = 1_000_000
 class QueueLimits:
     """What consume enforces across all servers. 0: no such limit.
 
-    `rate`: jobs per second of the whole queue, `burst` of which may come at once after a while without. `key_in_flight`:
-    jobs of one limit key that may be worked on at once; `key_rate`, `key_burst`: as above, of each key. Keys share the
+    `rate`: jobs per second of the whole queue, `burst` of which may come at once after a while. `key_in_flight`: jobs of one limit key that may be worked on at once; `key_rate`, `key_burst`: as above, of each key. Keys share the
     queue by weight: `default_weight`, or what `weights` says (key, weight). Jobs without a key count as one key more,
     which has the default weight and no limits.
     """

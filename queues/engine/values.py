@@ -43,8 +43,8 @@ class PublishOptions:
     `at_ms` is an absolute due time and excludes `delay_ms`. `ttl_ms` 0 = never expires. `key` makes a second publish
     with the same key a duplicate, for as long as `key_mode` says: within `key_ttl_ms` (None: the ttl), by default. It
     fits one job only. `key_max_wait_ms`: jobs that replace each other are due so long after the first of them at the
-    latest (0: no bound). `retention_ms` is how long a completed job and its result are kept. `limit_key` names the tenant,
-    account or the like whose jobs share the queue fairly with those of others, within its limits (QueueLimits).
+    latest (0: no bound). `retention_ms` is how long a completed job and its result are kept. `limit_key` names the
+    tenant or account whose jobs share the queue fairly with those of others, within its limits (QueueLimits).
     """
 
     delay_ms: int = 0

@@ -16,7 +16,7 @@ RANK_STEP = 2**44
 """Width of one priority's band of scores in `prio` (lua/lib/ready.lua)."""
 
 TURN_LIMITED = 2**52
-"""What is taken from the time of a key at a limit (lua/lib/fair.lua); twice as much from that of one without ready jobs."""
+"""Is taken from the time of a key at a limit (lua/lib/fair.lua); twice as much from that of one without ready jobs."""
 
 _PLACE_BYTES = 8
 _ID_BYTES = 26

@@ -72,10 +72,12 @@ LIMITS = (
     NO_LIMITS,
     QueueLimits(key_in_flight=1),
     QueueLimits(key_in_flight=2, weights=(("t1", 3),)),
-    QueueLimits(key_rate=2, key_burst=2),
-    QueueLimits(rate=4, burst=3, key_in_flight=3),
+    QueueLimits(key_rate=0.1, key_burst=2),
+    QueueLimits(rate=0.05, burst=2, key_in_flight=3),
 )
 """A rate is the same wherever there is one: what a key has used of another rate is not what the model knows."""
+OWN_LIMITS = dict(zip(NAMES, LIMITS[2:], strict=True))
+"""What most consumers of a queue say."""
 queue_limits = st.sampled_from((None, None, *LIMITS))
 counts = st.sampled_from((1, 1, 1, 2, 5, 50))
 rarely = st.sampled_from((False, False, False, True))
@@ -144,7 +146,7 @@ class Walk(RuleBasedStateMachine):
                     chance.choice((1, 2, 3, 9)),
                     chance.choice((0, 0, 4)),
                     number % 10 == 0,
-                    chance.choice((None, *LIMITS)),
+                    chance.choice((OWN_LIMITS[name], OWN_LIMITS[name], OWN_LIMITS[name], None, *LIMITS)),
                 ),
             ),
             (3, lambda: self.consume_any(chance.sample(NAMES, k=3), chance.choice((1, 4)), 3_000)),

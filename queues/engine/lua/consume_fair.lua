@@ -259,6 +259,7 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
         virtual = math.max(virtual, origin.start)
       else
         charge(origin.taker, -1)
+        origin.taker.aside_until = nil -- what it had been given for was not used
       end
     end
     for i = #ids, first_left, -1 do put_back(ids[i], origins[i]) end

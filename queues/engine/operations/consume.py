@@ -38,8 +38,8 @@ def consume_step(
     queue_limits: QueueLimits | None = None,
     now_ms: int | None = None,
 ) -> Operation[Consumed]:
-    """One script call. May answer `is_again`: only dead entries so far, or the queue has jobs with limit keys, for which
-    the next step is another script. Use `consume`, which goes on by itself.
+    """One script call. May answer `is_again`: only dead entries so far, or jobs with limit keys, which the next step hands
+    out. Use `consume`, which goes on by itself.
 
     With `limit` (not in a cluster) it counts if it gets jobs, and raises LimitReachedError.
     """
@@ -200,8 +200,8 @@ def consume_any(
 ) -> Plan[Consumed]:
     """Consume from several queues: first all that the first can give, then the second, and so on.
 
-    `max_in_flight`: one bound for each queue, or the same for all. `queue_limits`: one for each queue. With `mark_ms` every queue found empty counts as
-    waited for, for so long. With `limit` (not in a cluster) all together count as one request, if there are jobs;
+    `max_in_flight`: one bound for each queue, or the same for all. `queue_limits`: one for each queue. With `mark_ms`
+    every queue found empty counts as waited for, for so long. With `limit` (not in a cluster) all together count as one request, if there are jobs;
     raises LimitReachedError.
     """
     bounds = [max_in_flight] * len(queues) if isinstance(max_in_flight, int) else max_in_flight

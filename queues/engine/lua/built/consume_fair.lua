@@ -1150,6 +1150,7 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
      taker_3.in_work = taker_3.in_work + sign
      taker_3.tat = taker_3.tat + sign * step
     end
+    origin.taker.aside_until = nil
    end
   end
   for i_17 = #ids_2, first_left, -1 do

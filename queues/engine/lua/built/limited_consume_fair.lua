@@ -1188,6 +1188,7 @@ repeat
       taker_3.in_work = taker_3.in_work + sign
       taker_3.tat = taker_3.tat + sign * step
      end
+     origin.taker.aside_until = nil
     end
    end
    for i_18 = #ids_2, first_left, -1 do
