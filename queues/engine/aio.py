@@ -15,8 +15,8 @@ from .errors import StoreUnavailableError, TaskqError
 from .executor import result_of, results_of, same_for_all
 from .keys import Layout, QueueKeys, notice_channel, wake_channel, worker_channel
 from .operation import Operation, Paced, Plan
-from .transport.batch_queue import BatchQueue, Call
 from .queue_limits import QueueLimits
+from .transport.batch_queue import BatchQueue, Call
 from .transport.commands import packed, packed_in_pieces
 from .transport.connection import AsyncClient, StoreAddress
 from .transport.failures import is_from_replica, is_missing_script

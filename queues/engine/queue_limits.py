@@ -16,9 +16,10 @@ _US_PER_S: Final = 1_000_000
 class QueueLimits:
     """What consume enforces across all servers. 0: no such limit.
 
-    `rate`: jobs per second of the whole queue, `burst` of which may come at once after a while. `key_in_flight`: jobs of one limit key that may be worked on at once; `key_rate`, `key_burst`: as above, of each key. Keys share the
-    queue by weight: `default_weight`, or what `weights` says (key, weight). Jobs without a key count as one key more,
-    which has the default weight and no limits.
+    `rate`: jobs per second of the whole queue, `burst` of which may come at once after a while. `key_in_flight`: jobs
+    of one limit key that may be worked on at once. `key_rate`, `key_burst`: as above, of each key. Keys share the queue
+    by weight: `default_weight`, or what `weights` says (key, weight). Jobs without a key count as one key more, which
+    has the default weight and no limits.
     """
 
     rate: float = 0.0
@@ -48,6 +49,22 @@ def limits_argument(queue_limits: QueueLimits) -> str:
         queue_limits.default_weight,
     )
     return " ".join(map(str, numbers)) + "".join(f"\n{key}\t{weight}" for key, weight in queue_limits.weights)
+
+
+def parse_weights(text: str) -> tuple[tuple[str, int], ...]:
+    """`KEY=WEIGHT` on each line, sorted by key. Raises InvalidArgumentError."""
+    weights: dict[str, int] = {}
+    for line in filter(None, map(str.strip, text.splitlines())):
+        key, _, number = line.rpartition("=")
+        if not (number.isascii() and number.isdigit() and len(number) <= len(str(limits.LIMIT_WEIGHT_MAX))):
+            raise InvalidArgumentError(f"invalid weight, expected KEY=WEIGHT: {line[:100]}")
+        check_limit_key(key)
+        if key in weights:
+            raise InvalidArgumentError(f"two weights of {key}")
+        weights[key] = int(number)
+    queue_limits = QueueLimits(weights=tuple(sorted(weights.items())))
+    check_queue_limits(queue_limits)
+    return queue_limits.weights
 
 
 def _microseconds(rate: float) -> int:

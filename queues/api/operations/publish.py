@@ -11,6 +11,7 @@ from django.conf import settings
 from queues.engine import limits
 from queues.engine.backoff import Backoff, parse_backoff
 from queues.engine.limits import ATTRIBUTE_NAME_MAX_BYTES, ATTRIBUTE_VALUE_MAX_BYTES, ATTRIBUTES_MAX, BODY_MAX_BYTES
+from queues.engine.queue_limits import check_limit_key
 from queues.engine.values import KeyMode, Published
 from queues.services.jobs.publishing import PublishRequest, publish_jobs, republish_job
 from queues.services.jobs.publishing import publish_bulk as publish_bulk_jobs
@@ -96,7 +97,7 @@ NOT_YET: Final = ("group", "depends_on", "wait")
 """Parameters that the contract has and this version does not: refused rather than silently ignored."""
 
 _ADDED: Final = frozenset(
-    {"at", "priority", "key", "key_ttl", "key_mode", "key_max_wait", "backoff", "retention", *NOT_YET}
+    {"at", "priority", "key", "key_ttl", "key_mode", "key_max_wait", "backoff", "retention", "limit_key", *NOT_YET}
 )
 
 
@@ -137,6 +138,7 @@ def _read_options(query: Query, attributes: Mapping[str, str] | None = None) -> 
         backoff=_read_backoff(query),
         retention_ms=read_uint(query, "retention", 0) * 1000,
         attributes=attributes,
+        limit_key=_read_limit_key(query),
     )
 
 
@@ -148,6 +150,13 @@ def _read_key(query: Mapping[str, str]) -> str | None:
     key = query.get("key")
     if key is not None and not 0 < len(key.encode("utf-8", "surrogatepass")) <= limits.KEY_MAX_BYTES:
         raise ParameterError("invalid key")
+    return key
+
+
+def _read_limit_key(query: Mapping[str, str]) -> str | None:
+    key = query.get("limit_key")
+    if key is not None:
+        check_limit_key(key)
     return key
 
 

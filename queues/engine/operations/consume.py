@@ -12,8 +12,8 @@ from .. import limits
 from ..errors import InvalidArgumentError, TaskqError
 from ..keys import QueueKeys
 from ..operation import Argument, Group, Operation, Plan, Reply
-from ..reply import clock_argument, consumer_argument, delivery_of, tag_of, unexpected
 from ..queue_limits import NO_LIMITS, QueueLimits, limits_argument
+from ..reply import clock_argument, consumer_argument, delivery_of, tag_of, unexpected
 from ..scripts import load
 from ..values import Consumed, LimitTaken, RequestLimit
 from .finish import release
@@ -38,8 +38,8 @@ def consume_step(
     queue_limits: QueueLimits | None = None,
     now_ms: int | None = None,
 ) -> Operation[Consumed]:
-    """One script call. May answer `is_again`: only dead entries so far, or jobs with limit keys, which the next step hands
-    out. Use `consume`, which goes on by itself.
+    """One script call. May answer `is_again`: only dead entries so far, or there are jobs with limit keys, which the
+    next step delivers. Use `consume`, which goes on by itself.
 
     With `limit` (not in a cluster) it counts if it gets jobs, and raises LimitReachedError.
     """
@@ -201,8 +201,8 @@ def consume_any(
     """Consume from several queues: first all that the first can give, then the second, and so on.
 
     `max_in_flight`: one bound for each queue, or the same for all. `queue_limits`: one for each queue. With `mark_ms`
-    every queue found empty counts as waited for, for so long. With `limit` (not in a cluster) all together count as one request, if there are jobs;
-    raises LimitReachedError.
+    every queue found empty counts as waited for, for so long. With `limit` (not in a cluster) all together count as one
+    request, if there are jobs; raises LimitReachedError.
     """
     bounds = [max_in_flight] * len(queues) if isinstance(max_in_flight, int) else max_in_flight
     their_limits = [None] * len(queues) if queue_limits is None else queue_limits

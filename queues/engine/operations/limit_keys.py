@@ -7,9 +7,9 @@ from ..errors import InvalidArgumentError
 from ..keys import QueueKeys
 from ..operation import Operation, Reply
 from ..queue_limits import NO_LIMITS, QueueLimits, limits_argument
+from ..reply import clock_argument, expect_ok
 from ..scripts import load
 from ..values import KeyWait, LimitKey, LimitKeyPage
-from ..reply import clock_argument, expect_ok
 
 _LIST = load("list_limit_keys")
 _FIRST_MAX = 10_000_000

@@ -36,6 +36,7 @@ class PublishRequest:
     backoff: Backoff | None = None
     retention_ms: int = 0
     attributes: Mapping[str, str] | None = None
+    limit_key: str | None = None
 
 
 def publish_jobs(
@@ -98,6 +99,7 @@ def effective_options(*, request: PublishRequest, policy: EffectivePolicy) -> Pu
         backoff=request.backoff if request.backoff is not None else policy.backoff or NO_BACKOFF,
         retention_ms=request.retention_ms,
         attributes=request.attributes,
+        limit_key=request.limit_key,
     )
 
 
