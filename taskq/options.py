@@ -53,9 +53,9 @@ class TaskOptions:
     ("window"; None: as long as `expires`). Or it takes the place of the first while that has not begun, which with
     `delay` debounces: `key_max_wait` after the first of them it is due at the latest ("replace"). Or both are enqueued
     and never run at the same time ("no_overlap"). `limit_key`: the tenant or the like whose jobs share the queue fairly
-    with those of others and within its limits, a format or a function as `key` is. `version`: raise it when the signature changes incompatibly.
-    `process`: run it in a process of its own, which can be killed. `on_commit`: with taskq.django, a call within a
-    transaction is enqueued when that commits; False: at once.
+    with those of others and within its limits, a format or a function as `key` is. `version`: raise it when the
+    signature changes incompatibly. `process`: run it in a process of its own, which can be killed. `on_commit`: with
+    taskq.django, a call within a transaction is enqueued when that commits; False: at once.
     """
 
     queue: str = "default"

@@ -224,9 +224,9 @@ LIMIT_KEYS: Final = Documentation(
         Reply(
             200,
             "keys at a limit first, then those whose turn is next. `waits_for`: turn, concurrency or rate; `free_ms`: "
-            "when the key's rate lets its next job through, null if that is now or not known. `queue_free_ms`: the same "
-            "for the queue's own rate. `total` keys have ready jobs, `throttled` of them are at a limit. `after`: for the "
-            "next page, null at the end",
+            "when its rate lets the key's next job through, null if that is now or not known. `queue_free_ms`: the same "
+            "for the rate of the queue. `total` keys have ready jobs, `throttled` of them are at a limit. `after`: for "
+            "the next page, null at the end",
             {
                 **NAMES,
                 "now_ms": 1767225601000,
@@ -246,6 +246,7 @@ LIMIT_KEYS: Final = Documentation(
                 "after": None,
             },
         ),
+        Reply(400, "a parameter cannot be read", {"error": "invalid limit"}),
     ),
 )
 STATS: Final = Documentation(

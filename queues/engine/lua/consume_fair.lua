@@ -53,18 +53,27 @@
 local RECHECK_MS = 5000 -- a key at a limit is looked at again then at the latest, for limits change
 local LET_ON_MAX = 64
 local MANY_TURNS = 64
+local JOBS_MAX = 200 -- that a call hands out: a job takes longer than one without a limit key
 
 if redis.call('HEXISTS', flags, 'p:' .. queue) == 1 then return nothing('paused') end
+most = math.min(most, JOBS_MAX)
 if tonumber(in_flight) > 0 then
   most = math.min(most, tonumber(in_flight) - redis.call('ZCARD', working))
   if most <= 0 then return nothing('full') end
 end
 
 local queue_step, queue_burst, at_once, step, burst, weight = read_limits()
-local raw_clock = redis.call('HGET', shares, '')
-local virtual, plain_start, queue_tat = unpack_clock(raw_clock)
+-- Of the whole queue, read when it is needed; `raw_clock` nil: not yet.
+local raw_clock, virtual, plain_start, queue_tat = nil, 0, 0, 0
+
+local function note_clock(raw)
+  raw_clock = raw
+  virtual, plain_start, queue_tat = unpack_clock(raw)
+end
+
 if queue_step > 0 then
   local free
+  note_clock(redis.call('HGET', shares, ''))
   free, queue_tat = conform(queue_tat, queue_step, queue_burst)
   if free <= 0 then return nothing('none', conforms_at(queue_tat, queue_step, queue_burst)) end
   most = math.min(most, free)
@@ -76,12 +85,15 @@ if next_due > 0 and next_due <= now then
   next_due = later or 0
   if moved > most then wake_ready(moved - most) end
 end
-has_expiring = redis.call('EXISTS', expiring) == 1
+local others = redis.call('EXISTS', expiring, ready, prio)
+has_expiring = others > 0 and redis.call('EXISTS', expiring) == 1
+local has_plain = others > 0 and (not has_expiring or others > 1)
 
 -- Keys that were at a limit may be let through now.
 local let_on = redis.call('ZRANGEBYSCORE', turns, format_turn(-TURN_LIMITED), format_turn(now - TURN_LIMITED), 'LIMIT', 0, LET_ON_MAX)
 if #let_on > 0 then
   local raw_shares, scores = redis.call('HMGET', shares, unpack(let_on)), {}
+  if raw_clock == nil then note_clock(redis.call('HGET', shares, '')) end
   for i, key_let_on in ipairs(let_on) do
     local _, start = unpack_share(raw_shares[i])
     scores[2 * i - 1], scores[2 * i] = format_turn(math.max(virtual, start)), key_let_on
@@ -93,11 +105,15 @@ local function goes_before(one, other)
   return one.start < other.start or one.start == other.start and one.key < other.key
 end
 
--- Those whose turn comes next, in order; the first that may come behind them, or nil if they are all.
-local turn_takers, last_loaded = {}, nil
+-- Those whose turn comes next, in order from place `head` on; the first that may come behind them, or nil if they are all.
+local turn_takers, head, last_loaded = {}, 1, nil
 
 local function insert_turn(taker)
-  local low, high = 1, #turn_takers + 1
+  local low, high = head, #turn_takers + 1
+  if high == low or goes_before(turn_takers[high - 1], taker) then
+    turn_takers[high] = taker
+    return
+  end
   while low < high do
     local middle = math.floor((low + high) / 2)
     if goes_before(turn_takers[middle], taker) then low = middle + 1 else high = middle end
@@ -106,11 +122,20 @@ local function insert_turn(taker)
 end
 
 local function load_turns(number)
-  turn_takers, last_loaded = {}, nil
+  turn_takers, head, last_loaded = {}, 1, nil
   local found = redis.call('ZRANGEBYSCORE', turns, 0, '+inf', 'WITHSCORES', 'LIMIT', 0, number)
   local its_keys = {}
   for i = 1, #found, 2 do its_keys[#its_keys + 1] = found[i] end
-  local raw_shares = #its_keys > 0 and redis.call('HMGET', shares, unpack(its_keys))
+  local loaded = #its_keys
+  local raw_shares
+  if raw_clock == nil then
+    its_keys[loaded + 1] = ''
+    raw_shares = redis.call('HMGET', shares, unpack(its_keys))
+    note_clock(raw_shares[loaded + 1])
+    its_keys[loaded + 1] = nil
+  else
+    raw_shares = loaded > 0 and redis.call('HMGET', shares, unpack(its_keys))
+  end
   for i, its_key in ipairs(its_keys) do
     local in_work, _, tat = unpack_share(raw_shares[i])
     turn_takers[i] = {
@@ -119,7 +144,7 @@ local function load_turns(number)
     }
   end
   if #its_keys == number then last_loaded = turn_takers[number] end
-  if redis.call('EXISTS', ready, prio) > 0 then
+  if has_plain then
     insert_turn({key = '', start = math.max(virtual, plain_start), in_work = 0, tat = 0, stride = stride_of('', weight), fetched = 0})
   end
 end
@@ -142,14 +167,14 @@ end
 
 -- How many jobs of this key come before the next one's, at most `wanted`.
 local function count_in_turn(taker, wanted)
-  local rival = turn_takers[1]
+  if wanted == 1 then return 1 end
+  local rival = turn_takers[head]
   if last_loaded and (not rival or goes_before(last_loaded, rival)) then rival = last_loaded end
-  local number, after = 0, {key = taker.key, start = taker.start}
-  repeat
-    number = number + 1
-    after.start = after.start + taker.stride
-  until number >= wanted or (rival and not goes_before(after, rival))
-  return number
+  if not rival then return wanted end
+  local ahead = rival.start - taker.start
+  local number = math.floor(ahead / taker.stride) + 1
+  if number > 1 and ahead % taker.stride == 0 and rival.key < taker.key then number = number - 1 end
+  return math.min(number, wanted)
 end
 
 local function charge(taker, sign)
@@ -169,24 +194,28 @@ local function pop_plain(number)
   return redis.call('LPOP', list, number) or {}, nil, list
 end
 
--- Takes ids off the queue. → ids, where each comes from, the keys whose turn it was
+-- Takes ids off the queue. → ids, the key whose turn it was for each, the virtual time at which each starts, where each was
+-- (its rank in `prio`, its list, or as a member of `lines`), and all keys whose turn it was
 local function pick(number, width)
   load_turns(width)
-  local ids, origins, members, touched = {}, {}, {}, {}
-  while #ids < number and #turn_takers > 0 and skipped < skip_max do
-    local taker = turn_takers[1]
+  local ids, takers, starts, places, members, touched = {}, {}, {}, {}, {}, {}
+  local picked = 0
+  while picked < number and head <= #turn_takers and skipped < skip_max do
+    local taker = turn_takers[head]
     if last_loaded and goes_before(last_loaded, taker) then break end
-    table.remove(turn_takers, 1)
+    head = head + 1
     touched[taker.key] = taker
-    local wanted = limit_taker(taker, number - #ids)
+    local wanted = limit_taker(taker, number - picked)
     if wanted <= 0 then
       skipped = skipped + 1
     else
       wanted = count_in_turn(taker, wanted)
       local found, ranks, list
-      if taker.key == '' then
+      local is_plain = taker.key == ''
+      if is_plain then
         found, ranks, list = pop_plain(wanted)
         taker.has_more = #found == wanted
+        has_plain = taker.has_more
       else
         found = range_line(taker.key, taker.fetched, wanted + 1)
         taker.has_more = #found > wanted
@@ -194,30 +223,30 @@ local function pick(number, width)
         taker.fetched = taker.fetched + #found
       end
       for i, found_id in ipairs(found) do
-        local id, place = found_id, nil
-        if taker.key ~= '' then
-          id, place = string.sub(found_id, -ID_BYTES), found_id
+        picked = picked + 1
+        takers[picked], starts[picked] = taker, taker.start
+        if is_plain then
+          ids[picked], places[picked] = found_id, ranks and ranks[i] or list
+        else
+          ids[picked], places[picked] = string.sub(found_id, -ID_BYTES), found_id
           members[#members + 1] = found_id
         end
-        ids[#ids + 1] = id
-        origins[#ids] = {taker = taker, place = place, rank = ranks and ranks[i], list = list, start = taker.start}
         charge(taker, 1)
       end
       if taker.has_more then insert_turn(taker) end
     end
   end
   if #members > 0 then redis.call('ZREM', lines, unpack(members)) end
-  return ids, origins, touched
+  return ids, takers, starts, places, touched
 end
 
-local function put_back(id, origin)
-  if origin.place then
-    redis.call('ZADD', lines, 0, origin.place)
-    origin.taker.has_more = true
-  elseif origin.rank then
-    redis.call('ZADD', prio, origin.rank, id)
+local function put_back(id, taker, place)
+  if taker.key ~= '' then
+    redis.call('ZADD', lines, 0, place)
+    taker.has_more = true
   else
-    redis.call('LPUSH', origin.list, id)
+    has_plain = true
+    if place == front or place == ready then redis.call('LPUSH', place, id) else redis.call('ZADD', prio, place, id) end
   end
 end
 
@@ -246,23 +275,22 @@ local width = 0
 while delivered < most and skipped < skip_max and bytes < bytes_max and not known_dead do
   local number = fetch_size()
   width = math.max(width, number + 1)
-  local ids, origins, touched = pick(number, width)
+  local ids, takers, starts, places, touched = pick(number, width)
   if not next(touched) then break end
   if #ids > 0 then
     local before = delivered
     local first_left, handed_out = deliver(ids)
-    local place = 1
+    local next_one = 1
     for i, id in ipairs(ids) do
-      local origin = origins[i]
-      if i < first_left and handed_out[place] == id then
-        place = place + 1
-        virtual = math.max(virtual, origin.start)
+      if i < first_left and handed_out[next_one] == id then
+        next_one = next_one + 1
+        virtual = math.max(virtual, starts[i])
       else
-        charge(origin.taker, -1)
-        origin.taker.aside_until = nil -- what it had been given for was not used
+        charge(takers[i], -1)
+        takers[i].aside_until = nil -- what it had been given for was not used
       end
     end
-    for i = #ids, first_left, -1 do put_back(ids[i], origins[i]) end
+    for i = #ids, first_left, -1 do put_back(ids[i], takers[i], places[i]) end
     queue_tat = queue_tat + (delivered - before) * queue_step
   end
   note_turns(touched)

@@ -86,10 +86,8 @@ def read_own_policy(*, place: QueuePlace) -> Mapping[str, PolicyValue]:
     rows = QueuePolicy.objects.filter(
         namespace__pool__name=place.pool, namespace__name=place.namespace, queue=place.queue
     )
-    return read_metadata(rows.values(*POLICY_FIELDS).first) or dict.fromkeys(POLICY_FIELDS) | {
-        "backoff": "",
-        "key_weights": "",
-    }
+    inherits = dict.fromkeys(POLICY_FIELDS) | {"backoff": "", "key_weights": ""}
+    return read_metadata(rows.values(*POLICY_FIELDS).first) or inherits
 
 
 def save_own_policy(*, user: User, place: QueuePlace, values: Mapping[str, PolicyValue]) -> Mapping[str, list[str]]:

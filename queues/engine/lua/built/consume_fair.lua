@@ -155,6 +155,7 @@ if redis.call('HEXISTS', KEYS[15], 'p:' .. ARGV[2]) == 1 then
   nil,
  }
 end
+most = math.min(most, 200)
 if tonumber(ARGV[7]) > 0 then
  most = math.min(most, tonumber(ARGV[7]) - redis.call('ZCARD', KEYS[13]))
  if most <= 0 then
@@ -183,26 +184,33 @@ repeat
  local queue_step_2, queue_burst_2, at_once_2, step_2, burst_2, weight_2 = string.match(ARGV[13], '^(%d+) (%d+) (%d+) (%d+) (%d+) (%d+)')
  queue_step, queue_burst, at_once, step, burst, weight = tonumber(queue_step_2), tonumber(queue_burst_2), tonumber(at_once_2), tonumber(step_2), tonumber(burst_2), tonumber(weight_2)
 until true
-local raw_clock = redis.call('HGET', KEYS[9], '')
-local virtual, plain_start, queue_tat
-repeat
- if not raw_clock then
-  virtual, plain_start, queue_tat = 0, 0, 0
-  break
- end
- virtual, plain_start, queue_tat = struct.unpack('>ddd', raw_clock)
-until true
+local raw_clock, virtual, plain_start, queue_tat = nil, 0, 0, 0
 if queue_step > 0 then
  local free
  do
-  local result, result_2
+  local raw = redis.call('HGET', KEYS[9], '')
+  raw_clock = raw
+  do
+   local result, result_2, result_3
+   repeat
+    if not raw then
+     result, result_2, result_3 = 0, 0, 0
+     break
+    end
+    result, result_2, result_3 = struct.unpack('>ddd', raw)
+   until true
+   virtual, plain_start, queue_tat = result, result_2, result_3
+  end
+ end
+ do
+  local result_4, result_5
   do
    local tat_2, its_step_2, its_burst_2 = queue_tat, queue_step, queue_burst
    local latest_2 = now_us + its_burst_2 * its_step_2
    tat_2 = math.min(math.max(tat_2, now_us), latest_2)
-   result, result_2 = math.floor((latest_2 - tat_2) / its_step_2), tat_2
+   result_4, result_5 = math.floor((latest_2 - tat_2) / its_step_2), tat_2
   end
-  free, queue_tat = result, result_2
+  free, queue_tat = result_4, result_5
  end
  if free <= 0 then
   local next_due
@@ -317,24 +325,24 @@ if next_due_2 > 0 and next_due_2 <= now then
          end
          local virtual_2, __4, start
          do
-          local raw = redis.call('HMGET', KEYS[9], '', its_key_2)
+          local raw_2 = redis.call('HMGET', KEYS[9], '', its_key_2)
           local virtual_3
           repeat
-           local raw_2 = raw[1]
-           if not raw_2 then
+           local raw_3 = raw_2[1]
+           if not raw_3 then
             virtual_3 = 0, 0, 0
             break
            end
-           virtual_3 = struct.unpack('>ddd', raw_2)
+           virtual_3 = struct.unpack('>ddd', raw_3)
           until true
           local in_work, start_2, tat_4
           repeat
-           local raw_3 = raw[2]
-           if not raw_3 then
+           local raw_4 = raw_2[2]
+           if not raw_4 then
             in_work, start_2, tat_4 = 0, 0, 0
             break
            end
-           in_work, start_2, tat_4 = struct.unpack('>I4dd', raw_3)
+           in_work, start_2, tat_4 = struct.unpack('>I4dd', raw_4)
           until true
           virtual_2, __4, start = virtual_3, in_work, start_2, tat_4
          end
@@ -410,7 +418,9 @@ if next_due_2 > 0 and next_due_2 <= now then
   end
  end
 end
-has_expiring = redis.call('EXISTS', KEYS[12]) == 1
+local others = redis.call('EXISTS', KEYS[12], KEYS[3], KEYS[5])
+has_expiring = others > 0 and redis.call('EXISTS', KEYS[12]) == 1
+local has_plain = others > 0 and (not has_expiring or others > 1)
 local format_turn_2
 do
  local score_3 = -4503599627370496
@@ -420,15 +430,32 @@ local let_on = redis.call('ZRANGEBYSCORE', KEYS[8], format_turn_2, string.format
 if #let_on > 0 then
  local raw_shares, scores = redis.call('HMGET', KEYS[9], unpack(let_on)), {
  }
+ if raw_clock == nil then
+  do
+   local raw_5 = redis.call('HGET', KEYS[9], '')
+   raw_clock = raw_5
+   do
+    local result_6, result_7, result_8
+    repeat
+     if not raw_5 then
+      result_6, result_7, result_8 = 0, 0, 0
+      break
+     end
+     result_6, result_7, result_8 = struct.unpack('>ddd', raw_5)
+    until true
+    virtual, plain_start, queue_tat = result_6, result_7, result_8
+   end
+  end
+ end
  for i_6, key_let_on in ipairs(let_on) do
   local __5, start_3
   repeat
-   local raw_4 = raw_shares[i_6]
-   if not raw_4 then
+   local raw_6 = raw_shares[i_6]
+   if not raw_6 then
     __5, start_3 = 0, 0, 0
     break
    end
-   __5, start_3 = struct.unpack('>I4dd', raw_4)
+   __5, start_3 = struct.unpack('>I4dd', raw_6)
   until true
   local format_turn_3
   do
@@ -442,8 +469,8 @@ end
 local function goes_before(one, other)
  return one.start < other.start or one.start == other.start and one.key < other.key
 end
-local turn_takers, last_loaded = {
-}, nil
+local turn_takers, head_3, last_loaded = {
+}, 1, nil
 local width = 0
 while delivered < most and skipped < skip_max and bytes < bytes_max and not known_dead do
  local number_2
@@ -455,28 +482,51 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
   number_2 = math.min(most - delivered, chunk)
  until true
  width = math.max(width, number_2 + 1)
- local ids_2, origins, touched
+ local ids_2, takers, starts, places, touched
  do
   local number_3, width_2 = number_2, width
   do
-   turn_takers, last_loaded = {
-   }, nil
+   turn_takers, head_3, last_loaded = {
+   }, 1, nil
    local found_3 = redis.call('ZRANGEBYSCORE', KEYS[8], 0, '+inf', 'WITHSCORES', 'LIMIT', 0, width_2)
    local its_keys = {
    }
    for i_7 = 1, #found_3, 2 do
     its_keys[#its_keys + 1] = found_3[i_7]
    end
-   local raw_shares_2 = #its_keys > 0 and redis.call('HMGET', KEYS[9], unpack(its_keys))
+   local loaded = #its_keys
+   local raw_shares_2
+   if raw_clock == nil then
+    its_keys[loaded + 1] = ''
+    raw_shares_2 = redis.call('HMGET', KEYS[9], unpack(its_keys))
+    do
+     local raw_7 = raw_shares_2[loaded + 1]
+     raw_clock = raw_7
+     do
+      local result_9, result_10, result_11
+      repeat
+       if not raw_7 then
+        result_9, result_10, result_11 = 0, 0, 0
+        break
+       end
+       result_9, result_10, result_11 = struct.unpack('>ddd', raw_7)
+      until true
+      virtual, plain_start, queue_tat = result_9, result_10, result_11
+     end
+    end
+    its_keys[loaded + 1] = nil
+   else
+    raw_shares_2 = loaded > 0 and redis.call('HMGET', KEYS[9], unpack(its_keys))
+   end
    for i_8, its_key_3 in ipairs(its_keys) do
     local in_work_2, __6, tat_5
     repeat
-     local raw_5 = raw_shares_2[i_8]
-     if not raw_5 then
+     local raw_8 = raw_shares_2[i_8]
+     if not raw_8 then
       in_work_2, __6, tat_5 = 0, 0, 0
       break
      end
-     in_work_2, __6, tat_5 = struct.unpack('>I4dd', raw_5)
+     in_work_2, __6, tat_5 = struct.unpack('>I4dd', raw_8)
     until true
     turn_takers[i_8] = {
      key = its_key_3,
@@ -491,8 +541,8 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
    if #its_keys == width_2 then
     last_loaded = turn_takers[width_2]
    end
-   if redis.call('EXISTS', KEYS[3], KEYS[5]) > 0 then
-    do
+   if has_plain then
+    repeat
      local taker = {
       key = '',
       start = math.max(virtual, plain_start),
@@ -501,48 +551,64 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
       stride = stride_of('', weight),
       fetched = 0,
      }
-     local low, high = 1, #turn_takers + 1
-     while low < high do
-      local middle = math.floor((low + high) / 2)
+     local low, high = head_3, #turn_takers + 1
+     local value = high == low
+     if not value then
       local goes_before_2
       do
-       local one_2 = turn_takers[middle]
+       local one_2 = turn_takers[high - 1]
        goes_before_2 = one_2.start < taker.start or one_2.start == taker.start and one_2.key < taker.key
       end
-      if goes_before_2 then
+      value = goes_before_2
+     end
+     if value then
+      turn_takers[high] = taker
+      break
+     end
+     while low < high do
+      local middle = math.floor((low + high) / 2)
+      local goes_before_3
+      do
+       local one_3 = turn_takers[middle]
+       goes_before_3 = one_3.start < taker.start or one_3.start == taker.start and one_3.key < taker.key
+      end
+      if goes_before_3 then
        low = middle + 1
       else
        high = middle
       end
      end
      table.insert(turn_takers, low, taker)
-    end
+    until true
    end
   end
-  local ids_3, origins_2, members, touched_2 = {
+  local ids_3, takers_2, starts_2, places_2, members, touched_2 = {
+  }, {
+  }, {
   }, {
   }, {
   }, {
   }
-  while #ids_3 < number_3 and #turn_takers > 0 and skipped < skip_max do
-   local taker_2 = turn_takers[1]
-   local value = last_loaded
-   if value then
-    local goes_before_3
+  local picked = 0
+  while picked < number_3 and head_3 <= #turn_takers and skipped < skip_max do
+   local taker_2 = turn_takers[head_3]
+   local value_2 = last_loaded
+   if value_2 then
+    local goes_before_4
     do
-     local one_3 = last_loaded
-     goes_before_3 = one_3.start < taker_2.start or one_3.start == taker_2.start and one_3.key < taker_2.key
+     local one_4 = last_loaded
+     goes_before_4 = one_4.start < taker_2.start or one_4.start == taker_2.start and one_4.key < taker_2.key
     end
-    value = goes_before_3
+    value_2 = goes_before_4
    end
-   if value then
+   if value_2 then
     break
    end
-   table.remove(turn_takers, 1)
+   head_3 = head_3 + 1
    touched_2[taker_2.key] = taker_2
    local wanted
    repeat
-    local wanted_2 = number_3 - #ids_3
+    local wanted_2 = number_3 - picked
     if taker_2.key == '' then
      wanted = wanted_2
      break
@@ -572,29 +638,35 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
     skipped = skipped + 1
    else
     do
-     local result_3
-     do
+     local result_12
+     repeat
       local wanted_3 = wanted
-      local rival = turn_takers[1]
+      if wanted_3 == 1 then
+       result_12 = 1
+       break
+      end
+      local rival = turn_takers[head_3]
       if last_loaded and (not rival or goes_before(last_loaded, rival)) then
        rival = last_loaded
       end
-      local number_4, after = 0, {
-       key = taker_2.key,
-       start = taker_2.start,
-      }
-      repeat
-       number_4 = number_4 + 1
-       after.start = after.start + taker_2.stride
-      until number_4 >= wanted_3 or (rival and not goes_before(after, rival))
-      result_3 = number_4
-     end
-     wanted = result_3
+      if not rival then
+       result_12 = wanted_3
+       break
+      end
+      local ahead = rival.start - taker_2.start
+      local number_4 = math.floor(ahead / taker_2.stride) + 1
+      if number_4 > 1 and ahead % taker_2.stride == 0 and rival.key < taker_2.key then
+       number_4 = number_4 - 1
+      end
+      result_12 = math.min(number_4, wanted_3)
+     until true
+     wanted = result_12
     end
     local found_4, ranks, list_2
-    if taker_2.key == '' then
+    local is_plain = taker_2.key == ''
+    if is_plain then
      do
-      local result_4, result_5, result_6
+      local result_13, result_14, result_15
       repeat
        local number_5 = wanted
        local ids_4, ranks_2
@@ -616,19 +688,20 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
        end
        if #ids_4 > 0 then
         redis.call('ZREM', KEYS[5], unpack(ids_4))
-        result_4, result_5, result_6 = ids_4, ranks_2
+        result_13, result_14, result_15 = ids_4, ranks_2
         break
        end
        local list_3 = redis.call('EXISTS', KEYS[4]) == 1 and KEYS[4] or KEYS[3]
-       result_4, result_5, result_6 = redis.call('LPOP', list_3, number_5) or {
+       result_13, result_14, result_15 = redis.call('LPOP', list_3, number_5) or {
        }, nil, list_3
       until true
-      found_4, ranks, list_2 = result_4, result_5, result_6
+      found_4, ranks, list_2 = result_13, result_14, result_15
      end
      taker_2.has_more = #found_4 == wanted
+     has_plain = taker_2.has_more
     else
      do
-      local result_7
+      local result_16
       do
        local its_key_4, first, most_3 = taker_2.key, taker_2.fetched, wanted + 1
        local from_2, to_2
@@ -636,28 +709,23 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
         local prefix = its_key_4 .. string.char(0)
         from_2, to_2 = '[' .. prefix, '(' .. string.sub(prefix, 1, -2) .. string.char(string.byte(prefix, -1) + 1)
        end
-       result_7 = redis.call('ZRANGEBYLEX', KEYS[7], from_2, to_2, 'LIMIT', first, most_3)
+       result_16 = redis.call('ZRANGEBYLEX', KEYS[7], from_2, to_2, 'LIMIT', first, most_3)
       end
-      found_4 = result_7
+      found_4 = result_16
      end
      taker_2.has_more = #found_4 > wanted
      found_4[wanted + 1] = nil
      taker_2.fetched = taker_2.fetched + #found_4
     end
     for i_10, found_id in ipairs(found_4) do
-     local id_3, place_4 = found_id, nil
-     if taker_2.key ~= '' then
-      id_3, place_4 = string.sub(found_id, -26), found_id
+     picked = picked + 1
+     takers_2[picked], starts_2[picked] = taker_2, taker_2.start
+     if is_plain then
+      ids_3[picked], places_2[picked] = found_id, ranks and ranks[i_10] or list_2
+     else
+      ids_3[picked], places_2[picked] = string.sub(found_id, -26), found_id
       members[#members + 1] = found_id
      end
-     ids_3[#ids_3 + 1] = id_3
-     origins_2[#ids_3] = {
-      taker = taker_2,
-      place = place_4,
-      rank = ranks and ranks[i_10],
-      list = list_2,
-      start = taker_2.start,
-     }
      do
       taker_2.start = taker_2.start + 1 * taker_2.stride
       taker_2.in_work = taker_2.in_work + 1
@@ -665,30 +733,43 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
      end
     end
     if taker_2.has_more then
-     do
-      local low_2, high_2 = 1, #turn_takers + 1
+     repeat
+      local low_2, high_2 = head_3, #turn_takers + 1
+      local value_3 = high_2 == low_2
+      if not value_3 then
+       local goes_before_5
+       do
+        local one_5 = turn_takers[high_2 - 1]
+        goes_before_5 = one_5.start < taker_2.start or one_5.start == taker_2.start and one_5.key < taker_2.key
+       end
+       value_3 = goes_before_5
+      end
+      if value_3 then
+       turn_takers[high_2] = taker_2
+       break
+      end
       while low_2 < high_2 do
        local middle_2 = math.floor((low_2 + high_2) / 2)
-       local goes_before_4
+       local goes_before_6
        do
-        local one_4 = turn_takers[middle_2]
-        goes_before_4 = one_4.start < taker_2.start or one_4.start == taker_2.start and one_4.key < taker_2.key
+        local one_6 = turn_takers[middle_2]
+        goes_before_6 = one_6.start < taker_2.start or one_6.start == taker_2.start and one_6.key < taker_2.key
        end
-       if goes_before_4 then
+       if goes_before_6 then
         low_2 = middle_2 + 1
        else
         high_2 = middle_2
        end
       end
       table.insert(turn_takers, low_2, taker_2)
-     end
+     until true
     end
    end
   end
   if #members > 0 then
    redis.call('ZREM', KEYS[7], unpack(members))
   end
-  ids_2, origins, touched = ids_3, origins_2, touched_2
+  ids_2, takers, starts, places, touched = ids_3, takers_2, starts_2, places_2, touched_2
  end
  if not next(touched) then
   break
@@ -705,10 +786,10 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
    if #ids_6 > 1 or raw_runs[1] then
     local kept, size, alive = {
     }, bytes, 0
-    for i_11, id_4 in ipairs(ids_6) do
+    for i_11, id_3 in ipairs(ids_6) do
      local raw_run, length, expires = raw_runs[i_11], 0, 0
      if raw_run then
-      length, expires = redis.call('HSTRLEN', KEYS[1], id_4), struct.unpack('>I6', raw_run, 10)
+      length, expires = redis.call('HSTRLEN', KEYS[1], id_3), struct.unpack('>I6', raw_run, 10)
      end
      if size >= bytes_max or alive >= most - delivered or skipped >= skip_max then
       first_left_2 = i_11
@@ -717,14 +798,14 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
       skipped = skipped + math.floor(length / 16384)
       lapsed = lapsed or {
       }
-      lapsed[id_4] = true
+      lapsed[id_3] = true
      else
       size = size + length
       if length > 0 then
        alive = alive + 1
       end
      end
-     kept[i_11] = id_4
+     kept[i_11] = id_3
     end
     ids_6 = kept
    end
@@ -735,19 +816,19 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
      records = #ids_7 > 0 and redis.call('HMGET', KEYS[1], unpack(ids_7))
      break
     end
-    local wanted_4, places, records_2 = {
+    local wanted_4, places_3, records_2 = {
     }, {
     }, {
     }
-    for i_12, id_5 in ipairs(ids_7) do
-     if not lapsed_2[id_5] then
-      wanted_4[#wanted_4 + 1], places[#places + 1] = id_5, i_12
+    for i_12, id_4 in ipairs(ids_7) do
+     if not lapsed_2[id_4] then
+      wanted_4[#wanted_4 + 1], places_3[#places_3 + 1] = id_4, i_12
      end
     end
     local found_6 = #wanted_4 > 0 and redis.call('HMGET', KEYS[1], unpack(wanted_4)) or {
     }
     for i_13, record in ipairs(found_6) do
-     records_2[places[i_13]] = record
+     records_2[places_3[i_13]] = record
     end
     records = records_2
    until true
@@ -756,26 +837,26 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
    }, {
    }, 0
    for i_14 = 1, #ids_6 do
-    local id_6 = ids_6[i_14]
+    local id_5 = ids_6[i_14]
     if delivered >= most then
      first_left_2 = i_14
      break
     end
-    local value_2 = records[i_14]
-    if value_2 then
+    local value_4 = records[i_14]
+    if value_4 then
      local hand_out
      repeat
-      local raw_6, raw_run_2 = records[i_14], raw_runs[i_14]
+      local raw_9, raw_run_2 = records[i_14], raw_runs[i_14]
       local tries, expires_2, due_ms, options, body_at
       do
-       local bits, tries_2, expires_3, at_2 = struct.unpack('>BHI6', raw_6)
+       local bits, tries_2, expires_3, at_2 = struct.unpack('>BHI6', raw_9)
        local due_ms_2, options_2 = nil, ''
        if bits >= 2 then
-        due_ms_2, at_2 = struct.unpack('>I6', raw_6, at_2)
+        due_ms_2, at_2 = struct.unpack('>I6', raw_9, at_2)
         bits = bits - 2
        end
        if bits == 1 then
-        options_2, at_2 = struct.unpack('>Hc0', raw_6, at_2)
+        options_2, at_2 = struct.unpack('>Hc0', raw_9, at_2)
        end
        tries, expires_2, due_ms, options, body_at = tries_2, expires_3, due_ms_2, options_2, at_2
       end
@@ -789,7 +870,7 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
        do
         local attempt_2 = attempt
         do
-         local line_2 = 'expired' .. '\t' .. id_6 .. '\t' .. attempt_2 .. '\t\t' .. '' .. '\t\t' .. '' .. '\t' .. ''
+         local line_2 = 'expired' .. '\t' .. id_5 .. '\t' .. attempt_2 .. '\t\t' .. '' .. '\t\t' .. '' .. '\t' .. ''
          event_lines[#event_lines + 1] = line_2
         end
        end
@@ -800,11 +881,11 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
       if used < 65535 then
        used = used + burned
       end
-      local value_3 = due_ms
-      if not value_3 then
+      local value_5 = due_ms
+      if not value_5 then
        local id_time
        repeat
-        local part = string.sub(id_6, 1, 10)
+        local part = string.sub(id_5, 1, 10)
         if part == last_part then
          id_time = last_time
          break
@@ -1055,17 +1136,17 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
         last_time = ((((high_3 * 32 + value_of_6) * 32 + value_of_7) * 32 + value_of_8) * 32 + value_of_9) * 32 + value_of_10
         id_time = last_time
        until true
-       value_3 = id_time
+       value_5 = id_time
       end
-      due_ms = value_3
+      due_ms = value_5
       local wait = now > due_ms and now - due_ms or 0
-      local body = string.sub(raw_6, body_at)
+      local body = string.sub(raw_9, body_at)
       bytes = bytes + #body
       delivered = delivered + 1
       waits[delivered] = wait
       local consumer = ARGV[14 - 1 + delivered] or last_consumer
       reply[delivered + 4] = {
-       id_6,
+       id_5,
        attempt,
        used,
        tries,
@@ -1083,30 +1164,30 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
         end
         format_numbers = numbers
        end
-       local line_3 = 'consumed\t' .. id_6 .. format_numbers .. consumer .. '\t'
+       local line_3 = 'consumed\t' .. id_5 .. format_numbers .. consumer .. '\t'
        event_lines[#event_lines + 1] = line_3
       end
       hand_out = struct.pack('>I4HHBI6I6I6Hc0Bc0', attempt, used, tries, 1 - burned, expires_2, due_ms, now, #options, options, #consumer, consumer) .. history
      until true
-     value_2 = hand_out
+     value_4 = hand_out
     end
-    local run = value_2
+    local run = value_4
     if run then
-     new_runs[taken + 1], new_runs[taken + 2] = id_6, run
-     leases[taken + 1], leases[taken + 2] = lease_end, id_6
-     handed_out_2[taken / 2 + 1] = id_6
+     new_runs[taken + 1], new_runs[taken + 2] = id_5, run
+     leases[taken + 1], leases[taken + 2] = lease_end, id_5
+     handed_out_2[taken / 2 + 1] = id_5
      taken = taken + 2
-    elseif lapsed and lapsed[id_6] then
+    elseif lapsed and lapsed[id_5] then
      do
       local attempt_4 = (struct.unpack('>I4', raw_runs[i_14]))
       do
-       local line_4 = 'expired' .. '\t' .. id_6 .. '\t' .. attempt_4 .. '\t\t' .. '' .. '\t\t' .. '' .. '\t' .. ''
+       local line_4 = 'expired' .. '\t' .. id_5 .. '\t' .. attempt_4 .. '\t\t' .. '' .. '\t\t' .. '' .. '\t' .. ''
        event_lines[#event_lines + 1] = line_4
       end
      end
-     gone[#gone + 1] = id_6
+     gone[#gone + 1] = id_5
     elseif records[i_14] then
-     gone[#gone + 1] = id_6
+     gone[#gone + 1] = id_5
     else
      tombstones = tombstones + 1
      skipped = skipped + 1
@@ -1137,32 +1218,34 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
    end
    first_left, handed_out = first_left_2, handed_out_2
   end
-  local place_5 = 1
-  for i_16, id_7 in ipairs(ids_2) do
-   local origin = origins[i_16]
-   if i_16 < first_left and handed_out[place_5] == id_7 then
-    place_5 = place_5 + 1
-    virtual = math.max(virtual, origin.start)
+  local next_one = 1
+  for i_16, id_6 in ipairs(ids_2) do
+   if i_16 < first_left and handed_out[next_one] == id_6 then
+    next_one = next_one + 1
+    virtual = math.max(virtual, starts[i_16])
    else
     do
-     local taker_3, sign = origin.taker, -1
+     local taker_3, sign = takers[i_16], -1
      taker_3.start = taker_3.start + sign * taker_3.stride
      taker_3.in_work = taker_3.in_work + sign
      taker_3.tat = taker_3.tat + sign * step
     end
-    origin.taker.aside_until = nil
+    takers[i_16].aside_until = nil
    end
   end
   for i_17 = #ids_2, first_left, -1 do
    do
-    local id_8, origin_2 = ids_2[i_17], origins[i_17]
-    if origin_2.place then
-     redis.call('ZADD', KEYS[7], 0, origin_2.place)
-     origin_2.taker.has_more = true
-    elseif origin_2.rank then
-     redis.call('ZADD', KEYS[5], origin_2.rank, id_8)
+    local id_7, taker_4, place_4 = ids_2[i_17], takers[i_17], places[i_17]
+    if taker_4.key ~= '' then
+     redis.call('ZADD', KEYS[7], 0, place_4)
+     taker_4.has_more = true
     else
-     redis.call('LPUSH', origin_2.list, id_8)
+     has_plain = true
+     if place_4 == KEYS[4] or place_4 == KEYS[3] then
+      redis.call('LPUSH', place_4, id_7)
+     else
+      redis.call('ZADD', KEYS[5], place_4, id_7)
+     end
     end
    end
   end
@@ -1173,17 +1256,17 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
   local new_turns, new_shares = {
   }, {
   }
-  for its_key_5, taker_4 in pairs(touched_3) do
+  for its_key_5, taker_5 in pairs(touched_3) do
    if its_key_5 == '' then
-    plain_start = taker_4.start
-   elseif taker_4.has_more then
-    local score_5 = taker_4.aside_until and taker_4.aside_until - 4503599627370496 or taker_4.start
+    plain_start = taker_5.start
+   elseif taker_5.has_more then
+    local score_5 = taker_5.aside_until and taker_5.aside_until - 4503599627370496 or taker_5.start
     new_turns[#new_turns + 1], new_turns[#new_turns + 2] = string.format('%.0f', score_5), its_key_5
     new_shares[#new_shares + 1] = its_key_5
-    new_shares[#new_shares + 1] = struct.pack('>I4dd', taker_4.in_work, taker_4.start, taker_4.tat)
+    new_shares[#new_shares + 1] = struct.pack('>I4dd', taker_5.in_work, taker_5.start, taker_5.tat)
    else
     repeat
-     local virtual_4, in_work_3, start_4, tat_7, turn = virtual, taker_4.in_work, taker_4.start, taker_4.tat, nil
+     local virtual_4, in_work_3, start_4, tat_7, turn = virtual, taker_5.in_work, taker_5.start, taker_5.tat, nil
      redis.call('HDEL', KEYS[9], its_key_5)
      if not turn then
       redis.call('ZREM', KEYS[8], its_key_5)
@@ -1215,11 +1298,11 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
  width = 64
  if known_dead then
   do
-   local result_8
+   local result_17
    repeat
     local known = redis.call('ZCOUNT', KEYS[12], '-inf', now)
     if known == 0 then
-     result_8 = false
+     result_17 = false
      break
     end
     local elsewhere = redis.call('ZCARD', KEYS[10]) + redis.call('ZCARD', KEYS[11])
@@ -1232,9 +1315,9 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
      end
      line_size = plain_size + redis.call('ZCARD', KEYS[7])
     end
-    result_8 = line_size + tombstones <= known - math.min(known, elsewhere)
+    result_17 = line_size + tombstones <= known - math.min(known, elsewhere)
    until true
-   known_dead = result_8
+   known_dead = result_17
   end
  end
 end
@@ -1259,23 +1342,23 @@ if delivered < asked then
  if queue_step > 0 then
   local free_3
   do
-   local result_9, result_10
+   local result_18, result_19
    do
     local tat_8, its_step_5, its_burst_5 = queue_tat, queue_step, queue_burst
     local latest_3 = now_us + its_burst_5 * its_step_5
     tat_8 = math.min(math.max(tat_8, now_us), latest_3)
-    result_9, result_10 = math.floor((latest_3 - tat_8) / its_step_5), tat_8
+    result_18, result_19 = math.floor((latest_3 - tat_8) / its_step_5), tat_8
    end
-   free_3, queue_tat = result_9, result_10
+   free_3, queue_tat = result_18, result_19
   end
   if free_3 <= 0 then
    do
-    local result_11
+    local result_20
     do
      local tat_9, its_step_6, its_burst_6 = queue_tat, queue_step, queue_burst
-     result_11 = math.ceil((tat_9 + its_step_6 - its_burst_6 * its_step_6) / 1000)
+     result_20 = math.ceil((tat_9 + its_step_6 - its_burst_6 * its_step_6) / 1000)
     end
-    again_at = result_11
+    again_at = result_20
    end
   end
  end
@@ -1297,8 +1380,8 @@ if tombstones > 0 then
    else
     local list_4 = in_front > 0 and KEYS[4] or KEYS[3]
     for __9 = 1, 8 do
-     local id_9 = redis.call('LINDEX', list_4, 0)
-     if left == 0 or not id_9 or redis.call('HEXISTS', KEYS[1], id_9) == 1 then
+     local id_8 = redis.call('LINDEX', list_4, 0)
+     if left == 0 or not id_8 or redis.call('HEXISTS', KEYS[1], id_8) == 1 then
       break
      end
      redis.call('LPOP', list_4)
@@ -1392,8 +1475,8 @@ repeat
      dropped = dropped + tonumber(fields[6])
      local event_bytes
      do
-      local place_6, lines_2 = fields[4], fields[8]
-      event_bytes = 40 + math.floor(1.2 * (#place_6 + #lines_2))
+      local place_5, lines_2 = fields[4], fields[8]
+      event_bytes = 40 + math.floor(1.2 * (#place_5 + #lines_2))
      end
      freed = freed + event_bytes
      entries_3 = entries_3 + 1
