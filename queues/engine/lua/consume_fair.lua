@@ -214,8 +214,8 @@ local function pick(number, width)
       local is_plain = taker.key == ''
       if is_plain then
         found, ranks, list = pop_plain(wanted)
-        taker.has_more = #found == wanted
-        has_plain = taker.has_more
+        has_plain = #found > 0 -- and maybe more: behind those of a priority there are others
+        taker.has_more = has_plain
       else
         found = range_line(taker.key, taker.fetched, wanted + 1)
         taker.has_more = #found > wanted

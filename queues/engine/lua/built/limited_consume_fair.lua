@@ -735,8 +735,8 @@ repeat
        until true
        found_4, ranks, list_2 = result_13, result_14, result_15
       end
-      taker_2.has_more = #found_4 == wanted
-      has_plain = taker_2.has_more
+      has_plain = #found_4 > 0
+      taker_2.has_more = has_plain
      else
       do
        local result_16
