@@ -224,7 +224,7 @@ LIMIT_KEYS: Final = Documentation(
         Reply(
             200,
             "keys at a limit first, then those whose turn is next. `waits_for`: turn, concurrency or rate; `free_ms`: "
-            "when its rate lets the key's next job through, null if that is now or not known. `queue_free_ms`: the same "
+            "when its rate lets the key's next job through, null if that is now or unknown. `queue_free_ms`: the same "
             "for the rate of the queue. `total` keys have ready jobs, `throttled` of them are at a limit. `after`: for "
             "the next page, null at the end",
             {

@@ -93,7 +93,8 @@ def publish(
         group = (_publish_together, (queue.name, prepared.arguments))
     alone = jobs >= limits.ALONE_MIN_JOBS or size >= limits.ALONE_MIN_BYTES
     script = prepared.script
-    return Operation(script, queue.select(script.keys), args, _PUBLISHED, group, None, alone, True)
+    decode = _PUBLISHED if script is _PUBLISH else _PUBLISHED_KEYED
+    return Operation(script, queue.select(script.keys), args, decode, group, None, alone, True)
 
 
 def publish_large(
@@ -244,6 +245,7 @@ def _published_by(script: Script) -> Callable[[Reply], Published]:
 
 
 _PUBLISHED = _published_by(_PUBLISH)
+_PUBLISHED_KEYED = _published_by(_PUBLISH_KEYED)
 _PUBLISHED_UNIQUE = _published_by(_PUBLISH_UNIQUE)
 _REPUBLISHED = _published_by(_REPUBLISH)
 _STAGED_PUBLISHED = _published_by(_PUBLISH_STAGED)
