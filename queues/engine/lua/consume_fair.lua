@@ -55,7 +55,7 @@
 local RECHECK_MS = 5000 -- a key at a limit is looked at again then at the latest, for limits change
 local LET_ON_MAX = 64
 local MANY_TURNS = 64
-local JOBS_MAX = 200 -- that a call hands out: a job takes longer than one without a limit key
+local JOBS_MAX = 128 -- that a call hands out: a job takes longer than one without a limit key
 
 if redis.call('HEXISTS', flags, 'p:' .. queue) == 1 then return nothing('paused') end
 most = math.min(most, JOBS_MAX)

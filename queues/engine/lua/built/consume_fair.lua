@@ -155,7 +155,7 @@ if redis.call('HEXISTS', KEYS[15], 'p:' .. ARGV[2]) == 1 then
   nil,
  }
 end
-most = math.min(most, 200)
+most = math.min(most, 128)
 if tonumber(ARGV[7]) > 0 then
  most = math.min(most, tonumber(ARGV[7]) - redis.call('ZCARD', KEYS[13]))
  if most <= 0 then

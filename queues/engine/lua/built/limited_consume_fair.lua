@@ -191,7 +191,7 @@ repeat
   }
   break
  end
- most = math.min(most, 200)
+ most = math.min(most, 128)
  if tonumber(ARGV[10]) > 0 then
   most = math.min(most, tonumber(ARGV[10]) - redis.call('ZCARD', KEYS[14]))
   if most <= 0 then
