@@ -235,13 +235,3 @@ def test_many_viewers_ask_redis_who_waits_once(engine: Engine, alice: User) -> N
     assert [row.consumer for row in read_consumers(user=alice).consumers] == ["mailer"]
     forget_recent()
     assert [row.consumer for row in read_consumers(user=alice).consumers] == ["resizer"]
-
-
-def test_the_place_for_what_is_to_come_says_so(alice: User) -> None:
-    client = Client()
-    client.force_login(alice)
-
-    text = client.get("/schedules/").content.decode()
-
-    assert "will be" in text
-    assert 'class="card empty"' in text

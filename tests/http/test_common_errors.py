@@ -19,7 +19,12 @@ TOO_LONG = {"error": "namespace or queue name too long"}
 
 
 def path_of(route: Route, *, namespace: str = "demo", queue: str = "q", job_id: str = "x") -> str:
-    return route.path.replace("{namespace}", namespace).replace("{queue}", queue).replace("{job_id}", job_id)
+    return (
+        route.path.replace("{namespace}", namespace)
+        .replace("{queue}", queue)
+        .replace("{job_id}", job_id)
+        .replace("{schedule}", "s")
+    )
 
 
 @pytest.mark.parametrize("route", QUEUE_ROUTES, ids=lambda route: route.name)

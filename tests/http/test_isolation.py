@@ -20,7 +20,12 @@ STAFF_ROUTES = [route for route in ROUTES if route.auth is AuthKind.STAFF]
 
 
 def path_of(route: Route, namespace: str, queue: str, job_id: str) -> str:
-    return route.path.replace("{namespace}", namespace).replace("{queue}", queue).replace("{job_id}", job_id)
+    return (
+        route.path.replace("{namespace}", namespace)
+        .replace("{queue}", queue)
+        .replace("{job_id}", job_id)
+        .replace("{schedule}", "s")
+    )
 
 
 @pytest.fixture(scope="module")

@@ -91,8 +91,8 @@ def test_it_sleeps_until_the_next_fire(engine: Engine, monkeypatch: pytest.Monke
 
 def test_a_tick_fires_what_is_due_by_the_clock_of_redis(engine: Engine) -> None:
     schedule = put()
-    now = local_now_ms()
-    Schedule.objects.update(due_at=to_datetime(now - 5), fire_at=to_datetime(now - 5))
+    due = to_datetime(local_now_ms() - 5)
+    Schedule.objects.update(starts_at=due, due_at=due, fire_at=due)
 
     counts = Schedules("default").tick(engine, None)
 
