@@ -334,14 +334,14 @@ def test_what_is_known_of_idle_keys_is_dropped(world: World) -> None:
 
 
 def test_a_call_steps_over_so_many_keys_at_a_limit_only(world: World) -> None:
-    for number in range(1_200):
+    for number in range(1_280):
         publish_for(world, f"tenant {number}", 2)
     for _ in range(10):
         assert len(world.take(600)) == 128  # without limits: each key has a job that is worked on
     step = consume_step(world.queue, ttr_ms=TTR_MS, queue_limits=ONE_AT_ONCE, now_ms=world.now_ms)
     assert is_again(world.run(step))
     assert world.take(queue_limits=ONE_AT_ONCE) == ()
-    assert world.run(list_limit_keys(world.queue, now_ms=world.now_ms)).throttled == 1_200
+    assert world.run(list_limit_keys(world.queue, now_ms=world.now_ms)).throttled == 1_280
 
 
 def test_the_list_of_keys_says_what_each_waits_for(world: World) -> None:

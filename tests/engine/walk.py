@@ -334,8 +334,8 @@ class Walk(RuleBasedStateMachine):
         if self._expect_duplicate(name, key, published):
             return
         model.add(self._made(published.job_ids, options), self.now + options["delay_ms"], self.now)
+        self._hold_key(name, key, options, published.job_ids[0])  # the old job may be one that waits for the key
         model.remove(old)
-        self._hold_key(name, key, options, published.job_ids[0])
 
     # Consume (F)
 
