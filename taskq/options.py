@@ -70,9 +70,10 @@ class TaskOptions:
     (`key_mode` "until_done"), or has not begun ("until_started"), each for `key_ttl` at most; or for `key_ttl`
     ("window"; None: as long as `expires`). Or it takes the place of the first while that has not begun, which with
     `delay` debounces: `key_max_wait` after the first of them it is due at the latest ("replace"). Or both are enqueued
-    and never run at the same time ("no_overlap"). `version`: raise it when the signature changes incompatibly.
-    `process`: run it in a process of its own, which can be killed. `on_commit`: with taskq.django, a call within a
-    transaction is enqueued when that commits; False: at once.
+    and never run at the same time ("no_overlap"). `limit_key`: the tenant or the like whose jobs share the queue fairly
+    with those of others and within its limits, a format or a function as `key` is. `version`: raise it when the
+    signature changes incompatibly. `process`: run it in a process of its own, which can be killed. `on_commit`: with
+    taskq.django, a call within a transaction is enqueued when that commits; False: at once.
     `outbox`: with taskq.django, write the job into the project's database, in the transaction that the call is in;
     `manage.py runoutbox` publishes it after the commit. A text is the alias of the database; None: as the setting
     TASKQ says. `wait`: how long `enqueue_and_wait` waits for the result.
@@ -90,6 +91,7 @@ class TaskOptions:
     key_mode: TaskKeyMode = "until_done"
     key_ttl: Delay | None = None
     key_max_wait: Delay = 0
+    limit_key: Key | None = None
     attributes: dict[str, str] | None = None
     version: int = 1
     process: bool = False

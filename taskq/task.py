@@ -20,7 +20,7 @@ from .dependencies import Resolver
 from .job import Job, waiting_for
 from .message import write_message
 from .middleware import Enqueueing
-from .options import TaskOptions, keyed
+from .options import Key, TaskOptions, keyed
 from .outcomes import NotConfiguredError, SerializationError, TaskqClientError
 from .schedule import Schedule
 from .serializers import convert, type_hints
@@ -275,6 +275,9 @@ class Task(BoundTask[P, R]):
             bound = None  # a middleware may have changed them
             if job.attributes != (options.attributes or {}):
                 publish_options = replace(publish_options, attributes=job.attributes)
+        if options.limit_key is not None:
+            limit_key = self._filled_in(options.limit_key, args, kwargs, bound)
+            publish_options = replace(publish_options, limit_key=limit_key)
         if options.key is not None:
             key = self.key_of(options, args, kwargs, bound)
             if options.key_mode != "no_overlap":
@@ -306,16 +309,21 @@ class Task(BoundTask[P, R]):
 
         `bound`: the arguments by their names, if the caller has them: binding is the slowest part of a key.
         """
-        key = options.key
-        assert key is not None
+        assert options.key is not None
+        return f"{self.name}:{self._filled_in(options.key, args, kwargs, bound)}"
+
+    def _filled_in(
+        self, key: Key, args: Sequence[Any], kwargs: Mapping[str, Any], bound: inspect.BoundArguments | None
+    ) -> str:
+        """A key with the arguments in it. Raises TaskqClientError if it does not fit them."""
         if callable(key):
-            return f"{self.name}:{key(*args, **kwargs)}"
+            return key(*args, **kwargs)
         if bound is None and self._signature is not None:
             bound = self._signature.bind(*args, **kwargs)
         if bound is not None:
             bound.apply_defaults()
         try:
-            return f"{self.name}:{key.format(*args, **(bound.arguments if bound else kwargs))}"
+            return key.format(*args, **(bound.arguments if bound else kwargs))
         except (KeyError, IndexError, AttributeError, ValueError, TypeError) as error:
             raise TaskqClientError(f"{self.name}: key {key!r} does not fit the arguments: {error!r}") from error
 

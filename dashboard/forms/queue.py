@@ -19,6 +19,22 @@ from queues.services.jobs.publishing import PublishRequest
 from .jobs import moment_field, moment_ms, seconds_field
 
 
+def _rate_field(label: Any, *, help_text: Any) -> forms.FloatField:
+    return forms.FloatField(
+        label=label,
+        required=False,
+        min_value=limits.LIMIT_RATE_MIN,
+        max_value=limits.LIMIT_RATE_MAX,
+        help_text=help_text,
+    )
+
+
+def _burst_field(label: Any, *, help_text: Any) -> forms.IntegerField:
+    return forms.IntegerField(
+        label=label, required=False, min_value=1, max_value=limits.LIMIT_BURST_MAX, help_text=help_text
+    )
+
+
 class PolicyForm(forms.Form):
     """What is left blank is inherited: from the namespace's policy, then from taskq."""
 
@@ -58,6 +74,36 @@ class PolicyForm(forms.Form):
         _("Objective (s)"),
         help_text=_("How long a ready job may wait before the queue is shown as needing attention."),
         least=1,
+    )
+    rate = _rate_field(_("Rate (1/s)"), help_text=_("Jobs of the queue that are delivered per second at most."))
+    burst = _burst_field(_("Burst"), help_text=_("How many jobs the rate lets through at once after a pause."))
+    key_in_flight = forms.IntegerField(
+        label=_("Per limit key: in flight at most"),
+        required=False,
+        min_value=1,
+        max_value=2**31 - 1,
+        help_text=_("Jobs with the same limit key that may be worked on at the same time."),
+    )
+    key_rate = _rate_field(
+        _("Per limit key: rate (1/s)"),
+        help_text=_("Jobs with the same limit key that are delivered per second at most."),
+    )
+    key_burst = _burst_field(
+        _("Per limit key: burst"), help_text=_("How many jobs of a key its rate lets through at once after a pause.")
+    )
+    key_weight = forms.IntegerField(
+        label=_("Per limit key: weight"),
+        required=False,
+        min_value=1,
+        max_value=limits.LIMIT_WEIGHT_MAX,
+        help_text=_("Share of the queue that a key has if no other weight is given for it."),
+    )
+    key_weights = forms.CharField(
+        label=_("Weights of limit keys"),
+        required=False,
+        max_length=8_192,
+        widget=forms.Textarea(attrs={"rows": 3}),
+        help_text=_("A line for each key: KEY=WEIGHT. A key of weight 3 gets three jobs for one of weight 1."),
     )
 
 

@@ -41,7 +41,11 @@ class QueuePolicyAdmin(ScopedAdmin):
             },
         ),
         (_("Publishing"), {"fields": ["tries", "ttl_s", "backoff"]}),
-        (_("Consuming"), {"fields": ["ttr_s", "max_in_flight"]}),
+        (_("Consuming"), {"fields": ["ttr_s", "max_in_flight", "rate", "burst"]}),
+        (
+            _("Limit keys"),
+            {"fields": ["key_in_flight", "key_rate", "key_burst", "key_weight", "key_weights"]},
+        ),
         (_("Watching"), {"fields": ["objective_s"]}),
         (_("Dead letters"), {"fields": ["dead_max_age_s", "dead_max_count"]}),
     ]

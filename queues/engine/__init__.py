@@ -66,6 +66,7 @@ from .operations.drain import (
 )
 from .operations.finish import ack, ack_attempt, ack_timed, extend, fail, release
 from .operations.inspect import detail, list_jobs, peek, result, size, stats
+from .operations.limit_keys import list_limit_keys
 from .operations.maintain import free_deleted, promote_due, reclaim_ended, sweep
 from .operations.measure import (
     PartitionLoad,
@@ -123,6 +124,7 @@ from .operations.workers import (
     read_worker,
     worker_beat,
 )
+from .queue_limits import NO_LIMITS, QueueLimits
 from .stats.heartbeat import PumpBeat, RoleBeat
 from .stats.minutes import MINUTE_MS, Minute
 from .stats.pushers import PushCounts, PusherBeat
@@ -147,6 +149,9 @@ from .values import (
     JobResult,
     JobState,
     KeyMode,
+    KeyWait,
+    LimitKey,
+    LimitKeyPage,
     LimitTaken,
     Page,
     Published,
@@ -166,6 +171,7 @@ __all__ = [
     "MINUTE_MS",
     "NOTE_FIELD_MAX_BYTES",
     "NO_BACKOFF",
+    "NO_LIMITS",
     "WHOLE_POOL",
     "AckOutcome",
     "AsyncEngine",
@@ -198,9 +204,12 @@ __all__ = [
     "JobResult",
     "JobState",
     "KeyMode",
+    "KeyWait",
     "Layout",
     "LayoutError",
     "LeaseLostError",
+    "LimitKey",
+    "LimitKeyPage",
     "LimitReachedError",
     "LimitTaken",
     "Minute",
@@ -218,6 +227,7 @@ __all__ = [
     "PushHealth",
     "PusherBeat",
     "QueueKeys",
+    "QueueLimits",
     "QueuePage",
     "QueueStats",
     "RequestLimit",
@@ -274,6 +284,7 @@ __all__ = [
     "limited",
     "list_active",
     "list_jobs",
+    "list_limit_keys",
     "list_partition",
     "list_pumps",
     "list_pushers",

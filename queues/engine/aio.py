@@ -16,6 +16,7 @@ from .executor import relays_of, result_of, results_of, same_for_all
 from .keys import Layout, QueueKeys, notice_channel, wake_channel, worker_channel
 from .operation import Operation, Paced, Plan
 from .operations.relay import relay
+from .queue_limits import QueueLimits
 from .transport.batch_queue import BatchQueue, Call
 from .transport.connection import AsyncClient, StoreAddress
 from .transport.failures import is_from_replica, is_missing_script
@@ -137,6 +138,7 @@ class AsyncEngine:
         max_in_flight: int | Sequence[int] = 0,
         freeze_tries: bool = False,
         limit: RequestLimit | None = None,
+        queue_limits: Sequence[QueueLimits | None] | None = None,
     ) -> Coroutine[Any, Any, Consumed]:
         """Consume as `consume_any` does, waiting up to `timeout_s` for something to come. First come, first served.
 
@@ -152,6 +154,7 @@ class AsyncEngine:
             max_in_flight=max_in_flight,
             freeze_tries=freeze_tries,
             limit=limit,
+            queue_limits=queue_limits,
         )
 
     def give_back(self, consumed: Consumed) -> None:

@@ -25,7 +25,10 @@ QUEUE_KEYS: Final = {
     "ready": "list of job ids, head = next; may hold tombstones (ids without a record), counted in `flags`.",
     "front": "list of job ids that go before `ready`, only while tombstones are taken out (lua/lib/compact.lua).",
     "prio": "zset: ready jobs with a priority other than 0; score = rank (lua/lib/ready.lua).",
-    "priorities": "hash: job id → priority, for jobs whose priority is not 0. Field deleted with the job.",
+    "priorities": "hash: job id → priority, if not 0, or place in the line of its limit key. Deleted with the job.",
+    "lines": "zset, scores 0: ready jobs with limit keys: key, zero byte, rank, job id (lua/lib/fair.lua).",
+    "turns": "zset: limit key → when its turn comes (lua/lib/fair.lua); dropped by the sweeper.",
+    "shares": "hash: limit key → what it has had (lua/lib/fair.lua); dropped by the sweeper.",
     "delayed": "zset: job id → due time, ms.",
     "retry": "zset: job id → due time, ms.",
     "expiring": "zset: waiting job → when it expires, ms; those that expire before the horizon (lua/lib/expiry.lua).",
@@ -46,7 +49,7 @@ PARTITION_KEYS: Final = {
     "queues": "zset, all scores 0, so in name order: `namespace/queue` of each queue that holds anything or is paused.",
     "flags": (
         "hash: `p:ns/q` → paused since (ms), `t:ns/q` → tombstones in `ready`, `h:` → horizon of expiry (ms), "
-        "`s:` → place of a scan, `k:` → when to look through idempotency keys."
+        "`s:` → place of a scan, `k:` → when to look through idempotency keys, `l:` → places in `lines` so far."
     ),
     "due": "zset: queue → earliest due time of its delayed and retry jobs, or earlier (the pump corrects it).",
     "ends": "zset: queue → earliest end of a lease or a retention, or earlier (the reclaimer corrects it).",
@@ -71,6 +74,9 @@ DELETED_KEYS: Final = {
         "front",
         "ready",
         "prio",
+        "lines",
+        "turns",
+        "shares",
         "delayed",
         "retry",
         "expiring",
@@ -91,7 +97,17 @@ _EVENTS_CAP: Final = EVENTS_MEMORY_MB * MEBIBYTE // PARTITIONS_DEFAULT
 class QueueKeys:
     """The keys of one queue and of its partition, as bytes, by the names that script headers use."""
 
-    __slots__ = ("_selections", "_tag", "channel", "events_cap", "name", "namespace", "partition", "queue")
+    __slots__ = (
+        "_selections",
+        "_tag",
+        "channel",
+        "events_cap",
+        "keyed_until",
+        "name",
+        "namespace",
+        "partition",
+        "queue",
+    )
 
     def __init__(self, namespace: str, queue: str, partition: int, events_cap: int = _EVENTS_CAP) -> None:
         self.namespace = namespace
@@ -101,6 +117,8 @@ class QueueKeys:
         """What the queue is called inside its partition."""
         self.channel = wake_channel(partition)
         self.events_cap = events_cap
+        self.keyed_until = 0.0
+        """By the monotonic clock: until then it is taken to hold jobs with limit keys (operations/consume.py)."""
         self._tag = partition_tag(partition)
         self._selections: dict[tuple[str, ...], tuple[bytes, ...]] = {}
 

@@ -76,6 +76,18 @@ ONCE_TTL_S: Final = 86_400
 ONCE_SETTLED_S: Final = 600
 """How long such ids are remembered: a day; or ten minutes, once their publisher says that it will not repeat them."""
 
+LIMIT_KEY_MAX_BYTES: Final = 64
+"""A limit key: printable characters."""
+
+LIMIT_WEIGHTS_MAX: Final = 100
+LIMIT_WEIGHT_MAX: Final = 1_000
+"""Keys of one queue that have weights of their own, and the largest weight."""
+
+LIMIT_RATE_MIN: Final = 0.001
+LIMIT_RATE_MAX: Final = 100_000.0
+LIMIT_BURST_MAX: Final = 1_000_000
+"""Jobs per second of a queue or of a limit key, and how many may come at once after a while without."""
+
 CONSUMER_MAX_BYTES: Final = 64
 ERROR_MAX_BYTES: Final = 1_024
 HISTORY_MAX_ATTEMPTS: Final = 10

@@ -13,6 +13,10 @@ from .values import AttemptRecord, PublishOptions
 _OUTCOMES = {1: "failed", 2: "lease_lost"}
 
 
+_LIMIT_KEY_BIT = 64
+"""Is added to the kind of the backoff if a limit key is at the end."""
+
+
 def _u48(raw: bytes, at: int) -> int:
     return int.from_bytes(raw[at : at + 6], "big")
 
@@ -29,6 +33,7 @@ class Options:
     backoff: Backoff = NO_BACKOFF
     key: str = ""
     attributes: Mapping[str, str] | None = None
+    limit_key: str = ""
 
 
 NO_OPTIONS = Options()
@@ -37,22 +42,29 @@ NO_OPTIONS = Options()
 def pack_options(options: PublishOptions) -> bytes:
     """The options part of a record; b"" when all of it is default, so that plain jobs stay small."""
     backoff = options.backoff
-    if not options.retention_ms and not options.key and options.attributes is None and backoff == NO_BACKOFF:
+    if (
+        not (options.retention_ms or options.key or options.limit_key)
+        and options.attributes is None
+        and backoff == NO_BACKOFF
+    ):
         return b""
     key = (options.key or "").encode()
     attributes = b""
     if options.attributes is not None:
         attributes = json.dumps(dict(options.attributes), ensure_ascii=False, separators=(",", ":")).encode()
+    limit_key = (options.limit_key or "").encode()
+    bits = (FAILURES_ONLY_BIT if backoff.failures_only else 0) | (_LIMIT_KEY_BIT if limit_key else 0)
     return b"".join(
         (
             _pack_u48(options.retention_ms),
-            bytes((backoff.kind | (FAILURES_ONLY_BIT if backoff.failures_only else 0),)),
+            bytes((backoff.kind | bits,)),
             _pack_u48(backoff.base_ms),
             _pack_u48(backoff.cap_ms),
             struct.pack(">H", len(key)),
             key,
             struct.pack(">H", len(attributes)),
             attributes,
+            limit_key + bytes((len(limit_key),)) if limit_key else b"",
         )
     )
 
@@ -62,17 +74,19 @@ def unpack_options(raw: bytes) -> Options:
     if not raw:
         return NO_OPTIONS
     key_end = 21 + int.from_bytes(raw[19:21], "big")
-    attributes = raw[key_end + 2 :]
+    attributes_end = key_end + 2 + int.from_bytes(raw[key_end : key_end + 2], "big")
+    attributes = raw[key_end + 2 : attributes_end]
     return Options(
         retention_ms=_u48(raw, 0),
         backoff=Backoff(
-            kind=BackoffKind(raw[6] & ~FAILURES_ONLY_BIT),
+            kind=BackoffKind(raw[6] & ~FAILURES_ONLY_BIT & ~_LIMIT_KEY_BIT),
             base_ms=_u48(raw, 7),
             cap_ms=_u48(raw, 13),
             failures_only=bool(raw[6] & FAILURES_ONLY_BIT),
         ),
         key=raw[21:key_end].decode(),
         attributes=json.loads(attributes) if attributes else None,
+        limit_key=raw[attributes_end:-1].decode() if raw[6] & _LIMIT_KEY_BIT else "",
     )
 
 

@@ -32,6 +32,7 @@ from functools import cache, cached_property
 from importlib.resources import files
 from typing import Any, Final
 
+_LIMITED: Final = "limited_"
 _FOLDER: Final = files(__package__) / "lua" / "built"
 
 
@@ -106,7 +107,12 @@ def load_limited(name: str) -> Script:
     around those that count `counted ticket reply number retry_after_ms` (the latter 0 unless no more are left now).
     Only scripts with COUNTS have one.
     """
-    return Script(f"limited_{name}")
+    return Script(f"{_LIMITED}{name}")
+
+
+def without_limit(script: Script) -> Script:
+    """The script that a limited form is of."""
+    return load(script.name.removeprefix(_LIMITED))
 
 
 def script_names() -> list[str]:

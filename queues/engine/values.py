@@ -67,6 +67,8 @@ class PublishOptions:
     fits one job only. `key_max_wait_ms`: jobs that replace each other are due so long after the first of them at the
     latest (0: no bound). `retention_ms` is how long a completed job and its result are kept.
     A job with `depends_on` is blocked until all of these have been acked.
+    latest (0: no bound). `retention_ms` is how long a completed job and its result are kept. `limit_key` names the
+    tenant or account whose jobs share the queue fairly with those of others, within its limits (QueueLimits).
     """
 
     delay_ms: int = 0
@@ -81,6 +83,7 @@ class PublishOptions:
     backoff: Backoff = NO_BACKOFF
     retention_ms: int = 0
     attributes: Mapping[str, str] | None = None
+    limit_key: str | None = None
     depends_on: tuple[Dependency, ...] = ()
     on_dependency_failure: DependencyFailure = DependencyFailure.WAIT
 
@@ -221,6 +224,7 @@ class JobDetail:
     retention_ms: int
     key: str
     attributes: Mapping[str, str] | None
+    limit_key: str
     result_bytes: int | None
     history: tuple[AttemptRecord, ...]
 
@@ -341,6 +345,42 @@ class Spread:
 
     bounds_ms: tuple[float, ...] = ()
     counts: tuple[int, ...] = ()
+
+
+class KeyWait(StrEnum):
+    """What the ready jobs of a limit key wait for."""
+
+    TURN = "turn"
+    CONCURRENCY = "concurrency"
+    RATE = "rate"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitKey:
+    """A limit key with ready jobs. `free_ms`: when its rate lets the next one through; None: nobody knows, or now."""
+
+    key: str
+    ready: int
+    working: int
+    weight: int
+    waits_for: KeyWait
+    free_ms: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitKeyPage:
+    """A page of limit keys. `total`: all that have ready jobs, `throttled` of which are at a limit.
+
+    `queue_free_ms`: when the queue's own rate lets the next job through; None: now. `after` goes into the next call as
+    `first`; None: this was the last page.
+    """
+
+    keys: tuple[LimitKey, ...]
+    total: int
+    throttled: int
+    queue_free_ms: int | None
+    now_ms: int
+    after: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from queues.engine import limits
 
 from .namespace import Namespace
-from .validators import validate_backoff, validate_queue
+from .validators import validate_backoff, validate_queue, validate_weights
 
 WHOLE_NAMESPACE: Final = ""
 """`queue` of the policy that all queues of the namespace inherit from."""
@@ -79,6 +79,56 @@ class QueuePolicy(models.Model):
         null=True,
         blank=True,
         help_text=_("Dead jobs beyond this number are dropped, oldest first, and counted."),
+    )
+    rate = models.FloatField(
+        _("rate (1/s)"),
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(limits.LIMIT_RATE_MIN), MaxValueValidator(limits.LIMIT_RATE_MAX)],
+        help_text=_("Jobs of the queue that are delivered per second at most."),
+    )
+    burst = models.PositiveIntegerField(
+        _("burst"),
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1), MaxValueValidator(limits.LIMIT_BURST_MAX)],
+        help_text=_("How many jobs the rate lets through at once after a pause."),
+    )
+    key_in_flight = models.PositiveIntegerField(
+        _("per limit key: in flight at most"),
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1)],
+        help_text=_("Jobs with the same limit key that may be worked on at the same time."),
+    )
+    key_rate = models.FloatField(
+        _("per limit key: rate (1/s)"),
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(limits.LIMIT_RATE_MIN), MaxValueValidator(limits.LIMIT_RATE_MAX)],
+        help_text=_("Jobs with the same limit key that are delivered per second at most."),
+    )
+    key_burst = models.PositiveIntegerField(
+        _("per limit key: burst"),
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1), MaxValueValidator(limits.LIMIT_BURST_MAX)],
+        help_text=_("How many jobs of a key its rate lets through at once after a pause."),
+    )
+    key_weight = models.PositiveIntegerField(
+        _("per limit key: weight"),
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1), MaxValueValidator(limits.LIMIT_WEIGHT_MAX)],
+        help_text=_("Share of the queue that a key has if no other weight is given for it."),
+    )
+    key_weights = models.TextField(
+        _("weights of limit keys"),
+        blank=True,
+        default="",
+        max_length=8_192,
+        validators=[validate_weights],
+        help_text=_("A line for each key: KEY=WEIGHT. A key of weight 3 gets three jobs for one of weight 1."),
     )
     objective_s = models.PositiveIntegerField(
         _("objective (s)"),

@@ -8,7 +8,7 @@ from typing import Final
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
-from queues.engine import backoff, limits, names, parse_url
+from queues.engine import backoff, limits, names, parse_url, queue_limits
 from queues.engine.errors import InvalidArgumentError
 from queues.http_client.headers import HeaderError, check_headers
 from queues.http_client.urls import UrlError, parse_target
@@ -40,7 +40,7 @@ def validate_queue(name: str) -> None:
 
 _SCHEDULE_NAME: Final = re.compile(r"[-_.:A-Za-z0-9]+\Z")
 QUEUE_WORDS: Final = frozenset(
-    {"ack", "bulk", "deadletter", "job", "jobs", "pause", "peek", "push", "resume", "size", "stats"}
+    {"ack", "bulk", "deadletter", "job", "jobs", "limit-keys", "pause", "peek", "push", "resume", "size", "stats"}
 )
 """What may follow a queue's name in a path of the HTTP API. A queue may be called `schedules`, so these are no
 schedules."""
@@ -62,6 +62,18 @@ def validate_backoff(text: str) -> None:
         raise ValidationError(
             _("Expected none, fixed:S, linear:S, exponential:S[:MAX] or sidekiq, with S and MAX in seconds above 0."),
             code="invalid_backoff",
+        ) from error
+
+
+def validate_weights(text: str) -> None:
+    """Weights of limit keys, a line for each."""
+    try:
+        queue_limits.parse_weights(text)
+    except InvalidArgumentError as error:
+        raise ValidationError(
+            _("Expected KEY=WEIGHT on each line, with weights from 1 to %(most)s, for at most %(keys)s keys."),
+            code="invalid_weights",
+            params={"most": limits.LIMIT_WEIGHT_MAX, "keys": limits.LIMIT_WEIGHTS_MAX},
         ) from error
 
 

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
 
 from queues.engine.backoff import Backoff, parse_backoff
+from queues.engine.queue_limits import NO_LIMITS, QueueLimits, parse_weights
 from queues.models import QueuePolicy
 from queues.models.policy import WHOLE_NAMESPACE
 from queues.pools.cache_invalidation import NoticeKind, subscribe, subscribe_to_gaps
 from queues.pools.database import read_metadata
 from queues.pools.ttl_cache import TtlCache
 
+N = TypeVar("N", int, float)
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@dataclass(frozen=True, kw_only=True)
 class EffectivePolicy:
     """None: nobody set it, so taskq's own default holds. Times in seconds."""
 
@@ -25,6 +30,27 @@ class EffectivePolicy:
     dead_max_age_s: int | None = None
     dead_max_count: int | None = None
     objective_s: int | None = None
+    rate: float | None = None
+    burst: int | None = None
+    key_in_flight: int | None = None
+    key_rate: float | None = None
+    key_burst: int | None = None
+    key_weight: int | None = None
+    key_weights: str = ""
+
+    @cached_property
+    def queue_limits(self) -> QueueLimits | None:
+        """What consume enforces of these; None if it is nothing."""
+        queue_limits = QueueLimits(
+            rate=self.rate or 0.0,
+            burst=self.burst or 1,
+            key_in_flight=self.key_in_flight or 0,
+            key_rate=self.key_rate or 0.0,
+            key_burst=self.key_burst or 1,
+            default_weight=self.key_weight or 1,
+            weights=parse_weights(self.key_weights),
+        )
+        return None if queue_limits == NO_LIMITS else queue_limits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +126,7 @@ def _read(pool: str, namespace: str) -> Mapping[str, EffectivePolicy]:
 
 
 def _inherit(row: QueuePolicy, base: EffectivePolicy) -> EffectivePolicy:
-    def own(value: int | None, inherited: int | None) -> int | None:
+    def own(value: N | None, inherited: N | None) -> N | None:
         return inherited if value is None else value
 
     return EffectivePolicy(
@@ -112,4 +138,11 @@ def _inherit(row: QueuePolicy, base: EffectivePolicy) -> EffectivePolicy:
         dead_max_age_s=own(row.dead_max_age_s, base.dead_max_age_s),
         dead_max_count=own(row.dead_max_count, base.dead_max_count),
         objective_s=own(row.objective_s, base.objective_s),
+        rate=own(row.rate, base.rate),
+        burst=own(row.burst, base.burst),
+        key_in_flight=own(row.key_in_flight, base.key_in_flight),
+        key_rate=own(row.key_rate, base.key_rate),
+        key_burst=own(row.key_burst, base.key_burst),
+        key_weight=own(row.key_weight, base.key_weight),
+        key_weights=row.key_weights or base.key_weights,
     )

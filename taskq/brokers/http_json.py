@@ -87,6 +87,8 @@ def publish_params(options: PublishOptions) -> dict[str, str]:
     params["backoff"] = str(options.backoff)
     if options.retention_ms:
         params["retention"] = str(whole_s(options.retention_ms))
+    if options.limit_key is not None:
+        params["limit_key"] = options.limit_key
     if options.key is not None:
         params["key"] = options.key
         if options.key_ttl_ms:
@@ -199,6 +201,7 @@ def job_detail(job: dict[str, Any]) -> JobDetail:
         retention_ms=1000 * job["retention_s"],
         key=job["key"],
         attributes=job["attributes"],
+        limit_key=job["limit_key"],
         result_bytes=job["result_bytes"],
         history=tuple([AttemptRecord(**one) for one in job["errors"]]),
     )

@@ -201,6 +201,7 @@ def _detail_of(job: JobDetail) -> dict[str, Any]:
         "lease_ends": _time(job.lease_end_ms),
         "worker": job.consumer,
         "key": job.key,
+        "limit_key": job.limit_key,
         "body": _text(job.body),
         "errors": [
             {"attempt": one.attempt, "ended": _time(one.ended_ms), "outcome": one.outcome, "error": one.error}

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
+
+from queues.engine import NO_LIMITS, QueueLimits
 
 from .state import Content
 
@@ -30,6 +33,7 @@ class Job:
     priority: int
     retention_ms: int
     backoff_ms: int
+    limit_key: str = ""
     state: str = "ready"
     score: int = 0
     attempt: int = 0
@@ -46,10 +50,14 @@ class Job:
 
 @dataclass(slots=True, kw_only=True)
 class Queue:
-    """A queue: its jobs, the line of the ready ones by priority, idempotency keys, whether it is paused."""
+    """A queue: its jobs, the lines of the ready ones by limit key and priority, idempotency keys, whether it is paused.
+
+    `used_until`: as far as the queue ("") and its limit keys have used their rates, in µs.
+    """
 
     jobs: dict[str, Job] = field(default_factory=dict)
-    lines: dict[int, list[str]] = field(default_factory=dict)
+    lines: dict[str, dict[int, list[str]]] = field(default_factory=lambda: defaultdict(dict))
+    used_until: dict[str, int] = field(default_factory=dict)
     keys: dict[str, tuple[int, str]] = field(default_factory=dict)
     paused: bool = False
     ended: list[tuple[Job, str]] = field(default_factory=list)
@@ -59,9 +67,14 @@ class Queue:
         """Jobs in these states, by score and id, as Redis orders them."""
         return sorted((job for job in self.jobs.values() if job.state in states), key=lambda j: (j.score, j.job_id))
 
-    def line(self) -> list[str]:
-        """Ready jobs in the order in which they will be delivered."""
-        return [job_id for priority in sorted(self.lines, reverse=True) for job_id in self.lines[priority]]
+    def line(self, limit_key: str = "") -> list[str]:
+        """Ready jobs with this limit key, or without one, in the order in which they will be handed out."""
+        lines = self.lines[limit_key]
+        return [job_id for priority in sorted(lines, reverse=True) for job_id in lines[priority]]
+
+    def keys_in_line(self) -> list[str]:
+        """Limit keys with ready jobs; "" if there are jobs without one."""
+        return [key for key in self.lines if self.line(key)]
 
     def add(self, jobs: Iterable[Job], due_ms: int, now_ms: int) -> None:
         for job in jobs:
@@ -73,7 +86,7 @@ class Queue:
 
     def make_ready(self, job: Job, *, at_head: bool = False) -> None:
         job.state, job.score = "ready", 0
-        line = self.lines.setdefault(job.priority, [])
+        line = self.lines[job.limit_key].setdefault(job.priority, [])
         line.insert(0 if at_head else len(line), job.job_id)
 
     def remove(self, job_id: str) -> bool:
@@ -82,7 +95,7 @@ class Queue:
         if job is not None and job.state != "completed":
             self.ended.append((job, "gone"))
         if job is not None and job.state == "ready":
-            self.lines[job.priority].remove(job_id)
+            self.lines[job.limit_key][job.priority].remove(job_id)
         return job is not None
 
     def promote(self, now_ms: int) -> int:
@@ -91,13 +104,17 @@ class Queue:
             self.make_ready(job)
         return len(due)
 
-    def first_alive(self, now_ms: int) -> Job | None:
-        """The next job to be delivered; expired ones in front of it are forgotten."""
-        for job_id in self.line():
+    def first_alive(self, now_ms: int, limit_key: str = "") -> Job | None:
+        """The next job of a line to be handed out; expired ones in front of it are forgotten."""
+        for job_id in self.line(limit_key):
             if self._is_alive(job_id, now_ms):
                 return self.jobs[job_id]
             self.remove(job_id)
         return None
+
+    def alive_in_line(self, now_ms: int, limit_key: str) -> list[str]:
+        """As `line`, without expired jobs."""
+        return [job_id for job_id in self.line(limit_key) if self._is_alive(job_id, now_ms)]
 
     def _is_alive(self, job_id: str, now_ms: int) -> bool:
         return not 0 < self.jobs[job_id].expires_ms <= now_ms
@@ -120,13 +137,85 @@ class Queue:
                 break
             job = self.first_alive(now_ms)
             assert job is not None
-            self.lines[job.priority].remove(job.job_id)
-            job.state, job.score, job.has_run = "working", now_ms + ttr_ms, True
-            job.attempt += 1
-            job.used += not freeze
-            job.frozen = freeze
+            self._hand_out(job, now_ms + ttr_ms, freeze)
             taken.append(job)
         return taken
+
+    def _hand_out(self, job: Job, lease_end_ms: int, freeze: bool) -> None:
+        self.lines[job.limit_key][job.priority].remove(job.job_id)
+        job.state, job.score, job.has_run = "working", lease_end_ms, True
+        job.attempt += 1
+        job.used += not freeze
+        job.frozen = freeze
+
+    def consume_fairly(
+        self,
+        now_ms: int,
+        ttr_ms: int,
+        count: int,
+        in_flight: int,
+        freeze: bool,
+        *,
+        kept: Collection[str],
+        got: Sequence[str],
+        aside: Collection[str],
+        queue_limits: QueueLimits = NO_LIMITS,
+    ) -> list[Job]:
+        """Checks what was handed out, `got`: in order, within all limits, and as many as there may be.
+
+        Whose turn it is, is no matter of this model. `aside`: limit keys that are not looked at yet.
+        """
+        if in_flight:
+            count = max(0, min(count, in_flight - len(self.in_state("working"))))
+        if self.paused:
+            count = 0
+        count = min(count, self._conforming("", now_ms, queue_limits.rate, queue_limits.burst))
+        if count > 0:
+            self.promote(now_ms)
+        taken = []
+        for job_id in got:
+            job = self.jobs[job_id]
+            assert self.first_alive(now_ms, job.limit_key) is job, f"{job_id} is not the next of {job.limit_key!r}"
+            assert self._free_slots(job.limit_key, now_ms, queue_limits) > 0, f"{job.limit_key!r} is at its limit"
+            self._hand_out(job, now_ms + ttr_ms, freeze)
+            if job.limit_key:
+                self._use(job.limit_key, now_ms, queue_limits.key_rate)
+            self._use("", now_ms, queue_limits.rate)
+            taken.append(job)
+        assert len(taken) <= count
+        expired = [job.job_id for job in self.in_state("ready") if not self._is_alive(job.job_id, now_ms)]
+        self.remove_all([job_id for job_id in expired if job_id not in kept])
+        if len(taken) < count:
+            left = [
+                key
+                for key in self.keys_in_line()
+                if key not in aside
+                and self._free_slots(key, now_ms, queue_limits) > 0
+                and self.alive_in_line(now_ms, key)
+            ]
+            assert not left, f"jobs of {left} were not handed out"
+        return taken
+
+    def _free_slots(self, limit_key: str, now_ms: int, queue_limits: QueueLimits) -> int:
+        if not limit_key:
+            return 1
+        slots = self._conforming(limit_key, now_ms, queue_limits.key_rate, queue_limits.key_burst)
+        if queue_limits.key_in_flight:
+            working = [job for job in self.in_state("working") if job.limit_key == limit_key]
+            slots = min(slots, queue_limits.key_in_flight - len(working))
+        return slots
+
+    def _conforming(self, limit_key: str, now_ms: int, rate: float, burst: int) -> int:
+        """How many jobs a rate lets through."""
+        if not rate:
+            return 1_000
+        step, now_us = round(1_000_000 / rate), now_ms * 1000
+        return (now_us + burst * step - max(now_us, self.used_until.get(limit_key, 0))) // step
+
+    def _use(self, limit_key: str, now_ms: int, rate: float) -> None:
+        if rate:
+            used_until = max(now_ms * 1000, self.used_until.get(limit_key, 0))
+            self.used_until[limit_key] = used_until + round(1_000_000 / rate)
 
     def holder(self, job_id: str, attempt: int | None) -> Job | None:
         """The job if it is working and held by this attempt."""
@@ -229,6 +318,7 @@ def differences(queue: Queue, name: str, content: Content) -> list[str]:
     higher = [job_id for job_id in line if real.priorities[job_id] > 0]
     lower = [job_id for job_id in line if real.priorities[job_id] < 0]
     pairs: list[tuple[str, object, object]] = [
+        *[(f"line of {key}", queue.line(key), real.line_of(key)) for key in queue.lines if key],
         ("jobs", model, found),
         ("line", queue.line(), [*higher, *(job_id for job_id in real.line if job_id in real.jobs), *lower]),
         ("keys", queue.keys, real.keys),

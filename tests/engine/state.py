@@ -17,6 +17,13 @@ _OUTLIVES_JOBS = ("keys", "stats", "trend", "trimmed")
 RANK_STEP = 2**44
 """Width of one priority's band of scores in `prio` (lua/lib/ready.lua)."""
 
+TURN_LIMITED = 2**52
+"""Is taken from the time of a key at a limit (lua/lib/fair.lua); twice as much from that of one without ready jobs."""
+
+_PLACE_BYTES = 8
+_ID_BYTES = 26
+"""A zero byte and the rank, and the id, at the end of members of `lines`."""
+
 _QUEUE_KEY = re.compile(rb"\{tq(\d+)\}:([-\w]+)/([-\w]+):(\w+)\Z")
 _DELETED_KEY = re.compile(rb"\{tq(\d+)\}:deleted:([0-9a-f]+):(\w+)\Z")
 _PARTITION_KEY = re.compile(rb"\{tq(\d+)\}:(\w+)\Z")
@@ -37,6 +44,12 @@ class QueueContent:
     ready: list[str] = field(default_factory=list)
     prio: dict[str, int] = field(default_factory=dict)
     priorities: dict[str, int] = field(default_factory=dict)
+    places: dict[str, bytes] = field(default_factory=dict)
+    """Of jobs with limit keys, out of `priorities`: key, zero byte, rank."""
+    lines: dict[str, bytes] = field(default_factory=dict)
+    """Ready jobs with limit keys in the order of the set, and what is before the id."""
+    turns: dict[str, int] = field(default_factory=dict)
+    shares: dict[str, tuple[float, ...]] = field(default_factory=dict)
     delayed: dict[str, int] = field(default_factory=dict)
     expiring: dict[str, int] = field(default_factory=dict)
     staged: dict[str, int] = field(default_factory=dict)
@@ -58,7 +71,7 @@ class QueueContent:
         """Every place the job is in; a sound store has exactly one."""
         if self._in_line is None:
             self._in_line = Counter(self.line)
-        places = ["ready"] * self._in_line[job_id]
+        places = ["ready"] * (self._in_line[job_id] + (job_id in self.lines))
         sets = {
             "ready": self.prio,
             "delayed": self.delayed,
@@ -75,6 +88,10 @@ class QueueContent:
     def line(self) -> list[str]:
         """The ready list, both parts of it."""
         return self.front + self.ready
+
+    def line_of(self, key: str) -> list[str]:
+        """Ready jobs with this limit key, in their order."""
+        return [job_id for job_id, place in self.lines.items() if place[:-_PLACE_BYTES].decode() == key]
 
     @property
     def tombstones(self) -> int:
@@ -154,6 +171,9 @@ def read(client: Any) -> Content:
             assert kind in QUEUE_KEYS, f"unknown key {key!r}"
             queue = content.queue(name)
             assert queue.partition == int(match[1]), f"{key!r} lies in the wrong partition"
+            if kind == "priorities":
+                queue.places = {job_id.decode(): place for job_id, place in value.items() if b"\0" in place}
+                value = {job_id: number for job_id, number in value.items() if b"\0" not in number}
             setattr(queue, kind, _read_queue_key(kind, value))
         elif match := _DELETED_KEY.match(key):
             assert f"deleted_{match[3].decode()}" in DELETED_KEYS, f"unknown key {key!r}"
@@ -184,6 +204,11 @@ def _read_queue_key(kind: str, value: Any) -> Any:
         return {job_id.decode(): unpack_run(raw) for job_id, raw in value.items()}
     if kind == "results":
         return {job_id.decode(): raw for job_id, raw in value.items()}
+    if kind == "lines":
+        assert not any(score for _, score in value)
+        return {member[-_ID_BYTES:].decode(): member[:-_ID_BYTES] for member, _ in value}
+    if kind == "shares":
+        return {key.decode(): struct.unpack(">Idd" if key else ">ddd", raw) for key, raw in value.items()}
     if kind == "keys":
         return {key.decode(): _read_holder(raw) for key, raw in value.items()}
     if kind == "trend":
@@ -228,7 +253,7 @@ def check(client: Any) -> Content:
 
 def _problems_of_queue(content: Content, queue: QueueContent) -> Iterator[str]:
     shared = content.partition(queue.partition)
-    for problem in (*_misplaced(queue), *_orphans(queue), *_impossible(queue)):
+    for problem in (*_misplaced(queue), *_orphans(queue), *_impossible(queue), *_unfair(shared, queue)):
         yield f"{queue.name}: {problem}"
     counted = shared.flags.get(f"t:{queue.name}", 0)
     if queue.tombstones != counted:
@@ -245,8 +270,11 @@ def _problems_of_queue(content: Content, queue: QueueContent) -> Iterator[str]:
         yield f"{queue.name}: `ready` is empty, `front` is not"
     if not queue.jobs:
         left = [
-            kind for kind in QUEUE_KEYS if kind not in (*_OUTLIVES_JOBS, "waits", "dependants") and getattr(queue, kind)
+            kind
+            for kind in QUEUE_KEYS
+            if kind not in (*_OUTLIVES_JOBS, "waits", "dependants", "turns", "shares") and getattr(queue, kind)
         ]
+        left += [key for key, score in queue.turns.items() if score >= -TURN_LIMITED]
         left += [index for index in ("due", "ends") if queue.name in getattr(shared, index)]
         if left:
             yield f"{queue.name}: holds no job but leaves {left} behind"
@@ -295,7 +323,10 @@ def _misplaced(queue: QueueContent) -> Iterator[str]:
         places = queue.places_of(job_id)
         if len(places) != 1:
             yield f"job {job_id} is in {places or 'no place'}"
-        if places == ["ready"] and (job_id in queue.prio) != (job_id in queue.priorities):
+        is_right = (
+            job_id in queue.lines if job_id in queue.places else (job_id in queue.prio) == (job_id in queue.priorities)
+        )
+        if places == ["ready"] and not is_right:
             yield f"ready job {job_id} is in the wrong one of list and prio"
     for job_id, score in queue.prio.items():
         band = 100 - score // RANK_STEP
@@ -303,8 +334,40 @@ def _misplaced(queue: QueueContent) -> Iterator[str]:
             yield f"job {job_id} is ready with priority {band}, has {queue.priorities.get(job_id)}"
 
 
+def _unfair(shared: PartitionContent, queue: QueueContent) -> Iterator[str]:
+    """What is known of limit keys must agree with their jobs."""
+    keys = {job_id: record.options.limit_key for job_id, record in queue.jobs.items() if record.options.limit_key}
+    if keys.keys() - queue.staged.keys() != queue.places.keys():
+        yield f"jobs with limit keys are {keys}, places have {queue.places}"
+    for job_id, place in queue.lines.items():
+        if queue.places.get(job_id) != place:
+            yield f"{job_id} is in line at {place!r}, its place is {queue.places.get(job_id)!r}"
+        if keys.get(job_id) != place[:-_PLACE_BYTES].decode():
+            yield f"{job_id} is in line at {place!r}, its key is {keys.get(job_id)}"
+    in_line = {place[:-_PLACE_BYTES].decode() for place in queue.lines.values()}
+    taking_turns = {key for key, score in queue.turns.items() if score >= -TURN_LIMITED}
+    if in_line != taking_turns:
+        yield f"keys with ready jobs are {in_line}, those that take turns {taking_turns}"
+    working = Counter(keys[job_id] for job_id in queue.working if job_id in keys)
+    slots = {key: int(share[0]) for key, share in queue.shares.items() if key and share[0]}
+    if slots != dict(working):
+        yield f"working jobs of keys are {dict(working)}, their slots {slots}"
+    if unknown := queue.shares.keys() - queue.turns.keys() - working.keys() - {""}:
+        yield f"shares has {unknown}, which nothing drops"
+    if (
+        resting := queue.turns.keys() - taking_turns - queue.shares.keys()
+        | (queue.turns.keys() - in_line) & working.keys()
+    ):
+        yield f"turns has {resting}, which have neither ready jobs nor a share to forget"
+    if queue.places and f"l:{queue.name}" not in shared.flags:
+        yield "it has jobs with limit keys, and no mark of it"
+    if ("" in queue.shares or queue.turns.keys() - taking_turns) and queue.name not in shared.sweeps:
+        yield f"nothing drops {queue.shares}"
+
+
 def _orphans(queue: QueueContent) -> Iterator[str]:
-    for kind in ("prio", "delayed", "retry", "working", "dead", "completed", "blocked", "runs", "priorities"):
+    sets = ("prio", "lines", "delayed", "retry", "working", "dead", "completed", "blocked")
+    for kind in (*sets, "runs", "priorities", "places"):
         for job_id in getattr(queue, kind).keys() - queue.jobs.keys():
             yield f"{kind} has {job_id}, which is no job"
     for job_id in queue.results.keys() - queue.completed.keys():

@@ -38,7 +38,16 @@ from .loop import in_loop, opened, start_waiting, until, until_it_is_so
 from .test_ack import UNKNOWN
 from .world import World
 
-COUNTING = ("consume", "publish", "publish_blocked", "publish_once", "publish_staged", "republish")
+COUNTING = (
+    "consume",
+    "consume_fair",
+    "publish",
+    "publish_blocked",
+    "publish_keyed",
+    "publish_once",
+    "publish_staged",
+    "republish",
+)
 
 
 def limit(allowance: int = 3, *, kind: RequestKind = "write", interval_ms: int = 600_000) -> RequestLimit:

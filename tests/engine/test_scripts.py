@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from queues.engine import (
+    NO_LIMITS,
     AckOutcome,
     DeliveryNotes,
     Dependency,
@@ -43,6 +44,7 @@ from queues.engine import (
     give_back_limit,
     list_active,
     list_jobs,
+    list_limit_keys,
     list_partition,
     list_pumps,
     list_queues,
@@ -241,6 +243,9 @@ def operations() -> list[Operation[Any]]:
         publish(QUEUE, [b"1"], PublishOptions(key="k", key_mode=KeyMode.UNTIL_DONE)),
         publish_once(QUEUE, [b"1"], once=["a"]),
         settle_once(QUEUE, ["a"]),
+        publish(QUEUE, [b"1"], PublishOptions(limit_key="k")),
+        *steps(consume(QUEUE, ttr_ms=1, queue_limits=NO_LIMITS)),
+        list_limit_keys(QUEUE),
         hold_key(QUEUE, "k", UNKNOWN),
         find_key(QUEUE, "k"),
         worker_beat(WORKER, since_ms=0),

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from queues.engine import (
+    NO_LIMITS,
     Backoff,
     BackoffKind,
     Delivery,
@@ -21,6 +22,7 @@ from queues.engine import (
     JobState,
     LeaseLostError,
     PublishOptions,
+    QueueLimits,
     ack,
     ack_attempt,
     consume,
@@ -52,7 +54,7 @@ from queues.engine import (
 from queues.engine.limits import ONCE_TTL_S
 
 from .model import Job, Need, Queue, differences
-from .state import check
+from .state import TURN_LIMITED, check
 from .test_ack import UNKNOWN
 from .world import START_MS
 
@@ -69,8 +71,20 @@ publish_options = st.fixed_dictionaries(
         "priority": st.sampled_from((0, 0, 0, 5, -5, 100)),
         "retention_ms": st.sampled_from((0, 0, 500, 40_000)),
         "backoff": st.sampled_from((0, 0, 0, 100, 5_000)),
+        "limit_key": st.sampled_from((None, None, "t1", "t2", "t3")),
     }
 )
+LIMITS = (
+    NO_LIMITS,
+    QueueLimits(key_in_flight=1),
+    QueueLimits(key_in_flight=2, weights=(("t1", 3),)),
+    QueueLimits(key_rate=0.1, key_burst=2),
+    QueueLimits(rate=0.05, burst=2, key_in_flight=3),
+)
+"""A rate is the same wherever there is one: what a key has used of another rate is not what the model knows."""
+OWN_LIMITS = dict(zip(NAMES, LIMITS[2:], strict=True))
+"""What most consumers of a queue say."""
+queue_limits = st.sampled_from((None, None, *LIMITS))
 counts = st.sampled_from((1, 1, 1, 2, 5, 50))
 rarely = st.sampled_from((False, False, False, True))
 offs = st.sampled_from((0, 0, 0, 1, None))
@@ -168,7 +182,11 @@ class Walk(RuleBasedStateMachine):
                 break
         for name, jobs in readied.items():
             line = content.queue(self._queue(name).name.decode())
-            order = [*line.line, *sorted(line.prio, key=lambda job_id: line.prio[job_id])]
+            order = [
+                *line.line,
+                *sorted(line.prio, key=lambda job_id: line.prio[job_id]),
+                *sorted(line.lines, key=lambda job_id: line.lines[job_id]),
+            ]
             for job in sorted(jobs, key=lambda one: order.index(one.job_id)):
                 self.models[name].make_ready(job)
 
@@ -236,6 +254,7 @@ class Walk(RuleBasedStateMachine):
             "priority": chance.choice((0, 0, 0, 5, -5)),
             "retention_ms": chance.choice((0, 0, 500, 40_000)),
             "backoff": chance.choice((0, 0, 100, 5_000)),
+            "limit_key": chance.choice((None, None, "t1", "t2", "t3")),
         }
         key = chance.choice((None, None, None, "a", "b"))
         numbers = [chance.randrange(10_000) for _ in range(chance.randint(1, 3))]
@@ -253,7 +272,13 @@ class Walk(RuleBasedStateMachine):
             ),
             (
                 14,
-                lambda: self.consume(name, chance.choice((1, 2, 3, 9)), chance.choice((0, 0, 4)), number % 10 == 0),
+                lambda: self.consume(
+                    name,
+                    chance.choice((1, 2, 3, 9)),
+                    chance.choice((0, 0, 4)),
+                    number % 10 == 0,
+                    chance.choice((OWN_LIMITS[name], OWN_LIMITS[name], OWN_LIMITS[name], None, *LIMITS)),
+                ),
             ),
             (3, lambda: self.consume_any(chance.sample(NAMES, k=3), chance.choice((1, 4)), 3_000)),
             (2, lambda: self.peek(name)),
@@ -309,22 +334,30 @@ class Walk(RuleBasedStateMachine):
         if self._expect_duplicate(name, key, published):
             return
         model.add(self._made(published.job_ids, options), self.now + options["delay_ms"], self.now)
+        self._hold_key(name, key, options, published.job_ids[0])  # the old job may be one that waits for the key
         model.remove(old)
-        self._hold_key(name, key, options, published.job_ids[0])
 
     # Consume (F)
 
-    @rule(name=queues, count=counts, in_flight=st.sampled_from((0, 0, 0, 2, 10)), freeze=st.booleans())
-    def consume(self, name: str, count: int, in_flight: int, freeze: bool) -> None:
+    @rule(
+        name=queues,
+        count=counts,
+        in_flight=st.sampled_from((0, 0, 0, 2, 10)),
+        freeze=st.booleans(),
+        limited=queue_limits,
+    )
+    def consume(self, name: str, count: int, in_flight: int, freeze: bool, limited: QueueLimits | None) -> None:
+        aside = self._aside(name)
         consumed = self.run(
             consume(self._queue(name), ttr_ms=3_000, count=count, max_in_flight=in_flight,
-                    freeze_tries=freeze, now_ms=self.now)
+                    freeze_tries=freeze, queue_limits=limited, now_ms=self.now)
         )  # fmt: skip
-        wanted = self.models[name].consume(self.now, 3_000, count, in_flight, freeze, kept=self._in_redis(name))
+        wanted = self._wanted(name, 3_000, count, in_flight, freeze, consumed.jobs, aside, limited)
         self._same_jobs(consumed.jobs, wanted)
 
     @rule(order=st.permutations(NAMES), count=counts, mark_ms=st.sampled_from((0, 3_000)))
     def consume_any(self, order: Sequence[str], count: int, mark_ms: int) -> None:
+        aside = {name: self._aside(name) for name in order}
         consumed = self.run(
             consume_any(
                 [self._queue(name) for name in order], ttr_ms=700, count=count, mark_ms=mark_ms, now_ms=self.now
@@ -334,14 +367,20 @@ class Walk(RuleBasedStateMachine):
         for name in order:
             if len(wanted) < count:
                 left = count - len(wanted)
-                wanted += self.models[name].consume(self.now, 700, left, 0, False, kept=self._in_redis(name))
+                got = [job for job in consumed.jobs if job.queue == name]
+                wanted += self._wanted(name, 700, left, 0, False, got, aside[name], None)
         self._same_jobs(consumed.jobs, wanted)
 
     @rule(name=queues)
     def peek(self, name: str) -> None:
         shown = self.run(peek(self._queue(name), now_ms=self.now))
-        wanted = self.models[name].first_alive(self.now)
-        assert (shown.job_id if shown else None) == (wanted.job_id if wanted else None)
+        model = self.models[name]
+        firsts = [job_id for key in model.keys_in_line() for job_id in model.alive_in_line(self.now, key)[:1]]
+        kept = self._in_redis(name)
+        for job_id in model.expirable(self.now) - set(kept):
+            model.remove(job_id)
+        assert bool(shown) == bool(firsts)
+        assert shown is None or shown.job_id in firsts
 
     # The ends of an attempt (G, H, K)
 
@@ -474,13 +513,14 @@ class Walk(RuleBasedStateMachine):
         if not really:
             return
         model = self.models[name]
-        doomed = list(model.jobs) if everything else model.line()
+        doomed = list(model.jobs) if everything else [job.job_id for job in model.in_state("ready")]
         assert self.run(destroy(self._queue(name), everything=everything, now_ms=self.now)) == len(doomed)
         model.remove_all(doomed)
         if everything:
             for job, _ in model.ended:
                 job.key = ""  # nobody who waits for it is told
             model.keys.clear()
+            model.used_until.clear()
 
     # Time and the background roles (E, I, J, N)
 
@@ -538,6 +578,38 @@ class Walk(RuleBasedStateMachine):
             assert found.counts == wanted
             assert ready == wanted[JobState.READY]
 
+    def _wanted(
+        self,
+        name: str,
+        ttr_ms: int,
+        count: int,
+        in_flight: int,
+        freeze: bool,
+        got: Sequence[Delivery],
+        aside: Collection[str],
+        limited: QueueLimits | None,
+    ) -> list[Job]:
+        """What should have been handed out. Between limit keys the model knows no order, so it judges what was."""
+        model, kept = self.models[name], self._in_redis(name)
+        if limited is None and not any(job.limit_key for job in model.jobs.values()):
+            return model.consume(self.now, ttr_ms, count, in_flight, freeze, kept=kept)
+        return model.consume_fairly(
+            self.now,
+            ttr_ms,
+            count,
+            in_flight,
+            freeze,
+            kept=kept,
+            got=[job.job_id for job in got],
+            aside=aside,
+            queue_limits=limited or NO_LIMITS,
+        )
+
+    def _aside(self, name: str) -> Collection[str]:
+        """Limit keys that are at a limit and not to be looked at yet."""
+        turns = check(self.engine.client).queue(self._queue(name).name.decode()).turns
+        return [key for key, score in turns.items() if 0 > score >= -TURN_LIMITED and score + TURN_LIMITED > self.now]
+
     def _in_redis(self, name: str) -> Collection[str]:
         """Ids of the jobs that it has."""
         return check(self.engine.client).queue(self._queue(name).name.decode()).jobs.keys()
@@ -562,6 +634,7 @@ class Walk(RuleBasedStateMachine):
                 priority=options["priority"],
                 retention_ms=options["retention_ms"],
                 backoff_ms=options["backoff"],
+                limit_key=options["limit_key"] or "",
             )
             for job_id in ids
         ]

@@ -84,6 +84,10 @@ def three(client: Client, queue: str) -> dict[str, str]:
     return {f"id{n}": client.publish(queue, b"job") for n in range(3)}
 
 
+def two_of_acme(client: Client, queue: str) -> dict[str, str]:
+    return {f"id{n}": client.publish(queue, limit_key="acme") for n in range(2)}
+
+
 def working(client: Client, queue: str) -> dict[str, str]:
     client.publish(queue, tries=2, retention=60)
     return {"id": client.take(queue)["job_id"]}
@@ -164,6 +168,9 @@ def bad_publish_options(route: str, request: str, body: str) -> list[Case]:
                 ("ttl below at", "ttl=5&at=4000000000", "ttl is shorter than delay"),
                 ("at and delay", "at=4000000000&delay=0", "at and delay exclude each other"),
                 ("the first fault decides", "delay=x&ttl=x&tries=x", "invalid delay"),
+                ("a limit key that is not printable", "limit_key=a%09b", "invalid limit_key"),
+                ("an empty limit key", "limit_key=", "invalid limit_key"),
+                ("a limit key that is too long", "limit_key=" + "k" * 65, "invalid limit_key"),
                 ("group", "group=g", "group is not supported yet"),
                 ("a dependency without a name", "depends_on=", 'invalid depends_on ""'),
                 ("a dependency that is no id", "depends_on=a", 'invalid depends_on "a"'),
@@ -960,6 +967,7 @@ def described(**changes: Any) -> dict[str, Any]:
         "retention_s": 0,
         "key": "",
         "attributes": None,
+        "limit_key": "",
         "body_bytes": 3,
         "result_bytes": None,
         "errors": [],
@@ -1698,6 +1706,26 @@ QUEUES = [
         want={**STATS, "ready": 3},
         prepare=three,
     ),
+    Case(
+        route="queues.limit_keys",
+        title="of a queue with one",
+        request=f"GET {Q}/limit-keys",
+        status=200,
+        want={
+            **NAMES,
+            "now_ms": TIME,
+            "total": 1,
+            "throttled": 0,
+            "queue_free_ms": None,
+            "limit_keys": [
+                {"limit_key": "acme", "ready": 2, "working": 0, "weight": 1, "waits_for": "turn", "free_ms": None}
+            ],
+            "after": None,
+        },
+        prepare=two_of_acme,
+    ),
+    *bad("queues.limit_keys", f"GET {Q}/limit-keys", "limit", "0", "1001", "x"),
+    *bad("queues.limit_keys", f"GET {Q}/limit-keys", "after", "-1", "x"),
     Case(
         route="queues.list_queues",
         title="a page",

@@ -239,6 +239,32 @@ def test_the_policy_of_a_queue_decides_what_the_client_left_open(site: Site, cli
     assert client.call("GET", f"/api/{{ns}}/{queue}").status == 404, "three jobs in flight, where two may be"
 
 
+def test_limits_of_a_policy_hold_for_each_limit_key(site: Site, client: Client, queue: str) -> None:
+    script = (
+        "from queues.models import Namespace, QueuePolicy;"
+        "QueuePolicy.objects.create(namespace=Namespace.objects.get(name='demo'),"
+        f" queue='{queue}', tries=5, key_in_flight=1, key_weights='acme=3')"
+    )
+    site.manage("shell", "-c", script)
+
+    def policy_holds() -> bool:
+        detail = client.call("GET", f"/api/{{ns}}/{queue}/job/{client.publish(queue, delay=600)}/detail").json
+        return bool(detail["tries"] == 5)
+
+    wait_until(policy_holds, or_fail="the policy is not read", timeout_s=3)
+    jobs = [client.publish(queue, limit_key=key) for key in ("acme", "acme", "globex")]
+    taken = [job["job_id"] for job in client.call("GET", f"/api/{{ns}}/{queue}?count=9").json]
+    assert set(taken) == {jobs[0], jobs[2]}
+    assert client.call("GET", f"/api/{{ns}}/{queue}").status == 404
+    (key,) = client.call("GET", f"/api/{{ns}}/{queue}/limit-keys").json["limit_keys"]
+    assert (key["limit_key"], key["waits_for"], key["working"], key["weight"]) == ("acme", "concurrency", 1, 3)
+
+    client.call("DELETE", f"/api/{{ns}}/{queue}/job/{jobs[0]}")
+    assert client.take(queue)["job_id"] == jobs[1]
+    detail = client.call("GET", f"/api/{{ns}}/{queue}/job/{jobs[1]}/detail").json
+    assert detail["limit_key"] == "acme"
+
+
 def test_an_error_that_was_cut_within_a_character_is_taken(client: Client, queue: str) -> None:
     client.call("PUT", f"/api/{{ns}}/{queue}?tries=2", b"x")
     job_id = client.take(queue)["job_id"]

@@ -43,6 +43,24 @@ def test_a_key_may_be_a_function_and_is_the_tasks_own(app: App) -> None:
     assert [task.enqueue({"id": 1}).is_duplicate for task in (first, second)] == [False, True]
 
 
+def test_a_limit_key_is_filled_in_and_shares_the_queue(app: App) -> None:
+    ran: list[str] = []
+
+    @app.task(limit_key="tenant-{tenant}")
+    def mail(tenant: str, number: int = 0) -> None:
+        ran.append(tenant)
+
+    jobs = [mail.enqueue("large", number) for number in range(9)]
+    jobs.append(mail.using(limit_key=lambda tenant, number=0: tenant).enqueue("small"))
+    details = [job.detail() for job in (jobs[0], jobs[-1])]
+    assert [detail and detail.limit_key for detail in details] == ["tenant-large", "small"]
+    work(app)
+    assert ran.index("small") <= 1
+    assert len(ran) == 10
+    with pytest.raises(TaskqClientError, match="does not fit"):
+        mail.using(limit_key="{nobody}").enqueue("a")
+
+
 def test_the_arguments_of_a_keyed_call_are_bound_once(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
     @app.task(name="t", key="order-{order_id}-{reason}")
     def close(order_id: int, reason: str = "unpaid") -> None: ...

@@ -75,6 +75,7 @@ def _present_detail(job: JobDetail) -> dict[str, Any]:
         "retention_s": job.retention_ms // 1000,
         "key": job.key,
         "attributes": job.attributes,
+        "limit_key": job.limit_key,
         "body_bytes": job.body_bytes,
         "result_bytes": job.result_bytes,
         "errors": [present_attempt(attempt) for attempt in job.history],

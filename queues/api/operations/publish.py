@@ -12,6 +12,7 @@ from django.conf import settings
 from queues.engine import limits
 from queues.engine.backoff import Backoff, parse_backoff
 from queues.engine.limits import ATTRIBUTE_NAME_MAX_BYTES, ATTRIBUTE_VALUE_MAX_BYTES, ATTRIBUTES_MAX, BODY_MAX_BYTES
+from queues.engine.queue_limits import check_limit_key
 from queues.engine.values import DependencyFailure, KeyMode, Published
 from queues.services.jobs.publishing import (
     PublishRequest,
@@ -143,6 +144,7 @@ _ADDED: Final = frozenset(
         "key_max_wait",
         "backoff",
         "retention",
+        "limit_key",
         "depends_on",
         "on_dependency_failure",
         "wait",
@@ -190,6 +192,7 @@ def _read_options(query: Query, attributes: Mapping[str, str] | None = None) -> 
         backoff=_read_backoff(query),
         retention_ms=_read_retention_ms(query),
         attributes=attributes,
+        limit_key=_read_limit_key(query),
         depends_on=_read_depends_on(query),
         on_dependency_failure=_read_on_dependency_failure(query),
     )
@@ -203,6 +206,13 @@ def _read_key(query: Mapping[str, str]) -> str | None:
     key = query.get("key")
     if key is not None and not 0 < len(key.encode("utf-8", "surrogatepass")) <= limits.KEY_MAX_BYTES:
         raise ParameterError("invalid key")
+    return key
+
+
+def _read_limit_key(query: Mapping[str, str]) -> str | None:
+    key = query.get("limit_key")
+    if key is not None:
+        check_limit_key(key)
     return key
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from queues.engine import NO_LIMITS, list_limit_keys
 from queues.engine import destroy as empty_queue
 from queues.engine import list_queues as list_queues_of
 from queues.engine import pause as pause_queue
@@ -48,6 +49,41 @@ async def list_queues(request: ApiRequest, context: ApiContext) -> ApiResponse:
 async def stats(request: ApiRequest, context: ApiContext) -> ApiResponse:
     """Counts, rates and percentiles."""
     return json_response(200, present_stats(await context.run(request, queue_stats)))
+
+
+async def limit_keys(request: ApiRequest, context: ApiContext) -> ApiResponse:
+    """A page of the limit keys with ready jobs, and what each waits for."""
+    limit = read_uint(request.query, "limit", 100, least=1, most=PAGE_MAX)
+    first = read_uint(request.query, "after", 0)
+    policy = await context.policy(request.granted, request.path["queue"])
+    queue_limits = policy.queue_limits or NO_LIMITS
+    page = await context.run(
+        request, lambda queue: list_limit_keys(queue, first=first, limit=limit, queue_limits=queue_limits)
+    )
+    keys = [
+        {
+            "limit_key": key.key,
+            "ready": key.ready,
+            "working": key.working,
+            "weight": key.weight,
+            "waits_for": key.waits_for,
+            "free_ms": key.free_ms,
+        }
+        for key in page.keys
+    ]
+    return json_response(
+        200,
+        {
+            "namespace": request.path["namespace"],
+            "queue": request.path["queue"],
+            "now_ms": page.now_ms,
+            "total": page.total,
+            "throttled": page.throttled,
+            "queue_free_ms": page.queue_free_ms,
+            "limit_keys": keys,
+            "after": page.after,
+        },
+    )
 
 
 async def pause(request: ApiRequest, context: ApiContext) -> ApiResponse:

@@ -74,6 +74,7 @@ JOB_DETAIL: Final[dict[str, Any]] = {
     "retention_s": 0,
     "key": "",
     "attributes": None,
+    "limit_key": "",
     "body_bytes": 5,
     "result_bytes": None,
     "errors": [],

@@ -213,6 +213,42 @@ SIZE: Final = Documentation(
     summary="How many jobs are ready",
     replies=(Reply(200, "their number", {**NAMES, "size": 3}),),
 )
+LIMIT_KEYS: Final = Documentation(
+    group="queues",
+    summary="Limit keys with ready jobs: who waits, and for what",
+    parameters=(
+        Parameter("limit", "integer", "keys in the page, 1 to 1000", 100),
+        Parameter("after", "integer", "keys that are passed over: `after` of the page before", 0),
+    ),
+    replies=(
+        Reply(
+            200,
+            "keys at a limit first, then those whose turn is next. `waits_for`: turn, concurrency or rate; `free_ms`: "
+            "when its rate lets the key's next job through, null if that is now or unknown. `queue_free_ms`: the same "
+            "for the rate of the queue. `total` keys have ready jobs, `throttled` of them are at a limit. `after`: for "
+            "the next page, null at the end",
+            {
+                **NAMES,
+                "now_ms": 1767225601000,
+                "total": 1,
+                "throttled": 1,
+                "queue_free_ms": None,
+                "limit_keys": [
+                    {
+                        "limit_key": "acme",
+                        "ready": 7,
+                        "working": 2,
+                        "weight": 1,
+                        "waits_for": "concurrency",
+                        "free_ms": None,
+                    }
+                ],
+                "after": None,
+            },
+        ),
+        Reply(400, "a parameter cannot be read", {"error": "invalid limit"}),
+    ),
+)
 STATS: Final = Documentation(
     group="queues",
     summary="Counts per state, rates, percentiles, as plain numbers",

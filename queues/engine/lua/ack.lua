@@ -29,6 +29,9 @@
 --   counters     hash     dropped events
 --   blocked      zset     where it may be
 --   outgoing     zset     gets what jobs that depend on it have to learn
+--   lines        zset     ready jobs with limit keys
+--   turns        zset     whose turn it is
+--   shares       hash     what each limit key has had
 -- ARGV
 --   now_ms       ms or ""
 --   queue        namespace/queue
@@ -43,6 +46,7 @@
 --                         too_large (the job would keep its result: it was not acked)
 -- INCLUDES ids record run ready wake due registry events stats remove outgoing
 local fence = tonumber(attempt)
+local slots -- attempts that have ended, by limit key
 local outcome, ended, durations, seen, ids = {'ok'}, {}, {}, {}, {}
 local messages -- to be sent on to the jobs that depend on these, each behind its time
 for i = REST, #ARGV do ids[#ids + 1] = ARGV[i] end
@@ -51,7 +55,14 @@ local raw_runs = redis.call('HMGET', runs, unpack(ids))
 
 -- Ends the attempt that holds the job.
 local function finish(id, its_attempt, taken, options, consumer)
-  local retention = unpack_options(options)
+  local retention, kind = unpack_options(options)
+  if kind >= HAS_LIMIT_KEY then
+    local its_key = limit_key_of(options)
+    if its_key then
+      slots = slots or {}
+      slots[its_key] = (slots[its_key] or 0) + 1
+    end
+  end
   if retention > 0 then
     if has_result == '2' then return 'too_large' end
     redis.call('ZREM', working, id)
@@ -100,6 +111,9 @@ if #ended > 0 then
   drop_records(ended)
 end
 if messages then redis.call('ZADD', outgoing, unpack(messages)) end
+if slots then
+  for its_key, number in pairs(slots) do leave_slots(its_key, number) end
+end
 if #durations > 0 then
   count_durations('r', durations)
   -- A consumer that was refused because too many jobs were in flight waits for this.

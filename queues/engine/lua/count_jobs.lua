@@ -10,6 +10,7 @@
 --   completed    zset     completed jobs
 --   flags        hash     tombstones
 --   blocked      zset     jobs that wait for others
+--   lines        zset     ready jobs with limit keys
 -- ARGV
 --   queue        namespace/queue
 -- REPLIES

@@ -10,6 +10,9 @@
 --   front        list     renamed
 --   ready        list     renamed
 --   prio         zset     renamed
+--   lines        zset     renamed
+--   turns        zset     renamed
+--   shares       hash     renamed
 --   delayed      zset     renamed
 --   retry        zset     renamed
 --   expiring     zset     renamed
@@ -38,6 +41,9 @@
 --   deleted_front        list     the same
 --   deleted_ready        list     the same
 --   deleted_prio         zset     the same
+--   deleted_lines        zset     the same
+--   deleted_turns        zset     the same
+--   deleted_shares       hash     the same
 --   deleted_delayed      zset     the same
 --   deleted_retry        zset     the same
 --   deleted_expiring     zset     the same
@@ -64,7 +70,8 @@ local new_names = {
   [jobs] = deleted_jobs, [runs] = deleted_runs, [results] = deleted_results, [priorities] = deleted_priorities,
   [front] = deleted_front, [ready] = deleted_ready, [prio] = deleted_prio, [delayed] = deleted_delayed,
   [retry] = deleted_retry, [working] = deleted_working, [dead] = deleted_dead, [completed] = deleted_completed,
-  [staged] = deleted_staged, [expiring] = deleted_expiring, [keys] = deleted_keys, [blocked] = deleted_blocked,
+  [staged] = deleted_staged, [expiring] = deleted_expiring, [lines] = deleted_lines, [turns] = deleted_turns, [shares] = deleted_shares,
+  [keys] = deleted_keys, [blocked] = deleted_blocked,
 }
 local holds_anything = false
 for key, new_name in pairs(new_names) do
@@ -81,7 +88,7 @@ local bound = time_part()
 now = now - 1
 if redis.call('EXISTS', waits) == 1 then write_outgoing('left\t' .. queue .. '\t' .. bound) end
 if redis.call('EXISTS', dependants) == 1 then write_outgoing('lost\t' .. queue .. '\t' .. bound) end
-redis.call('HDEL', flags, 't:' .. queue, 'h:' .. queue, 's:' .. queue, 'k:' .. queue)
+redis.call('HDEL', flags, 't:' .. queue, 'h:' .. queue, 's:' .. queue, 'k:' .. queue, 'l:' .. queue)
 redis.call('ZREM', sweeps, queue)
 redis.call('ZREM', due, queue)
 redis.call('ZREM', ends, queue)

@@ -18,6 +18,9 @@
 --   events       stream   transitions
 --   counters     hash     dropped events
 --   outgoing     zset     gets what jobs that depend on it have to learn
+--   lines        zset     ready jobs with limit keys
+--   turns        zset     whose turn it is
+--   shares       hash     what each limit key has had
 -- ARGV
 --   now_ms       ms or ""
 --   queue        namespace/queue
@@ -35,7 +38,7 @@
 --   dead         0 depended    1: others depend on it
 --   lost                   the attempt does not hold the job; nothing changed
 --   missing                no such job
--- INCLUDES record run ready wake due events stats backoff failure
+-- INCLUDES record run line wake due events stats backoff failure
 local run = redis.call('ZSCORE', working, id) and unpack_run(redis.call('HGET', runs, id))
 if not run or (attempt ~= '' and run.attempt ~= tonumber(attempt)) then
   return {redis.call('HEXISTS', jobs, id) == 1 and 'lost' or 'missing'}

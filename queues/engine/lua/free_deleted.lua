@@ -10,6 +10,9 @@
 --   deleted_front        list     jobs, and tombstones
 --   deleted_ready        list     jobs, and tombstones
 --   deleted_prio         zset     jobs
+--   deleted_lines        zset     jobs, behind their places
+--   deleted_turns        zset     limit keys
+--   deleted_shares       hash     limit keys
 --   deleted_delayed      zset     jobs
 --   deleted_retry        zset     jobs
 --   deleted_expiring     zset     jobs of other keys
@@ -57,6 +60,15 @@ for _, set in ipairs({deleted_working, deleted_dead, deleted_completed, deleted_
   local ids = part_of(redis.call('ZRANGE', set, 0, limit - 1))
   if #ids > 0 then return free_from_set(set, ids) end
 end
+local members = redis.call('ZRANGE', deleted_lines, 0, limit - 1)
+if #members > 0 then
+  local ids = {}
+  for i, member in ipairs(members) do ids[i] = string.sub(member, -26) end
+  ids = part_of(ids)
+  redis.call('ZREM', deleted_lines, unpack(members, 1, #ids))
+  free_jobs(ids)
+  return {'ok', #ids, 1}
+end
 for _, list in ipairs({deleted_front, deleted_ready}) do
   local ids = part_of(redis.call('LRANGE', list, 0, limit - 1))
   if #ids > 0 then
@@ -64,6 +76,12 @@ for _, list in ipairs({deleted_front, deleted_ready}) do
     free_jobs(ids)
     return {'ok', #ids, 1}
   end
+end
+local limit_keys = redis.call('ZRANGE', deleted_turns, 0, limit - 1)
+if #limit_keys > 0 then
+  redis.call('ZREM', deleted_turns, unpack(limit_keys))
+  if redis.call('EXISTS', deleted_shares) == 1 then redis.call('HDEL', deleted_shares, unpack(limit_keys)) end
+  return {'ok', #limit_keys, 1}
 end
 if redis.call('EXISTS', deleted_keys) == 1 then
   local scan = redis.call('HSCAN', deleted_keys, redis.call('HGET', deletions, id) or '0', 'COUNT', limit)
@@ -75,5 +93,5 @@ if redis.call('EXISTS', deleted_keys) == 1 then
   return {'ok', #names, 1}
 end
 redis.call('HDEL', deletions, id)
-redis.call('UNLINK', deleted_jobs, deleted_runs, deleted_results, deleted_priorities)
+redis.call('UNLINK', deleted_jobs, deleted_runs, deleted_results, deleted_priorities, deleted_shares)
 return {'ok', 0, 0}

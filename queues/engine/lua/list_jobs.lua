@@ -15,6 +15,7 @@
 --   dead         zset     dead jobs
 --   completed    zset     completed jobs
 --   blocked      zset     whether it is there
+--   lines        zset     ready jobs with limit keys
 -- ARGV
 --   now_ms       ms or ""
 --   state        one of the seven

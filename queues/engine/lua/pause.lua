@@ -10,6 +10,7 @@
 --   front        list     goes before `ready`
 --   prio         zset     for the wake-up on resume
 --   waiting      zset     who waits
+--   lines        zset     ready jobs with limit keys
 -- ARGV
 --   now_ms       ms or ""
 --   queue        namespace/queue

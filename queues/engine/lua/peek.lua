@@ -1,5 +1,6 @@
 -- peek: the job that would be handed out next, without handing it out. Steps over tombstones and expired jobs, which it
--- clears away, about `skip` of them in one call.
+-- clears away, about `skip` of them in one call. Knows no limits: of jobs with limit keys it shows the one that is next if no
+-- key is at a limit that was not at one before.
 -- KEYS
 --   jobs         hash     the records
 --   runs         hash     attempts
@@ -19,6 +20,9 @@
 --   events       stream   transitions
 --   counters     hash     dropped events
 --   outgoing     zset     gets what jobs that depend on it have to learn
+--   lines        zset     ready jobs with limit keys
+--   turns        zset     whose turn it is
+--   shares       hash     what each limit key has had
 -- ARGV
 --   now_ms       ms or ""
 --   queue        namespace/queue
@@ -28,13 +32,28 @@
 --   job          now id attempt used tries expires options body
 --   none         now
 --   more         now       only dead entries so far: call again
--- INCLUDES record run expired ready registry events stats remove outgoing
+-- INCLUDES record run expired ready fair registry events stats remove outgoing
 local tombstones, expired, skipped = 0, 0, 0
 local found = {'more', now}
+
+-- The first job of the key whose turn is next, as a member of `lines`, unless a job without a key is before it. Keys at a
+-- limit come after those jobs.
+local function next_of_keys()
+  if redis.call('EXISTS', lines) == 0 then return nil end
+  local first = redis.call('ZRANGEBYSCORE', turns, 0, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
+  if redis.call('EXISTS', ready, prio) > 0 then
+    local virtual, start = unpack_clock(redis.call('HGET', shares, ''))
+    if not first[1] or math.max(virtual, start) <= tonumber(first[2]) then return nil end
+  end
+  local its_key = first[1] or redis.call('ZRANGEBYSCORE', turns, format_turn(-TURN_LIMITED), '(0', 'LIMIT', 0, 1)[1]
+  return range_line(its_key, 0, 1)[1]
+end
+
 while skipped < tonumber(skip) do
-  local in_prio = first_of_prio()
+  local member = next_of_keys()
+  local in_prio = not member and first_of_prio()
   local list = redis.call('EXISTS', front) == 1 and front or ready
-  local id = in_prio or redis.call('LINDEX', list, 0)
+  local id = member and string.sub(member, -ID_BYTES) or in_prio or redis.call('LINDEX', list, 0)
   if not id then
     found = {'none', now}
     break
@@ -59,7 +78,13 @@ while skipped < tonumber(skip) do
     emit('expired', id, raw_run and run_attempt(raw_run) or 0, '', '', '')
     note_gone({id}, 'expired', {raw_run})
   end
-  if in_prio then redis.call('ZREM', prio, id) else redis.call('LPOP', list) end
+  if member then
+    leave_line(id, string.sub(member, 1, -1 - ID_BYTES))
+  elseif in_prio then
+    redis.call('ZREM', prio, id)
+  else
+    redis.call('LPOP', list)
+  end
 end
 if tombstones > 0 then count_tombstones(-tombstones) end
 if expired > 0 then

@@ -11,6 +11,10 @@
 --   active       zset     who has counts
 --   events       stream   transitions
 --   counters     hash     dropped events
+--   lines        zset     ready jobs with limit keys
+--   turns        zset     whose turn it is
+--   shares       hash     what each limit key has had
+--   flags        hash     number of places in lines
 -- ARGV
 --   now_ms       ms or ""
 --   queue        namespace/queue
@@ -19,7 +23,7 @@
 --   limit        jobs
 -- REPLIES
 --   ok           moved more    more: 1 if due jobs are left
--- INCLUDES ready wake due events stats promote
+-- INCLUDES line wake due events stats promote
 local moved, next_due = promote_jobs(tonumber(limit))
 if moved > 0 then wake_ready(moved) end
 flush_events()

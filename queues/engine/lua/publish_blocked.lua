@@ -5,7 +5,7 @@
 --   runs         hash     of each of them
 --   expiring     zset     when they expire
 --   keys         hash     idempotency keys
---   priorities   hash     priorities other than 0
+--   priorities   hash     priorities other than 0, places of limit keys
 --   blocked      zset     gets them
 --   waits        zset     what each waits for
 --   dependants   zset     whether a job waits for one with the key
@@ -17,6 +17,11 @@
 --   events       stream   transitions
 --   counters     hash     dropped events
 --   outgoing     zset     gets them, too
+--   ready        list     jobs without a limit key
+--   prio         zset     jobs without a limit key
+--   lines        zset     ready jobs with limit keys
+--   turns        zset     whose turn it is
+--   shares       hash     what each limit key has had
 -- ARGV
 --   now_ms       ms or ""
 --   queue        namespace/queue
@@ -39,7 +44,7 @@
 --   duplicate    id        the key belongs to this job; nothing was added
 --   ttl_short              the job would expire before it is due; nothing was added
 -- COUNTS ok:1 duplicate:1
--- INCLUDES ids record run expiry keys registry events stats add outgoing
+-- INCLUDES ids record run expiry keys registry events stats line add outgoing
 local ttl_ms, wait, first_body = tonumber(ttl), tonumber(delay), REST + tonumber(number)
 local due_ms = wait > 0 and now_up + wait or now
 if at ~= '' then
@@ -57,7 +62,7 @@ local expires = ttl_ms > 0 and now + ttl_ms or 0
 local head = pack_head(tonumber(tries), expires, wait > 0 and due_ms or nil, options)
 local run = struct.pack(RUN, 0, 0, tries, is_key_awaited() and DEPENDED or 0, expires, due_ms, 0, #options, options, 0, '')
 local prefix, before_first, count = time_part() .. random, counter - first_body, #ARGV - first_body + 1
-local ids, records, new_runs, places, ends, its_priorities = {'ok'}, {}, {}, {}, {}, {}
+local ids, records, new_runs, places, ends = {'ok'}, {}, {}, {}, {}
 for i = first_body, #ARGV do
   local id = prefix .. counter_part(before_first + i)
   ids[#ids + 1] = id
@@ -65,7 +70,6 @@ for i = first_body, #ARGV do
   new_runs[#new_runs + 1], new_runs[#new_runs + 2] = id, run
   places[#places + 1], places[#places + 2] = due_ms, id
   ends[#ends + 1], ends[#ends + 2] = expires, id
-  its_priorities[#its_priorities + 1], its_priorities[#its_priorities + 2] = id, priority
   emit_line('published\t' .. id .. '\t\t' .. (wait > 0 and wait or '') .. '\t\t' .. #ARGV[i] .. '\t\t')
 end
 redis.call('HSET', jobs, unpack(records))
@@ -79,7 +83,7 @@ for i = 2, #ids do
   redis.call('ZADD', waits, unpack(members))
   note_waits(ids[i])
 end
-if tonumber(priority) ~= 0 then redis.call('HSET', priorities, unpack(its_priorities)) end
+place_new(ids, true)
 if expires > 0 then
   redis.call('ZADD', expiring, unpack(ends))
   schedule_sweep(expires)

@@ -27,6 +27,9 @@
 --   dependants   zset     whether a job waits for one with the key
 --   blocked      zset     where it may be
 --   outgoing     zset     gets what jobs that depend on it have to learn
+--   lines        zset     ready jobs with limit keys
+--   turns        zset     whose turn it is
+--   shares       hash     what each limit key has had
 -- ARGV
 --   now_ms       ms or ""
 --   queue        namespace/queue

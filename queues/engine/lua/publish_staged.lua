@@ -20,6 +20,9 @@
 --   events       stream   transitions
 --   counters     hash     dropped events
 --   dependants   zset     whether a job waits for one with the key
+--   lines        zset     ready jobs with limit keys
+--   turns        zset     whose turn it is
+--   shares       hash     what each limit key has had
 -- ARGV
 --   now_ms       ms or ""
 --   queue        namespace/queue
@@ -42,7 +45,7 @@
 --   gone                   the records are not all there any more; nothing was added
 --   ttl_short              a job would expire before it is due; nothing was added
 -- COUNTS ok:1
--- INCLUDES add
+-- INCLUDES line add
 local sizes, ids = {}, {}
 local prefix, before_first = time_part() .. random, counter - REST
 for i = REST, #ARGV do

@@ -20,6 +20,9 @@
 --   events       stream   transitions
 --   counters     hash     dropped events
 --   outgoing     zset     gets what jobs that depend on it have to learn
+--   lines        zset     ready jobs with limit keys
+--   turns        zset     whose turn it is
+--   shares       hash     what each limit key has had
 -- ARGV
 --   now_ms       ms or ""
 --   queue        namespace/queue
@@ -28,7 +31,7 @@
 --   limit        jobs
 -- REPLIES
 --   ok           taken_back dead more
--- INCLUDES record run ready wake due events stats backoff failure
+-- INCLUDES record run line wake due events stats backoff failure
 local ids = redis.call('ZRANGEBYSCORE', working, '-inf', now, 'LIMIT', 0, limit)
 local to_ready, to_dead, earliest = 0, 0, nil
 for _, id in ipairs(ids) do

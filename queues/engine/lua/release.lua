@@ -20,6 +20,9 @@
 --   events       stream   transitions
 --   counters     hash     dropped events
 --   outgoing     zset     gets what jobs that depend on it have to learn
+--   lines        zset     ready jobs with limit keys
+--   turns        zset     whose turn it is
+--   shares       hash     what each limit key has had
 -- ARGV
 --   now_ms       ms or ""
 --   queue        namespace/queue
@@ -32,12 +35,13 @@
 --   ok
 --   lost                   the attempt does not hold the job; nothing changed
 --   missing                no such job
--- INCLUDES record run ready wake due expiry events stats failure outgoing
+-- INCLUDES record run line wake due expiry events stats failure outgoing
 local run = redis.call('ZSCORE', working, id) and unpack_run(redis.call('HGET', runs, id))
 if not run or (attempt ~= '' and run.attempt ~= tonumber(attempt)) then
   return {redis.call('HEXISTS', jobs, id) == 1 and 'lost' or 'missing'}
 end
 redis.call('ZREM', working, id)
+leave_slot_of(run.options)
 if run.marks >= CANCELLED then
   run.marks = run.marks % CANCELLED
   remember_attempt(run, OUTCOME_FAILED, 'cancelled')
@@ -62,7 +66,7 @@ if wait > 0 then
   redis.call('ZADD', delayed, run.due, id)
   expect_due(run.due)
 else
-  put_ready_at_head(id, priority_of(id))
+  put_ready_at_head(id, place_of(id))
 end
 if anything_ready() then wake_ready(1) end
 flush_events()

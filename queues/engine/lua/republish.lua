@@ -28,6 +28,9 @@
 --   dependants   zset     whether a job waits for one with the key
 --   blocked      zset     where it may be
 --   outgoing     zset     gets what jobs that depend on it have to learn
+--   lines        zset     ready jobs with limit keys
+--   turns        zset     whose turn it is
+--   shares       hash     what each limit key has had
 -- ARGV
 --   now_ms       ms or ""
 --   queue        namespace/queue
@@ -50,7 +53,7 @@
 --   duplicate    id        the key belongs to this job; nothing was added
 --   ttl_short              the job would expire before it is due; nothing was added
 -- COUNTS ok:1 duplicate:1
--- INCLUDES add remove
+-- INCLUDES line add remove
 local added = add_jobs({body})
 local ended = added[1] == 'ok' and remove_job(old)
 if ended then emit('deleted', old, '', '', '', ended) end

@@ -16,6 +16,9 @@
 --   waiting      zset     who waits
 --   events       stream   transitions
 --   counters     hash     dropped events
+--   lines        zset     ready jobs with limit keys
+--   turns        zset     whose turn it is
+--   shares       hash     what each limit key has had
 -- ARGV
 --   now_ms       ms or ""
 --   queue        namespace/queue
@@ -27,7 +30,7 @@
 --   ...          job ids
 -- REPLIES
 --   ok           outcome ...   for each id that it came to: moved; expires: its ttl ends before; other: it waits for no time; missing
--- INCLUDES record run ready wake due expiry events bulk
+-- INCLUDES record run line wake due expiry events bulk
 local due_ms = at ~= '' and tonumber(at) or delay ~= '0' and now_up + tonumber(delay) or now
 local reply, count, moved = {'ok'}, 0, 0
 
@@ -43,7 +46,7 @@ local function move(id, set)
   if due_ms > now then
     redis.call('ZADD', set, due_ms, id)
   else
-    put_ready(id, priority_of(id))
+    put_ready(id, place_of(id))
     count = count + 1
   end
   run.due = math.max(now, due_ms)

@@ -11,6 +11,9 @@
 --   waiting      zset     who waits
 --   events       stream   transitions
 --   counters     hash     dropped events
+--   lines        zset     ready jobs with limit keys
+--   turns        zset     whose turn it is
+--   shares       hash     what each limit key has had
 -- ARGV
 --   now_ms       ms or ""
 --   queue        namespace/queue
@@ -21,7 +24,7 @@
 --   ...          job ids
 -- REPLIES
 --   ok           count left   left: dead letters that remain
--- INCLUDES run ready wake expiry events
+-- INCLUDES run line wake expiry events
 local ttl_ms, most = tonumber(ttl), tonumber(limit)
 local ids = {}
 if most > 0 then
@@ -36,7 +39,7 @@ for _, id in ipairs(ids) do
     local run = unpack_run(redis.call('HGET', runs, id))
     run.tries, run.due, run.expires = run.used + 1, now, ttl_ms > 0 and now + ttl_ms or 0
     redis.call('HSET', runs, id, pack_run(run))
-    put_ready(id, priority_of(id))
+    put_ready(id, place_of(id))
     if ttl_ms > 0 then expect_expiry(run.expires, now, {id}, 1) end
     emit('respawned', id, run.attempt, '', '', '')
   end

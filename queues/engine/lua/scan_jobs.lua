@@ -16,6 +16,7 @@
 --   completed    zset     completed jobs
 --   flags        hash     tombstones
 --   blocked      zset     whether it is there
+--   lines        zset     ready jobs with limit keys
 -- ARGV
 --   now_ms       ms or ""
 --   queue        namespace/queue

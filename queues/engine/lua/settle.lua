@@ -17,6 +17,10 @@
 --   events       stream   transitions
 --   counters     hash     dropped events
 --   outgoing     zset     messages to other partitions
+--   flags        hash     number of places in lines
+--   lines        zset     ready jobs with limit keys
+--   turns        zset     whose turn it is
+--   shares       hash     what each limit key has had
 -- ARGV
 --   now_ms       ms or ""
 --   queue        namespace/queue
@@ -26,7 +30,7 @@
 --                why it has failed: dead, deleted, expired, unknown; or `cycle ...`, which the job never survives
 -- REPLIES
 --   ok           ended messages   jobs that are not blocked any more; messages to other partitions that were written
--- INCLUDES record run ready wake due events stats waits
+-- INCLUDES record run line wake due events stats waits
 local OUTCOME_FAILED = 1
 local readied, ended, messages = 0, 0, 0
 
@@ -55,7 +59,7 @@ local function unblock(id)
   else
     run.due = now
     redis.call('HSET', runs, id, pack_run(run))
-    put_ready(id, priority_of(id))
+    put_ready(id, place_of(id))
     emit_line('ready\t' .. id .. '\t\t0\t\t\t\t')
     readied = readied + 1
   end

@@ -4,6 +4,7 @@
 --   front        list     goes before `ready`
 --   prio         zset     ready jobs of other priorities
 --   flags        hash     tombstones
+--   lines        zset     ready jobs with limit keys
 -- ARGV
 --   queue        namespace/queue
 -- REPLIES

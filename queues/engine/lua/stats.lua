@@ -15,6 +15,8 @@
 --   trimmed      hash     dropped dead letters
 --   stats        hash     minutes
 --   blocked      zset     jobs that wait for others
+--   lines        zset     ready jobs with limit keys
+--   turns        zset     limit keys with ready jobs
 -- ARGV
 --   now_ms       ms or ""
 --   queue        namespace/queue

@@ -17,6 +17,8 @@
 --   stats        hash     minutes
 --   trend        hash     whole minutes
 --   blocked      zset     jobs that wait for others
+--   lines        zset     ready jobs with limit keys
+--   turns        zset     limit keys with ready jobs
 -- ARGV
 --   now_ms       ms or ""
 --   queue        namespace/queue

@@ -24,6 +24,9 @@
 --   counters     hash     events held and dropped
 --   blocked      zset     where it may be
 --   outgoing     zset     gets what jobs that depend on it have to learn
+--   lines        zset     ready jobs with limit keys
+--   turns        zset     whose turn it is
+--   shares       hash     what each limit key has had
 -- ARGV
 --   now_ms       ms or ""
 --   queue        namespace/queue
@@ -32,7 +35,7 @@
 --   look         jobs      or entries that are looked at
 -- REPLIES
 --   ok           expired keys more    jobs and keys deleted; 1: there is more to do now
--- INCLUDES registry events stats expiry expire compact scan keys due unstage
+-- INCLUDES registry events stats expiry expire compact scan keys due unstage fair
 local TOMBSTONES_AGAIN_MS = 10000
 local function next_scan() return tonumber(redis.call('HGET', flags, 'h:' .. queue) or nil) end
 local function is_scanning() return redis.call('HEXISTS', flags, 's:' .. queue) == 1 end
@@ -56,6 +59,7 @@ local function visit_at(ms) if ms then next_at = math.min(next_at or ms, ms) end
 visit_at((is_more or is_scanning() or should_compact()) and now or nil)
 visit_at(head_score(expiring))
 visit_at(unstage_stale())
+visit_at(forget_shares(tonumber(look)))
 local horizon = next_scan()
 visit_at(horizon and scan_at(horizon, redis.call('HLEN', jobs)))
 visit_at(count_tombstones_left() > TOMBSTONES_MAX and now + TOMBSTONES_AGAIN_MS or nil)

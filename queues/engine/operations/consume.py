@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from time import monotonic
 from typing import Any, Final
 
 from .. import limits
 from ..errors import InvalidArgumentError, TaskqError
 from ..keys import QueueKeys
 from ..operation import Argument, Group, Operation, Plan, Reply
+from ..queue_limits import NO_LIMITS, QueueLimits, limits_argument
 from ..reply import clock_argument, consumer_argument, delivery_of, tag_of, unexpected
 from ..scripts import load
 from ..values import Consumed, LimitTaken, RequestLimit
@@ -18,6 +20,7 @@ from .finish import release
 from .ratelimit import give_back_limit, limited
 
 _CONSUME = load("consume")
+_CONSUME_FAIR = load("consume_fair")
 _AGAIN = Consumed(jobs=(), next_due_ms=0)
 """A marker: the script stepped over as many dead entries as it may, and wants to be called again."""
 
@@ -32,14 +35,18 @@ def consume_step(
     freeze_tries: bool = False,
     mark_ms: int = 0,
     limit: RequestLimit | None = None,
+    queue_limits: QueueLimits | None = None,
     now_ms: int | None = None,
 ) -> Operation[Consumed]:
-    """One script call. May answer `is_again`: only dead entries so far. Use `consume`, which goes on by itself.
+    """One script call. May answer `is_again`: only dead entries so far, or there are jobs with limit keys, which the
+    next step delivers. Use `consume`, which goes on by itself.
 
     With `limit` (not in a cluster) it counts if it gets jobs, and raises LimitReachedError.
     """
     make = _step if len(consumer) <= limits.CONSUMER_MAX_BYTES else _step.__wrapped__
-    step = make(queue, ttr_ms, count, consumer, max_in_flight, freeze_tries, mark_ms, now_ms)
+    if queue_limits is None and queue.keyed_until and queue.keyed_until > monotonic():
+        queue_limits = NO_LIMITS
+    step = make(queue, ttr_ms, count, consumer, max_in_flight, freeze_tries, mark_ms, queue_limits, now_ms)
     return step if limit is None else limited(step, limit, _note_taken)
 
 
@@ -52,10 +59,12 @@ def _step(
     max_in_flight: int,
     freeze_tries: bool,
     mark_ms: int,
+    queue_limits: QueueLimits | None,
     now_ms: int | None,
 ) -> Operation[Consumed]:
-    """A consumer asks for the same over and over."""
+    """A consumer asks for the same over and over. `queue_limits` None: a queue without limits and limit keys."""
     _check(ttr_ms, count)
+    script = _CONSUME if queue_limits is None else _CONSUME_FAIR
 
     def decode(reply: Reply) -> Consumed:
         tag = tag_of(reply)
@@ -68,14 +77,17 @@ def _step(
             return Consumed((), None, now)
         if tag == "more":
             return _AGAIN
-        raise unexpected(_CONSUME, reply)
+        if tag == "keyed":
+            queue.keyed_until = monotonic() + _KEYED_FOR_S
+            return _AGAIN
+        raise unexpected(script, reply)
 
     def undo(consumed: Consumed) -> list[Operation[Any]]:
         return give_back(consumed, lambda _namespace, _queue: queue)
 
     group: Group | None = None
     if count == 1 and now_ms is None:
-        group = (_consume_together, (queue.name, ttr_ms, max_in_flight, freeze_tries, mark_ms))
+        group = (_consume_together, (queue.name, ttr_ms, max_in_flight, freeze_tries, mark_ms, queue_limits))
     args: tuple[Argument, ...] = (
         clock_argument(now_ms),
         queue.name,
@@ -89,9 +101,10 @@ def _step(
         limits.PROMOTE_BATCH,
         limits.SKIP_BATCH,
         limits.CONSUME_BUDGET_BYTES,
+        *(() if queue_limits is None else (limits_argument(queue_limits),)),
         consumer_argument(consumer),
     )
-    return Operation(_CONSUME, queue.select(_CONSUME.keys), args, decode, group, undo, count >= limits.ALONE_MIN_JOBS)
+    return Operation(script, queue.select(script.keys), args, decode, group, undo, count >= limits.ALONE_MIN_JOBS)
 
 
 def _note_taken(consumed: Consumed, taken: LimitTaken) -> Consumed:
@@ -99,7 +112,8 @@ def _note_taken(consumed: Consumed, taken: LimitTaken) -> Consumed:
 
 
 _COUNT: Final = _CONSUME.args.index("count")
-_CONSUMERS: Final = len(_CONSUME.args)
+_KEYED_FOR_S: Final = 10.0
+"""For so long a queue that had jobs with limit keys is asked by the script for those first."""
 _JOBS_AT: Final = 4
 """Where the jobs begin in a reply."""
 
@@ -107,6 +121,7 @@ _JOBS_AT: Final = 4
 def _consume_together(parts: Sequence[Operation[Any]]) -> Operation[list[Reply]]:
     """One job for each of several callers, in their order, in one call."""
     first = parts[0]
+    consumers = len(first.script.args)
 
     def decode(reply: Reply) -> list[Reply]:
         if tag_of(reply) != "jobs":
@@ -120,10 +135,10 @@ def _consume_together(parts: Sequence[Operation[Any]]) -> Operation[list[Reply]]
     args = (
         *first.args[:_COUNT],
         len(parts),
-        *first.args[_COUNT + 1 : _CONSUMERS],
-        *[part.args[_CONSUMERS] for part in parts],
+        *first.args[_COUNT + 1 : consumers],
+        *[part.args[consumers] for part in parts],
     )
-    return Operation(_CONSUME, first.keys, args, decode)
+    return Operation(first.script, first.keys, args, decode)
 
 
 def give_back(consumed: Consumed, queue_of: Callable[[str, str], QueueKeys]) -> list[Operation[Any]]:
@@ -150,6 +165,7 @@ def consume(
     consumer: str = "",
     max_in_flight: int = 0,
     freeze_tries: bool = False,
+    queue_limits: QueueLimits | None = None,
     now_ms: int | None = None,
 ) -> Plan[Consumed]:
     """Deliver up to `count` ready jobs of one queue, each under a lease of `ttr_ms`, burning one try (unless frozen).
@@ -164,6 +180,7 @@ def consume(
         consumer=consumer,
         max_in_flight=max_in_flight,
         freeze_tries=freeze_tries,
+        queue_limits=(queue_limits,),
         now_ms=now_ms,
     )
 
@@ -178,20 +195,22 @@ def consume_any(
     freeze_tries: bool = False,
     mark_ms: int = 0,
     limit: RequestLimit | None = None,
+    queue_limits: Sequence[QueueLimits | None] | None = None,
     now_ms: int | None = None,
 ) -> Plan[Consumed]:
     """Consume from several queues: first all that the first can give, then the second, and so on.
 
-    `max_in_flight`: one bound for each queue, or the same for all. With `mark_ms` every queue found empty counts as
-    waited for, for so long. With `limit` (not in a cluster) all together count as one request, if there are jobs;
-    raises LimitReachedError.
+    `max_in_flight`: one bound for each queue, or the same for all. `queue_limits`: one for each queue. With `mark_ms`
+    every queue found empty counts as waited for, for so long. With `limit` (not in a cluster) all together count as one
+    request, if there are jobs; raises LimitReachedError.
     """
     bounds = [max_in_flight] * len(queues) if isinstance(max_in_flight, int) else max_in_flight
+    their_limits = [None] * len(queues) if queue_limits is None else queue_limits
     jobs: list[Consumed] = []
     next_due: int | None = None
     taken = 0
     last = Consumed(jobs=())
-    for queue, bound in zip(queues, bounds, strict=True):
+    for queue, bound, its_limits in zip(queues, bounds, their_limits, strict=True):
         while True:
             step = consume_step(
                 queue,
@@ -202,6 +221,7 @@ def consume_any(
                 freeze_tries=freeze_tries,
                 mark_ms=0 if taken else mark_ms,
                 limit=None if taken else limit,
+                queue_limits=its_limits,
                 now_ms=now_ms,
             )
             try:

@@ -17,7 +17,9 @@ from ..scripts import load
 from ..stats.minutes import lately, minutes_of, percentiles, rates
 from ..values import Delivery, JobDetail, JobResult, JobState, Page, QueueStats
 
-_CURSOR = re.compile(r"(?:high|list|low|delayed|retry|working|dead|completed|blocked):[0-9]{1,16}:[0-9A-Z]{26}\Z")
+_CURSOR = re.compile(
+    r"(?:(?:high|list|low|delayed|retry|working|dead|completed|blocked):[0-9]{1,16}:[0-9A-Z]{26}|keyed:0:(?:[0-9a-f]{2}){35,98})\Z"
+)
 """`segment:place:id` (lua/lib/walk.lua). Places beyond a double's 2^53 would not be whole numbers to Redis."""
 _PEEK = load("peek")
 _DETAIL = load("detail")
@@ -205,6 +207,7 @@ def detail_of(queue: QueueKeys, now_ms: int, fields: list[Any]) -> JobDetail:
         retention_ms=record.options.retention_ms,
         key=record.options.key,
         attributes=record.options.attributes,
+        limit_key=record.options.limit_key,
         result_bytes=None if result_bytes < 0 else result_bytes,
         history=run.history if run else (),
         **by_state,

@@ -10,6 +10,7 @@ from .. import ids, limits
 from ..errors import InvalidArgumentError, StoreUnavailableError, TaskqError
 from ..keys import QueueKeys
 from ..operation import Apart, Argument, Group, Operation, Plan, Relay, Reply
+from ..queue_limits import check_limit_key
 from ..record import pack_options
 from ..reply import clock_argument, expect_ok, tag_of, unexpected
 from ..scripts import Script, load
@@ -18,6 +19,7 @@ from .dependencies import POLICIES, check_dependency
 from .ratelimit import limited
 
 _PUBLISH = load("publish")
+_PUBLISH_KEYED = load("publish_keyed")
 _PUBLISH_UNIQUE = load("publish_unique")
 _PUBLISH_BLOCKED = load("publish_blocked")
 _REPUBLISH = load("republish")
@@ -40,6 +42,8 @@ class PreparedOptions:
     """What the jobs wait for, each as lua/lib/waits.lua has it."""
     policy: str = ""
     """What the failure of a dependency means."""
+    script: Script = _PUBLISH
+    """What publishes jobs with these options, unless they are `unique`."""
 
 
 def prepare(options: PublishOptions) -> PreparedOptions:
@@ -65,6 +69,7 @@ def prepare(options: PublishOptions) -> PreparedOptions:
         (mode, options.key_max_wait_ms) if mode else (),
         tuple(dict.fromkeys(map(str, options.depends_on))),
         POLICIES[options.on_dependency_failure],
+        _PUBLISH if options.limit_key is None else _PUBLISH_KEYED,
     )
 
 
@@ -100,7 +105,9 @@ def publish(
     if jobs == 1 and not prepared.one_job and now_ms is None and len(bodies[0]) <= limits.MERGE_BODY_MAX_BYTES:
         group = (_publish_together, (queue.name, prepared.arguments))
     alone = jobs >= limits.ALONE_MIN_JOBS or size >= limits.ALONE_MIN_BYTES
-    return Operation(_PUBLISH, queue.select(_PUBLISH.keys), args, _PUBLISHED, group, None, alone, True)
+    script = prepared.script
+    decode = _PUBLISHED if script is _PUBLISH else _PUBLISHED_KEYED
+    return Operation(script, queue.select(script.keys), args, decode, group, None, alone, True)
 
 
 def _publish_blocked(
@@ -259,7 +266,7 @@ def _publish_together(parts: Sequence[Operation[Any]]) -> Operation[list[Reply]]
         *first.args[_HEAD:_OPTIONS_END],
         *[part.args[_OPTIONS_END] for part in parts],
     )
-    return Operation(_PUBLISH, first.keys, args, decode)
+    return Operation(first.script, first.keys, args, decode)
 
 
 def published_by(script: Script) -> Callable[[Reply], Published]:
@@ -275,6 +282,7 @@ def published_by(script: Script) -> Callable[[Reply], Published]:
 
 
 _PUBLISHED = published_by(_PUBLISH)
+_PUBLISHED_KEYED = published_by(_PUBLISH_KEYED)
 _PUBLISHED_UNIQUE = published_by(_PUBLISH_UNIQUE)
 _PUBLISHED_BLOCKED = published_by(_PUBLISH_BLOCKED)
 _REPUBLISHED = published_by(_REPUBLISH)
@@ -302,6 +310,8 @@ def check_options(options: PublishOptions) -> None:
         raise InvalidArgumentError("invalid retention")
     _check_key(options)
     _check_dependencies(options)
+    if options.limit_key is not None:
+        check_limit_key(options.limit_key)
     if options.attributes is not None:
         _check_attributes(options.attributes)
 

@@ -14,7 +14,7 @@ from ..errors import LimitReachedError
 from ..keys import limit_key
 from ..operation import Argument, Group, Operation, Relay, Reply
 from ..reply import expect_ok, tag_of, unexpected
-from ..scripts import Script, load, load_limited
+from ..scripts import Script, load, load_limited, without_limit
 from ..values import LimitTaken, RequestLimit
 
 T = TypeVar("T")
@@ -70,8 +70,9 @@ def _limited_together(parts: Sequence[Operation[Any]]) -> Operation[list[Reply]]
     first = parts[0]
     assert first.group is not None
     (combine, _), limit = first.group[1]
+    script = without_limit(first.script)
     plain: Operation[list[Reply]] = combine(
-        [Operation(part.script, part.keys[1:], part.args[_OWN_ARGS:], part.decode) for part in parts]
+        [Operation(script, part.keys[1:], part.args[_OWN_ARGS:], part.decode) for part in parts]
     )
 
     def decode(reply: Reply) -> list[Reply]:

@@ -164,20 +164,22 @@ class Waiters:
             raise
 
     async def _look_at(self, queue: QueueKeys, mark_ms: int, options: dict[str, Any]) -> Consumed:
-        bound = options["max_in_flight"]
-        step = consume_step(
-            queue,
-            ttr_ms=options["ttr_ms"],
-            count=options["count"],
-            consumer=options["consumer"],
-            max_in_flight=bound if isinstance(bound, int) else bound[0],
-            freeze_tries=options["freeze_tries"],
-            mark_ms=mark_ms,
-            limit=options["limit"],
-        )
-        while is_again(found := await self._engine.run(step)):
-            pass
-        return found
+        bound, queue_limits = options["max_in_flight"], options["queue_limits"]
+        while True:
+            step = consume_step(
+                queue,
+                ttr_ms=options["ttr_ms"],
+                count=options["count"],
+                consumer=options["consumer"],
+                max_in_flight=bound if isinstance(bound, int) else bound[0],
+                freeze_tries=options["freeze_tries"],
+                mark_ms=mark_ms,
+                limit=options["limit"],
+                queue_limits=queue_limits and queue_limits[0],
+            )
+            found: Consumed = await self._engine.run(step)
+            if not is_again(found):
+                return found
 
     def _give_back(self, look: asyncio.Task[Consumed]) -> None:
         if not look.cancelled() and not look.exception():

@@ -35,7 +35,7 @@ def consume_jobs(
 ) -> Awaitable[Consumed]:
     """Up to `count` jobs of the queues in order of priority, waiting up to `timeout_s` for the first.
 
-    `policies`, one for each queue, bound the jobs in flight queue by queue. One call has one length of lease: the first
+    `policies`, one for each queue, say its limits. One call has one length of lease: the first
     queue's, unless the caller says. With `limit` (not in a Redis Cluster) it counts once it gets jobs; raises
     LimitReachedError.
     """
@@ -49,6 +49,7 @@ def consume_jobs(
         max_in_flight=bounds,
         freeze_tries=request.freeze_tries,
         limit=limit,
+        queue_limits=[policy.queue_limits for policy in policies],
     )
 
 

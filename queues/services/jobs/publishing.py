@@ -48,6 +48,7 @@ class PublishRequest:
     backoff: Backoff | None = None
     retention_ms: int = 0
     attributes: Mapping[str, str] | None = None
+    limit_key: str | None = None
     depends_on: tuple[str, ...] = ()
     """Each as `parse_dependency` reads it."""
     on_dependency_failure: DependencyFailure = DependencyFailure.WAIT
@@ -140,6 +141,7 @@ def effective_options(
         backoff=request.backoff if request.backoff is not None else policy.backoff or NO_BACKOFF,
         retention_ms=request.retention_ms,
         attributes=request.attributes,
+        limit_key=request.limit_key,
         depends_on=_dependencies(queue, request) if queue is not None else (),
         on_dependency_failure=request.on_dependency_failure,
     )

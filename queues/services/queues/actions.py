@@ -59,7 +59,7 @@ def _note(user: User, place: QueuePlace, action: ActivityAction, *, target: str 
     )
 
 
-PolicyValue = int | str | None
+PolicyValue = int | float | str | None
 
 POLICY_FIELDS: Final = (
     "tries",
@@ -70,6 +70,13 @@ POLICY_FIELDS: Final = (
     "dead_max_age_s",
     "dead_max_count",
     "objective_s",
+    "rate",
+    "burst",
+    "key_in_flight",
+    "key_rate",
+    "key_burst",
+    "key_weight",
+    "key_weights",
 )
 """What can be set, in the order of the form; "" (of backoff) and None: inherit."""
 
@@ -79,7 +86,8 @@ def read_own_policy(*, place: QueuePlace) -> Mapping[str, PolicyValue]:
     rows = QueuePolicy.objects.filter(
         namespace__pool__name=place.pool, namespace__name=place.namespace, queue=place.queue
     )
-    return read_metadata(rows.values(*POLICY_FIELDS).first) or dict.fromkeys(POLICY_FIELDS) | {"backoff": ""}
+    inherits = dict.fromkeys(POLICY_FIELDS) | {"backoff": "", "key_weights": ""}
+    return read_metadata(rows.values(*POLICY_FIELDS).first) or inherits
 
 
 def save_own_policy(*, user: User, place: QueuePlace, values: Mapping[str, PolicyValue]) -> Mapping[str, list[str]]:

@@ -1,4 +1,4 @@
---{"name": "ack", "purpose": "ends jobs (edge G). A working job is gone, or completed until its retention ends; a job in any other state is deleted.", "keys": ["jobs", "runs", "results", "ready", "front", "prio", "priorities", "delayed", "retry", "expiring", "working", "dead", "completed", "keys", "flags", "due", "ends", "queues", "sweeps", "waiting", "stats", "active", "events", "counters", "blocked", "outgoing"], "args": ["now_ms", "queue", "channel", "cap", "attempt", "has_result", "result"], "rest": true, "replies": ["ok"]}
+--{"name": "ack", "purpose": "ends jobs (edge G). A working job is gone, or completed until its retention ends; a job in any other state is deleted.", "keys": ["jobs", "runs", "results", "ready", "front", "prio", "priorities", "delayed", "retry", "expiring", "working", "dead", "completed", "keys", "flags", "due", "ends", "queues", "sweeps", "waiting", "stats", "active", "events", "counters", "blocked", "outgoing", "lines", "turns", "shares"], "args": ["now_ms", "queue", "channel", "cap", "attempt", "has_result", "result"], "rest": true, "replies": ["ok"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then
@@ -8,6 +8,60 @@ if not now then
 end
 local event_lines = {
 }
+local function leave_slots(its_key, number)
+ local virtual, in_work, start, tat
+ do
+  local raw = redis.call('HMGET', KEYS[29], '', its_key)
+  local virtual_2
+  repeat
+   local raw_2 = raw[1]
+   if not raw_2 then
+    virtual_2 = 0, 0, 0
+    break
+   end
+   virtual_2 = struct.unpack('>ddd', raw_2)
+  until true
+  local in_work_2, start_2, tat_2
+  repeat
+   local raw_3 = raw[2]
+   if not raw_3 then
+    in_work_2, start_2, tat_2 = 0, 0, 0
+    break
+   end
+   in_work_2, start_2, tat_2 = struct.unpack('>I4dd', raw_3)
+  until true
+  virtual, in_work, start, tat = virtual_2, in_work_2, start_2, tat_2
+ end
+ local turn
+ do
+  local score = tonumber(redis.call('ZSCORE', KEYS[28], its_key) or nil)
+  turn = score and score >= -4503599627370496 and score or nil
+ end
+ if turn and turn < 0 then
+  turn = math.max(virtual, start)
+ end
+ repeat
+  local virtual_3, in_work_3, start_3, tat_3, turn_2 = virtual, math.max(0, in_work - number), start, tat, turn
+  redis.call('HDEL', KEYS[29], its_key)
+  if not turn_2 then
+   redis.call('ZREM', KEYS[28], its_key)
+  end
+  if not turn_2 and in_work_3 == 0 then
+   local until_ms = math.max(start_3 > virtual_3 and now + 10000 or 0, math.ceil(tat_3 / 1000))
+   if until_ms <= now then
+    break
+   end
+   turn_2 = until_ms - 9007199254740992
+   do
+    redis.call('ZADD', KEYS[19], 'LT', math.min(until_ms, now + 600000), ARGV[2])
+   end
+  end
+  if turn_2 then
+   redis.call('ZADD', KEYS[28], string.format('%.0f', turn_2), its_key)
+  end
+  redis.call('HSET', KEYS[29], its_key, struct.pack('>I4dd', in_work_3, start_3, tat_3))
+ until true
+end
 local function ended_message(id, outcome, options)
  local key_of
  repeat
@@ -15,12 +69,13 @@ local function ended_message(id, outcome, options)
    key_of = ''
    break
   end
-  local _, __2, __3, __4, its_key = struct.unpack('>I6BI6I6Hc0', options)
-  key_of = its_key
+  local _, __2, __3, __4, its_key_2 = struct.unpack('>I6BI6I6Hc0', options)
+  key_of = its_key_2
  until true
  return 'ended\t' .. ARGV[2] .. '\t' .. id .. '\t' .. outcome .. '\t' .. key_of
 end
 local fence = tonumber(ARGV[5])
+local slots
 local outcome_2, ended, durations, seen, ids = {
  'ok',
 }, {
@@ -44,14 +99,29 @@ for i_2, id_2 in ipairs(ids) do
   if not value then
    local finish
    repeat
-    local retention
+    local retention, kind
     repeat
      if options_2 == '' then
-      retention = 0, 0, 0, 0
+      retention, kind = 0, 0, 0, 0
       break
      end
-     retention = struct.unpack('>I6BI6I6', options_2)
+     retention, kind = struct.unpack('>I6BI6I6', options_2)
     until true
+    if kind >= 64 then
+     local its_key_3
+     repeat
+      if options_2 == '' or string.byte(options_2, 7) % 128 < 64 then
+       its_key_3 = nil
+       break
+      end
+      its_key_3 = string.sub(options_2, -1 - string.byte(options_2, -1), -2)
+     until true
+     if its_key_3 then
+      slots = slots or {
+      }
+      slots[its_key_3] = (slots[its_key_3] or 0) + 1
+     end
+    end
     if retention > 0 then
      if ARGV[6] == '2' then
       finish = 'too_large'
@@ -101,6 +171,8 @@ for i_2, id_2 in ipairs(ids) do
        remove_job = nil
        break
       end
+      local place = redis.call('HGET', KEYS[7], id_2)
+      local zero = (place and string.find(place, '%z'))
       redis.call('HDEL', KEYS[2], id_2)
       redis.call('HDEL', KEYS[7], id_2)
       if redis.call('ZREM', KEYS[13], id_2) == 1 then
@@ -120,8 +192,8 @@ for i_2, id_2 in ipairs(ids) do
             key_of_2 = ''
             break
            end
-           local __9, __10, __11, __12, its_key_2 = struct.unpack('>I6BI6I6Hc0', options_3)
-           key_of_2 = its_key_2
+           local __9, __10, __11, __12, its_key_4 = struct.unpack('>I6BI6I6Hc0', options_3)
+           key_of_2 = its_key_4
           until true
           message = 'ended\t' .. ARGV[2] .. '\t' .. id_2 .. '\t' .. 'deleted' .. '\t' .. key_of_2
          end
@@ -134,6 +206,9 @@ for i_2, id_2 in ipairs(ids) do
        break
       end
       if redis.call('ZREM', KEYS[11], id_2) == 1 then
+       if zero then
+        leave_slots(string.sub(place, 1, zero - 1), 1)
+       end
        remove_job = ''
        break
       end
@@ -149,34 +224,104 @@ for i_2, id_2 in ipairs(ids) do
        break
       end
       if redis.call('ZREM', KEYS[8], id_2) + redis.call('ZREM', KEYS[9], id_2) + redis.call('ZREM', KEYS[6], id_2) == 0 then
-       do
-        local field = 't:' .. ARGV[2]
-        local left = redis.call('HINCRBY', KEYS[15], field, 1)
-        if left > 0 and 1 > 0 then
-         local in_front = redis.call('LLEN', KEYS[5])
-         if left >= in_front + redis.call('LLEN', KEYS[4]) then
-          redis.call('DEL', KEYS[4], KEYS[5])
-          left = 0
-         else
-          local list = in_front > 0 and KEYS[5] or KEYS[4]
-          for __13 = 1, 8 do
-           local id_3 = redis.call('LINDEX', list, 0)
-           if left == 0 or not id_3 or redis.call('HEXISTS', KEYS[1], id_3) == 1 then
-            break
-           end
-           redis.call('LPOP', list)
-           left = redis.call('HINCRBY', KEYS[15], field, -1)
-          end
-          if left > 500 then
+       if zero then
+        do
+         redis.call('ZREM', KEYS[27], place .. id_2)
+         repeat
+          local its_key_5 = string.sub(place, 1, (place and string.find(place, '%z')) - 1)
+          local range_line
+          do
+           local from, to
            do
-            local ms_2 = now
-            redis.call('ZADD', KEYS[19], 'LT', math.min(ms_2, now + 600000), ARGV[2])
+            local prefix = its_key_5 .. string.char(0)
+            from, to = '[' .. prefix, '(' .. string.sub(prefix, 1, -2) .. string.char(string.byte(prefix, -1) + 1)
+           end
+           range_line = redis.call('ZRANGEBYLEX', KEYS[27], from, to, 'LIMIT', 0, 1)
+          end
+          if #range_line > 0 then
+           break
+          end
+          local virtual_4, in_work_4, start_4, tat_4
+          do
+           local raw_4 = redis.call('HMGET', KEYS[29], '', its_key_5)
+           local virtual_5
+           repeat
+            local raw_5 = raw_4[1]
+            if not raw_5 then
+             virtual_5 = 0, 0, 0
+             break
+            end
+            virtual_5 = struct.unpack('>ddd', raw_5)
+           until true
+           local in_work_5, start_5, tat_5
+           repeat
+            local raw_6 = raw_4[2]
+            if not raw_6 then
+             in_work_5, start_5, tat_5 = 0, 0, 0
+             break
+            end
+            in_work_5, start_5, tat_5 = struct.unpack('>I4dd', raw_6)
+           until true
+           virtual_4, in_work_4, start_4, tat_4 = virtual_5, in_work_5, start_5, tat_5
+          end
+          repeat
+           local turn_of
+           do
+            local score_2 = tonumber(redis.call('ZSCORE', KEYS[28], its_key_5) or nil)
+            turn_of = score_2 and score_2 >= -4503599627370496 and score_2 or nil
+           end
+           local virtual_6, in_work_6, start_6, tat_6, turn_3 = virtual_4, in_work_4, math.max(start_4, turn_of or 0), tat_4, nil
+           redis.call('HDEL', KEYS[29], its_key_5)
+           if not turn_3 then
+            redis.call('ZREM', KEYS[28], its_key_5)
+           end
+           if not turn_3 and in_work_6 == 0 then
+            local until_ms_2 = math.max(start_6 > virtual_6 and now + 10000 or 0, math.ceil(tat_6 / 1000))
+            if until_ms_2 <= now then
+             break
+            end
+            turn_3 = until_ms_2 - 9007199254740992
+            do
+             redis.call('ZADD', KEYS[19], 'LT', math.min(until_ms_2, now + 600000), ARGV[2])
+            end
+           end
+           if turn_3 then
+            redis.call('ZADD', KEYS[28], string.format('%.0f', turn_3), its_key_5)
+           end
+           redis.call('HSET', KEYS[29], its_key_5, struct.pack('>I4dd', in_work_6, start_6, tat_6))
+          until true
+         until true
+        end
+       else
+        do
+         local field = 't:' .. ARGV[2]
+         local left = redis.call('HINCRBY', KEYS[15], field, 1)
+         if left > 0 and 1 > 0 then
+          local in_front = redis.call('LLEN', KEYS[5])
+          if left >= in_front + redis.call('LLEN', KEYS[4]) then
+           redis.call('DEL', KEYS[4], KEYS[5])
+           left = 0
+          else
+           local list = in_front > 0 and KEYS[5] or KEYS[4]
+           for __13 = 1, 8 do
+            local id_3 = redis.call('LINDEX', list, 0)
+            if left == 0 or not id_3 or redis.call('HEXISTS', KEYS[1], id_3) == 1 then
+             break
+            end
+            redis.call('LPOP', list)
+            left = redis.call('HINCRBY', KEYS[15], field, -1)
+           end
+           if left > 500 then
+            do
+             local ms_2 = now
+             redis.call('ZADD', KEYS[19], 'LT', math.min(ms_2, now + 600000), ARGV[2])
+            end
            end
           end
          end
-        end
-        if left <= 0 then
-         redis.call('HDEL', KEYS[15], field)
+         if left <= 0 then
+          redis.call('HDEL', KEYS[15], field)
+         end
         end
        end
       end
@@ -214,6 +359,11 @@ if #ended > 0 then
 end
 if messages then
  redis.call('ZADD', KEYS[26], unpack(messages))
+end
+if slots then
+ for its_key_6, number_2 in pairs(slots) do
+  leave_slots(its_key_6, number_2)
+ end
 end
 if #durations > 0 then
  repeat
@@ -299,7 +449,7 @@ if #durations > 0 then
   local mark = redis.call('ZSCORE', KEYS[20], ARGV[2])
   is_waited_for = mark and tonumber(mark) > now
  end
- if is_waited_for and (redis.call('EXISTS', KEYS[4], KEYS[6]) > 0) then
+ if is_waited_for and (redis.call('EXISTS', KEYS[4], KEYS[6], KEYS[27]) > 0) then
   do
    local count_3 = #durations
    local is_waited_for_2
@@ -318,7 +468,7 @@ repeat
   break
  end
  redis.call('DEL', KEYS[4], KEYS[5])
- redis.call('HDEL', KEYS[15], 't:' .. ARGV[2], 'h:' .. ARGV[2], 's:' .. ARGV[2])
+ redis.call('HDEL', KEYS[15], 't:' .. ARGV[2], 'h:' .. ARGV[2], 's:' .. ARGV[2], 'l:' .. ARGV[2])
  redis.call('ZREM', KEYS[16], ARGV[2])
  redis.call('ZREM', KEYS[17], ARGV[2])
  if redis.call('EXISTS', KEYS[14]) == 0 and redis.call('HEXISTS', KEYS[15], 'p:' .. ARGV[2]) == 0 then
@@ -346,9 +496,9 @@ repeat
  if held > most then
   do
    local most_2, added_2 = most - math.floor(most / 64), added
-   local dropped, freed, entries, from = 0, 0, 0, '-'
+   local dropped, freed, entries, from_2 = 0, 0, 0, '-'
    repeat
-    local found = redis.call('XRANGE', KEYS[23], from, '+', 'COUNT', 100)
+    local found = redis.call('XRANGE', KEYS[23], from_2, '+', 'COUNT', 100)
     for __16, entry in ipairs(found) do
      if held - freed <= most_2 then
       break
@@ -357,12 +507,12 @@ repeat
      dropped = dropped + tonumber(fields[6])
      local event_bytes
      do
-      local place, lines_2 = fields[4], fields[8]
-      event_bytes = 40 + math.floor(1.2 * (#place + #lines_2))
+      local place_2, lines_2 = fields[4], fields[8]
+      event_bytes = 40 + math.floor(1.2 * (#place_2 + #lines_2))
      end
      freed = freed + event_bytes
      entries = entries + 1
-     from = '(' .. entry[1]
+     from_2 = '(' .. entry[1]
     end
    until freed >= added_2 or held - freed <= most_2 or #found < 100
    redis.call('XTRIM', KEYS[23], 'MAXLEN', redis.call('XLEN', KEYS[23]) - entries)

@@ -1,4 +1,4 @@
---{"name": "cancel", "purpose": "deletes a job that waits; of one that is worked on, marks the attempt: unless it ends in an ack, the job is dead", "keys": ["jobs", "runs", "results", "ready", "front", "prio", "priorities", "delayed", "retry", "expiring", "working", "dead", "completed", "keys", "flags", "due", "ends", "queues", "sweeps", "events", "counters", "blocked", "outgoing"], "args": ["now_ms", "queue", "cap", "id"], "rest": false, "replies": ["ok", "missing"]}
+--{"name": "cancel", "purpose": "deletes a job that waits; of one that is worked on, marks the attempt: unless it ends in an ack, the job is dead", "keys": ["jobs", "runs", "results", "ready", "front", "prio", "priorities", "delayed", "retry", "expiring", "working", "dead", "completed", "keys", "flags", "due", "ends", "queues", "sweeps", "events", "counters", "blocked", "outgoing", "lines", "turns", "shares"], "args": ["now_ms", "queue", "cap", "id"], "rest": false, "replies": ["ok", "missing"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then
@@ -93,6 +93,8 @@ elseif state ~= 'dead' and state ~= 'completed' then
    ended = nil
    break
   end
+  local place = redis.call('HGET', KEYS[7], id_2)
+  local zero = (place and string.find(place, '%z'))
   redis.call('HDEL', KEYS[2], id_2)
   redis.call('HDEL', KEYS[7], id_2)
   if redis.call('ZREM', KEYS[13], id_2) == 1 then
@@ -126,6 +128,63 @@ elseif state ~= 'dead' and state ~= 'completed' then
    break
   end
   if redis.call('ZREM', KEYS[11], id_2) == 1 then
+   if zero then
+    do
+     local its_key_2 = string.sub(place, 1, zero - 1)
+     local virtual, in_work, start, tat
+     do
+      local raw_3 = redis.call('HMGET', KEYS[26], '', its_key_2)
+      local virtual_2
+      repeat
+       local raw_4 = raw_3[1]
+       if not raw_4 then
+        virtual_2 = 0, 0, 0
+        break
+       end
+       virtual_2 = struct.unpack('>ddd', raw_4)
+      until true
+      local in_work_2, start_2, tat_2
+      repeat
+       local raw_5 = raw_3[2]
+       if not raw_5 then
+        in_work_2, start_2, tat_2 = 0, 0, 0
+        break
+       end
+       in_work_2, start_2, tat_2 = struct.unpack('>I4dd', raw_5)
+      until true
+      virtual, in_work, start, tat = virtual_2, in_work_2, start_2, tat_2
+     end
+     local turn
+     do
+      local score_2 = tonumber(redis.call('ZSCORE', KEYS[25], its_key_2) or nil)
+      turn = score_2 and score_2 >= -4503599627370496 and score_2 or nil
+     end
+     if turn and turn < 0 then
+      turn = math.max(virtual, start)
+     end
+     repeat
+      local virtual_3, in_work_3, start_3, tat_3, turn_2 = virtual, math.max(0, in_work - 1), start, tat, turn
+      redis.call('HDEL', KEYS[26], its_key_2)
+      if not turn_2 then
+       redis.call('ZREM', KEYS[25], its_key_2)
+      end
+      if not turn_2 and in_work_3 == 0 then
+       local until_ms = math.max(start_3 > virtual_3 and now + 10000 or 0, math.ceil(tat_3 / 1000))
+       if until_ms <= now then
+        break
+       end
+       turn_2 = until_ms - 9007199254740992
+       do
+        redis.call('ZADD', KEYS[19], 'LT', math.min(until_ms, now + 600000), ARGV[2])
+       end
+      end
+      if turn_2 then
+       redis.call('ZADD', KEYS[25], string.format('%.0f', turn_2), its_key_2)
+      end
+      redis.call('HSET', KEYS[26], its_key_2, struct.pack('>I4dd', in_work_3, start_3, tat_3))
+     until true
+    end
+   end
    ended = ''
    break
   end
@@ -141,34 +200,104 @@ elseif state ~= 'dead' and state ~= 'completed' then
    break
   end
   if redis.call('ZREM', KEYS[8], id_2) + redis.call('ZREM', KEYS[9], id_2) + redis.call('ZREM', KEYS[6], id_2) == 0 then
-   do
-    local field = 't:' .. ARGV[2]
-    local left = redis.call('HINCRBY', KEYS[15], field, 1)
-    if left > 0 and 1 > 0 then
-     local in_front = redis.call('LLEN', KEYS[5])
-     if left >= in_front + redis.call('LLEN', KEYS[4]) then
-      redis.call('DEL', KEYS[4], KEYS[5])
-      left = 0
-     else
-      local list = in_front > 0 and KEYS[5] or KEYS[4]
-      for __5 = 1, 8 do
-       local id_3 = redis.call('LINDEX', list, 0)
-       if left == 0 or not id_3 or redis.call('HEXISTS', KEYS[1], id_3) == 1 then
-        break
-       end
-       redis.call('LPOP', list)
-       left = redis.call('HINCRBY', KEYS[15], field, -1)
-      end
-      if left > 500 then
+   if zero then
+    do
+     redis.call('ZREM', KEYS[24], place .. id_2)
+     repeat
+      local its_key_3 = string.sub(place, 1, (place and string.find(place, '%z')) - 1)
+      local range_line
+      do
+       local from, to
        do
-        local ms = now
-        redis.call('ZADD', KEYS[19], 'LT', math.min(ms, now + 600000), ARGV[2])
+        local prefix = its_key_3 .. string.char(0)
+        from, to = '[' .. prefix, '(' .. string.sub(prefix, 1, -2) .. string.char(string.byte(prefix, -1) + 1)
+       end
+       range_line = redis.call('ZRANGEBYLEX', KEYS[24], from, to, 'LIMIT', 0, 1)
+      end
+      if #range_line > 0 then
+       break
+      end
+      local virtual_4, in_work_4, start_4, tat_4
+      do
+       local raw_6 = redis.call('HMGET', KEYS[26], '', its_key_3)
+       local virtual_5
+       repeat
+        local raw_7 = raw_6[1]
+        if not raw_7 then
+         virtual_5 = 0, 0, 0
+         break
+        end
+        virtual_5 = struct.unpack('>ddd', raw_7)
+       until true
+       local in_work_5, start_5, tat_5
+       repeat
+        local raw_8 = raw_6[2]
+        if not raw_8 then
+         in_work_5, start_5, tat_5 = 0, 0, 0
+         break
+        end
+        in_work_5, start_5, tat_5 = struct.unpack('>I4dd', raw_8)
+       until true
+       virtual_4, in_work_4, start_4, tat_4 = virtual_5, in_work_5, start_5, tat_5
+      end
+      repeat
+       local turn_of
+       do
+        local score_3 = tonumber(redis.call('ZSCORE', KEYS[25], its_key_3) or nil)
+        turn_of = score_3 and score_3 >= -4503599627370496 and score_3 or nil
+       end
+       local virtual_6, in_work_6, start_6, tat_6, turn_3 = virtual_4, in_work_4, math.max(start_4, turn_of or 0), tat_4, nil
+       redis.call('HDEL', KEYS[26], its_key_3)
+       if not turn_3 then
+        redis.call('ZREM', KEYS[25], its_key_3)
+       end
+       if not turn_3 and in_work_6 == 0 then
+        local until_ms_2 = math.max(start_6 > virtual_6 and now + 10000 or 0, math.ceil(tat_6 / 1000))
+        if until_ms_2 <= now then
+         break
+        end
+        turn_3 = until_ms_2 - 9007199254740992
+        do
+         redis.call('ZADD', KEYS[19], 'LT', math.min(until_ms_2, now + 600000), ARGV[2])
+        end
+       end
+       if turn_3 then
+        redis.call('ZADD', KEYS[25], string.format('%.0f', turn_3), its_key_3)
+       end
+       redis.call('HSET', KEYS[26], its_key_3, struct.pack('>I4dd', in_work_6, start_6, tat_6))
+      until true
+     until true
+    end
+   else
+    do
+     local field = 't:' .. ARGV[2]
+     local left = redis.call('HINCRBY', KEYS[15], field, 1)
+     if left > 0 and 1 > 0 then
+      local in_front = redis.call('LLEN', KEYS[5])
+      if left >= in_front + redis.call('LLEN', KEYS[4]) then
+       redis.call('DEL', KEYS[4], KEYS[5])
+       left = 0
+      else
+       local list = in_front > 0 and KEYS[5] or KEYS[4]
+       for __5 = 1, 8 do
+        local id_3 = redis.call('LINDEX', list, 0)
+        if left == 0 or not id_3 or redis.call('HEXISTS', KEYS[1], id_3) == 1 then
+         break
+        end
+        redis.call('LPOP', list)
+        left = redis.call('HINCRBY', KEYS[15], field, -1)
+       end
+       if left > 500 then
+        do
+         local ms = now
+         redis.call('ZADD', KEYS[19], 'LT', math.min(ms, now + 600000), ARGV[2])
+        end
        end
       end
      end
-    end
-    if left <= 0 then
-     redis.call('HDEL', KEYS[15], field)
+     if left <= 0 then
+      redis.call('HDEL', KEYS[15], field)
+     end
     end
    end
   end
@@ -186,7 +315,7 @@ elseif state ~= 'dead' and state ~= 'completed' then
    break
   end
   redis.call('DEL', KEYS[4], KEYS[5])
-  redis.call('HDEL', KEYS[15], 't:' .. ARGV[2], 'h:' .. ARGV[2], 's:' .. ARGV[2])
+  redis.call('HDEL', KEYS[15], 't:' .. ARGV[2], 'h:' .. ARGV[2], 's:' .. ARGV[2], 'l:' .. ARGV[2])
   redis.call('ZREM', KEYS[16], ARGV[2])
   redis.call('ZREM', KEYS[17], ARGV[2])
   if redis.call('EXISTS', KEYS[14]) == 0 and redis.call('HEXISTS', KEYS[15], 'p:' .. ARGV[2]) == 0 then
@@ -215,9 +344,9 @@ repeat
  if held > most then
   do
    local most_2, added_2 = most - math.floor(most / 64), added
-   local dropped, freed, entries, from = 0, 0, 0, '-'
+   local dropped, freed, entries, from_2 = 0, 0, 0, '-'
    repeat
-    local found = redis.call('XRANGE', KEYS[20], from, '+', 'COUNT', 100)
+    local found = redis.call('XRANGE', KEYS[20], from_2, '+', 'COUNT', 100)
     for __6, entry in ipairs(found) do
      if held - freed <= most_2 then
       break
@@ -226,12 +355,12 @@ repeat
      dropped = dropped + tonumber(fields[6])
      local event_bytes
      do
-      local place, lines_2 = fields[4], fields[8]
-      event_bytes = 40 + math.floor(1.2 * (#place + #lines_2))
+      local place_2, lines_2 = fields[4], fields[8]
+      event_bytes = 40 + math.floor(1.2 * (#place_2 + #lines_2))
      end
      freed = freed + event_bytes
      entries = entries + 1
-     from = '(' .. entry[1]
+     from_2 = '(' .. entry[1]
     end
    until freed >= added_2 or held - freed <= most_2 or #found < 100
    redis.call('XTRIM', KEYS[20], 'MAXLEN', redis.call('XLEN', KEYS[20]) - entries)

@@ -1,4 +1,4 @@
---{"name": "consume", "purpose": "hands out up to `count` ready jobs, each under a lease of `ttr` (edge F), after moving this queue's own due", "keys": ["jobs", "runs", "ready", "front", "prio", "priorities", "delayed", "retry", "expiring", "working", "keys", "flags", "due", "ends", "queues", "sweeps", "waiting", "stats", "active", "events", "counters", "blocked", "outgoing"], "args": ["now_ms", "queue", "channel", "cap", "ttr", "count", "in_flight", "freeze", "mark", "promote", "skip", "budget"], "rest": true, "replies": ["jobs", "none", "paused", "full", "more"]}
+--{"name": "consume", "purpose": "hands out up to `count` ready jobs, each under a lease of `ttr` (edge F), after moving this queue's own due", "keys": ["jobs", "runs", "ready", "front", "prio", "priorities", "delayed", "retry", "expiring", "working", "keys", "flags", "due", "ends", "queues", "sweeps", "waiting", "stats", "active", "events", "counters", "blocked", "outgoing"], "args": ["now_ms", "queue", "channel", "cap", "ttr", "count", "in_flight", "freeze", "mark", "promote", "skip", "budget"], "rest": true, "replies": ["jobs", "none", "paused", "full", "more", "keyed"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then
@@ -88,17 +88,42 @@ local function count_durations(metric, durations)
   end
  end
 end
+local asked = tonumber(ARGV[6])
+local most = asked
+local skip_max = tonumber(ARGV[11])
+local bytes_max = tonumber(ARGV[12])
+local has_expiring = false
+local reply = {
+ 'jobs',
+ now,
+ 0,
+ 0,
+}
+local waits = {
+}
+local delivered = 0
+local tombstones = 0
+local expired = 0
+local skipped = 0
+local known_dead = false
+local bytes = 0
+local chunk = 16
+local burned = ARGV[8] == '1' and 0 or 1
+local lease_end = string.format('%d', now + ARGV[5])
+local last_consumer = ARGV[#ARGV]
+local numbers = ''
+local numbers_attempt = 0
+local numbers_wait = 0
+local numbers_size = 0
 local function earlier(a, b_3)
  if a[2] ~= b_3[2] then
   return a[2] < b_3[2]
  end
  return a[1] < b_3[1]
 end
-local asked = tonumber(ARGV[6])
-local most = asked
 local in_flight_max = tonumber(ARGV[7])
-local skip_max = tonumber(ARGV[11])
-if redis.call('HEXISTS', KEYS[12], 'p:' .. ARGV[2]) == 1 then
+local marks = redis.call('HMGET', KEYS[12], 'p:' .. ARGV[2], 'l:' .. ARGV[2])
+if marks[1] then
  do
   local mark_ms = tonumber(ARGV[9])
   if mark_ms > 0 then
@@ -112,6 +137,12 @@ if redis.call('HEXISTS', KEYS[12], 'p:' .. ARGV[2]) == 1 then
   'paused',
   now,
   nil,
+ }
+end
+if marks[2] then
+ return {
+  'keyed',
+  now,
  }
 end
 if in_flight_max > 0 then
@@ -197,22 +228,25 @@ if next_due > 0 and next_due <= now then
     local its_3 = redis.call('HMGET', KEYS[6], unpack(ids))
     for i_5, id_2 in ipairs(ids) do
      do
-      local priority = tonumber(its_3[i_5] or 0)
-      if priority == 0 then
-       redis.call('RPUSH', KEYS[3], id_2)
-      else
-       local format_rank
-       do
-        local rank
-        repeat
-         local band = (100 - priority) * 17592186044416
-         local from, to = string.format('%.0f', band), '(' .. string.format('%.0f', (band + 17592186044416))
-         local last = redis.call('ZREVRANGEBYSCORE', KEYS[5], to, from, 'WITHSCORES', 'LIMIT', 0, 1)
-         rank = math.max(band + now, last[2] and tonumber(last[2]) + 1 or 0)
-        until true
-        format_rank = string.format('%.0f', rank)
+      local place = its_3[i_5]
+      do
+       local priority = tonumber(place or 0)
+       if priority == 0 then
+        redis.call('RPUSH', KEYS[3], id_2)
+       else
+        local format_rank
+        do
+         local rank
+         repeat
+          local band = (100 - priority) * 17592186044416
+          local from, to = string.format('%.0f', band), '(' .. string.format('%.0f', (band + 17592186044416))
+          local last = redis.call('ZREVRANGEBYSCORE', KEYS[5], to, from, 'WITHSCORES', 'LIMIT', 0, 1)
+          rank = math.max(band + now, last[2] and tonumber(last[2]) + 1 or 0)
+         until true
+         format_rank = string.format('%.0f', rank)
+        end
+        redis.call('ZADD', KEYS[5], format_rank, id_2)
        end
-       redis.call('ZADD', KEYS[5], format_rank, id_2)
       end
      end
     end
@@ -257,28 +291,13 @@ if next_due > 0 and next_due <= now then
   end
  end
 end
-local lease_end = string.format('%d', now + ARGV[5])
-local has_prio, has_expiring, list_2 = false, false, KEYS[3]
+local has_prio, list_2 = false, KEYS[3]
 if redis.call('EXISTS', KEYS[5], KEYS[9], KEYS[4]) > 0 then
  has_prio, has_expiring = redis.call('EXISTS', KEYS[5]) == 1, redis.call('EXISTS', KEYS[9]) == 1
  if redis.call('EXISTS', KEYS[4]) == 1 then
   list_2 = KEYS[4]
  end
 end
-local reply, waits = {
- 'jobs',
- now,
- 0,
- 0,
-}, {
-}
-local delivered, tombstones, expired, skipped = 0, 0, 0, 0
-local bytes, chunk = 0, 16
-local bytes_max = tonumber(ARGV[12])
-local burned = ARGV[8] == '1' and 0 or 1
-local last_consumer = ARGV[#ARGV]
-local numbers, numbers_attempt, numbers_wait, numbers_size = '', 0, 0, 0
-local known_dead = false
 while delivered < most and skipped < skip_max and bytes < bytes_max and not known_dead do
  local ids_2, ranks
  repeat
@@ -332,510 +351,510 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
  if #ids_2 == 0 then
   break
  end
- local raw_runs = redis.call('HMGET', KEYS[2], unpack(ids_2))
- local gone, gone_runs, lapsed = {
- }, {
- }, nil
- if #ids_2 > 1 or raw_runs[1] then
-  local kept, size, alive = {
-  }, bytes, 0
-  for i_7, id_4 in ipairs(ids_2) do
-   local raw_run, length, expires = raw_runs[i_7], 0, 0
-   if raw_run then
-    length, expires = redis.call('HSTRLEN', KEYS[1], id_4), struct.unpack('>I6', raw_run, 10)
-   end
-   if size >= bytes_max or alive >= most - delivered or skipped >= skip_max then
-    do
-     local ids_5, ranks_4 = ids_2, ranks
-     for i_8 = #ids_5, i_7, -1 do
-      if ranks_4 then
-       redis.call('ZADD', KEYS[5], ranks_4[i_8], ids_5[i_8])
-      else
-       redis.call('LPUSH', list_2, ids_5[i_8])
-      end
-     end
-    end
-    break
-   elseif length > 0 and expires > 0 and expires <= now then
-    skipped = skipped + math.floor(length / 16384)
-    lapsed = lapsed or {
-    }
-    lapsed[id_4] = true
-   else
-    size = size + length
-    if length > 0 then
-     alive = alive + 1
-    end
-   end
-   kept[i_7] = id_4
-  end
-  ids_2 = kept
- end
- local records
- repeat
-  local ids_6, lapsed_2 = ids_2, lapsed
-  if not lapsed_2 then
-   records = #ids_6 > 0 and redis.call('HMGET', KEYS[1], unpack(ids_6))
-   break
-  end
-  local wanted, places, records_2 = {
+ local first_left
+ do
+  local ids_5 = ids_2
+  local first_left_2 = #ids_5 + 1
+  local raw_runs = redis.call('HMGET', KEYS[2], unpack(ids_5))
+  local gone, gone_runs, lapsed = {
   }, {
-  }, {
-  }
-  for i_9, id_5 in ipairs(ids_6) do
-   if not lapsed_2[id_5] then
-    wanted[#wanted + 1], places[#places + 1] = id_5, i_9
-   end
-  end
-  local found_3 = #wanted > 0 and redis.call('HMGET', KEYS[1], unpack(wanted)) or {
-  }
-  for i_10, record in ipairs(found_3) do
-   records_2[places[i_10]] = record
-  end
-  records = records_2
- until true
- local new_runs, leases, handed_out, taken = {
- }, {
- }, {
- }, 0
- for i_11 = 1, #ids_2 do
-  local id_6 = ids_2[i_11]
-  if delivered >= most then
-   do
-    local ids_7, ranks_5 = ids_2, ranks
-    for i_12 = #ids_7, i_11, -1 do
-     if ranks_5 then
-      redis.call('ZADD', KEYS[5], ranks_5[i_12], ids_7[i_12])
-     else
-      redis.call('LPUSH', list_2, ids_7[i_12])
-     end
+  }, nil
+  if #ids_5 > 1 or raw_runs[1] then
+   local kept, size, alive = {
+   }, bytes, 0
+   for i_7, id_4 in ipairs(ids_5) do
+    local raw_run, length, expires = raw_runs[i_7], 0, 0
+    if raw_run then
+     length, expires = redis.call('HSTRLEN', KEYS[1], id_4), struct.unpack('>I6', raw_run, 10)
     end
-   end
-   break
-  end
-  local value = records[i_11]
-  if value then
-   local hand_out
-   repeat
-    local raw, raw_run_2 = records[i_11], raw_runs[i_11]
-    local tries, expires_2, due_ms, options, body_at
-    do
-     local bits, tries_2, expires_3, at_2 = struct.unpack('>BHI6', raw)
-     local due_ms_2, options_2 = nil, ''
-     if bits >= 2 then
-      due_ms_2, at_2 = struct.unpack('>I6', raw, at_2)
-      bits = bits - 2
-     end
-     if bits == 1 then
-      options_2, at_2 = struct.unpack('>Hc0', raw, at_2)
-     end
-     tries, expires_2, due_ms, options, body_at = tries_2, expires_3, due_ms_2, options_2, at_2
-    end
-    local attempt, used, depended, history = 0, 0, 0, ''
-    if raw_run_2 then
-     local history_at, marks, __3
-     attempt, used, tries, marks, expires_2, due_ms, __3, __3, __3, history_at = struct.unpack('>I4HHBI6I6I6Hc0Bc0', raw_run_2)
-     history = string.sub(raw_run_2, history_at)
-     if marks >= 4 then
-      depended = 4
-     end
-    end
-    if expires_2 > 0 and expires_2 <= now then
-     do
-      local attempt_2 = attempt
-      do
-       local line_2 = 'expired' .. '\t' .. id_6 .. '\t' .. attempt_2 .. '\t\t' .. '' .. '\t\t' .. '' .. '\t' .. ''
-       event_lines[#event_lines + 1] = line_2
-      end
-     end
-     hand_out = nil
+    if size >= bytes_max or alive >= most - delivered or skipped >= skip_max then
+     first_left_2 = i_7
      break
-    end
-    attempt = attempt + 1
-    if used < 65535 then
-     used = used + burned
-    end
-    local value_2 = due_ms
-    if not value_2 then
-     local id_time
-     repeat
-      local part = string.sub(id_6, 1, 10)
-      if part == last_part then
-       id_time = last_time
-       break
-      end
-      local a_3, b_5, c, d, e, f, g, h, i_13, j = string.byte(part, 1, 10)
-      local value_of
-      repeat
-       if a_3 < 58 then
-        value_of = a_3 - 48
-        break
-       end
-       if a_3 < 73 then
-        value_of = a_3 - 55
-        break
-       end
-       if a_3 < 76 then
-        value_of = a_3 - 56
-        break
-       end
-       if a_3 < 79 then
-        value_of = a_3 - 57
-        break
-       end
-       if a_3 < 85 then
-        value_of = a_3 - 58
-        break
-       end
-       value_of = a_3 - 59
-      until true
-      local value_of_2
-      repeat
-       if b_5 < 58 then
-        value_of_2 = b_5 - 48
-        break
-       end
-       if b_5 < 73 then
-        value_of_2 = b_5 - 55
-        break
-       end
-       if b_5 < 76 then
-        value_of_2 = b_5 - 56
-        break
-       end
-       if b_5 < 79 then
-        value_of_2 = b_5 - 57
-        break
-       end
-       if b_5 < 85 then
-        value_of_2 = b_5 - 58
-        break
-       end
-       value_of_2 = b_5 - 59
-      until true
-      local value_of_3
-      repeat
-       if c < 58 then
-        value_of_3 = c - 48
-        break
-       end
-       if c < 73 then
-        value_of_3 = c - 55
-        break
-       end
-       if c < 76 then
-        value_of_3 = c - 56
-        break
-       end
-       if c < 79 then
-        value_of_3 = c - 57
-        break
-       end
-       if c < 85 then
-        value_of_3 = c - 58
-        break
-       end
-       value_of_3 = c - 59
-      until true
-      local value_of_4
-      repeat
-       if d < 58 then
-        value_of_4 = d - 48
-        break
-       end
-       if d < 73 then
-        value_of_4 = d - 55
-        break
-       end
-       if d < 76 then
-        value_of_4 = d - 56
-        break
-       end
-       if d < 79 then
-        value_of_4 = d - 57
-        break
-       end
-       if d < 85 then
-        value_of_4 = d - 58
-        break
-       end
-       value_of_4 = d - 59
-      until true
-      local value_of_5
-      repeat
-       if e < 58 then
-        value_of_5 = e - 48
-        break
-       end
-       if e < 73 then
-        value_of_5 = e - 55
-        break
-       end
-       if e < 76 then
-        value_of_5 = e - 56
-        break
-       end
-       if e < 79 then
-        value_of_5 = e - 57
-        break
-       end
-       if e < 85 then
-        value_of_5 = e - 58
-        break
-       end
-       value_of_5 = e - 59
-      until true
-      local high = (((value_of * 32 + value_of_2) * 32 + value_of_3) * 32 + value_of_4) * 32 + value_of_5
-      last_part = part
-      local value_of_6
-      repeat
-       if f < 58 then
-        value_of_6 = f - 48
-        break
-       end
-       if f < 73 then
-        value_of_6 = f - 55
-        break
-       end
-       if f < 76 then
-        value_of_6 = f - 56
-        break
-       end
-       if f < 79 then
-        value_of_6 = f - 57
-        break
-       end
-       if f < 85 then
-        value_of_6 = f - 58
-        break
-       end
-       value_of_6 = f - 59
-      until true
-      local value_of_7
-      repeat
-       if g < 58 then
-        value_of_7 = g - 48
-        break
-       end
-       if g < 73 then
-        value_of_7 = g - 55
-        break
-       end
-       if g < 76 then
-        value_of_7 = g - 56
-        break
-       end
-       if g < 79 then
-        value_of_7 = g - 57
-        break
-       end
-       if g < 85 then
-        value_of_7 = g - 58
-        break
-       end
-       value_of_7 = g - 59
-      until true
-      local value_of_8
-      repeat
-       if h < 58 then
-        value_of_8 = h - 48
-        break
-       end
-       if h < 73 then
-        value_of_8 = h - 55
-        break
-       end
-       if h < 76 then
-        value_of_8 = h - 56
-        break
-       end
-       if h < 79 then
-        value_of_8 = h - 57
-        break
-       end
-       if h < 85 then
-        value_of_8 = h - 58
-        break
-       end
-       value_of_8 = h - 59
-      until true
-      local value_of_9
-      repeat
-       if i_13 < 58 then
-        value_of_9 = i_13 - 48
-        break
-       end
-       if i_13 < 73 then
-        value_of_9 = i_13 - 55
-        break
-       end
-       if i_13 < 76 then
-        value_of_9 = i_13 - 56
-        break
-       end
-       if i_13 < 79 then
-        value_of_9 = i_13 - 57
-        break
-       end
-       if i_13 < 85 then
-        value_of_9 = i_13 - 58
-        break
-       end
-       value_of_9 = i_13 - 59
-      until true
-      local value_of_10
-      repeat
-       if j < 58 then
-        value_of_10 = j - 48
-        break
-       end
-       if j < 73 then
-        value_of_10 = j - 55
-        break
-       end
-       if j < 76 then
-        value_of_10 = j - 56
-        break
-       end
-       if j < 79 then
-        value_of_10 = j - 57
-        break
-       end
-       if j < 85 then
-        value_of_10 = j - 58
-        break
-       end
-       value_of_10 = j - 59
-      until true
-      last_time = ((((high * 32 + value_of_6) * 32 + value_of_7) * 32 + value_of_8) * 32 + value_of_9) * 32 + value_of_10
-      id_time = last_time
-     until true
-     value_2 = id_time
-    end
-    due_ms = value_2
-    local wait = now > due_ms and now - due_ms or 0
-    local body = string.sub(raw, body_at)
-    bytes = bytes + #body
-    delivered = delivered + 1
-    waits[delivered] = wait
-    local consumer = ARGV[13 - 1 + delivered] or last_consumer
-    reply[delivered + 4] = {
-     id_6,
-     attempt,
-     used,
-     tries,
-     expires_2,
-     options,
-     body,
-    }
-    do
-     local format_numbers
-     do
-      local attempt_3, size_2 = attempt, #body
-      if attempt_3 ~= numbers_attempt or wait ~= numbers_wait or size_2 ~= numbers_size then
-       numbers_attempt, numbers_wait, numbers_size = attempt_3, wait, size_2
-       numbers = string.format('\t%d\t%d\t\t%d\t', attempt_3, wait, size_2)
-      end
-      format_numbers = numbers
+    elseif length > 0 and expires > 0 and expires <= now then
+     skipped = skipped + math.floor(length / 16384)
+     lapsed = lapsed or {
+     }
+     lapsed[id_4] = true
+    else
+     size = size + length
+     if length > 0 then
+      alive = alive + 1
      end
-     local line_3 = 'consumed\t' .. id_6 .. format_numbers .. consumer .. '\t'
-     event_lines[#event_lines + 1] = line_3
     end
-    hand_out = struct.pack('>I4HHBI6I6I6Hc0Bc0', attempt, used, tries, 1 - burned + depended, expires_2, due_ms, now, #options, options, #consumer, consumer) .. history
-   until true
-   value = hand_out
+    kept[i_7] = id_4
+   end
+   ids_5 = kept
   end
-  local run = value
-  if run then
-   new_runs[taken + 1], new_runs[taken + 2] = id_6, run
-   leases[taken + 1], leases[taken + 2] = lease_end, id_6
-   handed_out[taken / 2 + 1] = id_6
-   taken = taken + 2
-  elseif lapsed and lapsed[id_6] then
-   do
-    local attempt_4 = (struct.unpack('>I4', raw_runs[i_11]))
-    do
-     local line_4 = 'expired' .. '\t' .. id_6 .. '\t' .. attempt_4 .. '\t\t' .. '' .. '\t\t' .. '' .. '\t' .. ''
-     event_lines[#event_lines + 1] = line_4
+  local records
+  repeat
+   local ids_6, lapsed_2 = ids_5, lapsed
+   if not lapsed_2 then
+    records = #ids_6 > 0 and redis.call('HMGET', KEYS[1], unpack(ids_6))
+    break
+   end
+   local wanted, places, records_2 = {
+   }, {
+   }, {
+   }
+   for i_8, id_5 in ipairs(ids_6) do
+    if not lapsed_2[id_5] then
+     wanted[#wanted + 1], places[#places + 1] = id_5, i_8
     end
    end
-   gone[#gone + 1], gone_runs[#gone + 1] = id_6, raw_runs[i_11]
-  elseif records[i_11] then
-   gone[#gone + 1], gone_runs[#gone + 1] = id_6, raw_runs[i_11]
-  else
-   tombstones = tombstones + 1
-   skipped = skipped + 1
+   local found_3 = #wanted > 0 and redis.call('HMGET', KEYS[1], unpack(wanted)) or {
+   }
+   for i_9, record in ipairs(found_3) do
+    records_2[places[i_9]] = record
+   end
+   records = records_2
+  until true
+  local new_runs, leases, handed_out, taken = {
+  }, {
+  }, {
+  }, 0
+  for i_10 = 1, #ids_5 do
+   local id_6 = ids_5[i_10]
+   if delivered >= most then
+    first_left_2 = i_10
+    break
+   end
+   local value = records[i_10]
+   if value then
+    local hand_out
+    repeat
+     local raw, raw_run_2 = records[i_10], raw_runs[i_10]
+     local tries, expires_2, due_ms, options, body_at
+     do
+      local bits, tries_2, expires_3, at_2 = struct.unpack('>BHI6', raw)
+      local due_ms_2, options_2 = nil, ''
+      if bits >= 2 then
+       due_ms_2, at_2 = struct.unpack('>I6', raw, at_2)
+       bits = bits - 2
+      end
+      if bits == 1 then
+       options_2, at_2 = struct.unpack('>Hc0', raw, at_2)
+      end
+      tries, expires_2, due_ms, options, body_at = tries_2, expires_3, due_ms_2, options_2, at_2
+     end
+     local attempt, used, depended, history = 0, 0, 0, ''
+     if raw_run_2 then
+      local history_at, marks_2, __3
+      attempt, used, tries, marks_2, expires_2, due_ms, __3, __3, __3, history_at = struct.unpack('>I4HHBI6I6I6Hc0Bc0', raw_run_2)
+      history = string.sub(raw_run_2, history_at)
+      if marks_2 >= 4 then
+       depended = 4
+      end
+     end
+     if expires_2 > 0 and expires_2 <= now then
+      do
+       local attempt_2 = attempt
+       do
+        local line_2 = 'expired' .. '\t' .. id_6 .. '\t' .. attempt_2 .. '\t\t' .. '' .. '\t\t' .. '' .. '\t' .. ''
+        event_lines[#event_lines + 1] = line_2
+       end
+      end
+      hand_out = nil
+      break
+     end
+     attempt = attempt + 1
+     if used < 65535 then
+      used = used + burned
+     end
+     local value_2 = due_ms
+     if not value_2 then
+      local id_time
+      repeat
+       local part = string.sub(id_6, 1, 10)
+       if part == last_part then
+        id_time = last_time
+        break
+       end
+       local a_3, b_5, c, d, e, f, g, h, i_11, j = string.byte(part, 1, 10)
+       local value_of
+       repeat
+        if a_3 < 58 then
+         value_of = a_3 - 48
+         break
+        end
+        if a_3 < 73 then
+         value_of = a_3 - 55
+         break
+        end
+        if a_3 < 76 then
+         value_of = a_3 - 56
+         break
+        end
+        if a_3 < 79 then
+         value_of = a_3 - 57
+         break
+        end
+        if a_3 < 85 then
+         value_of = a_3 - 58
+         break
+        end
+        value_of = a_3 - 59
+       until true
+       local value_of_2
+       repeat
+        if b_5 < 58 then
+         value_of_2 = b_5 - 48
+         break
+        end
+        if b_5 < 73 then
+         value_of_2 = b_5 - 55
+         break
+        end
+        if b_5 < 76 then
+         value_of_2 = b_5 - 56
+         break
+        end
+        if b_5 < 79 then
+         value_of_2 = b_5 - 57
+         break
+        end
+        if b_5 < 85 then
+         value_of_2 = b_5 - 58
+         break
+        end
+        value_of_2 = b_5 - 59
+       until true
+       local value_of_3
+       repeat
+        if c < 58 then
+         value_of_3 = c - 48
+         break
+        end
+        if c < 73 then
+         value_of_3 = c - 55
+         break
+        end
+        if c < 76 then
+         value_of_3 = c - 56
+         break
+        end
+        if c < 79 then
+         value_of_3 = c - 57
+         break
+        end
+        if c < 85 then
+         value_of_3 = c - 58
+         break
+        end
+        value_of_3 = c - 59
+       until true
+       local value_of_4
+       repeat
+        if d < 58 then
+         value_of_4 = d - 48
+         break
+        end
+        if d < 73 then
+         value_of_4 = d - 55
+         break
+        end
+        if d < 76 then
+         value_of_4 = d - 56
+         break
+        end
+        if d < 79 then
+         value_of_4 = d - 57
+         break
+        end
+        if d < 85 then
+         value_of_4 = d - 58
+         break
+        end
+        value_of_4 = d - 59
+       until true
+       local value_of_5
+       repeat
+        if e < 58 then
+         value_of_5 = e - 48
+         break
+        end
+        if e < 73 then
+         value_of_5 = e - 55
+         break
+        end
+        if e < 76 then
+         value_of_5 = e - 56
+         break
+        end
+        if e < 79 then
+         value_of_5 = e - 57
+         break
+        end
+        if e < 85 then
+         value_of_5 = e - 58
+         break
+        end
+        value_of_5 = e - 59
+       until true
+       local high = (((value_of * 32 + value_of_2) * 32 + value_of_3) * 32 + value_of_4) * 32 + value_of_5
+       last_part = part
+       local value_of_6
+       repeat
+        if f < 58 then
+         value_of_6 = f - 48
+         break
+        end
+        if f < 73 then
+         value_of_6 = f - 55
+         break
+        end
+        if f < 76 then
+         value_of_6 = f - 56
+         break
+        end
+        if f < 79 then
+         value_of_6 = f - 57
+         break
+        end
+        if f < 85 then
+         value_of_6 = f - 58
+         break
+        end
+        value_of_6 = f - 59
+       until true
+       local value_of_7
+       repeat
+        if g < 58 then
+         value_of_7 = g - 48
+         break
+        end
+        if g < 73 then
+         value_of_7 = g - 55
+         break
+        end
+        if g < 76 then
+         value_of_7 = g - 56
+         break
+        end
+        if g < 79 then
+         value_of_7 = g - 57
+         break
+        end
+        if g < 85 then
+         value_of_7 = g - 58
+         break
+        end
+        value_of_7 = g - 59
+       until true
+       local value_of_8
+       repeat
+        if h < 58 then
+         value_of_8 = h - 48
+         break
+        end
+        if h < 73 then
+         value_of_8 = h - 55
+         break
+        end
+        if h < 76 then
+         value_of_8 = h - 56
+         break
+        end
+        if h < 79 then
+         value_of_8 = h - 57
+         break
+        end
+        if h < 85 then
+         value_of_8 = h - 58
+         break
+        end
+        value_of_8 = h - 59
+       until true
+       local value_of_9
+       repeat
+        if i_11 < 58 then
+         value_of_9 = i_11 - 48
+         break
+        end
+        if i_11 < 73 then
+         value_of_9 = i_11 - 55
+         break
+        end
+        if i_11 < 76 then
+         value_of_9 = i_11 - 56
+         break
+        end
+        if i_11 < 79 then
+         value_of_9 = i_11 - 57
+         break
+        end
+        if i_11 < 85 then
+         value_of_9 = i_11 - 58
+         break
+        end
+        value_of_9 = i_11 - 59
+       until true
+       local value_of_10
+       repeat
+        if j < 58 then
+         value_of_10 = j - 48
+         break
+        end
+        if j < 73 then
+         value_of_10 = j - 55
+         break
+        end
+        if j < 76 then
+         value_of_10 = j - 56
+         break
+        end
+        if j < 79 then
+         value_of_10 = j - 57
+         break
+        end
+        if j < 85 then
+         value_of_10 = j - 58
+         break
+        end
+        value_of_10 = j - 59
+       until true
+       last_time = ((((high * 32 + value_of_6) * 32 + value_of_7) * 32 + value_of_8) * 32 + value_of_9) * 32 + value_of_10
+       id_time = last_time
+      until true
+      value_2 = id_time
+     end
+     due_ms = value_2
+     local wait = now > due_ms and now - due_ms or 0
+     local body = string.sub(raw, body_at)
+     bytes = bytes + #body
+     delivered = delivered + 1
+     waits[delivered] = wait
+     local consumer = ARGV[13 - 1 + delivered] or last_consumer
+     reply[delivered + 4] = {
+      id_6,
+      attempt,
+      used,
+      tries,
+      expires_2,
+      options,
+      body,
+     }
+     do
+      local format_numbers
+      do
+       local attempt_3, size_2 = attempt, #body
+       if attempt_3 ~= numbers_attempt or wait ~= numbers_wait or size_2 ~= numbers_size then
+        numbers_attempt, numbers_wait, numbers_size = attempt_3, wait, size_2
+        numbers = string.format('\t%d\t%d\t\t%d\t', attempt_3, wait, size_2)
+       end
+       format_numbers = numbers
+      end
+      local line_3 = 'consumed\t' .. id_6 .. format_numbers .. consumer .. '\t'
+      event_lines[#event_lines + 1] = line_3
+     end
+     hand_out = struct.pack('>I4HHBI6I6I6Hc0Bc0', attempt, used, tries, 1 - burned + depended, expires_2, due_ms, now, #options, options, #consumer, consumer) .. history
+    until true
+    value = hand_out
+   end
+   local run = value
+   if run then
+    new_runs[taken + 1], new_runs[taken + 2] = id_6, run
+    leases[taken + 1], leases[taken + 2] = lease_end, id_6
+    handed_out[taken / 2 + 1] = id_6
+    taken = taken + 2
+   elseif lapsed and lapsed[id_6] then
+    do
+     local attempt_4 = (struct.unpack('>I4', raw_runs[i_10]))
+     do
+      local line_4 = 'expired' .. '\t' .. id_6 .. '\t' .. attempt_4 .. '\t\t' .. '' .. '\t\t' .. '' .. '\t' .. ''
+      event_lines[#event_lines + 1] = line_4
+     end
+    end
+    gone[#gone + 1], gone_runs[#gone + 1] = id_6, raw_runs[i_10]
+   elseif records[i_10] then
+    gone[#gone + 1], gone_runs[#gone + 1] = id_6, raw_runs[i_10]
+   else
+    tombstones = tombstones + 1
+    skipped = skipped + 1
+   end
+  end
+  if #gone > 0 then
+   do
+    redis.call('HDEL', KEYS[1], unpack(gone))
+    redis.call('HDEL', KEYS[2], unpack(gone))
+    redis.call('HDEL', KEYS[6], unpack(gone))
+   end
+   do
+    for i_12 = 1, #gone do
+     local raw_2 = gone_runs[i_12]
+     if raw_2 and (string.byte(raw_2, 9) >= 4) then
+      do
+       local id_7, options_3 = gone[i_12], (struct.unpack('>Hc0', raw_2, 28))
+       do
+        local message
+        do
+         local key_of
+         repeat
+          if options_3 == '' then
+           key_of = ''
+           break
+          end
+          local __4, __5, __6, __7, its_key = struct.unpack('>I6BI6I6Hc0', options_3)
+          key_of = its_key
+         until true
+         message = 'ended\t' .. ARGV[2] .. '\t' .. id_7 .. '\t' .. 'expired' .. '\t' .. key_of
+        end
+        redis.call('ZADD', KEYS[23], now, message)
+       end
+      end
+     end
+    end
+   end
+   if has_expiring then
+    redis.call('ZREM', KEYS[9], unpack(gone))
+   end
+   expired = expired + #gone
+   skipped = skipped + 2 * #gone
+   known_dead = has_expiring
+  end
+  if taken > 0 then
+   redis.call('HSET', KEYS[2], unpack(new_runs))
+   redis.call('ZADD', KEYS[10], unpack(leases))
+   if has_expiring then
+    redis.call('ZREM', KEYS[9], unpack(handed_out))
+   end
+  end
+  if bytes < delivered * 4096 then
+   chunk = 64
+  end
+  first_left = first_left_2, handed_out
+ end
+ do
+  local ids_7, ranks_4, first = ids_2, ranks, first_left
+  for i_13 = #ids_7, first, -1 do
+   if ranks_4 then
+    redis.call('ZADD', KEYS[5], ranks_4[i_13], ids_7[i_13])
+   else
+    redis.call('LPUSH', list_2, ids_7[i_13])
+   end
   end
  end
- if #gone > 0 then
+ if known_dead then
   do
-   redis.call('HDEL', KEYS[1], unpack(gone))
-   redis.call('HDEL', KEYS[2], unpack(gone))
-   redis.call('HDEL', KEYS[6], unpack(gone))
-  end
-  do
-   for i_14 = 1, #gone do
-    local raw_2 = gone_runs[i_14]
-    if raw_2 and (string.byte(raw_2, 9) >= 4) then
-     do
-      local id_7, options_3 = gone[i_14], (struct.unpack('>Hc0', raw_2, 28))
-      do
-       local message
-       do
-        local key_of
-        repeat
-         if options_3 == '' then
-          key_of = ''
-          break
-         end
-         local __4, __5, __6, __7, its_key = struct.unpack('>I6BI6I6Hc0', options_3)
-         key_of = its_key
-        until true
-        message = 'ended\t' .. ARGV[2] .. '\t' .. id_7 .. '\t' .. 'expired' .. '\t' .. key_of
-       end
-       redis.call('ZADD', KEYS[23], now, message)
-      end
-     end
-    end
-   end
-  end
-  if has_expiring then
-   redis.call('ZREM', KEYS[9], unpack(gone))
-  end
-  expired = expired + #gone
-  skipped = skipped + 2 * #gone
-  local value_3 = has_expiring
-  if value_3 then
-   local is_known_dead
+   local result
    repeat
     local known = redis.call('ZCOUNT', KEYS[9], '-inf', now)
     if known == 0 then
-     is_known_dead = false
+     result = false
      break
     end
     local elsewhere = redis.call('ZCARD', KEYS[7]) + redis.call('ZCARD', KEYS[8]) + redis.call('ZCARD', KEYS[22])
-    local ready_size
+    local line_size
     do
      local tombstones_2 = tonumber(redis.call('HGET', KEYS[12], 't:' .. ARGV[2]) or 0)
-     ready_size = redis.call('LLEN', KEYS[3]) + redis.call('LLEN', KEYS[4]) - tombstones_2 + redis.call('ZCARD', KEYS[5])
+     line_size = redis.call('LLEN', KEYS[3]) + redis.call('LLEN', KEYS[4]) - tombstones_2 + redis.call('ZCARD', KEYS[5])
     end
-    is_known_dead = ready_size + tombstones <= known - math.min(known, elsewhere)
+    result = line_size + tombstones <= known - math.min(known, elsewhere)
    until true
-   value_3 = is_known_dead
+   known_dead = result
   end
-  known_dead = value_3
- end
- if taken > 0 then
-  redis.call('HSET', KEYS[2], unpack(new_runs))
-  redis.call('ZADD', KEYS[10], unpack(leases))
-  if has_expiring then
-   redis.call('ZREM', KEYS[9], unpack(handed_out))
-  end
- end
- if bytes < delivered * 4096 then
-  chunk = 64
  end
 end
+local next_due_2 = next_due
 if tombstones > 0 then
  do
   local change = -tombstones
@@ -898,7 +917,7 @@ if expired > 0 then
    break
   end
   redis.call('DEL', KEYS[3], KEYS[4])
-  redis.call('HDEL', KEYS[12], 't:' .. ARGV[2], 'h:' .. ARGV[2], 's:' .. ARGV[2])
+  redis.call('HDEL', KEYS[12], 't:' .. ARGV[2], 'h:' .. ARGV[2], 's:' .. ARGV[2], 'l:' .. ARGV[2])
   redis.call('ZREM', KEYS[13], ARGV[2])
   redis.call('ZREM', KEYS[14], ARGV[2])
   if redis.call('EXISTS', KEYS[11]) == 0 and redis.call('HEXISTS', KEYS[12], 'p:' .. ARGV[2]) == 0 then
@@ -919,10 +938,10 @@ repeat
   break
  end
  local added = 0
- for first = 1, total, 64 do
-  local last_2 = math.min(first + 64 - 1, total)
-  local lines = total == 1 and event_lines[1] or table.concat(event_lines, '\n', first, last_2)
-  redis.call('XADD', KEYS[20], '*', 't', string.format('%d', now), 'q', ARGV[2], 'n', last_2 - first + 1, 'e', lines)
+ for first_2 = 1, total, 64 do
+  local last_2 = math.min(first_2 + 64 - 1, total)
+  local lines = total == 1 and event_lines[1] or table.concat(event_lines, '\n', first_2, last_2)
+  redis.call('XADD', KEYS[20], '*', 't', string.format('%d', now), 'q', ARGV[2], 'n', last_2 - first_2 + 1, 'e', lines)
   added = added + (40 + math.floor(1.2 * (#ARGV[2] + #lines)))
  end
  local held = redis.call('HINCRBY', KEYS[21], 'events_bytes', added)
@@ -944,8 +963,8 @@ repeat
      dropped = dropped + tonumber(fields[6])
      local event_bytes
      do
-      local place, lines_2 = fields[4], fields[8]
-      event_bytes = 40 + math.floor(1.2 * (#place + #lines_2))
+      local place_2, lines_2 = fields[4], fields[8]
+      event_bytes = 40 + math.floor(1.2 * (#place_2 + #lines_2))
      end
      freed = freed + event_bytes
      entries_3 = entries_3 + 1
@@ -962,7 +981,7 @@ until true
 local early = not known_dead and (skipped >= skip_max or bytes >= bytes_max)
 if delivered > 0 then
  if delivered < asked then
-  reply[3] = next_due
+  reply[3] = next_due_2
   if early then
    reply[4] = 1
   else
@@ -985,7 +1004,6 @@ if early then
   now,
  }
 end
-local next_due_2 = next_due
 do
  local mark_ms_4 = tonumber(ARGV[9])
  if mark_ms_4 > 0 then

@@ -1,8 +1,12 @@
---{"name": "count_jobs", "purpose": "jobs of one queue by state. Exact, O(1).", "keys": ["ready", "front", "prio", "delayed", "retry", "working", "dead", "completed", "flags", "blocked"], "args": ["queue"], "rest": false, "replies": ["ok"]}
+--{"name": "count_jobs", "purpose": "jobs of one queue by state. Exact, O(1).", "keys": ["ready", "front", "prio", "delayed", "retry", "working", "dead", "completed", "flags", "blocked", "lines"], "args": ["queue"], "rest": false, "replies": ["ok"]}
 local ready_size
 do
- local tombstones = tonumber(redis.call('HGET', KEYS[9], 't:' .. ARGV[1]) or 0)
- ready_size = redis.call('LLEN', KEYS[1]) + redis.call('LLEN', KEYS[2]) - tombstones + redis.call('ZCARD', KEYS[3])
+ local plain_size
+ do
+  local tombstones = tonumber(redis.call('HGET', KEYS[9], 't:' .. ARGV[1]) or 0)
+  plain_size = redis.call('LLEN', KEYS[1]) + redis.call('LLEN', KEYS[2]) - tombstones + redis.call('ZCARD', KEYS[3])
+ end
+ ready_size = plain_size + redis.call('ZCARD', KEYS[11])
 end
 return {
  'ok',

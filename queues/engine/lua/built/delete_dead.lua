@@ -76,7 +76,7 @@ if #ids_2 > 0 then
    break
   end
   redis.call('DEL', KEYS[3], KEYS[4])
-  redis.call('HDEL', KEYS[8], 't:' .. ARGV[2], 'h:' .. ARGV[2], 's:' .. ARGV[2])
+  redis.call('HDEL', KEYS[8], 't:' .. ARGV[2], 'h:' .. ARGV[2], 's:' .. ARGV[2], 'l:' .. ARGV[2])
   redis.call('ZREM', KEYS[9], ARGV[2])
   redis.call('ZREM', KEYS[10], ARGV[2])
   if redis.call('EXISTS', KEYS[7]) == 0 and redis.call('HEXISTS', KEYS[8], 'p:' .. ARGV[2]) == 0 then

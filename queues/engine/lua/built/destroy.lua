@@ -1,4 +1,4 @@
---{"name": "destroy", "purpose": "drops a queue with all its jobs, in every state, and its idempotency keys. A pause stays: a person set it.", "keys": ["jobs", "runs", "results", "priorities", "front", "ready", "prio", "delayed", "retry", "expiring", "staged", "working", "dead", "completed", "blocked", "keys", "stats", "trend", "trimmed", "sweeps", "active", "flags", "due", "ends", "queues", "events", "counters", "deletions", "deleted_jobs", "deleted_runs", "deleted_results", "deleted_priorities", "deleted_front", "deleted_ready", "deleted_prio", "deleted_delayed", "deleted_retry", "deleted_expiring", "deleted_staged", "deleted_working", "deleted_dead", "deleted_completed", "deleted_blocked", "deleted_keys", "waits", "dependants", "outgoing"], "args": ["now_ms", "queue", "cap", "id"], "rest": false, "replies": ["ok"]}
+--{"name": "destroy", "purpose": "drops a queue with all its jobs, in every state, and its idempotency keys. A pause stays: a person set it.", "keys": ["jobs", "runs", "results", "priorities", "front", "ready", "prio", "lines", "turns", "shares", "delayed", "retry", "expiring", "staged", "working", "dead", "completed", "blocked", "keys", "stats", "trend", "trimmed", "sweeps", "active", "flags", "due", "ends", "queues", "events", "counters", "deletions", "deleted_jobs", "deleted_runs", "deleted_results", "deleted_priorities", "deleted_front", "deleted_ready", "deleted_prio", "deleted_lines", "deleted_turns", "deleted_shares", "deleted_delayed", "deleted_retry", "deleted_expiring", "deleted_staged", "deleted_working", "deleted_dead", "deleted_completed", "deleted_blocked", "deleted_keys", "waits", "dependants", "outgoing"], "args": ["now_ms", "queue", "cap", "id"], "rest": false, "replies": ["ok"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then
@@ -11,25 +11,28 @@ local event_lines = {
 local DIGITS = {
  string.byte('0123456789ABCDEFGHJKMNPQRSTVWXYZ', 1, 32),
 }
-local count = redis.call('HLEN', KEYS[1]) - redis.call('ZCARD', KEYS[11])
-local alive = count - redis.call('ZCARD', KEYS[13]) - redis.call('ZCARD', KEYS[14])
+local count = redis.call('HLEN', KEYS[1]) - redis.call('ZCARD', KEYS[14])
+local alive = count - redis.call('ZCARD', KEYS[16]) - redis.call('ZCARD', KEYS[17])
 local new_names = {
- [KEYS[1]] = KEYS[29],
- [KEYS[2]] = KEYS[30],
- [KEYS[3]] = KEYS[31],
- [KEYS[4]] = KEYS[32],
- [KEYS[5]] = KEYS[33],
- [KEYS[6]] = KEYS[34],
- [KEYS[7]] = KEYS[35],
- [KEYS[8]] = KEYS[36],
- [KEYS[9]] = KEYS[37],
- [KEYS[12]] = KEYS[40],
- [KEYS[13]] = KEYS[41],
- [KEYS[14]] = KEYS[42],
- [KEYS[11]] = KEYS[39],
- [KEYS[10]] = KEYS[38],
- [KEYS[16]] = KEYS[44],
- [KEYS[15]] = KEYS[43],
+ [KEYS[1]] = KEYS[32],
+ [KEYS[2]] = KEYS[33],
+ [KEYS[3]] = KEYS[34],
+ [KEYS[4]] = KEYS[35],
+ [KEYS[5]] = KEYS[36],
+ [KEYS[6]] = KEYS[37],
+ [KEYS[7]] = KEYS[38],
+ [KEYS[11]] = KEYS[42],
+ [KEYS[12]] = KEYS[43],
+ [KEYS[15]] = KEYS[46],
+ [KEYS[16]] = KEYS[47],
+ [KEYS[17]] = KEYS[48],
+ [KEYS[14]] = KEYS[45],
+ [KEYS[13]] = KEYS[44],
+ [KEYS[8]] = KEYS[39],
+ [KEYS[9]] = KEYS[40],
+ [KEYS[10]] = KEYS[41],
+ [KEYS[19]] = KEYS[50],
+ [KEYS[18]] = KEYS[49],
 }
 local holds_anything = false
 for key, new_name in pairs(new_names) do
@@ -39,9 +42,9 @@ for key, new_name in pairs(new_names) do
  end
 end
 if holds_anything then
- redis.call('HSET', KEYS[28], ARGV[4], '0')
+ redis.call('HSET', KEYS[31], ARGV[4], '0')
 end
-redis.call('DEL', KEYS[17], KEYS[18], KEYS[19])
+redis.call('DEL', KEYS[20], KEYS[21], KEYS[22])
 now = now + 1
 local bound
 do
@@ -73,25 +76,25 @@ do
  bound = five_digits .. five_digits_2
 end
 now = now - 1
-if redis.call('EXISTS', KEYS[45]) == 1 then
+if redis.call('EXISTS', KEYS[51]) == 1 then
  do
   local message = 'left\t' .. ARGV[2] .. '\t' .. bound
-  redis.call('ZADD', KEYS[47], now, message)
+  redis.call('ZADD', KEYS[53], now, message)
  end
 end
-if redis.call('EXISTS', KEYS[46]) == 1 then
+if redis.call('EXISTS', KEYS[52]) == 1 then
  do
   local message_2 = 'lost\t' .. ARGV[2] .. '\t' .. bound
-  redis.call('ZADD', KEYS[47], now, message_2)
+  redis.call('ZADD', KEYS[53], now, message_2)
  end
 end
-redis.call('HDEL', KEYS[22], 't:' .. ARGV[2], 'h:' .. ARGV[2], 's:' .. ARGV[2], 'k:' .. ARGV[2])
-redis.call('ZREM', KEYS[20], ARGV[2])
+redis.call('HDEL', KEYS[25], 't:' .. ARGV[2], 'h:' .. ARGV[2], 's:' .. ARGV[2], 'k:' .. ARGV[2], 'l:' .. ARGV[2])
 redis.call('ZREM', KEYS[23], ARGV[2])
+redis.call('ZREM', KEYS[26], ARGV[2])
+redis.call('ZREM', KEYS[27], ARGV[2])
 redis.call('ZREM', KEYS[24], ARGV[2])
-redis.call('ZREM', KEYS[21], ARGV[2])
-if redis.call('HEXISTS', KEYS[22], 'p:' .. ARGV[2]) == 0 then
- redis.call('ZREM', KEYS[25], ARGV[2])
+if redis.call('HEXISTS', KEYS[25], 'p:' .. ARGV[2]) == 0 then
+ redis.call('ZREM', KEYS[28], ARGV[2])
 end
 if count > 0 then
  do
@@ -109,20 +112,20 @@ repeat
  for first = 1, total, 64 do
   local last = math.min(first + 64 - 1, total)
   local lines = total == 1 and event_lines[1] or table.concat(event_lines, '\n', first, last)
-  redis.call('XADD', KEYS[26], '*', 't', string.format('%d', now), 'q', ARGV[2], 'n', last - first + 1, 'e', lines)
+  redis.call('XADD', KEYS[29], '*', 't', string.format('%d', now), 'q', ARGV[2], 'n', last - first + 1, 'e', lines)
   added = added + (40 + math.floor(1.2 * (#ARGV[2] + #lines)))
  end
- local held = redis.call('HINCRBY', KEYS[27], 'events_bytes', added)
+ local held = redis.call('HINCRBY', KEYS[30], 'events_bytes', added)
  local full = most < 4 * 1048576 and most / 4 or 1048576
  if held >= full and held - added < full then
-  redis.pcall('PUBLISH', KEYS[26], held)
+  redis.pcall('PUBLISH', KEYS[29], held)
  end
  if held > most then
   do
    local most_2, added_2 = most - math.floor(most / 64), added
    local dropped, freed, entries, from = 0, 0, 0, '-'
    repeat
-    local found = redis.call('XRANGE', KEYS[26], from, '+', 'COUNT', 100)
+    local found = redis.call('XRANGE', KEYS[29], from, '+', 'COUNT', 100)
     for _, entry in ipairs(found) do
      if held - freed <= most_2 then
       break
@@ -139,10 +142,10 @@ repeat
      from = '(' .. entry[1]
     end
    until freed >= added_2 or held - freed <= most_2 or #found < 100
-   redis.call('XTRIM', KEYS[26], 'MAXLEN', redis.call('XLEN', KEYS[26]) - entries)
-   redis.call('HINCRBY', KEYS[27], 'events_bytes', -freed)
-   redis.call('HINCRBY', KEYS[27], 'events_dropped', dropped)
-   redis.call('HSET', KEYS[27], 'events_dropped_at', string.format('%d', now))
+   redis.call('XTRIM', KEYS[29], 'MAXLEN', redis.call('XLEN', KEYS[29]) - entries)
+   redis.call('HINCRBY', KEYS[30], 'events_bytes', -freed)
+   redis.call('HINCRBY', KEYS[30], 'events_dropped', dropped)
+   redis.call('HSET', KEYS[30], 'events_dropped_at', string.format('%d', now))
   end
  end
 until true

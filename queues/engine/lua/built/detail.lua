@@ -79,13 +79,23 @@ repeat
  if preview then
   raw = string.sub(raw, 1, body_at - 1 + preview)
  end
+ local priority_of
+ repeat
+  local place = redis.call('HGET', KEYS[4], id_2)
+  local zero = (place and string.find(place, '%z'))
+  if zero then
+   priority_of = 100 - string.byte(place, zero + 1)
+   break
+  end
+  priority_of = tonumber(place or 0)
+ until true
  found = {
   id_2,
   state,
   score_2,
   raw,
   raw_run or '',
-  tonumber(redis.call('HGET', KEYS[4], id_2) or 0),
+  priority_of,
   redis.call('HEXISTS', KEYS[3], id_2) == 1 and redis.call('HSTRLEN', KEYS[3], id_2) or -1,
   size,
  }

@@ -1,10 +1,13 @@
---{"name": "drain_ready", "purpose": "deletes ready jobs of one queue: of the list's head, at most `limit` entries; after the last one, those of", "keys": ["jobs", "runs", "ready", "front", "prio", "priorities", "expiring", "keys", "flags", "due", "ends", "queues", "sweeps", "events", "counters", "outgoing"], "args": ["now_ms", "queue", "cap", "limit", "budget"], "rest": false, "replies": ["ok"]}
+--{"name": "drain_ready", "purpose": "deletes ready jobs of one queue: of the list's head, at most `limit` entries; after the last one, those of", "keys": ["jobs", "runs", "ready", "front", "prio", "priorities", "expiring", "keys", "flags", "due", "ends", "queues", "sweeps", "events", "counters", "outgoing", "lines", "turns", "shares"], "args": ["now_ms", "queue", "cap", "limit", "budget"], "rest": false, "replies": ["ok"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then
  local time = redis.call('TIME')
  now = time[1] * 1000 + math.floor(time[2] / 1000)
  now_up = now + 1
+end
+local function key_end(place)
+ return place and string.find(place, '%z')
 end
 local event_lines = {
 }
@@ -37,6 +40,21 @@ else
   redis.call('ZREM', KEYS[5], unpack(ids_2))
  end
 end
+local limit_keys = {
+}
+if #ids_2 == 0 then
+ local members = redis.call('ZRANGE', KEYS[17], 0, ARGV[4] - 1)
+ for i_2, member in ipairs(members) do
+  ids_2[i_2] = string.sub(member, -26)
+ end
+ ids_2 = first_within(ids_2, ARGV[5], KEYS[1])
+ if #ids_2 > 0 then
+  redis.call('ZREM', KEYS[17], unpack(members, 1, #ids_2))
+ end
+ for i_3 = 1, #ids_2 do
+  limit_keys[string.sub(members[i_3], 1, key_end(members[i_3]) - 1)] = true
+ end
+end
 local count = 0
 if #ids_2 > 0 then
  local raw_runs = redis.call('HMGET', KEYS[2], unpack(ids_2))
@@ -56,11 +74,11 @@ if #ids_2 > 0 then
  redis.call('ZREM', KEYS[7], unpack(ids_2))
  do
   local ids_3 = ids_2
-  for i_2 = 1, #ids_3 do
-   local raw = raw_runs[i_2]
+  for i_4 = 1, #ids_3 do
+   local raw = raw_runs[i_4]
    if raw and (string.byte(raw, 9) >= 4) then
     do
-     local id_2, options = ids_3[i_2], (struct.unpack('>Hc0', raw, 28))
+     local id_2, options = ids_3[i_4], (struct.unpack('>Hc0', raw, 28))
      do
       local message
       do
@@ -114,12 +132,77 @@ if #ids_2 > 0 then
    end
   end
  end
+ for its_key_2 in pairs(limit_keys) do
+  repeat
+   local range_line
+   do
+    local from, to
+    do
+     local prefix = its_key_2 .. string.char(0)
+     from, to = '[' .. prefix, '(' .. string.sub(prefix, 1, -2) .. string.char(string.byte(prefix, -1) + 1)
+    end
+    range_line = redis.call('ZRANGEBYLEX', KEYS[17], from, to, 'LIMIT', 0, 1)
+   end
+   if #range_line > 0 then
+    break
+   end
+   local virtual, in_work, start, tat
+   do
+    local raw_2 = redis.call('HMGET', KEYS[19], '', its_key_2)
+    local virtual_2
+    repeat
+     local raw_3 = raw_2[1]
+     if not raw_3 then
+      virtual_2 = 0, 0, 0
+      break
+     end
+     virtual_2 = struct.unpack('>ddd', raw_3)
+    until true
+    local in_work_2, start_2, tat_2
+    repeat
+     local raw_4 = raw_2[2]
+     if not raw_4 then
+      in_work_2, start_2, tat_2 = 0, 0, 0
+      break
+     end
+     in_work_2, start_2, tat_2 = struct.unpack('>I4dd', raw_4)
+    until true
+    virtual, in_work, start, tat = virtual_2, in_work_2, start_2, tat_2
+   end
+   repeat
+    local turn_of
+    do
+     local score = tonumber(redis.call('ZSCORE', KEYS[18], its_key_2) or nil)
+     turn_of = score and score >= -4503599627370496 and score or nil
+    end
+    local virtual_3, in_work_3, start_3, tat_3, turn = virtual, in_work, math.max(start, turn_of or 0), tat, nil
+    redis.call('HDEL', KEYS[19], its_key_2)
+    if not turn then
+     redis.call('ZREM', KEYS[18], its_key_2)
+    end
+    if not turn and in_work_3 == 0 then
+     local until_ms = math.max(start_3 > virtual_3 and now + 10000 or 0, math.ceil(tat_3 / 1000))
+     if until_ms <= now then
+      break
+     end
+     turn = until_ms - 9007199254740992
+     do
+      redis.call('ZADD', KEYS[13], 'LT', math.min(until_ms, now + 600000), ARGV[2])
+     end
+    end
+    if turn then
+     redis.call('ZADD', KEYS[18], string.format('%.0f', turn), its_key_2)
+    end
+    redis.call('HSET', KEYS[19], its_key_2, struct.pack('>I4dd', in_work_3, start_3, tat_3))
+   until true
+  until true
+ end
  repeat
   if redis.call('EXISTS', KEYS[1]) == 1 then
    break
   end
   redis.call('DEL', KEYS[3], KEYS[4])
-  redis.call('HDEL', KEYS[9], 't:' .. ARGV[2], 'h:' .. ARGV[2], 's:' .. ARGV[2])
+  redis.call('HDEL', KEYS[9], 't:' .. ARGV[2], 'h:' .. ARGV[2], 's:' .. ARGV[2], 'l:' .. ARGV[2])
   redis.call('ZREM', KEYS[10], ARGV[2])
   redis.call('ZREM', KEYS[11], ARGV[2])
   if redis.call('EXISTS', KEYS[8]) == 0 and redis.call('HEXISTS', KEYS[9], 'p:' .. ARGV[2]) == 0 then
@@ -148,9 +231,9 @@ repeat
  if held > most then
   do
    local most_2, added_2 = most - math.floor(most / 64), added
-   local dropped, freed, entries, from = 0, 0, 0, '-'
+   local dropped, freed, entries, from_2 = 0, 0, 0, '-'
    repeat
-    local found = redis.call('XRANGE', KEYS[14], from, '+', 'COUNT', 100)
+    local found = redis.call('XRANGE', KEYS[14], from_2, '+', 'COUNT', 100)
     for __7, entry in ipairs(found) do
      if held - freed <= most_2 then
       break
@@ -159,12 +242,12 @@ repeat
      dropped = dropped + tonumber(fields[6])
      local event_bytes
      do
-      local place, lines_2 = fields[4], fields[8]
-      event_bytes = 40 + math.floor(1.2 * (#place + #lines_2))
+      local place_2, lines_2 = fields[4], fields[8]
+      event_bytes = 40 + math.floor(1.2 * (#place_2 + #lines_2))
      end
      freed = freed + event_bytes
      entries = entries + 1
-     from = '(' .. entry[1]
+     from_2 = '(' .. entry[1]
     end
    until freed >= added_2 or held - freed <= most_2 or #found < 100
    redis.call('XTRIM', KEYS[14], 'MAXLEN', redis.call('XLEN', KEYS[14]) - entries)
@@ -178,5 +261,5 @@ return {
  'ok',
  count,
  #ids_2,
- redis.call('LLEN', KEYS[4]) + redis.call('LLEN', KEYS[3]) + redis.call('ZCARD', KEYS[5]),
+ redis.call('LLEN', KEYS[4]) + redis.call('LLEN', KEYS[3]) + redis.call('ZCARD', KEYS[5]) + redis.call('ZCARD', KEYS[17]),
 }

@@ -1,4 +1,4 @@
---{"name": "fail", "purpose": "ends an attempt without success (edge H): retry after a backoff, ready at once, or dead when the tries are used up.", "keys": ["jobs", "runs", "ready", "prio", "priorities", "retry", "expiring", "working", "dead", "flags", "due", "sweeps", "waiting", "stats", "active", "events", "counters", "outgoing"], "args": ["now_ms", "queue", "channel", "cap", "id", "attempt", "error", "delay", "bury", "fallback"], "rest": false, "replies": ["retry", "ready", "dead", "lost", "missing"]}
+--{"name": "fail", "purpose": "ends an attempt without success (edge H): retry after a backoff, ready at once, or dead when the tries are used up.", "keys": ["jobs", "runs", "ready", "prio", "priorities", "retry", "expiring", "working", "dead", "flags", "due", "sweeps", "waiting", "stats", "active", "events", "counters", "outgoing", "lines", "turns", "shares"], "args": ["now_ms", "queue", "channel", "cap", "id", "attempt", "error", "delay", "bury", "fallback"], "rest": false, "replies": ["retry", "ready", "dead", "lost", "missing"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then
@@ -56,6 +56,74 @@ do
   end
   run.history = history .. struct.pack('>I4I6I6BBc0Hc0', run.attempt, run.taken, now, 1, #run.consumer, run.consumer, #error_2, error_2)
  end
+ do
+  local options_2 = run.options
+  local its_key
+  repeat
+   if options_2 == '' or string.byte(options_2, 7) % 128 < 64 then
+    its_key = nil
+    break
+   end
+   its_key = string.sub(options_2, -1 - string.byte(options_2, -1), -2)
+  until true
+  if its_key then
+   do
+    local its_key_2 = its_key
+    local virtual, in_work, start, tat
+    do
+     local raw_2 = redis.call('HMGET', KEYS[21], '', its_key_2)
+     local virtual_2
+     repeat
+      local raw_3 = raw_2[1]
+      if not raw_3 then
+       virtual_2 = 0, 0, 0
+       break
+      end
+      virtual_2 = struct.unpack('>ddd', raw_3)
+     until true
+     local in_work_2, start_2, tat_2
+     repeat
+      local raw_4 = raw_2[2]
+      if not raw_4 then
+       in_work_2, start_2, tat_2 = 0, 0, 0
+       break
+      end
+      in_work_2, start_2, tat_2 = struct.unpack('>I4dd', raw_4)
+     until true
+     virtual, in_work, start, tat = virtual_2, in_work_2, start_2, tat_2
+    end
+    local turn
+    do
+     local score = tonumber(redis.call('ZSCORE', KEYS[20], its_key_2) or nil)
+     turn = score and score >= -4503599627370496 and score or nil
+    end
+    if turn and turn < 0 then
+     turn = math.max(virtual, start)
+    end
+    repeat
+     local virtual_3, in_work_3, start_3, tat_3, turn_2 = virtual, math.max(0, in_work - 1), start, tat, turn
+     redis.call('HDEL', KEYS[21], its_key_2)
+     if not turn_2 then
+      redis.call('ZREM', KEYS[20], its_key_2)
+     end
+     if not turn_2 and in_work_3 == 0 then
+      local until_ms = math.max(start_3 > virtual_3 and now + 10000 or 0, math.ceil(tat_3 / 1000))
+      if until_ms <= now then
+       break
+      end
+      turn_2 = until_ms - 9007199254740992
+      do
+       redis.call('ZADD', KEYS[12], 'LT', math.min(until_ms, now + 600000), ARGV[2])
+      end
+     end
+     if turn_2 then
+      redis.call('ZADD', KEYS[20], string.format('%.0f', turn_2), its_key_2)
+     end
+     redis.call('HSET', KEYS[21], its_key_2, struct.pack('>I4dd', in_work_3, start_3, tat_3))
+    until true
+   end
+  end
+ end
  local state_2, due_ms_3 = 'ready', 0
  if to_dead or cancelled or run.used >= run.tries then
   run.marks = run.marks % 2
@@ -63,12 +131,12 @@ do
   redis.call('ZADD', KEYS[9], now, id)
   local unpack_options
   repeat
-   local options_2 = run.options
-   if options_2 == '' then
+   local options_3 = run.options
+   if options_3 == '' then
     unpack_options = 0, 0, 0, 0
     break
    end
-   unpack_options = struct.unpack('>I6BI6I6', options_2)
+   unpack_options = struct.unpack('>I6BI6I6', options_3)
   until true
   if unpack_options > 0 then
    redis.call('PUBLISH', ARGV[3], 'done\t' .. ARGV[2] .. '\t' .. id)
@@ -77,13 +145,16 @@ do
   if not delay then
    local __13, kind, base, most
    repeat
-    local options_3 = run.options
-    if options_3 == '' then
+    local options_4 = run.options
+    if options_4 == '' then
      __13, kind, base, most = 0, 0, 0, 0
      break
     end
-    __13, kind, base, most = struct.unpack('>I6BI6I6', options_3)
+    __13, kind, base, most = struct.unpack('>I6BI6I6', options_4)
    until true
+   if kind % 128 >= 64 then
+    kind = kind - 64
+   end
    if kind >= 128 then
     kind = 1 == 1 and kind - 128 or 0
    end
@@ -131,22 +202,81 @@ do
    redis.call('ZADD', KEYS[6], due_ms_3, id)
   else
    do
-    local priority = tonumber(redis.call('HGET', KEYS[5], id) or 0)
-    if priority == 0 then
-     redis.call('RPUSH', KEYS[3], id)
-    else
-     local format_rank
+    local place = redis.call('HGET', KEYS[5], id)
+    if (place and string.find(place, '%z')) then
      do
-      local rank
+      local place_2 = place
+      local zero
+      do
+       local place_3 = place_2
+       zero = place_3 and string.find(place_3, '%z')
+      end
+      local band, number = string.sub(place_2, 1, zero + 1), nil
+      number = number or 140737488355328 + redis.call('HINCRBY', KEYS[10], 'l:' .. ARGV[2], 1)
+      place_2 = band .. struct.pack('>I6', number)
+      redis.call('HSET', KEYS[5], id, place_2)
+      redis.call('ZADD', KEYS[19], 0, place_2 .. id)
       repeat
-       local band = (100 - priority) * 17592186044416
-       local from, to = string.format('%.0f', band), '(' .. string.format('%.0f', (band + 17592186044416))
-       local last = redis.call('ZREVRANGEBYSCORE', KEYS[4], to, from, 'WITHSCORES', 'LIMIT', 0, 1)
-       rank = math.max(band + now, last[2] and tonumber(last[2]) + 1 or 0)
+       local its_key_3 = string.sub(place_2, 1, zero - 1)
+       local turn_of
+       do
+        local score_2 = tonumber(redis.call('ZSCORE', KEYS[20], its_key_3) or nil)
+        turn_of = score_2 and score_2 >= -4503599627370496 and score_2 or nil
+       end
+       if turn_of then
+        break
+       end
+       local virtual_4, __14, start_4
+       do
+        local raw_5 = redis.call('HMGET', KEYS[21], '', its_key_3)
+        local virtual_5
+        repeat
+         local raw_6 = raw_5[1]
+         if not raw_6 then
+          virtual_5 = 0, 0, 0
+          break
+         end
+         virtual_5 = struct.unpack('>ddd', raw_6)
+        until true
+        local in_work_4, start_5, tat_4
+        repeat
+         local raw_7 = raw_5[2]
+         if not raw_7 then
+          in_work_4, start_5, tat_4 = 0, 0, 0
+          break
+         end
+         in_work_4, start_5, tat_4 = struct.unpack('>I4dd', raw_7)
+        until true
+        virtual_4, __14, start_4 = virtual_5, in_work_4, start_5, tat_4
+       end
+       local format_turn
+       do
+        local score_3 = math.max(virtual_4, start_4)
+        format_turn = string.format('%.0f', score_3)
+       end
+       redis.call('ZADD', KEYS[20], format_turn, its_key_3)
       until true
-      format_rank = string.format('%.0f', rank)
      end
-     redis.call('ZADD', KEYS[4], format_rank, id)
+    else
+     do
+      local priority = tonumber(place or 0)
+      if priority == 0 then
+       redis.call('RPUSH', KEYS[3], id)
+      else
+       local format_rank
+       do
+        local rank
+        repeat
+         local band_2 = (100 - priority) * 17592186044416
+         local from, to = string.format('%.0f', band_2), '(' .. string.format('%.0f', (band_2 + 17592186044416))
+         local last = redis.call('ZREVRANGEBYSCORE', KEYS[4], to, from, 'WITHSCORES', 'LIMIT', 0, 1)
+         rank = math.max(band_2 + now, last[2] and tonumber(last[2]) + 1 or 0)
+        until true
+        format_rank = string.format('%.0f', rank)
+       end
+       redis.call('ZADD', KEYS[4], format_rank, id)
+      end
+     end
     end
    end
   end
@@ -154,18 +284,18 @@ do
  redis.call('HSET', KEYS[2], id, (struct.pack('>I4HHBI6I6I6Hc0Bc0', run.attempt, run.used, math.min(run.tries, 65535), run.marks + run.depended, run.expires, run.due, run.taken, #run.options, run.options, #run.consumer, run.consumer) .. run.history))
  if state_2 == 'dead' and run.depended > 0 then
   do
-   local options_4 = run.options
+   local options_5 = run.options
    do
     local message
     do
      local key_of
      repeat
-      if options_4 == '' then
+      if options_5 == '' then
        key_of = ''
        break
       end
-      local __14, __15, __16, __17, its_key = struct.unpack('>I6BI6I6Hc0', options_4)
-      key_of = its_key
+      local __15, __16, __17, __18, its_key_4 = struct.unpack('>I6BI6I6Hc0', options_5)
+      key_of = its_key_4
      until true
      message = 'ended\t' .. ARGV[2] .. '\t' .. id .. '\t' .. 'dead' .. '\t' .. key_of
     end
@@ -233,7 +363,7 @@ elseif state == 'retry' then
   end
  end
 end
-if state == 'ready' or (redis.call('EXISTS', KEYS[3], KEYS[4]) > 0) then
+if state == 'ready' or (redis.call('EXISTS', KEYS[3], KEYS[4], KEYS[19]) > 0) then
  do
   local is_waited_for_2
   do
@@ -253,7 +383,7 @@ do
    if redis.call('HGET', KEYS[14], 'm') == tostring(minute) then
     break
    end
-   for __18, field_2 in ipairs(redis.call('HKEYS', KEYS[14])) do
+   for __19, field_2 in ipairs(redis.call('HKEYS', KEYS[14])) do
     local its = tonumber(string.match(field_2, '^%d+'))
     if its and its <= minute - 10 then
      redis.call('HDEL', KEYS[14], field_2)
@@ -276,7 +406,7 @@ if state == 'dead' then
     if redis.call('HGET', KEYS[14], 'm') == tostring(minute_2) then
      break
     end
-    for __19, field_4 in ipairs(redis.call('HKEYS', KEYS[14])) do
+    for __20, field_4 in ipairs(redis.call('HKEYS', KEYS[14])) do
      local its_2 = tonumber(string.match(field_4, '^%d+'))
      if its_2 and its_2 <= minute_2 - 10 then
       redis.call('HDEL', KEYS[14], field_4)
@@ -315,7 +445,7 @@ repeat
    local dropped, freed, entries, from_2 = 0, 0, 0, '-'
    repeat
     local found = redis.call('XRANGE', KEYS[16], from_2, '+', 'COUNT', 100)
-    for __20, entry in ipairs(found) do
+    for __21, entry in ipairs(found) do
      if held - freed <= most_3 then
       break
      end
@@ -323,8 +453,8 @@ repeat
      dropped = dropped + tonumber(fields[6])
      local event_bytes
      do
-      local place, lines_2 = fields[4], fields[8]
-      event_bytes = 40 + math.floor(1.2 * (#place + #lines_2))
+      local place_4, lines_2 = fields[4], fields[8]
+      event_bytes = 40 + math.floor(1.2 * (#place_4 + #lines_2))
      end
      freed = freed + event_bytes
      entries = entries + 1

@@ -1,4 +1,4 @@
---{"name": "free_deleted", "purpose": "frees a small part of what a deleted queue held: at most `limit` jobs or idempotency keys.", "keys": ["deletions", "deleted_jobs", "deleted_runs", "deleted_results", "deleted_priorities", "deleted_front", "deleted_ready", "deleted_prio", "deleted_delayed", "deleted_retry", "deleted_expiring", "deleted_staged", "deleted_working", "deleted_dead", "deleted_completed", "deleted_blocked", "deleted_keys"], "args": ["id", "limit", "budget"], "rest": false, "replies": ["ok"]}
+--{"name": "free_deleted", "purpose": "frees a small part of what a deleted queue held: at most `limit` jobs or idempotency keys.", "keys": ["deletions", "deleted_jobs", "deleted_runs", "deleted_results", "deleted_priorities", "deleted_front", "deleted_ready", "deleted_prio", "deleted_lines", "deleted_turns", "deleted_shares", "deleted_delayed", "deleted_retry", "deleted_expiring", "deleted_staged", "deleted_working", "deleted_dead", "deleted_completed", "deleted_blocked", "deleted_keys"], "args": ["id", "limit", "budget"], "rest": false, "replies": ["ok"]}
 local function first_within(ids, budget, records, more_records)
  if #ids <= 1 then
   return ids
@@ -18,9 +18,9 @@ local function first_within(ids, budget, records, more_records)
  return ids
 end
 ARGV[2], ARGV[3] = tonumber(ARGV[2]), tonumber(ARGV[3])
-if redis.call('EXISTS', KEYS[12]) == 1 then
- local ids_2 = first_within(redis.call('ZRANGE', KEYS[12], 0, ARGV[2] - 1), ARGV[3], KEYS[2])
- redis.call('ZREM', KEYS[12], unpack(ids_2))
+if redis.call('EXISTS', KEYS[15]) == 1 then
+ local ids_2 = first_within(redis.call('ZRANGE', KEYS[15], 0, ARGV[2] - 1), ARGV[3], KEYS[2])
+ redis.call('ZREM', KEYS[15], unpack(ids_2))
  do
   for _, hash in ipairs({
    KEYS[2],
@@ -40,14 +40,14 @@ if redis.call('EXISTS', KEYS[12]) == 1 then
  }
 end
 for __2, set in ipairs({
- KEYS[13],
- KEYS[14],
- KEYS[15],
- KEYS[10],
- KEYS[9],
- KEYS[8],
  KEYS[16],
- KEYS[11],
+ KEYS[17],
+ KEYS[18],
+ KEYS[13],
+ KEYS[12],
+ KEYS[8],
+ KEYS[19],
+ KEYS[14],
 }) do
  local ids_3
  repeat
@@ -80,51 +80,102 @@ for __2, set in ipairs({
   }
  end
 end
-for __4, list in ipairs({
+local members = redis.call('ZRANGE', KEYS[9], 0, ARGV[2] - 1)
+if #members > 0 then
+ local ids_6 = {
+ }
+ for i_2, member in ipairs(members) do
+  ids_6[i_2] = string.sub(member, -26)
+ end
+ do
+  local result
+  repeat
+   local ids_7 = ids_6
+   if ARGV[2] * 4096 <= ARGV[3] and redis.call('EXISTS', KEYS[3], KEYS[4]) == 0 then
+    result = ids_7
+    break
+   end
+   result = first_within(ids_7, ARGV[3], KEYS[2], KEYS[4])
+  until true
+  ids_6 = result
+ end
+ redis.call('ZREM', KEYS[9], unpack(members, 1, #ids_6))
+ do
+  local ids_8 = ids_6
+  for __4, hash_3 in ipairs({
+   KEYS[2],
+   KEYS[3],
+   KEYS[4],
+   KEYS[5],
+  }) do
+   if redis.call('EXISTS', hash_3) == 1 then
+    redis.call('HDEL', hash_3, unpack(ids_8))
+   end
+  end
+ end
+ return {
+  'ok',
+  #ids_6,
+  1,
+ }
+end
+for __5, list in ipairs({
  KEYS[6],
  KEYS[7],
 }) do
- local ids_6
+ local ids_9
  repeat
-  local ids_7 = redis.call('LRANGE', list, 0, ARGV[2] - 1)
+  local ids_10 = redis.call('LRANGE', list, 0, ARGV[2] - 1)
   if ARGV[2] * 4096 <= ARGV[3] and redis.call('EXISTS', KEYS[3], KEYS[4]) == 0 then
-   ids_6 = ids_7
+   ids_9 = ids_10
    break
   end
-  ids_6 = first_within(ids_7, ARGV[3], KEYS[2], KEYS[4])
+  ids_9 = first_within(ids_10, ARGV[3], KEYS[2], KEYS[4])
  until true
- if #ids_6 > 0 then
-  redis.call('LTRIM', list, #ids_6, -1)
+ if #ids_9 > 0 then
+  redis.call('LTRIM', list, #ids_9, -1)
   do
-   local ids_8 = ids_6
-   for __5, hash_3 in ipairs({
+   local ids_11 = ids_9
+   for __6, hash_4 in ipairs({
     KEYS[2],
     KEYS[3],
     KEYS[4],
     KEYS[5],
    }) do
-    if redis.call('EXISTS', hash_3) == 1 then
-     redis.call('HDEL', hash_3, unpack(ids_8))
+    if redis.call('EXISTS', hash_4) == 1 then
+     redis.call('HDEL', hash_4, unpack(ids_11))
     end
    end
   end
   return {
    'ok',
-   #ids_6,
+   #ids_9,
    1,
   }
  end
 end
-if redis.call('EXISTS', KEYS[17]) == 1 then
- local scan = redis.call('HSCAN', KEYS[17], redis.call('HGET', KEYS[1], ARGV[1]) or '0', 'COUNT', ARGV[2])
+local limit_keys = redis.call('ZRANGE', KEYS[10], 0, ARGV[2] - 1)
+if #limit_keys > 0 then
+ redis.call('ZREM', KEYS[10], unpack(limit_keys))
+ if redis.call('EXISTS', KEYS[11]) == 1 then
+  redis.call('HDEL', KEYS[11], unpack(limit_keys))
+ end
+ return {
+  'ok',
+  #limit_keys,
+  1,
+ }
+end
+if redis.call('EXISTS', KEYS[20]) == 1 then
+ local scan = redis.call('HSCAN', KEYS[20], redis.call('HGET', KEYS[1], ARGV[1]) or '0', 'COUNT', ARGV[2])
  local names = {
  }
- for i_2 = 1, #scan[2], 2 do
-  names[#names + 1] = scan[2][i_2]
+ for i_3 = 1, #scan[2], 2 do
+  names[#names + 1] = scan[2][i_3]
  end
  redis.call('HDEL', KEYS[1], ARGV[1])
  if #names > 0 then
-  redis.call('HDEL', KEYS[17], unpack(names))
+  redis.call('HDEL', KEYS[20], unpack(names))
  end
  redis.call('HSET', KEYS[1], ARGV[1], scan[1])
  return {
@@ -134,7 +185,7 @@ if redis.call('EXISTS', KEYS[17]) == 1 then
  }
 end
 redis.call('HDEL', KEYS[1], ARGV[1])
-redis.call('UNLINK', KEYS[2], KEYS[3], KEYS[4], KEYS[5])
+redis.call('UNLINK', KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[11])
 return {
  'ok',
  0,

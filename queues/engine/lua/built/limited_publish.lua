@@ -255,22 +255,46 @@ do
     end
    end
   end
-  local its_priority = tonumber(ARGV[14])
-  if its_priority ~= 0 then
-   local its_priorities = {
-   }
-   for i_5 = 1, count do
-    its_priorities[2 * i_5 - 1], its_priorities[2 * i_5] = ids[i_5 + 1], ARGV[14]
-   end
-   redis.call('HSET', KEYS[8], unpack(its_priorities))
+  do
+   repeat
+    local its_priority = tonumber(ARGV[14])
+    if its_priority ~= 0 then
+     local its_priorities = {
+     }
+     for i_5 = 2, #ids do
+      its_priorities[2 * i_5 - 3], its_priorities[2 * i_5 - 2] = ids[i_5], its_priority
+     end
+     redis.call('HSET', KEYS[8], unpack(its_priorities))
+    end
+    if is_delayed then
+     break
+    end
+    if its_priority == 0 then
+     redis.call('RPUSH', KEYS[6], unpack(ids, 2))
+    else
+     local free_rank
+     repeat
+      local band = (100 - its_priority) * 17592186044416
+      local from, to = string.format('%.0f', band), '(' .. string.format('%.0f', (band + 17592186044416))
+      local last = redis.call('ZREVRANGEBYSCORE', KEYS[7], to, from, 'WITHSCORES', 'LIMIT', 0, 1)
+      free_rank = math.max(band + now, last[2] and tonumber(last[2]) + 1 or 0)
+     until true
+     local rank, members_2 = free_rank, {
+     }
+     for i_6 = 2, #ids do
+      members_2[2 * i_6 - 3], members_2[2 * i_6 - 2] = string.format('%.0f', (rank + i_6 - 2)), ids[i_6]
+     end
+     redis.call('ZADD', KEYS[7], unpack(members_2))
+    end
+   until true
   end
   if is_delayed then
-   local members_2 = {
+   local members_3 = {
    }
-   for i_6 = 1, count do
-    members_2[2 * i_6 - 1], members_2[2 * i_6] = due_ms, ids[i_6 + 1]
+   for i_7 = 1, count do
+    members_3[2 * i_7 - 1], members_3[2 * i_7] = due_ms, ids[i_7 + 1]
    end
-   redis.call('ZADD', KEYS[9], unpack(members_2))
+   redis.call('ZADD', KEYS[9], unpack(members_3))
    do
     local ms_2 = due_ms
     if (redis.call('ZADD', KEYS[11], 'LT', 'CH', ms_2, ARGV[5]) == 1) then
@@ -287,23 +311,6 @@ do
     end
    end
   else
-   if its_priority == 0 then
-    redis.call('RPUSH', KEYS[6], unpack(ids, 2))
-   else
-    local free_rank
-    repeat
-     local band = (100 - its_priority) * 17592186044416
-     local from, to = string.format('%.0f', band), '(' .. string.format('%.0f', (band + 17592186044416))
-     local last = redis.call('ZREVRANGEBYSCORE', KEYS[7], to, from, 'WITHSCORES', 'LIMIT', 0, 1)
-     free_rank = math.max(band + now, last[2] and tonumber(last[2]) + 1 or 0)
-    until true
-    local rank, members_3 = free_rank, {
-    }
-    for i_7 = 1, count do
-     members_3[2 * i_7 - 1], members_3[2 * i_7] = string.format('%.0f', (rank + i_7 - 1)), ids[i_7 + 1]
-    end
-    redis.call('ZADD', KEYS[7], unpack(members_3))
-   end
    do
     local is_waited_for_2
     do

@@ -1,4 +1,4 @@
---{"name": "limited_publish_blocked", "purpose": "adds jobs that wait for others (edge C). All or nothing. What they wait for is told to these later:", "keys": ["limit", "jobs", "runs", "expiring", "keys", "priorities", "blocked", "waits", "dependants", "flags", "queues", "sweeps", "stats", "active", "events", "counters", "outgoing"], "args": ["allowance", "interval", "requests", "now_ms", "queue", "cap", "random", "counter", "delay", "at", "ttl", "tries", "priority", "options", "key", "key_ttl", "policy", "number"], "rest": true, "replies": ["limited", "counted", "ok", "duplicate", "ttl_short"]}
+--{"name": "limited_publish_blocked", "purpose": "adds jobs that wait for others (edge C). All or nothing. What they wait for is told to these later:", "keys": ["limit", "jobs", "runs", "expiring", "keys", "priorities", "blocked", "waits", "dependants", "flags", "queues", "sweeps", "stats", "active", "events", "counters", "outgoing", "ready", "prio", "lines", "turns", "shares"], "args": ["allowance", "interval", "requests", "now_ms", "queue", "cap", "random", "counter", "delay", "at", "ttl", "tries", "priority", "options", "key", "key_ttl", "policy", "number"], "rest": true, "replies": ["limited", "counted", "ok", "duplicate", "ttl_short"]}
 local counts = {
  ok = 1,
  duplicate = 1,
@@ -139,9 +139,8 @@ repeat
   time_part = five_digits .. five_digits_2
  end
  local prefix, before_first, count = time_part .. ARGV[7], ARGV[8] - first_body, #ARGV - first_body + 1
- local ids, records, new_runs, places, ends, its_priorities = {
+ local ids, records, new_runs, places, ends = {
   'ok',
- }, {
  }, {
  }, {
  }, {
@@ -162,7 +161,6 @@ repeat
   new_runs[#new_runs + 1], new_runs[#new_runs + 2] = id_2, run
   places[#places + 1], places[#places + 2] = due_ms, id_2
   ends[#ends + 1], ends[#ends + 2] = expires_2, id_2
-  its_priorities[#its_priorities + 1], its_priorities[#its_priorities + 2] = id_2, ARGV[13]
   do
    local line = 'published\t' .. id_2 .. '\t\t' .. (wait > 0 and wait or '') .. '\t\t' .. #ARGV[i_2] .. '\t\t'
    event_lines[#event_lines + 1] = line
@@ -186,9 +184,103 @@ repeat
    end
   end
  end
- if tonumber(ARGV[13]) ~= 0 then
-  redis.call('HSET', KEYS[6], unpack(its_priorities))
- end
+ repeat
+  local its_key
+  repeat
+   local options_2 = ARGV[14]
+   if options_2 == '' or string.byte(options_2, 7) % 128 < 64 then
+    its_key = nil
+    break
+   end
+   its_key = string.sub(options_2, -1 - string.byte(options_2, -1), -2)
+  until true
+  if not its_key then
+   local its_priority = tonumber(ARGV[13])
+   if its_priority ~= 0 then
+    local its_priorities = {
+    }
+    for i_4 = 2, #ids do
+     its_priorities[2 * i_4 - 3], its_priorities[2 * i_4 - 2] = ids[i_4], its_priority
+    end
+    redis.call('HSET', KEYS[6], unpack(its_priorities))
+   end
+   do
+    break
+   end
+   if its_priority == 0 then
+    redis.call('RPUSH', KEYS[18], unpack(ids, 2))
+   else
+    local free_rank
+    repeat
+     local band = (100 - its_priority) * 17592186044416
+     local from, to = string.format('%.0f', band), '(' .. string.format('%.0f', (band + 17592186044416))
+     local last = redis.call('ZREVRANGEBYSCORE', KEYS[19], to, from, 'WITHSCORES', 'LIMIT', 0, 1)
+     free_rank = math.max(band + now, last[2] and tonumber(last[2]) + 1 or 0)
+    until true
+    local rank, members_2 = free_rank, {
+    }
+    for i_5 = 2, #ids do
+     members_2[2 * i_5 - 3], members_2[2 * i_5 - 2] = string.format('%.0f', (rank + i_5 - 2)), ids[i_5]
+    end
+    redis.call('ZADD', KEYS[19], unpack(members_2))
+   end
+   break
+  end
+  local number = 140737488355328 + redis.call('HINCRBY', KEYS[10], 'l:' .. ARGV[5], #ids - 1) - #ids
+  local band_2, places_2, members_3 = its_key .. string.char(0, 100 - ARGV[13]), {
+  }, {
+  }
+  for i_6 = 2, #ids do
+   local place = band_2 .. struct.pack('>I6', number + i_6)
+   places_2[2 * i_6 - 3], places_2[2 * i_6 - 2] = ids[i_6], place
+   members_3[2 * i_6 - 3], members_3[2 * i_6 - 2] = 0, place .. ids[i_6]
+  end
+  redis.call('HSET', KEYS[6], unpack(places_2))
+  do
+   break
+  end
+  redis.call('ZADD', KEYS[20], unpack(members_3))
+  repeat
+   local its_key_2 = its_key
+   local turn_of
+   do
+    local score = tonumber(redis.call('ZSCORE', KEYS[21], its_key_2) or nil)
+    turn_of = score and score >= -4503599627370496 and score or nil
+   end
+   if turn_of then
+    break
+   end
+   local virtual, _, start
+   do
+    local raw = redis.call('HMGET', KEYS[22], '', its_key_2)
+    local virtual_2
+    repeat
+     local raw_2 = raw[1]
+     if not raw_2 then
+      virtual_2 = 0, 0, 0
+      break
+     end
+     virtual_2 = struct.unpack('>ddd', raw_2)
+    until true
+    local in_work, start_2, tat
+    repeat
+     local raw_3 = raw[2]
+     if not raw_3 then
+      in_work, start_2, tat = 0, 0, 0
+      break
+     end
+     in_work, start_2, tat = struct.unpack('>I4dd', raw_3)
+    until true
+    virtual, _, start = virtual_2, in_work, start_2, tat
+   end
+   local format_turn
+   do
+    local score_2 = math.max(virtual, start)
+    format_turn = string.format('%.0f', score_2)
+   end
+   redis.call('ZADD', KEYS[21], format_turn, its_key_2)
+  until true
+ until true
  if expires_2 > 0 then
   redis.call('ZADD', KEYS[4], unpack(ends))
   do
@@ -229,7 +321,7 @@ repeat
     if redis.call('HGET', KEYS[13], 'm') == tostring(minute) then
      break
     end
-    for _, field_3 in ipairs(redis.call('HKEYS', KEYS[13])) do
+    for __2, field_3 in ipairs(redis.call('HKEYS', KEYS[13])) do
      local its = tonumber(string.match(field_3, '^%d+'))
      if its and its <= minute - 10 then
       redis.call('HDEL', KEYS[13], field_3)
@@ -251,9 +343,9 @@ repeat
   end
   local added = 0
   for first = 1, total, 64 do
-   local last = math.min(first + 64 - 1, total)
-   local lines = total == 1 and event_lines[1] or table.concat(event_lines, '\n', first, last)
-   redis.call('XADD', KEYS[15], '*', 't', string.format('%d', now), 'q', ARGV[5], 'n', last - first + 1, 'e', lines)
+   local last_2 = math.min(first + 64 - 1, total)
+   local lines = total == 1 and event_lines[1] or table.concat(event_lines, '\n', first, last_2)
+   redis.call('XADD', KEYS[15], '*', 't', string.format('%d', now), 'q', ARGV[5], 'n', last_2 - first + 1, 'e', lines)
    added = added + (40 + math.floor(1.2 * (#ARGV[5] + #lines)))
   end
   local held_2 = redis.call('HINCRBY', KEYS[16], 'events_bytes', added)
@@ -264,10 +356,10 @@ repeat
   if held_2 > most then
    do
     local most_2, added_2 = most - math.floor(most / 64), added
-    local dropped, freed, entries, from = 0, 0, 0, '-'
+    local dropped, freed, entries, from_2 = 0, 0, 0, '-'
     repeat
-     local found = redis.call('XRANGE', KEYS[15], from, '+', 'COUNT', 100)
-     for __2, entry in ipairs(found) do
+     local found = redis.call('XRANGE', KEYS[15], from_2, '+', 'COUNT', 100)
+     for __3, entry in ipairs(found) do
       if held_2 - freed <= most_2 then
        break
       end
@@ -275,12 +367,12 @@ repeat
       dropped = dropped + tonumber(fields[6])
       local event_bytes
       do
-       local place, lines_2 = fields[4], fields[8]
-       event_bytes = 40 + math.floor(1.2 * (#place + #lines_2))
+       local place_2, lines_2 = fields[4], fields[8]
+       event_bytes = 40 + math.floor(1.2 * (#place_2 + #lines_2))
       end
       freed = freed + event_bytes
       entries = entries + 1
-      from = '(' .. entry[1]
+      from_2 = '(' .. entry[1]
      end
     until freed >= added_2 or held_2 - freed <= most_2 or #found < 100
     redis.call('XTRIM', KEYS[15], 'MAXLEN', redis.call('XLEN', KEYS[15]) - entries)

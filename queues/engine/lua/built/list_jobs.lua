@@ -1,4 +1,4 @@
---{"name": "list_jobs", "purpose": "a page of the jobs in one state, in their order: next to be handed out, due, or ended first.", "keys": ["jobs", "runs", "results", "ready", "front", "prio", "priorities", "delayed", "retry", "working", "dead", "completed", "blocked"], "args": ["now_ms", "state", "after", "limit", "preview", "budget"], "rest": false, "replies": ["page"]}
+--{"name": "list_jobs", "purpose": "a page of the jobs in one state, in their order: next to be handed out, due, or ended first.", "keys": ["jobs", "runs", "results", "ready", "front", "prio", "priorities", "delayed", "retry", "working", "dead", "completed", "blocked", "lines"], "args": ["now_ms", "state", "after", "limit", "preview", "budget"], "rest": false, "replies": ["page"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then
@@ -75,13 +75,23 @@ local function look(id_2, preview, known, set_2, raw)
  if preview then
   raw = string.sub(raw, 1, body_at - 1 + preview)
  end
+ local priority_of
+ repeat
+  local place = redis.call('HGET', KEYS[7], id_2)
+  local zero = (place and string.find(place, '%z'))
+  if zero then
+   priority_of = 100 - string.byte(place, zero + 1)
+   break
+  end
+  priority_of = tonumber(place or 0)
+ until true
  return {
   id_2,
   state,
   score_2,
   raw,
   raw_run or '',
-  tonumber(redis.call('HGET', KEYS[7], id_2) or 0),
+  priority_of,
   redis.call('HEXISTS', KEYS[3], id_2) == 1 and redis.call('HSTRLEN', KEYS[3], id_2) or -1,
   size,
  }
@@ -188,6 +198,35 @@ local function walk_list(start_2, visit_3)
  until #ids_4 == 0
  return false
 end
+local function from_hex(digits)
+ return (string.gsub(digits, '%x%x', function(pair)
+  return string.char(tonumber(pair, 16))
+ end))
+end
+local function walk_lines(member, visit_4)
+ repeat
+  local members
+  do
+   local member_2 = member
+   members = redis.call('ZRANGEBYLEX', KEYS[14], member_2 and '(' .. member_2 or '-', '+', 'LIMIT', 0, 100)
+  end
+  for __7, its_member in ipairs(members) do
+   if walk_left == 0 or not visit_4(string.sub(its_member, -26)) then
+    return true
+   end
+   walk_left = walk_left - 1
+   local to_hex
+   do
+    to_hex = (string.gsub(its_member, '.', function(character)
+     return string.format('%02x', string.byte(character))
+    end))
+   end
+   walk_place = 'keyed:0:' .. to_hex
+   member = its_member
+  end
+ until #members < 100
+ return false
+end
 ARGV[4], ARGV[5], ARGV[6] = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
 local sets = {
  delayed = KEYS[8],
@@ -228,6 +267,10 @@ do
    local result
    repeat
     local index_3 = index_2
+    if segment == 'keyed' then
+     result = walk_lines(from_hex(id_9), add)
+     break
+    end
     local below = string.format('(%.0f', 1759218604441600)
     local middle_2 = redis.call('ZCOUNT', KEYS[6], '-inf', below)
     if segment ~= 'list' and segment ~= 'low' then
@@ -242,7 +285,7 @@ do
      break
     end
     local start_4 = segment == 'low' and math.max(middle_2, rank_behind(KEYS[6], index_3, id_9)) or middle_2
-    result = walk_zset('low', KEYS[6], start_4, redis.call('ZCARD', KEYS[6]), add)
+    result = walk_zset('low', KEYS[6], start_4, redis.call('ZCARD', KEYS[6]), add) or walk_lines(nil, add)
    until true
    more = result
   end

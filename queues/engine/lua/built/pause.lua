@@ -1,4 +1,4 @@
---{"name": "pause", "purpose": "makes a queue hand nothing out, or hand out again; publishes go on.", "keys": ["jobs", "keys", "flags", "due", "ends", "queues", "ready", "front", "prio", "waiting"], "args": ["now_ms", "queue", "channel", "paused"], "rest": false, "replies": ["ok"]}
+--{"name": "pause", "purpose": "makes a queue hand nothing out, or hand out again; publishes go on.", "keys": ["jobs", "keys", "flags", "due", "ends", "queues", "ready", "front", "prio", "waiting", "lines"], "args": ["now_ms", "queue", "channel", "paused"], "rest": false, "replies": ["ok"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then
@@ -17,8 +17,12 @@ if ARGV[4] == '1' then
 end
 local size
 do
- local tombstones = tonumber(redis.call('HGET', KEYS[3], 't:' .. ARGV[2]) or 0)
- size = redis.call('LLEN', KEYS[7]) + redis.call('LLEN', KEYS[8]) - tombstones + redis.call('ZCARD', KEYS[9])
+ local plain_size
+ do
+  local tombstones = tonumber(redis.call('HGET', KEYS[3], 't:' .. ARGV[2]) or 0)
+  plain_size = redis.call('LLEN', KEYS[7]) + redis.call('LLEN', KEYS[8]) - tombstones + redis.call('ZCARD', KEYS[9])
+ end
+ size = plain_size + redis.call('ZCARD', KEYS[11])
 end
 if size > 0 then
  do
@@ -38,7 +42,7 @@ repeat
   break
  end
  redis.call('DEL', KEYS[7], KEYS[8])
- redis.call('HDEL', KEYS[3], 't:' .. ARGV[2], 'h:' .. ARGV[2], 's:' .. ARGV[2])
+ redis.call('HDEL', KEYS[3], 't:' .. ARGV[2], 'h:' .. ARGV[2], 's:' .. ARGV[2], 'l:' .. ARGV[2])
  redis.call('ZREM', KEYS[4], ARGV[2])
  redis.call('ZREM', KEYS[5], ARGV[2])
  if redis.call('EXISTS', KEYS[2]) == 0 and redis.call('HEXISTS', KEYS[3], 'p:' .. ARGV[2]) == 0 then

@@ -1,4 +1,4 @@
---{"name": "peek", "purpose": "the job that would be handed out next, without handing it out. Steps over tombstones and expired jobs, which it", "keys": ["jobs", "runs", "ready", "front", "prio", "priorities", "expiring", "keys", "flags", "due", "ends", "queues", "stats", "sweeps", "active", "events", "counters", "outgoing"], "args": ["now_ms", "queue", "cap", "skip"], "rest": false, "replies": ["job", "none", "more"]}
+--{"name": "peek", "purpose": "the job that would be handed out next, without handing it out. Steps over tombstones and expired jobs, which it", "keys": ["jobs", "runs", "ready", "front", "prio", "priorities", "expiring", "keys", "flags", "due", "ends", "queues", "stats", "sweeps", "active", "events", "counters", "outgoing", "lines", "turns", "shares"], "args": ["now_ms", "queue", "cap", "skip"], "rest": false, "replies": ["job", "none", "more"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then
@@ -22,6 +22,9 @@ local function unpack_run(raw)
   history = string.sub(raw, at),
  }
 end
+local function format_turn(score)
+ return string.format('%.0f', score)
+end
 local event_lines = {
 }
 local tombstones, expired, skipped = 0, 0, 0
@@ -30,16 +33,55 @@ local found = {
  now,
 }
 while skipped < tonumber(ARGV[4]) do
- local in_prio
+ local member
  repeat
-  local head = redis.call('ZRANGE', KEYS[5], 0, 0, 'WITHSCORES')
-  if head[1] and (tonumber(head[2]) < 1759218604441600 or redis.call('LLEN', KEYS[3]) == 0) then
-   in_prio = head[1]
+  if redis.call('EXISTS', KEYS[19]) == 0 then
+   member = nil
    break
   end
+  local first = redis.call('ZRANGEBYSCORE', KEYS[20], 0, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
+  if redis.call('EXISTS', KEYS[3], KEYS[5]) > 0 then
+   local virtual, start
+   repeat
+    local raw_2 = redis.call('HGET', KEYS[21], '')
+    if not raw_2 then
+     virtual, start = 0, 0, 0
+     break
+    end
+    virtual, start = struct.unpack('>ddd', raw_2)
+   until true
+   if not first[1] or math.max(virtual, start) <= tonumber(first[2]) then
+    member = nil
+    break
+   end
+  end
+  local its_key = first[1] or redis.call('ZRANGEBYSCORE', KEYS[20], format_turn(-4503599627370496), '(0', 'LIMIT', 0, 1)[1]
+  local range_line
+  do
+   local from, to
+   do
+    local prefix = its_key .. string.char(0)
+    from, to = '[' .. prefix, '(' .. string.sub(prefix, 1, -2) .. string.char(string.byte(prefix, -1) + 1)
+   end
+   range_line = redis.call('ZRANGEBYLEX', KEYS[19], from, to, 'LIMIT', 0, 1)
+  end
+  member = range_line[1]
  until true
+ local value = not member
+ if value then
+  local first_of_prio
+  repeat
+   local head = redis.call('ZRANGE', KEYS[5], 0, 0, 'WITHSCORES')
+   if head[1] and (tonumber(head[2]) < 1759218604441600 or redis.call('LLEN', KEYS[3]) == 0) then
+    first_of_prio = head[1]
+    break
+   end
+  until true
+  value = first_of_prio
+ end
+ local in_prio = value
  local list = redis.call('EXISTS', KEYS[4]) == 1 and KEYS[4] or KEYS[3]
- local id = in_prio or redis.call('LINDEX', list, 0)
+ local id = member and string.sub(member, -26) or in_prio or redis.call('LINDEX', list, 0)
  if not id then
   found = {
    'none',
@@ -54,8 +96,8 @@ while skipped < tonumber(ARGV[4]) do
    expires_2 = (struct.unpack('>I6', raw_run, 10))
    break
   end
-  local raw_2 = redis.call('HGET', KEYS[1], id)
-  expires_2 = raw_2 and (struct.unpack('>I6', raw_2, 4))
+  local raw_3 = redis.call('HGET', KEYS[1], id)
+  expires_2 = raw_3 and (struct.unpack('>I6', raw_3, 4))
  until true
  if not expires_2 then
   tombstones = tombstones + 1
@@ -67,17 +109,17 @@ while skipped < tonumber(ARGV[4]) do
    has_expired = expires_3 > 0 and expires_3 <= now
   end
   if not has_expired then
-   local raw_3 = redis.call('HGET', KEYS[1], id)
+   local raw_4 = redis.call('HGET', KEYS[1], id)
    local tries_2, _, __2, options_2, body_at
    do
-    local bits, tries_3, expires_4, at_2 = struct.unpack('>BHI6', raw_3)
+    local bits, tries_3, expires_4, at_2 = struct.unpack('>BHI6', raw_4)
     local due_ms_2, options_3 = nil, ''
     if bits >= 2 then
-     due_ms_2, at_2 = struct.unpack('>I6', raw_3, at_2)
+     due_ms_2, at_2 = struct.unpack('>I6', raw_4, at_2)
      bits = bits - 2
     end
     if bits == 1 then
-     options_3, at_2 = struct.unpack('>Hc0', raw_3, at_2)
+     options_3, at_2 = struct.unpack('>Hc0', raw_4, at_2)
     end
     tries_2, _, __2, options_2, body_at = tries_3, expires_4, due_ms_2, options_3, at_2
    end
@@ -95,7 +137,7 @@ while skipped < tonumber(ARGV[4]) do
     run.tries,
     expires_2,
     options_2,
-    string.sub(raw_3, body_at),
+    string.sub(raw_4, body_at),
    }
    break
   end
@@ -124,10 +166,10 @@ while skipped < tonumber(ARGV[4]) do
     raw_run,
    }
    for i = 1, #ids_2 do
-    local raw_4 = raw_runs[i]
-    if raw_4 and (string.byte(raw_4, 9) >= 4) then
+    local raw_5 = raw_runs[i]
+    if raw_5 and (string.byte(raw_5, 9) >= 4) then
      do
-      local id_2, options_4 = ids_2[i], (struct.unpack('>Hc0', raw_4, 28))
+      local id_2, options_4 = ids_2[i], (struct.unpack('>Hc0', raw_5, 28))
       do
        local message
        do
@@ -137,8 +179,8 @@ while skipped < tonumber(ARGV[4]) do
           key_of = ''
           break
          end
-         local __3, __4, __5, __6, its_key = struct.unpack('>I6BI6I6Hc0', options_4)
-         key_of = its_key
+         local __3, __4, __5, __6, its_key_2 = struct.unpack('>I6BI6I6Hc0', options_4)
+         key_of = its_key_2
         until true
         message = 'ended\t' .. ARGV[2] .. '\t' .. id_2 .. '\t' .. 'expired' .. '\t' .. key_of
        end
@@ -149,7 +191,76 @@ while skipped < tonumber(ARGV[4]) do
    end
   end
  end
- if in_prio then
+ if member then
+  do
+   local place = string.sub(member, 1, -1 - 26)
+   redis.call('ZREM', KEYS[19], place .. id)
+   repeat
+    local its_key_3 = string.sub(place, 1, (place and string.find(place, '%z')) - 1)
+    local range_line_2
+    do
+     local from_2, to_2
+     do
+      local prefix_2 = its_key_3 .. string.char(0)
+      from_2, to_2 = '[' .. prefix_2, '(' .. string.sub(prefix_2, 1, -2) .. string.char(string.byte(prefix_2, -1) + 1)
+     end
+     range_line_2 = redis.call('ZRANGEBYLEX', KEYS[19], from_2, to_2, 'LIMIT', 0, 1)
+    end
+    if #range_line_2 > 0 then
+     break
+    end
+    local virtual_2, in_work, start_2, tat
+    do
+     local raw_6 = redis.call('HMGET', KEYS[21], '', its_key_3)
+     local virtual_3
+     repeat
+      local raw_7 = raw_6[1]
+      if not raw_7 then
+       virtual_3 = 0, 0, 0
+       break
+      end
+      virtual_3 = struct.unpack('>ddd', raw_7)
+     until true
+     local in_work_2, start_3, tat_2
+     repeat
+      local raw_8 = raw_6[2]
+      if not raw_8 then
+       in_work_2, start_3, tat_2 = 0, 0, 0
+       break
+      end
+      in_work_2, start_3, tat_2 = struct.unpack('>I4dd', raw_8)
+     until true
+     virtual_2, in_work, start_2, tat = virtual_3, in_work_2, start_3, tat_2
+    end
+    repeat
+     local turn_of
+     do
+      local score_2 = tonumber(redis.call('ZSCORE', KEYS[20], its_key_3) or nil)
+      turn_of = score_2 and score_2 >= -4503599627370496 and score_2 or nil
+     end
+     local virtual_4, in_work_3, start_4, tat_3, turn = virtual_2, in_work, math.max(start_2, turn_of or 0), tat, nil
+     redis.call('HDEL', KEYS[21], its_key_3)
+     if not turn then
+      redis.call('ZREM', KEYS[20], its_key_3)
+     end
+     if not turn and in_work_3 == 0 then
+      local until_ms = math.max(start_4 > virtual_4 and now + 10000 or 0, math.ceil(tat_3 / 1000))
+      if until_ms <= now then
+       break
+      end
+      turn = until_ms - 9007199254740992
+      do
+       redis.call('ZADD', KEYS[14], 'LT', math.min(until_ms, now + 600000), ARGV[2])
+      end
+     end
+     if turn then
+      redis.call('ZADD', KEYS[20], string.format('%.0f', turn), its_key_3)
+     end
+     redis.call('HSET', KEYS[21], its_key_3, struct.pack('>I4dd', in_work_3, start_4, tat_3))
+    until true
+   until true
+  end
+ elseif in_prio then
   redis.call('ZREM', KEYS[5], id)
  else
   redis.call('LPOP', list)
@@ -217,7 +328,7 @@ if expired > 0 then
    break
   end
   redis.call('DEL', KEYS[3], KEYS[4])
-  redis.call('HDEL', KEYS[9], 't:' .. ARGV[2], 'h:' .. ARGV[2], 's:' .. ARGV[2])
+  redis.call('HDEL', KEYS[9], 't:' .. ARGV[2], 'h:' .. ARGV[2], 's:' .. ARGV[2], 'l:' .. ARGV[2])
   redis.call('ZREM', KEYS[10], ARGV[2])
   redis.call('ZREM', KEYS[11], ARGV[2])
   if redis.call('EXISTS', KEYS[8]) == 0 and redis.call('HEXISTS', KEYS[9], 'p:' .. ARGV[2]) == 0 then
@@ -232,10 +343,10 @@ repeat
   break
  end
  local added = 0
- for first = 1, total, 64 do
-  local last = math.min(first + 64 - 1, total)
-  local lines = total == 1 and event_lines[1] or table.concat(event_lines, '\n', first, last)
-  redis.call('XADD', KEYS[16], '*', 't', string.format('%d', now), 'q', ARGV[2], 'n', last - first + 1, 'e', lines)
+ for first_2 = 1, total, 64 do
+  local last = math.min(first_2 + 64 - 1, total)
+  local lines = total == 1 and event_lines[1] or table.concat(event_lines, '\n', first_2, last)
+  redis.call('XADD', KEYS[16], '*', 't', string.format('%d', now), 'q', ARGV[2], 'n', last - first_2 + 1, 'e', lines)
   added = added + (40 + math.floor(1.2 * (#ARGV[2] + #lines)))
  end
  local held = redis.call('HINCRBY', KEYS[17], 'events_bytes', added)
@@ -246,9 +357,9 @@ repeat
  if held > most then
   do
    local most_2, added_2 = most - math.floor(most / 64), added
-   local dropped, freed, entries, from = 0, 0, 0, '-'
+   local dropped, freed, entries, from_3 = 0, 0, 0, '-'
    repeat
-    local found_2 = redis.call('XRANGE', KEYS[16], from, '+', 'COUNT', 100)
+    local found_2 = redis.call('XRANGE', KEYS[16], from_3, '+', 'COUNT', 100)
     for __9, entry in ipairs(found_2) do
      if held - freed <= most_2 then
       break
@@ -257,12 +368,12 @@ repeat
      dropped = dropped + tonumber(fields[6])
      local event_bytes
      do
-      local place, lines_2 = fields[4], fields[8]
-      event_bytes = 40 + math.floor(1.2 * (#place + #lines_2))
+      local place_2, lines_2 = fields[4], fields[8]
+      event_bytes = 40 + math.floor(1.2 * (#place_2 + #lines_2))
      end
      freed = freed + event_bytes
      entries = entries + 1
-     from = '(' .. entry[1]
+     from_3 = '(' .. entry[1]
     end
    until freed >= added_2 or held - freed <= most_2 or #found_2 < 100
    redis.call('XTRIM', KEYS[16], 'MAXLEN', redis.call('XLEN', KEYS[16]) - entries)

@@ -1,4 +1,4 @@
---{"name": "promote", "purpose": "moves due jobs of one queue from delayed and retry to ready (edges E and J), at most `limit`, earliest first.", "keys": ["ready", "prio", "priorities", "delayed", "retry", "due", "waiting", "stats", "active", "events", "counters"], "args": ["now_ms", "queue", "channel", "cap", "limit"], "rest": false, "replies": ["ok"]}
+--{"name": "promote", "purpose": "moves due jobs of one queue from delayed and retry to ready (edges E and J), at most `limit`, earliest first.", "keys": ["ready", "prio", "priorities", "delayed", "retry", "due", "waiting", "stats", "active", "events", "counters", "lines", "turns", "shares", "flags"], "args": ["now_ms", "queue", "channel", "cap", "limit"], "rest": false, "replies": ["ok"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then
@@ -76,22 +76,81 @@ do
    local its = redis.call('HMGET', KEYS[3], unpack(ids))
    for i_4, id_2 in ipairs(ids) do
     do
-     local priority = tonumber(its[i_4] or 0)
-     if priority == 0 then
-      redis.call('RPUSH', KEYS[1], id_2)
-     else
-      local format_rank
+     local place = its[i_4]
+     if (place and string.find(place, '%z')) then
       do
-       local rank
+       local place_2 = place
+       local zero
+       do
+        local place_3 = place_2
+        zero = place_3 and string.find(place_3, '%z')
+       end
+       local band, number = string.sub(place_2, 1, zero + 1), nil
+       number = number or 140737488355328 + redis.call('HINCRBY', KEYS[15], 'l:' .. ARGV[2], 1)
+       place_2 = band .. struct.pack('>I6', number)
+       redis.call('HSET', KEYS[3], id_2, place_2)
+       redis.call('ZADD', KEYS[12], 0, place_2 .. id_2)
        repeat
-        local band = (100 - priority) * 17592186044416
-        local from, to = string.format('%.0f', band), '(' .. string.format('%.0f', (band + 17592186044416))
-        local last = redis.call('ZREVRANGEBYSCORE', KEYS[2], to, from, 'WITHSCORES', 'LIMIT', 0, 1)
-        rank = math.max(band + now, last[2] and tonumber(last[2]) + 1 or 0)
+        local its_key = string.sub(place_2, 1, zero - 1)
+        local turn_of
+        do
+         local score = tonumber(redis.call('ZSCORE', KEYS[13], its_key) or nil)
+         turn_of = score and score >= -4503599627370496 and score or nil
+        end
+        if turn_of then
+         break
+        end
+        local virtual, _, start
+        do
+         local raw = redis.call('HMGET', KEYS[14], '', its_key)
+         local virtual_2
+         repeat
+          local raw_2 = raw[1]
+          if not raw_2 then
+           virtual_2 = 0, 0, 0
+           break
+          end
+          virtual_2 = struct.unpack('>ddd', raw_2)
+         until true
+         local in_work, start_2, tat
+         repeat
+          local raw_3 = raw[2]
+          if not raw_3 then
+           in_work, start_2, tat = 0, 0, 0
+           break
+          end
+          in_work, start_2, tat = struct.unpack('>I4dd', raw_3)
+         until true
+         virtual, _, start = virtual_2, in_work, start_2, tat
+        end
+        local format_turn
+        do
+         local score_2 = math.max(virtual, start)
+         format_turn = string.format('%.0f', score_2)
+        end
+        redis.call('ZADD', KEYS[13], format_turn, its_key)
        until true
-       format_rank = string.format('%.0f', rank)
       end
-      redis.call('ZADD', KEYS[2], format_rank, id_2)
+     else
+      do
+       local priority = tonumber(place or 0)
+       if priority == 0 then
+        redis.call('RPUSH', KEYS[1], id_2)
+       else
+        local format_rank
+        do
+         local rank
+         repeat
+          local band_2 = (100 - priority) * 17592186044416
+          local from, to = string.format('%.0f', band_2), '(' .. string.format('%.0f', (band_2 + 17592186044416))
+          local last = redis.call('ZREVRANGEBYSCORE', KEYS[2], to, from, 'WITHSCORES', 'LIMIT', 0, 1)
+          rank = math.max(band_2 + now, last[2] and tonumber(last[2]) + 1 or 0)
+         until true
+         format_rank = string.format('%.0f', rank)
+        end
+        redis.call('ZADD', KEYS[2], format_rank, id_2)
+       end
+      end
      end
     end
    end
@@ -115,7 +174,7 @@ do
       if redis.call('HGET', KEYS[8], 'm') == tostring(minute) then
        break
       end
-      for _, field_2 in ipairs(redis.call('HKEYS', KEYS[8])) do
+      for __2, field_2 in ipairs(redis.call('HKEYS', KEYS[8])) do
        local its_2 = tonumber(string.match(field_2, '^%d+'))
        if its_2 and its_2 <= minute - 10 then
         redis.call('HDEL', KEYS[8], field_2)
@@ -158,7 +217,7 @@ do
        if redis.call('HGET', KEYS[8], 'm') == tostring(minute_2) then
         break
        end
-       for __2, field_4 in ipairs(redis.call('HKEYS', KEYS[8])) do
+       for __3, field_4 in ipairs(redis.call('HKEYS', KEYS[8])) do
         local its_3 = tonumber(string.match(field_4, '^%d+'))
         if its_3 and its_3 <= minute_2 - 10 then
          redis.call('HDEL', KEYS[8], field_4)
@@ -235,7 +294,7 @@ repeat
    local dropped, freed, entries_3, from_2 = 0, 0, 0, '-'
    repeat
     local found_2 = redis.call('XRANGE', KEYS[10], from_2, '+', 'COUNT', 100)
-    for __3, entry in ipairs(found_2) do
+    for __4, entry in ipairs(found_2) do
      if held - freed <= most_3 then
       break
      end
@@ -243,8 +302,8 @@ repeat
      dropped = dropped + tonumber(fields[6])
      local event_bytes
      do
-      local place, lines_2 = fields[4], fields[8]
-      event_bytes = 40 + math.floor(1.2 * (#place + #lines_2))
+      local place_4, lines_2 = fields[4], fields[8]
+      event_bytes = 40 + math.floor(1.2 * (#place_4 + #lines_2))
      end
      freed = freed + event_bytes
      entries_3 = entries_3 + 1

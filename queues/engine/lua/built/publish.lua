@@ -220,22 +220,46 @@ repeat
    end
   end
  end
- local its_priority = tonumber(ARGV[11])
- if its_priority ~= 0 then
-  local its_priorities = {
-  }
-  for i_4 = 1, count do
-   its_priorities[2 * i_4 - 1], its_priorities[2 * i_4] = ids[i_4 + 1], ARGV[11]
-  end
-  redis.call('HSET', KEYS[7], unpack(its_priorities))
+ do
+  repeat
+   local its_priority = tonumber(ARGV[11])
+   if its_priority ~= 0 then
+    local its_priorities = {
+    }
+    for i_4 = 2, #ids do
+     its_priorities[2 * i_4 - 3], its_priorities[2 * i_4 - 2] = ids[i_4], its_priority
+    end
+    redis.call('HSET', KEYS[7], unpack(its_priorities))
+   end
+   if is_delayed then
+    break
+   end
+   if its_priority == 0 then
+    redis.call('RPUSH', KEYS[5], unpack(ids, 2))
+   else
+    local free_rank
+    repeat
+     local band = (100 - its_priority) * 17592186044416
+     local from, to = string.format('%.0f', band), '(' .. string.format('%.0f', (band + 17592186044416))
+     local last = redis.call('ZREVRANGEBYSCORE', KEYS[6], to, from, 'WITHSCORES', 'LIMIT', 0, 1)
+     free_rank = math.max(band + now, last[2] and tonumber(last[2]) + 1 or 0)
+    until true
+    local rank, members_2 = free_rank, {
+    }
+    for i_5 = 2, #ids do
+     members_2[2 * i_5 - 3], members_2[2 * i_5 - 2] = string.format('%.0f', (rank + i_5 - 2)), ids[i_5]
+    end
+    redis.call('ZADD', KEYS[6], unpack(members_2))
+   end
+  until true
  end
  if is_delayed then
-  local members_2 = {
+  local members_3 = {
   }
-  for i_5 = 1, count do
-   members_2[2 * i_5 - 1], members_2[2 * i_5] = due_ms, ids[i_5 + 1]
+  for i_6 = 1, count do
+   members_3[2 * i_6 - 1], members_3[2 * i_6] = due_ms, ids[i_6 + 1]
   end
-  redis.call('ZADD', KEYS[8], unpack(members_2))
+  redis.call('ZADD', KEYS[8], unpack(members_3))
   do
    local ms_2 = due_ms
    if (redis.call('ZADD', KEYS[10], 'LT', 'CH', ms_2, ARGV[2]) == 1) then
@@ -252,23 +276,6 @@ repeat
    end
   end
  else
-  if its_priority == 0 then
-   redis.call('RPUSH', KEYS[5], unpack(ids, 2))
-  else
-   local free_rank
-   repeat
-    local band = (100 - its_priority) * 17592186044416
-    local from, to = string.format('%.0f', band), '(' .. string.format('%.0f', (band + 17592186044416))
-    local last = redis.call('ZREVRANGEBYSCORE', KEYS[6], to, from, 'WITHSCORES', 'LIMIT', 0, 1)
-    free_rank = math.max(band + now, last[2] and tonumber(last[2]) + 1 or 0)
-   until true
-   local rank, members_3 = free_rank, {
-   }
-   for i_6 = 1, count do
-    members_3[2 * i_6 - 1], members_3[2 * i_6] = string.format('%.0f', (rank + i_6 - 1)), ids[i_6 + 1]
-   end
-   redis.call('ZADD', KEYS[6], unpack(members_3))
-  end
   do
    local is_waited_for_2
    do

@@ -1,4 +1,4 @@
---{"name": "publish_staged", "purpose": "begins the jobs whose records have been staged (edges A and B). All or nothing.", "keys": ["jobs", "staged", "runs", "expiring", "keys", "ready", "prio", "priorities", "delayed", "flags", "due", "queues", "sweeps", "waiting", "stats", "active", "events", "counters", "dependants"], "args": ["now_ms", "queue", "channel", "cap", "random", "counter", "delay", "at", "ttl", "tries", "priority", "options", "key", "key_ttl"], "rest": true, "replies": ["ok", "duplicate", "gone", "ttl_short"]}
+--{"name": "publish_staged", "purpose": "begins the jobs whose records have been staged (edges A and B). All or nothing.", "keys": ["jobs", "staged", "runs", "expiring", "keys", "ready", "prio", "priorities", "delayed", "flags", "due", "queues", "sweeps", "waiting", "stats", "active", "events", "counters", "dependants", "lines", "turns", "shares"], "args": ["now_ms", "queue", "channel", "cap", "random", "counter", "delay", "at", "ttl", "tries", "priority", "options", "key", "key_ttl"], "rest": true, "replies": ["ok", "duplicate", "gone", "ttl_short"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then
@@ -266,22 +266,110 @@ repeat
    end
   end
  end
- local its_priority = tonumber(ARGV[11])
- if its_priority ~= 0 then
-  local its_priorities = {
-  }
-  for i_5 = 1, count do
-   its_priorities[2 * i_5 - 1], its_priorities[2 * i_5] = ids_2[i_5 + 1], ARGV[11]
+ repeat
+  local its_key
+  repeat
+   local options_2 = ARGV[12]
+   if options_2 == '' or string.byte(options_2, 7) % 128 < 64 then
+    its_key = nil
+    break
+   end
+   its_key = string.sub(options_2, -1 - string.byte(options_2, -1), -2)
+  until true
+  if not its_key then
+   local its_priority = tonumber(ARGV[11])
+   if its_priority ~= 0 then
+    local its_priorities = {
+    }
+    for i_5 = 2, #ids_2 do
+     its_priorities[2 * i_5 - 3], its_priorities[2 * i_5 - 2] = ids_2[i_5], its_priority
+    end
+    redis.call('HSET', KEYS[8], unpack(its_priorities))
+   end
+   if is_delayed then
+    break
+   end
+   if its_priority == 0 then
+    redis.call('RPUSH', KEYS[6], unpack(ids_2, 2))
+   else
+    local free_rank
+    repeat
+     local band = (100 - its_priority) * 17592186044416
+     local from, to = string.format('%.0f', band), '(' .. string.format('%.0f', (band + 17592186044416))
+     local last = redis.call('ZREVRANGEBYSCORE', KEYS[7], to, from, 'WITHSCORES', 'LIMIT', 0, 1)
+     free_rank = math.max(band + now, last[2] and tonumber(last[2]) + 1 or 0)
+    until true
+    local rank, members_2 = free_rank, {
+    }
+    for i_6 = 2, #ids_2 do
+     members_2[2 * i_6 - 3], members_2[2 * i_6 - 2] = string.format('%.0f', (rank + i_6 - 2)), ids_2[i_6]
+    end
+    redis.call('ZADD', KEYS[7], unpack(members_2))
+   end
+   break
   end
-  redis.call('HSET', KEYS[8], unpack(its_priorities))
- end
+  local number = 140737488355328 + redis.call('HINCRBY', KEYS[10], 'l:' .. ARGV[2], #ids_2 - 1) - #ids_2
+  local band_2, places, members_3 = its_key .. string.char(0, 100 - ARGV[11]), {
+  }, {
+  }
+  for i_7 = 2, #ids_2 do
+   local place = band_2 .. struct.pack('>I6', number + i_7)
+   places[2 * i_7 - 3], places[2 * i_7 - 2] = ids_2[i_7], place
+   members_3[2 * i_7 - 3], members_3[2 * i_7 - 2] = 0, place .. ids_2[i_7]
+  end
+  redis.call('HSET', KEYS[8], unpack(places))
+  if is_delayed then
+   break
+  end
+  redis.call('ZADD', KEYS[20], unpack(members_3))
+  repeat
+   local its_key_2 = its_key
+   local turn_of
+   do
+    local score_2 = tonumber(redis.call('ZSCORE', KEYS[21], its_key_2) or nil)
+    turn_of = score_2 and score_2 >= -4503599627370496 and score_2 or nil
+   end
+   if turn_of then
+    break
+   end
+   local virtual, _, start
+   do
+    local raw = redis.call('HMGET', KEYS[22], '', its_key_2)
+    local virtual_2
+    repeat
+     local raw_2 = raw[1]
+     if not raw_2 then
+      virtual_2 = 0, 0, 0
+      break
+     end
+     virtual_2 = struct.unpack('>ddd', raw_2)
+    until true
+    local in_work, start_2, tat
+    repeat
+     local raw_3 = raw[2]
+     if not raw_3 then
+      in_work, start_2, tat = 0, 0, 0
+      break
+     end
+     in_work, start_2, tat = struct.unpack('>I4dd', raw_3)
+    until true
+    virtual, _, start = virtual_2, in_work, start_2, tat
+   end
+   local format_turn
+   do
+    local score_3 = math.max(virtual, start)
+    format_turn = string.format('%.0f', score_3)
+   end
+   redis.call('ZADD', KEYS[21], format_turn, its_key_2)
+  until true
+ until true
  if is_delayed then
-  local members_2 = {
+  local members_4 = {
   }
-  for i_6 = 1, count do
-   members_2[2 * i_6 - 1], members_2[2 * i_6] = due_ms, ids_2[i_6 + 1]
+  for i_8 = 1, count do
+   members_4[2 * i_8 - 1], members_4[2 * i_8] = due_ms, ids_2[i_8 + 1]
   end
-  redis.call('ZADD', KEYS[9], unpack(members_2))
+  redis.call('ZADD', KEYS[9], unpack(members_4))
   do
    local ms_2 = due_ms
    if (redis.call('ZADD', KEYS[11], 'LT', 'CH', ms_2, ARGV[2]) == 1) then
@@ -298,23 +386,6 @@ repeat
    end
   end
  else
-  if its_priority == 0 then
-   redis.call('RPUSH', KEYS[6], unpack(ids_2, 2))
-  else
-   local free_rank
-   repeat
-    local band = (100 - its_priority) * 17592186044416
-    local from, to = string.format('%.0f', band), '(' .. string.format('%.0f', (band + 17592186044416))
-    local last = redis.call('ZREVRANGEBYSCORE', KEYS[7], to, from, 'WITHSCORES', 'LIMIT', 0, 1)
-    free_rank = math.max(band + now, last[2] and tonumber(last[2]) + 1 or 0)
-   until true
-   local rank, members_3 = free_rank, {
-   }
-   for i_7 = 1, count do
-    members_3[2 * i_7 - 1], members_3[2 * i_7] = string.format('%.0f', (rank + i_7 - 1)), ids_2[i_7 + 1]
-   end
-   redis.call('ZADD', KEYS[7], unpack(members_3))
-  end
   do
    local is_waited_for_2
    do
@@ -334,7 +405,7 @@ repeat
     if redis.call('HGET', KEYS[15], 'm') == tostring(minute) then
      break
     end
-    for _, field_3 in ipairs(redis.call('HKEYS', KEYS[15])) do
+    for __2, field_3 in ipairs(redis.call('HKEYS', KEYS[15])) do
      local its = tonumber(string.match(field_3, '^%d+'))
      if its and its <= minute - 10 then
       redis.call('HDEL', KEYS[15], field_3)
@@ -374,7 +445,7 @@ repeat
    local dropped, freed, entries, from_2 = 0, 0, 0, '-'
    repeat
     local found = redis.call('XRANGE', KEYS[17], from_2, '+', 'COUNT', 100)
-    for __2, entry in ipairs(found) do
+    for __3, entry in ipairs(found) do
      if held_2 - freed <= most_2 then
       break
      end
@@ -382,8 +453,8 @@ repeat
      dropped = dropped + tonumber(fields[6])
      local event_bytes
      do
-      local place, lines_2 = fields[4], fields[8]
-      event_bytes = 40 + math.floor(1.2 * (#place + #lines_2))
+      local place_2, lines_2 = fields[4], fields[8]
+      event_bytes = 40 + math.floor(1.2 * (#place_2 + #lines_2))
      end
      freed = freed + event_bytes
      entries = entries + 1

@@ -71,7 +71,7 @@ repeat
   break
  end
  redis.call('DEL', KEYS[5], KEYS[6])
- redis.call('HDEL', KEYS[10], 't:' .. ARGV[2], 'h:' .. ARGV[2], 's:' .. ARGV[2])
+ redis.call('HDEL', KEYS[10], 't:' .. ARGV[2], 'h:' .. ARGV[2], 's:' .. ARGV[2], 'l:' .. ARGV[2])
  redis.call('ZREM', KEYS[11], ARGV[2])
  redis.call('ZREM', KEYS[12], ARGV[2])
  if redis.call('EXISTS', KEYS[9]) == 0 and redis.call('HEXISTS', KEYS[10], 'p:' .. ARGV[2]) == 0 then

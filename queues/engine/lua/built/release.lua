@@ -1,4 +1,4 @@
---{"name": "release", "purpose": "gives a working job back without burning the try (edge K): to the head of ready, or delayed. One whose attempt", "keys": ["jobs", "runs", "ready", "front", "prio", "priorities", "delayed", "expiring", "working", "dead", "flags", "due", "sweeps", "waiting", "stats", "active", "events", "counters", "outgoing"], "args": ["now_ms", "queue", "channel", "cap", "id", "attempt", "delay"], "rest": false, "replies": ["ok", "lost", "missing"]}
+--{"name": "release", "purpose": "gives a working job back without burning the try (edge K): to the head of ready, or delayed. One whose attempt", "keys": ["jobs", "runs", "ready", "front", "prio", "priorities", "delayed", "expiring", "working", "dead", "flags", "due", "sweeps", "waiting", "stats", "active", "events", "counters", "outgoing", "lines", "turns", "shares"], "args": ["now_ms", "queue", "channel", "cap", "id", "attempt", "delay"], "rest": false, "replies": ["ok", "lost", "missing"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then
@@ -84,6 +84,74 @@ if not run or (ARGV[6] ~= '' and run.attempt ~= tonumber(ARGV[6])) then
  }
 end
 redis.call('ZREM', KEYS[9], ARGV[5])
+do
+ local options_2 = run.options
+ local its_key
+ repeat
+  if options_2 == '' or string.byte(options_2, 7) % 128 < 64 then
+   its_key = nil
+   break
+  end
+  its_key = string.sub(options_2, -1 - string.byte(options_2, -1), -2)
+ until true
+ if its_key then
+  do
+   local its_key_2 = its_key
+   local virtual, in_work, start, tat
+   do
+    local raw_2 = redis.call('HMGET', KEYS[22], '', its_key_2)
+    local virtual_2
+    repeat
+     local raw_3 = raw_2[1]
+     if not raw_3 then
+      virtual_2 = 0, 0, 0
+      break
+     end
+     virtual_2 = struct.unpack('>ddd', raw_3)
+    until true
+    local in_work_2, start_2, tat_2
+    repeat
+     local raw_4 = raw_2[2]
+     if not raw_4 then
+      in_work_2, start_2, tat_2 = 0, 0, 0
+      break
+     end
+     in_work_2, start_2, tat_2 = struct.unpack('>I4dd', raw_4)
+    until true
+    virtual, in_work, start, tat = virtual_2, in_work_2, start_2, tat_2
+   end
+   local turn
+   do
+    local score = tonumber(redis.call('ZSCORE', KEYS[21], its_key_2) or nil)
+    turn = score and score >= -4503599627370496 and score or nil
+   end
+   if turn and turn < 0 then
+    turn = math.max(virtual, start)
+   end
+   repeat
+    local virtual_3, in_work_3, start_3, tat_3, turn_2 = virtual, math.max(0, in_work - 1), start, tat, turn
+    redis.call('HDEL', KEYS[22], its_key_2)
+    if not turn_2 then
+     redis.call('ZREM', KEYS[21], its_key_2)
+    end
+    if not turn_2 and in_work_3 == 0 then
+     local until_ms = math.max(start_3 > virtual_3 and now + 10000 or 0, math.ceil(tat_3 / 1000))
+     if until_ms <= now then
+      break
+     end
+     turn_2 = until_ms - 9007199254740992
+     do
+      redis.call('ZADD', KEYS[13], 'LT', math.min(until_ms, now + 600000), ARGV[2])
+     end
+    end
+    if turn_2 then
+     redis.call('ZADD', KEYS[21], string.format('%.0f', turn_2), its_key_2)
+    end
+    redis.call('HSET', KEYS[22], its_key_2, struct.pack('>I4dd', in_work_3, start_3, tat_3))
+   until true
+  end
+ end
+end
 if run.marks >= 2 then
  run.marks = run.marks % 2
  do
@@ -104,18 +172,18 @@ if run.marks >= 2 then
  redis.call('ZADD', KEYS[10], now, ARGV[5])
  if run.depended > 0 then
   do
-   local options_2 = run.options
+   local options_3 = run.options
    do
     local message
     do
      local key_of
      repeat
-      if options_2 == '' then
+      if options_3 == '' then
        key_of = ''
        break
       end
-      local __14, __15, __16, __17, its_key = struct.unpack('>I6BI6I6Hc0', options_2)
-      key_of = its_key
+      local __14, __15, __16, __17, its_key_3 = struct.unpack('>I6BI6I6Hc0', options_3)
+      key_of = its_key_3
      until true
      message = 'ended\t' .. ARGV[2] .. '\t' .. ARGV[5] .. '\t' .. 'dead' .. '\t' .. key_of
     end
@@ -137,7 +205,7 @@ if run.marks >= 2 then
    event_lines[#event_lines + 1] = line_2
   end
  end
- if (redis.call('EXISTS', KEYS[3], KEYS[5]) > 0) then
+ if (redis.call('EXISTS', KEYS[3], KEYS[5], KEYS[20]) > 0) then
   do
    local is_waited_for
    do
@@ -255,31 +323,98 @@ if wait > 0 then
  end
 else
  do
-  local id, priority = ARGV[5], tonumber(redis.call('HGET', KEYS[6], ARGV[5]) or 0)
-  if priority ~= 0 then
-   local format_rank
+  local id, place_2 = ARGV[5], redis.call('HGET', KEYS[6], ARGV[5])
+  if (place_2 and string.find(place_2, '%z')) then
    do
-    local rank
-    repeat
-     local band = (100 - priority) * 17592186044416
-     local from_2, to = string.format('%.0f', band), '(' .. string.format('%.0f', (band + 17592186044416))
+    local place_3 = place_2
+    local zero
+    do
+     local place_4 = place_3
+     zero = place_4 and string.find(place_4, '%z')
+    end
+    local band, number = string.sub(place_3, 1, zero + 1), nil
+    do
+     local from_2, to
      do
-      local first_2 = redis.call('ZRANGEBYSCORE', KEYS[5], from_2, to, 'WITHSCORES', 'LIMIT', 0, 1)
-      rank = first_2[2] and tonumber(first_2[2]) - 1 or band + now
+      from_2, to = '[' .. band, '(' .. string.sub(band, 1, -2) .. string.char(string.byte(band, -1) + 1)
+     end
+     local first_2 = redis.call('ZRANGEBYLEX', KEYS[20], from_2, to, 'LIMIT', 0, 1)[1]
+     number = first_2 and struct.unpack('>I6', first_2, zero + 2) - 1
+    end
+    number = number or 140737488355328 + redis.call('HINCRBY', KEYS[11], 'l:' .. ARGV[2], 1)
+    place_3 = band .. struct.pack('>I6', number)
+    redis.call('HSET', KEYS[6], id, place_3)
+    redis.call('ZADD', KEYS[20], 0, place_3 .. id)
+    repeat
+     local its_key_4 = string.sub(place_3, 1, zero - 1)
+     local turn_of
+     do
+      local score_2 = tonumber(redis.call('ZSCORE', KEYS[21], its_key_4) or nil)
+      turn_of = score_2 and score_2 >= -4503599627370496 and score_2 or nil
+     end
+     if turn_of then
       break
      end
-     local last_2 = redis.call('ZREVRANGEBYSCORE', KEYS[5], to, from_2, 'WITHSCORES', 'LIMIT', 0, 1)
-     rank = math.max(band + now, last_2[2] and tonumber(last_2[2]) + 1 or 0)
+     local virtual_4, __20, start_4
+     do
+      local raw_5 = redis.call('HMGET', KEYS[22], '', its_key_4)
+      local virtual_5
+      repeat
+       local raw_6 = raw_5[1]
+       if not raw_6 then
+        virtual_5 = 0, 0, 0
+        break
+       end
+       virtual_5 = struct.unpack('>ddd', raw_6)
+      until true
+      local in_work_4, start_5, tat_4
+      repeat
+       local raw_7 = raw_5[2]
+       if not raw_7 then
+        in_work_4, start_5, tat_4 = 0, 0, 0
+        break
+       end
+       in_work_4, start_5, tat_4 = struct.unpack('>I4dd', raw_7)
+      until true
+      virtual_4, __20, start_4 = virtual_5, in_work_4, start_5, tat_4
+     end
+     local format_turn
+     do
+      local score_3 = math.max(virtual_4, start_4)
+      format_turn = string.format('%.0f', score_3)
+     end
+     redis.call('ZADD', KEYS[21], format_turn, its_key_4)
     until true
-    format_rank = string.format('%.0f', rank)
    end
-   redis.call('ZADD', KEYS[5], format_rank, id)
-  elseif redis.call('LPUSHX', KEYS[4], id) == 0 then
-   redis.call('LPUSH', KEYS[3], id)
+  else
+   do
+    local priority = tonumber(place_2 or 0)
+    if priority ~= 0 then
+     local format_rank
+     do
+      local rank
+      repeat
+       local band_2 = (100 - priority) * 17592186044416
+       local from_3, to_2 = string.format('%.0f', band_2), '(' .. string.format('%.0f', (band_2 + 17592186044416))
+       do
+        local first_3 = redis.call('ZRANGEBYSCORE', KEYS[5], from_3, to_2, 'WITHSCORES', 'LIMIT', 0, 1)
+        rank = first_3[2] and tonumber(first_3[2]) - 1 or band_2 + now
+        break
+       end
+       local last_2 = redis.call('ZREVRANGEBYSCORE', KEYS[5], to_2, from_3, 'WITHSCORES', 'LIMIT', 0, 1)
+       rank = math.max(band_2 + now, last_2[2] and tonumber(last_2[2]) + 1 or 0)
+      until true
+      format_rank = string.format('%.0f', rank)
+     end
+     redis.call('ZADD', KEYS[5], format_rank, id)
+    elseif redis.call('LPUSHX', KEYS[4], id) == 0 then
+     redis.call('LPUSH', KEYS[3], id)
+    end
+   end
   end
  end
 end
-if (redis.call('EXISTS', KEYS[3], KEYS[5]) > 0) then
+if (redis.call('EXISTS', KEYS[3], KEYS[5], KEYS[20]) > 0) then
  do
   local is_waited_for_3
   do

@@ -1,4 +1,4 @@
---{"name": "republish", "purpose": "deletes a job, whatever its state, and publishes a body as a new job instead (edge M, then A or B).", "keys": ["jobs", "keys", "runs", "results", "ready", "front", "prio", "priorities", "delayed", "retry", "expiring", "working", "dead", "completed", "flags", "due", "queues", "sweeps", "waiting", "stats", "active", "events", "counters", "dependants", "blocked", "outgoing"], "args": ["now_ms", "queue", "channel", "cap", "random", "counter", "delay", "at", "ttl", "tries", "priority", "options", "key", "key_ttl", "old", "body"], "rest": false, "replies": ["ok", "duplicate", "ttl_short"]}
+--{"name": "republish", "purpose": "deletes a job, whatever its state, and publishes a body as a new job instead (edge M, then A or B).", "keys": ["jobs", "keys", "runs", "results", "ready", "front", "prio", "priorities", "delayed", "retry", "expiring", "working", "dead", "completed", "flags", "due", "queues", "sweeps", "waiting", "stats", "active", "events", "counters", "dependants", "blocked", "outgoing", "lines", "turns", "shares"], "args": ["now_ms", "queue", "channel", "cap", "random", "counter", "delay", "at", "ttl", "tries", "priority", "options", "key", "key_ttl", "old", "body"], "rest": false, "replies": ["ok", "duplicate", "ttl_short"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then
@@ -218,22 +218,110 @@ repeat
    end
   end
  end
- local its_priority = tonumber(ARGV[11])
- if its_priority ~= 0 then
-  local its_priorities = {
-  }
-  for i_3 = 1, count do
-   its_priorities[2 * i_3 - 1], its_priorities[2 * i_3] = ids[i_3 + 1], ARGV[11]
+ repeat
+  local its_key
+  repeat
+   local options_2 = ARGV[12]
+   if options_2 == '' or string.byte(options_2, 7) % 128 < 64 then
+    its_key = nil
+    break
+   end
+   its_key = string.sub(options_2, -1 - string.byte(options_2, -1), -2)
+  until true
+  if not its_key then
+   local its_priority = tonumber(ARGV[11])
+   if its_priority ~= 0 then
+    local its_priorities = {
+    }
+    for i_3 = 2, #ids do
+     its_priorities[2 * i_3 - 3], its_priorities[2 * i_3 - 2] = ids[i_3], its_priority
+    end
+    redis.call('HSET', KEYS[8], unpack(its_priorities))
+   end
+   if is_delayed then
+    break
+   end
+   if its_priority == 0 then
+    redis.call('RPUSH', KEYS[5], unpack(ids, 2))
+   else
+    local free_rank
+    repeat
+     local band = (100 - its_priority) * 17592186044416
+     local from, to = string.format('%.0f', band), '(' .. string.format('%.0f', (band + 17592186044416))
+     local last = redis.call('ZREVRANGEBYSCORE', KEYS[7], to, from, 'WITHSCORES', 'LIMIT', 0, 1)
+     free_rank = math.max(band + now, last[2] and tonumber(last[2]) + 1 or 0)
+    until true
+    local rank, members_2 = free_rank, {
+    }
+    for i_4 = 2, #ids do
+     members_2[2 * i_4 - 3], members_2[2 * i_4 - 2] = string.format('%.0f', (rank + i_4 - 2)), ids[i_4]
+    end
+    redis.call('ZADD', KEYS[7], unpack(members_2))
+   end
+   break
   end
-  redis.call('HSET', KEYS[8], unpack(its_priorities))
- end
+  local number = 140737488355328 + redis.call('HINCRBY', KEYS[15], 'l:' .. ARGV[2], #ids - 1) - #ids
+  local band_2, places, members_3 = its_key .. string.char(0, 100 - ARGV[11]), {
+  }, {
+  }
+  for i_5 = 2, #ids do
+   local place = band_2 .. struct.pack('>I6', number + i_5)
+   places[2 * i_5 - 3], places[2 * i_5 - 2] = ids[i_5], place
+   members_3[2 * i_5 - 3], members_3[2 * i_5 - 2] = 0, place .. ids[i_5]
+  end
+  redis.call('HSET', KEYS[8], unpack(places))
+  if is_delayed then
+   break
+  end
+  redis.call('ZADD', KEYS[27], unpack(members_3))
+  repeat
+   local its_key_2 = its_key
+   local turn_of
+   do
+    local score = tonumber(redis.call('ZSCORE', KEYS[28], its_key_2) or nil)
+    turn_of = score and score >= -4503599627370496 and score or nil
+   end
+   if turn_of then
+    break
+   end
+   local virtual, _, start
+   do
+    local raw = redis.call('HMGET', KEYS[29], '', its_key_2)
+    local virtual_2
+    repeat
+     local raw_2 = raw[1]
+     if not raw_2 then
+      virtual_2 = 0, 0, 0
+      break
+     end
+     virtual_2 = struct.unpack('>ddd', raw_2)
+    until true
+    local in_work, start_2, tat
+    repeat
+     local raw_3 = raw[2]
+     if not raw_3 then
+      in_work, start_2, tat = 0, 0, 0
+      break
+     end
+     in_work, start_2, tat = struct.unpack('>I4dd', raw_3)
+    until true
+    virtual, _, start = virtual_2, in_work, start_2, tat
+   end
+   local format_turn
+   do
+    local score_2 = math.max(virtual, start)
+    format_turn = string.format('%.0f', score_2)
+   end
+   redis.call('ZADD', KEYS[28], format_turn, its_key_2)
+  until true
+ until true
  if is_delayed then
-  local members_2 = {
+  local members_4 = {
   }
-  for i_4 = 1, count do
-   members_2[2 * i_4 - 1], members_2[2 * i_4] = due_ms, ids[i_4 + 1]
+  for i_6 = 1, count do
+   members_4[2 * i_6 - 1], members_4[2 * i_6] = due_ms, ids[i_6 + 1]
   end
-  redis.call('ZADD', KEYS[9], unpack(members_2))
+  redis.call('ZADD', KEYS[9], unpack(members_4))
   do
    local ms_2 = due_ms
    if (redis.call('ZADD', KEYS[16], 'LT', 'CH', ms_2, ARGV[2]) == 1) then
@@ -250,23 +338,6 @@ repeat
    end
   end
  else
-  if its_priority == 0 then
-   redis.call('RPUSH', KEYS[5], unpack(ids, 2))
-  else
-   local free_rank
-   repeat
-    local band = (100 - its_priority) * 17592186044416
-    local from, to = string.format('%.0f', band), '(' .. string.format('%.0f', (band + 17592186044416))
-    local last = redis.call('ZREVRANGEBYSCORE', KEYS[7], to, from, 'WITHSCORES', 'LIMIT', 0, 1)
-    free_rank = math.max(band + now, last[2] and tonumber(last[2]) + 1 or 0)
-   until true
-   local rank, members_3 = free_rank, {
-   }
-   for i_5 = 1, count do
-    members_3[2 * i_5 - 1], members_3[2 * i_5] = string.format('%.0f', (rank + i_5 - 1)), ids[i_5 + 1]
-   end
-   redis.call('ZADD', KEYS[7], unpack(members_3))
-  end
   do
    local is_waited_for_2
    do
@@ -286,7 +357,7 @@ repeat
     if redis.call('HGET', KEYS[20], 'm') == tostring(minute) then
      break
     end
-    for _, field_3 in ipairs(redis.call('HKEYS', KEYS[20])) do
+    for __2, field_3 in ipairs(redis.call('HKEYS', KEYS[20])) do
      local its = tonumber(string.match(field_3, '^%d+'))
      if its and its <= minute - 10 then
       redis.call('HDEL', KEYS[20], field_3)
@@ -312,6 +383,8 @@ if value_5 then
    remove_job = nil
    break
   end
+  local place_2 = redis.call('HGET', KEYS[8], id_4)
+  local zero = (place_2 and string.find(place_2, '%z'))
   redis.call('HDEL', KEYS[3], id_4)
   redis.call('HDEL', KEYS[8], id_4)
   if redis.call('ZREM', KEYS[14], id_4) == 1 then
@@ -321,18 +394,18 @@ if value_5 then
   end
   if raw_run and (string.byte(raw_run, 9) >= 4) then
    do
-    local options_2 = (struct.unpack('>Hc0', raw_run, 28))
+    local options_3 = (struct.unpack('>Hc0', raw_run, 28))
     do
      local message
      do
       local key_of
       repeat
-       if options_2 == '' then
+       if options_3 == '' then
         key_of = ''
         break
        end
-       local __2, __3, __4, __5, its_key = struct.unpack('>I6BI6I6Hc0', options_2)
-       key_of = its_key
+       local __3, __4, __5, __6, its_key_3 = struct.unpack('>I6BI6I6Hc0', options_3)
+       key_of = its_key_3
       until true
       message = 'ended\t' .. ARGV[2] .. '\t' .. id_4 .. '\t' .. 'deleted' .. '\t' .. key_of
      end
@@ -345,6 +418,63 @@ if value_5 then
    break
   end
   if redis.call('ZREM', KEYS[12], id_4) == 1 then
+   if zero then
+    do
+     local its_key_4 = string.sub(place_2, 1, zero - 1)
+     local virtual_3, in_work_2, start_3, tat_2
+     do
+      local raw_4 = redis.call('HMGET', KEYS[29], '', its_key_4)
+      local virtual_4
+      repeat
+       local raw_5 = raw_4[1]
+       if not raw_5 then
+        virtual_4 = 0, 0, 0
+        break
+       end
+       virtual_4 = struct.unpack('>ddd', raw_5)
+      until true
+      local in_work_3, start_4, tat_3
+      repeat
+       local raw_6 = raw_4[2]
+       if not raw_6 then
+        in_work_3, start_4, tat_3 = 0, 0, 0
+        break
+       end
+       in_work_3, start_4, tat_3 = struct.unpack('>I4dd', raw_6)
+      until true
+      virtual_3, in_work_2, start_3, tat_2 = virtual_4, in_work_3, start_4, tat_3
+     end
+     local turn
+     do
+      local score_3 = tonumber(redis.call('ZSCORE', KEYS[28], its_key_4) or nil)
+      turn = score_3 and score_3 >= -4503599627370496 and score_3 or nil
+     end
+     if turn and turn < 0 then
+      turn = math.max(virtual_3, start_3)
+     end
+     repeat
+      local virtual_5, in_work_4, start_5, tat_4, turn_2 = virtual_3, math.max(0, in_work_2 - 1), start_3, tat_2, turn
+      redis.call('HDEL', KEYS[29], its_key_4)
+      if not turn_2 then
+       redis.call('ZREM', KEYS[28], its_key_4)
+      end
+      if not turn_2 and in_work_4 == 0 then
+       local until_ms = math.max(start_5 > virtual_5 and now + 10000 or 0, math.ceil(tat_4 / 1000))
+       if until_ms <= now then
+        break
+       end
+       turn_2 = until_ms - 9007199254740992
+       do
+        redis.call('ZADD', KEYS[18], 'LT', math.min(until_ms, now + 600000), ARGV[2])
+       end
+      end
+      if turn_2 then
+       redis.call('ZADD', KEYS[28], string.format('%.0f', turn_2), its_key_4)
+      end
+      redis.call('HSET', KEYS[29], its_key_4, struct.pack('>I4dd', in_work_4, start_5, tat_4))
+     until true
+    end
+   end
    remove_job = ''
    break
   end
@@ -360,34 +490,104 @@ if value_5 then
    break
   end
   if redis.call('ZREM', KEYS[9], id_4) + redis.call('ZREM', KEYS[10], id_4) + redis.call('ZREM', KEYS[7], id_4) == 0 then
-   do
-    local field_4 = 't:' .. ARGV[2]
-    local left = redis.call('HINCRBY', KEYS[15], field_4, 1)
-    if left > 0 and 1 > 0 then
-     local in_front = redis.call('LLEN', KEYS[6])
-     if left >= in_front + redis.call('LLEN', KEYS[5]) then
-      redis.call('DEL', KEYS[5], KEYS[6])
-      left = 0
-     else
-      local list = in_front > 0 and KEYS[6] or KEYS[5]
-      for __6 = 1, 8 do
-       local id_5 = redis.call('LINDEX', list, 0)
-       if left == 0 or not id_5 or redis.call('HEXISTS', KEYS[1], id_5) == 1 then
-        break
-       end
-       redis.call('LPOP', list)
-       left = redis.call('HINCRBY', KEYS[15], field_4, -1)
-      end
-      if left > 500 then
+   if zero then
+    do
+     redis.call('ZREM', KEYS[27], place_2 .. id_4)
+     repeat
+      local its_key_5 = string.sub(place_2, 1, (place_2 and string.find(place_2, '%z')) - 1)
+      local range_line
+      do
+       local from_2, to_2
        do
-        local ms_3 = now
-        redis.call('ZADD', KEYS[18], 'LT', math.min(ms_3, now + 600000), ARGV[2])
+        local prefix_2 = its_key_5 .. string.char(0)
+        from_2, to_2 = '[' .. prefix_2, '(' .. string.sub(prefix_2, 1, -2) .. string.char(string.byte(prefix_2, -1) + 1)
+       end
+       range_line = redis.call('ZRANGEBYLEX', KEYS[27], from_2, to_2, 'LIMIT', 0, 1)
+      end
+      if #range_line > 0 then
+       break
+      end
+      local virtual_6, in_work_5, start_6, tat_5
+      do
+       local raw_7 = redis.call('HMGET', KEYS[29], '', its_key_5)
+       local virtual_7
+       repeat
+        local raw_8 = raw_7[1]
+        if not raw_8 then
+         virtual_7 = 0, 0, 0
+         break
+        end
+        virtual_7 = struct.unpack('>ddd', raw_8)
+       until true
+       local in_work_6, start_7, tat_6
+       repeat
+        local raw_9 = raw_7[2]
+        if not raw_9 then
+         in_work_6, start_7, tat_6 = 0, 0, 0
+         break
+        end
+        in_work_6, start_7, tat_6 = struct.unpack('>I4dd', raw_9)
+       until true
+       virtual_6, in_work_5, start_6, tat_5 = virtual_7, in_work_6, start_7, tat_6
+      end
+      repeat
+       local turn_of_2
+       do
+        local score_4 = tonumber(redis.call('ZSCORE', KEYS[28], its_key_5) or nil)
+        turn_of_2 = score_4 and score_4 >= -4503599627370496 and score_4 or nil
+       end
+       local virtual_8, in_work_7, start_8, tat_7, turn_3 = virtual_6, in_work_5, math.max(start_6, turn_of_2 or 0), tat_5, nil
+       redis.call('HDEL', KEYS[29], its_key_5)
+       if not turn_3 then
+        redis.call('ZREM', KEYS[28], its_key_5)
+       end
+       if not turn_3 and in_work_7 == 0 then
+        local until_ms_2 = math.max(start_8 > virtual_8 and now + 10000 or 0, math.ceil(tat_7 / 1000))
+        if until_ms_2 <= now then
+         break
+        end
+        turn_3 = until_ms_2 - 9007199254740992
+        do
+         redis.call('ZADD', KEYS[18], 'LT', math.min(until_ms_2, now + 600000), ARGV[2])
+        end
+       end
+       if turn_3 then
+        redis.call('ZADD', KEYS[28], string.format('%.0f', turn_3), its_key_5)
+       end
+       redis.call('HSET', KEYS[29], its_key_5, struct.pack('>I4dd', in_work_7, start_8, tat_7))
+      until true
+     until true
+    end
+   else
+    do
+     local field_4 = 't:' .. ARGV[2]
+     local left = redis.call('HINCRBY', KEYS[15], field_4, 1)
+     if left > 0 and 1 > 0 then
+      local in_front = redis.call('LLEN', KEYS[6])
+      if left >= in_front + redis.call('LLEN', KEYS[5]) then
+       redis.call('DEL', KEYS[5], KEYS[6])
+       left = 0
+      else
+       local list = in_front > 0 and KEYS[6] or KEYS[5]
+       for __7 = 1, 8 do
+        local id_5 = redis.call('LINDEX', list, 0)
+        if left == 0 or not id_5 or redis.call('HEXISTS', KEYS[1], id_5) == 1 then
+         break
+        end
+        redis.call('LPOP', list)
+        left = redis.call('HINCRBY', KEYS[15], field_4, -1)
+       end
+       if left > 500 then
+        do
+         local ms_3 = now
+         redis.call('ZADD', KEYS[18], 'LT', math.min(ms_3, now + 600000), ARGV[2])
+        end
        end
       end
      end
-    end
-    if left <= 0 then
-     redis.call('HDEL', KEYS[15], field_4)
+     if left <= 0 then
+      redis.call('HDEL', KEYS[15], field_4)
+     end
     end
    end
   end
@@ -425,10 +625,10 @@ repeat
  if held_2 > most then
   do
    local most_2, added_3 = most - math.floor(most / 64), added_2
-   local dropped, freed, entries, from_2 = 0, 0, 0, '-'
+   local dropped, freed, entries, from_3 = 0, 0, 0, '-'
    repeat
-    local found = redis.call('XRANGE', KEYS[22], from_2, '+', 'COUNT', 100)
-    for __7, entry in ipairs(found) do
+    local found = redis.call('XRANGE', KEYS[22], from_3, '+', 'COUNT', 100)
+    for __8, entry in ipairs(found) do
      if held_2 - freed <= most_2 then
       break
      end
@@ -436,12 +636,12 @@ repeat
      dropped = dropped + tonumber(fields[6])
      local event_bytes
      do
-      local place, lines_2 = fields[4], fields[8]
-      event_bytes = 40 + math.floor(1.2 * (#place + #lines_2))
+      local place_3, lines_2 = fields[4], fields[8]
+      event_bytes = 40 + math.floor(1.2 * (#place_3 + #lines_2))
      end
      freed = freed + event_bytes
      entries = entries + 1
-     from_2 = '(' .. entry[1]
+     from_3 = '(' .. entry[1]
     end
    until freed >= added_3 or held_2 - freed <= most_2 or #found < 100
    redis.call('XTRIM', KEYS[22], 'MAXLEN', redis.call('XLEN', KEYS[22]) - entries)

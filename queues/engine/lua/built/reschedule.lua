@@ -1,4 +1,4 @@
---{"name": "reschedule", "purpose": "gives jobs that wait for their time another due time (edge Q); one that has come makes them ready.", "keys": ["jobs", "runs", "ready", "prio", "priorities", "delayed", "retry", "expiring", "flags", "due", "sweeps", "waiting", "events", "counters"], "args": ["now_ms", "queue", "channel", "cap", "at", "delay", "budget"], "rest": true, "replies": ["ok"]}
+--{"name": "reschedule", "purpose": "gives jobs that wait for their time another due time (edge Q); one that has come makes them ready.", "keys": ["jobs", "runs", "ready", "prio", "priorities", "delayed", "retry", "expiring", "flags", "due", "sweeps", "waiting", "events", "counters", "lines", "turns", "shares"], "args": ["now_ms", "queue", "channel", "cap", "at", "delay", "budget"], "rest": true, "replies": ["ok"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then
@@ -75,22 +75,81 @@ local function move(id, set)
   redis.call('ZADD', set, due_ms, id)
  else
   do
-   local priority = tonumber(redis.call('HGET', KEYS[5], id) or 0)
-   if priority == 0 then
-    redis.call('RPUSH', KEYS[3], id)
-   else
-    local format_rank
+   local place = redis.call('HGET', KEYS[5], id)
+   if (place and string.find(place, '%z')) then
     do
-     local rank
+     local place_2 = place
+     local zero
+     do
+      local place_3 = place_2
+      zero = place_3 and string.find(place_3, '%z')
+     end
+     local band, number = string.sub(place_2, 1, zero + 1), nil
+     number = number or 140737488355328 + redis.call('HINCRBY', KEYS[9], 'l:' .. ARGV[2], 1)
+     place_2 = band .. struct.pack('>I6', number)
+     redis.call('HSET', KEYS[5], id, place_2)
+     redis.call('ZADD', KEYS[15], 0, place_2 .. id)
      repeat
-      local band = (100 - priority) * 17592186044416
-      local from, to = string.format('%.0f', band), '(' .. string.format('%.0f', (band + 17592186044416))
-      local last = redis.call('ZREVRANGEBYSCORE', KEYS[4], to, from, 'WITHSCORES', 'LIMIT', 0, 1)
-      rank = math.max(band + now, last[2] and tonumber(last[2]) + 1 or 0)
+      local its_key = string.sub(place_2, 1, zero - 1)
+      local turn_of
+      do
+       local score = tonumber(redis.call('ZSCORE', KEYS[16], its_key) or nil)
+       turn_of = score and score >= -4503599627370496 and score or nil
+      end
+      if turn_of then
+       break
+      end
+      local virtual, __2, start
+      do
+       local raw_4 = redis.call('HMGET', KEYS[17], '', its_key)
+       local virtual_2
+       repeat
+        local raw_5 = raw_4[1]
+        if not raw_5 then
+         virtual_2 = 0, 0, 0
+         break
+        end
+        virtual_2 = struct.unpack('>ddd', raw_5)
+       until true
+       local in_work, start_2, tat
+       repeat
+        local raw_6 = raw_4[2]
+        if not raw_6 then
+         in_work, start_2, tat = 0, 0, 0
+         break
+        end
+        in_work, start_2, tat = struct.unpack('>I4dd', raw_6)
+       until true
+       virtual, __2, start = virtual_2, in_work, start_2, tat
+      end
+      local format_turn
+      do
+       local score_2 = math.max(virtual, start)
+       format_turn = string.format('%.0f', score_2)
+      end
+      redis.call('ZADD', KEYS[16], format_turn, its_key)
      until true
-     format_rank = string.format('%.0f', rank)
     end
-    redis.call('ZADD', KEYS[4], format_rank, id)
+   else
+    do
+     local priority = tonumber(place or 0)
+     if priority == 0 then
+      redis.call('RPUSH', KEYS[3], id)
+     else
+      local format_rank
+      do
+       local rank
+       repeat
+        local band_2 = (100 - priority) * 17592186044416
+        local from, to = string.format('%.0f', band_2), '(' .. string.format('%.0f', (band_2 + 17592186044416))
+        local last = redis.call('ZREVRANGEBYSCORE', KEYS[4], to, from, 'WITHSCORES', 'LIMIT', 0, 1)
+        rank = math.max(band_2 + now, last[2] and tonumber(last[2]) + 1 or 0)
+       until true
+       format_rank = string.format('%.0f', rank)
+      end
+      redis.call('ZADD', KEYS[4], format_rank, id)
+     end
+    end
    end
   end
   count = count + 1
@@ -134,7 +193,7 @@ local function move(id, set)
  moved = moved + 1
  return 'moved'
 end
-for __2, id_2 in ipairs(first_within({
+for __3, id_2 in ipairs(first_within({
  unpack(ARGV, 8),
 }, tonumber(ARGV[7]), KEYS[1])) do
  local set_2 = redis.call('ZSCORE', KEYS[6], id_2) and KEYS[6] or redis.call('ZSCORE', KEYS[7], id_2) and KEYS[7]
@@ -193,7 +252,7 @@ repeat
    local dropped, freed, entries, from_2 = 0, 0, 0, '-'
    repeat
     local found = redis.call('XRANGE', KEYS[13], from_2, '+', 'COUNT', 100)
-    for __3, entry in ipairs(found) do
+    for __4, entry in ipairs(found) do
      if held - freed <= most_2 then
       break
      end
@@ -201,8 +260,8 @@ repeat
      dropped = dropped + tonumber(fields[6])
      local event_bytes
      do
-      local place, lines_2 = fields[4], fields[8]
-      event_bytes = 40 + math.floor(1.2 * (#place + #lines_2))
+      local place_4, lines_2 = fields[4], fields[8]
+      event_bytes = 40 + math.floor(1.2 * (#place_4 + #lines_2))
      end
      freed = freed + event_bytes
      entries = entries + 1

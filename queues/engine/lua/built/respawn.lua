@@ -1,4 +1,4 @@
---{"name": "respawn", "purpose": "dead letters become ready again with one more try and a new ttl (edge L): the oldest `limit`, or those named.", "keys": ["runs", "ready", "prio", "priorities", "expiring", "dead", "flags", "sweeps", "waiting", "events", "counters"], "args": ["now_ms", "queue", "channel", "cap", "ttl", "limit"], "rest": true, "replies": ["ok"]}
+--{"name": "respawn", "purpose": "dead letters become ready again with one more try and a new ttl (edge L): the oldest `limit`, or those named.", "keys": ["runs", "ready", "prio", "priorities", "expiring", "dead", "flags", "sweeps", "waiting", "events", "counters", "lines", "turns", "shares"], "args": ["now_ms", "queue", "channel", "cap", "ttl", "limit"], "rest": true, "replies": ["ok"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then
@@ -48,22 +48,81 @@ for _, id in ipairs(ids) do
   end
   redis.call('HSET', KEYS[1], id, pack_run)
   do
-   local priority = tonumber(redis.call('HGET', KEYS[4], id) or 0)
-   if priority == 0 then
-    redis.call('RPUSH', KEYS[2], id)
-   else
-    local format_rank
+   local place = redis.call('HGET', KEYS[4], id)
+   if (place and string.find(place, '%z')) then
     do
-     local rank
+     local place_2 = place
+     local zero
+     do
+      local place_3 = place_2
+      zero = place_3 and string.find(place_3, '%z')
+     end
+     local band, number = string.sub(place_2, 1, zero + 1), nil
+     number = number or 140737488355328 + redis.call('HINCRBY', KEYS[7], 'l:' .. ARGV[2], 1)
+     place_2 = band .. struct.pack('>I6', number)
+     redis.call('HSET', KEYS[4], id, place_2)
+     redis.call('ZADD', KEYS[12], 0, place_2 .. id)
      repeat
-      local band = (100 - priority) * 17592186044416
-      local from, to = string.format('%.0f', band), '(' .. string.format('%.0f', (band + 17592186044416))
-      local last = redis.call('ZREVRANGEBYSCORE', KEYS[3], to, from, 'WITHSCORES', 'LIMIT', 0, 1)
-      rank = math.max(band + now, last[2] and tonumber(last[2]) + 1 or 0)
+      local its_key = string.sub(place_2, 1, zero - 1)
+      local turn_of
+      do
+       local score = tonumber(redis.call('ZSCORE', KEYS[13], its_key) or nil)
+       turn_of = score and score >= -4503599627370496 and score or nil
+      end
+      if turn_of then
+       break
+      end
+      local virtual, __2, start
+      do
+       local raw_2 = redis.call('HMGET', KEYS[14], '', its_key)
+       local virtual_2
+       repeat
+        local raw_3 = raw_2[1]
+        if not raw_3 then
+         virtual_2 = 0, 0, 0
+         break
+        end
+        virtual_2 = struct.unpack('>ddd', raw_3)
+       until true
+       local in_work, start_2, tat
+       repeat
+        local raw_4 = raw_2[2]
+        if not raw_4 then
+         in_work, start_2, tat = 0, 0, 0
+         break
+        end
+        in_work, start_2, tat = struct.unpack('>I4dd', raw_4)
+       until true
+       virtual, __2, start = virtual_2, in_work, start_2, tat
+      end
+      local format_turn
+      do
+       local score_2 = math.max(virtual, start)
+       format_turn = string.format('%.0f', score_2)
+      end
+      redis.call('ZADD', KEYS[13], format_turn, its_key)
      until true
-     format_rank = string.format('%.0f', rank)
     end
-    redis.call('ZADD', KEYS[3], format_rank, id)
+   else
+    do
+     local priority = tonumber(place or 0)
+     if priority == 0 then
+      redis.call('RPUSH', KEYS[2], id)
+     else
+      local format_rank
+      do
+       local rank
+       repeat
+        local band_2 = (100 - priority) * 17592186044416
+        local from, to = string.format('%.0f', band_2), '(' .. string.format('%.0f', (band_2 + 17592186044416))
+        local last = redis.call('ZREVRANGEBYSCORE', KEYS[3], to, from, 'WITHSCORES', 'LIMIT', 0, 1)
+        rank = math.max(band_2 + now, last[2] and tonumber(last[2]) + 1 or 0)
+       until true
+       format_rank = string.format('%.0f', rank)
+      end
+      redis.call('ZADD', KEYS[3], format_rank, id)
+     end
+    end
    end
   end
   if ttl_ms > 0 then
@@ -137,7 +196,7 @@ repeat
    local dropped, freed, entries, from_2 = 0, 0, 0, '-'
    repeat
     local found = redis.call('XRANGE', KEYS[10], from_2, '+', 'COUNT', 100)
-    for __2, entry in ipairs(found) do
+    for __3, entry in ipairs(found) do
      if held - freed <= most_3 then
       break
      end
@@ -145,8 +204,8 @@ repeat
      dropped = dropped + tonumber(fields[6])
      local event_bytes
      do
-      local place, lines_2 = fields[4], fields[8]
-      event_bytes = 40 + math.floor(1.2 * (#place + #lines_2))
+      local place_4, lines_2 = fields[4], fields[8]
+      event_bytes = 40 + math.floor(1.2 * (#place_4 + #lines_2))
      end
      freed = freed + event_bytes
      entries = entries + 1

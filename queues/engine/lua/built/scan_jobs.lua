@@ -1,4 +1,4 @@
---{"name": "scan_jobs", "purpose": "the jobs of one state that match a filter, found by looking at so many of them one after another.", "keys": ["jobs", "runs", "results", "ready", "front", "prio", "priorities", "delayed", "retry", "working", "dead", "completed", "flags", "blocked"], "args": ["now_ms", "queue", "state", "after", "limit", "most", "preview", "budget", "id_text", "key_text", "name", "value", "error_text", "body_text", "match_max"], "rest": false, "replies": ["page"]}
+--{"name": "scan_jobs", "purpose": "the jobs of one state that match a filter, found by looking at so many of them one after another.", "keys": ["jobs", "runs", "results", "ready", "front", "prio", "priorities", "delayed", "retry", "working", "dead", "completed", "flags", "blocked", "lines"], "args": ["now_ms", "queue", "state", "after", "limit", "most", "preview", "budget", "id_text", "key_text", "name", "value", "error_text", "body_text", "match_max"], "rest": false, "replies": ["page"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then
@@ -23,8 +23,12 @@ local function unpack_run(raw)
  }
 end
 local function ready_size()
- local tombstones = tonumber(redis.call('HGET', KEYS[13], 't:' .. ARGV[2]) or 0)
- return redis.call('LLEN', KEYS[4]) + redis.call('LLEN', KEYS[5]) - tombstones + redis.call('ZCARD', KEYS[6])
+ local plain_size
+ do
+  local tombstones = tonumber(redis.call('HGET', KEYS[13], 't:' .. ARGV[2]) or 0)
+  plain_size = redis.call('LLEN', KEYS[4]) + redis.call('LLEN', KEYS[5]) - tombstones + redis.call('ZCARD', KEYS[6])
+ end
+ return plain_size + redis.call('ZCARD', KEYS[15])
 end
 local function find_state(id)
  for name, set in pairs({
@@ -144,6 +148,35 @@ local function walk_list(start_2, visit_3)
  until #ids_4 == 0
  return false
 end
+local function from_hex(digits)
+ return (string.gsub(digits, '%x%x', function(pair)
+  return string.char(tonumber(pair, 16))
+ end))
+end
+local function walk_lines(member, visit_4)
+ repeat
+  local members
+  do
+   local member_2 = member
+   members = redis.call('ZRANGEBYLEX', KEYS[15], member_2 and '(' .. member_2 or '-', '+', 'LIMIT', 0, 100)
+  end
+  for __3, its_member in ipairs(members) do
+   if walk_left == 0 or not visit_4(string.sub(its_member, -26)) then
+    return true
+   end
+   walk_left = walk_left - 1
+   local to_hex
+   do
+    to_hex = (string.gsub(its_member, '.', function(character)
+     return string.format('%02x', string.byte(character))
+    end))
+   end
+   walk_place = 'keyed:0:' .. to_hex
+   member = its_member
+  end
+ until #members < 100
+ return false
+end
 ARGV[5], ARGV[7], ARGV[8], ARGV[15] = tonumber(ARGV[5]), tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[15])
 ARGV[9], ARGV[10], ARGV[12] = string.lower(ARGV[9]), string.lower(ARGV[10]), string.lower(ARGV[12])
 ARGV[13], ARGV[14] = string.lower(ARGV[13]), string.lower(ARGV[14])
@@ -177,8 +210,8 @@ local function last_error(id_7)
  local history, at_3, text_3 = raw_2 ~= '' and unpack_run(raw_2).history or '', 1, ''
  ARGV[8] = ARGV[8] - #raw_2
  while at_3 <= #history do
-  local __3
-  __3, __3, __3, __3, __3, text_3, at_3 = struct.unpack('>I4I6I6BBc0Hc0', history, at_3)
+  local __4
+  __4, __4, __4, __4, __4, text_3, at_3 = struct.unpack('>I4I6I6BBc0Hc0', history, at_3)
  end
  return text_3
 end
@@ -212,7 +245,7 @@ local function matches_attributes(json)
  end
  return false
 end
-local function visit_4(id_8)
+local function visit_5(id_8)
  if matched >= ARGV[5] then
   return false
  end
@@ -248,7 +281,7 @@ local function visit_4(id_8)
  if not value_2 then
   local matches_record
   repeat
-   local __4, __5, __6, options_2, body_at
+   local __5, __6, __7, options_2, body_at
    do
     local bits, tries_2, expires_2, at_4 = struct.unpack('>BHI6', raw_3)
     local due_ms_2, options_3 = nil, ''
@@ -259,11 +292,11 @@ local function visit_4(id_8)
     if bits == 1 then
      options_3, at_4 = struct.unpack('>Hc0', raw_3, at_4)
     end
-    __4, __5, __6, options_2, body_at = tries_2, expires_2, due_ms_2, options_3, at_4
+    __5, __6, __7, options_2, body_at = tries_2, expires_2, due_ms_2, options_3, at_4
    end
    local its_key, attributes = '', ''
    if options_2 ~= '' then
-    __6, __6, __6, __6, its_key, attributes = struct.unpack('>I6BI6I6Hc0Hc0', options_2)
+    __7, __7, __7, __7, its_key, attributes = struct.unpack('>I6BI6I6Hc0Hc0', options_2)
    end
    local has_4
    repeat
@@ -345,7 +378,7 @@ local function visit_4(id_8)
    break
   end
   raw_4 = raw_4 or redis.call('HGET', KEYS[1], id_8)
-  local __7, __8, __9, __10, body_at_2
+  local __8, __9, __10, __11, body_at_2
   do
    local raw_6 = raw_4
    local bits_2, tries_3, expires_5, at_5 = struct.unpack('>BHI6', raw_6)
@@ -357,19 +390,29 @@ local function visit_4(id_8)
    if bits_2 == 1 then
     options_4, at_5 = struct.unpack('>Hc0', raw_6, at_5)
    end
-   __7, __8, __9, __10, body_at_2 = tries_3, expires_5, due_ms_3, options_4, at_5
+   __8, __9, __10, __11, body_at_2 = tries_3, expires_5, due_ms_3, options_4, at_5
   end
   local size_2 = #raw_4 - body_at_2 + 1
   if preview then
    raw_4 = string.sub(raw_4, 1, body_at_2 - 1 + preview)
   end
+  local priority_of
+  repeat
+   local place = redis.call('HGET', KEYS[7], id_8)
+   local zero = (place and string.find(place, '%z'))
+   if zero then
+    priority_of = 100 - string.byte(place, zero + 1)
+    break
+   end
+   priority_of = tonumber(place or 0)
+  until true
   job = {
    id_8,
    state,
    score_3,
    raw_4,
    raw_run or '',
-   tonumber(redis.call('HGET', KEYS[7], id_8) or 0),
+   priority_of,
    redis.call('HEXISTS', KEYS[3], id_8) == 1 and redis.call('HSTRLEN', KEYS[3], id_8) or -1,
    size_2,
   }
@@ -396,26 +439,30 @@ do
    local result
    repeat
     local index_3 = index_2
+    if segment == 'keyed' then
+     result = walk_lines(from_hex(id_9), visit_5)
+     break
+    end
     local below = string.format('(%.0f', 1759218604441600)
     local middle_2 = redis.call('ZCOUNT', KEYS[6], '-inf', below)
     if segment ~= 'list' and segment ~= 'low' then
      local start_3 = segment == 'high' and rank_behind(KEYS[6], index_3, id_9) or 0
-     if walk_zset('high', KEYS[6], start_3, middle_2, visit_4) then
+     if walk_zset('high', KEYS[6], start_3, middle_2, visit_5) then
       result = true
       break
      end
     end
-    if segment ~= 'low' and walk_list(segment == 'list' and index_behind(index_3, id_9) or 0, visit_4) then
+    if segment ~= 'low' and walk_list(segment == 'list' and index_behind(index_3, id_9) or 0, visit_5) then
      result = true
      break
     end
     local start_4 = segment == 'low' and math.max(middle_2, rank_behind(KEYS[6], index_3, id_9)) or middle_2
-    result = walk_zset('low', KEYS[6], start_4, redis.call('ZCARD', KEYS[6]), visit_4)
+    result = walk_zset('low', KEYS[6], start_4, redis.call('ZCARD', KEYS[6]), visit_5) or walk_lines(nil, visit_5)
    until true
    more = result
   end
  else
-  more = walk_zset(name_4, set_5, segment == name_4 and rank_behind(set_5, index_2, id_9) or 0, redis.call('ZCARD', set_5), visit_4)
+  more = walk_zset(name_4, set_5, segment == name_4 and rank_behind(set_5, index_2, id_9) or 0, redis.call('ZCARD', set_5), visit_5)
  end
  walk = more and walk_place or ''
 end

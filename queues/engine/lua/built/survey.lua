@@ -1,4 +1,4 @@
---{"name": "survey", "purpose": "what stats says of a queue and whether somebody waits on it; and records its whole minutes. Bounded as stats is.", "keys": ["jobs", "runs", "ready", "front", "prio", "delayed", "retry", "working", "dead", "completed", "flags", "trimmed", "waiting", "stats", "trend", "blocked"], "args": ["now_ms", "queue"], "rest": false, "replies": ["ok"]}
+--{"name": "survey", "purpose": "what stats says of a queue and whether somebody waits on it; and records its whole minutes. Bounded as stats is.", "keys": ["jobs", "runs", "ready", "front", "prio", "delayed", "retry", "working", "dead", "completed", "flags", "trimmed", "waiting", "stats", "trend", "blocked", "lines", "turns"], "args": ["now_ms", "queue"], "rest": false, "replies": ["ok"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then
@@ -356,6 +356,27 @@ local function oldest_ready(look_at)
    end
   end
  until #found == 0
+ if redis.call('EXISTS', KEYS[17]) == 1 then
+  local format_turn
+  do
+   local score = -4503599627370496
+   format_turn = string.format('%.0f', score)
+  end
+  for __4, its_key in ipairs(redis.call('ZRANGEBYSCORE', KEYS[18], format_turn, '+inf', 'LIMIT', 0, 16)) do
+   local range_line
+   do
+    local from_2, to
+    do
+     local prefix = its_key .. string.char(0)
+     from_2, to = '[' .. prefix, '(' .. string.sub(prefix, 1, -2) .. string.char(string.byte(prefix, -1) + 1)
+    end
+    range_line = redis.call('ZRANGEBYLEX', KEYS[17], from_2, to, 'LIMIT', 0, 1)
+   end
+   for __5, member in ipairs(range_line) do
+    ids_4[#ids_4 + 1] = string.sub(member, -26)
+   end
+  end
+ end
  local its_oldest = oldest_of(ids_4)
  return oldest_2 and its_oldest and math.min(oldest_2, its_oldest) or oldest_2 or its_oldest
 end
@@ -366,8 +387,12 @@ end
 local dropped_by = redis.call('HMGET', KEYS[12], 'age', 'count')
 local ready_size
 do
- local tombstones = tonumber(redis.call('HGET', KEYS[11], 't:' .. ARGV[2]) or 0)
- ready_size = redis.call('LLEN', KEYS[3]) + redis.call('LLEN', KEYS[4]) - tombstones + redis.call('ZCARD', KEYS[5])
+ local plain_size
+ do
+  local tombstones = tonumber(redis.call('HGET', KEYS[11], 't:' .. ARGV[2]) or 0)
+  plain_size = redis.call('LLEN', KEYS[3]) + redis.call('LLEN', KEYS[4]) - tombstones + redis.call('ZCARD', KEYS[5])
+ end
+ ready_size = plain_size + redis.call('ZCARD', KEYS[17])
 end
 local states = {
  ready_size,
@@ -437,7 +462,7 @@ repeat
     for metric_2 in string.gmatch('pwrfedx', '.') do
      row_2[#row_2 + 1] = counts_2[metric_2] and counts_2[metric_2].total or ''
     end
-    for __4, jobs_in_state in ipairs(states_2 or {
+    for __6, jobs_in_state in ipairs(states_2 or {
     }) do
      row_2[#row_2 + 1] = jobs_in_state > 0 and jobs_in_state or ''
     end
@@ -453,7 +478,7 @@ repeat
      table.sort(counts_3.buckets, function(one, other)
       return one[1] < other[1]
      end)
-     for __5, percent in ipairs({
+     for __7, percent in ipairs({
       50,
       95,
       99,
@@ -475,7 +500,7 @@ repeat
      table.sort(counts_4.buckets, function(one_2, other_2)
       return one_2[1] < other_2[1]
      end)
-     for __6, percent_2 in ipairs({
+     for __8, percent_2 in ipairs({
       50,
       95,
       99,

@@ -1,4 +1,4 @@
---{"name": "sweep", "purpose": "one visit to a queue: deletes jobs that have expired (edge N), looks which ones expire next, takes tombstones", "keys": ["jobs", "runs", "ready", "front", "prio", "priorities", "delayed", "retry", "expiring", "staged", "keys", "flags", "due", "ends", "sweeps", "queues", "stats", "active", "events", "counters", "blocked", "outgoing"], "args": ["now_ms", "queue", "cap", "expire", "look"], "rest": false, "replies": ["ok"]}
+--{"name": "sweep", "purpose": "one visit to a queue: deletes jobs that have expired (edge N), looks which ones expire next, takes tombstones", "keys": ["jobs", "runs", "ready", "front", "prio", "priorities", "delayed", "retry", "expiring", "staged", "keys", "flags", "due", "ends", "sweeps", "queues", "stats", "active", "events", "counters", "blocked", "outgoing", "lines", "turns", "shares"], "args": ["now_ms", "queue", "cap", "expire", "look"], "rest": false, "replies": ["ok"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then
@@ -13,6 +13,9 @@ local function scan_at(horizon, size)
 end
 local function run_attempt(raw)
  return (struct.unpack('>I4', raw))
+end
+local function key_end(place)
+ return place and string.find(place, '%z')
 end
 local function expire_known(most)
  local found = redis.call('ZRANGEBYSCORE', KEYS[9], '-inf', now, 'LIMIT', 0, most)
@@ -37,6 +40,7 @@ local function expire_known(most)
   if #blocks > 0 then
    elsewhere = elsewhere + redis.call('ZREM', KEYS[21], unpack(ids))
   end
+  local places = redis.call('HMGET', KEYS[6], unpack(ids))
   do
    redis.call('HDEL', KEYS[1], unpack(ids))
    redis.call('HDEL', KEYS[2], unpack(ids))
@@ -85,6 +89,72 @@ local function expire_known(most)
       redis.call('ZADD', KEYS[22], now, message_2)
      end
     end
+   elseif key_end(places[i_3]) and redis.call('ZREM', KEYS[23], places[i_3] .. id_4) == 1 then
+    repeat
+     local its_key_2 = string.sub(places[i_3], 1, key_end(places[i_3]) - 1)
+     local range_line
+     do
+      local from, to
+      do
+       local prefix = its_key_2 .. string.char(0)
+       from, to = '[' .. prefix, '(' .. string.sub(prefix, 1, -2) .. string.char(string.byte(prefix, -1) + 1)
+      end
+      range_line = redis.call('ZRANGEBYLEX', KEYS[23], from, to, 'LIMIT', 0, 1)
+     end
+     if #range_line > 0 then
+      break
+     end
+     local virtual, in_work, start, tat
+     do
+      local raw_3 = redis.call('HMGET', KEYS[25], '', its_key_2)
+      local virtual_2
+      repeat
+       local raw_4 = raw_3[1]
+       if not raw_4 then
+        virtual_2 = 0, 0, 0
+        break
+       end
+       virtual_2 = struct.unpack('>ddd', raw_4)
+      until true
+      local in_work_2, start_2, tat_2
+      repeat
+       local raw_5 = raw_3[2]
+       if not raw_5 then
+        in_work_2, start_2, tat_2 = 0, 0, 0
+        break
+       end
+       in_work_2, start_2, tat_2 = struct.unpack('>I4dd', raw_5)
+      until true
+      virtual, in_work, start, tat = virtual_2, in_work_2, start_2, tat_2
+     end
+     repeat
+      local turn_of
+      do
+       local score = tonumber(redis.call('ZSCORE', KEYS[24], its_key_2) or nil)
+       turn_of = score and score >= -4503599627370496 and score or nil
+      end
+      local virtual_3, in_work_3, start_3, tat_3, turn = virtual, in_work, math.max(start, turn_of or 0), tat, nil
+      redis.call('HDEL', KEYS[25], its_key_2)
+      if not turn then
+       redis.call('ZREM', KEYS[24], its_key_2)
+      end
+      if not turn and in_work_3 == 0 then
+       local until_ms = math.max(start_3 > virtual_3 and now + 10000 or 0, math.ceil(tat_3 / 1000))
+       if until_ms <= now then
+        break
+       end
+       turn = until_ms - 9007199254740992
+       do
+        redis.call('ZADD', KEYS[15], 'LT', math.min(until_ms, now + 600000), ARGV[2])
+       end
+      end
+      if turn then
+       redis.call('ZADD', KEYS[24], string.format('%.0f', turn), its_key_2)
+      end
+      redis.call('HSET', KEYS[25], its_key_2, struct.pack('>I4dd', in_work_3, start_3, tat_3))
+     until true
+    until true
+    elsewhere = elsewhere + 1
    end
   end
   if #ids > elsewhere then
@@ -153,8 +223,8 @@ local function should_compact()
  local tombstones = tonumber(redis.call('HGET', KEYS[12], 't:' .. ARGV[2]) or 0)
  return tombstones > 500 and 2 * tombstones > redis.call('LLEN', KEYS[3])
 end
-local function rank_behind(set, score, id_6)
- local text = string.format('%.0f', score)
+local function rank_behind(set, score_2, id_6)
+ local text = string.format('%.0f', score_2)
  local low, high = redis.call('ZCOUNT', set, '-inf', '(' .. text), redis.call('ZCOUNT', set, '-inf', text)
  while low < high do
   local middle = math.floor((low + high) / 2)
@@ -166,25 +236,31 @@ local function rank_behind(set, score, id_6)
  end
  return low
 end
+local function to_hex(text_2)
+ return (string.gsub(text_2, '.', function(character)
+  return string.format('%02x', string.byte(character))
+ end))
+end
 local NEXT_SEGMENT = {
  delayed = 'retry',
  retry = 'prio',
- prio = 'list',
+ prio = 'lines',
+ lines = 'list',
 }
-local function next_of_set(set_2, score_2, id_7, most_2, bound)
- local start = id_7 ~= '' and rank_behind(set_2, score_2, id_7) or 0
- local found_2 = redis.call('ZRANGE', set_2, start, start + most_2 - 1, 'WITHSCORES')
+local function next_of_set(set_2, score_3, id_7, most_2, bound)
+ local start_4 = id_7 ~= '' and rank_behind(set_2, score_3, id_7) or 0
+ local found_2 = redis.call('ZRANGE', set_2, start_4, start_4 + most_2 - 1, 'WITHSCORES')
  local ids_2 = {
  }
  for i_4 = 1, #found_2, 2 do
   local its_score = tonumber(found_2[i_4 + 1])
   if its_score >= bound then
-   return ids_2, score_2, its_score
+   return ids_2, score_3, its_score
   end
   ids_2[#ids_2 + 1] = found_2[i_4]
-  score_2 = its_score
+  score_3 = its_score
  end
- return ids_2, score_2
+ return ids_2, score_3
 end
 local expired, is_more = expire_known(tonumber(ARGV[4]))
 if expired == 0 then
@@ -206,7 +282,7 @@ if expired == 0 then
    redis.call('HDEL', KEYS[12], 's:' .. ARGV[2], 'h:' .. ARGV[2])
    local earliest
    while segment and most_3 > 0 do
-    local few, ids_3, due_behind = math.min(most_3, 100), nil, nil
+    local few, ids_3, due_behind, last_member = math.min(most_3, 100), nil, nil, nil
     if segment == 'list' then
      do
       local result
@@ -219,6 +295,29 @@ if expired == 0 then
       ids_3 = result
      end
      position = position + #ids_3
+    elseif segment == 'lines' then
+     local members
+     do
+      local value = id_8 ~= ''
+      if value then
+       local from_hex
+       do
+        local digits = id_8
+        from_hex = (string.gsub(digits, '%x%x', function(pair)
+         return string.char(tonumber(pair, 16))
+        end))
+       end
+       value = from_hex
+      end
+      local member = value
+      members = redis.call('ZRANGEBYLEX', KEYS[23], member and '(' .. member or '-', '+', 'LIMIT', 0, few)
+     end
+     ids_3 = {
+     }
+     for i_5, member_2 in ipairs(members) do
+      ids_3[i_5] = string.sub(member_2, -26)
+     end
+     last_member = members[#members]
     elseif segment == 'prio' then
      ids_3, position = next_of_set(KEYS[5], position, id_8, few, math.huge)
     else
@@ -234,17 +333,17 @@ if expired == 0 then
      local raw_runs_2 = redis.call('HMGET', KEYS[2], unpack(ids_4))
      local coming, earliest_2, size_2 = {
      }, nil, 0
-     for i_5, id_10 in ipairs(ids_4) do
-      size_2 = size_2 + #(raw_runs_2[i_5] or '')
+     for i_6, id_10 in ipairs(ids_4) do
+      size_2 = size_2 + #(raw_runs_2[i_6] or '')
       local expiry_of
       repeat
-       local raw_run = raw_runs_2[i_5]
+       local raw_run = raw_runs_2[i_6]
        if raw_run then
         expiry_of = (struct.unpack('>I6', raw_run, 10))
         break
        end
-       local raw_3 = redis.call('HGET', KEYS[1], id_10)
-       expiry_of = raw_3 and (struct.unpack('>I6', raw_3, 4))
+       local raw_6 = redis.call('HGET', KEYS[1], id_10)
+       expiry_of = raw_6 and (struct.unpack('>I6', raw_6, 4))
       until true
       local expires = expiry_of or 0
       if expires > 0 and expires < horizon_4 then
@@ -268,7 +367,7 @@ if expired == 0 then
      earliest = ms_3 and math.min(earliest or ms_3, ms_3) or earliest
     end
     most_3 = most_3 - cost_2
-    id_8 = segment == 'list' and '' or ids_3[#ids_3]
+    id_8 = segment == 'list' and '' or last_member and to_hex(last_member) or ids_3[#ids_3]
     if #ids_3 < few then
      segment, position, id_8 = NEXT_SEGMENT[segment], 0, ''
     end
@@ -342,7 +441,7 @@ if expired > 0 then
    break
   end
   redis.call('DEL', KEYS[3], KEYS[4])
-  redis.call('HDEL', KEYS[12], 't:' .. ARGV[2], 'h:' .. ARGV[2], 's:' .. ARGV[2])
+  redis.call('HDEL', KEYS[12], 't:' .. ARGV[2], 'h:' .. ARGV[2], 's:' .. ARGV[2], 'l:' .. ARGV[2])
   redis.call('ZREM', KEYS[13], ARGV[2])
   redis.call('ZREM', KEYS[14], ARGV[2])
   if redis.call('EXISTS', KEYS[11]) == 0 and redis.call('HEXISTS', KEYS[12], 'p:' .. ARGV[2]) == 0 then
@@ -365,12 +464,12 @@ repeat
  end
  local found_3 = redis.call('HSCAN', KEYS[11], cursor, 'COUNT', 500)
  local dropped_2 = 0
- for i_6 = 1, #found_3[2], 2 do
-  local value = found_3[2][i_6 + 1]
-  local expires_2 = struct.unpack('>I6', value)
-  local is_by_job = #value > 32
-  if expires_2 > 0 and expires_2 <= now or is_by_job and redis.call('HEXISTS', KEYS[1], string.sub(value, 7, 32)) == 0 then
-   redis.call('HDEL', KEYS[11], found_3[2][i_6])
+ for i_7 = 1, #found_3[2], 2 do
+  local value_2 = found_3[2][i_7 + 1]
+  local expires_2 = struct.unpack('>I6', value_2)
+  local is_by_job = #value_2 > 32
+  if expires_2 > 0 and expires_2 <= now or is_by_job and redis.call('HEXISTS', KEYS[1], string.sub(value_2, 7, 32)) == 0 then
+   redis.call('HDEL', KEYS[11], found_3[2][i_7])
    dropped_2 = dropped_2 + 1
   elseif is_by_job then
    earliest_3 = math.min(earliest_3 > 0 and earliest_3 or math.huge, now + 600000)
@@ -397,7 +496,7 @@ if dropped > 0 then
    break
   end
   redis.call('DEL', KEYS[3], KEYS[4])
-  redis.call('HDEL', KEYS[12], 't:' .. ARGV[2], 'h:' .. ARGV[2], 's:' .. ARGV[2])
+  redis.call('HDEL', KEYS[12], 't:' .. ARGV[2], 'h:' .. ARGV[2], 's:' .. ARGV[2], 'l:' .. ARGV[2])
   redis.call('ZREM', KEYS[13], ARGV[2])
   redis.call('ZREM', KEYS[14], ARGV[2])
   if redis.call('EXISTS', KEYS[11]) == 0 and redis.call('HEXISTS', KEYS[12], 'p:' .. ARGV[2]) == 0 then
@@ -429,9 +528,9 @@ do
    repeat
     local stale = {
     }
-    for i_7, score_3 in ipairs(redis.call('ZMSCORE', KEYS[10], unpack(old))) do
-     if score_3 then
-      stale[#stale + 1] = old[i_7]
+    for i_8, score_4 in ipairs(redis.call('ZMSCORE', KEYS[10], unpack(old))) do
+     if score_4 then
+      stale[#stale + 1] = old[i_8]
      end
     end
     if #stale == 0 then
@@ -444,7 +543,7 @@ do
       break
      end
      redis.call('DEL', KEYS[3], KEYS[4])
-     redis.call('HDEL', KEYS[12], 't:' .. ARGV[2], 'h:' .. ARGV[2], 's:' .. ARGV[2])
+     redis.call('HDEL', KEYS[12], 't:' .. ARGV[2], 'h:' .. ARGV[2], 's:' .. ARGV[2], 'l:' .. ARGV[2])
      redis.call('ZREM', KEYS[13], ARGV[2])
      redis.call('ZREM', KEYS[14], ARGV[2])
      if redis.call('EXISTS', KEYS[11]) == 0 and redis.call('HEXISTS', KEYS[12], 'p:' .. ARGV[2]) == 0 then
@@ -460,39 +559,76 @@ do
   next_at = math.min(next_at or ms_7, ms_7)
  end
 end
+do
+ local ms_8
+ repeat
+  local most_5 = tonumber(ARGV[5])
+  local gone = redis.call('ZRANGEBYSCORE', KEYS[24], '-inf', string.format('%.0f', (now - 9007199254740992)), 'LIMIT', 0, most_5)
+  if #gone > 0 then
+   redis.call('ZREM', KEYS[24], unpack(gone))
+   redis.call('HDEL', KEYS[25], unpack(gone))
+  end
+  local clock = redis.call('HGET', KEYS[25], '')
+  if not clock then
+   ms_8 = nil
+   break
+  end
+  local next_at_2 = now + 10000
+  if redis.call('HLEN', KEYS[25]) == 1 and redis.call('EXISTS', KEYS[24]) == 0 then
+   local __10, __11, tat_4
+   repeat
+    if not clock then
+     __10, __11, tat_4 = 0, 0, 0
+     break
+    end
+    __10, __11, tat_4 = struct.unpack('>ddd', clock)
+   until true
+   next_at_2 = math.ceil(tat_4 / 1000)
+   if next_at_2 <= now then
+    redis.call('HDEL', KEYS[25], '')
+    ms_8 = nil
+    break
+   end
+  end
+  ms_8 = #gone == most_5 and now or next_at_2
+ until true
+ if ms_8 then
+  next_at = math.min(next_at or ms_8, ms_8)
+ end
+end
 local horizon_5 = tonumber(redis.call('HGET', KEYS[12], 'h:' .. ARGV[2]) or nil)
 do
- local value_2 = horizon_5
- if value_2 then
+ local value_3 = horizon_5
+ if value_3 then
   local scan_at_2
   do
    local size_3 = redis.call('HLEN', KEYS[1])
    scan_at_2 = size_3 > 500 and horizon_5 - 10000 or tonumber(horizon_5)
   end
-  value_2 = scan_at_2
+  value_3 = scan_at_2
  end
- local ms_8 = value_2
- if ms_8 then
-  next_at = math.min(next_at or ms_8, ms_8)
+ local ms_9 = value_3
+ if ms_9 then
+  next_at = math.min(next_at or ms_9, ms_9)
  end
 end
 do
- local ms_9 = tonumber(redis.call('HGET', KEYS[12], 't:' .. ARGV[2]) or 0) > 500 and now + 10000 or nil
- if ms_9 then
-  next_at = math.min(next_at or ms_9, ms_9)
+ local ms_10 = tonumber(redis.call('HGET', KEYS[12], 't:' .. ARGV[2]) or 0) > 500 and now + 10000 or nil
+ if ms_10 then
+  next_at = math.min(next_at or ms_10, ms_10)
  end
 end
 redis.call('ZREM', KEYS[15], ARGV[2])
 if next_at then
  do
-  local ms_10 = next_at
-  redis.call('ZADD', KEYS[15], 'LT', math.min(ms_10, now + 600000), ARGV[2])
+  local ms_11 = next_at
+  redis.call('ZADD', KEYS[15], 'LT', math.min(ms_11, now + 600000), ARGV[2])
  end
 end
 repeat
  local total = #event_lines
- local most_5 = tonumber(ARGV[3])
- if total == 0 or most_5 == 0 then
+ local most_6 = tonumber(ARGV[3])
+ if total == 0 or most_6 == 0 then
   break
  end
  local added = 0
@@ -503,32 +639,32 @@ repeat
   added = added + (40 + math.floor(1.2 * (#ARGV[2] + #lines)))
  end
  local held = redis.call('HINCRBY', KEYS[20], 'events_bytes', added)
- local full = most_5 < 4 * 1048576 and most_5 / 4 or 1048576
+ local full = most_6 < 4 * 1048576 and most_6 / 4 or 1048576
  if held >= full and held - added < full then
   redis.pcall('PUBLISH', KEYS[19], held)
  end
- if held > most_5 then
+ if held > most_6 then
   do
-   local most_6, added_2 = most_5 - math.floor(most_5 / 64), added
-   local dropped_3, freed, entries, from = 0, 0, 0, '-'
+   local most_7, added_2 = most_6 - math.floor(most_6 / 64), added
+   local dropped_3, freed, entries, from_2 = 0, 0, 0, '-'
    repeat
-    local found_4 = redis.call('XRANGE', KEYS[19], from, '+', 'COUNT', 100)
-    for __10, entry in ipairs(found_4) do
-     if held - freed <= most_6 then
+    local found_4 = redis.call('XRANGE', KEYS[19], from_2, '+', 'COUNT', 100)
+    for __12, entry in ipairs(found_4) do
+     if held - freed <= most_7 then
       break
      end
      local fields = entry[2]
      dropped_3 = dropped_3 + tonumber(fields[6])
      local event_bytes
      do
-      local place, lines_2 = fields[4], fields[8]
-      event_bytes = 40 + math.floor(1.2 * (#place + #lines_2))
+      local place_2, lines_2 = fields[4], fields[8]
+      event_bytes = 40 + math.floor(1.2 * (#place_2 + #lines_2))
      end
      freed = freed + event_bytes
      entries = entries + 1
-     from = '(' .. entry[1]
+     from_2 = '(' .. entry[1]
     end
-   until freed >= added_2 or held - freed <= most_6 or #found_4 < 100
+   until freed >= added_2 or held - freed <= most_7 or #found_4 < 100
    redis.call('XTRIM', KEYS[19], 'MAXLEN', redis.call('XLEN', KEYS[19]) - entries)
    redis.call('HINCRBY', KEYS[20], 'events_bytes', -freed)
    redis.call('HINCRBY', KEYS[20], 'events_dropped', dropped_3)

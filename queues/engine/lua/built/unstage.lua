@@ -71,7 +71,7 @@ repeat
    break
   end
   redis.call('DEL', KEYS[3], KEYS[4])
-  redis.call('HDEL', KEYS[6], 't:' .. ARGV[2], 'h:' .. ARGV[2], 's:' .. ARGV[2])
+  redis.call('HDEL', KEYS[6], 't:' .. ARGV[2], 'h:' .. ARGV[2], 's:' .. ARGV[2], 'l:' .. ARGV[2])
   redis.call('ZREM', KEYS[7], ARGV[2])
   redis.call('ZREM', KEYS[8], ARGV[2])
   if redis.call('EXISTS', KEYS[5]) == 0 and redis.call('HEXISTS', KEYS[6], 'p:' .. ARGV[2]) == 0 then

@@ -1,5 +1,5 @@
 -- add: puts new jobs into a queue (edges A and B), all or nothing; arguments as publish.lua lists them.
--- The first write needs memory, so on a full Redis nothing at all is written.
+-- The first write needs memory, so on a full Redis nothing at all is written. Scripts include line or plain_line before it.
 -- INCLUDES ids record run ready wake due expiry keys registry events stats
 
 -- The job that holds the idempotency key, or nil.
@@ -79,25 +79,13 @@ local function add_jobs(bodies, sizes, due_at, key_is_free)
   local horizon = expires > 0 and expect_expiry(expires, due_ms, ids, 2)
   if horizon then expect_scan(horizon, redis.call('HLEN', jobs), #ids) end
   if not (sizes or horizon) then enrol(count) end
-  local its_priority = tonumber(priority)
-  if its_priority ~= 0 then
-    local its_priorities = {}
-    for i = 1, count do its_priorities[2 * i - 1], its_priorities[2 * i] = ids[i + 1], priority end
-    redis.call('HSET', priorities, unpack(its_priorities))
-  end
+  place_new(ids, is_delayed)
   if is_delayed then
     local members = {}
     for i = 1, count do members[2 * i - 1], members[2 * i] = due_ms, ids[i + 1] end
     redis.call('ZADD', delayed, unpack(members))
     expect_due(due_ms)
   else
-    if its_priority == 0 then
-      redis.call('RPUSH', ready, unpack(ids, 2))
-    else
-      local rank, members = free_rank(its_priority, false), {}
-      for i = 1, count do members[2 * i - 1], members[2 * i] = format_rank(rank + i - 1), ids[i + 1] end
-      redis.call('ZADD', prio, unpack(members))
-    end
     wake_ready(count)
   end
   count_stat('p', count)

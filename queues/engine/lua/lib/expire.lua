@@ -1,5 +1,5 @@
 -- expire: deletes waiting jobs that have expired (edge N). The first write frees.
--- INCLUDES run ready remove events stats outgoing
+-- INCLUDES run ready remove fair events stats outgoing
 local BYTES_COST = 16384 -- to free so many bytes counts as much as to delete one job
 
 -- Deletes those of `ids` that exist: waiting jobs, all of which have expired.
@@ -11,11 +11,17 @@ local function expire_jobs(ids)
   local elsewhere = redis.call('ZREM', delayed, unpack(ids)) + redis.call('ZREM', retry, unpack(ids))
     + redis.call('ZREM', prio, unpack(ids))
   if #blocks > 0 then elsewhere = elsewhere + redis.call('ZREM', blocked, unpack(ids)) end
+  local places = redis.call('HMGET', priorities, unpack(ids))
   drop_records(ids)
   for i, id in ipairs(ids) do emit('expired', id, raw_runs[i] and run_attempt(raw_runs[i]) or '', '', '', '') end
   note_gone(ids, 'expired', raw_runs)
   for i, id in ipairs(ids) do
-    if blocks[i] then note_waits(id) end
+    if blocks[i] then
+      note_waits(id)
+    elseif key_end(places[i]) and redis.call('ZREM', lines, places[i] .. id) == 1 then
+      leave_turns(string.sub(places[i], 1, key_end(places[i]) - 1))
+      elsewhere = elsewhere + 1
+    end
   end
   if #ids > elsewhere then count_tombstones(#ids - elsewhere) end
   count_stat('x', #ids)

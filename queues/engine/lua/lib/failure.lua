@@ -1,13 +1,13 @@
 -- failure: where a job goes whose attempt did not end in an ack (edges H and I). It has been taken out of `working`.
--- INCLUDES record run ready expiry backoff outgoing
+-- INCLUDES record run line expiry backoff outgoing
 local OUTCOME_FAILED = 1
 local OUTCOME_LEASE_LOST = 2
-local FAILURES_ONLY = 128 -- is added to the kind of a backoff that is not for leases that ran out
 
 -- `delay` nil: by the job's backoff, which `fallback` (nil: none) replaces if it is to wait for no time. A job whose attempt was cancelled is dead, whatever it ended by. → 'dead' | 'retry' | 'ready', due ms (0 unless retry)
 local function after_failure(id, run, outcome, error, delay, to_dead, fallback)
   local cancelled = run.marks >= CANCELLED
   remember_attempt(run, outcome, cancelled and error == '' and 'cancelled' or error)
+  leave_slot_of(run.options)
   local state, due_ms = 'ready', 0
   if to_dead or cancelled or run.used >= run.tries then
     run.marks = run.marks % CANCELLED
@@ -17,6 +17,7 @@ local function after_failure(id, run, outcome, error, delay, to_dead, fallback)
   else
     if not delay then
       local _, kind, base, most = unpack_options(run.options)
+      if kind % FAILURES_ONLY >= HAS_LIMIT_KEY then kind = kind - HAS_LIMIT_KEY end
       if kind >= FAILURES_ONLY then kind = outcome == OUTCOME_FAILED and kind - FAILURES_ONLY or 0 end
       delay = backoff_delay(kind, base, most, math.max(1, run.used), id)
       if delay == 0 and fallback then delay = fallback end
@@ -27,7 +28,7 @@ local function after_failure(id, run, outcome, error, delay, to_dead, fallback)
       run.due = due_ms
       redis.call('ZADD', retry, due_ms, id)
     else
-      put_ready(id, priority_of(id))
+      put_ready(id, place_of(id))
     end
   end
   redis.call('HSET', runs, id, pack_run(run))

@@ -1,8 +1,10 @@
 -- oldest: how long ready jobs have been due. Bounded: 100 entries of the list are looked at, and a few of each priority.
 -- No long record is read: such jobs have a run (lib/record.lua).
--- INCLUDES ids record run expired ready
+-- Of jobs with limit keys the first of some keys are looked at.
+-- INCLUDES ids record run expired ready fair
 local LIST_LOOKS = 100
 local BAND_LOOKS = 2
+local KEY_LOOKS = 16
 
 -- When the job became due, or nil if it is gone or has expired.
 local function due_of(id, raw_run, raw)
@@ -43,6 +45,11 @@ local function oldest_ready(look_at)
       if in_band == BAND_LOOKS then break end
     end
   until #found == 0
+  if redis.call('EXISTS', lines) == 1 then
+    for _, its_key in ipairs(redis.call('ZRANGEBYSCORE', turns, format_turn(-TURN_LIMITED), '+inf', 'LIMIT', 0, KEY_LOOKS)) do
+      for _, member in ipairs(range_line(its_key, 0, 1)) do ids[#ids + 1] = string.sub(member, -ID_BYTES) end
+    end
+  end
   local its_oldest = oldest_of(ids)
   return oldest and its_oldest and math.min(oldest, its_oldest) or oldest or its_oldest
 end

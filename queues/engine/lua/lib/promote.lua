@@ -1,5 +1,6 @@
 -- promote: moves due jobs of one queue to ready, in order of their due times (edges E and J).
 -- What is counted as `l` is by how much later than due a job was made ready: the lateness of whoever saw to it.
+-- Scripts include line or plain_line before it.
 -- INCLUDES ready due events stats
 local function earlier(a, b)
   if a[2] ~= b[2] then return a[2] < b[2] end
@@ -31,11 +32,11 @@ local function promote_jobs(most)
     for set, list in pairs(leaving) do
       if #list > 0 then redis.call('ZREM', set, unpack(list)) end
     end
-    if redis.call('EXISTS', priorities) == 0 then
+    if redis.call('EXISTS', priorities) == 0 then -- and no limit keys
       redis.call('RPUSH', ready, unpack(ids))
     else
       local its = redis.call('HMGET', priorities, unpack(ids))
-      for i, id in ipairs(ids) do put_ready(id, tonumber(its[i] or 0)) end
+      for i, id in ipairs(ids) do put_ready(id, its[i]) end
     end
     count_durations('l', lateness)
   end

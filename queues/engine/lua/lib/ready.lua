@@ -5,6 +5,7 @@
 -- The list may hold tombstones: ids whose record was deleted or expired. `t:QUEUE` in `flags` counts them (no LREM).
 -- While the sweeper takes many of them out (lib/compact.lua) the list is in two parts: `front` goes before `ready`.
 -- `ready` is empty only if `front` is.
+-- Jobs with a limit key are in neither, but in `lines` (lib/fair.lua).
 -- INCLUDES expiry
 local RANK_STEP = 17592186044416 -- 2^44
 local RANK_DEFAULT = 1759218604441600 -- of priority 0
@@ -23,7 +24,8 @@ local function free_rank(priority, at_head)
   return math.max(band + now, last[2] and tonumber(last[2]) + 1 or 0)
 end
 
-local function put_ready(id, priority)
+-- A job without a limit key; with one: lib/line.lua.
+local function put_plain(id, priority)
   if priority == 0 then
     redis.call('RPUSH', ready, id)
   else
@@ -31,7 +33,7 @@ local function put_ready(id, priority)
   end
 end
 
-local function put_ready_at_head(id, priority)
+local function put_plain_at_head(id, priority)
   if priority ~= 0 then
     redis.call('ZADD', prio, format_rank(free_rank(priority, true)), id)
   elseif redis.call('LPUSHX', front, id) == 0 then
@@ -39,7 +41,37 @@ local function put_ready_at_head(id, priority)
   end
 end
 
-local function priority_of(id) return tonumber(redis.call('HGET', priorities, id) or 0) end
+-- New jobs: ids[2] and those behind it.
+local function place_plain(ids, its_priority, is_delayed)
+  if its_priority ~= 0 then
+    local its_priorities = {}
+    for i = 2, #ids do its_priorities[2 * i - 3], its_priorities[2 * i - 2] = ids[i], its_priority end
+    redis.call('HSET', priorities, unpack(its_priorities))
+  end
+  if is_delayed then return end
+  if its_priority == 0 then
+    redis.call('RPUSH', ready, unpack(ids, 2))
+  else
+    local rank, members = free_rank(its_priority, false), {}
+    for i = 2, #ids do members[2 * i - 3], members[2 * i - 2] = format_rank(rank + i - 2), ids[i] end
+    redis.call('ZADD', prio, unpack(members))
+  end
+end
+
+-- What `priorities` says of a job: its priority, as a number in text; false: 0. Of one with a limit key: KEY, a zero byte,
+-- and its rank among the jobs of the key: u8 100 - priority, u48 number (lib/fair.lua).
+local function place_of(id) return redis.call('HGET', priorities, id) end
+
+-- → where the zero byte is, nil in the place of a job without a limit key
+local function key_end(place) return place and string.find(place, '%z') end
+
+local function priority_in(place)
+  local zero = key_end(place)
+  if zero then return 100 - string.byte(place, zero + 1) end
+  return tonumber(place or 0)
+end
+
+local function priority_of(id) return priority_in(place_of(id)) end
 
 -- The next job in `prio` if it goes before the list, or the list is empty.
 local function first_of_prio()
@@ -99,9 +131,12 @@ local function count_tombstones(change)
   if left <= 0 then redis.call('HDEL', flags, field) end
 end
 
-local function ready_size()
+-- Ready jobs without a limit key.
+local function plain_size()
   local tombstones = tonumber(redis.call('HGET', flags, 't:' .. queue) or 0)
   return redis.call('LLEN', ready) + redis.call('LLEN', front) - tombstones + redis.call('ZCARD', prio)
 end
 
-local function anything_ready() return redis.call('EXISTS', ready, prio) > 0 end
+local function ready_size() return plain_size() + redis.call('ZCARD', lines) end
+
+local function anything_ready() return redis.call('EXISTS', ready, prio, lines) > 0 end

@@ -2,7 +2,8 @@
 --   u8 flags (1 has options, 2 has due) · u16 tries · u48 expires ms (0 never) · [u48 due ms] · [u16 n, n bytes options] · body
 -- A record of more than LONG_RECORD bytes is read only for its body: such a job has a run from the start (lib/run.lua).
 -- options (written by queues/engine/record.py, opaque here but for its numbers):
---   u48 retention ms · u8 backoff kind (+ 128: for failures only) · u48 base ms · u48 cap ms · u16 n, key · u16 n, attributes as JSON
+--   u48 retention ms · u8 backoff kind (+ 128: for failures only, + 64: a limit key is at the end) · u48 base ms · u48 cap ms
+--   · u16 n, key · u16 n, attributes as JSON · [limit key, u8 n]
 local LONG_RECORD = 4096
 
 local function pack_head(tries, expires, due_ms, options)
@@ -42,8 +43,17 @@ local function key_of(options)
   return its_key
 end
 
--- → retention ms, backoff kind, base ms, cap ms
+-- → retention ms, backoff kind with what is added to it, base ms, cap ms
 local function unpack_options(options)
   if options == '' then return 0, 0, 0, 0 end
   return struct.unpack('>I6BI6I6', options)
+end
+
+local FAILURES_ONLY = 128 -- is added to the kind of a backoff that is not for leases that ran out
+local HAS_LIMIT_KEY = 64 -- is added to it if there is one
+
+-- The key by which a job is limited (lib/fair.lua), or nil.
+local function limit_key_of(options)
+  if options == '' or string.byte(options, 7) % FAILURES_ONLY < HAS_LIMIT_KEY then return nil end
+  return string.sub(options, -1 - string.byte(options, -1), -2)
 end

@@ -9,7 +9,7 @@ end
 local function forget_if_empty()
   if redis.call('EXISTS', jobs) == 1 then return end
   redis.call('DEL', ready, front)
-  redis.call('HDEL', flags, 't:' .. queue, 'h:' .. queue, 's:' .. queue)
+  redis.call('HDEL', flags, 't:' .. queue, 'h:' .. queue, 's:' .. queue, 'l:' .. queue)
   redis.call('ZREM', due, queue)
   redis.call('ZREM', ends, queue)
   if redis.call('EXISTS', keys) == 0 and redis.call('HEXISTS', flags, 'p:' .. queue) == 0 then

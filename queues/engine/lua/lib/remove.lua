@@ -1,6 +1,6 @@
 -- remove: takes a job out of whatever state it is in, with all that belongs to it. The first write frees, so this works
 -- on a full Redis.
--- INCLUDES ready outgoing
+-- INCLUDES ready fair outgoing
 
 -- Forgets jobs that were just taken out of their set.
 local function drop_records(ids)
@@ -13,6 +13,8 @@ end
 local function remove_job(id)
   local raw_run = redis.call('HGET', runs, id)
   if redis.call('HDEL', jobs, id) == 0 then return nil end
+  local place = place_of(id)
+  local zero = key_end(place)
   redis.call('HDEL', runs, id)
   redis.call('HDEL', priorities, id)
   if redis.call('ZREM', completed, id) == 1 then
@@ -21,14 +23,17 @@ local function remove_job(id)
   end
   if raw_run and is_depended_on(raw_run) then note_ended(id, 'deleted', run_options(raw_run)) end
   if redis.call('ZREM', dead, id) == 1 then return 'was dead' end
-  if redis.call('ZREM', working, id) == 1 then return '' end
+  if redis.call('ZREM', working, id) == 1 then
+    if zero then leave_slots(string.sub(place, 1, zero - 1), 1) end
+    return ''
+  end
   redis.call('ZREM', expiring, id)
   if redis.call('ZREM', blocked, id) == 1 then
     note_waits(id)
     return ''
   end
   if redis.call('ZREM', delayed, id) + redis.call('ZREM', retry, id) + redis.call('ZREM', prio, id) == 0 then
-    count_tombstones(1)
+    if zero then leave_line(id, place) else count_tombstones(1) end
   end
   return ''
 end

@@ -1,7 +1,7 @@
 -- scan: looks at all waiting jobs of a queue whose horizon (lib/expiry.lua) has come, some at a time, and puts those that
 -- expire before the new horizon into `expiring`, as well as those that have expired.
 -- The new horizon is set first, so jobs that begin to wait during the scan heed it. Jobs go from where they are to where
--- the scan comes later: delayed and retry are scanned before the list, and the list from its tail, for counted from there
+-- the scan comes later: delayed and retry are scanned before `lines` and the list, and the list from its tail, for counted from there
 -- a place only moves towards the head. Delayed jobs that are due behind the horizon do not expire before it.
 -- `s:QUEUE` in `flags` is the place: segment, score or index, id.
 -- INCLUDES record run expired walk
@@ -9,7 +9,7 @@ local SCAN_AHEAD_MS = 600000
 local SCAN_AHEAD_PER_JOB_MS = 1 -- to look at a job takes a thousandth of that
 local SCAN_CHUNK = 100
 local RUN_COST = 4096 -- to read so many bytes of runs counts as much as to look at one job: ten long errors make 13 KiB
-local NEXT_SEGMENT = {delayed = 'retry', retry = 'prio', prio = 'list'}
+local NEXT_SEGMENT = {delayed = 'retry', retry = 'prio', prio = 'lines', lines = 'list'}
 
 -- Puts those of `ids` into `expiring` that expire before the horizon. → what the look cost, earliest expiry of the others or
 -- nil. An id without a record is passed over. No long record is read: such jobs have a run.
@@ -70,10 +70,15 @@ local function scan(most)
   local earliest -- expiry of those that are not in `expiring`, or a time before it
   local function note(ms) earliest = ms and math.min(earliest or ms, ms) or earliest end
   while segment and most > 0 do
-    local few, ids, due_behind = math.min(most, SCAN_CHUNK), nil, nil
+    local few, ids, due_behind, last_member = math.min(most, SCAN_CHUNK), nil, nil, nil
     if segment == 'list' then
       ids = next_of_list(position, few)
       position = position + #ids
+    elseif segment == 'lines' then
+      local members = next_of_lines(id ~= '' and from_hex(id), few)
+      ids = {}
+      for i, member in ipairs(members) do ids[i] = string.sub(member, -26) end
+      last_member = members[#members]
     elseif segment == 'prio' then
       ids, position = next_of_set(prio, position, id, few, math.huge)
     else
@@ -83,7 +88,7 @@ local function scan(most)
     note(its_earliest)
     note(due_behind)
     most = most - cost
-    id = segment == 'list' and '' or ids[#ids]
+    id = segment == 'list' and '' or last_member and to_hex(last_member) or ids[#ids]
     if #ids < few then segment, position, id = NEXT_SEGMENT[segment], 0, '' end
   end
   if segment then

@@ -1,6 +1,7 @@
 -- walk: the jobs of one state in their order: next to be handed out, due, or ended first.
 -- A cursor names the last entry that was seen, as `segment:index-or-score:id`, so a set that changes between two walks
 -- neither repeats nor skips what stayed; in the ready list the place is found again by the id within 10,000 entries.
+-- Jobs with limit keys come last, key by key; their place is told in hexadecimal digits, for it begins with the key.
 -- INCLUDES ready
 local VISITS_MAX = 10000
 local WALK_CHUNK = 100
@@ -62,8 +63,36 @@ local function walk_list(start, visit)
   return false
 end
 
+local function to_hex(text)
+  return (string.gsub(text, '.', function(character) return string.format('%02x', string.byte(character)) end))
+end
+
+local function from_hex(digits)
+  return (string.gsub(digits, '%x%x', function(pair) return string.char(tonumber(pair, 16)) end))
+end
+
+-- The next `most` members of `lines` behind one, or from the first on.
+local function next_of_lines(member, most)
+  return redis.call('ZRANGEBYLEX', lines, member and '(' .. member or '-', '+', 'LIMIT', 0, most)
+end
+
+-- → as `show`
+local function walk_lines(member, visit)
+  repeat
+    local members = next_of_lines(member, WALK_CHUNK)
+    for _, its_member in ipairs(members) do
+      if walk_left == 0 or not visit(string.sub(its_member, -26)) then return true end
+      walk_left = walk_left - 1
+      walk_place = 'keyed:0:' .. to_hex(its_member)
+      member = its_member
+    end
+  until #members < WALK_CHUNK
+  return false
+end
+
 -- Score bounds keep the two segments of `prio` apart: `high` goes before the list, `low` after it.
 local function walk_ready(segment, index, id, visit)
+  if segment == 'keyed' then return walk_lines(from_hex(id), visit) end
   local below = string.format('(%.0f', RANK_DEFAULT)
   local middle = redis.call('ZCOUNT', prio, '-inf', below)
   if segment ~= 'list' and segment ~= 'low' then
@@ -72,7 +101,7 @@ local function walk_ready(segment, index, id, visit)
   end
   if segment ~= 'low' and walk_list(segment == 'list' and index_behind(index, id) or 0, visit) then return true end
   local start = segment == 'low' and math.max(middle, rank_behind(prio, index, id)) or middle
-  return walk_zset('low', prio, start, redis.call('ZCARD', prio), visit)
+  return walk_zset('low', prio, start, redis.call('ZCARD', prio), visit) or walk_lines(nil, visit)
 end
 
 -- Shows at most `most` entries from behind the cursor to `visit`, which answers whether it takes the id. Entries of the

@@ -1,0 +1,317 @@
+-- consume_fair: as consume, for queues whose jobs have limit keys and for queues with limits. Hands out up to `count` ready
+-- jobs, the keys by turns (lib/fair.lua); jobs without a key are one more, of the default weight and without a key's limits.
+-- A key that is at a limit is put aside until it may go on, so its jobs are not looked at meanwhile.
+-- The first write frees (a removal from delayed or from `lines`, or a pop), so consuming goes on when Redis is full.
+-- KEYS
+--   jobs         hash     the records
+--   runs         hash     attempts
+--   ready        list     popped from its head
+--   front        list     goes before `ready`
+--   prio         zset     other priorities
+--   priorities   hash     of the jobs that are promoted
+--   lines        zset     ready jobs with limit keys
+--   turns        zset     whose turn it is
+--   shares       hash     what each limit key has had
+--   delayed      zset     own due jobs
+--   retry        zset     own due jobs
+--   expiring     zset     which waiting jobs expire soon
+--   working      zset     gets the leases
+--   keys         hash     whether the queue is still registered when its last job expired
+--   flags        hash     paused, tombstones, number of places in lines
+--   due          zset     index of due times
+--   ends         zset     index of lease ends
+--   queues       zset     the registry
+--   sweeps       zset     when the sweeper has work
+--   waiting      zset     gets this consumer's mark
+--   stats        hash     minutes
+--   active       zset     who has counts
+--   events       stream   transitions
+--   counters     hash     dropped events
+--   blocked      zset     how many jobs in `expiring` are not in line
+--   outgoing     zset     gets what jobs that depend on it have to learn
+-- ARGV
+--   now_ms       ms or ""
+--   queue        namespace/queue
+--   channel      of the partition's wake-ups
+--   cap          bytes    the event stream's
+--   ttr          ms        length of the lease
+--   count        jobs      at the most
+--   in_flight    jobs      the most that may be working at once, 0 = no bound
+--   freeze       1 = this attempt burns no try, else 0
+--   mark         ms        how long the caller waits for a wake-up if nothing is there, 0 = not at all
+--   promote      jobs      at most so many own due jobs are moved
+--   skip         dead entries and keys at a limit that are stepped over, as consume counts them
+--   budget       bytes     of bodies, after which no more jobs are taken, so that huge ones come a few at a time
+--   limits       of the queue and of its keys (lib/queue_limits.lua), "" = none
+--   ...          consumers, one line of at most 64 bytes each: the first job's, the second's, ...; the last has all further jobs
+-- REPLIES
+--   jobs         now next_due early {id attempt used tries expires options body} ...    as those of consume
+--   none         now next_due   nothing is ready, or all of it is at a limit; when a job is due or a limit is looked at again
+--   paused       now            the queue hands nothing out
+--   full         now            the in-flight bound is reached
+--   more         now            only dead entries and keys at a limit so far: call again
+-- COUNTS jobs:4
+-- INCLUDES line deliver promote queue_limits
+local RECHECK_MS = 5000 -- a key at a limit is looked at again then at the latest, for limits change
+local LET_ON_MAX = 64
+local MANY_TURNS = 64
+local JOBS_MAX = 128 -- that a call hands out: a job takes longer than one without a limit key
+
+if redis.call('HEXISTS', flags, 'p:' .. queue) == 1 then return nothing('paused') end
+most = math.min(most, JOBS_MAX)
+if tonumber(in_flight) > 0 then
+  most = math.min(most, tonumber(in_flight) - redis.call('ZCARD', working))
+  if most <= 0 then return nothing('full') end
+end
+
+local queue_step, queue_burst, at_once, step, burst, weight = read_limits()
+-- Of the whole queue, read when it is needed; `raw_clock` nil: not yet.
+local raw_clock, virtual, plain_start, queue_tat = nil, 0, 0, 0
+
+local function note_clock(raw)
+  raw_clock = raw
+  virtual, plain_start, queue_tat = unpack_clock(raw)
+end
+
+if queue_step > 0 then
+  local free
+  note_clock(redis.call('HGET', shares, ''))
+  free, queue_tat = conform(queue_tat, queue_step, queue_burst)
+  if free <= 0 then return nothing('none', conforms_at(queue_tat, queue_step, queue_burst)) end
+  most = math.min(most, free)
+end
+
+local next_due = tonumber(redis.call('ZSCORE', due, queue) or 0)
+if next_due > 0 and next_due <= now then
+  local moved, later = promote_jobs(math.max(tonumber(promote), most))
+  next_due = later or 0
+  if moved > most then wake_ready(moved - most) end
+end
+local others = redis.call('EXISTS', expiring, ready, prio)
+has_expiring = others > 0 and redis.call('EXISTS', expiring) == 1
+local has_plain = others > 0 and (not has_expiring or others > 1)
+
+-- Keys that were at a limit may be let through now.
+local let_on = redis.call('ZRANGEBYSCORE', turns, format_turn(-TURN_LIMITED), format_turn(now - TURN_LIMITED), 'LIMIT', 0, LET_ON_MAX)
+if #let_on > 0 then
+  local raw_shares, scores = redis.call('HMGET', shares, unpack(let_on)), {}
+  if raw_clock == nil then note_clock(redis.call('HGET', shares, '')) end
+  for i, key_let_on in ipairs(let_on) do
+    local _, start = unpack_share(raw_shares[i])
+    scores[2 * i - 1], scores[2 * i] = format_turn(math.max(virtual, start)), key_let_on
+  end
+  redis.call('ZADD', turns, unpack(scores))
+end
+
+local function goes_before(one, other)
+  return one.start < other.start or one.start == other.start and one.key < other.key
+end
+
+-- Those whose turn comes next, in order from place `head` on; the first that may come behind them, or nil if they are all.
+local turn_takers, head, last_loaded = {}, 1, nil
+
+local function insert_turn(taker)
+  local low, high = head, #turn_takers + 1
+  if high == low or goes_before(turn_takers[high - 1], taker) then
+    turn_takers[high] = taker
+    return
+  end
+  while low < high do
+    local middle = math.floor((low + high) / 2)
+    if goes_before(turn_takers[middle], taker) then low = middle + 1 else high = middle end
+  end
+  table.insert(turn_takers, low, taker)
+end
+
+local function load_turns(number)
+  turn_takers, head, last_loaded = {}, 1, nil
+  local found = redis.call('ZRANGEBYSCORE', turns, 0, '+inf', 'WITHSCORES', 'LIMIT', 0, number)
+  local its_keys = {}
+  for i = 1, #found, 2 do its_keys[#its_keys + 1] = found[i] end
+  local loaded = #its_keys
+  local raw_shares
+  if raw_clock == nil then
+    its_keys[loaded + 1] = ''
+    raw_shares = redis.call('HMGET', shares, unpack(its_keys))
+    note_clock(raw_shares[loaded + 1])
+    its_keys[loaded + 1] = nil
+  else
+    raw_shares = loaded > 0 and redis.call('HMGET', shares, unpack(its_keys))
+  end
+  for i, its_key in ipairs(its_keys) do
+    local in_work, _, tat = unpack_share(raw_shares[i])
+    turn_takers[i] = {
+      key = its_key, start = tonumber(found[2 * i]), in_work = in_work, tat = tat, stride = stride_of(its_key, weight),
+      fetched = 0, has_more = true,
+    }
+  end
+  if #its_keys == number then last_loaded = turn_takers[number] end
+  if has_plain then
+    insert_turn({key = '', start = math.max(virtual, plain_start), in_work = 0, tat = 0, stride = stride_of('', weight), fetched = 0})
+  end
+end
+
+-- How many jobs this key may have now, at most `wanted`. With none it is put aside, until when it may have one.
+local function limit_taker(taker, wanted)
+  if taker.key == '' then return wanted end
+  if at_once > 0 and taker.in_work + wanted > at_once then
+    wanted = at_once - taker.in_work
+    if wanted <= 0 then taker.aside_until = now + RECHECK_MS end
+  end
+  if step > 0 and wanted > 0 then
+    local free
+    free, taker.tat = conform(taker.tat, step, burst)
+    wanted = math.min(wanted, free)
+    if free <= 0 then taker.aside_until = math.min(conforms_at(taker.tat, step, burst), now + RECHECK_MS) end
+  end
+  return wanted
+end
+
+-- How many jobs of this key come before the next one's, at most `wanted`.
+local function count_in_turn(taker, wanted)
+  if wanted == 1 then return 1 end
+  local rival = turn_takers[head]
+  if last_loaded and (not rival or goes_before(last_loaded, rival)) then rival = last_loaded end
+  if not rival then return wanted end
+  local ahead = rival.start - taker.start
+  local number = math.floor(ahead / taker.stride) + 1
+  if number > 1 and ahead % taker.stride == 0 and rival.key < taker.key then number = number - 1 end
+  return math.min(number, wanted)
+end
+
+local function charge(taker, sign)
+  taker.start = taker.start + sign * taker.stride
+  taker.in_work = taker.in_work + sign
+  taker.tat = taker.tat + sign * step
+end
+
+-- Takes jobs without a key off the queue. → ids, their ranks if they were in `prio`, or else the list in which they were
+local function pop_plain(number)
+  local ids, ranks = next_of_prio(number)
+  if #ids > 0 then
+    redis.call('ZREM', prio, unpack(ids))
+    return ids, ranks
+  end
+  local list = redis.call('EXISTS', front) == 1 and front or ready
+  return redis.call('LPOP', list, number) or {}, nil, list
+end
+
+-- Takes ids off the queue. → ids, the key whose turn it was for each, the virtual time at which each starts, where each was
+-- (its rank in `prio`, its list, or as a member of `lines`), and all keys whose turn it was
+local function pick(number, width)
+  load_turns(width)
+  local ids, takers, starts, places, members, touched = {}, {}, {}, {}, {}, {}
+  local picked = 0
+  while picked < number and head <= #turn_takers and skipped < skip_max do
+    local taker = turn_takers[head]
+    if last_loaded and goes_before(last_loaded, taker) then break end
+    head = head + 1
+    touched[taker.key] = taker
+    local wanted = limit_taker(taker, number - picked)
+    if wanted <= 0 then
+      skipped = skipped + 1
+    else
+      wanted = count_in_turn(taker, wanted)
+      local found, ranks, list
+      local is_plain = taker.key == ''
+      if is_plain then
+        found, ranks, list = pop_plain(wanted)
+        has_plain = #found > 0 -- and maybe more: behind those of a priority there are others
+        taker.has_more = has_plain
+      else
+        found = range_line(taker.key, taker.fetched, wanted + 1)
+        taker.has_more = #found > wanted
+        found[wanted + 1] = nil
+        taker.fetched = taker.fetched + #found
+      end
+      for i, found_id in ipairs(found) do
+        picked = picked + 1
+        takers[picked], starts[picked] = taker, taker.start
+        if is_plain then
+          ids[picked], places[picked] = found_id, ranks and ranks[i] or list
+        else
+          ids[picked], places[picked] = string.sub(found_id, -ID_BYTES), found_id
+          members[#members + 1] = found_id
+        end
+        charge(taker, 1)
+      end
+      if taker.has_more then insert_turn(taker) end
+    end
+  end
+  if #members > 0 then redis.call('ZREM', lines, unpack(members)) end
+  return ids, takers, starts, places, touched
+end
+
+local function put_back(id, taker, place)
+  if taker.key ~= '' then
+    redis.call('ZADD', lines, 0, place)
+    taker.has_more = true
+  else
+    has_plain = true
+    if place == front or place == ready then redis.call('LPUSH', place, id) else redis.call('ZADD', prio, place, id) end
+  end
+end
+
+-- Notes what keys whose turn it was have had.
+local function note_turns(touched)
+  local new_turns, new_shares = {}, {}
+  for its_key, taker in pairs(touched) do
+    if its_key == '' then
+      plain_start = taker.start
+    elseif taker.has_more then
+      local score = taker.aside_until and taker.aside_until - TURN_LIMITED or taker.start
+      new_turns[#new_turns + 1], new_turns[#new_turns + 2] = format_turn(score), its_key
+      new_shares[#new_shares + 1] = its_key
+      new_shares[#new_shares + 1] = struct.pack(SHARE, taker.in_work, taker.start, taker.tat)
+    else
+      write_share(its_key, virtual, taker.in_work, taker.start, taker.tat, nil)
+    end
+  end
+  if #new_turns > 0 then redis.call('ZADD', turns, unpack(new_turns)) end
+  new_shares[#new_shares + 1] = ''
+  new_shares[#new_shares + 1] = struct.pack(CLOCK, virtual, plain_start, queue_tat)
+  redis.call('HSET', shares, unpack(new_shares))
+end
+
+local width = 0
+while delivered < most and skipped < skip_max and bytes < bytes_max and not known_dead do
+  local number = fetch_size()
+  width = math.max(width, number + 1)
+  local ids, takers, starts, places, touched = pick(number, width)
+  if not next(touched) then break end
+  if #ids > 0 then
+    local before = delivered
+    local first_left, handed_out = deliver(ids)
+    local next_one = 1
+    for i, id in ipairs(ids) do
+      if i < first_left and handed_out[next_one] == id then
+        next_one = next_one + 1
+        virtual = math.max(virtual, starts[i])
+      else
+        charge(takers[i], -1)
+        takers[i].aside_until = nil -- what it had been given for was not used
+      end
+    end
+    for i = #ids, first_left, -1 do put_back(ids[i], takers[i], places[i]) end
+    queue_tat = queue_tat + (delivered - before) * queue_step
+  end
+  note_turns(touched)
+  width = MANY_TURNS
+  if known_dead then known_dead = is_known_dead() end -- the sweeper deletes the rest
+end
+if delivered > 0 and not raw_clock then schedule_sweep(now + SHARE_KEPT_MS) end
+
+-- The next look at a key that is at a limit. One that is later than a look may be has come from before the clock was put back.
+if delivered < asked then
+  local late = redis.call('ZRANGEBYSCORE', turns, '(' .. format_turn(now + RECHECK_MS - TURN_LIMITED), '(0', 'LIMIT', 0, LET_ON_MAX)
+  for _, its_key in ipairs(late) do redis.call('ZADD', turns, format_turn(now + RECHECK_MS - TURN_LIMITED), its_key) end
+  local aside = redis.call('ZRANGEBYSCORE', turns, format_turn(-TURN_LIMITED), '(0', 'WITHSCORES', 'LIMIT', 0, 1)
+  local again_at = aside[2] and aside[2] + TURN_LIMITED
+  if queue_step > 0 then
+    local free
+    free, queue_tat = conform(queue_tat, queue_step, queue_burst)
+    if free <= 0 then again_at = conforms_at(queue_tat, queue_step, queue_burst) end
+  end
+  if again_at then next_due = next_due > 0 and math.min(next_due, again_at) or again_at end
+end
+return finish_delivery(next_due)

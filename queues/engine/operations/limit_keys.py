@@ -1,0 +1,59 @@
+"""Which limit keys of a queue wait, and for what."""
+
+from __future__ import annotations
+
+from .. import limits
+from ..errors import InvalidArgumentError
+from ..keys import QueueKeys
+from ..operation import Operation, Reply
+from ..queue_limits import NO_LIMITS, QueueLimits, limits_argument
+from ..reply import clock_argument, expect_ok
+from ..scripts import load
+from ..values import KeyWait, LimitKey, LimitKeyPage
+
+_LIST = load("list_limit_keys")
+_FIRST_MAX = 10_000_000
+
+
+def list_limit_keys(
+    queue: QueueKeys,
+    *,
+    first: int = 0,
+    limit: int = 50,
+    queue_limits: QueueLimits = NO_LIMITS,
+    now_ms: int | None = None,
+) -> Operation[LimitKeyPage]:
+    """A page of the limit keys that have ready jobs, from number `first` on: those at a limit before the others.
+
+    Raises InvalidArgumentError.
+    """
+    if not 1 <= limit <= limits.PAGE_MAX:
+        raise InvalidArgumentError("invalid limit")
+    if not 0 <= first <= _FIRST_MAX:
+        raise InvalidArgumentError("invalid after")
+
+    def decode(reply: Reply) -> LimitKeyPage:
+        now, total, throttled, queue_free_ms, *found = expect_ok(_LIST, reply)
+        keys = tuple(
+            LimitKey(
+                key=str(key, "utf-8"),
+                ready=ready,
+                working=working,
+                weight=weight,
+                waits_for=KeyWait(str(word, "ascii")),
+                free_ms=free_ms or None,
+            )
+            for key, ready, working, weight, word, free_ms in found
+        )
+        after = first + len(keys)
+        return LimitKeyPage(
+            keys=keys,
+            total=total,
+            throttled=throttled,
+            queue_free_ms=queue_free_ms or None,
+            now_ms=now,
+            after=after if keys and after < total else None,
+        )
+
+    args = (clock_argument(now_ms), first, limit, limits_argument(queue_limits))
+    return Operation(_LIST, queue.select(_LIST.keys), args, decode)
