@@ -45,7 +45,7 @@ def schedules(request: HttpRequest) -> HttpResponse:
     )
     view = show_schedules(user=request.user, chosen=chosen, after=whole_number(request.GET.get("after", "")) or 0)
     asked = {"namespace": namespace, "text": text, "state": state}
-    context = {"view": view, "asked": asked, "narrowed": any(asked.values()), "states": ScheduleState}
+    context = {"view": view, "asked": asked, "narrowed": any(asked.values()), "states": list(ScheduleState)}
     return render(request, LIVE_FRAGMENTS[is_live(request)], context)
 
 
