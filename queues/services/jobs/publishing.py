@@ -26,14 +26,15 @@ from queues.engine.backoff import NO_BACKOFF, Backoff
 from queues.engine.errors import InvalidArgumentError
 from queues.engine.keys import QueueKeys
 from queues.engine.operation import Operation, Plan
+from queues.engine.value_class import HashedOnce
 from queues.engine.values import Dependency, DependencyFailure, KeyMode, Published, PublishOptions
 
 from ..policies import EffectivePolicy
 from ..tokens.access import limited
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PublishRequest:
+@dataclass(frozen=True, kw_only=True)
+class PublishRequest(HashedOnce):
     """PublishOptions as a caller gave them. None: not said, so the policy decides, and taskq's default after it."""
 
     delay_ms: int = 0
@@ -52,6 +53,8 @@ class PublishRequest:
     depends_on: tuple[str, ...] = ()
     """Each as `parse_dependency` reads it."""
     on_dependency_failure: DependencyFailure = DependencyFailure.WAIT
+
+    __hash__ = HashedOnce.__hash__
 
     @property
     def is_common(self) -> bool:
