@@ -14,7 +14,7 @@ from django.utils import timezone
 from queues.models import ReportDay, ReportState, ReportTrigger
 from queues.services.reporting.claims import (
     Claim,
-    Keeper,
+    ClaimHeartbeat,
     beat,
     claim_day,
     fail_day,
@@ -35,13 +35,13 @@ def fall_silent(minutes: float = 3) -> None:
 
 
 @contextmanager
-def kept(claim: Claim) -> Iterator[Keeper]:
-    keeper = Keeper(claim, beat_s=0.05, news_s=0.01)
-    keeper.start()
+def kept(claim: Claim) -> Iterator[ClaimHeartbeat]:
+    heartbeat = ClaimHeartbeat(claim, beat_s=0.05, news_s=0.01)
+    heartbeat.start()
     try:
-        yield keeper
+        yield heartbeat
     finally:
-        keeper.stop()
+        heartbeat.stop()
 
 
 def claim() -> Claim:
@@ -148,20 +148,20 @@ def test_unless_reported_leaves_a_good_report_alone_but_not_half_of_one(db: None
 def test_a_keeper_beats_and_passes_on_what_it_is_told() -> None:
     mine = claim()
     fall_silent(minutes=1)
-    with kept(mine) as keeper:
-        keeper.tell(stage="counting", share=0.5)
+    with kept(mine) as heartbeat:
+        heartbeat.tell(stage="counting", share=0.5)
         wait_until(
             lambda: ReportDay.objects.filter(
                 stage="counting", share=0.5, beat_at__gt=timezone.now() - timedelta(seconds=30)
             ),
             or_fail="no beat",
         )
-        assert not keeper.is_lost
+        assert not heartbeat.is_lost
 
 
 @pytest.mark.django_db(transaction=True)
 def test_a_keeper_notices_that_the_day_is_lost() -> None:
     mine = claim()
-    with kept(mine) as keeper:
+    with kept(mine) as heartbeat:
         ReportDay.objects.update(run="another's")
-        wait_until(lambda: keeper.is_lost, or_fail="not noticed")
+        wait_until(lambda: heartbeat.is_lost, or_fail="not noticed")

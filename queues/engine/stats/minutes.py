@@ -1,4 +1,4 @@
-"""Reads counts of minutes: rates and percentiles of the last ones (`lua/lib/minute_counts.lua`), and the trend of whole ones.
+"""Reads counts of minutes: rates and percentiles of the last ones (`lua/lib/minute_counts.lua`), and trends of whole ones.
 
 The latter are `lua/lib/trend.lua` and `lua/add_minutes.lua`.
 """

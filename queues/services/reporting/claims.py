@@ -129,7 +129,7 @@ NEWS_S: Final = 1.0
 """Progress is written no more often than this."""
 
 
-class Keeper:
+class ClaimHeartbeat:
     """Beats from `start` to `stop`.
 
     `tell` passes on how far the work is. `is_lost`: another process has taken the day over; nothing that is still done

@@ -15,7 +15,7 @@ from django.db import DatabaseError, InterfaceError, connection, transaction
 from queues.lake.storage import LakeError
 from queues.models import QueueDay, ReportDay, ReportTrigger
 
-from .claims import Claim, Keeper, claim_day, fail_day, finish_day, report_claimed, warning
+from .claims import Claim, ClaimHeartbeat, claim_day, fail_day, finish_day, report_claimed, warning
 from .failures import BadResultsError, ClaimLostError, EventsGoneError, ReportFailedError, StoppedError
 from .files import ReportFiles, files_of
 from .rows import QUEUES_MAX, make_rows
@@ -156,12 +156,12 @@ class DayWork:
         self._tell_caller = tell
         self._started = time.monotonic()
         self._claim = claim_day(day=day, run=run, trigger=trigger, unless_reported=unless_reported)
-        self._keeper = Keeper(self._claim)
-        self._keeper.start()
+        self._heartbeat = ClaimHeartbeat(self._claim)
+        self._heartbeat.start()
 
     def check(self) -> None:
         """Raises ClaimLostError."""
-        if self._keeper.is_lost:
+        if self._heartbeat.is_lost:
             raise ClaimLostError(f"{self.day}: another process has taken the day over")
 
     def pass_on(self, said: Mapping[str, Any]) -> None:
@@ -186,7 +186,7 @@ class DayWork:
             files.delete_runs(but=run)
         except (OSError, LakeError) as error:
             warnings.append(warning(WarningKind.OTHER, f"the report's files were not put in order: {error}"))
-        self._keeper.stop()
+        self._heartbeat.stop()
         finish_day(self._claim, warnings=warnings)
         return Made(
             day=self.day,
@@ -202,7 +202,7 @@ class DayWork:
 
         A database that is away leaves a claim that falls silent.
         """
-        self._keeper.stop()
+        self._heartbeat.stop()
         fields = {"action": "report.make", "day": str(self.day), "run": self._claim.run}
         forget_run(self.day, self._claim.run)
         if isinstance(failure, ClaimLostError):
@@ -217,7 +217,7 @@ class DayWork:
             logger.error("report: failure not written", extra=fields | {"reason": reason})
 
     def _tell(self, stage: str, share: float, message: str = "") -> None:
-        self._keeper.tell(stage=stage, share=share)
+        self._heartbeat.tell(stage=stage, share=share)
         self._tell_caller(Progress(day=self.day, stage=stage, share=share, message=message))
 
 
