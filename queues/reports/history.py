@@ -14,12 +14,12 @@ from pyspark.sql import types as t
 from queues.lake.storage import Storage
 
 from .events import no_rows, spark_url
-from .tables.cells import PLACE
+from .tables.cells import SCOPE
 from .tables.comparisons import FIGURES, WEEKS
 
 _FIGURES: Final = t.StructType(
     [
-        *(t.StructField(name, t.StringType()) for name in PLACE),
+        *(t.StructField(name, t.StringType()) for name in SCOPE),
         t.StructField("hour", t.IntegerType()),
         *(t.StructField(name, t.DoubleType() if name == "success_rate" else t.LongType()) for name in FIGURES),
         t.StructField("backlog", t.LongType()),
@@ -62,7 +62,7 @@ def figures_of_days(spark: SparkSession, urls: Sequence[str]) -> DataFrame:
 
 
 def _backlog(figures: DataFrame) -> DataFrame:
-    return figures.where("queue != '' AND backlog IS NOT NULL").select(*PLACE, "backlog", "backlog_base_known")
+    return figures.where("queue != '' AND backlog IS NOT NULL").select(*SCOPE, "backlog", "backlog_base_known")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

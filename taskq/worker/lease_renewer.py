@@ -1,4 +1,4 @@
-"""Renews the leases of a worker's running jobs; sends their progress and the worker's heartbeat, and receives commands."""
+"""Renews the leases of a worker's running jobs; sends their progress and the heartbeat, and receives commands."""
 
 from __future__ import annotations
 

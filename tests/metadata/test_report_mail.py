@@ -151,7 +151,7 @@ def test_columns_of_text_are_equally_wide_whatever_is_in_them() -> None:
     lines = [Line(title="Acked", value="5", note="", is_flagged=False)]
     lines += [Line(title="Dead", value="12", note="usually none", is_flagged=True)]
     summary = WordedSummary(
-        title="T", place="", day="D", made="", remarks=(), warnings=(), nothing="", lines=lines, tables=[table, empty]
+        title="T", scope="", day="D", made="", remarks=(), warnings=(), nothing="", lines=lines, tables=[table, empty]
     )
 
     assert as_text(summary).splitlines() == [

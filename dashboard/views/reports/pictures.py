@@ -225,8 +225,8 @@ def distribution(histogram: Mapping[int, int], metric: Metric) -> Chart:
     counts = [0] * len(EDGES_MS)
     for bucket, jobs in histogram.items():
         middle = sum(bounds(bucket)) // 2
-        place = next((i for i, edge in enumerate(EDGES_MS) if middle <= edge), len(EDGES_MS) - 1)
-        counts[place] += jobs
+        index = next((i for i, edge in enumerate(EDGES_MS) if middle <= edge), len(EDGES_MS) - 1)
+        counts[index] += jobs
     known = [i for i, count in enumerate(counts) if count]
     first, last = (max(known[0] - 1, 0), known[-1]) if known else (0, -1)
     titles = {Metric.WAIT: _("How long jobs waited"), Metric.RUN: _("How long jobs ran")}

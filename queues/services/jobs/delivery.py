@@ -124,7 +124,7 @@ def _ended(result: Ended | tuple[Ended, ...] | TaskqError) -> tuple[Ended, ...]:
 
 
 def cancel_or_interrupt(*, queue: QueueKeys, job_id: str) -> Plan[JobState | None]:
-    """Delete a job that waits; tell the worker of one that runs to end it. Returns the state that it was in, or None."""
+    """Delete a job that waits; tell the worker of one that runs to end it. Returns its earlier state, or None."""
     return cancel_job(queue, job_id, given=uuid.uuid4().hex)
 
 

@@ -47,10 +47,10 @@ _IS: Final = {
     Kind.TIME: pa.types.is_timestamp,
 }
 
-PLACE: Final = ("pool", "namespace", "queue")
+SCOPE: Final = ("pool", "namespace", "queue")
 """Columns of every table that say what a row is about; never null."""
 
-_PLACE: Final = dict.fromkeys(PLACE, Kind.TEXT)
+_SCOPE: Final = dict.fromkeys(SCOPE, Kind.TEXT)
 
 
 def _measured(metric: str) -> dict[str, Kind]:
@@ -60,7 +60,7 @@ def _measured(metric: str) -> dict[str, Kind]:
 
 TABLES: Final[Mapping[str, Mapping[str, Kind]]] = {
     "figures": {
-        **_PLACE,
+        **_SCOPE,
         "hour": Kind.WHOLE,
         **dict.fromkeys(COUNTS, Kind.WHOLE),
         **{column: kind for metric in METRICS for column, kind in _measured(metric).items()},
@@ -70,10 +70,10 @@ TABLES: Final[Mapping[str, Mapping[str, Kind]]] = {
         "first_at": Kind.TIME,
         "last_at": Kind.TIME,
     },
-    "histograms": {**_PLACE, "metric": Kind.TEXT, "bucket": Kind.WHOLE, "jobs": Kind.WHOLE},
-    "tries": {**_PLACE, "attempt": Kind.WHOLE, "outcome": Kind.TEXT, "jobs": Kind.WHOLE},
+    "histograms": {**_SCOPE, "metric": Kind.TEXT, "bucket": Kind.WHOLE, "jobs": Kind.WHOLE},
+    "tries": {**_SCOPE, "attempt": Kind.WHOLE, "outcome": Kind.TEXT, "jobs": Kind.WHOLE},
     "errors": {
-        **_PLACE,
+        **_SCOPE,
         "pattern": Kind.TEXT,
         "failed": Kind.WHOLE,
         "dead": Kind.WHOLE,
@@ -82,7 +82,7 @@ TABLES: Final[Mapping[str, Mapping[str, Kind]]] = {
         "job": Kind.TEXT,
     },
     "slow": {
-        **_PLACE,
+        **_SCOPE,
         "metric": Kind.TEXT,
         "rank": Kind.WHOLE,
         "job": Kind.TEXT,
@@ -92,7 +92,7 @@ TABLES: Final[Mapping[str, Mapping[str, Kind]]] = {
         "worker": Kind.TEXT,
     },
     "changes": {
-        **_PLACE,
+        **_SCOPE,
         "figure": Kind.TEXT,
         "value": Kind.REAL,
         "usual": Kind.REAL,
@@ -196,7 +196,7 @@ class ReportFiles:
 
 
 def files_of(url: str, day: date) -> ReportFiles:
-    """Those of a day below `url`. Raises LakeError if that is no place for files."""
+    """Those of a day below `url`. Raises LakeError if no files can be kept there."""
     return ReportFiles(storage=Storage(url), day=day)
 
 
@@ -212,7 +212,7 @@ def _rows_of(file: Any, table: str, of_hours: bool | None) -> Iterator[dict[str,
             is_day = pc.is_null(batch["hour"])
             batch = batch.filter(pc.invert(is_day) if of_hours else is_day)
         for row in batch.to_pylist():
-            if any(row[name] is None for name in PLACE):
+            if any(row[name] is None for name in SCOPE):
                 raise BadResultsError(f"the report's table {table} has a row about no queue")
             yield {name: _plain(value) for name, value in row.items()}
 

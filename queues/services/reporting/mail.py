@@ -40,7 +40,7 @@ def as_text(summary: WordedSummary, *, url: str = "") -> str:
 
 def _lines(summary: WordedSummary, url: str) -> Iterator[str]:
     yield summary.title
-    yield from filter(None, (summary.day, summary.place, summary.made, *summary.remarks))
+    yield from filter(None, (summary.day, summary.scope, summary.made, *summary.remarks))
     if url:
         yield url
     if summary.warnings:
