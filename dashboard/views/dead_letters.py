@@ -153,7 +153,7 @@ def dead_act(request: HttpRequest) -> HttpResponse:
             return answer
     run = request.POST.get("run", "")
     if scope == SELECTED:
-        count = act_on_selected(user=request.user, verb=verb, letters=letters, run=run)
+        count = act_on_selected(user=request.user, verb=verb, letters=letters, act_id=run)
         return done(request, message=_outcome_message(verb, count), back=back, data={"done": count, "at": None})
     batch = act_on_all(
         user=request.user,
@@ -161,7 +161,7 @@ def dead_act(request: HttpRequest) -> HttpResponse:
         chosen=chosen,
         start=read_position(request.POST.get("at", "")),
         before_ms=before_of(request.POST),
-        run=run,
+        act_id=run,
     )
     return done(request, message=_batch_message(verb, batch), back=back, data=_batch_data(batch))
 

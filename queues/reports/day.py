@@ -184,7 +184,7 @@ class DayReport:
             say(warning=warning["text"], kind=warning["kind"], date=self._day.isoformat())
         return {
             "date": self._day.isoformat(),
-            "run": self._output.run,
+            "run": self._output.run_id,
             "events": done.events,
             "events_by_kind": done.by_kind,
             "files": len(live),

@@ -242,11 +242,11 @@ def test_one_forbidden_dead_letter_among_the_selected_stops_all(orders: Namespac
 
 def run_all(user: User, verb: DeadVerb, chosen: DeadFilter) -> list[DeadBatch]:
     """Batches to the end."""
-    batches = [act_on_all(user=user, verb=verb, chosen=chosen, run="run")]
+    batches = [act_on_all(user=user, verb=verb, chosen=chosen, act_id="run")]
     while batches[-1].position is not None:
         start = read_position(str(batches[-1].position))
         batches.append(
-            act_on_all(user=user, verb=verb, chosen=chosen, start=start, before_ms=batches[0].before_ms, run="run")
+            act_on_all(user=user, verb=verb, chosen=chosen, start=start, before_ms=batches[0].before_ms, act_id="run")
         )
     return batches
 

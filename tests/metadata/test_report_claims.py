@@ -45,7 +45,7 @@ def kept(claim: Claim) -> Iterator[ClaimHeartbeat]:
 
 
 def claim() -> Claim:
-    return claim_day(day=DAY, run=new_run(), trigger=ASKED)
+    return claim_day(day=DAY, run_id=new_run(), trigger=ASKED)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -73,7 +73,7 @@ def test_of_many_at_once_one_gets_the_day(is_known: bool) -> None:
         thread.join()
 
     assert (len(got), len(refused)) == (1, 5)
-    assert ReportDay.objects.get().run == got[0].run
+    assert ReportDay.objects.get().run == got[0].run_id
 
 
 def test_who_is_refused_is_told_who_has_the_day(db: None) -> None:
@@ -93,8 +93,8 @@ def test_a_claim_without_a_beat_is_taken_over_after_two_minutes(db: None) -> Non
     second = claim()
 
     day = ReportDay.objects.get()
-    assert (day.run, day.state, day.failures) == (second.run, ReportState.RUNNING, 1)
-    assert first.run != second.run
+    assert (day.run, day.state, day.failures) == (second.run_id, ReportState.RUNNING, 1)
+    assert first.run_id != second.run_id
 
 
 def test_nothing_counts_that_was_taken_over(db: None) -> None:
@@ -138,10 +138,10 @@ def test_of_a_long_error_the_end_is_kept(db: None) -> None:
 def test_unless_reported_leaves_a_good_report_alone_but_not_half_of_one(db: None) -> None:
     day = add_day()
     with pytest.raises(DayTakenError, match="made by another process"):
-        claim_day(day=DAY, run=new_run(), trigger=ReportTrigger.SCHEDULED, unless_reported=True)
+        claim_day(day=DAY, run_id=new_run(), trigger=ReportTrigger.SCHEDULED, unless_reported=True)
 
     ReportDay.objects.filter(pk=day.pk).update(complete=False)
-    claim_day(day=DAY, run=new_run(), trigger=ReportTrigger.SCHEDULED, unless_reported=True)
+    claim_day(day=DAY, run_id=new_run(), trigger=ReportTrigger.SCHEDULED, unless_reported=True)
 
 
 @pytest.mark.django_db(transaction=True)

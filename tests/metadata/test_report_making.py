@@ -453,7 +453,7 @@ def test_it_ends_after_a_failure_when_it_is_told_to(place: Place) -> None:
 
 
 def test_a_day_that_another_process_has_is_left_to_it(place: Place) -> None:
-    claim_day(day=DAYS[1], run="another's", trigger=ReportTrigger.ASKED)
+    claim_day(day=DAYS[1], run_id="another's", trigger=ReportTrigger.ASKED)
     place.plan_report()
     heard = Heard()
 

@@ -76,7 +76,7 @@ def contents_of_scope(*, user: User, day: date, scope: ReportScope, measure: str
     context["charts"] |= {
         "days": pictures.day_by_day([one.day for one in series], found),
         "waits": pictures.percentiles_by_day(series, Metric.WAIT),
-        "runs": pictures.percentiles_by_day(series, Metric.RUN),
+        "runs": pictures.percentiles_by_day(series, Metric.RUN_TIME),
         "rhythm": pictures.hours_of_days(
             series[first:],
             of=of,
@@ -94,7 +94,7 @@ def charts_of_hours(account: Account, day: date) -> Context:
     flow = {"flow": pictures.flow(account.hours, until=until_hour(day))}
     if account.tells_namespace:
         return flow | {"wait": pictures.percentile_of_namespaces(account.reports)}
-    waits, runs = (pictures.percentiles(account.hours, metric) for metric in (Metric.WAIT, Metric.RUN))
+    waits, runs = (pictures.percentiles(account.hours, metric) for metric in (Metric.WAIT, Metric.RUN_TIME))
     return flow | {"wait": waits, "run": runs}
 
 
@@ -127,7 +127,7 @@ def _told(account: Account, day: date) -> Context:
         | {
             "backlog": pictures.backlog(account.hours, until=until_hour(day)),
             "wait_spread": pictures.distribution(histograms[Metric.WAIT], Metric.WAIT),
-            "run_spread": pictures.distribution(histograms[Metric.RUN], Metric.RUN),
+            "run_spread": pictures.distribution(histograms[Metric.RUN_TIME], Metric.RUN_TIME),
             "tries": pictures.tries(account.tries),
         },
     }

@@ -122,7 +122,7 @@ def _newest(user: User) -> date | None:
 
 DAYS: Final = 28
 
-METRICS: Final = (Metric.WAIT, Metric.RUN)
+METRICS: Final = (Metric.WAIT, Metric.RUN_TIME)
 
 
 @page

@@ -58,7 +58,7 @@ class DeadBatch:
     forbidden: int
 
 
-def act_on_selected(*, user: User, verb: DeadVerb, letters: Sequence[str], run: str = "") -> int:
+def act_on_selected(*, user: User, verb: DeadVerb, letters: Sequence[str], act_id: str = "") -> int:
     """Do it to the dead letters `POOL/NAMESPACE/QUEUE/JOB_ID`, at most BATCH. How many there were of them.
 
     Raises InvalidArgumentError, NamespaceNotFoundError, RoleTooLowError, StoreUnavailableError.
@@ -73,7 +73,7 @@ def act_on_selected(*, user: User, verb: DeadVerb, letters: Sequence[str], run: 
         chosen.setdefault(read_address(where), []).append(job_id)
     for pool, namespace in {(address.pool, address.namespace) for address in chosen}:
         check_role(user=user, pool=pool, namespace=namespace, needed=NEEDED_FOR_SELECTED[verb])
-    return sum(_act(user, verb, address, job_ids, run, "") for address, job_ids in chosen.items())
+    return sum(_act(user, verb, address, job_ids, act_id, "") for address, job_ids in chosen.items())
 
 
 def act_on_all(
@@ -83,7 +83,7 @@ def act_on_all(
     chosen: DeadFilter,
     start: Position | None = None,
     before_ms: int | None = None,
-    run: str = "",
+    act_id: str = "",
 ) -> DeadBatch:
     """Do it to the next of all that `chosen` means, from `start` on.
 
@@ -98,7 +98,7 @@ def act_on_all(
     position, left = start, allowed.count
     while done < ENOUGH and looked_at < SCAN_MAX_PER_CALL:
         stretch = scan_queues(dead_queues=allowed, chosen=chosen, start=position, scan_max=BATCH - done)
-        done += _act_on_letters(user, verb, stretch.letters, run, _words_of(chosen))
+        done += _act_on_letters(user, verb, stretch.letters, act_id, _words_of(chosen))
         looked_at, left, position = looked_at + stretch.looked_at, stretch.left, stretch.position
         if position is None:
             break
@@ -127,14 +127,14 @@ def _rest_of(dead_queues: DeadQueues, position: Position, left: int) -> DeadQueu
     return replace(dead_queues, queues=tuple(rest))
 
 
-def _act_on_letters(user: User, verb: DeadVerb, letters: Iterable[DeadLetter], run: str, detail: str) -> int:
+def _act_on_letters(user: User, verb: DeadVerb, letters: Iterable[DeadLetter], act_id: str, detail: str) -> int:
     by_queue: dict[QueueAddress, list[str]] = {}
     for letter in letters:
         by_queue.setdefault(letter.address, []).append(letter.job.job_id)
-    return sum(_act(user, verb, address, job_ids, run, detail) for address, job_ids in by_queue.items())
+    return sum(_act(user, verb, address, job_ids, act_id, detail) for address, job_ids in by_queue.items())
 
 
-def _act(user: User, verb: DeadVerb, address: QueueAddress, job_ids: Sequence[str], run: str, detail: str) -> int:
+def _act(user: User, verb: DeadVerb, address: QueueAddress, job_ids: Sequence[str], act_id: str, detail: str) -> int:
     """In bounded steps with pauses. Notes what was done."""
     engine = engine_for(address.pool)
     queue = engine.queue(address.namespace, address.queue)
@@ -154,7 +154,7 @@ def _act(user: User, verb: DeadVerb, address: QueueAddress, job_ids: Sequence[st
             target=job_ids[0] if len(job_ids) == 1 and not detail else "",
             count=done,
             detail=detail,
-            run=run,
+            act_id=act_id,
         )
     return done
 

@@ -16,7 +16,7 @@ from queues.pools import reading_engine_for
 
 from ..errors import InvalidArgumentError, NamespaceNotFoundError
 from ..permissions import Role, User, roles_of
-from ..queues.survey import read_survey
+from ..queues.visible_queues import read_pool_survey
 
 ERROR_MAX = 1_024
 """Characters of a text that errors are looked through for."""
@@ -234,7 +234,7 @@ def _queues_of(pool: str, namespaces: Sequence[str], chosen: DeadFilter) -> tupl
     if chosen.queue:
         names = [QueueAddress(pool=pool, namespace=namespace, queue=chosen.queue) for namespace in namespaces]
         return names[:QUEUES_MAX], len(names) <= QUEUES_MAX
-    survey = read_survey(pool=pool)
+    survey = read_pool_survey(pool=pool)
     if survey.is_current:
         known = [found for namespace in namespaces for found in survey.queues.get(namespace, ())]
         if len(known) > QUEUES_MAX or len(namespaces) > NAMESPACES_WALKED:

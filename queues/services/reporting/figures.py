@@ -135,7 +135,7 @@ def as_rows(columns: Sequence[Figures]) -> list[tuple[Promise, str, list[float |
 
 TIME_TITLES: Final[Mapping[Metric, tuple[Promise, Promise]]] = {
     Metric.WAIT: (_("Wait"), _("due → delivered")),
-    Metric.RUN: (_("Run"), _("delivered → acked")),
+    Metric.RUN_TIME: (_("Run"), _("delivered → acked")),
     Metric.TOTAL: (_("End to end"), _("published → acked")),
     Metric.LATENESS: (_("Lateness"), _("due → ready")),
 }

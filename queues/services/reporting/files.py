@@ -116,7 +116,7 @@ def check_columns(table: str, schema: pa.Schema) -> None:
 BATCH_ROWS: Final = 2_000
 """Rows that are Python objects at the same time."""
 
-RUN: Final = "run="
+RUN_PREFIX: Final = "run="
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,9 +126,9 @@ class ReportFiles:
     storage: Storage
     day: date
 
-    def read_summary(self, run: str) -> dict[str, Any]:
+    def read_summary(self, run_id: str) -> dict[str, Any]:
         """Raises BadResultsError if the run did not come to its end."""
-        path = f"{self._of_run(run)}/summary.json"
+        path = f"{self._of_run(run_id)}/summary.json"
         try:
             summary = json.loads(self.storage.read(path))
         except (FileNotFoundError, LakeError, ValueError) as error:
@@ -137,10 +137,10 @@ class ReportFiles:
             raise BadResultsError(f"the report's summary is no object: {path}")
         return summary
 
-    def read_rows(self, run: str, table: str, *, of_hours: bool | None = None) -> Iterator[dict[str, Any]]:
+    def read_rows(self, run_id: str, table: str, *, of_hours: bool | None = None) -> Iterator[dict[str, Any]]:
         """Rows of a table, by the names in the contract; times in ms since 1970. `of_hours`: only those of hours, or of
         whole days. Raises BadResultsError."""
-        folder = f"{self._of_run(run)}/{table}.parquet"
+        folder = f"{self._of_run(run_id)}/{table}.parquet"
         try:
             names = [entry.name for entry in self.storage.list(folder) if _is_data(entry.name)]
             if not names:
@@ -151,9 +151,9 @@ class ReportFiles:
         except (OSError, LakeError, pa.ArrowException) as error:
             raise BadResultsError(f"the report's table {table} cannot be read: {error}") from error
 
-    def make_current(self, run: str) -> None:
-        """Say that `run` is the one that counts, at once and as a whole. Raises LakeError, OSError."""
-        content = json.dumps({"run": run}).encode()
+    def make_current(self, run_id: str) -> None:
+        """Say that `run_id` is the one that counts, at once and as a whole. Raises LakeError, OSError."""
+        content = json.dumps({"run": run_id}).encode()
         path = self.storage.path(f"{self._of_day}/current.json")
         if not self.storage.is_local:  # object stores show a file when it is whole
             self.storage.fs.pipe_file(path, content)
@@ -169,17 +169,17 @@ class ReportFiles:
     def delete_runs(self, *, but: str = "") -> None:
         """Delete all runs of the day but one, and what killed ones have left. Raises LakeError, OSError."""
         for entry in self.storage.list(self._of_day):
-            if entry.name.startswith((RUN, ".")) and entry.name != f"{RUN}{but}":
+            if entry.name.startswith((RUN_PREFIX, ".")) and entry.name != f"{RUN_PREFIX}{but}":
                 self.storage.fs.rm(self.storage.path(f"{self._of_day}/{entry.name}"), recursive=True)
 
-    def delete_run(self, run: str) -> None:
+    def delete_run(self, run_id: str) -> None:
         """Delete what a run that failed has left. What hinders that is logged: the next good run deletes it."""
-        path = self.storage.path(self._of_run(run))
+        path = self.storage.path(self._of_run(run_id))
         try:
-            if self.storage.list(self._of_run(run)):
+            if self.storage.list(self._of_run(run_id)):
                 self.storage.fs.rm(path, recursive=True)
         except (OSError, LakeError) as error:
-            fields = {"action": "report.clean", "run": run, "reason": str(error)}
+            fields = {"action": "report.clean", "run": run_id, "reason": str(error)}
             logger.warning("files of a failed report not deleted", extra=fields)
 
     def delete_day(self) -> None:
@@ -191,8 +191,8 @@ class ReportFiles:
     def _of_day(self) -> str:
         return f"{DATE}{self.day.isoformat()}"
 
-    def _of_run(self, run: str) -> str:
-        return f"{self._of_day}/{RUN}{run}"
+    def _of_run(self, run_id: str) -> str:
+        return f"{self._of_day}/{RUN_PREFIX}{run_id}"
 
 
 def files_of(url: str, day: date) -> ReportFiles:

@@ -34,27 +34,27 @@ def reopen_late_days(*, today: date) -> list[date]:
     window = (today - timedelta(days=LATE_DAYS), today - timedelta(days=1))
     done = ReportDay.objects.filter(date__range=window, state=ReportState.DONE, complete=True).order_by("date")
     found = list(done.values_list("date", "reported_run", "events"))
-    late = next((day for day, run, _ in found if _has_grown(day, run)), None)
+    late = next((day for day, run_id, _ in found if _has_grown(day, run_id)), None)
     if late is None:
         return []
     lake = frozenset(list_days(settings.TASKQ_LAKE_URL))
     error = f"Events of {late} came into the lake after its report was computed: it is made again, from this day on."
     reopened = [
         day
-        for day, run, events in found
+        for day, run_id, events in found
         # Not what somebody has deleted from the lake, nor what another process has made anew meanwhile.
         if day >= late
         and (day in lake or not events)
-        and done.filter(pk=day, reported_run=run).update(state=ReportState.FAILED, failures=0, error=error)
+        and done.filter(pk=day, reported_run=run_id).update(state=ReportState.FAILED, failures=0, error=error)
     ]
     logger.warning("report: events came late", extra={"action": "report.late", "day": str(late), "days": len(reopened)})
     return reopened
 
 
-def _has_grown(day: date, run: str) -> bool:
+def _has_grown(day: date, run_id: str) -> bool:
     """Whether the lake has more events of the day than when that run looked. One that did not say is believed."""
     try:
-        seen = files_of(settings.TASKQ_REPORTS_URL, day).read_summary(run).get("lake_rows")
+        seen = files_of(settings.TASKQ_REPORTS_URL, day).read_summary(run_id).get("lake_rows")
         return isinstance(seen, int) and read_day(settings.TASKQ_LAKE_URL, day).rows > seen
     except (BadResultsError, LakeError) as error:
         fields = {"action": "report.late", "day": str(day), "reason": str(error)}
