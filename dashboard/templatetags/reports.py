@@ -16,7 +16,7 @@ from django.utils.translation import gettext, pgettext
 from dashboard.formatting import age, compact, duration, escape_visibly
 from dashboard.views.reports.home import short_weekday
 from dashboard.views.reports.scopes import ReportScope
-from queues.services.reporting.figures import (
+from queues.services.reporting.presenting.figures import (
     NOTHING,
     TIME_TITLES,
     KeyFigure,
@@ -29,7 +29,7 @@ from queues.services.reporting.figures import (
     words_of_change,
     words_of_warning,
 )
-from queues.services.reporting.tables import TABLES, Column, Kind, Output
+from queues.services.reporting.presenting.tables import TABLES, Column, Kind, Output
 from queues.services.reporting.values import Objective, QueueRow, ReportWarning
 
 register = template.Library()

@@ -12,7 +12,8 @@ from django.db import connection
 from django.utils import timezone
 
 from queues.models import ReportDay, ReportState, ReportTrigger
-from queues.services.reporting.claims import (
+from queues.services.reporting.failures import ClaimLostError, DayTakenError
+from queues.services.reporting.making.claims import (
     Claim,
     ClaimHeartbeat,
     beat,
@@ -22,7 +23,6 @@ from queues.services.reporting.claims import (
     new_run,
     report_claimed,
 )
-from queues.services.reporting.failures import ClaimLostError, DayTakenError
 from tests.support.waiting import wait_until
 
 from .reporting import DAY, add_day

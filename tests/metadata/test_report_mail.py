@@ -12,8 +12,8 @@ from django.core.mail.backends.locmem import EmailBackend
 from django.test import override_settings
 
 from queues.models import Namespace, ReportDay
-from queues.services.reporting.mail import NO_SERVER, as_text, mail_report
-from queues.services.reporting.summary import Line, PaperTable, WordedSummary, cells
+from queues.services.reporting.presenting.mail import NO_SERVER, as_text, mail_report
+from queues.services.reporting.presenting.summary import Line, PaperTable, WordedSummary, cells
 
 from .reporting import DAY, add_day, add_row
 

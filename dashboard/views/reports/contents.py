@@ -10,11 +10,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from queues.services.permissions import User
-from queues.services.reporting.account import Account, read_account
-from queues.services.reporting.days import today
-from queues.services.reporting.figures import as_rows, note_on_times, times_of
-from queues.services.reporting.merging import merge_day, merge_range, read_busiest, read_sums
-from queues.services.reporting.reading import read_queue, read_series, reported_days
+from queues.services.reporting.presenting.account import Account, read_account
+from queues.services.reporting.presenting.figures import as_rows, note_on_times, times_of
+from queues.services.reporting.reading.day_reports import read_queue, read_series, reported_days
+from queues.services.reporting.reading.days import today
+from queues.services.reporting.reading.merging import merge_day, merge_range, read_busiest, read_sums
 from queues.services.reporting.values import Figures, Metric
 
 from . import pictures

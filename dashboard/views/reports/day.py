@@ -11,12 +11,12 @@ from django.utils.translation import gettext as _
 
 from dashboard.views.decorators import is_live, page
 from queues.services.permissions import check_visible
-from queues.services.reporting.account import read_summary
-from queues.services.reporting.days import find_day, list_days, today
-from queues.services.reporting.figures import beside_day
-from queues.services.reporting.queue_list import PAGE, QueueFilter, compare_queues, list_queues
-from queues.services.reporting.reading import DAYS_MAX, latest_of_queue
-from queues.services.reporting.summary import word_summary
+from queues.services.reporting.presenting.account import read_summary
+from queues.services.reporting.presenting.figures import beside_day
+from queues.services.reporting.presenting.queue_list import PAGE, QueueFilter, compare_queues, list_queues
+from queues.services.reporting.presenting.summary import word_summary
+from queues.services.reporting.reading.day_reports import DAYS_MAX, latest_of_queue
+from queues.services.reporting.reading.days import find_day, list_days, today
 from queues.services.reporting.values import Pair
 
 from . import pictures

@@ -1,4 +1,4 @@
-"""Every table of a report as CSV. `queues.services.reporting.tables` describes the columns; the rows are read here."""
+"""Every table of a report as CSV. `queues.services.reporting` describes the columns; the rows are read here."""
 
 from __future__ import annotations
 
@@ -11,11 +11,18 @@ from django.http import Http404, HttpRequest, HttpResponse
 
 from dashboard.views.decorators import page
 from queues.services.permissions import User, check_visible
-from queues.services.reporting.figures import KeyFigure, beside_day, times_of
-from queues.services.reporting.merging import Noted, list_objectives, merge_day, notes_of, read_namespaces, read_sums
-from queues.services.reporting.queue_list import queues_as_csv
-from queues.services.reporting.reading import list_namespaces, read_queue, read_series
-from queues.services.reporting.tables import TABLES, DayFigures, MeasuredTime, Ranked, as_csv
+from queues.services.reporting.presenting.figures import KeyFigure, beside_day, times_of
+from queues.services.reporting.presenting.queue_list import queues_as_csv
+from queues.services.reporting.presenting.tables import TABLES, DayFigures, MeasuredTime, Ranked, as_csv
+from queues.services.reporting.reading.day_reports import list_namespaces, read_queue, read_series
+from queues.services.reporting.reading.merging import (
+    Noted,
+    list_objectives,
+    merge_day,
+    notes_of,
+    read_namespaces,
+    read_sums,
+)
 from queues.services.reporting.values import Change, ErrorGroup, Figures, QueueReport, QueueRow, TryCount
 
 from .contents import DAYS, hours_and_figures

@@ -18,8 +18,8 @@ from django.utils.formats import date_format
 
 from dashboard.views.decorators import page
 from queues.services.permissions import User
-from queues.services.reporting.days import latest_day, list_days, today, yesterday
-from queues.services.reporting.reading import read_series
+from queues.services.reporting.reading.day_reports import read_series
+from queues.services.reporting.reading.days import latest_day, list_days, today, yesterday
 from queues.services.reporting.values import DayEntry, DayState, Metric
 
 from .pictures import percentiles_by_day

@@ -9,8 +9,8 @@ from typing import Any, Final
 from django.utils.translation import gettext as _
 
 from queues.lake.sketch import bounds
-from queues.services.reporting.merging import QueueHours
-from queues.services.reporting.summary import LINES
+from queues.services.reporting.presenting.summary import LINES
+from queues.services.reporting.reading.merging import QueueHours
 from queues.services.reporting.values import Figures, Metric, QueueReport, SeriesDay, TryCount
 
 HOURS: Final = range(24)

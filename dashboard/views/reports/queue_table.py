@@ -11,8 +11,8 @@ from django.http import QueryDict
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from queues.services.reporting.queue_list import DEFAULT_SORT, SORTS, Only, QueueFilter
-from queues.services.reporting.tables import QUEUES, Output, kind_of
+from queues.services.reporting.presenting.queue_list import DEFAULT_SORT, SORTS, Only, QueueFilter
+from queues.services.reporting.presenting.tables import QUEUES, Output, kind_of
 
 from .scopes import ReportScope
 

@@ -11,7 +11,7 @@ from django.http import Http404
 from django.urls import register_converter, reverse
 
 from queues.engine.names import is_name
-from queues.services.reporting.days import today
+from queues.services.reporting.reading.days import today
 
 FIRST_DAY: Final = date(1970, 1, 1)
 """Before it nothing happened; and pages look some weeks back, which the year 1 does not have."""

@@ -15,11 +15,11 @@ from django.db import DatabaseError, InterfaceError, connection, transaction
 from queues.lake.storage import LakeError
 from queues.models import QueueDay, ReportDay, ReportTrigger
 
+from ..failures import BadResultsError, ClaimLostError, EventsGoneError, ReportFailedError, StoppedError
+from ..values import WarningKind
 from .claims import Claim, ClaimHeartbeat, claim_day, fail_day, finish_day, report_claimed, warning
-from .failures import BadResultsError, ClaimLostError, EventsGoneError, ReportFailedError, StoppedError
 from .files import ReportFiles, files_of
 from .rows import QUEUES_MAX, make_rows
-from .values import WarningKind
 
 logger = logging.getLogger(__name__)
 

@@ -19,11 +19,11 @@ from django.utils.translation import gettext, override
 
 from queues.models import ReportDay
 
+from ..making.claims import add_warning
+from ..values import Figures, WarningKind
 from .account import read_summary
-from .claims import add_warning
 from .figures import jobs
 from .summary import Cell, Line, PaperTable, WordedSummary, word_summary
-from .values import Figures, WarningKind
 
 logger = logging.getLogger(__name__)
 

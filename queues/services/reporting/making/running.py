@@ -21,11 +21,11 @@ from django.conf import settings
 from queues import supervision
 from queues.models import ReportTrigger
 
+from ..failures import BadRangeError, DayTakenError, ProcessDiedError, ReportFailedError, StoppedError
+from ..reading.days import today
 from .claims import new_run
-from .days import today
-from .failures import BadRangeError, DayTakenError, ProcessDiedError, ReportFailedError, StoppedError
 from .loading import DayWork, Made, Progress, forget_run
-from .upkeep import compact_days
+from .nightly_work import compact_days
 
 ERROR_LINES: Final = 30
 """Last lines of what the process wrote to its standard error, for when it ends without saying why."""

@@ -12,6 +12,7 @@ from django.utils.translation import gettext
 
 from queues.odd_characters import spell_out
 
+from ..values import DayEntry, Figures, Objective, QueueReport, QueueRow, QueueTable
 from .account import Account, DaySummary
 from .figures import (
     NOTHING,
@@ -30,7 +31,6 @@ from .figures import (
     words_of_warning,
 )
 from .tables import TABLES, Column, DayFigures, Kind, Output
-from .values import DayEntry, Figures, Objective, QueueReport, QueueRow, QueueTable
 
 
 class Cell(NamedTuple):

@@ -12,10 +12,10 @@ from queues.models import Namespace, QueueDay, QueuePolicy
 from queues.models.policy import WHOLE_NAMESPACE
 from queues.models.report import ALL_QUEUES, COUNTS, METRIC_PARTS, METRICS
 
-from ..policies import policy_for
-from .failures import BadResultsError
+from ...policies import policy_for
+from ..failures import BadResultsError
+from ..reading.day_reports import OTHER_FIGURES
 from .files import ReportFiles
-from .reading import OTHER_FIGURES
 
 Row = Mapping[str, Any]
 

@@ -12,10 +12,10 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from ..permissions import User
-from .merging import read_sums
+from ...permissions import User
+from ..reading.merging import read_sums
+from ..values import Change, Figures, Metric, WarningKind
 from .tables import MeasuredTime
-from .values import Change, Figures, Metric, WarningKind
 
 WEEKS: Final = 8
 """Past weeks whose same weekday tells what is usual."""

@@ -18,7 +18,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from .values import Figures, Metric, Spread
+from ..values import Figures, Metric, Spread
 
 Text = Promise | str
 

@@ -21,8 +21,8 @@ from django.db.models.functions import Now
 
 from queues.models import ReportDay, ReportState, ReportTrigger
 
-from .failures import ClaimLostError, DayTakenError
-from .values import STALLED_AFTER, WarningKind
+from ..failures import ClaimLostError, DayTakenError
+from ..values import STALLED_AFTER, WarningKind
 
 logger = logging.getLogger(__name__)
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Final
 
-from ..permissions import User
-from .days import find_day
+from ...permissions import User
+from ..reading.day_reports import list_namespaces, read_queue
+from ..reading.days import find_day
+from ..reading.merging import Notes, Objectives, list_objectives, merge_day, notes_of, read_namespaces
+from ..values import DayEntry, Figures, Metric, QueueReport, QueueRow, QueueTable, TryCount
 from .figures import KeyFigure, beside_past_weeks, beside_usual
-from .merging import Notes, Objectives, list_objectives, merge_day, notes_of, read_namespaces
 from .queue_list import QueueFilter, list_queues
-from .reading import list_namespaces, read_queue
-from .values import DayEntry, Figures, Metric, QueueReport, QueueRow, QueueTable, TryCount
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

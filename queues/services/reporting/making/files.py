@@ -24,7 +24,7 @@ from queues.lake.names import DATE
 from queues.lake.storage import LakeError, Storage
 from queues.models.report import COUNTS, METRICS, QUANTILES
 
-from .failures import BadResultsError
+from ..failures import BadResultsError
 
 logger = logging.getLogger(__name__)
 
