@@ -57,10 +57,10 @@ from .message import Message, read_message
 from .outcomes import TaskqClientError
 from .serializers import from_json, to_json
 from .task import Prepared, Task
-from .worker import End, Worker, WorkerOptions
+from .worker import StopReason, Worker, WorkerOptions
 from .worker.attempt import Attempt, Done, Failed, Lost, Released
 from .worker.attempt_runner import AttemptRunner
-from .worker.keeper import CURSOR_KEPT_S
+from .worker.lease_renewer import CURSOR_KEPT_S
 from .worker.processes import ProcessRunner
 from .worker.threads import ThreadPool
 
@@ -418,7 +418,7 @@ async def running_worker(app: App, **options: Any) -> AsyncIterator[Worker]:
     try:
         yield worker
     finally:
-        worker.stop_for(End.STOPPED)
+        worker.stop_for(StopReason.STOPPED)
         await running
 
 

@@ -10,7 +10,7 @@ from django.utils.html import format_html, format_html_join, json_script
 from django.utils.safestring import SafeString
 
 from dashboard.formatting import compact, number
-from queues.services.reporting.figures import Part, funnel_of
+from queues.services.reporting.presenting.figures import Part, funnel_of
 from queues.services.reporting.values import Figures
 
 register = template.Library()

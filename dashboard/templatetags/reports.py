@@ -15,8 +15,8 @@ from django.utils.translation import gettext, pgettext
 
 from dashboard.formatting import age, compact, duration, escape_visibly
 from dashboard.views.reports.home import short_weekday
-from dashboard.views.reports.places import Place
-from queues.services.reporting.figures import (
+from dashboard.views.reports.scopes import ReportScope
+from queues.services.reporting.presenting.figures import (
     NOTHING,
     TIME_TITLES,
     KeyFigure,
@@ -29,7 +29,7 @@ from queues.services.reporting.figures import (
     words_of_change,
     words_of_warning,
 )
-from queues.services.reporting.tables import TABLES, Column, Kind, Output
+from queues.services.reporting.presenting.tables import TABLES, Column, Kind, Output
 from queues.services.reporting.values import Objective, QueueRow, ReportWarning
 
 register = template.Library()
@@ -117,7 +117,7 @@ def table_rows(context: Context, key: str, rows: Sequence[Any]) -> SafeString:
 
 def _columns(context: Context, key: str) -> list[Column]:
     columns = TABLES[key].columns_on(Output.PAGE)
-    return [one for one in columns if one.kind is not Kind.QUEUE or not context["place"].queue]
+    return [one for one in columns if one.kind is not Kind.QUEUE or not context["scope"].queue]
 
 
 def _cell(context: Context, column: Column, row: Any) -> SafeString:
@@ -127,8 +127,8 @@ def _cell(context: Context, column: Column, row: Any) -> SafeString:
         case Kind.JOBS | Kind.SHARE | Kind.MS if not column.is_plain:
             label = str(column.label or column.title)
             return figure_cell(value, label, kind, tone=column.tone, begins_group=column.begins_group)
-        case Kind.PLACE:
-            return format_html('<th scope="row">{}</th>', _place(context, row))
+        case Kind.SCOPE:
+            return format_html('<th scope="row">{}</th>', _scope_cell(context, row))
         case Kind.TIME:
             return format_html('<th scope="row">{} <span class="muted">{}</span></th>', *TIME_TITLES[value])
         case Kind.ERROR:
@@ -151,7 +151,7 @@ def _text(context: Context, column: Column, row: Any, value: Any) -> Any:
     """What stands in a cell of words."""
     match column.kind:
         case Kind.QUEUE:
-            return _place(context, row)
+            return _scope_cell(context, row)
         case Kind.FIGURE:
             return figure_title(value)
         case Kind.CHANGED:
@@ -172,10 +172,10 @@ def _class(names: str) -> SafeString:
     return format_html(' class="{}"', names) if names else SafeString("")
 
 
-def _place(context: Context, row: Any) -> SafeString:
+def _scope_cell(context: Context, row: Any) -> SafeString:
     """A queue or a namespace, as a link to its report."""
     queue = row.queue if isinstance(row, QueueRow) else row.what.queue
-    url = Place(pool=row.pool, namespace=row.namespace, queue=queue).url(context["day"])
+    url = ReportScope(pool=row.pool, namespace=row.namespace, queue=queue).url(context["day"])
     if queue:
         aside = row.namespace if context["tells_namespace"] else ""
     else:

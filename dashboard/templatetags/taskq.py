@@ -18,7 +18,7 @@ from dashboard.navigation import NavigationItem, items_for
 from queues.engine.stats.minutes import Minute
 from queues.engine.values import QueueStats
 from queues.services.errors import TaskqError
-from queues.services.queues.survey import VisiblePools, visible_pools
+from queues.services.queues.visible_queues import VisiblePools, visible_pools
 
 register = template.Library()
 

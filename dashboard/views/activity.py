@@ -9,7 +9,7 @@ from django.shortcuts import render
 from django.urls import path
 
 from queues.services.activity import ActivityFilter, actions, list_activity
-from queues.services.dead_letters.places import read_day
+from queues.services.dead_letters.filtering import read_day
 from queues.services.errors import InvalidArgumentError
 
 from .decorators import is_live, page

@@ -22,6 +22,14 @@ from queues.services.dead_letters.actions import (
     act_on_all,
     act_on_selected,
 )
+from queues.services.dead_letters.filtering import (
+    DeadFilter,
+    DeadQueues,
+    Position,
+    position_of,
+    read_filter,
+    read_position,
+)
 from queues.services.dead_letters.groups import (
     DeadGroup,
     DeadGroups,
@@ -30,15 +38,7 @@ from queues.services.dead_letters.groups import (
     mark_of,
     read_dead_news,
 )
-from queues.services.dead_letters.places import (
-    DeadFilter,
-    DeadPlaces,
-    Position,
-    position_of,
-    read_filter,
-    read_position,
-)
-from queues.services.dead_letters.scanning import LOOKS, DeadLetter, DeadStretch, scan_dead_letters
+from queues.services.dead_letters.scanning import SCAN_MAX, DeadLetter, DeadStretch, scan_dead_letters
 from queues.services.errors import InvalidArgumentError
 from queues.services.tokens.secrets import DEFAULT_POOL
 
@@ -81,10 +81,10 @@ def _moment_of(given: QueryDict, name: str) -> int | None:
     return int(text)
 
 
-def groups_of(chosen: DeadFilter, places: DeadPlaces, found: DeadStretch) -> dict[str, Any]:
+def groups_of(chosen: DeadFilter, dead_queues: DeadQueues, found: DeadStretch) -> dict[str, Any]:
     """Each group with the address of the page that shows only it, and its share of the largest."""
     groups: DeadGroups = group_letters(found.letters)
-    queues = groups.queues if chosen.reads_errors else count_queues(places)
+    queues = groups.queues if chosen.reads_errors else count_queues(dead_queues)
     base = fields_of(chosen)
     return {
         "errors": _linked(groups.errors, [base | {"like": group.key} for group in groups.errors]),
@@ -116,18 +116,18 @@ def said(group: DeadGroup, fields: Mapping[str, str]) -> dict[str, Any]:
 
 def _label(group: DeadGroup) -> str:
     """What people read; as in _dead_group.html."""
-    place = group.place
-    if place is None:
+    address = group.address
+    if address is None:
         return group.key
-    pool = "" if place.pool == DEFAULT_POOL else f" ({place.pool})"
-    return f"{place.namespace}/{place.queue}{pool}"
+    pool = "" if address.pool == DEFAULT_POOL else f" ({address.pool})"
+    return f"{address.namespace}/{address.queue}{pool}"
 
 
 def names_of(group: DeadGroup) -> dict[str, str]:
     """Of a group by queue: the fields of the filter that mean it."""
-    place = group.place
-    assert place is not None  # it is a group by queue
-    return {"pool": place.pool, "namespace": place.namespace, "queue": place.queue}
+    address = group.address
+    assert address is not None  # it is a group by queue
+    return {"pool": address.pool, "namespace": address.namespace, "queue": address.queue}
 
 
 SELECTED: Final = "selected"
@@ -153,7 +153,7 @@ def dead_act(request: HttpRequest) -> HttpResponse:
             return answer
     run = request.POST.get("run", "")
     if scope == SELECTED:
-        count = act_on_selected(user=request.user, verb=verb, letters=letters, run=run)
+        count = act_on_selected(user=request.user, verb=verb, letters=letters, act_id=run)
         return done(request, message=_outcome_message(verb, count), back=back, data={"done": count, "at": None})
     batch = act_on_all(
         user=request.user,
@@ -161,7 +161,7 @@ def dead_act(request: HttpRequest) -> HttpResponse:
         chosen=chosen,
         start=read_position(request.POST.get("at", "")),
         before_ms=before_of(request.POST),
-        run=run,
+        act_id=run,
     )
     return done(request, message=_batch_message(verb, batch), back=back, data=_batch_data(batch))
 
@@ -228,22 +228,24 @@ def dead(request: HttpRequest) -> HttpResponse:
     """
     chosen, start = filter_of(request.GET), read_position(request.GET.get("at", ""))
     before_ms = before_of(request.GET)
-    places, found = scan_dead_letters(user=request.user, chosen=chosen, start=start, before_ms=before_ms, looks=LOOKS)
+    dead_queues, found = scan_dead_letters(
+        user=request.user, chosen=chosen, start=start, before_ms=before_ms, scan_max=SCAN_MAX
+    )
     letters = found.letters[:ROWS]
     context = {
         "chosen": chosen,
         "fields": fields_of(chosen),
-        "places": places,
+        "dead_queues": dead_queues,
         "found": found,
         "matched": len(found.letters),
-        "groups": groups_of(chosen, places, found),
-        "rows": _rows(places, letters),
+        "groups": groups_of(chosen, dead_queues, found),
+        "rows": _rows(dead_queues, letters),
         "is_later": start is not None,
-        "news_query": _news_query(chosen, places, is_later=start is not None),
+        "news_query": _news_query(chosen, dead_queues, is_later=start is not None),
         "next": _next(found, letters),
-        "may_act": _may(places, NEEDED_FOR_SELECTED[DeadVerb.RESPAWN]),
-        "may_respawn_all": _may(places, NEEDED_FOR_ALL[DeadVerb.RESPAWN]),
-        "may_delete_all": _may(places, NEEDED_FOR_ALL[DeadVerb.DELETE]),
+        "may_act": _may(dead_queues, NEEDED_FOR_SELECTED[DeadVerb.RESPAWN]),
+        "may_respawn_all": _may(dead_queues, NEEDED_FOR_ALL[DeadVerb.RESPAWN]),
+        "may_delete_all": _may(dead_queues, NEEDED_FOR_ALL[DeadVerb.DELETE]),
     }
     return render(request, f"dashboard/{'_dead' if is_live(request) else 'dead'}.html", context)
 
@@ -265,10 +267,12 @@ def dead_more(request: HttpRequest) -> HttpResponse:
     """
     chosen, start = filter_of(request.GET), read_position(request.GET.get("at", ""))
     before_ms = before_of(request.GET)
-    places, found = scan_dead_letters(user=request.user, chosen=chosen, start=start, before_ms=before_ms, looks=LOOKS)
+    dead_queues, found = scan_dead_letters(
+        user=request.user, chosen=chosen, start=start, before_ms=before_ms, scan_max=SCAN_MAX
+    )
     groups = group_letters(found.letters)
     base = fields_of(chosen)
-    rows = {"rows": _rows(places, found.letters[:ROWS])}
+    rows = {"rows": _rows(dead_queues, found.letters[:ROWS])}
     return JsonResponse(
         {
             "errors": [said(group, base | {"like": group.key}) for group in groups.errors],
@@ -279,32 +283,36 @@ def dead_more(request: HttpRequest) -> HttpResponse:
             "matched": len(found.letters),
             "left": found.left,
             "at": str(found.position) if found.position else None,
-            "before_ms": places.before_ms,
+            "before_ms": dead_queues.before_ms,
         }
     )
 
 
-def _rows(places: DeadPlaces, letters: Sequence[DeadLetter]) -> list[dict[str, Any]]:
+def _rows(dead_queues: DeadQueues, letters: Sequence[DeadLetter]) -> list[dict[str, Any]]:
     """Each letter, and whether this person may do something about it."""
-    roles = {one.place: one.role for one in places.places}
+    roles = {one.address: one.role for one in dead_queues.queues}
     needed = NEEDED_FOR_SELECTED[DeadVerb.RESPAWN]
-    return [{"letter": letter, "may_act": roles[letter.place] >= needed} for letter in letters]
+    return [{"letter": letter, "may_act": roles[letter.address] >= needed} for letter in letters]
 
 
-def _may(places: DeadPlaces, needed: int) -> bool:
-    return any(one.role >= needed for one in places.places)
+def _may(dead_queues: DeadQueues, needed: int) -> bool:
+    return any(one.role >= needed for one in dead_queues.queues)
 
 
-def _news_query(chosen: DeadFilter, places: DeadPlaces, *, is_later: bool) -> str:
+def _news_query(chosen: DeadFilter, dead_queues: DeadQueues, *, is_later: bool) -> str:
     """A page behind the first is of the moment when the first was made, and does not know of all queues."""
-    known = {"since_ms": places.before_ms} if is_later else {"since_ms": places.asked_ms, "mark": mark_of(places)}
+    known = (
+        {"since_ms": dead_queues.before_ms}
+        if is_later
+        else {"since_ms": dead_queues.asked_ms, "mark": mark_of(dead_queues)}
+    )
     return urlencode(fields_of(chosen) | known)
 
 
 def _next(found: DeadStretch, letters: Sequence[DeadLetter]) -> Position | None:
     """Where the next page of rows begins."""
     if len(letters) < len(found.letters):
-        return position_of(letters[-1].place, letters[-1].job)
+        return position_of(letters[-1].address, letters[-1].job)
     return found.position
 
 

@@ -16,8 +16,8 @@ from queues.engine.stats.minutes import Minute
 from queues.engine.values import JobState
 from queues.services.overview import read_overview
 from queues.services.queues.chart_data import history_of_pools, running_minute
-from queues.services.queues.survey import visible_pools
-from queues.services.reporting.days import read_latest_report
+from queues.services.queues.visible_queues import visible_pools
+from queues.services.reporting.reading.days import read_latest_report
 
 from .decorators import is_live, page
 

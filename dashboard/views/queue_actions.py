@@ -178,7 +178,7 @@ def act_on_all(request: HttpRequest, pool: str, namespace: str, queue: str) -> H
         wanted=wanted,
         after=request.POST.get("after") or None,
         before_ms=whole_number(request.POST.get("before_ms", "")),
-        run=request.POST.get("run", ""),
+        act_id=request.POST.get("run", ""),
     )
     if wants_json(request):
         answer = {"done": batch.done, "looked_at": batch.looked_at, "size": batch.size}

@@ -101,9 +101,9 @@ def _read(request: HttpRequest) -> QueueFilter:
 
 def _columns(wanted: QueueFilter) -> Sequence[Column]:
     return [
-        _column(wanted, key, title, begins_group=place == 0)
+        _column(wanted, key, title, begins_group=index == 0)
         for _title, names in GROUPS
-        for place, (key, title) in enumerate(names)
+        for index, (key, title) in enumerate(names)
     ]
 
 

@@ -73,7 +73,7 @@ class AsyncEngine:
             map(wake_channel, range(layout.partitions)), self._waiters.on_message
         )
         self._subscription = Subscription(address, client, handlers | {notice_channel(): self._hear_notice})
-        self._subscription.on_established(self._waiters.look_soon)
+        self._subscription.on_established(self._waiters.poll_soon)
         self._closed = self._ended = False
         self.counts_in_call = joins_slots
         """Whether a call that publishes or consumes can count itself against a limit, whose key is in no partition."""
@@ -221,7 +221,7 @@ class AsyncEngine:
         await self._routes.close()
 
     def _under_way(self) -> set[asyncio.Task[Any]]:
-        return self._waiters.looks.union(*[batch_queue.under_way() for batch_queue in self._batch_queues.values()])
+        return self._waiters.polls.union(*[batch_queue.under_way() for batch_queue in self._batch_queues.values()])
 
     def _relay(self, needed: Relay) -> None:
         """Carry the messages in the background. One relay runs for each partition."""

@@ -124,7 +124,7 @@ def unpack_record(raw: bytes) -> Record:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """A run, read: what changes about a job from its first delivery on."""
+    """The run of a job, as read: what changes about it from its first delivery on."""
 
     attempt: int
     used: int

@@ -110,13 +110,13 @@ class HttpClient:
 
     async def _connect_to(self, addresses: list[str], deadline: float) -> Connection:
         """To the first of them that takes a connection; each but the last gets its share of the time."""
-        for place, address in enumerate(addresses):
-            share = (deadline - monotonic()) / (len(addresses) - place)
+        for index, address in enumerate(addresses):
+            share = (deadline - monotonic()) / (len(addresses) - index)
             try:
                 async with asyncio.timeout(max(0.0, share)):
                     return await self._open(address)
             except (TimeoutError, OSError) as error:  # ssl.SSLError is an OSError
-                if place + 1 == len(addresses):
+                if index + 1 == len(addresses):
                     if isinstance(error, TimeoutError):
                         raise
                     raise _explained(error, address, self.target.port) from None

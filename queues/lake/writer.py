@@ -54,7 +54,7 @@ class Writer:
         if not any(ranges.values()):
             return len(folders), False
         is_there = [_is_within(entry, ranges[folder]) for entry, folder in zip(entries.ids, folders, strict=True)]
-        run = next((place for place, one in enumerate(is_there) if one != is_there[0]), len(is_there))
+        run = next((index for index, one in enumerate(is_there) if one != is_there[0]), len(is_there))
         return run, is_there[0]
 
     def write(self, name: DrainedName, entries: Entries) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.core.management.base import OutputWrapper
 
-from queues.services.reporting.loading import Progress
+from queues.services.reporting.making.loading import Progress
 
 CLEAR = "\r\x1b[K"
 

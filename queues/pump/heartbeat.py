@@ -13,7 +13,7 @@ from typing import Final
 
 from queues.engine import PumpBeat, RoleBeat
 
-from .role import Role
+from .role import BackgroundRole
 
 BEAT_INTERVAL_S: Final = 1.0
 
@@ -42,7 +42,7 @@ class Heartbeat:
         self._next_at = self._born_at
         self._roles: dict[str, _RoleState] = {}
 
-    def note(self, role: Role, *, began_at: float, jobs: int) -> None:
+    def note(self, role: BackgroundRole, *, began_at: float, jobs: int) -> None:
         """A turn of a role has ended. It began late by what was more than the interval since the one before began."""
         now = self._clock()
         with self._lock:

@@ -15,7 +15,7 @@ from queues.pools import MetadataUnavailableError, PoolNotFoundError, engine_for
 
 from .circuit_breaker import CircuitBreaker
 from .heartbeat import Heartbeat
-from .role import Role, RoleHinderedError, run_role
+from .role import BackgroundRole, RoleHinderedError, run_role
 from .role_stats import RoleStats
 from .roles import roles_for
 
@@ -47,7 +47,7 @@ class PoolRunner:
         self._pool_breaker = CircuitBreaker(pool=pool)
         self._role_breakers = {role.name: CircuitBreaker(pool=pool, role=role.name) for role in self.roles}
 
-    def work(self, role: Role) -> None:
+    def work(self, role: BackgroundRole) -> None:
         """Turns of a role, each at a multiple of its interval from now, until the runner is closed. One that takes
         longer than that has the next multiple left out."""
         began = time.monotonic()
@@ -62,7 +62,7 @@ class PoolRunner:
     def _should_stop(self) -> bool:
         return self._closed.is_set() or self._is_stopping()
 
-    def run(self, role: Role) -> None:
+    def run(self, role: BackgroundRole) -> None:
         """One turn of a role. Never raises: a fault is logged once, and tried again with pauses until it is over."""
         role_breaker = self._role_breakers[role.name]
         if self._should_stop() or not (self._pool_breaker.may_try() and role_breaker.may_try()):
@@ -82,7 +82,7 @@ class PoolRunner:
             self._pool_breaker.record_success(began_at=began_at)
             role_breaker.record_success(began_at=began_at)
 
-    def turn(self, role: Role) -> Counts:
+    def turn(self, role: BackgroundRole) -> Counts:
         """One turn of a role, counted. Raises what goes wrong."""
         started = time.monotonic()
         try:

@@ -21,7 +21,7 @@ class RoleHinderedError(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Role:
+class BackgroundRole:
     """A tick and its rhythm. `budget_s`: while a tick says that there is more, it goes again for this long.
 
     `share`: of that time the ticks take so much, the rest is left to others; 1: it goes again at once.
@@ -41,7 +41,7 @@ WAIT_PART: Final = 0.8
 
 
 def run_role(
-    role: Role,
+    role: BackgroundRole,
     engine: Engine,
     *,
     should_stop: Callable[[], bool],

@@ -82,7 +82,7 @@ def _report(asked: argparse.Namespace) -> None:
         master=asked.master, memory=asked.memory, conf=dict(pair.split("=", 1) for pair in asked.conf)
     )
     try:
-        output = Output(storage=Storage(asked.out), run=asked.run)
+        output = Output(storage=Storage(asked.out), run_id=asked.run)
         Progress(days[0]).tell(Stage.STARTING, message=f"starting Spark ({options.master})")
         with _scratch(output.storage) as scratch, session.spark_session(options, scratch=scratch) as spark:
             for day in days:

@@ -20,7 +20,7 @@ from .failures import first_words, unreadable_file
 from .history import Output, backlog_before, figures_of_days, past_figures
 from .progress import Progress, Stage, say
 from .session import plain_plans, side_by_side
-from .tables.cells import KEY, PLACE, cells_of
+from .tables.cells import KEY, SCOPE, cells_of
 from .tables.comparisons import backlog_of, changes_of
 from .tables.errors import errors_of
 from .tables.figures import BROADCAST_ROWS, figures_of, histograms_of, percentiles_of, sums_of, targets_of, wanted_cells
@@ -140,11 +140,11 @@ class DayReport:
         side_by_side(
             self._spark,
             lambda: self._write_figures(cells, percentiles, duplicates_of(notable, lost)),
-            lambda: self._write("histograms", histograms_of(cells), *PLACE, "metric", "bucket"),
-            lambda: self._write("slow", slow_of(notable), *PLACE, "metric", "rank"),
-            lambda: self._write("tries", tries_of(cells), *PLACE, "attempt", "outcome"),
+            lambda: self._write("histograms", histograms_of(cells), *SCOPE, "metric", "bucket"),
+            lambda: self._write("slow", slow_of(notable), *SCOPE, "metric", "rank"),
+            lambda: self._write("tries", tries_of(cells), *SCOPE, "attempt", "outcome"),
             lambda: self._write(
-                "errors", errors_of(notable, lost), *PLACE, (f.col("failed") + f.col("dead")).desc(), "pattern"
+                "errors", errors_of(notable, lost), *SCOPE, (f.col("failed") + f.col("dead")).desc(), "pattern"
             ),
         )
 
@@ -158,7 +158,7 @@ class DayReport:
         today = figures_of_days(self._spark, [self._output.table_url(self._day, "figures")])
         past = past_figures(self._spark, output=self._output, day=self._day)
         changes = changes_of(today, past, complete=self._is_complete)
-        self._write("changes", changes, *PLACE, "figure")
+        self._write("changes", changes, *SCOPE, "figure")
 
     def _write(self, table: str, rows: DataFrame, *order: Any) -> None:
         self._output.write_table(self._day, table, rows, *order)
@@ -184,7 +184,7 @@ class DayReport:
             say(warning=warning["text"], kind=warning["kind"], date=self._day.isoformat())
         return {
             "date": self._day.isoformat(),
-            "run": self._output.run,
+            "run": self._output.run_id,
             "events": done.events,
             "events_by_kind": done.by_kind,
             "files": len(live),

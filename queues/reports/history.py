@@ -14,12 +14,12 @@ from pyspark.sql import types as t
 from queues.lake.storage import Storage
 
 from .events import no_rows, spark_url
-from .tables.cells import PLACE
+from .tables.cells import SCOPE
 from .tables.comparisons import FIGURES, WEEKS
 
 _FIGURES: Final = t.StructType(
     [
-        *(t.StructField(name, t.StringType()) for name in PLACE),
+        *(t.StructField(name, t.StringType()) for name in SCOPE),
         t.StructField("hour", t.IntegerType()),
         *(t.StructField(name, t.DoubleType() if name == "success_rate" else t.LongType()) for name in FIGURES),
         t.StructField("backlog", t.LongType()),
@@ -40,19 +40,23 @@ class Before:
 def backlog_before(spark: SparkSession, *, lake: str, output: Output, day: date) -> Before:
     """By the report of the day before. Without one it is not known, but on the first day that the lake has."""
     yesterday = day - timedelta(days=1)
-    run = output.run_that_counts(yesterday)
-    if run is None:
+    run_id = output.run_that_counts(yesterday)
+    if run_id is None:
         first = min((entry.name for entry in Storage(lake).list("") if entry.name.startswith("date=")), default="")
         is_first = first in ("", f"date={day.isoformat()}")
         return Before(backlog=_backlog(figures_of_days(spark, [])), known=is_first)
-    return Before(backlog=_backlog(figures_of_days(spark, [output.table_url(yesterday, "figures", run)])), known=True)
+    return Before(
+        backlog=_backlog(figures_of_days(spark, [output.table_url(yesterday, "figures", run_id)])), known=True
+    )
 
 
 def past_figures(spark: SparkSession, *, output: Output, day: date) -> DataFrame:
     """Days' figures of the same weekday in past weeks, as far as they are there."""
     weeks = [day - timedelta(weeks=back) for back in range(1, WEEKS + 1)]
     runs = [(then, output.run_that_counts(then)) for then in weeks]
-    return figures_of_days(spark, [output.table_url(then, "figures", run) for then, run in runs if run is not None])
+    return figures_of_days(
+        spark, [output.table_url(then, "figures", run_id) for then, run_id in runs if run_id is not None]
+    )
 
 
 def figures_of_days(spark: SparkSession, urls: Sequence[str]) -> DataFrame:
@@ -62,7 +66,7 @@ def figures_of_days(spark: SparkSession, urls: Sequence[str]) -> DataFrame:
 
 
 def _backlog(figures: DataFrame) -> DataFrame:
-    return figures.where("queue != '' AND backlog IS NOT NULL").select(*PLACE, "backlog", "backlog_base_known")
+    return figures.where("queue != '' AND backlog IS NOT NULL").select(*SCOPE, "backlog", "backlog_base_known")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,15 +74,15 @@ class Output:
     """`OUT/date=D/run=ID/`: a directory for each table, and summary.json, which is written last."""
 
     storage: Storage
-    run: str
+    run_id: str
 
-    def folder(self, day: date, run: str = "") -> str:
+    def folder(self, day: date, run_id: str = "") -> str:
         """Of this run, or of another."""
-        return f"date={day.isoformat()}/run={run or self.run}"
+        return f"date={day.isoformat()}/run={run_id or self.run_id}"
 
-    def table_url(self, day: date, table: str, run: str = "") -> str:
+    def table_url(self, day: date, table: str, run_id: str = "") -> str:
         """As Spark calls it."""
-        return spark_url(self.storage.url(f"{self.folder(day, run)}/{table}.parquet"))
+        return spark_url(self.storage.url(f"{self.folder(day, run_id)}/{table}.parquet"))
 
     def write_table(self, day: date, table: str, rows: DataFrame, *order: str) -> None:
         """One file, its rows in `order`."""
@@ -97,10 +101,10 @@ class Output:
     def run_that_counts(self, day: date) -> str | None:
         """The run of the day's report: this one, if it has done that day already, or what current.json says."""
         if any(entry.name == "summary.json" for entry in self.storage.list(self.folder(day))):
-            return self.run
+            return self.run_id
         try:
             current = json.loads(self.storage.read(f"date={day.isoformat()}/current.json"))
-            run = str(current["run"])
+            run_id = str(current["run"])
         except (FileNotFoundError, ValueError, KeyError, TypeError):
             return None
-        return run if self.storage.list(f"{self.folder(day, run)}/figures.parquet") else None
+        return run_id if self.storage.list(f"{self.folder(day, run_id)}/figures.parquet") else None

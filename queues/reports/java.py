@@ -30,14 +30,14 @@ def find_java(*, scratch: Path) -> Path:
     Raises JavaMissingError, which says of each Java that was looked at what is wrong with it.
     """
     refused = []
-    for place, home in _candidates():
+    for origin, home in _candidates():
         java = home / "bin" / "java"
         said = _say_version(java)
         found = _VERSION.search(said)
         if found is None:
-            refused.append(f"{place}: {java} does not run ({said.strip()[:200] or 'no answer'})")
+            refused.append(f"{origin}: {java} does not run ({said.strip()[:200] or 'no answer'})")
         elif int(found[1]) < OLDEST:
-            refused.append(f"{place}: {java} is Java {found[1]}")
+            refused.append(f"{origin}: {java} is Java {found[1]}")
         else:
             whole = _VERSION.search(_say_version(java, VECTOR_MODULE)) is not None
             return home if whole else _wrap(java, scratch / "java")

@@ -17,7 +17,7 @@ from queues.api.asgi import is_own
 
 from .connection import Connection
 from .exchange import Exchange
-from .pages_client import HEAD, Places, Verdict
+from .pages_client import HEAD, ConnectionSlots, Verdict
 from .reader import DEAF
 
 logger = logging.getLogger(__name__)
@@ -62,7 +62,7 @@ class PagesConnection(Connection):
         first, self._first = self._first, b""
         self.data_received(first)
 
-    def has_place(self) -> bool:
+    def has_slot(self) -> bool:
         """It was given one before the worker was told that it is taken: to refuse it now is too late."""
         return True
 
@@ -104,9 +104,9 @@ class ConnectionReceiver:
 
     def __init__(self, path: Path, make: Callable[[bytes, Callable[[], None]], PagesConnection]) -> None:
         self._make = make
-        self._places = {
-            False: Places(total=PAGE_CONNECTIONS, per_address=PAGE_CONNECTIONS_PER_ADDRESS),
-            True: Places(total=API_CONNECTIONS, per_address=API_CONNECTIONS_PER_ADDRESS),
+        self._slots = {
+            False: ConnectionSlots(total=PAGE_CONNECTIONS, per_address=PAGE_CONNECTIONS_PER_ADDRESS),
+            True: ConnectionSlots(total=API_CONNECTIONS, per_address=API_CONNECTIONS_PER_ADDRESS),
         }
         self._loop = asyncio.get_running_loop()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -170,15 +170,15 @@ class ConnectionReceiver:
         return message
 
     async def _take(self, channel: socket.socket, client: socket.socket, data: bytes, *, is_api: bool) -> None:
-        """Confirm a connection and serve it, or say that there is no place for it."""
-        places = self._places[is_api]
+        """Confirm a connection and serve it, or say that there is no slot for it."""
+        slots = self._slots[is_api]
         try:
             name = client.getpeername()
             address = str(name[0]) if isinstance(name, tuple) else ""
-            connection: PagesConnection = self._make(data, lambda: places.give_back(address, connection))
-            if not places.has_room_for(address):
-                _make_room(places, address)
-            if not places.take(address, connection):
+            connection: PagesConnection = self._make(data, lambda: slots.give_back(address, connection))
+            if not slots.has_room_for(address):
+                _make_room(slots, address)
+            if not slots.take(address, connection):
                 channel.send(Verdict.BUSY.value)
                 client.close()
                 return
@@ -187,7 +187,7 @@ class ConnectionReceiver:
                 client.setblocking(False)
                 await self._loop.connect_accepted_socket(lambda: connection, client)
             except BaseException:
-                places.give_back(address, connection)
+                slots.give_back(address, connection)
                 raise
             if self._is_closed:
                 connection.shutdown()
@@ -196,11 +196,11 @@ class ConnectionReceiver:
             raise
 
 
-def _make_room(places: Places, address: str) -> None:
-    """Close the first connection on which nothing is under way of those that keep `address` from a place."""
-    for its_address, holder in places.rivals(address):
+def _make_room(slots: ConnectionSlots, address: str) -> None:
+    """Close the first connection on which nothing is under way of those that keep `address` from a slot."""
+    for its_address, holder in slots.rivals(address):
         if isinstance(holder, PagesConnection) and holder.is_idle:
-            places.give_back(its_address, holder)
+            slots.give_back(its_address, holder)
             holder.close()
             return
 

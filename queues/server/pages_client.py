@@ -26,14 +26,14 @@ RETRY_S: Final = 0.05
 """Between two looks for a pages process that is away."""
 
 REFUSED_FOR_S: Final = 0.25
-"""How long the pages process is not asked again about an address for which it had no place."""
+"""How long the pages process is not asked again about an address for which it had no slot."""
 
-PAGE_PLACES: Final = 256
-PAGE_PLACES_PER_ADDRESS: Final = 64
+PAGE_SLOTS: Final = 256
+PAGE_SLOTS_PER_ADDRESS: Final = 64
 """Connections that a worker is handing over at the same time. More are refused at once: producers come first."""
 
-API_PLACES: Final = 256
-API_PLACES_PER_ADDRESS: Final = 64
+API_SLOTS: Final = 256
+API_SLOTS_PER_ADDRESS: Final = 64
 """The same of those on which a route of the API is asked for: `/metrics` and staff's routes do not wait for pages."""
 
 HEAD: Final = struct.Struct("!?I")
@@ -45,15 +45,15 @@ class Verdict(Enum):
 
     TAKEN = b"T"
     BUSY = b"B"
-    """It has no place for this address; the worker refuses the request."""
+    """It has no slot for this address; the worker refuses the request."""
     AWAY = b""
     """It has not taken the connection, and will not."""
 
 
-class Places:
-    """At most `total` places, of which one address holds at most `per_address`.
+class ConnectionSlots:
+    """At most `total` slots, of which one address holds at most `per_address`.
 
-    One address thus never uses up what others need. A holder is whatever takes a place: it takes one only.
+    One address thus never uses up what others need. A holder takes one slot only.
     """
 
     def __init__(self, *, total: int, per_address: int) -> None:
@@ -63,7 +63,7 @@ class Places:
         self._holders: dict[str, dict[Hashable, None]] = {}
 
     def take(self, address: str, holder: Hashable) -> bool:
-        """Give `holder` a place. False: there is none for this address."""
+        """Give `holder` a slot. False: there is none for this address."""
         if not self.has_room_for(address):
             return False
         self._holders.setdefault(address, {})[holder] = None
@@ -75,7 +75,7 @@ class Places:
         return self._taken < self._total and len(self._holders.get(address, ())) < self._per_address
 
     def give_back(self, address: str, holder: Hashable) -> None:
-        """Free the place of `holder`, if it has one."""
+        """Free the slot of `holder`, if it has one."""
         holders = self._holders.get(address)
         if holders is None or holder not in holders:
             return
@@ -85,10 +85,10 @@ class Places:
             del self._holders[address]
 
     def rivals(self, address: str) -> list[tuple[str, Hashable]]:
-        """Addresses and holders, oldest first, of which one has to go before `address` gets a place."""
+        """Addresses and holders, oldest first, of which one has to go before `address` gets a slot."""
         own = self._holders.get(address, {})
         addresses = {address: own} if len(own) >= self._per_address else self._holders
-        return [(place, holder) for place, holders in addresses.items() for holder in holders]
+        return [(its_address, holder) for its_address, holders in addresses.items() for holder in holders]
 
 
 class PagesClient:
@@ -96,9 +96,9 @@ class PagesClient:
 
     def __init__(self, path: Path) -> None:
         self._path = str(path)
-        self._places = {
-            False: Places(total=PAGE_PLACES, per_address=PAGE_PLACES_PER_ADDRESS),
-            True: Places(total=API_PLACES, per_address=API_PLACES_PER_ADDRESS),
+        self._slots = {
+            False: ConnectionSlots(total=PAGE_SLOTS, per_address=PAGE_SLOTS_PER_ADDRESS),
+            True: ConnectionSlots(total=API_SLOTS, per_address=API_SLOTS_PER_ADDRESS),
         }
         self._refused: set[tuple[bool, str]] = set()
         self._away_since: float | None = None
@@ -107,8 +107,8 @@ class PagesClient:
 
     async def hand_over(self, client: socket.socket, data: bytes, *, address: str, is_api: bool) -> Verdict:
         """Pass the socket `client`, on which `data` was read already. The caller keeps its own descriptor."""
-        places, holder = self._places[is_api], object()
-        if (is_api, address) in self._refused or not places.take(address, holder):
+        slots, holder = self._slots[is_api], object()
+        if (is_api, address) in self._refused or not slots.take(address, holder):
             return Verdict.BUSY
         message = HEAD.pack(is_api, len(data)) + data
         until = monotonic() + PATIENCE_S
@@ -117,7 +117,7 @@ class PagesClient:
             while verdict is Verdict.AWAY and monotonic() < until and await self._comes_back():
                 verdict = await self._offer(client, message, until)
         finally:
-            places.give_back(address, holder)
+            slots.give_back(address, holder)
         if verdict is not Verdict.AWAY:
             self._away_since = None
         if verdict is Verdict.BUSY:

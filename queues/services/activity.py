@@ -79,11 +79,11 @@ def note_activity(
     target: str = "",
     count: int | None = None,
     detail: str = "",
-    run: str = "",
+    act_id: str = "",
 ) -> None:
     """Write down what `user` has just done; None: a command on the server. Never a secret, never a body.
 
-    `target`: what it was done to (a job id, a token's public id). `run`: any text that the batches of one long act
+    `target`: what it was done to (a job id, a token's public id). `act_id`: any text that the batches of one long act
     share; they become one entry, whose `count` grows. The act is done: what hinders this note is logged, not raised.
     """
     fields = {
@@ -95,7 +95,7 @@ def note_activity(
         "queue": queue,
         "target": target[:255],
         "detail": detail[:DETAIL_MAX],
-        "run": run[:64],
+        "run": act_id[:64],
     }
     try:
         with transaction.atomic():

@@ -10,7 +10,7 @@ from queues.engine import RoleBeat
 
 from .permissions import User
 from .queues.attention import Attention, find_attention
-from .queues.survey import Totals, VisiblePool, VisiblePools, visible_pools
+from .queues.visible_queues import Totals, VisiblePool, VisiblePools, visible_pools
 
 ATTENTION_SHOWN: Final = 20
 

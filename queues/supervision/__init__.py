@@ -12,7 +12,7 @@ after its start, a supervisor gives up, unless it is told never to. A child that
 from .child import Child, last_lines
 from .heartbeats import BEAT_EVERY_S, HEARTBEAT, HangDetector, has_beaten, warn_hung
 from .parent_death_signal import end_with_parent, tied_to_parent
-from .spec import GIVE_UP_AFTER, ChildSpec, End, RestartPolicy
+from .spec import GIVE_UP_AFTER, ChildSpec, ExitAction, RestartPolicy
 from .supervisor import ChildGivenUpError, NotReadyError, Supervisor
 
 __all__ = [
@@ -22,7 +22,7 @@ __all__ = [
     "Child",
     "ChildGivenUpError",
     "ChildSpec",
-    "End",
+    "ExitAction",
     "HangDetector",
     "NotReadyError",
     "RestartPolicy",

@@ -18,14 +18,14 @@ STEADY_AFTER_S: Final = 10.0
 """A child that lived this long has no bad record any more."""
 
 
-class End(Enum):
+class ExitAction(Enum):
     """What follows when a child has ended by itself."""
 
     RESTART = "restart"
     """It died: it is started again after a pause."""
     RESTART_AT_ONCE = "restart at once"
     """It asked to be started again."""
-    OVER = "over"
+    DONE = "over"
     """It has done its work."""
 
 
@@ -33,13 +33,13 @@ class End(Enum):
 class RestartPolicy:
     """The first pause, doubled with each death soon after a start, up to the longest. `give_up_after`: None for never.
 
-    `end`: what follows an exit status. `action`, `level`: the log line's, when it is started again.
+    `on_exit`: what follows an exit status. `action`, `level`: the log line's, when it is started again.
     """
 
     first_pause_s: float = 0.25
     longest_pause_s: float = 5.0
     give_up_after: int | None = GIVE_UP_AFTER
-    end: Callable[[int], End] = lambda _status: End.RESTART
+    on_exit: Callable[[int], ExitAction] = lambda _status: ExitAction.RESTART
     action: str = "restart_child"
     level: int = logging.WARNING
 

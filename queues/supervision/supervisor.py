@@ -12,7 +12,7 @@ from typing import Final
 
 from .child import Child, bound_log
 from .heartbeats import HangDetector, HealthProbe, HeartbeatPipe, warn_hung
-from .spec import STEADY_AFTER_S, ChildSpec, End
+from .spec import STEADY_AFTER_S, ChildSpec, ExitAction
 
 LOOK_INTERVAL_S: Final = 0.1
 LOG_INTERVAL_S: Final = 60.0
@@ -237,11 +237,11 @@ class Supervisor:
         child.kill()  # what it started may have outlived it, and would hold its port
         post.clear()
         policy, was_reloading, post.is_reloading = post.spec.restarts, post.is_reloading, False
-        end = End.RESTART_AT_ONCE if was_reloading else policy.end(status)
-        if end is End.OVER:
+        action = ExitAction.RESTART_AT_ONCE if was_reloading else policy.on_exit(status)
+        if action is ExitAction.DONE:
             self._posts.remove(post)
             return
-        if end is End.RESTART_AT_ONCE:
+        if action is ExitAction.RESTART_AT_ONCE:
             post.restart_at = 0.0
             return
         post.quick_deaths = post.quick_deaths + 1 if child.age_s < STEADY_AFTER_S else 1

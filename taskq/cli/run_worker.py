@@ -12,7 +12,7 @@ from typing import Final
 
 from ..app import App
 from ..outcomes import NotConfiguredError
-from ..worker import End, Worker, WorkerOptions
+from ..worker import StopReason, Worker, WorkerOptions
 from ..worker.options import DEFAULT_CONCURRENCY, DEFAULT_GRACE_S, DEFAULT_LEASE_S
 from .apps import load_app, module_of
 from .logs import log_to_stderr
@@ -125,7 +125,7 @@ async def _work(app: App, options: argparse.Namespace) -> int:
     else:
         end = await worker.run()
     status = 0
-    if end in (End.MAX_JOBS, End.MAX_MEMORY):
+    if end in (StopReason.MAX_JOBS, StopReason.MAX_MEMORY):
         from ..worker.supervisor import RECYCLED
 
         status = RECYCLED

@@ -2,7 +2,7 @@
 tasks.
 """
 
-from .options import End, WorkerOptions
+from .options import StopReason, WorkerOptions
 from .worker import Worker
 
-__all__ = ["End", "Worker", "WorkerOptions"]
+__all__ = ["StopReason", "Worker", "WorkerOptions"]

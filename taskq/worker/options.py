@@ -61,7 +61,7 @@ class WorkerOptions:
             raise NotConfiguredError("max jobs and max memory must be 1 or more")
 
 
-class End(StrEnum):
+class StopReason(StrEnum):
     """Why a worker ended."""
 
     STOPPED = "stopped"

@@ -10,7 +10,7 @@ from collections import Counter
 
 from ..app import App
 from .attempt import Attempt
-from .options import End, WorkerOptions
+from .options import StopReason, WorkerOptions
 
 
 class WorkerState:
@@ -31,7 +31,7 @@ class WorkerState:
         self.hears_commands = False
         """Whether commands arrive when they are given; else they come with the heartbeats."""
         self._is_quiet = False
-        self._end: End | None = None
+        self._end: StopReason | None = None
 
     @property
     def is_stopping(self) -> bool:

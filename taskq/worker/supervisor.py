@@ -12,7 +12,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Final
 
-from queues.supervision import GIVE_UP_AFTER, ChildGivenUpError, ChildSpec, End, RestartPolicy, Supervisor
+from queues.supervision import GIVE_UP_AFTER, ChildGivenUpError, ChildSpec, ExitAction, RestartPolicy, Supervisor
 
 logger = logging.getLogger("taskq.worker")
 
@@ -78,7 +78,7 @@ class WorkerSupervisor:
                 first_pause_s=FIRST_PAUSE_S,
                 longest_pause_s=LONGEST_PAUSE_S,
                 give_up_after=GIVE_UP_AFTER if self._watch is None else None,
-                end=_end,
+                on_exit=_action_on_exit,
                 action="worker.supervise",
                 level=logging.ERROR,
             ),
@@ -133,5 +133,5 @@ def worker_command(arguments: Sequence[str]) -> list[str]:
     return [sys.executable, "-m", "taskq", "worker", *arguments]
 
 
-def _end(status: int) -> End:
-    return {0: End.OVER, RECYCLED: End.RESTART_AT_ONCE}.get(status, End.RESTART)
+def _action_on_exit(status: int) -> ExitAction:
+    return {0: ExitAction.DONE, RECYCLED: ExitAction.RESTART_AT_ONCE}.get(status, ExitAction.RESTART)

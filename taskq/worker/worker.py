@@ -22,8 +22,8 @@ from ..schedule_sync import app_name, has_schedules, sync_schedules
 from .attempt import Attempt, Done, Ended, Failed, Lost, Released, Why
 from .attempt_runner import AttemptRunner, interrupted
 from .finisher import PASSING, Ending, Finisher, ending_of
-from .keeper import Keeper
-from .options import End, WorkerOptions
+from .lease_renewer import LeaseRenewer
+from .options import StopReason, WorkerOptions
 from .processes import ProcessRunner
 from .source import JobSource
 from .state import WorkerState
@@ -69,7 +69,7 @@ class Worker(WorkerState):
         """Whether it takes jobs and reaches taskq."""
         return self.state == "running" and self._is_reached
 
-    async def run(self) -> End:
+    async def run(self) -> StopReason:
         """Work until told to stop, or until the options say so."""
         self._loop = asyncio.get_running_loop()
         self._threads = ThreadPool(self.options.concurrency, self._changed.set)
@@ -77,11 +77,11 @@ class Worker(WorkerState):
         self._runner = AttemptRunner(self._threads, processes)
         try:
             if not await self._open():
-                return self._end or End.STOPPED
+                return self._end or StopReason.STOPPED
             if self.options.schedules_of is not None:
                 await self._sync_schedules(self.options.schedules_of)
             self._finisher = Finisher(self.app.broker, self._on_lost)
-            self._keeper = Keeper(self, obey=self.obey, stop_for=self.stop_for)
+            self._lease_renewer = LeaseRenewer(self, obey=self.obey, stop_for=self.stop_for)
             self._source = JobSource(self.app.broker, self.options, self.id)
             async with self._lifespan() as state:
                 self._context_state: Mapping[str, Any] = state if isinstance(state, Mapping) else {"state": state}
@@ -148,14 +148,14 @@ class Worker(WorkerState):
         self.hears_commands = self.app.broker.follow_commands(self.obey)
         fields = {"queues": ",".join(self.options.queues), "tasks": len(self.app.tasks), "broker": self.app.broker.url}
         self._log(logging.INFO, "worker runs", **fields)
-        keeping = self._loop.create_task(self._keeper.run())
+        keeping = self._loop.create_task(self._lease_renewer.run())
         try:
             await self._take_jobs()
             await self._drain()
         finally:
             keeping.cancel()
             await asyncio.gather(keeping, return_exceptions=True)
-            await self._keeper.say_goodbye()
+            await self._lease_renewer.say_goodbye()
         self._log(logging.INFO, "worker ended", why=self._end, done=self.done, failed=self.failed)
 
     # Being told.
@@ -168,11 +168,11 @@ class Worker(WorkerState):
         loop.add_signal_handler(signal.SIGTSTP, self.quiet)
         loop.add_signal_handler(signal.SIGCONT, self.resume)
 
-    def stop(self, end: End = End.STOPPED) -> None:
+    def stop(self, end: StopReason = StopReason.STOPPED) -> None:
         """Take no more jobs, let those that run finish, end. A second time: give back what still runs."""
         if self._end is None:
             self._end = end
-        elif end is End.STOPPED:
+        elif end is StopReason.STOPPED:
             self._is_hurried = True
         self._told_to_stop.set()
         self._wake()
@@ -264,7 +264,7 @@ class Worker(WorkerState):
             for delivery in jobs:
                 self._start(delivery)
             if not jobs and self.options.burst and was_idle:
-                self.stop(End.EMPTY)
+                self.stop(StopReason.EMPTY)
             elif not jobs and self.options.burst:
                 await asyncio.sleep(empty_s)
                 empty_s = min(2 * empty_s, BURST_LONGEST_S)
@@ -329,14 +329,14 @@ class Worker(WorkerState):
         self._log(logging.WARNING, "job parked", job=delivery.job_id, task=task, reason=reason, delay_s=delay_s)
         fields = {"parked": f"{task}: {reason}"}
         job = (delivery.queue, delivery.job_id)
-        self._keeper.annotate_soon(*job, fields, keep_s=delay_s + 60)
+        self._lease_renewer.annotate_soon(*job, fields, keep_s=delay_s + 60)
         self._finish(delivery, lease_ends, Released(delay_s))
 
     async def _run(self, attempt: Attempt) -> None:
         delivery = attempt.delivery
         try:
             if attempt.task.is_generator and delivery.attempt > 1:
-                await self._keeper.load_cursor(attempt)
+                await self._lease_renewer.load_cursor(attempt)
             ended = await self._held_by_another(attempt) or await self._runner.run(attempt)
         except asyncio.CancelledError:  # before it has begun
             ended = interrupted(attempt)
@@ -347,7 +347,7 @@ class Worker(WorkerState):
         try:
             if not isinstance(ended, Lost):
                 if attempt.cursor != attempt.cursor_saved or attempt.context._changed:  # noqa: SLF001 - its own
-                    await self._keeper.save_note(attempt)
+                    await self._lease_renewer.save_note(attempt)
                 self._finish(delivery, attempt.lease_ends, ended)
         finally:
             # Not before its end is on its way: a worker without active jobs may end.
@@ -388,9 +388,9 @@ class Worker(WorkerState):
             fields = {"job": delivery.job_id, "task": attempt.task.name, "attempt": delivery.attempt}
             self._log(logging.WARNING, "job failed", error=ended.error.partition("\n")[0][:300], **fields)
         if self.options.max_jobs is not None and self.done + self.failed >= self.options.max_jobs:
-            self.stop_for(End.MAX_JOBS)
+            self.stop_for(StopReason.MAX_JOBS)
 
-    def stop_for(self, end: End) -> None:
+    def stop_for(self, end: StopReason) -> None:
         """Stop, unless that has begun."""
         if not self.is_stopping:
             self.stop(end)

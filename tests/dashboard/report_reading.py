@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from django.test import Client
 
-from queues.services.reporting.days import yesterday
+from queues.services.reporting.reading.days import yesterday
 
 from .people import POOL, SHOP
 

@@ -24,7 +24,7 @@ from queues.engine.operations.maintain import reclaim
 from queues.models import Namespace, Pool, QueuePolicy
 from queues.services.queues import attention as module
 from queues.services.queues.attention import OBJECTIVE_S, Attention, PoolReason, QueueReason, Severity, find_attention
-from queues.services.queues.survey import PUMP_SILENT_MS, read_survey, visible_pools
+from queues.services.queues.visible_queues import PUMP_SILENT_MS, read_pool_survey, visible_pools
 from queues.services.recent import forget_recent
 
 from .people import POOL, SHOP, People
@@ -190,7 +190,7 @@ def test_a_pool_without_a_pump_is_told_and_its_queues_are_not(engine: Engine, pe
 def test_an_old_survey_is_no_news(engine: Engine, surveyor: Surveyor, people: People) -> None:
     surveyor.look(now_ms=now_of(engine) - 3_600_000)
 
-    survey = read_survey(pool=POOL)
+    survey = read_pool_survey(pool=POOL)
 
     assert not survey.is_current
     assert visible_pools(user=people.alice.user).outdated == (POOL,)

@@ -104,7 +104,7 @@ def test_an_address_that_means_nothing_is_refused(people: People, query: dict[st
 
 
 def test_what_was_not_looked_at_is_told_and_can_be_looked_at(people: People, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dashboard.views.dead_letters.LOOKS", 4)
+    monkeypatch.setattr("dashboard.views.dead_letters.SCAN_MAX", 4)
     bury("shop", "mail", [f"error {word}" for word in "abcdefghij"])
 
     text = get(people.alice.browser)

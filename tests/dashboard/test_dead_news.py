@@ -105,7 +105,7 @@ def test_no_dead_letter_is_read_for_it(people: People, monkeypatch: pytest.Monke
     def refuse(**_: Any) -> None:
         raise AssertionError("letters were looked at")
 
-    monkeypatch.setattr("queues.services.dead_letters.scanning.scan_places", refuse)
+    monkeypatch.setattr("queues.services.dead_letters.scanning.scan_queues", refuse)
 
     assert news(people.alice.browser, url) == ""
 

@@ -11,7 +11,7 @@ import pytest
 from django.test import Client
 
 from dashboard.views.reports.download import ROWS
-from queues.services.reporting.days import yesterday
+from queues.services.reporting.reading.days import yesterday
 
 from .people import BANK, POOL, SHOP, People
 from .reported import JOB, Work, change, error, report_day, slow

@@ -17,7 +17,7 @@ from urllib.parse import urlencode
 import pytest
 from django.test import override_settings
 
-from queues.services.reporting.mail import compose
+from queues.services.reporting.presenting.mail import compose
 
 from .people import BANK, POOL, SHOP, People
 from .reported import JOB, Work, change, error, report_day, slow

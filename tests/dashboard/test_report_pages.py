@@ -10,7 +10,7 @@ import pytest
 from django.utils import timezone
 
 from queues.models import Namespace, QueueDay
-from queues.services.reporting.days import today
+from queues.services.reporting.reading.days import today
 
 from .people import BANK, POOL, SHOP, People
 from .report_reading import AT, DAY, OF_ORDERS, OF_SHOP, charts_of, text_of, values_of

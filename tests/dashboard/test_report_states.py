@@ -10,7 +10,7 @@ import pytest
 from django.utils import timezone
 
 from queues.models import ReportDay, ReportState
-from queues.services.reporting.days import today
+from queues.services.reporting.reading.days import today
 
 from .people import POOL, SHOP, People
 from .report_reading import AT, DAY, OF_ORDERS, OF_SHOP, text_of

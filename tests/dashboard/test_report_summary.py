@@ -13,8 +13,8 @@ from django.test import override_settings
 from django.utils.html import escape
 
 from queues.models import QueueDay
-from queues.services.reporting.figures import brief, jobs
-from queues.services.reporting.mail import compose
+from queues.services.reporting.presenting.figures import brief, jobs
+from queues.services.reporting.presenting.mail import compose
 
 from .people import BANK, POOL, SHOP, People
 from .report_reading import AT, DAY, charts_of

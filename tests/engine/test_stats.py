@@ -71,7 +71,7 @@ def test_percentiles_are_within_their_stated_error(world: World) -> None:
 
 @given(st.lists(st.integers(min_value=1, max_value=2**40), min_size=1, max_size=200))
 def test_every_duration_falls_into_a_bucket_within_the_stated_error(durations: list[int]) -> None:
-    """The same formula as lua/lib/stats.lua; that the two agree is seen above."""
+    """The same formula as lua/lib/minute_counts.lua; that the two agree is seen above."""
     import math
 
     counts: dict[tuple[str, int], int] = {}

@@ -12,7 +12,7 @@ import pytest
 
 from queues.engine import AsyncEngine, Engine, QueueKeys, limits, publish
 from queues.engine.waiting import fallback_polls
-from queues.engine.waiting.waiter_groups import ALONE_JOBS, LOOK, TIME_UP, WaiterGroup, Wake
+from queues.engine.waiting.waiter_groups import ALONE_JOBS, WaiterGroup, Wake
 
 from .loop import asleep, in_loop, opened, until
 from .state import check
@@ -40,11 +40,11 @@ async def test_many_lines_take_turns_to_look(redis_url: str, monkeypatch: pytest
         started = time.monotonic()
         tasks = await wait_on_each(engine, queues_of(engine, 1_000))
         looked: Counter[object] = Counter()
-        look = engine._waiters._attempt
+        poll = engine._waiters._attempt
 
         async def count(queues, *rest):  # type: ignore[no-untyped-def]
             looked[queues[0].name] += 1
-            return await look(queues, *rest)
+            return await poll(queues, *rest)
 
         monkeypatch.setattr(engine._waiters, "_attempt", count)
         await until(lambda: len(looked) >= 150, or_fail="nobody looks")
@@ -88,7 +88,7 @@ async def test_a_mark_outlives_the_time_until_the_next_look(engine: Engine, redi
             marks |= content.partition(partition).waiting
         loop_now = waiter._loop.time()
         for group in waiter._waiters._groups.all():
-            assert (marks[group.names[0].decode()] - now_ms) / 1000 > group.look_at - loop_now
+            assert (marks[group.names[0].decode()] - now_ms) / 1000 > group.poll_at - loop_now
         for task in tasks:
             task.cancel()
 
@@ -128,14 +128,14 @@ async def test_who_leaves_a_long_line_does_not_go_through_it() -> None:
         group.add_sleeper(arrival, future)
     started = time.monotonic()
     for future in sleepers[1:]:
-        future.set_result(TIME_UP)
+        future.set_result(Wake.TIMEOUT)
         group.remove_sleeper()
 
     assert time.monotonic() - started < 1.0
     assert group.first() == 0
     assert len(group.sleeping) <= 2
-    assert group.wake(LOOK)
-    assert not group.wake(LOOK)
+    assert group.wake(Wake.POLL)
+    assert not group.wake(Wake.POLL)
 
 
 class Process:

@@ -56,7 +56,7 @@ def test_batches_of_one_act_are_one_entry(alice_account: User, orders: Namespace
             namespace="orders",
             queue="mail",
             count=count,
-            run=run,
+            act_id=run,
         )
 
     assert sorted(Activity.objects.values_list("run", "count")) == [("a", 520), ("b", 1)]

@@ -12,11 +12,11 @@ from queues.engine import JobState, consume, count_jobs, fail, publish
 from queues.models import Activity, Namespace, Pool, QueuePolicy
 from queues.pools import engine_for
 from queues.services.dead_letters import actions as dead_acts
-from queues.services.dead_letters import places as dead_places
+from queues.services.dead_letters import filtering
 from queues.services.dead_letters import scanning as dead_letters
 from queues.services.dead_letters.actions import DeadBatch, DeadVerb, act_on_all, act_on_selected
+from queues.services.dead_letters.filtering import DeadFilter, read_filter, read_position
 from queues.services.dead_letters.groups import count_queues, group_letters
-from queues.services.dead_letters.places import DeadFilter, read_filter, read_position
 from queues.services.dead_letters.scanning import scan_dead_letters
 from queues.services.errors import InvalidArgumentError, NamespaceNotFoundError, RoleTooLowError
 from queues.services.policies import policy_for
@@ -55,16 +55,16 @@ def counts(namespace: str, queue: str) -> dict[JobState, int]:
 
 def found(user: User, chosen: DeadFilter = EVERYTHING) -> dict[str, set[str]]:
     """Errors by queue, looked through to the end."""
-    places, stretch = scan_dead_letters(user=user, chosen=chosen)
+    dead_queues, stretch = scan_dead_letters(user=user, chosen=chosen)
     letters = list(stretch.letters)
     while stretch.position is not None:
         start = read_position(str(stretch.position))
-        _, stretch = scan_dead_letters(user=user, chosen=chosen, start=start, before_ms=places.before_ms)
+        _, stretch = scan_dead_letters(user=user, chosen=chosen, start=start, before_ms=dead_queues.before_ms)
         letters += stretch.letters
     assert len({letter.job.job_id for letter in letters}) == len(letters)
     by_queue: dict[str, set[str]] = {}
     for letter in letters:
-        by_queue.setdefault(str(letter.place), set()).add(letter.job.error)
+        by_queue.setdefault(str(letter.address), set()).add(letter.job.error)
     return by_queue
 
 
@@ -118,11 +118,13 @@ def test_stretches_meet_each_dead_letter_once(owner: User) -> None:
     bury("orders", "pay", [f"p{n}" for n in range(3)])
     bury("ledger", "book", [f"b{n}" for n in range(5)])
 
-    places, stretch = scan_dead_letters(user=owner, chosen=EVERYTHING, looks=4)
+    dead_queues, stretch = scan_dead_letters(user=owner, chosen=EVERYTHING, scan_max=4)
     seen, lefts = [letter.job.error for letter in stretch.letters], [stretch.left]
     while stretch.position is not None:
         start = read_position(str(stretch.position))
-        _, stretch = scan_dead_letters(user=owner, chosen=EVERYTHING, start=start, before_ms=places.before_ms, looks=4)
+        _, stretch = scan_dead_letters(
+            user=owner, chosen=EVERYTHING, start=start, before_ms=dead_queues.before_ms, scan_max=4
+        )
         seen += [letter.job.error for letter in stretch.letters]
         lefts.append(stretch.left)
 
@@ -131,7 +133,7 @@ def test_stretches_meet_each_dead_letter_once(owner: User) -> None:
 
 
 def test_a_stretch_looks_into_so_many_queues(owner: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dead_letters, "PLACES_AT_ONCE", 2)
+    monkeypatch.setattr(dead_letters, "QUEUES_AT_ONCE", 2)
     for number in range(5):
         bury("orders", f"q{number}", ["a"])
 
@@ -146,7 +148,7 @@ def test_more_queues_than_are_walked_are_said_to_be_more(owner: User, monkeypatc
         bury("orders", queue, ["x"])
     assert scan_dead_letters(user=owner, chosen=EVERYTHING)[0].is_whole
 
-    monkeypatch.setattr(dead_places, "PLACES_MAX", 2)
+    monkeypatch.setattr(filtering, "QUEUES_MAX", 2)
 
     assert not scan_dead_letters(user=owner, chosen=EVERYTHING)[0].is_whole
 
@@ -154,7 +156,7 @@ def test_more_queues_than_are_walked_are_said_to_be_more(owner: User, monkeypatc
 def test_of_very_many_queues_the_survey_says_which_have_dead_letters(
     owner: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dead_places, "PLACES_MAX", 2)
+    monkeypatch.setattr(filtering, "QUEUES_MAX", 2)
     engine = engine_for("default")
     surveyor = Surveyor(engine)
     for queue in ("a", "b", "c", "d"):
@@ -163,29 +165,29 @@ def test_of_very_many_queues_the_survey_says_which_have_dead_letters(
     bury("ledger", "most", ["x"] * 2)
     surveyor.look()
 
-    places, _ = scan_dead_letters(user=owner, chosen=EVERYTHING)
-    assert [str(one.place) for one in places.places] == ["default/ledger/few", "default/ledger/most"]
-    assert places.is_whole
+    dead_queues, _ = scan_dead_letters(user=owner, chosen=EVERYTHING)
+    assert [str(one.address) for one in dead_queues.queues] == ["default/ledger/few", "default/ledger/most"]
+    assert dead_queues.is_whole
 
     bury("orders", "more", ["x"] * 3)
     surveyor.look()
-    places, _ = scan_dead_letters(user=owner, chosen=EVERYTHING)
-    assert [str(one.place) for one in places.places] == ["default/ledger/most", "default/orders/more"]
-    assert not places.is_whole
+    dead_queues, _ = scan_dead_letters(user=owner, chosen=EVERYTHING)
+    assert [str(one.address) for one in dead_queues.queues] == ["default/ledger/most", "default/orders/more"]
+    assert not dead_queues.is_whole
 
 
 def test_groups_are_by_error_by_queue_and_by_day(owner: User) -> None:
     bury("orders", "mail", ["timeout after 31 ms", "timeout after 32 ms", "boom"])
     bury("orders", "pay", ["timeout after 9 ms"], now_ms=OLD_MS)
 
-    places, stretch = scan_dead_letters(user=owner, chosen=EVERYTHING)
+    dead_queues, stretch = scan_dead_letters(user=owner, chosen=EVERYTHING)
     groups = group_letters(stretch.letters)
 
     assert [(one.key, one.count) for one in groups.errors] == [("timeout after <n> ms", 3), ("boom", 1)]
     assert [(one.key, one.count) for one in groups.queues] == [("default/orders/mail", 3), ("default/orders/pay", 1)]
     today = datetime.now(UTC).date().isoformat()
     assert [(one.key, one.count) for one in groups.days] == [(today, 3), ("2023-11-14", 1)]
-    assert [(one.key, one.count) for one in count_queues(places)] == [(g.key, g.count) for g in groups.queues]
+    assert [(one.key, one.count) for one in count_queues(dead_queues)] == [(g.key, g.count) for g in groups.queues]
     assert groups.errors[0].first_ms == OLD_MS
     assert not groups.are_cut
 
@@ -240,11 +242,11 @@ def test_one_forbidden_dead_letter_among_the_selected_stops_all(orders: Namespac
 
 def run_all(user: User, verb: DeadVerb, chosen: DeadFilter) -> list[DeadBatch]:
     """Batches to the end."""
-    batches = [act_on_all(user=user, verb=verb, chosen=chosen, run="run")]
+    batches = [act_on_all(user=user, verb=verb, chosen=chosen, act_id="run")]
     while batches[-1].position is not None:
         start = read_position(str(batches[-1].position))
         batches.append(
-            act_on_all(user=user, verb=verb, chosen=chosen, start=start, before_ms=batches[0].before_ms, run="run")
+            act_on_all(user=user, verb=verb, chosen=chosen, start=start, before_ms=batches[0].before_ms, act_id="run")
         )
     return batches
 

@@ -12,9 +12,10 @@ from django.db import connection
 from django.utils import timezone
 
 from queues.models import ReportDay, ReportState, ReportTrigger
-from queues.services.reporting.claims import (
+from queues.services.reporting.failures import ClaimLostError, DayTakenError
+from queues.services.reporting.making.claims import (
     Claim,
-    Keeper,
+    ClaimHeartbeat,
     beat,
     claim_day,
     fail_day,
@@ -22,7 +23,6 @@ from queues.services.reporting.claims import (
     new_run,
     report_claimed,
 )
-from queues.services.reporting.failures import ClaimLostError, DayTakenError
 from tests.support.waiting import wait_until
 
 from .reporting import DAY, add_day
@@ -35,17 +35,17 @@ def fall_silent(minutes: float = 3) -> None:
 
 
 @contextmanager
-def kept(claim: Claim) -> Iterator[Keeper]:
-    keeper = Keeper(claim, beat_s=0.05, news_s=0.01)
-    keeper.start()
+def kept(claim: Claim) -> Iterator[ClaimHeartbeat]:
+    heartbeat = ClaimHeartbeat(claim, beat_s=0.05, news_s=0.01)
+    heartbeat.start()
     try:
-        yield keeper
+        yield heartbeat
     finally:
-        keeper.stop()
+        heartbeat.stop()
 
 
 def claim() -> Claim:
-    return claim_day(day=DAY, run=new_run(), trigger=ASKED)
+    return claim_day(day=DAY, run_id=new_run(), trigger=ASKED)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -73,7 +73,7 @@ def test_of_many_at_once_one_gets_the_day(is_known: bool) -> None:
         thread.join()
 
     assert (len(got), len(refused)) == (1, 5)
-    assert ReportDay.objects.get().run == got[0].run
+    assert ReportDay.objects.get().run == got[0].run_id
 
 
 def test_who_is_refused_is_told_who_has_the_day(db: None) -> None:
@@ -93,8 +93,8 @@ def test_a_claim_without_a_beat_is_taken_over_after_two_minutes(db: None) -> Non
     second = claim()
 
     day = ReportDay.objects.get()
-    assert (day.run, day.state, day.failures) == (second.run, ReportState.RUNNING, 1)
-    assert first.run != second.run
+    assert (day.run, day.state, day.failures) == (second.run_id, ReportState.RUNNING, 1)
+    assert first.run_id != second.run_id
 
 
 def test_nothing_counts_that_was_taken_over(db: None) -> None:
@@ -138,30 +138,30 @@ def test_of_a_long_error_the_end_is_kept(db: None) -> None:
 def test_unless_reported_leaves_a_good_report_alone_but_not_half_of_one(db: None) -> None:
     day = add_day()
     with pytest.raises(DayTakenError, match="made by another process"):
-        claim_day(day=DAY, run=new_run(), trigger=ReportTrigger.SCHEDULED, unless_reported=True)
+        claim_day(day=DAY, run_id=new_run(), trigger=ReportTrigger.SCHEDULED, unless_reported=True)
 
     ReportDay.objects.filter(pk=day.pk).update(complete=False)
-    claim_day(day=DAY, run=new_run(), trigger=ReportTrigger.SCHEDULED, unless_reported=True)
+    claim_day(day=DAY, run_id=new_run(), trigger=ReportTrigger.SCHEDULED, unless_reported=True)
 
 
 @pytest.mark.django_db(transaction=True)
 def test_a_keeper_beats_and_passes_on_what_it_is_told() -> None:
     mine = claim()
     fall_silent(minutes=1)
-    with kept(mine) as keeper:
-        keeper.tell(stage="counting", share=0.5)
+    with kept(mine) as heartbeat:
+        heartbeat.tell(stage="counting", share=0.5)
         wait_until(
             lambda: ReportDay.objects.filter(
                 stage="counting", share=0.5, beat_at__gt=timezone.now() - timedelta(seconds=30)
             ),
             or_fail="no beat",
         )
-        assert not keeper.is_lost
+        assert not heartbeat.is_lost
 
 
 @pytest.mark.django_db(transaction=True)
 def test_a_keeper_notices_that_the_day_is_lost() -> None:
     mine = claim()
-    with kept(mine) as keeper:
+    with kept(mine) as heartbeat:
         ReportDay.objects.update(run="another's")
-        wait_until(lambda: keeper.is_lost, or_fail="not noticed")
+        wait_until(lambda: heartbeat.is_lost, or_fail="not noticed")

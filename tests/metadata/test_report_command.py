@@ -13,10 +13,10 @@ from django.test import override_settings
 
 from queues.management.commands import runreport
 from queues.models import ReportTrigger
-from queues.services.reporting.days import today, yesterday
 from queues.services.reporting.failures import DayTakenError, ReportFailedError
-from queues.services.reporting.loading import Made, Progress
-from queues.services.reporting.running import Listener, Order
+from queues.services.reporting.making.loading import Made, Progress
+from queues.services.reporting.making.running import Listener, Order
+from queues.services.reporting.reading.days import today, yesterday
 
 pytestmark = pytest.mark.django_db
 

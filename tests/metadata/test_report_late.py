@@ -12,8 +12,7 @@ import pytest
 from django.test import override_settings
 
 from queues.models import ReportDay, ReportState
-from queues.services.reporting.due_days import due_days, report_due_days
-from queues.services.reporting.upkeep import LATE_DAYS, reopen_late_days
+from queues.services.reporting.making.nightly_work import LATE_DAYS, due_days, reopen_late_days, report_due_days
 from tests.support.reports import at, event, write_events, write_report
 
 from .reporting import Place, add_day

@@ -12,8 +12,8 @@ from django.core.mail.backends.locmem import EmailBackend
 from django.test import override_settings
 
 from queues.models import Namespace, ReportDay
-from queues.services.reporting.mail import NO_SERVER, as_text, mail_report
-from queues.services.reporting.summary import Line, PaperTable, WordedSummary, cells
+from queues.services.reporting.presenting.mail import NO_SERVER, as_text, mail_report
+from queues.services.reporting.presenting.summary import Line, PaperTable, WordedSummary, cells
 
 from .reporting import DAY, add_day, add_row
 
@@ -151,7 +151,7 @@ def test_columns_of_text_are_equally_wide_whatever_is_in_them() -> None:
     lines = [Line(title="Acked", value="5", note="", is_flagged=False)]
     lines += [Line(title="Dead", value="12", note="usually none", is_flagged=True)]
     summary = WordedSummary(
-        title="T", place="", day="D", made="", remarks=(), warnings=(), nothing="", lines=lines, tables=[table, empty]
+        title="T", scope="", day="D", made="", remarks=(), warnings=(), nothing="", lines=lines, tables=[table, empty]
     )
 
     assert as_text(summary).splitlines() == [

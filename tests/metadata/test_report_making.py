@@ -15,13 +15,13 @@ from django.test import override_settings
 
 from queues.models import Namespace, Pool, QueueDay, QueuePolicy, ReportDay, ReportState, ReportTrigger
 from queues.pools.ttl_cache import forget_everything
-from queues.services.reporting import loading, upkeep
-from queues.services.reporting import rows as making_rows
-from queues.services.reporting.claims import claim_day
-from queues.services.reporting.days import today
 from queues.services.reporting.failures import BadRangeError, ClaimLostError, ReportFailedError
-from queues.services.reporting.loading import Made, Progress
-from queues.services.reporting.running import Listener, Order, make_report, make_reports
+from queues.services.reporting.making import loading, nightly_work
+from queues.services.reporting.making import rows as making_rows
+from queues.services.reporting.making.claims import claim_day
+from queues.services.reporting.making.loading import Made, Progress
+from queues.services.reporting.making.running import Listener, Order, make_report, make_reports
+from queues.services.reporting.reading.days import today
 from tests.support.reports import figures
 from tests.support.waiting import wait_until
 
@@ -263,7 +263,7 @@ def test_a_compaction_that_fails_is_a_warning(place: Place, monkeypatch: pytest.
     def fail(_url: str, _day: date) -> None:
         raise OSError("read-only file system")
 
-    monkeypatch.setattr(upkeep, "compact_day", fail)
+    monkeypatch.setattr(nightly_work, "compact_day", fail)
     place.plan_report()
 
     make(place)
@@ -275,7 +275,7 @@ def test_a_compaction_that_fails_is_a_warning(place: Place, monkeypatch: pytest.
 
 def test_the_files_of_a_day_that_goes_on_are_not_compacted(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[date] = []
-    monkeypatch.setattr(upkeep, "compact_day", lambda _url, day: asked.append(day))
+    monkeypatch.setattr(nightly_work, "compact_day", lambda _url, day: asked.append(day))
     place.plan_report(complete=False)
     make(place)
     assert not ReportDay.objects.get().complete
@@ -453,7 +453,7 @@ def test_it_ends_after_a_failure_when_it_is_told_to(place: Place) -> None:
 
 
 def test_a_day_that_another_process_has_is_left_to_it(place: Place) -> None:
-    claim_day(day=DAYS[1], run="another's", trigger=ReportTrigger.ASKED)
+    claim_day(day=DAYS[1], run_id="another's", trigger=ReportTrigger.ASKED)
     place.plan_report()
     heard = Heard()
 

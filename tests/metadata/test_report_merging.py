@@ -13,7 +13,7 @@ from django.contrib.auth.models import User
 
 from queues.lake.sketch import RELATIVE_ERROR, bucket_of
 from queues.models import Namespace
-from queues.services.reporting.merging import merge_day, merge_range
+from queues.services.reporting.reading.merging import merge_day, merge_range
 from queues.services.reporting.values import Figures, Metric, TryCount
 
 from .reporting import DAY, add_day, add_row

@@ -16,11 +16,30 @@ from django.utils import timezone
 from queues.models import Namespace, Pool, ReportDay, ReportState
 from queues.services.errors import NamespaceNotFoundError
 from queues.services.permissions import User as AnyUser
-from queues.services.reporting.account import read_summary
-from queues.services.reporting.days import find_day, latest_day, latest_report, list_days, today, yesterday
-from queues.services.reporting.merging import merge_day, merge_range
-from queues.services.reporting.queue_list import HEAD, Only, QueueFilter, compare_queues, list_queues, queues_as_csv
-from queues.services.reporting.reading import latest_of_queue, list_namespaces, read_queue, read_series
+from queues.services.reporting.presenting.account import read_summary
+from queues.services.reporting.presenting.queue_list import (
+    HEAD,
+    Only,
+    QueueFilter,
+    compare_queues,
+    list_queues,
+    queues_as_csv,
+)
+from queues.services.reporting.reading.day_reports import (
+    latest_of_queue,
+    list_namespaces,
+    read_queue,
+    read_series,
+)
+from queues.services.reporting.reading.days import (
+    find_day,
+    latest_day,
+    latest_report,
+    list_days,
+    today,
+    yesterday,
+)
+from queues.services.reporting.reading.merging import merge_day, merge_range
 from queues.services.reporting.values import DayState, Metric, QueueRow
 
 from .reporting import DAY, add_day, add_row

@@ -37,7 +37,7 @@ def run_day(spark: SparkSession) -> RunDay:
     """Compute a day's report of `lake` into `out`; its summary."""
 
     def run(lake: Path, out: Path, day: str, run: str = "one") -> dict[str, Any]:
-        output = Output(storage=Storage(str(out)), run=run)
+        output = Output(storage=Storage(str(out)), run_id=run)
         report = DayReport(spark, lake=str(lake), output=output, day=date.fromisoformat(day))
         return report.run(master="local[2]")
 

@@ -94,7 +94,7 @@ def histograms(today: Iterable[Event]) -> Counter[tuple[Any, ...]]:
 def tries(today: Iterable[Event]) -> Counter[tuple[Any, ...]]:
     """(pool, namespace, queue, attempt, outcome) → jobs."""
     ended = [one for one in today if one["kind"] in ("acked", "dead") and one["attempt"] is not None]
-    return Counter((*_place(one), one["attempt"], one["kind"]) for one in ended)
+    return Counter((*_scope_cell(one), one["attempt"], one["kind"]) for one in ended)
 
 
 def errors(today: Sequence[Event], before: Sequence[Event]) -> Rows:
@@ -106,7 +106,7 @@ def errors(today: Sequence[Event], before: Sequence[Event]) -> Rows:
             outcome = "lease_lost" if one["kind"] == "dead" and _attempt(one, 0) in lost else "failed"
             is_silent = outcome == "lease_lost" and one["error"] == "lease lost"
             error = "" if is_silent else one["error"] or ""
-            groups[*_place(one), pattern_of(error=error, outcome=outcome)].append(one)
+            groups[*_scope_cell(one), pattern_of(error=error, outcome=outcome)].append(one)
     rows = []
     for (pool, namespace, queue, pattern), events in groups.items():
         latest = max(events, key=lambda one: (one["at"], one["job"]))
@@ -116,28 +116,28 @@ def errors(today: Sequence[Event], before: Sequence[Event]) -> Rows:
             | {"failed": kinds["failed"], "dead": kinds["dead"], "job": latest["job"]}
             | {"first_at": min(one["at"] for one in events), "last_at": latest["at"]}
         )
-    rows.sort(key=lambda row: (*_place(row), -row["failed"] - row["dead"], row["pattern"]))
-    return _first(rows, 20, *PLACE)
+    rows.sort(key=lambda row: (*_scope_cell(row), -row["failed"] - row["dead"], row["pattern"]))
+    return _first(rows, 20, *SCOPE)
 
 
-PLACE: Final = ("pool", "namespace", "queue")
+SCOPE: Final = ("pool", "namespace", "queue")
 
 
 def slow(today: Iterable[Event]) -> Rows:
     """The table, its rows in order."""
     rows = [
-        {name: one[name] for name in (*PLACE, "job", "attempt", "at", "worker")} | {"metric": metric, "ms": value}
+        {name: one[name] for name in (*SCOPE, "job", "attempt", "at", "worker")} | {"metric": metric, "ms": value}
         for one in today
         for metric, value in metrics_of(one)
         if metric in ("wait", "run") and value > 0
     ]
     rows.sort(key=lambda row: (row["job"], row["attempt"]), reverse=True)
-    rows.sort(key=lambda row: (*_place(row), row["metric"], -row["ms"], row["at"]))
-    kept = _first(rows, 10, *PLACE, "metric")
+    rows.sort(key=lambda row: (*_scope_cell(row), row["metric"], -row["ms"], row["at"]))
+    kept = _first(rows, 10, *SCOPE, "metric")
     seen: Counter[tuple[Any, ...]] = Counter()
     for row in kept:
-        seen[*_place(row), row["metric"]] += 1
-        row["rank"] = seen[*_place(row), row["metric"]]
+        seen[*_scope_cell(row), row["metric"]] += 1
+        row["rank"] = seen[*_scope_cell(row), row["metric"]]
     return kept
 
 
@@ -148,26 +148,26 @@ def backlogs(
     queues = {key[:3] for key in told if key[2]} | set(before)
     found: dict[tuple[Any, ...], tuple[int, bool]] = {}
     bases: dict[tuple[Any, ...], list[tuple[int, bool]]] = defaultdict(list)
-    for place in queues:
-        said, was_known = before.get(place, (0, known))
-        lowest = min((moved for _, moved in _moves(told, place)), default=0)
+    for scope in queues:
+        said, was_known = before.get(scope, (0, known))
+        lowest = min((moved for _, moved in _moves(told, scope)), default=0)
         base = max(said, -lowest)
-        bases[place].append((base, was_known and base == said))
-        bases[*place[:2], ""].append(bases[place][0])
-    for place, parts in bases.items():
+        bases[scope].append((base, was_known and base == said))
+        bases[*scope[:2], ""].append(bases[scope][0])
+    for scope, parts in bases.items():
         base, is_known = sum(part[0] for part in parts), all(part[1] for part in parts)
         moved = 0
-        for hour, moved in _moves(told, place):
-            found[*place, hour] = (base + moved, is_known)
-        if (*place, None) in told or base:
-            found[*place, None] = (base + moved, is_known)
+        for hour, moved in _moves(told, scope):
+            found[*scope, hour] = (base + moved, is_known)
+        if (*scope, None) in told or base:
+            found[*scope, None] = (base + moved, is_known)
     return found
 
 
-def _moves(told: dict[tuple[Any, ...], dict[str, Any]], place: tuple[Any, ...]) -> Iterator[tuple[int, int]]:
+def _moves(told: dict[tuple[Any, ...], dict[str, Any]], scope: tuple[Any, ...]) -> Iterator[tuple[int, int]]:
     moved = 0
     for hour in range(24):
-        if (row := told.get((*place, hour))) is not None:
+        if (row := told.get((*scope, hour))) is not None:
             moved += row["arrivals"] - row["departures"]
             yield hour, moved
 
@@ -179,10 +179,10 @@ def check_report(out: Path, day: str, *, today: Sequence[Event], before: Sequenc
     """
     _check_figures(read_table(out, day, "figures"), figures(today, before), is_first=not before)
     rows = read_table(out, day, "histograms")
-    found = {tuple(row[name] for name in (*PLACE, "metric", "bucket")): row["jobs"] for row in rows}
+    found = {tuple(row[name] for name in (*SCOPE, "metric", "bucket")): row["jobs"] for row in rows}
     assert found == histograms(today)
     rows = read_table(out, day, "tries")
-    found = {tuple(row[name] for name in (*PLACE, "attempt", "outcome")): row["jobs"] for row in rows}
+    found = {tuple(row[name] for name in (*SCOPE, "attempt", "outcome")): row["jobs"] for row in rows}
     assert found == tries(today)
     assert read_table(out, day, "errors") == errors(today, before)
     assert read_table(out, day, "slow") == slow(today)
@@ -211,7 +211,7 @@ def check_with_duckdb(lake: Path, out: Path, day: str) -> None:
 def _check_figures(rows: Rows, told: dict[tuple[Any, ...], dict[str, Any]], *, is_first: bool) -> None:
     """The lake's first day began with nothing; of others nobody knows."""
     left = backlogs(told, {}, known=is_first)
-    keys = [tuple(row[name] for name in (*PLACE, "hour")) for row in rows]
+    keys = [tuple(row[name] for name in (*SCOPE, "hour")) for row in rows]
     assert len(set(keys)) == len(keys)
     assert set(keys) == set(told) | set(left)
     for key, row in zip(keys, rows, strict=True):
@@ -231,9 +231,9 @@ def _first(rows: Rows, number: int, *by: str) -> Rows:
     return kept
 
 
-def _place(row: dict[str, Any]) -> tuple[str, str, str]:
+def _scope_cell(row: dict[str, Any]) -> tuple[str, str, str]:
     return row["pool"], row["namespace"], row["queue"]
 
 
 def _attempt(one: Event, less: int) -> tuple[Any, ...]:
-    return (*_place(one), one["job"], None if one["attempt"] is None else one["attempt"] + less)
+    return (*_scope_cell(one), one["job"], None if one["attempt"] is None else one["attempt"] + less)

@@ -130,7 +130,7 @@ def test_what_compaction_takes_while_it_is_read_is_not_called_damaged(
 
     monkeypatch.setattr(DayReport, "_write_tables", write_tables)
     spark: Any = SimpleNamespace(version="4")  # nothing is computed
-    output = Output(storage=Storage(str(out)), run="one")
+    output = Output(storage=Storage(str(out)), run_id="one")
 
     summary = DayReport(spark, lake=str(lake), output=output, day=date.fromisoformat(DAY)).run(master="local")
 

@@ -34,8 +34,8 @@ KINDS = (
 @st.composite
 def events_of_queue(draw: st.DrawFn, day: str) -> list[Event]:
     """Events of a few jobs of one queue, on the day and on the one before, some of them at its very edges."""
-    place = {"pool": draw(st.sampled_from("ab")), "namespace": draw(st.sampled_from("mn"))}
-    place["queue"] = draw(st.sampled_from(("q1", "q2", "q3", "Ünïcode")))
+    scope = {"pool": draw(st.sampled_from("ab")), "namespace": draw(st.sampled_from("mn"))}
+    scope["queue"] = draw(st.sampled_from(("q1", "q2", "q3", "Ünïcode")))
     midnight = ms(day)
     hours = draw(st.lists(st.sampled_from((0, 1, 2, 3, 12, 22, 23)), min_size=1, max_size=3))
     made: list[Event] = []
@@ -43,7 +43,7 @@ def events_of_queue(draw: st.DrawFn, day: str) -> list[Event]:
         hour = draw(st.sampled_from(hours))
         at = midnight + hour * expected.HOUR + draw(st.sampled_from((0, 1, 3_599_999, 1_800_000)))
         at -= draw(st.sampled_from((0, 0, 0, 86_400_000)))
-        made.append(_one(draw, at) | place)
+        made.append(_one(draw, at) | scope)
     return made
 
 

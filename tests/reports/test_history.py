@@ -141,7 +141,7 @@ def write_figures(out: Path, day: str, counts: Mapping[str, int | None]) -> None
         {"pool": "default", "namespace": WEEKLY, "queue": queue, "published": number, **zeros, **nothing}
         for queue, number in told.items()
     ]
-    texts = dict.fromkeys(expected.PLACE, pa.string())
+    texts = dict.fromkeys(expected.SCOPE, pa.string())
     types = texts | {"hour": pa.int32(), "success_rate": pa.float64()}
     schema = pa.schema([(name, types.get(name, pa.int64())) for name in rows[0]])
     pq.write_table(pa.Table.from_pylist(rows, schema=schema), folder / "part.parquet")

@@ -264,7 +264,7 @@ def test_all_that_wait_for_a_process_that_starts_get_it_and_what_is_too_much_for
     monkeypatch: pytest.MonkeyPatch, path: Path
 ) -> None:
     most = 5
-    monkeypatch.setattr(pages_client, "PAGE_PLACES_PER_ADDRESS", most)
+    monkeypatch.setattr(pages_client, "PAGE_SLOTS_PER_ADDRESS", most)
 
     begun = threading.Event()
 

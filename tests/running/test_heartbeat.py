@@ -11,7 +11,7 @@ import pytest
 from queues.engine import Counts, Engine, PublishOptions, PumpBeat, list_pumps, open_engine, publish
 from queues.pump.heartbeat import BEAT_INTERVAL_S, PUMP_ID, Heartbeat
 from queues.pump.pool_runner import PoolRunner
-from queues.pump.role import Role
+from queues.pump.role import BackgroundRole
 from queues.pump.role_stats import RoleStats
 from queues.pump.roles import roles_for
 from tests.running.conftest import Site
@@ -25,8 +25,8 @@ def engine(redis_url: str) -> Iterator[Engine]:
     engine.close()
 
 
-def role(name: str = "pump", *, interval_s: float = 0.1) -> Role:
-    return Role(name=name, interval_s=interval_s, budget_s=1, tick=lambda _engine, _now: Counts())
+def role(name: str = "pump", *, interval_s: float = 0.1) -> BackgroundRole:
+    return BackgroundRole(name=name, interval_s=interval_s, budget_s=1, tick=lambda _engine, _now: Counts())
 
 
 class Clock:

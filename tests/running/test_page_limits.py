@@ -21,7 +21,7 @@ from django.http import HttpResponse
 from queues.engine import size
 from queues.pools import WorkTimeoutError, end_work_at, engine_for
 from queues.server import pages_handler
-from queues.server.pages_client import PagesClient, Places, Verdict
+from queues.server.pages_client import ConnectionSlots, PagesClient, Verdict
 from queues.server.pages_handler import OVERDUE_MAX, THREADS_PER_ADDRESS, PagesHandler, read_body
 from tests.http.two_servers_connection import request
 from tests.running import stuck_pages
@@ -153,13 +153,13 @@ def test_a_body_that_does_not_come_is_not_waited_for(monkeypatch: pytest.MonkeyP
 
 
 def test_places_are_for_each_address_and_in_all() -> None:
-    places = Places(total=3, per_address=2)
+    slots = ConnectionSlots(total=3, per_address=2)
 
-    assert [places.take(address, number) for number, address in enumerate("aaabb")] == [True, True, False, True, False]
-    places.give_back("a", 0)
-    places.give_back("a", 0)
-    assert [places.take(address, number) for number, address in ((5, "b"), (6, "b"))] == [True, False]
-    assert places.rivals("b") == [("b", 3), ("b", 5)]
+    assert [slots.take(address, number) for number, address in enumerate("aaabb")] == [True, True, False, True, False]
+    slots.give_back("a", 0)
+    slots.give_back("a", 0)
+    assert [slots.take(address, number) for number, address in ((5, "b"), (6, "b"))] == [True, False]
+    assert slots.rivals("b") == [("b", 3), ("b", 5)]
 
 
 def test_a_process_whose_pages_do_not_end_ends() -> None:

@@ -33,7 +33,7 @@ from queues.models import Namespace, Pool, QueuePolicy
 from queues.pump import service
 from queues.pump.circuit_breaker import RETRY_FIRST_S, RETRY_MAX_S, CircuitBreaker
 from queues.pump.pool_runner import PoolRunner
-from queues.pump.role import WAIT_PART, Role, run_role
+from queues.pump.role import WAIT_PART, BackgroundRole, run_role
 from queues.pump.role_stats import RoleStats
 from queues.pump.roles import bounds, deleter, pump, reclaimer, relay, roles_for, sweeper
 from tests.support.clock import ManualClock
@@ -153,7 +153,7 @@ def test_a_role_with_a_share_of_the_time_leaves_the_rest_to_others(engine: Engin
         return Counts(jobs=1, more=True)
 
     began = clock.now
-    role = Role(name="role", interval_s=1, budget_s=10, tick=tick, share=0.25)
+    role = BackgroundRole(name="role", interval_s=1, budget_s=10, tick=tick, share=0.25)
     counts = run_role(role, engine, should_stop=lambda: False, clock=clock, sleep=clock.advance)
 
     # Half a second of work, three times that for others, as long as the budget lasts.
@@ -216,8 +216,8 @@ class Script:
         return answer
 
 
-def role_of(tick: Callable[[Engine, int | None], Counts], *, budget_s: float = 60.0) -> Role:
-    return Role(name="role", interval_s=1, budget_s=budget_s, tick=tick)
+def role_of(tick: Callable[[Engine, int | None], Counts], *, budget_s: float = 60.0) -> BackgroundRole:
+    return BackgroundRole(name="role", interval_s=1, budget_s=budget_s, tick=tick)
 
 
 def test_a_turn_goes_on_while_there_is_more(engine: Engine) -> None:
@@ -249,7 +249,7 @@ def test_a_role_that_is_woken_ticks_again(engine: Engine) -> None:
         clock.advance(left_s / 2)
         return len(left) == 1
 
-    role = Role(name="role", interval_s=1, budget_s=10, tick=tick, wait=wait)
+    role = BackgroundRole(name="role", interval_s=1, budget_s=10, tick=tick, wait=wait)
     counts = run_role(role, engine, should_stop=lambda: False, clock=clock)
 
     assert counts == Counts(jobs=5)
@@ -265,7 +265,7 @@ def test_a_role_that_is_woken_all_the_time_ends_its_turn_all_the_same(engine: En
         clock.advance(0.4)
         return True
 
-    role = Role(name="role", interval_s=0.5, budget_s=3, tick=lambda _engine, _now: Counts(jobs=1), wait=wait)
+    role = BackgroundRole(name="role", interval_s=0.5, budget_s=3, tick=lambda _engine, _now: Counts(jobs=1), wait=wait)
     run_role(role, engine, should_stop=lambda: False, clock=clock)
 
     assert clock.now - began <= 3.4
@@ -338,10 +338,10 @@ def runner_of(engine: Callable[[str], Engine]) -> PoolRunner:
     return PoolRunner("default", stats=RoleStats(), should_stop=lambda: False, open_engine=engine)
 
 
-def with_tick(runner: PoolRunner, tick: Callable[[Engine, int | None], Counts]) -> Role:
+def with_tick(runner: PoolRunner, tick: Callable[[Engine, int | None], Counts]) -> BackgroundRole:
     """The pool runner's pump, doing something else."""
     name = runner.roles[0].name
-    return Role(name=name, interval_s=1, budget_s=0, tick=tick)
+    return BackgroundRole(name=name, interval_s=1, budget_s=0, tick=tick)
 
 
 def test_a_defect_in_one_role_is_logged_with_its_place_and_ends_nothing(
@@ -372,7 +372,7 @@ def test_a_role_has_turns_at_multiples_of_its_interval_until_the_runner_is_close
 
     runner = runner_of(lambda _pool: engine)
     start = time.monotonic()
-    runner.work(Role(name="pump", interval_s=0.1, budget_s=0, tick=tick))
+    runner.work(BackgroundRole(name="pump", interval_s=0.1, budget_s=0, tick=tick))
 
     first, second, third, _fourth = (moment - start for moment in began)
     assert first > 0.099
@@ -388,7 +388,7 @@ def idle(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> list[str]:
         turns.append("turn")
         return Counts()
 
-    role = Role(name="idle", interval_s=0.05, budget_s=0, tick=tick)
+    role = BackgroundRole(name="idle", interval_s=0.05, budget_s=0, tick=tick)
     monkeypatch.setattr("queues.pump.pool_runner.roles_for", lambda _pool, *, once: (role,))
     monkeypatch.setattr(service, "PoolRunner", partial(PoolRunner, open_engine=lambda _pool: engine))
     monkeypatch.setattr(service, "POOLS_INTERVAL_S", 0.05)

@@ -16,7 +16,7 @@ from queues.supervision import (
     GIVE_UP_AFTER,
     ChildGivenUpError,
     ChildSpec,
-    End,
+    ExitAction,
     NotReadyError,
     RestartPolicy,
     Supervisor,
@@ -133,7 +133,7 @@ def test_pauses_between_restarts_grow(
 
 
 def test_a_child_that_is_over_is_not_started_again(watch: Supervisor, spec: Callable[..., ChildSpec]) -> None:
-    policy = RestartPolicy(end=lambda status: End.OVER if status == 0 else End.RESTART)
+    policy = RestartPolicy(on_exit=lambda status: ExitAction.DONE if status == 0 else ExitAction.RESTART)
     watch.start(replace(spec("pass"), restarts=policy))
 
     watch.run()
@@ -144,10 +144,10 @@ def test_a_child_that_is_over_is_not_started_again(watch: Supervisor, spec: Call
 def test_a_child_that_asks_for_it_is_started_again_without_a_pause(
     watch: Supervisor, spec: Callable[..., ChildSpec], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    statuses = {0: End.OVER, 64: End.RESTART_AT_ONCE}
+    statuses = {0: ExitAction.DONE, 64: ExitAction.RESTART_AT_ONCE}
     runs = tmp_path / "runs"
     code = f"f = open({str(runs)!r}, 'a'); f.write('x'); sys.exit(64 if f.tell() < {2 * GIVE_UP_AFTER} else 0)"
-    policy = RestartPolicy(first_pause_s=600, longest_pause_s=600, end=statuses.__getitem__)
+    policy = RestartPolicy(first_pause_s=600, longest_pause_s=600, on_exit=statuses.__getitem__)
     watch.start(replace(spec(f"import sys; {code}"), restarts=policy))
 
     watch.run()

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from taskq import App
-from taskq.worker import End, Worker, WorkerOptions
+from taskq.worker import StopReason, Worker, WorkerOptions
 
 NAMESPACE = "sdk"
 
@@ -35,7 +35,7 @@ def make_worker(app: App, **options: Any) -> Worker:
 def work(app: App, **options: Any) -> Worker:
     """A worker that has run until nothing was ready any more."""
     worker = make_worker(app, burst=True, **options)
-    assert asyncio.run(worker.run()) is End.EMPTY
+    assert asyncio.run(worker.run()) is StopReason.EMPTY
     return worker
 
 

@@ -99,7 +99,7 @@ async def test_text_that_utf8_cannot_carry_is_told_with_question_marks(app: App)
     async with working(app) as worker:
         progress = await until(lambda: told(job), or_fail="nothing was told")
         assert (progress.note, progress.log) == ("file ?", ("line ?",))
-        await until(lambda: worker._keeper._since_ms, or_fail="it does not tell that it lives")
+        await until(lambda: worker._lease_renewer._since_ms, or_fail="it does not tell that it lives")
         go_on.set()
         await until(lambda: is_gone(job), or_fail="its end was not told")
 

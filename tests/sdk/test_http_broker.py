@@ -38,7 +38,7 @@ from queues.engine import (
 from taskq import App, Client, Context
 from taskq.brokers.http import HttpBroker
 from taskq.outcomes import JobFailedError, JobGoneError, NotConfiguredError, ResultTimeoutError
-from taskq.worker import End, Worker, WorkerOptions
+from taskq.worker import StopReason, Worker, WorkerOptions
 from tests.http.service import Server, Site, open_site
 from tests.sdk.test_client import walk_through_the_rest
 from tests.support.waiting import wait_until
@@ -102,7 +102,7 @@ def together(broker: HttpBroker, *works: Any) -> list[Any]:
 def work_off(app: App, queue: str, **options: Any) -> Worker:
     """A worker that ends once nothing is left."""
     worker = Worker(app, WorkerOptions(queues={queue: 1}, burst=True, concurrency=10, **options))
-    assert asyncio.run(asyncio.wait_for(worker.run(), 30)) is End.EMPTY
+    assert asyncio.run(asyncio.wait_for(worker.run(), 30)) is StopReason.EMPTY
     return worker
 
 

@@ -16,7 +16,7 @@ import pytest
 from queues.embedded import EmbeddedRedis
 from queues.engine import TaskqError
 from taskq import App, Context, Task
-from taskq.worker import End
+from taskq.worker import StopReason
 
 from .conftest import make_worker, until, working
 
@@ -131,13 +131,13 @@ async def test_a_worker_that_waits_for_redis_ends_when_it_is_told_to(redis: Embe
     running = asyncio.create_task(worker.run())
     await asyncio.sleep(0)  # it has begun to wait
     worker.stop()
-    assert await asyncio.wait_for(running, 5) is End.STOPPED
+    assert await asyncio.wait_for(running, 5) is StopReason.STOPPED
 
 
 async def test_a_worker_may_be_told_to_stop_before_it_runs(app: App) -> None:
     worker = make_worker(app)
     worker.stop()
-    assert await asyncio.wait_for(worker.run(), 5) is End.STOPPED
+    assert await asyncio.wait_for(worker.run(), 5) is StopReason.STOPPED
 
 
 async def test_what_a_task_says_while_redis_is_down_is_told_afterwards(app: App, redis: EmbeddedRedis) -> None:

@@ -30,7 +30,7 @@ from taskq import (
     TaskOptions,
     current_context,
 )
-from taskq.worker import End
+from taskq.worker import StopReason
 
 from .conftest import until, work, working
 
@@ -644,7 +644,7 @@ def test_it_ends_after_so_many_jobs(app: App) -> None:
     from .conftest import make_worker
 
     worker = make_worker(app, max_jobs=10, concurrency=5)
-    assert asyncio.run(worker.run()) is End.MAX_JOBS
+    assert asyncio.run(worker.run()) is StopReason.MAX_JOBS
     assert 10 <= worker.done <= 20
     counts = app.broker.run(app.broker.stats("default")).counts
     assert counts[JobState.READY] == 50 - worker.done

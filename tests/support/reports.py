@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from queues.lake.files import COLUMNS, arrow_schema
 from queues.lake.names import EntryId, drained_name, hour_dir
-from queues.services.reporting.files import TABLES, Kind
+from queues.services.reporting.making.files import TABLES, Kind
 
 _ARROW: Final = {
     Kind.TEXT: pa.string(),

@@ -10,17 +10,17 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from queues.services.permissions import User
-from queues.services.reporting.account import Account, read_account
-from queues.services.reporting.days import today
-from queues.services.reporting.figures import as_rows, note_on_times, times_of
-from queues.services.reporting.merging import merge_day, merge_range, read_busiest, read_sums
-from queues.services.reporting.reading import read_queue, read_series, reported_days
+from queues.services.reporting.presenting.account import Account, read_account
+from queues.services.reporting.presenting.figures import as_rows, note_on_times, times_of
+from queues.services.reporting.reading.day_reports import read_queue, read_series, reported_days
+from queues.services.reporting.reading.days import today
+from queues.services.reporting.reading.merging import merge_day, merge_range, read_busiest, read_sums
 from queues.services.reporting.values import Figures, Metric
 
 from . import pictures
 from .home import short_weekday
 from .pictures import Of
-from .places import Place
+from .scopes import ReportScope
 
 Context = dict[str, Any]
 
@@ -48,15 +48,15 @@ def contents_of_everything(*, user: User, day: date, measure: str) -> Context | 
     found = {one: sums.get(one) for one in days if one in reported}
     context = _told(account, day)
     context["charts"]["days"] = pictures.day_by_day(days, found)
-    return context | _heat(user, day, Place(), measure)
+    return context | _heat(user, day, ReportScope(), measure)
 
 
-def contents_of_place(*, user: User, day: date, place: Place, measure: str) -> Context | None:
+def contents_of_scope(*, user: User, day: date, scope: ReportScope, measure: str) -> Context | None:
     """A namespace or a queue. None: nothing is known of it on that day.
 
     Raises NamespaceNotFoundError, MetadataUnavailableError.
     """
-    names: Any = {"pool": place.pool, "namespace": place.namespace, "queue": place.queue}
+    names: Any = {"pool": scope.pool, "namespace": scope.namespace, "queue": scope.queue}
     account = read_account(user=user, day=day, **names)
     if account is None:
         return None
@@ -64,7 +64,7 @@ def contents_of_place(*, user: User, day: date, place: Place, measure: str) -> C
     found = {one.day: one.row.figures if one.row else None for one in series if one.has_report}
     merged = [(days, merge_range(user=user, until=day, days=days, **names)) for days in MERGED]
     title, unit, of = MEASURES[measure]
-    first = next((place for place, one in enumerate(series) if one.has_report), 0)
+    first = next((scope for scope, one in enumerate(series) if one.has_report), 0)
     context = _told(account, day) | {
         "row": account.reports[0].row,
         "merged": merged,
@@ -76,7 +76,7 @@ def contents_of_place(*, user: User, day: date, place: Place, measure: str) -> C
     context["charts"] |= {
         "days": pictures.day_by_day([one.day for one in series], found),
         "waits": pictures.percentiles_by_day(series, Metric.WAIT),
-        "runs": pictures.percentiles_by_day(series, Metric.RUN),
+        "runs": pictures.percentiles_by_day(series, Metric.RUN_TIME),
         "rhythm": pictures.hours_of_days(
             series[first:],
             of=of,
@@ -85,7 +85,7 @@ def contents_of_place(*, user: User, day: date, place: Place, measure: str) -> C
             names=lambda one: f"{short_weekday(one)} {one:%m-%d}",
         ),
     }
-    return context if place.queue else context | _heat(user, day, place, measure)
+    return context if scope.queue else context | _heat(user, day, scope, measure)
 
 
 def charts_of_hours(account: Account, day: date) -> Context:
@@ -94,7 +94,7 @@ def charts_of_hours(account: Account, day: date) -> Context:
     flow = {"flow": pictures.flow(account.hours, until=until_hour(day))}
     if account.tells_namespace:
         return flow | {"wait": pictures.percentile_of_namespaces(account.reports)}
-    waits, runs = (pictures.percentiles(account.hours, metric) for metric in (Metric.WAIT, Metric.RUN))
+    waits, runs = (pictures.percentiles(account.hours, metric) for metric in (Metric.WAIT, Metric.RUN_TIME))
     return flow | {"wait": waits, "run": runs}
 
 
@@ -103,12 +103,12 @@ def until_hour(day: date) -> int:
     return datetime.now(UTC).hour + 1 if day == today() else 24
 
 
-def hours_and_figures(*, user: User, day: date, place: Place) -> tuple[Sequence[Figures], Figures | None]:
-    """Of that place and day, to hold beside another's. Raises NamespaceNotFoundError, MetadataUnavailableError."""
-    if not place.namespace:
+def hours_and_figures(*, user: User, day: date, scope: ReportScope) -> tuple[Sequence[Figures], Figures | None]:
+    """Of that scope and day, to hold beside another's. Raises NamespaceNotFoundError, MetadataUnavailableError."""
+    if not scope.namespace:
         merged = merge_day(user=user, day=day)
         return merged.hours, merged.figures if merged.hours else None
-    report = read_queue(user=user, day=day, pool=place.pool, namespace=place.namespace, queue=place.queue)
+    report = read_queue(user=user, day=day, pool=scope.pool, namespace=scope.namespace, queue=scope.queue)
     return (report.hours, report.row.figures) if report else ((), None)
 
 
@@ -127,14 +127,14 @@ def _told(account: Account, day: date) -> Context:
         | {
             "backlog": pictures.backlog(account.hours, until=until_hour(day)),
             "wait_spread": pictures.distribution(histograms[Metric.WAIT], Metric.WAIT),
-            "run_spread": pictures.distribution(histograms[Metric.RUN], Metric.RUN),
+            "run_spread": pictures.distribution(histograms[Metric.RUN_TIME], Metric.RUN_TIME),
             "tries": pictures.tries(account.tries),
         },
     }
 
 
-def _heat(user: User, day: date, place: Place, measure: str) -> Context:
-    rows = read_busiest(user=user, day=day, pool=place.pool, namespace=place.namespace)
+def _heat(user: User, day: date, scope: ReportScope, measure: str) -> Context:
+    rows = read_busiest(user=user, day=day, pool=scope.pool, namespace=scope.namespace)
     title, unit, of = MEASURES[measure]
     return {
         "heat": pictures.busiest_hours(rows, of=of, title=_by_queue(title), unit=unit),

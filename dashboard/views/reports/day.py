@@ -11,19 +11,19 @@ from django.utils.translation import gettext as _
 
 from dashboard.views.decorators import is_live, page
 from queues.services.permissions import check_visible
-from queues.services.reporting.account import read_summary
-from queues.services.reporting.days import find_day, list_days, today
-from queues.services.reporting.figures import beside_day
-from queues.services.reporting.queue_list import PAGE, QueueFilter, compare_queues, list_queues
-from queues.services.reporting.reading import DAYS_MAX, latest_of_queue
-from queues.services.reporting.summary import word_summary
+from queues.services.reporting.presenting.account import read_summary
+from queues.services.reporting.presenting.figures import beside_day
+from queues.services.reporting.presenting.queue_list import PAGE, QueueFilter, compare_queues, list_queues
+from queues.services.reporting.presenting.summary import word_summary
+from queues.services.reporting.reading.day_reports import DAYS_MAX, latest_of_queue
+from queues.services.reporting.reading.days import find_day, list_days, today
 from queues.services.reporting.values import Pair
 
 from . import pictures
-from .contents import MEASURES, charts_of_hours, contents_of_everything, contents_of_place, hours_and_figures
+from .contents import MEASURES, charts_of_hours, contents_of_everything, contents_of_scope, hours_and_figures
 from .home import make_picker
-from .places import EVERYTHING, FIRST_DAY, Place, place_in, read_day
 from .queue_table import ONLY, columns, compared_columns, groups, name_column, read_filter, read_page
+from .scopes import EVERYTHING, FIRST_DAY, ReportScope, read_day, scope_in
 
 Context = dict[str, Any]
 
@@ -39,26 +39,26 @@ def report(request: HttpRequest, day: date) -> HttpResponse:
 @page
 def report_namespace(request: HttpRequest, day: date, pool: str, namespace: str) -> HttpResponse:
     """The same of a namespace."""
-    return _answer(request, day, Place(pool=pool, namespace=namespace))
+    return _answer(request, day, ReportScope(pool=pool, namespace=namespace))
 
 
 @page
 def report_queue(request: HttpRequest, day: date, pool: str, namespace: str, queue: str) -> HttpResponse:
     """The same of a queue, without the table."""
-    return _answer(request, day, Place(pool=pool, namespace=namespace, queue=queue))
+    return _answer(request, day, ReportScope(pool=pool, namespace=namespace, queue=queue))
 
 
-def _answer(request: HttpRequest, day: date, place: Place) -> HttpResponse:
+def _answer(request: HttpRequest, day: date, scope: ReportScope) -> HttpResponse:
     """For live.js the picker and how the report stands; the address that it asks for says which report it knows."""
-    if place.namespace:
-        check_visible(user=request.user, pool=place.pool, namespace=place.namespace)
-    context = frame(request, day, place)
+    if scope.namespace:
+        check_visible(user=request.user, pool=scope.pool, namespace=scope.namespace)
+    context = frame(request, day, scope)
     if is_live(request):
         return render(request, "dashboard/_report_state.html", context)
-    return render(request, "dashboard/report.html", context | _contents(request, day, place, context["other"]))
+    return render(request, "dashboard/report.html", context | _contents(request, day, scope, context["other"]))
 
 
-def frame(request: HttpRequest, day: date, place: Place) -> Context:
+def frame(request: HttpRequest, day: date, scope: ReportScope) -> Context:
     """What stands above and beside the figures."""
     user = request.user
     entry = find_day(user=user, day=day)
@@ -66,19 +66,19 @@ def frame(request: HttpRequest, day: date, place: Place) -> Context:
     made = entry.reported_at.isoformat() if entry.reported_at else ""
     return {
         "day": day,
-        "place": place,
+        "scope": scope,
         "entry": entry,
         "is_today": day == today(),
         "made": made,
         "is_newer": is_live(request) and request.GET.get("made", "") != made,
-        "picker": make_picker(place=place, shown=day, known=list_days(user=user, most=DAYS_MAX)),
+        "picker": make_picker(scope=scope, shown=day, known=list_days(user=user, most=DAYS_MAX)),
         "other": other if other != day else None,
-        "page_url": place.url(day),
-        "parent_url": place.parent.url(day),
+        "page_url": scope.url(day),
+        "parent_url": scope.parent.url(day),
         "everything_url": EVERYTHING.url(day),
-        "csv_url": place.csv_url(day) + ("&" if place.names else "?"),  # table=... comes after
-        "print_url": place.print_url(day),
-        "offers": [(place.url(day, **{"with": f"{one}"}), title) for one, title in _offers(day)],
+        "csv_url": scope.csv_url(day) + ("&" if scope.names else "?"),  # table=... comes after
+        "print_url": scope.print_url(day),
+        "offers": [(scope.url(day, **{"with": f"{one}"}), title) for one, title in _offers(day)],
     }
 
 
@@ -88,26 +88,26 @@ def _offers(day: date) -> list[tuple[date, str]]:
     return [(one, title) for one, title in offers if one >= FIRST_DAY]
 
 
-def _contents(request: HttpRequest, day: date, place: Place, other: date | None) -> Context:
+def _contents(request: HttpRequest, day: date, scope: ReportScope, other: date | None) -> Context:
     user = request.user
     asked = request.GET.get("heat", "")
     measure = asked if asked in MEASURES else MEASURE
-    if place.namespace:
-        found = contents_of_place(user=user, day=day, place=place, measure=measure)
+    if scope.namespace:
+        found = contents_of_scope(user=user, day=day, scope=scope, measure=measure)
     else:
         found = contents_of_everything(user=user, day=day, measure=measure)
     if found is None:
-        names: Any = place.names
-        latest = latest_of_queue(user=user, **names) if place.namespace else None
-        return {"figures": None, "latest_url": place.url(latest.row.day) if latest else "", "latest": latest}
+        names: Any = scope.names
+        latest = latest_of_queue(user=user, **names) if scope.namespace else None
+        return {"figures": None, "latest_url": scope.url(latest.row.day) if latest else "", "latest": latest}
     if other:
-        found |= _comparison(request, day, other, place)
-    return found if place.queue else found | _table(request, day, other, place)
+        found |= _comparison(request, day, other, scope)
+    return found if scope.queue else found | _table(request, day, other, scope)
 
 
-def _comparison(request: HttpRequest, day: date, other: date, place: Place) -> Context:
-    hours, figures = hours_and_figures(user=request.user, day=day, place=place)
-    other_hours, other_figures = hours_and_figures(user=request.user, day=other, place=place)
+def _comparison(request: HttpRequest, day: date, other: date, scope: ReportScope) -> Context:
+    hours, figures = hours_and_figures(user=request.user, day=day, scope=scope)
+    other_hours, other_figures = hours_and_figures(user=request.user, day=other, scope=scope)
     days = {f"{day}": hours, f"{other}": other_hours}
     wait = [] if figures is None or all(one.wait.p95 is None for one in hours) else ["wait"]
     charts = {
@@ -120,13 +120,13 @@ def _comparison(request: HttpRequest, day: date, other: date, place: Place) -> C
     return {
         "beside": beside_day(figures, other_figures) if figures else [],
         "both": list(charts.values()),
-        "other_url": place.url(other),
+        "other_url": scope.url(other),
         "other_known": other_figures is not None,
     }
 
 
-def _table(request: HttpRequest, day: date, other: date | None, place: Place) -> Context:
-    chosen, number = read_filter(request.GET, place), read_page(request.GET)
+def _table(request: HttpRequest, day: date, other: date | None, scope: ReportScope) -> Context:
+    chosen, number = read_filter(request.GET, scope), read_page(request.GET)
     context: Context = {
         "chosen": chosen,
         "narrowed": bool(chosen.text or chosen.only),
@@ -167,8 +167,8 @@ def _told(pair: Pair, chosen: QueueFilter, day: date) -> Context:
         }
         for column in compared_columns(chosen)
     ]
-    place = Place(pool=pair.pool, namespace=pair.namespace, queue=pair.queue)
-    return {"pair": pair, "cells": cells, "url": place.url(day)}
+    scope = ReportScope(pool=pair.pool, namespace=pair.namespace, queue=pair.queue)
+    return {"pair": pair, "cells": cells, "url": scope.url(day)}
 
 
 def _pages(found: int, page: int) -> Context:
@@ -188,12 +188,12 @@ def _pages(found: int, page: int) -> Context:
 @page
 def report_print(request: HttpRequest, day: date) -> HttpResponse:
     """`?pool=&namespace=&queue=`: of these alone. What the mail says, with pictures in place of its tables of hours."""
-    user, place = request.user, place_in(request.GET.dict())
-    if place.namespace:
-        check_visible(user=user, pool=place.pool, namespace=place.namespace)
-    names: Any = place.names
+    user, scope = request.user, scope_in(request.GET.dict())
+    if scope.namespace:
+        check_visible(user=user, pool=scope.pool, namespace=scope.namespace)
+    names: Any = scope.names
     found = read_summary(user=user, day=day, **names)
-    context: dict[str, Any] = {"day": day, "place": place, "page_url": place.url(day), "summary": word_summary(found)}
+    context: dict[str, Any] = {"day": day, "scope": scope, "page_url": scope.url(day), "summary": word_summary(found)}
     if found.account is not None:
         context |= {"figures": found.account.figures, "charts": charts_of_hours(found.account, day)}
     return render(request, "dashboard/report_print.html", context)

@@ -1,4 +1,4 @@
-"""Every table of a report as CSV. `queues.services.reporting.tables` describes the columns; the rows are read here."""
+"""Every table of a report as CSV. `queues.services.reporting` describes the columns; the rows are read here."""
 
 from __future__ import annotations
 
@@ -11,16 +11,23 @@ from django.http import Http404, HttpRequest, HttpResponse
 
 from dashboard.views.decorators import page
 from queues.services.permissions import User, check_visible
-from queues.services.reporting.figures import KeyFigure, beside_day, times_of
-from queues.services.reporting.merging import Noted, list_objectives, merge_day, notes_of, read_namespaces, read_sums
-from queues.services.reporting.queue_list import queues_as_csv
-from queues.services.reporting.reading import list_namespaces, read_queue, read_series
-from queues.services.reporting.tables import TABLES, DayFigures, MeasuredTime, Ranked, as_csv
+from queues.services.reporting.presenting.figures import KeyFigure, beside_day, times_of
+from queues.services.reporting.presenting.queue_list import queues_as_csv
+from queues.services.reporting.presenting.tables import TABLES, DayFigures, MeasuredTime, Ranked, as_csv
+from queues.services.reporting.reading.day_reports import list_namespaces, read_queue, read_series
+from queues.services.reporting.reading.merging import (
+    Noted,
+    list_objectives,
+    merge_day,
+    notes_of,
+    read_namespaces,
+    read_sums,
+)
 from queues.services.reporting.values import Change, ErrorGroup, Figures, QueueReport, QueueRow, TryCount
 
 from .contents import DAYS, hours_and_figures
-from .places import Place, place_in, read_day
 from .queue_table import read_filter
+from .scopes import ReportScope, read_day, scope_in
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +36,7 @@ class Wanted:
 
     user: User
     day: date
-    place: Place
+    scope: ReportScope
     other: date | None
 
 
@@ -38,21 +45,21 @@ def _namespaces(wanted: Wanted) -> Sequence[QueueRow]:
 
 
 def _hours(wanted: Wanted) -> Iterator[DayFigures]:
-    hours, _figures = hours_and_figures(user=wanted.user, day=wanted.day, place=wanted.place)
+    hours, _figures = hours_and_figures(user=wanted.user, day=wanted.day, scope=wanted.scope)
     return (DayFigures(wanted.day, one) for one in hours)
 
 
 def _times(wanted: Wanted) -> Sequence[MeasuredTime]:
-    _hours, figures = hours_and_figures(user=wanted.user, day=wanted.day, place=wanted.place)
+    _hours, figures = hours_and_figures(user=wanted.user, day=wanted.day, scope=wanted.scope)
     return times_of(figures or Figures())
 
 
 def _days(wanted: Wanted) -> Iterator[DayFigures]:
-    if not wanted.place.namespace:
+    if not wanted.scope.namespace:
         days = [wanted.day - timedelta(days=back) for back in reversed(range(DAYS))]
         sums = read_sums(user=wanted.user, days=days)
         return (DayFigures(day, sums[day]) for day in days if day in sums)
-    series = read_series(user=wanted.user, until=wanted.day, days=DAYS, **_names(wanted.place))
+    series = read_series(user=wanted.user, until=wanted.day, days=DAYS, **_names(wanted.scope))
     return (DayFigures(one.day, one.row.figures) for one in series if one.row is not None)
 
 
@@ -70,23 +77,23 @@ def _changes(wanted: Wanted) -> Sequence[Noted[Change]]:
 
 
 def _tries(wanted: Wanted) -> Iterable[TryCount]:
-    if wanted.place.namespace:
+    if wanted.scope.namespace:
         return (one for report in _reports(wanted) for one in report.tries)
     return merge_day(user=wanted.user, day=wanted.day).tries
 
 
 def _objectives(wanted: Wanted) -> Iterable[QueueRow]:
-    place = wanted.place
-    if place.queue:
+    scope = wanted.scope
+    if scope.queue:
         return (report.row for report in _reports(wanted) if report.row.objective is not None)
-    return list_objectives(user=wanted.user, day=wanted.day, pool=place.pool, namespace=place.namespace).rows
+    return list_objectives(user=wanted.user, day=wanted.day, pool=scope.pool, namespace=scope.namespace).rows
 
 
 def _figures(wanted: Wanted) -> Sequence[KeyFigure]:
-    _hours, figures = hours_and_figures(user=wanted.user, day=wanted.day, place=wanted.place)
+    _hours, figures = hours_and_figures(user=wanted.user, day=wanted.day, scope=wanted.scope)
     other = None
     if wanted.other:
-        _hours, other = hours_and_figures(user=wanted.user, day=wanted.other, place=wanted.place)
+        _hours, other = hours_and_figures(user=wanted.user, day=wanted.other, scope=wanted.scope)
     return beside_day(figures or Figures(), other)
 
 
@@ -106,35 +113,35 @@ ROWS: Final[Mapping[str, Callable[[Wanted], Iterable[Any]]]] = {
 
 
 def _reports(wanted: Wanted) -> Sequence[QueueReport]:
-    if not wanted.place.namespace:
+    if not wanted.scope.namespace:
         return read_namespaces(user=wanted.user, day=wanted.day)
-    report = read_queue(user=wanted.user, day=wanted.day, **_names(wanted.place))
+    report = read_queue(user=wanted.user, day=wanted.day, **_names(wanted.scope))
     return [report] if report else []
 
 
-def _names(place: Place) -> dict[str, Any]:
-    return {"pool": place.pool, "namespace": place.namespace, "queue": place.queue}
+def _names(scope: ReportScope) -> dict[str, Any]:
+    return {"pool": scope.pool, "namespace": scope.namespace, "queue": scope.queue}
 
 
 @page
 def report_csv(request: HttpRequest, day: date) -> HttpResponse:
     """`?table=` one of ROWS, or `queues`; `pool`, `namespace`, `queue`; of `queues` also `q`, `only` and `sort`."""
     name = request.GET.get("table", "queues")
-    place = place_in(request.GET.dict())
-    if place.namespace:
-        check_visible(user=request.user, pool=place.pool, namespace=place.namespace)
+    scope = scope_in(request.GET.dict())
+    if scope.namespace:
+        check_visible(user=request.user, pool=scope.pool, namespace=scope.namespace)
     if name == "queues":
-        pieces = queues_as_csv(user=request.user, day=day, chosen=read_filter(request.GET, place))
-        return _sent(pieces, day, place, name)
+        pieces = queues_as_csv(user=request.user, day=day, chosen=read_filter(request.GET, scope))
+        return _sent(pieces, day, scope, name)
     if name not in ROWS:
         raise Http404
     other = read_day(request.GET.get("with", ""))
-    wanted = Wanted(user=request.user, day=day, place=place, other=other)
-    return _sent([as_csv(TABLES[name], ROWS[name](wanted))], day, place, name)
+    wanted = Wanted(user=request.user, day=day, scope=scope, other=other)
+    return _sent([as_csv(TABLES[name], ROWS[name](wanted))], day, scope, name)
 
 
-def _sent(pieces: Iterable[str], day: date, place: Place, table: str) -> HttpResponse:
+def _sent(pieces: Iterable[str], day: date, scope: ReportScope, table: str) -> HttpResponse:
     response = HttpResponse("".join(pieces), content_type="text/csv; charset=utf-8")
-    name = "-".join(["taskq", f"{day}", *place.names.values(), table])
+    name = "-".join(["taskq", f"{day}", *scope.names.values(), table])
     response["Content-Disposition"] = f'attachment; filename="{name}.csv"'
     return response

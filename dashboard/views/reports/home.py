@@ -18,12 +18,12 @@ from django.utils.formats import date_format
 
 from dashboard.views.decorators import page
 from queues.services.permissions import User
-from queues.services.reporting.days import latest_day, list_days, today, yesterday
-from queues.services.reporting.reading import read_series
+from queues.services.reporting.reading.day_reports import read_series
+from queues.services.reporting.reading.days import latest_day, list_days, today, yesterday
 from queues.services.reporting.values import DayEntry, DayState, Metric
 
 from .pictures import percentiles_by_day
-from .places import FIRST_DAY, Place, place_in, read_day
+from .scopes import FIRST_DAY, ReportScope, read_day, scope_in
 
 WEEKS: Final = 5
 
@@ -69,7 +69,7 @@ def short_weekday(day: date) -> str:
     return name if name.isascii() else name[-1]
 
 
-def make_picker(*, place: Place, shown: date, known: Sequence[DayEntry]) -> Picker:
+def make_picker(*, scope: ReportScope, shown: date, known: Sequence[DayEntry]) -> Picker:
     """Whole weeks, Monday to Sunday: the latest ones if `shown` is in these, else those that end with its week."""
     by_day = {entry.day: entry for entry in known}
     newest = max([shown, today(), *by_day])
@@ -79,7 +79,7 @@ def make_picker(*, place: Place, shown: date, known: Sequence[DayEntry]) -> Pick
     first_known = min(by_day, default=shown)
 
     def url_of(day: date) -> str:
-        return place.url(day) if FIRST_DAY <= day <= today() else ""
+        return scope.url(day) if FIRST_DAY <= day <= today() else ""
 
     return Picker(
         days=tuple(
@@ -109,7 +109,7 @@ def reports(request: HttpRequest) -> HttpResponse:
     if day is None:
         demo = {"demo_from": yesterday() - timedelta(days=DEMO_DAYS - 1), "demo_to": yesterday()}
         return render(request, "dashboard/reports.html", {"report_at": settings.TASKQ_REPORT_AT} | demo)
-    return redirect(place_in(request.GET.dict()).url(day))  # which answers 404 for what is not to be seen
+    return redirect(scope_in(request.GET.dict()).url(day))  # which answers 404 for what is not to be seen
 
 
 def _newest(user: User) -> date | None:
@@ -122,7 +122,7 @@ def _newest(user: User) -> date | None:
 
 DAYS: Final = 28
 
-METRICS: Final = (Metric.WAIT, Metric.RUN)
+METRICS: Final = (Metric.WAIT, Metric.RUN_TIME)
 
 
 @page

@@ -9,8 +9,8 @@ from typing import Any, Final
 from django.utils.translation import gettext as _
 
 from queues.lake.sketch import bounds
-from queues.services.reporting.merging import QueueHours
-from queues.services.reporting.summary import LINES
+from queues.services.reporting.presenting.summary import LINES
+from queues.services.reporting.reading.merging import QueueHours
 from queues.services.reporting.values import Figures, Metric, QueueReport, SeriesDay, TryCount
 
 HOURS: Final = range(24)
@@ -41,7 +41,7 @@ def figure(key: str) -> Of:
 
 def nothing_measured(metric: Metric) -> str:
     """What stands where there is nothing to draw."""
-    return _("Nothing was acked on this day.") if metric is Metric.RUN else _("Nothing was delivered on this day.")
+    return _("Nothing was acked on this day.") if metric is Metric.RUN_TIME else _("Nothing was delivered on this day.")
 
 
 def flow(hours: Sequence[Figures], *, until: int = 24) -> Chart:
@@ -58,7 +58,7 @@ def flow(hours: Sequence[Figures], *, until: int = 24) -> Chart:
 def percentiles(hours: Sequence[Figures], metric: Metric) -> Chart:
     """p50, p95 and p99 of each hour."""
     lines = [(name, figure(f"{metric}_{name}")) for name in ("p50", "p95", "p99")]
-    titles = {Metric.WAIT: _("Wait by hour: due → delivered"), Metric.RUN: _("Run by hour: delivered → acked")}
+    titles = {Metric.WAIT: _("Wait by hour: due → delivered"), Metric.RUN_TIME: _("Run by hour: delivered → acked")}
     return _by_hour(titles[metric], "ms", hours, lines, empty=nothing_measured(metric))
 
 
@@ -149,7 +149,7 @@ def percentiles_by_day(days: Sequence[SeriesDay], metric: Metric) -> Chart:
     """p50, p95 and p99 of each day."""
     found = {one.day: one.row.figures for one in days if one.row is not None}
     lines = [(name, figure(f"{metric}_{name}")) for name in ("p50", "p95", "p99")]
-    titles = {Metric.WAIT: _("Wait by day: due → delivered"), Metric.RUN: _("Run by day: delivered → acked")}
+    titles = {Metric.WAIT: _("Wait by day: due → delivered"), Metric.RUN_TIME: _("Run by day: delivered → acked")}
     nothing = _("No report of these days has figures for it.")
     return _by_day(titles[metric], "ms", [one.day for one in days], lines, found.get, empty=nothing)
 
@@ -225,11 +225,11 @@ def distribution(histogram: Mapping[int, int], metric: Metric) -> Chart:
     counts = [0] * len(EDGES_MS)
     for bucket, jobs in histogram.items():
         middle = sum(bounds(bucket)) // 2
-        place = next((i for i, edge in enumerate(EDGES_MS) if middle <= edge), len(EDGES_MS) - 1)
-        counts[place] += jobs
+        index = next((i for i, edge in enumerate(EDGES_MS) if middle <= edge), len(EDGES_MS) - 1)
+        counts[index] += jobs
     known = [i for i, count in enumerate(counts) if count]
     first, last = (max(known[0] - 1, 0), known[-1]) if known else (0, -1)
-    titles = {Metric.WAIT: _("How long jobs waited"), Metric.RUN: _("How long jobs ran")}
+    titles = {Metric.WAIT: _("How long jobs waited"), Metric.RUN_TIME: _("How long jobs ran")}
     return {
         "title": titles[metric],
         "x": {"unit": "ms", "values": [*EDGES_MS[first : last + 1]]},

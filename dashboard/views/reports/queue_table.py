@@ -11,10 +11,10 @@ from django.http import QueryDict
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from queues.services.reporting.queue_list import DEFAULT_SORT, SORTS, Only, QueueFilter
-from queues.services.reporting.tables import QUEUES, Output, kind_of
+from queues.services.reporting.presenting.queue_list import DEFAULT_SORT, SORTS, Only, QueueFilter
+from queues.services.reporting.presenting.tables import QUEUES, Output, kind_of
 
-from .places import Place
+from .scopes import ReportScope
 
 TEXT_MAX: Final = 255
 PAGE_MAX: Final = 1_000_000
@@ -52,14 +52,14 @@ class Column:
     begins_group: bool = False
 
 
-def read_filter(query: QueryDict, place: Place) -> QueueFilter:
+def read_filter(query: QueryDict, scope: ReportScope) -> QueueFilter:
     """`?q=&only=&sort=[-]COLUMN`. What is not understood is as if it was not there."""
     sort, only = query.get("sort", ""), query.get("only", "")
     key = sort.removeprefix("-")
     is_known = key in SORTS
     return QueueFilter(
-        pool=place.pool,
-        namespace=place.namespace,
+        pool=scope.pool,
+        namespace=scope.namespace,
         text=query.get("q", "").replace("\0", "").strip()[:TEXT_MAX],  # which some databases refuse
         only=Only(only) if only in list(Only) else Only.ALL,
         sort=key if is_known else DEFAULT_SORT,
@@ -88,7 +88,7 @@ def columns(chosen: QueueFilter) -> Sequence[Column]:
 
 def groups(shown: Sequence[Column]) -> list[tuple[Promise | str, int]]:
     """Title and width of each group of columns."""
-    begins = [place for place, column in enumerate(shown) if column.begins_group]
+    begins = [scope for scope, column in enumerate(shown) if column.begins_group]
     widths = [end - begin for begin, end in pairwise([*begins, len(shown)])]
     return list(zip(GROUPS, widths, strict=True))
 

@@ -19,8 +19,7 @@ from queues.engine.limits import (
     BULK_MAX_JOBS,
     UINT32_MAX,
 )
-from queues.services.jobs.delivery import extend_lease
-from queues.services.workers.requests import JobAck, ack_jobs_of
+from queues.services.jobs.delivery import JobAck, ack_jobs_of, extend_lease
 
 from ..context import ApiContext
 from ..http.body import flag_of, read_object, seconds_as_ms_of, text_of

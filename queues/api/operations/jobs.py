@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from queues.engine import delete_jobs as delete_jobs_of
 from queues.engine import find_key
-from queues.services.workers.requests import run_jobs_now
+from queues.services.jobs.delivery import make_jobs_ready
 
 from ..context import ApiContext
 from ..http.body import ids_of, read_object
@@ -29,5 +29,5 @@ async def find_by_key(request: ApiRequest, context: ApiContext) -> ApiResponse:
 async def run_now(request: ApiRequest, context: ApiContext) -> ApiResponse:
     """Those named in the body that wait for their time are ready now; others are skipped."""
     job_ids = ids_of(await read_object(request))
-    count = await context.run(request, lambda queue: run_jobs_now(queue=queue, job_ids=job_ids))
+    count = await context.run(request, lambda queue: make_jobs_ready(queue=queue, job_ids=job_ids))
     return json_response(200, {"msg": "ready", "count": count})

@@ -16,7 +16,8 @@ from queues.engine.errors import InvalidArgumentError
 from queues.engine.limits import NAME_MAX_BYTES, UINT32_MAX
 from queues.engine.names import check_queue
 from queues.engine.stats.workers import ParkedTask, RunningJob, WorkerBeat
-from queues.services.workers.requests import cancel, command_worker
+from queues.services.jobs.delivery import cancel_or_interrupt
+from queues.services.workers.actions import send_command
 
 from ..context import ApiContext
 from ..http.body import flag_of, number_of, read_object
@@ -198,7 +199,7 @@ _COMMANDS: Final = {kind.value: kind for kind in WorkerCommandKind if kind is no
 async def cancel_job(request: ApiRequest, context: ApiContext) -> ApiResponse:
     """Delete a job that waits; have the worker that runs it end it."""
     job_id = request.path["job_id"]
-    state = await context.run(request, lambda queue: cancel(queue=queue, job_id=job_id))
+    state = await context.run(request, lambda queue: cancel_or_interrupt(queue=queue, job_id=job_id))
     return NO_SUCH_JOB if state is None else json_response(200, {"state": state.value})
 
 
@@ -257,5 +258,5 @@ async def command(request: ApiRequest, context: ApiContext) -> ApiResponse:
         raise ParameterError("invalid kind")
     worker = worker_id_of(content, "target")
     engine = await context.engine_after_body(request)
-    told = await engine.run(command_worker(namespace=request.granted.namespace, kind=kind, worker=worker))
+    told = await engine.run(send_command(namespace=request.granted.namespace, kind=kind, worker=worker))
     return json_response(200, {"msg": "told"}) if told else NO_SUCH_WORKER

@@ -44,7 +44,7 @@
 -- REPLIES
 --   ok           end ...   for each id: how many ms an acked job ran for, or -1 less that if others depend on it; or one of the words deleted, missing, lost,
 --                         too_large (the job would keep its result: it was not acked)
--- INCLUDES ids record run ready wake due registry events stats remove outgoing
+-- INCLUDES ids record run ready wake due registry events minute_counts remove outgoing
 local fence = tonumber(attempt)
 local slots -- attempts that have ended, by limit key
 local outcome, ended, durations, seen, ids = {'ok'}, {}, {}, {}, {}

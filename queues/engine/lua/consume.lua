@@ -50,7 +50,7 @@
 --   more         now            only dead entries so far: call again
 --   keyed        now            nothing was done: it holds jobs with limit keys, which consume_fair hands out
 -- COUNTS jobs:4
--- INCLUDES plain_line deliver promote
+-- INCLUDES plain_line deliver due_jobs
 local in_flight_max = tonumber(in_flight)
 local marks = redis.call('HMGET', flags, 'p:' .. queue, 'l:' .. queue)
 if marks[1] then return nothing('paused') end

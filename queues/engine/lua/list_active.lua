@@ -7,6 +7,6 @@
 --   limit        queues
 -- REPLIES
 --   ok           name ...
--- INCLUDES stats
+-- INCLUDES minute_counts
 redis.call('ZREMRANGEBYSCORE', active, '-inf', math.floor(now / 60000) - STATS_MINUTES)
 return {'ok', unpack(redis.call('ZRANGE', active, start, start + limit - 1))}

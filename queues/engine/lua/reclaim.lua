@@ -31,7 +31,7 @@
 --   limit        jobs
 -- REPLIES
 --   ok           taken_back dead more
--- INCLUDES record run line wake due events stats backoff failure
+-- INCLUDES record run line wake due events minute_counts backoff failure
 local ids = redis.call('ZRANGEBYSCORE', working, '-inf', now, 'LIMIT', 0, limit)
 local to_ready, to_dead, earliest = 0, 0, nil
 for _, id in ipairs(ids) do

@@ -30,7 +30,7 @@
 --                why it has failed: dead, deleted, expired, unknown; or `cycle ...`, which the job never survives
 -- REPLIES
 --   ok           ended messages   jobs that are not blocked any more; messages to other partitions that were written
--- INCLUDES record run line wake due events stats waits
+-- INCLUDES record run line wake due events minute_counts waits
 local OUTCOME_FAILED = 1
 local readied, ended, messages = 0, 0, 0
 

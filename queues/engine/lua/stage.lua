@@ -20,7 +20,7 @@
 -- REPLIES
 --   ok           now       the time that further calls for this publish are given
 --   ttl_short              a job would expire before it is due; nothing was written
--- INCLUDES ids record registry expiry stage
+-- INCLUDES ids record registry expiry staged_records
 now = now_up -- one time for all calls: they are given this one
 local ttl_ms, wait = tonumber(ttl), tonumber(delay)
 if at ~= '' then wait = tonumber(at) - now end

@@ -17,7 +17,7 @@
 --   count        records
 -- REPLIES
 --   ok           count     that were dropped
--- INCLUDES ids unstage
+-- INCLUDES ids staged_records
 local ids = {}
 local prefix = time_part() .. random
 for i = 0, count - 1 do ids[i + 1] = prefix .. counter_part(counter + i) end

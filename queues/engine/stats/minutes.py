@@ -1,6 +1,6 @@
-"""Reads counts of minutes: rates and percentiles of the last ones (`lua/lib/stats.lua`), and the trend of whole ones.
+"""Reads counts of minutes: rates and percentiles of the last ones (`lua/lib/minute_counts.lua`), and trends.
 
-The latter are `lua/lib/trend.lua` and `lua/add_minutes.lua`.
+Trends, of whole minutes, are `lua/lib/trend.lua` and `lua/add_minutes.lua`.
 """
 
 from __future__ import annotations

@@ -18,10 +18,10 @@ from typing import Any, Final
 from .. import limits
 from ..keys import notice_channel
 from ..transport.connection import AsyncClient
-from .waiter_groups import LOOK, WaiterGroup, WaiterGroups
+from .waiter_groups import WaiterGroup, WaiterGroups, Wake
 
 STEP_BACK_S: Final = 0.001
-"""Longer than a look takes. Paid only where several processes follow the same pool, and rarely if they do not wait for
+"""Longer than a poll takes. Paid only where several processes follow the same pool, and rarely if they do not wait for
 the same queues."""
 
 COUNT_EVERY_S: Final = 5.0
@@ -76,22 +76,22 @@ class FallbackPolls:
         """How long a group that polls now may wait for its next turn."""
         return max(limits.FALLBACK_POLL_S, min(len(self._groups) / limits.LOOKS_PER_S, limits.LOOK_EVERY_MAX_S))
 
-    def note_look(self, group: WaiterGroup) -> int:
+    def record_poll(self, group: WaiterGroup) -> int:
         """The group polls now. Return for how many ms its queues count as waited for: it polls again well before."""
         every_s = self.every_s
-        is_new = not group.look_at
-        group.look_at = self._loop.time() + every_s
+        is_new = not group.poll_at
+        group.poll_at = self._loop.time() + every_s
         if is_new:
             self._enter(group)
         return max(limits.WAITING_MARK_MS, int(limits.MARK_OUTLIVES * every_s * 1000))
 
-    def look_soon(self) -> None:
+    def poll_soon(self) -> None:
         """Messages may have been lost: every group polls, one after the other."""
         now = self._loop.time()
         self._turns.clear()
         for number, group in enumerate(self._groups.all()):
-            group.look_at = now + number / limits.LOOKS_PER_S
-            self._turns.append((group.look_at, next(self._numbers), group))
+            group.poll_at = now + number / limits.LOOKS_PER_S
+            self._turns.append((group.poll_at, next(self._numbers), group))
         self._set_timer()
 
     def stop(self) -> None:
@@ -100,7 +100,7 @@ class FallbackPolls:
             self._timer.cancel()
 
     def _enter(self, group: WaiterGroup) -> None:
-        heapq.heappush(self._turns, (group.look_at, next(self._numbers), group))
+        heapq.heappush(self._turns, (group.poll_at, next(self._numbers), group))
         self._set_timer()
 
     def _set_timer(self) -> None:
@@ -111,9 +111,9 @@ class FallbackPolls:
                 return
             self._timer.cancel()
         self._timer_at = self._turns[0][0] + TOGETHER_S
-        self._timer = self._loop.call_at(self._timer_at, self._look)
+        self._timer = self._loop.call_at(self._timer_at, self._poll)
 
-    def _look(self) -> None:
+    def _poll(self) -> None:
         """A group that polled since its turn was planned is planned anew; one that has gone is dropped."""
         self._timer = None
         now = self._loop.time()
@@ -121,8 +121,8 @@ class FallbackPolls:
             group = heapq.heappop(self._turns)[2]
             if not group.total:
                 continue
-            if group.look_at <= now:
+            if group.poll_at <= now:
                 # A group that polls at this moment may have its next poll planned earlier than `every_s`.
-                group.look_at = now + (self.every_s if group.wake(LOOK) else limits.FALLBACK_POLL_S)
-            heapq.heappush(self._turns, (group.look_at, next(self._numbers), group))
+                group.poll_at = now + (self.every_s if group.wake(Wake.POLL) else limits.FALLBACK_POLL_S)
+            heapq.heappush(self._turns, (group.poll_at, next(self._numbers), group))
         self._set_timer()

@@ -27,7 +27,7 @@ class FullStreams:
     def wait(self, engine: Engine, timeout_s: float) -> bool:
         """Whether a stream of the pool has become full since the last call, or does so in time.
 
-        False at once without a connection: the caller's next look tells whether Redis is away.
+        False at once without a connection: the caller's next poll tells whether Redis is away.
         """
         try:
             return self._wait(engine, time.monotonic() + timeout_s)

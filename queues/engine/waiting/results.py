@@ -1,4 +1,4 @@
-"""Who waits for the result of a job: woken by the message of its completion, looking now and then without one."""
+"""Waits for the results of jobs: woken by the message of a completion, polling now and then without one."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class ResultWaiters:
 
     @property
     def _every_s(self) -> float:
-        """Many look less often than few, as consumers do (`fallback_polls`)."""
+        """Many poll less often than few, as consumers do (`fallback_polls`)."""
         return max(limits.FALLBACK_POLL_S, min(self._waiting / limits.LOOKS_PER_S, limits.LOOK_EVERY_MAX_S))
 
     def wake(self, job_id: bytes) -> None:
@@ -64,14 +64,14 @@ class ResultWaiters:
         for future in self._of_job.get(job_id, ()):
             _settle(future)
 
-    def look_soon(self) -> None:
-        """Messages may have been lost: everybody looks, one after the other."""
+    def poll_soon(self) -> None:
+        """Poll for every waiter, one after the other: messages may have been lost."""
         waiting = [future for futures in self._of_job.values() for future in futures]
         for number, future in enumerate(waiting):
             self._loop.call_later(number / limits.LOOKS_PER_S, _settle, future)
 
     def stop(self) -> None:
-        """Everybody looks once more and returns with what there is."""
+        """Have every waiter poll once more and return with what there is."""
         self._stopped = True
         for job_id in list(self._of_job):
             self.wake(job_id)

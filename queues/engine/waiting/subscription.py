@@ -1,7 +1,7 @@
 """One connection of an event loop to a pool that hears what others say: wake-ups, and notices to all processes.
 
-A sender does not know the receivers, and nothing is kept: what is sent while the connection is down is lost. So
-everybody who relies on messages is told each time that it has been established (again), and then looks for himself.
+A sender does not know the receivers, and nothing is kept: what is sent while the connection is down is lost. So each
+listener is told when the connection has been established (again), and then polls.
 """
 
 from __future__ import annotations

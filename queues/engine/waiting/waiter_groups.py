@@ -5,32 +5,35 @@ from __future__ import annotations
 import asyncio
 import heapq
 from collections.abc import Collection
+from enum import Enum
 from typing import Final
-
-MESSAGE: Final = True
-"""Why a waiter is woken: a message came, ..."""
-LOOK: Final = False
-"""... it is time to poll, ..."""
-TIME_UP: Final = None
-"""... or its timeout is over."""
-
-Wake = bool | None
 
 ALONE_JOBS: Final = 20
 """Jobs after which it is tried again whether another process waits for the same queues."""
 
 
+class Wake(Enum):
+    """Why a waiter is woken."""
+
+    MESSAGE = "message"
+    """A message says that a job is ready."""
+    POLL = "poll"
+    """It is time to poll without a message."""
+    TIMEOUT = "timeout"
+    """Its time is over."""
+
+
 class WaiterGroup:
     """Waiters for the same queues. Those asleep are in a heap by arrival; those that left are removed later on."""
 
-    __slots__ = ("_gone", "_jobs_alone", "_won_last", "look_at", "names", "sleeping", "timer", "total")
+    __slots__ = ("_gone", "_jobs_alone", "_won_last", "names", "poll_at", "sleeping", "timer", "total")
 
     def __init__(self, names: tuple[bytes, ...]) -> None:
         self.names = names
         self.sleeping: list[tuple[int, asyncio.Future[Wake]]] = []
         self.timer: asyncio.TimerHandle | None = None
         self.total = 0
-        self.look_at = 0.0
+        self.poll_at = 0.0
         """When the group polls although nothing woke it (seconds of the event loop's clock)."""
         self._gone = 0
         self._won_last = False
@@ -133,7 +136,7 @@ class WaiterGroups:
         groups = self._note_message(name)
         if len(groups) == 1:
             (group,) = groups
-            while count > 0 and group.wake(MESSAGE):
+            while count > 0 and group.wake(Wake.MESSAGE):
                 count -= 1
             return
         firsts = [(first, group) for group in groups if (first := group.first()) is not None]
@@ -141,7 +144,7 @@ class WaiterGroups:
         while count > 0 and firsts:
             count -= 1
             group = firsts[0][1]
-            group.wake(MESSAGE)
+            group.wake(Wake.MESSAGE)
             following = group.first()
             if following is None:
                 heapq.heappop(firsts)
@@ -151,7 +154,7 @@ class WaiterGroups:
     def wake_groups(self, name: bytes) -> None:
         """Wake each group of a queue whose next due time moved: their timers are too late now."""
         for group in self._note_message(name):
-            group.wake(LOOK)
+            group.wake(Wake.POLL)
 
     def _note_message(self, name: bytes) -> Collection[WaiterGroup]:
         groups = self._of_queue.get(name, ())

@@ -25,7 +25,7 @@ from .fallback_polls import STEP_BACK_S, FallbackPolls, OtherProcesses
 from .results import ResultWaiters
 from .subscription import Subscription
 from .timers import delay_until
-from .waiter_groups import LOOK, MESSAGE, TIME_UP, WaiterGroup, WaiterGroups, Wake
+from .waiter_groups import WaiterGroup, WaiterGroups, Wake
 
 logger = logging.getLogger("taskq.waiting")
 
@@ -45,7 +45,7 @@ class Waiters:
         self._arrivals = itertools.count()
         self._stopped = False
         self._other_processes = OtherProcesses(engine.client)
-        self.looks: set[asyncio.Task[Consumed]] = set()
+        self.polls: set[asyncio.Task[Consumed]] = set()
         """Those that go on to their end whatever becomes of their callers."""
         self.results = ResultWaiters(engine)
 
@@ -68,7 +68,7 @@ class Waiters:
         if self._is_stopped():  # since this was asked for
             return await self._attempt(queues, 0, options)
         self._other_processes.count_if_due()
-        # Without a subscription waiting still works, by taking turns to look.
+        # Without a subscription waiting still works, by taking turns to poll.
         await subscription.wait(limits.FALLBACK_POLL_S)
         if self._is_stopped():
             return _NOTHING
@@ -77,7 +77,7 @@ class Waiters:
         deadline = monotonic() + timeout_s
         arrival = next(self._arrivals)
         messages = self._groups.messages
-        why: Wake = MESSAGE
+        why: Wake = Wake.MESSAGE
         woken = False
         try:
             while True:
@@ -86,17 +86,17 @@ class Waiters:
                     yielded = woken and self._other_processes.present and group.should_yield()
                     if yielded:
                         await asyncio.sleep(STEP_BACK_S)
-                    consumed = await self._attempt(queues, self._fallback_polls.note_look(group), options)
+                    consumed = await self._attempt(queues, self._fallback_polls.record_poll(group), options)
                 except (LimitReachedError, asyncio.CancelledError):
                     self._pass_on(group, why)
                     raise
                 if consumed.jobs:
-                    if why is LOOK:
-                        group.wake(LOOK)
+                    if why is Wake.POLL:
+                        group.wake(Wake.POLL)
                     elif woken:
                         group.record_won(yielded=yielded)
                     return consumed
-                if woken and why is MESSAGE:
+                if woken and why is Wake.MESSAGE:
                     group.record_lost()
                 self._set_timer(group, consumed)
                 if monotonic() >= deadline or self._is_stopped():
@@ -104,10 +104,10 @@ class Waiters:
                 if seen == [messages.get(name, 0) for name in names]:
                     del consumed, seen  # ten thousand sleepers need not keep them
                     why = await self._sleep(group, arrival, delay_until(deadline))
-                    while why is TIME_UP and monotonic() < deadline:
+                    while why is Wake.TIMEOUT and monotonic() < deadline:
                         why = await self._sleep(group, arrival, delay_until(deadline))
-                    woken = why is MESSAGE
-                    if why is TIME_UP or self._is_stopped():
+                    woken = why is Wake.MESSAGE
+                    if why is Wake.TIMEOUT or self._is_stopped():
                         return _NOTHING
         finally:
             self._groups.leave(group)
@@ -127,10 +127,10 @@ class Waiters:
         except ValueError:
             logger.warning("not a wake-up message", extra={"action": "wake", "bytes": len(message)})
 
-    def look_soon(self) -> None:
+    def poll_soon(self) -> None:
         """Messages may have been lost."""
-        self._fallback_polls.look_soon()
-        self.results.look_soon()
+        self._fallback_polls.poll_soon()
+        self.results.poll_soon()
 
     def stop(self) -> None:
         """Let everyone go, now and from now on."""
@@ -138,7 +138,7 @@ class Waiters:
         self._fallback_polls.stop()
         self._other_processes.stop()
         for group in self._groups.all():
-            group.wake_all(LOOK)
+            group.wake_all(Wake.POLL)
         self.results.stop()
 
     def _is_stopped(self) -> bool:
@@ -147,23 +147,23 @@ class Waiters:
     def _attempt(
         self, queues: Sequence[QueueKeys], mark_ms: int, options: dict[str, Any]
     ) -> Coroutine[Any, Any, Consumed]:
-        """One look. A caller that is cancelled during it gives back what it would have got."""
+        """Poll once. A caller that is cancelled during it gives back what it would have got."""
         if len(queues) == 1:
-            return self._look_at(queues[0], mark_ms, options)
-        return self._look_at_all(queues, mark_ms, options)
+            return self._poll_queue(queues[0], mark_ms, options)
+        return self._poll_queues(queues, mark_ms, options)
 
-    async def _look_at_all(self, queues: Sequence[QueueKeys], mark_ms: int, options: dict[str, Any]) -> Consumed:
+    async def _poll_queues(self, queues: Sequence[QueueKeys], mark_ms: int, options: dict[str, Any]) -> Consumed:
         """A plan may hold jobs of the first queue while it asks the second, so it goes on to its end by itself."""
-        look = self._loop.create_task(self._engine.run(consume_any(queues, mark_ms=mark_ms, **options)))
-        self.looks.add(look)
-        look.add_done_callback(self.looks.discard)
+        poll = self._loop.create_task(self._engine.run(consume_any(queues, mark_ms=mark_ms, **options)))
+        self.polls.add(poll)
+        poll.add_done_callback(self.polls.discard)
         try:
-            return await asyncio.shield(look)
+            return await asyncio.shield(poll)
         except asyncio.CancelledError:
-            look.add_done_callback(self._give_back)
+            poll.add_done_callback(self._give_back)
             raise
 
-    async def _look_at(self, queue: QueueKeys, mark_ms: int, options: dict[str, Any]) -> Consumed:
+    async def _poll_queue(self, queue: QueueKeys, mark_ms: int, options: dict[str, Any]) -> Consumed:
         bound, queue_limits = options["max_in_flight"], options["queue_limits"]
         while True:
             step = consume_step(
@@ -181,9 +181,9 @@ class Waiters:
             if not is_again(found):
                 return found
 
-    def _give_back(self, look: asyncio.Task[Consumed]) -> None:
-        if not look.cancelled() and not look.exception():
-            self.give_back(look.result())
+    def _give_back(self, poll: asyncio.Task[Consumed]) -> None:
+        if not poll.cancelled() and not poll.exception():
+            self.give_back(poll.result())
 
     def give_back(self, consumed: Consumed) -> None:
         """Release jobs that were delivered to a client that has gone, in the background."""
@@ -203,14 +203,14 @@ class Waiters:
         try:
             why = await future
         except asyncio.CancelledError:
-            if future.cancelled() or future.result() is TIME_UP:
+            if future.cancelled() or future.result() is Wake.TIMEOUT:
                 group.remove_sleeper()
             else:  # gone, but woken before: its wake-up belongs to the next waiter
                 self._pass_on(group, future.result())
             raise
         finally:
             timer.cancel()
-        if why is TIME_UP:
+        if why is Wake.TIMEOUT:
             group.remove_sleeper()
         return why
 
@@ -221,9 +221,9 @@ class Waiters:
             group.timer = None
         if consumed.next_due_ms is not None:
             wait_s = max(0.0, (consumed.next_due_ms - consumed.now_ms) / 1000) + _DUE_MARGIN_S
-            group.timer = self._loop.call_later(wait_s, group.wake, LOOK)
+            group.timer = self._loop.call_later(wait_s, group.wake, Wake.POLL)
 
 
 def _end(future: asyncio.Future[Wake]) -> None:
     if not future.done():
-        future.set_result(TIME_UP)
+        future.set_result(Wake.TIMEOUT)

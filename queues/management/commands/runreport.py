@@ -17,13 +17,12 @@ from django.db import OperationalError, ProgrammingError
 
 from queues.management.progress import ProgressLine
 from queues.models import ReportTrigger
-from queues.services.reporting.days import days_between, parse_day, today, yesterday
-from queues.services.reporting.due_days import recent_days, report_due_days
 from queues.services.reporting.failures import DayTakenError, ReportFailedError
-from queues.services.reporting.loading import Made
-from queues.services.reporting.mail import mail_report
-from queues.services.reporting.running import Listener, Order, make_reports
-from queues.services.reporting.upkeep import compact_days, prune_reports
+from queues.services.reporting.making.loading import Made
+from queues.services.reporting.making.nightly_work import compact_days, prune_reports, recent_days, report_due_days
+from queues.services.reporting.making.running import Listener, Order, make_reports
+from queues.services.reporting.presenting.mail import mail_report
+from queues.services.reporting.reading.days import days_between, parse_day, today, yesterday
 
 logger = logging.getLogger(__name__)
 

@@ -173,8 +173,8 @@ class _Round:
             states = (queue.ready, queue.delayed, queue.retry, queue.working, queue.dead, queue.completed)
             for name in (queue.namespace, WHOLE_POOL):
                 sums = self.jobs.setdefault(name, [0] * 6)
-                for place, jobs in enumerate(states):
-                    sums[place] += jobs
+                for index, jobs in enumerate(states):
+                    sums[index] += jobs
             self.queues += 1
             if self.queues > QUEUES_PUT_DOWN:
                 self.left_out += 1
@@ -222,6 +222,6 @@ def _sums(surveyed: Sequence[SurveyedQueue]) -> dict[str, Rows]:
             if any(counts):
                 for name in (one.found.namespace, WHOLE_POOL):
                     known = sums[name].setdefault(minute, [0] * COUNTS)
-                    for place, count in enumerate(counts):
-                        known[place] += count
+                    for index, count in enumerate(counts):
+                        known[index] += count
     return sums

@@ -15,7 +15,7 @@ from queues.reports.buckets import bucket_of
 from queues.reports.events import SCHEMA
 
 KEY: Final = ("pool", "namespace", "queue", "hour")
-"""A place at a level. `queue` "": the namespace. `hour` DAY: the whole day."""
+"""A scope at a level. `queue` "": the namespace. `hour` DAY: the whole day."""
 
 DAY: Final = -1
 """Never null inside, so that keys are equal to themselves."""
@@ -33,15 +33,15 @@ def each_level(rows: DataFrame) -> DataFrame:
     return rows.selectExpr(*others, f"inline(array({', '.join(levels)}))")
 
 
-PLACE: Final = ("pool", "namespace", "queue")
+SCOPE: Final = ("pool", "namespace", "queue")
 METRICS: Final = {"wait": "consumed", "run": "acked", "total": "total", "lateness": "ready"}
 """What is measured, and what cells call it: the kind of event that carries it; an ack carries two."""
 
-CELL: Final = (*PLACE, "hour", "what", "attempt", "bucket")
+CELL: Final = (*SCOPE, "hour", "what", "attempt", "bucket")
 
 
 def measured(events: DataFrame, *others: str) -> DataFrame:
-    """(place, hour, what, ms, others) of each event, and a second row `total` of each ack, with its end-to-end time.
+    """(scope, hour, what, ms, others) of each event, and a second row `total` of each ack, with its end-to-end time.
 
     `what`: the kind. `ms`: null where nothing is measured; 0 for what is negative because a clock was set back. Of a
     second row, the others are null.
@@ -51,7 +51,7 @@ def measured(events: DataFrame, *others: str) -> DataFrame:
     nothing = [f"CAST(NULL AS {SCHEMA[name].dataType.simpleString()}) AS {name}" for name in others]
     row, second = _row("kind", first, others), _row("'total'", total, nothing)
     rows = f"IF(kind = 'acked', array({row}, {second}), array({row}))"
-    return events.selectExpr(*PLACE, "hour", f"inline({rows})")
+    return events.selectExpr(*SCOPE, "hour", f"inline({rows})")
 
 
 def cells_of(events: DataFrame) -> DataFrame:
@@ -75,7 +75,7 @@ def cells_of(events: DataFrame) -> DataFrame:
         "max(at) AS last_at",
         "max(demo) AS demo",
     )
-    by = (*PLACE, "hour", "what", tries, bucket_of(f.col("ms")).alias("bucket"))
+    by = (*SCOPE, "hour", "what", tries, bucket_of(f.col("ms")).alias("bucket"))
     return rows.groupBy(*by).agg(*map(f.expr, aggregates))
 
 

@@ -8,24 +8,24 @@ from typing import Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
-from .cells import DAY, KEY, PLACE
+from .cells import DAY, KEY, SCOPE
 
 
 def backlog_of(sums: DataFrame, before: DataFrame, *, known: bool, pools_with_gaps: Collection[str] = ()) -> DataFrame:
     """(KEY, backlog, backlog_base_known) at each level.
 
-    `before`: (place, backlog, backlog_base_known) of queues at the end of the day before. `known`: whether a queue that
+    `before`: (scope, backlog, backlog_base_known) of queues at the end of the day before. `known`: whether a queue that
     is not in it had none then; otherwise nobody knows. `pools_with_gaps`: pools that lack events of the day; it is not
     known of which queue, so no base of theirs counts as known.
     A day cannot begin with fewer jobs than it takes for none of its hours to end below zero. So that is what it begins
     with where nobody knows, or where more has gone than events tell of; its base then counts as not known.
     """
     net = "sum(arrivals - departures)"
-    hourly = f"PARTITION BY {', '.join(PLACE)}, hour = {DAY} ORDER BY hour ROWS UNBOUNDED PRECEDING"
+    hourly = f"PARTITION BY {', '.join(SCOPE)}, hour = {DAY} ORDER BY hour ROWS UNBOUNDED PRECEDING"
     moved = sums.selectExpr(*KEY, f"{net} OVER ({hourly}) AS moved")
-    least = moved.where("queue != ''").groupBy(*PLACE).agg(f.expr("max(greatest(-moved, 0)) AS least"))
-    begun = least.join(before, [*PLACE], "full").selectExpr(
-        *PLACE, "coalesce(backlog, 0) AS told", "coalesce(least, 0) AS least", "backlog_base_known AS was_known"
+    least = moved.where("queue != ''").groupBy(*SCOPE).agg(f.expr("max(greatest(-moved, 0)) AS least"))
+    begun = least.join(before, [*SCOPE], "full").selectExpr(
+        *SCOPE, "coalesce(backlog, 0) AS told", "coalesce(least, 0) AS least", "backlog_base_known AS was_known"
     )
     is_known = f.coalesce("was_known", f.lit(known)) & f.expr("least <= told") & ~f.col("pool").isin(*pools_with_gaps)
     namespace_and_queue = f.explode(f.array("queue", f.lit(""))).alias("queue")
@@ -33,13 +33,13 @@ def backlog_of(sums: DataFrame, before: DataFrame, *, known: bool, pools_with_ga
         begun.select(
             "pool", "namespace", namespace_and_queue, f.greatest("told", "least").alias("base"), is_known.alias("known")
         )
-        .groupBy(*PLACE)
+        .groupBy(*SCOPE)
         .agg(f.expr("sum(base) AS base"), f.expr("min(known) AS backlog_base_known"))
     )
     # A queue of which nothing is left and nothing was heard is not told of.
-    told_of = moved.join(bases, [*PLACE], "right").where("moved IS NOT NULL OR base != 0")
+    told_of = moved.join(bases, [*SCOPE], "right").where("moved IS NOT NULL OR base != 0")
     return told_of.selectExpr(
-        *PLACE, f"coalesce(hour, {DAY}) AS hour", "base + coalesce(moved, 0) AS backlog", "backlog_base_known"
+        *SCOPE, f"coalesce(hour, {DAY}) AS hour", "base + coalesce(moved, 0) AS backlog", "backlog_base_known"
     )
 
 
@@ -66,21 +66,21 @@ LEAST_JOBS: Final = 10.0
 
 
 def changes_of(today: DataFrame, past: DataFrame, *, complete: bool) -> DataFrame:
-    """(place, figure, value, usual, spread, weeks, flagged) of queues and namespaces that were there in past weeks.
+    """(scope, figure, value, usual, spread, weeks, flagged) of queues and namespaces that were there in past weeks.
 
     `today`, `past`: figures of days (without hours), of `past` also `week`. `complete`: whether the day is over; before
-    that nothing is flagged. A place that was there in past weeks and is not today has counts of 0.
+    that nothing is flagged. A scope that was there in past weeks and is not today has counts of 0.
     """
-    usual = f"median(value) OVER (PARTITION BY {', '.join(PLACE)}, figure) AS usual"
-    apart = _long(past).where("value IS NOT NULL").selectExpr("*", usual).groupBy(*PLACE, "figure", "usual")
+    usual = f"median(value) OVER (PARTITION BY {', '.join(SCOPE)}, figure) AS usual"
+    apart = _long(past).where("value IS NOT NULL").selectExpr("*", usual).groupBy(*SCOPE, "figure", "usual")
     spread = f.expr("median(abs(value - usual))") * SCALE
     weeks = f.expr("CAST(count(*) AS int) AS weeks")
-    joined = apart.agg(spread.alias("spread"), weeks).join(_long(today), [*PLACE, "figure"], "left")
+    joined = apart.agg(spread.alias("spread"), weeks).join(_long(today), [*SCOPE, "figure"], "left")
     counted = f.col("figure").isin(*COUNTED)
     value = f.coalesce("value", f.when(counted, f.lit(0.0)))
     told = joined.withColumn("value", value)
     flagged = f.lit(complete) & (f.col("weeks") >= LEAST_WEEKS) & f.coalesce(_is_far(), f.lit(False))
-    columns = [*PLACE, "figure", "value", "usual", "spread", "weeks"]
+    columns = [*SCOPE, "figure", "value", "usual", "spread", "weeks"]
     return told.select(*columns, flagged.alias("flagged"))
 
 
@@ -94,6 +94,6 @@ def _is_far() -> Column:
 
 
 def _long(figures: DataFrame) -> DataFrame:
-    """(place, figure, value): a row for each of FIGURES."""
+    """(scope, figure, value): a row for each of FIGURES."""
     pairs = [f"struct('{name}' AS figure, CAST({name} AS double) AS value)" for name in FIGURES]
-    return figures.selectExpr(*PLACE, f"inline(array({', '.join(pairs)}))")
+    return figures.selectExpr(*SCOPE, f"inline(array({', '.join(pairs)}))")

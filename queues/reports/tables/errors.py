@@ -10,7 +10,7 @@ from pyspark.sql import functions as f
 from queues.lake import error_patterns as patterns
 from queues.lake.files import LEASE_LOST
 
-from .cells import PLACE
+from .cells import SCOPE
 
 TOP: Final = 20
 """Patterns of a queue."""
@@ -31,17 +31,17 @@ MARKED_TOKENS: Final = tuple(
 
 
 def errors_of(notable: DataFrame, lost: DataFrame) -> DataFrame:
-    """(place, pattern, failed, dead, first_at, last_at, job), the most frequent of each queue; `job`: of the latest."""
+    """(scope, pattern, failed, dead, first_at, last_at, job), the most frequent of each queue; `job`: of the latest."""
     ended = notable.where(f.col("kind").isin("failed", "dead"))
     # A death of which nobody said a word is one by a lost lease if that delivery's lease was lost.
     leases = lost.withColumn("lease_lost", f.lit(True))
     by_lease = f.col("lease_lost").isNotNull() & (f.col("kind") == "dead")
-    told = ended.join(leases, [*PLACE, "job", "attempt"], "left").withColumns(
+    told = ended.join(leases, [*SCOPE, "job", "attempt"], "left").withColumns(
         {"lease_lost": by_lease, "error": f.when(~(by_lease & (f.col("error") == LEASE_LOST)), f.col("error"))}
     )
     # Texts are few against events, so they are looked at once each.
     kind = f.col("kind")
-    by_text = told.groupBy(*PLACE, "error", "lease_lost").agg(
+    by_text = told.groupBy(*SCOPE, "error", "lease_lost").agg(
         f.count(f.when(kind == "failed", 1)).alias("failed"),
         f.count(f.when(kind == "dead", 1)).alias("dead"),
         f.min("at").alias("first_at"),
@@ -49,14 +49,14 @@ def errors_of(notable: DataFrame, lost: DataFrame) -> DataFrame:
         f.max(f.struct("at", "job")).alias("latest"),
     )
     pattern = pattern_of(f.col("error"), f.col("lease_lost"))
-    summed = by_text.groupBy(*PLACE, pattern.alias("pattern")).agg(
+    summed = by_text.groupBy(*SCOPE, pattern.alias("pattern")).agg(
         f.sum("failed").alias("failed"),
         f.sum("dead").alias("dead"),
         f.min("first_at").alias("first_at"),
         f.max("last_at").alias("last_at"),
         f.max("latest").getField("job").alias("job"),
     )
-    often = Window.partitionBy(*PLACE).orderBy((f.col("failed") + f.col("dead")).desc(), "pattern")
+    often = Window.partitionBy(*SCOPE).orderBy((f.col("failed") + f.col("dead")).desc(), "pattern")
     ranked = summed.withColumn("rank", f.row_number().over(often)).where(f.col("rank") <= TOP)
     return ranked.drop("rank")
 

@@ -16,7 +16,7 @@ from pyspark.sql import functions as f
 from queues.lake.sketch import EXACT_BELOW_MS
 from queues.reports.buckets import bucket_of
 
-from .cells import DAY, KEY, METRICS, PLACE, at_all_levels, each_level, measured
+from .cells import DAY, KEY, METRICS, SCOPE, at_all_levels, each_level, measured
 
 PERCENTS: Final = (50, 90, 95, 99)
 
@@ -106,7 +106,7 @@ _SUMMED: Final = dict.fromkeys(("events", "measured", "sum_ms", "again", "bytes"
 def sums_of(cells: DataFrame) -> DataFrame:
     """All but percentiles, duplicates and backlog, at each level."""
     # Buckets and attempts are summed up first: the many columns that follow are then computed of few rows.
-    few = cells.groupBy(*PLACE, "hour", "what").agg(
+    few = cells.groupBy(*SCOPE, "hour", "what").agg(
         *(f.expr(f"{how}({name}) AS {name}") for name, how in _SUMMED.items())
     )
     values = [
@@ -129,7 +129,7 @@ def figures_of(sums: DataFrame, percentiles: DataFrame, duplicates: DataFrame, b
     every = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), parts)
     # Each column comes from one row of one part only; one grouping of all is cheaper than three joins.
     figures = (f.expr(f"{_figure(name)} AS {name}") for name in LISTED if name not in KEY)
-    return every.groupBy(*PLACE, f.expr(f"nullif(hour, {DAY}) AS hour")).agg(*figures)
+    return every.groupBy(*SCOPE, f.expr(f"nullif(hour, {DAY}) AS hour")).agg(*figures)
 
 
 def _figure(name: str) -> str:
@@ -162,7 +162,7 @@ _OTHERS: Final = (
 
 
 def histograms_of(cells: DataFrame) -> DataFrame:
-    """(place, metric, bucket, jobs) of the day; `queue` "" for a namespace."""
+    """(scope, metric, bucket, jobs) of the day; `queue` "" for a namespace."""
     metric = " ".join(f"WHEN '{what}' THEN '{name}'" for name, what in METRICS.items())
     values = cells.where("bucket IS NOT NULL").selectExpr(
         "pool",
@@ -172,4 +172,4 @@ def histograms_of(cells: DataFrame) -> DataFrame:
         "bucket",
         "measured",
     )
-    return values.groupBy(*PLACE, "metric", "bucket").agg(f.sum("measured").alias("jobs"))
+    return values.groupBy(*SCOPE, "metric", "bucket").agg(f.sum("measured").alias("jobs"))

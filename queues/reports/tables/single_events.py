@@ -9,7 +9,7 @@ from pyspark.sql import functions as f
 
 from queues.reports.buckets import least_of
 
-from .cells import METRICS, PLACE, at_all_levels
+from .cells import METRICS, SCOPE, at_all_levels
 
 
 def notable_of(events: DataFrame, limits: DataFrame) -> DataFrame:
@@ -22,14 +22,14 @@ def notable_of(events: DataFrame, limits: DataFrame) -> DataFrame:
     told = kind.isin("failed", "dead", "lease_lost") | again
     waited = f.when((kind == "consumed") & (f.col("wait_ms") >= f.col("wait_from")), f.col("wait_ms"))
     ran = f.when((kind == "acked") & (f.col("run_ms") >= f.col("run_from")), f.col("run_ms"))
-    columns = (*PLACE, "hour", "kind", "job", "attempt", "at", "worker", "error")
-    limited = events.join(f.broadcast(limits), [*PLACE], "left").select(*columns, f.coalesce(waited, ran).alias("ms"))
+    columns = (*SCOPE, "hour", "kind", "job", "attempt", "at", "worker", "error")
+    limited = events.join(f.broadcast(limits), [*SCOPE], "left").select(*columns, f.coalesce(waited, ran).alias("ms"))
     return limited.where(told | f.col("ms").isNotNull())
 
 
 def lost_leases_of(events: DataFrame) -> DataFrame:
-    """(place, job, attempt) of each delivery whose lease ran out, as often as there is an event of it."""
-    return events.where(f.col("kind") == "lease_lost").select(*PLACE, "job", "attempt")
+    """(scope, job, attempt) of each delivery whose lease ran out, as often as there is an event of it."""
+    return events.where(f.col("kind") == "lease_lost").select(*SCOPE, "job", "attempt")
 
 
 TOP: Final = 10
@@ -39,30 +39,30 @@ LISTED: Final = ("wait", "run")
 
 
 def limits_of(cells: DataFrame) -> DataFrame:
-    """(place, wait_from, run_from): no value below these is among the queue's longest. Null: there are none at all.
+    """(scope, wait_from, run_from): no value below these is among the queue's longest. Null: there are none at all.
 
     What took 0 ms is not among the longest, however few others there are: it may be all jobs of a queue.
     """
     kinds = [METRICS[metric] for metric in LISTED]
     values = cells.where(f.col("what").isin(*kinds) & (f.col("bucket") > 0))
-    counted = values.groupBy(*PLACE, "what", "bucket").agg(f.sum("measured").alias("n"))
-    downward = Window.partitionBy(*PLACE, "what").orderBy(f.col("bucket").desc())
+    counted = values.groupBy(*SCOPE, "what", "bucket").agg(f.sum("measured").alias("n"))
+    downward = Window.partitionBy(*SCOPE, "what").orderBy(f.col("bucket").desc())
     above = f.sum("n").over(downward.rowsBetween(Window.unboundedPreceding, Window.currentRow)) - f.col("n")
     least = counted.withColumn("above", above).where(f.col("above") < TOP)
-    return least.groupBy(*PLACE).agg(*(_from(metric) for metric in LISTED))
+    return least.groupBy(*SCOPE).agg(*(_from(metric) for metric in LISTED))
 
 
 def slow_of(notable: DataFrame) -> DataFrame:
-    """(place, metric, rank, job, attempt, ms, at, worker): the longest of each queue; of equals the earlier first."""
+    """(scope, metric, rank, job, attempt, ms, at, worker): the longest of each queue; of equals the earlier first."""
     long = notable.where(f.col("ms").isNotNull())
     metric = f.when(f.col("kind") == METRICS["wait"], "wait").otherwise("run")
     order = f.struct("ms", -f.unix_millis("at"), "job", "attempt")
     row = f.struct("ms", "at", "job", "attempt", "worker")
     # Kept down to TOP as they come, not sorted: where jobs take equally long, very many may be above the limit.
-    top = long.groupBy(*PLACE, metric.alias("metric")).agg(f.max_by(row, order, TOP).alias("top"))
-    ranked = top.select(*PLACE, "metric", f.posexplode("top").alias("rank", "row"))
+    top = long.groupBy(*SCOPE, metric.alias("metric")).agg(f.max_by(row, order, TOP).alias("top"))
+    ranked = top.select(*SCOPE, "metric", f.posexplode("top").alias("rank", "row"))
     columns = [f.col(f"row.{name}").alias(name) for name in ("job", "attempt", "ms", "at", "worker")]
-    return ranked.select(*PLACE, "metric", (f.col("rank") + 1).alias("rank"), *columns)
+    return ranked.select(*SCOPE, "metric", (f.col("rank") + 1).alias("rank"), *columns)
 
 
 def _from(metric: str) -> Column:
@@ -70,14 +70,14 @@ def _from(metric: str) -> Column:
 
 
 def tries_of(cells: DataFrame) -> DataFrame:
-    """(place, attempt, outcome, jobs) of each queue; `outcome` acked or dead."""
+    """(scope, attempt, outcome, jobs) of each queue; `outcome` acked or dead."""
     ended = cells.where(f.col("what").isin("acked", "dead") & f.col("attempt").isNotNull())
-    return ended.groupBy(*PLACE, "attempt", f.col("what").alias("outcome")).agg(f.sum("events").alias("jobs"))
+    return ended.groupBy(*SCOPE, "attempt", f.col("what").alias("outcome")).agg(f.sum("events").alias("jobs"))
 
 
 def duplicates_of(notable: DataFrame, lost: DataFrame) -> DataFrame:
     """(KEY, duplicates): deliveries whose attempt before ended in a lost lease. `lost`: also the day before's."""
     again = notable.where((f.col("kind") == "consumed") & (f.col("attempt") > 1))
     before = lost.withColumn("attempt", f.col("attempt") + 1)
-    twice = again.join(before, [*PLACE, "job", "attempt"], "left_semi")
+    twice = again.join(before, [*SCOPE, "job", "attempt"], "left_semi")
     return at_all_levels(twice, f.count(f.lit(1)).alias("duplicates"))

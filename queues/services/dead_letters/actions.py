@@ -15,13 +15,13 @@ from ..activity import ALL_DEAD_LETTERS, ActivityAction, note_activity
 from ..errors import InvalidArgumentError, RoleTooLowError
 from ..permissions import Role, User, check_role
 from ..policies import policy_for
-from .places import DeadFilter, DeadPlaces, Place, Position, find_dead_places, read_place
-from .scanning import DeadLetter, respawn_dead, scan_places
+from .filtering import DeadFilter, DeadQueues, Position, QueueAddress, find_dead_queues, read_address
+from .scanning import DeadLetter, respawn_dead, scan_queues
 
 BATCH: Final = 500
 """Dead letters that one batch changes at most."""
 
-LOOKS: Final = 5_000
+SCAN_MAX_PER_CALL: Final = 5_000
 """Dead letters that one batch looks at before it answers, though it found few of those that are meant."""
 
 ENOUGH: Final = BATCH * 4 // 5
@@ -58,22 +58,22 @@ class DeadBatch:
     forbidden: int
 
 
-def act_on_selected(*, user: User, verb: DeadVerb, letters: Sequence[str], run: str = "") -> int:
+def act_on_selected(*, user: User, verb: DeadVerb, letters: Sequence[str], act_id: str = "") -> int:
     """Do it to the dead letters `POOL/NAMESPACE/QUEUE/JOB_ID`, at most BATCH. How many there were of them.
 
     Raises InvalidArgumentError, NamespaceNotFoundError, RoleTooLowError, StoreUnavailableError.
     """
     if not 1 <= len(letters) <= BATCH:
         raise InvalidArgumentError("invalid job ids")
-    chosen: dict[Place, list[str]] = {}
+    chosen: dict[QueueAddress, list[str]] = {}
     for letter in letters:
         where, _, job_id = letter.rpartition("/")
         if not is_job_id(job_id):
             raise InvalidArgumentError("invalid job id")
-        chosen.setdefault(read_place(where), []).append(job_id)
-    for pool, namespace in {(place.pool, place.namespace) for place in chosen}:
+        chosen.setdefault(read_address(where), []).append(job_id)
+    for pool, namespace in {(address.pool, address.namespace) for address in chosen}:
         check_role(user=user, pool=pool, namespace=namespace, needed=NEEDED_FOR_SELECTED[verb])
-    return sum(_act(user, verb, place, job_ids, run, "") for place, job_ids in chosen.items())
+    return sum(_act(user, verb, address, job_ids, act_id, "") for address, job_ids in chosen.items())
 
 
 def act_on_all(
@@ -83,22 +83,22 @@ def act_on_all(
     chosen: DeadFilter,
     start: Position | None = None,
     before_ms: int | None = None,
-    run: str = "",
+    act_id: str = "",
 ) -> DeadBatch:
     """Do it to the next of all that `chosen` means, from `start` on.
 
     Raises NamespaceNotFoundError, RoleTooLowError (nowhere may they do it), InvalidArgumentError,
     MetadataUnavailableError, StoreUnavailableError.
     """
-    places = find_dead_places(user=user, chosen=chosen, start=start, before_ms=before_ms)
-    allowed, forbidden = _split(places, NEEDED_FOR_ALL[verb])
-    if places.places and not allowed.places and start is None:
+    dead_queues = find_dead_queues(user=user, chosen=chosen, start=start, before_ms=before_ms)
+    allowed, forbidden = _split(dead_queues, NEEDED_FOR_ALL[verb])
+    if dead_queues.queues and not allowed.queues and start is None:
         raise RoleTooLowError
     done = looked_at = 0
     position, left = start, allowed.count
-    while done < ENOUGH and looked_at < LOOKS:
-        stretch = scan_places(places=allowed, chosen=chosen, start=position, looks=BATCH - done)
-        done += _act_on_letters(user, verb, stretch.letters, run, _words_of(chosen))
+    while done < ENOUGH and looked_at < SCAN_MAX_PER_CALL:
+        stretch = scan_queues(dead_queues=allowed, chosen=chosen, start=position, scan_max=BATCH - done)
+        done += _act_on_letters(user, verb, stretch.letters, act_id, _words_of(chosen))
         looked_at, left, position = looked_at + stretch.looked_at, stretch.left, stretch.position
         if position is None:
             break
@@ -108,38 +108,38 @@ def act_on_all(
         looked_at=looked_at,
         left=left,
         position=position,
-        before_ms=places.before_ms,
+        before_ms=dead_queues.before_ms,
         forbidden=forbidden,
     )
 
 
-def _split(places: DeadPlaces, needed: Role) -> tuple[DeadPlaces, int]:
-    """The places where it may be done, and how many dead letters are in the others."""
-    allowed = replace(places, places=tuple(place for place in places.places if place.role >= needed))
-    return allowed, places.count - allowed.count
+def _split(dead_queues: DeadQueues, needed: Role) -> tuple[DeadQueues, int]:
+    """The queues where it may be done, and how many dead letters are in the others."""
+    allowed = replace(dead_queues, queues=tuple(queue for queue in dead_queues.queues if queue.role >= needed))
+    return allowed, dead_queues.count - allowed.count
 
 
-def _rest_of(places: DeadPlaces, position: Position, left: int) -> DeadPlaces:
-    """The places from `position` on, with what is left of the first."""
-    rest = [place for place in places.places if place.place >= position.place]
+def _rest_of(dead_queues: DeadQueues, position: Position, left: int) -> DeadQueues:
+    """The queues from `position` on, with what is left of the first."""
+    rest = [queue for queue in dead_queues.queues if queue.address >= position.address]
     if rest and position.cursor is not None:
-        rest[0] = replace(rest[0], count=max(1, left - sum(place.count for place in rest[1:])))
-    return replace(places, places=tuple(rest))
+        rest[0] = replace(rest[0], count=max(1, left - sum(queue.count for queue in rest[1:])))
+    return replace(dead_queues, queues=tuple(rest))
 
 
-def _act_on_letters(user: User, verb: DeadVerb, letters: Iterable[DeadLetter], run: str, detail: str) -> int:
-    by_place: dict[Place, list[str]] = {}
+def _act_on_letters(user: User, verb: DeadVerb, letters: Iterable[DeadLetter], act_id: str, detail: str) -> int:
+    by_queue: dict[QueueAddress, list[str]] = {}
     for letter in letters:
-        by_place.setdefault(letter.place, []).append(letter.job.job_id)
-    return sum(_act(user, verb, place, job_ids, run, detail) for place, job_ids in by_place.items())
+        by_queue.setdefault(letter.address, []).append(letter.job.job_id)
+    return sum(_act(user, verb, address, job_ids, act_id, detail) for address, job_ids in by_queue.items())
 
 
-def _act(user: User, verb: DeadVerb, place: Place, job_ids: Sequence[str], run: str, detail: str) -> int:
+def _act(user: User, verb: DeadVerb, address: QueueAddress, job_ids: Sequence[str], act_id: str, detail: str) -> int:
     """In bounded steps with pauses. Notes what was done."""
-    engine = engine_for(place.pool)
-    queue = engine.queue(place.namespace, place.queue)
+    engine = engine_for(address.pool)
+    queue = engine.queue(address.namespace, address.queue)
     if verb is DeadVerb.RESPAWN:
-        ttl_s = policy_for(pool=place.pool, namespace=place.namespace, queue=place.queue).ttl_s
+        ttl_s = policy_for(pool=address.pool, namespace=address.namespace, queue=address.queue).ttl_s
         work = respawn_dead(queue=queue, job_ids=job_ids, ttl_s=limits.DEFAULT_TTL_S if ttl_s is None else ttl_s)
     else:
         work = delete_dead(queue, ids=job_ids)
@@ -148,13 +148,13 @@ def _act(user: User, verb: DeadVerb, place: Place, job_ids: Sequence[str], run: 
         note_activity(
             user=user,
             action=_NOTED_AS[verb],
-            pool=place.pool,
-            namespace=place.namespace,
-            queue=place.queue,
+            pool=address.pool,
+            namespace=address.namespace,
+            queue=address.queue,
             target=job_ids[0] if len(job_ids) == 1 and not detail else "",
             count=done,
             detail=detail,
-            run=run,
+            act_id=act_id,
         )
     return done
 

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from ..permissions import User
-from .places import DeadFilter, DeadPlaces, Place, find_dead_places
+from .filtering import DeadFilter, DeadQueues, QueueAddress, find_dead_queues
 from .scanning import DeadLetter
 
 GROUPS_MAX: Final = 100
@@ -22,7 +22,8 @@ GROUPS_MAX: Final = 100
 class DeadGroup:
     """Some dead letters with something in common. Times: of the first and last death, ms; None: not looked at yet.
 
-    `key`: a pattern, `str(place)`, or a day as `2026-11-21`. `example`: the last error. `place`: of a group by queue.
+    `key`: a pattern, `str(address)`, or a day as `2026-11-21`. `example`: the last error. `address`: of a group
+    by queue.
     """
 
     key: str
@@ -30,7 +31,7 @@ class DeadGroup:
     first_ms: int | None = None
     last_ms: int | None = None
     example: str = ""
-    place: Place | None = None
+    address: QueueAddress | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +48,7 @@ def group_letters(letters: Iterable[DeadLetter]) -> DeadGroups:
     """Groups of what a stretch found."""
     found = list(letters)
     errors = _by_size(_grouped(found, lambda letter: letter.pattern))
-    queues = _by_size(_grouped(found, lambda letter: str(letter.place), with_place=True))
+    queues = _by_size(_grouped(found, lambda letter: str(letter.address), with_address=True))
     days = sorted(_grouped(found, _day_of), key=lambda group: group.key, reverse=True)
     return DeadGroups(
         errors=tuple(errors[:GROUPS_MAX]),
@@ -57,9 +58,9 @@ def group_letters(letters: Iterable[DeadLetter]) -> DeadGroups:
     )
 
 
-def count_queues(places: DeadPlaces) -> tuple[DeadGroup, ...]:
+def count_queues(dead_queues: DeadQueues) -> tuple[DeadGroup, ...]:
     """Groups by queue that are exact without looking at a single dead letter, for a filter that reads no errors."""
-    groups = [DeadGroup(key=str(one.place), count=one.count, place=one.place) for one in places.places]
+    groups = [DeadGroup(key=str(one.address), count=one.count, address=one.address) for one in dead_queues.queues]
     return tuple(_by_size(groups)[:GROUPS_MAX])
 
 
@@ -72,15 +73,15 @@ def _day_of(letter: DeadLetter) -> str:
 
 
 def _grouped(
-    letters: Iterable[DeadLetter], key_of: Callable[[DeadLetter], str], *, with_place: bool = False
+    letters: Iterable[DeadLetter], key_of: Callable[[DeadLetter], str], *, with_address: bool = False
 ) -> list[DeadGroup]:
     by_key: dict[str, list[DeadLetter]] = {}
     for letter in letters:
         by_key.setdefault(key_of(letter), []).append(letter)
-    return [_group(key, members, with_place) for key, members in by_key.items()]
+    return [_group(key, members, with_address) for key, members in by_key.items()]
 
 
-def _group(key: str, members: list[DeadLetter], with_place: bool) -> DeadGroup:
+def _group(key: str, members: list[DeadLetter], with_address: bool) -> DeadGroup:
     last = max(members, key=lambda letter: letter.job.died_ms)
     return DeadGroup(
         key=key,
@@ -88,7 +89,7 @@ def _group(key: str, members: list[DeadLetter], with_place: bool) -> DeadGroup:
         first_ms=min(letter.job.died_ms for letter in members),
         last_ms=last.job.died_ms,
         example=last.job.error,
-        place=last.place if with_place else None,
+        address=last.address if with_address else None,
     )
 
 
@@ -100,10 +101,10 @@ class DeadNews:
     has_changed: bool
 
 
-def mark_of(places: DeadPlaces) -> str:
+def mark_of(dead_queues: DeadQueues) -> str:
     """A short word, another one when a queue has more or fewer dead letters, or the person other rights there."""
-    told = "\n".join(f"{one.place} {one.count} {one.role}" for one in places.places)
-    return hashlib.blake2b(f"{told}\n{places.away}".encode(), digest_size=8).hexdigest()
+    told = "\n".join(f"{one.address} {one.count} {one.role}" for one in dead_queues.queues)
+    return hashlib.blake2b(f"{told}\n{dead_queues.away}".encode(), digest_size=8).hexdigest()
 
 
 def read_dead_news(*, user: User, chosen: DeadFilter, since_ms: int, mark: str) -> DeadNews:
@@ -111,7 +112,7 @@ def read_dead_news(*, user: User, chosen: DeadFilter, since_ms: int, mark: str) 
 
     Raises NamespaceNotFoundError, MetadataUnavailableError, StoreUnavailableError.
     """
-    died = find_dead_places(user=user, chosen=chosen, since_ms=since_ms).count
+    died = find_dead_queues(user=user, chosen=chosen, since_ms=since_ms).count
     if died or not mark:
         return DeadNews(died=died, has_changed=bool(died))
-    return DeadNews(died=0, has_changed=mark != mark_of(find_dead_places(user=user, chosen=chosen)))
+    return DeadNews(died=0, has_changed=mark != mark_of(find_dead_queues(user=user, chosen=chosen)))

@@ -13,20 +13,20 @@ from queues.engine.operation import Plan
 from queues.pools import reading_engine_for
 
 from ..permissions import User
-from .places import DeadFilter, DeadPlace, DeadPlaces, Place, Position, find_dead_places, pattern_of_job
+from .filtering import DeadFilter, DeadQueue, DeadQueues, Position, QueueAddress, find_dead_queues, pattern_of_job
 
-LOOKS: Final = 2_000
-"""Dead letters that one stretch looks at."""
+SCAN_MAX: Final = 2_000
+"""Dead letters that one call looks at."""
 
-PLACES_AT_ONCE: Final = 100
-"""Queues that one stretch looks into."""
+QUEUES_AT_ONCE: Final = 100
+"""Queues that one call looks into."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeadLetter:
     """A dead letter that was found, and where."""
 
-    place: Place
+    address: QueueAddress
     job: DeadJob
     pattern: str
 
@@ -50,44 +50,44 @@ def scan_dead_letters(
     chosen: DeadFilter,
     start: Position | None = None,
     before_ms: int | None = None,
-    looks: int = LOOKS,
-) -> tuple[DeadPlaces, DeadStretch]:
+    scan_max: int = SCAN_MAX,
+) -> tuple[DeadQueues, DeadStretch]:
     """The queues that come into question from `start` on, and what the next stretch of them holds.
 
     Raises NamespaceNotFoundError, InvalidArgumentError, MetadataUnavailableError, StoreUnavailableError.
     """
-    places = find_dead_places(user=user, chosen=chosen, start=start, before_ms=before_ms)
-    return places, scan_places(places=places, chosen=chosen, start=start, looks=looks)
+    dead_queues = find_dead_queues(user=user, chosen=chosen, start=start, before_ms=before_ms)
+    return dead_queues, scan_queues(dead_queues=dead_queues, chosen=chosen, start=start, scan_max=scan_max)
 
 
-def scan_places(*, places: DeadPlaces, chosen: DeadFilter, start: Position | None, looks: int) -> DeadStretch:
-    """The next `looks` dead letters of the places. Raises StoreUnavailableError."""
-    scans = [_PlaceScan(place, start, most) for place, most in _shares(places, looks)]
+def scan_queues(*, dead_queues: DeadQueues, chosen: DeadFilter, start: Position | None, scan_max: int) -> DeadStretch:
+    """The next `scan_max` dead letters of the queues. Raises StoreUnavailableError."""
+    scans = [_QueueScan(queue, start, most) for queue, most in _shares(dead_queues, scan_max)]
     while unfinished := [scan for scan in scans if not scan.is_done]:
-        _scan_on(unfinished, chosen, places.before_ms)
+        _scan_on(unfinished, chosen, dead_queues.before_ms)
     letters = tuple(
-        DeadLetter(place=scan.at.place, job=job, pattern=pattern)
+        DeadLetter(address=scan.at.address, job=job, pattern=pattern)
         for scan in scans
         for job in scan.jobs
         if chosen.matches(job, pattern := pattern_of_job(job))
     )
     looked_at = sum(len(scan.jobs) for scan in scans)
-    position = _position_behind(places, scans)
+    position = _position_behind(dead_queues, scans)
     return DeadStretch(
         letters=letters,
         looked_at=looked_at,
-        left=max(1, places.count - looked_at) if position else 0,
+        left=max(1, dead_queues.count - looked_at) if position else 0,
         position=position,
     )
 
 
-class _PlaceScan:
-    """How far one place has been looked through."""
+class _QueueScan:
+    """How far one queue has been looked through."""
 
-    def __init__(self, at: DeadPlace, start: Position | None, most: int) -> None:
+    def __init__(self, at: DeadQueue, start: Position | None, most: int) -> None:
         self.at = at
         self.jobs: list[DeadJob] = []
-        self.cursor = start.cursor if start is not None and start.place == at.place else None
+        self.cursor = start.cursor if start is not None and start.address == at.address else None
         self.is_at_end = False
         self._most = most
 
@@ -105,24 +105,24 @@ class _PlaceScan:
         self.is_at_end = page.after is None
 
 
-def _shares(places: DeadPlaces, looks: int) -> Iterator[tuple[DeadPlace, int]]:
-    """The first places, and how many looks are left for each: enough for all of them but the last."""
-    for place in places.places[:PLACES_AT_ONCE]:
-        if looks <= 0:
+def _shares(dead_queues: DeadQueues, scan_max: int) -> Iterator[tuple[DeadQueue, int]]:
+    """The first queues, and how many dead letters of each may be looked at: enough for all of them but the last."""
+    for queue in dead_queues.queues[:QUEUES_AT_ONCE]:
+        if scan_max <= 0:
             return
-        yield place, looks
-        looks -= place.count
+        yield queue, scan_max
+        scan_max -= queue.count
 
 
-def _scan_on(scans: list[_PlaceScan], chosen: DeadFilter, before_ms: int) -> None:
+def _scan_on(scans: list[_QueueScan], chosen: DeadFilter, before_ms: int) -> None:
     """One more page of each, in one round trip per pool."""
-    for pool in {scan.at.place.pool for scan in scans}:
+    for pool in {scan.at.address.pool for scan in scans}:
         engine = reading_engine_for(pool)
-        of_pool = [scan for scan in scans if scan.at.place.pool == pool]
+        of_pool = [scan for scan in scans if scan.at.address.pool == pool]
         pages = engine.batch(
             [
                 scan_dead(
-                    engine.queue(scan.at.place.namespace, scan.at.place.queue),
+                    engine.queue(scan.at.address.namespace, scan.at.address.queue),
                     since_ms=chosen.since_ms,
                     before_ms=before_ms,
                     after=scan.cursor,
@@ -135,12 +135,12 @@ def _scan_on(scans: list[_PlaceScan], chosen: DeadFilter, before_ms: int) -> Non
             scan.add(page)
 
 
-def _position_behind(places: DeadPlaces, scans: list[_PlaceScan]) -> Position | None:
-    """Only the last place may have been left in its middle."""
+def _position_behind(dead_queues: DeadQueues, scans: list[_QueueScan]) -> Position | None:
+    """Only the last queue may have been left in its middle."""
     if scans and not scans[-1].is_at_end:
-        return Position(place=scans[-1].at.place, cursor=scans[-1].cursor)
-    if len(scans) < len(places.places):
-        return Position(place=places.places[len(scans)].place)
+        return Position(address=scans[-1].at.address, cursor=scans[-1].cursor)
+    if len(scans) < len(dead_queues.queues):
+        return Position(address=dead_queues.queues[len(scans)].address)
     return None
 
 

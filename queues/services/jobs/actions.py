@@ -130,13 +130,13 @@ def act_on_matches(
     wanted: JobFilter,
     after: str | None = None,
     before_ms: int | None = None,
-    run: str = "",
+    act_id: str = "",
 ) -> BatchDone:
     """The next batch of doing it to all jobs of the state that match. Raises as act_on_jobs.
 
     Deleting so is an administrator's: it may empty the queue. Jobs that came, were taken or died after `before_ms`
     (None: the beginning) are not meant: what is respawned and dies again would be respawned for ever. They are looked
-    at all the same, so callers stop after as many jobs as there were (`size`) at the beginning. `run` names the act.
+    at all the same, so callers stop after as many jobs as there were (`size`) at the beginning. `act_id` names the act.
     """
     _check(place, order, ACTS_ON_ALL)
     if order.act is JobAct.DELETE and not place.may_administer:
@@ -152,7 +152,7 @@ def act_on_matches(
         ChosenJob(job_id=job.job_id, attempt=job.attempt) for job in part.jobs if _is_meant(job, order, before_ms)
     ]
     done = engine.run(_carry_out(queue, order, _ttl_ms(place, order), chosen)) if chosen else 0
-    _note(user, place, order, done, run=run, detail=_said(order, wanted))
+    _note(user, place, order, done, act_id=act_id, detail=_said(order, wanted))
     return BatchDone(done=done, looked_at=part.looked_at, size=part.size, cursor=part.after, before_ms=before_ms)
 
 
@@ -218,7 +218,7 @@ def _said(order: Order, wanted: JobFilter) -> str:
 
 
 def _note(
-    user: User, place: QueuePlace, order: Order, done: int, *, target: str = "", run: str = "", detail: str = ""
+    user: User, place: QueuePlace, order: Order, done: int, *, target: str = "", act_id: str = "", detail: str = ""
 ) -> None:
     if done:
         note_activity(
@@ -230,7 +230,7 @@ def _note(
             target=target,
             count=done,
             detail=detail,
-            run=run,
+            act_id=act_id,
         )
 
 

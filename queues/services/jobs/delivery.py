@@ -1,14 +1,21 @@
-"""Delivering jobs, and extending their leases: what the queue's policy says for what the caller left open."""
+"""Delivers jobs, extends their leases and ends them, as consumers and workers ask through the API.
+
+The queue's policy says what the caller leaves open.
+"""
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from queues.engine import AsyncEngine, extend, limits
+from queues.engine import AsyncEngine, ack_attempt, ack_timed, cancel_job, extend, limits, reschedule
+from queues.engine.errors import LeaseLostError, ResultTooLargeError, TaskqError
 from queues.engine.keys import QueueKeys
-from queues.engine.operation import Operation
-from queues.engine.values import Consumed, RequestLimit
+from queues.engine.operation import Apart, Operation, Plan
+from queues.engine.value_class import value
+from queues.engine.values import AckOutcome, Consumed, Ended, JobState, RequestLimit, Rescheduled
 
 from ..policies import EffectivePolicy
 
@@ -65,3 +72,63 @@ def extend_lease(
 ) -> Operation[int]:
     """Hold a job for `ttr_s` from now on; answers the new end of the lease, ms. Raises LeaseLostError."""
     return extend(queue, job_id, attempt=attempt, ttr_ms=lease_ms(ttr_s=ttr_s, policy=policy))
+
+
+@value
+class JobAck:
+    """One job of a bulk ack. `attempt` None: whichever holds it. `result_too_large`: there was one, of over 1 MiB."""
+
+    job_id: str
+    attempt: int | None = None
+    result: bytes | None = None
+    result_too_large: bool = False
+
+
+def ack_jobs_of(*, queue: QueueKeys, acks: Sequence[JobAck]) -> Plan[tuple[Ended, ...]]:
+    """End jobs in one batch; outcomes in the order of `acks`. Raises the first error of Redis, once all have run.
+
+    Acks without a result take one script call for each attempt number; one with a result takes a call of its own.
+    """
+    plain: dict[int | None, list[int]] = {}
+    operations: list[Operation[Any]] = []
+    indexes: list[list[int]] = []
+    for index, ack in enumerate(acks):
+        if ack.result is None and not ack.result_too_large:
+            plain.setdefault(ack.attempt, []).append(index)
+            continue
+        indexes.append([index])
+        operations.append(
+            ack_attempt(
+                queue, ack.job_id, attempt=ack.attempt, result=ack.result, result_too_large=ack.result_too_large
+            )
+        )
+    for attempt, group in plain.items():
+        indexes.append(group)
+        operations.append(ack_timed(queue, [acks[index].job_id for index in group], attempt=attempt))
+    results = yield Apart(operations)
+    ended: list[Ended] = [Ended(AckOutcome.MISSING)] * len(acks)
+    for group, result in zip(indexes, results, strict=True):
+        for index, one in zip(group, _ended(result), strict=True):
+            ended[index] = one
+    return tuple(ended)
+
+
+def _ended(result: Ended | tuple[Ended, ...] | TaskqError) -> tuple[Ended, ...]:
+    if isinstance(result, LeaseLostError):
+        return (Ended(AckOutcome.LOST),)
+    if isinstance(result, ResultTooLargeError):
+        return (Ended(AckOutcome.TOO_LARGE),)
+    if isinstance(result, TaskqError):
+        raise result
+    return (result,) if isinstance(result, Ended) else result
+
+
+def cancel_or_interrupt(*, queue: QueueKeys, job_id: str) -> Plan[JobState | None]:
+    """Delete a job that waits; tell the worker of one that runs to end it. Returns its earlier state, or None."""
+    return cancel_job(queue, job_id, given=uuid.uuid4().hex)
+
+
+def make_jobs_ready(*, queue: QueueKeys, job_ids: Sequence[str]) -> Plan[int]:
+    """Make delayed jobs, and those between two tries, ready. Returns how many there were."""
+    outcomes = yield from reschedule(queue, job_ids, delay_ms=0)
+    return outcomes.count(Rescheduled.MOVED)

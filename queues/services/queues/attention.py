@@ -14,7 +14,7 @@ from queues.models.policy import WHOLE_NAMESPACE
 from queues.pools.database import read_metadata
 
 from ..recent import Recent
-from .survey import Survey, VisiblePool, VisiblePools
+from .visible_queues import PoolSurvey, VisiblePool, VisiblePools
 
 OBJECTIVE_S: Final = 300
 
@@ -172,7 +172,7 @@ def attention_of_queues(view: VisiblePool) -> Iterator[QueueAttention]:
             yield found
 
 
-def _of_queue(survey: Survey, queue: FoundQueue, objectives: Objectives) -> QueueAttention | None:
+def _of_queue(survey: PoolSurvey, queue: FoundQueue, objectives: Objectives) -> QueueAttention | None:
     reasons: list[QueueReason] = []
     oldest_ms = objective_ms = 0
     if queue.ready:

@@ -12,7 +12,7 @@ from queues.engine.stats.minutes import STATES
 from queues.pools import reading_engine_for
 
 from ..recent import Recent
-from .survey import VisiblePool, VisiblePools
+from .visible_queues import VisiblePool, VisiblePools
 
 NAMESPACES_SUMMED: Final = 100
 """Of one pool; those with the most jobs come first."""

@@ -12,7 +12,7 @@ from queues.engine.errors import TaskqError
 from ..permissions import User
 from .attention import QueueAttention, reasons_by_queue
 from .chart_data import histories_of_queues
-from .survey import VisiblePool, VisiblePools, visible_pools
+from .visible_queues import VisiblePool, VisiblePools, visible_pools
 
 PAGE_QUEUES: Final = 50
 SPARK_MINUTES: Final = 30

@@ -96,7 +96,7 @@ class Metric(StrEnum):
 
     WAIT = "wait"
     """Due → consumed."""
-    RUN = "run"
+    RUN_TIME = "run"
     """Consumed → acked."""
     TOTAL = "total"
     """Published → acked."""

@@ -15,10 +15,11 @@ from typing import Final
 from ..errors import SignInBusyError
 
 LINE_MAX: Final = 5
-"""Places that strangers, and forms of known clients, may take: a few seconds' worth of hashing. Each holds a thread."""
+"""Checks of strangers, and of forms of known clients, that may wait at a time: a few seconds of hashing. Each holds a
+thread."""
 
 PROGRAMS_LINE_MAX: Final = 16
-"""The same for known programs: a dozen guessers at the address of one leave it a place."""
+"""The same for known programs: a dozen guessers at the address of one leave it one."""
 
 REMEMBERED_S: Final = 3_600
 REMEMBERED_MAX: Final = 1_000

@@ -1,2 +1,2 @@
-"""Workers, the processes of the library `taskq`: what they ask over HTTP, what the dashboard shows of them, and orders
+"""Workers, the processes of the library `taskq`: what the dashboard shows of them, and commands
 to them."""

@@ -1,4 +1,4 @@
-"""What a person may have workers do: each act is checked and noted in the activity log."""
+"""Commands to workers, and cancelling running jobs. An act of a person is checked, and noted in the activity log."""
 
 from __future__ import annotations
 
@@ -56,6 +56,15 @@ def command_worker(*, user: User, pool: str, namespace: str, worker: str, act: W
         raise WorkerNotFoundError
     engine.run(command_workers(WorkerCommand(WorkerCommandKind(act), worker, uuid4().hex, namespace)))
     note_activity(user=user, action=_NOTED[act], pool=pool, namespace=namespace, target=worker)
+
+
+def send_command(*, namespace: str, kind: WorkerCommandKind, worker: str) -> Plan[bool]:
+    """Give a command to a worker of this namespace. False: there is no such worker."""
+    (found,) = yield [read_worker(namespace, worker)]
+    if found is None:
+        return False
+    yield [command_workers(WorkerCommand(kind, worker, uuid4().hex, namespace))]
+    return True
 
 
 def cancel_running_job(*, user: User, place: QueuePlace, job_id: str, attempt: int) -> JobState:

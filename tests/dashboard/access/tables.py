@@ -14,7 +14,7 @@ from django.urls import URLPattern, URLResolver
 
 from dashboard.urls import urlpatterns
 from queues.engine import JobState
-from queues.services.reporting.days import yesterday
+from queues.services.reporting.reading.days import yesterday
 from tests.dashboard.people import POOL, SHOP
 
 QUEUE: Final = "parcels-of-the-shop"

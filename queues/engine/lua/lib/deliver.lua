@@ -1,6 +1,6 @@
 -- deliver: hands out jobs that a script has taken off the queue (consume.lua, consume_fair.lua). An expired job is dropped
 -- instead; of those and of tombstones a call steps over so many only. Scripts include line or plain_line before it.
--- INCLUDES ids record run ready wake due registry events stats remove outgoing
+-- INCLUDES ids record run ready wake due registry events minute_counts remove outgoing
 local asked = tonumber(count)
 local most = asked
 local skip_max = tonumber(skip)

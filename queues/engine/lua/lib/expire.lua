@@ -1,5 +1,5 @@
 -- expire: deletes waiting jobs that have expired (edge N). The first write frees.
--- INCLUDES run ready remove fair events stats outgoing
+-- INCLUDES run ready remove fair events minute_counts outgoing
 local BYTES_COST = 16384 -- to free so many bytes counts as much as to delete one job
 
 -- Deletes those of `ids` that exist: waiting jobs, all of which have expired.

@@ -1,9 +1,9 @@
 -- trend: what happened in each whole minute of one queue, in a small hash: field MINUTE, and
 --   m  the latest minute that was looked at · g  the jobs by state when that was
 -- A row is `published,consumed,acked,failed,leases lost,died,expired` `,ready,delayed,retry,working,dead,completed` at
--- the minute's end `,p50,p95,p99` of waits `,p50,p95,p99` of runs, as buckets of lib/stats. Zeros are left out; `-` for
--- ready: the six are not known. A minute without a row: nothing happened, and the jobs by state stayed what they were.
--- INCLUDES stats
+-- the minute's end `,p50,p95,p99` of waits `,p50,p95,p99` of runs, as buckets of lib/minute_counts. Zeros are left out;
+-- `-` for ready: the six are not known. A minute without a row: nothing happened, and the jobs by state stayed as before.
+-- INCLUDES minute_counts
 local TREND_MINUTES = 180
 local NO_JOBS = '0,0,0,0,0,0'
 local COUNTED = 'pwrfedx'

@@ -10,11 +10,11 @@ from django.utils import timezone
 from queues.models import ReportDay, ReportState
 from queues.pools.database import read_metadata
 
-from ..permissions import User, sees_everything
-from ..recent import Recent
-from .failures import BadRangeError
-from .reading import DAYS_MAX, entry_of
-from .values import DayEntry, DayState, LatestReport
+from ...permissions import User, sees_everything
+from ...recent import Recent
+from ..failures import BadRangeError
+from ..values import DayEntry, DayState, LatestReport
+from .day_reports import DAYS_MAX, entry_of
 
 
 def list_days(*, user: User, most: int = DAYS_MAX) -> tuple[DayEntry, ...]:

@@ -15,11 +15,11 @@ from django.db import DatabaseError, InterfaceError, connection, transaction
 from queues.lake.storage import LakeError
 from queues.models import QueueDay, ReportDay, ReportTrigger
 
-from .claims import Claim, Keeper, claim_day, fail_day, finish_day, report_claimed, warning
-from .failures import BadResultsError, ClaimLostError, EventsGoneError, ReportFailedError, StoppedError
+from ..failures import BadResultsError, ClaimLostError, EventsGoneError, ReportFailedError, StoppedError
+from ..values import WarningKind
+from .claims import Claim, ClaimHeartbeat, claim_day, fail_day, finish_day, report_claimed, warning
 from .files import ReportFiles, files_of
 from .rows import QUEUES_MAX, make_rows
-from .values import WarningKind
 
 logger = logging.getLogger(__name__)
 
@@ -39,12 +39,12 @@ class Results:
     warnings: list[dict[str, str]]
 
 
-def read_results(*, files: ReportFiles, run: str) -> Results:
+def read_results(*, files: ReportFiles, run_id: str) -> Results:
     """Read and check a run's files. Raises BadResultsError."""
-    summary = files.read_summary(run)
-    if (summary.get("date"), summary.get("run")) != (files.day.isoformat(), run):
+    summary = files.read_summary(run_id)
+    if (summary.get("date"), summary.get("run")) != (files.day.isoformat(), run_id):
         raise BadResultsError(f"the report's summary is of {summary.get('date')}, run {summary.get('run')}")
-    rows, left_out = make_rows(files=files, run=run, is_demo=bool(summary.get("demo")))
+    rows, left_out = make_rows(files=files, run_id=run_id, is_demo=bool(summary.get("demo")))
     warnings = _warnings(summary)
     if left_out:
         text = f"{left_out} queues have no figures of their own: a report keeps those of {QUEUES_MAX}"
@@ -147,7 +147,7 @@ class DayWork:
         self,
         *,
         day: date,
-        run: str,
+        run_id: str,
         trigger: ReportTrigger,
         unless_reported: bool,
         tell: Callable[[Progress], None],
@@ -155,13 +155,13 @@ class DayWork:
         self.day = day
         self._tell_caller = tell
         self._started = time.monotonic()
-        self._claim = claim_day(day=day, run=run, trigger=trigger, unless_reported=unless_reported)
-        self._keeper = Keeper(self._claim)
-        self._keeper.start()
+        self._claim = claim_day(day=day, run_id=run_id, trigger=trigger, unless_reported=unless_reported)
+        self._heartbeat = ClaimHeartbeat(self._claim)
+        self._heartbeat.start()
 
     def check(self) -> None:
         """Raises ClaimLostError."""
-        if self._keeper.is_lost:
+        if self._heartbeat.is_lost:
             raise ClaimLostError(f"{self.day}: another process has taken the day over")
 
     def pass_on(self, said: Mapping[str, Any]) -> None:
@@ -172,9 +172,9 @@ class DayWork:
 
     def load(self) -> Made:
         """Put the run's results into the database. Raises ReportFailedError, database errors; then `give_up`."""
-        files, run = files_of(settings.TASKQ_REPORTS_URL, self.day), self._claim.run
+        files, run_id = files_of(settings.TASKQ_REPORTS_URL, self.day), self._claim.run_id
         self._tell(LOADING, COMPUTED)
-        results = read_results(files=files, run=run)
+        results = read_results(files=files, run_id=run_id)
         results.warnings.extend(compare_with_earlier(self.day, results.summary))
         self.check()
         load_results(claim=self._claim, results=results, took_s=time.monotonic() - self._started)
@@ -182,11 +182,11 @@ class DayWork:
         warnings = [*results.warnings]
         self.check()  # another run's files are not ours to delete
         try:
-            files.make_current(run)
-            files.delete_runs(but=run)
+            files.make_current(run_id)
+            files.delete_runs(but=run_id)
         except (OSError, LakeError) as error:
             warnings.append(warning(WarningKind.OTHER, f"the report's files were not put in order: {error}"))
-        self._keeper.stop()
+        self._heartbeat.stop()
         finish_day(self._claim, warnings=warnings)
         return Made(
             day=self.day,
@@ -202,9 +202,9 @@ class DayWork:
 
         A database that is away leaves a claim that falls silent.
         """
-        self._keeper.stop()
-        fields = {"action": "report.make", "day": str(self.day), "run": self._claim.run}
-        forget_run(self.day, self._claim.run)
+        self._heartbeat.stop()
+        fields = {"action": "report.make", "day": str(self.day), "run": self._claim.run_id}
+        forget_run(self.day, self._claim.run_id)
         if isinstance(failure, ClaimLostError):
             return
         try:
@@ -217,14 +217,14 @@ class DayWork:
             logger.error("report: failure not written", extra=fields | {"reason": reason})
 
     def _tell(self, stage: str, share: float, message: str = "") -> None:
-        self._keeper.tell(stage=stage, share=share)
+        self._heartbeat.tell(stage=stage, share=share)
         self._tell_caller(Progress(day=self.day, stage=stage, share=share, message=message))
 
 
-def forget_run(day: date, run: str) -> None:
+def forget_run(day: date, run_id: str) -> None:
     """Delete the files of a run that does not count."""
     try:
-        files_of(settings.TASKQ_REPORTS_URL, day).delete_run(run)
+        files_of(settings.TASKQ_REPORTS_URL, day).delete_run(run_id)
     except LakeError as error:
-        fields = {"action": "report.clean", "day": str(day), "run": run, "reason": str(error)}
+        fields = {"action": "report.clean", "day": str(day), "run": run_id, "reason": str(error)}
         logger.warning("report: files cannot be reached", extra=fields)

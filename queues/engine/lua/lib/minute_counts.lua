@@ -1,4 +1,4 @@
--- stats: counts per minute of the last ten, in one small hash per queue: field `MINUTE METRIC [BUCKET]`.
+-- minute_counts: counts per minute of the last ten, in one small hash per queue: field `MINUTE METRIC [BUCKET]`.
 --   p published · w<b> consumed, by wait (due → consumed) · r<b> acked, by run (consumed → acked) · x expired
 --   f attempts that failed · e those of them whose lease ran out · d jobs that died
 --   l<b> made ready when due, by lateness (due → ready)

@@ -1,6 +1,4 @@
-"""What a worker does once a second beside its jobs: renews leases, sends progress, says that it lives, hears
-commands.
-"""
+"""Renews the leases of a worker's running jobs; sends their progress and the heartbeat, and receives commands."""
 
 from __future__ import annotations
 
@@ -19,7 +17,7 @@ from ..outcomes import TaskqClientError
 from ..serializers import from_json
 from .attempt import Attempt, Why
 from .finisher import LONGEST_RETRY_S, PASSING
-from .options import End
+from .options import StopReason
 from .presence import beat_of
 from .state import WorkerState
 
@@ -45,11 +43,11 @@ LINES_TRIED_MAX: Final = 100
 """Attempts whose last lines wait for that."""
 
 
-class Keeper:
-    """Of one worker. `obey` carries out a command; `stop_for` has the worker end."""
+class LeaseRenewer:
+    """Runs beside the jobs of one worker. `obey` carries out a command; `stop_for` has the worker end."""
 
     def __init__(
-        self, worker: WorkerState, *, obey: Callable[[WorkerCommand], None], stop_for: Callable[[End], None]
+        self, worker: WorkerState, *, obey: Callable[[WorkerCommand], None], stop_for: Callable[[StopReason], None]
     ) -> None:
         self._worker = worker
         self._obey = obey
@@ -133,7 +131,7 @@ class Keeper:
         self._since_ms = reply.since_ms
         limit_mb = self._worker.options.max_memory_mb
         if limit_mb is not None and memory > limit_mb * 1024 * 1024:
-            self._stop_for(End.MAX_MEMORY)
+            self._stop_for(StopReason.MAX_MEMORY)
 
     async def say_goodbye(self) -> None:
         """The last beat: this worker is no more."""

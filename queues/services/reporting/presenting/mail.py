@@ -19,11 +19,11 @@ from django.utils.translation import gettext, override
 
 from queues.models import ReportDay
 
+from ..making.claims import add_warning
+from ..values import Figures, WarningKind
 from .account import read_summary
-from .claims import add_warning
 from .figures import jobs
 from .summary import Cell, Line, PaperTable, WordedSummary, word_summary
-from .values import Figures, WarningKind
 
 logger = logging.getLogger(__name__)
 
@@ -40,7 +40,7 @@ def as_text(summary: WordedSummary, *, url: str = "") -> str:
 
 def _lines(summary: WordedSummary, url: str) -> Iterator[str]:
     yield summary.title
-    yield from filter(None, (summary.day, summary.place, summary.made, *summary.remarks))
+    yield from filter(None, (summary.day, summary.scope, summary.made, *summary.remarks))
     if url:
         yield url
     if summary.warnings:

@@ -21,11 +21,11 @@ from django.conf import settings
 from queues import supervision
 from queues.models import ReportTrigger
 
+from ..failures import BadRangeError, DayTakenError, ProcessDiedError, ReportFailedError, StoppedError
+from ..reading.days import today
 from .claims import new_run
-from .days import today
-from .failures import BadRangeError, DayTakenError, ProcessDiedError, ReportFailedError, StoppedError
 from .loading import DayWork, Made, Progress, forget_run
-from .upkeep import compact_days
+from .nightly_work import compact_days
 
 ERROR_LINES: Final = 30
 """Last lines of what the process wrote to its standard error, for when it ends without saying why."""
@@ -222,7 +222,7 @@ class _Batch:
     def __init__(self, days: Sequence[date], order: Order, listener: Listener) -> None:
         self._waiting = list(days)
         self._order, self._listener = order, listener
-        self._run = new_run()
+        self._run_id = new_run()
         self._work: DayWork | None = None
         self._taken: list[date] = []
         self._made: list[Made] = []
@@ -238,7 +238,7 @@ class _Batch:
         if failure is not None:
             self._fail(failure)
         for day in self._taken:
-            forget_run(day, self._run)
+            forget_run(day, self._run_id)
         if not self._order.stop.is_set():
             compact_days(made.day for made in self._made if made.is_complete)
         return self._waiting if self._goes_on else []
@@ -268,7 +268,7 @@ class _Batch:
         options = {
             "--lake": settings.TASKQ_LAKE_URL,
             "--out": settings.TASKQ_REPORTS_URL,
-            "--run": self._run,
+            "--run": self._run_id,
             "--master": self._order.master or settings.TASKQ_SPARK_MASTER,
         }
         dates = [part for day in days for part in ("--date", day.isoformat())]
@@ -296,7 +296,7 @@ class _Batch:
         try:
             self._work = DayWork(
                 day=day,
-                run=self._run,
+                run_id=self._run_id,
                 trigger=self._order.trigger,
                 unless_reported=self._order.unless_reported,
                 tell=self._listener.tell,

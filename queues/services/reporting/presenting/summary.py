@@ -12,6 +12,7 @@ from django.utils.translation import gettext
 
 from queues.odd_characters import spell_out
 
+from ..values import DayEntry, Figures, Objective, QueueReport, QueueRow, QueueTable
 from .account import Account, DaySummary
 from .figures import (
     NOTHING,
@@ -30,7 +31,6 @@ from .figures import (
     words_of_warning,
 )
 from .tables import TABLES, Column, DayFigures, Kind, Output
-from .values import DayEntry, Figures, Objective, QueueReport, QueueRow, QueueTable
 
 
 class Cell(NamedTuple):
@@ -86,7 +86,7 @@ class WordedSummary:
     where there are no figures. What strangers wrote shows its odd characters; HTML still has to escape it."""
 
     title: str
-    place: str
+    scope: str
     day: str
     made: str
     remarks: Sequence[str]
@@ -107,7 +107,7 @@ def word_summary(summary: DaySummary) -> WordedSummary:
     at, span = entry.reported_at, gettext("midnight to midnight UTC")
     return WordedSummary(
         title=f"{name} · {title}" if name else title,
-        place=f"{summary.pool}:{summary.namespace}" if name else "",
+        scope=f"{summary.pool}:{summary.namespace}" if name else "",
         day=f"{entry.day}, {date_format(entry.day, 'l')} ({span})",
         made=gettext("reported %(at)s UTC") % {"at": f"{at.astimezone(UTC):%Y-%m-%d %H:%M}"} if at else "",
         remarks=_remarks(entry),
@@ -188,7 +188,7 @@ def _paper(
     """A described table as paper has it. `found`: how many rows there are in all; `without`: columns left out."""
     table = TABLES[key]
     columns = [column for column in table.columns_on(Output.PAPER) if column.key not in without]
-    numbers = [place for place, column in enumerate(columns) if column.kind.is_number]
+    numbers = [index for index, column in enumerate(columns) if column.kind.is_number]
     shown = rows[: table.on_paper]
     return PaperTable(
         key=key,
@@ -211,8 +211,8 @@ def _cell(column: Column, row: Any, tells_namespace: bool) -> Cell:
     match column.kind:
         case Kind.JOBS | Kind.SHARE | Kind.MS:
             return Cell(in_full(value, column.kind))
-        case Kind.PLACE | Kind.QUEUE:
-            return _place(row, tells_namespace)
+        case Kind.SCOPE | Kind.QUEUE:
+            return _scope_cell(row, tells_namespace)
         case Kind.HOUR:
             return Cell(f"{value:02}:00")
         case Kind.TIME:
@@ -234,7 +234,7 @@ def _cell(column: Column, row: Any, tells_namespace: bool) -> Cell:
     raise AssertionError(f"paper has no cells of kind {column.kind}")
 
 
-def _place(row: Any, tells_namespace: bool) -> Cell:
+def _scope_cell(row: Any, tells_namespace: bool) -> Cell:
     """A queue; or a namespace, with its pool, or among queues with the words that it is one."""
     queue = row.queue if isinstance(row, QueueRow) else row.what.queue
     if queue:

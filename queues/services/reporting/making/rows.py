@@ -12,10 +12,10 @@ from queues.models import Namespace, QueueDay, QueuePolicy
 from queues.models.policy import WHOLE_NAMESPACE
 from queues.models.report import ALL_QUEUES, COUNTS, METRIC_PARTS, METRICS
 
-from ..policies import policy_for
-from .failures import BadResultsError
+from ...policies import policy_for
+from ..failures import BadResultsError
+from ..reading.day_reports import OTHER_FIGURES
 from .files import ReportFiles
-from .reading import OTHER_FIGURES
 
 Row = Mapping[str, Any]
 
@@ -106,18 +106,18 @@ class Table:
         return self._by_namespace.get(key[:2], [])
 
 
-def make_rows(*, files: ReportFiles, run: str, is_demo: bool) -> tuple[list[QueueDay], int]:
+def make_rows(*, files: ReportFiles, run_id: str, is_demo: bool) -> tuple[list[QueueDay], int]:
     """Rows of the namespaces and queues of a run, and how many queues were left out. Raises BadResultsError."""
-    days = {key_of(row): row for row in files.read_rows(run, "figures", of_hours=False)}
-    tables = {name: Table(files.read_rows(run, name)) for name in LISTS}
+    days = {key_of(row): row for row in files.read_rows(run_id, "figures", of_hours=False)}
+    tables = {name: Table(files.read_rows(run_id, name)) for name in LISTS}
     days |= {key: SILENT for key in tables["changes"].flagged if key not in days}
     kept = _chosen(days)
     hours: dict[Key, list[dict[str, Any]]] = defaultdict(list)
-    for row in files.read_rows(run, "figures", of_hours=True):
+    for row in files.read_rows(run_id, "figures", of_hours=True):
         if (key := key_of(row)) in kept:
             hours[key].append(_short(row))
     bars: dict[Key, dict[str, dict[int, int]]] = defaultdict(lambda: defaultdict(dict))
-    for bar in files.read_rows(run, "histograms"):
+    for bar in files.read_rows(run_id, "histograms"):
         if (key := key_of(bar)) in kept and bar["metric"] in METRICS:
             bars[key][bar["metric"]][bar["bucket"]] = bar["jobs"]
     scopes = _scopes(files.day, is_demo=is_demo)

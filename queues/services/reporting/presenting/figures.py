@@ -12,10 +12,10 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from ..permissions import User
-from .merging import read_sums
+from ...permissions import User
+from ..reading.merging import read_sums
+from ..values import Change, Figures, Metric, WarningKind
 from .tables import MeasuredTime
-from .values import Change, Figures, Metric, WarningKind
 
 WEEKS: Final = 8
 """Past weeks whose same weekday tells what is usual."""
@@ -135,7 +135,7 @@ def as_rows(columns: Sequence[Figures]) -> list[tuple[Promise, str, list[float |
 
 TIME_TITLES: Final[Mapping[Metric, tuple[Promise, Promise]]] = {
     Metric.WAIT: (_("Wait"), _("due → delivered")),
-    Metric.RUN: (_("Run"), _("delivered → acked")),
+    Metric.RUN_TIME: (_("Run"), _("delivered → acked")),
     Metric.TOTAL: (_("End to end"), _("published → acked")),
     Metric.LATENESS: (_("Lateness"), _("due → ready")),
 }

@@ -11,14 +11,14 @@ from django.http import Http404
 from django.urls import register_converter, reverse
 
 from queues.engine.names import is_name
-from queues.services.reporting.days import today
+from queues.services.reporting.reading.days import today
 
 FIRST_DAY: Final = date(1970, 1, 1)
 """Before it nothing happened; and pages look some weeks back, which the year 1 does not have."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class ReportScope:
     """All that a person may see, a namespace, or a queue: the later names are empty where they do not apply."""
 
     pool: str = ""
@@ -26,12 +26,12 @@ class Place:
     queue: str = ""
 
     @property
-    def parent(self) -> Place:
+    def parent(self) -> ReportScope:
         """The namespace of a queue; of a namespace everything."""
-        return replace(self, queue="") if self.queue else Place()
+        return replace(self, queue="") if self.queue else ReportScope()
 
     def url(self, day: date, **query: str) -> str:
-        """Of the page of this place and day."""
+        """The URL of the page of this scope and day."""
         names = [name for name in (self.pool, self.namespace, self.queue) if name]
         route = {0: "report", 2: "report_namespace", 3: "report_queue"}[len(names)]
         kwargs = dict(zip(("pool", "namespace", "queue"), names, strict=False))
@@ -51,15 +51,15 @@ class Place:
         return {key: getattr(self, key) for key in ("pool", "namespace", "queue") if getattr(self, key)}
 
 
-EVERYTHING = Place()
+EVERYTHING = ReportScope()
 
 
-def place_in(fields: dict[str, str]) -> Place:
-    """The place that a query names. A queue without its namespace names nothing. Raises Http404 for what is no name."""
+def scope_in(fields: dict[str, str]) -> ReportScope:
+    """The scope that a query names. A queue without its namespace names nothing. Raises Http404 for what is no name."""
     pool, namespace, queue = names = [fields.get(name, "") for name in ("pool", "namespace", "queue")]
     if not all(is_name(name) for name in names if name):
         raise Http404
-    return Place(pool=pool, namespace=namespace, queue=queue) if pool and namespace else EVERYTHING
+    return ReportScope(pool=pool, namespace=namespace, queue=queue) if pool and namespace else EVERYTHING
 
 
 def read_day(text: str) -> date | None:

@@ -18,7 +18,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from .values import Figures, Metric, Spread
+from ..values import Figures, Metric, Spread
 
 Text = Promise | str
 
@@ -39,7 +39,7 @@ class Kind(StrEnum):
     JOBS = "jobs"
     SHARE = "share"
     MS = "ms"
-    PLACE = "place"
+    SCOPE = "scope"
     """The queue that a row is about, or the namespace: a link on pages."""
     QUEUE = "queue"
     """A queue that is not what the row is about; left out on the page of a queue."""
@@ -169,7 +169,7 @@ def _itself(row: Any) -> Any:
     return row
 
 
-def _figures_of_places(on: Output) -> tuple[Column, ...]:
+def _figures_of_scopes(on: Output) -> tuple[Column, ...]:
     """What is told of namespaces, and of queues where there is little room."""
     return (
         _figure("published", _("Published"), on),
@@ -189,8 +189,8 @@ NAMESPACES: Final = Table(
     is_wide=True,
     columns=(
         *(_DAY, *_PLACE_IN_CSV[:2], *_FIGURES_IN_CSV, _column("flagged")),
-        Column(key="", read=_itself, title=_("Namespace"), kind=Kind.PLACE, on=Output.SHOWN),
-        *_figures_of_places(Output.SHOWN),
+        Column(key="", read=_itself, title=_("Namespace"), kind=Kind.SCOPE, on=Output.SHOWN),
+        *_figures_of_scopes(Output.SHOWN),
         _column("", "flagged", _("Out of line"), Output.PAGE, kind=Kind.FLAGGED, is_plain=True),
     ),
 )
@@ -200,8 +200,8 @@ QUEUES: Final = Table(  # as CSV they are read column by column: queue_list.queu
     on_paper=12,
     is_wide=True,
     columns=(
-        Column(key="", read=_itself, title=_("Queue"), kind=Kind.PLACE, on=Output.SHOWN),
-        *_figures_of_places(Output.PAPER),
+        Column(key="", read=_itself, title=_("Queue"), kind=Kind.SCOPE, on=Output.SHOWN),
+        *_figures_of_scopes(Output.PAPER),
         _figure("published", _("Published"), Output.PAGE, begins_group=True),
         _figure("acked", _("Acked"), Output.PAGE),
         _figure("failed", _("Failed"), Output.PAGE, tone="warn"),
@@ -294,7 +294,7 @@ CHANGES: Final = Table(
     is_wide=True,
     columns=(
         *_NOTED_IN_CSV,
-        Column(key="", read=_itself, title=_("Where"), kind=Kind.PLACE, on=Output.SHOWN),
+        Column(key="", read=_itself, title=_("Where"), kind=Kind.SCOPE, on=Output.SHOWN),
         _column("figure", "what.figure", _("What"), Output.ALL, kind=Kind.FIGURE),
         _column("value", "what.value", _("On this day"), Output.ALL, kind=Kind.CHANGED),
         _column("usual", "what.usual", _("Usual"), Output.PAGE | Output.CSV, kind=Kind.CHANGED),
@@ -317,7 +317,7 @@ OBJECTIVES: Final = Table(
         _column("objective_met", "objective.is_met"),
         _column("objective_share", "objective.share"),
         _column("handed_out", "figures.wait.count"),
-        Column(key="", read=_itself, title=_("Queue"), kind=Kind.PLACE, on=Output.SHOWN),
+        Column(key="", read=_itself, title=_("Queue"), kind=Kind.SCOPE, on=Output.SHOWN),
         _column("", "objective", _("Verdict"), Output.SHOWN, kind=Kind.VERDICT),
         _column("", "objective.seconds", _("Objective"), Output.PAGE, kind=Kind.LIMIT),
         Column(key="", read=_itself, title=_("Wait p95 / objective"), kind=Kind.BESIDE_LIMIT, on=Output.PAPER),

@@ -1,5 +1,7 @@
--- unstage: forgets staged records. The first write frees.
--- INCLUDES stage registry
+-- staged_records: records that are written ahead of their jobs (lua/stage.lua), and dropping those whose publish does not
+-- come. The first write frees.
+-- INCLUDES registry
+local STAGED_MAX_MS = 60000
 local STAGED_BATCH = 4 -- records of up to 1 MiB that one call frees
 
 -- Those of `ids` that are still staged: a job that has begun is none of them.

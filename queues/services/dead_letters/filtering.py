@@ -1,4 +1,4 @@
-"""Which dead letters are meant, and which queues hold such, of those that a person may see."""
+"""Filters dead letters, and finds the queues that hold such letters, of those that a person may see."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from queues.pools import reading_engine_for
 
 from ..errors import InvalidArgumentError, NamespaceNotFoundError
 from ..permissions import Role, User, roles_of
-from ..queues.survey import read_survey
+from ..queues.visible_queues import read_pool_survey
 
 ERROR_MAX = 1_024
 """Characters of a text that errors are looked through for."""
@@ -53,7 +53,7 @@ class DeadFilter:
         return None if self.day is None else _midnight_ms(self.day + timedelta(days=1))
 
     def matches(self, job: DeadJob, pattern: str) -> bool:
-        """Whether its error is meant. The scan itself sees to place and day."""
+        """Whether its error is meant. The scan itself checks queue and day."""
         if self.like and pattern != self.like:
             return False
         return not self.error or self.error.lower() in job.error.lower() or self.error.lower() in pattern.lower()
@@ -94,16 +94,16 @@ def _midnight_ms(day: date) -> int:
     return int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp() * 1000)
 
 
-PLACES_MAX: Final = 2_000
+QUEUES_MAX: Final = 2_000
 """Queues with dead letters that one page knows of, per pool; the filter finds the others."""
 
 NAMESPACES_WALKED: Final = 50
-"""Of no more namespaces per pool, and PLACES_MAX queues, each queue is asked; of more, those that the survey names."""
+"""Of no more namespaces per pool, and QUEUES_MAX queues, each queue is asked; of more, those that the survey names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
-class Place:
-    """A queue. Places are gone through in the order of these names."""
+class QueueAddress:
+    """A queue, by its names. Queues are looked through in the order of these."""
 
     pool: str
     namespace: str
@@ -115,32 +115,32 @@ class Place:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Position:
-    """Where a scan goes on: in `place`, behind `cursor` (None: from its newest dead letter on)."""
+    """Where a scan goes on: in the queue `address`, behind `cursor` (None: from its newest dead letter on)."""
 
-    place: Place
+    address: QueueAddress
     cursor: str | None = None
 
     def __str__(self) -> str:
-        return f"{self.place}|{self.cursor or ''}"
+        return f"{self.address}|{self.cursor or ''}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeadPlace:
+class DeadQueue:
     """A queue with dead letters within the filter's span of time, or what is left of them behind a position."""
 
-    place: Place
+    address: QueueAddress
     role: Role
     count: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeadPlaces:
+class DeadQueues:
     """`before_ms`: what died from then on is not meant. `is_whole`: there are no others. `away`: silent pools.
 
     `asked_ms`: when they were counted, by the clock that is furthest behind; 0 when there was nothing to count.
     """
 
-    places: tuple[DeadPlace, ...]
+    queues: tuple[DeadQueue, ...]
     before_ms: int
     asked_ms: int
     is_whole: bool
@@ -149,7 +149,7 @@ class DeadPlaces:
     @property
     def count(self) -> int:
         """Dead letters in all of them, whatever their errors."""
-        return sum(place.count for place in self.places)
+        return sum(queue.count for queue in self.queues)
 
 
 def read_position(text: str) -> Position | None:
@@ -158,32 +158,32 @@ def read_position(text: str) -> Position | None:
         return None
     where, _, cursor = text.partition("|")
     parse_dead_cursor(cursor)
-    return Position(place=read_place(where), cursor=cursor or None)
+    return Position(address=read_address(where), cursor=cursor or None)
 
 
-def position_of(place: Place, job: DeadJob) -> Position:
+def position_of(address: QueueAddress, job: DeadJob) -> Position:
     """Behind `job`."""
-    return Position(place=place, cursor=f"{job.died_ms}:{job.job_id}")
+    return Position(address=address, cursor=f"{job.died_ms}:{job.job_id}")
 
 
-def read_place(text: str) -> Place:
-    """The inverse of `str(place)`. Raises InvalidArgumentError."""
+def read_address(text: str) -> QueueAddress:
+    """The inverse of `str(address)`. Raises InvalidArgumentError."""
     parts = text.split("/")
     if len(parts) != 3 or not (is_name(parts[0]) and is_name(parts[1])):
         raise InvalidArgumentError("invalid queue")
     check_queue(parts[2])
-    return Place(pool=parts[0], namespace=parts[1], queue=parts[2])
+    return QueueAddress(pool=parts[0], namespace=parts[1], queue=parts[2])
 
 
-def find_dead_places(
+def find_dead_queues(
     *, user: User, chosen: DeadFilter, start: Position | None = None, before_ms: int | None = None, since_ms: int = 0
-) -> DeadPlaces:
+) -> DeadQueues:
     """Queues with dead letters that `chosen` may mean and that died from `since_ms` on, in order, from `start` on.
 
     Raises NamespaceNotFoundError if the filter names a namespace that `user` may not see; MetadataUnavailableError;
     StoreUnavailableError if no pool answers.
     """
-    found: list[DeadPlace] = []
+    found: list[DeadQueue] = []
     away: list[str] = []
     is_whole = True
     clocks: list[int] = []
@@ -191,7 +191,7 @@ def find_dead_places(
     pools = dict.fromkeys(pool for pool, _ in roles)
     trouble: StoreUnavailableError | None = None
     for pool in pools:
-        if start is not None and pool < start.place.pool:
+        if start is not None and pool < start.address.pool:
             continue
         try:
             names, all_of_them = _queues_of(pool, [namespace for owner, namespace in roles if owner == pool], chosen)
@@ -203,14 +203,14 @@ def find_dead_places(
         is_whole = is_whole and all_of_them
         clocks += [now_ms] if now_ms else []
         found += [
-            DeadPlace(place=place, role=roles[place.pool, place.namespace], count=count)
-            for place, count in counts
+            DeadQueue(address=address, role=roles[address.pool, address.namespace], count=count)
+            for address, count in counts
             if count
         ]
     if trouble is not None and len(away) == len(pools):
         raise trouble
-    return DeadPlaces(
-        places=tuple(sorted(found, key=lambda one: one.place)),
+    return DeadQueues(
+        queues=tuple(sorted(found, key=lambda one: one.address)),
         before_ms=before_ms if before_ms is not None else chosen.before_ms or max(clocks, default=0) + 1,
         asked_ms=min(clocks, default=0),
         is_whole=is_whole,
@@ -229,37 +229,37 @@ def _roles_within(user: User, chosen: DeadFilter) -> dict[tuple[str, str], Role]
     return roles
 
 
-def _queues_of(pool: str, namespaces: Sequence[str], chosen: DeadFilter) -> tuple[list[Place], bool]:
+def _queues_of(pool: str, namespaces: Sequence[str], chosen: DeadFilter) -> tuple[list[QueueAddress], bool]:
     """Queues that may hold dead letters, and whether these are all."""
     if chosen.queue:
-        names = [Place(pool=pool, namespace=namespace, queue=chosen.queue) for namespace in namespaces]
-        return names[:PLACES_MAX], len(names) <= PLACES_MAX
-    survey = read_survey(pool=pool)
+        names = [QueueAddress(pool=pool, namespace=namespace, queue=chosen.queue) for namespace in namespaces]
+        return names[:QUEUES_MAX], len(names) <= QUEUES_MAX
+    survey = read_pool_survey(pool=pool)
     if survey.is_current:
         known = [found for namespace in namespaces for found in survey.queues.get(namespace, ())]
-        if len(known) > PLACES_MAX or len(namespaces) > NAMESPACES_WALKED:
+        if len(known) > QUEUES_MAX or len(namespaces) > NAMESPACES_WALKED:
             return _of_survey(pool, known, is_whole=not survey.left_out)
     return _walk(pool, namespaces)
 
 
-def _of_survey(pool: str, known: Sequence[FoundQueue], *, is_whole: bool) -> tuple[list[Place], bool]:
+def _of_survey(pool: str, known: Sequence[FoundQueue], *, is_whole: bool) -> tuple[list[QueueAddress], bool]:
     """Those with the most dead letters. One that got its first since the survey is found by the next."""
     full = [found for found in known if found.dead]
-    most = heapq.nlargest(PLACES_MAX, full, key=lambda found: found.dead)
-    names = [Place(pool=pool, namespace=found.namespace, queue=found.queue) for found in most]
-    return names, is_whole and len(full) <= PLACES_MAX
+    most = heapq.nlargest(QUEUES_MAX, full, key=lambda found: found.dead)
+    names = [QueueAddress(pool=pool, namespace=found.namespace, queue=found.queue) for found in most]
+    return names, is_whole and len(full) <= QUEUES_MAX
 
 
-def _walk(pool: str, namespaces: Sequence[str]) -> tuple[list[Place], bool]:
+def _walk(pool: str, namespaces: Sequence[str]) -> tuple[list[QueueAddress], bool]:
     """All queues, as of now."""
     engine = reading_engine_for(pool)
-    names: list[Place] = []
+    names: list[QueueAddress] = []
     for number, namespace in enumerate(namespaces):
-        most = min(PLACES_MAX - len(names), limits.PAGE_MAX)
+        most = min(QUEUES_MAX - len(names), limits.PAGE_MAX)
         if not most or number == NAMESPACES_WALKED:
             return names, False
         page = engine.run(list_queues(engine.layout, namespace, limit=most))
-        names += [Place(pool=pool, namespace=namespace, queue=queue) for queue in page.names]
+        names += [QueueAddress(pool=pool, namespace=namespace, queue=queue) for queue in page.names]
         if page.after is not None:
             return names, False
     return names, True
@@ -267,28 +267,30 @@ def _walk(pool: str, namespaces: Sequence[str]) -> tuple[list[Place], bool]:
 
 def _count(
     pool: str,
-    names: Sequence[Place],
+    names: Sequence[QueueAddress],
     chosen: DeadFilter,
     start: Position | None,
     before_ms: int | None,
     since_ms: int,
-) -> tuple[list[tuple[Place, int]], int]:
+) -> tuple[list[tuple[QueueAddress, int]], int]:
     """How many dead letters each has from `start` on, and the server's time; one round trip."""
     engine = reading_engine_for(pool)
-    asked = [place for place in names if start is None or place >= start.place]
+    asked = [address for address in names if start is None or address >= start.address]
     if not asked:
         return [], 0
     before = before_ms if before_ms is not None else chosen.before_ms
     pages = engine.batch(
         [
             scan_dead(
-                engine.queue(place.namespace, place.queue),
+                engine.queue(address.namespace, address.queue),
                 since_ms=max(chosen.since_ms, since_ms),
                 before_ms=before,
-                after=start.cursor if start is not None and place == start.place else None,
+                after=start.cursor if start is not None and address == start.address else None,
                 limit=0,
             )
-            for place in asked
+            for address in asked
         ]
     )
-    return [(place, page.left) for place, page in zip(asked, pages, strict=True)], max(page.now_ms for page in pages)
+    return [(address, page.left) for address, page in zip(asked, pages, strict=True)], max(
+        page.now_ms for page in pages
+    )

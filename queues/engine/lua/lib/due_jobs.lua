@@ -1,7 +1,7 @@
--- promote: moves due jobs of one queue to ready, in order of their due times (edges E and J).
+-- due_jobs: moves due jobs of one queue to ready, in order of their due times (edges E and J).
 -- What is counted as `l` is by how much later than due a job was made ready: the lateness of whoever saw to it.
 -- Scripts include line or plain_line before it.
--- INCLUDES ready due events stats
+-- INCLUDES ready due events minute_counts
 local function earlier(a, b)
   if a[2] ~= b[2] then return a[2] < b[2] end
   return a[1] < b[1]

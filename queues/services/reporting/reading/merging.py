@@ -17,8 +17,9 @@ from queues.models import QueueDay
 from queues.models.report import ALL_QUEUES, COUNTS, QUANTILES
 from queues.pools.database import read_metadata
 
-from ..permissions import User, sees_everything
-from .reading import (
+from ...permissions import User, sees_everything
+from ..values import Change, ErrorGroup, Figures, Merged, Metric, QueueReport, QueueRow, SlowJob, Spread, TryCount
+from .day_reports import (
     JSON_FIELDS,
     NAMESPACES_MAX,
     entry_of,
@@ -32,7 +33,6 @@ from .reading import (
     tries_of,
     visible_rows,
 )
-from .values import Change, ErrorGroup, Figures, Merged, Metric, QueueReport, QueueRow, SlowJob, Spread, TryCount
 
 T = TypeVar("T")
 

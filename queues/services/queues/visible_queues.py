@@ -1,5 +1,7 @@
-"""What is known of all queues of all pools: the survey that the pump writes, read once for all who ask in the same
-moment, and what of it a person may see."""
+"""What the surveys of the pumps say of all queues of all pools, and what of it one person may see.
+
+A survey is read once for all callers of the same moment.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +13,16 @@ from typing import Final, NamedTuple
 
 from django.db import connections
 
-from queues.engine import FoundQueue, PartitionLoad, PumpBeat, StoreLoad, list_pumps, partition_load, unpack_queues
-from queues.engine import read_survey as written_survey
+from queues.engine import (
+    FoundQueue,
+    PartitionLoad,
+    PumpBeat,
+    StoreLoad,
+    list_pumps,
+    partition_load,
+    read_survey,
+    unpack_queues,
+)
 from queues.engine.errors import StoreUnavailableError, TaskqError
 from queues.models import Pool
 from queues.pools import engine_for, find_pool
@@ -64,7 +74,7 @@ NOTHING: Final = Totals()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Survey:
+class PoolSurvey:
     """What is known of a pool. `taken_at_ms` None: no survey was made yet. Times by the clock of its Redis.
 
     `queues`, `totals`: by namespace. `left_out`: queues beyond those that a survey lists.
@@ -101,27 +111,27 @@ class Survey:
         return max((max(part.due_behind_ms, part.ends_behind_ms) for part in self.partitions), default=0)
 
 
-_surveys: Final[Recent[str, Survey | TaskqError]] = Recent(FRESH_S)
+_surveys: Final[Recent[str, PoolSurvey | TaskqError]] = Recent(FRESH_S)
 
 _threads: Final = ThreadPoolExecutor(max_workers=POOLS_AT_ONCE, thread_name_prefix="survey")
 
 
-def read_survey(*, pool: str) -> Survey:
+def read_pool_survey(*, pool: str) -> PoolSurvey:
     """The latest survey, at most FRESH_S old. Raises PoolNotFoundError, StoreUnavailableError, LayoutError,
     MetadataUnavailableError."""
-    found = read_surveys(pools=[pool])[pool]
+    found = read_pool_surveys(pools=[pool])[pool]
     if isinstance(found, TaskqError):
         raise found
     return found
 
 
-def read_surveys(*, pools: Collection[str]) -> Mapping[str, Survey | TaskqError]:
+def read_pool_surveys(*, pools: Collection[str]) -> Mapping[str, PoolSurvey | TaskqError]:
     """Those of several pools, side by side, or why there is none: a dead pool delays no other.
 
     One round trip to each pool that nobody has asked within FRESH_S.
     """
     at_hand = {pool: known for pool in pools if (known := _surveys.peek(pool)) is not None}
-    flights: dict[str, Future[Survey | TaskqError]] = {}
+    flights: dict[str, Future[PoolSurvey | TaskqError]] = {}
     for pool in set(pools) - at_hand.keys():
         try:
             find_pool(pool)  # so that the thread finds the row in memory and needs no database connection
@@ -135,28 +145,28 @@ def read_surveys(*, pools: Collection[str]) -> Mapping[str, Survey | TaskqError]
     return at_hand | answers
 
 
-def _silence(flight: Future[Survey | TaskqError]) -> TaskqError:
+def _silence(flight: Future[PoolSurvey | TaskqError]) -> TaskqError:
     flight.cancel()  # one that has begun goes on
     return StoreUnavailableError("survey: Redis does not answer in time")
 
 
-def _recent(pool: str) -> Survey | TaskqError:
+def _recent(pool: str) -> PoolSurvey | TaskqError:
     return _surveys.get(pool, lambda: _read(pool))
 
 
-def _read(pool: str) -> Survey | TaskqError:
+def _read(pool: str) -> PoolSurvey | TaskqError:
     """A fault is an answer too: not everybody who looks has to wait for it."""
     try:
         engine = engine_for(pool)
         partitions = range(engine.layout.partitions)
-        written, pumps, *loads = engine.batch([written_survey(), list_pumps(), *map(partition_load, partitions)])
+        written, pumps, *loads = engine.batch([read_survey(), list_pumps(), *map(partition_load, partitions)])
     except TaskqError as error:
         return error
     finally:
         connections.close_all()  # those of this thread, if it needed any after all
     head = written.head
     queues = {name: unpack_queues(name, content) for name, content in written.contents.items()}
-    return Survey(
+    return PoolSurvey(
         pool=pool,
         read_at_ms=written.now_ms,
         taken_at_ms=None if head is None else head.taken_at_ms,
@@ -188,7 +198,7 @@ class VisiblePool:
 
     pool: str
     namespaces: frozenset[str]
-    survey: Survey | None
+    survey: PoolSurvey | None
     trouble: str = ""
     is_away: bool = False
 
@@ -255,7 +265,7 @@ def visible_pools(*, user: User) -> VisiblePools:
         namespaces = {name: set() for name in read_metadata(lambda: list(names))}
     for pool, namespace in roles_of(user=user):
         namespaces.setdefault(pool, set()).add(namespace)
-    surveys = read_surveys(pools=namespaces)
+    surveys = read_pool_surveys(pools=namespaces)
     pools = tuple(_visible_pool(pool, frozenset(namespaces[pool]), surveys) for pool in sorted(namespaces))
     return VisiblePools(pools=pools, sees_everything=sees_everything(user))
 
@@ -265,9 +275,9 @@ def totals_for(*, user: User) -> Totals:
     return visible_pools(user=user).totals
 
 
-def _visible_pool(pool: str, namespaces: frozenset[str], surveys: Mapping[str, Survey | TaskqError]) -> VisiblePool:
+def _visible_pool(pool: str, namespaces: frozenset[str], surveys: Mapping[str, PoolSurvey | TaskqError]) -> VisiblePool:
     found = surveys[pool]
-    if isinstance(found, Survey):
+    if isinstance(found, PoolSurvey):
         return VisiblePool(pool=pool, namespaces=namespaces, survey=found)
     return VisiblePool(
         pool=pool,

@@ -14,10 +14,10 @@ from queues.models import QueueDay
 from queues.models.report import ALL_QUEUES, COUNTS, METRIC_PARTS, METRICS
 from queues.pools.database import read_metadata
 
-from ..permissions import User
-from .reading import JSON_FIELDS, row_of, visible_rows
+from ...permissions import User
+from ..reading.day_reports import JSON_FIELDS, row_of, visible_rows
+from ..values import Pair, QueueRow, QueueTable
 from .tables import csv_lines
-from .values import Pair, QueueRow, QueueTable
 
 PAGE: Final = 50
 """Queues of one page."""

@@ -21,8 +21,8 @@ from django.db.models.functions import Now
 
 from queues.models import ReportDay, ReportState, ReportTrigger
 
-from .failures import ClaimLostError, DayTakenError
-from .values import STALLED_AFTER, WarningKind
+from ..failures import ClaimLostError, DayTakenError
+from ..values import STALLED_AFTER, WarningKind
 
 logger = logging.getLogger(__name__)
 
@@ -32,10 +32,10 @@ ERROR_MAX: Final = 8_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """The right to report a day, as run `run`."""
+    """The right to report a day, as run `run_id`."""
 
     day: date
-    run: str
+    run_id: str
 
 
 def new_run() -> str:
@@ -43,15 +43,15 @@ def new_run() -> str:
     return f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{secrets.token_hex(3)}"
 
 
-def claim_day(*, day: date, run: str, trigger: ReportTrigger, unless_reported: bool = False) -> Claim:
+def claim_day(*, day: date, run_id: str, trigger: ReportTrigger, unless_reported: bool = False) -> Claim:
     """Claim the day for this process.
 
     `unless_reported`: not if a report of the whole day has been made meanwhile. Raises DayTakenError.
     """
-    claim = Claim(day=day, run=run)
+    claim = Claim(day=day, run_id=run_id)
     fields = {
         "state": ReportState.RUNNING,
-        "run": claim.run,
+        "run": claim.run_id,
         "trigger": trigger,
         "claimed_by": f"{socket.gethostname()}:{os.getpid()}"[:255],
         "claimed_at": Now(),
@@ -91,7 +91,7 @@ def fail_day(claim: Claim, *, error: str, counts: bool = True) -> None:
 def report_claimed(claim: Claim, **fields: object) -> None:
     """Set what a report in the database rests on. In a transaction with its rows: the first write, which holds off
     a process that would take the day over until that ends. Raises ClaimLostError."""
-    _update(claim, beat_at=Now(), reported_run=claim.run, reported_at=Now(), **fields)
+    _update(claim, beat_at=Now(), reported_run=claim.run_id, reported_at=Now(), **fields)
 
 
 def _take(day: date, fields: dict[str, object], *, unless_reported: bool) -> bool:
@@ -107,7 +107,7 @@ def _take(day: date, fields: dict[str, object], *, unless_reported: bool) -> boo
 
 
 def _update(claim: Claim, **fields: object) -> None:
-    if not ReportDay.objects.filter(pk=claim.day, run=claim.run, state=ReportState.RUNNING).update(**fields):
+    if not ReportDay.objects.filter(pk=claim.day, run=claim.run_id, state=ReportState.RUNNING).update(**fields):
         raise ClaimLostError(_lost(claim))
 
 
@@ -129,7 +129,7 @@ NEWS_S: Final = 1.0
 """Progress is written no more often than this."""
 
 
-class Keeper:
+class ClaimHeartbeat:
     """Beats from `start` to `stop`.
 
     `tell` passes on how far the work is. `is_lost`: another process has taken the day over; nothing that is still done

@@ -7,19 +7,19 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Final
 
-from ..permissions import User
-from .days import find_day
+from ...permissions import User
+from ..reading.day_reports import list_namespaces, read_queue
+from ..reading.days import find_day
+from ..reading.merging import Notes, Objectives, list_objectives, merge_day, notes_of, read_namespaces
+from ..values import DayEntry, Figures, Metric, QueueReport, QueueRow, QueueTable, TryCount
 from .figures import KeyFigure, beside_past_weeks, beside_usual
-from .merging import Notes, Objectives, list_objectives, merge_day, notes_of, read_namespaces
 from .queue_list import QueueFilter, list_queues
-from .reading import list_namespaces, read_queue
-from .values import DayEntry, Figures, Metric, QueueReport, QueueRow, QueueTable, TryCount
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Account:
-    """Of everything, of a namespace or of a queue. `namespaces`: those that were added up, () for a single place;
-    `reports`: of the busiest of them, or of the place. `objectives` None: it is about one queue."""
+    """Of everything, of a namespace or of a queue. `namespaces`: those that were added up, () for a single scope;
+    `reports`: of the busiest of them, or of the scope. `objectives` None: it is about one queue."""
 
     figures: Figures
     hours: Sequence[Figures]
@@ -39,7 +39,7 @@ class Account:
 
 def read_account(*, user: User, day: date, pool: str = "", namespace: str = "", queue: str = "") -> Account | None:
     """None: nothing is known of that day there. Raises NamespaceNotFoundError, MetadataUnavailableError."""
-    return _of_place(user, day, pool, namespace, queue) if namespace else _of_everything(user, day)
+    return _of_scope(user, day, pool, namespace, queue) if namespace else _of_everything(user, day)
 
 
 def _of_everything(user: User, day: date) -> Account | None:
@@ -63,7 +63,7 @@ def _of_everything(user: User, day: date) -> Account | None:
     )
 
 
-def _of_place(user: User, day: date, pool: str, namespace: str, queue: str) -> Account | None:
+def _of_scope(user: User, day: date, pool: str, namespace: str, queue: str) -> Account | None:
     report = read_queue(user=user, day=day, pool=pool, namespace=namespace, queue=queue)
     if report is None:
         return None

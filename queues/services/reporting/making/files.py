@@ -24,7 +24,7 @@ from queues.lake.names import DATE
 from queues.lake.storage import LakeError, Storage
 from queues.models.report import COUNTS, METRICS, QUANTILES
 
-from .failures import BadResultsError
+from ..failures import BadResultsError
 
 logger = logging.getLogger(__name__)
 
@@ -47,10 +47,10 @@ _IS: Final = {
     Kind.TIME: pa.types.is_timestamp,
 }
 
-PLACE: Final = ("pool", "namespace", "queue")
+SCOPE: Final = ("pool", "namespace", "queue")
 """Columns of every table that say what a row is about; never null."""
 
-_PLACE: Final = dict.fromkeys(PLACE, Kind.TEXT)
+_SCOPE: Final = dict.fromkeys(SCOPE, Kind.TEXT)
 
 
 def _measured(metric: str) -> dict[str, Kind]:
@@ -60,7 +60,7 @@ def _measured(metric: str) -> dict[str, Kind]:
 
 TABLES: Final[Mapping[str, Mapping[str, Kind]]] = {
     "figures": {
-        **_PLACE,
+        **_SCOPE,
         "hour": Kind.WHOLE,
         **dict.fromkeys(COUNTS, Kind.WHOLE),
         **{column: kind for metric in METRICS for column, kind in _measured(metric).items()},
@@ -70,10 +70,10 @@ TABLES: Final[Mapping[str, Mapping[str, Kind]]] = {
         "first_at": Kind.TIME,
         "last_at": Kind.TIME,
     },
-    "histograms": {**_PLACE, "metric": Kind.TEXT, "bucket": Kind.WHOLE, "jobs": Kind.WHOLE},
-    "tries": {**_PLACE, "attempt": Kind.WHOLE, "outcome": Kind.TEXT, "jobs": Kind.WHOLE},
+    "histograms": {**_SCOPE, "metric": Kind.TEXT, "bucket": Kind.WHOLE, "jobs": Kind.WHOLE},
+    "tries": {**_SCOPE, "attempt": Kind.WHOLE, "outcome": Kind.TEXT, "jobs": Kind.WHOLE},
     "errors": {
-        **_PLACE,
+        **_SCOPE,
         "pattern": Kind.TEXT,
         "failed": Kind.WHOLE,
         "dead": Kind.WHOLE,
@@ -82,7 +82,7 @@ TABLES: Final[Mapping[str, Mapping[str, Kind]]] = {
         "job": Kind.TEXT,
     },
     "slow": {
-        **_PLACE,
+        **_SCOPE,
         "metric": Kind.TEXT,
         "rank": Kind.WHOLE,
         "job": Kind.TEXT,
@@ -92,7 +92,7 @@ TABLES: Final[Mapping[str, Mapping[str, Kind]]] = {
         "worker": Kind.TEXT,
     },
     "changes": {
-        **_PLACE,
+        **_SCOPE,
         "figure": Kind.TEXT,
         "value": Kind.REAL,
         "usual": Kind.REAL,
@@ -116,7 +116,7 @@ def check_columns(table: str, schema: pa.Schema) -> None:
 BATCH_ROWS: Final = 2_000
 """Rows that are Python objects at the same time."""
 
-RUN: Final = "run="
+RUN_PREFIX: Final = "run="
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,9 +126,9 @@ class ReportFiles:
     storage: Storage
     day: date
 
-    def read_summary(self, run: str) -> dict[str, Any]:
+    def read_summary(self, run_id: str) -> dict[str, Any]:
         """Raises BadResultsError if the run did not come to its end."""
-        path = f"{self._of_run(run)}/summary.json"
+        path = f"{self._of_run(run_id)}/summary.json"
         try:
             summary = json.loads(self.storage.read(path))
         except (FileNotFoundError, LakeError, ValueError) as error:
@@ -137,10 +137,10 @@ class ReportFiles:
             raise BadResultsError(f"the report's summary is no object: {path}")
         return summary
 
-    def read_rows(self, run: str, table: str, *, of_hours: bool | None = None) -> Iterator[dict[str, Any]]:
+    def read_rows(self, run_id: str, table: str, *, of_hours: bool | None = None) -> Iterator[dict[str, Any]]:
         """Rows of a table, by the names in the contract; times in ms since 1970. `of_hours`: only those of hours, or of
         whole days. Raises BadResultsError."""
-        folder = f"{self._of_run(run)}/{table}.parquet"
+        folder = f"{self._of_run(run_id)}/{table}.parquet"
         try:
             names = [entry.name for entry in self.storage.list(folder) if _is_data(entry.name)]
             if not names:
@@ -151,9 +151,9 @@ class ReportFiles:
         except (OSError, LakeError, pa.ArrowException) as error:
             raise BadResultsError(f"the report's table {table} cannot be read: {error}") from error
 
-    def make_current(self, run: str) -> None:
-        """Say that `run` is the one that counts, at once and as a whole. Raises LakeError, OSError."""
-        content = json.dumps({"run": run}).encode()
+    def make_current(self, run_id: str) -> None:
+        """Say that `run_id` is the one that counts, at once and as a whole. Raises LakeError, OSError."""
+        content = json.dumps({"run": run_id}).encode()
         path = self.storage.path(f"{self._of_day}/current.json")
         if not self.storage.is_local:  # object stores show a file when it is whole
             self.storage.fs.pipe_file(path, content)
@@ -169,17 +169,17 @@ class ReportFiles:
     def delete_runs(self, *, but: str = "") -> None:
         """Delete all runs of the day but one, and what killed ones have left. Raises LakeError, OSError."""
         for entry in self.storage.list(self._of_day):
-            if entry.name.startswith((RUN, ".")) and entry.name != f"{RUN}{but}":
+            if entry.name.startswith((RUN_PREFIX, ".")) and entry.name != f"{RUN_PREFIX}{but}":
                 self.storage.fs.rm(self.storage.path(f"{self._of_day}/{entry.name}"), recursive=True)
 
-    def delete_run(self, run: str) -> None:
+    def delete_run(self, run_id: str) -> None:
         """Delete what a run that failed has left. What hinders that is logged: the next good run deletes it."""
-        path = self.storage.path(self._of_run(run))
+        path = self.storage.path(self._of_run(run_id))
         try:
-            if self.storage.list(self._of_run(run)):
+            if self.storage.list(self._of_run(run_id)):
                 self.storage.fs.rm(path, recursive=True)
         except (OSError, LakeError) as error:
-            fields = {"action": "report.clean", "run": run, "reason": str(error)}
+            fields = {"action": "report.clean", "run": run_id, "reason": str(error)}
             logger.warning("files of a failed report not deleted", extra=fields)
 
     def delete_day(self) -> None:
@@ -191,12 +191,12 @@ class ReportFiles:
     def _of_day(self) -> str:
         return f"{DATE}{self.day.isoformat()}"
 
-    def _of_run(self, run: str) -> str:
-        return f"{self._of_day}/{RUN}{run}"
+    def _of_run(self, run_id: str) -> str:
+        return f"{self._of_day}/{RUN_PREFIX}{run_id}"
 
 
 def files_of(url: str, day: date) -> ReportFiles:
-    """Those of a day below `url`. Raises LakeError if that is no place for files."""
+    """Those of a day below `url`. Raises LakeError if no files can be kept there."""
     return ReportFiles(storage=Storage(url), day=day)
 
 
@@ -212,7 +212,7 @@ def _rows_of(file: Any, table: str, of_hours: bool | None) -> Iterator[dict[str,
             is_day = pc.is_null(batch["hour"])
             batch = batch.filter(pc.invert(is_day) if of_hours else is_day)
         for row in batch.to_pylist():
-            if any(row[name] is None for name in PLACE):
+            if any(row[name] is None for name in SCOPE):
                 raise BadResultsError(f"the report's table {table} has a row about no queue")
             yield {name: _plain(value) for name, value in row.items()}
 

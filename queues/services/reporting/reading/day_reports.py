@@ -16,8 +16,8 @@ from queues.models import Namespace, QueueDay, ReportDay, ReportState, ReportTri
 from queues.models.report import ALL_QUEUES, COUNTS, METRIC_PARTS
 from queues.pools.database import read_metadata
 
-from ..permissions import User, check_visible, sees_everything
-from .values import (
+from ...permissions import User, check_visible, sees_everything
+from ..values import (
     STALLED_AFTER,
     Change,
     DayEntry,
