@@ -25,8 +25,10 @@ from queues.pools import reading_engine_for
 
 from ..policies import EffectivePolicy, policy_for
 
-KEYS_ON_QUEUE_PAGE: Final = 5
 PAGE_KEYS: Final = 50
+KEYS_ON_QUEUE_PAGE: Final = 5
+"""Of the first page."""
+
 FIRST_MAX: Final = 1_000_000
 
 
@@ -63,8 +65,9 @@ class LimitKeyRow:
 class QueueLimitView:
     """The limits of a queue, and some of its limit keys with ready jobs.
 
-    `throttle`: what holds up the whole queue; `free_ms`: of a rate, when that lets the next job through. `total` and
-    `throttled` (by limits of their own) count all keys with ready jobs. `after` goes into the next call; "": no more.
+    `throttle`: what holds up the whole queue; `free_ms`: of a rate, when that lets the next job through. `total` counts
+    the keys with ready jobs, `throttled` those of them that are known to be at a limit of their own. `after` goes into
+    the next call; "": no more.
     """
 
     policy: EffectivePolicy
@@ -81,16 +84,23 @@ class QueueLimitView:
         """Whether a policy sets any."""
         return self.policy.max_in_flight is not None or self.policy.queue_limits is not None
 
+    @property
+    def first_rows(self) -> tuple[LimitKeyRow, ...]:
+        """Those for the queue's own page."""
+        return self.rows[:KEYS_ON_QUEUE_PAGE]
 
-def first_limit_keys(
-    queue: QueueKeys, policy: EffectivePolicy, *, first: int = 0, number: int = KEYS_ON_QUEUE_PAGE
-) -> Operation[LimitKeyPage]:
+
+def first_limit_keys(queue: QueueKeys, policy: EffectivePolicy, *, first: int = 0) -> Operation[LimitKeyPage]:
     """What `view_limits` needs besides the queue's statistics."""
-    return list_limit_keys(queue, first=first, limit=number, queue_limits=policy.queue_limits or NO_LIMITS)
+    return list_limit_keys(queue, first=first, limit=PAGE_KEYS, queue_limits=policy.queue_limits or NO_LIMITS)
 
 
 def view_limits(*, policy: EffectivePolicy, now: QueueStats, page: LimitKeyPage) -> QueueLimitView:
-    """What both say together: keys at a limit first."""
+    """What both say together: keys at a limit first.
+
+    Redis has first those that a consumer has found to be at a limit. A key that came to its limit a moment ago is
+    further behind: it is brought forward within its page.
+    """
     keys = sorted(page.keys, key=lambda key: key.waits_for is KeyWait.TURN)
     return _view(policy, now, page, keys, "" if page.after is None else str(page.after))
 
@@ -105,11 +115,11 @@ def read_limit_keys(*, pool: str, namespace: str, queue: str, text: str = "", af
     policy = policy_for(pool=pool, namespace=namespace, queue=queue)
     if not text:
         first = min(int(after), FIRST_MAX) if after.isascii() and after.isdigit() and len(after) < 10 else 0
-        now, page = engine.batch([stats(keys), first_limit_keys(keys, policy, first=first, number=PAGE_KEYS)])
+        now, page = engine.batch([stats(keys), first_limit_keys(keys, policy, first=first)])
         return view_limits(policy=policy, now=now, page=page)
     counting: tuple[Operation[QueueStats], Operation[LimitKeyPage]] = (
         stats(keys),
-        first_limit_keys(keys, policy, number=1),
+        first_limit_keys(keys, policy),
     )
     if not _may_be_key(text) or (after and not _may_be_key(after)):  # no key begins so
         now, page = engine.batch(counting)
@@ -124,6 +134,7 @@ def _view(
     policy: EffectivePolicy, now: QueueStats, page: LimitKeyPage, keys: Iterable[LimitKey], after: str
 ) -> QueueLimitView:
     throttle, free_ms = _throttle_of_queue(policy, now, page.queue_free_ms)
+    at_limit = sum(key.waits_for is not KeyWait.TURN for key in page.keys)
     return QueueLimitView(
         policy=policy,
         working=now.counts[JobState.WORKING],
@@ -131,7 +142,7 @@ def _view(
         free_ms=free_ms,
         rows=tuple(_rows(keys, throttle, free_ms)),
         total=page.total,
-        throttled=page.throttled,
+        throttled=max(page.throttled, at_limit),
         after=after,
     )
 
