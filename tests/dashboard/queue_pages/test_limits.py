@@ -146,4 +146,4 @@ def test_jobs_show_their_limit_key(bob: Client, shop: Shop) -> None:
     (job_id,) = shop.publish(b"x", limit_key="acme<b>")
 
     assert "limit key</span> acme&lt;b&gt;</bdi>" in page(bob)
-    assert "acme&lt;b&gt;" in page(bob, f"jobs/{job_id}/")
+    assert f'href="{AT}limit-keys/?q=acme%3Cb%3E"><bdi>acme&lt;b&gt;</bdi>' in page(bob, f"jobs/{job_id}/")
