@@ -66,7 +66,7 @@ from .operations.drain import (
 )
 from .operations.finish import ack, ack_attempt, ack_timed, extend, fail, release
 from .operations.inspect import detail, list_jobs, peek, result, size, stats
-from .operations.limit_keys import list_limit_keys
+from .operations.limit_keys import find_limit_keys, list_limit_keys
 from .operations.maintain import free_deleted, promote_due, reclaim_ended, sweep
 from .operations.measure import (
     PartitionLoad,
@@ -152,6 +152,7 @@ from .values import (
     KeyWait,
     LimitKey,
     LimitKeyPage,
+    LimitKeysFound,
     LimitTaken,
     Page,
     Published,
@@ -210,6 +211,7 @@ __all__ = [
     "LeaseLostError",
     "LimitKey",
     "LimitKeyPage",
+    "LimitKeysFound",
     "LimitReachedError",
     "LimitTaken",
     "Minute",
@@ -276,6 +278,7 @@ __all__ = [
     "fail",
     "find_job",
     "find_key",
+    "find_limit_keys",
     "finish_drain",
     "free_deleted",
     "give_back_limit",

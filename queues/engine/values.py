@@ -384,6 +384,19 @@ class LimitKeyPage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LimitKeysFound:
+    """A page of the limit keys that begin with a text, in order of their bytes; otherwise as LimitKeyPage.
+
+    `after`: the last of them, if there are more.
+    """
+
+    keys: tuple[LimitKey, ...]
+    queue_free_ms: int | None
+    now_ms: int
+    after: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Distributions:
     """Of the last ten minutes. `wait`: due → consumed; `run`: consumed → acked."""
 
