@@ -37,6 +37,7 @@
 --   key          "" or idempotency key (one job only)
 --   key_ttl      ms        0 = for ever
 --   policy       w, f or c: what the failure of a dependency means
+--   open         1: more dependencies may be added (lua/add_dependencies.lua), else 0
 --   number       of dependencies
 --   ...          the dependencies, QUEUE/JOB_ID or QUEUE:KEY, then the bodies
 -- REPLIES
@@ -77,6 +78,7 @@ redis.call('HSET', runs, unpack(new_runs))
 redis.call('ZADD', blocked, unpack(places))
 for i = 2, #ids do
   local members = {}
+  if open == '1' then members = {0, ids[i] .. '\t+' .. policy} end
   for j = REST, first_body - 1 do
     members[#members + 1], members[#members + 2] = 0, ids[i] .. '\t?' .. policy .. ARGV[j]
   end

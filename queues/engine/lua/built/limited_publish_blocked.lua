@@ -1,4 +1,4 @@
---{"name": "limited_publish_blocked", "purpose": "adds jobs that wait for others (edge C). All or nothing. What they wait for is told to these later:", "keys": ["limit", "jobs", "runs", "expiring", "keys", "priorities", "blocked", "waits", "dependants", "flags", "queues", "sweeps", "stats", "active", "events", "counters", "outgoing", "ready", "prio", "lines", "turns", "shares"], "args": ["allowance", "interval", "requests", "now_ms", "queue", "cap", "random", "counter", "delay", "at", "ttl", "tries", "priority", "options", "key", "key_ttl", "policy", "number"], "rest": true, "replies": ["limited", "counted", "ok", "duplicate", "ttl_short"]}
+--{"name": "limited_publish_blocked", "purpose": "adds jobs that wait for others (edge C). All or nothing. What they wait for is told to these later:", "keys": ["limit", "jobs", "runs", "expiring", "keys", "priorities", "blocked", "waits", "dependants", "flags", "queues", "sweeps", "stats", "active", "events", "counters", "outgoing", "ready", "prio", "lines", "turns", "shares"], "args": ["allowance", "interval", "requests", "now_ms", "queue", "cap", "random", "counter", "delay", "at", "ttl", "tries", "priority", "options", "key", "key_ttl", "policy", "open", "number"], "rest": true, "replies": ["limited", "counted", "ok", "duplicate", "ttl_short"]}
 local counts = {
  ok = 1,
  duplicate = 1,
@@ -46,7 +46,7 @@ repeat
  }
  local event_lines = {
  }
- local ttl_ms, wait, first_body = tonumber(ARGV[11]), tonumber(ARGV[9]), 19 + tonumber(ARGV[18])
+ local ttl_ms, wait, first_body = tonumber(ARGV[11]), tonumber(ARGV[9]), 20 + tonumber(ARGV[19])
  local due_ms = wait > 0 and now_up + wait or now
  if ARGV[10] ~= '' then
   due_ms = math.max(now, tonumber(ARGV[10]))
@@ -172,7 +172,13 @@ repeat
  for i_3 = 2, #ids do
   local members = {
   }
-  for j = 19, first_body - 1 do
+  if ARGV[18] == '1' then
+   members = {
+    0,
+    ids[i_3] .. '\t+' .. ARGV[17],
+   }
+  end
+  for j = 20, first_body - 1 do
    members[#members + 1], members[#members + 2] = 0, ids[i_3] .. '\t?' .. ARGV[17] .. ARGV[j]
   end
   redis.call('ZADD', KEYS[8], unpack(members))

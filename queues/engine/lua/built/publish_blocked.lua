@@ -1,4 +1,4 @@
---{"name": "publish_blocked", "purpose": "adds jobs that wait for others (edge C). All or nothing. What they wait for is told to these later:", "keys": ["jobs", "runs", "expiring", "keys", "priorities", "blocked", "waits", "dependants", "flags", "queues", "sweeps", "stats", "active", "events", "counters", "outgoing", "ready", "prio", "lines", "turns", "shares"], "args": ["now_ms", "queue", "cap", "random", "counter", "delay", "at", "ttl", "tries", "priority", "options", "key", "key_ttl", "policy", "number"], "rest": true, "replies": ["ok", "duplicate", "ttl_short"]}
+--{"name": "publish_blocked", "purpose": "adds jobs that wait for others (edge C). All or nothing. What they wait for is told to these later:", "keys": ["jobs", "runs", "expiring", "keys", "priorities", "blocked", "waits", "dependants", "flags", "queues", "sweeps", "stats", "active", "events", "counters", "outgoing", "ready", "prio", "lines", "turns", "shares"], "args": ["now_ms", "queue", "cap", "random", "counter", "delay", "at", "ttl", "tries", "priority", "options", "key", "key_ttl", "policy", "open", "number"], "rest": true, "replies": ["ok", "duplicate", "ttl_short"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then
@@ -11,7 +11,7 @@ local DIGITS = {
 }
 local event_lines = {
 }
-local ttl_ms, wait, first_body = tonumber(ARGV[8]), tonumber(ARGV[6]), 16 + tonumber(ARGV[15])
+local ttl_ms, wait, first_body = tonumber(ARGV[8]), tonumber(ARGV[6]), 17 + tonumber(ARGV[16])
 local due_ms = wait > 0 and now_up + wait or now
 if ARGV[7] ~= '' then
  due_ms = math.max(now, tonumber(ARGV[7]))
@@ -135,7 +135,13 @@ redis.call('ZADD', KEYS[6], unpack(places))
 for i_2 = 2, #ids do
  local members = {
  }
- for j = 16, first_body - 1 do
+ if ARGV[15] == '1' then
+  members = {
+   0,
+   ids[i_2] .. '\t+' .. ARGV[14],
+  }
+ end
+ for j = 17, first_body - 1 do
   members[#members + 1], members[#members + 2] = 0, ids[i_2] .. '\t?' .. ARGV[14] .. ARGV[j]
  end
  redis.call('ZADD', KEYS[7], unpack(members))
