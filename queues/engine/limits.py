@@ -61,7 +61,7 @@ DEPENDENCIES_MAX: Final = 1_000
 DEPENDENCIES_OF_JOB_MAX: Final = 1_000_000
 """Dependencies that an open job waits for at a time."""
 
-DEPENDENCIES_MAX_BYTES: Final = 1024 * 1024
+DEPENDENCIES_MAX_BYTES: Final = 640 * 1024
 """The request that adds dependencies: room for DEPENDENCIES_MAX of the longest names."""
 
 DEPENDENCY_PAGE: Final = 200

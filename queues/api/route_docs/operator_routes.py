@@ -13,6 +13,7 @@ from .documentation import (
     NO_JOB,
     PEEKED,
     TTL,
+    WAITS_FOR_NOTHING,
     WORKER,
     Documentation,
     Parameter,
@@ -36,7 +37,7 @@ DETAIL: Final = Documentation(
     group="look",
     summary="All that is known of a job; times in ms since the epoch",
     parameters=(_DATA,),
-    replies=(Reply(200, "the job", JOB_DETAIL | {"waits_for": [], "waits_for_total": 0}), _BAD_DATA, NO_JOB),
+    replies=(Reply(200, "the job", JOB_DETAIL | WAITS_FOR_NOTHING), _BAD_DATA, NO_JOB),
 )
 SHOW_NOTE: Final = Documentation(
     group="look",
