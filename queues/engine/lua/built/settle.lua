@@ -116,7 +116,7 @@ for i = 5, #ARGV, 3 do
       end
       do
        do
-        local message_2 = 'waits\t' .. ARGV[2] .. '\t' .. id
+        local message_2 = ('waits\t' .. ARGV[2] .. '\t' .. id)
         redis.call('ZADD', KEYS[16], now, message_2)
        end
       end

@@ -14,7 +14,9 @@ end
 -- Others depend on the job (DEPENDED in its run's marks), and it has ended.
 local function note_ended(id, outcome, options) write_outgoing(ended_message(id, outcome, options)) end
 
-local function note_waits(id) write_outgoing('waits\t' .. queue .. '\t' .. id) end
+local function waits_message(id) return 'waits\t' .. queue .. '\t' .. id end
+
+local function note_waits(id) write_outgoing(waits_message(id)) end
 
 -- Jobs that have gone without an ack. `raw_runs`: theirs, false where there was none.
 local function note_gone(ids, outcome, raw_runs)
