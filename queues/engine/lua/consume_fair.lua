@@ -281,10 +281,10 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
   if not next(touched) then break end
   if #ids > 0 then
     local before = delivered
-    local first_left, delivered = deliver(ids)
+    local first_left, delivered_ids = deliver(ids)
     local next_one = 1
     for i, id in ipairs(ids) do
-      if i < first_left and delivered[next_one] == id then
+      if i < first_left and delivered_ids[next_one] == id then
         next_one = next_one + 1
         virtual = math.max(virtual, starts[i])
       else

@@ -408,13 +408,13 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
    end
    records = records_2
   until true
-  local new_runs, leases, delivered_2, taken = {
+  local new_runs, leases, delivered_ids, taken = {
   }, {
   }, {
   }, 0
   for i_10 = 1, #ids_5 do
    local id_6 = ids_5[i_10]
-   if delivered_2 >= most then
+   if delivered >= most then
     first_left_2 = i_10
     break
    end
@@ -754,7 +754,7 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
    if run then
     new_runs[taken + 1], new_runs[taken + 2] = id_6, run
     leases[taken + 1], leases[taken + 2] = lease_end, id_6
-    delivered_2[taken / 2 + 1] = id_6
+    delivered_ids[taken / 2 + 1] = id_6
     taken = taken + 2
    elseif lapsed and lapsed[id_6] then
     do
@@ -815,13 +815,13 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
    redis.call('HSET', KEYS[2], unpack(new_runs))
    redis.call('ZADD', KEYS[10], unpack(leases))
    if has_expiring then
-    redis.call('ZREM', KEYS[9], unpack(delivered_2))
+    redis.call('ZREM', KEYS[9], unpack(delivered_ids))
    end
   end
-  if bytes < delivered_2 * 4096 then
+  if bytes < delivered * 4096 then
    chunk = 64
   end
-  first_left = first_left_2, delivered_2
+  first_left = first_left_2, delivered_ids
  end
  do
   local ids_7, ranks_4, first = ids_2, ranks, first_left

@@ -814,7 +814,7 @@ repeat
   end
   if #ids_2 > 0 then
    local before = delivered
-   local first_left, delivered_2
+   local first_left, delivered_ids
    do
     local ids_6 = ids_2
     local first_left_2 = #ids_6 + 1
@@ -871,13 +871,13 @@ repeat
      end
      records = records_2
     until true
-    local new_runs, leases, delivered_3, taken = {
+    local new_runs, leases, delivered_ids_2, taken = {
     }, {
     }, {
     }, 0
     for i_15 = 1, #ids_6 do
      local id_5 = ids_6[i_15]
-     if delivered_3 >= most then
+     if delivered >= most then
       first_left_2 = i_15
       break
      end
@@ -1217,7 +1217,7 @@ repeat
      if run then
       new_runs[taken + 1], new_runs[taken + 2] = id_5, run
       leases[taken + 1], leases[taken + 2] = lease_end, id_5
-      delivered_3[taken / 2 + 1] = id_5
+      delivered_ids_2[taken / 2 + 1] = id_5
       taken = taken + 2
      elseif lapsed and lapsed[id_5] then
       do
@@ -1278,17 +1278,17 @@ repeat
      redis.call('HSET', KEYS[3], unpack(new_runs))
      redis.call('ZADD', KEYS[14], unpack(leases))
      if has_expiring then
-      redis.call('ZREM', KEYS[13], unpack(delivered_3))
+      redis.call('ZREM', KEYS[13], unpack(delivered_ids_2))
      end
     end
-    if bytes < delivered_3 * 4096 then
+    if bytes < delivered * 4096 then
      chunk = 64
     end
-    first_left, delivered_2 = first_left_2, delivered_3
+    first_left, delivered_ids = first_left_2, delivered_ids_2
    end
    local next_one = 1
    for i_18, id_7 in ipairs(ids_2) do
-    if i_18 < first_left and delivered_2[next_one] == id_7 then
+    if i_18 < first_left and delivered_ids[next_one] == id_7 then
      next_one = next_one + 1
      virtual = math.max(virtual, starts[i_18])
     else
@@ -1317,7 +1317,7 @@ repeat
      end
     end
    end
-   queue_tat = queue_tat + (delivered_2 - before) * queue_step
+   queue_tat = queue_tat + (delivered - before) * queue_step
   end
   do
    local touched_3 = touched

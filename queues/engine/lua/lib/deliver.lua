@@ -130,7 +130,7 @@ local function deliver(ids)
     ids = kept
   end
   local records = read_records(ids, lapsed)
-  local new_runs, leases, delivered, taken = {}, {}, {}, 0
+  local new_runs, leases, delivered_ids, taken = {}, {}, {}, 0
   for i = 1, #ids do
     local id = ids[i]
     if delivered >= most then
@@ -141,7 +141,7 @@ local function deliver(ids)
     if run then
       new_runs[taken + 1], new_runs[taken + 2] = id, run
       leases[taken + 1], leases[taken + 2] = lease_end, id
-      delivered[taken / 2 + 1] = id
+      delivered_ids[taken / 2 + 1] = id
       taken = taken + 2
     elseif lapsed and lapsed[id] then
       emit('expired', id, (struct.unpack('>I4', raw_runs[i])), '', '', '')
@@ -164,10 +164,10 @@ local function deliver(ids)
   if taken > 0 then
     redis.call('HSET', runs, unpack(new_runs))
     redis.call('ZADD', working, unpack(leases))
-    if has_expiring then redis.call('ZREM', expiring, unpack(delivered)) end
+    if has_expiring then redis.call('ZREM', expiring, unpack(delivered_ids)) end
   end
   if bytes < delivered * SMALL_BODY then chunk = CHUNK_MAX end
-  return first_left, delivered
+  return first_left, delivered_ids
 end
 
 -- The end of the script: counts, and what it answers.
