@@ -13,6 +13,7 @@ persistence (AOF), whether it survives a failover up to `min_replicas` (see docs
 from .aio import AsyncEngine
 from .backoff import NO_BACKOFF, Backoff, BackoffKind, parse_backoff
 from .errors import (
+    DependenciesClosedError,
     InvalidArgumentError,
     JobNotFoundError,
     LayoutError,
@@ -78,6 +79,7 @@ from .operations.measure import (
     server_time,
     write_probe,
 )
+from .operations.open_dependencies import OpenJob, add_dependencies, close_dependencies
 from .operations.publish import PreparedOptions, prepare, publish, publish_large, republish
 from .operations.publish_once import once_key, publish_once, settle_once
 from .operations.push import (
@@ -187,6 +189,7 @@ __all__ = [
     "DeadPage",
     "Delivery",
     "DeliveryNotes",
+    "DependenciesClosedError",
     "Dependency",
     "DependencyFailure",
     "DrainPlan",
@@ -216,6 +219,7 @@ __all__ = [
     "LimitTaken",
     "Minute",
     "NotReplicatedError",
+    "OpenJob",
     "Operation",
     "Page",
     "PartitionLoad",
@@ -257,12 +261,14 @@ __all__ = [
     "ack",
     "ack_attempt",
     "ack_timed",
+    "add_dependencies",
     "add_minutes",
     "annotate",
     "ask_store_load",
     "beat",
     "beat_pusher",
     "cancel_job",
+    "close_dependencies",
     "command_workers",
     "consume",
     "consume_any",

@@ -85,6 +85,7 @@ from queues.engine.operations.dependencies import (
     Dependant,
     Settlement,
     Wait,
+    find_blocked,
     forget_dependants,
     forget_waits,
     list_dependants,
@@ -97,6 +98,7 @@ from queues.engine.operations.dependencies import (
     unsubscribe,
 )
 from queues.engine.operations.maintain import promote, purge, reclaim
+from queues.engine.operations.open_dependencies import _add
 from queues.engine.operations.scan import find_key, has_job
 from queues.engine.operations.survey import (
     add_minutes,
@@ -162,6 +164,8 @@ def dependency_steps() -> Iterator[Operation[Any]]:
         settle(QUEUE, [Settlement(UNKNOWN, "wq:k", "acked")]),
         forget_waits(QUEUE, [wait]),
         rebind_dependants(QUEUE, [Dependant(UNKNOWN, "w", "ns/q", UNKNOWN, "k")]),
+        find_blocked(QUEUE, [Dependency(queue="q", key="k")]),
+        _add(QUEUE, UNKNOWN, [Dependency(queue="q", key="k")], None),
         forget_dependants(QUEUE, [Dependant(":k", "w", "ns/q", UNKNOWN, "k")]),
     )
 

@@ -148,6 +148,7 @@ _ADDED: Final = frozenset(
         "limit_key",
         "depends_on",
         "on_dependency_failure",
+        "dependencies",
         "wait",
         *NOT_YET,
     }
@@ -196,6 +197,7 @@ def _read_options(query: Query, attributes: Mapping[str, str] | None = None) -> 
         limit_key=_read_limit_key(query),
         depends_on=_read_depends_on(query),
         on_dependency_failure=_read_on_dependency_failure(query),
+        dependencies_open=_read_dependencies_open(query),
     )
 
 
@@ -265,12 +267,19 @@ def _read_on_dependency_failure(query: Mapping[str, str]) -> DependencyFailure:
     text = query.get("on_dependency_failure")
     if text is None:
         return DependencyFailure.WAIT
-    if "depends_on" not in query:
+    if "depends_on" not in query and "dependencies" not in query:
         raise ParameterError("on_dependency_failure needs depends_on")
     try:
         return DependencyFailure(text)
     except ValueError:
         raise ParameterError("invalid on_dependency_failure") from None
+
+
+def _read_dependencies_open(query: Query) -> bool:
+    text = query.get("dependencies")
+    if text not in (None, "open"):
+        raise ParameterError("invalid dependencies")
+    return text is not None
 
 
 def read_attributes(headers: Headers) -> Mapping[str, str] | None:

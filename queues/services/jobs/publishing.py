@@ -53,6 +53,7 @@ class PublishRequest(HashedOnce):
     depends_on: tuple[str, ...] = ()
     """Each as `parse_dependency` reads it."""
     on_dependency_failure: DependencyFailure = DependencyFailure.WAIT
+    dependencies_open: bool = False
 
     __hash__ = HashedOnce.__hash__
 
@@ -147,6 +148,7 @@ def effective_options(
         limit_key=request.limit_key,
         depends_on=_dependencies(queue, request) if queue is not None else (),
         on_dependency_failure=request.on_dependency_failure,
+        dependencies_open=request.dependencies_open,
     )
 
 
