@@ -191,6 +191,7 @@ def test_the_queue_page_leads_to_its_endpoint_or_to_the_form(people: People, end
         text = browser.get(f"/queues/{POOL}/{SHOP}/orders/").text
         assert f'href="{PAGE}"' in text
         assert "https://h.example/a" in text
+        assert "nothing delivered yet" in text
     assert f'href="{NEW}?queue=mails"' in alice.get(f"/queues/{POOL}/{SHOP}/mails/").text
     assert NEW not in bob.get(f"/queues/{POOL}/{SHOP}/mails/").text
 
