@@ -104,6 +104,12 @@ def test_what_is_wrong_is_said_beside_its_field(alice: Client, change: dict[str,
     assert noted() == []
 
 
+def test_all_that_is_wrong_is_said_at_once(alice: Client) -> None:
+    answer = alice.post(NEW, FORM | {"url": "http://10.0.0.1/", "headers": "no colon", "timeout_s": ""})
+
+    assert sorted(errors(answer.text)) == ["headers", "timeout_s", "url"]
+
+
 def test_a_queue_that_has_an_endpoint_gets_no_second_one(alice: Client, endpoint: PushEndpoint) -> None:
     answer = alice.post(NEW, FORM)
 
