@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from dashboard.forms.jobs import OrderForm, filter_fields, read_filter, read_state, whole_number, write_query
 from queues.engine.values import JobState, Spread
 from queues.services.jobs.actions import ACTS, ACTS_ON_ALL, JobAct
-from queues.services.push.reading import find_endpoint_of
+from queues.services.push.reading import read_endpoint_row
 from queues.services.queues.page import (
     NO_FILTER,
     QueuePlace,
@@ -29,6 +29,7 @@ from . import queue_actions
 from .decorators import page
 from .overview import CHARTS as OVERVIEW_CHARTS
 from .overview import MINUTE_MS
+from .push import STATES
 
 MINUTES: Final = 60
 """How much of the past a chart shows."""
@@ -97,7 +98,7 @@ Context = dict[str, Any]
 def queue(request: HttpRequest, pool: str, namespace: str, queue: str) -> HttpResponse:
     """The whole page."""
     place = find_place(user=request.user, pool=pool, namespace=namespace, queue=queue)
-    push = find_endpoint_of(pool=pool, namespace=namespace, queue=queue)
+    push = {"row": read_endpoint_row(pool=pool, namespace=namespace, queue=queue), "states": STATES}
     return render(request, "dashboard/queue.html", _now(request, place) | _jobs(request, place) | {"push": push})
 
 
