@@ -125,11 +125,10 @@ from .operations.workers import (
     worker_beat,
 )
 from .queue_limits import NO_LIMITS, QueueLimits
-from .stats.found_queues import FoundQueue, unpack_queues
+from .stats.found_queues import FoundQueue, StoreLoad, unpack_queues
 from .stats.heartbeat import PumpBeat, RoleBeat
 from .stats.minutes import MINUTE_MS, Minute
 from .stats.pushers import PushCounts, PusherBeat
-from .stats.store_load import StoreLoad
 from .store import StoreInfo, ask_store_load, open_async_engine, open_engine, probe_store, read_store_load
 from .transport.connection import parse_url, redact_url, same_place
 from .values import (
