@@ -1,4 +1,4 @@
-"""Exceptions by which a task says how its attempt ends, and those that callers get; what a job keeps of an exception."""
+"""Exceptions by which a task says how its attempt ends, and those that callers get; what a job keeps of an error."""
 
 from __future__ import annotations
 
