@@ -51,7 +51,6 @@ from .operations.deadletter import (
     trim_dead,
 )
 from .operations.dependencies import Waits, list_waits, parse_dependency
-from .operations.distribution import distributions
 from .operations.drain import (
     DrainPlan,
     DrainState,
@@ -65,7 +64,7 @@ from .operations.drain import (
     trim_drained,
 )
 from .operations.finish import ack, ack_attempt, ack_timed, extend, fail, release
-from .operations.inspect import detail, list_jobs, peek, result, size, stats
+from .operations.inspect import detail, distributions, list_jobs, peek, result, size, stats
 from .operations.limit_keys import list_limit_keys
 from .operations.maintain import free_deleted, promote_due, reclaim_ended, sweep
 from .operations.measure import (
