@@ -24,7 +24,7 @@ CURSOR_MAX_BYTES: Final = NOTE_FIELD_MAX_BYTES
 
 
 class AppProtocol(JobApp, Protocol):
-    """What tasks, jobs and contexts use of an App: `taskq.app.App` has it, and imports them. `Any` stands for tasks and middleware."""
+    """What tasks, jobs and contexts use of an App. `Any` stands for tasks and middleware."""
 
     middleware: list[Any]
     serializers: dict[str, Serializer]
