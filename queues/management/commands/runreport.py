@@ -17,9 +17,10 @@ from django.db import OperationalError, ProgrammingError
 
 from queues.models import ReportTrigger
 from queues.services.reporting.failures import DayTakenError, ReportFailedError
+from queues.services.reporting.making.due_days import recent_days, report_due_days
 from queues.services.reporting.making.loading import Made, Progress
-from queues.services.reporting.making.nightly_work import compact_days, prune_reports, recent_days, report_due_days
 from queues.services.reporting.making.running import Listener, Order, make_reports
+from queues.services.reporting.making.upkeep import compact_days, prune_reports
 from queues.services.reporting.presenting.mail import mail_report
 from queues.services.reporting.reading.days import days_between, parse_day, today, yesterday
 
