@@ -14,6 +14,7 @@ from pathlib import Path
 
 from . import (
     dashboards,
+    dependencies,
     drain,
     due,
     engine,
@@ -64,6 +65,9 @@ SCENARIOS: dict[str, Callable[[Settings], Section]] = {
     "schedules": schedules.measure,
     "engine": engine.measure,
     "fairness": fairness.measure,
+    "relay": dependencies.measure_relay,
+    "fan-in": dependencies.measure_fan_in,
+    "fan-out": dependencies.measure_fan_out,
     "instructions": instructions.measure,
     "stalls": stalls.measure,
     "workers": workers.measure,

@@ -64,7 +64,56 @@ _INPUT_MESSAGES: Final[tuple[tuple[str, InputMessage], ...]] = (
         "invalid schedule name",
         InputMessage(field="name", words=_("Letters, digits, -, _, . and : only, at most 255 characters.")),
     ),
+    (
+        "invalid queue: it has a push",
+        InputMessage(field="queue", words=_("This queue has a push endpoint already: change that one.")),
+    ),
     ("invalid queue", InputMessage(field="queue", words=_NAME)),
+    *(
+        (f"invalid url: {start}", InputMessage(field="url", words=words))
+        for start, words in (
+            ("longer", _("A URL has at most 2,048 characters.")),
+            ("it has blanks", _("A URL has no blanks and no control characters.")),
+            ("it must begin", _("A URL begins with https:// or http://.")),
+            ("credentials", _("No credentials in the URL, please: send them in a header.")),
+            ("a fragment", _("Leave out the # and what follows: no request carries it.")),
+            ("its path", _("Characters that are not ASCII must be percent-encoded in a URL.")),
+            (
+                "port",
+                _("That port is not allowed: use 80, 443, or one above 1023 that no other protocol is known for."),
+            ),
+            ("it", _("There is no valid host in it.")),
+            ("an address with", _("There is no valid host in it.")),
+        )
+    ),
+    (
+        "invalid url",
+        InputMessage(
+            field="url", words=_("Jobs are delivered to public addresses only, unless a setting allows others.")
+        ),
+    ),
+    *(
+        (f"invalid headers: {start}", InputMessage(field="headers", words=words))
+        for start, words in (
+            ("more than", _("At most 20 headers.")),
+            ("a header's name", _("The name of a header consists of letters, digits and -, at most 64 of them.")),
+            ("the header", _("One of these headers is set by taskq itself, or occurs twice.")),
+        )
+    ),
+    (
+        "invalid headers",
+        InputMessage(
+            field="headers",
+            words=_(
+                "The value of a header has at most 1,024 ASCII characters. A value that is shown as dots has to be "
+                "typed again when the URL leads to another server."
+            ),
+        ),
+    ),
+    ("invalid timeout", InputMessage(field="timeout_s", words=_("From 1 to 300 seconds."))),
+    ("invalid concurrency", InputMessage(field="concurrency", words=_("From 1 to 1,000."))),
+    ("invalid rate", InputMessage(field="rate_per_s", words=_("From 0.01 to 10,000 per second."))),
+    ("invalid overlap", InputMessage(words=_("That is no time for which two secrets may sign."))),
     (
         "too many schedules",
         InputMessage(words=_("This namespace has as many schedules as it may have: delete some first.")),

@@ -139,6 +139,8 @@ class TaskOptions:
             raise NotConfiguredError("delay= and at= exclude each other")
         if self.timeout is not None and seconds(self.timeout) <= 0:
             raise NotConfiguredError("timeout= must be above 0 (None: no limit)")
+        if self.expires is not None and not _ms(self.expires):
+            raise NotConfiguredError("expires= must be above 0 (None: the job never expires)")
         if self.key_mode == "no_overlap" and self.key is None:
             raise NotConfiguredError('key_mode="no_overlap" needs a key=, of what must not overlap')
         if self.key is not None and self.key_mode == "window" and self.key_ttl is None and self.expires is None:
@@ -148,7 +150,7 @@ class TaskOptions:
         return PublishOptions(
             delay_ms=_ms(self.delay),
             at_ms=None if self.at is None else round(self.at.astimezone(UTC).timestamp() * 1_000),
-            ttl_ms=0 if self.expires is None else max(1, _ms(self.expires)),
+            ttl_ms=0 if self.expires is None else _ms(self.expires),
             tries=self.retry_policy.tries,
             priority=self.priority,
             backoff=_backoff(self.retry_policy.backoff),

@@ -11,12 +11,16 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from dashboard.forms.jobs import whole_number
+from dashboard.forms.push import OVERLAPS
 from queues.services.errors import InvalidArgumentError
 from queues.services.permissions import Role
 from queues.services.push.actions import PushAct, act_on_endpoint, check_push_act
+from queues.services.push.endpoints import OVERLAP_DEFAULT_S
 from queues.services.push.reading import EndpointState, read_endpoint, read_endpoints
 
 from .decorators import action, confirm_first, done, is_live, page
+from .push_forms import show_secret
 
 TEXT_MAX: Final = 255
 STATES: Final[dict[EndpointState, tuple[str, Promise]]] = {
@@ -57,6 +61,7 @@ def endpoint(request: HttpRequest, pool: str, namespace: str, queue: str) -> Htt
         "deliveries": view.failures if only_failures else view.recent,
         "only_failures": only_failures,
         "may_administer": view.role >= Role.ADMIN,
+        "overlaps": OVERLAPS,
         "states": STATES,
     }
     return render(request, f"dashboard/{'_push_endpoint' if is_live(request) else 'push_endpoint'}.html", context)
@@ -64,7 +69,10 @@ def endpoint(request: HttpRequest, pool: str, namespace: str, queue: str) -> Htt
 
 @action
 def act(request: HttpRequest, pool: str, namespace: str, queue: str) -> HttpResponse:
-    """`act=pause|resume|test|rotate|delete`. A new secret is shown in the answer itself, and kept nowhere."""
+    """`act=pause|resume|test|rotate|delete`; of a rotation, `overlap=SECONDS`.
+
+    A new secret is shown in the answer itself, and kept nowhere.
+    """
     try:
         chosen = PushAct(request.POST.get("act", ""))
     except ValueError:
@@ -75,11 +83,12 @@ def act(request: HttpRequest, pool: str, namespace: str, queue: str) -> HttpResp
     unanswered = confirm_first(request, question=question) if question else None
     if unanswered is not None:
         return unanswered
-    secret = act_on_endpoint(user=request.user, **place, act=chosen)
+    overlap_s = whole_number(request.POST.get("overlap", str(OVERLAP_DEFAULT_S)))
+    if overlap_s is None:
+        raise InvalidArgumentError("invalid overlap")
+    secret = act_on_endpoint(user=request.user, **place, act=chosen, overlap_s=overlap_s)
     if secret:
-        response = render(request, "dashboard/push_secret.html", {**place, "secret": secret})
-        response["Cache-Control"] = "no-store"
-        return response
+        return show_secret(request, place, secret, overlap_s=overlap_s)
     back = reverse("dashboard:push") if chosen is PushAct.DELETE else reverse("dashboard:push_endpoint", kwargs=place)
     return done(request, message=_message(chosen), back=back)
 
@@ -88,7 +97,7 @@ def _question(act: PushAct) -> str:
     if act is PushAct.DELETE:
         return _("Delete this push endpoint? Its jobs stay in the queue.")
     if act is PushAct.ROTATE:
-        return _("Make a new secret? The one before goes on signing for a day.")
+        return _("Make a new secret? The receiver has to be given it.")
     return ""
 
 

@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from dashboard.forms.jobs import OrderForm, filter_fields, read_filter, read_state, whole_number, write_query
 from queues.engine.values import JobState, Spread
 from queues.services.jobs.actions import ACTS, ACTS_ON_ALL, JobAct
+from queues.services.push.reading import find_endpoint_of
 from queues.services.queues.page import (
     NO_FILTER,
     QueuePlace,
@@ -96,7 +97,8 @@ Context = dict[str, Any]
 def queue(request: HttpRequest, pool: str, namespace: str, queue: str) -> HttpResponse:
     """The whole page."""
     place = find_place(user=request.user, pool=pool, namespace=namespace, queue=queue)
-    return render(request, "dashboard/queue.html", _now(request, place) | _jobs(request, place))
+    push = find_endpoint_of(pool=pool, namespace=namespace, queue=queue)
+    return render(request, "dashboard/queue.html", _now(request, place) | _jobs(request, place) | {"push": push})
 
 
 @page

@@ -59,7 +59,11 @@ class ResolvedQueueCache(threading.local):
         if not token or "queue" not in path:
             return None
         found = self._resolved.get((token, path["namespace"], path["queue"]))
-        if found is None or found.authorised_at <= max(time.monotonic() - GOOD_FOR_S, _last_revocation):
+        if (
+            found is None
+            or found.authorised_at <= _last_revocation
+            or found.authorised_at <= time.monotonic() - GOOD_FOR_S
+        ):
             return None
         if not found.engine.is_usable():
             return None

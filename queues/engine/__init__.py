@@ -13,6 +13,7 @@ persistence (AOF), whether it survives a failover up to `min_replicas` (see docs
 from .aio import AsyncEngine
 from .backoff import NO_BACKOFF, Backoff, BackoffKind, parse_backoff
 from .errors import (
+    DependenciesClosedError,
     InvalidArgumentError,
     JobNotFoundError,
     LayoutError,
@@ -65,7 +66,7 @@ from .operations.drain import (
 )
 from .operations.finish import ack, ack_attempt, ack_timed, extend, fail, release
 from .operations.inspect import detail, distributions, list_jobs, peek, result, size, stats
-from .operations.limit_keys import list_limit_keys
+from .operations.limit_keys import find_limit_keys, list_limit_keys
 from .operations.maintain import free_deleted, promote_due, reclaim_ended, sweep
 from .operations.measure import (
     PartitionLoad,
@@ -77,6 +78,7 @@ from .operations.measure import (
     server_time,
     write_probe,
 )
+from .operations.open_dependencies import OpenJob, add_dependencies, close_dependencies
 from .operations.publish import PreparedOptions, prepare, publish, publish_large, republish
 from .operations.publish_once import once_key, publish_once, settle_once
 from .operations.push import (
@@ -150,6 +152,7 @@ from .values import (
     KeyWait,
     LimitKey,
     LimitKeyPage,
+    LimitKeysFound,
     LimitTaken,
     Page,
     Published,
@@ -184,6 +187,7 @@ __all__ = [
     "DeadPage",
     "Delivery",
     "DeliveryNotes",
+    "DependenciesClosedError",
     "Dependency",
     "DependencyFailure",
     "DrainPlan",
@@ -208,10 +212,12 @@ __all__ = [
     "LeaseLostError",
     "LimitKey",
     "LimitKeyPage",
+    "LimitKeysFound",
     "LimitReachedError",
     "LimitTaken",
     "Minute",
     "NotReplicatedError",
+    "OpenJob",
     "Operation",
     "Page",
     "PartitionLoad",
@@ -253,12 +259,14 @@ __all__ = [
     "ack",
     "ack_attempt",
     "ack_timed",
+    "add_dependencies",
     "add_minutes",
     "annotate",
     "ask_store_load",
     "beat",
     "beat_pusher",
     "cancel_job",
+    "close_dependencies",
     "command_workers",
     "consume",
     "consume_any",
@@ -274,6 +282,7 @@ __all__ = [
     "fail",
     "find_job",
     "find_key",
+    "find_limit_keys",
     "finish_drain",
     "free_deleted",
     "give_back_limit",

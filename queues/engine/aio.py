@@ -12,9 +12,9 @@ from hiredis import pack_command
 from redis.exceptions import MovedError
 
 from .errors import StoreUnavailableError, TaskqError
-from .executor import relays_of, result_of, results_of, same_for_all
+from .executor import leaves_messages, relays_of, result_of, results_of, same_for_all
 from .keys import Layout, QueueKeys, notice_channel, wake_channel, worker_channel
-from .operation import Operation, Paced, Plan
+from .operation import Operation, Paced, Plan, Relay
 from .operations.relay import relay
 from .queue_limits import QueueLimits
 from .transport.batch_queue import BatchQueue, Call
@@ -107,8 +107,8 @@ class AsyncEngine:
         except asyncio.CancelledError:
             self._take_back_settled(work, future)
             raise
-        if work.relay is not None:
-            self._relay([work], [reply])
+        if work.relay is not None and leaves_messages(work.relay, reply):
+            self._relay(work.relay)
         return result_of(work, reply)
 
     async def batch(self, operations: Sequence[Operation[Any]]) -> list[Any]:
@@ -124,7 +124,8 @@ class AsyncEngine:
             for operation, future in zip(operations, futures, strict=True):
                 self._take_back_settled(operation, future)
             raise
-        self._relay(operations, replies)
+        for needed in relays_of(operations, replies):
+            self._relay(needed)
         return results_of(operations, replies)
 
     def wait_consume(
@@ -222,14 +223,12 @@ class AsyncEngine:
     def _under_way(self) -> set[asyncio.Task[Any]]:
         return self._waiters.polls.union(*[batch_queue.under_way() for batch_queue in self._batch_queues.values()])
 
-    def _relay(self, operations: Sequence[Operation[Any]], replies: Sequence[Any]) -> None:
-        """Carry, in the background, what these have left for other partitions. One relay runs for each partition."""
-        for needed in relays_of(operations, replies):
-            task = self._relays.get(needed.partition)
-            if task is None:
-                self._relays[needed.partition] = self._loop.create_task(self._carry(needed.partition, needed.now_ms))
-            else:
-                self._relay_again.add(needed.partition)
+    def _relay(self, needed: Relay) -> None:
+        """Carry the messages in the background. One relay runs for each partition."""
+        if needed.partition in self._relays:
+            self._relay_again.add(needed.partition)
+        else:
+            self._relays[needed.partition] = self._loop.create_task(self._carry(needed.partition, needed.now_ms))
 
     async def _carry(self, partition: int, now_ms: int | None) -> None:
         """If it fails, the pump does it."""

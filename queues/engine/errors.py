@@ -47,6 +47,16 @@ class JobNotFoundError(TaskqError):
         self.job_id = job_id
 
 
+class DependenciesClosedError(TaskqError):
+    """The job takes no more dependencies: it was closed, or was not published open, or one of them has failed."""
+
+    code = "dependencies_closed"
+
+    def __init__(self, job_id: str) -> None:
+        super().__init__(f"job takes no more dependencies: {job_id}")
+        self.job_id = job_id
+
+
 _LIMITED_VERBS: Final = {"read": "consume", "write": "publish"}
 
 

@@ -47,12 +47,17 @@ def _unconfirmed_result(operation: Operation[T], unconfirmed: UnconfirmedError) 
     raise NotReplicatedError(job_ids, min_replicas=wait.min_replicas, timeout_s=wait.timeout_s)
 
 
+def leaves_messages(relay: Relay, reply: Any) -> bool:
+    """Whether the operation of this `relay`, and of this reply, has left messages to other partitions."""
+    return not isinstance(reply, BaseException) and relay.is_needed(reply)
+
+
 def relays_of(operations: Sequence[Operation[Any]], replies: Sequence[Any]) -> list[Relay]:
     """Those of the operations that have left messages to other partitions."""
     return [
         operation.relay
         for operation, reply in zip(operations, replies, strict=True)
-        if operation.relay is not None and not isinstance(reply, BaseException) and operation.relay.is_needed(reply)
+        if operation.relay is not None and leaves_messages(operation.relay, reply)
     ]
 
 

@@ -56,7 +56,13 @@ KEY_MAX_BYTES: Final = 255
 """An idempotency key."""
 
 DEPENDENCIES_MAX: Final = 1_000
-"""Dependencies of all jobs of one publish together."""
+"""Dependencies of all jobs of one publish together; dependencies that one call adds to an open job."""
+
+DEPENDENCIES_OF_JOB_MAX: Final = 1_000_000
+"""Dependencies that an open job waits for at a time."""
+
+DEPENDENCIES_MAX_BYTES: Final = 640 * 1024
+"""The request that adds dependencies: room for DEPENDENCIES_MAX of the longest names."""
 
 DEPENDENCY_PAGE: Final = 200
 RELAY_MESSAGES: Final = 32
@@ -67,7 +73,9 @@ RELAY_ROUNDS: Final = 8
 
 CYCLE_LOOKS: Final = 1_000
 CYCLE_LOOKS_AT_ONCE: Final = 32
-"""Blocked jobs that are looked at for a cycle. One that is longer is not found: its jobs wait until their ttl ends."""
+CYCLE_NAMES: Final = 20_000
+"""Blocked jobs whose dependencies are looked at for a cycle, and names of these. A cycle beyond that is not found: its
+jobs wait until their ttl ends."""
 
 ONCE_MAX_BYTES: Final = 200
 """An id by which the repetition of a publish is known."""

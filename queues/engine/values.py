@@ -66,9 +66,9 @@ class PublishOptions:
     with the same key a duplicate, for as long as `key_mode` says: within `key_ttl_ms` (None: the ttl), by default. It
     fits one job only. `key_max_wait_ms`: jobs that replace each other are due so long after the first of them at the
     latest (0: no bound). `retention_ms` is how long a completed job and its result are kept.
-    A job with `depends_on` is blocked until all of these have been acked.
-    latest (0: no bound). `retention_ms` is how long a completed job and its result are kept. `limit_key` names the
-    tenant or account whose jobs share the queue fairly with those of others, within its limits (QueueLimits).
+    `limit_key` names the tenant or account whose jobs share the queue fairly with those of others, within its limits
+    (QueueLimits). A job with `depends_on` is blocked until all of these have been acked. With `dependencies_open` it
+    takes more of them (`add_dependencies`), and stays blocked until it is closed (`close_dependencies`).
     """
 
     delay_ms: int = 0
@@ -86,6 +86,7 @@ class PublishOptions:
     limit_key: str | None = None
     depends_on: tuple[Dependency, ...] = ()
     on_dependency_failure: DependencyFailure = DependencyFailure.WAIT
+    dependencies_open: bool = False
 
 
 DEFAULT_OPTIONS = PublishOptions()
@@ -381,6 +382,19 @@ class LimitKeyPage:
     queue_free_ms: int | None
     now_ms: int
     after: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitKeysFound:
+    """A page of the limit keys that begin with a text, in order of their bytes; otherwise as LimitKeyPage.
+
+    `after`: the last of them, if there are more.
+    """
+
+    keys: tuple[LimitKey, ...]
+    queue_free_ms: int | None
+    now_ms: int
+    after: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

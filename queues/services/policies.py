@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from queues.engine.backoff import Backoff, parse_backoff
 from queues.engine.queue_limits import NO_LIMITS, QueueLimits, parse_weights
+from queues.engine.value_class import HashedOnce
 from queues.models import QueuePolicy
 from queues.models.policy import WHOLE_NAMESPACE
 from queues.pools.cache_invalidation import NoticeKind, subscribe, subscribe_to_gaps
@@ -19,7 +20,7 @@ N = TypeVar("N", int, float)
 
 
 @dataclass(frozen=True, kw_only=True)
-class EffectivePolicy:
+class EffectivePolicy(HashedOnce):
     """None: nobody set it, so taskq's own default holds. Times in seconds."""
 
     tries: int | None = None
@@ -37,6 +38,8 @@ class EffectivePolicy:
     key_burst: int | None = None
     key_weight: int | None = None
     key_weights: str = ""
+
+    __hash__ = HashedOnce.__hash__
 
     @cached_property
     def queue_limits(self) -> QueueLimits | None:

@@ -54,6 +54,7 @@ class Outbox(models.Model):
     key_ttl = models.FloatField(null=True, blank=True)
     key_max_wait = models.FloatField(db_default=0.0)
     attributes = models.JSONField(null=True, blank=True)
+    limit_key = models.CharField(max_length=64, blank=True, db_default="", help_text="empty: none")
     created_at = models.DateTimeField(db_default=Now())
     refused_at = models.DateTimeField(null=True, blank=True, help_text="NULL: waiting to be published")
     reason = models.CharField(max_length=REASON_MAX_CHARS, blank=True, db_default="", help_text="why it was refused")

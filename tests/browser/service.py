@@ -165,6 +165,8 @@ class Shop:
         status, answer = self.call("PUT", "/api/demo/hooks/push", '{"url": "https://hooks.invalid/orders"}')
         assert status == 201, answer
         self.put("hooks", b'{"order": 7}', tries=3)
+        for number in range(60):
+            self.put("tenants", b"{}", limit_key=f"tenant-{number:02}")
         self.run_workers()
         self.wait_for_job("refunds", consumer="cashier-1")
         wait_until(lambda: self.call("GET", "/api/demo/emails/stats")[0] == 200, or_fail="the demo load does not begin")

@@ -46,6 +46,8 @@ class Job:
     """Whether others depend on it, or did: then its end is told to whoever waits for its key, too."""
     policy: str = ""
     needs: list[Need] = field(default_factory=list)
+    is_open: bool = False
+    """Whether it stays blocked without needs, and takes more of them."""
 
 
 @dataclass(slots=True, kw_only=True)

@@ -310,7 +310,7 @@ def _problems_of_waits(shared: PartitionContent, queue: QueueContent) -> Iterato
         found.setdefault(job_id, []).append(rest)
     for job_id in queue.blocked.keys() - found.keys():
         yield f"{queue.name}: {job_id} is blocked and waits for nothing"
-    outgoing = {message.partition("\t")[2] for message in shared.outgoing if message.startswith("waits\t")}
+    outgoing = {message.partition("\t")[2] for message in shared.outgoing if message.startswith(("waits\t", "added\t"))}
     is_left = [m for m in shared.outgoing if m.startswith(f"left\t{queue.name}\t")]
     for job_id, waits in found.items():
         is_untold = job_id not in queue.blocked or any(wait[0] == "?" for wait in waits)

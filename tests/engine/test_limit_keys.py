@@ -21,6 +21,7 @@ from queues.engine import (
     destroy,
     detail,
     fail,
+    find_limit_keys,
     free_deleted,
     list_jobs,
     list_limit_keys,
@@ -362,6 +363,23 @@ def test_the_list_of_keys_says_what_each_waits_for(world: World) -> None:
     first = world.run(list_limit_keys(world.queue, limit=2, now_ms=world.now_ms))
     assert first.after == 2
     assert [key.key for key in world.run(list_limit_keys(world.queue, first=2, now_ms=world.now_ms)).keys] == ["d"]
+
+
+def test_a_search_finds_keys_by_their_beginning_page_by_page(world: World) -> None:
+    for key in ("acme", "acme 2", "acmé", "bcme", "b"):
+        publish_for(world, key, 2)
+    limits = QueueLimits(key_in_flight=1)
+    assert bodies(world, 1, queue_limits=limits) == ["acme"]
+    page = world.run(find_limit_keys(world.queue, "acm", limit=2, queue_limits=limits, now_ms=world.now_ms))
+    assert [(key.key, key.ready, key.waits_for) for key in page.keys] == [
+        ("acme", 1, KeyWait.CONCURRENCY),
+        ("acme 2", 2, KeyWait.TURN),
+    ]
+    assert page.after == "acme 2"
+    rest = world.run(find_limit_keys(world.queue, "acm", after=page.after, limit=1, now_ms=world.now_ms))
+    assert ([key.key for key in rest.keys], rest.after) == (["acmé"], None)
+    assert [key.key for key in world.run(find_limit_keys(world.queue, "", limit=5)).keys][-1] == "bcme"
+    assert world.run(find_limit_keys(world.queue, "acmf")).keys == ()
 
 
 def test_statistics_know_how_old_keyed_jobs_are(world: World) -> None:

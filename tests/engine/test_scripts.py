@@ -40,6 +40,7 @@ from queues.engine import (
     drain_state,
     extend,
     fail,
+    find_limit_keys,
     free_deleted,
     give_back_limit,
     list_active,
@@ -84,6 +85,7 @@ from queues.engine.operations.dependencies import (
     Dependant,
     Settlement,
     Wait,
+    find_blocked,
     forget_dependants,
     forget_waits,
     list_dependants,
@@ -96,6 +98,7 @@ from queues.engine.operations.dependencies import (
     unsubscribe,
 )
 from queues.engine.operations.maintain import promote, purge, reclaim
+from queues.engine.operations.open_dependencies import _add
 from queues.engine.operations.scan import find_key, has_job
 from queues.engine.operations.survey import (
     add_minutes,
@@ -161,6 +164,8 @@ def dependency_steps() -> Iterator[Operation[Any]]:
         settle(QUEUE, [Settlement(UNKNOWN, "wq:k", "acked")]),
         forget_waits(QUEUE, [wait]),
         rebind_dependants(QUEUE, [Dependant(UNKNOWN, "w", "ns/q", UNKNOWN, "k")]),
+        find_blocked(QUEUE, [Dependency(queue="q", key="k")]),
+        _add(QUEUE, UNKNOWN, [Dependency(queue="q", key="k")], None),
         forget_dependants(QUEUE, [Dependant(":k", "w", "ns/q", UNKNOWN, "k")]),
     )
 
@@ -246,6 +251,7 @@ def operations() -> list[Operation[Any]]:
         publish(QUEUE, [b"1"], PublishOptions(limit_key="k")),
         *steps(consume(QUEUE, ttr_ms=1, queue_limits=NO_LIMITS)),
         list_limit_keys(QUEUE),
+        find_limit_keys(QUEUE, "k"),
         hold_key(QUEUE, "k", UNKNOWN),
         find_key(QUEUE, "k"),
         worker_beat(WORKER, since_ms=0),

@@ -16,6 +16,7 @@ from queues.engine import (
     Backoff,
     BackoffKind,
     Delivery,
+    DependenciesClosedError,
     Dependency,
     Engine,
     JobNotFoundError,
@@ -25,6 +26,8 @@ from queues.engine import (
     QueueLimits,
     ack,
     ack_attempt,
+    add_dependencies,
+    close_dependencies,
     consume,
     consume_any,
     delete_dead,
@@ -120,27 +123,71 @@ class Walk(RuleBasedStateMachine):
         picked=st.lists(st.tuples(queues, picks, st.booleans()), min_size=1, max_size=3),
         options=publish_options,
         policy=st.sampled_from(("wait", "fail", "continue")),
+        is_open=st.booleans(),
     )
     def publish_blocked(
-        self, name: str, picked: list[tuple[str, int, bool]], options: dict[str, Any], policy: str
+        self, name: str, picked: list[tuple[str, int, bool]], options: dict[str, Any], policy: str, is_open: bool
     ) -> None:
         """On jobs that are there, or were, or by keys. A job without a key is in no cycle."""
-        needed = dict.fromkeys(
+        needed = self._dependencies(picked)
+        others = {"depends_on": needed, "on_dependency_failure": policy, "dependencies_open": is_open}
+        chosen = PublishOptions(**(self._as_options(options, None) | others))
+        published = self.run(publish(self._queue(name), [b"x"], chosen, now_ms=self.now))
+        self.seen[name] += published.job_ids
+        (job,) = self._made(published.job_ids, options)
+        job.state, job.score, job.has_run, job.policy = "blocked", self.now + options["delay_ms"], True, policy[0]
+        job.is_open = is_open
+        self.models[name].jobs[job.job_id] = job
+        for one in needed:
+            self._register(name, job, one)
+        self.settle()
+
+    def _dependencies(self, picked: list[tuple[str, int, bool]]) -> tuple[Dependency, ...]:
+        found = (
             Dependency(queue=other, key="ab"[number % 2])
             if by_key
             else Dependency(queue=other, job_id=self.pick(other, number, *JobState))
             for other, number, by_key in picked
         )
-        chosen = PublishOptions(
-            **(self._as_options(options, None) | {"depends_on": tuple(needed), "on_dependency_failure": policy})
-        )
-        published = self.run(publish(self._queue(name), [b"x"], chosen, now_ms=self.now))
-        self.seen[name] += published.job_ids
-        (job,) = self._made(published.job_ids, options)
-        job.state, job.score, job.has_run, job.policy = "blocked", self.now + options["delay_ms"], True, policy[0]
-        self.models[name].jobs[job.job_id] = job
+        return tuple(dict.fromkeys(found))
+
+    @rule(name=queues, number=picks, picked=st.lists(st.tuples(queues, picks, st.booleans()), min_size=1, max_size=3))
+    def add_dependencies(self, name: str, number: int, picked: list[tuple[str, int, bool]]) -> None:
+        """On older jobs only, so that no cycle comes about."""
+        job_id = self.pick(name, number, "blocked")
+        job = self.models[name].jobs.get(job_id)
+        needed = [one for one in self._dependencies(picked) if one.key or one.job_id < job_id]
+        if not needed:
+            return
+        is_open = job is not None and job.state == "blocked" and job.is_open
+        try:
+            self.run(add_dependencies(self.engine.layout, self._queue(name), job_id, needed, now_ms=self.now))
+        except DependenciesClosedError:
+            assert job is not None
+            assert not is_open
+            return
+        except JobNotFoundError:
+            assert job is None
+            return
+        assert is_open
+        assert job is not None
         for one in needed:
-            self._register(name, job, one)
+            known = ((need.queue, need.key or need.target) for need in job.needs)
+            if (one.queue, one.key or one.job_id) not in known:
+                self._register(name, job, one)
+        self.settle()
+
+    @rule(name=queues, number=picks)
+    def close_dependencies(self, name: str, number: int) -> None:
+        """Of any job: one that is not open is left as it is."""
+        job_id = self.pick(name, number, "blocked")
+        job = self.models[name].jobs.get(job_id)
+        try:
+            self.run(close_dependencies(self._queue(name), job_id, now_ms=self.now))
+        except JobNotFoundError:
+            assert job is None or 0 < job.expires_ms <= self.now
+        if job is not None:
+            job.is_open = False
         self.settle()
 
     def _register(self, name: str, job: Job, needed: Dependency) -> None:
@@ -218,7 +265,7 @@ class Walk(RuleBasedStateMachine):
             job.state, job.score, job.needs = "dead", self.now, []
             job.failures += 1
             model.ended.append((job, "dead"))
-        elif not job.needs:
+        elif not job.needs and not job.is_open:
             if job.score > self.now:
                 job.state = "delayed"
             else:
@@ -267,8 +314,16 @@ class Walk(RuleBasedStateMachine):
                     [(chance.choice(NAMES), one, chance.random() < 0.3) for one in numbers],
                     options,
                     chance.choice(("wait", "fail", "continue")),
+                    chance.random() < 0.3,
                 ),
             ),
+            (
+                3,
+                lambda: self.add_dependencies(
+                    name, number, [(chance.choice(NAMES), one, chance.random() < 0.3) for one in numbers]
+                ),
+            ),
+            (2, lambda: self.close_dependencies(name, number)),
             (
                 14,
                 lambda: self.consume(

@@ -110,6 +110,10 @@ def blocked(client: Client, queue: str) -> dict[str, str]:
     return {"id": client.publish(queue, depends_on="other:a%252Cb,other:c")}
 
 
+def open_job(client: Client, queue: str) -> dict[str, str]:
+    return {"id": client.publish(queue, depends_on="other:c", dependencies="open")}
+
+
 def two_dead(client: Client, queue: str) -> dict[str, str]:
     return {"id1": dead(client, queue)["id"], "id2": dead(client, queue)["id"]}
 
@@ -188,6 +192,7 @@ def bad_publish_options(route: str, request: str, body: str) -> list[Case]:
                     "on_dependency_failure=fail",
                     "on_dependency_failure needs depends_on",
                 ),
+                ("dependencies that are not open", "dependencies=closed", "invalid dependencies"),
                 ("a policy that is none", "depends_on=:a&on_dependency_failure=x", "invalid on_dependency_failure"),
             )
         ],
@@ -359,6 +364,8 @@ PUBLISH = [
             "key=k&key_mode=replace&key_max_wait=1.5&delay=1",
             f"depends_on={UNKNOWN},:a,other:b%252Cc,other/{UNKNOWN}",
             "depends_on=:a&key=b&on_dependency_failure=continue",
+            "dependencies=open",
+            "dependencies=open&key=b&on_dependency_failure=fail",
             "unknown=parameter",
             "tries=2&tries=x",
         )
@@ -761,6 +768,95 @@ FINISH = [
         status=404,
         want=NOT_FOUND,
     ),
+    *[
+        Case(
+            route="dependencies.add",
+            title=title,
+            request=f"POST {Q}/job/{{id}}/dependencies",
+            body=body,
+            status=status,
+            want=want,
+            prepare=prepare,
+        )
+        for title, body, status, want, prepare in (
+            (
+                "a job, a key, and one that is known",
+                f'{{"depends_on": ["{UNKNOWN}", "other:a,b%", "other:c"]}}',
+                200,
+                {"state": "blocked", "waits_for_total": 3},
+                open_job,
+            ),
+            ("none", '{"depends_on": []}', 400, error("no dependencies"), open_job),
+            ("no list", '{"depends_on": ":a"}', 400, error("invalid depends_on"), open_job),
+            ("no body", "", 400, error("invalid depends_on"), open_job),
+            ("what is no name", '{"depends_on": [":a", 7]}', 400, error("invalid depends_on"), open_job),
+            ("what is no name of a job", '{"depends_on": [":a", "x"]}', 400, error('invalid depends_on "x"'), open_job),
+            ("a list", '[":a"]', 400, error("request body should be an object"), open_job),
+            ("too many values", "[" + "0," * 20_000 + "0]", 400, error("too many values"), open_job),
+            (
+                "too many",
+                json.dumps({"depends_on": [f":{number}" for number in range(1_001)]}),
+                400,
+                error("too many dependencies, cannot exceed 1000"),
+                open_job,
+            ),
+            ("a job that is closed", '{"depends_on": [":a"]}', 409, error("job takes no more dependencies"), blocked),
+            (
+                "a job that is not blocked",
+                '{"depends_on": [":a"]}',
+                409,
+                error("job takes no more dependencies"),
+                ready,
+            ),
+        )
+    ],
+    Case(
+        route="dependencies.add",
+        title="a cycle",
+        request=f"POST {Q}/job/{{id}}/dependencies",
+        body='{"depends_on": [":k"]}',
+        status=400,
+        want=error(re.compile(r"depends_on makes a cycle: q\d+:k → q\d+:k\Z")),
+        prepare=lambda client, queue: {"id": client.publish(queue, key="k", dependencies="open")},
+    ),
+    Case(
+        route="dependencies.add",
+        title="no job",
+        request=f"POST {Q}/job/{UNKNOWN}/dependencies",
+        body='{"depends_on": [":a"]}',
+        status=404,
+        want=NOT_FOUND,
+    ),
+    *[
+        Case(
+            route="dependencies.close",
+            title=title,
+            request=f"POST {Q}/job/{{id}}/dependencies/close",
+            status=200,
+            want=want,
+            prepare=prepare,
+        )
+        for title, want, prepare in (
+            ("an open job", {"state": "blocked", "waits_for_total": 1}, open_job),
+            ("a job that is closed", {"state": "blocked", "waits_for_total": 2}, blocked),
+            ("a job that is not blocked", {"state": "ready", "waits_for_total": 0}, ready),
+        )
+    ],
+    Case(
+        route="dependencies.close",
+        title="an open job without dependencies",
+        request=f"POST {Q}/job/{{id}}/dependencies/close",
+        status=200,
+        want={"state": "ready", "waits_for_total": 0},
+        prepare=lambda client, queue: {"id": client.publish(queue, dependencies="open")},
+    ),
+    Case(
+        route="dependencies.close",
+        title="no job",
+        request=f"POST {Q}/job/{UNKNOWN}/dependencies/close",
+        status=404,
+        want=NOT_FOUND,
+    ),
     Case(
         route="workers.hold_key",
         title="a key that nobody holds",
@@ -975,7 +1071,7 @@ def described(**changes: Any) -> dict[str, Any]:
     }
 
 
-WAITS_FOR_NOTHING = {"waits_for": [], "waits_for_total": 0}
+WAITS_FOR_NOTHING = {"waits_for": [], "waits_for_total": 0, "dependencies_open": False}
 WORKING = described(
     state="working",
     attempt=1,
@@ -1046,8 +1142,22 @@ READ = [
             state="blocked",
             waits_for=[{"job": "other:a,b", "state": "waiting"}, {"job": "other:c", "state": "waiting"}],
             waits_for_total=2,
+            dependencies_open=False,
         ),
         prepare=blocked,
+    ),
+    Case(
+        route="read.detail",
+        title="an open job",
+        request=f"GET {Q}/job/{{id}}/detail",
+        status=200,
+        want=described(
+            state="blocked",
+            waits_for=[{"job": "other:c", "state": "waiting"}],
+            waits_for_total=1,
+            dependencies_open=True,
+        ),
+        prepare=open_job,
     ),
     Case(
         route="read.detail",

@@ -260,6 +260,9 @@ def test_two_tasks_of_one_name_are_refused_and_so_are_unknown_options(app: App) 
     ("options", "wrong"),
     [
         ({"timeout": -1}, "timeout= must be above 0"),
+        ({"expires": 0}, r"expires= must be above 0 \(None: the job never expires\)"),
+        ({"expires": timedelta(microseconds=400)}, "expires= must be above 0"),
+        ({"expires": -1}, "must not be negative"),
         ({"key_mode": "no_overlap"}, "needs a key="),
         ({"key": "x", "key_mode": "window"}, "needs key_ttl="),
         ({"delay": -1}, "must not be negative"),

@@ -193,12 +193,19 @@ ARRAYS_MAX: Final = 65_536
 """Brackets in a body, those within texts included. Arrays take longest to decode: 60 ms for 1 MiB of `[],`."""
 
 
-async def read_object(request: ApiRequest, limit: int = JSON_BODY_MAX_BYTES) -> dict[str, Any]:
-    """The body as a JSON object; an empty body is an empty object. Raises ParameterError, BodyTooLargeError."""
+async def read_object(
+    request: ApiRequest, limit: int = JSON_BODY_MAX_BYTES, *, values_max: int | None = None
+) -> dict[str, Any]:
+    """The body as a JSON object; an empty body is an empty object. Raises ParameterError, BodyTooLargeError.
+
+    `values_max`: brackets, braces and commas in it, those within texts included. Many small values take long to decode.
+    """
     body = bytes(await request.read_body(limit))
     if not body.strip():
         return {}
     if body.count(b"[") > ARRAYS_MAX:
+        raise ParameterError("too many values")
+    if values_max is not None and len(body) - len(body.translate(None, b"[{,")) > values_max:
         raise ParameterError("too many values")
     value = _decode(body)
     if not isinstance(value, dict):

@@ -87,6 +87,7 @@ def present_awaited(awaited: AwaitedJobs) -> dict[str, Any]:
     return {
         "waits_for": [{"job": one.name, "state": "gone" if one.has_gone else "waiting"} for one in awaited.jobs],
         "waits_for_total": awaited.total,
+        "dependencies_open": awaited.is_open,
     }
 
 

@@ -41,7 +41,7 @@ FREE_BYTES: Final = 4 * 1024 * 1024
 async def publish(request: ApiRequest, context: ApiContext) -> ApiResponse:
     """The body, whatever its bytes, is one job."""
     asked = read_publish_options(request.query, read_attributes(request.headers))
-    _check_memory(request)
+    wait_s = _prepare_to_wait(request) if "wait" in request.query else 0
     body = await request.read_body(BODY_MAX_BYTES)
     resolved = await context.resolve_queue(request)
     once = request.query.get("once")
@@ -55,7 +55,7 @@ async def publish(request: ApiRequest, context: ApiContext) -> ApiResponse:
         await resolved.engine.run(find_cycle_of(layout=resolved.engine.layout, queue=resolved.queue, request=asked))
     published = await resolved.engine.run(limited(operation, request.limit))
     answer = _answer(request, published)
-    if "wait" in request.query and (wait_s := read_wait_s(request.query)):
+    if wait_s:
         return await answer_with_result(request, context, resolved, published, wait_s)
     return answer
 
@@ -65,7 +65,7 @@ async def republish(request: ApiRequest, context: ApiContext) -> ApiResponse:
     if "once" in request.query:
         raise ParameterError("once does not fit a publish in place of another job")
     asked = read_publish_options(request.query, read_attributes(request.headers))
-    _check_memory(request)
+    wait_s = _prepare_to_wait(request) if "wait" in request.query else 0
     body = await request.read_body(BODY_MAX_BYTES)
     resolved = await context.resolve_queue(request)
     operation = republish_job(
@@ -73,7 +73,7 @@ async def republish(request: ApiRequest, context: ApiContext) -> ApiResponse:
     )
     published = await resolved.engine.run(limited(operation, request.limit))
     answer = _answer(request, published)
-    if "wait" in request.query and (wait_s := read_wait_s(request.query)):
+    if wait_s:
         return await answer_with_result(request, context, resolved, published, wait_s)
     return answer
 
@@ -117,10 +117,11 @@ def _free(bodies: list[bytes]) -> Generator[None, None, None]:
             size = 0
 
 
-def _check_memory(request: ApiRequest) -> None:
-    """Raise ServerBusyError, before anything is published, if there is no memory for a result that is waited for."""
-    if "wait" in request.query:
-        MEMORY.check(request.granted.namespace)
+def _prepare_to_wait(request: ApiRequest) -> int:
+    """For how long the caller waits, in seconds. Raises ServerBusyError, before anything is published, if there is no
+    memory for the result."""
+    MEMORY.check(request.granted.namespace)
+    return read_wait_s(request.query)
 
 
 def _answer(request: ApiRequest, published: Published) -> ApiResponse:
@@ -147,6 +148,7 @@ _ADDED: Final = frozenset(
         "limit_key",
         "depends_on",
         "on_dependency_failure",
+        "dependencies",
         "wait",
         *NOT_YET,
     }
@@ -195,6 +197,7 @@ def _read_options(query: Query, attributes: Mapping[str, str] | None = None) -> 
         limit_key=_read_limit_key(query),
         depends_on=_read_depends_on(query),
         on_dependency_failure=_read_on_dependency_failure(query),
+        dependencies_open=_read_dependencies_open(query),
     )
 
 
@@ -264,12 +267,19 @@ def _read_on_dependency_failure(query: Mapping[str, str]) -> DependencyFailure:
     text = query.get("on_dependency_failure")
     if text is None:
         return DependencyFailure.WAIT
-    if "depends_on" not in query:
+    if "depends_on" not in query and "dependencies" not in query:
         raise ParameterError("on_dependency_failure needs depends_on")
     try:
         return DependencyFailure(text)
     except ValueError:
         raise ParameterError("invalid on_dependency_failure") from None
+
+
+def _read_dependencies_open(query: Query) -> bool:
+    text = query.get("dependencies")
+    if text not in (None, "open"):
+        raise ParameterError("invalid dependencies")
+    return text is not None
 
 
 def read_attributes(headers: Headers) -> Mapping[str, str] | None:

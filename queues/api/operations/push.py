@@ -43,7 +43,15 @@ async def put(request: ApiRequest, context: ApiContext) -> ApiResponse:
         raise ParameterError(f"invalid {unknown[0][:50]}: the members are {', '.join(MEMBERS)}")
     options = _read_options(content)
     secret = text_of(content, "secret") or None
-    saved = await context.call(save_endpoint, **_place(request), options=options, secret=secret)
+    place = _place(request)
+    saved = await context.call(
+        save_endpoint,
+        pool=place["pool"],
+        namespace=place["namespace"],
+        queue=place["queue"],
+        options=options,
+        secret=secret,
+    )
     answer = present_endpoint(saved.endpoint)
     if saved.created:
         return json_response(201, {**answer, "secret": saved.secret})

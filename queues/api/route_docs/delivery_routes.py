@@ -89,7 +89,14 @@ _DEPENDENCIES: Final = (
         "if one of these is dead, deleted or expired: wait (for it to be respawned), fail or continue",
         "wait",
     ),
+    Parameter(
+        "dependencies",
+        "string",
+        "open: the job takes more of them afterwards, and stays blocked until it is closed (`POST .../dependencies`)",
+    ),
 )
+
+_OPEN_JOB: Final = {"state": "blocked", "waits_for_total": 1000}
 
 PUBLISH: Final = Documentation(
     group="publish",
@@ -128,6 +135,34 @@ REPUBLISH: Final = Documentation(
     parameters=_PUBLISH_OPTIONS + _KEY_OPTIONS + _WAIT,
     body="the new job: any bytes, at most 1 MiB",
     replies=PUBLISH.replies,
+)
+ADD_DEPENDENCIES: Final = Documentation(
+    group="publish",
+    summary="Add dependencies to a job that was published with dependencies=open; a repeated request changes nothing",
+    body="`depends_on`: 1 to 1,000 names as in the publish, not encoded; at most 640 KiB. 1,000,000 for one job",
+    body_type="application/json",
+    replies=(
+        Reply(200, "added; `waits_for_total`: all dependencies that are left", _OPEN_JOB),
+        Reply(
+            400,
+            "not a list of names, none or too many, one that cannot be, or a cycle, which is named",
+            {"error": "invalid depends_on"},
+        ),
+        NO_JOB,
+        Reply(
+            409,
+            "the job was closed, or not published open, or is dead because a dependency failed; nothing was added",
+            {"error": "job takes no more dependencies"},
+        ),
+    ),
+)
+CLOSE_DEPENDENCIES: Final = Documentation(
+    group="publish",
+    summary="Close an open job: it is ready, or delayed, once the dependencies that it has are acked",
+    replies=(
+        Reply(200, "the state it is in; a job that is closed already, or was never open, is left as it is", _OPEN_JOB),
+        NO_JOB,
+    ),
 )
 CONSUME: Final = Documentation(
     group="consume",

@@ -53,6 +53,7 @@ PEEKED: Final[dict[str, Any]] = {
 }
 CONSUMED: Final = {"msg": "new job", **PEEKED, "attempt": 1, "tries": 1}
 COUNTS: Final = {"ready": 3, "delayed": 0, "retry": 0, "working": 1, "dead": 0, "completed": 0, "blocked": 0}
+WAITS_FOR_NOTHING: Final[dict[str, Any]] = {"waits_for": [], "waits_for_total": 0, "dependencies_open": False}
 JOB_DETAIL: Final[dict[str, Any]] = {
     **NAMES,
     "job_id": JOB_ID,

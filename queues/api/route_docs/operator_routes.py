@@ -13,6 +13,7 @@ from .documentation import (
     NO_JOB,
     PEEKED,
     TTL,
+    WAITS_FOR_NOTHING,
     WORKER,
     Documentation,
     Parameter,
@@ -36,7 +37,7 @@ DETAIL: Final = Documentation(
     group="look",
     summary="All that is known of a job; times in ms since the epoch",
     parameters=(_DATA,),
-    replies=(Reply(200, "the job", JOB_DETAIL | {"waits_for": [], "waits_for_total": 0}), _BAD_DATA, NO_JOB),
+    replies=(Reply(200, "the job", JOB_DETAIL | WAITS_FOR_NOTHING), _BAD_DATA, NO_JOB),
 )
 SHOW_NOTE: Final = Documentation(
     group="look",
@@ -215,7 +216,7 @@ SIZE: Final = Documentation(
 )
 LIMIT_KEYS: Final = Documentation(
     group="queues",
-    summary="Limit keys with ready jobs: who waits, and for what",
+    summary="Limit keys with ready jobs, and why each is not being delivered",
     parameters=(
         Parameter("limit", "integer", "keys in the page, 1 to 1000", 100),
         Parameter("after", "integer", "keys that are passed over: `after` of the page before", 0),
@@ -223,10 +224,11 @@ LIMIT_KEYS: Final = Documentation(
     replies=(
         Reply(
             200,
-            "keys at a limit first, then those whose turn is next. `waits_for`: turn, concurrency or rate; `free_ms`: "
-            "when its rate lets the key's next job through, null if that is now or unknown. `queue_free_ms`: the same "
-            "for the rate of the queue. `total` keys have ready jobs, `throttled` of them are at a limit. `after`: for "
-            "the next page, null at the end",
+            "a page of limit keys: those at a limit first, then the others in the order of their turns. `waits_for`: "
+            "`concurrency` or `rate`, the limit that the key is at, or `turn`. `free_ms`: when its rate allows the "
+            "key's next job, null if that is now or another limit holds it back. `queue_free_ms`: when the queue's own "
+            "rate allows the next job. `total`: keys with ready jobs, `throttled`: those at a limit. `after`: for the "
+            "next page, null at the end",
             {
                 **NAMES,
                 "now_ms": 1767225601000,

@@ -22,7 +22,7 @@
 --   ends         zset     index of lease and retention ends
 --   queues       zset     the registry
 --   sweeps       zset     when the sweeper has work
---   waiting      zset     who waits for a place in flight
+--   waiting      zset     queues on which consumers wait
 --   stats        hash     minutes
 --   active       zset     who has counts
 --   events       stream   transitions

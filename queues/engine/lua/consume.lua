@@ -1,6 +1,6 @@
--- consume: hands out up to `count` ready jobs, each under a lease of `ttr` (edge F), after moving this queue's own due
+-- consume: delivers up to `count` ready jobs, each under a lease of `ttr` (edge F), after moving this queue's own due
 -- jobs to ready (edges E and J), so that precision does not depend on the pump.
--- An expired job is never handed out; it and tombstones are stepped over, about `skip` of them in one call, unless all that
+-- An expired job is never delivered; it and tombstones are stepped over, about `skip` of them in one call, unless all that
 -- are left are known to have expired (lib/expiry.lua).
 -- The first write frees (a pop, or a removal from delayed), so consuming goes on when Redis is full.
 -- KEYS
@@ -45,10 +45,10 @@
 --   jobs         now next_due early {id attempt used tries expires options body} ...
 --                next_due as below; early 1: fewer than `count` because of `skip` or `budget`, so there may be more, else 0
 --   none         now next_due   nothing is ready; next due time in ms, or 0
---   paused       now            the queue hands nothing out
+--   paused       now            the queue delivers nothing
 --   full         now            the in-flight bound is reached
 --   more         now            only dead entries so far: call again
---   keyed        now            nothing was done: it holds jobs with limit keys, which consume_fair hands out
+--   keyed        now            nothing was done: it holds jobs with limit keys, which consume_fair delivers
 -- COUNTS jobs:4
 -- INCLUDES plain_line deliver due_jobs
 local in_flight_max = tonumber(in_flight)

@@ -47,7 +47,7 @@
 -- REPLIES
 --   jobs         now next_due early {id attempt used tries expires options body} ...    as those of consume
 --   none         now next_due   nothing is ready, or all of it is at a limit; when a job is due or a limit is looked at again
---   paused       now            the queue hands nothing out
+--   paused       now            the queue delivers nothing
 --   full         now            the in-flight bound is reached
 --   more         now            only dead entries and keys at a limit so far: call again
 -- COUNTS jobs:4
@@ -55,7 +55,7 @@
 local RECHECK_MS = 5000 -- a key at a limit is looked at again then at the latest, for limits change
 local LET_ON_MAX = 64
 local MANY_TURNS = 64
-local JOBS_MAX = 128 -- that a call hands out: a job takes longer than one without a limit key
+local JOBS_MAX = 128 -- that a call delivers: a job takes longer than one without a limit key
 
 if redis.call('HEXISTS', flags, 'p:' .. queue) == 1 then return nothing('paused') end
 most = math.min(most, JOBS_MAX)
@@ -281,10 +281,10 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
   if not next(touched) then break end
   if #ids > 0 then
     local before = delivered
-    local first_left, handed_out = deliver(ids)
+    local first_left, delivered_ids = deliver(ids)
     local next_one = 1
     for i, id in ipairs(ids) do
-      if i < first_left and handed_out[next_one] == id then
+      if i < first_left and delivered_ids[next_one] == id then
         next_one = next_one + 1
         virtual = math.max(virtual, starts[i])
       else

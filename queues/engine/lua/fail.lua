@@ -12,7 +12,7 @@
 --   flags        hash     the horizon of expiry
 --   due          zset     index of due times
 --   sweeps       zset     when the sweeper has work
---   waiting      zset     who waits
+--   waiting      zset     queues on which consumers wait
 --   stats        hash     minutes
 --   active       zset     who has counts
 --   events       stream   transitions
@@ -53,7 +53,7 @@ if state == 'dead' then
 elseif state == 'retry' then
   expect_due(due_ms)
 end
--- Either this job is ready, or the place in flight that it leaves lets another be handed out.
+-- Either this job is ready, or the place in flight that it leaves lets another be delivered.
 if state == 'ready' or anything_ready() then wake_ready(1) end
 count_stat('f', 1)
 if state == 'dead' then count_stat('d', 1) end

@@ -1,4 +1,4 @@
--- list_jobs: a page of the jobs in one state, in their order: next to be handed out, due, or ended first.
+-- list_jobs: a page of the jobs in one state, in their order: next to be delivered, due, or ended first.
 -- One page looks at 10,000 entries at the most, whatever the number of tombstones; it may then be short, even empty,
 -- though more follow.
 -- KEYS

@@ -1,4 +1,4 @@
--- pause: makes a queue hand nothing out, or hand out again; publishes go on.
+-- pause: makes a queue deliver nothing, or deliver again; it takes publishes meanwhile.
 -- KEYS
 --   jobs         hash     whether the queue holds anything
 --   keys         hash     whether the queue holds anything
@@ -9,7 +9,7 @@
 --   ready        list     for the wake-up on resume
 --   front        list     goes before `ready`
 --   prio         zset     for the wake-up on resume
---   waiting      zset     who waits
+--   waiting      zset     queues on which consumers wait
 --   lines        zset     ready jobs with limit keys
 -- ARGV
 --   now_ms       ms or ""

@@ -1,4 +1,4 @@
--- peek: the job that would be handed out next, without handing it out. Steps over tombstones and expired jobs, which it
+-- peek: the job that would be delivered next, without delivering it. Steps over tombstones and expired jobs, which it
 -- clears away, about `skip` of them in one call. Knows no limits: of jobs with limit keys it shows the one that is next if no
 -- key is at a limit that was not at one before.
 -- KEYS

@@ -6,7 +6,7 @@
 --   delayed      zset     where they come from
 --   retry        zset     where they come from
 --   due          zset     index, set to the true next due time
---   waiting      zset     who waits
+--   waiting      zset     queues on which consumers wait
 --   stats        hash     minutes
 --   active       zset     who has counts
 --   events       stream   transitions

@@ -37,6 +37,7 @@
 --   key          "" or idempotency key (one job only)
 --   key_ttl      ms        0 = for ever
 --   policy       w, f or c: what the failure of a dependency means
+--   open         1: more dependencies may be added (lua/add_dependencies.lua), else 0
 --   number       of dependencies
 --   ...          the dependencies, QUEUE/JOB_ID or QUEUE:KEY, then the bodies
 -- REPLIES
@@ -45,6 +46,8 @@
 --   ttl_short              the job would expire before it is due; nothing was added
 -- COUNTS ok:1 duplicate:1
 -- INCLUDES ids record run expiry keys registry events minute_counts line add outgoing
+local MEMBERS_MAX = 2000 -- values of one call: unpack can do some 8,000
+local untold = '?' .. policy
 local ttl_ms, wait, first_body = tonumber(ttl), tonumber(delay), REST + tonumber(number)
 local due_ms = wait > 0 and now_up + wait or now
 if at ~= '' then
@@ -75,14 +78,21 @@ end
 redis.call('HSET', jobs, unpack(records))
 redis.call('HSET', runs, unpack(new_runs))
 redis.call('ZADD', blocked, unpack(places))
+local members, messages = {}, {}
 for i = 2, #ids do
-  local members = {}
+  local head = ids[i] .. '\t'
+  if open == '1' then members[#members + 1], members[#members + 2] = 0, head .. '+' .. policy end
   for j = REST, first_body - 1 do
-    members[#members + 1], members[#members + 2] = 0, ids[i] .. '\t?' .. policy .. ARGV[j]
+    members[#members + 1], members[#members + 2] = 0, head .. untold .. ARGV[j]
+    if #members >= MEMBERS_MAX then
+      redis.call('ZADD', waits, unpack(members))
+      members = {}
+    end
   end
-  redis.call('ZADD', waits, unpack(members))
-  note_waits(ids[i])
+  messages[#messages + 1], messages[#messages + 2] = now, waits_message(ids[i])
 end
+if #members > 0 then redis.call('ZADD', waits, unpack(members)) end
+redis.call('ZADD', outgoing, unpack(messages))
 place_new(ids, true)
 if expires > 0 then
   redis.call('ZADD', expiring, unpack(ends))

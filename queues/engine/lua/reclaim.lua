@@ -14,7 +14,7 @@
 --   due          zset     index of due times
 --   ends         zset     index, set to the true next end
 --   sweeps       zset     when the sweeper has work
---   waiting      zset     who waits
+--   waiting      zset     queues on which consumers wait
 --   stats        hash     minutes
 --   active       zset     who has counts
 --   events       stream   transitions

@@ -14,7 +14,7 @@
 --   flags        hash     the horizon of expiry
 --   due          zset     index of due times
 --   sweeps       zset     when the sweeper has work
---   waiting      zset     who waits
+--   waiting      zset     queues on which consumers wait
 --   stats        hash     minutes
 --   active       zset     who has counts
 --   events       stream   transitions

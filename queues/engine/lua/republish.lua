@@ -20,7 +20,7 @@
 --   due          zset     index of due times
 --   queues       zset     the registry
 --   sweeps       zset     when the sweeper has work
---   waiting      zset     who waits
+--   waiting      zset     queues on which consumers wait
 --   stats        hash     minutes
 --   active       zset     who has counts
 --   events       stream   transitions

@@ -1,8 +1,8 @@
 -- reschedule: gives jobs that wait for their time another due time (edge Q); one that has come makes them ready.
--- A job whose ttl ends before that time is left as it is: it would never be handed out. A job that was never handed out
+-- A job whose ttl ends before that time is left as it is: it would never be delivered. A job that was never delivered
 -- gets its run here, for the record is never rewritten. The first write frees, so this works on a full Redis.
 -- KEYS
---   jobs         hash     expiry of jobs that were never handed out
+--   jobs         hash     expiry of jobs that were never delivered
 --   runs         hash     gets the due time: from now on there is a run
 --   ready        list     where they go if the time has come
 --   prio         zset     the same, other priorities
@@ -13,7 +13,7 @@
 --   flags        hash     the horizon of expiry
 --   due          zset     index of due times
 --   sweeps       zset     when the sweeper has work
---   waiting      zset     who waits
+--   waiting      zset     queues on which consumers wait
 --   events       stream   transitions
 --   counters     hash     dropped events
 --   lines        zset     ready jobs with limit keys

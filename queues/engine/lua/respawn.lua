@@ -8,7 +8,7 @@
 --   dead         zset     where they come from
 --   flags        hash     the horizon of expiry
 --   sweeps       zset     when the sweeper has work
---   waiting      zset     who waits
+--   waiting      zset     queues on which consumers wait
 --   events       stream   transitions
 --   counters     hash     dropped events
 --   lines        zset     ready jobs with limit keys

@@ -11,7 +11,7 @@
 --   dead         zset     where they go if a dependency has failed
 --   expiring     zset     which waiting jobs expire soon
 --   due          zset     index of due times
---   waiting      zset     who waits
+--   waiting      zset     queues on which consumers wait
 --   stats        hash     minutes
 --   active       zset     who has counts
 --   events       stream   transitions

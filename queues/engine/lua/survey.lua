@@ -13,7 +13,7 @@
 --   completed    zset     completed jobs
 --   flags        hash     paused, tombstones
 --   trimmed      hash     dropped dead letters
---   waiting      zset     who waits
+--   waiting      zset     queues on which consumers wait
 --   stats        hash     minutes
 --   trend        hash     whole minutes
 --   blocked      zset     jobs that wait for others

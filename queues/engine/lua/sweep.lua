@@ -3,7 +3,7 @@
 -- `sweeps` then says when the queue has work again: a queue that nothing expires in is not visited.
 -- KEYS
 --   jobs         hash     the records
---   runs         hash     expiry after the first hand-out
+--   runs         hash     expiry after the first delivery
 --   ready        list     where they may be; its tombstones
 --   front        list     its first part, while tombstones are taken out
 --   prio         zset     where they may be

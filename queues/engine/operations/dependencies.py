@@ -26,6 +26,7 @@ _FORGET_WAITS = load("forget_waits")
 _FORGET_DEPENDANTS = load("forget_dependants")
 _REBIND = load("rebind_dependants")
 _SETTLE = load("settle")
+_FIND_BLOCKED = load("find_blocked")
 _READ_OUTGOING = load("read_outgoing")
 
 POLICIES: Final = {DependencyFailure.WAIT: "w", DependencyFailure.FAIL: "f", DependencyFailure.CONTINUE: "c"}
@@ -69,6 +70,11 @@ class Wait(NamedTuple):
     text: str
 
     @property
+    def is_open_mark(self) -> bool:
+        """Whether it stands for dependencies to come, and for none that is there."""
+        return len(self.text) == 1
+
+    @property
     def policy(self) -> str:
         return self.text[0]
 
@@ -90,6 +96,11 @@ class Waits(NamedTuple):
     total: int
     next_low: str
     waits: tuple[Wait, ...]
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the job takes more dependencies. Said by the first page only, and only of all states."""
+        return bool(self.waits) and self.waits[0].is_open_mark
 
 
 class Dependant(NamedTuple):
@@ -225,6 +236,16 @@ def forget_dependants(queue: QueueKeys, dependants: Sequence[Dependant], *, mess
         queue.select(_FORGET_DEPENDANTS.keys),
         (message, *[dependant.member for dependant in dependants]),
         lambda reply: int(expect_ok(_FORGET_DEPENDANTS, reply)[0]),
+    )
+
+
+def find_blocked(queue: QueueKeys, jobs: Sequence[Dependency]) -> Operation[tuple[bool, ...]]:
+    """Whether each of these jobs of a queue is blocked."""
+    return Operation(
+        _FIND_BLOCKED,
+        queue.select(_FIND_BLOCKED.keys),
+        tuple([part for job in jobs for part in (job.job_id, job.key)]),
+        lambda reply: tuple(map(bool, expect_ok(_FIND_BLOCKED, reply))),
     )
 
 

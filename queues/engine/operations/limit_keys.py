@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 from .. import limits
 from ..errors import InvalidArgumentError
 from ..keys import QueueKeys
 from ..operation import Operation, Reply
-from ..queue_limits import NO_LIMITS, QueueLimits, limits_argument
+from ..queue_limits import NO_LIMITS, QueueLimits, check_limit_key, limits_argument
 from ..reply import clock_argument, expect_ok
 from ..scripts import load
-from ..values import KeyWait, LimitKey, LimitKeyPage
+from ..values import KeyWait, LimitKey, LimitKeyPage, LimitKeysFound
 
 _LIST = load("list_limit_keys")
+_FIND = load("find_limit_keys")
 _FIRST_MAX = 10_000_000
+_FOUND_MAX = 100
+"""A search seeks each key."""
 
 
 def list_limit_keys(
@@ -27,24 +33,13 @@ def list_limit_keys(
 
     Raises InvalidArgumentError.
     """
-    if not 1 <= limit <= limits.PAGE_MAX:
-        raise InvalidArgumentError("invalid limit")
+    _check_limit(limit, limits.PAGE_MAX)
     if not 0 <= first <= _FIRST_MAX:
         raise InvalidArgumentError("invalid after")
 
     def decode(reply: Reply) -> LimitKeyPage:
         now, total, throttled, queue_free_ms, *found = expect_ok(_LIST, reply)
-        keys = tuple(
-            LimitKey(
-                key=str(key, "utf-8"),
-                ready=ready,
-                working=working,
-                weight=weight,
-                waits_for=KeyWait(str(word, "ascii")),
-                free_ms=free_ms or None,
-            )
-            for key, ready, working, weight, word, free_ms in found
-        )
+        keys = _read_keys(found)
         after = first + len(keys)
         return LimitKeyPage(
             keys=keys,
@@ -57,3 +52,50 @@ def list_limit_keys(
 
     args = (clock_argument(now_ms), first, limit, limits_argument(queue_limits))
     return Operation(_LIST, queue.select(_LIST.keys), args, decode)
+
+
+def find_limit_keys(
+    queue: QueueKeys,
+    prefix: str,
+    *,
+    after: str = "",
+    limit: int = 50,
+    queue_limits: QueueLimits = NO_LIMITS,
+    now_ms: int | None = None,
+) -> Operation[LimitKeysFound]:
+    """The limit keys with ready jobs that begin with `prefix`, in order of their bytes, behind `after`.
+
+    Raises InvalidArgumentError.
+    """
+    _check_limit(limit, _FOUND_MAX)
+    for text in filter(None, (prefix, after)):
+        check_limit_key(text)
+
+    def decode(reply: Reply) -> LimitKeysFound:
+        now, more, queue_free_ms, *found = expect_ok(_FIND, reply)
+        keys = _read_keys(found)
+        return LimitKeysFound(
+            keys=keys, queue_free_ms=queue_free_ms or None, now_ms=now, after=keys[-1].key if more else None
+        )
+
+    args = (clock_argument(now_ms), prefix, after, limit, limits_argument(queue_limits))
+    return Operation(_FIND, queue.select(_FIND.keys), args, decode)
+
+
+def _check_limit(limit: int, most: int) -> None:
+    if not 1 <= limit <= most:
+        raise InvalidArgumentError("invalid limit")
+
+
+def _read_keys(found: Iterable[Any]) -> tuple[LimitKey, ...]:
+    return tuple(
+        LimitKey(
+            key=str(key, "utf-8"),
+            ready=ready,
+            working=working,
+            weight=weight,
+            waits_for=KeyWait(str(word, "ascii")),
+            free_ms=free_ms or None,
+        )
+        for key, ready, working, weight, word, free_ms in found
+    )

@@ -42,8 +42,15 @@ class PreparedOptions:
     """What the jobs wait for, each as lua/lib/waits.lua has it."""
     policy: str = ""
     """What the failure of a dependency means."""
+    is_open: bool = False
+    """Whether more dependencies may be added."""
     script: Script = _PUBLISH
     """What publishes jobs with these options, unless they are `unique`."""
+
+    @property
+    def is_blocked(self) -> bool:
+        """Whether the jobs have to wait for others."""
+        return self.is_open or bool(self.depends_on)
 
 
 def prepare(options: PublishOptions) -> PreparedOptions:
@@ -69,6 +76,7 @@ def prepare(options: PublishOptions) -> PreparedOptions:
         (mode, options.key_max_wait_ms) if mode else (),
         tuple(dict.fromkeys(map(str, options.depends_on))),
         POLICIES[options.on_dependency_failure],
+        options.dependencies_open,
         _PUBLISH if options.limit_key is None else _PUBLISH_KEYED,
     )
 
@@ -92,7 +100,7 @@ def publish(
     jobs = len(bodies)
     check_number(bodies, prepared)
     size = check_bodies(bodies)
-    if prepared.depends_on:
+    if prepared.is_blocked:
         return _publish_blocked(queue, bodies, prepared, size, now_ms)
     if prepared.unique:
         args = (*head_arguments(queue, 1, now_ms), *prepared.arguments, *prepared.unique, *bodies)
@@ -120,7 +128,7 @@ def _publish_blocked(
     if jobs > 1 and size > limits.STAGE_MIN_BYTES:
         raise InvalidArgumentError("jobs with dependencies are too large together, cannot exceed 1 MiB")
     now, name, _channel, cap, random, counter = head_arguments(queue, jobs, now_ms)
-    head = (now, name, cap, random, counter, *prepared.arguments, prepared.policy, number)
+    head = (now, name, cap, random, counter, *prepared.arguments, prepared.policy, int(prepared.is_open), number)
     return Operation(
         _PUBLISH_BLOCKED,
         queue.select(_PUBLISH_BLOCKED.keys),
@@ -147,7 +155,7 @@ def publish_large(
     """
     prepared = options if isinstance(options, PreparedOptions) else prepare(options)
     check_number(bodies, prepared)
-    if check_bodies(bodies) <= limits.STAGE_MIN_BYTES or prepared.unique or prepared.depends_on:
+    if check_bodies(bodies) <= limits.STAGE_MIN_BYTES or prepared.unique or prepared.is_blocked:
         operation = publish(queue, bodies, prepared, now_ms=now_ms)
         (published,) = yield [operation if limit is None else limited(operation, limit)]
         return published  # type: ignore[no-any-return]
@@ -234,7 +242,7 @@ def republish(
     prepared = prepare(options)
     if prepared.unique:
         raise InvalidArgumentError("a job that is republished has no key_mode")
-    if prepared.depends_on:
+    if prepared.is_blocked:
         raise InvalidArgumentError("a job that is republished has no depends_on")
     alone = check_bodies((body,)) >= limits.ALONE_MIN_BYTES
     args = (*head_arguments(queue, 1, now_ms), *prepared.arguments, job_id, body)
@@ -334,7 +342,7 @@ def _check_key(options: PublishOptions) -> None:
 
 
 def _check_dependencies(options: PublishOptions) -> None:
-    if options.depends_on and options.key_mode is not KeyMode.WINDOW:
+    if (options.depends_on or options.dependencies_open) and options.key_mode is not KeyMode.WINDOW:
         raise InvalidArgumentError("key_mode and depends_on exclude each other")
     if len(options.depends_on) > limits.DEPENDENCIES_MAX:
         raise InvalidArgumentError(f"too many dependencies, cannot exceed {limits.DEPENDENCIES_MAX}")

@@ -46,7 +46,7 @@ def publish_once(
     most STAGE_MIN_BYTES together.
     """
     prepared = options if isinstance(options, PreparedOptions) else prepare(options)
-    if prepared.depends_on:
+    if prepared.is_blocked:
         raise InvalidArgumentError("a job that is published once has no depends_on")
     check_number(bodies, prepared)
     size = check_bodies(bodies)

@@ -78,7 +78,7 @@ class _Round:
             for message in messages:
                 of_kind[message.kind].append(message)
             hot |= yield from self._tell_dependants(of_kind["ended"] + of_kind["lost"])
-            hot |= yield from self._tell_dependencies(of_kind["waits"] + of_kind["left"])
+            hot |= yield from self._tell_dependencies(of_kind["waits"] + of_kind["added"] + of_kind["left"])
         return hot
 
     def _parse(self, text: str) -> _Message:
@@ -151,7 +151,7 @@ class _Round:
         return (yield from self._subscribe([(message, page) for message, page in known if page.is_blocked]))
 
     def _waits_of(self, message: _Message) -> Operation[Waits]:
-        if message.kind == "waits":
+        if message.kind != "left":
             return dependencies.list_waits(message.queue, job_id=message.rest[0], only="?")
         low = self.cursors.get(message.text, "-")
         return dependencies.list_left_waits(message.queue, low=low, high=f"({message.rest[0]}")
@@ -166,10 +166,9 @@ class _Round:
         answers = yield from self._apart([operation for _, _, operation in asked])
         cycles: dict[str, str] = {}
         for message, page in found:
-            if page.key:
-                cycle = yield from find_cycle(
-                    self.layout, message.queue, page.key, [wait.dependency for wait in page.waits]
-                )
+            if page.key or message.kind == "added":
+                needed = [wait.dependency for wait in page.waits]
+                cycle = yield from find_cycle(self.layout, message.queue, page.key, needed, job_id=page.job_id)
                 if cycle:
                     cycles[page.job_id] = cycle
         settlements: dict[str, list[Settlement]] = defaultdict(list)
@@ -202,7 +201,7 @@ class _Round:
                 dependencies.forget_waits(
                     message.queue,
                     page.waits,
-                    job_id=message.rest[0] if message.kind == "waits" else "",
+                    job_id="" if message.kind == "left" else message.rest[0],
                     message=message.text if is_done else "",
                     now_ms=self.now_ms,
                 )
@@ -211,7 +210,7 @@ class _Round:
 
     def _by_queue(self, dependant: QueueKeys, waits: Sequence[Wait]) -> dict[QueueKeys, list[Wait]]:
         found: dict[QueueKeys, list[Wait]] = defaultdict(list)
-        for wait in waits:
+        for wait in [one for one in waits if not one.is_open_mark]:
             found[self.layout.queue(dependant.namespace, wait.dependency.queue)].append(wait)
         return found
 
@@ -276,17 +275,27 @@ def _settlement(message: _Message, dependant: Dependant) -> Settlement:
     return Settlement(dependant.job_id, f"{dependant.policy}{name}", outcome)
 
 
-def find_cycle(layout: Layout, queue: QueueKeys, key: str, depends_on: Sequence[Dependency]) -> Plan[str]:
+def find_cycle(
+    layout: Layout, queue: QueueKeys, key: str, depends_on: Sequence[Dependency], *, job_id: str = ""
+) -> Plan[str]:
     """The cycle that a job with this key is in if it depends on these, `QUEUE:KEY → ... → QUEUE:KEY`; "" if none.
 
-    Only jobs with keys can be in one: nothing depends on an id that was not given yet.
+    `job_id`: of a job that is there already, and takes more dependencies. Any other can be in a cycle only by its key:
+    nothing depends on an id that was not given yet.
     """
-    own = str(Dependency(queue=queue.queue, key=key))
-    came_from = {str(one): own for one in depends_on}
-    to_look_at = deque(dict.fromkeys(depends_on))
+    names = [str(Dependency(queue=queue.queue, key=key))] if key else []
+    names += [str(Dependency(queue=queue.queue, job_id=job_id))] if job_id else []
+    came_from = {str(one): names[0] for one in depends_on}
+    to_ask, to_list = deque(dict.fromkeys(depends_on)), deque[Dependency]()
     looks = 0
-    while to_look_at and own not in came_from and looks < limits.CYCLE_LOOKS:
-        part = [to_look_at.popleft() for _ in range(min(len(to_look_at), limits.CYCLE_LOOKS_AT_ONCE))]
+    while not (closing := [name for name in names if name in came_from]):
+        if to_ask:
+            part = [to_ask.popleft() for _ in range(min(len(to_ask), limits.DEPENDENCY_PAGE))]
+            to_list += yield from _blocked_among(layout, queue.namespace, part)
+            continue
+        if not to_list or looks >= limits.CYCLE_LOOKS or len(came_from) >= limits.CYCLE_NAMES:
+            return ""
+        part = [to_list.popleft() for _ in range(min(len(to_list), limits.CYCLE_LOOKS_AT_ONCE))]
         looks += len(part)
         found = yield [
             dependencies.list_waits(layout.queue(queue.namespace, one.queue), job_id=one.job_id, key=one.key)
@@ -294,19 +303,33 @@ def find_cycle(layout: Layout, queue: QueueKeys, key: str, depends_on: Sequence[
         ]
         for one, page in zip(part, found, strict=True):
             for wait in page.waits if page.is_blocked else ():
-                if str(wait.dependency) not in came_from:
+                if not wait.is_open_mark and str(wait.dependency) not in came_from:
                     came_from[str(wait.dependency)] = str(one)
-                    to_look_at.append(wait.dependency)
-    if own not in came_from:
-        return ""
-    cycle = [own, came_from[own]]
-    while cycle[-1] != own:
+                    to_ask.append(wait.dependency)
+    cycle = [names[0], came_from[closing[0]]]
+    while cycle[-1] != names[0]:
         cycle.append(came_from[cycle[-1]])
     return " → ".join(reversed(cycle))
 
 
-def refuse_cycle(layout: Layout, queue: QueueKeys, key: str, depends_on: Sequence[Dependency]) -> Plan[None]:
+def _blocked_among(layout: Layout, namespace: str, jobs: Sequence[Dependency]) -> Plan[list[Dependency]]:
+    """Those of the jobs that are blocked: only these depend on others."""
+    of_queue: dict[str, list[Dependency]] = defaultdict(list)
+    for job in jobs:
+        of_queue[job.queue].append(job)
+    answers = yield [dependencies.find_blocked(layout.queue(namespace, name), ours) for name, ours in of_queue.items()]
+    return [
+        job
+        for ours, answer in zip(of_queue.values(), answers, strict=True)
+        for job, is_blocked in zip(ours, answer, strict=True)
+        if is_blocked
+    ]
+
+
+def refuse_cycle(
+    layout: Layout, queue: QueueKeys, key: str, depends_on: Sequence[Dependency], *, job_id: str = ""
+) -> Plan[None]:
     """Raises InvalidArgumentError, with the cycle named, if a job with this key would wait for itself."""
-    cycle = yield from find_cycle(layout, queue, key, depends_on)
+    cycle = yield from find_cycle(layout, queue, key, depends_on, job_id=job_id)
     if cycle:
         raise InvalidArgumentError(f"depends_on makes a cycle: {cycle:.512}")

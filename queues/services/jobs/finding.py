@@ -30,10 +30,11 @@ class AwaitedJob:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AwaitedJobs:
-    """The first of the jobs that a blocked one waits for, and how many there are."""
+    """The first of the jobs that a blocked one waits for, and how many there are. `is_open`: more may be added."""
 
     jobs: tuple[AwaitedJob, ...] = ()
     total: int = 0
+    is_open: bool = False
 
 
 def get_job_and_awaited(*, queue: QueueKeys, job_id: str) -> Plan[tuple[JobDetail, AwaitedJobs] | None]:
@@ -49,8 +50,9 @@ def get_job_and_awaited(*, queue: QueueKeys, job_id: str) -> Plan[tuple[JobDetai
 
 def awaited_jobs(found: Waits) -> AwaitedJobs:
     """What a blocked job waits for."""
-    jobs = tuple([AwaitedJob(name=str(one.dependency), has_gone=one.state == "-") for one in found.waits])
-    return AwaitedJobs(jobs=jobs, total=found.total)
+    waits = found.waits[found.is_open :]  # without the mark
+    jobs = tuple([AwaitedJob(name=str(one.dependency), has_gone=one.state == "-") for one in waits])
+    return AwaitedJobs(jobs=jobs, total=found.total - found.is_open, is_open=found.is_open)
 
 
 LOOKS_MAX: Final = 20_000

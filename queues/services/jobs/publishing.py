@@ -26,14 +26,15 @@ from queues.engine.backoff import NO_BACKOFF, Backoff
 from queues.engine.errors import InvalidArgumentError
 from queues.engine.keys import QueueKeys
 from queues.engine.operation import Operation, Plan
+from queues.engine.value_class import HashedOnce
 from queues.engine.values import Dependency, DependencyFailure, KeyMode, Published, PublishOptions
 
 from ..policies import EffectivePolicy
 from ..tokens.access import limited
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PublishRequest:
+@dataclass(frozen=True, kw_only=True)
+class PublishRequest(HashedOnce):
     """PublishOptions as a caller gave them. None: not said, so the policy decides, and taskq's default after it."""
 
     delay_ms: int = 0
@@ -52,6 +53,9 @@ class PublishRequest:
     depends_on: tuple[str, ...] = ()
     """Each as `parse_dependency` reads it."""
     on_dependency_failure: DependencyFailure = DependencyFailure.WAIT
+    dependencies_open: bool = False
+
+    __hash__ = HashedOnce.__hash__
 
     @property
     def is_common(self) -> bool:
@@ -144,6 +148,7 @@ def effective_options(
         limit_key=request.limit_key,
         depends_on=_dependencies(queue, request) if queue is not None else (),
         on_dependency_failure=request.on_dependency_failure,
+        dependencies_open=request.dependencies_open,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -12,6 +12,7 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
+from queues.http_client import parse_target
 from queues.models import Namespace, PushEndpoint
 from queues.models.push import (
     CONCURRENCY_DEFAULT,
@@ -97,11 +98,20 @@ def masked(headers: Mapping[str, str]) -> dict[str, str]:
 
 
 def save_endpoint(
-    *, pool: str, namespace: str, queue: str, options: EndpointOptions, secret: str | None = None
+    *,
+    pool: str,
+    namespace: str,
+    queue: str,
+    options: EndpointOptions,
+    secret: str | None = None,
+    only_new: bool = False,
+    keep_masked: bool = False,
 ) -> EndpointSaved:
     """Make the endpoint of a queue, or change what it is; a pause stays. `secret`: chosen by the owner, for a new one.
 
-    Raises InvalidArgumentError, NamespaceNotFoundError; then nothing has changed.
+    `only_new`: change none that there is. `keep_masked`: a header whose value is the mask keeps the value that it has,
+    as long as the URL leads to the same server. Raises InvalidArgumentError, NamespaceNotFoundError; then nothing has
+    changed.
     """
     check_options(options)
     if secret is not None:
@@ -114,9 +124,11 @@ def save_endpoint(
         with transaction.atomic():
             row = PushEndpoint.objects.select_for_update(of=("self",)).filter(namespace=owner, queue=queue).first()
             if row is not None:
+                if only_new:
+                    raise InvalidArgumentError("invalid queue: it has a push endpoint already")
                 if secret is not None:
                     raise InvalidArgumentError("invalid secret: the endpoint has one already, which can be rotated")
-                _apply(row, options)
+                _apply(row, _unmasked(row, options) if keep_masked else options)
                 row.full_clean(validate_unique=False, validate_constraints=False)
                 row.save()
                 _log("changed", row)
@@ -128,7 +140,15 @@ def save_endpoint(
     except ValidationError as error:
         raise InvalidArgumentError(_first_words(error)) from None
     except IntegrityError:  # somebody made it in the same moment
-        return save_endpoint(pool=pool, namespace=namespace, queue=queue, options=options, secret=secret)
+        return save_endpoint(
+            pool=pool,
+            namespace=namespace,
+            queue=queue,
+            options=options,
+            secret=secret,
+            only_new=only_new,
+            keep_masked=keep_masked,
+        )
     _log("created", row)
     return EndpointSaved(endpoint=endpoint_of(row), created=True, secret=chosen)
 
@@ -246,6 +266,21 @@ def _row(*, pool: str, namespace: str, queue: str) -> PushEndpoint:
     if row is None:
         raise PushEndpointNotFoundError
     return row
+
+
+def _unmasked(row: PushEndpoint, options: EndpointOptions) -> EndpointOptions:
+    """With the values of masked headers. None of them goes to another server than the one that it was meant for."""
+    kept = [name for name, value in options.headers.items() if value == MASK and name in row.headers]
+    if not kept:
+        return options
+    if _server_of(row.url) != _server_of(options.url):
+        raise InvalidArgumentError(f"invalid headers: the value of {kept[0]} is not kept for another server")
+    return replace(options, headers={**options.headers, **{name: row.headers[name] for name in kept}})
+
+
+def _server_of(url: str) -> tuple[str, str, int]:
+    target = parse_target(url)
+    return target.scheme, target.host, target.port
 
 
 def _apply(row: PushEndpoint, options: EndpointOptions) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
@@ -15,6 +15,7 @@ from queues.models import Namespace, PushEndpoint
 from queues.pools import reading_engine_for
 from queues.pools.database import read_metadata
 
+from ..errors import PushEndpointNotFoundError
 from ..permissions import Role, User, role_in, roles_of
 from .endpoints import Endpoint, endpoint_of, find_endpoint
 from .records import DeliveryRecord, unpack_record
@@ -37,12 +38,16 @@ class EndpointState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndpointRow:
-    """An endpoint in a list. `health` None: its pool does not answer. `waiting`: jobs that are ready, or will be."""
+    """An endpoint in a list. `health` None: its pool does not answer. `waiting`: jobs that are ready, or will be.
+
+    `latest`: the newest delivery of the last week.
+    """
 
     endpoint: Endpoint
     health: PushHealth | None
     waiting: int
     dead: int
+    latest: DeliveryRecord | None = None
     may_operate: bool = False
 
     @property
@@ -60,7 +65,8 @@ class EndpointRow:
 class PushView:
     """The endpoints that a person may see. `more`: that are not listed. `away`: pools that do not answer.
 
-    `silent`: pools with active endpoints of theirs and without a pusher; nothing is delivered there.
+    `silent`: pools with active endpoints of theirs and without a pusher; nothing is delivered there. `open_to`: the
+    namespaces in which this person may make endpoints.
     """
 
     rows: tuple[EndpointRow, ...]
@@ -69,6 +75,7 @@ class PushView:
     more: int
     away: tuple[str, ...]
     silent: tuple[str, ...]
+    open_to: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,15 +127,7 @@ def read_endpoints(*, user: User, namespace: str = "", text: str = "") -> PushVi
                 silent.append(pool)
         for row in read:
             role = roles.get((row.endpoint.pool, row.endpoint.namespace), Role.READ)
-            shown.append(
-                EndpointRow(
-                    endpoint=row.endpoint,
-                    health=row.health,
-                    waiting=row.waiting,
-                    dead=row.dead,
-                    may_operate=role >= Role.OPERATE,
-                )
-            )
+            shown.append(replace(row, may_operate=role >= Role.OPERATE))
     return PushView(
         rows=tuple(shown[:ROWS_SHOWN]),
         namespaces=tuple(roles),
@@ -136,6 +135,7 @@ def read_endpoints(*, user: User, namespace: str = "", text: str = "") -> PushVi
         more=max(0, len(listed) - ROWS_SHOWN),
         away=tuple(away),
         silent=tuple(silent),
+        open_to=tuple(place for place, role in roles.items() if role >= Role.ADMIN),
     )
 
 
@@ -158,11 +158,19 @@ def read_endpoint(*, user: User, pool: str, namespace: str, queue: str) -> Endpo
     )
 
 
+def find_endpoint_of(*, pool: str, namespace: str, queue: str) -> Endpoint | None:
+    """The endpoint of a queue, if it has one. Raises MetadataUnavailableError."""
+    try:
+        return find_endpoint(pool=pool, namespace=namespace, queue=queue)
+    except PushEndpointNotFoundError:
+        return None
+
+
 def _read_pool(pool: str, endpoints: Sequence[Endpoint]) -> tuple[list[EndpointRow], list[PusherBeat] | None]:
     try:
         engine = reading_engine_for(pool)
         queues = [engine.queue(one.namespace, one.queue) for one in endpoints]
-        reading = [read_deliveries(queue, one.pk, most=0) for queue, one in zip(queues, endpoints, strict=True)]
+        reading = [read_deliveries(queue, one.pk, most=1) for queue, one in zip(queues, endpoints, strict=True)]
         beats, *found = engine.batch([list_pushers(), *reading, *[count_jobs(queue) for queue in queues]])
     except TaskqError:
         return [EndpointRow(endpoint=one, health=None, waiting=0, dead=0) for one in endpoints], None
@@ -178,11 +186,13 @@ def _alive(beats: Sequence[PusherBeat]) -> list[PusherBeat]:
 def _row(
     endpoint: Endpoint, deliveries: PushDeliveries, counts: dict[JobState, int], *, may_operate: bool = False
 ) -> EndpointRow:
+    latest = read_records(deliveries.recent[:1])
     waiting = (JobState.READY, JobState.DELAYED, JobState.RETRY)
     return EndpointRow(
         endpoint=endpoint,
         health=deliveries.health,
         waiting=sum(counts[state] for state in waiting),
         dead=counts[JobState.DEAD],
+        latest=latest[0] if latest else None,
         may_operate=may_operate,
     )

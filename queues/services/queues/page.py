@@ -29,6 +29,7 @@ from ..errors import NamespaceNotFoundError
 from ..permissions import Role, User, role_in
 from ..policies import EffectivePolicy, policy_for
 from .chart_data import history_of_queue
+from .limit_keys import QueueLimitView, first_limit_keys, view_limits
 
 PAGE_JOBS: Final = 50
 
@@ -58,11 +59,12 @@ class QueuePlace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueNow:
-    """How the queue is doing at this moment, and which policy holds for it."""
+    """How the queue is doing at this moment, which policy holds for it, and whom its limits hold up."""
 
     place: QueuePlace
     stats: QueueStats
     policy: EffectivePolicy
+    limits: QueueLimitView
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +94,10 @@ def read_queue_now(*, place: QueuePlace) -> QueueNow:
     """One round trip. Raises StoreUnavailableError, MetadataUnavailableError."""
     engine = reading_engine_for(place.pool)
     policy = policy_for(pool=place.pool, namespace=place.namespace, queue=place.queue)
-    return QueueNow(place=place, stats=engine.run(stats(engine.queue(place.namespace, place.queue))), policy=policy)
+    queue = engine.queue(place.namespace, place.queue)
+    now, keys = engine.batch([stats(queue), first_limit_keys(queue, policy)])
+    limits = view_limits(policy=policy, now=now, page=keys)
+    return QueueNow(place=place, stats=now, policy=policy, limits=limits)
 
 
 def read_minutes(*, place: QueuePlace, minutes: int) -> tuple[Minute, ...]:

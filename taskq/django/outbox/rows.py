@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
+from dataclasses import fields
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,7 +13,16 @@ from django.conf import settings
 from django.db import router
 from django.utils import timezone
 
-from queues.engine import BackoffKind, InvalidArgumentError, KeyMode, PublishOptions, once_key, parse_backoff, prepare
+from queues.engine import (
+    DEFAULT_OPTIONS,
+    BackoffKind,
+    InvalidArgumentError,
+    KeyMode,
+    PublishOptions,
+    once_key,
+    parse_backoff,
+    prepare,
+)
 from queues.engine.limits import BODY_MAX_BYTES, DEFAULT_TTL_S, SECONDS_MAX
 from queues.engine.names import check_queue
 
@@ -27,6 +37,13 @@ if TYPE_CHECKING:
     from ...task import Prepared, Task
 
 INSERT_BATCH: Final = 500
+_WITH_COLUMN: Final = frozenset(
+    {
+        *("delay_ms", "at_ms", "ttl_ms", "tries", "priority", "key", "key_ttl_ms", "key_mode", "key_max_wait_ms"),
+        *("backoff", "retention_ms", "attributes", "limit_key"),
+    }
+)
+"""Options of a publish that a row of the outbox can hold."""
 MODEL: Any = Outbox
 """Untyped: whether the model is installed is up to the project."""
 
@@ -80,6 +97,7 @@ def write_rows(app: App, jobs: Sequence[tuple[Task[..., Any] | None, Prepared]],
         if len(prepared.body) > BODY_MAX_BYTES:
             raise InvalidArgumentError("body too large")
         prepare(prepared.options)
+        _check_columns(prepared.options)
         uid = uuid.uuid4()
         rows.append(_row_of(app.broker.namespace, prepared.queue, prepared.body, prepared.options, uid))
         written.append(OutboxJob(app, prepared.queue, uid, task))
@@ -105,7 +123,15 @@ def _row_of(namespace: str, queue: str, body: bytes, options: PublishOptions, ui
         key_ttl=None if options.key_ttl_ms is None else options.key_ttl_ms / 1000,
         key_max_wait=options.key_max_wait_ms / 1000,
         attributes=None if options.attributes is None else dict(options.attributes),
+        limit_key=options.limit_key or "",
     )
+
+
+def _check_columns(options: PublishOptions) -> None:
+    """Raise InvalidArgumentError for an option that the table has no column for: it would be lost."""
+    for one in fields(options):
+        if one.name not in _WITH_COLUMN and getattr(options, one.name) != getattr(DEFAULT_OPTIONS, one.name):
+            raise InvalidArgumentError(f"{one.name} cannot be written to the outbox")
 
 
 def options_of(row: Any) -> PublishOptions:
@@ -140,6 +166,7 @@ def options_of(row: Any) -> PublishOptions:
         key_ttl_ms=None if row.key_ttl is None or not row.idempotency_key else _ms("key_ttl", row.key_ttl),
         key_max_wait_ms=_ms("key_max_wait", row.key_max_wait) if row.idempotency_key else 0,
         attributes=attributes or None,
+        limit_key=row.limit_key or None,
     )
 
 

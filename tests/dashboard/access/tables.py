@@ -71,6 +71,7 @@ PAGES: Final[Mapping[str, Page]] = {
     "queues": Page(sees=QUEUE, charlie=200),
     "queue": Page(query={"state": "dead"}, sees=ERROR),
     "queue_live": Page(sees="1,237"),
+    "queue_limit_keys": Page(sees=QUEUE),
     "queue_jobs": Page(query={"state": "dead"}, sees="{dead}"),
     "queue_chart": Page(named={"kind": "runs"}, sees="series"),
     "queue_publish": Page(sees=QUEUE, bob=403),
@@ -85,6 +86,9 @@ PAGES: Final[Mapping[str, Page]] = {
     "consumers": Page(sees=QUEUE, charlie=200),
     "workers": Page(sees=QUEUE, charlie=200),
     "push": Page(sees=QUEUE, charlie=200),
+    "push_place": Page(query={"namespace": f"{POOL}/{SHOP}"}, alice=302, olga=302, bob=302, charlie=302),
+    "push_new": Page(sees=SHOP, olga=403, bob=403),
+    "push_edit": Page(sees=QUEUE, olga=403, bob=403),
     "push_endpoint": Page(sees="https://hooks.example/of-the-shop"),
     "schedules": Page(sees=SCHEDULE, charlie=200),
     "schedule": Page(sees=QUEUE),
@@ -103,6 +107,7 @@ PAGES: Final[Mapping[str, Page]] = {
 }
 
 SURE: Final = {"confirmed": "yes"}
+_PUSH: Final = {"url": "https://hooks.example/another", "timeout_s": "7", "concurrency": "2", "enabled": "on"}
 _TIMING: Final = {
     "kind": "interval",
     "every": "5",
@@ -144,6 +149,8 @@ ACTS: Final[Mapping[str, tuple[Act, ...]]] = {
         Act(form={"act": "resume", "worker": WORKER}),
         Act(form={"act": "stop", "worker": WORKER} | SURE),
     ),
+    "push_new": (Act(form=_PUSH | {"queue": "another"}, needs_admin=True, answer=200),),
+    "push_edit": (Act(form=_PUSH, needs_admin=True),),
     "push_act": (
         Act(form={"act": "pause"}),
         Act(form={"act": "test"}),

@@ -282,3 +282,11 @@ def test_a_blocked_job_shows_what_it_waits_for(alice: Client, shop: Shop) -> Non
     assert "mails:&lt;b&gt;" in shown
     assert "mails:other" in shown
     assert "2 jobs" in shown
+    assert "until it is closed" not in shown
+
+
+def test_an_open_job_says_that_more_dependencies_may_come(alice: Client, shop: Shop) -> None:
+    shown = page(alice, shop.job_in(JobState.BLOCKED, depends_on=(), dependencies_open=True))
+
+    assert "0 jobs" in shown
+    assert "the job stays blocked until it is closed" in shown

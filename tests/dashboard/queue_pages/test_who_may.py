@@ -15,7 +15,7 @@ from .asking import noted, page
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-GETS = ("", "now", "jobs", "charts/waits", "publish/", "policy/")
+GETS = ("", "now", "jobs", "charts/waits", "limit-keys/", "publish/", "policy/")
 POSTS = ("publish/", "policy/", "empty", "pause", "resume", "act", "act-on-all")
 FULL = {
     "body": "x",
@@ -47,7 +47,7 @@ def test_bob_looks_and_does_nothing(bob: Client, shop: Shop) -> None:
     text = page(bob)
     assert 'name="act"' not in text
     assert 'type="checkbox" name="job"' not in text
-    assert [bob.get(AT + path).status_code for path in GETS] == [200, 200, 200, 200, 403, 403]
+    assert [bob.get(AT + path).status_code for path in GETS] == [200, 200, 200, 200, 200, 403, 403]
     for path in POSTS:
         assert bob.post(AT + path, FULL).status_code == 403, path
     assert shop.counts() == {"ready": 1}

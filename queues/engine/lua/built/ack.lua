@@ -216,7 +216,7 @@ for i_2, id_2 in ipairs(ids) do
       if redis.call('ZREM', KEYS[25], id_2) == 1 then
        do
         do
-         local message_2 = 'waits\t' .. ARGV[2] .. '\t' .. id_2
+         local message_2 = ('waits\t' .. ARGV[2] .. '\t' .. id_2)
          redis.call('ZADD', KEYS[26], now, message_2)
         end
        end

@@ -192,7 +192,7 @@ elseif state ~= 'dead' and state ~= 'completed' then
   if redis.call('ZREM', KEYS[22], id_2) == 1 then
    do
     do
-     local message_2 = 'waits\t' .. ARGV[2] .. '\t' .. id_2
+     local message_2 = ('waits\t' .. ARGV[2] .. '\t' .. id_2)
      redis.call('ZADD', KEYS[23], now, message_2)
     end
    end

@@ -147,7 +147,7 @@ for _, id in ipairs(ids_2) do
    if redis.call('ZREM', KEYS[22], id) == 1 then
     do
      do
-      local message_2 = 'waits\t' .. ARGV[2] .. '\t' .. id
+      local message_2 = ('waits\t' .. ARGV[2] .. '\t' .. id)
       redis.call('ZADD', KEYS[23], now, message_2)
      end
     end

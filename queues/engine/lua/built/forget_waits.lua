@@ -16,7 +16,7 @@ if ARGV[3] ~= '' then
   local id = ARGV[3]
   local all_are_known = redis.call('ZSCORE', KEYS[1], id) and not redis.call('ZRANGEBYLEX', KEYS[2], '[' .. id .. '\t' .. '?', '?' == '' and '(' .. id .. '\n' or '(' .. id .. '\t' .. '?' .. '\255', 'LIMIT', 0, 1)[1]
   if all_are_known or not redis.call('ZRANGEBYLEX', KEYS[2], '[' .. id .. '\t' .. '', '' == '' and '(' .. id .. '\n' or '(' .. id .. '\t' .. '' .. '\255', 'LIMIT', 0, 1)[1] then
-   redis.call('ZREM', KEYS[3], 'waits\t' .. ARGV[2] .. '\t' .. id)
+   redis.call('ZREM', KEYS[3], 'waits\t' .. ARGV[2] .. '\t' .. id, 'added\t' .. ARGV[2] .. '\t' .. id)
   end
  end
 end

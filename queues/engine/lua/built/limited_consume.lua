@@ -1,4 +1,4 @@
---{"name": "limited_consume", "purpose": "hands out up to `count` ready jobs, each under a lease of `ttr` (edge F), after moving this queue's own due", "keys": ["limit", "jobs", "runs", "ready", "front", "prio", "priorities", "delayed", "retry", "expiring", "working", "keys", "flags", "due", "ends", "queues", "sweeps", "waiting", "stats", "active", "events", "counters", "blocked", "outgoing"], "args": ["allowance", "interval", "requests", "now_ms", "queue", "channel", "cap", "ttr", "count", "in_flight", "freeze", "mark", "promote", "skip", "budget"], "rest": true, "replies": ["limited", "counted", "jobs", "none", "paused", "full", "more", "keyed"]}
+--{"name": "limited_consume", "purpose": "delivers up to `count` ready jobs, each under a lease of `ttr` (edge F), after moving this queue's own due", "keys": ["limit", "jobs", "runs", "ready", "front", "prio", "priorities", "delayed", "retry", "expiring", "working", "keys", "flags", "due", "ends", "queues", "sweeps", "waiting", "stats", "active", "events", "counters", "blocked", "outgoing"], "args": ["allowance", "interval", "requests", "now_ms", "queue", "channel", "cap", "ttr", "count", "in_flight", "freeze", "mark", "promote", "skip", "budget"], "rest": true, "replies": ["limited", "counted", "jobs", "none", "paused", "full", "more", "keyed"]}
 local counts = {
  jobs = 4,
 }
@@ -446,7 +446,7 @@ repeat
     end
     records = records_2
    until true
-   local new_runs, leases, handed_out, taken = {
+   local new_runs, leases, delivered_ids, taken = {
    }, {
    }, {
    }, 0
@@ -458,7 +458,7 @@ repeat
     end
     local value = records[i_11]
     if value then
-     local hand_out
+     local deliver_one
      repeat
       local raw, raw_run_2 = records[i_11], raw_runs[i_11]
       local tries, expires_2, due_ms, options, body_at
@@ -491,7 +491,7 @@ repeat
          event_lines[#event_lines + 1] = line_2
         end
        end
-       hand_out = nil
+       deliver_one = nil
        break
       end
       attempt = attempt + 1
@@ -784,15 +784,15 @@ repeat
        local line_3 = 'consumed\t' .. id_6 .. format_numbers .. consumer .. '\t'
        event_lines[#event_lines + 1] = line_3
       end
-      hand_out = struct.pack('>I4HHBI6I6I6Hc0Bc0', attempt, used, tries, 1 - burned + depended, expires_2, due_ms, now, #options, options, #consumer, consumer) .. history
+      deliver_one = struct.pack('>I4HHBI6I6I6Hc0Bc0', attempt, used, tries, 1 - burned + depended, expires_2, due_ms, now, #options, options, #consumer, consumer) .. history
      until true
-     value = hand_out
+     value = deliver_one
     end
     local run = value
     if run then
      new_runs[taken + 1], new_runs[taken + 2] = id_6, run
      leases[taken + 1], leases[taken + 2] = lease_end, id_6
-     handed_out[taken / 2 + 1] = id_6
+     delivered_ids[taken / 2 + 1] = id_6
      taken = taken + 2
     elseif lapsed and lapsed[id_6] then
      do
@@ -853,13 +853,13 @@ repeat
     redis.call('HSET', KEYS[3], unpack(new_runs))
     redis.call('ZADD', KEYS[11], unpack(leases))
     if has_expiring then
-     redis.call('ZREM', KEYS[10], unpack(handed_out))
+     redis.call('ZREM', KEYS[10], unpack(delivered_ids))
     end
    end
    if bytes < delivered * 4096 then
     chunk = 64
    end
-   first_left = first_left_2, handed_out
+   first_left = first_left_2, delivered_ids
   end
   do
    local ids_7, ranks_4, first = ids_2, ranks, first_left

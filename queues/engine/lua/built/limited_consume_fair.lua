@@ -814,7 +814,7 @@ repeat
   end
   if #ids_2 > 0 then
    local before = delivered
-   local first_left, handed_out
+   local first_left, delivered_ids
    do
     local ids_6 = ids_2
     local first_left_2 = #ids_6 + 1
@@ -871,7 +871,7 @@ repeat
      end
      records = records_2
     until true
-    local new_runs, leases, handed_out_2, taken = {
+    local new_runs, leases, delivered_ids_2, taken = {
     }, {
     }, {
     }, 0
@@ -883,7 +883,7 @@ repeat
      end
      local value_4 = records[i_15]
      if value_4 then
-      local hand_out
+      local deliver_one
       repeat
        local raw_9, raw_run_2 = records[i_15], raw_runs[i_15]
        local tries, expires_2, due_ms, options, body_at
@@ -916,7 +916,7 @@ repeat
           event_lines[#event_lines + 1] = line_2
          end
         end
-        hand_out = nil
+        deliver_one = nil
         break
        end
        attempt = attempt + 1
@@ -1209,15 +1209,15 @@ repeat
         local line_3 = 'consumed\t' .. id_5 .. format_numbers .. consumer .. '\t'
         event_lines[#event_lines + 1] = line_3
        end
-       hand_out = struct.pack('>I4HHBI6I6I6Hc0Bc0', attempt, used, tries, 1 - burned + depended, expires_2, due_ms, now, #options, options, #consumer, consumer) .. history
+       deliver_one = struct.pack('>I4HHBI6I6I6Hc0Bc0', attempt, used, tries, 1 - burned + depended, expires_2, due_ms, now, #options, options, #consumer, consumer) .. history
       until true
-      value_4 = hand_out
+      value_4 = deliver_one
      end
      local run = value_4
      if run then
       new_runs[taken + 1], new_runs[taken + 2] = id_5, run
       leases[taken + 1], leases[taken + 2] = lease_end, id_5
-      handed_out_2[taken / 2 + 1] = id_5
+      delivered_ids_2[taken / 2 + 1] = id_5
       taken = taken + 2
      elseif lapsed and lapsed[id_5] then
       do
@@ -1278,17 +1278,17 @@ repeat
      redis.call('HSET', KEYS[3], unpack(new_runs))
      redis.call('ZADD', KEYS[14], unpack(leases))
      if has_expiring then
-      redis.call('ZREM', KEYS[13], unpack(handed_out_2))
+      redis.call('ZREM', KEYS[13], unpack(delivered_ids_2))
      end
     end
     if bytes < delivered * 4096 then
      chunk = 64
     end
-    first_left, handed_out = first_left_2, handed_out_2
+    first_left, delivered_ids = first_left_2, delivered_ids_2
    end
    local next_one = 1
    for i_18, id_7 in ipairs(ids_2) do
-    if i_18 < first_left and handed_out[next_one] == id_7 then
+    if i_18 < first_left and delivered_ids[next_one] == id_7 then
      next_one = next_one + 1
      virtual = math.max(virtual, starts[i_18])
     else

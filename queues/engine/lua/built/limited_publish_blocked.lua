@@ -1,4 +1,4 @@
---{"name": "limited_publish_blocked", "purpose": "adds jobs that wait for others (edge C). All or nothing. What they wait for is told to these later:", "keys": ["limit", "jobs", "runs", "expiring", "keys", "priorities", "blocked", "waits", "dependants", "flags", "queues", "sweeps", "stats", "active", "events", "counters", "outgoing", "ready", "prio", "lines", "turns", "shares"], "args": ["allowance", "interval", "requests", "now_ms", "queue", "cap", "random", "counter", "delay", "at", "ttl", "tries", "priority", "options", "key", "key_ttl", "policy", "number"], "rest": true, "replies": ["limited", "counted", "ok", "duplicate", "ttl_short"]}
+--{"name": "limited_publish_blocked", "purpose": "adds jobs that wait for others (edge C). All or nothing. What they wait for is told to these later:", "keys": ["limit", "jobs", "runs", "expiring", "keys", "priorities", "blocked", "waits", "dependants", "flags", "queues", "sweeps", "stats", "active", "events", "counters", "outgoing", "ready", "prio", "lines", "turns", "shares"], "args": ["allowance", "interval", "requests", "now_ms", "queue", "cap", "random", "counter", "delay", "at", "ttl", "tries", "priority", "options", "key", "key_ttl", "policy", "open", "number"], "rest": true, "replies": ["limited", "counted", "ok", "duplicate", "ttl_short"]}
 local counts = {
  ok = 1,
  duplicate = 1,
@@ -46,7 +46,11 @@ repeat
  }
  local event_lines = {
  }
- local ttl_ms, wait, first_body = tonumber(ARGV[11]), tonumber(ARGV[9]), 19 + tonumber(ARGV[18])
+ local function waits_message(id)
+  return 'waits\t' .. ARGV[5] .. '\t' .. id
+ end
+ local untold = '?' .. ARGV[17]
+ local ttl_ms, wait, first_body = tonumber(ARGV[11]), tonumber(ARGV[9]), 20 + tonumber(ARGV[19])
  local due_ms = wait > 0 and now_up + wait or now
  if ARGV[10] ~= '' then
   due_ms = math.max(now, tonumber(ARGV[10]))
@@ -67,8 +71,8 @@ repeat
     holder_of_key = nil
     break
    end
-   local expires, id = struct.unpack('>I6c26', held)
-   holder_of_key = (expires == 0 or expires > now) and id or nil
+   local expires, id_2 = struct.unpack('>I6c26', held)
+   holder_of_key = (expires == 0 or expires > now) and id_2 or nil
   until true
   value = holder_of_key
  end
@@ -155,35 +159,42 @@ repeat
    local b_3 = value_4 % 32
    counter_part = string.char(DIGITS[(value_4 - b_3) / 32 + 1], DIGITS[b_3 + 1], DIGITS[c_3 + 1])
   end
-  local id_2 = prefix .. counter_part
-  ids[#ids + 1] = id_2
-  records[#records + 1], records[#records + 2] = id_2, head .. ARGV[i_2]
-  new_runs[#new_runs + 1], new_runs[#new_runs + 2] = id_2, run
-  places[#places + 1], places[#places + 2] = due_ms, id_2
-  ends[#ends + 1], ends[#ends + 2] = expires_2, id_2
+  local id_3 = prefix .. counter_part
+  ids[#ids + 1] = id_3
+  records[#records + 1], records[#records + 2] = id_3, head .. ARGV[i_2]
+  new_runs[#new_runs + 1], new_runs[#new_runs + 2] = id_3, run
+  places[#places + 1], places[#places + 2] = due_ms, id_3
+  ends[#ends + 1], ends[#ends + 2] = expires_2, id_3
   do
-   local line = 'published\t' .. id_2 .. '\t\t' .. (wait > 0 and wait or '') .. '\t\t' .. #ARGV[i_2] .. '\t\t'
+   local line = 'published\t' .. id_3 .. '\t\t' .. (wait > 0 and wait or '') .. '\t\t' .. #ARGV[i_2] .. '\t\t'
    event_lines[#event_lines + 1] = line
   end
  end
  redis.call('HSET', KEYS[2], unpack(records))
  redis.call('HSET', KEYS[3], unpack(new_runs))
  redis.call('ZADD', KEYS[7], unpack(places))
+ local members, messages = {
+ }, {
+ }
  for i_3 = 2, #ids do
-  local members = {
-  }
-  for j = 19, first_body - 1 do
-   members[#members + 1], members[#members + 2] = 0, ids[i_3] .. '\t?' .. ARGV[17] .. ARGV[j]
+  local head_2 = ids[i_3] .. '\t'
+  if ARGV[18] == '1' then
+   members[#members + 1], members[#members + 2] = 0, head_2 .. '+' .. ARGV[17]
   end
-  redis.call('ZADD', KEYS[8], unpack(members))
-  do
-   local id_3 = ids[i_3]
-   do
-    local message = 'waits\t' .. ARGV[5] .. '\t' .. id_3
-    redis.call('ZADD', KEYS[17], now, message)
+  for j = 20, first_body - 1 do
+   members[#members + 1], members[#members + 2] = 0, head_2 .. untold .. ARGV[j]
+   if #members >= 2000 then
+    redis.call('ZADD', KEYS[8], unpack(members))
+    members = {
+    }
    end
   end
+  messages[#messages + 1], messages[#messages + 2] = now, waits_message(ids[i_3])
  end
+ if #members > 0 then
+  redis.call('ZADD', KEYS[8], unpack(members))
+ end
+ redis.call('ZADD', KEYS[17], unpack(messages))
  repeat
   local its_key
   repeat

@@ -633,7 +633,7 @@ repeat
        if redis.call('ZREM', KEYS[26], id_8) == 1 then
         do
          do
-          local message_2 = 'waits\t' .. ARGV[5] .. '\t' .. id_8
+          local message_2 = ('waits\t' .. ARGV[5] .. '\t' .. id_8)
           redis.call('ZADD', KEYS[27], now, message_2)
          end
         end

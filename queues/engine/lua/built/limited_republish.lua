@@ -517,7 +517,7 @@ do
    if redis.call('ZREM', KEYS[26], id_4) == 1 then
     do
      do
-      local message_2 = 'waits\t' .. ARGV[5] .. '\t' .. id_4
+      local message_2 = ('waits\t' .. ARGV[5] .. '\t' .. id_4)
       redis.call('ZADD', KEYS[27], now, message_2)
      end
     end

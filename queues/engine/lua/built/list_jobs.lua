@@ -1,4 +1,4 @@
---{"name": "list_jobs", "purpose": "a page of the jobs in one state, in their order: next to be handed out, due, or ended first.", "keys": ["jobs", "runs", "results", "ready", "front", "prio", "priorities", "delayed", "retry", "working", "dead", "completed", "blocked", "lines"], "args": ["now_ms", "state", "after", "limit", "preview", "budget"], "rest": false, "replies": ["page"]}
+--{"name": "list_jobs", "purpose": "a page of the jobs in one state, in their order: next to be delivered, due, or ended first.", "keys": ["jobs", "runs", "results", "ready", "front", "prio", "priorities", "delayed", "retry", "working", "dead", "completed", "blocked", "lines"], "args": ["now_ms", "state", "after", "limit", "preview", "budget"], "rest": false, "replies": ["page"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then

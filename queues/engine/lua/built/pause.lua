@@ -1,4 +1,4 @@
---{"name": "pause", "purpose": "makes a queue hand nothing out, or hand out again; publishes go on.", "keys": ["jobs", "keys", "flags", "due", "ends", "queues", "ready", "front", "prio", "waiting", "lines"], "args": ["now_ms", "queue", "channel", "paused"], "rest": false, "replies": ["ok"]}
+--{"name": "pause", "purpose": "makes a queue deliver nothing, or deliver again; it takes publishes meanwhile.", "keys": ["jobs", "keys", "flags", "due", "ends", "queues", "ready", "front", "prio", "waiting", "lines"], "args": ["now_ms", "queue", "channel", "paused"], "rest": false, "replies": ["ok"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then

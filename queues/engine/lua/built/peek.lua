@@ -1,4 +1,4 @@
---{"name": "peek", "purpose": "the job that would be handed out next, without handing it out. Steps over tombstones and expired jobs, which it", "keys": ["jobs", "runs", "ready", "front", "prio", "priorities", "expiring", "keys", "flags", "due", "ends", "queues", "stats", "sweeps", "active", "events", "counters", "outgoing", "lines", "turns", "shares"], "args": ["now_ms", "queue", "cap", "skip"], "rest": false, "replies": ["job", "none", "more"]}
+--{"name": "peek", "purpose": "the job that would be delivered next, without delivering it. Steps over tombstones and expired jobs, which it", "keys": ["jobs", "runs", "ready", "front", "prio", "priorities", "expiring", "keys", "flags", "due", "ends", "queues", "stats", "sweeps", "active", "events", "counters", "outgoing", "lines", "turns", "shares"], "args": ["now_ms", "queue", "cap", "skip"], "rest": false, "replies": ["job", "none", "more"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then

@@ -597,7 +597,7 @@ else
       if redis.call('ZREM', KEYS[25], id_8) == 1 then
        do
         do
-         local message_2 = 'waits\t' .. ARGV[2] .. '\t' .. id_8
+         local message_2 = ('waits\t' .. ARGV[2] .. '\t' .. id_8)
          redis.call('ZADD', KEYS[26], now, message_2)
         end
        end

@@ -573,7 +573,7 @@ do
     if redis.call('ZREM', KEYS[25], id_7) == 1 then
      do
       do
-       local message_2 = 'waits\t' .. ARGV[2] .. '\t' .. id_7
+       local message_2 = ('waits\t' .. ARGV[2] .. '\t' .. id_7)
        redis.call('ZADD', KEYS[26], now, message_2)
       end
      end

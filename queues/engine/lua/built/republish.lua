@@ -482,7 +482,7 @@ if value_5 then
   if redis.call('ZREM', KEYS[25], id_4) == 1 then
    do
     do
-     local message_2 = 'waits\t' .. ARGV[2] .. '\t' .. id_4
+     local message_2 = ('waits\t' .. ARGV[2] .. '\t' .. id_4)
      redis.call('ZADD', KEYS[26], now, message_2)
     end
    end

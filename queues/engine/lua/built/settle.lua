@@ -116,7 +116,7 @@ for i = 5, #ARGV, 3 do
       end
       do
        do
-        local message_2 = 'waits\t' .. ARGV[2] .. '\t' .. id
+        local message_2 = ('waits\t' .. ARGV[2] .. '\t' .. id)
         redis.call('ZADD', KEYS[16], now, message_2)
        end
       end
@@ -261,7 +261,7 @@ for i = 5, #ARGV, 3 do
   do
    local all_are_known = redis.call('ZSCORE', KEYS[5], id) and not redis.call('ZRANGEBYLEX', KEYS[6], '[' .. id .. '\t' .. '?', '?' == '' and '(' .. id .. '\n' or '(' .. id .. '\t' .. '?' .. '\255', 'LIMIT', 0, 1)[1]
    if all_are_known or not redis.call('ZRANGEBYLEX', KEYS[6], '[' .. id .. '\t' .. '', '' == '' and '(' .. id .. '\n' or '(' .. id .. '\t' .. '' .. '\255', 'LIMIT', 0, 1)[1] then
-    redis.call('ZREM', KEYS[16], 'waits\t' .. ARGV[2] .. '\t' .. id)
+    redis.call('ZREM', KEYS[16], 'waits\t' .. ARGV[2] .. '\t' .. id, 'added\t' .. ARGV[2] .. '\t' .. id)
    end
   end
  end

@@ -85,7 +85,7 @@ local function expire_known(most)
    if blocks[i_3] then
     do
      do
-      local message_2 = 'waits\t' .. ARGV[2] .. '\t' .. id_4
+      local message_2 = ('waits\t' .. ARGV[2] .. '\t' .. id_4)
       redis.call('ZADD', KEYS[22], now, message_2)
      end
     end

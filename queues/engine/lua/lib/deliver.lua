@@ -1,4 +1,4 @@
--- deliver: hands out jobs that a script has taken off the queue (consume.lua, consume_fair.lua). An expired job is dropped
+-- deliver: delivers jobs that a script has taken off the queue (consume.lua, consume_fair.lua). An expired job is dropped
 -- instead; of those and of tombstones a call steps over so many only. Scripts include line or plain_line before it.
 -- INCLUDES ids record run ready wake due registry events minute_counts remove outgoing
 local asked = tonumber(count)
@@ -52,7 +52,7 @@ local function format_numbers(attempt, wait, size)
 end
 
 -- Hands out one job. → its new run, or nil if it has expired
-local function hand_out(id, raw, raw_run)
+local function deliver_one(id, raw, raw_run)
   local tries, expires, due_ms, options, body_at = unpack_record(raw)
   local attempt, used, depended, history = 0, 0, 0, ''
   if raw_run then
@@ -100,7 +100,7 @@ local function read_records(ids, lapsed)
   return records
 end
 
--- Hands out those of `ids` that fit, in order. → the place of the first that is left over, those that were handed out
+-- Delivers those of `ids` that fit, in order. → the place of the first that is left over, those that were delivered
 local function deliver(ids)
   local first_left = #ids + 1
   local raw_runs = redis.call('HMGET', runs, unpack(ids))
@@ -117,7 +117,7 @@ local function deliver(ids)
         first_left = i
         break
       elseif length > 0 and expires > 0 and expires <= now then
-        -- It is dropped in its turn: what stands behind the last job that is handed out is left as it was.
+        -- It is dropped in its turn: what stands behind the last job that is delivered is left as it was.
         skipped = skipped + math.floor(length / FREED_BYTES)
         lapsed = lapsed or {}
         lapsed[id] = true
@@ -130,18 +130,18 @@ local function deliver(ids)
     ids = kept
   end
   local records = read_records(ids, lapsed)
-  local new_runs, leases, handed_out, taken = {}, {}, {}, 0
+  local new_runs, leases, delivered_ids, taken = {}, {}, {}, 0
   for i = 1, #ids do
     local id = ids[i]
     if delivered >= most then
       first_left = i
       break
     end
-    local run = records[i] and hand_out(id, records[i], raw_runs[i])
+    local run = records[i] and deliver_one(id, records[i], raw_runs[i])
     if run then
       new_runs[taken + 1], new_runs[taken + 2] = id, run
       leases[taken + 1], leases[taken + 2] = lease_end, id
-      handed_out[taken / 2 + 1] = id
+      delivered_ids[taken / 2 + 1] = id
       taken = taken + 2
     elseif lapsed and lapsed[id] then
       emit('expired', id, (struct.unpack('>I4', raw_runs[i])), '', '', '')
@@ -164,10 +164,10 @@ local function deliver(ids)
   if taken > 0 then
     redis.call('HSET', runs, unpack(new_runs))
     redis.call('ZADD', working, unpack(leases))
-    if has_expiring then redis.call('ZREM', expiring, unpack(handed_out)) end
+    if has_expiring then redis.call('ZREM', expiring, unpack(delivered_ids)) end
   end
   if bytes < delivered * SMALL_BODY then chunk = CHUNK_MAX end
-  return first_left, handed_out
+  return first_left, delivered_ids
 end
 
 -- The end of the script: counts, and what it answers.

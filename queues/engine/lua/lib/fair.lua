@@ -8,7 +8,7 @@
 --   shares  hash: key -> u32 jobs that are worked on; virtual start time (double); theoretical arrival time, µs (double)
 --           ""  -> virtual time; the start time of jobs without a key; theoretical arrival time of the queue (doubles)
 -- Start-time fair queueing (Goyal, Vin and Cheng, 1996): a job that starts at virtual time t lets the next of its key start at
--- t + 1 / weight. Virtual time is the latest start time of a job that was handed out; a key that comes back starts there.
+-- t + 1 / weight. Virtual time is the latest start time of a job that was delivered; a key that comes back starts there.
 -- Rates are those of the generic cell rate algorithm: one time per key, up to which its past jobs have used its rate.
 -- INCLUDES ready expiry
 local TURN_LIMITED = 4503599627370496 -- 2^52

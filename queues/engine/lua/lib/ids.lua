@@ -39,7 +39,7 @@ local function value_of(c)
 end
 
 -- The publish time that an id carries. Ids come from this product only, so the characters are known good. Jobs that are
--- handed out together were often published in the same ms.
+-- delivered together were often published in the same ms.
 local last_part = ''
 local last_time = 0
 local function id_time(id)

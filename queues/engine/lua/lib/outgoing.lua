@@ -2,6 +2,7 @@
 -- carried there by a relay (queues/engine/operations/relay.py): by the caller at once, or by the pump. Members, by time:
 --   ended⇥QUEUE⇥ID⇥OUTCOME⇥KEY   a job that others depend on; OUTCOME: acked, dead, deleted or expired
 --   waits⇥QUEUE⇥ID               a job that depends on others: they are to know it, or, if it waits no more, to forget it
+--   added⇥QUEUE⇥ID               the same of dependencies that an open job got later, which may close a cycle
 --   lost⇥QUEUE⇥BOUND, left⇥QUEUE⇥BOUND   both of these, of all jobs with lesser ids: their queue was deleted
 -- INCLUDES run record
 local function write_outgoing(message) redis.call('ZADD', outgoing, now, message) end
@@ -13,7 +14,9 @@ end
 -- Others depend on the job (DEPENDED in its run's marks), and it has ended.
 local function note_ended(id, outcome, options) write_outgoing(ended_message(id, outcome, options)) end
 
-local function note_waits(id) write_outgoing('waits\t' .. queue .. '\t' .. id) end
+local function waits_message(id) return 'waits\t' .. queue .. '\t' .. id end
+
+local function note_waits(id) write_outgoing(waits_message(id)) end
 
 -- Jobs that have gone without an ack. `raw_runs`: theirs, false where there was none.
 local function note_gone(ids, outcome, raw_runs)

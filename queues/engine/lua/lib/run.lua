@@ -1,9 +1,9 @@
--- run: what changes about a job once it has been handed out or rescheduled. From then on it, not the record, says tries
+-- run: what changes about a job once it has been delivered or rescheduled. From then on it, not the record, says tries
 -- and expiry. A job whose record is long (lib/record.lua) has a run from the start, so that no script has to read the
 -- record but for the body.
---   u32 attempt (hand-outs, never counted back: it fences; 0 = there was none yet) · u16 used (tries burned) · u16 tries
---   · u8 marks (1: the newest hand-out burned no try; 2: its attempt is to end for good, lua/cancel.lua; 4: other jobs
---   depend on it, lua/subscribe.lua) · u48 expires ms · u48 due ms (when it last became due) · u48 taken ms (newest hand-out)
+--   u32 attempt (deliveries, never counted back: it fences; 0 = there was none yet) · u16 used (tries burned) · u16 tries
+--   · u8 marks (1: the newest delivery burned no try; 2: its attempt is to end for good, lua/cancel.lua; 4: other jobs
+--   depend on it, lua/subscribe.lua) · u48 expires ms · u48 due ms (when it last became due) · u48 taken ms (newest delivery)
 --   · u16 n, n bytes options (copied from the record) · u8 n, consumer · history (newest ten attempts that did not end in an ack)
 -- one attempt in the history:
 --   u32 attempt · u48 taken ms · u48 ended ms · u8 outcome (1 failed, 2 lease lost) · u8 n, consumer · u16 n, error

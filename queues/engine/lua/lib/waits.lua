@@ -3,14 +3,23 @@
 --   POLICY  what its failure means: w wait · f fail · c continue
 --   DEPENDENCY   QUEUE/JOB_ID or QUEUE:KEY
 -- A job is blocked as long as it has a member. Members of a job that is not blocked are to be told to forget it.
+-- An open job, which takes more dependencies, has the member `JOB_ID⇥+POLICY` beside them, without a dependency: its mark.
 -- INCLUDES outgoing
 local function first_wait(id, its_state)
   return redis.call('ZRANGEBYLEX', waits, '[' .. id .. '\t' .. its_state,
     its_state == '' and '(' .. id .. '\n' or '(' .. id .. '\t' .. its_state .. '\255', 'LIMIT', 0, 1)[1]
 end
 
--- Drops the job's message if nothing of it is left to be carried.
+-- The mark of an open job, or nil. All members of a job have the same policy, so it is the first of them.
+local function open_mark(id)
+  local first = first_wait(id, '')
+  return first and #first == #id + 3 and first or nil
+end
+
+-- Drops the job's messages if nothing of it is left to be carried.
 local function end_message(id)
   local all_are_known = redis.call('ZSCORE', blocked, id) and not first_wait(id, '?')
-  if all_are_known or not first_wait(id, '') then redis.call('ZREM', outgoing, 'waits\t' .. queue .. '\t' .. id) end
+  if all_are_known or not first_wait(id, '') then
+    redis.call('ZREM', outgoing, 'waits\t' .. queue .. '\t' .. id, 'added\t' .. queue .. '\t' .. id)
+  end
 end

@@ -1,4 +1,4 @@
--- walk: the jobs of one state in their order: next to be handed out, due, or ended first.
+-- walk: the jobs of one state in their order: next to be delivered, due, or ended first.
 -- A cursor names the last entry that was seen, as `segment:index-or-score:id`, so a set that changes between two walks
 -- neither repeats nor skips what stayed; in the ready list the place is found again by the id within 10,000 entries.
 -- Jobs with limit keys come last, key by key; their place is told in hexadecimal digits, for it begins with the key.

@@ -11,12 +11,13 @@ import pytest_django
 from asgiref.sync import async_to_sync
 from django.db import transaction
 
-from queues.engine import InvalidArgumentError, JobDetail, JobState
+from queues.engine import Dependency, InvalidArgumentError, JobDetail, JobState, PublishOptions
 from taskq import App, NotConfiguredError, RetryPolicy
 from taskq.django import DjangoApp
 from taskq.django.compat import TaskResultStatus, task_enqueued
 from taskq.django.outbox.relay import OutboxRelay
-from taskq.django.outbox.rows import MODEL, OutboxJob
+from taskq.django.outbox.rows import MODEL, OutboxJob, write_rows
+from taskq.task import Prepared
 from tests.sdk.conftest import work
 
 from .. import tasks
@@ -107,6 +108,7 @@ def test_all_options_arrive(app: DjangoApp, relay: OutboxRelay) -> None:
         retention=90.5,
         expires=3_600.25,
         attributes={"trace": "é"},
+        limit_key="tenant-{number}",
         key="k-{number}",
         key_mode="replace",
         key_ttl=50,
@@ -130,11 +132,27 @@ def test_all_options_arrive(app: DjangoApp, relay: OutboxRelay) -> None:
         app.tasks.clear()
 
     def shown(job: JobDetail) -> list[Any]:
-        names = ("body", "tries", "priority", "backoff", "retention_ms", "attributes", "key", "state")
+        names = ("body", "tries", "priority", "backoff", "retention_ms", "attributes", "key", "limit_key", "state")
         return [*[getattr(job, name) for name in names], job.expires_ms - job.published_ms]
 
     assert shown(relayed) == shown(direct)
     assert 29_000 < relayed.due_ms - direct.published_ms < 40_000
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"depends_on": (Dependency(queue="orders", key="k"),)}, "depends_on cannot be written to the outbox"),
+        ({"limit_key": "line\nfeed"}, "invalid limit_key"),
+    ],
+)
+def test_an_option_that_a_row_cannot_hold_is_refused(app: DjangoApp, options: Any, words: str) -> None:
+    prepared = Prepared(queue="orders", body=b"x", options=PublishOptions(**options))
+
+    with pytest.raises(InvalidArgumentError, match=words):
+        write_rows(app, [(None, prepared)], "default")
+
+    assert waiting() == 0
 
 
 @pytest.mark.parametrize(

@@ -110,6 +110,7 @@ BAD_ROWS = [
     ({"idempotency_key": "k", "key_mode": "sometimes"}, "invalid key_mode"),
     ({"attributes": [1]}, "invalid attributes"),
     ({"attributes": {"a": 1}}, "invalid attributes"),
+    ({"limit_key": "line\nfeed"}, "invalid limit_key"),
 ]
 
 
