@@ -12,14 +12,13 @@ from queues.engine import Published
 
 from .brokers import Broker, Work, open_broker
 from .context import Context
-from .encryption import FernetCipher
 from .job import Job
 from .message import Cipher
 from .middleware import Middleware
 from .options import TaskOptions
 from .outcomes import Delay, NotConfiguredError
 from .schedule import Schedule, declared
-from .serializers import Serializer
+from .serializers import FernetCipher, Serializer
 from .task import BATCH_MAX, BATCH_MAX_BYTES, Call, Prepared, Task
 
 P = ParamSpec("P")

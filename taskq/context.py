@@ -5,15 +5,15 @@ from __future__ import annotations
 import contextvars
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from queues.engine import NOTE_FIELD_MAX_BYTES
 
-from .app_protocol import AppProtocol
+from .job import Job, JobApp
 from .outcomes import Cancel, SerializationError
-from .serializers import to_json
+from .serializers import Serializer, to_json
 
 LOG_LINES_KEPT: Final = 200
 """Lines that wait to be sent; of more the oldest are dropped."""
@@ -21,6 +21,34 @@ LOG_LINES_KEPT: Final = 200
 LINE_MAX: Final = 1_000
 NOTE_MAX: Final = 200
 CURSOR_MAX_BYTES: Final = NOTE_FIELD_MAX_BYTES
+
+
+class AppProtocol(JobApp, Protocol):
+    """What tasks, jobs and contexts use of an App. `Any` stands for tasks and middleware."""
+
+    middleware: list[Any]
+    serializers: dict[str, Serializer]
+    serializer: Serializer | None
+    process_setup: str | None
+    has_outbox: bool
+
+    @property
+    def is_intercepting(self) -> bool: ...
+
+    @property
+    def is_testing(self) -> bool: ...
+
+    def intercept(self, task: Any, prepared: Any) -> Job[Any]: ...
+
+    async def aintercept(self, task: Any, prepared: Any) -> Job[Any]: ...
+
+    def find_task(self, name: str) -> Any: ...
+
+    def job(self, queue: str, job_id: str) -> Job[Any]: ...
+
+    def enqueue_many(self, calls: Iterable[Any]) -> list[Job[Any]]: ...
+
+    async def aenqueue_many(self, calls: Iterable[Any]) -> list[Job[Any]]: ...
 
 
 @dataclass(slots=True)

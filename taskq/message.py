@@ -37,7 +37,7 @@ class Message(msgspec.Struct, omit_defaults=True):
 
 
 class Cipher(Protocol):
-    """Encrypts bodies (`taskq.encryption`)."""
+    """Encrypts bodies (`taskq.serializers`)."""
 
     def encrypt(self, raw: bytes) -> bytes: ...
 

@@ -3,18 +3,18 @@
 So a producer in any language can enqueue a Python task: `{"task": "shop.close", "kwargs": {"at":
 "2026-11-23T10:00:00Z"}}` is a `datetime` for `def close(at: datetime)`. Dataclasses, datetime, date, timedelta,
 Decimal, UUID, enums, sets, tuples, bytes (base64), TypedDict and msgspec's Structs are read by their annotation; so are
-pydantic's models.
+pydantic's models. With `encryption_keys`, both are encrypted (`FernetCipher`, which needs `taskq[encryption]`).
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final, Protocol, get_type_hints
 
 import msgspec
 
-from .outcomes import SerializationError
+from .outcomes import NotConfiguredError, SerializationError
 
 
 class Serializer(Protocol):
@@ -89,3 +89,34 @@ def type_hints(function: Callable[..., Any]) -> dict[str, Any]:
         return get_type_hints(function, include_extras=True)
     except (NameError, TypeError, AttributeError):
         return {}
+
+
+class FernetCipher:
+    """Encrypts with the first key, decrypts with any.
+
+    To rotate: add the new key as the last one everywhere, then put it first, and drop the old one later.
+    """
+
+    def __init__(self, keys: Sequence[str | bytes]) -> None:
+        try:
+            from cryptography.fernet import Fernet, MultiFernet
+        except ImportError as error:
+            raise NotConfiguredError(
+                "encryption_keys need the package cryptography: pip install 'taskq[encryption]'"
+            ) from error
+        try:
+            self._fernet = MultiFernet([Fernet(key) for key in keys])
+        except ValueError as error:
+            raise NotConfiguredError(f"an encryption key is not 32 bytes in URL-safe base64: {error}") from error
+
+    def encrypt(self, raw: bytes) -> bytes:
+        return self._fernet.encrypt(raw)
+
+    def decrypt(self, token: bytes) -> bytes:
+        """Raises SerializationError if no key fits."""
+        from cryptography.fernet import InvalidToken
+
+        try:
+            return self._fernet.decrypt(token)
+        except InvalidToken:
+            raise SerializationError("the body cannot be decrypted with any of the encryption_keys") from None

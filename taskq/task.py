@@ -14,8 +14,7 @@ from queues.engine import JobState, PublishOptions, prepare
 from queues.engine.limits import KEY_MAX_BYTES, WAIT_RETENTION_S
 from queues.engine.names import check_queue
 
-from .app_protocol import AppProtocol
-from .context import Context, current_context
+from .context import AppProtocol, Context, current_context
 from .dependencies import Resolver
 from .job import Job, waiting_for
 from .message import write_message

@@ -107,6 +107,18 @@ class PolicyForm(forms.Form):
     )
 
 
+def decode_body(form: forms.Form, data: dict[str, Any]) -> None:
+    """Set `data["bytes"]` to the body that was typed, as text or as base64. Text that is no base64 is an error."""
+    text = data.get("body", "").replace("\r\n", "\n")  # which browsers make of every line's end
+    if data.get("encoding") != "base64":
+        data["bytes"] = text.encode("utf-8", "replace")
+        return
+    try:
+        data["bytes"] = base64.b64decode("".join(text.split()), validate=True)
+    except (binascii.Error, ValueError):
+        form.add_error("body", gettext("This is not base64."))
+
+
 class PublishForm(forms.Form):
     """Every option of a publish. What is left blank is up to the queue's policy, then to taskq."""
 
@@ -178,14 +190,7 @@ class PublishForm(forms.Form):
             self.add_error("at", gettext("Either a delay or a time."))
         if data.get("key_ttl_s") and not data.get("key"):
             self.add_error("key_ttl_s", gettext("Only with a key."))
-        text = data.get("body", "").replace("\r\n", "\n")  # which browsers make of every line's end
-        if data.get("encoding") == "base64":
-            try:
-                data["bytes"] = base64.b64decode("".join(text.split()), validate=True)
-            except (binascii.Error, ValueError):
-                self.add_error("body", gettext("This is not base64."))
-        else:
-            data["bytes"] = text.encode("utf-8", "replace")
+        decode_body(self, data)
         if len(data.get("bytes", b"")) > limits.BODY_MAX_BYTES:
             self.add_error("body", gettext("A body has at most 1 MiB."))
         return data

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -15,7 +14,7 @@ from queues.engine import limits
 from queues.services.schedules.values import CatchUp, Overlap, ScheduleFields, ScheduleKind
 
 from .jobs import UNITS, moment_field, moment_ms, seconds_field
-from .queue import PublishForm
+from .queue import PublishForm, decode_body
 
 KINDS: Final = (
     (ScheduleKind.CRON.value, _("by a cron expression")),
@@ -106,14 +105,7 @@ class ScheduleForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         data = super().clean() or {}
-        text = data.get("body", "").replace("\r\n", "\n")  # which browsers make of every line's end
-        if data.get("encoding") == "base64":
-            try:
-                data["bytes"] = base64.b64decode("".join(text.split()), validate=True)
-            except (binascii.Error, ValueError):
-                self.add_error("body", gettext("This is not base64."))
-        else:
-            data["bytes"] = text.encode("utf-8", "replace")
+        decode_body(self, data)
         needed = {"cron": "cron", "interval": "every", "once": "at"}.get(data.get("kind", ""))
         if needed and not data.get(needed) and needed not in self.errors:
             self.add_error(needed, gettext("This is needed."))

@@ -1,28 +1,30 @@
-"""How figures of reports are written."""
+"""How figures of reports are written, and pictures of them: those that charts.js draws, and the funnel, drawn here."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from typing import Any, Final
 
 from django import template
 from django.template.context import Context
 from django.urls import reverse
-from django.utils.html import format_html, format_html_join
+from django.utils.html import format_html, format_html_join, json_script
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext, pgettext
 
-from dashboard.formatting import age, compact, duration, escape_visibly
+from dashboard.formatting import age, compact, duration, escape_visibly, number
 from dashboard.views.reports.home import short_weekday
 from dashboard.views.reports.scopes import ReportScope
 from queues.services.reporting.presenting.figures import (
     NOTHING,
     TIME_TITLES,
     KeyFigure,
+    Part,
     brief,
     difference,
     figure_title,
+    funnel_of,
     jobs,
     share,
     unit_of,
@@ -30,7 +32,7 @@ from queues.services.reporting.presenting.figures import (
     words_of_warning,
 )
 from queues.services.reporting.presenting.tables import TABLES, Column, Kind, Output
-from queues.services.reporting.values import Objective, QueueRow, ReportWarning
+from queues.services.reporting.values import Figures, Objective, QueueRow, ReportWarning
 
 register = template.Library()
 
@@ -243,3 +245,55 @@ def day_words(mark: str) -> str:
 def percent_done(done: float) -> int:
     """Whole percent of a share that is done; never more than is done."""
     return int(100 * done)
+
+
+COLOURS: Final = (("c1", "c2"), ("c1", "c2"), ("c3", "c4", "c5", "c6"), ("c3", "c4", "c5", "c6"))
+"""Of the parts of each step."""
+
+
+@register.simple_tag
+def picture(chart: Mapping[str, Any], kind: str, height: int = 200) -> SafeString:
+    """A figure that charts.js draws, with its numbers in it."""
+    return format_html(
+        '<figure class="chart" data-chart="{}" data-height="{}">{}</figure>', kind, height, json_script(chart)
+    )
+
+
+@register.simple_tag
+def funnel(figures: Figures, *, in_full: bool = False) -> SafeString:
+    """What became of the day's jobs, as rows of bars on one scale, each followed by its numbers in words; `in_full`: to
+    the last job, for paper, where nothing can be pointed at."""
+    rows = funnel_of(figures)
+    most = max([sum(jobs for _name, jobs in parts) for _title, parts in rows] + [1])
+    drawn = (
+        (_funnel_row(title, [*zip(colours, parts, strict=True)], most, number if in_full else compact),)
+        for (title, parts), colours in zip(rows, COLOURS, strict=True)
+    )
+    return format_html_join("", "{}", drawn)
+
+
+def _funnel_row(title: str, parts: Sequence[tuple[str, Part]], most: int, write: Callable[[float], str]) -> SafeString:
+    """The bar has no text: the words beside it say all."""
+    bars: list[tuple[Any, ...]] = []
+    at = 0.0
+    for colour, (_name, count) in parts:
+        width = 100 * count / most
+        if count:
+            bars.append((colour, f"{at:.3f}%", f"{max(width, 0.15):.3f}%"))
+        at += width
+    drawn = format_html_join("", '<rect class="chart-bar {}" x="{}" y="0" width="{}" height="100%"/>', bars)
+    told = format_html_join(
+        "",
+        '<li{}><svg viewBox="0 0 10 10" aria-hidden="true"><rect class="chart-bar {}" width="10" height="10" rx="2"/>'
+        '</svg> {} <b title="{}">{}</b></li>',
+        (
+            (SafeString(' class="zero"') if not jobs else "", colour, name, number(jobs), write(jobs))
+            for colour, (name, jobs) in parts
+        ),
+    )
+    return format_html(
+        '<div class="funnel-row"><h3>{}</h3><svg class="funnel-bar" aria-hidden="true">{}</svg><ul>{}</ul></div>',
+        title,
+        drawn,
+        told,
+    )

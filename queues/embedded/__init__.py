@@ -8,8 +8,7 @@ data directory: Redis writes each change to the file before it answers, so a kil
 answered; a machine that loses power may lose the last second (`appendfsync everysec`).
 """
 
-from .binary import find_server
-from .errors import DataIgnoredError, EmbeddedRedisError, ServerDiedError, ServerNotFoundError
+from .binary import DataIgnoredError, EmbeddedRedisError, ServerDiedError, ServerNotFoundError, find_server
 from .server import Answer, EmbeddedRedis, ask
 
 __all__ = [

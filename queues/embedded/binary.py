@@ -1,4 +1,4 @@
-"""Where a real valkey-server or redis-server binary is."""
+"""Finds a real valkey-server or redis-server binary. Errors of an embedded server; each message says what to do."""
 
 from __future__ import annotations
 
@@ -10,7 +10,22 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from .errors import ServerNotFoundError
+
+class EmbeddedRedisError(Exception):
+    """Base of these errors."""
+
+
+class ServerNotFoundError(EmbeddedRedisError):
+    """There is no server to start."""
+
+
+class DataIgnoredError(EmbeddedRedisError):
+    """The server would start without jobs that are in its directory."""
+
+
+class ServerDiedError(EmbeddedRedisError):
+    """The server ended, or did not answer in time."""
+
 
 SERVER_VARIABLE: Final = "TASKQ_REDIS_SERVER"
 """Environment variable with the path of the binary to use; when it is set, nothing else is looked at."""

@@ -1,10 +1,15 @@
-"""A private Redis as a child process: its configuration, how it is started, asked and stopped."""
+"""A private Redis as a child process: its configuration, how it is started, asked and stopped.
+
+It is not started where it would ignore jobs in one of the two formats of append-only files (`refuse_ignored_data`).
+"""
 
 from __future__ import annotations
 
 import hashlib
 import os
+import re
 import socket
+import subprocess
 import tempfile
 import time
 from enum import StrEnum
@@ -15,9 +20,7 @@ from urllib.parse import quote
 
 from queues.supervision import Child, tied_to_parent
 
-from .append_only_files import refuse_ignored_data
-from .binary import find_server
-from .errors import EmbeddedRedisError, ServerDiedError
+from .binary import DataIgnoredError, EmbeddedRedisError, ServerDiedError, find_server
 from .private_files import PRIVATE_UMASK, make_content_private
 
 
@@ -203,3 +206,57 @@ def _socket_path(data_dir: Path) -> Path:
         return path
     digest = hashlib.sha256(os.fsencode(data_dir)).hexdigest()[:16]
     return Path(tempfile.gettempdir()) / f"taskq-{os.getuid()}-{digest}" / "redis.sock"
+
+
+FILE: Final = "appendonly.aof"
+DIRECTORY: Final = "appendonlydir"
+_MANIFEST: Final = f"{FILE}.manifest"
+
+_DIRECTORY_SINCE: Final = 7
+"""The major version of Redis. Valkey began with 7.2."""
+
+_VERSION_TIMEOUT_S: Final = 10.0
+
+
+def refuse_ignored_data(data_dir: Path, server: Path) -> None:
+    """Raise DataIgnoredError if `server` would start in `data_dir` without some of the jobs there; OSError."""
+    file, directory = data_dir / FILE, data_dir / DIRECTORY
+    if not _has_data(directory):
+        return
+    if file.exists():
+        raise DataIgnoredError(
+            f"{file} and {directory} both hold jobs, and Redis would read only one of them. The directory is that of "
+            "Valkey and of Redis 7 and newer, the file that of Redis 6.2, or of a backup. Move the one that is not to "
+            "be used out of the data directory: the file to start with what is in the directory, or the directory to "
+            "start with what is in the file"
+        )
+    major = _major_version(server)
+    if major is not None and major < _DIRECTORY_SINCE:
+        raise DataIgnoredError(
+            f"{server} is Redis {major} and does not read {directory}, which a Valkey or a newer Redis wrote: it would "
+            "start without the jobs there. Use the server that wrote it (TASKQ_REDIS_SERVER), or move the directory "
+            "away to start without them"
+        )
+
+
+def _has_data(directory: Path) -> bool:
+    """Whether files of data are there, be they empty. A take-over that was interrupted leaves at most a manifest."""
+    if not directory.is_dir():
+        return False
+    return any(path.name.startswith(FILE) and path.name != _MANIFEST for path in directory.iterdir())
+
+
+def _major_version(server: Path) -> int | None:
+    """None: it does not say."""
+    try:
+        said = subprocess.run(  # noqa: S603  the server that is started next
+            [server, "--version"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_VERSION_TIMEOUT_S,
+            check=False,
+        ).stdout
+    except subprocess.TimeoutExpired:
+        return None
+    found = re.search(rb"\bv=(\d+)\.", said)
+    return int(found[1]) if found is not None else None

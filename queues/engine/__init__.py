@@ -52,7 +52,6 @@ from .operations.deadletter import (
     trim_dead,
 )
 from .operations.dependencies import Waits, list_waits, parse_dependency
-from .operations.distribution import distributions
 from .operations.drain import (
     DrainPlan,
     DrainState,
@@ -66,7 +65,7 @@ from .operations.drain import (
     trim_drained,
 )
 from .operations.finish import ack, ack_attempt, ack_timed, extend, fail, release
-from .operations.inspect import detail, list_jobs, peek, result, size, stats
+from .operations.inspect import detail, distributions, list_jobs, peek, result, size, stats
 from .operations.limit_keys import find_limit_keys, list_limit_keys
 from .operations.maintain import free_deleted, promote_due, reclaim_ended, sweep
 from .operations.measure import (
@@ -127,11 +126,10 @@ from .operations.workers import (
     worker_beat,
 )
 from .queue_limits import NO_LIMITS, QueueLimits
-from .stats.found_queues import FoundQueue, unpack_queues
+from .stats.found_queues import FoundQueue, StoreLoad, unpack_queues
 from .stats.heartbeat import PumpBeat, RoleBeat
 from .stats.minutes import MINUTE_MS, Minute
 from .stats.pushers import PushCounts, PusherBeat
-from .stats.store_load import StoreLoad
 from .store import StoreInfo, ask_store_load, open_async_engine, open_engine, probe_store, read_store_load
 from .transport.connection import parse_url, redact_url, same_place
 from .values import (

@@ -16,7 +16,7 @@ from .aio import AsyncEngine
 from .errors import InvalidArgumentError, LayoutError
 from .executor import Engine
 from .keys import LAYOUT_VERSION, META_KEY, Layout, partition_keys, pumps_key
-from .stats.store_load import StoreLoad
+from .stats.found_queues import StoreLoad
 from .transport import replication
 from .transport.connection import (
     REPLY_TIMEOUT_S,

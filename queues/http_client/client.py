@@ -8,10 +8,9 @@ import ssl
 from time import monotonic
 from typing import Final
 
-from .addresses import AddressRules
+from .addresses import AddressRules, Resolver
 from .connection import Connection, Response
 from .errors import HttpClientError, HttpFailure, StaleConnectionError
-from .resolver import Resolver
 from .urls import Target
 
 IDLE_S: Final = 15.0

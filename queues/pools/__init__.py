@@ -6,8 +6,8 @@ database that is slow or away costs little.
 """
 
 from .async_engines import async_engine_for, close_async_engines, open_async_engines, peek_async_engine
+from .database import MetadataUnavailableError, PoolNotFoundError
 from .engines import WorkTimeoutError, close_engines, end_work_at, engine_for, reading_engine_for
-from .errors import MetadataUnavailableError, PoolNotFoundError
 from .rows import PoolRow, check_pool_name, find_pool, peek_pool
 
 __all__ = [

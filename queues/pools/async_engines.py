@@ -17,7 +17,7 @@ from queues.engine import AsyncEngine, open_async_engine
 from queues.engine.errors import TaskqError
 
 from .cache_invalidation import dispatch, dispatch_gap
-from .errors import MetadataUnavailableError, PoolNotFoundError
+from .database import MetadataUnavailableError, PoolNotFoundError
 from .rows import PoolRow, Refusals, SweepClock, find_pool, peek_pool, which_are_gone
 
 

@@ -15,7 +15,7 @@ from typing import Final
 from django.db import transaction
 
 from queues.engine.errors import TaskqError
-from queues.engine.waiting.notices import announce, read_notice
+from queues.engine.waiting.subscription import announce, read_notice
 
 from .rows import find_pool
 

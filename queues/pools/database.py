@@ -1,4 +1,4 @@
-"""Reads metadata so that a database that is away costs little: one reconnection, then a pause.
+"""Reads metadata so that a database that is away costs little: one reconnection, then a pause. Errors of such reads.
 
 A caller with an older answer at hand need not wait for a database that hangs: one caller that finds out is enough, and
 its read under way is the probe of all others.
@@ -14,7 +14,26 @@ from typing import Final, TypeVar
 
 from django.db import InterfaceError, OperationalError, connection
 
-from .errors import MetadataUnavailableError
+from queues.engine.errors import TaskqError
+
+
+class MetadataUnavailableError(TaskqError):
+    """The database cannot be read, and what was asked for is not cached."""
+
+    code = "metadata_unavailable"
+
+    def __init__(self) -> None:
+        super().__init__("metadata unavailable")
+
+
+class PoolNotFoundError(TaskqError):
+    """There is no pool of this name."""
+
+    code = "pool_not_found"
+
+    def __init__(self) -> None:
+        super().__init__("pool not found")
+
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")

@@ -22,7 +22,7 @@ from queues.engine import Engine, open_engine
 from queues.engine.errors import TaskqError
 from queues.engine.transport.connection import REPLY_TIMEOUT_S
 
-from .errors import MetadataUnavailableError, PoolNotFoundError
+from .database import MetadataUnavailableError, PoolNotFoundError
 from .rows import PoolRow, Refusals, SweepClock, find_pool, which_are_gone
 
 

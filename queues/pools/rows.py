@@ -13,8 +13,7 @@ from queues.engine.limits import MEBIBYTE
 from queues.engine.names import check_namespace
 from queues.models import Pool
 
-from .database import read_metadata
-from .errors import PoolNotFoundError
+from .database import PoolNotFoundError, read_metadata
 from .ttl_cache import TtlCache
 
 

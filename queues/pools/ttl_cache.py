@@ -21,8 +21,7 @@ from django.db import close_old_connections, connection
 
 from queues.engine.errors import TaskqError
 
-from .database import PROBES, Probe, forget_outage, read_metadata
-from .errors import MetadataUnavailableError
+from .database import PROBES, MetadataUnavailableError, Probe, forget_outage, read_metadata
 
 K = TypeVar("K")
 V = TypeVar("V")

@@ -18,7 +18,7 @@ from typing import Final
 from django.conf import settings
 from django.db import close_old_connections
 
-from queues.services.reporting.making.nightly_work import due_days, is_time
+from queues.services.reporting.making.due_days import due_days, is_time
 from queues.supervision import Child
 
 from .circuit_breaker import CircuitBreaker

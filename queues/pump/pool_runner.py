@@ -15,8 +15,7 @@ from queues.pools import MetadataUnavailableError, PoolNotFoundError, engine_for
 
 from .circuit_breaker import CircuitBreaker
 from .heartbeat import Heartbeat
-from .role import BackgroundRole, RoleHinderedError, run_role
-from .role_stats import RoleStats
+from .role import BackgroundRole, RoleHinderedError, RoleStats, run_role
 from .roles import roles_for
 
 KEPT_S: Final = 1.0

@@ -1,7 +1,12 @@
-"""A background role, and one run of it: ticks while there is more to do and time to do it, or while it is woken."""
+"""A background role, one run of it, and sums of what the roles did.
+
+A run ticks while there is more to do and time to do it, or while it is woken.
+"""
 
 from __future__ import annotations
 
+import logging
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -68,3 +73,37 @@ def run_role(
         counts = role.tick(engine, now_ms)
         total = total + counts
     return Counts(queues=total.queues, jobs=total.jobs, dead=total.dead, more=counts.more)
+
+
+logger = logging.getLogger(__name__)
+
+NOTHING = Counts()
+
+
+class RoleStats:
+    """Sums counts by pool and role. Safe to use from many threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._sums: dict[tuple[str, str], Counts] = {}
+
+    def add(self, pool: str, role: str, counts: Counts, *, duration_ms: float) -> None:
+        """Note what one turn of a role did."""
+        if not counts.jobs:
+            return
+        logger.debug(
+            "tick", extra=_fields(pool, role, counts) | {"action": "tick", "duration_ms": round(duration_ms, 1)}
+        )
+        with self._lock:
+            self._sums[pool, role] = self._sums.get((pool, role), NOTHING) + counts
+
+    def report(self) -> None:
+        """Log the sums since the last report, one line for each role that did anything, and start again from zero."""
+        with self._lock:
+            sums, self._sums = self._sums, {}
+        for (pool, role), counts in sorted(sums.items()):
+            logger.info("role did its work", extra=_fields(pool, role, counts) | {"action": "role_summary"})
+
+
+def _fields(pool: str, role: str, counts: Counts) -> dict[str, str | int]:
+    return {"pool": pool, "role": role, "queues": counts.queues, "jobs": counts.jobs, "dead": counts.dead}

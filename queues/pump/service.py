@@ -16,7 +16,7 @@ from queues.engine import Counts
 from .circuit_breaker import CircuitBreaker
 from .nightly import NightlyReports
 from .pool_runner import PoolRunner
-from .role_stats import RoleStats
+from .role import RoleStats
 from .scheduler import RoleScheduler
 
 logger = logging.getLogger(__name__)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from queues.engine.errors import InvalidArgumentError, TaskqError
-from queues.pools.errors import MetadataUnavailableError, PoolNotFoundError
+from queues.pools.database import MetadataUnavailableError, PoolNotFoundError
 
 __all__ = [
     "HTTP_STATUS",
@@ -176,7 +176,7 @@ HTTP_STATUS: Final[Mapping[str, int]] = {
     "layout_mismatch": 500,
     "script_error": 500,
     "internal_error": 500,
-    # queues.pools.errors, queues.services.errors
+    # queues.pools.database, queues.services.errors
     "pool_not_found": 404,
     "metadata_unavailable": 503,
     "invalid_token": 401,

@@ -12,8 +12,15 @@ after its start, a supervisor gives up, unless it is told never to. A child that
 from .child import Child, last_lines
 from .heartbeats import BEAT_EVERY_S, HEARTBEAT, HangDetector, has_beaten, warn_hung
 from .parent_death_signal import end_with_parent, tied_to_parent
-from .spec import GIVE_UP_AFTER, ChildSpec, ExitAction, RestartPolicy
-from .supervisor import ChildGivenUpError, NotReadyError, Supervisor
+from .supervisor import (
+    GIVE_UP_AFTER,
+    ChildGivenUpError,
+    ChildSpec,
+    ExitAction,
+    NotReadyError,
+    RestartPolicy,
+    Supervisor,
+)
 
 __all__ = [
     "BEAT_EVERY_S",

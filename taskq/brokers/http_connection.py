@@ -1,4 +1,7 @@
-"""Sends requests to taskq's HTTP API, reads the replies, and makes errors of them."""
+"""Sends requests to taskq's HTTP API, reads the replies, and makes errors of them.
+
+Jobs are consumed over connections of their own (`Poll`), so that a consume can be ended by hanging up.
+"""
 
 from __future__ import annotations
 
@@ -30,10 +33,16 @@ from ..outcomes import NotConfiguredError
 from .base import Broker, Work
 from .http_calls import HttpCall, bulk_ack, together
 from .http_json import Reply
-from .http_polls import Poll
 
 if TYPE_CHECKING:
     import httpx
+import socket
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import httpx
+
 
 T = TypeVar("T")
 
@@ -307,3 +316,34 @@ def _error_text(response: httpx.Response) -> tuple[str, dict[str, Any]]:
 def _retry_after_ms(response: httpx.Response) -> int:
     text = response.headers.get("retry-after", "")
     return int(text) * 1000 if text.isdigit() else 1000
+
+
+class Poll:
+    """A client with one connection, which consumes one after the other, and that connection's socket."""
+
+    def __init__(self, client: httpx.AsyncClient) -> None:
+        self.client = client
+        self.has_hung_up = False
+        self._stream: Any = None
+
+    async def trace(self, event: str, info: Mapping[str, Any]) -> None:
+        """Called by httpcore: https://www.encode.io/httpcore/extensions/#trace."""
+        if event == "connection.connect_tcp.started":
+            self._stream = None
+        elif event == "connection.connect_tcp.complete":
+            self._stream = info["return_value"]
+
+    def hang_up(self) -> bool:
+        """Close the sending half of the connection. False: there is none, so that nothing can have been sent."""
+        self.has_hung_up = True
+        if self._stream is None:
+            return False
+        try:
+            # A copy, since what an event loop hands out may not know `shutdown` (uvloop's does not).
+            with socket.fromfd(
+                self._stream.get_extra_info("socket").fileno(), socket.AF_INET, socket.SOCK_STREAM
+            ) as copy:
+                copy.shutdown(socket.SHUT_WR)
+        except (OSError, AttributeError):  # closed already
+            return False
+        return True

@@ -15,7 +15,7 @@ from ..outcomes import NotConfiguredError
 from ..worker import StopReason, Worker, WorkerOptions
 from ..worker.options import DEFAULT_CONCURRENCY, DEFAULT_GRACE_S, DEFAULT_LEASE_S
 from .apps import load_app, module_of
-from .logs import log_to_stderr
+from .printing import log_to_stderr
 
 PORT_MAX: Final = 65_535
 

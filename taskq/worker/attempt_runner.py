@@ -12,9 +12,8 @@ from typing import Any
 from queues.engine.limits import BODY_MAX_BYTES
 
 from ..context import cursor_to_json, enter_context, leave_context
-from ..error_text import describe
 from ..middleware import Running
-from ..outcomes import Cancel, Retry, SerializationError, Snooze, TaskFailedInProcessError
+from ..outcomes import Cancel, Retry, SerializationError, Snooze, TaskFailedInProcessError, describe
 from ..serializers import to_json
 from ..task import Task
 from .attempt import Attempt, Done, Ended, Failed, Lost, Released, Why

@@ -1,24 +1,29 @@
-"""Renews the leases of a worker's running jobs; sends their progress and the heartbeat, and receives commands."""
+"""Renews the leases of a worker's running jobs, sends their progress and the worker's heartbeat, receives commands.
+
+`taskq workers` and the dashboard show what the heartbeat says.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import logging
+import os
 import resource
 import sys
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Final
 
+from queues import __version__
 from queues.engine import JobNotFoundError, LeaseLostError, TaskqError, WorkerCommand
+from queues.engine.stats.workers import ParkedTask, RunningJob, WorkerBeat
 
 from ..outcomes import TaskqClientError
 from ..serializers import from_json
 from .attempt import Attempt, Why
 from .finisher import LONGEST_RETRY_S, PASSING
 from .options import StopReason
-from .presence import beat_of
 from .state import WorkerState
 
 logger = logging.getLogger("taskq.worker")
@@ -230,3 +235,38 @@ def memory_bytes() -> int:
     except OSError:
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         return peak if sys.platform == "darwin" else peak * 1024
+
+
+def beat_of(worker: WorkerState, cpu_percent: float, memory_bytes: int) -> WorkerBeat:
+    """What a worker says of itself."""
+    now = time.monotonic()
+    running = [
+        RunningJob(
+            queue=attempt.delivery.queue,
+            job_id=job_id,
+            attempt=attempt.delivery.attempt,
+            task=attempt.task.name,
+            run_ms=round(1_000 * (now - attempt.started)),
+            percent=attempt.context.percent,
+            note=attempt.context.note,
+        )
+        for job_id, attempt in worker.active.items()
+    ]
+    parked = [ParkedTask(queue=q, task=t, reason=r, jobs=n) for (q, t, r), n in worker.parked.most_common(50)]
+    return WorkerBeat(
+        worker=worker.id,
+        host=worker.host,
+        pid=os.getpid(),
+        version=__version__,
+        namespace=worker.app.broker.namespace,
+        state=worker.state,
+        queues=dict(worker.options.queues),
+        concurrency=worker.options.concurrency,
+        up_ms=round(1_000 * (now - worker.started)),
+        done=worker.done,
+        failed=worker.failed,
+        cpu_percent=round(cpu_percent, 1),
+        memory_bytes=memory_bytes,
+        running=tuple(running),
+        parked=tuple(parked),
+    )

@@ -15,9 +15,8 @@ from queues.engine import Delivery, TaskqError, WorkerCommand, WorkerCommandKind
 
 from ..app import App
 from ..context import Context
-from ..error_text import describe
 from ..message import read_message, read_task_name
-from ..outcomes import NotConfiguredError, SerializationError, TaskqClientError
+from ..outcomes import NotConfiguredError, SerializationError, TaskqClientError, describe
 from ..schedule_sync import app_name, has_schedules, sync_schedules
 from .attempt import Attempt, Done, Ended, Failed, Lost, Released, Why
 from .attempt_runner import AttemptRunner, interrupted

@@ -7,8 +7,7 @@ from datetime import date
 import pytest
 from django.utils.translation import override
 
-from dashboard.templatetags.report_pictures import funnel
-from dashboard.templatetags.reports import exactly, weekday, written
+from dashboard.templatetags.reports import exactly, funnel, weekday, written
 from queues.services.reporting.presenting.figures import brief, difference, in_full, share
 from queues.services.reporting.values import Figures
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from queues.engine import ack
-from queues.engine.operations.distribution import distributions
+from queues.engine.operations.inspect import distributions
 from queues.engine.values import Distributions, Spread
 
 from .world import World

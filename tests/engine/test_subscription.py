@@ -14,7 +14,7 @@ from queues.embedded import EmbeddedRedis
 from queues.engine import Engine, StoreUnavailableError
 from queues.engine.keys import notice_channel
 from queues.engine.waiting import subscription
-from queues.engine.waiting.notices import announce, read_notice
+from queues.engine.waiting.subscription import announce, read_notice
 
 from .loop import in_loop, opened, start_waiting, until
 

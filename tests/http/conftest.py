@@ -3,27 +3,16 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
 
 import pytest
 
 from tests.http.client import Client
-from tests.http.service import Server, Site, open_site
+from tests.http.service import Server, site_fixtures
 
 _numbers = itertools.count(1)
 
 
-@pytest.fixture(scope="session")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    with open_site(tmp_path_factory.mktemp("http")) as site:
-        yield site
-
-
-@pytest.fixture(scope="session")
-def server(site: Site) -> Iterator[Server]:
-    with site.serve() as server:
-        server.wait_for_pages()
-        yield server
+site, server = site_fixtures("http", scope="session", with_pages=True)
 
 
 @pytest.fixture

@@ -18,6 +18,8 @@ from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from queues.embedded import EmbeddedRedis
 from tests.http.client import Client
 from tests.support.waiting import wait_until
@@ -155,6 +157,24 @@ def open_site(directory: Path) -> Iterator[Site]:
         site = Site(data_dir=directory, redis_url=redis.url)
         site.prepare()
         yield site
+
+
+def site_fixtures(name: str, *, scope: Any = "module", with_pages: bool = False) -> tuple[Any, Any]:
+    """Fixtures, to be called `site` and `server`: a site, and a server that has started. `with_pages`: pages, too."""
+
+    @pytest.fixture(scope=scope)
+    def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+        with open_site(tmp_path_factory.mktemp(name)) as site:
+            yield site
+
+    @pytest.fixture(scope=scope)
+    def server(site: Site) -> Iterator[Server]:
+        with site.serve() as server:
+            if with_pages:
+                server.wait_for_pages()
+            yield server
+
+    return site, server
 
 
 def copy_bootstrapped(data_dir: Path) -> Path:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from queues.api.router import SUPERUSERS_ONLY, AuthKind, Route
 from queues.api.routes import ROUTES
 from tests.http.client import Client
-from tests.http.service import Server, Site, open_site
+from tests.http.service import Server, Site, site_fixtures
 from tests.support.exposition import read_page
 from tests.support.waiting import wait_until
 
@@ -30,18 +28,8 @@ member.user_permissions.set(Permission.objects.filter(content_type__app_label="q
 """
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """Of these tests alone: `/metrics` shows the queues with the most jobs, and others make many."""
-    with open_site(tmp_path_factory.mktemp("staff")) as site:
-        yield site
-
-
-@pytest.fixture(scope="module")
-def server(site: Site) -> Iterator[Server]:
-    with site.serve() as server:
-        server.wait_for_pages()
-        yield server
+site, server = site_fixtures("staff", with_pages=True)
+"""Of these tests alone: `/metrics` shows the queues with the most jobs, and others make many."""
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from asgiref.sync import sync_to_async
 from django.db import transaction
 from django.test import Client
 
-from queues.engine.waiting.notices import announce
+from queues.engine.waiting.subscription import announce
 from queues.models import Namespace, Pool, QueuePolicy, Token
 from queues.pools import async_engine_for, cache_invalidation, close_async_engines, peek_async_engine
 from queues.pools.cache_invalidation import dispatch, dispatch_gap

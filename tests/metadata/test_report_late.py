@@ -12,7 +12,8 @@ import pytest
 from django.test import override_settings
 
 from queues.models import ReportDay, ReportState
-from queues.services.reporting.making.nightly_work import LATE_DAYS, due_days, reopen_late_days, report_due_days
+from queues.services.reporting.making.due_days import due_days, report_due_days
+from queues.services.reporting.making.upkeep import LATE_DAYS, reopen_late_days
 from tests.support.reports import at, event, write_events, write_report
 
 from .reporting import Place, add_day

@@ -16,7 +16,7 @@ from django.test import override_settings
 from queues.models import Namespace, Pool, QueueDay, QueuePolicy, ReportDay, ReportState, ReportTrigger
 from queues.pools.ttl_cache import forget_everything
 from queues.services.reporting.failures import BadRangeError, ClaimLostError, ReportFailedError
-from queues.services.reporting.making import loading, nightly_work
+from queues.services.reporting.making import loading, upkeep
 from queues.services.reporting.making import rows as making_rows
 from queues.services.reporting.making.claims import claim_day
 from queues.services.reporting.making.loading import Made, Progress
@@ -263,7 +263,7 @@ def test_a_compaction_that_fails_is_a_warning(place: Place, monkeypatch: pytest.
     def fail(_url: str, _day: date) -> None:
         raise OSError("read-only file system")
 
-    monkeypatch.setattr(nightly_work, "compact_day", fail)
+    monkeypatch.setattr(upkeep, "compact_day", fail)
     place.plan_report()
 
     make(place)
@@ -275,7 +275,7 @@ def test_a_compaction_that_fails_is_a_warning(place: Place, monkeypatch: pytest.
 
 def test_the_files_of_a_day_that_goes_on_are_not_compacted(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[date] = []
-    monkeypatch.setattr(nightly_work, "compact_day", lambda _url, day: asked.append(day))
+    monkeypatch.setattr(upkeep, "compact_day", lambda _url, day: asked.append(day))
     place.plan_report(complete=False)
     make(place)
     assert not ReportDay.objects.get().complete

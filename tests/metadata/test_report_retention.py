@@ -10,7 +10,7 @@ import pytest
 from django.test import override_settings
 
 from queues.models import Namespace, QueueDay, ReportDay, ReportState
-from queues.services.reporting.making.nightly_work import DAYS_AT_ONCE, prune_reports
+from queues.services.reporting.making.upkeep import DAYS_AT_ONCE, prune_reports
 
 from .reporting import DAY, add_day, add_row
 
@@ -53,7 +53,7 @@ def test_files_that_cannot_be_deleted_are_logged(
     def fail(_url: str) -> None:
         raise OSError("read-only file system")
 
-    monkeypatch.setattr("queues.services.reporting.making.nightly_work.list_days", fail)
+    monkeypatch.setattr("queues.services.reporting.making.upkeep.list_days", fail)
     add_day(DAY - timedelta(days=11))
 
     assert prune_reports(today=DAY) == 1

@@ -12,8 +12,7 @@ import pytest
 from django.db import DataError, OperationalError
 
 from queues.pools import database
-from queues.pools.database import forget_outage
-from queues.pools.errors import MetadataUnavailableError
+from queues.pools.database import MetadataUnavailableError, forget_outage
 from queues.pools.ttl_cache import REFRESHER, Refresher, TtlCache
 from tests.support.clock import ManualClock
 

@@ -34,6 +34,16 @@ def replies(status: str = "200 OK", body: bytes = b"", *headers: str) -> Answer:
     return answer
 
 
+def held(gate: asyncio.Event) -> Answer:
+    """No answer before the gate is open, then 200."""
+
+    async def answer(request: Received, writer: asyncio.StreamWriter) -> None:
+        await gate.wait()
+        await replies()(request, writer)
+
+    return answer
+
+
 def says(raw: bytes, *, closes: bool = False) -> Answer:
     """These bytes, whatever they are."""
 

@@ -21,7 +21,7 @@ from queues.services.push.endpoints import rotate_secret
 from tests.support.loops import run_async
 
 from .conftest import SECRET, World, ask, is_in, pushing, until
-from .sink import Received, listening, never, replies
+from .sink import Received, held, listening, never, replies
 
 
 def check_signature(request: Received, secret: str) -> bool:
@@ -227,12 +227,7 @@ def test_a_name_that_means_a_private_address_fails_and_nothing_is_sent(world: Wo
 def test_concurrency_is_bounded_for_all_pushers_together(world: World) -> None:
     async def test() -> None:
         gate = asyncio.Event()
-
-        async def hold(request: Received, writer: asyncio.StreamWriter) -> None:
-            await gate.wait()
-            await replies()(request, writer)
-
-        async with listening(hold) as sink:
+        async with listening(held(gate)) as sink:
             await ask(world.endpoint, sink.url, concurrency=3)
             await ask(world.publish, *[b"job"] * 12)
             async with pushing(), pushing():
@@ -315,12 +310,7 @@ def test_leases_are_extended_while_a_receiver_takes_its_time(world: World, monke
 
     async def test() -> None:
         gate = asyncio.Event()
-
-        async def hold(request: Received, writer: asyncio.StreamWriter) -> None:
-            await gate.wait()
-            await replies()(request, writer)
-
-        async with listening(hold) as sink:
+        async with listening(held(gate)) as sink:
             await ask(world.endpoint, sink.url)
             (job_id,) = await ask(world.publish, b"job")
             async with pushing():
@@ -346,12 +336,7 @@ def test_a_late_2xx_does_not_end_the_next_attempt(world: World) -> None:
 
     async def test() -> None:
         gate = asyncio.Event()
-
-        async def hold(request: Received, writer: asyncio.StreamWriter) -> None:
-            await gate.wait()
-            await replies()(request, writer)
-
-        async with listening(hold) as sink:
+        async with listening(held(gate)) as sink:
             await ask(world.endpoint, sink.url, concurrency=1)
             (job_id,) = await ask(world.publish, b"job")
             async with pushing():
@@ -509,12 +494,7 @@ def test_secrets_in_headers_are_masked_where_deliveries_are_shown(world: World) 
 def test_bodies_in_memory_are_bounded_and_no_endpoint_is_kept_waiting(world: World) -> None:
     async def test() -> None:
         gate = asyncio.Event()
-
-        async def hold(request: Received, writer: asyncio.StreamWriter) -> None:
-            await gate.wait()
-            await replies()(request, writer)
-
-        async with listening(hold) as slow, listening() as quick:
+        async with listening(held(gate)) as slow, listening() as quick:
             await ask(world.endpoint, slow.url, queue="slow", concurrency=50)
             await ask(world.publish, *[b"x" * 700_000] * 6, queue="slow")
             async with pushing() as pusher:

@@ -20,9 +20,9 @@ from queues.http_client import (
     client_tls,
     parse_target,
 )
+from queues.http_client.addresses import Lookup, look_up
 from queues.http_client.client import IDLE_S
 from queues.http_client.connection import BODY_KEPT_BYTES
-from queues.http_client.resolver import Lookup, look_up
 from tests.engine.loop import in_loop
 
 from .certificates import Authority

@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
 
 from queues.lake import sketch
-from queues.reports.buckets import bucket_of, least_of
+from queues.reports.tables.cells import bucket_of, least_of
 
 from .expected import percentile
 

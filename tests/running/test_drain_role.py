@@ -34,8 +34,7 @@ from queues.lake.names import EntryId, drained_name
 from queues.lake.storage import LakeError, Storage
 from queues.lake.writer import Writer
 from queues.pump.pool_runner import PoolRunner
-from queues.pump.role import run_role
-from queues.pump.role_stats import RoleStats
+from queues.pump.role import RoleStats, run_role
 from queues.pump.roles import drain as module
 from queues.pump.roles import roles_for
 from queues.pump.roles.drain import Drain, read_plan

@@ -11,8 +11,7 @@ import pytest
 from queues.engine import Counts, Engine, PublishOptions, PumpBeat, list_pumps, open_engine, publish
 from queues.pump.heartbeat import BEAT_INTERVAL_S, PUMP_ID, Heartbeat
 from queues.pump.pool_runner import PoolRunner
-from queues.pump.role import BackgroundRole
-from queues.pump.role_stats import RoleStats
+from queues.pump.role import BackgroundRole, RoleStats
 from queues.pump.roles import roles_for
 from tests.running.conftest import Site
 from tests.support.waiting import wait_until

@@ -33,8 +33,7 @@ from queues.models import Namespace, Pool, QueuePolicy
 from queues.pump import service
 from queues.pump.circuit_breaker import RETRY_FIRST_S, RETRY_MAX_S, CircuitBreaker
 from queues.pump.pool_runner import PoolRunner
-from queues.pump.role import WAIT_PART, BackgroundRole, run_role
-from queues.pump.role_stats import RoleStats
+from queues.pump.role import WAIT_PART, BackgroundRole, RoleStats, run_role
 from queues.pump.roles import bounds, deleter, pump, reclaimer, relay, roles_for, sweeper
 from tests.support.clock import ManualClock
 from tests.support.waiting import wait_until

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import pytest
 
-from queues.services.reporting.making.nightly_work import can_compute
+from queues.services.reporting.making.due_days import can_compute
 from tests.running.conftest import Site
 from tests.running.processes import Family
 from tests.support.reports import at, event, write_events

@@ -39,7 +39,7 @@ from taskq import App, Client, Context
 from taskq.brokers.http import HttpBroker
 from taskq.outcomes import JobFailedError, JobGoneError, NotConfiguredError, ResultTimeoutError
 from taskq.worker import StopReason, Worker, WorkerOptions
-from tests.http.service import Server, Site, open_site
+from tests.http.service import Server, site_fixtures
 from tests.sdk.test_client import walk_through_the_rest
 from tests.support.waiting import wait_until
 
@@ -47,16 +47,7 @@ _numbers = itertools.count(1)
 KEPT = PublishOptions(retention_ms=60_000, tries=3)
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    with open_site(tmp_path_factory.mktemp("sdk-http")) as site:
-        yield site
-
-
-@pytest.fixture(scope="module")
-def server(site: Site) -> Iterator[Server]:
-    with site.serve() as server:
-        yield server
+site, server = site_fixtures("sdk-http")
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from taskq import App, NotConfiguredError, Schedule
 from taskq.brokers.http import HttpBroker
 from taskq.schedule_sync import contents, sync_schedules
 from tests.http.client import Client
-from tests.http.service import Server, Site, open_site
+from tests.http.service import Server, site_fixtures
 from tests.sdk.conftest import work
 
 ROOT = Path(__file__).parents[2]
@@ -31,16 +31,7 @@ def send(to): ...
 """
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    with open_site(tmp_path_factory.mktemp("sdk-schedules")) as site:
-        yield site
-
-
-@pytest.fixture(scope="module")
-def server(site: Site) -> Iterator[Server]:
-    with site.serve() as server:
-        yield server
+site, server = site_fixtures("sdk-schedules")
 
 
 @pytest.fixture

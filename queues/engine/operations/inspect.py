@@ -1,4 +1,4 @@
-"""Look without touching: peek, detail, result, listings, size, stats."""
+"""Look without touching: peek, detail, result, listings, size, stats, distributions of waits and runs."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from ..operation import Operation, Plan, Reply
 from ..record import unpack_record, unpack_run
 from ..reply import clock_argument, delivery_of, expect_ok, tag_of, unexpected
 from ..scripts import load
-from ..stats.minutes import lately, minutes_of, percentiles, rates
-from ..values import Delivery, JobDetail, JobResult, JobState, Page, QueueStats
+from ..stats.minutes import BUCKETS_PER_OCTAVE, Minutes, lately, minutes_of, percentiles, rates
+from ..values import Delivery, Distributions, JobDetail, JobResult, JobState, Page, QueueStats, Spread
 
 _CURSOR = re.compile(
     r"(?:(?:high|list|low|delayed|retry|working|dead|completed|blocked):[0-9]{1,16}:[0-9A-Z]{26}|keyed:0:(?:[0-9a-f]{2}){35,98})\Z"
@@ -212,3 +212,27 @@ def detail_of(queue: QueueKeys, now_ms: int, fields: list[Any]) -> JobDetail:
         history=run.history if run else (),
         **by_state,
     )
+
+
+def distributions(queue: QueueKeys, *, now_ms: int | None = None) -> Operation[Distributions]:
+    """Of a queue that does not exist, nothing."""
+
+    def decode(reply: Reply) -> Distributions:
+        minutes = minutes_of(expect_ok(_STATS, reply)[-1])
+        return Distributions(wait=_spread(minutes, "w"), run=_spread(minutes, "r"))
+
+    return Operation(_STATS, queue.select(_STATS.keys), (clock_argument(now_ms), queue.name), decode)
+
+
+def _spread(minutes: Minutes, wanted: str) -> Spread:
+    """Four buckets make one span: bucket b ends at 2^(b/4) ms, so span s, of buckets 4s-3 to 4s, ends at 2^s ms."""
+    spans: dict[int, int] = {}
+    for counts in minutes.values():
+        for (metric, bucket), count in counts.items():
+            if metric == wanted:
+                span = -(-bucket // BUCKETS_PER_OCTAVE)
+                spans[span] = spans.get(span, 0) + count
+    if not spans:
+        return Spread()
+    every = range(min(spans), max(spans) + 1)
+    return Spread(bounds_ms=tuple(2.0**span for span in every), counts=tuple(spans.get(span, 0) for span in every))

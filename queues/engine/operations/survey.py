@@ -13,9 +13,8 @@ from ..keys import Layout, QueueKeys, partition_keys, rollup_key, survey_key, su
 from ..operation import Argument, Operation, Reply
 from ..reply import clock_argument, expect_ok, tag_of, unexpected
 from ..scripts import load
-from ..stats.found_queues import FoundQueue, found_queue, pack_queues
+from ..stats.found_queues import FoundQueue, StoreLoad, found_queue, pack_queues
 from ..stats.minutes import Minute, read_minutes
-from ..stats.store_load import StoreLoad
 from .inspect import queue_stats
 
 WHOLE_POOL: Final = ""

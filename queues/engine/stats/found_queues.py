@@ -1,13 +1,33 @@
-"""What a survey puts down of each queue, packed: a page of thousands of queues has to be read in milliseconds."""
+"""What a survey writes down: of each queue, and how much the pool's Redis holds.
+
+Queues are packed: a page of thousands of them has to be read in milliseconds.
+"""
 
 from __future__ import annotations
 
 import json
 import zlib
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ..values import JobState, QueueStats
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreLoad:
+    """Of a cluster, the sum over its masters. Sizes in bytes; `max_memory` 0: no bound. `keys`: of all databases.
+
+    `version`: what the server is (`queues.engine.store.server_version`), or what they are where they differ.
+    """
+
+    used_memory: int
+    max_memory: int
+    keys: int
+    connected_clients: int
+    blocked_clients: int
+    version: str = ""
+
 
 _LEVEL = 1
 """Of compression: the rows are much alike, so the fastest makes a fifth of them."""

@@ -12,7 +12,7 @@ from ..operation import AsyncRunner
 from ..operations.inspect import result as result_operation
 from ..values import JobResult, JobState
 from .subscription import Subscription
-from .timers import delay_until
+from .waiter_groups import delay_until
 
 _ENDED: Final = (None, JobState.COMPLETED, JobState.DEAD)
 

@@ -1,7 +1,8 @@
-"""One connection of an event loop to a pool that hears what others say: wake-ups, and notices to all processes.
+"""One connection of an event loop to a pool that receives messages of others: wake-ups, and notices to all processes.
 
-A sender does not know the receivers, and nothing is kept: what is sent while the connection is down is lost. So each
-listener is told when the connection has been established (again), and then polls.
+A notice says that something that processes have cached is out of date. A sender does not know the receivers, and
+nothing is kept: what is sent while the connection is down is lost. So each listener is told when the connection has
+been established (again), and then polls.
 """
 
 from __future__ import annotations
@@ -9,10 +10,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from ..transport.connection import REPLY_TIMEOUT_S, AsyncClient, StoreAddress, connect_subscriber
+from ..keys import notice_channel
+from ..transport.connection import REPLY_TIMEOUT_S, AsyncClient, StoreAddress, connect, connect_subscriber, parse_url
+from ..transport.failures import reaching_redis
 
 logger = logging.getLogger("taskq.subscription")
 
@@ -148,3 +151,28 @@ class _Ear:
                 if not self.heard:
                     await connection.disconnect(nowait=True)
                     return
+
+
+ANNOUNCE_TIMEOUT_S: Final = 1.0
+"""For connecting, and for the answer: the caller has done its work, and should not wait for long."""
+
+
+def announce(url: str, notices: Sequence[Sequence[str]]) -> None:
+    """Tell every process that follows the pool's notices now. Each notice: its kind, then details, without tabs.
+
+    Uses a connection of its own and closes it: few notices are worth holding one. Raises InvalidArgumentError (URL),
+    StoreUnavailableError: some may have been told.
+    """
+    address = parse_url(url)
+    with reaching_redis("announce"):
+        client = connect(address, socket_connect_timeout=ANNOUNCE_TIMEOUT_S, socket_timeout=ANNOUNCE_TIMEOUT_S)
+        try:
+            for notice in notices:
+                client.publish(notice_channel(), "\t".join(notice))
+        finally:
+            client.close()
+
+
+def read_notice(message: bytes) -> tuple[str, ...]:
+    """Kind and details of a message of the notice channel. Raises ValueError for what is none."""
+    return tuple(message.decode().split("\t"))

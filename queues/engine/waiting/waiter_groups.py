@@ -1,4 +1,4 @@
-"""Waiting consumers grouped by the queues that they wait for, in order of arrival in each group."""
+"""Waiting consumers grouped by the queues that they wait for, in order of arrival in each group; their deadlines."""
 
 from __future__ import annotations
 
@@ -6,7 +6,20 @@ import asyncio
 import heapq
 from collections.abc import Collection
 from enum import Enum
+from time import monotonic
 from typing import Final
+
+TIMER_STEP_S: Final = 0.001
+
+
+def delay_until(deadline: float) -> float:
+    """Seconds to give to `call_later` for a deadline in seconds of `time.monotonic`: one step more than are left.
+
+    uvloop's clock counts whole milliseconds, so its timers may end 1 ms early. A sleeper that wakes before its deadline
+    sleeps again; the step makes that rare, and keeps it from spinning.
+    """
+    return max(0.0, deadline - monotonic()) + TIMER_STEP_S
+
 
 ALONE_JOBS: Final = 20
 """Jobs after which it is tried again whether another process waits for the same queues."""

@@ -24,8 +24,7 @@ from ..values import Consumed
 from .fallback_polls import STEP_BACK_S, FallbackPolls, OtherProcesses
 from .results import ResultWaiters
 from .subscription import Subscription
-from .timers import delay_until
-from .waiter_groups import WaiterGroup, WaiterGroups, Wake
+from .waiter_groups import WaiterGroup, WaiterGroups, Wake, delay_until
 
 logger = logging.getLogger("taskq.waiting")
 

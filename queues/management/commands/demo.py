@@ -9,7 +9,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from queues.management.demo import run_load
+from queues.management.demo_load import run_load
 from queues.supervision import HEARTBEAT
 
 

@@ -12,15 +12,15 @@ from datetime import date
 from types import FrameType, TracebackType
 from typing import Any, Final, Self
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand, CommandError, OutputWrapper
 from django.db import OperationalError, ProgrammingError
 
-from queues.management.progress import ProgressLine
 from queues.models import ReportTrigger
 from queues.services.reporting.failures import DayTakenError, ReportFailedError
-from queues.services.reporting.making.loading import Made
-from queues.services.reporting.making.nightly_work import compact_days, prune_reports, recent_days, report_due_days
+from queues.services.reporting.making.due_days import recent_days, report_due_days
+from queues.services.reporting.making.loading import Made, Progress
 from queues.services.reporting.making.running import Listener, Order, make_reports
+from queues.services.reporting.making.upkeep import compact_days, prune_reports
 from queues.services.reporting.presenting.mail import mail_report
 from queues.services.reporting.reading.days import days_between, parse_day, today, yesterday
 
@@ -149,3 +149,39 @@ class _Stop:
             os._exit(1)
         self.received = number
         self.event.set()
+
+
+CLEAR = "\r\x1b[K"
+
+
+class ProgressLine:
+    """`show` what goes on now, `say` what is to stay."""
+
+    def __init__(self, out: OutputWrapper, *, quiet: bool) -> None:
+        self._out = out
+        self._quiet = quiet
+        self._is_terminal = out.isatty()
+        self._shown = ""
+
+    def show(self, progress: Progress) -> None:
+        if self._quiet:
+            return
+        text = f"{progress.day}  {progress.share:4.0%}  {progress.stage}"
+        if self._is_terminal:
+            self._shown = text
+            self._out.write(f"{CLEAR}{text} {progress.message}"[:120], ending="")
+            self._out.flush()
+        elif progress.stage != self._shown:
+            self._shown = progress.stage
+            self._out.write(f"{text} {progress.message}".rstrip())
+
+    def say(self, text: str) -> None:
+        if not self._quiet:
+            self.end()
+            self._out.write(text)
+
+    def end(self) -> None:
+        """Leave no half a line behind."""
+        if self._is_terminal and self._shown:
+            self._out.write(CLEAR, ending="")
+        self._shown = ""

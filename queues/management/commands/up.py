@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import signal
@@ -13,7 +14,6 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from queues.management.local import welcome
 from queues.management.local.data_dir import CannotStartError
 from queues.management.local.service import Options, Running, start_service
 from queues.supervision import ChildGivenUpError, NotReadyError, Supervisor, last_lines
@@ -65,7 +65,7 @@ class Command(BaseCommand):
             supervisor.stop()
 
     def _announce(self, running: Running, *, json: bool, demo: bool) -> None:
-        text = welcome.as_json(running) if json else welcome.as_text(running, demo=demo)
+        text = as_json(running) if json else as_text(running, demo=demo)
         self.stdout.write(text)
         self.stdout.flush()
 
@@ -90,3 +90,47 @@ def _stop_on_signals(supervisor: Supervisor) -> None:
 
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, handle)
+
+
+def as_json(running: Running) -> str:
+    """One line."""
+    account = running.account
+    return json.dumps(
+        {
+            "url": running.url,
+            "namespace": account.namespace,
+            "token": account.token,
+            "admin": {"username": account.username, "password": account.password},
+            "redis": running.redis_url,
+        }
+    )
+
+
+def as_text(running: Running, *, demo: bool) -> str:
+    """A screenful. The lines to type work as they stand."""
+    url, account = running.url, running.account
+    password = account.password if account.password is not None else "(the one you chose)"
+    queue = f"{url}/api/{account.namespace}/greetings"
+    header = f"-H 'X-Token: {account.token}'"
+    return f"""
+taskq is up.
+
+  dashboard   {url}/
+  admin       {url}/admin/
+  sign in as  {account.username}, password {password}
+  API docs    {url}/api/docs
+  Redis       {running.redis_url}
+  data, logs  {running.data_dir}{_demo_line(account.namespace) if demo else ""}
+
+Publish a job that is due in a second, take it, acknowledge it:
+
+  curl -X PUT {header} -d 'hello' '{queue}?delay=1'
+  curl {header} '{queue}?timeout=5'
+  curl -X DELETE {header} '{queue}/job/JOB_ID'
+
+Ctrl-C stops everything.
+"""
+
+
+def _demo_line(namespace: str) -> str:
+    return f"\n  demo load   queues order-close, emails and images in namespace {namespace}; --no-demo leaves it out"

@@ -1,6 +1,7 @@
 """The day in one pass: events counted by queue, hour, kind and bucket. All but a few tables come from these cells.
 
-There are four levels: queues and namespaces, hours and the day.
+There are four levels: queues and namespaces, hours and the day. Buckets are those of `queues.lake.sketch`, as
+expressions of Spark.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
-from queues.reports.buckets import bucket_of
+from queues.lake.sketch import EXACT_BELOW_MS, LAST, PER_DOUBLING
 from queues.reports.events import SCHEMA
 
 KEY: Final = ("pool", "namespace", "queue", "hour")
@@ -81,3 +82,19 @@ def cells_of(events: DataFrame) -> DataFrame:
 
 def _row(what: str, ms: str, others: Iterable[str]) -> str:
     return f"struct({', '.join((f'{what} AS what', f'IF({ms} < 0, 0, {ms}) AS ms', *others))})"
+
+
+def bucket_of(ms: Column) -> Column:
+    """The bucket of a time ≥ 0 (int); null of null."""
+    # Spark has no function for the length of a number in bits. Half a millisecond keeps logarithms clear of whole
+    # numbers: at 2^42 by 2e-13, ten times what a double may be off there. Longer times fall into the last bucket.
+    shift = f.floor(f.log2(ms + f.lit(0.5))).cast("int") - (EXACT_BELOW_MS.bit_length() - 2)
+    wide = f.least(shift * PER_DOUBLING + f.call_function("shiftright", ms, shift), f.lit(LAST))
+    return f.when(ms < EXACT_BELOW_MS, ms).when(ms.isNotNull(), wide).cast("int")  # `least` passes over nulls
+
+
+def least_of(bucket: Column) -> Column:
+    """The least time of a bucket, in ms."""
+    shift = f.floor(bucket / PER_DOUBLING).cast("int") - 1
+    above = f.call_function("shiftleft", (bucket - shift * PER_DOUBLING).cast("long"), shift)
+    return f.when(bucket < EXACT_BELOW_MS, bucket.cast("long")).otherwise(above)

@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as f
 
 from queues.lake.sketch import EXACT_BELOW_MS
-from queues.reports.buckets import bucket_of
+from queues.reports.tables.cells import bucket_of
 
 from .cells import DAY, KEY, METRICS, SCOPE, at_all_levels, each_level, measured
 

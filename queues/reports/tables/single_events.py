@@ -7,7 +7,7 @@ from typing import Final
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as f
 
-from queues.reports.buckets import least_of
+from queues.reports.tables.cells import least_of
 
 from .cells import METRICS, SCOPE, at_all_levels
 

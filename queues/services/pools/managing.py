@@ -1,4 +1,4 @@
-"""Pools: add, list, and see whether they are fit to hold jobs."""
+"""Pools: find, add, list, and see whether they are fit to hold jobs."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from queues.engine import StoreInfo, limits, probe_store
 from queues.engine.errors import InvalidArgumentError
 from queues.engine.names import is_name
 from queues.models import Pool
+from queues.pools import check_pool_name
 
-from ..errors import PoolExistsError
+from ..errors import PoolExistsError, PoolNotFoundError
 from .problems import PoolProblem, find_advice, find_problems
-from .rows import find_pool_row
 
 logger = logging.getLogger(__name__)
 
@@ -154,3 +154,12 @@ def _info(row: Pool, *, namespaces: int) -> PoolInfo:
 
 def _lines(error: ValidationError) -> list[str]:
     return [f"{field}: {message}" for field, messages in error.message_dict.items() for message in messages]
+
+
+def find_pool_row(name: str) -> Pool:
+    """Raises PoolNotFoundError."""
+    check_pool_name(name)
+    try:
+        return Pool.objects.get(name=name)
+    except Pool.DoesNotExist:
+        raise PoolNotFoundError from None

@@ -16,9 +16,9 @@ from queues.models import DEFAULT_POOL, Namespace, Token
 from queues.pools.cache_invalidation import NoticeKind, publish_after_commit
 
 from ..errors import InvalidArgumentError, TokenExistsError
-from ..pools.rows import find_pool_row
+from ..pools.managing import find_pool_row
+from .lookup import find_token_rows
 from .rate_limits import Limit, delete_limit, get_limit, list_limits, set_limit
-from .rows import find_token_rows
 from .secrets import check_secret, digest_of, display_token, new_public_id, new_secret
 
 __all__ = [

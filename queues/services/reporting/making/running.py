@@ -25,7 +25,7 @@ from ..failures import BadRangeError, DayTakenError, ProcessDiedError, ReportFai
 from ..reading.days import today
 from .claims import new_run
 from .loading import DayWork, Made, Progress, forget_run
-from .nightly_work import compact_days
+from .upkeep import compact_days
 
 ERROR_LINES: Final = 30
 """Last lines of what the process wrote to its standard error, for when it ends without saying why."""

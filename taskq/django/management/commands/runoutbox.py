@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import connections
 
 from queues.engine import TaskqError
-from taskq.cli.logs import log_to_stderr
+from taskq.cli.printing import log_to_stderr
 from taskq.django.django_app import app, choose_app
 from taskq.django.outbox.process import OutboxProcess
 from taskq.django.outbox.relay import BATCH, OutboxRelay
