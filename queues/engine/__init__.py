@@ -65,9 +65,10 @@ from .operations.drain import (
     trim_drained,
 )
 from .operations.finish import ack, ack_attempt, ack_timed, extend, fail, release
+from .operations.groups import batch_of, find_batches, find_detail, find_result, flush_group, list_groups
 from .operations.inspect import detail, list_jobs, peek, result, size, stats
 from .operations.limit_keys import list_limit_keys
-from .operations.maintain import free_deleted, promote_due, reclaim_ended, sweep
+from .operations.maintain import advance_groups, flush_due, free_deleted, promote_due, reclaim_ended, sweep
 from .operations.measure import (
     PartitionLoad,
     beat,
@@ -144,6 +145,9 @@ from .values import (
     DependencyFailure,
     Ended,
     Failed,
+    Flushed,
+    GroupFilling,
+    GroupPage,
     JobDetail,
     JobFilter,
     JobResult,
@@ -194,8 +198,11 @@ __all__ = [
     "Engine",
     "EntryRange",
     "Failed",
+    "Flushed",
     "FoundQueue",
     "FullStreams",
+    "GroupFilling",
+    "GroupPage",
     "InvalidArgumentError",
     "JobDetail",
     "JobFilter",
@@ -256,8 +263,10 @@ __all__ = [
     "ack_attempt",
     "ack_timed",
     "add_minutes",
+    "advance_groups",
     "annotate",
     "ask_store_load",
+    "batch_of",
     "beat",
     "beat_pusher",
     "cancel_job",
@@ -274,15 +283,21 @@ __all__ = [
     "drain_state",
     "extend",
     "fail",
+    "find_batches",
+    "find_detail",
     "find_job",
     "find_key",
+    "find_result",
     "finish_drain",
+    "flush_due",
+    "flush_group",
     "free_deleted",
     "give_back_limit",
     "held_queues",
     "hold_key",
     "limited",
     "list_active",
+    "list_groups",
     "list_jobs",
     "list_limit_keys",
     "list_partition",
