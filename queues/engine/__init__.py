@@ -79,7 +79,7 @@ from .operations.measure import (
     server_time,
     write_probe,
 )
-from .operations.publish import PreparedOptions, prepare, publish, publish_large, republish
+from .operations.publish import PreparedOptions, check_group, prepare, publish, publish_large, republish
 from .operations.publish_once import once_key, publish_once, settle_once
 from .operations.push import (
     DELIVERIES_KEPT,
@@ -270,6 +270,7 @@ __all__ = [
     "beat",
     "beat_pusher",
     "cancel_job",
+    "check_group",
     "command_workers",
     "consume",
     "consume_any",

@@ -93,7 +93,7 @@ GROUP_MAX_BYTES: Final = 64
 
 GROUP_MAX_SIZE: Final = 1_000
 GROUP_BATCH_BYTES: Final = 1024 * 1024
-"""Members of a batch, and bytes of their records: a group that has as many is flushed. lua/lib/groups.lua has the same."""
+"""Members of a batch, and bytes of their records: a group that has as many is flushed (lua/lib/groups.lua)."""
 
 GROUP_DEFAULT_SIZE: Final = 1_000
 GROUP_DEFAULT_DELAY_S: Final = 600

@@ -362,11 +362,13 @@ class Spread:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupFilling:
-    """A group that fills. `flush_ms`: when it is flushed if nobody joins. `bytes`: of its members' records."""
+    """A group that fills. `flush_ms`: when it is flushed if nobody joins. `bytes`: of its members' records. `age_ms`:
+    how long its oldest member has been there."""
 
     group: str
     members: int
     bytes: int
+    age_ms: int
     first_ms: int
     """When its oldest member joined; `last_ms`: its latest."""
     last_ms: int
@@ -377,6 +379,11 @@ class GroupFilling:
     @property
     def flush_ms(self) -> int:
         return min(self.first_ms + self.max_delay_ms, self.last_ms + self.grace_ms)
+
+    @property
+    def left_ms(self) -> int:
+        """How long until then."""
+        return max(0, self.flush_ms - self.first_ms - self.age_ms)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

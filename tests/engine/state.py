@@ -340,7 +340,7 @@ def _problems_of_waits(shared: PartitionContent, queue: QueueContent) -> Iterato
 
 
 def _problems_of_groups(shared: PartitionContent, queue: QueueContent) -> Iterator[str]:
-    """A member has joined its group, or is going to; a group that has members is looked at in time; a batch is known."""
+    """A member has joined its group, or is going to; a group with members is looked at in time; a batch is known."""
     for job_id, joined_ms in queue.grouped.items():
         group = queue.jobs[job_id].options.group if job_id in queue.jobs else ""
         if (job_id in queue.joining) == (job_id in queue.gathered):

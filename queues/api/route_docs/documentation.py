@@ -52,7 +52,16 @@ PEEKED: Final[dict[str, Any]] = {
     "attributes": None,
 }
 CONSUMED: Final = {"msg": "new job", **PEEKED, "attempt": 1, "tries": 1}
-COUNTS: Final = {"ready": 3, "delayed": 0, "retry": 0, "working": 1, "dead": 0, "completed": 0, "blocked": 0}
+COUNTS: Final = {
+    "ready": 3,
+    "delayed": 0,
+    "retry": 0,
+    "working": 1,
+    "dead": 0,
+    "completed": 0,
+    "blocked": 0,
+    "grouped": 0,
+}
 JOB_DETAIL: Final[dict[str, Any]] = {
     **NAMES,
     "job_id": JOB_ID,
@@ -75,6 +84,9 @@ JOB_DETAIL: Final[dict[str, Any]] = {
     "key": "",
     "attributes": None,
     "limit_key": "",
+    "group": "",
+    "members": 0,
+    "batch_id": None,
     "body_bytes": 5,
     "result_bytes": None,
     "errors": [],

@@ -56,6 +56,7 @@ def list_groups(
                 group=str(name, "utf-8"),
                 members=members,
                 bytes=size,
+                age_ms=max(0, now - first_ms),
                 first_ms=first_ms,
                 last_ms=last_ms,
                 max_size=max_size,

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from typing import Final
 
 from queues.engine import (
+    GroupPage,
     JobDetail,
     JobFilter,
     JobState,
     QueueStats,
     detail,
     distributions,
+    list_groups,
     list_jobs,
     scan_jobs,
     stats,
@@ -31,6 +33,7 @@ from ..policies import EffectivePolicy, policy_for
 from .chart_data import history_of_queue
 
 PAGE_JOBS: Final = 50
+GROUPS_SHOWN: Final = 20
 
 STRETCHES: Final = 10
 """So many stretches of a scan (up to `limits.SCAN_LOOKS` jobs each) a page looks through; the reader asks for more."""
@@ -63,6 +66,8 @@ class QueueNow:
     place: QueuePlace
     stats: QueueStats
     policy: EffectivePolicy
+    groups: GroupPage
+    """The first of the groups that fill."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +97,9 @@ def read_queue_now(*, place: QueuePlace) -> QueueNow:
     """One round trip. Raises StoreUnavailableError, MetadataUnavailableError."""
     engine = reading_engine_for(place.pool)
     policy = policy_for(pool=place.pool, namespace=place.namespace, queue=place.queue)
-    return QueueNow(place=place, stats=engine.run(stats(engine.queue(place.namespace, place.queue))), policy=policy)
+    queue = engine.queue(place.namespace, place.queue)
+    now, groups = engine.batch([stats(queue), list_groups(queue, limit=GROUPS_SHOWN)])
+    return QueueNow(place=place, stats=now, policy=policy, groups=groups)
 
 
 def read_minutes(*, place: QueuePlace, minutes: int) -> tuple[Minute, ...]:
