@@ -18,6 +18,9 @@ _LIMIT_KEY_BIT = 64
 _GROUP_BIT = 32
 """Is added to the kind of the backoff if a limit key, or a group, is at the end."""
 
+BATCH_KEY = "\0batch"
+"""What is stored of a batch instead of an idempotency key: by it the relay knows a batch (lua/lib/groups.lua)."""
+
 _GROUP_TAIL = struct.Struct(">BHH6s6s")
 """Behind the group's name: its bytes, members of a batch, most members, longest delay, grace period (in ms)."""
 
@@ -106,7 +109,7 @@ def unpack_options(raw: bytes) -> Options:
             cap_ms=_u48(raw, 13),
             failures_only=bool(raw[6] & FAILURES_ONLY_BIT),
         ),
-        key=raw[21:key_end].decode(),
+        key=key if (key := raw[21:key_end].decode()) != BATCH_KEY else "",
         attributes=json.loads(attributes) if attributes else None,
         limit_key=raw[attributes_end:-1].decode() if raw[6] & _LIMIT_KEY_BIT else "",
         group=group,
@@ -136,25 +139,19 @@ class Member:
 def unpack_members(raw: bytes) -> list[Member]:
     """The members in the stored body of a batch; of a body that was cut, as far as it goes."""
     members, at = [], 0
-    while at + _MEMBER_HEAD.size <= len(raw):
-        job_id, length = _MEMBER_HEAD.unpack_from(raw, at)
+    while at + _MEMBER_HEAD.size < len(raw):
+        job_id, size = _MEMBER_HEAD.unpack_from(raw, at)
         at += _MEMBER_HEAD.size
-        attributes, at = raw[at : at + length], at + length
-        size, at = int.from_bytes(raw[at : at + 4], "big"), at + 4
-        if at > len(raw):
+        try:
+            record = unpack_record(raw[at : at + size])
+        except (IndexError, ValueError):  # cut within its options
             break
-        body, at = raw[at : at + size], at + size
-        members.append(
-            Member(
-                job_id=job_id.decode("ascii"),
-                body=body,
-                attributes=json.loads(attributes) if attributes else None,
-            )
-        )
+        at += size
+        members.append(Member(job_id=job_id.decode("ascii"), body=record.body, attributes=record.options.attributes))
     return members
 
 
-_MEMBER_HEAD = struct.Struct(">26sH")
+_MEMBER_HEAD = struct.Struct(">26sI")
 
 
 def batch_body(group: str, raw: bytes) -> bytes:

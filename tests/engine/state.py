@@ -369,7 +369,7 @@ def _problems_of_groups(shared: PartitionContent, queue: QueueContent) -> Iterat
             yield f"{queue.name}: batch {batch_id} has {len(members)} members, says {record.options.members}"
         if queue.batches.get(batch_id) != "b" + "".join(members):
             yield f"{queue.name}: members of batch {batch_id} are noted as {queue.batches.get(batch_id)}"
-        if lost := [one for one in members if queue.batches.get(one) != f"m{batch_id}" or one in queue.jobs]:
+        if lost := [one for one in members if queue.batches.get(one, "")[:27] != f"m{batch_id}" or one in queue.jobs]:
             yield f"{queue.name}: members of batch {batch_id} do not lead to it, or are jobs: {lost}"
     if queue.batches and queue.name not in shared.flushes:
         yield f"{queue.name}: nothing drops {queue.batches}"

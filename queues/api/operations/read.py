@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from queues.engine import batch_of, find_detail, find_result
+from queues.engine import find_detail, find_result
 from queues.engine import list_jobs as list_jobs_in
 from queues.engine import peek as peek_queue
 from queues.engine.errors import JobNotFoundError
@@ -56,8 +56,6 @@ async def result(request: ApiRequest, context: ApiContext) -> ApiResponse:
     if timeout_s:
         with context.while_authorised(request), request.watch_client():
             outcome = await engine.wait_result(queue, job_id, timeout_s=timeout_s)
-            if outcome.state is None and (batch_id := await engine.run(batch_of(queue, job_id))):
-                outcome = await engine.wait_result(queue, batch_id, timeout_s=timeout_s)
     else:
         outcome = await engine.run(find_result(queue, job_id))
     if outcome.state is None:

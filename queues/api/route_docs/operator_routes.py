@@ -275,7 +275,7 @@ GROUPS: Final = Documentation(
                         "first_ms": 1767225600000,
                         "last_ms": 1767225600900,
                         "flush_ms": 1767225660900,
-                        "max_size": 1000,
+                        "max_size": 500,
                         "max_delay_s": 600,
                         "grace_period_s": 60,
                     }

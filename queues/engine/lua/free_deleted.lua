@@ -90,11 +90,19 @@ if #limit_keys > 0 then
   return {'ok', #limit_keys, 1}
 end
 for _, set in ipairs({deleted_joining, deleted_gathered, deleted_group_times}) do
-  local gone = redis.call('ZREMRANGEBYRANK', set, 0, limit - 1)
-  if gone > 0 then return {'ok', gone, 1} end
+  local some = redis.call('ZRANGE', set, 0, limit - 1)
+  if #some > 0 then
+    redis.call('ZREM', set, unpack(some))
+    return {'ok', #some, 1}
+  end
 end
 for _, hash in ipairs({deleted_group_sizes, deleted_batches}) do
-  local names = redis.call('HRANDFIELD', hash, limit)
+  local names, cursor = {}, '0'
+  repeat
+    local scan = redis.call('HSCAN', hash, cursor, 'COUNT', limit)
+    cursor = scan[1]
+    for i = 1, #scan[2], 2 do names[#names + 1] = scan[2][i] end
+  until cursor == '0' or #names > 0
   if #names > 0 then
     redis.call('HDEL', hash, unpack(names))
     return {'ok', #names, 1}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64decode
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from .. import limits
 from ..errors import InvalidArgumentError
@@ -77,11 +77,21 @@ def list_groups(
     return Operation(_LIST, queue.select(_LIST.keys), (clock_argument(now_ms), first, limit, _LOOKS), decode)
 
 
-def find_batches(queue: QueueKeys, job_ids: tuple[str, ...]) -> Operation[tuple[str | tuple[str, ...], ...]]:
-    """For each id: the id of the batch that the job is a member of, or "", or the ids of a batch's members."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchLink:
+    """Of a job that has become part of a batch: the batch, and its key if others may depend on it. Of a batch: its
+    members. Of any other job: nothing."""
 
-    def decode(reply: Reply) -> tuple[str | tuple[str, ...], ...]:
-        return tuple([_found(value.decode("ascii")) for value in expect_ok(_FIND, reply)])
+    batch_id: str = ""
+    key: str = ""
+    members: tuple[str, ...] = ()
+
+
+def find_batches(queue: QueueKeys, job_ids: tuple[str, ...]) -> Operation[tuple[BatchLink, ...]]:
+    """How each of these jobs is tied to a batch."""
+
+    def decode(reply: Reply) -> tuple[BatchLink, ...]:
+        return tuple([_link_of(value.decode()) for value in expect_ok(_FIND, reply)])
 
     return Operation(_FIND, queue.select(_FIND.keys), job_ids, decode)
 
@@ -89,10 +99,10 @@ def find_batches(queue: QueueKeys, job_ids: tuple[str, ...]) -> Operation[tuple[
 _ID = 26
 
 
-def _found(value: str) -> str | tuple[str, ...]:
+def _link_of(value: str) -> BatchLink:
     if value.startswith("b"):
-        return tuple([value[at : at + _ID] for at in range(1, len(value), _ID)])
-    return value[1:]
+        return BatchLink(members=tuple([value[at : at + _ID] for at in range(1, len(value), _ID)]))
+    return BatchLink(batch_id=value[1 : 1 + _ID], key=value[1 + _ID :])
 
 
 def find_detail(
@@ -120,7 +130,7 @@ def find_result(queue: QueueKeys, job_id: str, *, now_ms: int | None = None) -> 
 def batch_of(queue: QueueKeys, job_id: str) -> Plan[str]:
     """The id of the batch that a job has become a member of, or ""."""
     (found,) = yield [find_batches(queue, (job_id,))]
-    return found[0] if isinstance(found[0], str) else ""
+    return found[0].batch_id  # type: ignore[no-any-return]
 
 
 def detail_of_member(

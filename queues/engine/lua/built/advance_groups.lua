@@ -6,6 +6,13 @@ if not now then
  now = time[1] * 1000 + math.floor(time[2] / 1000)
  now_up = now + 1
 end
+local function key_of(options)
+ if options == '' then
+  return ''
+ end
+ local _, __2, __3, __4, its_key = struct.unpack('>I6BI6I6Hc0', options)
+ return its_key
+end
 local DIGITS = {
  string.byte('0123456789ABCDEFGHJKMNPQRSTVWXYZ', 1, 32),
 }
@@ -38,7 +45,7 @@ local function flush_events()
    local dropped, freed, entries, from = 0, 0, 0, '-'
    repeat
     local found = redis.call('XRANGE', KEYS[24], from, '+', 'COUNT', 100)
-    for _, entry in ipairs(found) do
+    for __5, entry in ipairs(found) do
      if held - freed <= most_2 then
       break
      end
@@ -61,9 +68,9 @@ local function flush_events()
   end
  end
 end
-local members_left = 1000
-local bytes_left = 1048576
-local batches_left = 64
+local members_left = 500
+local bytes_left = 524288
+local batches_left = 16
 local batches_made = 0
 local function drop_expired(ids)
  redis.call('ZREM', KEYS[9], unpack(ids))
@@ -73,7 +80,7 @@ local function drop_expired(ids)
   redis.call('HDEL', KEYS[2], unpack(ids))
   redis.call('HDEL', KEYS[8], unpack(ids))
  end
- for __2, id in ipairs(ids) do
+ for __6, id in ipairs(ids) do
   do
    do
     local line = 'expired' .. '\t' .. id .. '\t' .. '' .. '\t\t' .. '' .. '\t\t' .. '' .. '\t' .. ''
@@ -86,20 +93,20 @@ local function drop_expired(ids)
    local raw_2 = raw_runs[i]
    if raw_2 and (string.byte(raw_2, 9) >= 4) then
     do
-     local id_2, options = ids[i], (struct.unpack('>Hc0', raw_2, 28))
+     local id_2, options_2 = ids[i], (struct.unpack('>Hc0', raw_2, 28))
      do
       local message
       do
-       local key_of
+       local key_of_2
        repeat
-        if options == '' then
-         key_of = ''
+        if options_2 == '' then
+         key_of_2 = ''
          break
         end
-        local __3, __4, __5, __6, its_key = struct.unpack('>I6BI6I6Hc0', options)
-        key_of = its_key
+        local __7, __8, __9, __10, its_key_2 = struct.unpack('>I6BI6I6Hc0', options_2)
+        key_of_2 = its_key_2
        until true
-       message = 'ended\t' .. ARGV[2] .. '\t' .. id_2 .. '\t' .. 'expired' .. '\t' .. key_of
+       message = 'ended\t' .. ARGV[2] .. '\t' .. id_2 .. '\t' .. 'expired' .. '\t' .. key_of_2
       end
       redis.call('ZADD', KEYS[26], now, message)
      end
@@ -116,7 +123,7 @@ local function drop_expired(ids)
     if redis.call('HGET', KEYS[22], 'm') == tostring(minute) then
      break
     end
-    for __7, field_2 in ipairs(redis.call('HKEYS', KEYS[22])) do
+    for __11, field_2 in ipairs(redis.call('HKEYS', KEYS[22])) do
      local its = tonumber(string.match(field_2, '^%d+'))
      if its and its <= minute - 10 then
       redis.call('HDEL', KEYS[22], field_2)
@@ -134,7 +141,7 @@ end
 local function count_group(group)
  local entries_2, ids_2, joined
  do
-  local entries_3 = redis.call('ZRANGEBYLEX', KEYS[11], '[' .. group.name .. '\0', '(' .. group.name .. '\1', 'LIMIT', 0, 1000)
+  local entries_3 = redis.call('ZRANGEBYLEX', KEYS[11], '[' .. group.name .. '\0', '(' .. group.name .. '\1', 'LIMIT', 0, 500)
   local ids_3 = {
   }
   for i_2, entry_2 in ipairs(entries_3) do
@@ -184,7 +191,7 @@ local function count_group(group)
  if #expired > 0 then
   drop_expired(expired)
  end
- if #entries_2 < 1000 then
+ if #entries_2 < 500 then
   group.count, group.bytes = count_2, bytes
   if count_2 > 0 then
    group.first, group.last = first_2, last_2
@@ -196,20 +203,20 @@ local function count_group(group)
  end
 end
 local function number_within(group_2, ids_4, joined_2)
- if group_2.bytes <= 1048576 then
+ if group_2.bytes <= 524288 then
   return #ids_4
  end
  local size = 0
  for i_4, id_4 in ipairs(ids_4) do
   size = size + (joined_2[i_4] and redis.call('HSTRLEN', KEYS[1], id_4) or 0)
-  if size > 1048576 and i_4 > 1 then
+  if size > 524288 and i_4 > 1 then
    return i_4 - 1
   end
  end
  return #ids_4
 end
 local function flush_batch(group_3, is_due)
- local due_ms = (group_3.count >= group_3.most or group_3.bytes >= 1048576) and now or math.min(group_3.first + group_3.delay_max, group_3.last + group_3.grace)
+ local due_ms = (group_3.count >= group_3.most or group_3.bytes >= 524288) and now or math.min(group_3.first + group_3.delay_max, group_3.last + group_3.grace)
  local entries_4, ids_5, joined_3
  do
   local most_3 = group_3.most
@@ -240,18 +247,18 @@ local function flush_batch(group_3, is_due)
  }, 0
  for i_7, id_5 in ipairs(alive) do
   local raw_4 = records[i_7]
-  local its_tries, expires, __8, its_options, body_at
+  local its_tries, expires, __12, its_options
   do
    local bits, tries, expires_2, at = struct.unpack('>BHI6', raw_4)
-   local due_ms_2, options_2 = nil, ''
+   local due_ms_2, options_3 = nil, ''
    if bits >= 2 then
     due_ms_2, at = struct.unpack('>I6', raw_4, at)
     bits = bits - 2
    end
    if bits == 1 then
-    options_2, at = struct.unpack('>Hc0', raw_4, at)
+    options_3, at = struct.unpack('>Hc0', raw_4, at)
    end
-   its_tries, expires, __8, its_options, body_at = tries, expires_2, due_ms_2, options_2, at
+   its_tries, expires, __12, its_options = tries, expires_2, due_ms_2, options_3, at
   end
   local has_expired
   do
@@ -261,22 +268,19 @@ local function flush_batch(group_3, is_due)
   if has_expired then
    expired_2[#expired_2 + 1] = id_5
   else
-   local __9, __10, __11, __12, its_key_2, attributes = struct.unpack('>I6BI6I6Hc0Hc0', its_options)
-   local body = string.sub(raw_4, body_at)
    found_2[#found_2 + 1] = {
     id = id_5,
     tries = its_tries,
     expires = expires,
     options = its_options,
-    key = its_key_2,
     is_awaited = raw_runs_2[i_7] and is_depended_on(raw_runs_2[i_7]),
    }
-   parts[#parts + 1] = id_5 .. struct.pack('>Hc0I4', #attributes, attributes, #body)
-   parts[#parts + 1] = body
+   parts[#parts + 1] = id_5 .. struct.pack('>I4', #raw_4)
+   parts[#parts + 1] = raw_4
    size_2 = size_2 + #raw_4
   end
  end
- if #found_2 == 0 or not (is_due or #found_2 >= group_3.most or number < #ids_5 or size_2 >= 1048576) then
+ if #found_2 == 0 or not (is_due or #found_2 >= group_3.most or number < #ids_5 or size_2 >= 524288) then
   count_group(group_3)
   return false
  end
@@ -324,7 +328,7 @@ local function flush_batch(group_3, is_due)
  local batch = time_part .. ARGV[5] .. counter_part
  batches_made = batches_made + 1
  do
-  local body_2 = table.concat(parts)
+  local body = table.concat(parts)
   local its_options_2, its_tries_2, expires_4, marks, its_priority, ids_7
   do
    local longest, most_tries, latest, highest, marks_2 = 0, 1, 0, nil, 0
@@ -351,10 +355,10 @@ local function flush_batch(group_3, is_due)
      highest = math.max(highest or -100, tonumber(its_2 or 0))
     end
    end
-   local attributes_2 = cjson.encode({
+   local attributes = cjson.encode({
     group = group_3.name,
    })
-   its_options_2, its_tries_2, expires_4, marks, its_priority, ids_7 = struct.pack('>I6', longest) .. head .. struct.pack('>HHc0', 0, #attributes_2, attributes_2) .. group_3.name .. struct.pack('>BHHI6I6', #group_3.name, #found_2, group_3.most, group_3.delay_max, group_3.grace), most_tries, never and 0 or latest, marks_2, highest or 0, ids_8
+   its_options_2, its_tries_2, expires_4, marks, its_priority, ids_7 = struct.pack('>I6', longest) .. head .. struct.pack('>Hc0Hc0', #'\0batch', '\0batch', #attributes, attributes) .. group_3.name .. struct.pack('>BHHI6I6', #group_3.name, #found_2, group_3.most, group_3.delay_max, group_3.grace), most_tries, never and 0 or latest, marks_2, highest or 0, ids_8
   end
   redis.call('ZREM', KEYS[9], unpack(ids_7))
   do
@@ -365,16 +369,16 @@ local function flush_batch(group_3, is_due)
   end
   local pack_head
   do
-   local tries_2, expires_5, options_3 = its_tries_2, expires_4, its_options_2
+   local tries_2, expires_5, options_4 = its_tries_2, expires_4, its_options_2
    local bits_2 = 0
    local tail = ''
-   if options_3 ~= '' then
+   if options_4 ~= '' then
     bits_2 = bits_2 + 1
-    tail = tail .. struct.pack('>Hc0', #options_3, options_3)
+    tail = tail .. struct.pack('>Hc0', #options_4, options_4)
    end
    pack_head = struct.pack('>BHI6', bits_2, tries_2, expires_5) .. tail
   end
-  redis.call('HSET', KEYS[1], batch, pack_head .. body_2)
+  redis.call('HSET', KEYS[1], batch, pack_head .. body)
   redis.call('HSET', KEYS[2], batch, struct.pack('>I4HHBI6I6I6Hc0Bc0', 0, 0, its_tries_2, marks, expires_4, now, 0, #its_options_2, its_options_2, 0, ''))
   if its_priority ~= 0 then
    redis.call('HSET', KEYS[8], batch, its_priority)
@@ -487,7 +491,7 @@ local function flush_batch(group_3, is_due)
    'b' .. table.concat(ids_7),
   }
   for i_10, id_6 in ipairs(ids_7) do
-   fields_2[2 * i_10 + 1], fields_2[2 * i_10 + 2] = id_6, 'm' .. batch
+   fields_2[2 * i_10 + 1], fields_2[2 * i_10 + 2] = id_6, 'm' .. batch .. (found_2[i_10].is_awaited and key_of(found_2[i_10].options) or '')
   end
   redis.call('HSET', KEYS[14], unpack(fields_2))
   if redis.call('HEXISTS', KEYS[13], '') == 0 then
@@ -583,28 +587,51 @@ local function flush_batch(group_3, is_due)
    end
   until true
  end
+ local its_keys, ids_with_key = {
+ }, {
+ }
  for __18, member_3 in ipairs(found_2) do
-  if member_3.key ~= '' then
-   repeat
-    local its_key_4, id_7 = member_3.key, member_3.id
-    local held_2 = redis.call('HGET', KEYS[4], its_key_4)
-    if not held_2 or string.sub(held_2, 7, 32) ~= id_7 then
-     break
-    end
-    local its_mode = string.sub(held_2, 33, 33)
+  local its_key_4
+  repeat
+   local options_5 = member_3.options
+   if options_5 == '' then
+    its_key_4 = ''
+    break
+   end
+   local __19, __20, __21, __22, its_key_5 = struct.unpack('>I6BI6I6Hc0', options_5)
+   its_key_4 = its_key_5
+  until true
+  if its_key_4 ~= '' then
+   its_keys[#its_keys + 1], ids_with_key[#ids_with_key + 1] = its_key_4, member_3.id
+  end
+ end
+ if #its_keys > 0 then
+  do
+   local changed, freed_2 = {
+   }, {
+   }
+   for i_12, held_2 in ipairs(redis.call('HMGET', KEYS[4], unpack(its_keys))) do
+    local its_mode = held_2 and string.sub(held_2, 7, 32) == ids_with_key[i_12] and string.sub(held_2, 33, 33)
     if its_mode == 'r' then
-     redis.call('HDEL', KEYS[4], its_key_4)
-    elseif its_mode ~= '' then
-     redis.call('HSET', KEYS[4], its_key_4, string.sub(held_2, 1, 6) .. batch .. string.sub(held_2, 33))
+     freed_2[#freed_2 + 1] = its_keys[i_12]
+    elseif its_mode and its_mode ~= '' then
+     changed[#changed + 1] = its_keys[i_12]
+     changed[#changed + 1] = string.sub(held_2, 1, 6) .. batch .. string.sub(held_2, 33)
     end
-   until true
+   end
+   if #freed_2 > 0 then
+    redis.call('HDEL', KEYS[4], unpack(freed_2))
+   end
+   if #changed > 0 then
+    redis.call('HSET', KEYS[4], unpack(changed))
+   end
   end
  end
  members_left, bytes_left, batches_left = members_left - #found_2, bytes_left - size_2, batches_left - 1
  group_3.count, group_3.bytes = math.max(0, group_3.count - number), math.max(0, group_3.bytes - size_2)
  return true
 end
-local changed = 0
+local changed_2 = 0
 ARGV[7] = tonumber(ARGV[7])
 if ARGV[8] ~= '' then
  local group_4
@@ -644,11 +671,11 @@ if ARGV[8] ~= '' then
    local is_flushed = false
    while group_5.count > 0 and (members_left > 0 and bytes_left > 0 and batches_left > 0) do
     local is_due_2 = true
-    if not (is_due_2 or (group_5.count >= group_5.most or group_5.bytes >= 1048576)) or not flush_batch(group_5, is_due_2) then
+    if not (is_due_2 or (group_5.count >= group_5.most or group_5.bytes >= 524288)) or not flush_batch(group_5, is_due_2) then
      break
     end
     is_flushed = true
-    if group_5.count > 0 and not (group_5.count >= group_5.most or group_5.bytes >= 1048576) then
+    if group_5.count > 0 and not (group_5.count >= group_5.most or group_5.bytes >= 524288) then
      count_group(group_5)
     end
    end
@@ -660,7 +687,7 @@ if ARGV[8] ~= '' then
     redis.call('HDEL', KEYS[13], group_6.name)
     break
    end
-   local time_2 = (group_6.count >= group_6.most or group_6.bytes >= 1048576) and now or math.min(group_6.first + group_6.delay_max, group_6.last + group_6.grace)
+   local time_2 = (group_6.count >= group_6.most or group_6.bytes >= 524288) and now or math.min(group_6.first + group_6.delay_max, group_6.last + group_6.grace)
    if group_6.ends > 0 then
     time_2 = math.min(time_2, math.max(group_6.ends, now + 1000))
    end
@@ -702,19 +729,19 @@ if ARGV[8] ~= '' then
  return {
   'ok',
   batches_made,
-  1000 - members_left,
+  500 - members_left,
   is_left and 1 or 0,
  }
 end
 do
  local found_3 = redis.call('ZRANGEBYSCORE', KEYS[10], '-inf', now, 'LIMIT', 0, ARGV[7])
- for __19, id_8 in ipairs(found_3) do
+ for __23, id_7 in ipairs(found_3) do
   if not (members_left > 0 and bytes_left > 0 and batches_left > 0) then
    break
   end
-  redis.call('ZREM', KEYS[10], id_8)
-  if redis.call('ZSCORE', KEYS[9], id_8) then
-   local raw_run_2 = redis.call('HGET', KEYS[2], id_8)
+  redis.call('ZREM', KEYS[10], id_7)
+  if redis.call('ZSCORE', KEYS[9], id_7) then
+   local raw_run_2 = redis.call('HGET', KEYS[2], id_7)
    local expires_7, its_options_3
    if raw_run_2 then
     expires_7, its_options_3 = (struct.unpack('>I6', raw_run_2, 10)), (struct.unpack('>Hc0', raw_run_2, 28))
@@ -722,19 +749,19 @@ do
     do
      local result, result_2, result_3, result_4
      do
-      local raw_9 = redis.call('HGET', KEYS[1], id_8)
+      local raw_9 = redis.call('HGET', KEYS[1], id_7)
       local bits_3, tries_3, expires_8, at_2 = struct.unpack('>BHI6', raw_9)
-      local due_ms_4, options_4 = nil, ''
+      local due_ms_4, options_6 = nil, ''
       if bits_3 >= 2 then
        due_ms_4, at_2 = struct.unpack('>I6', raw_9, at_2)
        bits_3 = bits_3 - 2
       end
       if bits_3 == 1 then
-       options_4, at_2 = struct.unpack('>Hc0', raw_9, at_2)
+       options_6, at_2 = struct.unpack('>Hc0', raw_9, at_2)
       end
-      result, result_2, result_3, result_4 = tries_3, expires_8, due_ms_4, options_4, at_2
+      result, result_2, result_3, result_4 = tries_3, expires_8, due_ms_4, options_6, at_2
      end
-     __19, expires_7, __19, its_options_3 = result, result_2, result_3, result_4
+     __23, expires_7, __23, its_options_3 = result, result_2, result_3, result_4
     end
    end
    local has_expired_2
@@ -744,18 +771,18 @@ do
    end
    if has_expired_2 then
     drop_expired({
-     id_8,
+     id_7,
     })
    else
-    local name_2, __20, most_4, delay_max, grace
+    local name_2, __24, most_4, delay_max, grace
     repeat
-     local options_5 = its_options_3
-     if options_5 == '' or string.byte(options_5, 7) % 64 < 32 then
-      name_2, __20, most_4, delay_max, grace = nil
+     local options_7 = its_options_3
+     if options_7 == '' or string.byte(options_7, 7) % 64 < 32 then
+      name_2, __24, most_4, delay_max, grace = nil
       break
      end
-     local size_3, count_7, most_5, delay_max_2, grace_2 = struct.unpack('>BHHI6I6', options_5, #options_5 - 17 + 1)
-     name_2, __20, most_4, delay_max, grace = string.sub(options_5, -17 - size_3, -17 - 1), count_7, most_5, delay_max_2, grace_2
+     local size_3, count_7, most_5, delay_max_2, grace_2 = struct.unpack('>BHHI6I6', options_7, #options_7 - 17 + 1)
+     name_2, __24, most_4, delay_max, grace = string.sub(options_7, -17 - size_3, -17 - 1), count_7, most_5, delay_max_2, grace_2
     until true
     local group_7
     repeat
@@ -788,15 +815,15 @@ do
       grace = grace_3 or its_grace_2,
      }
     until true
-    redis.call('ZADD', KEYS[9], now, id_8)
+    redis.call('ZADD', KEYS[9], now, id_7)
     do
      local group_8, ids_11, bytes_4, expires_10 = group_7, {
-      id_8,
-     }, redis.call('HSTRLEN', KEYS[1], id_8), expires_7
+      id_7,
+     }, redis.call('HSTRLEN', KEYS[1], id_7), expires_7
      local entries_6 = {
      }
-     for i_12, id_9 in ipairs(ids_11) do
-      entries_6[2 * i_12 - 1], entries_6[2 * i_12] = 0, group_8.name .. '\0' .. id_9
+     for i_13, id_8 in ipairs(ids_11) do
+      entries_6[2 * i_13 - 1], entries_6[2 * i_13] = 0, group_8.name .. '\0' .. id_8
      end
      redis.call('ZADD', KEYS[11], unpack(entries_6))
      if group_8.count == 0 then
@@ -812,7 +839,7 @@ do
     local is_full
     do
      local group_9 = group_7
-     is_full = group_9.count >= group_9.most or group_9.bytes >= 1048576
+     is_full = group_9.count >= group_9.most or group_9.bytes >= 524288
     end
     if is_full then
      do
@@ -820,11 +847,11 @@ do
       local is_flushed_2 = false
       while group_10.count > 0 and (members_left > 0 and bytes_left > 0 and batches_left > 0) do
        local is_due_3 = (math.min(group_10.first + group_10.delay_max, group_10.last + group_10.grace) <= now)
-       if not (is_due_3 or (group_10.count >= group_10.most or group_10.bytes >= 1048576)) or not flush_batch(group_10, is_due_3) then
+       if not (is_due_3 or (group_10.count >= group_10.most or group_10.bytes >= 524288)) or not flush_batch(group_10, is_due_3) then
         break
        end
        is_flushed_2 = true
-       if group_10.count > 0 and not (group_10.count >= group_10.most or group_10.bytes >= 1048576) then
+       if group_10.count > 0 and not (group_10.count >= group_10.most or group_10.bytes >= 524288) then
         count_group(group_10)
        end
       end
@@ -837,7 +864,7 @@ do
       redis.call('HDEL', KEYS[13], group_11.name)
       break
      end
-     local time_3 = (group_11.count >= group_11.most or group_11.bytes >= 1048576) and now or math.min(group_11.first + group_11.delay_max, group_11.last + group_11.grace)
+     local time_3 = (group_11.count >= group_11.most or group_11.bytes >= 524288) and now or math.min(group_11.first + group_11.delay_max, group_11.last + group_11.grace)
      if group_11.ends > 0 then
       time_3 = math.min(time_3, math.max(group_11.ends, now + 1000))
      end
@@ -848,13 +875,13 @@ do
       redis.call('ZADD', KEYS[18], 'LT', ms_6, ARGV[2])
      end
     until true
-    changed = changed + 1
+    changed_2 = changed_2 + 1
    end
   end
  end
 end
 do
- for __21, name_4 in ipairs(redis.call('ZRANGEBYSCORE', KEYS[12], '-inf', now, 'LIMIT', 0, ARGV[7])) do
+ for __25, name_4 in ipairs(redis.call('ZRANGEBYSCORE', KEYS[12], '-inf', now, 'LIMIT', 0, ARGV[7])) do
   if not (members_left > 0 and bytes_left > 0 and batches_left > 0) then
    break
   end
@@ -889,16 +916,16 @@ do
    }
   until true
   local group_12, before = read_group, members_left
-  if (group_12.count >= group_12.most or group_12.bytes >= 1048576) or math.min(group_12.first + group_12.delay_max, group_12.last + group_12.grace) <= now then
+  if (group_12.count >= group_12.most or group_12.bytes >= 524288) or math.min(group_12.first + group_12.delay_max, group_12.last + group_12.grace) <= now then
    do
     local is_flushed_3 = false
     while group_12.count > 0 and (members_left > 0 and bytes_left > 0 and batches_left > 0) do
      local is_due_4 = (math.min(group_12.first + group_12.delay_max, group_12.last + group_12.grace) <= now)
-     if not (is_due_4 or (group_12.count >= group_12.most or group_12.bytes >= 1048576)) or not flush_batch(group_12, is_due_4) then
+     if not (is_due_4 or (group_12.count >= group_12.most or group_12.bytes >= 524288)) or not flush_batch(group_12, is_due_4) then
       break
      end
      is_flushed_3 = true
-     if group_12.count > 0 and not (group_12.count >= group_12.most or group_12.bytes >= 1048576) then
+     if group_12.count > 0 and not (group_12.count >= group_12.most or group_12.bytes >= 524288) then
       count_group(group_12)
      end
     end
@@ -915,7 +942,7 @@ do
     redis.call('HDEL', KEYS[13], group_12.name)
     break
    end
-   local time_4 = (group_12.count >= group_12.most or group_12.bytes >= 1048576) and now or math.min(group_12.first + group_12.delay_max, group_12.last + group_12.grace)
+   local time_4 = (group_12.count >= group_12.most or group_12.bytes >= 524288) and now or math.min(group_12.first + group_12.delay_max, group_12.last + group_12.grace)
    if group_12.ends > 0 then
     time_4 = math.min(time_4, math.max(group_12.ends, now + 1000))
    end
@@ -943,11 +970,11 @@ repeat
  end
  local found_4, entries_7 = redis.call('HSCAN', KEYS[14], cursor, 'COUNT', 200), 0
  local is_needed = redis.call('EXISTS', KEYS[26]) == 1
- for i_13 = 1, #found_4[2], 2 do
-  local id_10, value_5 = found_4[2][i_13], found_4[2][i_13 + 1]
-  if string.sub(value_5, 1, 1) == 'b' and not is_needed and entries_7 < 1000 and redis.call('HEXISTS', KEYS[1], id_10) == 0 then
+ for i_14 = 1, #found_4[2], 2 do
+  local id_9, value_5 = found_4[2][i_14], found_4[2][i_14 + 1]
+  if string.sub(value_5, 1, 1) == 'b' and not is_needed and entries_7 < 500 and redis.call('HEXISTS', KEYS[1], id_9) == 0 then
    local gone_2 = {
-    id_10,
+    id_9,
    }
    for place_5 = 2, #value_5, 26 do
     gone_2[#gone_2 + 1] = string.sub(value_5, place_5, place_5 + 25)
@@ -1018,6 +1045,6 @@ flush_events()
 return {
  'ok',
  batches_made,
- changed,
+ changed_2,
  next_at and next_at <= now and 1 or 0,
 }

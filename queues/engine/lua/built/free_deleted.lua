@@ -172,11 +172,12 @@ for __7, set_2 in ipairs({
  KEYS[22],
  KEYS[23],
 }) do
- local gone = redis.call('ZREMRANGEBYRANK', set_2, 0, ARGV[2] - 1)
- if gone > 0 then
+ local some = redis.call('ZRANGE', set_2, 0, ARGV[2] - 1)
+ if #some > 0 then
+  redis.call('ZREM', set_2, unpack(some))
   return {
    'ok',
-   gone,
+   #some,
    1,
   }
  end
@@ -185,7 +186,15 @@ for __8, hash_5 in ipairs({
  KEYS[24],
  KEYS[25],
 }) do
- local names = redis.call('HRANDFIELD', hash_5, ARGV[2])
+ local names, cursor = {
+ }, '0'
+ repeat
+  local scan = redis.call('HSCAN', hash_5, cursor, 'COUNT', ARGV[2])
+  cursor = scan[1]
+  for i_3 = 1, #scan[2], 2 do
+   names[#names + 1] = scan[2][i_3]
+  end
+ until cursor == '0' or #names > 0
  if #names > 0 then
   redis.call('HDEL', hash_5, unpack(names))
   return {
@@ -196,17 +205,17 @@ for __8, hash_5 in ipairs({
  end
 end
 if redis.call('EXISTS', KEYS[26]) == 1 then
- local scan = redis.call('HSCAN', KEYS[26], redis.call('HGET', KEYS[1], ARGV[1]) or '0', 'COUNT', ARGV[2])
+ local scan_2 = redis.call('HSCAN', KEYS[26], redis.call('HGET', KEYS[1], ARGV[1]) or '0', 'COUNT', ARGV[2])
  local names_2 = {
  }
- for i_3 = 1, #scan[2], 2 do
-  names_2[#names_2 + 1] = scan[2][i_3]
+ for i_4 = 1, #scan_2[2], 2 do
+  names_2[#names_2 + 1] = scan_2[2][i_4]
  end
  redis.call('HDEL', KEYS[1], ARGV[1])
  if #names_2 > 0 then
   redis.call('HDEL', KEYS[26], unpack(names_2))
  end
- redis.call('HSET', KEYS[1], ARGV[1], scan[1])
+ redis.call('HSET', KEYS[1], ARGV[1], scan_2[1])
  return {
   'ok',
   #names_2,

@@ -6,6 +6,13 @@ if not now then
  now = time[1] * 1000 + math.floor(time[2] / 1000)
  now_up = now + 1
 end
+local function key_of(options)
+ if options == '' then
+  return ''
+ end
+ local _, __2, __3, __4, its_key = struct.unpack('>I6BI6I6Hc0', options)
+ return its_key
+end
 local function is_depended_on(raw)
  return string.byte(raw, 9) >= 4
 end
@@ -26,7 +33,7 @@ local function count_stat(metric, count)
    if redis.call('HGET', KEYS[27], 'm') == tostring(minute) then
     break
    end
-   for _, field_2 in ipairs(redis.call('HKEYS', KEYS[27])) do
+   for __5, field_2 in ipairs(redis.call('HKEYS', KEYS[27])) do
     local its = tonumber(string.match(field_2, '^%d+'))
     if its and its <= minute - 10 then
      redis.call('HDEL', KEYS[27], field_2)
@@ -40,9 +47,9 @@ local function count_stat(metric, count)
   until true
  end
 end
-local members_left = 1000
-local bytes_left = 1048576
-local batches_left = 64
+local members_left = 500
+local bytes_left = 524288
+local batches_left = 16
 local batches_made = 0
 local function drop_expired(ids)
  redis.call('ZREM', KEYS[16], unpack(ids))
@@ -52,7 +59,7 @@ local function drop_expired(ids)
   redis.call('HDEL', KEYS[2], unpack(ids))
   redis.call('HDEL', KEYS[9], unpack(ids))
  end
- for __2, id_2 in ipairs(ids) do
+ for __6, id_2 in ipairs(ids) do
   do
    do
     local line = 'expired' .. '\t' .. id_2 .. '\t' .. '' .. '\t\t' .. '' .. '\t\t' .. '' .. '\t' .. ''
@@ -65,20 +72,20 @@ local function drop_expired(ids)
    local raw_3 = raw_runs[i]
    if raw_3 and (string.byte(raw_3, 9) >= 4) then
     do
-     local id_3, options = ids[i], (struct.unpack('>Hc0', raw_3, 28))
+     local id_3, options_2 = ids[i], (struct.unpack('>Hc0', raw_3, 28))
      do
       local message
       do
-       local key_of
+       local key_of_2
        repeat
-        if options == '' then
-         key_of = ''
+        if options_2 == '' then
+         key_of_2 = ''
          break
         end
-        local __3, __4, __5, __6, its_key = struct.unpack('>I6BI6I6Hc0', options)
-        key_of = its_key
+        local __7, __8, __9, __10, its_key_2 = struct.unpack('>I6BI6I6Hc0', options_2)
+        key_of_2 = its_key_2
        until true
-       message = 'ended\t' .. ARGV[2] .. '\t' .. id_3 .. '\t' .. 'expired' .. '\t' .. key_of
+       message = 'ended\t' .. ARGV[2] .. '\t' .. id_3 .. '\t' .. 'expired' .. '\t' .. key_of_2
       end
       redis.call('ZADD', KEYS[32], now, message)
      end
@@ -91,7 +98,7 @@ end
 local function count_group(group)
  local entries, ids_2, joined
  do
-  local entries_2 = redis.call('ZRANGEBYLEX', KEYS[18], '[' .. group.name .. '\0', '(' .. group.name .. '\1', 'LIMIT', 0, 1000)
+  local entries_2 = redis.call('ZRANGEBYLEX', KEYS[18], '[' .. group.name .. '\0', '(' .. group.name .. '\1', 'LIMIT', 0, 500)
   local ids_3 = {
   }
   for i_2, entry in ipairs(entries_2) do
@@ -141,7 +148,7 @@ local function count_group(group)
  if #expired > 0 then
   drop_expired(expired)
  end
- if #entries < 1000 then
+ if #entries < 500 then
   group.count, group.bytes = count_2, bytes
   if count_2 > 0 then
    group.first, group.last = first, last
@@ -153,20 +160,20 @@ local function count_group(group)
  end
 end
 local function number_within(group_2, ids_4, joined_2)
- if group_2.bytes <= 1048576 then
+ if group_2.bytes <= 524288 then
   return #ids_4
  end
  local size = 0
  for i_4, id_5 in ipairs(ids_4) do
   size = size + (joined_2[i_4] and redis.call('HSTRLEN', KEYS[1], id_5) or 0)
-  if size > 1048576 and i_4 > 1 then
+  if size > 524288 and i_4 > 1 then
    return i_4 - 1
   end
  end
  return #ids_4
 end
 local function flush_batch(group_3, is_due)
- local due_ms = (group_3.count >= group_3.most or group_3.bytes >= 1048576) and now or math.min(group_3.first + group_3.delay_max, group_3.last + group_3.grace)
+ local due_ms = (group_3.count >= group_3.most or group_3.bytes >= 524288) and now or math.min(group_3.first + group_3.delay_max, group_3.last + group_3.grace)
  local entries_3, ids_5, joined_3
  do
   local most = group_3.most
@@ -197,18 +204,18 @@ local function flush_batch(group_3, is_due)
  }, 0
  for i_7, id_6 in ipairs(alive) do
   local raw_5 = records[i_7]
-  local its_tries, expires, __7, its_options, body_at
+  local its_tries, expires, __11, its_options
   do
    local bits, tries, expires_2, at = struct.unpack('>BHI6', raw_5)
-   local due_ms_2, options_2 = nil, ''
+   local due_ms_2, options_3 = nil, ''
    if bits >= 2 then
     due_ms_2, at = struct.unpack('>I6', raw_5, at)
     bits = bits - 2
    end
    if bits == 1 then
-    options_2, at = struct.unpack('>Hc0', raw_5, at)
+    options_3, at = struct.unpack('>Hc0', raw_5, at)
    end
-   its_tries, expires, __7, its_options, body_at = tries, expires_2, due_ms_2, options_2, at
+   its_tries, expires, __11, its_options = tries, expires_2, due_ms_2, options_3, at
   end
   local has_expired
   do
@@ -218,22 +225,19 @@ local function flush_batch(group_3, is_due)
   if has_expired then
    expired_2[#expired_2 + 1] = id_6
   else
-   local __8, __9, __10, __11, its_key_2, attributes = struct.unpack('>I6BI6I6Hc0Hc0', its_options)
-   local body = string.sub(raw_5, body_at)
    found[#found + 1] = {
     id = id_6,
     tries = its_tries,
     expires = expires,
     options = its_options,
-    key = its_key_2,
     is_awaited = raw_runs_2[i_7] and is_depended_on(raw_runs_2[i_7]),
    }
-   parts[#parts + 1] = id_6 .. struct.pack('>Hc0I4', #attributes, attributes, #body)
-   parts[#parts + 1] = body
+   parts[#parts + 1] = id_6 .. struct.pack('>I4', #raw_5)
+   parts[#parts + 1] = raw_5
    size_2 = size_2 + #raw_5
   end
  end
- if #found == 0 or not (is_due or #found >= group_3.most or number < #ids_5 or size_2 >= 1048576) then
+ if #found == 0 or not (is_due or #found >= group_3.most or number < #ids_5 or size_2 >= 524288) then
   count_group(group_3)
   return false
  end
@@ -281,7 +285,7 @@ local function flush_batch(group_3, is_due)
  local batch = time_part .. ARGV[5] .. counter_part
  batches_made = batches_made + 1
  do
-  local body_2 = table.concat(parts)
+  local body = table.concat(parts)
   local its_options_2, its_tries_2, expires_4, marks, its_priority, ids_7
   do
    local longest, most_tries, latest, highest, marks_2 = 0, 1, 0, nil, 0
@@ -308,10 +312,10 @@ local function flush_batch(group_3, is_due)
      highest = math.max(highest or -100, tonumber(its_2 or 0))
     end
    end
-   local attributes_2 = cjson.encode({
+   local attributes = cjson.encode({
     group = group_3.name,
    })
-   its_options_2, its_tries_2, expires_4, marks, its_priority, ids_7 = struct.pack('>I6', longest) .. head .. struct.pack('>HHc0', 0, #attributes_2, attributes_2) .. group_3.name .. struct.pack('>BHHI6I6', #group_3.name, #found, group_3.most, group_3.delay_max, group_3.grace), most_tries, never and 0 or latest, marks_2, highest or 0, ids_8
+   its_options_2, its_tries_2, expires_4, marks, its_priority, ids_7 = struct.pack('>I6', longest) .. head .. struct.pack('>Hc0Hc0', #'\0batch', '\0batch', #attributes, attributes) .. group_3.name .. struct.pack('>BHHI6I6', #group_3.name, #found, group_3.most, group_3.delay_max, group_3.grace), most_tries, never and 0 or latest, marks_2, highest or 0, ids_8
   end
   redis.call('ZREM', KEYS[16], unpack(ids_7))
   do
@@ -322,16 +326,16 @@ local function flush_batch(group_3, is_due)
   end
   local pack_head
   do
-   local tries_2, expires_5, options_3 = its_tries_2, expires_4, its_options_2
+   local tries_2, expires_5, options_4 = its_tries_2, expires_4, its_options_2
    local bits_2 = 0
    local tail = ''
-   if options_3 ~= '' then
+   if options_4 ~= '' then
     bits_2 = bits_2 + 1
-    tail = tail .. struct.pack('>Hc0', #options_3, options_3)
+    tail = tail .. struct.pack('>Hc0', #options_4, options_4)
    end
    pack_head = struct.pack('>BHI6', bits_2, tries_2, expires_5) .. tail
   end
-  redis.call('HSET', KEYS[1], batch, pack_head .. body_2)
+  redis.call('HSET', KEYS[1], batch, pack_head .. body)
   redis.call('HSET', KEYS[2], batch, struct.pack('>I4HHBI6I6I6Hc0Bc0', 0, 0, its_tries_2, marks, expires_4, now, 0, #its_options_2, its_options_2, 0, ''))
   if its_priority ~= 0 then
    redis.call('HSET', KEYS[9], batch, its_priority)
@@ -444,7 +448,7 @@ local function flush_batch(group_3, is_due)
    'b' .. table.concat(ids_7),
   }
   for i_10, id_7 in ipairs(ids_7) do
-   fields[2 * i_10 + 1], fields[2 * i_10 + 2] = id_7, 'm' .. batch
+   fields[2 * i_10 + 1], fields[2 * i_10 + 2] = id_7, 'm' .. batch .. (found[i_10].is_awaited and key_of(found[i_10].options) or '')
   end
   redis.call('HSET', KEYS[21], unpack(fields))
   if redis.call('HEXISTS', KEYS[20], '') == 0 then
@@ -498,21 +502,44 @@ local function flush_batch(group_3, is_due)
    end
   until true
  end
+ local its_keys, ids_with_key = {
+ }, {
+ }
  for __15, member_3 in ipairs(found) do
-  if member_3.key ~= '' then
-   repeat
-    local its_key_4, id_8 = member_3.key, member_3.id
-    local held = redis.call('HGET', KEYS[5], its_key_4)
-    if not held or string.sub(held, 7, 32) ~= id_8 then
-     break
-    end
-    local its_mode = string.sub(held, 33, 33)
+  local its_key_4
+  repeat
+   local options_5 = member_3.options
+   if options_5 == '' then
+    its_key_4 = ''
+    break
+   end
+   local __16, __17, __18, __19, its_key_5 = struct.unpack('>I6BI6I6Hc0', options_5)
+   its_key_4 = its_key_5
+  until true
+  if its_key_4 ~= '' then
+   its_keys[#its_keys + 1], ids_with_key[#ids_with_key + 1] = its_key_4, member_3.id
+  end
+ end
+ if #its_keys > 0 then
+  do
+   local changed, freed = {
+   }, {
+   }
+   for i_12, held in ipairs(redis.call('HMGET', KEYS[5], unpack(its_keys))) do
+    local its_mode = held and string.sub(held, 7, 32) == ids_with_key[i_12] and string.sub(held, 33, 33)
     if its_mode == 'r' then
-     redis.call('HDEL', KEYS[5], its_key_4)
-    elseif its_mode ~= '' then
-     redis.call('HSET', KEYS[5], its_key_4, string.sub(held, 1, 6) .. batch .. string.sub(held, 33))
+     freed[#freed + 1] = its_keys[i_12]
+    elseif its_mode and its_mode ~= '' then
+     changed[#changed + 1] = its_keys[i_12]
+     changed[#changed + 1] = string.sub(held, 1, 6) .. batch .. string.sub(held, 33)
     end
-   until true
+   end
+   if #freed > 0 then
+    redis.call('HDEL', KEYS[5], unpack(freed))
+   end
+   if #changed > 0 then
+    redis.call('HSET', KEYS[5], unpack(changed))
+   end
   end
  end
  members_left, bytes_left, batches_left = members_left - #found, bytes_left - size_2, batches_left - 1
@@ -525,21 +552,21 @@ local answer, bodies, fresh = {
 }, {
 }, {
 }
-for i_12 = 18, #ARGV, remembered > 0 and 2 or 1 do
- local id_9 = ''
+for i_13 = 18, #ARGV, remembered > 0 and 2 or 1 do
+ local id_8 = ''
  if remembered > 0 then
-  local held_2 = redis.call('HGET', KEYS[5], ARGV[i_12])
+  local held_2 = redis.call('HGET', KEYS[5], ARGV[i_13])
   if held_2 then
    local until_ms, its_id = struct.unpack('>I6c26', held_2)
    if until_ms > now then
-    id_9 = its_id
+    id_8 = its_id
    end
   end
  end
- answer[#answer + 1] = id_9
- if id_9 == '' then
+ answer[#answer + 1] = id_8
+ if id_8 == '' then
   fresh[#fresh + 1] = #answer
-  bodies[#bodies + 1] = ARGV[remembered > 0 and i_12 + 1 or i_12]
+  bodies[#bodies + 1] = ARGV[remembered > 0 and i_13 + 1 or i_13]
  end
 end
 if #bodies == 0 then
@@ -563,8 +590,8 @@ if ARGV[13] ~= '' then
      result = nil
      break
     end
-    local expires_7, id_10 = struct.unpack('>I6c26', held_3)
-    result = (expires_7 == 0 or expires_7 > now) and id_10 or nil
+    local expires_7, id_9 = struct.unpack('>I6c26', held_3)
+    result = (expires_7 == 0 or expires_7 > now) and id_9 or nil
    until true
    holder = result
   end
@@ -574,32 +601,32 @@ if ARGV[13] ~= '' then
   if value_5 then
    local is_held
    repeat
-    local expires_8, id_11 = struct.unpack('>I6c26', held_4)
+    local expires_8, id_10 = struct.unpack('>I6c26', held_4)
     if expires_8 > 0 and expires_8 <= now then
      is_held = nil
      break
     end
     local its_mode_2 = string.sub(held_4, 33, 33)
     if its_mode_2 == '' then
-     is_held = id_11
+     is_held = id_10
      break
     end
-    if redis.call('ZSCORE', KEYS[12], id_11) then
-     is_held = its_mode_2 == 'd' and id_11 or nil
+    if redis.call('ZSCORE', KEYS[12], id_10) then
+     is_held = its_mode_2 == 'd' and id_10 or nil
      break
     end
-    if redis.call('ZSCORE', KEYS[13], id_11) or redis.call('ZSCORE', KEYS[14], id_11) then
+    if redis.call('ZSCORE', KEYS[13], id_10) or redis.call('ZSCORE', KEYS[14], id_10) then
      is_held = nil
      break
     end
     local its_expiry_2
     repeat
-     local raw_run_2 = redis.call('HGET', KEYS[2], id_11)
+     local raw_run_2 = redis.call('HGET', KEYS[2], id_10)
      if raw_run_2 then
       its_expiry_2 = (struct.unpack('>I6', raw_run_2, 10))
       break
      end
-     local raw_9 = redis.call('HGET', KEYS[1], id_11)
+     local raw_9 = redis.call('HGET', KEYS[1], id_10)
      its_expiry_2 = raw_9 and (struct.unpack('>I6', raw_9, 4))
     until true
     local value_6 = not its_expiry_2
@@ -615,7 +642,7 @@ if ARGV[13] ~= '' then
      is_held = nil
      break
     end
-    is_held = (its_mode_2 == 'd' or not has_begun(id_11)) and id_11 or nil
+    is_held = (its_mode_2 == 'd' or not has_begun(id_10)) and id_10 or nil
    until true
    value_5 = is_held
   end
@@ -644,30 +671,30 @@ if ttl_ms > 0 and due_ms_4 - now > ttl_ms then
   'ttl_short',
  }
 end
-local name, __16, most_2, delay_max, grace
+local name, __20, most_2, delay_max, grace
 repeat
- local options_4 = ARGV[12]
- if options_4 == '' or string.byte(options_4, 7) % 64 < 32 then
-  name, __16, most_2, delay_max, grace = nil
+ local options_6 = ARGV[12]
+ if options_6 == '' or string.byte(options_6, 7) % 64 < 32 then
+  name, __20, most_2, delay_max, grace = nil
   break
  end
- local size_3, count_5, most_3, delay_max_2, grace_2 = struct.unpack('>BHHI6I6', options_4, #options_4 - 17 + 1)
- name, __16, most_2, delay_max, grace = string.sub(options_4, -17 - size_3, -17 - 1), count_5, most_3, delay_max_2, grace_2
+ local size_3, count_5, most_3, delay_max_2, grace_2 = struct.unpack('>BHHI6I6', options_6, #options_6 - 17 + 1)
+ name, __20, most_2, delay_max, grace = string.sub(options_6, -17 - size_3, -17 - 1), count_5, most_3, delay_max_2, grace_2
 until true
 local is_delayed = due_ms_4 > now
 local expires_10 = ttl_ms > 0 and now + ttl_ms or 0
 local head_2
 do
- local tries_3, due_ms_5, options_5 = tonumber(ARGV[10]), is_delayed and due_ms_4 or nil, ARGV[12]
+ local tries_3, due_ms_5, options_7 = tonumber(ARGV[10]), is_delayed and due_ms_4 or nil, ARGV[12]
  local bits_3 = 0
  local tail_2 = ''
  if due_ms_5 then
   bits_3 = 2
   tail_2 = struct.pack('>I6', due_ms_5)
  end
- if options_5 ~= '' then
+ if options_7 ~= '' then
   bits_3 = bits_3 + 1
-  tail_2 = tail_2 .. struct.pack('>Hc0', #options_5, options_5)
+  tail_2 = tail_2 .. struct.pack('>Hc0', #options_7, options_7)
  end
  head_2 = struct.pack('>BHI6', bits_3, tries_3, expires_10) .. tail_2
 end
@@ -713,27 +740,27 @@ local prefix, ids_11, records_2, new_runs, places, size_4 = time_part_2 .. ARGV[
 }, {
 }, {
 }, 0
-for i_13, body_3 in ipairs(bodies) do
+for i_14, body_2 in ipairs(bodies) do
  local counter_part_2
  do
-  local value_9 = ARGV[6] + 64 + i_13 - 1
+  local value_9 = ARGV[6] + 16 + i_14 - 1
   local c_6 = value_9 % 32
   value_9 = (value_9 - c_6) / 32
   local b_8 = value_9 % 32
   counter_part_2 = string.char(DIGITS[(value_9 - b_8) / 32 + 1], DIGITS[b_8 + 1], DIGITS[c_6 + 1])
  end
- local id_12 = prefix .. counter_part_2
- ids_11[i_13] = id_12
- answer[fresh[i_13]] = id_12
- records_2[2 * i_13 - 1], records_2[2 * i_13] = id_12, head_2 .. body_3
- places[2 * i_13 - 1], places[2 * i_13] = due_ms_4, id_12
- size_4 = size_4 + #head_2 + #body_3
- if #head_2 + #body_3 > 4096 or is_awaited then
-  new_runs[#new_runs + 1] = id_12
+ local id_11 = prefix .. counter_part_2
+ ids_11[i_14] = id_11
+ answer[fresh[i_14]] = id_11
+ records_2[2 * i_14 - 1], records_2[2 * i_14] = id_11, head_2 .. body_2
+ places[2 * i_14 - 1], places[2 * i_14] = due_ms_4, id_11
+ size_4 = size_4 + #head_2 + #body_2
+ if #head_2 + #body_2 > 4096 or is_awaited then
+  new_runs[#new_runs + 1] = id_11
   new_runs[#new_runs + 1] = struct.pack('>I4HHBI6I6I6Hc0Bc0', 0, 0, ARGV[10], is_awaited and 4 or 0, expires_10, due_ms_4, 0, #ARGV[12], ARGV[12], 0, '')
  end
  do
-  local line_3 = 'published\t' .. id_12 .. '\t\t' .. (is_delayed and due_ms_4 - now or '') .. '\t\t' .. #body_3 .. '\t\t'
+  local line_3 = 'published\t' .. id_11 .. '\t\t' .. (is_delayed and due_ms_4 - now or '') .. '\t\t' .. #body_2 .. '\t\t'
   event_lines[#event_lines + 1] = line_3
  end
 end
@@ -744,8 +771,8 @@ end
 if tonumber(ARGV[11]) ~= 0 then
  local its_priorities = {
  }
- for i_14, id_13 in ipairs(ids_11) do
-  its_priorities[2 * i_14 - 1], its_priorities[2 * i_14] = id_13, ARGV[11]
+ for i_15, id_12 in ipairs(ids_11) do
+  its_priorities[2 * i_15 - 1], its_priorities[2 * i_15] = id_12, ARGV[11]
  end
  redis.call('HSET', KEYS[9], unpack(its_priorities))
 end
@@ -759,9 +786,9 @@ end
 if ARGV[13] ~= '' then
  if ARGV[15] == '' then
   do
-   local id_14 = ids_11[1]
+   local id_13 = ids_11[1]
    local for_ms = tonumber(ARGV[14])
-   redis.call('HSET', KEYS[5], ARGV[13], struct.pack('>I6c26', for_ms > 0 and now + for_ms or 0, id_14))
+   redis.call('HSET', KEYS[5], ARGV[13], struct.pack('>I6c26', for_ms > 0 and now + for_ms or 0, id_13))
    if for_ms > 0 then
     repeat
      local expires_11 = now + for_ms
@@ -779,10 +806,10 @@ if ARGV[13] ~= '' then
   end
  else
   do
-   local id_15, first_2 = ids_11[1], first_at
+   local id_14, first_2 = ids_11[1], first_at
    local for_ms_2 = tonumber(ARGV[14])
    local expires_12 = for_ms_2 > 0 and now + for_ms_2 or 0
-   redis.call('HSET', KEYS[5], ARGV[13], struct.pack('>I6c26', expires_12, id_15) .. ARGV[15] .. struct.pack('>I6', first_2))
+   redis.call('HSET', KEYS[5], ARGV[13], struct.pack('>I6c26', expires_12, id_14) .. ARGV[15] .. struct.pack('>I6', first_2))
    repeat
     local expires_13 = now + 600000
     local field_4, look_at_2 = 'k:' .. ARGV[2], math.min(expires_13, now + 600000)
@@ -799,8 +826,8 @@ if ARGV[13] ~= '' then
  end
 end
 if remembered > 0 then
- for i_15, place_4 in ipairs(fresh) do
-  redis.call('HSET', KEYS[5], ARGV[18 + 2 * (place_4 - 2)], struct.pack('>I6c26', now + remembered, ids_11[i_15]))
+ for i_16, place_4 in ipairs(fresh) do
+  redis.call('HSET', KEYS[5], ARGV[18 + 2 * (place_4 - 2)], struct.pack('>I6c26', now + remembered, ids_11[i_16]))
  end
  repeat
   local expires_14 = now + remembered
@@ -859,28 +886,28 @@ if replaced then
     do
      local raw_11 = redis.call('HGET', KEYS[1], replaced)
      local bits_4, tries_4, expires_15, at_5 = struct.unpack('>BHI6', raw_11)
-     local due_ms_6, options_6 = nil, ''
+     local due_ms_6, options_8 = nil, ''
      if bits_4 >= 2 then
       due_ms_6, at_5 = struct.unpack('>I6', raw_11, at_5)
       bits_4 = bits_4 - 2
      end
      if bits_4 == 1 then
-      options_6, at_5 = struct.unpack('>Hc0', raw_11, at_5)
+      options_8, at_5 = struct.unpack('>Hc0', raw_11, at_5)
      end
-     result_2, result_3, result_4, result_5 = tries_4, expires_15, due_ms_6, options_6, at_5
+     result_2, result_3, result_4, result_5 = tries_4, expires_15, due_ms_6, options_8, at_5
     end
-    __16, __16, __16, its_options_3 = result_2, result_3, result_4, result_5
+    __20, __20, __20, its_options_3 = result_2, result_3, result_4, result_5
    end
   end
   local its_name
   repeat
-   local options_7 = its_options_3
-   if options_7 == '' or string.byte(options_7, 7) % 64 < 32 then
+   local options_9 = its_options_3
+   if options_9 == '' or string.byte(options_9, 7) % 64 < 32 then
     its_name = nil
     break
    end
-   local size_5, count_7, most_5, delay_max_4, grace_4 = struct.unpack('>BHHI6I6', options_7, #options_7 - 17 + 1)
-   its_name = string.sub(options_7, -17 - size_5, -17 - 1), count_7, most_5, delay_max_4, grace_4
+   local size_5, count_7, most_5, delay_max_4, grace_4 = struct.unpack('>BHHI6I6', options_9, #options_9 - 17 + 1)
+   its_name = string.sub(options_9, -17 - size_5, -17 - 1), count_7, most_5, delay_max_4, grace_4
   until true
   if redis.call('ZREM', KEYS[18], its_name .. '\0' .. replaced) == 1 then
    local value_10 = its_name == name and group_4
@@ -928,7 +955,7 @@ if replaced then
       redis.call('HDEL', KEYS[20], its_group.name)
       break
      end
-     local time_2 = (its_group.count >= its_group.most or its_group.bytes >= 1048576) and now or math.min(its_group.first + its_group.delay_max, its_group.last + its_group.grace)
+     local time_2 = (its_group.count >= its_group.most or its_group.bytes >= 524288) and now or math.min(its_group.first + its_group.delay_max, its_group.last + its_group.grace)
      if its_group.ends > 0 then
       time_2 = math.min(time_2, math.max(its_group.ends, now + 1000))
      end
@@ -944,53 +971,53 @@ if replaced then
  end
  local remove_job
  repeat
-  local id_16 = replaced
-  local raw_run_4 = redis.call('HGET', KEYS[2], id_16)
-  if redis.call('HDEL', KEYS[1], id_16) == 0 then
+  local id_15 = replaced
+  local raw_run_4 = redis.call('HGET', KEYS[2], id_15)
+  if redis.call('HDEL', KEYS[1], id_15) == 0 then
    remove_job = nil
    break
   end
-  local place_5 = redis.call('HGET', KEYS[9], id_16)
+  local place_5 = redis.call('HGET', KEYS[9], id_15)
   local zero_2 = (place_5 and string.find(place_5, '%z'))
-  redis.call('HDEL', KEYS[2], id_16)
-  redis.call('HDEL', KEYS[9], id_16)
-  if redis.call('ZREM', KEYS[14], id_16) == 1 then
-   redis.call('HDEL', KEYS[3], id_16)
+  redis.call('HDEL', KEYS[2], id_15)
+  redis.call('HDEL', KEYS[9], id_15)
+  if redis.call('ZREM', KEYS[14], id_15) == 1 then
+   redis.call('HDEL', KEYS[3], id_15)
    remove_job = 'was completed'
    break
   end
   if raw_run_4 and (string.byte(raw_run_4, 9) >= 4) then
    do
-    local options_8 = (struct.unpack('>Hc0', raw_run_4, 28))
+    local options_10 = (struct.unpack('>Hc0', raw_run_4, 28))
     do
      local message_2
      do
-      local key_of_2
+      local key_of_3
       repeat
-       if options_8 == '' then
-        key_of_2 = ''
+       if options_10 == '' then
+        key_of_3 = ''
         break
        end
-       local __17, __18, __19, __20, its_key_5 = struct.unpack('>I6BI6I6Hc0', options_8)
-       key_of_2 = its_key_5
+       local __21, __22, __23, __24, its_key_6 = struct.unpack('>I6BI6I6Hc0', options_10)
+       key_of_3 = its_key_6
       until true
-      message_2 = 'ended\t' .. ARGV[2] .. '\t' .. id_16 .. '\t' .. 'deleted' .. '\t' .. key_of_2
+      message_2 = 'ended\t' .. ARGV[2] .. '\t' .. id_15 .. '\t' .. 'deleted' .. '\t' .. key_of_3
      end
      redis.call('ZADD', KEYS[32], now, message_2)
     end
    end
   end
-  if redis.call('ZREM', KEYS[13], id_16) == 1 then
+  if redis.call('ZREM', KEYS[13], id_15) == 1 then
    remove_job = 'was dead'
    break
   end
-  if redis.call('ZREM', KEYS[12], id_16) == 1 then
+  if redis.call('ZREM', KEYS[12], id_15) == 1 then
    if zero_2 then
     do
-     local its_key_6 = string.sub(place_5, 1, zero_2 - 1)
+     local its_key_7 = string.sub(place_5, 1, zero_2 - 1)
      local virtual_3, in_work_2, start_3, tat_2
      do
-      local raw_13 = redis.call('HMGET', KEYS[35], '', its_key_6)
+      local raw_13 = redis.call('HMGET', KEYS[35], '', its_key_7)
       local virtual_4
       repeat
        local raw_14 = raw_13[1]
@@ -1013,7 +1040,7 @@ if replaced then
      end
      local turn
      do
-      local score_3 = tonumber(redis.call('ZSCORE', KEYS[34], its_key_6) or nil)
+      local score_3 = tonumber(redis.call('ZSCORE', KEYS[34], its_key_7) or nil)
       turn = score_3 and score_3 >= -4503599627370496 and score_3 or nil
      end
      if turn and turn < 0 then
@@ -1021,9 +1048,9 @@ if replaced then
      end
      repeat
       local virtual_5, in_work_4, start_5, tat_4, turn_2 = virtual_3, math.max(0, in_work_2 - 1), start_3, tat_2, turn
-      redis.call('HDEL', KEYS[35], its_key_6)
+      redis.call('HDEL', KEYS[35], its_key_7)
       if not turn_2 then
-       redis.call('ZREM', KEYS[34], its_key_6)
+       redis.call('ZREM', KEYS[34], its_key_7)
       end
       if not turn_2 and in_work_4 == 0 then
        local until_ms_2 = math.max(start_5 > virtual_5 and now + 10000 or 0, math.ceil(tat_4 / 1000))
@@ -1036,41 +1063,41 @@ if replaced then
        end
       end
       if turn_2 then
-       redis.call('ZADD', KEYS[34], string.format('%.0f', turn_2), its_key_6)
+       redis.call('ZADD', KEYS[34], string.format('%.0f', turn_2), its_key_7)
       end
-      redis.call('HSET', KEYS[35], its_key_6, struct.pack('>I4dd', in_work_4, start_5, tat_4))
+      redis.call('HSET', KEYS[35], its_key_7, struct.pack('>I4dd', in_work_4, start_5, tat_4))
      until true
     end
    end
    remove_job = ''
    break
   end
-  redis.call('ZREM', KEYS[4], id_16)
-  if redis.call('ZREM', KEYS[15], id_16) == 1 then
+  redis.call('ZREM', KEYS[4], id_15)
+  if redis.call('ZREM', KEYS[15], id_15) == 1 then
    do
     do
-     local message_3 = 'waits\t' .. ARGV[2] .. '\t' .. id_16
+     local message_3 = 'waits\t' .. ARGV[2] .. '\t' .. id_15
      redis.call('ZADD', KEYS[32], now, message_3)
     end
    end
    remove_job = ''
    break
   end
-  if redis.call('ZREM', KEYS[16], id_16) == 1 then
+  if redis.call('ZREM', KEYS[16], id_15) == 1 then
    remove_job = ''
    break
   end
-  if redis.call('ZREM', KEYS[10], id_16) + redis.call('ZREM', KEYS[11], id_16) + redis.call('ZREM', KEYS[8], id_16) == 0 then
+  if redis.call('ZREM', KEYS[10], id_15) + redis.call('ZREM', KEYS[11], id_15) + redis.call('ZREM', KEYS[8], id_15) == 0 then
    if zero_2 then
     do
-     redis.call('ZREM', KEYS[33], place_5 .. id_16)
+     redis.call('ZREM', KEYS[33], place_5 .. id_15)
      repeat
-      local its_key_7 = string.sub(place_5, 1, (place_5 and string.find(place_5, '%z')) - 1)
+      local its_key_8 = string.sub(place_5, 1, (place_5 and string.find(place_5, '%z')) - 1)
       local range_line
       do
        local from_2, to_2
        do
-        local prefix_2 = its_key_7 .. string.char(0)
+        local prefix_2 = its_key_8 .. string.char(0)
         from_2, to_2 = '[' .. prefix_2, '(' .. string.sub(prefix_2, 1, -2) .. string.char(string.byte(prefix_2, -1) + 1)
        end
        range_line = redis.call('ZRANGEBYLEX', KEYS[33], from_2, to_2, 'LIMIT', 0, 1)
@@ -1080,7 +1107,7 @@ if replaced then
       end
       local virtual_6, in_work_5, start_6, tat_5
       do
-       local raw_16 = redis.call('HMGET', KEYS[35], '', its_key_7)
+       local raw_16 = redis.call('HMGET', KEYS[35], '', its_key_8)
        local virtual_7
        repeat
         local raw_17 = raw_16[1]
@@ -1104,13 +1131,13 @@ if replaced then
       repeat
        local turn_of_2
        do
-        local score_4 = tonumber(redis.call('ZSCORE', KEYS[34], its_key_7) or nil)
+        local score_4 = tonumber(redis.call('ZSCORE', KEYS[34], its_key_8) or nil)
         turn_of_2 = score_4 and score_4 >= -4503599627370496 and score_4 or nil
        end
        local virtual_8, in_work_7, start_8, tat_7, turn_3 = virtual_6, in_work_5, math.max(start_6, turn_of_2 or 0), tat_5, nil
-       redis.call('HDEL', KEYS[35], its_key_7)
+       redis.call('HDEL', KEYS[35], its_key_8)
        if not turn_3 then
-        redis.call('ZREM', KEYS[34], its_key_7)
+        redis.call('ZREM', KEYS[34], its_key_8)
        end
        if not turn_3 and in_work_7 == 0 then
         local until_ms_3 = math.max(start_8 > virtual_8 and now + 10000 or 0, math.ceil(tat_7 / 1000))
@@ -1123,9 +1150,9 @@ if replaced then
         end
        end
        if turn_3 then
-        redis.call('ZADD', KEYS[34], string.format('%.0f', turn_3), its_key_7)
+        redis.call('ZADD', KEYS[34], string.format('%.0f', turn_3), its_key_8)
        end
-       redis.call('HSET', KEYS[35], its_key_7, struct.pack('>I4dd', in_work_7, start_8, tat_7))
+       redis.call('HSET', KEYS[35], its_key_8, struct.pack('>I4dd', in_work_7, start_8, tat_7))
       until true
      until true
     end
@@ -1140,9 +1167,9 @@ if replaced then
        left = 0
       else
        local list = in_front > 0 and KEYS[7] or KEYS[6]
-       for __21 = 1, 8 do
-        local id_17 = redis.call('LINDEX', list, 0)
-        if left == 0 or not id_17 or redis.call('HEXISTS', KEYS[1], id_17) == 1 then
+       for __25 = 1, 8 do
+        local id_16 = redis.call('LINDEX', list, 0)
+        if left == 0 or not id_16 or redis.call('HEXISTS', KEYS[1], id_16) == 1 then
          break
         end
         redis.call('LPOP', list)
@@ -1166,9 +1193,9 @@ if replaced then
  until true
  if remove_job then
   do
-   local id_18 = replaced
+   local id_17 = replaced
    do
-    local line_4 = 'deleted' .. '\t' .. id_18 .. '\t' .. '' .. '\t\t' .. '' .. '\t\t' .. '' .. '\t' .. ''
+    local line_4 = 'deleted' .. '\t' .. id_17 .. '\t' .. '' .. '\t\t' .. '' .. '\t\t' .. '' .. '\t' .. ''
     event_lines[#event_lines + 1] = line_4
    end
   end
@@ -1188,7 +1215,7 @@ if is_delayed then
     redis.call('HDEL', KEYS[20], group_5.name)
     break
    end
-   local time_3 = (group_5.count >= group_5.most or group_5.bytes >= 1048576) and now or math.min(group_5.first + group_5.delay_max, group_5.last + group_5.grace)
+   local time_3 = (group_5.count >= group_5.most or group_5.bytes >= 524288) and now or math.min(group_5.first + group_5.delay_max, group_5.last + group_5.grace)
    if group_5.ends > 0 then
     time_3 = math.min(time_3, math.max(group_5.ends, now + 1000))
    end
@@ -1205,8 +1232,8 @@ else
   local group_6, bytes_4 = group_4, size_4
   local entries_5 = {
   }
-  for i_16, id_19 in ipairs(ids_11) do
-   entries_5[2 * i_16 - 1], entries_5[2 * i_16] = 0, group_6.name .. '\0' .. id_19
+  for i_17, id_18 in ipairs(ids_11) do
+   entries_5[2 * i_17 - 1], entries_5[2 * i_17] = 0, group_6.name .. '\0' .. id_18
   end
   redis.call('ZADD', KEYS[18], unpack(entries_5))
   if group_6.count == 0 then
@@ -1224,11 +1251,11 @@ else
   local is_flushed = false
   while group_7.count > 0 and (members_left > 0 and bytes_left > 0 and batches_left > 0) do
    local is_due_2 = (math.min(group_7.first + group_7.delay_max, group_7.last + group_7.grace) <= now)
-   if not (is_due_2 or (group_7.count >= group_7.most or group_7.bytes >= 1048576)) or not flush_batch(group_7, is_due_2) then
+   if not (is_due_2 or (group_7.count >= group_7.most or group_7.bytes >= 524288)) or not flush_batch(group_7, is_due_2) then
     break
    end
    is_flushed = true
-   if group_7.count > 0 and not (group_7.count >= group_7.most or group_7.bytes >= 1048576) then
+   if group_7.count > 0 and not (group_7.count >= group_7.most or group_7.bytes >= 524288) then
     count_group(group_7)
    end
   end
@@ -1240,7 +1267,7 @@ else
    redis.call('HDEL', KEYS[20], group_8.name)
    break
   end
-  local time_4 = (group_8.count >= group_8.most or group_8.bytes >= 1048576) and now or math.min(group_8.first + group_8.delay_max, group_8.last + group_8.grace)
+  local time_4 = (group_8.count >= group_8.most or group_8.bytes >= 524288) and now or math.min(group_8.first + group_8.delay_max, group_8.last + group_8.grace)
   if group_8.ends > 0 then
    time_4 = math.min(time_4, math.max(group_8.ends, now + 1000))
   end
@@ -1287,11 +1314,11 @@ repeat
  if held_5 > most_6 then
   do
    local most_7, added_3 = most_6 - math.floor(most_6 / 64), added_2
-   local dropped, freed, entries_6, from_3 = 0, 0, 0, '-'
+   local dropped, freed_2, entries_6, from_3 = 0, 0, 0, '-'
    repeat
     local found_2 = redis.call('XRANGE', KEYS[29], from_3, '+', 'COUNT', 100)
-    for __22, entry_3 in ipairs(found_2) do
-     if held_5 - freed <= most_7 then
+    for __26, entry_3 in ipairs(found_2) do
+     if held_5 - freed_2 <= most_7 then
       break
      end
      local fields_2 = entry_3[2]
@@ -1301,13 +1328,13 @@ repeat
       local place_6, lines_2 = fields_2[4], fields_2[8]
       event_bytes = 40 + math.floor(1.2 * (#place_6 + #lines_2))
      end
-     freed = freed + event_bytes
+     freed_2 = freed_2 + event_bytes
      entries_6 = entries_6 + 1
      from_3 = '(' .. entry_3[1]
     end
-   until freed >= added_3 or held_5 - freed <= most_7 or #found_2 < 100
+   until freed_2 >= added_3 or held_5 - freed_2 <= most_7 or #found_2 < 100
    redis.call('XTRIM', KEYS[29], 'MAXLEN', redis.call('XLEN', KEYS[29]) - entries_6)
-   redis.call('HINCRBY', KEYS[30], 'events_bytes', -freed)
+   redis.call('HINCRBY', KEYS[30], 'events_bytes', -freed_2)
    redis.call('HINCRBY', KEYS[30], 'events_dropped', dropped)
    redis.call('HSET', KEYS[30], 'events_dropped_at', string.format('%d', now))
   end

@@ -5,17 +5,19 @@
 --   group_times  zset: group → when it is looked at: to be flushed, or for its members' expiry
 --   group_sizes  hash: group → u32 members · u32 bytes of their records · u48 first joined · u48 last joined · u48 earliest
 --                expiry (0 none) · u16 most members · u48 longest delay, ms · u48 grace period, ms (the latest member's)
---   batches      hash: batch → `b` and the ids of its members; member → `m` and the id of its batch
+--   batches      hash: batch → `b` and the ids of its members; member → `m`, the id of its batch, and its key if others may
+--                depend on it
 --   flushes      zset of the partition: queue → when its groups have work, or earlier
 -- Whatever else deletes a member takes it out of `grouped` alone: what is left of it is passed over, and dropped by a look.
--- Body of a batch: of each member: id · u16 n, attributes as JSON · u32 n, body. queues/engine/record.py makes JSON of it.
+-- Body of a batch: of each member: id · u32 n, its record. queues/engine/record.py makes JSON of it.
 -- Scripts include line before it.
 -- INCLUDES ids record run ready wake due expiry events stats remove expired
-local MEMBERS_MAX = 1000 -- of a batch, and how many one call flushes
-local BATCH_BYTES = 1048576 -- so many bytes of records make a group full, and a batch does not get more, but for one member
-local BATCHES_MAX = 64 -- that one call makes
+local MEMBERS_MAX = 500 -- of a batch, and how many one call flushes
+local BATCH_BYTES = 524288 -- so many bytes of records make a group full, and a batch does not get more, but for one member
+local BATCHES_MAX = 16 -- that one call makes
 local LOOK_AGAIN_MS = 1000 -- a group with members that expire is looked at no more often
 local CLEAN_EVERY_MS = 600000
+local BATCH_KEY = '\0batch' -- instead of an idempotency key: tells the relay that a batch has ended
 local SIZES = '>I4I4I6I6I6HI6I6'
 local members_left = MEMBERS_MAX
 local bytes_left = BATCH_BYTES
@@ -114,17 +116,21 @@ local function count_group(group)
   end
 end
 
--- A key that is held while its job is not done, or has not begun, is the batch's from now on; one by which jobs are replaced
--- is free, for a batch is not replaced.
-local function hand_over_key(its_key, id, batch)
-  local held = redis.call('HGET', keys, its_key)
-  if not held or string.sub(held, 7, 32) ~= id then return end
-  local its_mode = string.sub(held, 33, 33)
-  if its_mode == 'r' then
-    redis.call('HDEL', keys, its_key)
-  elseif its_mode ~= '' then
-    redis.call('HSET', keys, its_key, string.sub(held, 1, 6) .. batch .. string.sub(held, 33))
+-- Keys that are held while their jobs are not done, or have not begun, are the batch's from now on; one by which jobs are
+-- replaced is free, for a batch is not replaced.
+local function hand_over_keys(its_keys, ids, batch)
+  local changed, freed = {}, {}
+  for i, held in ipairs(redis.call('HMGET', keys, unpack(its_keys))) do
+    local its_mode = held and string.sub(held, 7, 32) == ids[i] and string.sub(held, 33, 33)
+    if its_mode == 'r' then
+      freed[#freed + 1] = its_keys[i]
+    elseif its_mode and its_mode ~= '' then
+      changed[#changed + 1] = its_keys[i]
+      changed[#changed + 1] = string.sub(held, 1, 6) .. batch .. string.sub(held, 33)
+    end
   end
+  if #freed > 0 then redis.call('HDEL', keys, unpack(freed)) end
+  if #changed > 0 then redis.call('HSET', keys, unpack(changed)) end
 end
 
 -- How many of the first members a batch takes by their bytes.
@@ -159,7 +165,7 @@ local function options_of_batch(group, found)
     end
   end
   local attributes = cjson.encode({group = group.name})
-  return struct.pack('>I6', longest) .. head .. struct.pack('>HHc0', 0, #attributes, attributes) .. group.name
+  return struct.pack('>I6', longest) .. head .. struct.pack('>Hc0Hc0', #BATCH_KEY, BATCH_KEY, #attributes, attributes) .. group.name
     .. struct.pack(GROUP, #group.name, #found, group.most, group.delay_max, group.grace),
     most_tries, never and 0 or latest, marks, highest or 0, ids
 end
@@ -174,7 +180,9 @@ local function add_batch(batch, group, found, body, due_ms)
   put_ready(batch, its_priority)
   if expires > 0 then expect_expiry(expires, now, {batch}, 1) end
   local fields = {batch, 'b' .. table.concat(ids)}
-  for i, id in ipairs(ids) do fields[2 * i + 1], fields[2 * i + 2] = id, 'm' .. batch end
+  for i, id in ipairs(ids) do
+    fields[2 * i + 1], fields[2 * i + 2] = id, 'm' .. batch .. (found[i].is_awaited and key_of(found[i].options) or '')
+  end
   redis.call('HSET', batches, unpack(fields))
   if redis.call('HEXISTS', group_sizes, '') == 0 then
     redis.call('HSET', group_sizes, '', string.format('%.0f 0', now + CLEAN_EVERY_MS))
@@ -198,16 +206,14 @@ local function flush_batch(group, is_due)
   local found, expired, parts, size = {}, {}, {}, 0
   for i, id in ipairs(alive) do
     local raw = records[i]
-    local its_tries, expires, _, its_options, body_at = unpack_record(raw)
+    local its_tries, expires, _, its_options = unpack_record(raw)
     if has_expired(expires) then
       expired[#expired + 1] = id
     else
-      local _, _, _, _, its_key, attributes = struct.unpack('>I6BI6I6Hc0Hc0', its_options)
-      local body = string.sub(raw, body_at)
-      found[#found + 1] = {id = id, tries = its_tries, expires = expires, options = its_options, key = its_key,
+      found[#found + 1] = {id = id, tries = its_tries, expires = expires, options = its_options,
         is_awaited = raw_runs[i] and is_depended_on(raw_runs[i])}
-      parts[#parts + 1] = id .. struct.pack('>Hc0I4', #attributes, attributes, #body)
-      parts[#parts + 1] = body
+      parts[#parts + 1] = id .. struct.pack('>I4', #raw)
+      parts[#parts + 1] = raw
       size = size + #raw
     end
   end
@@ -220,9 +226,12 @@ local function flush_batch(group, is_due)
   local batch = time_part() .. random .. counter_part(counter + batches_made)
   batches_made = batches_made + 1
   add_batch(batch, group, found, table.concat(parts), due_ms)
+  local its_keys, ids_with_key = {}, {}
   for _, member in ipairs(found) do
-    if member.key ~= '' then hand_over_key(member.key, member.id, batch) end
+    local its_key = key_of(member.options)
+    if its_key ~= '' then its_keys[#its_keys + 1], ids_with_key[#ids_with_key + 1] = its_key, member.id end
   end
+  if #its_keys > 0 then hand_over_keys(its_keys, ids_with_key, batch) end
   members_left, bytes_left, batches_left = members_left - #found, bytes_left - size, batches_left - 1
   group.count, group.bytes = math.max(0, group.count - number), math.max(0, group.bytes - size)
   return true
