@@ -164,6 +164,7 @@ urlpatterns = [
     path(f"{_AT}empty", queue_actions.empty, name="queue_empty"),
     path(f"{_AT}pause", queue_actions.pause, name="queue_pause"),
     path(f"{_AT}resume", queue_actions.resume, name="queue_resume"),
+    path(f"{_AT}flush-group", queue_actions.flush_group, name="queue_flush_group"),
     path(f"{_AT}act", queue_actions.act, name="queue_act"),
     path(f"{_AT}act-on-all", queue_actions.act_on_all, name="queue_act_on_all"),
 ]
