@@ -11,12 +11,23 @@ import sys
 from base64 import b64decode
 from collections import Counter
 
-from queues.engine import Engine, PublishOptions, ack, consume_any, flush_group, publish
+from queues.engine import (
+    Engine,
+    PublishOptions,
+    ack,
+    consume_any,
+    flush_due,
+    flush_group,
+    open_engine,
+    publish,
+    server_time,
+)
 
 KILLS = 25
 
 
-def test_a_flush_that_is_killed_loses_nothing_and_repeats_nothing(engine: Engine, redis_url: str) -> None:
+def test_a_flush_that_is_killed_loses_nothing_and_repeats_nothing(redis_url: str) -> None:
+    engine = open_engine(redis_url)
     queues = [engine.queue("shop", f"q{number}") for number in range(4)]
     sent: Counter[str] = Counter()
     chance = random.Random(7)
@@ -58,13 +69,12 @@ def test_a_flush_that_is_killed_loses_nothing_and_repeats_nothing(engine: Engine
             found.update(b64decode(member["data"]).decode() for member in json.loads(job.body)["members"])
             engine.run(ack(engine.queue("shop", job.queue), [job.job_id]))
 
+    engine.close()
     assert found == sent
 
 
 def _finish(engine: Engine) -> None:
     """Let members join whose delay is over, and flush what is left."""
-    from queues.engine import flush_due, server_time
-
     later = engine.run(server_time()) + 60_000
     while engine.run(flush_due(engine.layout, now_ms=later)).more:
         pass
