@@ -182,6 +182,7 @@ def bad_publish_options(route: str, request: str, body: str) -> list[Case]:
                 ("a limit key that is not printable", "limit_key=a%09b", "invalid limit_key"),
                 ("an empty limit key", "limit_key=", "invalid limit_key"),
                 ("a limit key that is too long", "limit_key=" + "k" * 65, "invalid limit_key"),
+                ("a group and a result that is waited for", "group=g&wait=1", "wait and group exclude each other"),
                 ("an empty group", "group=", "invalid group"),
                 ("a group that is not printable", "group=a%09b", "invalid group"),
                 ("a group that is too long", "group=" + "g" * 256, "invalid group"),

@@ -8,7 +8,8 @@ from django.urls import reverse
 
 from queues.engine import JobState
 from queues.models import Activity
-from tests.dashboard.shop import QUEUE, SHOP, Shop
+from tests.dashboard.people import SHOP
+from tests.dashboard.shop import QUEUE, Shop
 
 from .asking import noted, page, post
 
