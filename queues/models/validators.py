@@ -40,7 +40,21 @@ def validate_queue(name: str) -> None:
 
 _SCHEDULE_NAME: Final = re.compile(r"[-_.:A-Za-z0-9]+\Z")
 QUEUE_WORDS: Final = frozenset(
-    {"ack", "bulk", "deadletter", "job", "jobs", "limit-keys", "pause", "peek", "push", "resume", "size", "stats"}
+    {
+        "ack",
+        "bulk",
+        "deadletter",
+        "groups",
+        "job",
+        "jobs",
+        "limit-keys",
+        "pause",
+        "peek",
+        "push",
+        "resume",
+        "size",
+        "stats",
+    }
 )
 """What may follow a queue's name in a path of the HTTP API. A queue may be called `schedules`, so these are no
 schedules."""

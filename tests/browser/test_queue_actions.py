@@ -118,3 +118,23 @@ def test_a_search_that_is_not_through_goes_on_when_asked(page: Page, shop: Shop)
 
     expect(page.get_by_role("link", name=needle)).to_be_visible()
     expect(page.get_by_text("looked at 10,000 of 11,201 jobs")).to_be_visible()
+
+
+@pytest.mark.parametrize("width", ["desktop", "phone"])
+def test_a_group_that_fills_is_flushed_at_once(width: str, open_page: OpenPage, shop: Shop) -> None:
+    queue = f"letters-{width}"
+    for number in range(7):
+        shop.call("PUT", f"/api/demo/{queue}?group=digest+of+Alice", b"%d" % number)
+    shop.call("PUT", f"/api/demo/{queue}?group=Bob", b"later")
+    shop.call("PUT", f"/api/demo/{queue}?group=Bob&delay=600", b"later")
+    page = open_page(phone=width == "phone")
+    page.goto(f"/queues/default/demo/{queue}/")
+    row = page.get_by_role("row").filter(has_text="digest of Alice")
+    expect(row).to_contain_text("7 / 500")
+    assert find_barriers(page) == []
+    keep_picture(page, f"groups-{width}")
+
+    row.get_by_role("button", name="Flush now").click()
+    expect(page.get_by_role("status").filter(has_text="Flushed: 7 members.")).to_be_visible()
+    expect(page.get_by_role("row").filter(has_text="7 / 500")).to_have_count(0)
+    assert shop.count(queue, "ready") == 1

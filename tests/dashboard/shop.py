@@ -46,12 +46,14 @@ class Shop:
             options = {"delay_ms": 600_000} | options
         if state is JobState.BLOCKED:
             options = {"depends_on": (Dependency(queue="mails", key="never"),)} | options
+        if state is JobState.GROUPED:
+            options = {"group": "mails"} | options
         if state is JobState.COMPLETED:
             options = {"retention_ms": 600_000} | options
         if state is JobState.RETRY:
             options = {"tries": 2} | options
         (job_id,) = self.publish(body, **options)
-        if state in (JobState.READY, JobState.DELAYED, JobState.BLOCKED):
+        if state in (JobState.READY, JobState.DELAYED, JobState.BLOCKED, JobState.GROUPED):
             return job_id
         self.take(consumer="worker-1")
         if state is JobState.RETRY:

@@ -111,6 +111,7 @@ def queue_in(engine: Engine, state: str) -> None:
         "delayed": {"delay_ms": 60_000},
         "retry": {"tries": 2},
         "completed": {"retention_ms": 60_000},
+        "grouped": {"group": "mails"},
         "blocked": {"depends_on": (Dependency(queue="other", key="never"),)},
     }
     put(engine, state, **options.get(state, {}))

@@ -13,6 +13,7 @@ from queues.engine import (
     Dependency,
     DependencyFailure,
     InvalidArgumentError,
+    JobFilter,
     JobState,
     KeyMode,
     ack,
@@ -22,6 +23,7 @@ from queues.engine import (
     destroy,
     fail,
     find_detail,
+    find_job,
     find_result,
     flush_due,
     flush_group,
@@ -35,6 +37,7 @@ from queues.engine import (
     release,
     republish,
     respawn,
+    scan_jobs,
     stats,
     sweep,
 )
@@ -524,3 +527,24 @@ def test_what_depends_on_a_member_is_told_when_its_batch_is_deleted(world: World
     carry(world)
 
     assert world.places() == {waiting: "ready"}
+
+
+def test_a_batch_is_found_by_what_its_members_say(world: World) -> None:
+    join(world, b"dear alice", b"dear bob", group_max_size=2)
+    join(world, b"x" * 20_000 + b"dear carol", group_max_size=1)
+
+    pages = [
+        world.run(scan_jobs(world.queue, JobState.READY, JobFilter(body=text), now_ms=world.now_ms)).jobs
+        for text in ("DEAR BOB", "dear carol", "dear dave")
+    ]
+
+    assert [len(jobs) for jobs in pages] == [1, 1, 0]
+
+
+def test_a_member_is_found_in_its_queue_also_after_the_flush(world: World) -> None:
+    _, (first, _) = batch_of_two(world)
+
+    found = world.run(find_job(world.engine.layout, [world.queue.namespace], first, most=100))
+
+    assert found.queue is not None
+    assert found.queue.name == world.queue.name

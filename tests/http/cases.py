@@ -88,6 +88,17 @@ def two_of_acme(client: Client, queue: str) -> dict[str, str]:
     return {f"id{n}": client.publish(queue, limit_key="acme") for n in range(2)}
 
 
+def two_mails(client: Client, queue: str) -> dict[str, str]:
+    client.publish(queue, group="mails", delay=60)
+    return {"id1": client.publish(queue, group="mails"), "id2": client.publish(queue, group="mails")}
+
+
+def batch_of_two(client: Client, queue: str) -> dict[str, str]:
+    ids = two_mails(client, queue)
+    assert client.call("POST", f"/api/{{ns}}/{queue}/groups/flush?group=mails").status == 200
+    return ids
+
+
 def working(client: Client, queue: str) -> dict[str, str]:
     client.publish(queue, tries=2, retention=60)
     return {"id": client.take(queue)["job_id"]}
@@ -175,7 +186,12 @@ def bad_publish_options(route: str, request: str, body: str) -> list[Case]:
                 ("a limit key that is not printable", "limit_key=a%09b", "invalid limit_key"),
                 ("an empty limit key", "limit_key=", "invalid limit_key"),
                 ("a limit key that is too long", "limit_key=" + "k" * 65, "invalid limit_key"),
-                ("group", "group=g", "group is not supported yet"),
+                ("a group and a result that is waited for", "group=g&wait=1", "wait and group exclude each other"),
+                ("an empty group", "group=", "invalid group"),
+                ("a group that is not printable", "group=a%09b", "invalid group"),
+                ("a group that is too long", "group=" + "g" * 256, "invalid group"),
+                ("a group and a limit key", "group=g&limit_key=k", "limit_key and group exclude each other"),
+                ("a group and dependencies", "group=g&depends_on=q:a", "depends_on and group exclude each other"),
                 ("a dependency without a name", "depends_on=", 'invalid depends_on ""'),
                 ("a dependency that is no id", "depends_on=a", 'invalid depends_on "a"'),
                 ("one of several is none", f"depends_on=q/{UNKNOWN},q/x", 'invalid depends_on "q/x"'),
@@ -1064,6 +1080,9 @@ def described(**changes: Any) -> dict[str, Any]:
         "key": "",
         "attributes": None,
         "limit_key": "",
+        "group": "",
+        "members": 0,
+        "batch_id": None,
         "body_bytes": 3,
         "result_bytes": None,
         "errors": [],
@@ -1158,6 +1177,27 @@ READ = [
             dependencies_open=True,
         ),
         prepare=open_job,
+    ),
+    Case(
+        route="read.detail",
+        title="a member of a group",
+        request=f"GET {Q}/job/{{id1}}/detail",
+        status=200,
+        want=described(state="grouped", group="mails", **WAITS_FOR_NOTHING),
+        prepare=two_mails,
+    ),
+    Case(
+        route="read.detail",
+        title="a member whose group has been flushed",
+        request=f"GET {Q}/job/{{id1}}/detail",
+        status=200,
+        want=described(
+            group="mails",
+            attributes=None,
+            batch_id=lambda value: len(value) == 26,
+            **WAITS_FOR_NOTHING,
+        ),
+        prepare=batch_of_two,
     ),
     Case(
         route="read.detail",
@@ -1777,7 +1817,7 @@ SCHEDULE_ROUTES = [
     ],
 ]
 
-COUNTS = {"ready": 0, "delayed": 0, "retry": 0, "working": 0, "dead": 0, "completed": 0, "blocked": 0}
+COUNTS = {"ready": 0, "delayed": 0, "retry": 0, "working": 0, "dead": 0, "completed": 0, "blocked": 0, "grouped": 0}
 PERCENTILES = {"p50": None, "p95": None, "p99": None}
 STATS = {
     **NAMES,
@@ -1833,6 +1873,57 @@ QUEUES = [
             "after": None,
         },
         prepare=two_of_acme,
+    ),
+    Case(
+        route="queues.groups",
+        title="of a queue with one, and a member with a delay",
+        request=f"GET {Q}/groups",
+        status=200,
+        want={
+            **NAMES,
+            "now_ms": TIME,
+            "total": 1,
+            "joining": 1,
+            "groups": [
+                {
+                    "group": "mails",
+                    "members": 2,
+                    "bytes": whole(6, 200),
+                    "first_ms": TIME,
+                    "last_ms": TIME,
+                    "flush_ms": TIME,
+                    "max_size": 500,
+                    "max_delay_s": 600,
+                    "grace_period_s": 60,
+                }
+            ],
+            "after": None,
+        },
+        prepare=two_mails,
+    ),
+    *bad("queues.groups", f"GET {Q}/groups", "limit", "0", "1001", "x"),
+    *bad("queues.groups", f"GET {Q}/groups", "after", "-1", "x"),
+    Case(
+        route="queues.flush_group",
+        title="of a group with two members",
+        request=f"POST {Q}/groups/flush?group=mails",
+        status=200,
+        want={"msg": "flushed", "batches": 1, "members": 2, "more": False},
+        prepare=two_mails,
+    ),
+    Case(
+        route="queues.flush_group",
+        title="of none",
+        request=f"POST {Q}/groups/flush?group=mails",
+        status=200,
+        want={"msg": "flushed", "batches": 0, "members": 0, "more": False},
+    ),
+    Case(
+        route="queues.flush_group",
+        title="without a group",
+        request=f"POST {Q}/groups/flush",
+        status=400,
+        want=error("invalid group"),
     ),
     *bad("queues.limit_keys", f"GET {Q}/limit-keys", "limit", "0", "1001", "x"),
     *bad("queues.limit_keys", f"GET {Q}/limit-keys", "after", "-1", "x"),

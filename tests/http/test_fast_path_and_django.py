@@ -89,7 +89,7 @@ class Play:
         """Require that both hold the same."""
         for queue in ("{queue}", "{queue}b"):
             assert self.call(f"GET /api/demo/{queue}/stats").status == 200
-            for state in ("ready", "delayed", "retry", "working", "dead", "completed", "blocked"):
+            for state in ("ready", "delayed", "retry", "working", "dead", "completed", "blocked", "grouped"):
                 assert self.call(f"GET /api/demo/{queue}/jobs?state={state}").status == 200
 
     def _names(self, api: ApiServer) -> dict[str, str]:

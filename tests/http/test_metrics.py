@@ -96,7 +96,7 @@ def test_jobs_are_shown_by_queue_and_state(own_server: Server, client: Client) -
     client.take("states")
     job = client.take("states")
     assert client.call("POST", f"/api/{{ns}}/states/job/{job['job_id']}/fail", '{"dead": true}').status == 200
-    wanted = {"ready": 1, "working": 1, "dead": 1, "delayed": 1, "retry": 0, "completed": 0, "blocked": 0}
+    wanted = {"ready": 1, "working": 1, "dead": 1, "delayed": 1, "retry": 0, "completed": 0, "blocked": 0, "grouped": 0}
 
     def shown() -> bool:
         jobs = scrape(own_server)["taskq_jobs"]

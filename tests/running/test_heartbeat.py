@@ -102,6 +102,7 @@ def test_a_pool_runner_sends_a_heartbeat_when_it_has_run_its_roles(engine: Engin
 def test_each_role_has_a_turn_at_least_every_ten_seconds() -> None:
     assert {role.name for role in roles_for("default") if 0 < role.interval_s <= 10} == {
         "pump",
+        "groups",
         "reclaimer",
         "relay",
         "sweeper",

@@ -34,7 +34,7 @@ from queues.pump import service
 from queues.pump.circuit_breaker import RETRY_FIRST_S, RETRY_MAX_S, CircuitBreaker
 from queues.pump.pool_runner import PoolRunner
 from queues.pump.role import WAIT_PART, BackgroundRole, RoleStats, run_role
-from queues.pump.roles import bounds, deleter, pump, reclaimer, relay, roles_for, sweeper
+from queues.pump.roles import bounds, deleter, groups, pump, reclaimer, relay, roles_for, sweeper
 from tests.support.clock import ManualClock
 from tests.support.waiting import wait_until
 
@@ -74,6 +74,16 @@ def test_the_pump_makes_due_jobs_ready_and_leaves_the_others(engine: Engine) -> 
 
     assert counts.jobs == 3
     assert counts_of(engine, START_MS + 1_000) == {"ready": 3, "delayed": 1}
+
+
+def test_a_group_is_flushed_when_its_time_has_come(engine: Engine) -> None:
+    put(engine, PublishOptions(group="mails", group_grace_ms=1_000), jobs=3)
+    put(engine, PublishOptions(group="pushes", group_grace_ms=5_000))
+
+    ticks = [groups.tick(engine, START_MS + ms).jobs for ms in (999, 1_000, 1_000)]
+
+    assert ticks == [0, 1, 0]
+    assert counts_of(engine, START_MS + 1_000) == {"ready": 1, "grouped": 1}
 
 
 def test_a_tick_with_nothing_to_do_does_nothing(engine: Engine) -> None:
@@ -468,9 +478,10 @@ def test_role_stats_sum_up_and_start_again(caplog: pytest.LogCaptureFixture) -> 
     assert (record.__dict__["role"], record.__dict__["queues"], record.__dict__["jobs"]) == ("pump", 2, 5)
 
 
-def test_every_pool_has_the_eight_roles() -> None:
+def test_every_pool_has_these_roles() -> None:
     assert [(role.name, role.interval_s) for role in roles_for("any")] == [
         ("pump", 0.1),
+        ("groups", 0.1),
         ("reclaimer", 0.2),
         ("relay", 0.1),
         ("sweeper", 0.25),

@@ -45,6 +45,7 @@ def test_once_runs_each_role_for_every_pool_and_prints_what_it_did(site: Site) -
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == [
         "default pump: queues=1 jobs=3 dead=0",
+        "default groups: queues=0 jobs=0 dead=0",
         "default reclaimer: queues=0 jobs=0 dead=0",
         "default relay: queues=0 jobs=0 dead=0",
         "default sweeper: queues=0 jobs=0 dead=0",

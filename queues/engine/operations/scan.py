@@ -14,6 +14,7 @@ from ..errors import InvalidArgumentError
 from ..ids import is_job_id
 from ..keys import Layout, QueueKeys, partition_keys
 from ..operation import Operation, Plan, Reply
+from ..record import unpack_record
 from ..reply import clock_argument, expect_ok, unexpected
 from ..scripts import load
 from ..values import JobDetail, JobFilter, JobState, Scan
@@ -56,7 +57,7 @@ def scan_jobs(
         for *fields, is_match, before, looked_before in found:
             job = detail_of(queue, now, fields)
             if not is_match:
-                if body not in job.body.lower():
+                if body not in unpack_record(fields[3]).stored_body.lower():  # of a batch, not what is shown of it
                     continue
                 job = replace(job, body=job.body[: limits.PREVIEW_BYTES])
             if len(jobs) == limit:

@@ -125,6 +125,7 @@ ACTS: Final[Mapping[str, tuple[Act, ...]]] = {
     "queue_empty": (Act(form={"word": QUEUE} | SURE, needs_admin=True),),
     "queue_pause": (Act(),),
     "queue_resume": (Act(),),
+    "queue_flush_group": (Act(form={"group": "mails"}),),
     "queue_act": (
         Act(form={"act": "delete", "state": "ready", "job": "{ready}"} | SURE),
         Act(form={"act": "ack", "state": "working", "job": "{working}:1"} | SURE),
