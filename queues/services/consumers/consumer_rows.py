@@ -1,4 +1,4 @@
-"""Rows of the pages of consumers: by consumer and by queue, made of what was read of a pool. Does no input or output."""
+"""Rows of the pages of consumers: by consumer and by queue, made of what was read of a pool. Reads nothing itself."""
 
 from __future__ import annotations
 
