@@ -61,6 +61,7 @@ def publish_options(
     key_ttl: Delay | None = None,
     key_mode: str = "window",
     key_max_wait: Delay = 0,
+    group: str | None = None,
     attributes: Mapping[str, str] | None = None,
 ) -> PublishOptions:
     """Options of a publish, as docs/protocol.md has them. Raises InvalidArgumentError, NotConfiguredError."""
@@ -80,6 +81,7 @@ def publish_options(
         key_ttl_ms=None if key_ttl is None else _ms(key_ttl),
         key_mode=KeyMode(key_mode),
         key_max_wait_ms=_ms(key_max_wait),
+        group=group,
         attributes=attributes,
     )
 

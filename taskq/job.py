@@ -72,7 +72,7 @@ class Job(Generic[R]):
         return await self._app.broker.arun(self._app.broker.detail(self.queue, self.id))
 
     def state(self) -> JobState | None:
-        """Where it is: ready, delayed, retry, working, dead, completed, blocked; None: gone."""
+        """Where it is: ready, delayed, retry, working, dead, completed, blocked, grouped; None: gone."""
         found = self.detail()
         return None if found is None else found.state
 

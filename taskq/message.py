@@ -44,7 +44,22 @@ class Cipher(Protocol):
     def decrypt(self, token: bytes) -> bytes: ...
 
 
+class Member(msgspec.Struct):
+    """A job that has become part of a batch. Further fields are passed over."""
+
+    job_id: str
+    data: bytes
+
+
+class Batch(msgspec.Struct):
+    """The body of a batch, which the queue makes of the members of a group (docs/groups.md)."""
+
+    group: str
+    members: list[Member]
+
+
 _DECODER: Final = msgspec.json.Decoder(Message)
+_BATCH_DECODER: Final = msgspec.json.Decoder(Batch)
 
 
 def write_message(
@@ -88,7 +103,16 @@ def read_message(
     cipher: Cipher | None = None,
     accept_plaintext: bool = False,
 ) -> Message:
-    """Raises SerializationError for what is no message, or needs a serializer or key that is not here."""
+    """Raises SerializationError for what is no message, or needs a serializer or key that is not here.
+
+    Of a batch: the message of its members' task, with one argument, the lists of all of them as one.
+    """
+    if (batch := _read_batch(body)) is not None:
+        read = [
+            read_message(member.data, serializers=serializers, cipher=cipher, accept_plaintext=accept_plaintext)
+            for member in batch.members
+        ]
+        return _joined(read)
     try:
         message = _DECODER.decode(body)
     except (msgspec.DecodeError, msgspec.ValidationError, RecursionError) as error:
@@ -108,10 +132,37 @@ def read_message(
 
 def read_task_name(body: bytes) -> str:
     """The task that a body names, which stands beside what is encrypted; "" if it is none of a message."""
+    if (batch := _read_batch(body)) is not None:
+        return read_task_name(batch.members[0].data)
     try:
         return _DECODER.decode(body).task
     except (msgspec.DecodeError, RecursionError):
         return ""
+
+
+def _read_batch(body: bytes) -> Batch | None:
+    """The batch that the body is, or None. A message of a task has no `group`."""
+    if not body.startswith(b'{"group":'):
+        return None
+    try:
+        batch = _BATCH_DECODER.decode(body)
+    except (msgspec.DecodeError, msgspec.ValidationError, RecursionError):
+        return None
+    return batch if batch.members else None
+
+
+def _joined(members: Sequence[Message]) -> Message:
+    """The message of a batch. Raises SerializationError for members that are no calls of one task with a list."""
+    first = members[0]
+    values: list[Any] = []
+    for member in members:
+        if (member.task, member.version) != (first.task, first.version):
+            raise SerializationError(f"a batch has members of two tasks or versions: {first.task}, {member.task}")
+        if member.kwargs or len(member.args) != 1 or not isinstance(member.args[0], list | tuple):
+            raise SerializationError(f"a member of a batch has other arguments than one list: {member.task}")
+        values += member.args[0]
+    keeps = any(member.result for member in members) or first.result
+    return Message(task=first.task, args=[values], version=first.version, result=keeps, trace=first.trace)
 
 
 def _dump(serializer: Serializer, value: Any) -> str:

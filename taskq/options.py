@@ -10,6 +10,7 @@ from math import isfinite
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 from queues.engine import Backoff, BackoffKind, InvalidArgumentError, KeyMode, PublishOptions, parse_backoff
+from queues.engine.limits import GROUP_DEFAULT_DELAY_S, GROUP_DEFAULT_GRACE_S, GROUP_DEFAULT_SIZE
 
 from .outcomes import Delay, NotConfiguredError, seconds
 
@@ -71,8 +72,12 @@ class TaskOptions:
     ("window"; None: as long as `expires`). Or it takes the place of the first while that has not begun, which with
     `delay` debounces: `key_max_wait` after the first of them it is due at the latest ("replace"). Or both are enqueued
     and never run at the same time ("no_overlap"). `limit_key`: the tenant or the like whose jobs share the queue fairly
-    with those of others and within its limits, a format or a function as `key` is. `version`: raise it when the
-    signature changes incompatibly. `process`: run it in a process of its own, which can be killed. `on_commit`: with
+    with those of others and within its limits, a format or a function as `key` is. `group`: the group that the job is a
+    member of, likewise. Such a task has one parameter, a list; each call gives a list, and the function gets the lists
+    of all members of a batch as one, once the group is flushed: when it has `group_max_size` members,
+    `group_max_delay` after the first, or `group_grace_period` after the latest (over HTTP the queue's policy says
+    when). `version`: raise it when the signature changes incompatibly. `process`: run it in a process of its own, which
+    can be killed. `on_commit`: with
     taskq.django, a call within a transaction is enqueued when that commits; False: at once.
     `outbox`: with taskq.django, write the job into the project's database, in the transaction that the call is in;
     `manage.py runoutbox` publishes it after the commit. A text is the alias of the database; None: as the setting
@@ -92,6 +97,10 @@ class TaskOptions:
     key_ttl: Delay | None = None
     key_max_wait: Delay = 0
     limit_key: Key | None = None
+    group: Key | None = None
+    group_max_size: int = GROUP_DEFAULT_SIZE
+    group_max_delay: Delay = GROUP_DEFAULT_DELAY_S
+    group_grace_period: Delay = GROUP_DEFAULT_GRACE_S
     attributes: dict[str, str] | None = None
     version: int = 1
     process: bool = False
@@ -156,6 +165,9 @@ class TaskOptions:
             backoff=_backoff(self.retry_policy.backoff),
             retention_ms=_ms(self.retention),
             attributes=self.attributes,
+            group_max_size=self.group_max_size,
+            group_max_delay_ms=_ms(self.group_max_delay),
+            group_grace_ms=_ms(self.group_grace_period),
         )
 
 
@@ -191,6 +203,10 @@ _TYPES: Final[dict[str, tuple[Callable[[Any], bool], str]]] = {
     "key": (lambda value: value is None or isinstance(value, str) or callable(value), "text or a function"),
     "key_ttl": (_is_delay_or_none, _SECONDS),
     "key_max_wait": (_is_delay, _SECONDS),
+    "group": (lambda value: value is None or isinstance(value, str) or callable(value), "text or a function"),
+    "group_max_size": (_is_int, "a whole number"),
+    "group_max_delay": (_is_delay, _SECONDS),
+    "group_grace_period": (_is_delay, _SECONDS),
     "attributes": (_is_text_map, "a dict of texts"),
     "version": (_is_int, "a whole number"),
 }

@@ -143,7 +143,9 @@ class BoundTask(Generic[P, R]):
 
     @functools.cached_property
     def _waiting_options(self) -> TaskOptions:
-        """With the retention that a caller who waits needs."""
+        """With the retention that a caller who waits needs. Raises NotConfiguredError."""
+        if self.options.group is not None:
+            raise NotConfiguredError(f"{self.task.name}: nobody waits for a task with group=, which runs later")
         return self.options.changed(retention=max(self.options.retention_s, WAIT_RETENTION_S))
 
     def enqueue_many(self, calls: Iterable[Call]) -> list[Job[Any]]:
@@ -180,6 +182,8 @@ class Task(BoundTask[P, R]):
         self.is_generator = inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function)
         check_queue(options.queue)  # a mistake is told where the task is declared
         prepare(options.publish_options)
+        if options.group is not None and (self._positional != 1 or self._required != 1):
+            raise NotConfiguredError(f"{name}: a task with group= has one parameter, a list")
 
     def __repr__(self) -> str:
         return f"<Task {self.name}>"
@@ -277,6 +281,13 @@ class Task(BoundTask[P, R]):
         if options.limit_key is not None:
             limit_key = self._filled_in(options.limit_key, args, kwargs, bound)
             publish_options = replace(publish_options, limit_key=limit_key)
+        if options.group is not None:
+            if kwargs or len(args) != 1 or not isinstance(args[0], list | tuple):
+                raise TypeError(f"{self.name}: a task with group= is called with one list, of what a batch joins")
+            if options.outbox:
+                raise NotConfiguredError(f"{self.name}: group= and outbox= exclude each other")
+            group = f"{self.name}:{self._filled_in(options.group, args, kwargs, bound)}"
+            publish_options = replace(publish_options, group=group)
         if options.key is not None:
             key = self.key_of(options, args, kwargs, bound)
             if options.key_mode != "no_overlap":

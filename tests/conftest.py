@@ -44,7 +44,7 @@ PROCESSES_OF_HTTP = (
 )
 PROCESSES = (
     *("tests/running/", "tests/browser/", "tests/reports/", "tests/bench/", "tests/package/test_wheel.py"),
-    "tests/push/test_runpusher.py",
+    *("tests/push/test_runpusher.py", "tests/push/test_postgresql.py"),
     *(f"tests/sdk/test_{name}.py" for name in ("command_line", "http_broker", "outages", "schedules", "typing")),
     *("tests/sdk/django/test_page.py", "tests/sdk/django/test_runworker.py"),
     "tests/sdk/django/outbox/test_processes.py",

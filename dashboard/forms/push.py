@@ -8,8 +8,11 @@ from django import forms
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from dashboard.error_messages import input_message
 from queues.engine import limits
+from queues.engine.errors import InvalidArgumentError
 from queues.http_client.urls import URL_MAX_CHARS
+from queues.services.push.addresses import check_url
 from queues.services.push.endpoints import EndpointOptions
 
 DEFAULTS: Final = EndpointOptions(url="")
@@ -55,6 +58,15 @@ class PushForm(forms.Form):
         super().__init__(*args, **options)
         if not is_new:
             del self.fields["queue"]
+
+    def clean_url(self) -> str:
+        """Checked here, too, so that all that is wrong is said at once."""
+        url = str(self.cleaned_data["url"])
+        try:
+            check_url(url)
+        except InvalidArgumentError as error:
+            raise forms.ValidationError(str(input_message(error).words)) from None
+        return url
 
     def clean_headers(self) -> dict[str, str]:
         """Names to values. What may stand in them the service says."""

@@ -105,6 +105,23 @@ class PolicyForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 3}),
         help_text=_("A line for each key: KEY=WEIGHT. A key of weight 3 gets three jobs for one of weight 1."),
     )
+    group_max_size = forms.IntegerField(
+        label=_("Per group: members at most"),
+        required=False,
+        min_value=1,
+        max_value=limits.GROUP_MAX_SIZE,
+        help_text=_("A group with so many members is flushed: they become one job."),
+    )
+    group_max_delay_s = seconds_field(
+        _("Per group: longest delay (s)"),
+        help_text=_("A group is flushed so long after its oldest member came, however few they are."),
+        least=1,
+    )
+    group_grace_period_s = seconds_field(
+        _("Per group: grace period (s)"),
+        help_text=_("A group is flushed when nobody has joined it for so long."),
+        least=1,
+    )
 
 
 def decode_body(form: forms.Form, data: dict[str, Any]) -> None:

@@ -46,6 +46,7 @@ def state_name(state: Any) -> str:
         "dead": pgettext("job state", "Dead"),
         "completed": pgettext("job state", "Completed"),
         "blocked": pgettext("job state", "Blocked"),
+        "grouped": pgettext("job state", "Grouped"),
     }
     return names[str(state)]
 

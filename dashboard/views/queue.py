@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from dashboard.forms.jobs import OrderForm, filter_fields, read_filter, read_state, whole_number, write_query
 from queues.engine.values import JobState, Spread
 from queues.services.jobs.actions import ACTS, ACTS_ON_ALL, JobAct
-from queues.services.push.reading import find_endpoint_of
+from queues.services.push.reading import read_endpoint_row
 from queues.services.queues.page import (
     NO_FILTER,
     QueuePlace,
@@ -29,6 +29,7 @@ from . import queue_actions
 from .decorators import page
 from .overview import CHARTS as OVERVIEW_CHARTS
 from .overview import MINUTE_MS
+from .push import STATES
 
 MINUTES: Final = 60
 """How much of the past a chart shows."""
@@ -97,7 +98,7 @@ Context = dict[str, Any]
 def queue(request: HttpRequest, pool: str, namespace: str, queue: str) -> HttpResponse:
     """The whole page."""
     place = find_place(user=request.user, pool=pool, namespace=namespace, queue=queue)
-    push = find_endpoint_of(pool=pool, namespace=namespace, queue=queue)
+    push = {"row": read_endpoint_row(pool=pool, namespace=namespace, queue=queue), "states": STATES}
     return render(request, "dashboard/queue.html", _now(request, place) | _jobs(request, place) | {"push": push})
 
 
@@ -163,6 +164,7 @@ urlpatterns = [
     path(f"{_AT}empty", queue_actions.empty, name="queue_empty"),
     path(f"{_AT}pause", queue_actions.pause, name="queue_pause"),
     path(f"{_AT}resume", queue_actions.resume, name="queue_resume"),
+    path(f"{_AT}flush-group", queue_actions.flush_group, name="queue_flush_group"),
     path(f"{_AT}act", queue_actions.act, name="queue_act"),
     path(f"{_AT}act-on-all", queue_actions.act_on_all, name="queue_act_on_all"),
 ]

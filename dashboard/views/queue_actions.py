@@ -18,6 +18,7 @@ from queues.services.permissions import Role
 from queues.services.policies import policy_for
 from queues.services.queues.actions import (
     empty_whole_queue,
+    flush_group_now,
     need,
     read_own_policy,
     save_own_policy,
@@ -124,6 +125,15 @@ def resume(request: HttpRequest, pool: str, namespace: str, queue: str) -> HttpR
     place = find_place(user=request.user, pool=pool, namespace=namespace, queue=queue)
     set_paused(user=request.user, place=place, paused=False)
     return done(request, message=_("Resumed."), back=queue_url(place))
+
+
+@action
+def flush_group(request: HttpRequest, pool: str, namespace: str, queue: str) -> HttpResponse:
+    """Flush a group now, whatever it has."""
+    place = find_place(user=request.user, pool=pool, namespace=namespace, queue=queue)
+    count = flush_group_now(user=request.user, place=place, group=request.POST.get("group", ""))
+    message = ngettext("Flushed: %(count)d member.", "Flushed: %(count)d members.", count) % {"count": count}
+    return done(request, message=message, back=queue_url(place), data={"done": count})
 
 
 @action

@@ -51,6 +51,7 @@ STATE_NAMES: Final = (
     ("dead", _("With dead letters")),
     ("completed", _("With completed jobs")),
     ("blocked", _("With blocked jobs")),
+    ("grouped", _("With groups that fill")),
     ("idle", _("Idle")),
 )
 assert {name for name, _title in STATE_NAMES} == STATES.keys()

@@ -46,6 +46,7 @@ class QueuePolicyAdmin(ScopedAdmin):
             _("Limit keys"),
             {"fields": ["key_in_flight", "key_rate", "key_burst", "key_weight", "key_weights"]},
         ),
+        (_("Groups"), {"fields": ["group_max_size", "group_max_delay_s", "group_grace_period_s"]}),
         (_("Watching"), {"fields": ["objective_s"]}),
         (_("Dead letters"), {"fields": ["dead_max_age_s", "dead_max_count"]}),
     ]

@@ -120,6 +120,8 @@ ROUTES: Final = (
     _route(f"GET {QUEUE}/size", queues.size, o.SIZE),
     _route(f"GET {QUEUE}/stats", queues.stats, o.STATS),
     _route(f"GET {QUEUE}/limit-keys", queues.limit_keys, o.LIMIT_KEYS),
+    _route(f"GET {QUEUE}/groups", queues.groups, o.GROUPS),
+    _route(f"POST {QUEUE}/groups/flush", queues.flush_group, o.FLUSH_GROUP),
     _route(f"POST {QUEUE}/pause", queues.pause, o.PAUSE),
     _route(f"POST {QUEUE}/resume", queues.resume, o.RESUME),
     _route(f"DELETE {QUEUE}", queues.destroy, o.DESTROY),

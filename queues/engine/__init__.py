@@ -65,9 +65,10 @@ from .operations.drain import (
     trim_drained,
 )
 from .operations.finish import ack, ack_attempt, ack_timed, extend, fail, release
+from .operations.groups import batch_of, find_batches, find_detail, find_result, flush_group, list_groups
 from .operations.inspect import detail, distributions, list_jobs, peek, result, size, stats
 from .operations.limit_keys import find_limit_keys, list_limit_keys
-from .operations.maintain import free_deleted, promote_due, reclaim_ended, sweep
+from .operations.maintain import advance_groups, flush_due, free_deleted, promote_due, reclaim_ended, sweep
 from .operations.measure import (
     PartitionLoad,
     beat,
@@ -79,7 +80,7 @@ from .operations.measure import (
     write_probe,
 )
 from .operations.open_dependencies import OpenJob, add_dependencies, close_dependencies
-from .operations.publish import PreparedOptions, prepare, publish, publish_large, republish
+from .operations.publish import PreparedOptions, check_group, prepare, publish, publish_large, republish
 from .operations.publish_once import once_key, publish_once, settle_once
 from .operations.push import (
     DELIVERIES_KEPT,
@@ -144,6 +145,9 @@ from .values import (
     DependencyFailure,
     Ended,
     Failed,
+    Flushed,
+    GroupFilling,
+    GroupPage,
     JobDetail,
     JobFilter,
     JobResult,
@@ -196,8 +200,11 @@ __all__ = [
     "Engine",
     "EntryRange",
     "Failed",
+    "Flushed",
     "FoundQueue",
     "FullStreams",
+    "GroupFilling",
+    "GroupPage",
     "InvalidArgumentError",
     "JobDetail",
     "JobFilter",
@@ -261,11 +268,14 @@ __all__ = [
     "ack_timed",
     "add_dependencies",
     "add_minutes",
+    "advance_groups",
     "annotate",
     "ask_store_load",
+    "batch_of",
     "beat",
     "beat_pusher",
     "cancel_job",
+    "check_group",
     "close_dependencies",
     "command_workers",
     "consume",
@@ -280,16 +290,22 @@ __all__ = [
     "drain_state",
     "extend",
     "fail",
+    "find_batches",
+    "find_detail",
     "find_job",
     "find_key",
     "find_limit_keys",
+    "find_result",
     "finish_drain",
+    "flush_due",
+    "flush_group",
     "free_deleted",
     "give_back_limit",
     "held_queues",
     "hold_key",
     "limited",
     "list_active",
+    "list_groups",
     "list_jobs",
     "list_limit_keys",
     "list_partition",

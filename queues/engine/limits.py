@@ -96,6 +96,22 @@ LIMIT_RATE_MAX: Final = 100_000.0
 LIMIT_BURST_MAX: Final = 1_000_000
 """Jobs per second of a queue or of a limit key, and how many may come at once after a while without."""
 
+GROUP_MAX_BYTES: Final = 255
+"""A group's name: printable characters."""
+
+GROUP_MAX_SIZE: Final = 500
+GROUP_BATCH_BYTES: Final = 512 * 1024
+"""Members of a batch, and bytes of their records: a group that has as many is flushed (lua/lib/groups.lua)."""
+
+GROUP_DEFAULT_SIZE: Final = 500
+GROUP_DEFAULT_DELAY_S: Final = 600
+GROUP_DEFAULT_GRACE_S: Final = 60
+"""When a group is flushed whose queue has no policy: full; so long after its oldest member came, after its latest."""
+
+GROUP_BATCHES_PER_CALL: Final = 16
+GROUP_LOOKS: Final = 100
+"""Batches that one call makes; members with a delay that one call lets join, and groups that it looks at."""
+
 CONSUMER_MAX_BYTES: Final = 64
 ERROR_MAX_BYTES: Final = 1_024
 HISTORY_MAX_ATTEMPTS: Final = 10

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
+from binascii import b2a_base64
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -14,7 +15,14 @@ _OUTCOMES = {1: "failed", 2: "lease_lost"}
 
 
 _LIMIT_KEY_BIT = 64
-"""Is added to the kind of the backoff if a limit key is at the end."""
+_GROUP_BIT = 32
+"""Is added to the kind of the backoff if a limit key, or a group, is at the end."""
+
+BATCH_KEY = "\0batch"
+"""What is stored of a batch instead of an idempotency key: by it the relay knows a batch (lua/lib/groups.lua)."""
+
+_GROUP_TAIL = struct.Struct(">BHH6s6s")
+"""Behind the group's name: its bytes, members of a batch, most members, longest delay, grace period (in ms)."""
 
 
 def _u48(raw: bytes, at: int) -> int:
@@ -34,6 +42,9 @@ class Options:
     key: str = ""
     attributes: Mapping[str, str] | None = None
     limit_key: str = ""
+    group: str = ""
+    members: int = 0
+    """Of a batch; 0: the job is none."""
 
 
 NO_OPTIONS = Options()
@@ -43,7 +54,7 @@ def pack_options(options: PublishOptions) -> bytes:
     """The options part of a record; b"" when all of it is default, so that plain jobs stay small."""
     backoff = options.backoff
     if (
-        not (options.retention_ms or options.key or options.limit_key)
+        not (options.retention_ms or options.key or options.limit_key or options.group)
         and options.attributes is None
         and backoff == NO_BACKOFF
     ):
@@ -53,7 +64,11 @@ def pack_options(options: PublishOptions) -> bytes:
     if options.attributes is not None:
         attributes = json.dumps(dict(options.attributes), ensure_ascii=False, separators=(",", ":")).encode()
     limit_key = (options.limit_key or "").encode()
+    tail = limit_key + bytes((len(limit_key),)) if limit_key else b""
     bits = (FAILURES_ONLY_BIT if backoff.failures_only else 0) | (_LIMIT_KEY_BIT if limit_key else 0)
+    if options.group is not None:
+        bits |= _GROUP_BIT
+        tail = _pack_group(options, options.group.encode())
     return b"".join(
         (
             _pack_u48(options.retention_ms),
@@ -64,9 +79,14 @@ def pack_options(options: PublishOptions) -> bytes:
             key,
             struct.pack(">H", len(attributes)),
             attributes,
-            limit_key + bytes((len(limit_key),)) if limit_key else b"",
+            tail,
         )
     )
+
+
+def _pack_group(options: PublishOptions, name: bytes) -> bytes:
+    times = _pack_u48(options.group_max_delay_ms), _pack_u48(options.group_grace_ms)
+    return name + _GROUP_TAIL.pack(len(name), 0, options.group_max_size, *times)
 
 
 def unpack_options(raw: bytes) -> Options:
@@ -76,23 +96,75 @@ def unpack_options(raw: bytes) -> Options:
     key_end = 21 + int.from_bytes(raw[19:21], "big")
     attributes_end = key_end + 2 + int.from_bytes(raw[key_end : key_end + 2], "big")
     attributes = raw[key_end + 2 : attributes_end]
+    group, members = "", 0
+    if raw[6] & _GROUP_BIT:
+        tail = len(raw) - _GROUP_TAIL.size
+        length, members, *_ = _GROUP_TAIL.unpack_from(raw, tail)
+        group = raw[tail - length : tail].decode()
     return Options(
         retention_ms=_u48(raw, 0),
         backoff=Backoff(
-            kind=BackoffKind(raw[6] & ~FAILURES_ONLY_BIT & ~_LIMIT_KEY_BIT),
+            kind=BackoffKind(raw[6] & ~FAILURES_ONLY_BIT & ~_LIMIT_KEY_BIT & ~_GROUP_BIT),
             base_ms=_u48(raw, 7),
             cap_ms=_u48(raw, 13),
             failures_only=bool(raw[6] & FAILURES_ONLY_BIT),
         ),
-        key=raw[21:key_end].decode(),
+        key=key if (key := raw[21:key_end].decode()) != BATCH_KEY else "",
         attributes=json.loads(attributes) if attributes else None,
         limit_key=raw[attributes_end:-1].decode() if raw[6] & _LIMIT_KEY_BIT else "",
+        group=group,
+        members=members,
     )
 
 
 def unpack_attributes(raw: bytes) -> Mapping[str, str] | None:
     """Only the attributes of an options part: all that a consumer is told of it."""
     return unpack_options(raw).attributes if raw else None
+
+
+def is_batch(options: bytes) -> bool:
+    """Whether these are the options of a batch, whose body is to be read by `batch_body`."""
+    return len(options) > _GROUP_TAIL.size and bool(options[6] & _GROUP_BIT) and bool(unpack_options(options).members)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Member:
+    """A job that has become part of a batch."""
+
+    job_id: str
+    body: bytes
+    attributes: Mapping[str, str] | None
+
+
+def unpack_members(raw: bytes) -> list[Member]:
+    """The members in the stored body of a batch; of a body that was cut, as far as it goes."""
+    members, at = [], 0
+    while at + _MEMBER_HEAD.size < len(raw):
+        job_id, size = _MEMBER_HEAD.unpack_from(raw, at)
+        at += _MEMBER_HEAD.size
+        try:
+            record = unpack_record(raw[at : at + size])
+        except (IndexError, ValueError):  # cut within its options
+            break
+        at += size
+        members.append(Member(job_id=job_id.decode("ascii"), body=record.body, attributes=record.options.attributes))
+    return members
+
+
+_MEMBER_HEAD = struct.Struct(">26sI")
+
+
+def batch_body(group: str, raw: bytes) -> bytes:
+    """What consumers get as the body of a batch: JSON with its members, and their bodies in base64."""
+    members = [
+        {
+            "job_id": member.job_id,
+            "data": str(b2a_base64(member.body, newline=False), "ascii"),
+            "attributes": member.attributes,
+        }
+        for member in unpack_members(raw)
+    ]
+    return json.dumps({"group": group, "members": members}, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,6 +176,8 @@ class Record:
     due_ms: int | None
     options: Options
     body: bytes
+    """Of a batch as consumers get it."""
+    stored_body: bytes
 
 
 def unpack_record(raw: bytes) -> Record:
@@ -117,8 +191,14 @@ def unpack_record(raw: bytes) -> Record:
     if flags & 1:
         length = int.from_bytes(raw[at : at + 2], "big")
         options, at = unpack_options(raw[at + 2 : at + 2 + length]), at + 2 + length
+    body = raw[at:]
     return Record(
-        tries=int.from_bytes(raw[1:3], "big"), expires_ms=_u48(raw, 3), due_ms=due_ms, options=options, body=raw[at:]
+        tries=int.from_bytes(raw[1:3], "big"),
+        expires_ms=_u48(raw, 3),
+        due_ms=due_ms,
+        options=options,
+        body=batch_body(options.group, body) if options.members else body,
+        stored_body=body,
     )
 
 

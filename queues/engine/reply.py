@@ -38,6 +38,8 @@ def expect_ok(script: Script, reply: Reply) -> list[Any]:
 def delivery_of(queue: QueueKeys, now_ms: int, fields: list[Any]) -> Delivery:
     """A job as consume and peek reply it: id attempt used tries expires options body."""
     job_id, attempt, used, tries, expires_ms, options, body = fields
+    if options and record.is_batch(options):
+        body = record.batch_body(record.unpack_options(options).group, body)
     return Delivery(
         queue.namespace,
         queue.queue,

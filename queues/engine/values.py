@@ -35,6 +35,7 @@ class JobState(StrEnum):
     DEAD = "dead"
     COMPLETED = "completed"
     BLOCKED = "blocked"
+    GROUPED = "grouped"
 
 
 class DependencyFailure(StrEnum):
@@ -68,7 +69,10 @@ class PublishOptions:
     latest (0: no bound). `retention_ms` is how long a completed job and its result are kept.
     `limit_key` names the tenant or account whose jobs share the queue fairly with those of others, within its limits
     (QueueLimits). A job with `depends_on` is blocked until all of these have been acked. With `dependencies_open` it
-    takes more of them (`add_dependencies`), and stays blocked until it is closed (`close_dependencies`).
+    takes more of them (`add_dependencies`), and stays blocked until it is closed (`close_dependencies`). One with a
+    `group` is a member of it until the group is flushed: when it has `group_max_size` members, or its oldest has been
+    there for `group_max_delay_ms`, or none has come for `group_grace_ms`. `delay_ms` is then how long it takes until
+    the job joins the group.
     """
 
     delay_ms: int = 0
@@ -84,6 +88,10 @@ class PublishOptions:
     retention_ms: int = 0
     attributes: Mapping[str, str] | None = None
     limit_key: str | None = None
+    group: str | None = None
+    group_max_size: int = limits.GROUP_DEFAULT_SIZE
+    group_max_delay_ms: int = limits.GROUP_DEFAULT_DELAY_S * 1000
+    group_grace_ms: int = limits.GROUP_DEFAULT_GRACE_S * 1000
     depends_on: tuple[Dependency, ...] = ()
     on_dependency_failure: DependencyFailure = DependencyFailure.WAIT
     dependencies_open: bool = False
@@ -228,6 +236,12 @@ class JobDetail:
     limit_key: str
     result_bytes: int | None
     history: tuple[AttemptRecord, ...]
+    group: str = ""
+    """Of a member, and of a batch."""
+    members: int = 0
+    """Of a batch, how many jobs it is made of; 0: it is none."""
+    batch_id: str = ""
+    """Of a member whose group has been flushed: what is said of it but its id and body is said of the batch."""
 
     def as_delivery(self) -> Delivery:
         """The same job in the form that a peek answers."""
@@ -346,6 +360,54 @@ class Spread:
 
     bounds_ms: tuple[float, ...] = ()
     counts: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupFilling:
+    """A group that fills. `flush_ms`: when it is flushed if nobody joins. `bytes`: of its members' records. `age_ms`:
+    how long its oldest member has been there."""
+
+    group: str
+    members: int
+    bytes: int
+    age_ms: int
+    first_ms: int
+    """When its oldest member joined; `last_ms`: its latest."""
+    last_ms: int
+    max_size: int
+    max_delay_ms: int
+    grace_ms: int
+
+    @property
+    def flush_ms(self) -> int:
+        return min(self.first_ms + self.max_delay_ms, self.last_ms + self.grace_ms)
+
+    @property
+    def left_ms(self) -> int:
+        """How long until then."""
+        return max(0, self.flush_ms - self.first_ms - self.age_ms)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupPage:
+    """A page of groups that fill, the next to be flushed first. `total`: all of them. `joining`: members of the queue's
+    groups whose delay is not over. `after` goes into the next call as `first`; None: this was the last page.
+    """
+
+    groups: tuple[GroupFilling, ...]
+    total: int
+    joining: int
+    now_ms: int
+    after: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flushed:
+    """What a flush did: how many batches were made of how many members. `more`: the group has further members."""
+
+    batches: int
+    members: int
+    more: bool
 
 
 class KeyWait(StrEnum):

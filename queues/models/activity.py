@@ -24,6 +24,7 @@ class ActivityAction(models.TextChoices):
     RESUMED = "resumed", _("resumed")
     EMPTIED = "emptied", _("emptied")
     DESTROYED = "destroyed", _("destroyed")
+    FLUSHED = "flushed", _("group flushed")
     PUBLISHED = "published", _("published")
     ACKED = "acked", _("acked")
     RETRIED = "retried", _("retried now")

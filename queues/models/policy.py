@@ -130,6 +130,27 @@ class QueuePolicy(models.Model):
         validators=[validate_weights],
         help_text=_("A line for each key: KEY=WEIGHT. A key of weight 3 gets three jobs for one of weight 1."),
     )
+    group_max_size = models.PositiveIntegerField(
+        _("per group: members at most"),
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1), MaxValueValidator(limits.GROUP_MAX_SIZE)],
+        help_text=_("A group with so many members is flushed: they become one job."),
+    )
+    group_max_delay_s = models.PositiveBigIntegerField(
+        _("per group: longest delay (s)"),
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1), MaxValueValidator(limits.SECONDS_MAX)],
+        help_text=_("A group is flushed so long after its oldest member came, however few they are."),
+    )
+    group_grace_period_s = models.PositiveBigIntegerField(
+        _("per group: grace period (s)"),
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1), MaxValueValidator(limits.SECONDS_MAX)],
+        help_text=_("A group is flushed when nobody has joined it for so long."),
+    )
     objective_s = models.PositiveIntegerField(
         _("objective (s)"),
         null=True,

@@ -231,6 +231,7 @@ class EndpointRunner:
             consumer=self._around.consumer,
             max_in_flight=bound,
             limit=limit,
+            queue_limits=[self._policy.queue_limits],
         )
 
     def _lease_s(self) -> int:

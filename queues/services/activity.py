@@ -34,6 +34,7 @@ ALL_OF_STATE: Final[Mapping[JobState, str]] = {
     JobState.DEAD: gettext_noop("all dead"),
     JobState.COMPLETED: gettext_noop("all completed"),
     JobState.BLOCKED: gettext_noop("all blocked"),
+    JobState.GROUPED: gettext_noop("all grouped"),
 }
 
 ALL_DEAD_LETTERS: Final = gettext_noop("all dead letters")

@@ -38,6 +38,9 @@ class EffectivePolicy(HashedOnce):
     key_burst: int | None = None
     key_weight: int | None = None
     key_weights: str = ""
+    group_max_size: int | None = None
+    group_max_delay_s: int | None = None
+    group_grace_period_s: int | None = None
 
     __hash__ = HashedOnce.__hash__
 
@@ -148,4 +151,7 @@ def _inherit(row: QueuePolicy, base: EffectivePolicy) -> EffectivePolicy:
         key_burst=own(row.key_burst, base.key_burst),
         key_weight=own(row.key_weight, base.key_weight),
         key_weights=row.key_weights or base.key_weights,
+        group_max_size=own(row.group_max_size, base.group_max_size),
+        group_max_delay_s=own(row.group_max_delay_s, base.group_max_delay_s),
+        group_grace_period_s=own(row.group_grace_period_s, base.group_grace_period_s),
     )

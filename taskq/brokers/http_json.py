@@ -89,6 +89,8 @@ def publish_params(options: PublishOptions) -> dict[str, str]:
         params["retention"] = str(whole_s(options.retention_ms))
     if options.limit_key is not None:
         params["limit_key"] = options.limit_key
+    if options.group is not None:
+        params["group"] = options.group
     if options.key is not None:
         params["key"] = options.key
         if options.key_ttl_ms:
@@ -202,6 +204,9 @@ def job_detail(job: dict[str, Any]) -> JobDetail:
         key=job["key"],
         attributes=job["attributes"],
         limit_key=job["limit_key"],
+        group=job["group"],
+        members=job["members"],
+        batch_id=job["batch_id"] or "",
         result_bytes=job["result_bytes"],
         history=tuple([AttemptRecord(**one) for one in job["errors"]]),
     )

@@ -43,10 +43,11 @@ from queues.engine import (
     consume_any,
     delete_jobs,
     destroy,
-    detail,
     extend,
     fail,
+    find_detail,
     find_key,
+    find_result,
     hold_key,
     list_jobs,
     list_queues,
@@ -66,7 +67,6 @@ from queues.engine import (
     republish,
     reschedule,
     respawn,
-    result,
     resume,
     settle_once,
     stats,
@@ -195,10 +195,10 @@ class RedisBroker(Broker):
         return _EngineWork(lambda engine: settle_once(self._queue(engine, queue), once))
 
     def result(self, queue: str, job_id: str) -> Work[JobResult]:
-        return _EngineWork(lambda engine: result(self._queue(engine, queue), job_id))
+        return _EngineWork(lambda engine: find_result(self._queue(engine, queue), job_id))
 
     def detail(self, queue: str, job_id: str) -> Work[JobDetail | None]:
-        return _EngineWork(lambda engine: detail(self._queue(engine, queue), job_id))
+        return _EngineWork(lambda engine: find_detail(self._queue(engine, queue), job_id))
 
     def note(self, queue: str, job_id: str) -> Work[dict[str, bytes]]:
         return _EngineWork(lambda engine: read_note(self._queue(engine, queue), job_id))

@@ -16,7 +16,7 @@ from ..brokers import Broker, open_broker
 from ..outcomes import JobGoneError, NotConfiguredError
 from .printing import print_json, print_table, say
 
-STATES: Final = ("ready", "delayed", "retry", "working", "dead", "completed", "blocked")
+STATES: Final = ("ready", "delayed", "retry", "working", "dead", "completed", "blocked", "grouped")
 PAGE: Final = 100
 BODY_SHOWN: Final = 60
 

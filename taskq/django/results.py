@@ -26,6 +26,7 @@ STATUS: Final = {
     JobState.DELAYED: TaskResultStatus.READY,
     JobState.RETRY: TaskResultStatus.READY,
     JobState.BLOCKED: TaskResultStatus.READY,
+    JobState.GROUPED: TaskResultStatus.READY,
     JobState.WORKING: TaskResultStatus.RUNNING,
     JobState.COMPLETED: TaskResultStatus.SUCCESSFUL,
     JobState.DEAD: TaskResultStatus.FAILED,

@@ -104,6 +104,12 @@ def test_what_is_wrong_is_said_beside_its_field(alice: Client, change: dict[str,
     assert noted() == []
 
 
+def test_all_that_is_wrong_is_said_at_once(alice: Client) -> None:
+    answer = alice.post(NEW, FORM | {"url": "http://10.0.0.1/", "headers": "no colon", "timeout_s": ""})
+
+    assert sorted(errors(answer.text)) == ["headers", "timeout_s", "url"]
+
+
 def test_a_queue_that_has_an_endpoint_gets_no_second_one(alice: Client, endpoint: PushEndpoint) -> None:
     answer = alice.post(NEW, FORM)
 
@@ -191,6 +197,7 @@ def test_the_queue_page_leads_to_its_endpoint_or_to_the_form(people: People, end
         text = browser.get(f"/queues/{POOL}/{SHOP}/orders/").text
         assert f'href="{PAGE}"' in text
         assert "https://h.example/a" in text
+        assert "nothing delivered yet" in text
     assert f'href="{NEW}?queue=mails"' in alice.get(f"/queues/{POOL}/{SHOP}/mails/").text
     assert NEW not in bob.get(f"/queues/{POOL}/{SHOP}/mails/").text
 

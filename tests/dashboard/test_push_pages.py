@@ -84,6 +84,19 @@ def test_the_list_shows_endpoints_and_how_they_do(people: People, engine: Engine
     assert "<html" not in text
 
 
+def test_the_list_tells_failures_in_a_row_the_last_response_the_rate_and_why_it_is_paused(
+    people: People, engine: Engine, endpoint: PushEndpoint
+) -> None:
+    deliver(engine, endpoint)
+    deliver(engine, endpoint, outcome="failed", status=503)
+    deliver(engine, endpoint, outcome="failed", status=0, duration_ms=5_000)
+    set_endpoint_paused(pool=POOL, namespace=SHOP, queue="orders", paused=True, reason="410 Gone: <b>")
+
+    said = words(people.bob.browser.get("/push/").text)
+
+    assert re.search(r"paused 410 Gone: &lt;b&gt; .* 1 2 2 in a row no answer 5 s .* 2\.5 ", said), said
+
+
 def test_a_namespace_that_one_may_not_see_is_not_listed(people: People, endpoint: PushEndpoint) -> None:
     text = people.charlie.browser.get("/push/").text
 

@@ -44,6 +44,10 @@ class Job:
     key: str = ""
     marked: bool = False
     """Whether others depend on it, or did: then its end is told to whoever waits for its key, too."""
+    group: str = ""
+    has_joined: bool = False
+    members: list[Job] = field(default_factory=list)
+    """Of a batch."""
     policy: str = ""
     needs: list[Need] = field(default_factory=list)
     is_open: bool = False
@@ -99,6 +103,29 @@ class Queue:
         if job is not None and job.state == "ready":
             self.lines[job.limit_key][job.priority].remove(job_id)
         return job is not None
+
+    def join(self, job: Job, now_ms: int) -> None:
+        """A member whose delay is over, or that has none."""
+        job.state, job.score, job.has_joined = "grouped", now_ms, True
+
+    def batch_of(self, job_id: str) -> Job | None:
+        """The batch that a job has become part of."""
+        batches = [job for job in self.jobs.values() if any(member.job_id == job_id for member in job.members)]
+        return batches[0] if batches else None
+
+    def become_batch(self, batch: Job, ids: Sequence[str]) -> None:
+        """Members that are all there go, and a ready job takes their place."""
+        batch.members = [self.jobs.pop(job_id) for job_id in ids]
+        assert {(job.state, job.has_joined, job.group) for job in batch.members} == {("grouped", True, batch.group)}
+        batch.tries = max(job.tries for job in batch.members)
+        batch.priority = max(job.priority for job in batch.members)
+        batch.retention_ms = max(job.retention_ms for job in batch.members)
+        batch.backoff_ms = batch.members[0].backoff_ms
+        expiries = [job.expires_ms for job in batch.members]
+        batch.expires_ms = max(expiries) if all(expiries) else 0
+        batch.marked = any(job.marked for job in batch.members)
+        self.jobs[batch.job_id] = batch
+        self.make_ready(batch)
 
     def promote(self, now_ms: int) -> int:
         due = [job for job in self.in_state("delayed", "retry") if job.score <= now_ms]
@@ -303,7 +330,7 @@ class Queue:
 
     def expirable(self, now_ms: int) -> set[str]:
         """Jobs that a sweep may delete."""
-        mortal = self.in_state("ready", "delayed", "retry", "blocked")
+        mortal = self.in_state("ready", "delayed", "retry", "blocked", "grouped")
         return {job.job_id for job in mortal if 0 < job.expires_ms <= now_ms}
 
 

@@ -10,9 +10,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from queues.engine.keys import DELETED_KEYS, META_KEY, PARTITION_KEYS, QUEUE_KEYS, partition_of
-from queues.engine.record import Record, Run, unpack_record, unpack_run
+from queues.engine.record import Record, Run, unpack_members, unpack_record, unpack_run
 
 _OUTLIVES_JOBS = ("keys", "stats", "trend", "trimmed")
+_DROPPED_LATER = (
+    *("waits", "dependants", "turns", "shares"),
+    *("joining", "gathered", "group_times", "group_sizes", "batches"),
+)
+"""Of an empty queue, until the role that sees to it has come by."""
+
+_GROUP_SIZES = ">IIHIHIHIHHIHI"
+"""Members, bytes, and five times of six bytes, each as high and low, with the most members between them."""
 
 RANK_STEP = 2**44
 """Width of one priority's band of scores in `prio` (lua/lib/ready.lua)."""
@@ -58,6 +66,13 @@ class QueueContent:
     dead: dict[str, int] = field(default_factory=dict)
     completed: dict[str, int] = field(default_factory=dict)
     blocked: dict[str, int] = field(default_factory=dict)
+    grouped: dict[str, int] = field(default_factory=dict)
+    joining: dict[str, int] = field(default_factory=dict)
+    gathered: dict[str, str] = field(default_factory=dict)
+    """Member → its group."""
+    group_times: dict[str, int] = field(default_factory=dict)
+    group_sizes: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    batches: dict[str, str] = field(default_factory=dict)
     waits: dict[str, int] = field(default_factory=dict)
     dependants: dict[str, int] = field(default_factory=dict)
     keys: dict[str, tuple[int, str]] = field(default_factory=dict)
@@ -80,6 +95,7 @@ class QueueContent:
             "dead": self.dead,
             "completed": self.completed,
             "blocked": self.blocked,
+            "grouped": self.grouped,
             "staged": self.staged,
         }
         return places + [place for place, members in sets.items() if job_id in members]
@@ -112,6 +128,7 @@ class PartitionContent:
     scans: dict[str, str] = field(default_factory=dict)
     due: dict[str, int] = field(default_factory=dict)
     ends: dict[str, int] = field(default_factory=dict)
+    flushes: dict[str, int] = field(default_factory=dict)
     sweeps: dict[str, int] = field(default_factory=dict)
     waiting: dict[str, int] = field(default_factory=dict)
     active: dict[str, int] = field(default_factory=dict)
@@ -207,6 +224,13 @@ def _read_queue_key(kind: str, value: Any) -> Any:
     if kind == "lines":
         assert not any(score for _, score in value)
         return {member[-_ID_BYTES:].decode(): member[:-_ID_BYTES] for member, _ in value}
+    if kind == "gathered":
+        assert not any(score for _, score in value)
+        return {member[-_ID_BYTES:].decode(): member[: -_ID_BYTES - 1].decode() for member, _ in value}
+    if kind == "group_sizes":
+        return {name.decode(): struct.unpack(_GROUP_SIZES, raw) for name, raw in value.items() if name}
+    if kind == "batches":
+        return {job_id.decode(): text.decode() for job_id, text in value.items()}
     if kind == "shares":
         return {key.decode(): struct.unpack(">Idd" if key else ">ddd", raw) for key, raw in value.items()}
     if kind == "keys":
@@ -266,14 +290,11 @@ def _problems_of_queue(content: Content, queue: QueueContent) -> Iterator[str]:
     yield from _problems_of_bound("ends", shared.ends, queue, [*queue.working.values(), *queue.completed.values()])
     yield from _problems_of_expiry(shared, queue)
     yield from _problems_of_waits(shared, queue)
+    yield from _problems_of_groups(shared, queue)
     if queue.front and not queue.ready:
         yield f"{queue.name}: `ready` is empty, `front` is not"
     if not queue.jobs:
-        left = [
-            kind
-            for kind in QUEUE_KEYS
-            if kind not in (*_OUTLIVES_JOBS, "waits", "dependants", "turns", "shares") and getattr(queue, kind)
-        ]
+        left = [kind for kind in QUEUE_KEYS if kind not in (*_OUTLIVES_JOBS, *_DROPPED_LATER) and getattr(queue, kind)]
         left += [key for key, score in queue.turns.items() if score >= -TURN_LIMITED]
         left += [index for index in ("due", "ends") if queue.name in getattr(shared, index)]
         if left:
@@ -316,6 +337,42 @@ def _problems_of_waits(shared: PartitionContent, queue: QueueContent) -> Iterato
         is_untold = job_id not in queue.blocked or any(wait[0] == "?" for wait in waits)
         if is_untold and f"{queue.name}\t{job_id}" not in outgoing and not is_left:
             yield f"{queue.name}: nothing will tell of {job_id}'s {waits}"
+
+
+def _problems_of_groups(shared: PartitionContent, queue: QueueContent) -> Iterator[str]:
+    """A member has joined its group, or is going to; a group with members is looked at in time; a batch is known."""
+    for job_id, joined_ms in queue.grouped.items():
+        group = queue.jobs[job_id].options.group if job_id in queue.jobs else ""
+        if (job_id in queue.joining) == (job_id in queue.gathered):
+            yield f"{queue.name}: member {job_id} both joins and has joined, or neither"
+        elif job_id in queue.joining and queue.joining[job_id] != joined_ms:
+            yield f"{queue.name}: member {job_id} joins at {queue.joining[job_id]}, grouped says {joined_ms}"
+        elif job_id in queue.gathered and (queue.gathered[job_id] != group or group not in queue.group_times):
+            yield f"{queue.name}: member {job_id} of {group} is in {queue.gathered[job_id]}, of {queue.group_times}"
+    for group in set(queue.gathered.values()):
+        members = [job_id for job_id, its in queue.gathered.items() if its == group]
+        count, _, first_high, first_low, *_ = queue.group_sizes.get(group, (0, 0, 0, 0))
+        alive = [queue.grouped[job_id] for job_id in members if job_id in queue.grouped]
+        if count != len(members):
+            yield f"{queue.name}: {group} has {len(members)} members, {count} counted"
+        if alive and first_high << 32 | first_low > min(alive):
+            yield f"{queue.name}: {group} has had a member since {min(alive)}"
+    if queue.group_sizes.keys() != queue.group_times.keys():
+        yield f"{queue.name}: groups are {queue.group_sizes.keys()}, those looked at {queue.group_times.keys()}"
+    events = [*queue.group_times.values(), *queue.joining.values()]
+    yield from _problems_of_bound("flushes", shared.flushes, queue, events)
+    for batch_id, record in queue.jobs.items():
+        if not record.options.members:
+            continue
+        members = [member.job_id for member in unpack_members(record.stored_body)]
+        if len(members) != record.options.members:
+            yield f"{queue.name}: batch {batch_id} has {len(members)} members, says {record.options.members}"
+        if queue.batches.get(batch_id) != "b" + "".join(members):
+            yield f"{queue.name}: members of batch {batch_id} are noted as {queue.batches.get(batch_id)}"
+        if lost := [one for one in members if queue.batches.get(one, "")[:27] != f"m{batch_id}" or one in queue.jobs]:
+            yield f"{queue.name}: members of batch {batch_id} do not lead to it, or are jobs: {lost}"
+    if queue.batches and queue.name not in shared.flushes:
+        yield f"{queue.name}: nothing drops {queue.batches}"
 
 
 def _misplaced(queue: QueueContent) -> Iterator[str]:
@@ -366,7 +423,7 @@ def _unfair(shared: PartitionContent, queue: QueueContent) -> Iterator[str]:
 
 
 def _orphans(queue: QueueContent) -> Iterator[str]:
-    sets = ("prio", "lines", "delayed", "retry", "working", "dead", "completed", "blocked")
+    sets = ("prio", "lines", "delayed", "retry", "working", "dead", "completed", "blocked", "grouped")
     for kind in (*sets, "runs", "priorities", "places"):
         for job_id in getattr(queue, kind).keys() - queue.jobs.keys():
             yield f"{kind} has {job_id}, which is no job"
@@ -384,7 +441,7 @@ def _impossible(queue: QueueContent) -> Iterator[str]:
             yield f"{place} job {job_id} was never delivered"
     for job_id, run in queue.runs.items():
         (place,) = queue.places_of(job_id)[:1] or [""]
-        if place in ("ready", "delayed", "retry", "blocked") and run.used >= run.tries:
+        if place in ("ready", "delayed", "retry", "blocked", "grouped") and run.used >= run.tries:
             yield f"{place} job {job_id} has no try left: {run.used} of {run.tries}"
         if place == "working" and not (run.attempt >= 1 and run.used <= run.tries):
             yield f"working job {job_id} has used {run.used} of {run.tries}"

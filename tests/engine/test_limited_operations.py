@@ -43,6 +43,7 @@ COUNTING = (
     "consume_fair",
     "publish",
     "publish_blocked",
+    "publish_grouped",
     "publish_keyed",
     "publish_once",
     "publish_staged",

@@ -52,6 +52,8 @@ def fill(world: World, state: JobState, number: int) -> list[str]:
     if state is JobState.BLOCKED:
         never = Dependency(queue="orders", key="never")
         return list(world.publish(*[b"x"] * number, depends_on=(never,)))
+    if state is JobState.GROUPED:
+        return list(world.publish(*[b"x"] * number, group="mails"))
     if state is JobState.DELAYED:
         return list(world.publish(*[b"x"] * number, delay_ms=100))
     ids = list(world.publish(*[b"x"] * number, tries=2, retention_ms=50_000))
@@ -247,7 +249,8 @@ def test_details_say_where_the_job_is_and_since_when(world: World, place: str) -
     assert found.lease_end_ms == (START_MS + TTR_MS if place == "working" else None)
     assert found.died_ms == (START_MS if place == "dead" else None)
     assert found.kept_until_ms == (START_MS + 3_600_000 if place == "completed" else None)
-    assert found.taken_ms == (None if place in ("ready", "ready by priority", "delayed", "blocked") else START_MS)
+    never_taken = ("ready", "ready by priority", "delayed", "blocked", "grouped")
+    assert found.taken_ms == (None if place in never_taken else START_MS)
     assert found.result_bytes == (4 if place == "completed" else None)
     assert found.priority == (5 if place == "ready by priority" else 0)
     assert found.attributes == {"a": "b"}

@@ -152,4 +152,4 @@ def test_every_state_is_counted(world: World) -> None:
 
     counts = world.run(stats(world.queue, now_ms=world.now_ms)).counts
 
-    assert counts == wanted | {JobState.COMPLETED: 1, JobState.BLOCKED: 1}
+    assert counts == wanted | {JobState.COMPLETED: 1, JobState.BLOCKED: 1, JobState.GROUPED: 1}

@@ -24,7 +24,10 @@ from queues.engine import (
     detail,
     extend,
     fail,
+    find_batches,
+    flush_group,
     give_back_limit,
+    list_groups,
     list_jobs,
     list_queues,
     pause,
@@ -71,6 +74,7 @@ def whole_life(engine: Engine | AsyncEngine) -> Plan[int]:
     for _ in range(4 * QUEUES):
         yield from sweep(engine.layout, now_ms=START_MS + 10**10)
     for queue in queues:
+        yield from _groups(queue)
         yield from _end(queue)
     names = yield from list_queues(engine.layout, "shop")
     assert names.names == ()
@@ -157,6 +161,21 @@ def _complete(queue: QueueKeys, job_id: str) -> Plan[None]:
     (resumed,) = yield [resume(queue, now_ms=now)]
     assert (paused, nothing, resumed) == (True, 0, True)
     yield [release(queue, job.job_id, now_ms=now) for job in consumed.jobs[:2]]
+
+
+def _groups(queue: QueueKeys) -> Plan[None]:
+    """Two members become a batch, and go with it."""
+    now = START_MS + 10**10
+    options = PublishOptions(group="g", group_max_size=2)
+    yield [publish(queue, [b"1"], options, now_ms=now)]
+    (page,) = yield [list_groups(queue, now_ms=now)]
+    (made,) = yield [publish(queue, [b"2"], options, now_ms=now)]
+    (flushed,) = yield [flush_group(queue, "g", now_ms=now)]
+    (found,) = yield [find_batches(queue, made.job_ids)]
+    batch_id = found[0].batch_id
+    (batch,) = yield [find_batches(queue, (batch_id,))]
+    assert (len(page.groups), flushed.batches, len(batch[0].members)) == (1, 0, 2)
+    yield from delete_jobs(queue, [batch_id], now_ms=now)
 
 
 def _end(queue: QueueKeys) -> Plan[None]:

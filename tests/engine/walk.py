@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import redis
@@ -35,6 +36,8 @@ from queues.engine import (
     destroy,
     extend,
     fail,
+    flush_due,
+    flush_group,
     once_key,
     open_engine,
     pause,
@@ -55,6 +58,7 @@ from queues.engine import (
     trim_dead,
 )
 from queues.engine.limits import ONCE_TTL_S
+from queues.engine.record import unpack_members
 
 from .model import Job, Need, Queue, differences
 from .state import TURN_LIMITED, check
@@ -87,6 +91,7 @@ LIMITS = (
 """A rate is the same wherever there is one: what a key has used of another rate is not what the model knows."""
 OWN_LIMITS = dict(zip(NAMES, LIMITS[2:], strict=True))
 """What most consumers of a queue say."""
+GROUP_LIMITS: dict[str, Any] = {"group_max_size": 4, "group_max_delay_ms": 9_000, "group_grace_ms": 2_000}
 queue_limits = st.sampled_from((None, None, *LIMITS))
 counts = st.sampled_from((1, 1, 1, 2, 5, 50))
 rarely = st.sampled_from((False, False, False, True))
@@ -197,7 +202,7 @@ class Walk(RuleBasedStateMachine):
             if 0 < expires_ms <= self.now:
                 job.needs.append(Need(queue=needed.queue, key=needed.key))
                 return
-        found = model.jobs.get(target)
+        found = model.jobs.get(target) or model.batch_of(target)
         if found is None or found.state == "completed":
             return
         if found.state == "dead" and job.policy != "w":
@@ -241,7 +246,7 @@ class Walk(RuleBasedStateMachine):
         for model in self.models.values():
             for job in model.in_state("blocked"):
                 for need in list(job.needs):
-                    is_it = need.target == ended.job_id
+                    is_it = need.target in (ended.job_id, *(job.job_id for job in ended.members))
                     if need.queue == name and (is_it or (not need.target and need.key and need.key == ended.key)):
                         self._tell_one(job, need, how, ended)
 
@@ -351,6 +356,14 @@ class Walk(RuleBasedStateMachine):
             (1, lambda: self.destroy(name, chance.random() < 0.2, True)),
             (14, lambda: self.advance(chance.choice((1, 10, 100, 800, 3_000, 3_000, 25_000)))),
             (4, self.promote),
+            (
+                8,
+                lambda: self.publish_members(
+                    name, chance.choice((1, 1, 2, 5)), options, chance.choice(("g1", "g2")), key
+                ),
+            ),
+            (4, self.flush),
+            (1, lambda: self.flush_now(name, chance.choice(("g1", "g2")))),
             (5, self.reclaim),
             (4, self.sweep),
         ]
@@ -390,6 +403,69 @@ class Walk(RuleBasedStateMachine):
         model.add(self._made(published.job_ids, options), self.now + options["delay_ms"], self.now)
         self._hold_key(name, key, options, published.job_ids[0])  # the old job may be one that waits for the key
         model.remove(old)
+
+    # Groups (D, P)
+
+    @rule(name=queues, number=counts, options=publish_options, group=st.sampled_from(("g1", "g2")), key=key_names)
+    def publish_members(self, name: str, number: int, options: dict[str, Any], group: str, key: str | None) -> None:
+        number, model = 1 if key else min(number, 5), self.models[name]
+        options = options | {"limit_key": None}
+        chosen = replace(self._options(options, key), group=group, **GROUP_LIMITS)
+        published = self.run(publish(self._queue(name), [b"x"] * number, chosen, now_ms=self.now))
+        if self._expect_duplicate(name, key, published):
+            return
+        for job in self._made(published.job_ids, options):
+            model.jobs[job.job_id] = job
+            job.state, job.score, job.group = "grouped", self.now + options["delay_ms"], group
+            job.has_joined = not options["delay_ms"]
+        self._hold_key(name, key, options, published.job_ids[0])
+        self._find_batches(name)
+
+    @rule()
+    def flush(self) -> None:
+        """A group whose time has come is flushed, and none that is not there."""
+        while self.run(flush_due(self.engine.layout, now_ms=self.now)).more:
+            pass
+        for name, model in self.models.items():
+            for job in model.in_state("grouped"):
+                if not job.has_joined and job.score <= self.now:
+                    model.join(job, self.now)
+            self._find_batches(name)
+            late_ms = self.now - GROUP_LIMITS["group_max_delay_ms"]
+            late = [job for job in model.in_state("grouped") if job.has_joined and job.score <= late_ms]
+            assert not late, f"{late} have not been flushed"
+
+    @rule(name=queues, group=st.sampled_from(("g1", "g2")))
+    def flush_now(self, name: str, group: str) -> None:
+        self.run(flush_group(self._queue(name), group, now_ms=self.now))
+        self._find_batches(name)
+        left = [job for job in self.models[name].in_state("grouped") if job.has_joined and job.group == group]
+        assert not left
+
+    def _find_batches(self, name: str) -> None:
+        """Batches that are new, and members that have expired: no others have gone."""
+        model, real = self.models[name], check(self.engine.client).queue(self._queue(name).name.decode())
+        new = [job_id for job_id, record in real.jobs.items() if record.options.members and job_id not in model.jobs]
+        for job_id in sorted(new):
+            ids = [member.job_id for member in unpack_members(real.jobs[job_id].stored_body)]
+            assert ids == sorted(ids)
+            assert len(ids) <= GROUP_LIMITS["group_max_size"]
+            assert not model.expirable(self.now) & set(ids)
+            batch = Job(
+                job_id=job_id,
+                tries=0,
+                expires_ms=0,
+                priority=0,
+                retention_ms=0,
+                backoff_ms=0,
+                group=real.jobs[job_id].options.group,
+                has_run=True,
+            )
+            model.become_batch(batch, ids)
+            self.seen[name].append(job_id)
+        gone = [job.job_id for job in model.in_state("grouped") if job.job_id not in real.jobs]
+        assert set(gone) <= model.expirable(self.now)
+        model.remove_all(gone)
 
     # Consume (F)
 

@@ -105,6 +105,8 @@ class World:
             return self.publish_one(delay_ms=30_000, **options)
         if place == "blocked":
             return self.publish_one(depends_on=(Dependency(queue=self.queue.queue, key="never"),), **options)
+        if place == "grouped":
+            return self.publish_one(group="mails", **options)
         if place == "completed":
             options = {"retention_ms": 3_600_000} | options
         if place == "ready by priority":

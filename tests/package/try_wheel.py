@@ -1,8 +1,8 @@
 """`make wheel-test`: installs the wheel in an empty environment outside the checkout, and uses it as a newcomer would.
 
 It starts `taskq up` in a folder full of Python files with misleading names, publishes, consumes and acknowledges a job,
-opens pages, and makes the report of a day. Standard library only, so that nothing of the checkout helps; what pip
-installs is what requirements.lock says.
+has one pushed to a URL, opens pages, and makes the report of a day. Standard library only, so that nothing of the
+checkout helps; what pip installs is what requirements.lock says.
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ import argparse
 import base64
 import contextlib
 import csv
+import hmac
 import http.cookiejar
+import http.server
 import io
 import json
 import os
@@ -19,6 +21,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import urllib.error
 import urllib.parse
@@ -27,7 +30,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, ClassVar, Final, TypeVar
 
 from tests.package.wheel import ROOT, build_wheel
 
@@ -39,6 +42,7 @@ START_TIMEOUT_S: Final = 120.0
 SURVEY_TIMEOUT_S: Final = 60.0
 LAKE_TIMEOUT_S: Final = 60.0
 REPORT_TIMEOUT_S: Final = 600.0
+PUSH_TIMEOUT_S: Final = 60.0
 CLOSE_TO_MIDNIGHT: Final = timedelta(seconds=30)
 
 FIRST_RUN_S: Final = 20.0
@@ -143,7 +147,7 @@ class Installed:
     @contextlib.contextmanager
     def service(self) -> Iterator[dict[str, Any]]:
         """A running `taskq up`: what it says of itself."""
-        process = self.start("up", "--json", "--port=0")
+        process = self.start("up", "--json", "--port=0", TASKQ_PUSH_ALLOWED_NETWORKS="127.0.0.0/8")
         assert process.stdout is not None
         try:
             line = process.stdout.readline()
@@ -233,6 +237,47 @@ def use_api(said: dict[str, Any]) -> Used:
         for before, after in ((0, 1), (1, 2))
     )
     return Used(wait=wait, run=run)
+
+
+class Receiver(http.server.BaseHTTPRequestHandler):
+    """Acknowledges what is posted to it."""
+
+    requests: ClassVar[list[tuple[Any, bytes]]] = []
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["content-length"]))
+        self.send_response(204)
+        self.end_headers()
+        self.requests.append((self.headers, body))
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+def use_push(said: dict[str, Any]) -> None:
+    """Have a job delivered to a URL, signed, and acknowledged by the answer."""
+    client = Browser(said["url"], **{"X-Token": said["token"]})
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Receiver) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            endpoint = json.dumps({"url": f"http://127.0.0.1:{server.server_port}/"}).encode()
+            status, answer = client.call("PUT", "/api/demo/deliveries/push", endpoint)
+            require(status == 201, f"making a push endpoint answered {status}: {answer!r}")
+            client.call("PUT", "/api/demo/deliveries?tries=3", b"a pushed parcel")
+            wait_for(lambda: Receiver.requests, timeout_s=PUSH_TIMEOUT_S, message="nothing was pushed")
+            wait_for(
+                lambda: b'"delivered":1' in client.call("GET", "/api/demo/deliveries/push/deliveries")[1],
+                timeout_s=PUSH_TIMEOUT_S,
+                message="the delivery is not shown",
+            )
+        finally:
+            server.shutdown()
+    headers, body = Receiver.requests[0]
+    require(body == b"a pushed parcel", f"another body was pushed: {body!r}")
+    key = base64.b64decode(json.loads(answer)["secret"].removeprefix("whsec_"))
+    signed = f"{headers['webhook-id']}.{headers['webhook-timestamp']}.".encode() + body
+    wanted = "v1," + base64.b64encode(hmac.digest(key, signed, "sha256")).decode()
+    require(headers["webhook-signature"] == wanted, "the signature of a pushed job is wrong")
 
 
 def look_at_pages(said: dict[str, Any]) -> Browser:
@@ -343,6 +388,8 @@ def try_wheel(directory: Path, wheel: Path) -> None:
     with installed.service() as said:
         step("publish, consume, acknowledge")
         used = use_api(said)
+        step("push a job to a URL")
+        use_push(said)
         step("pages")
         person = look_at_pages(said)
         step("commands")

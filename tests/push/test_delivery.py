@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from queues.engine import JobState
+from queues.engine import JobState, list_limit_keys
 from queues.http_client import Response
-from queues.models import PushEndpoint
+from queues.models import Namespace, PushEndpoint, QueuePolicy
 from queues.push.verdicts import RETRY_AFTER_MAX_S, fallback_delay_ms, judge, read_retry_after
 from queues.services.push.endpoints import rotate_secret
 from tests.support.loops import run_async
@@ -237,6 +237,38 @@ def test_concurrency_is_bounded_for_all_pushers_together(world: World) -> None:
                 await until(lambda: world.counts() == {}, or_fail="not all were delivered")
         assert sink.most == 3
         assert len(sink.received) == 12
+
+    run_async(test())
+
+
+def set_policy(**fields: Any) -> None:
+    QueuePolicy.objects.create(namespace=Namespace.objects.get(name="shop"), queue="orders", **fields)
+
+
+def test_limits_of_keys_hold_for_pushers_too(world: World) -> None:
+    async def test() -> None:
+        gate = asyncio.Event()
+
+        async def hold(request: Received, writer: asyncio.StreamWriter) -> None:
+            await gate.wait()
+            await replies()(request, writer)
+
+        async with listening(hold) as sink:
+            await ask(set_policy, key_in_flight=1)
+            await ask(world.endpoint, sink.url, concurrency=10)
+            for key in ("a", "b"):
+                await ask(world.publish, *[b"job"] * 3, limit_key=key)
+            async with pushing():
+                await until(lambda: sink.under_way == 2, or_fail="not one of each key at once")
+                await until(
+                    lambda: world.engine.run(list_limit_keys(world.queue())).throttled == 2,
+                    or_fail="the keys are not at their limit",
+                )
+                assert (await ask(world.counts)) == {"working": 2, "ready": 4}
+                gate.set()
+                await until(lambda: world.counts() == {}, or_fail="not all were delivered")
+        assert sink.most == 2
+        assert len(sink.received) == 6
 
     run_async(test())
 

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 from django.conf import settings
 
-from queues.engine import limits
+from queues.engine import check_group, limits
 from queues.engine.backoff import Backoff, parse_backoff
 from queues.engine.limits import ATTRIBUTE_NAME_MAX_BYTES, ATTRIBUTE_VALUE_MAX_BYTES, ATTRIBUTES_MAX, BODY_MAX_BYTES
 from queues.engine.queue_limits import check_limit_key
@@ -132,9 +132,6 @@ def _answer(request: ApiRequest, published: Published) -> ApiResponse:
     return json_response(201, {"msg": "published", "job_id": published.job_ids[0]})
 
 
-NOT_YET: Final = ("group",)
-"""Parameters that the contract has and this version does not: refused rather than silently ignored."""
-
 _ADDED: Final = frozenset(
     {
         "at",
@@ -150,7 +147,7 @@ _ADDED: Final = frozenset(
         "on_dependency_failure",
         "dependencies",
         "wait",
-        *NOT_YET,
+        "group",
     }
 )
 
@@ -175,9 +172,8 @@ def _read_options(query: Query, attributes: Mapping[str, str] | None = None) -> 
         raise ParameterError("tries shouldn't be zero")
     if _ADDED.isdisjoint(query):
         return PublishRequest(delay_ms=delay_ms, ttl_s=ttl_s, tries=tries, attributes=attributes)
-    for name in NOT_YET:
-        if name in query:
-            raise ParameterError(f"{name} is not supported yet")
+    if "group" in query and "wait" in query:
+        raise ParameterError("wait and group exclude each other")
     at_ms = read_moment_ms(query, "at")
     if at_ms is not None and "delay" in query:
         raise ParameterError("at and delay exclude each other")
@@ -195,6 +191,7 @@ def _read_options(query: Query, attributes: Mapping[str, str] | None = None) -> 
         retention_ms=_read_retention_ms(query),
         attributes=attributes,
         limit_key=_read_limit_key(query),
+        group=_read_group(query),
         depends_on=_read_depends_on(query),
         on_dependency_failure=_read_on_dependency_failure(query),
         dependencies_open=_read_dependencies_open(query),
@@ -217,6 +214,13 @@ def _read_limit_key(query: Mapping[str, str]) -> str | None:
     if key is not None:
         check_limit_key(key)
     return key
+
+
+def _read_group(query: Mapping[str, str]) -> str | None:
+    group = query.get("group")
+    if group is not None:
+        check_group(group)
+    return group
 
 
 def _read_key_ttl_ms(query: Mapping[str, str]) -> int | None:

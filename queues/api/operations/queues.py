@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from queues.engine import NO_LIMITS, list_limit_keys
+from queues.engine import NO_LIMITS, list_groups, list_limit_keys
 from queues.engine import destroy as empty_queue
+from queues.engine import flush_group as flush_group_of
 from queues.engine import list_queues as list_queues_of
 from queues.engine import pause as pause_queue
 from queues.engine import resume as resume_queue
@@ -83,6 +84,49 @@ async def limit_keys(request: ApiRequest, context: ApiContext) -> ApiResponse:
             "limit_keys": keys,
             "after": page.after,
         },
+    )
+
+
+async def groups(request: ApiRequest, context: ApiContext) -> ApiResponse:
+    """A page of the groups that fill."""
+    limit = read_uint(request.query, "limit", 100, least=1, most=PAGE_MAX)
+    first = read_uint(request.query, "after", 0)
+    page = await context.run(request, lambda queue: list_groups(queue, first=first, limit=limit))
+    found = [
+        {
+            "group": one.group,
+            "members": one.members,
+            "bytes": one.bytes,
+            "first_ms": one.first_ms,
+            "last_ms": one.last_ms,
+            "flush_ms": one.flush_ms,
+            "max_size": one.max_size,
+            "max_delay_s": one.max_delay_ms // 1000,
+            "grace_period_s": one.grace_ms // 1000,
+        }
+        for one in page.groups
+    ]
+    return json_response(
+        200,
+        {
+            "namespace": request.path["namespace"],
+            "queue": request.path["queue"],
+            "now_ms": page.now_ms,
+            "total": page.total,
+            "joining": page.joining,
+            "groups": found,
+            "after": page.after,
+        },
+    )
+
+
+async def flush_group(request: ApiRequest, context: ApiContext) -> ApiResponse:
+    """Flush a group now, whatever it has."""
+    group = request.query.get("group", "")
+    flushed = await context.run(request, lambda queue: flush_group_of(queue, group))
+    return json_response(
+        200,
+        {"msg": "flushed", "batches": flushed.batches, "members": flushed.members, "more": flushed.more},
     )
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from queues.engine import detail as job_detail
+from queues.engine import find_detail, find_result
 from queues.engine import list_jobs as list_jobs_in
 from queues.engine import peek as peek_queue
-from queues.engine import result as job_result
 from queues.engine.errors import JobNotFoundError
 from queues.engine.limits import CONSUME_MAX_TIMEOUT_S, PAGE_MAX
 from queues.engine.values import JobState
@@ -32,7 +31,7 @@ async def peek(request: ApiRequest, context: ApiContext) -> ApiResponse:
 async def peek_job(request: ApiRequest, context: ApiContext) -> ApiResponse:
     """A job in any state, in the form of a peek."""
     job_id = request.path["job_id"]
-    job = await context.run(request, lambda queue: job_detail(queue, job_id))
+    job = await context.run(request, lambda queue: find_detail(queue, job_id))
     if job is None:
         raise JobNotFoundError(job_id)
     return json_response(200, present_job(job))
@@ -58,7 +57,7 @@ async def result(request: ApiRequest, context: ApiContext) -> ApiResponse:
         with context.while_authorised(request), request.watch_client():
             outcome = await engine.wait_result(queue, job_id, timeout_s=timeout_s)
     else:
-        outcome = await engine.run(job_result(queue, job_id))
+        outcome = await engine.run(find_result(queue, job_id))
     if outcome.state is None:
         raise JobNotFoundError(job_id)
     if outcome.state is not JobState.COMPLETED:

@@ -34,6 +34,7 @@ _PUBLISH_OPTIONS: Final = (
     ),
     Parameter("retention", "integer", "seconds to keep the completed job and its result", 0),
     Parameter("limit_key", "string", "whose jobs share the queue fairly with others'; at most 64 bytes, printable"),
+    Parameter("group", "string", "group that the job is a member of; at most 255 bytes, printable (groups.md)"),
 )
 _KEY_OPTIONS: Final = (
     Parameter("key", "string", "idempotency key, at most 255 bytes"),

@@ -52,7 +52,16 @@ PEEKED: Final[dict[str, Any]] = {
     "attributes": None,
 }
 CONSUMED: Final = {"msg": "new job", **PEEKED, "attempt": 1, "tries": 1}
-COUNTS: Final = {"ready": 3, "delayed": 0, "retry": 0, "working": 1, "dead": 0, "completed": 0, "blocked": 0}
+COUNTS: Final = {
+    "ready": 3,
+    "delayed": 0,
+    "retry": 0,
+    "working": 1,
+    "dead": 0,
+    "completed": 0,
+    "blocked": 0,
+    "grouped": 0,
+}
 WAITS_FOR_NOTHING: Final[dict[str, Any]] = {"waits_for": [], "waits_for_total": 0, "dependencies_open": False}
 JOB_DETAIL: Final[dict[str, Any]] = {
     **NAMES,
@@ -76,6 +85,9 @@ JOB_DETAIL: Final[dict[str, Any]] = {
     "key": "",
     "attributes": None,
     "limit_key": "",
+    "group": "",
+    "members": 0,
+    "batch_id": None,
     "body_bytes": 5,
     "result_bytes": None,
     "errors": [],

@@ -61,7 +61,7 @@ LIST_JOBS: Final = Documentation(
     group="look",
     summary="Page through the jobs in one state",
     parameters=(
-        Parameter("state", "string", "ready, delayed, retry, working, dead, completed or blocked", "ready"),
+        Parameter("state", "string", "ready, delayed, retry, working, dead, completed, blocked or grouped", "ready"),
         AFTER,
         Parameter("limit", "integer", "jobs per page, up to 1,000", 50),
         Parameter("data", "boolean", "true: each with `data`, the first 256 bytes of the body in base64"),
@@ -249,6 +249,57 @@ LIMIT_KEYS: Final = Documentation(
             },
         ),
         Reply(400, "a parameter cannot be read", {"error": "invalid limit"}),
+    ),
+)
+GROUPS: Final = Documentation(
+    group="queues",
+    summary="Groups that fill, the next to be flushed first",
+    parameters=(
+        Parameter("limit", "integer", "groups in the page, 1 to 1000", 100),
+        Parameter("after", "integer", "`after` of the page before"),
+    ),
+    replies=(
+        Reply(
+            200,
+            "`members` of at most `max_size`; `bytes` of their records; `first_ms`, `last_ms`: when the oldest and the "
+            "latest joined; `flush_ms`: when the group is flushed if nobody joins. `total` groups fill; `joining` "
+            "members are in no group yet, for their delay is not over. `after`: for the next page, null at the end",
+            {
+                **NAMES,
+                "now_ms": 1767225601000,
+                "total": 1,
+                "joining": 0,
+                "groups": [
+                    {
+                        "group": "mails",
+                        "members": 7,
+                        "bytes": 1120,
+                        "first_ms": 1767225600000,
+                        "last_ms": 1767225600900,
+                        "flush_ms": 1767225660900,
+                        "max_size": 500,
+                        "max_delay_s": 600,
+                        "grace_period_s": 60,
+                    }
+                ],
+                "after": None,
+            },
+        ),
+        Reply(400, "a parameter cannot be read", {"error": "invalid limit"}),
+    ),
+)
+FLUSH_GROUP: Final = Documentation(
+    group="queues",
+    summary="Flush a group now, whatever it has",
+    parameters=(Parameter("group", "string", "its name"),),
+    replies=(
+        Reply(
+            200,
+            "`members` jobs have become `batches`; 0 of a group without members. `more`: it has further members, "
+            "which a further call flushes",
+            {"msg": "flushed", "batches": 1, "members": 7, "more": False},
+        ),
+        Reply(400, "the group is missing or is no name", {"error": "invalid group"}),
     ),
 )
 STATS: Final = Documentation(

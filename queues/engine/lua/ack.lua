@@ -28,6 +28,8 @@
 --   events       stream   transitions
 --   counters     hash     dropped events
 --   blocked      zset     where it may be
+--   grouped      zset     where it may be
+--   batches      hash     members of batches
 --   outgoing     zset     gets what jobs that depend on it have to learn
 --   lines        zset     ready jobs with limit keys
 --   turns        zset     whose turn it is
@@ -44,7 +46,7 @@
 -- REPLIES
 --   ok           end ...   for each id: how many ms an acked job ran for, or -1 less that if others depend on it; or one of the words deleted, missing, lost,
 --                         too_large (the job would keep its result: it was not acked)
--- INCLUDES ids record run ready wake due registry events minute_counts remove outgoing
+-- INCLUDES ids record run ready wake due registry events minute_counts remove outgoing batch
 local fence = tonumber(attempt)
 local slots -- attempts that have ended, by limit key
 local outcome, ended, durations, seen, ids = {'ok'}, {}, {}, {}, {}
@@ -54,7 +56,7 @@ local leases = redis.call('ZMSCORE', working, unpack(ids))
 local raw_runs = redis.call('HMGET', runs, unpack(ids))
 
 -- Ends the attempt that holds the job.
-local function finish(id, its_attempt, taken, options, consumer)
+local function finish(id, its_attempt, taken, options, consumer, marks)
   local retention, kind = unpack_options(options)
   if kind >= HAS_LIMIT_KEY then
     local its_key = limit_key_of(options)
@@ -75,7 +77,17 @@ local function finish(id, its_attempt, taken, options, consumer)
   end
   local run_ms = math.max(0, now - taken)
   durations[#durations + 1] = run_ms
-  emit_line('acked\t' .. id .. string.format('\t%d\t\t%d\t\t', its_attempt, run_ms) .. consumer .. '\t')
+  local line_end = string.format('\t%d\t\t%d\t\t', its_attempt, run_ms) .. consumer .. '\t'
+  if kind % HAS_LIMIT_KEY >= HAS_GROUP then
+    local members = subjects_of(id, options)
+    for _, member in ipairs(members) do emit_line('acked\t' .. member .. line_end) end
+    local weight = weight_in(options)
+    if weight > 1 then count_stat('r' .. bucket(run_ms), weight - 1) end
+    -- Those that stay are dropped when the batch is looked for in vain (lua/advance_groups.lua).
+    if retention == 0 and marks < DEPENDED and members[1] ~= id then redis.call('HDEL', batches, id, unpack(members)) end
+  else
+    emit_line('acked\t' .. id .. line_end)
+  end
   return run_ms
 end
 
@@ -93,7 +105,7 @@ for i, id in ipairs(ids) do
     word = 'missing'
   elseif leases[i] then
     local its_attempt, _, _, marks, _, _, taken, options, consumer = struct.unpack(RUN, raw_runs[i])
-    word = fence and fence ~= its_attempt and 'lost' or finish(id, its_attempt, taken, options, consumer)
+    word = fence and fence ~= its_attempt and 'lost' or finish(id, its_attempt, taken, options, consumer, marks)
     if marks >= DEPENDED and type(word) == 'number' then
       word = -1 - word
       messages = messages or {}

@@ -23,6 +23,7 @@
 --   events       stream   transitions
 --   counters     hash     dropped events
 --   blocked      zset     where it may be
+--   grouped      zset     where it may be
 --   outgoing     zset     gets what jobs that depend on it have to learn
 --   lines        zset     ready jobs with limit keys
 --   turns        zset     whose turn it is

@@ -10,11 +10,12 @@
 --   completed    zset     completed jobs
 --   flags        hash     tombstones
 --   blocked      zset     jobs that wait for others
+--   grouped      zset     jobs that wait for their group
 --   lines        zset     ready jobs with limit keys
 -- ARGV
 --   queue        namespace/queue
 -- REPLIES
---   ok           ready delayed retry working dead completed blocked
+--   ok           ready delayed retry working dead completed blocked grouped
 -- INCLUDES ready
 return {'ok', ready_size(), redis.call('ZCARD', delayed), redis.call('ZCARD', retry), redis.call('ZCARD', working),
-  redis.call('ZCARD', dead), redis.call('ZCARD', completed), redis.call('ZCARD', blocked)}
+  redis.call('ZCARD', dead), redis.call('ZCARD', completed), redis.call('ZCARD', blocked), redis.call('ZCARD', grouped)}

@@ -22,6 +22,7 @@
 --   events       stream   transitions
 --   counters     hash     dropped events
 --   blocked      zset     where it may be
+--   grouped      zset     where it may be
 --   outgoing     zset     gets what jobs that depend on it have to learn
 --   lines        zset     ready jobs with limit keys
 --   turns        zset     whose turn it is
@@ -37,7 +38,7 @@
 --   ok           count seen   jobs deleted; ids that it came to
 -- INCLUDES registry events remove bulk
 local sets = {working = working, delayed = delayed, retry = retry, dead = dead, completed = completed,
-  blocked = blocked}
+  blocked = blocked, grouped = grouped}
 local ids = first_within({unpack(ARGV, REST)}, tonumber(budget), jobs, results)
 local count = 0
 for _, id in ipairs(ids) do

@@ -21,6 +21,12 @@
 --   dead         zset     renamed
 --   completed    zset     renamed
 --   blocked      zset     renamed
+--   grouped      zset     renamed
+--   joining      zset     renamed
+--   gathered     zset     renamed
+--   group_times  zset     renamed
+--   group_sizes  hash     renamed
+--   batches      hash     renamed
 --   keys         hash     renamed
 --   stats        hash     dropped
 --   trend        hash     dropped
@@ -30,6 +36,7 @@
 --   flags        hash     tombstones
 --   due          zset     index of due times
 --   ends         zset     index of lease ends
+--   flushes      zset     index of groups
 --   queues       zset     the registry
 --   events       stream   transitions
 --   counters     hash     dropped events
@@ -52,6 +59,12 @@
 --   deleted_dead         zset     the same
 --   deleted_completed    zset     the same
 --   deleted_blocked      zset     the same
+--   deleted_grouped      zset     the same
+--   deleted_joining      zset     the same
+--   deleted_gathered     zset     the same
+--   deleted_group_times  zset     the same
+--   deleted_group_sizes  hash     the same
+--   deleted_batches      hash     the same
 --   deleted_keys         hash     the same
 --   waits        zset     what its jobs waited for, which is told later
 --   dependants   zset     jobs that depend on its jobs: they are told later
@@ -71,7 +84,9 @@ local new_names = {
   [front] = deleted_front, [ready] = deleted_ready, [prio] = deleted_prio, [delayed] = deleted_delayed,
   [retry] = deleted_retry, [working] = deleted_working, [dead] = deleted_dead, [completed] = deleted_completed,
   [staged] = deleted_staged, [expiring] = deleted_expiring, [lines] = deleted_lines, [turns] = deleted_turns, [shares] = deleted_shares,
-  [keys] = deleted_keys, [blocked] = deleted_blocked,
+  [keys] = deleted_keys, [blocked] = deleted_blocked, [grouped] = deleted_grouped, [joining] = deleted_joining,
+  [gathered] = deleted_gathered, [group_times] = deleted_group_times, [group_sizes] = deleted_group_sizes,
+  [batches] = deleted_batches,
 }
 local holds_anything = false
 for key, new_name in pairs(new_names) do
@@ -92,6 +107,7 @@ redis.call('HDEL', flags, 't:' .. queue, 'h:' .. queue, 's:' .. queue, 'k:' .. q
 redis.call('ZREM', sweeps, queue)
 redis.call('ZREM', due, queue)
 redis.call('ZREM', ends, queue)
+redis.call('ZREM', flushes, queue)
 redis.call('ZREM', active, queue)
 if redis.call('HEXISTS', flags, 'p:' .. queue) == 0 then redis.call('ZREM', queues, queue) end
 if count > 0 then emit_line('destroyed\t\t' .. alive .. '\t\t\t' .. count .. '\t\t') end

@@ -10,6 +10,7 @@
 --   dead         zset     whether it is there
 --   completed    zset     whether it is there
 --   blocked      zset     whether it is there
+--   grouped      zset     whether it is there
 -- ARGV
 --   now_ms       ms or ""
 --   id           job

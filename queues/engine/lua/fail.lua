@@ -17,6 +17,7 @@
 --   active       zset     who has counts
 --   events       stream   transitions
 --   counters     hash     dropped events
+--   batches      hash     members of batches
 --   outgoing     zset     gets what jobs that depend on it have to learn
 --   lines        zset     ready jobs with limit keys
 --   turns        zset     whose turn it is
@@ -38,7 +39,7 @@
 --   dead         0 depended    1: others depend on it
 --   lost                   the attempt does not hold the job; nothing changed
 --   missing                no such job
--- INCLUDES record run line wake due events minute_counts backoff failure
+-- INCLUDES record run line wake due events minute_counts backoff failure batch
 local run = redis.call('ZSCORE', working, id) and unpack_run(redis.call('HGET', runs, id))
 if not run or (attempt ~= '' and run.attempt ~= tonumber(attempt)) then
   return {redis.call('HEXISTS', jobs, id) == 1 and 'lost' or 'missing'}
@@ -47,15 +48,16 @@ redis.call('ZREM', working, id)
 local state, due_ms = after_failure(id, run, OUTCOME_FAILED, error, delay ~= '' and tonumber(delay) or nil,
   bury == '1', tonumber(fallback))
 local line = string.gsub(string.sub(error, 1, 200), '%c', ' ')
-emit('failed', id, run.attempt, math.max(0, now - run.taken), run.consumer, line)
+local subjects, weight = subjects_of(id, run.options), weight_in(run.options)
+for _, subject in ipairs(subjects) do emit('failed', subject, run.attempt, math.max(0, now - run.taken), run.consumer, line) end
 if state == 'dead' then
-  emit('dead', id, run.attempt, '', run.consumer, line)
+  for _, subject in ipairs(subjects) do emit('dead', subject, run.attempt, '', run.consumer, line) end
 elseif state == 'retry' then
   expect_due(due_ms)
 end
 -- Either this job is ready, or the place in flight that it leaves lets another be delivered.
 if state == 'ready' or anything_ready() then wake_ready(1) end
-count_stat('f', 1)
-if state == 'dead' then count_stat('d', 1) end
+count_stat('f', weight)
+if state == 'dead' then count_stat('d', weight) end
 flush_events()
 return {state, due_ms, state == 'dead' and run.depended > 0 and 1 or 0}

@@ -21,6 +21,12 @@
 --   deleted_dead         zset     jobs
 --   deleted_completed    zset     jobs
 --   deleted_blocked      zset     jobs
+--   deleted_grouped      zset     jobs
+--   deleted_joining      zset     jobs of another key, or gone
+--   deleted_gathered     zset     the same
+--   deleted_group_times  zset     groups
+--   deleted_group_sizes  hash     groups
+--   deleted_batches      hash     batches and their members
 --   deleted_keys         hash     idempotency keys
 -- ARGV
 --   id           of the deletion
@@ -56,7 +62,7 @@ if redis.call('EXISTS', deleted_staged) == 1 then
     first_within(redis.call('ZRANGE', deleted_staged, 0, limit - 1), budget, deleted_jobs))
 end
 for _, set in ipairs({deleted_working, deleted_dead, deleted_completed, deleted_retry, deleted_delayed, deleted_prio,
-  deleted_blocked, deleted_expiring}) do
+  deleted_blocked, deleted_grouped, deleted_expiring}) do
   local ids = part_of(redis.call('ZRANGE', set, 0, limit - 1))
   if #ids > 0 then return free_from_set(set, ids) end
 end
@@ -82,6 +88,25 @@ if #limit_keys > 0 then
   redis.call('ZREM', deleted_turns, unpack(limit_keys))
   if redis.call('EXISTS', deleted_shares) == 1 then redis.call('HDEL', deleted_shares, unpack(limit_keys)) end
   return {'ok', #limit_keys, 1}
+end
+for _, set in ipairs({deleted_joining, deleted_gathered, deleted_group_times}) do
+  local some = redis.call('ZRANGE', set, 0, limit - 1)
+  if #some > 0 then
+    redis.call('ZREM', set, unpack(some))
+    return {'ok', #some, 1}
+  end
+end
+for _, hash in ipairs({deleted_group_sizes, deleted_batches}) do
+  local names, cursor = {}, '0'
+  repeat
+    local scan = redis.call('HSCAN', hash, cursor, 'COUNT', limit)
+    cursor = scan[1]
+    for i = 1, #scan[2], 2 do names[#names + 1] = scan[2][i] end
+  until cursor == '0' or #names > 0
+  if #names > 0 then
+    redis.call('HDEL', hash, unpack(names))
+    return {'ok', #names, 1}
+  end
 end
 if redis.call('EXISTS', deleted_keys) == 1 then
   local scan = redis.call('HSCAN', deleted_keys, redis.call('HGET', deletions, id) or '0', 'COUNT', limit)

@@ -15,10 +15,11 @@
 --   dead         zset     dead jobs
 --   completed    zset     completed jobs
 --   blocked      zset     whether it is there
+--   grouped      zset     whether it is there
 --   lines        zset     ready jobs with limit keys
 -- ARGV
 --   now_ms       ms or ""
---   state        one of the seven
+--   state        one of the eight
 --   after        "" or the cursor (lua/lib/walk.lua)
 --   limit        jobs
 --   preview      bytes of each body
@@ -27,7 +28,8 @@
 --   page         now cursor-or-"" job ...    jobs as in detail
 -- INCLUDES ready look walk
 limit, preview, budget = tonumber(limit), tonumber(preview), tonumber(budget)
-local sets = {delayed = delayed, retry = retry, working = working, dead = dead, completed = completed, blocked = blocked}
+local sets = {delayed = delayed, retry = retry, working = working, dead = dead, completed = completed, blocked = blocked,
+  grouped = grouped}
 local page = {'page', now, ''}
 
 local LOOK_COST = 4096 -- what it takes to look at a job, in bytes of its record

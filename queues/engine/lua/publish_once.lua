@@ -26,6 +26,7 @@
 --   counters     hash     dropped events
 --   dependants   zset     whether a job waits for one with the key
 --   blocked      zset     where it may be
+--   grouped      zset     where it may be
 --   outgoing     zset     gets what jobs that depend on it have to learn
 --   lines        zset     ready jobs with limit keys
 --   turns        zset     whose turn it is

@@ -19,6 +19,7 @@
 --   active       zset     who has counts
 --   events       stream   transitions
 --   counters     hash     dropped events
+--   batches      hash     members of batches
 --   outgoing     zset     gets what jobs that depend on it have to learn
 --   lines        zset     ready jobs with limit keys
 --   turns        zset     whose turn it is
@@ -31,18 +32,26 @@
 --   limit        jobs
 -- REPLIES
 --   ok           taken_back dead more
--- INCLUDES record run line wake due events minute_counts backoff failure
+-- INCLUDES record run line wake due events minute_counts backoff failure batch
 local ids = redis.call('ZRANGEBYSCORE', working, '-inf', now, 'LIMIT', 0, limit)
 local to_ready, to_dead, earliest = 0, 0, nil
+local taken_back, ended, buried = 0, 0, 0 -- jobs, and of them and of batches' members those that failed, that died
 for _, id in ipairs(ids) do
+  if named >= MEMBERS_NAMED / 2 then break end -- the next call goes on
+  taken_back = taken_back + 1
   redis.call('ZREM', working, id)
   local run = unpack_run(redis.call('HGET', runs, id))
   local reason = run.marks >= CANCELLED and 'cancelled' or 'lease lost'
   local state, due_ms = after_failure(id, run, OUTCOME_LEASE_LOST, '', nil, false)
-  emit('lease_lost', id, run.attempt, math.max(0, now - run.taken), run.consumer, '')
+  local subjects, weight = subjects_of(id, run.options), weight_in(run.options)
+  ended = ended + weight
+  for _, subject in ipairs(subjects) do
+    emit('lease_lost', subject, run.attempt, math.max(0, now - run.taken), run.consumer, '')
+  end
   if state == 'dead' then
     to_dead = to_dead + 1
-    emit('dead', id, run.attempt, '', run.consumer, reason)
+    buried = buried + weight
+    for _, subject in ipairs(subjects) do emit('dead', subject, run.attempt, '', run.consumer, reason) end
   elseif state == 'retry' then
     earliest = math.min(earliest or due_ms, due_ms)
   else
@@ -55,10 +64,10 @@ if to_ready > 0 or (#ids > 0 and anything_ready()) then
   wake_ready(math.max(1, to_ready))
 end
 if #ids > 0 then
-  count_stat('f', #ids)
-  count_stat('e', #ids)
+  count_stat('f', ended)
+  count_stat('e', ended)
 end
-if to_dead > 0 then count_stat('d', to_dead) end
+if to_dead > 0 then count_stat('d', buried) end
 local next_end = reset_index(ends, working, completed)
 flush_events()
-return {'ok', #ids, to_dead, next_end and next_end <= now and 1 or 0}
+return {'ok', taken_back, to_dead, next_end and next_end <= now and 1 or 0}

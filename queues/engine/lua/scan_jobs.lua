@@ -16,11 +16,12 @@
 --   completed    zset     completed jobs
 --   flags        hash     tombstones
 --   blocked      zset     whether it is there
+--   grouped      zset     whether it is there
 --   lines        zset     ready jobs with limit keys
 -- ARGV
 --   now_ms       ms or ""
 --   queue        namespace/queue
---   state        one of the seven
+--   state        one of the eight
 --   after        "" or the cursor (lua/lib/walk.lua)
 --   limit        jobs      that match
 --   most         jobs      that are looked at
@@ -41,7 +42,8 @@
 limit, preview, budget, match_max = tonumber(limit), tonumber(preview), tonumber(budget), tonumber(match_max)
 id_text, key_text, value = string.lower(id_text), string.lower(key_text), string.lower(value)
 error_text, body_text = string.lower(error_text), string.lower(body_text)
-local sets = {delayed = delayed, retry = retry, working = working, dead = dead, completed = completed, blocked = blocked}
+local sets = {delayed = delayed, retry = retry, working = working, dead = dead, completed = completed, blocked = blocked,
+  grouped = grouped}
 local reads_record = key_text .. name .. value .. body_text ~= ''
 local page = {'page', now, '', 0, state == 'ready' and ready_size() or redis.call('ZCARD', sets[state])}
 local matched = 0

@@ -15,16 +15,17 @@
 --   trimmed      hash     dropped dead letters
 --   stats        hash     minutes
 --   blocked      zset     jobs that wait for others
+--   grouped      zset     jobs that wait for their group
 --   lines        zset     ready jobs with limit keys
 --   turns        zset     limit keys with ready jobs
 -- ARGV
 --   now_ms       ms or ""
 --   queue        namespace/queue
 -- REPLIES
---   ok           now paused ready delayed retry working dead completed blocked oldest_due dropped_by_age dropped_by_count minutes
+--   ok           now paused ready delayed retry working dead completed blocked grouped oldest_due dropped_by_age dropped_by_count minutes
 -- INCLUDES oldest
 
 local dropped_by = redis.call('HMGET', trimmed, 'age', 'count')
 return {'ok', now, redis.call('HEXISTS', flags, 'p:' .. queue), ready_size(), redis.call('ZCARD', delayed),
   redis.call('ZCARD', retry), redis.call('ZCARD', working), redis.call('ZCARD', dead), redis.call('ZCARD', completed),
-  redis.call('ZCARD', blocked), oldest_ready(16) or -1, tonumber(dropped_by[1] or 0), tonumber(dropped_by[2] or 0), redis.call('HGETALL', stats)}
+  redis.call('ZCARD', blocked), redis.call('ZCARD', grouped), oldest_ready(16) or -1, tonumber(dropped_by[1] or 0), tonumber(dropped_by[2] or 0), redis.call('HGETALL', stats)}

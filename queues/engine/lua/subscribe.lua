@@ -6,6 +6,7 @@
 --   keys         hash     idempotency keys
 --   dead         zset     whether it is dead
 --   completed    zset     whether it is completed
+--   batches      hash     whether a job has become part of a batch
 --   dependants   zset     gets `JOB_ID⇥POLICY⇥QUEUE⇥ITS_JOB_ID⇥KEY`, or `:KEY⇥POLICY⇥QUEUE⇥ITS_JOB_ID⇥KEY`
 -- ARGV
 --   now_ms       ms or ""
@@ -15,6 +16,14 @@
 -- INCLUDES ids record run depended
 local reply = {'ok'}
 
+-- The job itself, or the batch that it has become part of; nil if neither is there.
+local function find_job(id)
+  if redis.call('HEXISTS', jobs, id) == 1 then return id end
+  local value = redis.call('HGET', batches, id)
+  local batch = value and string.sub(value, 1, 1) == 'm' and string.sub(value, 2, 27)
+  return batch and redis.call('HEXISTS', jobs, batch) == 1 and batch or nil
+end
+
 local function outcome_of(id, its_key, policy, rest)
   local target = id
   if its_key ~= '' then
@@ -23,18 +32,19 @@ local function outcome_of(id, its_key, policy, rest)
     if value then expires, holder = struct.unpack('>I6c26', value) end
     if value and (expires == 0 or expires > now) then
       target = holder
-      if redis.call('HEXISTS', jobs, target) == 0 then return 'acked' end
+      if not find_job(target) then return 'acked' end
     else
       redis.call('ZADD', dependants, 0, ':' .. its_key .. '\t' .. policy .. rest)
       return 'waits'
     end
-  elseif redis.call('HEXISTS', jobs, id) == 0 then
+  elseif not find_job(id) then
     return id_time(id) > now and 'unknown' or 'acked'
   end
-  if redis.call('ZSCORE', completed, target) then return 'acked' end
-  if policy ~= 'w' and redis.call('ZSCORE', dead, target) then return 'dead' end
+  local found = find_job(target)
+  if redis.call('ZSCORE', completed, found) then return 'acked' end
+  if policy ~= 'w' and redis.call('ZSCORE', dead, found) then return 'dead' end
   redis.call('ZADD', dependants, 0, target .. '\t' .. policy .. rest)
-  mark_run(target)
+  mark_run(found)
   return 'waits'
 end
 

@@ -18,7 +18,7 @@ from ..stats.minutes import BUCKETS_PER_OCTAVE, Minutes, lately, minutes_of, per
 from ..values import Delivery, Distributions, JobDetail, JobResult, JobState, Page, QueueStats, Spread
 
 _CURSOR = re.compile(
-    r"(?:(?:high|list|low|delayed|retry|working|dead|completed|blocked):[0-9]{1,16}:[0-9A-Z]{26}|keyed:0:(?:[0-9a-f]{2}){35,98})\Z"
+    r"(?:(?:high|list|low|delayed|retry|working|dead|completed|blocked|grouped):[0-9]{1,16}:[0-9A-Z]{26}|keyed:0:(?:[0-9a-f]{2}){35,98})\Z"
 )
 """`segment:place:id` (lua/lib/walk.lua). Places beyond a double's 2^53 would not be whole numbers to Redis."""
 _PEEK = load("peek")
@@ -120,6 +120,7 @@ _COUNTED = (
     JobState.DEAD,
     JobState.COMPLETED,
     JobState.BLOCKED,
+    JobState.GROUPED,
 )
 
 
@@ -135,8 +136,8 @@ def stats(queue: QueueKeys, *, now_ms: int | None = None) -> Operation[QueueStat
 def queue_stats(queue: QueueKeys, reply: Sequence[Any]) -> QueueStats:
     """What stats.lua and survey.lua reply."""
     now, paused, *rest = reply
-    counts = dict(zip(_COUNTED, rest[:7], strict=True))
-    oldest_due, by_age, by_count, fields = rest[7:]
+    counts = dict(zip(_COUNTED, rest[:8], strict=True))
+    oldest_due, by_age, by_count, fields = rest[8:]
     minutes = minutes_of(fields)
     per_second = rates(minutes, now)
     return QueueStats(
@@ -159,6 +160,7 @@ def queue_stats(queue: QueueKeys, reply: Sequence[Any]) -> QueueStats:
     )
 
 
+_WITH_DUE_TIME = (JobState.DELAYED, JobState.RETRY, JobState.BLOCKED, JobState.GROUPED)
 _WITHOUT_TTL = (JobState.DEAD, JobState.COMPLETED)
 
 
@@ -176,13 +178,14 @@ def detail_of(queue: QueueKeys, now_ms: int, fields: list[Any]) -> JobDetail:
     state = JobState(str(raw_state, "ascii"))
     score = int(float(raw_score)) if raw_score else None
     record = unpack_record(raw_record)
+    is_whole = len(record.stored_body) == body_bytes
     run = unpack_run(raw_run) if raw_run else None
     times: Mapping[JobState, str] = {
         JobState.WORKING: "lease_end_ms",
         JobState.DEAD: "died_ms",
         JobState.COMPLETED: "kept_until_ms",
     }
-    by_state = dict.fromkeys(("lease_end_ms", "died_ms", "kept_until_ms"), None) | (
+    by_state: dict[str, Any] = dict.fromkeys(("lease_end_ms", "died_ms", "kept_until_ms"), None) | (
         {times[state]: score} if state in times else {}
     )
     due_ms = run.due_ms if run else record.due_ms or published_ms(job_id)
@@ -192,7 +195,7 @@ def detail_of(queue: QueueKeys, now_ms: int, fields: list[Any]) -> JobDetail:
         job_id=job_id,
         state=state,
         body=record.body,
-        body_bytes=body_bytes,
+        body_bytes=len(record.body) if record.options.members and is_whole else body_bytes,
         attempt=run.attempt if run else 0,
         used=run.used if run else 0,
         tries=run.tries if run else record.tries,
@@ -200,7 +203,7 @@ def detail_of(queue: QueueKeys, now_ms: int, fields: list[Any]) -> JobDetail:
         published_ms=published_ms(job_id),
         now_ms=now_ms,
         expires_ms=0 if state in _WITHOUT_TTL else run.expires_ms if run else record.expires_ms,
-        due_ms=score if state in (JobState.DELAYED, JobState.RETRY, JobState.BLOCKED) else due_ms,
+        due_ms=score if state in _WITH_DUE_TIME else due_ms,
         taken_ms=run.taken_ms if run and run.attempt else None,
         consumer=run.consumer if run else "",
         backoff=record.options.backoff,
@@ -210,6 +213,8 @@ def detail_of(queue: QueueKeys, now_ms: int, fields: list[Any]) -> JobDetail:
         limit_key=record.options.limit_key,
         result_bytes=None if result_bytes < 0 else result_bytes,
         history=run.history if run else (),
+        group=record.options.group,
+        members=record.options.members,
         **by_state,
     )
 

@@ -1,4 +1,4 @@
-"""What the background roles do: promote due jobs, reclaim leases, purge, sweep, free what deleted queues held.
+"""What the background roles do: promote, flush groups, reclaim leases, purge, sweep, free what deleted queues held.
 
 Each call is bounded and idempotent. Where some partitions fail (a node of a cluster is away) the others are served
 first; then the first error is raised. `lua/destroy.lua` renames a queue's keys, `lua/free_deleted.lua` empties them.
@@ -11,10 +11,10 @@ from functools import reduce
 from operator import add
 from typing import TypeVar
 
-from .. import limits
+from .. import ids, limits
 from ..errors import TaskqError
 from ..keys import Layout, QueueKeys, deletion_keys, partition_keys
-from ..operation import Apart, Operation, Plan, Reply, paced
+from ..operation import Apart, Argument, Operation, Plan, Reply, paced
 from ..reply import clock_argument, expect_ok
 from ..scripts import load
 from ..values import Counts
@@ -25,6 +25,7 @@ _DUE_QUEUES = load("due_queues")
 _PROMOTE = load("promote")
 _RECLAIM = load("reclaim")
 _PURGE = load("purge")
+_ADVANCE_GROUPS = load("advance_groups")
 _SWEEP = load("sweep")
 
 
@@ -52,6 +53,40 @@ def promote(queue: QueueKeys, *, now_ms: int | None = None) -> Operation[Counts]
         (clock_argument(now_ms), queue.name, queue.channel, queue.events_cap, limits.PROMOTE_BATCH),
         decode,
     )
+
+
+def flush_due(layout: Layout, *, now_ms: int | None = None) -> Plan[Counts]:
+    """Visit the queues whose groups have work: a bounded step in each. `jobs`: members that joined, and batches.
+
+    Its cost follows the due work, not the number of queues or groups. `more`: call again at once.
+    """
+    errors: list[TaskqError] = []
+    queues = yield from _queues_of_index(layout, "flushes", now_ms, errors)
+    results = yield from _apart([advance_groups(queue, now_ms=now_ms) for queue in queues], errors)
+    return _sum(layout, queues, results, errors)
+
+
+def advance_groups(queue: QueueKeys, *, now_ms: int | None = None) -> Operation[Counts]:
+    """One bounded visit to one queue's groups."""
+
+    def decode(reply: Reply) -> Counts:
+        batches, joined, more = expect_ok(_ADVANCE_GROUPS, reply)
+        return Counts(queues=1, jobs=batches + joined, more=bool(more))
+
+    return Operation(
+        _ADVANCE_GROUPS,
+        queue.select(_ADVANCE_GROUPS.keys),
+        advance_arguments(queue, "", now_ms),
+        decode,
+        alone=True,
+    )
+
+
+def advance_arguments(queue: QueueKeys, only: str, now_ms: int | None) -> tuple[Argument, ...]:
+    """`only`: a group that is flushed whatever it has, or ""."""
+    random, counter = ids.random_start(limits.GROUP_BATCHES_PER_CALL)
+    head = (clock_argument(now_ms), queue.name, queue.channel, queue.events_cap)
+    return (*head, random, counter, limits.GROUP_LOOKS, only)
 
 
 def reclaim_ended(layout: Layout, *, now_ms: int | None = None) -> Plan[Counts]:
@@ -196,11 +231,11 @@ def free_deleted(layout: Layout) -> Plan[Counts]:
     errors: list[TaskqError] = []
     total = Counts()
     found = yield Apart([_find(partition) for partition in range(layout.partitions)])
-    for partition, ids in enumerate(found):
-        if isinstance(ids, TaskqError):
-            errors.append(ids)
+    for partition, deletion_ids in enumerate(found):
+        if isinstance(deletion_ids, TaskqError):
+            errors.append(deletion_ids)
             continue
-        for deletion_id in ids:
+        for deletion_id in deletion_ids:
             try:
                 (counts,) = yield paced(_free(partition, deletion_id), jobs=limits.DELETE_BATCH)
             except TaskqError as error:

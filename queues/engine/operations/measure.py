@@ -106,6 +106,7 @@ _STATES: Final = (
     JobState.DEAD,
     JobState.COMPLETED,
     JobState.BLOCKED,
+    JobState.GROUPED,
 )
 
 

@@ -22,6 +22,7 @@ _PUBLISH = load("publish")
 _PUBLISH_KEYED = load("publish_keyed")
 _PUBLISH_UNIQUE = load("publish_unique")
 _PUBLISH_BLOCKED = load("publish_blocked")
+_PUBLISH_GROUPED = load("publish_grouped")
 _REPUBLISH = load("republish")
 _STAGE = load("stage")
 _PUBLISH_STAGED = load("publish_staged")
@@ -46,6 +47,8 @@ class PreparedOptions:
     """Whether more dependencies may be added."""
     script: Script = _PUBLISH
     """What publishes jobs with these options, unless they are `unique`."""
+    is_member: bool = False
+    """Whether the jobs are members of a group."""
 
     @property
     def is_blocked(self) -> bool:
@@ -78,6 +81,7 @@ def prepare(options: PublishOptions) -> PreparedOptions:
         POLICIES[options.on_dependency_failure],
         options.dependencies_open,
         _PUBLISH if options.limit_key is None else _PUBLISH_KEYED,
+        options.group is not None,
     )
 
 
@@ -102,6 +106,8 @@ def publish(
     size = check_bodies(bodies)
     if prepared.is_blocked:
         return _publish_blocked(queue, bodies, prepared, size, now_ms)
+    if prepared.is_member:
+        return publish_members(queue, bodies, prepared, now_ms=now_ms)
     if prepared.unique:
         args = (*head_arguments(queue, 1, now_ms), *prepared.arguments, *prepared.unique, *bodies)
         keys = queue.select(_PUBLISH_UNIQUE.keys)
@@ -140,6 +146,34 @@ def _publish_blocked(
     )
 
 
+def publish_members(
+    queue: QueueKeys,
+    bodies: Sequence[bytes],
+    prepared: PreparedOptions,
+    *,
+    once: Sequence[Argument] = (),
+    once_ttl_ms: int = 0,
+    now_ms: int | None = None,
+) -> Operation[Published]:
+    """Publish members of a group (edge D). `once`: what their repetitions are known by, one for each."""
+    size = check_bodies(bodies)
+    if len(bodies) > 1 and size > limits.GROUP_BATCH_BYTES:
+        raise InvalidArgumentError("members of a group are too large together, cannot exceed 512 KiB")
+    now, name, channel, cap, random, _ = head_arguments(queue, 1, now_ms)
+    counter = ids.random_start(len(bodies) + limits.GROUP_BATCHES_PER_CALL)[1]
+    rest = [word for pair in zip(once, bodies, strict=True) for word in pair] if once else bodies
+    args = (
+        *(now, name, channel, cap, random, counter),
+        *prepared.arguments,
+        *(prepared.unique or ("", 0)),
+        once_ttl_ms,
+        *rest,
+    )
+    keys = queue.select(_PUBLISH_GROUPED.keys)
+    alone = len(bodies) >= limits.ALONE_MIN_JOBS or size >= limits.ALONE_MIN_BYTES
+    return Operation(_PUBLISH_GROUPED, keys, args, _PUBLISHED_GROUPED, alone=alone, replicated=True)
+
+
 def publish_large(
     queue: QueueKeys,
     bodies: Sequence[bytes],
@@ -155,7 +189,7 @@ def publish_large(
     """
     prepared = options if isinstance(options, PreparedOptions) else prepare(options)
     check_number(bodies, prepared)
-    if check_bodies(bodies) <= limits.STAGE_MIN_BYTES or prepared.unique or prepared.is_blocked:
+    if check_bodies(bodies) <= limits.STAGE_MIN_BYTES or prepared.unique or prepared.is_blocked or prepared.is_member:
         operation = publish(queue, bodies, prepared, now_ms=now_ms)
         (published,) = yield [operation if limit is None else limited(operation, limit)]
         return published  # type: ignore[no-any-return]
@@ -244,6 +278,8 @@ def republish(
         raise InvalidArgumentError("a job that is republished has no key_mode")
     if prepared.is_blocked:
         raise InvalidArgumentError("a job that is republished has no depends_on")
+    if prepared.is_member:
+        raise InvalidArgumentError("a job that is republished has no group")
     alone = check_bodies((body,)) >= limits.ALONE_MIN_BYTES
     args = (*head_arguments(queue, 1, now_ms), *prepared.arguments, job_id, body)
     return Operation(_REPUBLISH, queue.select(_REPUBLISH.keys), args, _REPUBLISHED, alone=alone, replicated=True)
@@ -293,6 +329,7 @@ _PUBLISHED = published_by(_PUBLISH)
 _PUBLISHED_KEYED = published_by(_PUBLISH_KEYED)
 _PUBLISHED_UNIQUE = published_by(_PUBLISH_UNIQUE)
 _PUBLISHED_BLOCKED = published_by(_PUBLISH_BLOCKED)
+_PUBLISHED_GROUPED = published_by(_PUBLISH_GROUPED)
 _REPUBLISHED = published_by(_REPUBLISH)
 _STAGED_PUBLISHED = published_by(_PUBLISH_STAGED)
 _MAX_MS = limits.SECONDS_MAX * 1000
@@ -322,6 +359,27 @@ def check_options(options: PublishOptions) -> None:
         check_limit_key(options.limit_key)
     if options.attributes is not None:
         _check_attributes(options.attributes)
+    if options.group is not None:
+        _check_group(options, options.group)
+
+
+def _check_group(options: PublishOptions, group: str) -> None:
+    check_group(group)
+    for name, others in (("limit_key", options.limit_key), ("depends_on", options.depends_on)):
+        if others:
+            raise InvalidArgumentError(f"{name} and group exclude each other")
+    if not 1 <= options.group_max_size <= limits.GROUP_MAX_SIZE:
+        raise InvalidArgumentError("invalid group_max_size")
+    if not 1 <= options.group_max_delay_ms <= _MAX_MS:
+        raise InvalidArgumentError("invalid group_max_delay")
+    if not 1 <= options.group_grace_ms <= _MAX_MS:
+        raise InvalidArgumentError("invalid group_grace_period")
+
+
+def check_group(group: str) -> None:
+    """Raise InvalidArgumentError unless `group` is printable, not empty, and short enough."""
+    if not group or not group.isprintable() or len(group.encode()) > limits.GROUP_MAX_BYTES:
+        raise InvalidArgumentError("invalid group")
 
 
 def _check_key(options: PublishOptions) -> None:

@@ -12,7 +12,15 @@ from ..operation import Argument, Operation, Reply
 from ..reply import clock_argument, expect_ok
 from ..scripts import load
 from ..values import DEFAULT_OPTIONS, Published, PublishOptions
-from .publish import PreparedOptions, check_bodies, check_number, head_arguments, prepare, published_by
+from .publish import (
+    PreparedOptions,
+    check_bodies,
+    check_number,
+    head_arguments,
+    prepare,
+    publish_members,
+    published_by,
+)
 
 _PUBLISH_ONCE = load("publish_once")
 _SETTLE_ONCE = load("settle_once")
@@ -55,6 +63,11 @@ def publish_once(
     jobs: list[Argument] = []
     for one, body in zip(once, bodies, strict=True):
         jobs += (once_key(one), body)
+    if prepared.is_member:
+        keys_of_once = [once_key(one) for one in once]
+        return publish_members(
+            queue, bodies, prepared, once=keys_of_once, once_ttl_ms=limits.ONCE_TTL_S * 1000, now_ms=now_ms
+        )
     mode: tuple[Argument, ...] = prepared.unique or ("", 0)
     args = (
         *head_arguments(queue, len(bodies), now_ms),

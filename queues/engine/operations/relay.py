@@ -15,9 +15,11 @@ from .. import limits
 from ..errors import InvalidArgumentError, TaskqError
 from ..keys import Layout, QueueKeys
 from ..operation import Apart, Operation, Plan
+from ..record import BATCH_KEY
 from ..values import Counts, Dependency
 from . import dependencies
 from .dependencies import Dependant, Settlement, Wait, Waits
+from .groups import find_batches
 
 T = TypeVar("T")
 
@@ -88,7 +90,13 @@ class _Round:
     # A job has ended: those that depend on it are told.
 
     def _tell_dependants(self, messages: Sequence[_Message]) -> Plan[set[int]]:
-        asked = [(message, operation) for message in messages for operation in self._pages(message)]
+        members = yield from self._members_of([m for m in messages if m.kind == "ended" and m.rest[2] == BATCH_KEY])
+        messages = [m for m in messages if m.kind != "ended" or m.rest[2] != BATCH_KEY or m.text in members]
+        asked = [
+            (message, operation)
+            for message in messages
+            for operation in self._pages(message, members.get(message.text, ()))
+        ]
         pages = yield from self._apart([operation for _, operation in asked])
         found: dict[str, list[Dependant]] = {message.text: [] for message in messages}
         settlements: dict[str, list[Settlement]] = defaultdict(list)
@@ -131,15 +139,34 @@ class _Round:
         yield from self._apart(forgotten)
         return hot
 
-    def _pages(self, message: _Message) -> Iterator[Operation[tuple[str, tuple[Dependant, ...]]]]:
+    def _members_of(self, messages: Sequence[_Message]) -> Plan[dict[str, Sequence[tuple[str, str]]]]:
+        """Jobs that became the batches that have ended, with their keys, by the text of the message."""
+        found = yield from self._apart([find_batches(message.queue, (message.rest[0],)) for message in messages])
+        batches = [
+            (message, answer[0].members) for message, answer in zip(messages, found, strict=True) if answer is not None
+        ]
+        known = yield from self._apart([find_batches(message.queue, ids) for message, ids in batches])
+        return {
+            message.text: [(job_id, one.key) for job_id, one in zip(ids, answer, strict=True)]
+            for (message, ids), answer in zip(batches, known, strict=True)
+            if answer is not None
+        }
+
+    def _pages(
+        self, message: _Message, members: Sequence[tuple[str, str]]
+    ) -> Iterator[Operation[tuple[str, tuple[Dependant, ...]]]]:
         if message.kind == "lost":
             low = self.cursors.get(message.text, "-")
             yield dependencies.list_dependants(message.queue, low=low, high=f"({message.rest[0]}", lost=True)
             return
         job_id, outcome, key = message.rest
+        for one, its_key in members:
+            yield _dependants_of(message.queue, one, waiting=outcome != "dead")
+            if its_key:
+                yield _dependants_of(message.queue, f":{its_key}", waiting=outcome == "acked")
         # Policies in order: c, f, w. The last of a dead job stay, and those that can wait for another job with the key.
         yield _dependants_of(message.queue, job_id, waiting=outcome != "dead")
-        if key:
+        if key and key != BATCH_KEY:
             yield _dependants_of(message.queue, f":{key}", waiting=outcome == "acked")
 
     # A job depends on others, or does so no more: these are told.

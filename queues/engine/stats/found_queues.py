@@ -51,6 +51,7 @@ class FoundQueue(NamedTuple):
     dead: int
     completed: int
     blocked: int
+    grouped: int
     oldest_due_ms: int | None
     published_per_s: float
     consumed_per_s: float
@@ -69,7 +70,8 @@ class FoundQueue(NamedTuple):
     @property
     def size(self) -> int:
         """Jobs in all states."""
-        return self.ready + self.delayed + self.retry + self.working + self.dead + self.completed + self.blocked
+        waiting = self.ready + self.delayed + self.retry + self.blocked + self.grouped
+        return waiting + self.working + self.dead + self.completed
 
     def oldest_ready_ms(self, now_ms: int) -> int | None:
         """How long the oldest ready job has been due."""
@@ -91,6 +93,7 @@ def found_queue(stats: QueueStats, *, waited_for: bool) -> FoundQueue:
         counts[JobState.DEAD],
         counts[JobState.COMPLETED],
         counts[JobState.BLOCKED],
+        counts[JobState.GROUPED],
         None if stats.oldest_ready_ms is None else max(0, stats.now_ms - stats.oldest_ready_ms),
         stats.published_per_s,
         stats.consumed_per_s,

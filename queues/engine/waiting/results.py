@@ -9,6 +9,7 @@ from typing import Final
 from .. import limits
 from ..keys import QueueKeys
 from ..operation import AsyncRunner
+from ..operations.groups import batch_of
 from ..operations.inspect import result as result_operation
 from ..values import JobResult, JobState
 from .subscription import Subscription
@@ -40,6 +41,9 @@ class ResultWaiters:
                 self._of_job.setdefault(key, set()).add(future)
                 try:
                     found = await self._engine.run(result_operation(queue, job_id))
+                    if found.state is None and (batch_id := await self._engine.run(batch_of(queue, job_id))):
+                        left_s = max(0.0, deadline - monotonic())
+                        return await self.wait(subscription, queue, batch_id, timeout_s=left_s)
                     if found.state in _ENDED or monotonic() >= deadline or self._stopped:
                         return found
                     timer = self._loop.call_later(min(delay_until(deadline), self._every_s), _settle, future)

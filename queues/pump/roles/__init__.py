@@ -9,7 +9,7 @@ from django.conf import settings
 from queues.engine import FullStreams
 
 from ..role import BackgroundRole
-from . import deleter, pump, reclaimer, relay, sweeper
+from . import deleter, groups, pump, reclaimer, relay, sweeper
 from .bounds import DeadLetterBounds
 from .drain import INTERVAL_S as DRAIN_INTERVAL_S
 from .drain import Drain
@@ -18,6 +18,7 @@ from .survey import INTERVAL_S as SURVEY_INTERVAL_S
 from .survey import Survey
 
 PUMP: Final = BackgroundRole(name="pump", interval_s=0.1, budget_s=1.0, tick=pump.tick)
+GROUPS: Final = BackgroundRole(name="groups", interval_s=0.1, budget_s=1.0, tick=groups.tick)
 RECLAIMER: Final = BackgroundRole(name="reclaimer", interval_s=0.2, budget_s=1.0, tick=reclaimer.tick, share=0.5)
 RELAY: Final = BackgroundRole(name="relay", interval_s=0.1, budget_s=1.0, tick=relay.tick)
 SWEEPER: Final = BackgroundRole(name="sweeper", interval_s=0.25, budget_s=0.15, tick=sweeper.tick)
@@ -42,4 +43,4 @@ def roles_for(pool: str, *, once: bool = False) -> tuple[BackgroundRole, ...]:
     schedules = BackgroundRole(
         name="schedules", interval_s=0.25, budget_s=1.0, tick=firing.tick, wait=None if once else firing.wait
     )
-    return (PUMP, RECLAIMER, RELAY, SWEEPER, DELETER, bounds, survey, drain, schedules)
+    return (PUMP, GROUPS, RECLAIMER, RELAY, SWEEPER, DELETER, bounds, survey, drain, schedules)

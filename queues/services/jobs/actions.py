@@ -61,6 +61,7 @@ ACTS: Final[Mapping[JobState, tuple[JobAct, ...]]] = {
     JobState.DEAD: (JobAct.RESPAWN, JobAct.DELETE),
     JobState.COMPLETED: (JobAct.DELETE,),
     JobState.BLOCKED: (JobAct.DELETE,),
+    JobState.GROUPED: (JobAct.DELETE,),
 }
 """What the state of a job allows."""
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from django.db import connections
 
-from queues.engine import JobPlace, Waits, detail, find_job, list_waits
+from queues.engine import JobPlace, Waits, find_detail, find_job, list_waits
 from queues.engine.errors import InvalidArgumentError, TaskqError
 from queues.engine.ids import is_job_id
 from queues.engine.keys import QueueKeys
@@ -39,7 +39,7 @@ class AwaitedJobs:
 
 def get_job_and_awaited(*, queue: QueueKeys, job_id: str) -> Plan[tuple[JobDetail, AwaitedJobs] | None]:
     """All that is known of a job, with what it waits for; None if there is no such job."""
-    (job,) = yield [detail(queue, job_id)]
+    job = yield from find_detail(queue, job_id)
     if job is None:
         return None
     if job.state is not JobState.BLOCKED:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from queues.engine import JobDetail, JobState, detail, list_waits, read_note, read_worker, result
+from queues.engine import JobDetail, JobState, detail, find_detail, list_waits, read_note, read_worker, result
 from queues.engine.errors import JobNotFoundError
 from queues.engine.ids import is_job_id
 from queues.engine.stats.workers import WorkerBeat
@@ -126,9 +126,11 @@ def read_job(*, place: QueuePlace, job_id: str, with_body: bool = True) -> JobVi
         [detail(queue, job_id, preview=preview), read_note(queue, job_id), list_waits(queue, job_id=job_id)]
     )
     if found is None:
+        found = engine.run(find_detail(queue, job_id, preview=preview))
+    if found is None:
         raise JobNotFoundError(job_id)
     has_result = with_body and found.result_bytes is not None
-    kept = engine.run(result(queue, job_id)).body if has_result else None
+    kept = engine.run(result(queue, found.batch_id or job_id)).body if has_result else None
     is_held = found.state is JobState.WORKING and found.consumer  # so it has no result: still two round trips
     beat = engine.run(read_worker(place.namespace, found.consumer)) if is_held else None
     return JobView(
@@ -137,7 +139,7 @@ def read_job(*, place: QueuePlace, job_id: str, with_body: bool = True) -> JobVi
         result=kept,
         past=tuple(_past(found)),
         future=tuple(_future(found)),
-        acts=ACTS[found.state] if place.may_operate else (),
+        acts=ACTS[found.state] if place.may_operate and not found.batch_id else (),
         report=_report(found, note, beat),
         awaited=awaited_jobs(waits) if waits.is_blocked else AwaitedJobs(),
     )

@@ -50,6 +50,7 @@ class PublishRequest(HashedOnce):
     retention_ms: int = 0
     attributes: Mapping[str, str] | None = None
     limit_key: str | None = None
+    group: str | None = None
     depends_on: tuple[str, ...] = ()
     """Each as `parse_dependency` reads it."""
     on_dependency_failure: DependencyFailure = DependencyFailure.WAIT
@@ -146,6 +147,10 @@ def effective_options(
         retention_ms=request.retention_ms,
         attributes=request.attributes,
         limit_key=request.limit_key,
+        group=request.group,
+        group_max_size=_first(None, policy.group_max_size, limits.GROUP_DEFAULT_SIZE),
+        group_max_delay_ms=1000 * _first(None, policy.group_max_delay_s, limits.GROUP_DEFAULT_DELAY_S),
+        group_grace_ms=1000 * _first(None, policy.group_grace_period_s, limits.GROUP_DEFAULT_GRACE_S),
         depends_on=_dependencies(queue, request) if queue is not None else (),
         on_dependency_failure=request.on_dependency_failure,
         dependencies_open=request.dependencies_open,

@@ -158,12 +158,19 @@ def read_endpoint(*, user: User, pool: str, namespace: str, queue: str) -> Endpo
     )
 
 
-def find_endpoint_of(*, pool: str, namespace: str, queue: str) -> Endpoint | None:
-    """The endpoint of a queue, if it has one. Raises MetadataUnavailableError."""
+def read_endpoint_row(*, pool: str, namespace: str, queue: str) -> EndpointRow | None:
+    """The endpoint of a queue and how it does; None: it has none.
+
+    Raises StoreUnavailableError, MetadataUnavailableError.
+    """
     try:
-        return find_endpoint(pool=pool, namespace=namespace, queue=queue)
+        endpoint = find_endpoint(pool=pool, namespace=namespace, queue=queue)
     except PushEndpointNotFoundError:
         return None
+    engine = reading_engine_for(pool)
+    keys = engine.queue(namespace, queue)
+    deliveries, counts = engine.batch([read_deliveries(keys, endpoint.pk, most=1), count_jobs(keys)])
+    return _row(endpoint, deliveries, counts)
 
 
 def _read_pool(pool: str, endpoints: Sequence[Endpoint]) -> tuple[list[EndpointRow], list[PusherBeat] | None]:

@@ -10,7 +10,7 @@ from typing import Final
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
-from queues.engine import destroy, pause, resume
+from queues.engine import destroy, flush_group, pause, resume
 from queues.models import Namespace, QueuePolicy
 from queues.pools import engine_for
 from queues.pools.database import read_metadata
@@ -59,6 +59,15 @@ def _note(user: User, place: QueuePlace, action: ActivityAction, *, target: str 
     )
 
 
+def flush_group_now(*, user: User, place: QueuePlace, group: str) -> int:
+    """Flush a group now, whatever it has; how many members. Raises RoleTooLowError, InvalidArgumentError."""
+    need(place, Role.OPERATE)
+    engine = engine_for(place.pool)
+    flushed = engine.run(flush_group(engine.queue(place.namespace, place.queue), group))
+    _note(user, place, ActivityAction.FLUSHED, target=group, count=flushed.members)
+    return flushed.members
+
+
 PolicyValue = int | float | str | None
 
 POLICY_FIELDS: Final = (
@@ -77,6 +86,9 @@ POLICY_FIELDS: Final = (
     "key_burst",
     "key_weight",
     "key_weights",
+    "group_max_size",
+    "group_max_delay_s",
+    "group_grace_period_s",
 )
 """What can be set, in the order of the form; "" (of backoff) and None: inherit."""
 

@@ -53,6 +53,7 @@ STATES: Final[Mapping[str, Callable[[QueueRow], bool]]] = {
     "dead": lambda row: row.queue.dead > 0,
     "completed": lambda row: row.queue.completed > 0,
     "blocked": lambda row: row.queue.blocked > 0,
+    "grouped": lambda row: row.queue.grouped > 0,
     "idle": lambda row: not (row.queue.size or row.queue.consumed_per_s or row.queue.published_per_s),
 }
 """What rows can be narrowed to."""

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from typing import Final
 
 from queues.engine import (
+    GroupPage,
     JobDetail,
     JobFilter,
     JobState,
     QueueStats,
     detail,
     distributions,
+    list_groups,
     list_jobs,
     scan_jobs,
     stats,
@@ -32,6 +34,7 @@ from .chart_data import history_of_queue
 from .limit_keys import QueueLimitView, first_limit_keys, view_limits
 
 PAGE_JOBS: Final = 50
+GROUPS_SHOWN: Final = 20
 
 STRETCHES: Final = 10
 """So many stretches of a scan (up to `limits.SCAN_LOOKS` jobs each) a page looks through; the reader asks for more."""
@@ -65,6 +68,8 @@ class QueueNow:
     stats: QueueStats
     policy: EffectivePolicy
     limits: QueueLimitView
+    groups: GroupPage
+    """The first of the groups that fill."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,9 +100,11 @@ def read_queue_now(*, place: QueuePlace) -> QueueNow:
     engine = reading_engine_for(place.pool)
     policy = policy_for(pool=place.pool, namespace=place.namespace, queue=place.queue)
     queue = engine.queue(place.namespace, place.queue)
-    now, keys = engine.batch([stats(queue), first_limit_keys(queue, policy)])
+    now, keys, groups = engine.batch(
+        [stats(queue), first_limit_keys(queue, policy), list_groups(queue, limit=GROUPS_SHOWN)]
+    )
     limits = view_limits(policy=policy, now=now, page=keys)
-    return QueueNow(place=place, stats=now, policy=policy, limits=limits)
+    return QueueNow(place=place, stats=now, policy=policy, limits=limits, groups=groups)
 
 
 def read_minutes(*, place: QueuePlace, minutes: int) -> tuple[Minute, ...]:

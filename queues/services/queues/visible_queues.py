@@ -56,6 +56,7 @@ class Totals(NamedTuple):
     dead: int = 0
     completed: int = 0
     blocked: int = 0
+    grouped: int = 0
     published_per_s: float = 0.0
     consumed_per_s: float = 0.0
     acked_per_s: float = 0.0
@@ -64,7 +65,8 @@ class Totals(NamedTuple):
     @property
     def jobs(self) -> int:
         """In all states."""
-        return self.ready + self.delayed + self.retry + self.working + self.dead + self.completed + self.blocked
+        waiting = self.ready + self.delayed + self.retry + self.blocked + self.grouped
+        return waiting + self.working + self.dead + self.completed
 
     def plus(self, other: Totals) -> Totals:
         return Totals._make([one + another for one, another in zip(self, other, strict=True)])
@@ -182,7 +184,7 @@ def _read(pool: str) -> PoolSurvey | TaskqError:
 
 def add_up(queues: Sequence[FoundQueue]) -> Totals:
     """The sums over some queues."""
-    columns = ("ready", "delayed", "retry", "working", "dead", "completed", "blocked")
+    columns = ("ready", "delayed", "retry", "working", "dead", "completed", "blocked", "grouped")
     rates = ("published_per_s", "consumed_per_s", "acked_per_s", "failed_per_s")
     numbers = {name: sum([getattr(queue, name) for queue in queues]) for name in (*columns, *rates)}
     return Totals(queues=len(queues), **numbers)

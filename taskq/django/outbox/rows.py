@@ -106,6 +106,8 @@ def write_rows(app: App, jobs: Sequence[tuple[Task[..., Any] | None, Prepared]],
 
 
 def _row_of(namespace: str, queue: str, body: bytes, options: PublishOptions, uid: uuid.UUID) -> Any:
+    if options.group is not None:
+        raise InvalidArgumentError("group and outbox exclude each other")
     return MODEL(
         uid=uid,
         namespace=namespace,

@@ -1,4 +1,4 @@
---{"name": "ack", "purpose": "ends jobs (edge G). A working job is gone, or completed until its retention ends; a job in any other state is deleted.", "keys": ["jobs", "runs", "results", "ready", "front", "prio", "priorities", "delayed", "retry", "expiring", "working", "dead", "completed", "keys", "flags", "due", "ends", "queues", "sweeps", "waiting", "stats", "active", "events", "counters", "blocked", "outgoing", "lines", "turns", "shares"], "args": ["now_ms", "queue", "channel", "cap", "attempt", "has_result", "result"], "rest": true, "replies": ["ok"]}
+--{"name": "ack", "purpose": "ends jobs (edge G). A working job is gone, or completed until its retention ends; a job in any other state is deleted.", "keys": ["jobs", "runs", "results", "ready", "front", "prio", "priorities", "delayed", "retry", "expiring", "working", "dead", "completed", "keys", "flags", "due", "ends", "queues", "sweeps", "waiting", "stats", "active", "events", "counters", "blocked", "grouped", "batches", "outgoing", "lines", "turns", "shares"], "args": ["now_ms", "queue", "channel", "cap", "attempt", "has_result", "result"], "rest": true, "replies": ["ok"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then
@@ -6,12 +6,19 @@ if not now then
  now = time[1] * 1000 + math.floor(time[2] / 1000)
  now_up = now + 1
 end
+local function group_of(options)
+ if options == '' or string.byte(options, 7) % 64 < 32 then
+  return nil
+ end
+ local size, count, most, delay_max, grace = struct.unpack('>BHHI6I6', options, #options - 17 + 1)
+ return string.sub(options, -17 - size, -17 - 1), count, most, delay_max, grace
+end
 local event_lines = {
 }
 local function leave_slots(its_key, number)
  local virtual, in_work, start, tat
  do
-  local raw = redis.call('HMGET', KEYS[29], '', its_key)
+  local raw = redis.call('HMGET', KEYS[31], '', its_key)
   local virtual_2
   repeat
    local raw_2 = raw[1]
@@ -34,7 +41,7 @@ local function leave_slots(its_key, number)
  end
  local turn
  do
-  local score = tonumber(redis.call('ZSCORE', KEYS[28], its_key) or nil)
+  local score = tonumber(redis.call('ZSCORE', KEYS[30], its_key) or nil)
   turn = score and score >= -4503599627370496 and score or nil
  end
  if turn and turn < 0 then
@@ -42,9 +49,9 @@ local function leave_slots(its_key, number)
  end
  repeat
   local virtual_3, in_work_3, start_3, tat_3, turn_2 = virtual, math.max(0, in_work - number), start, tat, turn
-  redis.call('HDEL', KEYS[29], its_key)
+  redis.call('HDEL', KEYS[31], its_key)
   if not turn_2 then
-   redis.call('ZREM', KEYS[28], its_key)
+   redis.call('ZREM', KEYS[30], its_key)
   end
   if not turn_2 and in_work_3 == 0 then
    local until_ms = math.max(start_3 > virtual_3 and now + 10000 or 0, math.ceil(tat_3 / 1000))
@@ -57,23 +64,24 @@ local function leave_slots(its_key, number)
    end
   end
   if turn_2 then
-   redis.call('ZADD', KEYS[28], string.format('%.0f', turn_2), its_key)
+   redis.call('ZADD', KEYS[30], string.format('%.0f', turn_2), its_key)
   end
-  redis.call('HSET', KEYS[29], its_key, struct.pack('>I4dd', in_work_3, start_3, tat_3))
+  redis.call('HSET', KEYS[31], its_key, struct.pack('>I4dd', in_work_3, start_3, tat_3))
  until true
 end
-local function ended_message(id, outcome, options)
+local function ended_message(id, outcome, options_2)
  local key_of
  repeat
-  if options == '' then
+  if options_2 == '' then
    key_of = ''
    break
   end
-  local _, __2, __3, __4, its_key_2 = struct.unpack('>I6BI6I6Hc0', options)
+  local _, __2, __3, __4, its_key_2 = struct.unpack('>I6BI6I6Hc0', options_2)
   key_of = its_key_2
  until true
  return 'ended\t' .. ARGV[2] .. '\t' .. id .. '\t' .. outcome .. '\t' .. key_of
 end
+local named = 0
 local fence = tonumber(ARGV[5])
 local slots
 local outcome_2, ended, durations, seen, ids = {
@@ -94,27 +102,27 @@ for i_2, id_2 in ipairs(ids) do
  if seen[id_2] then
   word = 'missing'
  elseif leases[i_2] then
-  local its_attempt, __5, __6, marks, __7, __8, taken, options_2, consumer = struct.unpack('>I4HHBI6I6I6Hc0Bc0', raw_runs[i_2])
+  local its_attempt, __5, __6, marks, __7, __8, taken, options_3, consumer = struct.unpack('>I4HHBI6I6I6Hc0Bc0', raw_runs[i_2])
   local value = fence and fence ~= its_attempt and 'lost'
   if not value then
    local finish
    repeat
     local retention, kind
     repeat
-     if options_2 == '' then
+     if options_3 == '' then
       retention, kind = 0, 0, 0, 0
       break
      end
-     retention, kind = struct.unpack('>I6BI6I6', options_2)
+     retention, kind = struct.unpack('>I6BI6I6', options_3)
     until true
     if kind >= 64 then
      local its_key_3
      repeat
-      if options_2 == '' or string.byte(options_2, 7) % 128 < 64 then
+      if options_3 == '' or string.byte(options_3, 7) % 128 < 64 then
        its_key_3 = nil
        break
       end
-      its_key_3 = string.sub(options_2, -1 - string.byte(options_2, -1), -2)
+      its_key_3 = string.sub(options_3, -1 - string.byte(options_3, -1), -2)
      until true
      if its_key_3 then
       slots = slots or {
@@ -142,9 +150,81 @@ for i_2, id_2 in ipairs(ids) do
     end
     local run_ms = math.max(0, now - taken)
     durations[#durations + 1] = run_ms
-    do
-     local line = 'acked\t' .. id_2 .. string.format('\t%d\t\t%d\t\t', its_attempt, run_ms) .. consumer .. '\t'
-     event_lines[#event_lines + 1] = line
+    local line_end = string.format('\t%d\t\t%d\t\t', its_attempt, run_ms) .. consumer .. '\t'
+    if kind % 64 >= 32 then
+     local members
+     repeat
+      local its = named < 2000 and group_of(options_3) and redis.call('HGET', KEYS[27], id_2)
+      if not its then
+       members = {
+        id_2,
+       }
+       break
+      end
+      local ids_2 = {
+      }
+      for place = 2, #its, 26 do
+       ids_2[#ids_2 + 1] = string.sub(its, place, place + 25)
+      end
+      named = named + #ids_2
+      members = ids_2
+     until true
+     for __9, member in ipairs(members) do
+      do
+       local line = 'acked\t' .. member .. line_end
+       event_lines[#event_lines + 1] = line
+      end
+     end
+     local weight
+     repeat
+      if options_3 == '' or string.byte(options_3, 7) % 64 < 32 then
+       weight = 1
+       break
+      end
+      local count_2 = struct.unpack('>H', options_3, #options_3 - 17 + 2)
+      weight = math.max(1, count_2)
+     until true
+     if weight > 1 then
+      do
+       local bucket
+       repeat
+        if run_ms < 1 then
+         bucket = 0
+         break
+        end
+        bucket = math.floor(math.log(run_ms) / 0.17328679513998632 + 1e-09) + 1
+       until true
+       local metric, count_3 = 'r' .. bucket, weight - 1
+       local minute = math.floor(now / 60000)
+       local field = string.format('%d', minute) .. metric
+       if redis.call('HINCRBY', KEYS[21], field, count_3) == count_3 then
+        repeat
+         if redis.call('HGET', KEYS[21], 'm') == tostring(minute) then
+          break
+         end
+         for __10, field_2 in ipairs(redis.call('HKEYS', KEYS[21])) do
+          local its_2 = tonumber(string.match(field_2, '^%d+'))
+          if its_2 and its_2 <= minute - 10 then
+           redis.call('HDEL', KEYS[21], field_2)
+          end
+         end
+         redis.call('HSET', KEYS[21], 'm', minute)
+         redis.call('EXPIRE', KEYS[21], 10 * 60)
+         redis.call('ZREMRANGEBYSCORE', KEYS[22], '-inf', minute - 10)
+         redis.call('ZADD', KEYS[22], minute, ARGV[2])
+         redis.call('EXPIRE', KEYS[22], 10 * 60)
+        until true
+       end
+      end
+     end
+     if retention == 0 and marks < 4 and members[1] ~= id_2 then
+      redis.call('HDEL', KEYS[27], id_2, unpack(members))
+     end
+    else
+     do
+      local line_2 = 'acked\t' .. id_2 .. line_end
+      event_lines[#event_lines + 1] = line_2
+     end
     end
     finish = run_ms
    until true
@@ -155,7 +235,7 @@ for i_2, id_2 in ipairs(ids) do
    word = -1 - word
    messages = messages or {
    }
-   messages[#messages + 1], messages[#messages + 2] = now, ended_message(id_2, 'acked', options_2)
+   messages[#messages + 1], messages[#messages + 2] = now, ended_message(id_2, 'acked', options_3)
   end
  else
   local value_2 = fence and 'lost'
@@ -171,8 +251,8 @@ for i_2, id_2 in ipairs(ids) do
        remove_job = nil
        break
       end
-      local place = redis.call('HGET', KEYS[7], id_2)
-      local zero = (place and string.find(place, '%z'))
+      local place_2 = redis.call('HGET', KEYS[7], id_2)
+      local zero = (place_2 and string.find(place_2, '%z'))
       redis.call('HDEL', KEYS[2], id_2)
       redis.call('HDEL', KEYS[7], id_2)
       if redis.call('ZREM', KEYS[13], id_2) == 1 then
@@ -182,22 +262,22 @@ for i_2, id_2 in ipairs(ids) do
       end
       if raw_run and (string.byte(raw_run, 9) >= 4) then
        do
-        local options_3 = (struct.unpack('>Hc0', raw_run, 28))
+        local options_4 = (struct.unpack('>Hc0', raw_run, 28))
         do
          local message
          do
           local key_of_2
           repeat
-           if options_3 == '' then
+           if options_4 == '' then
             key_of_2 = ''
             break
            end
-           local __9, __10, __11, __12, its_key_4 = struct.unpack('>I6BI6I6Hc0', options_3)
+           local __11, __12, __13, __14, its_key_4 = struct.unpack('>I6BI6I6Hc0', options_4)
            key_of_2 = its_key_4
           until true
           message = 'ended\t' .. ARGV[2] .. '\t' .. id_2 .. '\t' .. 'deleted' .. '\t' .. key_of_2
          end
-         redis.call('ZADD', KEYS[26], now, message)
+         redis.call('ZADD', KEYS[28], now, message)
         end
        end
       end
@@ -207,7 +287,7 @@ for i_2, id_2 in ipairs(ids) do
       end
       if redis.call('ZREM', KEYS[11], id_2) == 1 then
        if zero then
-        leave_slots(string.sub(place, 1, zero - 1), 1)
+        leave_slots(string.sub(place_2, 1, zero - 1), 1)
        end
        remove_job = ''
        break
@@ -217,18 +297,22 @@ for i_2, id_2 in ipairs(ids) do
        do
         do
          local message_2 = ('waits\t' .. ARGV[2] .. '\t' .. id_2)
-         redis.call('ZADD', KEYS[26], now, message_2)
+         redis.call('ZADD', KEYS[28], now, message_2)
         end
        end
+       remove_job = ''
+       break
+      end
+      if redis.call('ZREM', KEYS[26], id_2) == 1 then
        remove_job = ''
        break
       end
       if redis.call('ZREM', KEYS[8], id_2) + redis.call('ZREM', KEYS[9], id_2) + redis.call('ZREM', KEYS[6], id_2) == 0 then
        if zero then
         do
-         redis.call('ZREM', KEYS[27], place .. id_2)
+         redis.call('ZREM', KEYS[29], place_2 .. id_2)
          repeat
-          local its_key_5 = string.sub(place, 1, (place and string.find(place, '%z')) - 1)
+          local its_key_5 = string.sub(place_2, 1, (place_2 and string.find(place_2, '%z')) - 1)
           local range_line
           do
            local from, to
@@ -236,14 +320,14 @@ for i_2, id_2 in ipairs(ids) do
             local prefix = its_key_5 .. string.char(0)
             from, to = '[' .. prefix, '(' .. string.sub(prefix, 1, -2) .. string.char(string.byte(prefix, -1) + 1)
            end
-           range_line = redis.call('ZRANGEBYLEX', KEYS[27], from, to, 'LIMIT', 0, 1)
+           range_line = redis.call('ZRANGEBYLEX', KEYS[29], from, to, 'LIMIT', 0, 1)
           end
           if #range_line > 0 then
            break
           end
           local virtual_4, in_work_4, start_4, tat_4
           do
-           local raw_4 = redis.call('HMGET', KEYS[29], '', its_key_5)
+           local raw_4 = redis.call('HMGET', KEYS[31], '', its_key_5)
            local virtual_5
            repeat
             local raw_5 = raw_4[1]
@@ -267,13 +351,13 @@ for i_2, id_2 in ipairs(ids) do
           repeat
            local turn_of
            do
-            local score_2 = tonumber(redis.call('ZSCORE', KEYS[28], its_key_5) or nil)
+            local score_2 = tonumber(redis.call('ZSCORE', KEYS[30], its_key_5) or nil)
             turn_of = score_2 and score_2 >= -4503599627370496 and score_2 or nil
            end
            local virtual_6, in_work_6, start_6, tat_6, turn_3 = virtual_4, in_work_4, math.max(start_4, turn_of or 0), tat_4, nil
-           redis.call('HDEL', KEYS[29], its_key_5)
+           redis.call('HDEL', KEYS[31], its_key_5)
            if not turn_3 then
-            redis.call('ZREM', KEYS[28], its_key_5)
+            redis.call('ZREM', KEYS[30], its_key_5)
            end
            if not turn_3 and in_work_6 == 0 then
             local until_ms_2 = math.max(start_6 > virtual_6 and now + 10000 or 0, math.ceil(tat_6 / 1000))
@@ -286,16 +370,16 @@ for i_2, id_2 in ipairs(ids) do
             end
            end
            if turn_3 then
-            redis.call('ZADD', KEYS[28], string.format('%.0f', turn_3), its_key_5)
+            redis.call('ZADD', KEYS[30], string.format('%.0f', turn_3), its_key_5)
            end
-           redis.call('HSET', KEYS[29], its_key_5, struct.pack('>I4dd', in_work_6, start_6, tat_6))
+           redis.call('HSET', KEYS[31], its_key_5, struct.pack('>I4dd', in_work_6, start_6, tat_6))
           until true
          until true
         end
        else
         do
-         local field = 't:' .. ARGV[2]
-         local left = redis.call('HINCRBY', KEYS[15], field, 1)
+         local field_3 = 't:' .. ARGV[2]
+         local left = redis.call('HINCRBY', KEYS[15], field_3, 1)
          if left > 0 and 1 > 0 then
           local in_front = redis.call('LLEN', KEYS[5])
           if left >= in_front + redis.call('LLEN', KEYS[4]) then
@@ -303,13 +387,13 @@ for i_2, id_2 in ipairs(ids) do
            left = 0
           else
            local list = in_front > 0 and KEYS[5] or KEYS[4]
-           for __13 = 1, 8 do
+           for __15 = 1, 8 do
             local id_3 = redis.call('LINDEX', list, 0)
             if left == 0 or not id_3 or redis.call('HEXISTS', KEYS[1], id_3) == 1 then
              break
             end
             redis.call('LPOP', list)
-            left = redis.call('HINCRBY', KEYS[15], field, -1)
+            left = redis.call('HINCRBY', KEYS[15], field_3, -1)
            end
            if left > 500 then
             do
@@ -320,7 +404,7 @@ for i_2, id_2 in ipairs(ids) do
           end
          end
          if left <= 0 then
-          redis.call('HDEL', KEYS[15], field)
+          redis.call('HDEL', KEYS[15], field_3)
          end
         end
        end
@@ -336,8 +420,8 @@ for i_2, id_2 in ipairs(ids) do
     end
     do
      do
-      local line_2 = 'deleted' .. '\t' .. id_2 .. '\t' .. '' .. '\t\t' .. '' .. '\t\t' .. '' .. '\t' .. before
-      event_lines[#event_lines + 1] = line_2
+      local line_3 = 'deleted' .. '\t' .. id_2 .. '\t' .. '' .. '\t\t' .. '' .. '\t\t' .. '' .. '\t' .. before
+      event_lines[#event_lines + 1] = line_3
      end
     end
     delete = 'deleted'
@@ -358,7 +442,7 @@ if #ended > 0 then
  end
 end
 if messages then
- redis.call('ZADD', KEYS[26], unpack(messages))
+ redis.call('ZADD', KEYS[28], unpack(messages))
 end
 if slots then
  for its_key_6, number_2 in pairs(slots) do
@@ -368,33 +452,33 @@ end
 if #durations > 0 then
  repeat
   if #durations == 1 then
-   local bucket
+   local bucket_2
    repeat
     local ms_3 = durations[1]
     if ms_3 < 1 then
-     bucket = 0
+     bucket_2 = 0
      break
     end
-    bucket = math.floor(math.log(ms_3) / 0.17328679513998632 + 1e-09) + 1
+    bucket_2 = math.floor(math.log(ms_3) / 0.17328679513998632 + 1e-09) + 1
    until true
-   local metric = 'r' .. bucket
-   local minute = math.floor(now / 60000)
-   local field_2 = string.format('%d', minute) .. metric
-   if redis.call('HINCRBY', KEYS[21], field_2, 1) == 1 then
+   local metric_2 = 'r' .. bucket_2
+   local minute_2 = math.floor(now / 60000)
+   local field_4 = string.format('%d', minute_2) .. metric_2
+   if redis.call('HINCRBY', KEYS[21], field_4, 1) == 1 then
     repeat
-     if redis.call('HGET', KEYS[21], 'm') == tostring(minute) then
+     if redis.call('HGET', KEYS[21], 'm') == tostring(minute_2) then
       break
      end
-     for __14, field_3 in ipairs(redis.call('HKEYS', KEYS[21])) do
-      local its = tonumber(string.match(field_3, '^%d+'))
-      if its and its <= minute - 10 then
-       redis.call('HDEL', KEYS[21], field_3)
+     for __16, field_5 in ipairs(redis.call('HKEYS', KEYS[21])) do
+      local its_3 = tonumber(string.match(field_5, '^%d+'))
+      if its_3 and its_3 <= minute_2 - 10 then
+       redis.call('HDEL', KEYS[21], field_5)
       end
      end
-     redis.call('HSET', KEYS[21], 'm', minute)
+     redis.call('HSET', KEYS[21], 'm', minute_2)
      redis.call('EXPIRE', KEYS[21], 10 * 60)
-     redis.call('ZREMRANGEBYSCORE', KEYS[22], '-inf', minute - 10)
-     redis.call('ZADD', KEYS[22], minute, ARGV[2])
+     redis.call('ZREMRANGEBYSCORE', KEYS[22], '-inf', minute_2 - 10)
+     redis.call('ZADD', KEYS[22], minute_2, ARGV[2])
      redis.call('EXPIRE', KEYS[22], 10 * 60)
     until true
    end
@@ -407,7 +491,7 @@ if #durations > 0 then
    local ms_4 = durations[i_3]
    of_ms[ms_4] = (of_ms[ms_4] or 0) + 1
   end
-  for ms_5, count in pairs(of_ms) do
+  for ms_5, count_4 in pairs(of_ms) do
    local b
    repeat
     if ms_5 < 1 then
@@ -416,28 +500,28 @@ if #durations > 0 then
     end
     b = math.floor(math.log(ms_5) / 0.17328679513998632 + 1e-09) + 1
    until true
-   counts[b] = (counts[b] or 0) + count
+   counts[b] = (counts[b] or 0) + count_4
   end
-  for b_2, count_2 in pairs(counts) do
+  for b_2, count_5 in pairs(counts) do
    do
-    local metric_2 = 'r' .. b_2
-    local minute_2 = math.floor(now / 60000)
-    local field_4 = string.format('%d', minute_2) .. metric_2
-    if redis.call('HINCRBY', KEYS[21], field_4, count_2) == count_2 then
+    local metric_3 = 'r' .. b_2
+    local minute_3 = math.floor(now / 60000)
+    local field_6 = string.format('%d', minute_3) .. metric_3
+    if redis.call('HINCRBY', KEYS[21], field_6, count_5) == count_5 then
      repeat
-      if redis.call('HGET', KEYS[21], 'm') == tostring(minute_2) then
+      if redis.call('HGET', KEYS[21], 'm') == tostring(minute_3) then
        break
       end
-      for __15, field_5 in ipairs(redis.call('HKEYS', KEYS[21])) do
-       local its_2 = tonumber(string.match(field_5, '^%d+'))
-       if its_2 and its_2 <= minute_2 - 10 then
-        redis.call('HDEL', KEYS[21], field_5)
+      for __17, field_7 in ipairs(redis.call('HKEYS', KEYS[21])) do
+       local its_4 = tonumber(string.match(field_7, '^%d+'))
+       if its_4 and its_4 <= minute_3 - 10 then
+        redis.call('HDEL', KEYS[21], field_7)
        end
       end
-      redis.call('HSET', KEYS[21], 'm', minute_2)
+      redis.call('HSET', KEYS[21], 'm', minute_3)
       redis.call('EXPIRE', KEYS[21], 10 * 60)
-      redis.call('ZREMRANGEBYSCORE', KEYS[22], '-inf', minute_2 - 10)
-      redis.call('ZADD', KEYS[22], minute_2, ARGV[2])
+      redis.call('ZREMRANGEBYSCORE', KEYS[22], '-inf', minute_3 - 10)
+      redis.call('ZADD', KEYS[22], minute_3, ARGV[2])
       redis.call('EXPIRE', KEYS[22], 10 * 60)
      until true
     end
@@ -449,16 +533,16 @@ if #durations > 0 then
   local mark = redis.call('ZSCORE', KEYS[20], ARGV[2])
   is_waited_for = mark and tonumber(mark) > now
  end
- if is_waited_for and (redis.call('EXISTS', KEYS[4], KEYS[6], KEYS[27]) > 0) then
+ if is_waited_for and (redis.call('EXISTS', KEYS[4], KEYS[6], KEYS[29]) > 0) then
   do
-   local count_3 = #durations
+   local count_6 = #durations
    local is_waited_for_2
    do
     local mark_2 = redis.call('ZSCORE', KEYS[20], ARGV[2])
     is_waited_for_2 = mark_2 and tonumber(mark_2) > now
    end
    if is_waited_for_2 then
-    redis.call('PUBLISH', ARGV[3], 'ready\t' .. ARGV[2] .. '\t' .. count_3)
+    redis.call('PUBLISH', ARGV[3], 'ready\t' .. ARGV[2] .. '\t' .. count_6)
    end
   end
  end
@@ -477,8 +561,8 @@ repeat
 until true
 repeat
  local total = #event_lines
- local most = tonumber(ARGV[4])
- if total == 0 or most == 0 then
+ local most_2 = tonumber(ARGV[4])
+ if total == 0 or most_2 == 0 then
   break
  end
  local added = 0
@@ -489,32 +573,32 @@ repeat
   added = added + (40 + math.floor(1.2 * (#ARGV[2] + #lines)))
  end
  local held = redis.call('HINCRBY', KEYS[24], 'events_bytes', added)
- local full = most < 4 * 1048576 and most / 4 or 1048576
+ local full = most_2 < 4 * 1048576 and most_2 / 4 or 1048576
  if held >= full and held - added < full then
   redis.pcall('PUBLISH', KEYS[23], held)
  end
- if held > most then
+ if held > most_2 then
   do
-   local most_2, added_2 = most - math.floor(most / 64), added
+   local most_3, added_2 = most_2 - math.floor(most_2 / 64), added
    local dropped, freed, entries, from_2 = 0, 0, 0, '-'
    repeat
     local found = redis.call('XRANGE', KEYS[23], from_2, '+', 'COUNT', 100)
-    for __16, entry in ipairs(found) do
-     if held - freed <= most_2 then
+    for __18, entry in ipairs(found) do
+     if held - freed <= most_3 then
       break
      end
      local fields = entry[2]
      dropped = dropped + tonumber(fields[6])
      local event_bytes
      do
-      local place_2, lines_2 = fields[4], fields[8]
-      event_bytes = 40 + math.floor(1.2 * (#place_2 + #lines_2))
+      local place_3, lines_2 = fields[4], fields[8]
+      event_bytes = 40 + math.floor(1.2 * (#place_3 + #lines_2))
      end
      freed = freed + event_bytes
      entries = entries + 1
      from_2 = '(' .. entry[1]
     end
-   until freed >= added_2 or held - freed <= most_2 or #found < 100
+   until freed >= added_2 or held - freed <= most_3 or #found < 100
    redis.call('XTRIM', KEYS[23], 'MAXLEN', redis.call('XLEN', KEYS[23]) - entries)
    redis.call('HINCRBY', KEYS[24], 'events_bytes', -freed)
    redis.call('HINCRBY', KEYS[24], 'events_dropped', dropped)

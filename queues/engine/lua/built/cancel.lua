@@ -1,4 +1,4 @@
---{"name": "cancel", "purpose": "deletes a job that waits; of one that is worked on, marks the attempt: unless it ends in an ack, the job is dead", "keys": ["jobs", "runs", "results", "ready", "front", "prio", "priorities", "delayed", "retry", "expiring", "working", "dead", "completed", "keys", "flags", "due", "ends", "queues", "sweeps", "events", "counters", "blocked", "outgoing", "lines", "turns", "shares"], "args": ["now_ms", "queue", "cap", "id"], "rest": false, "replies": ["ok", "missing"]}
+--{"name": "cancel", "purpose": "deletes a job that waits; of one that is worked on, marks the attempt: unless it ends in an ack, the job is dead", "keys": ["jobs", "runs", "results", "ready", "front", "prio", "priorities", "delayed", "retry", "expiring", "working", "dead", "completed", "keys", "flags", "due", "ends", "queues", "sweeps", "events", "counters", "blocked", "grouped", "outgoing", "lines", "turns", "shares"], "args": ["now_ms", "queue", "cap", "id"], "rest": false, "replies": ["ok", "missing"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then
@@ -16,6 +16,7 @@ local function find_state(id)
   dead = KEYS[12],
   completed = KEYS[13],
   blocked = KEYS[22],
+  grouped = KEYS[23],
  }) do
   local score = redis.call('ZSCORE', set, id)
   if score then
@@ -40,7 +41,7 @@ if not expires then
  }
 end
 local state, attempt = find_state(ARGV[4]), 0
-local value = (state == 'ready' or state == 'delayed' or state == 'retry' or state == 'blocked')
+local value = (state == 'ready' or state == 'delayed' or state == 'retry' or state == 'blocked' or state == 'grouped')
 if value then
  local has_expired
  do
@@ -119,7 +120,7 @@ elseif state ~= 'dead' and state ~= 'completed' then
       until true
       message = 'ended\t' .. ARGV[2] .. '\t' .. id_2 .. '\t' .. 'deleted' .. '\t' .. key_of
      end
-     redis.call('ZADD', KEYS[23], now, message)
+     redis.call('ZADD', KEYS[24], now, message)
     end
    end
   end
@@ -133,7 +134,7 @@ elseif state ~= 'dead' and state ~= 'completed' then
      local its_key_2 = string.sub(place, 1, zero - 1)
      local virtual, in_work, start, tat
      do
-      local raw_3 = redis.call('HMGET', KEYS[26], '', its_key_2)
+      local raw_3 = redis.call('HMGET', KEYS[27], '', its_key_2)
       local virtual_2
       repeat
        local raw_4 = raw_3[1]
@@ -156,7 +157,7 @@ elseif state ~= 'dead' and state ~= 'completed' then
      end
      local turn
      do
-      local score_2 = tonumber(redis.call('ZSCORE', KEYS[25], its_key_2) or nil)
+      local score_2 = tonumber(redis.call('ZSCORE', KEYS[26], its_key_2) or nil)
       turn = score_2 and score_2 >= -4503599627370496 and score_2 or nil
      end
      if turn and turn < 0 then
@@ -164,9 +165,9 @@ elseif state ~= 'dead' and state ~= 'completed' then
      end
      repeat
       local virtual_3, in_work_3, start_3, tat_3, turn_2 = virtual, math.max(0, in_work - 1), start, tat, turn
-      redis.call('HDEL', KEYS[26], its_key_2)
+      redis.call('HDEL', KEYS[27], its_key_2)
       if not turn_2 then
-       redis.call('ZREM', KEYS[25], its_key_2)
+       redis.call('ZREM', KEYS[26], its_key_2)
       end
       if not turn_2 and in_work_3 == 0 then
        local until_ms = math.max(start_3 > virtual_3 and now + 10000 or 0, math.ceil(tat_3 / 1000))
@@ -179,9 +180,9 @@ elseif state ~= 'dead' and state ~= 'completed' then
        end
       end
       if turn_2 then
-       redis.call('ZADD', KEYS[25], string.format('%.0f', turn_2), its_key_2)
+       redis.call('ZADD', KEYS[26], string.format('%.0f', turn_2), its_key_2)
       end
-      redis.call('HSET', KEYS[26], its_key_2, struct.pack('>I4dd', in_work_3, start_3, tat_3))
+      redis.call('HSET', KEYS[27], its_key_2, struct.pack('>I4dd', in_work_3, start_3, tat_3))
      until true
     end
    end
@@ -193,16 +194,20 @@ elseif state ~= 'dead' and state ~= 'completed' then
    do
     do
      local message_2 = ('waits\t' .. ARGV[2] .. '\t' .. id_2)
-     redis.call('ZADD', KEYS[23], now, message_2)
+     redis.call('ZADD', KEYS[24], now, message_2)
     end
    end
+   ended = ''
+   break
+  end
+  if redis.call('ZREM', KEYS[23], id_2) == 1 then
    ended = ''
    break
   end
   if redis.call('ZREM', KEYS[8], id_2) + redis.call('ZREM', KEYS[9], id_2) + redis.call('ZREM', KEYS[6], id_2) == 0 then
    if zero then
     do
-     redis.call('ZREM', KEYS[24], place .. id_2)
+     redis.call('ZREM', KEYS[25], place .. id_2)
      repeat
       local its_key_3 = string.sub(place, 1, (place and string.find(place, '%z')) - 1)
       local range_line
@@ -212,14 +217,14 @@ elseif state ~= 'dead' and state ~= 'completed' then
         local prefix = its_key_3 .. string.char(0)
         from, to = '[' .. prefix, '(' .. string.sub(prefix, 1, -2) .. string.char(string.byte(prefix, -1) + 1)
        end
-       range_line = redis.call('ZRANGEBYLEX', KEYS[24], from, to, 'LIMIT', 0, 1)
+       range_line = redis.call('ZRANGEBYLEX', KEYS[25], from, to, 'LIMIT', 0, 1)
       end
       if #range_line > 0 then
        break
       end
       local virtual_4, in_work_4, start_4, tat_4
       do
-       local raw_6 = redis.call('HMGET', KEYS[26], '', its_key_3)
+       local raw_6 = redis.call('HMGET', KEYS[27], '', its_key_3)
        local virtual_5
        repeat
         local raw_7 = raw_6[1]
@@ -243,13 +248,13 @@ elseif state ~= 'dead' and state ~= 'completed' then
       repeat
        local turn_of
        do
-        local score_3 = tonumber(redis.call('ZSCORE', KEYS[25], its_key_3) or nil)
+        local score_3 = tonumber(redis.call('ZSCORE', KEYS[26], its_key_3) or nil)
         turn_of = score_3 and score_3 >= -4503599627370496 and score_3 or nil
        end
        local virtual_6, in_work_6, start_6, tat_6, turn_3 = virtual_4, in_work_4, math.max(start_4, turn_of or 0), tat_4, nil
-       redis.call('HDEL', KEYS[26], its_key_3)
+       redis.call('HDEL', KEYS[27], its_key_3)
        if not turn_3 then
-        redis.call('ZREM', KEYS[25], its_key_3)
+        redis.call('ZREM', KEYS[26], its_key_3)
        end
        if not turn_3 and in_work_6 == 0 then
         local until_ms_2 = math.max(start_6 > virtual_6 and now + 10000 or 0, math.ceil(tat_6 / 1000))
@@ -262,9 +267,9 @@ elseif state ~= 'dead' and state ~= 'completed' then
         end
        end
        if turn_3 then
-        redis.call('ZADD', KEYS[25], string.format('%.0f', turn_3), its_key_3)
+        redis.call('ZADD', KEYS[26], string.format('%.0f', turn_3), its_key_3)
        end
-       redis.call('HSET', KEYS[26], its_key_3, struct.pack('>I4dd', in_work_6, start_6, tat_6))
+       redis.call('HSET', KEYS[27], its_key_3, struct.pack('>I4dd', in_work_6, start_6, tat_6))
       until true
      until true
     end

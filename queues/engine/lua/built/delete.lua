@@ -1,4 +1,4 @@
---{"name": "delete", "purpose": "removes jobs in any state (edge M). The first write frees.", "keys": ["jobs", "runs", "results", "ready", "front", "prio", "priorities", "delayed", "retry", "expiring", "working", "dead", "completed", "keys", "flags", "due", "ends", "queues", "sweeps", "events", "counters", "blocked", "outgoing", "lines", "turns", "shares"], "args": ["now_ms", "queue", "cap", "only", "budget"], "rest": true, "replies": ["ok"]}
+--{"name": "delete", "purpose": "removes jobs in any state (edge M). The first write frees.", "keys": ["jobs", "runs", "results", "ready", "front", "prio", "priorities", "delayed", "retry", "expiring", "working", "dead", "completed", "keys", "flags", "due", "ends", "queues", "sweeps", "events", "counters", "blocked", "grouped", "outgoing", "lines", "turns", "shares"], "args": ["now_ms", "queue", "cap", "only", "budget"], "rest": true, "replies": ["ok"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then
@@ -33,6 +33,7 @@ local sets = {
  dead = KEYS[12],
  completed = KEYS[13],
  blocked = KEYS[22],
+ grouped = KEYS[23],
 }
 local ids_2 = first_within({
  unpack(ARGV, 6),
@@ -74,7 +75,7 @@ for _, id in ipairs(ids_2) do
        until true
        message = 'ended\t' .. ARGV[2] .. '\t' .. id .. '\t' .. 'deleted' .. '\t' .. key_of
       end
-      redis.call('ZADD', KEYS[23], now, message)
+      redis.call('ZADD', KEYS[24], now, message)
      end
     end
    end
@@ -88,7 +89,7 @@ for _, id in ipairs(ids_2) do
       local its_key_2 = string.sub(place, 1, zero - 1)
       local virtual, in_work, start, tat
       do
-       local raw = redis.call('HMGET', KEYS[26], '', its_key_2)
+       local raw = redis.call('HMGET', KEYS[27], '', its_key_2)
        local virtual_2
        repeat
         local raw_2 = raw[1]
@@ -111,7 +112,7 @@ for _, id in ipairs(ids_2) do
       end
       local turn
       do
-       local score = tonumber(redis.call('ZSCORE', KEYS[25], its_key_2) or nil)
+       local score = tonumber(redis.call('ZSCORE', KEYS[26], its_key_2) or nil)
        turn = score and score >= -4503599627370496 and score or nil
       end
       if turn and turn < 0 then
@@ -119,9 +120,9 @@ for _, id in ipairs(ids_2) do
       end
       repeat
        local virtual_3, in_work_3, start_3, tat_3, turn_2 = virtual, math.max(0, in_work - 1), start, tat, turn
-       redis.call('HDEL', KEYS[26], its_key_2)
+       redis.call('HDEL', KEYS[27], its_key_2)
        if not turn_2 then
-        redis.call('ZREM', KEYS[25], its_key_2)
+        redis.call('ZREM', KEYS[26], its_key_2)
        end
        if not turn_2 and in_work_3 == 0 then
         local until_ms = math.max(start_3 > virtual_3 and now + 10000 or 0, math.ceil(tat_3 / 1000))
@@ -134,9 +135,9 @@ for _, id in ipairs(ids_2) do
         end
        end
        if turn_2 then
-        redis.call('ZADD', KEYS[25], string.format('%.0f', turn_2), its_key_2)
+        redis.call('ZADD', KEYS[26], string.format('%.0f', turn_2), its_key_2)
        end
-       redis.call('HSET', KEYS[26], its_key_2, struct.pack('>I4dd', in_work_3, start_3, tat_3))
+       redis.call('HSET', KEYS[27], its_key_2, struct.pack('>I4dd', in_work_3, start_3, tat_3))
       until true
      end
     end
@@ -148,16 +149,20 @@ for _, id in ipairs(ids_2) do
     do
      do
       local message_2 = ('waits\t' .. ARGV[2] .. '\t' .. id)
-      redis.call('ZADD', KEYS[23], now, message_2)
+      redis.call('ZADD', KEYS[24], now, message_2)
      end
     end
+    remove_job = ''
+    break
+   end
+   if redis.call('ZREM', KEYS[23], id) == 1 then
     remove_job = ''
     break
    end
    if redis.call('ZREM', KEYS[8], id) + redis.call('ZREM', KEYS[9], id) + redis.call('ZREM', KEYS[6], id) == 0 then
     if zero then
      do
-      redis.call('ZREM', KEYS[24], place .. id)
+      redis.call('ZREM', KEYS[25], place .. id)
       repeat
        local its_key_3 = string.sub(place, 1, (place and string.find(place, '%z')) - 1)
        local range_line
@@ -167,14 +172,14 @@ for _, id in ipairs(ids_2) do
          local prefix = its_key_3 .. string.char(0)
          from, to = '[' .. prefix, '(' .. string.sub(prefix, 1, -2) .. string.char(string.byte(prefix, -1) + 1)
         end
-        range_line = redis.call('ZRANGEBYLEX', KEYS[24], from, to, 'LIMIT', 0, 1)
+        range_line = redis.call('ZRANGEBYLEX', KEYS[25], from, to, 'LIMIT', 0, 1)
        end
        if #range_line > 0 then
         break
        end
        local virtual_4, in_work_4, start_4, tat_4
        do
-        local raw_4 = redis.call('HMGET', KEYS[26], '', its_key_3)
+        local raw_4 = redis.call('HMGET', KEYS[27], '', its_key_3)
         local virtual_5
         repeat
          local raw_5 = raw_4[1]
@@ -198,13 +203,13 @@ for _, id in ipairs(ids_2) do
        repeat
         local turn_of
         do
-         local score_2 = tonumber(redis.call('ZSCORE', KEYS[25], its_key_3) or nil)
+         local score_2 = tonumber(redis.call('ZSCORE', KEYS[26], its_key_3) or nil)
          turn_of = score_2 and score_2 >= -4503599627370496 and score_2 or nil
         end
         local virtual_6, in_work_6, start_6, tat_6, turn_3 = virtual_4, in_work_4, math.max(start_4, turn_of or 0), tat_4, nil
-        redis.call('HDEL', KEYS[26], its_key_3)
+        redis.call('HDEL', KEYS[27], its_key_3)
         if not turn_3 then
-         redis.call('ZREM', KEYS[25], its_key_3)
+         redis.call('ZREM', KEYS[26], its_key_3)
         end
         if not turn_3 and in_work_6 == 0 then
          local until_ms_2 = math.max(start_6 > virtual_6 and now + 10000 or 0, math.ceil(tat_6 / 1000))
@@ -217,9 +222,9 @@ for _, id in ipairs(ids_2) do
          end
         end
         if turn_3 then
-         redis.call('ZADD', KEYS[25], string.format('%.0f', turn_3), its_key_3)
+         redis.call('ZADD', KEYS[26], string.format('%.0f', turn_3), its_key_3)
         end
-        redis.call('HSET', KEYS[26], its_key_3, struct.pack('>I4dd', in_work_6, start_6, tat_6))
+        redis.call('HSET', KEYS[27], its_key_3, struct.pack('>I4dd', in_work_6, start_6, tat_6))
        until true
       until true
      end

@@ -1,4 +1,4 @@
---{"name": "destroy", "purpose": "drops a queue with all its jobs, in every state, and its idempotency keys. A pause stays: a person set it.", "keys": ["jobs", "runs", "results", "priorities", "front", "ready", "prio", "lines", "turns", "shares", "delayed", "retry", "expiring", "staged", "working", "dead", "completed", "blocked", "keys", "stats", "trend", "trimmed", "sweeps", "active", "flags", "due", "ends", "queues", "events", "counters", "deletions", "deleted_jobs", "deleted_runs", "deleted_results", "deleted_priorities", "deleted_front", "deleted_ready", "deleted_prio", "deleted_lines", "deleted_turns", "deleted_shares", "deleted_delayed", "deleted_retry", "deleted_expiring", "deleted_staged", "deleted_working", "deleted_dead", "deleted_completed", "deleted_blocked", "deleted_keys", "waits", "dependants", "outgoing"], "args": ["now_ms", "queue", "cap", "id"], "rest": false, "replies": ["ok"]}
+--{"name": "destroy", "purpose": "drops a queue with all its jobs, in every state, and its idempotency keys. A pause stays: a person set it.", "keys": ["jobs", "runs", "results", "priorities", "front", "ready", "prio", "lines", "turns", "shares", "delayed", "retry", "expiring", "staged", "working", "dead", "completed", "blocked", "grouped", "joining", "gathered", "group_times", "group_sizes", "batches", "keys", "stats", "trend", "trimmed", "sweeps", "active", "flags", "due", "ends", "flushes", "queues", "events", "counters", "deletions", "deleted_jobs", "deleted_runs", "deleted_results", "deleted_priorities", "deleted_front", "deleted_ready", "deleted_prio", "deleted_lines", "deleted_turns", "deleted_shares", "deleted_delayed", "deleted_retry", "deleted_expiring", "deleted_staged", "deleted_working", "deleted_dead", "deleted_completed", "deleted_blocked", "deleted_grouped", "deleted_joining", "deleted_gathered", "deleted_group_times", "deleted_group_sizes", "deleted_batches", "deleted_keys", "waits", "dependants", "outgoing"], "args": ["now_ms", "queue", "cap", "id"], "rest": false, "replies": ["ok"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then
@@ -14,25 +14,31 @@ local DIGITS = {
 local count = redis.call('HLEN', KEYS[1]) - redis.call('ZCARD', KEYS[14])
 local alive = count - redis.call('ZCARD', KEYS[16]) - redis.call('ZCARD', KEYS[17])
 local new_names = {
- [KEYS[1]] = KEYS[32],
- [KEYS[2]] = KEYS[33],
- [KEYS[3]] = KEYS[34],
- [KEYS[4]] = KEYS[35],
- [KEYS[5]] = KEYS[36],
- [KEYS[6]] = KEYS[37],
- [KEYS[7]] = KEYS[38],
- [KEYS[11]] = KEYS[42],
- [KEYS[12]] = KEYS[43],
- [KEYS[15]] = KEYS[46],
- [KEYS[16]] = KEYS[47],
- [KEYS[17]] = KEYS[48],
- [KEYS[14]] = KEYS[45],
- [KEYS[13]] = KEYS[44],
- [KEYS[8]] = KEYS[39],
- [KEYS[9]] = KEYS[40],
- [KEYS[10]] = KEYS[41],
- [KEYS[19]] = KEYS[50],
- [KEYS[18]] = KEYS[49],
+ [KEYS[1]] = KEYS[39],
+ [KEYS[2]] = KEYS[40],
+ [KEYS[3]] = KEYS[41],
+ [KEYS[4]] = KEYS[42],
+ [KEYS[5]] = KEYS[43],
+ [KEYS[6]] = KEYS[44],
+ [KEYS[7]] = KEYS[45],
+ [KEYS[11]] = KEYS[49],
+ [KEYS[12]] = KEYS[50],
+ [KEYS[15]] = KEYS[53],
+ [KEYS[16]] = KEYS[54],
+ [KEYS[17]] = KEYS[55],
+ [KEYS[14]] = KEYS[52],
+ [KEYS[13]] = KEYS[51],
+ [KEYS[8]] = KEYS[46],
+ [KEYS[9]] = KEYS[47],
+ [KEYS[10]] = KEYS[48],
+ [KEYS[25]] = KEYS[63],
+ [KEYS[18]] = KEYS[56],
+ [KEYS[19]] = KEYS[57],
+ [KEYS[20]] = KEYS[58],
+ [KEYS[21]] = KEYS[59],
+ [KEYS[22]] = KEYS[60],
+ [KEYS[23]] = KEYS[61],
+ [KEYS[24]] = KEYS[62],
 }
 local holds_anything = false
 for key, new_name in pairs(new_names) do
@@ -42,9 +48,9 @@ for key, new_name in pairs(new_names) do
  end
 end
 if holds_anything then
- redis.call('HSET', KEYS[31], ARGV[4], '0')
+ redis.call('HSET', KEYS[38], ARGV[4], '0')
 end
-redis.call('DEL', KEYS[20], KEYS[21], KEYS[22])
+redis.call('DEL', KEYS[26], KEYS[27], KEYS[28])
 now = now + 1
 local bound
 do
@@ -76,25 +82,26 @@ do
  bound = five_digits .. five_digits_2
 end
 now = now - 1
-if redis.call('EXISTS', KEYS[51]) == 1 then
+if redis.call('EXISTS', KEYS[64]) == 1 then
  do
   local message = 'left\t' .. ARGV[2] .. '\t' .. bound
-  redis.call('ZADD', KEYS[53], now, message)
+  redis.call('ZADD', KEYS[66], now, message)
  end
 end
-if redis.call('EXISTS', KEYS[52]) == 1 then
+if redis.call('EXISTS', KEYS[65]) == 1 then
  do
   local message_2 = 'lost\t' .. ARGV[2] .. '\t' .. bound
-  redis.call('ZADD', KEYS[53], now, message_2)
+  redis.call('ZADD', KEYS[66], now, message_2)
  end
 end
-redis.call('HDEL', KEYS[25], 't:' .. ARGV[2], 'h:' .. ARGV[2], 's:' .. ARGV[2], 'k:' .. ARGV[2], 'l:' .. ARGV[2])
-redis.call('ZREM', KEYS[23], ARGV[2])
-redis.call('ZREM', KEYS[26], ARGV[2])
-redis.call('ZREM', KEYS[27], ARGV[2])
-redis.call('ZREM', KEYS[24], ARGV[2])
-if redis.call('HEXISTS', KEYS[25], 'p:' .. ARGV[2]) == 0 then
- redis.call('ZREM', KEYS[28], ARGV[2])
+redis.call('HDEL', KEYS[31], 't:' .. ARGV[2], 'h:' .. ARGV[2], 's:' .. ARGV[2], 'k:' .. ARGV[2], 'l:' .. ARGV[2])
+redis.call('ZREM', KEYS[29], ARGV[2])
+redis.call('ZREM', KEYS[32], ARGV[2])
+redis.call('ZREM', KEYS[33], ARGV[2])
+redis.call('ZREM', KEYS[34], ARGV[2])
+redis.call('ZREM', KEYS[30], ARGV[2])
+if redis.call('HEXISTS', KEYS[31], 'p:' .. ARGV[2]) == 0 then
+ redis.call('ZREM', KEYS[35], ARGV[2])
 end
 if count > 0 then
  do
@@ -112,20 +119,20 @@ repeat
  for first = 1, total, 64 do
   local last = math.min(first + 64 - 1, total)
   local lines = total == 1 and event_lines[1] or table.concat(event_lines, '\n', first, last)
-  redis.call('XADD', KEYS[29], '*', 't', string.format('%d', now), 'q', ARGV[2], 'n', last - first + 1, 'e', lines)
+  redis.call('XADD', KEYS[36], '*', 't', string.format('%d', now), 'q', ARGV[2], 'n', last - first + 1, 'e', lines)
   added = added + (40 + math.floor(1.2 * (#ARGV[2] + #lines)))
  end
- local held = redis.call('HINCRBY', KEYS[30], 'events_bytes', added)
+ local held = redis.call('HINCRBY', KEYS[37], 'events_bytes', added)
  local full = most < 4 * 1048576 and most / 4 or 1048576
  if held >= full and held - added < full then
-  redis.pcall('PUBLISH', KEYS[29], held)
+  redis.pcall('PUBLISH', KEYS[36], held)
  end
  if held > most then
   do
    local most_2, added_2 = most - math.floor(most / 64), added
    local dropped, freed, entries, from = 0, 0, 0, '-'
    repeat
-    local found = redis.call('XRANGE', KEYS[29], from, '+', 'COUNT', 100)
+    local found = redis.call('XRANGE', KEYS[36], from, '+', 'COUNT', 100)
     for _, entry in ipairs(found) do
      if held - freed <= most_2 then
       break
@@ -142,10 +149,10 @@ repeat
      from = '(' .. entry[1]
     end
    until freed >= added_2 or held - freed <= most_2 or #found < 100
-   redis.call('XTRIM', KEYS[29], 'MAXLEN', redis.call('XLEN', KEYS[29]) - entries)
-   redis.call('HINCRBY', KEYS[30], 'events_bytes', -freed)
-   redis.call('HINCRBY', KEYS[30], 'events_dropped', dropped)
-   redis.call('HSET', KEYS[30], 'events_dropped_at', string.format('%d', now))
+   redis.call('XTRIM', KEYS[36], 'MAXLEN', redis.call('XLEN', KEYS[36]) - entries)
+   redis.call('HINCRBY', KEYS[37], 'events_bytes', -freed)
+   redis.call('HINCRBY', KEYS[37], 'events_dropped', dropped)
+   redis.call('HSET', KEYS[37], 'events_dropped_at', string.format('%d', now))
   end
  end
 until true

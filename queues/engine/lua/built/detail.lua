@@ -1,4 +1,4 @@
---{"name": "detail", "purpose": "all that is known of one job.", "keys": ["jobs", "runs", "results", "priorities", "delayed", "retry", "working", "dead", "completed", "blocked"], "args": ["now_ms", "id", "preview"], "rest": false, "replies": ["job", "missing"]}
+--{"name": "detail", "purpose": "all that is known of one job.", "keys": ["jobs", "runs", "results", "priorities", "delayed", "retry", "working", "dead", "completed", "blocked", "grouped"], "args": ["now_ms", "id", "preview"], "rest": false, "replies": ["job", "missing"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then
@@ -14,6 +14,7 @@ local function find_state(id)
   dead = KEYS[8],
   completed = KEYS[9],
   blocked = KEYS[10],
+  grouped = KEYS[11],
  }) do
   local score = redis.call('ZSCORE', set, id)
   if score then
@@ -46,7 +47,7 @@ repeat
  local value
  do
   local state_2 = state
-  value = state_2 == 'ready' or state_2 == 'delayed' or state_2 == 'retry' or state_2 == 'blocked'
+  value = state_2 == 'ready' or state_2 == 'delayed' or state_2 == 'retry' or state_2 == 'blocked' or state_2 == 'grouped'
  end
  if value then
   local has_expired

@@ -1,4 +1,4 @@
---{"name": "fail", "purpose": "ends an attempt without success (edge H): retry after a backoff, ready at once, or dead when the tries are used up.", "keys": ["jobs", "runs", "ready", "prio", "priorities", "retry", "expiring", "working", "dead", "flags", "due", "sweeps", "waiting", "stats", "active", "events", "counters", "outgoing", "lines", "turns", "shares"], "args": ["now_ms", "queue", "channel", "cap", "id", "attempt", "error", "delay", "bury", "fallback"], "rest": false, "replies": ["retry", "ready", "dead", "lost", "missing"]}
+--{"name": "fail", "purpose": "ends an attempt without success (edge H): retry after a backoff, ready at once, or dead when the tries are used up.", "keys": ["jobs", "runs", "ready", "prio", "priorities", "retry", "expiring", "working", "dead", "flags", "due", "sweeps", "waiting", "stats", "active", "events", "counters", "batches", "outgoing", "lines", "turns", "shares"], "args": ["now_ms", "queue", "channel", "cap", "id", "attempt", "error", "delay", "bury", "fallback"], "rest": false, "replies": ["retry", "ready", "dead", "lost", "missing"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then
@@ -6,14 +6,22 @@ if not now then
  now = time[1] * 1000 + math.floor(time[2] / 1000)
  now_up = now + 1
 end
+local function group_of(options)
+ if options == '' or string.byte(options, 7) % 64 < 32 then
+  return nil
+ end
+ local size, count, most, delay_max, grace = struct.unpack('>BHHI6I6', options, #options - 17 + 1)
+ return string.sub(options, -17 - size, -17 - 1), count, most, delay_max, grace
+end
 local event_lines = {
 }
+local named = 0
 local value = redis.call('ZSCORE', KEYS[8], ARGV[5])
 if value then
  local unpack_run
  do
   local raw = redis.call('HGET', KEYS[2], ARGV[5])
-  local attempt, used, tries, marks, expires, due_ms, taken, options, consumer, at = struct.unpack('>I4HHBI6I6I6Hc0Bc0', raw)
+  local attempt, used, tries, marks, expires, due_ms, taken, options_2, consumer, at = struct.unpack('>I4HHBI6I6I6Hc0Bc0', raw)
   unpack_run = {
    attempt = attempt,
    used = used,
@@ -23,7 +31,7 @@ if value then
    expires = expires,
    due = due_ms,
    taken = taken,
-   options = options,
+   options = options_2,
    consumer = consumer,
    history = string.sub(raw, at),
   }
@@ -57,21 +65,21 @@ do
   run.history = history .. struct.pack('>I4I6I6BBc0Hc0', run.attempt, run.taken, now, 1, #run.consumer, run.consumer, #error_2, error_2)
  end
  do
-  local options_2 = run.options
+  local options_3 = run.options
   local its_key
   repeat
-   if options_2 == '' or string.byte(options_2, 7) % 128 < 64 then
+   if options_3 == '' or string.byte(options_3, 7) % 128 < 64 then
     its_key = nil
     break
    end
-   its_key = string.sub(options_2, -1 - string.byte(options_2, -1), -2)
+   its_key = string.sub(options_3, -1 - string.byte(options_3, -1), -2)
   until true
   if its_key then
    do
     local its_key_2 = its_key
     local virtual, in_work, start, tat
     do
-     local raw_2 = redis.call('HMGET', KEYS[21], '', its_key_2)
+     local raw_2 = redis.call('HMGET', KEYS[22], '', its_key_2)
      local virtual_2
      repeat
       local raw_3 = raw_2[1]
@@ -94,7 +102,7 @@ do
     end
     local turn
     do
-     local score = tonumber(redis.call('ZSCORE', KEYS[20], its_key_2) or nil)
+     local score = tonumber(redis.call('ZSCORE', KEYS[21], its_key_2) or nil)
      turn = score and score >= -4503599627370496 and score or nil
     end
     if turn and turn < 0 then
@@ -102,9 +110,9 @@ do
     end
     repeat
      local virtual_3, in_work_3, start_3, tat_3, turn_2 = virtual, math.max(0, in_work - 1), start, tat, turn
-     redis.call('HDEL', KEYS[21], its_key_2)
+     redis.call('HDEL', KEYS[22], its_key_2)
      if not turn_2 then
-      redis.call('ZREM', KEYS[20], its_key_2)
+      redis.call('ZREM', KEYS[21], its_key_2)
      end
      if not turn_2 and in_work_3 == 0 then
       local until_ms = math.max(start_3 > virtual_3 and now + 10000 or 0, math.ceil(tat_3 / 1000))
@@ -117,9 +125,9 @@ do
       end
      end
      if turn_2 then
-      redis.call('ZADD', KEYS[20], string.format('%.0f', turn_2), its_key_2)
+      redis.call('ZADD', KEYS[21], string.format('%.0f', turn_2), its_key_2)
      end
-     redis.call('HSET', KEYS[21], its_key_2, struct.pack('>I4dd', in_work_3, start_3, tat_3))
+     redis.call('HSET', KEYS[22], its_key_2, struct.pack('>I4dd', in_work_3, start_3, tat_3))
     until true
    end
   end
@@ -131,29 +139,32 @@ do
   redis.call('ZADD', KEYS[9], now, id)
   local unpack_options
   repeat
-   local options_3 = run.options
-   if options_3 == '' then
+   local options_4 = run.options
+   if options_4 == '' then
     unpack_options = 0, 0, 0, 0
     break
    end
-   unpack_options = struct.unpack('>I6BI6I6', options_3)
+   unpack_options = struct.unpack('>I6BI6I6', options_4)
   until true
   if unpack_options > 0 then
    redis.call('PUBLISH', ARGV[3], 'done\t' .. ARGV[2] .. '\t' .. id)
   end
  else
   if not delay then
-   local __13, kind, base, most
+   local __13, kind, base, most_2
    repeat
-    local options_4 = run.options
-    if options_4 == '' then
-     __13, kind, base, most = 0, 0, 0, 0
+    local options_5 = run.options
+    if options_5 == '' then
+     __13, kind, base, most_2 = 0, 0, 0, 0
      break
     end
-    __13, kind, base, most = struct.unpack('>I6BI6I6', options_4)
+    __13, kind, base, most_2 = struct.unpack('>I6BI6I6', options_5)
    until true
    if kind % 128 >= 64 then
     kind = kind - 64
+   end
+   if kind % 64 >= 32 then
+    kind = kind - 32
    end
    if kind >= 128 then
     kind = 1 == 1 and kind - 128 or 0
@@ -161,7 +172,7 @@ do
    do
     local result
     repeat
-     local kind_2, base_2, cap, n = kind, base, most, math.max(1, run.used)
+     local kind_2, base_2, cap, n = kind, base, most_2, math.max(1, run.used)
      if kind_2 == 0 then
       result = 0
       break
@@ -215,12 +226,12 @@ do
       number = number or 140737488355328 + redis.call('HINCRBY', KEYS[10], 'l:' .. ARGV[2], 1)
       place_2 = band .. struct.pack('>I6', number)
       redis.call('HSET', KEYS[5], id, place_2)
-      redis.call('ZADD', KEYS[19], 0, place_2 .. id)
+      redis.call('ZADD', KEYS[20], 0, place_2 .. id)
       repeat
        local its_key_3 = string.sub(place_2, 1, zero - 1)
        local turn_of
        do
-        local score_2 = tonumber(redis.call('ZSCORE', KEYS[20], its_key_3) or nil)
+        local score_2 = tonumber(redis.call('ZSCORE', KEYS[21], its_key_3) or nil)
         turn_of = score_2 and score_2 >= -4503599627370496 and score_2 or nil
        end
        if turn_of then
@@ -228,7 +239,7 @@ do
        end
        local virtual_4, __14, start_4
        do
-        local raw_5 = redis.call('HMGET', KEYS[21], '', its_key_3)
+        local raw_5 = redis.call('HMGET', KEYS[22], '', its_key_3)
         local virtual_5
         repeat
          local raw_6 = raw_5[1]
@@ -254,7 +265,7 @@ do
         local score_3 = math.max(virtual_4, start_4)
         format_turn = string.format('%.0f', score_3)
        end
-       redis.call('ZADD', KEYS[20], format_turn, its_key_3)
+       redis.call('ZADD', KEYS[21], format_turn, its_key_3)
       until true
      end
     else
@@ -284,22 +295,22 @@ do
  redis.call('HSET', KEYS[2], id, (struct.pack('>I4HHBI6I6I6Hc0Bc0', run.attempt, run.used, math.min(run.tries, 65535), run.marks + run.depended, run.expires, run.due, run.taken, #run.options, run.options, #run.consumer, run.consumer) .. run.history))
  if state_2 == 'dead' and run.depended > 0 then
   do
-   local options_5 = run.options
+   local options_6 = run.options
    do
     local message
     do
      local key_of
      repeat
-      if options_5 == '' then
+      if options_6 == '' then
        key_of = ''
        break
       end
-      local __15, __16, __17, __18, its_key_4 = struct.unpack('>I6BI6I6Hc0', options_5)
+      local __15, __16, __17, __18, its_key_4 = struct.unpack('>I6BI6I6Hc0', options_6)
       key_of = its_key_4
      until true
      message = 'ended\t' .. ARGV[2] .. '\t' .. id .. '\t' .. 'dead' .. '\t' .. key_of
     end
-    redis.call('ZADD', KEYS[18], now, message)
+    redis.call('ZADD', KEYS[19], now, message)
    end
   end
  end
@@ -331,19 +342,52 @@ do
  state, due_ms_2 = state_2, due_ms_3
 end
 local line = string.gsub(string.sub(ARGV[7], 1, 200), '%c', ' ')
-do
- local attempt_2, run_2, worker = run.attempt, math.max(0, now - run.taken), run.consumer
+local subjects_of
+repeat
+ local id_2, options_7 = ARGV[5], run.options
+ local its = named < 2000 and group_of(options_7) and redis.call('HGET', KEYS[18], id_2)
+ if not its then
+  subjects_of = {
+   id_2,
+  }
+  break
+ end
+ local ids_2 = {
+ }
+ for place_4 = 2, #its, 26 do
+  ids_2[#ids_2 + 1] = string.sub(its, place_4, place_4 + 25)
+ end
+ named = named + #ids_2
+ subjects_of = ids_2
+until true
+local weight_in
+repeat
+ local options_8 = run.options
+ if options_8 == '' or string.byte(options_8, 7) % 64 < 32 then
+  weight_in = 1
+  break
+ end
+ local count_2 = struct.unpack('>H', options_8, #options_8 - 17 + 2)
+ weight_in = math.max(1, count_2)
+until true
+local subjects, weight = subjects_of, weight_in
+for __19, subject in ipairs(subjects) do
  do
-  local line_2 = 'failed' .. '\t' .. ARGV[5] .. '\t' .. attempt_2 .. '\t\t' .. run_2 .. '\t\t' .. worker .. '\t' .. line
-  event_lines[#event_lines + 1] = line_2
+  local attempt_2, run_2, worker = run.attempt, math.max(0, now - run.taken), run.consumer
+  do
+   local line_2 = 'failed' .. '\t' .. subject .. '\t' .. attempt_2 .. '\t\t' .. run_2 .. '\t\t' .. worker .. '\t' .. line
+   event_lines[#event_lines + 1] = line_2
+  end
  end
 end
 if state == 'dead' then
- do
-  local attempt_3, worker_2 = run.attempt, run.consumer
+ for __20, subject_2 in ipairs(subjects) do
   do
-   local line_3 = 'dead' .. '\t' .. ARGV[5] .. '\t' .. attempt_3 .. '\t\t' .. '' .. '\t\t' .. worker_2 .. '\t' .. line
-   event_lines[#event_lines + 1] = line_3
+   local attempt_3, worker_2 = run.attempt, run.consumer
+   do
+    local line_3 = 'dead' .. '\t' .. subject_2 .. '\t' .. attempt_3 .. '\t\t' .. '' .. '\t\t' .. worker_2 .. '\t' .. line
+    event_lines[#event_lines + 1] = line_3
+   end
   end
  end
 elseif state == 'retry' then
@@ -363,7 +407,7 @@ elseif state == 'retry' then
   end
  end
 end
-if state == 'ready' or (redis.call('EXISTS', KEYS[3], KEYS[4], KEYS[19]) > 0) then
+if state == 'ready' or (redis.call('EXISTS', KEYS[3], KEYS[4], KEYS[20]) > 0) then
  do
   local is_waited_for_2
   do
@@ -378,14 +422,14 @@ end
 do
  local minute = math.floor(now / 60000)
  local field = string.format('%d', minute) .. 'f'
- if redis.call('HINCRBY', KEYS[14], field, 1) == 1 then
+ if redis.call('HINCRBY', KEYS[14], field, weight) == weight then
   repeat
    if redis.call('HGET', KEYS[14], 'm') == tostring(minute) then
     break
    end
-   for __19, field_2 in ipairs(redis.call('HKEYS', KEYS[14])) do
-    local its = tonumber(string.match(field_2, '^%d+'))
-    if its and its <= minute - 10 then
+   for __21, field_2 in ipairs(redis.call('HKEYS', KEYS[14])) do
+    local its_2 = tonumber(string.match(field_2, '^%d+'))
+    if its_2 and its_2 <= minute - 10 then
      redis.call('HDEL', KEYS[14], field_2)
     end
    end
@@ -401,14 +445,14 @@ if state == 'dead' then
  do
   local minute_2 = math.floor(now / 60000)
   local field_3 = string.format('%d', minute_2) .. 'd'
-  if redis.call('HINCRBY', KEYS[14], field_3, 1) == 1 then
+  if redis.call('HINCRBY', KEYS[14], field_3, weight) == weight then
    repeat
     if redis.call('HGET', KEYS[14], 'm') == tostring(minute_2) then
      break
     end
-    for __20, field_4 in ipairs(redis.call('HKEYS', KEYS[14])) do
-     local its_2 = tonumber(string.match(field_4, '^%d+'))
-     if its_2 and its_2 <= minute_2 - 10 then
+    for __22, field_4 in ipairs(redis.call('HKEYS', KEYS[14])) do
+     local its_3 = tonumber(string.match(field_4, '^%d+'))
+     if its_3 and its_3 <= minute_2 - 10 then
       redis.call('HDEL', KEYS[14], field_4)
      end
     end
@@ -423,8 +467,8 @@ if state == 'dead' then
 end
 repeat
  local total = #event_lines
- local most_2 = tonumber(ARGV[4])
- if total == 0 or most_2 == 0 then
+ local most_3 = tonumber(ARGV[4])
+ if total == 0 or most_3 == 0 then
   break
  end
  local added = 0
@@ -435,32 +479,32 @@ repeat
   added = added + (40 + math.floor(1.2 * (#ARGV[2] + #lines)))
  end
  local held = redis.call('HINCRBY', KEYS[17], 'events_bytes', added)
- local full_2 = most_2 < 4 * 1048576 and most_2 / 4 or 1048576
+ local full_2 = most_3 < 4 * 1048576 and most_3 / 4 or 1048576
  if held >= full_2 and held - added < full_2 then
   redis.pcall('PUBLISH', KEYS[16], held)
  end
- if held > most_2 then
+ if held > most_3 then
   do
-   local most_3, added_2 = most_2 - math.floor(most_2 / 64), added
+   local most_4, added_2 = most_3 - math.floor(most_3 / 64), added
    local dropped, freed, entries, from_2 = 0, 0, 0, '-'
    repeat
     local found = redis.call('XRANGE', KEYS[16], from_2, '+', 'COUNT', 100)
-    for __21, entry in ipairs(found) do
-     if held - freed <= most_3 then
+    for __23, entry in ipairs(found) do
+     if held - freed <= most_4 then
       break
      end
      local fields = entry[2]
      dropped = dropped + tonumber(fields[6])
      local event_bytes
      do
-      local place_4, lines_2 = fields[4], fields[8]
-      event_bytes = 40 + math.floor(1.2 * (#place_4 + #lines_2))
+      local place_5, lines_2 = fields[4], fields[8]
+      event_bytes = 40 + math.floor(1.2 * (#place_5 + #lines_2))
      end
      freed = freed + event_bytes
      entries = entries + 1
      from_2 = '(' .. entry[1]
     end
-   until freed >= added_2 or held - freed <= most_3 or #found < 100
+   until freed >= added_2 or held - freed <= most_4 or #found < 100
    redis.call('XTRIM', KEYS[16], 'MAXLEN', redis.call('XLEN', KEYS[16]) - entries)
    redis.call('HINCRBY', KEYS[17], 'events_bytes', -freed)
    redis.call('HINCRBY', KEYS[17], 'events_dropped', dropped)

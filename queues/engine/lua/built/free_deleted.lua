@@ -1,4 +1,4 @@
---{"name": "free_deleted", "purpose": "frees a small part of what a deleted queue held: at most `limit` jobs or idempotency keys.", "keys": ["deletions", "deleted_jobs", "deleted_runs", "deleted_results", "deleted_priorities", "deleted_front", "deleted_ready", "deleted_prio", "deleted_lines", "deleted_turns", "deleted_shares", "deleted_delayed", "deleted_retry", "deleted_expiring", "deleted_staged", "deleted_working", "deleted_dead", "deleted_completed", "deleted_blocked", "deleted_keys"], "args": ["id", "limit", "budget"], "rest": false, "replies": ["ok"]}
+--{"name": "free_deleted", "purpose": "frees a small part of what a deleted queue held: at most `limit` jobs or idempotency keys.", "keys": ["deletions", "deleted_jobs", "deleted_runs", "deleted_results", "deleted_priorities", "deleted_front", "deleted_ready", "deleted_prio", "deleted_lines", "deleted_turns", "deleted_shares", "deleted_delayed", "deleted_retry", "deleted_expiring", "deleted_staged", "deleted_working", "deleted_dead", "deleted_completed", "deleted_blocked", "deleted_grouped", "deleted_joining", "deleted_gathered", "deleted_group_times", "deleted_group_sizes", "deleted_batches", "deleted_keys"], "args": ["id", "limit", "budget"], "rest": false, "replies": ["ok"]}
 local function first_within(ids, budget, records, more_records)
  if #ids <= 1 then
   return ids
@@ -47,6 +47,7 @@ for __2, set in ipairs({
  KEYS[12],
  KEYS[8],
  KEYS[19],
+ KEYS[20],
  KEYS[14],
 }) do
  local ids_3
@@ -166,21 +167,58 @@ if #limit_keys > 0 then
   1,
  }
 end
-if redis.call('EXISTS', KEYS[20]) == 1 then
- local scan = redis.call('HSCAN', KEYS[20], redis.call('HGET', KEYS[1], ARGV[1]) or '0', 'COUNT', ARGV[2])
- local names = {
+for __7, set_2 in ipairs({
+ KEYS[21],
+ KEYS[22],
+ KEYS[23],
+}) do
+ local some = redis.call('ZRANGE', set_2, 0, ARGV[2] - 1)
+ if #some > 0 then
+  redis.call('ZREM', set_2, unpack(some))
+  return {
+   'ok',
+   #some,
+   1,
+  }
+ end
+end
+for __8, hash_5 in ipairs({
+ KEYS[24],
+ KEYS[25],
+}) do
+ local names, cursor = {
+ }, '0'
+ repeat
+  local scan = redis.call('HSCAN', hash_5, cursor, 'COUNT', ARGV[2])
+  cursor = scan[1]
+  for i_3 = 1, #scan[2], 2 do
+   names[#names + 1] = scan[2][i_3]
+  end
+ until cursor == '0' or #names > 0
+ if #names > 0 then
+  redis.call('HDEL', hash_5, unpack(names))
+  return {
+   'ok',
+   #names,
+   1,
+  }
+ end
+end
+if redis.call('EXISTS', KEYS[26]) == 1 then
+ local scan_2 = redis.call('HSCAN', KEYS[26], redis.call('HGET', KEYS[1], ARGV[1]) or '0', 'COUNT', ARGV[2])
+ local names_2 = {
  }
- for i_3 = 1, #scan[2], 2 do
-  names[#names + 1] = scan[2][i_3]
+ for i_4 = 1, #scan_2[2], 2 do
+  names_2[#names_2 + 1] = scan_2[2][i_4]
  end
  redis.call('HDEL', KEYS[1], ARGV[1])
- if #names > 0 then
-  redis.call('HDEL', KEYS[20], unpack(names))
+ if #names_2 > 0 then
+  redis.call('HDEL', KEYS[26], unpack(names_2))
  end
- redis.call('HSET', KEYS[1], ARGV[1], scan[1])
+ redis.call('HSET', KEYS[1], ARGV[1], scan_2[1])
  return {
   'ok',
-  #names,
+  #names_2,
   1,
  }
 end

@@ -1,4 +1,4 @@
---{"name": "limited_republish", "purpose": "deletes a job, whatever its state, and publishes a body as a new job instead (edge M, then A or B).", "keys": ["limit", "jobs", "keys", "runs", "results", "ready", "front", "prio", "priorities", "delayed", "retry", "expiring", "working", "dead", "completed", "flags", "due", "queues", "sweeps", "waiting", "stats", "active", "events", "counters", "dependants", "blocked", "outgoing", "lines", "turns", "shares"], "args": ["allowance", "interval", "requests", "now_ms", "queue", "channel", "cap", "random", "counter", "delay", "at", "ttl", "tries", "priority", "options", "key", "key_ttl", "old", "body"], "rest": false, "replies": ["limited", "counted", "ok", "duplicate", "ttl_short"]}
+--{"name": "limited_republish", "purpose": "deletes a job, whatever its state, and publishes a body as a new job instead (edge M, then A or B).", "keys": ["limit", "jobs", "keys", "runs", "results", "ready", "front", "prio", "priorities", "delayed", "retry", "expiring", "working", "dead", "completed", "flags", "due", "queues", "sweeps", "waiting", "stats", "active", "events", "counters", "dependants", "blocked", "grouped", "outgoing", "lines", "turns", "shares"], "args": ["allowance", "interval", "requests", "now_ms", "queue", "channel", "cap", "random", "counter", "delay", "at", "ttl", "tries", "priority", "options", "key", "key_ttl", "old", "body"], "rest": false, "replies": ["limited", "counted", "ok", "duplicate", "ttl_short"]}
 local counts = {
  ok = 1,
  duplicate = 1,
@@ -308,12 +308,12 @@ do
    if is_delayed then
     break
    end
-   redis.call('ZADD', KEYS[28], unpack(members_3))
+   redis.call('ZADD', KEYS[29], unpack(members_3))
    repeat
     local its_key_2 = its_key
     local turn_of
     do
-     local score = tonumber(redis.call('ZSCORE', KEYS[29], its_key_2) or nil)
+     local score = tonumber(redis.call('ZSCORE', KEYS[30], its_key_2) or nil)
      turn_of = score and score >= -4503599627370496 and score or nil
     end
     if turn_of then
@@ -321,7 +321,7 @@ do
     end
     local virtual, _, start
     do
-     local raw = redis.call('HMGET', KEYS[30], '', its_key_2)
+     local raw = redis.call('HMGET', KEYS[31], '', its_key_2)
      local virtual_2
      repeat
       local raw_2 = raw[1]
@@ -347,7 +347,7 @@ do
      local score_2 = math.max(virtual, start)
      format_turn = string.format('%.0f', score_2)
     end
-    redis.call('ZADD', KEYS[29], format_turn, its_key_2)
+    redis.call('ZADD', KEYS[30], format_turn, its_key_2)
    until true
   until true
   if is_delayed then
@@ -444,7 +444,7 @@ do
        until true
        message = 'ended\t' .. ARGV[5] .. '\t' .. id_4 .. '\t' .. 'deleted' .. '\t' .. key_of
       end
-      redis.call('ZADD', KEYS[27], now, message)
+      redis.call('ZADD', KEYS[28], now, message)
      end
     end
    end
@@ -458,7 +458,7 @@ do
       local its_key_4 = string.sub(place_2, 1, zero - 1)
       local virtual_3, in_work_2, start_3, tat_2
       do
-       local raw_4 = redis.call('HMGET', KEYS[30], '', its_key_4)
+       local raw_4 = redis.call('HMGET', KEYS[31], '', its_key_4)
        local virtual_4
        repeat
         local raw_5 = raw_4[1]
@@ -481,7 +481,7 @@ do
       end
       local turn
       do
-       local score_3 = tonumber(redis.call('ZSCORE', KEYS[29], its_key_4) or nil)
+       local score_3 = tonumber(redis.call('ZSCORE', KEYS[30], its_key_4) or nil)
        turn = score_3 and score_3 >= -4503599627370496 and score_3 or nil
       end
       if turn and turn < 0 then
@@ -489,9 +489,9 @@ do
       end
       repeat
        local virtual_5, in_work_4, start_5, tat_4, turn_2 = virtual_3, math.max(0, in_work_2 - 1), start_3, tat_2, turn
-       redis.call('HDEL', KEYS[30], its_key_4)
+       redis.call('HDEL', KEYS[31], its_key_4)
        if not turn_2 then
-        redis.call('ZREM', KEYS[29], its_key_4)
+        redis.call('ZREM', KEYS[30], its_key_4)
        end
        if not turn_2 and in_work_4 == 0 then
         local until_ms = math.max(start_5 > virtual_5 and now + 10000 or 0, math.ceil(tat_4 / 1000))
@@ -504,9 +504,9 @@ do
         end
        end
        if turn_2 then
-        redis.call('ZADD', KEYS[29], string.format('%.0f', turn_2), its_key_4)
+        redis.call('ZADD', KEYS[30], string.format('%.0f', turn_2), its_key_4)
        end
-       redis.call('HSET', KEYS[30], its_key_4, struct.pack('>I4dd', in_work_4, start_5, tat_4))
+       redis.call('HSET', KEYS[31], its_key_4, struct.pack('>I4dd', in_work_4, start_5, tat_4))
       until true
      end
     end
@@ -518,16 +518,20 @@ do
     do
      do
       local message_2 = ('waits\t' .. ARGV[5] .. '\t' .. id_4)
-      redis.call('ZADD', KEYS[27], now, message_2)
+      redis.call('ZADD', KEYS[28], now, message_2)
      end
     end
+    remove_job = ''
+    break
+   end
+   if redis.call('ZREM', KEYS[27], id_4) == 1 then
     remove_job = ''
     break
    end
    if redis.call('ZREM', KEYS[10], id_4) + redis.call('ZREM', KEYS[11], id_4) + redis.call('ZREM', KEYS[8], id_4) == 0 then
     if zero then
      do
-      redis.call('ZREM', KEYS[28], place_2 .. id_4)
+      redis.call('ZREM', KEYS[29], place_2 .. id_4)
       repeat
        local its_key_5 = string.sub(place_2, 1, (place_2 and string.find(place_2, '%z')) - 1)
        local range_line
@@ -537,14 +541,14 @@ do
          local prefix_2 = its_key_5 .. string.char(0)
          from_2, to_2 = '[' .. prefix_2, '(' .. string.sub(prefix_2, 1, -2) .. string.char(string.byte(prefix_2, -1) + 1)
         end
-        range_line = redis.call('ZRANGEBYLEX', KEYS[28], from_2, to_2, 'LIMIT', 0, 1)
+        range_line = redis.call('ZRANGEBYLEX', KEYS[29], from_2, to_2, 'LIMIT', 0, 1)
        end
        if #range_line > 0 then
         break
        end
        local virtual_6, in_work_5, start_6, tat_5
        do
-        local raw_7 = redis.call('HMGET', KEYS[30], '', its_key_5)
+        local raw_7 = redis.call('HMGET', KEYS[31], '', its_key_5)
         local virtual_7
         repeat
          local raw_8 = raw_7[1]
@@ -568,13 +572,13 @@ do
        repeat
         local turn_of_2
         do
-         local score_4 = tonumber(redis.call('ZSCORE', KEYS[29], its_key_5) or nil)
+         local score_4 = tonumber(redis.call('ZSCORE', KEYS[30], its_key_5) or nil)
          turn_of_2 = score_4 and score_4 >= -4503599627370496 and score_4 or nil
         end
         local virtual_8, in_work_7, start_8, tat_7, turn_3 = virtual_6, in_work_5, math.max(start_6, turn_of_2 or 0), tat_5, nil
-        redis.call('HDEL', KEYS[30], its_key_5)
+        redis.call('HDEL', KEYS[31], its_key_5)
         if not turn_3 then
-         redis.call('ZREM', KEYS[29], its_key_5)
+         redis.call('ZREM', KEYS[30], its_key_5)
         end
         if not turn_3 and in_work_7 == 0 then
          local until_ms_2 = math.max(start_8 > virtual_8 and now + 10000 or 0, math.ceil(tat_7 / 1000))
@@ -587,9 +591,9 @@ do
          end
         end
         if turn_3 then
-         redis.call('ZADD', KEYS[29], string.format('%.0f', turn_3), its_key_5)
+         redis.call('ZADD', KEYS[30], string.format('%.0f', turn_3), its_key_5)
         end
-        redis.call('HSET', KEYS[30], its_key_5, struct.pack('>I4dd', in_work_7, start_8, tat_7))
+        redis.call('HSET', KEYS[31], its_key_5, struct.pack('>I4dd', in_work_7, start_8, tat_7))
        until true
       until true
      end

@@ -1,4 +1,4 @@
---{"name": "list_jobs", "purpose": "a page of the jobs in one state, in their order: next to be delivered, due, or ended first.", "keys": ["jobs", "runs", "results", "ready", "front", "prio", "priorities", "delayed", "retry", "working", "dead", "completed", "blocked", "lines"], "args": ["now_ms", "state", "after", "limit", "preview", "budget"], "rest": false, "replies": ["page"]}
+--{"name": "list_jobs", "purpose": "a page of the jobs in one state, in their order: next to be delivered, due, or ended first.", "keys": ["jobs", "runs", "results", "ready", "front", "prio", "priorities", "delayed", "retry", "working", "dead", "completed", "blocked", "grouped", "lines"], "args": ["now_ms", "state", "after", "limit", "preview", "budget"], "rest": false, "replies": ["page"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then
@@ -14,6 +14,7 @@ local function find_state(id)
   dead = KEYS[11],
   completed = KEYS[12],
   blocked = KEYS[13],
+  grouped = KEYS[14],
  }) do
   local score = redis.call('ZSCORE', set, id)
   if score then
@@ -43,7 +44,7 @@ local function look(id_2, preview, known, set_2, raw)
  local value
  do
   local state_2 = state
-  value = state_2 == 'ready' or state_2 == 'delayed' or state_2 == 'retry' or state_2 == 'blocked'
+  value = state_2 == 'ready' or state_2 == 'delayed' or state_2 == 'retry' or state_2 == 'blocked' or state_2 == 'grouped'
  end
  if value then
   local has_expired
@@ -208,7 +209,7 @@ local function walk_lines(member, visit_4)
   local members
   do
    local member_2 = member
-   members = redis.call('ZRANGEBYLEX', KEYS[14], member_2 and '(' .. member_2 or '-', '+', 'LIMIT', 0, 100)
+   members = redis.call('ZRANGEBYLEX', KEYS[15], member_2 and '(' .. member_2 or '-', '+', 'LIMIT', 0, 100)
   end
   for __7, its_member in ipairs(members) do
    if walk_left == 0 or not visit_4(string.sub(its_member, -26)) then
@@ -235,6 +236,7 @@ local sets = {
  dead = KEYS[11],
  completed = KEYS[12],
  blocked = KEYS[13],
+ grouped = KEYS[14],
 }
 local page = {
  'page',

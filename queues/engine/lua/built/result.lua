@@ -1,4 +1,4 @@
---{"name": "result", "purpose": "the result of a completed job.", "keys": ["jobs", "runs", "results", "delayed", "retry", "working", "dead", "completed", "blocked"], "args": ["now_ms", "id"], "rest": false, "replies": ["completed", "pending", "missing"]}
+--{"name": "result", "purpose": "the result of a completed job.", "keys": ["jobs", "runs", "results", "delayed", "retry", "working", "dead", "completed", "blocked", "grouped"], "args": ["now_ms", "id"], "rest": false, "replies": ["completed", "pending", "missing"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then
@@ -14,6 +14,7 @@ local function find_state(id)
   dead = KEYS[7],
   completed = KEYS[8],
   blocked = KEYS[9],
+  grouped = KEYS[10],
  }) do
   local score = redis.call('ZSCORE', set, id)
   if score then
@@ -44,7 +45,7 @@ if state == 'completed' then
   redis.call('HGET', KEYS[3], ARGV[2]),
  }
 end
-local value = (state == 'ready' or state == 'delayed' or state == 'retry' or state == 'blocked')
+local value = (state == 'ready' or state == 'delayed' or state == 'retry' or state == 'blocked' or state == 'grouped')
 if value then
  local has_expired
  do

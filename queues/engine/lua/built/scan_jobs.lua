@@ -1,4 +1,4 @@
---{"name": "scan_jobs", "purpose": "the jobs of one state that match a filter, found by looking at so many of them one after another.", "keys": ["jobs", "runs", "results", "ready", "front", "prio", "priorities", "delayed", "retry", "working", "dead", "completed", "flags", "blocked", "lines"], "args": ["now_ms", "queue", "state", "after", "limit", "most", "preview", "budget", "id_text", "key_text", "name", "value", "error_text", "body_text", "match_max"], "rest": false, "replies": ["page"]}
+--{"name": "scan_jobs", "purpose": "the jobs of one state that match a filter, found by looking at so many of them one after another.", "keys": ["jobs", "runs", "results", "ready", "front", "prio", "priorities", "delayed", "retry", "working", "dead", "completed", "flags", "blocked", "grouped", "lines"], "args": ["now_ms", "queue", "state", "after", "limit", "most", "preview", "budget", "id_text", "key_text", "name", "value", "error_text", "body_text", "match_max"], "rest": false, "replies": ["page"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then
@@ -28,7 +28,7 @@ local function ready_size()
   local tombstones = tonumber(redis.call('HGET', KEYS[13], 't:' .. ARGV[2]) or 0)
   plain_size = redis.call('LLEN', KEYS[4]) + redis.call('LLEN', KEYS[5]) - tombstones + redis.call('ZCARD', KEYS[6])
  end
- return plain_size + redis.call('ZCARD', KEYS[15])
+ return plain_size + redis.call('ZCARD', KEYS[16])
 end
 local function find_state(id)
  for name, set in pairs({
@@ -38,6 +38,7 @@ local function find_state(id)
   dead = KEYS[11],
   completed = KEYS[12],
   blocked = KEYS[14],
+  grouped = KEYS[15],
  }) do
   local score = redis.call('ZSCORE', set, id)
   if score then
@@ -158,7 +159,7 @@ local function walk_lines(member, visit_4)
   local members
   do
    local member_2 = member
-   members = redis.call('ZRANGEBYLEX', KEYS[15], member_2 and '(' .. member_2 or '-', '+', 'LIMIT', 0, 100)
+   members = redis.call('ZRANGEBYLEX', KEYS[16], member_2 and '(' .. member_2 or '-', '+', 'LIMIT', 0, 100)
   end
   for __3, its_member in ipairs(members) do
    if walk_left == 0 or not visit_4(string.sub(its_member, -26)) then
@@ -187,6 +188,7 @@ local sets = {
  dead = KEYS[11],
  completed = KEYS[12],
  blocked = KEYS[14],
+ grouped = KEYS[15],
 }
 local reads_record = ARGV[10] .. ARGV[11] .. ARGV[12] .. ARGV[14] ~= ''
 local page = {
@@ -363,7 +365,7 @@ local function visit_5(id_8)
   local value_4
   do
    local state_2 = state
-   value_4 = state_2 == 'ready' or state_2 == 'delayed' or state_2 == 'retry' or state_2 == 'blocked'
+   value_4 = state_2 == 'ready' or state_2 == 'delayed' or state_2 == 'retry' or state_2 == 'blocked' or state_2 == 'grouped'
   end
   if value_4 then
    local has_expired

@@ -1,4 +1,4 @@
---{"name": "stats", "purpose": "counts per state, the oldest ready job, and the last minutes of one queue. Bounded: counts are O(1), the minutes", "keys": ["jobs", "runs", "ready", "front", "prio", "delayed", "retry", "working", "dead", "completed", "flags", "trimmed", "stats", "blocked", "lines", "turns"], "args": ["now_ms", "queue"], "rest": false, "replies": ["ok"]}
+--{"name": "stats", "purpose": "counts per state, the oldest ready job, and the last minutes of one queue. Bounded: counts are O(1), the minutes", "keys": ["jobs", "runs", "ready", "front", "prio", "delayed", "retry", "working", "dead", "completed", "flags", "trimmed", "stats", "blocked", "grouped", "lines", "turns"], "args": ["now_ms", "queue"], "rest": false, "replies": ["ok"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then
@@ -280,7 +280,7 @@ local function ready_size()
   local tombstones = tonumber(redis.call('HGET', KEYS[11], 't:' .. ARGV[2]) or 0)
   plain_size = redis.call('LLEN', KEYS[3]) + redis.call('LLEN', KEYS[4]) - tombstones + redis.call('ZCARD', KEYS[5])
  end
- return plain_size + redis.call('ZCARD', KEYS[15])
+ return plain_size + redis.call('ZCARD', KEYS[16])
 end
 local function oldest_of(ids_2)
  if #ids_2 == 0 then
@@ -364,13 +364,13 @@ local function oldest_ready(look_at)
    end
   end
  until #found == 0
- if redis.call('EXISTS', KEYS[15]) == 1 then
+ if redis.call('EXISTS', KEYS[16]) == 1 then
   local format_turn
   do
    local score = -4503599627370496
    format_turn = string.format('%.0f', score)
   end
-  for __4, its_key in ipairs(redis.call('ZRANGEBYSCORE', KEYS[16], format_turn, '+inf', 'LIMIT', 0, 16)) do
+  for __4, its_key in ipairs(redis.call('ZRANGEBYSCORE', KEYS[17], format_turn, '+inf', 'LIMIT', 0, 16)) do
    local range_line
    do
     local from_2, to
@@ -378,7 +378,7 @@ local function oldest_ready(look_at)
      local prefix = its_key .. string.char(0)
      from_2, to = '[' .. prefix, '(' .. string.sub(prefix, 1, -2) .. string.char(string.byte(prefix, -1) + 1)
     end
-    range_line = redis.call('ZRANGEBYLEX', KEYS[15], from_2, to, 'LIMIT', 0, 1)
+    range_line = redis.call('ZRANGEBYLEX', KEYS[16], from_2, to, 'LIMIT', 0, 1)
    end
    for __5, member in ipairs(range_line) do
     ids_4[#ids_4 + 1] = string.sub(member, -26)
@@ -400,6 +400,7 @@ return {
  redis.call('ZCARD', KEYS[9]),
  redis.call('ZCARD', KEYS[10]),
  redis.call('ZCARD', KEYS[14]),
+ redis.call('ZCARD', KEYS[15]),
  oldest_ready(16) or -1,
  tonumber(dropped_by[1] or 0),
  tonumber(dropped_by[2] or 0),

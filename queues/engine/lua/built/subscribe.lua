@@ -1,4 +1,4 @@
---{"name": "subscribe", "purpose": "jobs elsewhere depend on jobs of this queue: notes it, or answers how those have ended. Repeating it changes", "keys": ["jobs", "runs", "keys", "dead", "completed", "dependants"], "args": ["now_ms"], "rest": true, "replies": ["ok"]}
+--{"name": "subscribe", "purpose": "jobs elsewhere depend on jobs of this queue: notes it, or answers how those have ended. Repeating it changes", "keys": ["jobs", "runs", "keys", "dead", "completed", "batches", "dependants"], "args": ["now_ms"], "rest": true, "replies": ["ok"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then
@@ -262,52 +262,82 @@ end
 local reply = {
  'ok',
 }
-local function outcome_of(id_2, its_key, policy, rest)
- local target = id_2
+local function find_job(id_2)
+ if redis.call('HEXISTS', KEYS[1], id_2) == 1 then
+  return id_2
+ end
+ local value = redis.call('HGET', KEYS[6], id_2)
+ local batch = value and string.sub(value, 1, 1) == 'm' and string.sub(value, 2, 27)
+ return batch and redis.call('HEXISTS', KEYS[1], batch) == 1 and batch or nil
+end
+local function outcome_of(id_3, its_key, policy, rest)
+ local target = id_3
  if its_key ~= '' then
-  local value = redis.call('HGET', KEYS[3], its_key)
+  local value_2 = redis.call('HGET', KEYS[3], its_key)
   local expires, holder = 1, ''
-  if value then
-   expires, holder = struct.unpack('>I6c26', value)
+  if value_2 then
+   expires, holder = struct.unpack('>I6c26', value_2)
   end
-  if value and (expires == 0 or expires > now) then
+  if value_2 and (expires == 0 or expires > now) then
    target = holder
-   if redis.call('HEXISTS', KEYS[1], target) == 0 then
+   local find_job_2
+   repeat
+    local id_4 = target
+    if redis.call('HEXISTS', KEYS[1], id_4) == 1 then
+     find_job_2 = id_4
+     break
+    end
+    local value_3 = redis.call('HGET', KEYS[6], id_4)
+    local batch_2 = value_3 and string.sub(value_3, 1, 1) == 'm' and string.sub(value_3, 2, 27)
+    find_job_2 = batch_2 and redis.call('HEXISTS', KEYS[1], batch_2) == 1 and batch_2 or nil
+   until true
+   if not find_job_2 then
     return 'acked'
    end
   else
-   redis.call('ZADD', KEYS[6], 0, ':' .. its_key .. '\t' .. policy .. rest)
+   redis.call('ZADD', KEYS[7], 0, ':' .. its_key .. '\t' .. policy .. rest)
    return 'waits'
   end
- elseif redis.call('HEXISTS', KEYS[1], id_2) == 0 then
-  return id_time(id_2) > now and 'unknown' or 'acked'
+ elseif not find_job(id_3) then
+  return id_time(id_3) > now and 'unknown' or 'acked'
  end
- if redis.call('ZSCORE', KEYS[5], target) then
+ local found
+ repeat
+  local id_5 = target
+  if redis.call('HEXISTS', KEYS[1], id_5) == 1 then
+   found = id_5
+   break
+  end
+  local value_4 = redis.call('HGET', KEYS[6], id_5)
+  local batch_3 = value_4 and string.sub(value_4, 1, 1) == 'm' and string.sub(value_4, 2, 27)
+  found = batch_3 and redis.call('HEXISTS', KEYS[1], batch_3) == 1 and batch_3 or nil
+ until true
+ if redis.call('ZSCORE', KEYS[5], found) then
   return 'acked'
  end
- if policy ~= 'w' and redis.call('ZSCORE', KEYS[4], target) then
+ if policy ~= 'w' and redis.call('ZSCORE', KEYS[4], found) then
   return 'dead'
  end
- redis.call('ZADD', KEYS[6], 0, target .. '\t' .. policy .. rest)
+ redis.call('ZADD', KEYS[7], 0, target .. '\t' .. policy .. rest)
  repeat
-  local id_3 = target
-  local raw = redis.call('HGET', KEYS[2], id_3)
-  local value_2 = raw
-  if value_2 then
+  local id_6 = found
+  local raw = redis.call('HGET', KEYS[2], id_6)
+  local value_5 = raw
+  if value_5 then
    local is_depended_on
    do
     local raw_2 = raw
     is_depended_on = string.byte(raw_2, 9) >= 4
    end
-   value_2 = is_depended_on
+   value_5 = is_depended_on
   end
-  if value_2 then
+  if value_5 then
    break
   end
   if not raw then
    local tries, expires_2, due_ms, options
    do
-    local raw_3 = redis.call('HGET', KEYS[1], id_3)
+    local raw_3 = redis.call('HGET', KEYS[1], id_6)
     local bits, tries_2, expires_3, at = struct.unpack('>BHI6', raw_3)
     local due_ms_2, options_2 = nil, ''
     if bits >= 2 then
@@ -319,7 +349,7 @@ local function outcome_of(id_2, its_key, policy, rest)
     end
     tries, expires_2, due_ms, options = tries_2, expires_3, due_ms_2, options_2, at
    end
-   raw = struct.pack('>I4HHBI6I6I6Hc0Bc0', 0, 0, tries, 0, expires_2, due_ms or id_time(id_3), 0, #options, options, 0, '')
+   raw = struct.pack('>I4HHBI6I6I6Hc0Bc0', 0, 0, tries, 0, expires_2, due_ms or id_time(id_6), 0, #options, options, 0, '')
   end
   local run
   do
@@ -345,7 +375,7 @@ local function outcome_of(id_2, its_key, policy, rest)
    local run_2 = run
    pack_run = struct.pack('>I4HHBI6I6I6Hc0Bc0', run_2.attempt, run_2.used, math.min(run_2.tries, 65535), run_2.marks + run_2.depended, run_2.expires, run_2.due, run_2.taken, #run_2.options, run_2.options, #run_2.consumer, run_2.consumer) .. run_2.history
   end
-  redis.call('HSET', KEYS[2], id_3, pack_run)
+  redis.call('HSET', KEYS[2], id_6, pack_run)
  until true
  return 'waits'
 end

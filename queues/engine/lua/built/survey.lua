@@ -1,4 +1,4 @@
---{"name": "survey", "purpose": "what stats says of a queue and whether somebody waits on it; and records its whole minutes. Bounded as stats is.", "keys": ["jobs", "runs", "ready", "front", "prio", "delayed", "retry", "working", "dead", "completed", "flags", "trimmed", "waiting", "stats", "trend", "blocked", "lines", "turns"], "args": ["now_ms", "queue"], "rest": false, "replies": ["ok"]}
+--{"name": "survey", "purpose": "what stats says of a queue and whether somebody waits on it; and records its whole minutes. Bounded as stats is.", "keys": ["jobs", "runs", "ready", "front", "prio", "delayed", "retry", "working", "dead", "completed", "flags", "trimmed", "waiting", "stats", "trend", "blocked", "grouped", "lines", "turns"], "args": ["now_ms", "queue"], "rest": false, "replies": ["ok"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then
@@ -356,13 +356,13 @@ local function oldest_ready(look_at)
    end
   end
  until #found == 0
- if redis.call('EXISTS', KEYS[17]) == 1 then
+ if redis.call('EXISTS', KEYS[18]) == 1 then
   local format_turn
   do
    local score = -4503599627370496
    format_turn = string.format('%.0f', score)
   end
-  for __4, its_key in ipairs(redis.call('ZRANGEBYSCORE', KEYS[18], format_turn, '+inf', 'LIMIT', 0, 16)) do
+  for __4, its_key in ipairs(redis.call('ZRANGEBYSCORE', KEYS[19], format_turn, '+inf', 'LIMIT', 0, 16)) do
    local range_line
    do
     local from_2, to
@@ -370,7 +370,7 @@ local function oldest_ready(look_at)
      local prefix = its_key .. string.char(0)
      from_2, to = '[' .. prefix, '(' .. string.sub(prefix, 1, -2) .. string.char(string.byte(prefix, -1) + 1)
     end
-    range_line = redis.call('ZRANGEBYLEX', KEYS[17], from_2, to, 'LIMIT', 0, 1)
+    range_line = redis.call('ZRANGEBYLEX', KEYS[18], from_2, to, 'LIMIT', 0, 1)
    end
    for __5, member in ipairs(range_line) do
     ids_4[#ids_4 + 1] = string.sub(member, -26)
@@ -392,7 +392,7 @@ do
   local tombstones = tonumber(redis.call('HGET', KEYS[11], 't:' .. ARGV[2]) or 0)
   plain_size = redis.call('LLEN', KEYS[3]) + redis.call('LLEN', KEYS[4]) - tombstones + redis.call('ZCARD', KEYS[5])
  end
- ready_size = plain_size + redis.call('ZCARD', KEYS[17])
+ ready_size = plain_size + redis.call('ZCARD', KEYS[18])
 end
 local states = {
  ready_size,
@@ -538,6 +538,7 @@ return {
  states[5],
  states[6],
  redis.call('ZCARD', KEYS[16]),
+ redis.call('ZCARD', KEYS[17]),
  states[1] > 0 and oldest_ready(3) or -1,
  tonumber(dropped_by[1] or 0),
  tonumber(dropped_by[2] or 0),

@@ -12,5 +12,5 @@ local function has_expired(expires) return expires > 0 and expires <= now end
 
 -- Whether jobs in this state expire.
 local function waits(state) 
-  return state == 'ready' or state == 'delayed' or state == 'retry' or state == 'blocked'
+  return state == 'ready' or state == 'delayed' or state == 'retry' or state == 'blocked' or state == 'grouped'
 end

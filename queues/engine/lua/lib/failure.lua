@@ -18,6 +18,7 @@ local function after_failure(id, run, outcome, error, delay, to_dead, fallback)
     if not delay then
       local _, kind, base, most = unpack_options(run.options)
       if kind % FAILURES_ONLY >= HAS_LIMIT_KEY then kind = kind - HAS_LIMIT_KEY end
+      if kind % HAS_LIMIT_KEY >= HAS_GROUP then kind = kind - HAS_GROUP end
       if kind >= FAILURES_ONLY then kind = outcome == OUTCOME_FAILED and kind - FAILURES_ONLY or 0 end
       delay = backoff_delay(kind, base, most, math.max(1, run.used), id)
       if delay == 0 and fallback then delay = fallback end

@@ -2,7 +2,7 @@
 -- INCLUDES record expired ready
 local function find_state(id)
   for name, set in pairs({working = working, delayed = delayed, retry = retry, dead = dead, completed = completed,
-    blocked = blocked}) do
+    blocked = blocked, grouped = grouped}) do
     local score = redis.call('ZSCORE', set, id)
     if score then return name, score end
   end

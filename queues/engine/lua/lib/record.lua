@@ -2,8 +2,9 @@
 --   u8 flags (1 has options, 2 has due) · u16 tries · u48 expires ms (0 never) · [u48 due ms] · [u16 n, n bytes options] · body
 -- A record of more than LONG_RECORD bytes is read only for its body: such a job has a run from the start (lib/run.lua).
 -- options (written by queues/engine/record.py, opaque here but for its numbers):
---   u48 retention ms · u8 backoff kind (+ 128: for failures only, + 64: a limit key is at the end) · u48 base ms · u48 cap ms
---   · u16 n, key · u16 n, attributes as JSON · [limit key, u8 n]
+--   u48 retention ms · u8 backoff kind (+ 128: for failures only, + 64: a limit key is at the end, + 32: a group is) · u48 base
+--   ms · u48 cap ms · u16 n, key · u16 n, attributes as JSON · [limit key, u8 n, or group, u8 n · u16 members, 0 of a job that
+--   is one itself · u16 most members · u48 longest delay, ms · u48 grace period, ms]
 local LONG_RECORD = 4096
 
 local function pack_head(tries, expires, due_ms, options)
@@ -56,4 +57,22 @@ local HAS_LIMIT_KEY = 64 -- is added to it if there is one
 local function limit_key_of(options)
   if options == '' or string.byte(options, 7) % FAILURES_ONLY < HAS_LIMIT_KEY then return nil end
   return string.sub(options, -1 - string.byte(options, -1), -2)
+end
+
+local HAS_GROUP = 32 -- is added to the kind of a backoff if there is a group; with a limit key there is none
+local GROUP = '>BHHI6I6'
+local GROUP_BYTES = 17
+
+-- The group of a member or a batch: name, members (0: it is a member itself), most members, longest delay, grace period; or nil.
+local function group_of(options)
+  if options == '' or string.byte(options, 7) % HAS_LIMIT_KEY < HAS_GROUP then return nil end
+  local size, count, most, delay_max, grace = struct.unpack(GROUP, options, #options - GROUP_BYTES + 1)
+  return string.sub(options, -GROUP_BYTES - size, -GROUP_BYTES - 1), count, most, delay_max, grace
+end
+
+-- How many jobs a job counts for: the members of a batch, 1 of any other.
+local function weight_in(options)
+  if options == '' or string.byte(options, 7) % HAS_LIMIT_KEY < HAS_GROUP then return 1 end
+  local count = struct.unpack('>H', options, #options - GROUP_BYTES + 2)
+  return math.max(1, count)
 end

@@ -32,6 +32,8 @@ local function remove_job(id)
     note_waits(id)
     return ''
   end
+  -- What else its group keeps of it is dropped when the group is looked at (lib/groups.lua).
+  if redis.call('ZREM', grouped, id) == 1 then return '' end
   if redis.call('ZREM', delayed, id) + redis.call('ZREM', retry, id) + redis.call('ZREM', prio, id) == 0 then
     if zero then leave_line(id, place) else count_tombstones(1) end
   end
