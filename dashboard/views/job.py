@@ -16,7 +16,7 @@ from queues.engine.values import JobState
 from queues.services.jobs.actions import ChosenJob, JobAct, act_on_jobs
 from queues.services.jobs.page import JobView, read_job
 from queues.services.queues.page import find_place
-from queues.services.workers.actions import cancel_running_job
+from queues.services.workers.commands import cancel_running_job
 
 from .decorators import action, confirm_first, done, page
 from .queue_actions import question_before, queue_url

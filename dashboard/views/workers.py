@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from dashboard.formatting import visible_text
 from queues.services.errors import InvalidArgumentError
-from queues.services.workers.actions import WorkerAct, command_worker
+from queues.services.workers.commands import WorkerAct, command_worker
 from queues.services.workers.reading import read_workers
 
 from .decorators import action, confirm_first, done, is_live, page

@@ -1,5 +1,7 @@
 """Caches resolved (access, engine, queue, policy) per token and queue for 50 ms, found by the header that was sent.
 
+`queues.services.tokens.access` checks a token that is not in this cache.
+
 Clients send thousands of requests a second with the same token to the same queue. Each piece has a cache of its own,
 but to look all of them up costs as much as the rest of a request. A revocation that is announced drops all entries; one
 that is not is known here at most GOOD_FOR_S later.

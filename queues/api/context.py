@@ -1,7 +1,8 @@
 """What operations need besides their request: engines, tokens, policies, metadata.
 
 Metadata is cached in the process for about a second. A lookup that the cache answers runs on the event loop; any other
-runs in a small pool of threads, so that no request waits for another one's database query.
+runs in a small pool of threads, so that no request waits for another one's database query. Tokens are checked by
+`queues.services.tokens.access`.
 """
 
 from __future__ import annotations

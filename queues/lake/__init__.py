@@ -1,6 +1,6 @@
 """The event lake: what happened to jobs, as Parquet files by day and hour, on a local path or any fsspec URL.
 
-`schema` says the columns, `names` how files are called, `files` which of them count, `storage` where they are. A drain
+`names` says how files are called, `files` which of them count, `storage` where they are. A drain
 writes with `writer` what `lines` made of a stream's entries; `compact` makes few large files of many small ones.
 Needs pyarrow and fsspec; knows neither Django nor Redis. docs/lake.md tells how no event is lost, nor there twice.
 """

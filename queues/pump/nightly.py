@@ -1,7 +1,8 @@
 """Has reports made of the days that have ended: by `manage.py runreport --nightly`, in a process of its own.
 
 Spark needs memory and seconds of both cores; the roles go on beside it. Several `runpump` may find the same day due:
-the day's row in the database says which of them makes its report.
+the day's row in the database says which of them makes its report. `queues.services.reporting.making` has both:
+`due_days` and `claims`.
 """
 
 from __future__ import annotations

@@ -102,7 +102,7 @@ class Connection(Reader):
 
     def connection_made(self, transport: Any) -> None:
         self._transport = transport
-        if not self.has_place():
+        if not self.has_slot():
             transport.write(TOO_MANY)
             transport.close()
             return
@@ -142,7 +142,7 @@ class Connection(Reader):
         if self._room is not None:
             self._room.set()
 
-    def has_place(self) -> bool:
+    def has_slot(self) -> bool:
         """Whether the process may have one connection more."""
         return len(self._server.connections) < self.connections_max
 

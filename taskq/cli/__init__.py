@@ -1,4 +1,4 @@
-"""The command `taskq`: what people who write workers type (`cli.commands`), and the server's own commands."""
+"""The command `taskq`: what people who write workers type (`main` has the parser), and the server's own commands."""
 
 from .main import main
 

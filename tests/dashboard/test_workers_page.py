@@ -14,7 +14,7 @@ from queues.engine.keys import worker_beats_key
 from queues.engine.stats.workers import WORKER_RECORD_MAX_BYTES, ParkedTask, WorkerRecord
 from queues.models import Activity, Namespace, Pool
 from queues.services.recent import forget_recent
-from queues.services.workers import actions as worker_actions
+from queues.services.workers import commands as worker_actions
 from queues.services.workers import reading as service
 from queues.services.workers.reading import read_workers
 

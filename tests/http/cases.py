@@ -36,6 +36,11 @@ class Case:
         return f"{self.route}: {self.title} → {self.status}"
 
 
+def case(route: str, title: str, request: str, status: int, want: Any = None, **more: Any) -> Case:
+    """A case that is told in a line or two."""
+    return Case(route=route, title=title, request=request, status=status, want=want, **more)
+
+
 ID = re.compile(r"[0-9A-HJKMNP-TV-Z]{26}\Z")
 PUBLISHED = {"msg": "published", "job_id": ID}
 NAMES = {"namespace": "demo", "queue": re.compile(r"q\d+\Z")}
@@ -262,15 +267,7 @@ def waiting_publishes(route: str, request: str) -> list[Case]:
             want={"msg": "published", "job_id": ID, "duplicate": False, "state": "ready"},
             prepare=ready,
         ),
-        Case(
-            route=route,
-            title="wait=0",
-            request=f"{request}?wait=0",
-            status=201,
-            want=PUBLISHED,
-            body="x",
-            prepare=ready,
-        ),
+        case(route, "wait=0", f"{request}?wait=0", 201, PUBLISHED, body="x", prepare=ready),
         *[replace(case, prepare=ready) for case in bad(route, request, "wait", *BAD_NUMBERS, "601", body="job")],
     ]
 
@@ -290,22 +287,8 @@ def bad_key_options(route: str, request: str) -> list[Case]:
             ),
         ),
         *bad(route, request, "key", "", "k" * 256, body="job"),
-        Case(
-            route=route,
-            title="key_ttl without key",
-            request=f"{request}?key_ttl=5",
-            body="job",
-            status=400,
-            want=error("key_ttl needs key"),
-        ),
-        Case(
-            route=route,
-            title="key_ttl of 0",
-            request=f"{request}?key=k&key_ttl=0",
-            body="job",
-            status=400,
-            want=error("invalid key_ttl"),
-        ),
+        case(route, "key_ttl without key", f"{request}?key_ttl=5", 400, error("key_ttl needs key"), body="job"),
+        case(route, "key_ttl of 0", f"{request}?key=k&key_ttl=0", 400, error("invalid key_ttl"), body="job"),
         *[
             Case(route=route, title=query, request=f"{request}?{query}", body="job", status=400, want=error(words))
             for query, words in (
@@ -333,17 +316,8 @@ PUBLISH = [
         status=201,
         want=PUBLISHED,
     ),
-    Case(
-        route="publish.publish", title="exactly 1 MiB", request=f"PUT {Q}", body=b"x" * MIB, status=201, want=PUBLISHED
-    ),
-    Case(
-        route="publish.publish",
-        title="1 MiB and one byte",
-        request=f"PUT {Q}",
-        body=b"x" * (MIB + 1),
-        status=413,
-        want=error("body too large"),
-    ),
+    case("publish.publish", "exactly 1 MiB", f"PUT {Q}", 201, PUBLISHED, body=b"x" * MIB),
+    case("publish.publish", "1 MiB and one byte", f"PUT {Q}", 413, error("body too large"), body=b"x" * (MIB + 1)),
     Case(
         route="publish.publish",
         title="largest numbers",
@@ -352,14 +326,7 @@ PUBLISH = [
         status=201,
         want=PUBLISHED,
     ),
-    Case(
-        route="publish.publish",
-        title="for ever, whatever the delay",
-        request=f"PUT {Q}?delay=90000&ttl=0",
-        body="job",
-        status=201,
-        want=PUBLISHED,
-    ),
+    case("publish.publish", "for ever, whatever the delay", f"PUT {Q}?delay=90000&ttl=0", 201, PUBLISHED, body="job"),
     *[
         Case(route="publish.publish", title=query, request=f"PUT {Q}?{query}", body="job", status=201, want=PUBLISHED)
         for query in (
@@ -411,14 +378,7 @@ PUBLISH = [
         status=201,
         want=PUBLISHED,
     ),
-    Case(
-        route="publish.publish",
-        title="once",
-        request=f"PUT {Q}?once=a&key=k",
-        body="job",
-        status=201,
-        want=PUBLISHED,
-    ),
+    case("publish.publish", "once", f"PUT {Q}?once=a&key=k", 201, PUBLISHED, body="job"),
     Case(
         route="publish.publish",
         title="once, and a key that is taken",
@@ -436,18 +396,9 @@ PUBLISH = [
 
 IDS_OF_TWO = {"msg": "published", "job_ids": [ID, ID]}
 PUBLISH_BULK = [
-    Case(
-        route="publish.publish_bulk",
-        title="two",
-        request=f"PUT {Q}/bulk",
-        body='[{"a": 1}, 2]',
-        status=201,
-        want=IDS_OF_TWO,
-    ),
+    case("publish.publish_bulk", "two", f"PUT {Q}/bulk", 201, IDS_OF_TWO, body='[{"a": 1}, 2]'),
     *[
-        Case(
-            route="publish.publish_bulk", title=title, request=f"PUT {Q}/bulk", body=body, status=400, want=error(words)
-        )
+        case("publish.publish_bulk", title, f"PUT {Q}/bulk", 400, error(words), body=body)
         for title, body, words in (
             ("an object", "{}", "request body should be an array of objects"),
             ("nothing", "", "request body should be an array of objects"),
@@ -474,67 +425,17 @@ PUBLISH_BULK = [
         status=413,
         want=error("job too large"),
     ),
-    Case(
-        route="publish.publish_bulk",
-        title="65 MiB",
-        request=f"PUT {Q}/bulk",
-        body=f'["{"x" * 65 * MIB}"]',
-        status=413,
-        want=error("body too large"),
-    ),
-    Case(
-        route="publish.publish_bulk",
-        title="key",
-        request=f"PUT {Q}/bulk?key=k",
-        body="[1]",
-        status=400,
-        want=error("key fits one job only"),
-    ),
-    Case(
-        route="publish.publish_bulk",
-        title="once",
-        request=f"PUT {Q}/bulk?once=a",
-        body="[1]",
-        status=400,
-        want=error("once fits one job only"),
-    ),
-    Case(
-        route="publish.publish_bulk",
-        title="wait",
-        request=f"PUT {Q}/bulk?wait=1",
-        body="[1]",
-        status=400,
-        want=error("wait fits one job only"),
-    ),
+    case("publish.publish_bulk", "65 MiB", f"PUT {Q}/bulk", 413, error("body too large"), body=f'["{"x" * 65 * MIB}"]'),
+    case("publish.publish_bulk", "key", f"PUT {Q}/bulk?key=k", 400, error("key fits one job only"), body="[1]"),
+    case("publish.publish_bulk", "once", f"PUT {Q}/bulk?once=a", 400, error("once fits one job only"), body="[1]"),
+    case("publish.publish_bulk", "wait", f"PUT {Q}/bulk?wait=1", 400, error("wait fits one job only"), body="[1]"),
     *bad_publish_options("publish.publish_bulk", f"PUT {Q}/bulk", "[1]"),
 ]
 
 REPUBLISH = [
-    Case(
-        route="publish.republish",
-        title="in place of a job",
-        request=f"PUT {Q}/job/{{id}}",
-        body="new",
-        status=201,
-        want=PUBLISHED,
-        prepare=working,
-    ),
-    Case(
-        route="publish.republish",
-        title="in place of none",
-        request=f"PUT {Q}/job/{UNKNOWN}",
-        body="new",
-        status=201,
-        want=PUBLISHED,
-    ),
-    Case(
-        route="publish.republish",
-        title="in place of something odd",
-        request=f"PUT {Q}/job/%20%ff%0A%C3%A9",
-        body="new",
-        status=201,
-        want=PUBLISHED,
-    ),
+    case("publish.republish", "in place of a job", f"PUT {Q}/job/{{id}}", 201, PUBLISHED, body="new", prepare=working),
+    case("publish.republish", "in place of none", f"PUT {Q}/job/{UNKNOWN}", 201, PUBLISHED, body="new"),
+    case("publish.republish", "in place of something odd", f"PUT {Q}/job/%20%ff%0A%C3%A9", 201, PUBLISHED, body="new"),
     Case(
         route="publish.republish",
         title="the same key again",
@@ -575,22 +476,8 @@ CONSUME = [
         want=new_job(),
         prepare=ready,
     ),
-    Case(
-        route="consume.consume",
-        title="count of 2 is an array",
-        request=f"GET {Q}?count=2",
-        status=200,
-        want=[new_job(), new_job()],
-        prepare=three,
-    ),
-    Case(
-        route="consume.consume",
-        title="as many as there are",
-        request=f"GET {Q}?count=1000&timeout=5",
-        status=200,
-        want=[new_job()],
-        prepare=ready,
-    ),
+    case("consume.consume", "count of 2 is an array", f"GET {Q}?count=2", 200, [new_job(), new_job()], prepare=three),
+    case("consume.consume", "as many as there are", f"GET {Q}?count=1000&timeout=5", 200, [new_job()], prepare=ready),
     Case(
         route="consume.consume",
         title="an array of queues in order",
@@ -624,16 +511,8 @@ CONSUME = [
         prepare=with_attributes,
     ),
     Case(route="consume.consume", title="nothing", request=f"GET {Q}", status=404, want=NO_JOB),
-    Case(
-        route="consume.consume", title="nothing after a second", request=f"GET {Q}?timeout=1", status=404, want=NO_JOB
-    ),
-    Case(
-        route="consume.consume",
-        title="nothing in either",
-        request=f"GET {Q},{{queue}}b?count=2",
-        status=404,
-        want=NO_JOB,
-    ),
+    case("consume.consume", "nothing after a second", f"GET {Q}?timeout=1", 404, NO_JOB),
+    case("consume.consume", "nothing in either", f"GET {Q},{{queue}}b?count=2", 404, NO_JOB),
     *bad("consume.consume", f"GET {Q}", "ttr", *BAD_NUMBERS, "0"),
     *bad("consume.consume", f"GET {Q}", "timeout", *BAD_NUMBERS, "601"),
     *bad("consume.consume", f"GET {Q}", "count", *BAD_NUMBERS, "0", "1001"),
@@ -645,13 +524,7 @@ CONSUME = [
         want=new_job(remain_tries=0),
         prepare=ready,
     ),
-    Case(
-        route="consume.consume",
-        title="only commas",
-        request="GET /api/{ns}/,,",
-        status=400,
-        want=error("invalid queue name(s)"),
-    ),
+    case("consume.consume", "only commas", "GET /api/{ns}/,,", 400, error("invalid queue name(s)")),
     Case(
         route="consume.consume",
         title="65 queues",
@@ -683,14 +556,7 @@ FINISH = [
         status=204,
         prepare=working,
     ),
-    Case(
-        route="finish.ack",
-        title="by another attempt",
-        request=f"DELETE {Q}/job/{{id}}?attempt=2",
-        status=409,
-        want=LOST,
-        prepare=working,
-    ),
+    case("finish.ack", "by another attempt", f"DELETE {Q}/job/{{id}}?attempt=2", 409, LOST, prepare=working),
     Case(
         route="finish.ack",
         title="a body of 1 MiB and a byte that nobody keeps",
@@ -719,18 +585,11 @@ FINISH = [
         want={"outcomes": ["lost", "acked", "missing", "missing"]},
         prepare=working,
     ),
-    Case(
-        route="finish.ack_many",
-        title="2 MiB and a byte",
-        request=f"POST {Q}/ack",
-        body=b"x" * (2 * MIB + 1),
-        status=413,
-        want=error("body too large"),
+    case(
+        "finish.ack_many", "2 MiB and a byte", f"POST {Q}/ack", 413, error("body too large"), body=b"x" * (2 * MIB + 1)
     ),
     *[
-        Case(
-            route="finish.ack_many", title=body[:60], request=f"POST {Q}/ack", body=body, status=400, want=error(words)
-        )
+        case("finish.ack_many", body[:60], f"POST {Q}/ack", 400, error(words), body=body)
         for body, words in (
             ("", "request body should be an object with jobs"),
             ("[]", "request body should be an object with jobs"),
@@ -753,47 +612,14 @@ FINISH = [
             ('{"jobs": [{"id": "x", "result": "é"}]}', "invalid result"),
         )
     ],
-    Case(
-        route="workers.cancel_job",
-        title="a ready job",
-        request=f"POST {Q}/job/{{id}}/cancel",
-        status=200,
-        want={"state": "ready"},
-        prepare=ready,
+    case("workers.cancel_job", "a ready job", f"POST {Q}/job/{{id}}/cancel", 200, {"state": "ready"}, prepare=ready),
+    case(
+        "workers.cancel_job", "a working job", f"POST {Q}/job/{{id}}/cancel", 200, {"state": "working"}, prepare=working
     ),
-    Case(
-        route="workers.cancel_job",
-        title="a working job",
-        request=f"POST {Q}/job/{{id}}/cancel",
-        status=200,
-        want={"state": "working"},
-        prepare=working,
-    ),
-    Case(
-        route="workers.cancel_job",
-        title="a dead job",
-        request=f"POST {Q}/job/{{id}}/cancel",
-        status=200,
-        want={"state": "dead"},
-        prepare=dead,
-    ),
-    Case(
-        route="workers.cancel_job",
-        title="no job",
-        request=f"POST {Q}/job/{UNKNOWN}/cancel",
-        status=404,
-        want=NOT_FOUND,
-    ),
+    case("workers.cancel_job", "a dead job", f"POST {Q}/job/{{id}}/cancel", 200, {"state": "dead"}, prepare=dead),
+    case("workers.cancel_job", "no job", f"POST {Q}/job/{UNKNOWN}/cancel", 404, NOT_FOUND),
     *[
-        Case(
-            route="dependencies.add",
-            title=title,
-            request=f"POST {Q}/job/{{id}}/dependencies",
-            body=body,
-            status=status,
-            want=want,
-            prepare=prepare,
-        )
+        case("dependencies.add", title, f"POST {Q}/job/{{id}}/dependencies", status, want, body=body, prepare=prepare)
         for title, body, status, want, prepare in (
             (
                 "a job, a key, and one that is known",
@@ -844,14 +670,7 @@ FINISH = [
         want=NOT_FOUND,
     ),
     *[
-        Case(
-            route="dependencies.close",
-            title=title,
-            request=f"POST {Q}/job/{{id}}/dependencies/close",
-            status=200,
-            want=want,
-            prepare=prepare,
-        )
+        case("dependencies.close", title, f"POST {Q}/job/{{id}}/dependencies/close", 200, want, prepare=prepare)
         for title, want, prepare in (
             ("an open job", {"state": "blocked", "waits_for_total": 1}, open_job),
             ("a job that is closed", {"state": "blocked", "waits_for_total": 2}, blocked),
@@ -866,13 +685,7 @@ FINISH = [
         want={"state": "ready", "waits_for_total": 0},
         prepare=lambda client, queue: {"id": client.publish(queue, dependencies="open")},
     ),
-    Case(
-        route="dependencies.close",
-        title="no job",
-        request=f"POST {Q}/job/{UNKNOWN}/dependencies/close",
-        status=404,
-        want=NOT_FOUND,
-    ),
+    case("dependencies.close", "no job", f"POST {Q}/job/{UNKNOWN}/dependencies/close", 404, NOT_FOUND),
     Case(
         route="workers.hold_key",
         title="a key that nobody holds",
@@ -881,20 +694,10 @@ FINISH = [
         want={"holder": None},
         prepare=working,
     ),
-    Case(
-        route="workers.hold_key",
-        title="what is no job's id",
-        request=f"POST {Q}/job/x/hold?key=shop-1",
-        status=400,
-        want={"error": "invalid job id"},
+    case(
+        "workers.hold_key", "what is no job's id", f"POST {Q}/job/x/hold?key=shop-1", 400, {"error": "invalid job id"}
     ),
-    Case(
-        route="workers.hold_key",
-        title="no key",
-        request=f"POST {Q}/job/{UNKNOWN}/hold",
-        status=400,
-        want={"error": "invalid key"},
-    ),
+    case("workers.hold_key", "no key", f"POST {Q}/job/{UNKNOWN}/hold", 400, {"error": "invalid key"}),
     Case(
         route="workers.add_note",
         title="a note",
@@ -929,14 +732,7 @@ FINISH = [
         want=error("too many values"),
     ),
     *[
-        Case(
-            route="workers.add_note",
-            title=body[:60],
-            request=f"POST {Q}/job/{UNKNOWN}/note",
-            body=body,
-            status=400,
-            want=error(words),
-        )
+        case("workers.add_note", body[:60], f"POST {Q}/job/{UNKNOWN}/note", 400, error(words), body=body)
         for body, words in (
             ("[]", "request body should be an object"),
             ("{}", "invalid keep_ms"),
@@ -980,14 +776,7 @@ FINISH = [
         prepare=working,
     ),
     *[
-        Case(
-            route="finish.fail",
-            title=body,
-            request=f"POST {Q}/job/{UNKNOWN}/fail",
-            body=body,
-            status=400,
-            want=error(words),
-        )
+        case("finish.fail", body, f"POST {Q}/job/{UNKNOWN}/fail", 400, error(words), body=body)
         for body, words in (
             ("[]", "request body should be an object"),
             ("{", "request body should be an object"),
@@ -999,23 +788,11 @@ FINISH = [
             ('{"dead": 1}', "invalid dead"),
         )
     ],
-    Case(
-        route="finish.fail",
-        title="a body of 1 MiB",
-        request=f"POST {Q}/job/{UNKNOWN}/fail",
-        body=b"x" * MIB,
-        status=413,
-        want=error("body too large"),
+    case(
+        "finish.fail", "a body of 1 MiB", f"POST {Q}/job/{UNKNOWN}/fail", 413, error("body too large"), body=b"x" * MIB
     ),
     Case(route="finish.fail", title="no job", request=f"POST {Q}/job/{UNKNOWN}/fail", status=404, want=NOT_FOUND),
-    Case(
-        route="finish.fail",
-        title="another attempt",
-        request=f"POST {Q}/job/{{id}}/fail?attempt=7",
-        status=409,
-        want=LOST,
-        prepare=working,
-    ),
+    case("finish.fail", "another attempt", f"POST {Q}/job/{{id}}/fail?attempt=7", 409, LOST, prepare=working),
     Case(
         route="finish.release",
         title="a working job",
@@ -1026,14 +803,7 @@ FINISH = [
     ),
     *bad("finish.release", f"POST {Q}/job/{UNKNOWN}/release", "delay", *NOT_DECIMALS),
     Case(route="finish.release", title="no job", request=f"POST {Q}/job/{UNKNOWN}/release", status=404, want=NOT_FOUND),
-    Case(
-        route="finish.release",
-        title="a ready job",
-        request=f"POST {Q}/job/{{id}}/release",
-        status=409,
-        want=LOST,
-        prepare=ready,
-    ),
+    case("finish.release", "a ready job", f"POST {Q}/job/{{id}}/release", 409, LOST, prepare=ready),
     Case(
         route="finish.extend",
         title="a working job",
@@ -1044,14 +814,7 @@ FINISH = [
     ),
     *bad("finish.extend", f"POST {Q}/job/{UNKNOWN}/extend", "ttr", *BAD_NUMBERS, "0"),
     Case(route="finish.extend", title="no job", request=f"POST {Q}/job/{UNKNOWN}/extend", status=409, want=LOST),
-    Case(
-        route="finish.extend",
-        title="another attempt",
-        request=f"POST {Q}/job/{{id}}/extend?attempt=2",
-        status=409,
-        want=LOST,
-        prepare=working,
-    ),
+    case("finish.extend", "another attempt", f"POST {Q}/job/{{id}}/extend?attempt=2", 409, LOST, prepare=working),
 ]
 
 TIME = whole(1_700_000_000_000, 5_000_000_000_000)
@@ -1126,31 +889,12 @@ def page(state: str, *jobs: Any, after: Any = None) -> dict[str, Any]:
 
 READ = [
     Case(route="read.peek", title="a ready job", request=f"GET {Q}/peek", status=200, want=job(), prepare=ready),
-    Case(
-        route="read.peek",
-        title="its attributes",
-        request=f"GET {Q}/peek",
-        status=200,
-        want=job(attributes=ATTRIBUTES),
-        prepare=with_attributes,
-    ),
+    case("read.peek", "its attributes", f"GET {Q}/peek", 200, job(attributes=ATTRIBUTES), prepare=with_attributes),
     Case(route="read.peek", title="nothing", request=f"GET {Q}/peek", status=404, want=error("the queue is empty")),
-    Case(
-        route="read.peek_job",
-        title="a working job",
-        request=f"GET {Q}/job/{{id}}",
-        status=200,
-        want=job(),
-        prepare=working,
-    ),
+    case("read.peek_job", "a working job", f"GET {Q}/job/{{id}}", 200, job(), prepare=working),
     Case(route="read.peek_job", title="no job", request=f"GET {Q}/job/{UNKNOWN}", status=404, want=NOT_FOUND),
-    Case(
-        route="read.detail",
-        title="a ready job",
-        request=f"GET {Q}/job/{{id}}/detail",
-        status=200,
-        want=described(**WAITS_FOR_NOTHING),
-        prepare=ready,
+    case(
+        "read.detail", "a ready job", f"GET {Q}/job/{{id}}/detail", 200, described(**WAITS_FOR_NOTHING), prepare=ready
     ),
     Case(
         route="read.detail",
@@ -1199,22 +943,10 @@ READ = [
         ),
         prepare=batch_of_two,
     ),
-    Case(
-        route="read.detail",
-        title="a working job",
-        request=f"GET {Q}/job/{{id}}/detail",
-        status=200,
-        want=WORKING | WAITS_FOR_NOTHING,
-        prepare=working,
+    case(
+        "read.detail", "a working job", f"GET {Q}/job/{{id}}/detail", 200, WORKING | WAITS_FOR_NOTHING, prepare=working
     ),
-    Case(
-        route="read.detail",
-        title="a dead job",
-        request=f"GET {Q}/job/{{id}}/detail",
-        status=200,
-        want=DEAD | WAITS_FOR_NOTHING,
-        prepare=dead,
-    ),
+    case("read.detail", "a dead job", f"GET {Q}/job/{{id}}/detail", 200, DEAD | WAITS_FOR_NOTHING, prepare=dead),
     Case(route="read.detail", title="no job", request=f"GET {Q}/job/{UNKNOWN}/detail", status=404, want=NOT_FOUND),
     Case(
         route="read.result",
@@ -1224,24 +956,10 @@ READ = [
         want=b"\x00\xffdone",
         prepare=completed,
     ),
-    Case(
-        route="read.result",
-        title="of a working job",
-        request=f"GET {Q}/job/{{id}}/result",
-        status=202,
-        want={"state": "working"},
-        prepare=working,
-    ),
+    case("read.result", "of a working job", f"GET {Q}/job/{{id}}/result", 202, {"state": "working"}, prepare=working),
     Case(route="read.result", title="of no job", request=f"GET {Q}/job/{UNKNOWN}/result", status=404, want=NOT_FOUND),
     *bad("read.result", f"GET {Q}/job/{UNKNOWN}/result", "timeout", *BAD_NUMBERS, "601"),
-    Case(
-        route="read.list_jobs",
-        title="ready by default",
-        request=f"GET {Q}/jobs",
-        status=200,
-        want=page("ready", described()),
-        prepare=ready,
-    ),
+    case("read.list_jobs", "ready by default", f"GET {Q}/jobs", 200, page("ready", described()), prepare=ready),
     Case(
         route="read.list_jobs",
         title="a page of dead ones",
@@ -1269,29 +987,10 @@ def ids(*names: str) -> str:
 
 
 READ += [
-    Case(
-        route="jobs.find_by_key",
-        title="one",
-        request=f"GET {Q}/jobs/key?key=order-7",
-        status=200,
-        want={"job_id": ID},
-        prepare=keyed,
-    ),
-    Case(
-        route="jobs.find_by_key",
-        title="none",
-        request=f"GET {Q}/jobs/key?key=order-7",
-        status=404,
-        want=NOT_FOUND,
-    ),
+    case("jobs.find_by_key", "one", f"GET {Q}/jobs/key?key=order-7", 200, {"job_id": ID}, prepare=keyed),
+    case("jobs.find_by_key", "none", f"GET {Q}/jobs/key?key=order-7", 404, NOT_FOUND),
     *[
-        Case(
-            route="jobs.find_by_key",
-            title=f"{len(key)} bytes",
-            request=f"GET {Q}/jobs/key?key={key}",
-            status=400,
-            want=error("invalid key"),
-        )
+        case("jobs.find_by_key", f"{len(key)} bytes", f"GET {Q}/jobs/key?key={key}", 400, error("invalid key"))
         for key in ("", "x" * 256)
     ],
     Case(route="workers.show_note", title="none", request=f"GET {Q}/job/{UNKNOWN}/note", status=200, want={}),
@@ -1317,13 +1016,7 @@ def noted(client: Client, queue: str) -> dict[str, str]:
 
 BAD_IDS = ("", "[]", "{}", '{"ids": []}', '{"ids": "x"}', '{"ids": [1]}')
 DEAD_LETTERS = [
-    Case(
-        route="dead.deadletter",
-        title="none",
-        request=f"GET {Q}/deadletter",
-        status=200,
-        want={**NAMES, "deadletter_size": 0, "deadletter_head": ""},
-    ),
+    case("dead.deadletter", "none", f"GET {Q}/deadletter", 200, {**NAMES, "deadletter_size": 0, "deadletter_head": ""}),
     Case(
         route="dead.deadletter",
         title="two",
@@ -1332,21 +1025,9 @@ DEAD_LETTERS = [
         want={**NAMES, "deadletter_size": 2, "deadletter_head": ID},
         prepare=two_dead,
     ),
-    Case(
-        route="dead.deadletter_size",
-        title="two",
-        request=f"GET {Q}/deadletter/size",
-        status=200,
-        want={**NAMES, "size": 2},
-        prepare=two_dead,
-    ),
-    Case(
-        route="dead.respawn",
-        title="one by default",
-        request=f"PUT {Q}/deadletter",
-        status=200,
-        want={"msg": "respawned", "count": 1},
-        prepare=two_dead,
+    case("dead.deadletter_size", "two", f"GET {Q}/deadletter/size", 200, {**NAMES, "size": 2}, prepare=two_dead),
+    case(
+        "dead.respawn", "one by default", f"PUT {Q}/deadletter", 200, {"msg": "respawned", "count": 1}, prepare=two_dead
     ),
     Case(
         route="dead.respawn",
@@ -1611,14 +1292,7 @@ def of_an_app(client: Client, queue: str) -> dict[str, str]:
 
 
 def bad_schedule(content: str, words: str) -> Case:
-    return Case(
-        route="schedules.put",
-        title=content[:60],
-        request=f"PUT {SCHEDULE}",
-        body=content,
-        status=400,
-        want=error(words),
-    )
+    return case("schedules.put", content[:60], f"PUT {SCHEDULE}", 400, error(words), body=content)
 
 
 _ONE = "expected one of cron, every and at, not"
@@ -1713,14 +1387,7 @@ SCHEDULE_ROUTES = [
         want=error("people made a schedule of this name: delete it, or give the one in the code another name"),
         prepare=scheduled,
     ),
-    Case(
-        route="schedules.put",
-        title="too large",
-        request=f"PUT {SCHEDULE}",
-        body=b"x" * (2 * MIB + 1),
-        status=413,
-        want=error("body too large"),
-    ),
+    case("schedules.put", "too large", f"PUT {SCHEDULE}", 413, error("body too large"), body=b"x" * (2 * MIB + 1)),
     Case(
         route="schedules.put",
         title="a name that no path may have",
@@ -1765,13 +1432,7 @@ SCHEDULE_ROUTES = [
         status=400,
         want={"error": re.compile(r"unknown 'timezone'; there are app, at, attributes, .*, zone\Z")},
     ),
-    Case(
-        route="schedules.delete",
-        title="one of an app",
-        request=f"DELETE {SCHEDULE}?app=shop",
-        status=204,
-        prepare=of_an_app,
-    ),
+    case("schedules.delete", "one of an app", f"DELETE {SCHEDULE}?app=shop", 204, prepare=of_an_app),
     Case(route="schedules.delete", title="none", request=f"DELETE {SCHEDULE}", status=204),
     Case(
         route="schedules.delete",
@@ -1781,13 +1442,8 @@ SCHEDULE_ROUTES = [
         want=error("the schedule is declared in the code of shop: change it there"),
         prepare=of_an_app,
     ),
-    Case(
-        route="schedules.pause",
-        title="one",
-        request=f"POST {SCHEDULE}/pause",
-        status=200,
-        want={"msg": "paused", "changed": True},
-        prepare=scheduled,
+    case(
+        "schedules.pause", "one", f"POST {SCHEDULE}/pause", 200, {"msg": "paused", "changed": True}, prepare=scheduled
     ),
     Case(
         route="schedules.resume",
@@ -1797,22 +1453,9 @@ SCHEDULE_ROUTES = [
         want={"msg": "resumed", "changed": False, "next_ms": whole(1, 10**14)},
         prepare=scheduled,
     ),
-    Case(
-        route="schedules.run",
-        title="one",
-        request=f"POST {SCHEDULE}/run",
-        status=200,
-        want=FIRE,
-        prepare=scheduled,
-    ),
+    case("schedules.run", "one", f"POST {SCHEDULE}/run", 200, FIRE, prepare=scheduled),
     *[
-        Case(
-            route=f"schedules.{act}",
-            title="none",
-            request=f"POST {SCHEDULE}/{act}",
-            status=404,
-            want=error("schedule not found"),
-        )
+        case(f"schedules.{act}", "none", f"POST {SCHEDULE}/{act}", 404, error("schedule not found"))
         for act in ("pause", "resume", "run")
     ],
 ]
@@ -1836,26 +1479,10 @@ STATS = {
     "dropped": {"age": 0, "count": 0},
 }
 QUEUES = [
-    Case(
-        route="queues.size", title="of an unknown queue", request=f"GET {Q}/size", status=200, want={**NAMES, "size": 0}
-    ),
-    Case(
-        route="queues.size",
-        title="of three",
-        request=f"GET {Q}/size",
-        status=200,
-        want={**NAMES, "size": 3},
-        prepare=three,
-    ),
+    case("queues.size", "of an unknown queue", f"GET {Q}/size", 200, {**NAMES, "size": 0}),
+    case("queues.size", "of three", f"GET {Q}/size", 200, {**NAMES, "size": 3}, prepare=three),
     Case(route="queues.stats", title="of an unknown queue", request=f"GET {Q}/stats", status=200, want=STATS),
-    Case(
-        route="queues.stats",
-        title="of three",
-        request=f"GET {Q}/stats",
-        status=200,
-        want={**STATS, "ready": 3},
-        prepare=three,
-    ),
+    case("queues.stats", "of three", f"GET {Q}/stats", 200, {**STATS, "ready": 3}, prepare=three),
     Case(
         route="queues.limit_keys",
         title="of a queue with one",
@@ -1941,20 +1568,8 @@ QUEUES = [
     ),
     *bad("queues.list_queues", "GET /api/{ns}/queues", "limit", *BAD_NUMBERS, "0", "1001"),
     *bad("queues.list_queues", "GET /api/{ns}/queues", "after", "_x", "a/b", "%C3%A9"),
-    Case(
-        route="queues.pause",
-        title="a queue",
-        request=f"POST {Q}/pause",
-        status=200,
-        want={"msg": "paused", "changed": True},
-    ),
-    Case(
-        route="queues.resume",
-        title="a queue that is not paused",
-        request=f"POST {Q}/resume",
-        status=200,
-        want={"msg": "resumed", "changed": False},
-    ),
+    case("queues.pause", "a queue", f"POST {Q}/pause", 200, {"msg": "paused", "changed": True}),
+    case("queues.resume", "a queue that is not paused", f"POST {Q}/resume", 200, {"msg": "resumed", "changed": False}),
     Case(route="queues.destroy", title="a queue", request=f"DELETE {Q}", status=204, prepare=three),
     Case(route="queues.destroy", title="all of it", request=f"DELETE {Q}?all=1", status=204, prepare=working),
     *bad("queues.destroy", f"DELETE {Q}", "all", "", "yes"),
@@ -2019,13 +1634,8 @@ _BAD_PUSH = (
 )
 
 PUSHING = [
-    Case(
-        route="push.put",
-        title="a new one",
-        request=f"PUT {PUSH}",
-        body=json.dumps({"url": PUSH_URL}),
-        status=201,
-        want={**ENDPOINT, "secret": WHSEC},
+    case(
+        "push.put", "a new one", f"PUT {PUSH}", 201, {**ENDPOINT, "secret": WHSEC}, body=json.dumps({"url": PUSH_URL})
     ),
     Case(
         route="push.put",
@@ -2075,24 +1685,9 @@ PUSHING = [
         Case(route=f"push.{verb}", title="none", request=f"POST {PUSH}/{verb}", status=404, want=NO_ENDPOINT)
         for verb in ("pause", "resume", "rotate", "test")
     ],
-    Case(
-        route="push.rotate",
-        title="one",
-        request=f"POST {PUSH}/rotate",
-        status=200,
-        want={"secret": WHSEC},
-        prepare=pushed,
-    ),
+    case("push.rotate", "one", f"POST {PUSH}/rotate", 200, {"secret": WHSEC}, prepare=pushed),
     *[
-        Case(
-            route="push.rotate",
-            title=body,
-            request=f"POST {PUSH}/rotate",
-            body=body,
-            status=400,
-            want=error("invalid overlap"),
-            prepare=pushed,
-        )
+        case("push.rotate", body, f"POST {PUSH}/rotate", 400, error("invalid overlap"), body=body, prepare=pushed)
         for body in ('{"overlap": -1}', '{"overlap": 99999999}', '{"overlap": "1"}')
     ],
     *[
@@ -2106,14 +1701,7 @@ PUSHING = [
         )
         for verb, method, path in (("put", "PUT", ""), ("rotate", "POST", "/rotate"))
     ],
-    Case(
-        route="push.test",
-        title="one",
-        request=f"POST {PUSH}/test",
-        status=202,
-        want={"msg": "a pusher will send it"},
-        prepare=pushed,
-    ),
+    case("push.test", "one", f"POST {PUSH}/test", 202, {"msg": "a pusher will send it"}, prepare=pushed),
     Case(
         route="push.deliveries",
         title="none yet",
@@ -2138,13 +1726,7 @@ PUSHING = [
 OPEN = [
     Case(route="health.healthz", title="alive", request="GET /healthz", status=200, want={"status": "ok"}),
     Case(route="health.readyz", title="ready", request="GET /readyz", status=200, want={"status": "ready"}),
-    Case(
-        route="health.readyz",
-        title="an unknown pool",
-        request="GET /readyz?pool=nowhere",
-        status=404,
-        want={"error": "pool not found"},
-    ),
+    case("health.readyz", "an unknown pool", "GET /readyz?pool=nowhere", 404, {"error": "pool not found"}),
 ]
 
 CASES = [

@@ -16,8 +16,8 @@ from django.test import override_settings
 from queues.models import Namespace, Pool, QueueDay, QueuePolicy, ReportDay, ReportState, ReportTrigger
 from queues.pools.ttl_cache import forget_everything
 from queues.services.reporting.failures import BadRangeError, ClaimLostError, ReportFailedError
+from queues.services.reporting.making import day_rows as making_rows
 from queues.services.reporting.making import loading, upkeep
-from queues.services.reporting.making import rows as making_rows
 from queues.services.reporting.making.claims import claim_day
 from queues.services.reporting.making.loading import Made, Progress
 from queues.services.reporting.making.running import Listener, Order, make_report, make_reports

@@ -28,6 +28,13 @@ NAMED: Final = sorted(set(_NAMED.findall(TEXT)) - {("file.py", "name")})
 PATHS: Final = sorted(set(re.findall(r"`((?:[\w.-]+/)+[\w.-]*)`", TEXT)))
 LINKS: Final = sorted(set(re.findall(r"\]\(([\w./-]+)\)", TEXT)))
 DECISIONS: Final = (ROOT / "docs" / "decisions.md").read_text(encoding="utf-8").split("\n## ")[1:]
+TOP_LEVEL: Final = frozenset({"taskq", "taskq_site", "queues", "dashboard", "templates", "static"})
+PACKAGE_FOLDERS: Final = sorted(
+    path.parent
+    for top in ("taskq", "taskq_site", "queues", "dashboard")
+    for path in (ROOT / top).rglob("__init__.py")
+    if path.parent.name not in ("migrations", "commands") and path.parent != ROOT / "taskq" / "django" / "management"
+)
 LUA_FUNCTION: Final = r"^(?:local )?function {}\("
 
 
@@ -41,6 +48,24 @@ def _definitions(path: Path) -> frozenset[str]:
         if isinstance(node, ast.ClassDef):
             methods = (part for part in node.body if isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef))
             names.update(f"{node.name}.{method.name}" for method in methods)
+    return frozenset(names)
+
+
+COMMANDS: Final = frozenset({"manage", *(path.stem for path in ROOT.glob("queues/management/commands/*.py"))})
+
+
+@lru_cache
+def _names_of(package: Path) -> frozenset[str]:
+    """Modules and packages in a package, and what is defined in them: functions, classes, values and parameters."""
+    names = {path.stem for path in package.iterdir()}
+    for path in package.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                names.add(node.name)
+            elif isinstance(node, ast.arg):
+                names.add(node.arg)
+            elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                names.add(node.id)
     return frozenset(names)
 
 
@@ -135,3 +160,16 @@ def test_a_decision_that_is_referred_to_exists() -> None:
     numbers = {int(number) for page in pages for number in re.findall(reference, page.read_text(encoding="utf-8"))}
 
     assert {8, 22, 51, 54} <= numbers <= set(range(1, len(DECISIONS) + 1))
+
+
+@pytest.mark.parametrize("package", PACKAGE_FOLDERS, ids=lambda package: str(package.relative_to(ROOT)))
+def test_a_package_says_what_lives_in_it(package: Path) -> None:
+    """Its docstring names no module that is not there."""
+    docstring = ast.get_docstring(ast.parse((package / "__init__.py").read_text(encoding="utf-8")))
+
+    assert docstring
+    words = {word.rstrip("/").removesuffix(".py") for word in re.findall(r"`([a-z][a-z_.]*/?)`", docstring)}
+    assert {word for word in words if "." not in word} - _names_of(package) - COMMANDS - TOP_LEVEL == set()
+    for word in (word for word in words if "." in word and word.partition(".")[0] in TOP_LEVEL):
+        path = ROOT.joinpath(*word.split("."))
+        assert path.is_dir() or path.with_suffix(".py").is_file(), word

@@ -1,4 +1,7 @@
-"""How the API answers an error, and the errors that only the API knows. Statuses: `HTTP_STATUS`, for pages too."""
+"""How the API answers an error, and the errors that only the API knows.
+
+`queues.services.errors.HTTP_STATUS` is the table from errors to statuses, for pages too.
+"""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from queues.engine.limits import NAME_MAX_BYTES, UINT32_MAX
 from queues.engine.names import check_queue
 from queues.engine.stats.workers import ParkedTask, RunningJob, WorkerBeat
 from queues.services.jobs.delivery import cancel_or_interrupt
-from queues.services.workers.actions import send_command
+from queues.services.workers.commands import send_command
 
 from ..context import ApiContext
 from ..http.body import flag_of, number_of, read_object

@@ -1,6 +1,7 @@
 """Dependencies between jobs: what a blocked job waits for, who depends on a job, and what passes between them.
 
-The steps of a relay (`relay.relay`), each one script call in one partition; and the form in which callers name a job.
+It has the steps of a relay (`relay.relay`), each one script call in one partition, and the form in which callers name a
+job. `lua/settle.lua` frees a blocked job once its dependencies are met.
 """
 
 from __future__ import annotations

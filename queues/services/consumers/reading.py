@@ -17,7 +17,7 @@ from queues.pools import find_pool, reading_engine_for
 
 from ..permissions import User, roles_of
 from ..recent import Recent
-from .rows import ConsumerRow, PoolPresence, QueueRow, consumer_rows, queue_rows
+from .consumer_rows import ConsumerRow, PoolPresence, QueueRow, consumer_rows, queue_rows
 
 HELD_PER_PARTITION: Final = 500
 QUEUES_LOOKED_AT: Final = 250

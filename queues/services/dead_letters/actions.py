@@ -1,4 +1,7 @@
-"""Respawns or deletes dead letters of many queues: some that were named, or all that a filter means, batch by batch."""
+"""Respawns or deletes dead letters of many queues: some that were named, or all that a filter means, batch by batch.
+
+It checks permissions and notes what was done; the engine does it (`lua/respawn.lua`, `lua/delete_dead.lua`).
+"""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """Passwords of people: who may try one, how often, and at whose cost.
 
 `backend` is Django's authentication backend, for the sign-in forms and for HTTP Basic. Before it hashes a password it
-asks `limits`, which counts failures in the terms of django-axes, and takes one of the places in `password_checks`,
-which bound the processor time. `clients` tells clients that have signed in to the account before from strangers, who
-have limits and places of their own and lock out nobody else. `audit` logs failures and notes sign-ins.
+asks `throttling`, which counts failures in the terms of django-axes, logs them and notes sign-ins, and takes one of the
+slots of `password_checks`, which bound the processor time. `clients` tells clients that have signed in to the account
+before from strangers, who have limits and slots of their own and lock out nobody else.
 
 Django and django-axes call this package by way of the settings; it uses Django's users and cache.
 """

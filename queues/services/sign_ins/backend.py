@@ -19,7 +19,7 @@ from .password_checks import (
     STRANGERS,
     SUSPECTS,
     VERIFIED,
-    CheckPlaces,
+    CheckSlots,
 )
 from .throttling import seconds_locked
 
@@ -40,12 +40,12 @@ class PasswordBackend(AxesStandaloneBackend, ModelBackend):  # type: ignore[misc
         username = username.replace("\0", "\ufffd")  # which PostgreSQL could not look for; such a name is nobody's
         client = find_client(request, username)
         is_program = getattr(request, "is_of_program", False)
-        places = _places_for(request, client, is_program=is_program)
+        slots = _slots_for(request, client, is_program=is_program)
         try:
-            with places.take(most=PROGRAMS_LINE_MAX if client.is_known and is_program else LINE_MAX):
+            with slots.take(most=PROGRAMS_LINE_MAX if client.is_known and is_program else LINE_MAX):
                 user = self._find_verified(client, password)
                 if user is None:
-                    with places.turn():
+                    with slots.turn():
                         user = ModelBackend.authenticate(self, request, username, password, **more)
                     if user is not None:
                         _remember(client, password, user)
@@ -66,7 +66,7 @@ class PasswordBackend(AxesStandaloneBackend, ModelBackend):  # type: ignore[misc
         return user
 
 
-def _places_for(request: Any, client: SignInClient, *, is_program: bool) -> CheckPlaces:
+def _slots_for(request: Any, client: SignInClient, *, is_program: bool) -> CheckSlots:
     """Where the attempt stands in line. Raises PermissionDenied if it is locked out.
 
     A program is known by nothing but its address. If somebody else at that address guesses at its account, it is not

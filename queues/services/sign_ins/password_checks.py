@@ -25,7 +25,7 @@ REMEMBERED_S: Final = 3_600
 REMEMBERED_MAX: Final = 1_000
 
 
-class CheckPlaces:
+class CheckSlots:
     """Bounds how many passwords are looked at, and hashes one at a time.
 
     Also to compare one with the remembered ones takes a place, which a wrong one keeps until it has been hashed. So
@@ -57,9 +57,9 @@ class CheckPlaces:
             yield
 
 
-STRANGERS: Final = CheckPlaces()
-KNOWN_CLIENTS: Final = CheckPlaces()
-SUSPECTS: Final = CheckPlaces()
+STRANGERS: Final = CheckSlots()
+KNOWN_CLIENTS: Final = CheckSlots()
+SUSPECTS: Final = CheckSlots()
 """Programs at an address that an account has signed in from, when somebody there guesses at that account."""
 
 

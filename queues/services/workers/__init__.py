@@ -1,2 +1,1 @@
-"""Workers, the processes of the library `taskq`: what the dashboard shows of them, and commands
-to them."""
+"""Workers, the processes of the library `taskq`: what pages show of them (`reading`), and `commands` to them."""

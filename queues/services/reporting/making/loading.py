@@ -18,8 +18,8 @@ from queues.models import QueueDay, ReportDay, ReportTrigger
 from ..failures import BadResultsError, ClaimLostError, EventsGoneError, ReportFailedError, StoppedError
 from ..values import WarningKind
 from .claims import Claim, ClaimHeartbeat, claim_day, fail_day, finish_day, report_claimed, warning
+from .day_rows import QUEUES_MAX, make_rows
 from .files import ReportFiles, files_of
-from .rows import QUEUES_MAX, make_rows
 
 logger = logging.getLogger(__name__)
 

@@ -1,4 +1,4 @@
-"""Puts together what is known of a pool's consumers: by consumer, and by queue. Nothing in here asks anybody."""
+"""Rows of the pages of consumers: by consumer and by queue, made of what was read of a pool. Reads nothing itself."""
 
 from __future__ import annotations
 
