@@ -46,6 +46,7 @@ COUNTING = (
     "publish_keyed",
     "publish_once",
     "publish_staged",
+    "publish_staged_blocked",
     "republish",
 )
 
