@@ -26,6 +26,9 @@ from .stores import fresh_engine
 KEYS = 10_000
 LARGE_TENANT = 1_000_000
 CALLS = 5_000
+COUNT = 100
+"""Jobs of a call that asks for many: a queue with limit keys gives at most 128."""
+
 PIPELINE = 50
 BATCH = 500
 SMALL_TENANT_JOBS = 100
@@ -46,8 +49,8 @@ def _fill(engine: Engine, queue: QueueKeys, keys: list[str | None], jobs: int) -
         engine.batch(operations[first : first + PIPELINE])
 
 
-def _consumes_per_second(keys: list[str | None], limits: QueueLimits | None = None) -> float:
-    """Jobs per second that one client consumes, each by a call, many calls in a pipeline."""
+def _consumes_per_second(keys: list[str | None], limits: QueueLimits | None = None, count: int = 1) -> float:
+    """Jobs per second that one client consumes, `count` by a call, many calls in a pipeline."""
     with fresh_engine() as engine:
         queue = engine.queue("bench", "keys")
         _fill(engine, queue, keys, 4 * CALLS)
@@ -55,7 +58,8 @@ def _consumes_per_second(keys: list[str | None], limits: QueueLimits | None = No
         began = time.perf_counter()
         taken = 0
         for _ in range(CALLS // PIPELINE):
-            steps = [consume_step(queue, ttr_ms=600_000, queue_limits=limits) for _ in range(PIPELINE)]
+            calls = PIPELINE if count == 1 else 1
+            steps = [consume_step(queue, ttr_ms=600_000, count=count, queue_limits=limits) for _ in range(calls)]
             taken += sum(len(consumed.jobs) for consumed in engine.batch(steps))
         return taken / (time.perf_counter() - began)
 
@@ -104,6 +108,8 @@ def measure(settings: Settings) -> Section:
     plain = [_consumes_per_second([None]) for _ in range(settings.runs)]
     keyed = [_consumes_per_second(keys) for _ in range(settings.runs)]
     limited = [_consumes_per_second(keys, LIMITS) for _ in range(settings.runs)]
+    plain_bulk = [_consumes_per_second([None], count=COUNT) for _ in range(settings.runs)]
+    keyed_bulk = [_consumes_per_second(keys, count=COUNT) for _ in range(settings.runs)]
     large = settings.scaled(LARGE_TENANT)
     beside = [_beside_a_large_tenant(large) for _ in range(settings.runs)]
     return Section(
@@ -116,6 +122,14 @@ def measure(settings: Settings) -> Section:
                 name="of the rate without keys",
                 unit="×",
                 runs=[one / other for one, other in zip(keyed, plain, strict=True)],
+                bar=Bar(sense="≥", value=0.5),
+            ),
+            Figure(name=f"consume, {COUNT} a call, no keys", unit="jobs/s", runs=plain_bulk),
+            Figure(name=f"consume, {COUNT} a call, {KEYS:,} keys", unit="jobs/s", runs=keyed_bulk),
+            Figure(
+                name=f"of the rate without keys, {COUNT} a call",
+                unit="×",
+                runs=[one / other for one, other in zip(keyed_bulk, plain_bulk, strict=True)],
                 bar=Bar(sense="≥", value=0.5),
             ),
             Figure(name="wait of a small tenant, idle queue, p95", unit="ms", runs=[idle for idle, _, _ in beside]),
