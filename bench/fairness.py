@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import statistics
 import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from typing import TypeAlias
 
 from queues.engine import (
     Engine,
@@ -26,12 +29,17 @@ from .stores import fresh_engine
 KEYS = 10_000
 LARGE_TENANT = 1_000_000
 CALLS = 5_000
+COUNT = 100
+"""Jobs of a call that asks for many: a queue with limit keys gives at most 128."""
+
 PIPELINE = 50
 BATCH = 500
 SMALL_TENANT_JOBS = 100
 SLOW_US = 1_000
 BODY = b"x" * 100
 LIMITS = QueueLimits(key_in_flight=2)
+Variant: TypeAlias = tuple[list[str | None], QueueLimits | None]
+"""Limit keys of the jobs, by turns, and the limits of their queue."""
 
 
 def _fill(engine: Engine, queue: QueueKeys, keys: list[str | None], jobs: int) -> None:
@@ -46,33 +54,39 @@ def _fill(engine: Engine, queue: QueueKeys, keys: list[str | None], jobs: int) -
         engine.batch(operations[first : first + PIPELINE])
 
 
-def _consumes_per_second(keys: list[str | None], limits: QueueLimits | None = None) -> float:
-    """Jobs per second that one client consumes, each by a call, many calls in a pipeline."""
-    with fresh_engine() as engine:
-        queue = engine.queue("bench", "keys")
-        _fill(engine, queue, keys, 4 * CALLS)
-        engine.run(consume(queue, ttr_ms=600_000, queue_limits=limits))
-        began = time.perf_counter()
-        taken = 0
+def _consumes_per_second(variants: Sequence[Variant], count: int) -> list[float]:
+    """Jobs per second that one client consumes, `count` by a call, many calls in a pipeline. Variants take turns."""
+    with ExitStack() as stack:
+        queues = [_filled(stack.enter_context(fresh_engine()), variant) for variant in variants]
+        seconds, taken = [0.0] * len(queues), [0] * len(queues)
+        calls = PIPELINE if count == 1 else 1
         for _ in range(CALLS // PIPELINE):
-            steps = [consume_step(queue, ttr_ms=600_000, queue_limits=limits) for _ in range(PIPELINE)]
-            taken += sum(len(consumed.jobs) for consumed in engine.batch(steps))
-        return taken / (time.perf_counter() - began)
+            for place, (engine, queue, limits) in enumerate(queues):
+                steps = [consume_step(queue, ttr_ms=600_000, count=count, queue_limits=limits) for _ in range(calls)]
+                began = time.perf_counter()
+                taken[place] += sum(len(consumed.jobs) for consumed in engine.batch(steps))
+                seconds[place] += time.perf_counter() - began
+        return [jobs / took for jobs, took in zip(taken, seconds, strict=True)]
 
 
-def _waits_ms(engine: Engine, queue: QueueKeys) -> list[float]:
-    """How long each job of a tenant with few jobs waits for a consumer that takes and acks one after the other."""
-    waits = []
-    for _ in range(SMALL_TENANT_JOBS):
-        began = time.perf_counter()
-        (wanted,) = engine.run(publish(queue, [BODY], PublishOptions(limit_key="small"))).job_ids
-        while True:
-            (job,) = engine.run(consume(queue, ttr_ms=600_000)).jobs
-            engine.run(ack(queue, [job.job_id]))
-            if job.job_id == wanted:
-                break
-        waits.append((time.perf_counter() - began) * 1_000)
-    return waits
+def _filled(engine: Engine, variant: Variant) -> tuple[Engine, QueueKeys, QueueLimits | None]:
+    """A queue with more jobs than will be consumed, of which one has been."""
+    keys, limits = variant
+    queue = engine.queue("bench", "keys")
+    _fill(engine, queue, keys, 4 * CALLS)
+    engine.run(consume(queue, ttr_ms=600_000, queue_limits=limits))
+    return engine, queue, limits
+
+
+def _wait_ms(engine: Engine, queue: QueueKeys) -> float:
+    """How long a job of a tenant with few jobs waits for a consumer that takes and acks one after the other."""
+    began = time.perf_counter()
+    (wanted,) = engine.run(publish(queue, [BODY], PublishOptions(limit_key="small"))).job_ids
+    while True:
+        (job,) = engine.run(consume(queue, ttr_ms=600_000)).jobs
+        engine.run(ack(queue, [job.job_id]))
+        if job.job_id == wanted:
+            return (time.perf_counter() - began) * 1_000
 
 
 def _p95(values: list[float]) -> float:
@@ -82,12 +96,12 @@ def _p95(values: list[float]) -> float:
 def _beside_a_large_tenant(jobs: int) -> tuple[float, float, float]:
     """p95 of waits in an idle queue, the same beside a large tenant, and the slowest script's time in ms."""
     with fresh_engine() as engine:
-        idle = _p95(_waits_ms(engine, engine.queue("bench", "idle")))
-        queue = engine.queue("bench", "shared")
+        idle_queue, queue = engine.queue("bench", "idle"), engine.queue("bench", "shared")
         engine.client.config_set("slowlog-log-slower-than", SLOW_US)
         engine.client.slowlog_reset()
         _fill(engine, queue, ["large"], jobs)
-        beside = _p95(_waits_ms(engine, queue))
+        waits = [(_wait_ms(engine, idle_queue), _wait_ms(engine, queue)) for _ in range(SMALL_TENANT_JOBS)]
+        idle, beside = (_p95(list(one)) for one in zip(*waits, strict=True))
         for number in range(KEYS // BATCH):
             few = range(number * BATCH, (number + 1) * BATCH)
             engine.batch([publish(queue, [BODY], PublishOptions(limit_key=f"tenant {key}")) for key in few])
@@ -101,9 +115,11 @@ def _beside_a_large_tenant(jobs: int) -> tuple[float, float, float]:
 def measure(settings: Settings) -> Section:
     """The engine alone; what a web process does for a request comes on top of both sides of each ratio."""
     keys: list[str | None] = [f"tenant {number}" for number in range(KEYS)]
-    plain = [_consumes_per_second([None]) for _ in range(settings.runs)]
-    keyed = [_consumes_per_second(keys) for _ in range(settings.runs)]
-    limited = [_consumes_per_second(keys, LIMITS) for _ in range(settings.runs)]
+    variants: list[Variant] = [([None], None), (keys, None), (keys, LIMITS)]
+    singly = [_consumes_per_second(variants, 1) for _ in range(settings.runs)]
+    plain, keyed, limited = (list(rates) for rates in zip(*singly, strict=True))
+    together = [_consumes_per_second(variants[:2], COUNT) for _ in range(settings.runs)]
+    plain_bulk, keyed_bulk = (list(rates) for rates in zip(*together, strict=True))
     large = settings.scaled(LARGE_TENANT)
     beside = [_beside_a_large_tenant(large) for _ in range(settings.runs)]
     return Section(
@@ -116,6 +132,14 @@ def measure(settings: Settings) -> Section:
                 name="of the rate without keys",
                 unit="×",
                 runs=[one / other for one, other in zip(keyed, plain, strict=True)],
+                bar=Bar(sense="≥", value=0.5),
+            ),
+            Figure(name=f"consume, {COUNT} a call, no keys", unit="jobs/s", runs=plain_bulk),
+            Figure(name=f"consume, {COUNT} a call, {KEYS:,} keys", unit="jobs/s", runs=keyed_bulk),
+            Figure(
+                name=f"of the rate without keys, {COUNT} a call",
+                unit="×",
+                runs=[one / other for one, other in zip(keyed_bulk, plain_bulk, strict=True)],
                 bar=Bar(sense="≥", value=0.5),
             ),
             Figure(name="wait of a small tenant, idle queue, p95", unit="ms", runs=[idle for idle, _, _ in beside]),

@@ -80,7 +80,7 @@ from .operations.measure import (
     write_probe,
 )
 from .operations.open_dependencies import OpenJob, add_dependencies, close_dependencies
-from .operations.publish import PreparedOptions, check_group, prepare, publish, publish_large, republish
+from .operations.publish import PreparedOptions, check_group, is_large, prepare, publish, publish_large, republish
 from .operations.publish_once import once_key, publish_once, settle_once
 from .operations.push import (
     DELIVERIES_KEPT,
@@ -303,6 +303,7 @@ __all__ = [
     "give_back_limit",
     "held_queues",
     "hold_key",
+    "is_large",
     "limited",
     "list_active",
     "list_groups",

@@ -28,6 +28,10 @@ STAGE_MIN_BYTES: Final = 1024 * 1024
 STAGE_PART_BYTES: Final = 512 * 1024
 """A publish of more bytes than the former is written in parts of about the latter before its jobs begin."""
 
+STAGE_MIN_JOBS: Final = 500
+"""So is one of more jobs with a limit key, a priority or dependencies, of each of which Redis writes more; and no part
+has more jobs."""
+
 CONSUME_MAX_COUNT: Final = 1_000
 CONSUME_MAX_QUEUES: Final = 64
 CONSUME_MAX_TIMEOUT_S: Final = 600

@@ -49,6 +49,7 @@ from queues.engine import (
     find_key,
     find_result,
     hold_key,
+    is_large,
     list_jobs,
     list_queues,
     list_workers,
@@ -72,7 +73,7 @@ from queues.engine import (
     stats,
     worker_beat,
 )
-from queues.engine.limits import BULK_MAX_JOBS, STAGE_MIN_BYTES
+from queues.engine.limits import BULK_MAX_JOBS
 from queues.engine.names import check_namespace, check_queue
 from queues.engine.stats.workers import WorkerBeat
 
@@ -176,7 +177,7 @@ class RedisBroker(Broker):
 
     def publish(self, queue: str, bodies: Sequence[bytes], options: PublishOptions) -> Work[Published]:
         prepared = self._prepare(options)
-        if len(bodies) > 1 and sum(map(len, bodies)) > STAGE_MIN_BYTES:  # one call would keep Redis busy for too long
+        if is_large(bodies, prepared):  # one call would keep Redis busy for too long
             return _EngineWork(lambda engine: publish_large(self._queue(engine, queue), bodies, prepared))
         return _EngineWork(lambda engine: publish(self._queue(engine, queue), bodies, prepared))
 

@@ -334,6 +334,8 @@ def _problems_of_waits(shared: PartitionContent, queue: QueueContent) -> Iterato
     outgoing = {message.partition("\t")[2] for message in shared.outgoing if message.startswith(("waits\t", "added\t"))}
     is_left = [m for m in shared.outgoing if m.startswith(f"left\t{queue.name}\t")]
     for job_id, waits in found.items():
+        if job_id in queue.staged:
+            continue
         is_untold = job_id not in queue.blocked or any(wait[0] == "?" for wait in waits)
         if is_untold and f"{queue.name}\t{job_id}" not in outgoing and not is_left:
             yield f"{queue.name}: nothing will tell of {job_id}'s {waits}"
@@ -394,7 +396,7 @@ def _misplaced(queue: QueueContent) -> Iterator[str]:
 def _unfair(shared: PartitionContent, queue: QueueContent) -> Iterator[str]:
     """What is known of limit keys must agree with their jobs."""
     keys = {job_id: record.options.limit_key for job_id, record in queue.jobs.items() if record.options.limit_key}
-    if keys.keys() - queue.staged.keys() != queue.places.keys():
+    if keys.keys() != queue.places.keys():
         yield f"jobs with limit keys are {keys}, places have {queue.places}"
     for job_id, place in queue.lines.items():
         if queue.places.get(job_id) != place:

@@ -47,6 +47,7 @@ COUNTING = (
     "publish_keyed",
     "publish_once",
     "publish_staged",
+    "publish_staged_blocked",
     "republish",
 )
 

@@ -139,8 +139,8 @@ REDIS_6_2 = set(
     """
     DECR DEL EXISTS EXPIRE GET HDEL HEXISTS HGET HGETALL HINCRBY HKEYS HLEN HMGET HRANDFIELD HSCAN HSET HSETNX HSTRLEN
     INCR LINDEX LLEN LPOP LPOS LPUSH LPUSHX LRANGE LTRIM PERSIST PEXPIRE PTTL PUBLISH RENAME RPUSH SET TIME UNLINK XADD
-    XLEN XRANGE XTRIM ZADD ZCARD ZCOUNT ZLEXCOUNT ZMSCORE ZPOPMIN ZRANGE ZRANGEBYLEX ZRANGEBYSCORE ZREM ZREMRANGEBYSCORE
-    ZREVRANGEBYSCORE ZSCORE
+    XLEN XRANGE XTRIM ZADD ZCARD ZCOUNT ZLEXCOUNT ZMSCORE ZPOPMIN ZRANGE ZRANGEBYLEX ZRANGEBYSCORE ZREM ZREMRANGEBYLEX
+    ZREMRANGEBYSCORE ZREVRANGEBYSCORE ZSCORE
     """.split()  # noqa: SIM905
 )
 """Commands that may be used: each is in Redis 6.2, none costs O(size of a queue). Not KEYS, SCAN, LREM, LINSERT."""
@@ -188,6 +188,7 @@ def operations() -> list[Operation[Any]]:
     return [
         publish(QUEUE, [b"1", b"2"]),
         *steps(publish_large(QUEUE, [bytes(STAGE_MIN_BYTES)] * 2), 1, 1),
+        *steps(publish_large(QUEUE, [b"1"] * 501, PublishOptions(dependencies_open=True)), 1, 1),
         *unstaging(),
         republish(QUEUE, UNKNOWN, b"x"),
         *steps(consume(QUEUE, ttr_ms=1)),

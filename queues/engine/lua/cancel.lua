@@ -40,7 +40,7 @@
 local expires = expiry_of(id, redis.call('HGET', runs, id)) -- not look(): that reads the whole record
 if not expires then return {'missing'} end
 local state, attempt = find_state(id), 0
-if waits(state) and has_expired(expires) then return {'missing'} end
+if is_waiting(state) and has_expired(expires) then return {'missing'} end
 if state == 'working' then
   local run = unpack_run(redis.call('HGET', runs, id))
   attempt = run.attempt

@@ -3,6 +3,7 @@
 -- KEYS
 --   blocked      zset     blocked jobs
 --   waits        zset     what they wait for
+--   staged       zset     jobs that are being published, and will be blocked
 --   outgoing     zset     messages to other partitions
 -- ARGV
 --   now_ms       ms or ""
@@ -14,7 +15,10 @@
 --   ok
 -- INCLUDES waits
 for i = REST, #ARGV do
-  if not redis.call('ZSCORE', blocked, string.sub(ARGV[i], 1, 26)) then redis.call('ZREM', waits, ARGV[i]) end
+  local its_id = string.sub(ARGV[i], 1, 26)
+  if not (redis.call('ZSCORE', blocked, its_id) or redis.call('ZSCORE', staged, its_id)) then
+    redis.call('ZREM', waits, ARGV[i])
+  end
 end
 if id ~= '' then end_message(id) end
 if message ~= '' then redis.call('ZREM', outgoing, message) end

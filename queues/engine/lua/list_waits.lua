@@ -4,6 +4,7 @@
 --   keys         hash     idempotency keys
 --   blocked      zset     blocked jobs
 --   waits        zset     what they wait for
+--   staged       zset     jobs that are being published, and will be blocked
 -- ARGV
 --   id           job or ""
 --   key          of the job, instead of its id, or ""
@@ -31,6 +32,9 @@ local found = redis.call('ZRANGEBYLEX', waits, from, to, 'LIMIT', 0, limit)
 local total = id ~= '' and redis.call('ZLEXCOUNT', waits, '[' .. id .. '\t', '(' .. id .. '\n') or #found
 local reply = {'ok', id, is_blocked, its_key, total, #found == tonumber(limit) and '(' .. found[#found] or ''}
 for _, member in ipairs(found) do
-  if id ~= '' or not redis.call('ZSCORE', blocked, string.sub(member, 1, 26)) then reply[#reply + 1] = member end
+  local its_id = string.sub(member, 1, 26)
+  if id ~= '' or not (redis.call('ZSCORE', blocked, its_id) or redis.call('ZSCORE', staged, its_id)) then
+    reply[#reply + 1] = member
+  end
 end
 return reply

@@ -17,11 +17,6 @@
 --   events       stream   transitions
 --   counters     hash     dropped events
 --   outgoing     zset     gets them, too
---   ready        list     jobs without a limit key
---   prio         zset     jobs without a limit key
---   lines        zset     ready jobs with limit keys
---   turns        zset     whose turn it is
---   shares       hash     what each limit key has had
 -- ARGV
 --   now_ms       ms or ""
 --   queue        namespace/queue
@@ -45,9 +40,7 @@
 --   duplicate    id        the key belongs to this job; nothing was added
 --   ttl_short              the job would expire before it is due; nothing was added
 -- COUNTS ok:1 duplicate:1
--- INCLUDES ids record run expiry keys registry events minute_counts line add outgoing
-local MEMBERS_MAX = 2000 -- values of one call: unpack can do some 8,000
-local untold = '?' .. policy
+-- INCLUDES ids record run expiry keys registry events minute_counts line add blocked
 local ttl_ms, wait, first_body = tonumber(ttl), tonumber(delay), REST + tonumber(number)
 local due_ms = wait > 0 and now_up + wait or now
 if at ~= '' then
@@ -64,42 +57,21 @@ end
 local expires = ttl_ms > 0 and now + ttl_ms or 0
 local head = pack_head(tonumber(tries), expires, wait > 0 and due_ms or nil, options)
 local run = struct.pack(RUN, 0, 0, tries, is_key_awaited() and DEPENDED or 0, expires, due_ms, 0, #options, options, 0, '')
-local prefix, before_first, count = time_part() .. random, counter - first_body, #ARGV - first_body + 1
-local ids, records, new_runs, places, ends = {'ok'}, {}, {}, {}, {}
+local prefix, before_first = time_part() .. random, counter - first_body
+local ids, records, new_runs, sizes = {'ok'}, {}, {}, {}
 for i = first_body, #ARGV do
   local id = prefix .. counter_part(before_first + i)
   ids[#ids + 1] = id
+  sizes[#sizes + 1] = #ARGV[i]
   records[#records + 1], records[#records + 2] = id, head .. ARGV[i]
   new_runs[#new_runs + 1], new_runs[#new_runs + 2] = id, run
-  places[#places + 1], places[#places + 2] = due_ms, id
-  ends[#ends + 1], ends[#ends + 2] = expires, id
-  emit_line('published\t' .. id .. '\t\t' .. (wait > 0 and wait or '') .. '\t\t' .. #ARGV[i] .. '\t\t')
 end
 redis.call('HSET', jobs, unpack(records))
 redis.call('HSET', runs, unpack(new_runs))
-redis.call('ZADD', blocked, unpack(places))
-local members, messages = {}, {}
-for i = 2, #ids do
-  local head = ids[i] .. '\t'
-  if open == '1' then members[#members + 1], members[#members + 2] = 0, head .. '+' .. policy end
-  for j = REST, first_body - 1 do
-    members[#members + 1], members[#members + 2] = 0, head .. untold .. ARGV[j]
-    if #members >= MEMBERS_MAX then
-      redis.call('ZADD', waits, unpack(members))
-      members = {}
-    end
-  end
-  messages[#messages + 1], messages[#messages + 2] = now, waits_message(ids[i])
-end
-if #members > 0 then redis.call('ZADD', waits, unpack(members)) end
-redis.call('ZADD', outgoing, unpack(messages))
-place_new(ids, true)
-if expires > 0 then
-  redis.call('ZADD', expiring, unpack(ends))
-  schedule_sweep(expires)
-end
+note_places_ahead(ids)
+note_dependencies(ids, REST, first_body - 1)
+begin_blocked(ids, sizes, due_ms, wait, expires)
 if key ~= '' then hold_key(ids[2]) end
-enrol(count)
-count_stat('p', count)
+enrol(#sizes)
 flush_events()
 return ids

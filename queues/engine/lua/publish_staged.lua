@@ -52,8 +52,8 @@ for i = REST, #ARGV do
   sizes[#sizes + 1] = ARGV[i]
   ids[#ids + 1] = prefix .. counter_part(before_first + i)
 end
-for i, score in ipairs(redis.call('ZMSCORE', staged, unpack(ids))) do
-  if not score or redis.call('HEXISTS', jobs, ids[i]) == 0 then return {'gone'} end
+for _, score in ipairs(redis.call('ZMSCORE', staged, unpack(ids))) do
+  if not score then return {'gone'} end
 end
 redis.call('ZREM', staged, unpack(ids))
 local added = add_jobs(nil, sizes)

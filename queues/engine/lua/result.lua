@@ -22,5 +22,5 @@ local expires = expiry_of(id, redis.call('HGET', runs, id))
 if not expires then return {'missing'} end
 local state = find_state(id)
 if state == 'completed' then return {'completed', redis.call('HGET', results, id)} end
-if waits(state) and has_expired(expires) then return {'missing'} end
+if is_waiting(state) and has_expired(expires) then return {'missing'} end
 return {'pending', state}

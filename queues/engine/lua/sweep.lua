@@ -23,6 +23,7 @@
 --   events       stream   transitions
 --   counters     hash     events held and dropped
 --   blocked      zset     where it may be
+--   waits        zset     what jobs that were never published would have waited for
 --   outgoing     zset     gets what jobs that depend on it have to learn
 --   lines        zset     ready jobs with limit keys
 --   turns        zset     whose turn it is

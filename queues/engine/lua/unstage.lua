@@ -1,6 +1,9 @@
 -- unstage: drops staged records whose publish has failed.
 -- KEYS
 --   jobs         hash     the records
+--   runs         hash     those of jobs that would have been blocked
+--   priorities   hash     their priorities and places
+--   waits        zset     what they would have waited for
 --   staged       zset     their ids
 --   ready        list     dropped when the queue is empty
 --   front        list     the same

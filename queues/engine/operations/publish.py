@@ -26,6 +26,7 @@ _PUBLISH_GROUPED = load("publish_grouped")
 _REPUBLISH = load("republish")
 _STAGE = load("stage")
 _PUBLISH_STAGED = load("publish_staged")
+_PUBLISH_STAGED_BLOCKED = load("publish_staged_blocked")
 _UNSTAGE = load("unstage")
 _STAGE_TRIES: Final = 3
 
@@ -49,6 +50,11 @@ class PreparedOptions:
     """What publishes jobs with these options, unless they are `unique`."""
     is_member: bool = False
     """Whether the jobs are members of a group."""
+
+    @property
+    def writes_much(self) -> bool:
+        """Whether Redis has to write more of each job than its record and its place in a list."""
+        return self.is_blocked or self.script is not _PUBLISH or self.arguments[4] != 0
 
     @property
     def is_blocked(self) -> bool:
@@ -129,8 +135,7 @@ def _publish_blocked(
 ) -> Operation[Published]:
     """Publish jobs that wait for others (edge C)."""
     number, jobs = len(prepared.depends_on), len(bodies)
-    if number * jobs > limits.DEPENDENCIES_MAX:
-        raise InvalidArgumentError(f"too many dependencies, cannot exceed {limits.DEPENDENCIES_MAX}")
+    check_dependencies_of(jobs, prepared)
     if jobs > 1 and size > limits.STAGE_MIN_BYTES:
         raise InvalidArgumentError("jobs with dependencies are too large together, cannot exceed 1 MiB")
     now, name, _channel, cap, random, counter = head_arguments(queue, jobs, now_ms)
@@ -184,12 +189,15 @@ def publish_large(
 ) -> Plan[Published]:
     """As `publish`, whatever the size of all bodies together: the records are written in parts, then all jobs begin.
 
-    So no call keeps Redis busy for as long as all the bytes take. Until the last call nobody sees anything of it; what
-    a publish leaves behind that does not come to its end is dropped a minute later. `limit`: see `limited`.
+    So no call keeps Redis busy for as long as all the bytes take, or all that is written of many jobs with a limit key,
+    a priority or dependencies. Until the last call nobody sees anything of it; what a publish leaves behind that does
+    not come to its end is dropped a minute later. `limit`: see `limited`.
     """
     prepared = options if isinstance(options, PreparedOptions) else prepare(options)
     check_number(bodies, prepared)
-    if check_bodies(bodies) <= limits.STAGE_MIN_BYTES or prepared.unique or prepared.is_blocked or prepared.is_member:
+    check_bodies(bodies)
+    check_dependencies_of(len(bodies), prepared)
+    if not is_large(bodies, prepared):
         operation = publish(queue, bodies, prepared, now_ms=now_ms)
         (published,) = yield [operation if limit is None else limited(operation, limit)]
         return published  # type: ignore[no-any-return]
@@ -210,11 +218,21 @@ def publish_large(
     raise StoreUnavailableError("the jobs were not written: the queue was deleted meanwhile, or it took over a minute")
 
 
+def is_large(bodies: Sequence[bytes], options: PreparedOptions) -> bool:
+    """Whether a publish is too large for one call, so that it is one for `publish_large`."""
+    if len(bodies) == 1 or options.is_member:
+        return False
+    if len(bodies) > limits.STAGE_MIN_JOBS and options.writes_much:
+        return True
+    return sum(map(len, bodies)) > limits.STAGE_MIN_BYTES
+
+
 def _parts(bodies: Sequence[bytes]) -> Iterator[tuple[int, Sequence[bytes]]]:
-    """The bodies in parts of about STAGE_PART_BYTES, each with the place of its first."""
+    """The bodies in parts of about STAGE_PART_BYTES or of STAGE_MIN_JOBS, each with the place of its first."""
     first, size = 0, 0
     for place, body in enumerate(bodies):
-        if place > first and size + len(body) > limits.STAGE_PART_BYTES:
+        is_full = size + len(body) > limits.STAGE_PART_BYTES or place - first == limits.STAGE_MIN_JOBS
+        if place > first and is_full:
             yield first, bodies[first:place]
             first, size = place, 0
         size += len(body)
@@ -232,9 +250,16 @@ def _stage(
         (now,) = expect_ok(_STAGE, reply)
         return int(now)
 
-    delay, at, ttl, tries, _priority, packed, *_ = options.arguments
-    args = (clock_argument(began), queue.name, random, counter, delay, at, ttl, tries, packed, *part)
+    delay, at, ttl, tries, priority, packed, *_ = options.arguments
+    head = (clock_argument(began), queue.name, random, counter, delay, at, ttl, tries, priority, packed)
+    args = (*head, *_blocked_arguments(options), *part)
     return Operation(_STAGE, queue.select(_STAGE.keys), args, decode, alone=True)
+
+
+def _blocked_arguments(options: PreparedOptions) -> tuple[Argument, ...]:
+    """What jobs wait for, as stage takes it."""
+    policy = options.policy if options.is_blocked else ""
+    return (policy, int(options.is_open), len(options.depends_on), *options.depends_on)
 
 
 def _unstage(queue: QueueKeys, part: Sequence[bytes], random: str, counter: int, began: int) -> Operation[int]:
@@ -254,8 +279,21 @@ def _publish_staged(
     """Begin the jobs. None: the records are not there any more."""
 
     def decode(reply: Reply) -> Published | None:
-        return None if tag_of(reply) == "gone" else _STAGED_PUBLISHED(reply)
+        return None if tag_of(reply) == "gone" else published(reply)
 
+    published = _STAGED_PUBLISHED_BLOCKED if options.is_blocked else _STAGED_PUBLISHED
+    if options.is_blocked:
+        delay, at, ttl, *_ = options.arguments
+        start = (clock_argument(began), queue.name, queue.events_cap, random, counter)
+        return Operation(
+            _PUBLISH_STAGED_BLOCKED,
+            queue.select(_PUBLISH_STAGED_BLOCKED.keys),
+            (*start, delay, at, ttl, *map(len, bodies)),
+            decode,
+            alone=True,
+            replicated=True,
+            relay=Relay(queue.partition, began, lambda reply: reply[0] == b"ok"),
+        )
     head = (clock_argument(began), queue.name, queue.channel, queue.events_cap, random, counter)
     args = (*head, *options.arguments, *map(len, bodies))
     return Operation(_PUBLISH_STAGED, queue.select(_PUBLISH_STAGED.keys), args, decode, alone=True, replicated=True)
@@ -332,6 +370,7 @@ _PUBLISHED_BLOCKED = published_by(_PUBLISH_BLOCKED)
 _PUBLISHED_GROUPED = published_by(_PUBLISH_GROUPED)
 _REPUBLISHED = published_by(_REPUBLISH)
 _STAGED_PUBLISHED = published_by(_PUBLISH_STAGED)
+_STAGED_PUBLISHED_BLOCKED = published_by(_PUBLISH_STAGED_BLOCKED)
 _MAX_MS = limits.SECONDS_MAX * 1000
 
 
@@ -434,6 +473,12 @@ def check_number(bodies: Sequence[bytes], options: PreparedOptions) -> None:
         raise InvalidArgumentError("key fits one job only")
     if not 1 <= len(bodies) <= limits.BULK_MAX_JOBS:
         raise InvalidArgumentError("too many jobs" if bodies else "no jobs")
+
+
+def check_dependencies_of(jobs: int, options: PreparedOptions) -> None:
+    """Raises InvalidArgumentError if so many jobs with these options have too many dependencies together."""
+    if jobs * len(options.depends_on) > limits.DEPENDENCIES_MAX:
+        raise InvalidArgumentError(f"too many dependencies, cannot exceed {limits.DEPENDENCIES_MAX}")
 
 
 def check_bodies(bodies: Sequence[bytes]) -> int:

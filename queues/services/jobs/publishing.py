@@ -13,6 +13,7 @@ from queues.engine import (
     Layout,
     PreparedOptions,
     RequestLimit,
+    is_large,
     limits,
     parse_dependency,
     prepare,
@@ -105,9 +106,10 @@ def publish_bulk(
         if request.is_common
         else effective_options(request=request, policy=policy, queue=queue)
     )
-    if sum(map(len, bodies)) > limits.STAGE_MIN_BYTES:
-        return publish_large(queue, bodies, options, limit=limit)
-    return limited(publish(queue, bodies, options), limit)
+    prepared = options if isinstance(options, PreparedOptions) else prepare(options)
+    if is_large(bodies, prepared):
+        return publish_large(queue, bodies, prepared, limit=limit)
+    return limited(publish(queue, bodies, prepared), limit)
 
 
 def republish_job(

@@ -1,4 +1,4 @@
---{"name": "forget_waits", "purpose": "drops what jobs waited for that do not wait any more, once their dependencies have forgotten them.", "keys": ["blocked", "waits", "outgoing"], "args": ["now_ms", "queue", "id", "message"], "rest": true, "replies": ["ok"]}
+--{"name": "forget_waits", "purpose": "drops what jobs waited for that do not wait any more, once their dependencies have forgotten them.", "keys": ["blocked", "waits", "staged", "outgoing"], "args": ["now_ms", "queue", "id", "message"], "rest": true, "replies": ["ok"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then
@@ -7,7 +7,8 @@ if not now then
  now_up = now + 1
 end
 for i = 5, #ARGV do
- if not redis.call('ZSCORE', KEYS[1], string.sub(ARGV[i], 1, 26)) then
+ local its_id = string.sub(ARGV[i], 1, 26)
+ if not (redis.call('ZSCORE', KEYS[1], its_id) or redis.call('ZSCORE', KEYS[3], its_id)) then
   redis.call('ZREM', KEYS[2], ARGV[i])
  end
 end
@@ -16,12 +17,12 @@ if ARGV[3] ~= '' then
   local id = ARGV[3]
   local all_are_known = redis.call('ZSCORE', KEYS[1], id) and not redis.call('ZRANGEBYLEX', KEYS[2], '[' .. id .. '\t' .. '?', '?' == '' and '(' .. id .. '\n' or '(' .. id .. '\t' .. '?' .. '\255', 'LIMIT', 0, 1)[1]
   if all_are_known or not redis.call('ZRANGEBYLEX', KEYS[2], '[' .. id .. '\t' .. '', '' == '' and '(' .. id .. '\n' or '(' .. id .. '\t' .. '' .. '\255', 'LIMIT', 0, 1)[1] then
-   redis.call('ZREM', KEYS[3], 'waits\t' .. ARGV[2] .. '\t' .. id, 'added\t' .. ARGV[2] .. '\t' .. id)
+   redis.call('ZREM', KEYS[4], 'waits\t' .. ARGV[2] .. '\t' .. id, 'added\t' .. ARGV[2] .. '\t' .. id)
   end
  end
 end
 if ARGV[4] ~= '' then
- redis.call('ZREM', KEYS[3], ARGV[4])
+ redis.call('ZREM', KEYS[4], ARGV[4])
 end
 return {
  'ok',

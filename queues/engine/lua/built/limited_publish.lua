@@ -41,6 +41,44 @@ do
   now = time[1] * 1000 + math.floor(time[2] / 1000)
   now_up = now + 1
  end
+ local function place_new(ids, is_delayed)
+  repeat
+   local its_priority = tonumber(ARGV[14])
+   do
+    repeat
+     if its_priority == 0 then
+      break
+     end
+     local its_priorities = {
+     }
+     for i_2 = 2, #ids do
+      its_priorities[2 * i_2 - 3], its_priorities[2 * i_2 - 2] = ids[i_2], its_priority
+     end
+     redis.call('HSET', KEYS[8], unpack(its_priorities))
+    until true
+   end
+   if is_delayed then
+    break
+   end
+   if its_priority == 0 then
+    redis.call('RPUSH', KEYS[6], unpack(ids, 2))
+   else
+    local free_rank
+    repeat
+     local band = (100 - its_priority) * 17592186044416
+     local from, to = string.format('%.0f', band), '(' .. string.format('%.0f', (band + 17592186044416))
+     local last = redis.call('ZREVRANGEBYSCORE', KEYS[7], to, from, 'WITHSCORES', 'LIMIT', 0, 1)
+     free_rank = math.max(band + now, last[2] and tonumber(last[2]) + 1 or 0)
+    until true
+    local rank, members = free_rank, {
+    }
+    for i_3 = 2, #ids do
+     members[2 * i_3 - 3], members[2 * i_3 - 2] = string.format('%.0f', (rank + i_3 - 2)), ids[i_3]
+    end
+    redis.call('ZADD', KEYS[7], unpack(members))
+   end
+  until true
+ end
  local DIGITS = {
   string.byte('0123456789ABCDEFGHJKMNPQRSTVWXYZ', 1, 32),
  }
@@ -48,8 +86,8 @@ do
  }
  local bodies = {
  }
- for i_2 = 18, #ARGV do
-  bodies[#bodies + 1] = ARGV[i_2]
+ for i_4 = 18, #ARGV do
+  bodies[#bodies + 1] = ARGV[i_4]
  end
  local added
  repeat
@@ -59,7 +97,7 @@ do
    due_ms = (tonumber(ARGV[11]))
    wait = due_ms - now
   end
-  local is_delayed = wait > 0
+  local is_delayed_2 = wait > 0
   if ttl_ms > 0 and wait > ttl_ms then
    added = {
     'ttl_short',
@@ -92,7 +130,7 @@ do
   local expires_2 = ttl_ms > 0 and now + ttl_ms or 0
   local head
   do
-   local tries, due_ms_2, options = tonumber(ARGV[13]), is_delayed and due_ms or nil, ARGV[15]
+   local tries, due_ms_2, options = tonumber(ARGV[13]), is_delayed_2 and due_ms or nil, ARGV[15]
    local bits = 0
    local tail = ''
    if due_ms_2 then
@@ -135,10 +173,10 @@ do
    time_part = five_digits .. five_digits_2
   end
   local prefix = time_part .. ARGV[8]
-  local line_middle = is_delayed and '\t\t' .. wait .. '\t\t' or '\t\t\t\t'
+  local line_middle = is_delayed_2 and '\t\t' .. wait .. '\t\t' or '\t\t\t\t'
   local line_end, size = '', -1
   local count, before_first = (#bodies), ARGV[9] - 1
-  local ids, records, new_runs, its_run = {
+  local ids_2, records, new_runs, its_run = {
    'ok',
   }, {
   }, nil, nil
@@ -150,20 +188,20 @@ do
    end
    is_awaited = #redis.call('ZRANGEBYLEX', KEYS[19], '[:' .. ARGV[16] .. '\t', '(:' .. ARGV[16] .. '\n', 'LIMIT', 0, 1) > 0
   until true
-  for i_3 = 1, count do
+  for i_5 = 1, count do
    local counter_part
    do
-    local value_3 = before_first + i_3
+    local value_3 = before_first + i_5
     local c_3 = value_3 % 32
     value_3 = (value_3 - c_3) / 32
     local b_3 = value_3 % 32
     counter_part = string.char(DIGITS[(value_3 - b_3) / 32 + 1], DIGITS[b_3 + 1], DIGITS[c_3 + 1])
    end
    local id_2 = prefix .. counter_part
-   ids[i_3 + 1] = id_2
-   local its_size = (#bodies[i_3])
+   ids_2[i_5 + 1] = id_2
+   local its_size = (#bodies[i_5])
    do
-    records[2 * i_3 - 1], records[2 * i_3] = id_2, head .. bodies[i_3]
+    records[2 * i_5 - 1], records[2 * i_5] = id_2, head .. bodies[i_5]
    end
    if its_size > 4096 - #head or is_awaited then
     new_runs = new_runs or {
@@ -189,7 +227,7 @@ do
   end
   if ARGV[16] ~= '' then
    do
-    local id_3 = ids[2]
+    local id_3 = ids_2[2]
     local for_ms = tonumber(ARGV[17])
     redis.call('HSET', KEYS[5], ARGV[16], struct.pack('>I6c26', for_ms > 0 and now + for_ms or 0, id_3))
     if for_ms > 0 then
@@ -219,13 +257,13 @@ do
      break
     end
     if horizon or due_ms_3 > expires_2 then
-     local members = {
+     local members_2 = {
      }
-     for i_4 = 2, #ids do
-      members[#members + 1] = expires_2
-      members[#members + 1] = ids[i_4]
+     for i_6 = 2, #ids_2 do
+      members_2[#members_2 + 1] = expires_2
+      members_2[#members_2 + 1] = ids_2[i_6]
      end
-     redis.call('ZADD', KEYS[4], unpack(members))
+     redis.call('ZADD', KEYS[4], unpack(members_2))
     else
      redis.call('HSET', KEYS[10], 'h:' .. ARGV[5], expires_2)
     end
@@ -239,7 +277,7 @@ do
   local horizon_2 = value_4
   if horizon_2 then
    do
-    local size_2, change = redis.call('HLEN', KEYS[2]), #ids
+    local size_2, change = redis.call('HLEN', KEYS[2]), #ids_2
     if size_2 % 500 < change then
      do
       local ms = (size_2 > 500 and horizon_2 - 10000 or tonumber(horizon_2))
@@ -255,44 +293,12 @@ do
     end
    end
   end
-  do
-   repeat
-    local its_priority = tonumber(ARGV[14])
-    if its_priority ~= 0 then
-     local its_priorities = {
-     }
-     for i_5 = 2, #ids do
-      its_priorities[2 * i_5 - 3], its_priorities[2 * i_5 - 2] = ids[i_5], its_priority
-     end
-     redis.call('HSET', KEYS[8], unpack(its_priorities))
-    end
-    if is_delayed then
-     break
-    end
-    if its_priority == 0 then
-     redis.call('RPUSH', KEYS[6], unpack(ids, 2))
-    else
-     local free_rank
-     repeat
-      local band = (100 - its_priority) * 17592186044416
-      local from, to = string.format('%.0f', band), '(' .. string.format('%.0f', (band + 17592186044416))
-      local last = redis.call('ZREVRANGEBYSCORE', KEYS[7], to, from, 'WITHSCORES', 'LIMIT', 0, 1)
-      free_rank = math.max(band + now, last[2] and tonumber(last[2]) + 1 or 0)
-     until true
-     local rank, members_2 = free_rank, {
-     }
-     for i_6 = 2, #ids do
-      members_2[2 * i_6 - 3], members_2[2 * i_6 - 2] = string.format('%.0f', (rank + i_6 - 2)), ids[i_6]
-     end
-     redis.call('ZADD', KEYS[7], unpack(members_2))
-    end
-   until true
-  end
-  if is_delayed then
+  place_new(ids_2, is_delayed_2, nil)
+  if is_delayed_2 then
    local members_3 = {
    }
    for i_7 = 1, count do
-    members_3[2 * i_7 - 1], members_3[2 * i_7] = due_ms, ids[i_7 + 1]
+    members_3[2 * i_7 - 1], members_3[2 * i_7] = due_ms, ids_2[i_7 + 1]
    end
    redis.call('ZADD', KEYS[9], unpack(members_3))
    do
@@ -344,7 +350,7 @@ do
     until true
    end
   end
-  added = ids
+  added = ids_2
  until true
  repeat
   local total = #event_lines

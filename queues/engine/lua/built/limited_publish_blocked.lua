@@ -1,4 +1,4 @@
---{"name": "limited_publish_blocked", "purpose": "adds jobs that wait for others (edge C). All or nothing. What they wait for is told to these later:", "keys": ["limit", "jobs", "runs", "expiring", "keys", "priorities", "blocked", "waits", "dependants", "flags", "queues", "sweeps", "stats", "active", "events", "counters", "outgoing", "ready", "prio", "lines", "turns", "shares"], "args": ["allowance", "interval", "requests", "now_ms", "queue", "cap", "random", "counter", "delay", "at", "ttl", "tries", "priority", "options", "key", "key_ttl", "policy", "open", "number"], "rest": true, "replies": ["limited", "counted", "ok", "duplicate", "ttl_short"]}
+--{"name": "limited_publish_blocked", "purpose": "adds jobs that wait for others (edge C). All or nothing. What they wait for is told to these later:", "keys": ["limit", "jobs", "runs", "expiring", "keys", "priorities", "blocked", "waits", "dependants", "flags", "queues", "sweeps", "stats", "active", "events", "counters", "outgoing"], "args": ["allowance", "interval", "requests", "now_ms", "queue", "cap", "random", "counter", "delay", "at", "ttl", "tries", "priority", "options", "key", "key_ttl", "policy", "open", "number"], "rest": true, "replies": ["limited", "counted", "ok", "duplicate", "ttl_short"]}
 local counts = {
  ok = 1,
  duplicate = 1,
@@ -46,10 +46,6 @@ repeat
  }
  local event_lines = {
  }
- local function waits_message(id)
-  return 'waits\t' .. ARGV[5] .. '\t' .. id
- end
- local untold = '?' .. ARGV[17]
  local ttl_ms, wait, first_body = tonumber(ARGV[11]), tonumber(ARGV[9]), 20 + tonumber(ARGV[19])
  local due_ms = wait > 0 and now_up + wait or now
  if ARGV[10] ~= '' then
@@ -71,8 +67,8 @@ repeat
     holder_of_key = nil
     break
    end
-   local expires, id_2 = struct.unpack('>I6c26', held)
-   holder_of_key = (expires == 0 or expires > now) and id_2 or nil
+   local expires, id = struct.unpack('>I6c26', held)
+   holder_of_key = (expires == 0 or expires > now) and id or nil
   until true
   value = holder_of_key
  end
@@ -142,10 +138,9 @@ repeat
   end
   time_part = five_digits .. five_digits_2
  end
- local prefix, before_first, count = time_part .. ARGV[7], ARGV[8] - first_body, #ARGV - first_body + 1
- local ids, records, new_runs, places, ends = {
+ local prefix, before_first = time_part .. ARGV[7], ARGV[8] - first_body
+ local ids, records, new_runs, sizes = {
   'ok',
- }, {
  }, {
  }, {
  }, {
@@ -159,43 +154,15 @@ repeat
    local b_3 = value_4 % 32
    counter_part = string.char(DIGITS[(value_4 - b_3) / 32 + 1], DIGITS[b_3 + 1], DIGITS[c_3 + 1])
   end
-  local id_3 = prefix .. counter_part
-  ids[#ids + 1] = id_3
-  records[#records + 1], records[#records + 2] = id_3, head .. ARGV[i_2]
-  new_runs[#new_runs + 1], new_runs[#new_runs + 2] = id_3, run
-  places[#places + 1], places[#places + 2] = due_ms, id_3
-  ends[#ends + 1], ends[#ends + 2] = expires_2, id_3
-  do
-   local line = 'published\t' .. id_3 .. '\t\t' .. (wait > 0 and wait or '') .. '\t\t' .. #ARGV[i_2] .. '\t\t'
-   event_lines[#event_lines + 1] = line
-  end
+  local id_2 = prefix .. counter_part
+  ids[#ids + 1] = id_2
+  sizes[#sizes + 1] = #ARGV[i_2]
+  records[#records + 1], records[#records + 2] = id_2, head .. ARGV[i_2]
+  new_runs[#new_runs + 1], new_runs[#new_runs + 2] = id_2, run
  end
  redis.call('HSET', KEYS[2], unpack(records))
  redis.call('HSET', KEYS[3], unpack(new_runs))
- redis.call('ZADD', KEYS[7], unpack(places))
- local members, messages = {
- }, {
- }
- for i_3 = 2, #ids do
-  local head_2 = ids[i_3] .. '\t'
-  if ARGV[18] == '1' then
-   members[#members + 1], members[#members + 2] = 0, head_2 .. '+' .. ARGV[17]
-  end
-  for j = 20, first_body - 1 do
-   members[#members + 1], members[#members + 2] = 0, head_2 .. untold .. ARGV[j]
-   if #members >= 2000 then
-    redis.call('ZADD', KEYS[8], unpack(members))
-    members = {
-    }
-   end
-  end
-  messages[#messages + 1], messages[#messages + 2] = now, waits_message(ids[i_3])
- end
- if #members > 0 then
-  redis.call('ZADD', KEYS[8], unpack(members))
- end
- redis.call('ZADD', KEYS[17], unpack(messages))
- repeat
+ do
   local its_key
   repeat
    local options_2 = ARGV[14]
@@ -205,97 +172,103 @@ repeat
    end
    its_key = string.sub(options_2, -1 - string.byte(options_2, -1), -2)
   until true
-  if not its_key then
-   local its_priority = tonumber(ARGV[13])
-   if its_priority ~= 0 then
+  if its_key then
+   do
+    local its_key_2 = its_key
+    local number = 140737488355328 + redis.call('HINCRBY', KEYS[10], 'l:' .. ARGV[5], #ids - 1) - #ids
+    local band, places, fields = its_key_2 .. string.char(0, 100 - ARGV[13]), {
+    }, {
+    }
+    for i_3 = 2, #ids do
+     local place = band .. struct.pack('>I6', number + i_3)
+     places[i_3 - 1] = place
+     fields[2 * i_3 - 3], fields[2 * i_3 - 2] = ids[i_3], place
+    end
+    redis.call('HSET', KEYS[6], unpack(fields))
+   end
+  else
+   repeat
+    local its_priority = tonumber(ARGV[13])
+    if its_priority == 0 then
+     break
+    end
     local its_priorities = {
     }
     for i_4 = 2, #ids do
      its_priorities[2 * i_4 - 3], its_priorities[2 * i_4 - 2] = ids[i_4], its_priority
     end
     redis.call('HSET', KEYS[6], unpack(its_priorities))
+   until true
+  end
+ end
+ do
+  local last = first_body - 1
+  local members, untold = {
+  }, '?' .. ARGV[17]
+  for i_5 = 2, #ids do
+   local head_2 = ids[i_5] .. '\t'
+   if ARGV[18] == '1' then
+    members[#members + 1], members[#members + 2] = 0, head_2 .. '+' .. ARGV[17]
    end
-   do
-    break
-   end
-   if its_priority == 0 then
-    redis.call('RPUSH', KEYS[18], unpack(ids, 2))
-   else
-    local free_rank
-    repeat
-     local band = (100 - its_priority) * 17592186044416
-     local from, to = string.format('%.0f', band), '(' .. string.format('%.0f', (band + 17592186044416))
-     local last = redis.call('ZREVRANGEBYSCORE', KEYS[19], to, from, 'WITHSCORES', 'LIMIT', 0, 1)
-     free_rank = math.max(band + now, last[2] and tonumber(last[2]) + 1 or 0)
-    until true
-    local rank, members_2 = free_rank, {
-    }
-    for i_5 = 2, #ids do
-     members_2[2 * i_5 - 3], members_2[2 * i_5 - 2] = string.format('%.0f', (rank + i_5 - 2)), ids[i_5]
+   for j = 20, last do
+    members[#members + 1], members[#members + 2] = 0, head_2 .. untold .. ARGV[j]
+    if #members >= 2000 then
+     redis.call('ZADD', KEYS[8], unpack(members))
+     members = {
+     }
     end
-    redis.call('ZADD', KEYS[19], unpack(members_2))
    end
-   break
   end
-  local number = 140737488355328 + redis.call('HINCRBY', KEYS[10], 'l:' .. ARGV[5], #ids - 1) - #ids
-  local band_2, places_2, members_3 = its_key .. string.char(0, 100 - ARGV[13]), {
+  if #members > 0 then
+   redis.call('ZADD', KEYS[8], unpack(members))
+  end
+ end
+ do
+  local due_ms_3, wait_2 = due_ms, wait
+  local places_2, messages, ends, line_middle = {
   }, {
-  }
+  }, {
+  }, '\t\t' .. (wait_2 > 0 and wait_2 or '') .. '\t\t'
   for i_6 = 2, #ids do
-   local place = band_2 .. struct.pack('>I6', number + i_6)
-   places_2[2 * i_6 - 3], places_2[2 * i_6 - 2] = ids[i_6], place
-   members_3[2 * i_6 - 3], members_3[2 * i_6 - 2] = 0, place .. ids[i_6]
+   local id_3 = ids[i_6]
+   places_2[2 * i_6 - 3], places_2[2 * i_6 - 2] = due_ms_3, id_3
+   messages[2 * i_6 - 3], messages[2 * i_6 - 2] = now, ('waits\t' .. ARGV[5] .. '\t' .. id_3)
+   ends[2 * i_6 - 3], ends[2 * i_6 - 2] = expires_2, id_3
+   do
+    local line = 'published\t' .. id_3 .. line_middle .. sizes[i_6 - 1] .. '\t\t'
+    event_lines[#event_lines + 1] = line
+   end
   end
-  redis.call('HSET', KEYS[6], unpack(places_2))
+  redis.call('ZADD', KEYS[7], unpack(places_2))
+  redis.call('ZADD', KEYS[17], unpack(messages))
+  if expires_2 > 0 then
+   redis.call('ZADD', KEYS[4], unpack(ends))
+   do
+    redis.call('ZADD', KEYS[12], 'LT', math.min(expires_2, now + 600000), ARGV[5])
+   end
+  end
   do
-   break
-  end
-  redis.call('ZADD', KEYS[20], unpack(members_3))
-  repeat
-   local its_key_2 = its_key
-   local turn_of
-   do
-    local score = tonumber(redis.call('ZSCORE', KEYS[21], its_key_2) or nil)
-    turn_of = score and score >= -4503599627370496 and score or nil
-   end
-   if turn_of then
-    break
-   end
-   local virtual, _, start
-   do
-    local raw = redis.call('HMGET', KEYS[22], '', its_key_2)
-    local virtual_2
+   local count = #ids - 1
+   local minute = math.floor(now / 60000)
+   local field = string.format('%d', minute) .. 'p'
+   if redis.call('HINCRBY', KEYS[13], field, count) == count then
     repeat
-     local raw_2 = raw[1]
-     if not raw_2 then
-      virtual_2 = 0, 0, 0
+     if redis.call('HGET', KEYS[13], 'm') == tostring(minute) then
       break
      end
-     virtual_2 = struct.unpack('>ddd', raw_2)
-    until true
-    local in_work, start_2, tat
-    repeat
-     local raw_3 = raw[2]
-     if not raw_3 then
-      in_work, start_2, tat = 0, 0, 0
-      break
+     for _, field_2 in ipairs(redis.call('HKEYS', KEYS[13])) do
+      local its = tonumber(string.match(field_2, '^%d+'))
+      if its and its <= minute - 10 then
+       redis.call('HDEL', KEYS[13], field_2)
+      end
      end
-     in_work, start_2, tat = struct.unpack('>I4dd', raw_3)
+     redis.call('HSET', KEYS[13], 'm', minute)
+     redis.call('EXPIRE', KEYS[13], 10 * 60)
+     redis.call('ZREMRANGEBYSCORE', KEYS[14], '-inf', minute - 10)
+     redis.call('ZADD', KEYS[14], minute, ARGV[5])
+     redis.call('EXPIRE', KEYS[14], 10 * 60)
     until true
-    virtual, _, start = virtual_2, in_work, start_2, tat
    end
-   local format_turn
-   do
-    local score_2 = math.max(virtual, start)
-    format_turn = string.format('%.0f', score_2)
-   end
-   redis.call('ZADD', KEYS[21], format_turn, its_key_2)
-  until true
- until true
- if expires_2 > 0 then
-  redis.call('ZADD', KEYS[4], unpack(ends))
-  do
-   redis.call('ZADD', KEYS[12], 'LT', math.min(expires_2, now + 600000), ARGV[5])
   end
  end
  if ARGV[15] ~= '' then
@@ -306,44 +279,23 @@ repeat
    if for_ms > 0 then
     repeat
      local expires_3 = now + for_ms
-     local field, look_at = 'k:' .. ARGV[5], math.min(expires_3, now + 600000)
-     if redis.call('HSETNX', KEYS[10], field, string.format('%.0f 0 0', look_at)) == 1 then
+     local field_3, look_at = 'k:' .. ARGV[5], math.min(expires_3, now + 600000)
+     if redis.call('HSETNX', KEYS[10], field_3, string.format('%.0f 0 0', look_at)) == 1 then
       redis.call('ZADD', KEYS[12], 'LT', math.min(look_at, now + 600000), ARGV[5])
       break
      end
-     local at, cursor, earliest = string.match(redis.call('HGET', KEYS[10], field), '^(%d+) (%d+) (%d+)$')
+     local at, cursor, earliest = string.match(redis.call('HGET', KEYS[10], field_3), '^(%d+) (%d+) (%d+)$')
      if cursor ~= '0' and (earliest == '0' or tonumber(earliest) > expires_3) then
-      redis.call('HSET', KEYS[10], field, string.format('%s %s %.0f', at, cursor, expires_3))
+      redis.call('HSET', KEYS[10], field_3, string.format('%s %s %.0f', at, cursor, expires_3))
      end
     until true
    end
   end
  end
  do
-  if redis.call('HLEN', KEYS[2]) == count then
+  local added = #sizes
+  if redis.call('HLEN', KEYS[2]) == added then
    redis.call('ZADD', KEYS[11], 0, ARGV[5])
-  end
- end
- do
-  local minute = math.floor(now / 60000)
-  local field_2 = string.format('%d', minute) .. 'p'
-  if redis.call('HINCRBY', KEYS[13], field_2, count) == count then
-   repeat
-    if redis.call('HGET', KEYS[13], 'm') == tostring(minute) then
-     break
-    end
-    for __2, field_3 in ipairs(redis.call('HKEYS', KEYS[13])) do
-     local its = tonumber(string.match(field_3, '^%d+'))
-     if its and its <= minute - 10 then
-      redis.call('HDEL', KEYS[13], field_3)
-     end
-    end
-    redis.call('HSET', KEYS[13], 'm', minute)
-    redis.call('EXPIRE', KEYS[13], 10 * 60)
-    redis.call('ZREMRANGEBYSCORE', KEYS[14], '-inf', minute - 10)
-    redis.call('ZADD', KEYS[14], minute, ARGV[5])
-    redis.call('EXPIRE', KEYS[14], 10 * 60)
-   until true
   end
  end
  repeat
@@ -352,40 +304,40 @@ repeat
   if total == 0 or most == 0 then
    break
   end
-  local added = 0
+  local added_2 = 0
   for first = 1, total, 64 do
    local last_2 = math.min(first + 64 - 1, total)
    local lines = total == 1 and event_lines[1] or table.concat(event_lines, '\n', first, last_2)
    redis.call('XADD', KEYS[15], '*', 't', string.format('%d', now), 'q', ARGV[5], 'n', last_2 - first + 1, 'e', lines)
-   added = added + (40 + math.floor(1.2 * (#ARGV[5] + #lines)))
+   added_2 = added_2 + (40 + math.floor(1.2 * (#ARGV[5] + #lines)))
   end
-  local held_2 = redis.call('HINCRBY', KEYS[16], 'events_bytes', added)
+  local held_2 = redis.call('HINCRBY', KEYS[16], 'events_bytes', added_2)
   local full = most < 4 * 1048576 and most / 4 or 1048576
-  if held_2 >= full and held_2 - added < full then
+  if held_2 >= full and held_2 - added_2 < full then
    redis.pcall('PUBLISH', KEYS[15], held_2)
   end
   if held_2 > most then
    do
-    local most_2, added_2 = most - math.floor(most / 64), added
-    local dropped, freed, entries, from_2 = 0, 0, 0, '-'
+    local most_2, added_3 = most - math.floor(most / 64), added_2
+    local dropped, freed, entries, from = 0, 0, 0, '-'
     repeat
-     local found = redis.call('XRANGE', KEYS[15], from_2, '+', 'COUNT', 100)
-     for __3, entry in ipairs(found) do
+     local found = redis.call('XRANGE', KEYS[15], from, '+', 'COUNT', 100)
+     for __2, entry in ipairs(found) do
       if held_2 - freed <= most_2 then
        break
       end
-      local fields = entry[2]
-      dropped = dropped + tonumber(fields[6])
+      local fields_2 = entry[2]
+      dropped = dropped + tonumber(fields_2[6])
       local event_bytes
       do
-       local place_2, lines_2 = fields[4], fields[8]
+       local place_2, lines_2 = fields_2[4], fields_2[8]
        event_bytes = 40 + math.floor(1.2 * (#place_2 + #lines_2))
       end
       freed = freed + event_bytes
       entries = entries + 1
-      from_2 = '(' .. entry[1]
+      from = '(' .. entry[1]
      end
-    until freed >= added_2 or held_2 - freed <= most_2 or #found < 100
+    until freed >= added_3 or held_2 - freed <= most_2 or #found < 100
     redis.call('XTRIM', KEYS[15], 'MAXLEN', redis.call('XLEN', KEYS[15]) - entries)
     redis.call('HINCRBY', KEYS[16], 'events_bytes', -freed)
     redis.call('HINCRBY', KEYS[16], 'events_dropped', dropped)

@@ -41,6 +41,19 @@ do
   now = time[1] * 1000 + math.floor(time[2] / 1000)
   now_up = now + 1
  end
+ local function note_places(ids, its_key)
+  local number = 140737488355328 + redis.call('HINCRBY', KEYS[10], 'l:' .. ARGV[5], #ids - 1) - #ids
+  local band, places, fields = its_key .. string.char(0, 100 - ARGV[14]), {
+  }, {
+  }
+  for i_2 = 2, #ids do
+   local place = band .. struct.pack('>I6', number + i_2)
+   places[i_2 - 1] = place
+   fields[2 * i_2 - 3], fields[2 * i_2 - 2] = ids[i_2], place
+  end
+  redis.call('HSET', KEYS[8], unpack(fields))
+  return places
+ end
  local DIGITS = {
   string.byte('0123456789ABCDEFGHJKMNPQRSTVWXYZ', 1, 32),
  }
@@ -48,8 +61,8 @@ do
  }
  local bodies = {
  }
- for i_2 = 18, #ARGV do
-  bodies[#bodies + 1] = ARGV[i_2]
+ for i_3 = 18, #ARGV do
+  bodies[#bodies + 1] = ARGV[i_3]
  end
  local added
  repeat
@@ -138,7 +151,7 @@ do
   local line_middle = is_delayed and '\t\t' .. wait .. '\t\t' or '\t\t\t\t'
   local line_end, size = '', -1
   local count, before_first = (#bodies), ARGV[9] - 1
-  local ids, records, new_runs, its_run = {
+  local ids_2, records, new_runs, its_run = {
    'ok',
   }, {
   }, nil, nil
@@ -150,20 +163,20 @@ do
    end
    is_awaited = #redis.call('ZRANGEBYLEX', KEYS[22], '[:' .. ARGV[16] .. '\t', '(:' .. ARGV[16] .. '\n', 'LIMIT', 0, 1) > 0
   until true
-  for i_3 = 1, count do
+  for i_4 = 1, count do
    local counter_part
    do
-    local value_3 = before_first + i_3
+    local value_3 = before_first + i_4
     local c_3 = value_3 % 32
     value_3 = (value_3 - c_3) / 32
     local b_3 = value_3 % 32
     counter_part = string.char(DIGITS[(value_3 - b_3) / 32 + 1], DIGITS[b_3 + 1], DIGITS[c_3 + 1])
    end
    local id_2 = prefix .. counter_part
-   ids[i_3 + 1] = id_2
-   local its_size = (#bodies[i_3])
+   ids_2[i_4 + 1] = id_2
+   local its_size = (#bodies[i_4])
    do
-    records[2 * i_3 - 1], records[2 * i_3] = id_2, head .. bodies[i_3]
+    records[2 * i_4 - 1], records[2 * i_4] = id_2, head .. bodies[i_4]
    end
    if its_size > 4096 - #head or is_awaited then
     new_runs = new_runs or {
@@ -189,7 +202,7 @@ do
   end
   if ARGV[16] ~= '' then
    do
-    local id_3 = ids[2]
+    local id_3 = ids_2[2]
     local for_ms = tonumber(ARGV[17])
     redis.call('HSET', KEYS[5], ARGV[16], struct.pack('>I6c26', for_ms > 0 and now + for_ms or 0, id_3))
     if for_ms > 0 then
@@ -221,9 +234,9 @@ do
     if horizon or due_ms_3 > expires_2 then
      local members = {
      }
-     for i_4 = 2, #ids do
+     for i_5 = 2, #ids_2 do
       members[#members + 1] = expires_2
-      members[#members + 1] = ids[i_4]
+      members[#members + 1] = ids_2[i_5]
      end
      redis.call('ZADD', KEYS[4], unpack(members))
     else
@@ -239,7 +252,7 @@ do
   local horizon_2 = value_4
   if horizon_2 then
    do
-    local size_2, change = redis.call('HLEN', KEYS[2]), #ids
+    local size_2, change = redis.call('HLEN', KEYS[2]), #ids_2
     if size_2 % 500 < change then
      do
       local ms = (size_2 > 500 and horizon_2 - 10000 or tonumber(horizon_2))
@@ -256,66 +269,66 @@ do
    end
   end
   repeat
-   local its_key
+   local its_key_2
    repeat
     local options_2 = ARGV[15]
     if options_2 == '' or string.byte(options_2, 7) % 128 < 64 then
-     its_key = nil
+     its_key_2 = nil
      break
     end
-    its_key = string.sub(options_2, -1 - string.byte(options_2, -1), -2)
+    its_key_2 = string.sub(options_2, -1 - string.byte(options_2, -1), -2)
    until true
-   if not its_key then
+   if not its_key_2 then
     local its_priority = tonumber(ARGV[14])
-    if its_priority ~= 0 then
-     local its_priorities = {
-     }
-     for i_5 = 2, #ids do
-      its_priorities[2 * i_5 - 3], its_priorities[2 * i_5 - 2] = ids[i_5], its_priority
-     end
-     redis.call('HSET', KEYS[8], unpack(its_priorities))
+    do
+     repeat
+      if its_priority == 0 then
+       break
+      end
+      local its_priorities = {
+      }
+      for i_6 = 2, #ids_2 do
+       its_priorities[2 * i_6 - 3], its_priorities[2 * i_6 - 2] = ids_2[i_6], its_priority
+      end
+      redis.call('HSET', KEYS[8], unpack(its_priorities))
+     until true
     end
     if is_delayed then
      break
     end
     if its_priority == 0 then
-     redis.call('RPUSH', KEYS[6], unpack(ids, 2))
+     redis.call('RPUSH', KEYS[6], unpack(ids_2, 2))
     else
      local free_rank
      repeat
-      local band = (100 - its_priority) * 17592186044416
-      local from, to = string.format('%.0f', band), '(' .. string.format('%.0f', (band + 17592186044416))
+      local band_2 = (100 - its_priority) * 17592186044416
+      local from, to = string.format('%.0f', band_2), '(' .. string.format('%.0f', (band_2 + 17592186044416))
       local last = redis.call('ZREVRANGEBYSCORE', KEYS[7], to, from, 'WITHSCORES', 'LIMIT', 0, 1)
-      free_rank = math.max(band + now, last[2] and tonumber(last[2]) + 1 or 0)
+      free_rank = math.max(band_2 + now, last[2] and tonumber(last[2]) + 1 or 0)
      until true
      local rank, members_2 = free_rank, {
      }
-     for i_6 = 2, #ids do
-      members_2[2 * i_6 - 3], members_2[2 * i_6 - 2] = string.format('%.0f', (rank + i_6 - 2)), ids[i_6]
+     for i_7 = 2, #ids_2 do
+      members_2[2 * i_7 - 3], members_2[2 * i_7 - 2] = string.format('%.0f', (rank + i_7 - 2)), ids_2[i_7]
      end
      redis.call('ZADD', KEYS[7], unpack(members_2))
     end
     break
    end
-   local number = 140737488355328 + redis.call('HINCRBY', KEYS[10], 'l:' .. ARGV[5], #ids - 1) - #ids
-   local band_2, places, members_3 = its_key .. string.char(0, 100 - ARGV[14]), {
-   }, {
+   local places_2, members_3 = (note_places(ids_2, its_key_2)), {
    }
-   for i_7 = 2, #ids do
-    local place = band_2 .. struct.pack('>I6', number + i_7)
-    places[2 * i_7 - 3], places[2 * i_7 - 2] = ids[i_7], place
-    members_3[2 * i_7 - 3], members_3[2 * i_7 - 2] = 0, place .. ids[i_7]
-   end
-   redis.call('HSET', KEYS[8], unpack(places))
    if is_delayed then
     break
    end
+   for i_8 = 2, #ids_2 do
+    members_3[2 * i_8 - 3], members_3[2 * i_8 - 2] = 0, places_2[i_8 - 1] .. ids_2[i_8]
+   end
    redis.call('ZADD', KEYS[19], unpack(members_3))
    repeat
-    local its_key_2 = its_key
+    local its_key_3 = its_key_2
     local turn_of
     do
-     local score = tonumber(redis.call('ZSCORE', KEYS[20], its_key_2) or nil)
+     local score = tonumber(redis.call('ZSCORE', KEYS[20], its_key_3) or nil)
      turn_of = score and score >= -4503599627370496 and score or nil
     end
     if turn_of then
@@ -323,7 +336,7 @@ do
     end
     local virtual, _, start
     do
-     local raw = redis.call('HMGET', KEYS[21], '', its_key_2)
+     local raw = redis.call('HMGET', KEYS[21], '', its_key_3)
      local virtual_2
      repeat
       local raw_2 = raw[1]
@@ -349,14 +362,14 @@ do
      local score_2 = math.max(virtual, start)
      format_turn = string.format('%.0f', score_2)
     end
-    redis.call('ZADD', KEYS[20], format_turn, its_key_2)
+    redis.call('ZADD', KEYS[20], format_turn, its_key_3)
    until true
   until true
   if is_delayed then
    local members_4 = {
    }
-   for i_8 = 1, count do
-    members_4[2 * i_8 - 1], members_4[2 * i_8] = due_ms, ids[i_8 + 1]
+   for i_9 = 1, count do
+    members_4[2 * i_9 - 1], members_4[2 * i_9] = due_ms, ids_2[i_9 + 1]
    end
    redis.call('ZADD', KEYS[9], unpack(members_4))
    do
@@ -408,7 +421,7 @@ do
     until true
    end
   end
-  added = ids
+  added = ids_2
  until true
  repeat
   local total = #event_lines
@@ -438,11 +451,11 @@ do
       if held_2 - freed <= most_2 then
        break
       end
-      local fields = entry[2]
-      dropped = dropped + tonumber(fields[6])
+      local fields_2 = entry[2]
+      dropped = dropped + tonumber(fields_2[6])
       local event_bytes
       do
-       local place_2, lines_2 = fields[4], fields[8]
+       local place_2, lines_2 = fields_2[4], fields_2[8]
        event_bytes = 40 + math.floor(1.2 * (#place_2 + #lines_2))
       end
       freed = freed + event_bytes

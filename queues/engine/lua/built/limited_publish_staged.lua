@@ -39,6 +39,19 @@ local function run()
   now = time[1] * 1000 + math.floor(time[2] / 1000)
   now_up = now + 1
  end
+ local function note_places(ids, its_key)
+  local number = 140737488355328 + redis.call('HINCRBY', KEYS[11], 'l:' .. ARGV[5], #ids - 1) - #ids
+  local band, places, fields = its_key .. string.char(0, 100 - ARGV[14]), {
+  }, {
+  }
+  for i_2 = 2, #ids do
+   local place = band .. struct.pack('>I6', number + i_2)
+   places[i_2 - 1] = place
+   fields[2 * i_2 - 3], fields[2 * i_2 - 2] = ids[i_2], place
+  end
+  redis.call('HSET', KEYS[9], unpack(fields))
+  return places
+ end
  local DIGITS = {
   string.byte('0123456789ABCDEFGHJKMNPQRSTVWXYZ', 1, 32),
  }
@@ -50,7 +63,7 @@ local function run()
  end
  local event_lines = {
  }
- local sizes, ids = {
+ local sizes, ids_2 = {
  }, {
  }
  local time_part
@@ -83,18 +96,18 @@ local function run()
   time_part = five_digits .. five_digits_2
  end
  local prefix, before_first = time_part .. ARGV[8], ARGV[9] - 18
- for i_2 = 18, #ARGV do
-  sizes[#sizes + 1] = ARGV[i_2]
-  ids[#ids + 1] = prefix .. counter_part(before_first + i_2)
+ for i_3 = 18, #ARGV do
+  sizes[#sizes + 1] = ARGV[i_3]
+  ids_2[#ids_2 + 1] = prefix .. counter_part(before_first + i_3)
  end
- for i_3, score in ipairs(redis.call('ZMSCORE', KEYS[3], unpack(ids))) do
-  if not score or redis.call('HEXISTS', KEYS[2], ids[i_3]) == 0 then
+ for _, score in ipairs(redis.call('ZMSCORE', KEYS[3], unpack(ids_2))) do
+  if not score then
    return {
     'gone',
    }
   end
  end
- redis.call('ZREM', KEYS[3], unpack(ids))
+ redis.call('ZREM', KEYS[3], unpack(ids_2))
  local added
  repeat
   local ttl_ms, wait = tonumber(ARGV[12]), tonumber(ARGV[10])
@@ -182,7 +195,7 @@ local function run()
   local line_middle = is_delayed and '\t\t' .. wait .. '\t\t' or '\t\t\t\t'
   local line_end, size = '', -1
   local count, before_first_2 = sizes and #sizes or #nil, ARGV[9] - 1
-  local ids_2, records, new_runs, its_run = {
+  local ids_3, records, new_runs, its_run = {
    'ok',
   }, {
   }, nil, nil
@@ -204,7 +217,7 @@ local function run()
     counter_part_2 = string.char(DIGITS[(value_6 - b_6) / 32 + 1], DIGITS[b_6 + 1], DIGITS[c_6 + 1])
    end
    local id_2 = prefix_2 .. counter_part_2
-   ids_2[i_4 + 1] = id_2
+   ids_3[i_4 + 1] = id_2
    local its_size = sizes and tonumber(sizes[i_4]) or #(nil)[i_4]
    if not sizes then
     records[2 * i_4 - 1], records[2 * i_4] = id_2, head .. (nil)[i_4]
@@ -233,7 +246,7 @@ local function run()
   end
   if ARGV[16] ~= '' then
    do
-    local id_3 = ids_2[2]
+    local id_3 = ids_3[2]
     local for_ms = tonumber(ARGV[17])
     redis.call('HSET', KEYS[6], ARGV[16], struct.pack('>I6c26', for_ms > 0 and now + for_ms or 0, id_3))
     if for_ms > 0 then
@@ -265,9 +278,9 @@ local function run()
     if horizon or due_ms_3 > expires_2 then
      local members = {
      }
-     for i_5 = 2, #ids_2 do
+     for i_5 = 2, #ids_3 do
       members[#members + 1] = expires_2
-      members[#members + 1] = ids_2[i_5]
+      members[#members + 1] = ids_3[i_5]
      end
      redis.call('ZADD', KEYS[5], unpack(members))
     else
@@ -283,7 +296,7 @@ local function run()
   local horizon_2 = value_7
   if horizon_2 then
    do
-    local size_2, change = redis.call('HLEN', KEYS[2]), #ids_2
+    local size_2, change = redis.call('HLEN', KEYS[2]), #ids_3
     if size_2 % 500 < change then
      do
       local ms = (size_2 > 500 and horizon_2 - 10000 or tonumber(horizon_2))
@@ -300,74 +313,77 @@ local function run()
    end
   end
   repeat
-   local its_key
+   local its_key_2
    repeat
     local options_2 = ARGV[15]
     if options_2 == '' or string.byte(options_2, 7) % 128 < 64 then
-     its_key = nil
+     its_key_2 = nil
      break
     end
-    its_key = string.sub(options_2, -1 - string.byte(options_2, -1), -2)
+    its_key_2 = string.sub(options_2, -1 - string.byte(options_2, -1), -2)
    until true
-   if not its_key then
+   if not its_key_2 then
     local its_priority = tonumber(ARGV[14])
-    if its_priority ~= 0 then
-     local its_priorities = {
-     }
-     for i_6 = 2, #ids_2 do
-      its_priorities[2 * i_6 - 3], its_priorities[2 * i_6 - 2] = ids_2[i_6], its_priority
-     end
-     redis.call('HSET', KEYS[9], unpack(its_priorities))
+    if not sizes then
+     repeat
+      if its_priority == 0 then
+       break
+      end
+      local its_priorities = {
+      }
+      for i_6 = 2, #ids_3 do
+       its_priorities[2 * i_6 - 3], its_priorities[2 * i_6 - 2] = ids_3[i_6], its_priority
+      end
+      redis.call('HSET', KEYS[9], unpack(its_priorities))
+     until true
     end
     if is_delayed then
      break
     end
     if its_priority == 0 then
-     redis.call('RPUSH', KEYS[7], unpack(ids_2, 2))
+     redis.call('RPUSH', KEYS[7], unpack(ids_3, 2))
     else
      local free_rank
      repeat
-      local band = (100 - its_priority) * 17592186044416
-      local from, to = string.format('%.0f', band), '(' .. string.format('%.0f', (band + 17592186044416))
+      local band_2 = (100 - its_priority) * 17592186044416
+      local from, to = string.format('%.0f', band_2), '(' .. string.format('%.0f', (band_2 + 17592186044416))
       local last = redis.call('ZREVRANGEBYSCORE', KEYS[8], to, from, 'WITHSCORES', 'LIMIT', 0, 1)
-      free_rank = math.max(band + now, last[2] and tonumber(last[2]) + 1 or 0)
+      free_rank = math.max(band_2 + now, last[2] and tonumber(last[2]) + 1 or 0)
      until true
      local rank, members_2 = free_rank, {
      }
-     for i_7 = 2, #ids_2 do
-      members_2[2 * i_7 - 3], members_2[2 * i_7 - 2] = string.format('%.0f', (rank + i_7 - 2)), ids_2[i_7]
+     for i_7 = 2, #ids_3 do
+      members_2[2 * i_7 - 3], members_2[2 * i_7 - 2] = string.format('%.0f', (rank + i_7 - 2)), ids_3[i_7]
      end
      redis.call('ZADD', KEYS[8], unpack(members_2))
     end
     break
    end
-   local number = 140737488355328 + redis.call('HINCRBY', KEYS[11], 'l:' .. ARGV[5], #ids_2 - 1) - #ids_2
-   local band_2, places, members_3 = its_key .. string.char(0, 100 - ARGV[14]), {
-   }, {
-   }
-   for i_8 = 2, #ids_2 do
-    local place = band_2 .. struct.pack('>I6', number + i_8)
-    places[2 * i_8 - 3], places[2 * i_8 - 2] = ids_2[i_8], place
-    members_3[2 * i_8 - 3], members_3[2 * i_8 - 2] = 0, place .. ids_2[i_8]
+   if sizes and is_delayed then
+    break
    end
-   redis.call('HSET', KEYS[9], unpack(places))
+   local places_2, members_3 = sizes and redis.call('HMGET', KEYS[9], unpack(ids_3, 2)) or note_places(ids_3, its_key_2), {
+   }
    if is_delayed then
     break
    end
+   for i_8 = 2, #ids_3 do
+    members_3[2 * i_8 - 3], members_3[2 * i_8 - 2] = 0, places_2[i_8 - 1] .. ids_3[i_8]
+   end
    redis.call('ZADD', KEYS[21], unpack(members_3))
    repeat
-    local its_key_2 = its_key
+    local its_key_3 = its_key_2
     local turn_of
     do
-     local score_2 = tonumber(redis.call('ZSCORE', KEYS[22], its_key_2) or nil)
+     local score_2 = tonumber(redis.call('ZSCORE', KEYS[22], its_key_3) or nil)
      turn_of = score_2 and score_2 >= -4503599627370496 and score_2 or nil
     end
     if turn_of then
      break
     end
-    local virtual, _, start
+    local virtual, __2, start
     do
-     local raw = redis.call('HMGET', KEYS[23], '', its_key_2)
+     local raw = redis.call('HMGET', KEYS[23], '', its_key_3)
      local virtual_2
      repeat
       local raw_2 = raw[1]
@@ -386,21 +402,21 @@ local function run()
       end
       in_work, start_2, tat = struct.unpack('>I4dd', raw_3)
      until true
-     virtual, _, start = virtual_2, in_work, start_2, tat
+     virtual, __2, start = virtual_2, in_work, start_2, tat
     end
     local format_turn
     do
      local score_3 = math.max(virtual, start)
      format_turn = string.format('%.0f', score_3)
     end
-    redis.call('ZADD', KEYS[22], format_turn, its_key_2)
+    redis.call('ZADD', KEYS[22], format_turn, its_key_3)
    until true
   until true
   if is_delayed then
    local members_4 = {
    }
    for i_9 = 1, count do
-    members_4[2 * i_9 - 1], members_4[2 * i_9] = due_ms, ids_2[i_9 + 1]
+    members_4[2 * i_9 - 1], members_4[2 * i_9] = due_ms, ids_3[i_9 + 1]
    end
    redis.call('ZADD', KEYS[10], unpack(members_4))
    do
@@ -438,7 +454,7 @@ local function run()
      if redis.call('HGET', KEYS[16], 'm') == tostring(minute) then
       break
      end
-     for __2, field_3 in ipairs(redis.call('HKEYS', KEYS[16])) do
+     for __3, field_3 in ipairs(redis.call('HKEYS', KEYS[16])) do
       local its = tonumber(string.match(field_3, '^%d+'))
       if its and its <= minute - 10 then
        redis.call('HDEL', KEYS[16], field_3)
@@ -452,7 +468,7 @@ local function run()
     until true
    end
   end
-  added = ids_2
+  added = ids_3
  until true
  repeat
   local total = #event_lines
@@ -478,15 +494,15 @@ local function run()
     local dropped, freed, entries, from_2 = 0, 0, 0, '-'
     repeat
      local found = redis.call('XRANGE', KEYS[18], from_2, '+', 'COUNT', 100)
-     for __3, entry in ipairs(found) do
+     for __4, entry in ipairs(found) do
       if held_2 - freed <= most_2 then
        break
       end
-      local fields = entry[2]
-      dropped = dropped + tonumber(fields[6])
+      local fields_2 = entry[2]
+      dropped = dropped + tonumber(fields_2[6])
       local event_bytes
       do
-       local place_2, lines_2 = fields[4], fields[8]
+       local place_2, lines_2 = fields_2[4], fields_2[8]
        event_bytes = 40 + math.floor(1.2 * (#place_2 + #lines_2))
       end
       freed = freed + event_bytes

@@ -1,4 +1,4 @@
---{"name": "list_waits", "purpose": "what blocked jobs wait for, in name order: of one job, or of all those that are not blocked any more.", "keys": ["runs", "keys", "blocked", "waits"], "args": ["id", "key", "low", "high", "only", "limit"], "rest": false, "replies": ["ok"]}
+--{"name": "list_waits", "purpose": "what blocked jobs wait for, in name order: of one job, or of all those that are not blocked any more.", "keys": ["runs", "keys", "blocked", "waits", "staged"], "args": ["id", "key", "low", "high", "only", "limit"], "rest": false, "replies": ["ok"]}
 local its_key, is_blocked, from, to = '', 0, ARGV[3], ARGV[4]
 if ARGV[2] ~= '' then
  local value = redis.call('HGET', KEYS[2], ARGV[2])
@@ -48,7 +48,8 @@ local reply = {
  #found == tonumber(ARGV[6]) and '(' .. found[#found] or '',
 }
 for __5, member in ipairs(found) do
- if ARGV[1] ~= '' or not redis.call('ZSCORE', KEYS[3], string.sub(member, 1, 26)) then
+ local its_id = string.sub(member, 1, 26)
+ if ARGV[1] ~= '' or not (redis.call('ZSCORE', KEYS[3], its_id) or redis.call('ZSCORE', KEYS[5], its_id)) then
   reply[#reply + 1] = member
  end
 end

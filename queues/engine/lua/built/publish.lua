@@ -6,6 +6,44 @@ if not now then
  now = time[1] * 1000 + math.floor(time[2] / 1000)
  now_up = now + 1
 end
+local function place_new(ids, is_delayed)
+ repeat
+  local its_priority = tonumber(ARGV[11])
+  do
+   repeat
+    if its_priority == 0 then
+     break
+    end
+    local its_priorities = {
+    }
+    for i = 2, #ids do
+     its_priorities[2 * i - 3], its_priorities[2 * i - 2] = ids[i], its_priority
+    end
+    redis.call('HSET', KEYS[7], unpack(its_priorities))
+   until true
+  end
+  if is_delayed then
+   break
+  end
+  if its_priority == 0 then
+   redis.call('RPUSH', KEYS[5], unpack(ids, 2))
+  else
+   local free_rank
+   repeat
+    local band = (100 - its_priority) * 17592186044416
+    local from, to = string.format('%.0f', band), '(' .. string.format('%.0f', (band + 17592186044416))
+    local last = redis.call('ZREVRANGEBYSCORE', KEYS[6], to, from, 'WITHSCORES', 'LIMIT', 0, 1)
+    free_rank = math.max(band + now, last[2] and tonumber(last[2]) + 1 or 0)
+   until true
+   local rank, members = free_rank, {
+   }
+   for i_2 = 2, #ids do
+    members[2 * i_2 - 3], members[2 * i_2 - 2] = string.format('%.0f', (rank + i_2 - 2)), ids[i_2]
+   end
+   redis.call('ZADD', KEYS[6], unpack(members))
+  end
+ until true
+end
 local DIGITS = {
  string.byte('0123456789ABCDEFGHJKMNPQRSTVWXYZ', 1, 32),
 }
@@ -13,8 +51,8 @@ local event_lines = {
 }
 local bodies = {
 }
-for i = 15, #ARGV do
- bodies[#bodies + 1] = ARGV[i]
+for i_3 = 15, #ARGV do
+ bodies[#bodies + 1] = ARGV[i_3]
 end
 local added
 repeat
@@ -24,7 +62,7 @@ repeat
   due_ms = (tonumber(ARGV[8]))
   wait = due_ms - now
  end
- local is_delayed = wait > 0
+ local is_delayed_2 = wait > 0
  if ttl_ms > 0 and wait > ttl_ms then
   added = {
    'ttl_short',
@@ -57,7 +95,7 @@ repeat
  local expires_2 = ttl_ms > 0 and now + ttl_ms or 0
  local head
  do
-  local tries, due_ms_2, options = tonumber(ARGV[10]), is_delayed and due_ms or nil, ARGV[12]
+  local tries, due_ms_2, options = tonumber(ARGV[10]), is_delayed_2 and due_ms or nil, ARGV[12]
   local bits = 0
   local tail = ''
   if due_ms_2 then
@@ -100,10 +138,10 @@ repeat
   time_part = five_digits .. five_digits_2
  end
  local prefix = time_part .. ARGV[5]
- local line_middle = is_delayed and '\t\t' .. wait .. '\t\t' or '\t\t\t\t'
+ local line_middle = is_delayed_2 and '\t\t' .. wait .. '\t\t' or '\t\t\t\t'
  local line_end, size = '', -1
  local count, before_first = (#bodies), ARGV[6] - 1
- local ids, records, new_runs, its_run = {
+ local ids_2, records, new_runs, its_run = {
   'ok',
  }, {
  }, nil, nil
@@ -115,20 +153,20 @@ repeat
   end
   is_awaited = #redis.call('ZRANGEBYLEX', KEYS[18], '[:' .. ARGV[13] .. '\t', '(:' .. ARGV[13] .. '\n', 'LIMIT', 0, 1) > 0
  until true
- for i_2 = 1, count do
+ for i_4 = 1, count do
   local counter_part
   do
-   local value_3 = before_first + i_2
+   local value_3 = before_first + i_4
    local c_3 = value_3 % 32
    value_3 = (value_3 - c_3) / 32
    local b_3 = value_3 % 32
    counter_part = string.char(DIGITS[(value_3 - b_3) / 32 + 1], DIGITS[b_3 + 1], DIGITS[c_3 + 1])
   end
   local id_2 = prefix .. counter_part
-  ids[i_2 + 1] = id_2
-  local its_size = (#bodies[i_2])
+  ids_2[i_4 + 1] = id_2
+  local its_size = (#bodies[i_4])
   do
-   records[2 * i_2 - 1], records[2 * i_2] = id_2, head .. bodies[i_2]
+   records[2 * i_4 - 1], records[2 * i_4] = id_2, head .. bodies[i_4]
   end
   if its_size > 4096 - #head or is_awaited then
    new_runs = new_runs or {
@@ -154,7 +192,7 @@ repeat
  end
  if ARGV[13] ~= '' then
   do
-   local id_3 = ids[2]
+   local id_3 = ids_2[2]
    local for_ms = tonumber(ARGV[14])
    redis.call('HSET', KEYS[4], ARGV[13], struct.pack('>I6c26', for_ms > 0 and now + for_ms or 0, id_3))
    if for_ms > 0 then
@@ -184,13 +222,13 @@ repeat
     break
    end
    if horizon or due_ms_3 > expires_2 then
-    local members = {
+    local members_2 = {
     }
-    for i_3 = 2, #ids do
-     members[#members + 1] = expires_2
-     members[#members + 1] = ids[i_3]
+    for i_5 = 2, #ids_2 do
+     members_2[#members_2 + 1] = expires_2
+     members_2[#members_2 + 1] = ids_2[i_5]
     end
-    redis.call('ZADD', KEYS[3], unpack(members))
+    redis.call('ZADD', KEYS[3], unpack(members_2))
    else
     redis.call('HSET', KEYS[9], 'h:' .. ARGV[2], expires_2)
    end
@@ -204,7 +242,7 @@ repeat
  local horizon_2 = value_4
  if horizon_2 then
   do
-   local size_2, change = redis.call('HLEN', KEYS[1]), #ids
+   local size_2, change = redis.call('HLEN', KEYS[1]), #ids_2
    if size_2 % 500 < change then
     do
      local ms = (size_2 > 500 and horizon_2 - 10000 or tonumber(horizon_2))
@@ -220,44 +258,12 @@ repeat
    end
   end
  end
- do
-  repeat
-   local its_priority = tonumber(ARGV[11])
-   if its_priority ~= 0 then
-    local its_priorities = {
-    }
-    for i_4 = 2, #ids do
-     its_priorities[2 * i_4 - 3], its_priorities[2 * i_4 - 2] = ids[i_4], its_priority
-    end
-    redis.call('HSET', KEYS[7], unpack(its_priorities))
-   end
-   if is_delayed then
-    break
-   end
-   if its_priority == 0 then
-    redis.call('RPUSH', KEYS[5], unpack(ids, 2))
-   else
-    local free_rank
-    repeat
-     local band = (100 - its_priority) * 17592186044416
-     local from, to = string.format('%.0f', band), '(' .. string.format('%.0f', (band + 17592186044416))
-     local last = redis.call('ZREVRANGEBYSCORE', KEYS[6], to, from, 'WITHSCORES', 'LIMIT', 0, 1)
-     free_rank = math.max(band + now, last[2] and tonumber(last[2]) + 1 or 0)
-    until true
-    local rank, members_2 = free_rank, {
-    }
-    for i_5 = 2, #ids do
-     members_2[2 * i_5 - 3], members_2[2 * i_5 - 2] = string.format('%.0f', (rank + i_5 - 2)), ids[i_5]
-    end
-    redis.call('ZADD', KEYS[6], unpack(members_2))
-   end
-  until true
- end
- if is_delayed then
+ place_new(ids_2, is_delayed_2, nil)
+ if is_delayed_2 then
   local members_3 = {
   }
   for i_6 = 1, count do
-   members_3[2 * i_6 - 1], members_3[2 * i_6] = due_ms, ids[i_6 + 1]
+   members_3[2 * i_6 - 1], members_3[2 * i_6] = due_ms, ids_2[i_6 + 1]
   end
   redis.call('ZADD', KEYS[8], unpack(members_3))
   do
@@ -309,7 +315,7 @@ repeat
    until true
   end
  end
- added = ids
+ added = ids_2
 until true
 repeat
  local total = #event_lines

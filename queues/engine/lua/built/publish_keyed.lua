@@ -6,6 +6,19 @@ if not now then
  now = time[1] * 1000 + math.floor(time[2] / 1000)
  now_up = now + 1
 end
+local function note_places(ids, its_key)
+ local number = 140737488355328 + redis.call('HINCRBY', KEYS[9], 'l:' .. ARGV[2], #ids - 1) - #ids
+ local band, places, fields = its_key .. string.char(0, 100 - ARGV[11]), {
+ }, {
+ }
+ for i = 2, #ids do
+  local place = band .. struct.pack('>I6', number + i)
+  places[i - 1] = place
+  fields[2 * i - 3], fields[2 * i - 2] = ids[i], place
+ end
+ redis.call('HSET', KEYS[7], unpack(fields))
+ return places
+end
 local DIGITS = {
  string.byte('0123456789ABCDEFGHJKMNPQRSTVWXYZ', 1, 32),
 }
@@ -13,8 +26,8 @@ local event_lines = {
 }
 local bodies = {
 }
-for i = 15, #ARGV do
- bodies[#bodies + 1] = ARGV[i]
+for i_2 = 15, #ARGV do
+ bodies[#bodies + 1] = ARGV[i_2]
 end
 local added
 repeat
@@ -103,7 +116,7 @@ repeat
  local line_middle = is_delayed and '\t\t' .. wait .. '\t\t' or '\t\t\t\t'
  local line_end, size = '', -1
  local count, before_first = (#bodies), ARGV[6] - 1
- local ids, records, new_runs, its_run = {
+ local ids_2, records, new_runs, its_run = {
   'ok',
  }, {
  }, nil, nil
@@ -115,20 +128,20 @@ repeat
   end
   is_awaited = #redis.call('ZRANGEBYLEX', KEYS[21], '[:' .. ARGV[13] .. '\t', '(:' .. ARGV[13] .. '\n', 'LIMIT', 0, 1) > 0
  until true
- for i_2 = 1, count do
+ for i_3 = 1, count do
   local counter_part
   do
-   local value_3 = before_first + i_2
+   local value_3 = before_first + i_3
    local c_3 = value_3 % 32
    value_3 = (value_3 - c_3) / 32
    local b_3 = value_3 % 32
    counter_part = string.char(DIGITS[(value_3 - b_3) / 32 + 1], DIGITS[b_3 + 1], DIGITS[c_3 + 1])
   end
   local id_2 = prefix .. counter_part
-  ids[i_2 + 1] = id_2
-  local its_size = (#bodies[i_2])
+  ids_2[i_3 + 1] = id_2
+  local its_size = (#bodies[i_3])
   do
-   records[2 * i_2 - 1], records[2 * i_2] = id_2, head .. bodies[i_2]
+   records[2 * i_3 - 1], records[2 * i_3] = id_2, head .. bodies[i_3]
   end
   if its_size > 4096 - #head or is_awaited then
    new_runs = new_runs or {
@@ -154,7 +167,7 @@ repeat
  end
  if ARGV[13] ~= '' then
   do
-   local id_3 = ids[2]
+   local id_3 = ids_2[2]
    local for_ms = tonumber(ARGV[14])
    redis.call('HSET', KEYS[4], ARGV[13], struct.pack('>I6c26', for_ms > 0 and now + for_ms or 0, id_3))
    if for_ms > 0 then
@@ -186,9 +199,9 @@ repeat
    if horizon or due_ms_3 > expires_2 then
     local members = {
     }
-    for i_3 = 2, #ids do
+    for i_4 = 2, #ids_2 do
      members[#members + 1] = expires_2
-     members[#members + 1] = ids[i_3]
+     members[#members + 1] = ids_2[i_4]
     end
     redis.call('ZADD', KEYS[3], unpack(members))
    else
@@ -204,7 +217,7 @@ repeat
  local horizon_2 = value_4
  if horizon_2 then
   do
-   local size_2, change = redis.call('HLEN', KEYS[1]), #ids
+   local size_2, change = redis.call('HLEN', KEYS[1]), #ids_2
    if size_2 % 500 < change then
     do
      local ms = (size_2 > 500 and horizon_2 - 10000 or tonumber(horizon_2))
@@ -221,66 +234,66 @@ repeat
   end
  end
  repeat
-  local its_key
+  local its_key_2
   repeat
    local options_2 = ARGV[12]
    if options_2 == '' or string.byte(options_2, 7) % 128 < 64 then
-    its_key = nil
+    its_key_2 = nil
     break
    end
-   its_key = string.sub(options_2, -1 - string.byte(options_2, -1), -2)
+   its_key_2 = string.sub(options_2, -1 - string.byte(options_2, -1), -2)
   until true
-  if not its_key then
+  if not its_key_2 then
    local its_priority = tonumber(ARGV[11])
-   if its_priority ~= 0 then
-    local its_priorities = {
-    }
-    for i_4 = 2, #ids do
-     its_priorities[2 * i_4 - 3], its_priorities[2 * i_4 - 2] = ids[i_4], its_priority
-    end
-    redis.call('HSET', KEYS[7], unpack(its_priorities))
+   do
+    repeat
+     if its_priority == 0 then
+      break
+     end
+     local its_priorities = {
+     }
+     for i_5 = 2, #ids_2 do
+      its_priorities[2 * i_5 - 3], its_priorities[2 * i_5 - 2] = ids_2[i_5], its_priority
+     end
+     redis.call('HSET', KEYS[7], unpack(its_priorities))
+    until true
    end
    if is_delayed then
     break
    end
    if its_priority == 0 then
-    redis.call('RPUSH', KEYS[5], unpack(ids, 2))
+    redis.call('RPUSH', KEYS[5], unpack(ids_2, 2))
    else
     local free_rank
     repeat
-     local band = (100 - its_priority) * 17592186044416
-     local from, to = string.format('%.0f', band), '(' .. string.format('%.0f', (band + 17592186044416))
+     local band_2 = (100 - its_priority) * 17592186044416
+     local from, to = string.format('%.0f', band_2), '(' .. string.format('%.0f', (band_2 + 17592186044416))
      local last = redis.call('ZREVRANGEBYSCORE', KEYS[6], to, from, 'WITHSCORES', 'LIMIT', 0, 1)
-     free_rank = math.max(band + now, last[2] and tonumber(last[2]) + 1 or 0)
+     free_rank = math.max(band_2 + now, last[2] and tonumber(last[2]) + 1 or 0)
     until true
     local rank, members_2 = free_rank, {
     }
-    for i_5 = 2, #ids do
-     members_2[2 * i_5 - 3], members_2[2 * i_5 - 2] = string.format('%.0f', (rank + i_5 - 2)), ids[i_5]
+    for i_6 = 2, #ids_2 do
+     members_2[2 * i_6 - 3], members_2[2 * i_6 - 2] = string.format('%.0f', (rank + i_6 - 2)), ids_2[i_6]
     end
     redis.call('ZADD', KEYS[6], unpack(members_2))
    end
    break
   end
-  local number = 140737488355328 + redis.call('HINCRBY', KEYS[9], 'l:' .. ARGV[2], #ids - 1) - #ids
-  local band_2, places, members_3 = its_key .. string.char(0, 100 - ARGV[11]), {
-  }, {
+  local places_2, members_3 = (note_places(ids_2, its_key_2)), {
   }
-  for i_6 = 2, #ids do
-   local place = band_2 .. struct.pack('>I6', number + i_6)
-   places[2 * i_6 - 3], places[2 * i_6 - 2] = ids[i_6], place
-   members_3[2 * i_6 - 3], members_3[2 * i_6 - 2] = 0, place .. ids[i_6]
-  end
-  redis.call('HSET', KEYS[7], unpack(places))
   if is_delayed then
    break
   end
+  for i_7 = 2, #ids_2 do
+   members_3[2 * i_7 - 3], members_3[2 * i_7 - 2] = 0, places_2[i_7 - 1] .. ids_2[i_7]
+  end
   redis.call('ZADD', KEYS[18], unpack(members_3))
   repeat
-   local its_key_2 = its_key
+   local its_key_3 = its_key_2
    local turn_of
    do
-    local score = tonumber(redis.call('ZSCORE', KEYS[19], its_key_2) or nil)
+    local score = tonumber(redis.call('ZSCORE', KEYS[19], its_key_3) or nil)
     turn_of = score and score >= -4503599627370496 and score or nil
    end
    if turn_of then
@@ -288,7 +301,7 @@ repeat
    end
    local virtual, _, start
    do
-    local raw = redis.call('HMGET', KEYS[20], '', its_key_2)
+    local raw = redis.call('HMGET', KEYS[20], '', its_key_3)
     local virtual_2
     repeat
      local raw_2 = raw[1]
@@ -314,14 +327,14 @@ repeat
     local score_2 = math.max(virtual, start)
     format_turn = string.format('%.0f', score_2)
    end
-   redis.call('ZADD', KEYS[19], format_turn, its_key_2)
+   redis.call('ZADD', KEYS[19], format_turn, its_key_3)
   until true
  until true
  if is_delayed then
   local members_4 = {
   }
-  for i_7 = 1, count do
-   members_4[2 * i_7 - 1], members_4[2 * i_7] = due_ms, ids[i_7 + 1]
+  for i_8 = 1, count do
+   members_4[2 * i_8 - 1], members_4[2 * i_8] = due_ms, ids_2[i_8 + 1]
   end
   redis.call('ZADD', KEYS[8], unpack(members_4))
   do
@@ -373,7 +386,7 @@ repeat
    until true
   end
  end
- added = ids
+ added = ids_2
 until true
 repeat
  local total = #event_lines
@@ -403,11 +416,11 @@ repeat
      if held_2 - freed <= most_2 then
       break
      end
-     local fields = entry[2]
-     dropped = dropped + tonumber(fields[6])
+     local fields_2 = entry[2]
+     dropped = dropped + tonumber(fields_2[6])
      local event_bytes
      do
-      local place_2, lines_2 = fields[4], fields[8]
+      local place_2, lines_2 = fields_2[4], fields_2[8]
       event_bytes = 40 + math.floor(1.2 * (#place_2 + #lines_2))
      end
      freed = freed + event_bytes

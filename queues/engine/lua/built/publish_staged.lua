@@ -6,6 +6,19 @@ if not now then
  now = time[1] * 1000 + math.floor(time[2] / 1000)
  now_up = now + 1
 end
+local function note_places(ids, its_key)
+ local number = 140737488355328 + redis.call('HINCRBY', KEYS[10], 'l:' .. ARGV[2], #ids - 1) - #ids
+ local band, places, fields = its_key .. string.char(0, 100 - ARGV[11]), {
+ }, {
+ }
+ for i = 2, #ids do
+  local place = band .. struct.pack('>I6', number + i)
+  places[i - 1] = place
+  fields[2 * i - 3], fields[2 * i - 2] = ids[i], place
+ end
+ redis.call('HSET', KEYS[8], unpack(fields))
+ return places
+end
 local DIGITS = {
  string.byte('0123456789ABCDEFGHJKMNPQRSTVWXYZ', 1, 32),
 }
@@ -17,7 +30,7 @@ local function counter_part(value)
 end
 local event_lines = {
 }
-local sizes, ids = {
+local sizes, ids_2 = {
 }, {
 }
 local time_part
@@ -50,18 +63,18 @@ do
  time_part = five_digits .. five_digits_2
 end
 local prefix, before_first = time_part .. ARGV[5], ARGV[6] - 15
-for i = 15, #ARGV do
- sizes[#sizes + 1] = ARGV[i]
- ids[#ids + 1] = prefix .. counter_part(before_first + i)
+for i_2 = 15, #ARGV do
+ sizes[#sizes + 1] = ARGV[i_2]
+ ids_2[#ids_2 + 1] = prefix .. counter_part(before_first + i_2)
 end
-for i_2, score in ipairs(redis.call('ZMSCORE', KEYS[2], unpack(ids))) do
- if not score or redis.call('HEXISTS', KEYS[1], ids[i_2]) == 0 then
+for _, score in ipairs(redis.call('ZMSCORE', KEYS[2], unpack(ids_2))) do
+ if not score then
   return {
    'gone',
   }
  end
 end
-redis.call('ZREM', KEYS[2], unpack(ids))
+redis.call('ZREM', KEYS[2], unpack(ids_2))
 local added
 repeat
  local ttl_ms, wait = tonumber(ARGV[9]), tonumber(ARGV[7])
@@ -149,7 +162,7 @@ repeat
  local line_middle = is_delayed and '\t\t' .. wait .. '\t\t' or '\t\t\t\t'
  local line_end, size = '', -1
  local count, before_first_2 = sizes and #sizes or #nil, ARGV[6] - 1
- local ids_2, records, new_runs, its_run = {
+ local ids_3, records, new_runs, its_run = {
   'ok',
  }, {
  }, nil, nil
@@ -171,7 +184,7 @@ repeat
    counter_part_2 = string.char(DIGITS[(value_6 - b_6) / 32 + 1], DIGITS[b_6 + 1], DIGITS[c_6 + 1])
   end
   local id_2 = prefix_2 .. counter_part_2
-  ids_2[i_3 + 1] = id_2
+  ids_3[i_3 + 1] = id_2
   local its_size = sizes and tonumber(sizes[i_3]) or #(nil)[i_3]
   if not sizes then
    records[2 * i_3 - 1], records[2 * i_3] = id_2, head .. (nil)[i_3]
@@ -200,7 +213,7 @@ repeat
  end
  if ARGV[13] ~= '' then
   do
-   local id_3 = ids_2[2]
+   local id_3 = ids_3[2]
    local for_ms = tonumber(ARGV[14])
    redis.call('HSET', KEYS[5], ARGV[13], struct.pack('>I6c26', for_ms > 0 and now + for_ms or 0, id_3))
    if for_ms > 0 then
@@ -232,9 +245,9 @@ repeat
    if horizon or due_ms_3 > expires_2 then
     local members = {
     }
-    for i_4 = 2, #ids_2 do
+    for i_4 = 2, #ids_3 do
      members[#members + 1] = expires_2
-     members[#members + 1] = ids_2[i_4]
+     members[#members + 1] = ids_3[i_4]
     end
     redis.call('ZADD', KEYS[4], unpack(members))
    else
@@ -250,7 +263,7 @@ repeat
  local horizon_2 = value_7
  if horizon_2 then
   do
-   local size_2, change = redis.call('HLEN', KEYS[1]), #ids_2
+   local size_2, change = redis.call('HLEN', KEYS[1]), #ids_3
    if size_2 % 500 < change then
     do
      local ms = (size_2 > 500 and horizon_2 - 10000 or tonumber(horizon_2))
@@ -267,74 +280,77 @@ repeat
   end
  end
  repeat
-  local its_key
+  local its_key_2
   repeat
    local options_2 = ARGV[12]
    if options_2 == '' or string.byte(options_2, 7) % 128 < 64 then
-    its_key = nil
+    its_key_2 = nil
     break
    end
-   its_key = string.sub(options_2, -1 - string.byte(options_2, -1), -2)
+   its_key_2 = string.sub(options_2, -1 - string.byte(options_2, -1), -2)
   until true
-  if not its_key then
+  if not its_key_2 then
    local its_priority = tonumber(ARGV[11])
-   if its_priority ~= 0 then
-    local its_priorities = {
-    }
-    for i_5 = 2, #ids_2 do
-     its_priorities[2 * i_5 - 3], its_priorities[2 * i_5 - 2] = ids_2[i_5], its_priority
-    end
-    redis.call('HSET', KEYS[8], unpack(its_priorities))
+   if not sizes then
+    repeat
+     if its_priority == 0 then
+      break
+     end
+     local its_priorities = {
+     }
+     for i_5 = 2, #ids_3 do
+      its_priorities[2 * i_5 - 3], its_priorities[2 * i_5 - 2] = ids_3[i_5], its_priority
+     end
+     redis.call('HSET', KEYS[8], unpack(its_priorities))
+    until true
    end
    if is_delayed then
     break
    end
    if its_priority == 0 then
-    redis.call('RPUSH', KEYS[6], unpack(ids_2, 2))
+    redis.call('RPUSH', KEYS[6], unpack(ids_3, 2))
    else
     local free_rank
     repeat
-     local band = (100 - its_priority) * 17592186044416
-     local from, to = string.format('%.0f', band), '(' .. string.format('%.0f', (band + 17592186044416))
+     local band_2 = (100 - its_priority) * 17592186044416
+     local from, to = string.format('%.0f', band_2), '(' .. string.format('%.0f', (band_2 + 17592186044416))
      local last = redis.call('ZREVRANGEBYSCORE', KEYS[7], to, from, 'WITHSCORES', 'LIMIT', 0, 1)
-     free_rank = math.max(band + now, last[2] and tonumber(last[2]) + 1 or 0)
+     free_rank = math.max(band_2 + now, last[2] and tonumber(last[2]) + 1 or 0)
     until true
     local rank, members_2 = free_rank, {
     }
-    for i_6 = 2, #ids_2 do
-     members_2[2 * i_6 - 3], members_2[2 * i_6 - 2] = string.format('%.0f', (rank + i_6 - 2)), ids_2[i_6]
+    for i_6 = 2, #ids_3 do
+     members_2[2 * i_6 - 3], members_2[2 * i_6 - 2] = string.format('%.0f', (rank + i_6 - 2)), ids_3[i_6]
     end
     redis.call('ZADD', KEYS[7], unpack(members_2))
    end
    break
   end
-  local number = 140737488355328 + redis.call('HINCRBY', KEYS[10], 'l:' .. ARGV[2], #ids_2 - 1) - #ids_2
-  local band_2, places, members_3 = its_key .. string.char(0, 100 - ARGV[11]), {
-  }, {
-  }
-  for i_7 = 2, #ids_2 do
-   local place = band_2 .. struct.pack('>I6', number + i_7)
-   places[2 * i_7 - 3], places[2 * i_7 - 2] = ids_2[i_7], place
-   members_3[2 * i_7 - 3], members_3[2 * i_7 - 2] = 0, place .. ids_2[i_7]
+  if sizes and is_delayed then
+   break
   end
-  redis.call('HSET', KEYS[8], unpack(places))
+  local places_2, members_3 = sizes and redis.call('HMGET', KEYS[8], unpack(ids_3, 2)) or note_places(ids_3, its_key_2), {
+  }
   if is_delayed then
    break
   end
+  for i_7 = 2, #ids_3 do
+   members_3[2 * i_7 - 3], members_3[2 * i_7 - 2] = 0, places_2[i_7 - 1] .. ids_3[i_7]
+  end
   redis.call('ZADD', KEYS[20], unpack(members_3))
   repeat
-   local its_key_2 = its_key
+   local its_key_3 = its_key_2
    local turn_of
    do
-    local score_2 = tonumber(redis.call('ZSCORE', KEYS[21], its_key_2) or nil)
+    local score_2 = tonumber(redis.call('ZSCORE', KEYS[21], its_key_3) or nil)
     turn_of = score_2 and score_2 >= -4503599627370496 and score_2 or nil
    end
    if turn_of then
     break
    end
-   local virtual, _, start
+   local virtual, __2, start
    do
-    local raw = redis.call('HMGET', KEYS[22], '', its_key_2)
+    local raw = redis.call('HMGET', KEYS[22], '', its_key_3)
     local virtual_2
     repeat
      local raw_2 = raw[1]
@@ -353,21 +369,21 @@ repeat
      end
      in_work, start_2, tat = struct.unpack('>I4dd', raw_3)
     until true
-    virtual, _, start = virtual_2, in_work, start_2, tat
+    virtual, __2, start = virtual_2, in_work, start_2, tat
    end
    local format_turn
    do
     local score_3 = math.max(virtual, start)
     format_turn = string.format('%.0f', score_3)
    end
-   redis.call('ZADD', KEYS[21], format_turn, its_key_2)
+   redis.call('ZADD', KEYS[21], format_turn, its_key_3)
   until true
  until true
  if is_delayed then
   local members_4 = {
   }
   for i_8 = 1, count do
-   members_4[2 * i_8 - 1], members_4[2 * i_8] = due_ms, ids_2[i_8 + 1]
+   members_4[2 * i_8 - 1], members_4[2 * i_8] = due_ms, ids_3[i_8 + 1]
   end
   redis.call('ZADD', KEYS[9], unpack(members_4))
   do
@@ -405,7 +421,7 @@ repeat
     if redis.call('HGET', KEYS[15], 'm') == tostring(minute) then
      break
     end
-    for __2, field_3 in ipairs(redis.call('HKEYS', KEYS[15])) do
+    for __3, field_3 in ipairs(redis.call('HKEYS', KEYS[15])) do
      local its = tonumber(string.match(field_3, '^%d+'))
      if its and its <= minute - 10 then
       redis.call('HDEL', KEYS[15], field_3)
@@ -419,7 +435,7 @@ repeat
    until true
   end
  end
- added = ids_2
+ added = ids_3
 until true
 repeat
  local total = #event_lines
@@ -445,15 +461,15 @@ repeat
    local dropped, freed, entries, from_2 = 0, 0, 0, '-'
    repeat
     local found = redis.call('XRANGE', KEYS[17], from_2, '+', 'COUNT', 100)
-    for __3, entry in ipairs(found) do
+    for __4, entry in ipairs(found) do
      if held_2 - freed <= most_2 then
       break
      end
-     local fields = entry[2]
-     dropped = dropped + tonumber(fields[6])
+     local fields_2 = entry[2]
+     dropped = dropped + tonumber(fields_2[6])
      local event_bytes
      do
-      local place_2, lines_2 = fields[4], fields[8]
+      local place_2, lines_2 = fields_2[4], fields_2[8]
       event_bytes = 40 + math.floor(1.2 * (#place_2 + #lines_2))
      end
      freed = freed + event_bytes

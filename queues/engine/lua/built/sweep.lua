@@ -1,4 +1,4 @@
---{"name": "sweep", "purpose": "one visit to a queue: deletes jobs that have expired (edge N), looks which ones expire next, takes tombstones", "keys": ["jobs", "runs", "ready", "front", "prio", "priorities", "delayed", "retry", "expiring", "staged", "keys", "flags", "due", "ends", "sweeps", "queues", "stats", "active", "events", "counters", "blocked", "outgoing", "lines", "turns", "shares"], "args": ["now_ms", "queue", "cap", "expire", "look"], "rest": false, "replies": ["ok"]}
+--{"name": "sweep", "purpose": "one visit to a queue: deletes jobs that have expired (edge N), looks which ones expire next, takes tombstones", "keys": ["jobs", "runs", "ready", "front", "prio", "priorities", "delayed", "retry", "expiring", "staged", "keys", "flags", "due", "ends", "sweeps", "queues", "stats", "active", "events", "counters", "blocked", "waits", "outgoing", "lines", "turns", "shares"], "args": ["now_ms", "queue", "cap", "expire", "look"], "rest": false, "replies": ["ok"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then
@@ -75,7 +75,7 @@ local function expire_known(most)
         until true
         message = 'ended\t' .. ARGV[2] .. '\t' .. id_3 .. '\t' .. 'expired' .. '\t' .. key_of
        end
-       redis.call('ZADD', KEYS[22], now, message)
+       redis.call('ZADD', KEYS[23], now, message)
       end
      end
     end
@@ -86,10 +86,10 @@ local function expire_known(most)
     do
      do
       local message_2 = ('waits\t' .. ARGV[2] .. '\t' .. id_4)
-      redis.call('ZADD', KEYS[22], now, message_2)
+      redis.call('ZADD', KEYS[23], now, message_2)
      end
     end
-   elseif key_end(places[i_3]) and redis.call('ZREM', KEYS[23], places[i_3] .. id_4) == 1 then
+   elseif key_end(places[i_3]) and redis.call('ZREM', KEYS[24], places[i_3] .. id_4) == 1 then
     repeat
      local its_key_2 = string.sub(places[i_3], 1, key_end(places[i_3]) - 1)
      local range_line
@@ -99,14 +99,14 @@ local function expire_known(most)
        local prefix = its_key_2 .. string.char(0)
        from, to = '[' .. prefix, '(' .. string.sub(prefix, 1, -2) .. string.char(string.byte(prefix, -1) + 1)
       end
-      range_line = redis.call('ZRANGEBYLEX', KEYS[23], from, to, 'LIMIT', 0, 1)
+      range_line = redis.call('ZRANGEBYLEX', KEYS[24], from, to, 'LIMIT', 0, 1)
      end
      if #range_line > 0 then
       break
      end
      local virtual, in_work, start, tat
      do
-      local raw_3 = redis.call('HMGET', KEYS[25], '', its_key_2)
+      local raw_3 = redis.call('HMGET', KEYS[26], '', its_key_2)
       local virtual_2
       repeat
        local raw_4 = raw_3[1]
@@ -130,13 +130,13 @@ local function expire_known(most)
      repeat
       local turn_of
       do
-       local score = tonumber(redis.call('ZSCORE', KEYS[24], its_key_2) or nil)
+       local score = tonumber(redis.call('ZSCORE', KEYS[25], its_key_2) or nil)
        turn_of = score and score >= -4503599627370496 and score or nil
       end
       local virtual_3, in_work_3, start_3, tat_3, turn = virtual, in_work, math.max(start, turn_of or 0), tat, nil
-      redis.call('HDEL', KEYS[25], its_key_2)
+      redis.call('HDEL', KEYS[26], its_key_2)
       if not turn then
-       redis.call('ZREM', KEYS[24], its_key_2)
+       redis.call('ZREM', KEYS[25], its_key_2)
       end
       if not turn and in_work_3 == 0 then
        local until_ms = math.max(start_3 > virtual_3 and now + 10000 or 0, math.ceil(tat_3 / 1000))
@@ -149,9 +149,9 @@ local function expire_known(most)
        end
       end
       if turn then
-       redis.call('ZADD', KEYS[24], string.format('%.0f', turn), its_key_2)
+       redis.call('ZADD', KEYS[25], string.format('%.0f', turn), its_key_2)
       end
-      redis.call('HSET', KEYS[25], its_key_2, struct.pack('>I4dd', in_work_3, start_3, tat_3))
+      redis.call('HSET', KEYS[26], its_key_2, struct.pack('>I4dd', in_work_3, start_3, tat_3))
      until true
     until true
     elsewhere = elsewhere + 1
@@ -310,7 +310,7 @@ if expired == 0 then
        value = from_hex
       end
       local member = value
-      members = redis.call('ZRANGEBYLEX', KEYS[23], member and '(' .. member or '-', '+', 'LIMIT', 0, few)
+      members = redis.call('ZRANGEBYLEX', KEYS[24], member and '(' .. member or '-', '+', 'LIMIT', 0, few)
      end
      ids_3 = {
      }
@@ -537,6 +537,12 @@ do
      break
     end
     redis.call('HDEL', KEYS[1], unpack(stale))
+    redis.call('HDEL', KEYS[2], unpack(stale))
+    redis.call('HDEL', KEYS[6], unpack(stale))
+    for __10, id_13 in ipairs(redis.call('EXISTS', KEYS[22]) == 1 and stale or {
+    }) do
+     redis.call('ZREMRANGEBYLEX', KEYS[22], '[' .. id_13 .. '\t', '(' .. id_13 .. '\n')
+    end
     redis.call('ZREM', KEYS[10], unpack(stale))
     repeat
      if redis.call('EXISTS', KEYS[1]) == 1 then
@@ -563,29 +569,29 @@ do
  local ms_8
  repeat
   local most_5 = tonumber(ARGV[5])
-  local gone = redis.call('ZRANGEBYSCORE', KEYS[24], '-inf', string.format('%.0f', (now - 9007199254740992)), 'LIMIT', 0, most_5)
+  local gone = redis.call('ZRANGEBYSCORE', KEYS[25], '-inf', string.format('%.0f', (now - 9007199254740992)), 'LIMIT', 0, most_5)
   if #gone > 0 then
-   redis.call('ZREM', KEYS[24], unpack(gone))
-   redis.call('HDEL', KEYS[25], unpack(gone))
+   redis.call('ZREM', KEYS[25], unpack(gone))
+   redis.call('HDEL', KEYS[26], unpack(gone))
   end
-  local clock = redis.call('HGET', KEYS[25], '')
+  local clock = redis.call('HGET', KEYS[26], '')
   if not clock then
    ms_8 = nil
    break
   end
   local next_at_2 = now + 10000
-  if redis.call('HLEN', KEYS[25]) == 1 and redis.call('EXISTS', KEYS[24]) == 0 then
-   local __10, __11, tat_4
+  if redis.call('HLEN', KEYS[26]) == 1 and redis.call('EXISTS', KEYS[25]) == 0 then
+   local __11, __12, tat_4
    repeat
     if not clock then
-     __10, __11, tat_4 = 0, 0, 0
+     __11, __12, tat_4 = 0, 0, 0
      break
     end
-    __10, __11, tat_4 = struct.unpack('>ddd', clock)
+    __11, __12, tat_4 = struct.unpack('>ddd', clock)
    until true
    next_at_2 = math.ceil(tat_4 / 1000)
    if next_at_2 <= now then
-    redis.call('HDEL', KEYS[25], '')
+    redis.call('HDEL', KEYS[26], '')
     ms_8 = nil
     break
    end
@@ -649,7 +655,7 @@ repeat
    local dropped_3, freed, entries, from_2 = 0, 0, 0, '-'
    repeat
     local found_4 = redis.call('XRANGE', KEYS[19], from_2, '+', 'COUNT', 100)
-    for __12, entry in ipairs(found_4) do
+    for __13, entry in ipairs(found_4) do
      if held - freed <= most_7 then
       break
      end

@@ -1,4 +1,4 @@
---{"name": "unstage", "purpose": "drops staged records whose publish has failed.", "keys": ["jobs", "staged", "ready", "front", "keys", "flags", "due", "ends", "queues"], "args": ["now_ms", "queue", "random", "counter", "count"], "rest": false, "replies": ["ok"]}
+--{"name": "unstage", "purpose": "drops staged records whose publish has failed.", "keys": ["jobs", "runs", "priorities", "waits", "staged", "ready", "front", "keys", "flags", "due", "ends", "queues"], "args": ["now_ms", "queue", "random", "counter", "count"], "rest": false, "replies": ["ok"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then
@@ -52,11 +52,11 @@ for i = 0, ARGV[5] - 1 do
  end
  ids[i + 1] = prefix .. counter_part
 end
-local before = redis.call('ZCARD', KEYS[2])
+local before = redis.call('ZCARD', KEYS[5])
 repeat
  local stale = {
  }
- for i_2, score in ipairs(redis.call('ZMSCORE', KEYS[2], unpack(ids))) do
+ for i_2, score in ipairs(redis.call('ZMSCORE', KEYS[5], unpack(ids))) do
   if score then
    stale[#stale + 1] = ids[i_2]
   end
@@ -65,21 +65,27 @@ repeat
   break
  end
  redis.call('HDEL', KEYS[1], unpack(stale))
- redis.call('ZREM', KEYS[2], unpack(stale))
+ redis.call('HDEL', KEYS[2], unpack(stale))
+ redis.call('HDEL', KEYS[3], unpack(stale))
+ for _, id in ipairs(redis.call('EXISTS', KEYS[4]) == 1 and stale or {
+ }) do
+  redis.call('ZREMRANGEBYLEX', KEYS[4], '[' .. id .. '\t', '(' .. id .. '\n')
+ end
+ redis.call('ZREM', KEYS[5], unpack(stale))
  repeat
   if redis.call('EXISTS', KEYS[1]) == 1 then
    break
   end
-  redis.call('DEL', KEYS[3], KEYS[4])
-  redis.call('HDEL', KEYS[6], 't:' .. ARGV[2], 'h:' .. ARGV[2], 's:' .. ARGV[2], 'l:' .. ARGV[2])
-  redis.call('ZREM', KEYS[7], ARGV[2])
-  redis.call('ZREM', KEYS[8], ARGV[2])
-  if redis.call('EXISTS', KEYS[5]) == 0 and redis.call('HEXISTS', KEYS[6], 'p:' .. ARGV[2]) == 0 then
-   redis.call('ZREM', KEYS[9], ARGV[2])
+  redis.call('DEL', KEYS[6], KEYS[7])
+  redis.call('HDEL', KEYS[9], 't:' .. ARGV[2], 'h:' .. ARGV[2], 's:' .. ARGV[2], 'l:' .. ARGV[2])
+  redis.call('ZREM', KEYS[10], ARGV[2])
+  redis.call('ZREM', KEYS[11], ARGV[2])
+  if redis.call('EXISTS', KEYS[8]) == 0 and redis.call('HEXISTS', KEYS[9], 'p:' .. ARGV[2]) == 0 then
+   redis.call('ZREM', KEYS[12], ARGV[2])
   end
  until true
 until true
 return {
  'ok',
- before - redis.call('ZCARD', KEYS[2]),
+ before - redis.call('ZCARD', KEYS[5]),
 }

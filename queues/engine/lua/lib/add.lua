@@ -79,7 +79,7 @@ local function add_jobs(bodies, sizes, due_at, key_is_free)
   local horizon = expires > 0 and expect_expiry(expires, due_ms, ids, 2)
   if horizon then expect_scan(horizon, redis.call('HLEN', jobs), #ids) end
   if not (sizes or horizon) then enrol(count) end
-  place_new(ids, is_delayed)
+  place_new(ids, is_delayed, sizes)
   if is_delayed then
     local members = {}
     for i = 1, count do members[2 * i - 1], members[2 * i] = due_ms, ids[i + 1] end

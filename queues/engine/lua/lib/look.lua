@@ -18,7 +18,7 @@ local function look(id, preview, known, set, raw)
   if not expires then return nil end
   local state, score = known, set and redis.call('ZSCORE', set, id) or ''
   if not known then state, score = find_state(id) end
-  if waits(state) and has_expired(expires) then return nil end
+  if is_waiting(state) and has_expired(expires) then return nil end
   raw = raw or redis.call('HGET', jobs, id)
   local _, _, _, _, body_at = unpack_record(raw)
   local size = #raw - body_at + 1

@@ -41,13 +41,16 @@ local function put_plain_at_head(id, priority)
   end
 end
 
--- New jobs: ids[2] and those behind it.
-local function place_plain(ids, its_priority, is_delayed)
-  if its_priority ~= 0 then
-    local its_priorities = {}
-    for i = 2, #ids do its_priorities[2 * i - 3], its_priorities[2 * i - 2] = ids[i], its_priority end
-    redis.call('HSET', priorities, unpack(its_priorities))
-  end
+-- Of new jobs: ids[2] and those behind it.
+local function note_priorities(ids, its_priority)
+  if its_priority == 0 then return end
+  local its_priorities = {}
+  for i = 2, #ids do its_priorities[2 * i - 3], its_priorities[2 * i - 2] = ids[i], its_priority end
+  redis.call('HSET', priorities, unpack(its_priorities))
+end
+
+local function place_plain(ids, its_priority, is_delayed, are_noted)
+  if not are_noted then note_priorities(ids, its_priority) end
   if is_delayed then return end
   if its_priority == 0 then
     redis.call('RPUSH', ready, unpack(ids, 2))

@@ -12,6 +12,11 @@ local function unstage(ids)
   end
   if #stale == 0 then return end
   redis.call('HDEL', jobs, unpack(stale))
+  redis.call('HDEL', runs, unpack(stale))
+  redis.call('HDEL', priorities, unpack(stale))
+  for _, id in ipairs(redis.call('EXISTS', waits) == 1 and stale or {}) do
+    redis.call('ZREMRANGEBYLEX', waits, '[' .. id .. '\t', '(' .. id .. '\n')
+  end
   redis.call('ZREM', staged, unpack(stale))
   forget_if_empty()
 end
