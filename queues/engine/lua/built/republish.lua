@@ -6,6 +6,19 @@ if not now then
  now = time[1] * 1000 + math.floor(time[2] / 1000)
  now_up = now + 1
 end
+local function note_places(ids, its_key)
+ local number = 140737488355328 + redis.call('HINCRBY', KEYS[15], 'l:' .. ARGV[2], #ids - 1) - #ids
+ local band, places, fields = its_key .. string.char(0, 100 - ARGV[11]), {
+ }, {
+ }
+ for i = 2, #ids do
+  local place = band .. struct.pack('>I6', number + i)
+  places[i - 1] = place
+  fields[2 * i - 3], fields[2 * i - 2] = ids[i], place
+ end
+ redis.call('HSET', KEYS[8], unpack(fields))
+ return places
+end
 local DIGITS = {
  string.byte('0123456789ABCDEFGHJKMNPQRSTVWXYZ', 1, 32),
 }
@@ -101,7 +114,7 @@ repeat
  local line_middle = is_delayed and '\t\t' .. wait .. '\t\t' or '\t\t\t\t'
  local line_end, size = '', -1
  local count, before_first = (#bodies), ARGV[6] - 1
- local ids, records, new_runs, its_run = {
+ local ids_2, records, new_runs, its_run = {
   'ok',
  }, {
  }, nil, nil
@@ -113,20 +126,20 @@ repeat
   end
   is_awaited = #redis.call('ZRANGEBYLEX', KEYS[24], '[:' .. ARGV[13] .. '\t', '(:' .. ARGV[13] .. '\n', 'LIMIT', 0, 1) > 0
  until true
- for i = 1, count do
+ for i_2 = 1, count do
   local counter_part
   do
-   local value_3 = before_first + i
+   local value_3 = before_first + i_2
    local c_3 = value_3 % 32
    value_3 = (value_3 - c_3) / 32
    local b_3 = value_3 % 32
    counter_part = string.char(DIGITS[(value_3 - b_3) / 32 + 1], DIGITS[b_3 + 1], DIGITS[c_3 + 1])
   end
   local id_2 = prefix .. counter_part
-  ids[i + 1] = id_2
-  local its_size = (#bodies[i])
+  ids_2[i_2 + 1] = id_2
+  local its_size = (#bodies[i_2])
   do
-   records[2 * i - 1], records[2 * i] = id_2, head .. bodies[i]
+   records[2 * i_2 - 1], records[2 * i_2] = id_2, head .. bodies[i_2]
   end
   if its_size > 4096 - #head or is_awaited then
    new_runs = new_runs or {
@@ -152,7 +165,7 @@ repeat
  end
  if ARGV[13] ~= '' then
   do
-   local id_3 = ids[2]
+   local id_3 = ids_2[2]
    local for_ms = tonumber(ARGV[14])
    redis.call('HSET', KEYS[2], ARGV[13], struct.pack('>I6c26', for_ms > 0 and now + for_ms or 0, id_3))
    if for_ms > 0 then
@@ -184,9 +197,9 @@ repeat
    if horizon or due_ms_3 > expires_2 then
     local members = {
     }
-    for i_2 = 2, #ids do
+    for i_3 = 2, #ids_2 do
      members[#members + 1] = expires_2
-     members[#members + 1] = ids[i_2]
+     members[#members + 1] = ids_2[i_3]
     end
     redis.call('ZADD', KEYS[11], unpack(members))
    else
@@ -202,7 +215,7 @@ repeat
  local horizon_2 = value_4
  if horizon_2 then
   do
-   local size_2, change = redis.call('HLEN', KEYS[1]), #ids
+   local size_2, change = redis.call('HLEN', KEYS[1]), #ids_2
    if size_2 % 500 < change then
     do
      local ms = (size_2 > 500 and horizon_2 - 10000 or tonumber(horizon_2))
@@ -219,66 +232,66 @@ repeat
   end
  end
  repeat
-  local its_key
+  local its_key_2
   repeat
    local options_2 = ARGV[12]
    if options_2 == '' or string.byte(options_2, 7) % 128 < 64 then
-    its_key = nil
+    its_key_2 = nil
     break
    end
-   its_key = string.sub(options_2, -1 - string.byte(options_2, -1), -2)
+   its_key_2 = string.sub(options_2, -1 - string.byte(options_2, -1), -2)
   until true
-  if not its_key then
+  if not its_key_2 then
    local its_priority = tonumber(ARGV[11])
-   if its_priority ~= 0 then
-    local its_priorities = {
-    }
-    for i_3 = 2, #ids do
-     its_priorities[2 * i_3 - 3], its_priorities[2 * i_3 - 2] = ids[i_3], its_priority
-    end
-    redis.call('HSET', KEYS[8], unpack(its_priorities))
+   do
+    repeat
+     if its_priority == 0 then
+      break
+     end
+     local its_priorities = {
+     }
+     for i_4 = 2, #ids_2 do
+      its_priorities[2 * i_4 - 3], its_priorities[2 * i_4 - 2] = ids_2[i_4], its_priority
+     end
+     redis.call('HSET', KEYS[8], unpack(its_priorities))
+    until true
    end
    if is_delayed then
     break
    end
    if its_priority == 0 then
-    redis.call('RPUSH', KEYS[5], unpack(ids, 2))
+    redis.call('RPUSH', KEYS[5], unpack(ids_2, 2))
    else
     local free_rank
     repeat
-     local band = (100 - its_priority) * 17592186044416
-     local from, to = string.format('%.0f', band), '(' .. string.format('%.0f', (band + 17592186044416))
+     local band_2 = (100 - its_priority) * 17592186044416
+     local from, to = string.format('%.0f', band_2), '(' .. string.format('%.0f', (band_2 + 17592186044416))
      local last = redis.call('ZREVRANGEBYSCORE', KEYS[7], to, from, 'WITHSCORES', 'LIMIT', 0, 1)
-     free_rank = math.max(band + now, last[2] and tonumber(last[2]) + 1 or 0)
+     free_rank = math.max(band_2 + now, last[2] and tonumber(last[2]) + 1 or 0)
     until true
     local rank, members_2 = free_rank, {
     }
-    for i_4 = 2, #ids do
-     members_2[2 * i_4 - 3], members_2[2 * i_4 - 2] = string.format('%.0f', (rank + i_4 - 2)), ids[i_4]
+    for i_5 = 2, #ids_2 do
+     members_2[2 * i_5 - 3], members_2[2 * i_5 - 2] = string.format('%.0f', (rank + i_5 - 2)), ids_2[i_5]
     end
     redis.call('ZADD', KEYS[7], unpack(members_2))
    end
    break
   end
-  local number = 140737488355328 + redis.call('HINCRBY', KEYS[15], 'l:' .. ARGV[2], #ids - 1) - #ids
-  local band_2, places, members_3 = its_key .. string.char(0, 100 - ARGV[11]), {
-  }, {
+  local places_2, members_3 = (note_places(ids_2, its_key_2)), {
   }
-  for i_5 = 2, #ids do
-   local place = band_2 .. struct.pack('>I6', number + i_5)
-   places[2 * i_5 - 3], places[2 * i_5 - 2] = ids[i_5], place
-   members_3[2 * i_5 - 3], members_3[2 * i_5 - 2] = 0, place .. ids[i_5]
-  end
-  redis.call('HSET', KEYS[8], unpack(places))
   if is_delayed then
    break
   end
+  for i_6 = 2, #ids_2 do
+   members_3[2 * i_6 - 3], members_3[2 * i_6 - 2] = 0, places_2[i_6 - 1] .. ids_2[i_6]
+  end
   redis.call('ZADD', KEYS[28], unpack(members_3))
   repeat
-   local its_key_2 = its_key
+   local its_key_3 = its_key_2
    local turn_of
    do
-    local score = tonumber(redis.call('ZSCORE', KEYS[29], its_key_2) or nil)
+    local score = tonumber(redis.call('ZSCORE', KEYS[29], its_key_3) or nil)
     turn_of = score and score >= -4503599627370496 and score or nil
    end
    if turn_of then
@@ -286,7 +299,7 @@ repeat
    end
    local virtual, _, start
    do
-    local raw = redis.call('HMGET', KEYS[30], '', its_key_2)
+    local raw = redis.call('HMGET', KEYS[30], '', its_key_3)
     local virtual_2
     repeat
      local raw_2 = raw[1]
@@ -312,14 +325,14 @@ repeat
     local score_2 = math.max(virtual, start)
     format_turn = string.format('%.0f', score_2)
    end
-   redis.call('ZADD', KEYS[29], format_turn, its_key_2)
+   redis.call('ZADD', KEYS[29], format_turn, its_key_3)
   until true
  until true
  if is_delayed then
   local members_4 = {
   }
-  for i_6 = 1, count do
-   members_4[2 * i_6 - 1], members_4[2 * i_6] = due_ms, ids[i_6 + 1]
+  for i_7 = 1, count do
+   members_4[2 * i_7 - 1], members_4[2 * i_7] = due_ms, ids_2[i_7 + 1]
   end
   redis.call('ZADD', KEYS[9], unpack(members_4))
   do
@@ -371,7 +384,7 @@ repeat
    until true
   end
  end
- added = ids
+ added = ids_2
 until true
 local value_5 = added[1] == 'ok'
 if value_5 then
@@ -404,8 +417,8 @@ if value_5 then
         key_of = ''
         break
        end
-       local __3, __4, __5, __6, its_key_3 = struct.unpack('>I6BI6I6Hc0', options_3)
-       key_of = its_key_3
+       local __3, __4, __5, __6, its_key_4 = struct.unpack('>I6BI6I6Hc0', options_3)
+       key_of = its_key_4
       until true
       message = 'ended\t' .. ARGV[2] .. '\t' .. id_4 .. '\t' .. 'deleted' .. '\t' .. key_of
      end
@@ -420,10 +433,10 @@ if value_5 then
   if redis.call('ZREM', KEYS[12], id_4) == 1 then
    if zero then
     do
-     local its_key_4 = string.sub(place_2, 1, zero - 1)
+     local its_key_5 = string.sub(place_2, 1, zero - 1)
      local virtual_3, in_work_2, start_3, tat_2
      do
-      local raw_4 = redis.call('HMGET', KEYS[30], '', its_key_4)
+      local raw_4 = redis.call('HMGET', KEYS[30], '', its_key_5)
       local virtual_4
       repeat
        local raw_5 = raw_4[1]
@@ -446,7 +459,7 @@ if value_5 then
      end
      local turn
      do
-      local score_3 = tonumber(redis.call('ZSCORE', KEYS[29], its_key_4) or nil)
+      local score_3 = tonumber(redis.call('ZSCORE', KEYS[29], its_key_5) or nil)
       turn = score_3 and score_3 >= -4503599627370496 and score_3 or nil
      end
      if turn and turn < 0 then
@@ -454,9 +467,9 @@ if value_5 then
      end
      repeat
       local virtual_5, in_work_4, start_5, tat_4, turn_2 = virtual_3, math.max(0, in_work_2 - 1), start_3, tat_2, turn
-      redis.call('HDEL', KEYS[30], its_key_4)
+      redis.call('HDEL', KEYS[30], its_key_5)
       if not turn_2 then
-       redis.call('ZREM', KEYS[29], its_key_4)
+       redis.call('ZREM', KEYS[29], its_key_5)
       end
       if not turn_2 and in_work_4 == 0 then
        local until_ms = math.max(start_5 > virtual_5 and now + 10000 or 0, math.ceil(tat_4 / 1000))
@@ -469,9 +482,9 @@ if value_5 then
        end
       end
       if turn_2 then
-       redis.call('ZADD', KEYS[29], string.format('%.0f', turn_2), its_key_4)
+       redis.call('ZADD', KEYS[29], string.format('%.0f', turn_2), its_key_5)
       end
-      redis.call('HSET', KEYS[30], its_key_4, struct.pack('>I4dd', in_work_4, start_5, tat_4))
+      redis.call('HSET', KEYS[30], its_key_5, struct.pack('>I4dd', in_work_4, start_5, tat_4))
      until true
     end
    end
@@ -498,12 +511,12 @@ if value_5 then
     do
      redis.call('ZREM', KEYS[28], place_2 .. id_4)
      repeat
-      local its_key_5 = string.sub(place_2, 1, (place_2 and string.find(place_2, '%z')) - 1)
+      local its_key_6 = string.sub(place_2, 1, (place_2 and string.find(place_2, '%z')) - 1)
       local range_line
       do
        local from_2, to_2
        do
-        local prefix_2 = its_key_5 .. string.char(0)
+        local prefix_2 = its_key_6 .. string.char(0)
         from_2, to_2 = '[' .. prefix_2, '(' .. string.sub(prefix_2, 1, -2) .. string.char(string.byte(prefix_2, -1) + 1)
        end
        range_line = redis.call('ZRANGEBYLEX', KEYS[28], from_2, to_2, 'LIMIT', 0, 1)
@@ -513,7 +526,7 @@ if value_5 then
       end
       local virtual_6, in_work_5, start_6, tat_5
       do
-       local raw_7 = redis.call('HMGET', KEYS[30], '', its_key_5)
+       local raw_7 = redis.call('HMGET', KEYS[30], '', its_key_6)
        local virtual_7
        repeat
         local raw_8 = raw_7[1]
@@ -537,13 +550,13 @@ if value_5 then
       repeat
        local turn_of_2
        do
-        local score_4 = tonumber(redis.call('ZSCORE', KEYS[29], its_key_5) or nil)
+        local score_4 = tonumber(redis.call('ZSCORE', KEYS[29], its_key_6) or nil)
         turn_of_2 = score_4 and score_4 >= -4503599627370496 and score_4 or nil
        end
        local virtual_8, in_work_7, start_8, tat_7, turn_3 = virtual_6, in_work_5, math.max(start_6, turn_of_2 or 0), tat_5, nil
-       redis.call('HDEL', KEYS[30], its_key_5)
+       redis.call('HDEL', KEYS[30], its_key_6)
        if not turn_3 then
-        redis.call('ZREM', KEYS[29], its_key_5)
+        redis.call('ZREM', KEYS[29], its_key_6)
        end
        if not turn_3 and in_work_7 == 0 then
         local until_ms_2 = math.max(start_8 > virtual_8 and now + 10000 or 0, math.ceil(tat_7 / 1000))
@@ -556,9 +569,9 @@ if value_5 then
         end
        end
        if turn_3 then
-        redis.call('ZADD', KEYS[29], string.format('%.0f', turn_3), its_key_5)
+        redis.call('ZADD', KEYS[29], string.format('%.0f', turn_3), its_key_6)
        end
-       redis.call('HSET', KEYS[30], its_key_5, struct.pack('>I4dd', in_work_7, start_8, tat_7))
+       redis.call('HSET', KEYS[30], its_key_6, struct.pack('>I4dd', in_work_7, start_8, tat_7))
       until true
      until true
     end
@@ -636,11 +649,11 @@ repeat
      if held_2 - freed <= most_2 then
       break
      end
-     local fields = entry[2]
-     dropped = dropped + tonumber(fields[6])
+     local fields_2 = entry[2]
+     dropped = dropped + tonumber(fields_2[6])
      local event_bytes
      do
-      local place_3, lines_2 = fields[4], fields[8]
+      local place_3, lines_2 = fields_2[4], fields_2[8]
       event_bytes = 40 + math.floor(1.2 * (#place_3 + #lines_2))
      end
      freed = freed + event_bytes
