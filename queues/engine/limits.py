@@ -104,7 +104,7 @@ GROUP_MAX_BYTES: Final = 255
 """A group's name: printable characters."""
 
 GROUP_MAX_SIZE: Final = 500
-GROUP_BATCH_BYTES: Final = 512 * 1024
+GROUP_BATCH_BYTES: Final = 384 * 1024
 """Members of a batch, and bytes of their records: a group that has as many is flushed (lua/lib/groups.lua)."""
 
 GROUP_DEFAULT_SIZE: Final = 500

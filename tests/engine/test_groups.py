@@ -41,6 +41,7 @@ from queues.engine import (
     stats,
     sweep,
 )
+from queues.engine.operations.workers import cancel_job
 from queues.engine.values import PublishOptions
 
 from .world import TTR_MS, World
@@ -238,6 +239,15 @@ def test_a_lost_lease_counts_for_all_members(world: World) -> None:
     assert (counts.jobs, counts.dead) == (1, 1)
     assert events_of(world, "lease_lost") == events_of(world, "dead") == list(ids)
     assert world.run(stats(world.queue, now_ms=world.now_ms)).died == 2
+
+
+def test_the_death_of_a_cancelled_batch_counts_for_all_members(world: World) -> None:
+    delivery, _ = batch_of_two(world)
+    world.run(cancel_job(world.queue, delivery.job_id, given="1", now_ms=world.now_ms))
+    world.run(release(world.queue, delivery.job_id, now_ms=world.now_ms))
+
+    assert world.places() == {delivery.job_id: "dead"}
+    assert counted(world) == {"p": 2, "r": 0, "f": 2, "d": 2}
 
 
 def test_respawn_brings_a_dead_batch_back_whole(world: World) -> None:

@@ -682,3 +682,32 @@ def test_httpx_may_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:
 
     with pytest.raises(NotConfiguredError, match=r"pip install 'taskq\[http\]'"):
         HttpBroker("http://localhost", "demo", "token")
+
+
+def test_calls_of_a_task_gather_over_http(app: App, server: Server, queue: str) -> None:
+    ran: list[list[int]] = []
+
+    @app.task(name=f"{queue}.count", queue=queue, group="all", retention=60)
+    def count(numbers: list[int]) -> int:
+        ran.append(numbers)
+        return sum(numbers)
+
+    jobs = [count.enqueue([1, 2]), count.enqueue([3])]
+    detail = jobs[0].detail()
+    assert detail is not None
+    assert (detail.state, detail.group) == (JobState.GROUPED, f"{queue}.count:all")
+    account = server.site.account
+    connection = http.client.HTTPConnection(server.url.removeprefix("http://"))
+    path = f"/api/{account['namespace']}/{queue}/groups/flush?group={queue}.count:all"
+    connection.request("POST", path, headers={"X-Token": account["token"]})
+    assert b'"members":2' in connection.getresponse().read()
+    connection.close()
+    worker = Worker(app, WorkerOptions(queues={queue: 1}, burst=True))
+    assert asyncio.run(worker.run()) is End.EMPTY
+
+    assert ran == [[1, 2, 3]]
+    assert [job.result(timeout=5) for job in jobs] == [6, 6]
+    detail = jobs[0].detail()
+    assert detail is not None
+    assert detail.state is JobState.COMPLETED
+    assert len(detail.batch_id) == 26

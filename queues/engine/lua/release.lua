@@ -51,8 +51,8 @@ if run.marks >= CANCELLED then
   emit('failed', id, run.attempt, math.max(0, now - run.taken), run.consumer, 'cancelled')
   emit('dead', id, run.attempt, '', run.consumer, 'cancelled')
   if anything_ready() then wake_ready(1) end
-  count_stat('f', 1)
-  count_stat('d', 1)
+  count_stat('f', weight_in(run.options))
+  count_stat('d', weight_in(run.options))
   flush_events()
   return {'ok'}
 end

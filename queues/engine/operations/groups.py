@@ -22,7 +22,7 @@ _ADVANCE = load("advance_groups")
 _LIST = load("list_groups")
 _FIND = load("find_batch")
 _FIRST_MAX = 10_000_000
-_LOOKS = 2_000
+_LOOKS = 1_000
 """Members that one page of groups looks at, to count those that are still there."""
 
 

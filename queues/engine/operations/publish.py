@@ -163,7 +163,7 @@ def publish_members(
     """Publish members of a group (edge D). `once`: what their repetitions are known by, one for each."""
     size = check_bodies(bodies)
     if len(bodies) > 1 and size > limits.GROUP_BATCH_BYTES:
-        raise InvalidArgumentError("members of a group are too large together, cannot exceed 512 KiB")
+        raise InvalidArgumentError("members of a group are too large together, cannot exceed 384 KiB")
     now, name, channel, cap, random, _ = head_arguments(queue, 1, now_ms)
     counter = ids.random_start(len(bodies) + limits.GROUP_BATCHES_PER_CALL)[1]
     rest = [word for pair in zip(once, bodies, strict=True) for word in pair] if once else bodies

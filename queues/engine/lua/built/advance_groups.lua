@@ -69,7 +69,7 @@ local function flush_events()
  end
 end
 local members_left = 500
-local bytes_left = 524288
+local bytes_left = 393216
 local batches_left = 16
 local batches_made = 0
 local function drop_expired(ids)
@@ -203,20 +203,20 @@ local function count_group(group)
  end
 end
 local function number_within(group_2, ids_4, joined_2)
- if group_2.bytes <= 524288 then
+ if group_2.bytes <= 393216 then
   return #ids_4
  end
  local size = 0
  for i_4, id_4 in ipairs(ids_4) do
   size = size + (joined_2[i_4] and redis.call('HSTRLEN', KEYS[1], id_4) or 0)
-  if size > 524288 and i_4 > 1 then
+  if size > 393216 and i_4 > 1 then
    return i_4 - 1
   end
  end
  return #ids_4
 end
 local function flush_batch(group_3, is_due)
- local due_ms = (group_3.count >= group_3.most or group_3.bytes >= 524288) and now or math.min(group_3.first + group_3.delay_max, group_3.last + group_3.grace)
+ local due_ms = (group_3.count >= group_3.most or group_3.bytes >= 393216) and now or math.min(group_3.first + group_3.delay_max, group_3.last + group_3.grace)
  local entries_4, ids_5, joined_3
  do
   local most_3 = group_3.most
@@ -280,7 +280,7 @@ local function flush_batch(group_3, is_due)
    size_2 = size_2 + #raw_4
   end
  end
- if #found_2 == 0 or not (is_due or #found_2 >= group_3.most or number < #ids_5 or size_2 >= 524288) then
+ if #found_2 == 0 or not (is_due or #found_2 >= group_3.most or number < #ids_5 or size_2 >= 393216) then
   count_group(group_3)
   return false
  end
@@ -671,11 +671,11 @@ if ARGV[8] ~= '' then
    local is_flushed = false
    while group_5.count > 0 and (members_left > 0 and bytes_left > 0 and batches_left > 0) do
     local is_due_2 = true
-    if not (is_due_2 or (group_5.count >= group_5.most or group_5.bytes >= 524288)) or not flush_batch(group_5, is_due_2) then
+    if not (is_due_2 or (group_5.count >= group_5.most or group_5.bytes >= 393216)) or not flush_batch(group_5, is_due_2) then
      break
     end
     is_flushed = true
-    if group_5.count > 0 and not (group_5.count >= group_5.most or group_5.bytes >= 524288) then
+    if group_5.count > 0 and not (group_5.count >= group_5.most or group_5.bytes >= 393216) then
      count_group(group_5)
     end
    end
@@ -687,7 +687,7 @@ if ARGV[8] ~= '' then
     redis.call('HDEL', KEYS[13], group_6.name)
     break
    end
-   local time_2 = (group_6.count >= group_6.most or group_6.bytes >= 524288) and now or math.min(group_6.first + group_6.delay_max, group_6.last + group_6.grace)
+   local time_2 = (group_6.count >= group_6.most or group_6.bytes >= 393216) and now or math.min(group_6.first + group_6.delay_max, group_6.last + group_6.grace)
    if group_6.ends > 0 then
     time_2 = math.min(time_2, math.max(group_6.ends, now + 1000))
    end
@@ -839,7 +839,7 @@ do
     local is_full
     do
      local group_9 = group_7
-     is_full = group_9.count >= group_9.most or group_9.bytes >= 524288
+     is_full = group_9.count >= group_9.most or group_9.bytes >= 393216
     end
     if is_full then
      do
@@ -847,11 +847,11 @@ do
       local is_flushed_2 = false
       while group_10.count > 0 and (members_left > 0 and bytes_left > 0 and batches_left > 0) do
        local is_due_3 = (math.min(group_10.first + group_10.delay_max, group_10.last + group_10.grace) <= now)
-       if not (is_due_3 or (group_10.count >= group_10.most or group_10.bytes >= 524288)) or not flush_batch(group_10, is_due_3) then
+       if not (is_due_3 or (group_10.count >= group_10.most or group_10.bytes >= 393216)) or not flush_batch(group_10, is_due_3) then
         break
        end
        is_flushed_2 = true
-       if group_10.count > 0 and not (group_10.count >= group_10.most or group_10.bytes >= 524288) then
+       if group_10.count > 0 and not (group_10.count >= group_10.most or group_10.bytes >= 393216) then
         count_group(group_10)
        end
       end
@@ -864,7 +864,7 @@ do
       redis.call('HDEL', KEYS[13], group_11.name)
       break
      end
-     local time_3 = (group_11.count >= group_11.most or group_11.bytes >= 524288) and now or math.min(group_11.first + group_11.delay_max, group_11.last + group_11.grace)
+     local time_3 = (group_11.count >= group_11.most or group_11.bytes >= 393216) and now or math.min(group_11.first + group_11.delay_max, group_11.last + group_11.grace)
      if group_11.ends > 0 then
       time_3 = math.min(time_3, math.max(group_11.ends, now + 1000))
      end
@@ -916,16 +916,16 @@ do
    }
   until true
   local group_12, before = read_group, members_left
-  if (group_12.count >= group_12.most or group_12.bytes >= 524288) or math.min(group_12.first + group_12.delay_max, group_12.last + group_12.grace) <= now then
+  if (group_12.count >= group_12.most or group_12.bytes >= 393216) or math.min(group_12.first + group_12.delay_max, group_12.last + group_12.grace) <= now then
    do
     local is_flushed_3 = false
     while group_12.count > 0 and (members_left > 0 and bytes_left > 0 and batches_left > 0) do
      local is_due_4 = (math.min(group_12.first + group_12.delay_max, group_12.last + group_12.grace) <= now)
-     if not (is_due_4 or (group_12.count >= group_12.most or group_12.bytes >= 524288)) or not flush_batch(group_12, is_due_4) then
+     if not (is_due_4 or (group_12.count >= group_12.most or group_12.bytes >= 393216)) or not flush_batch(group_12, is_due_4) then
       break
      end
      is_flushed_3 = true
-     if group_12.count > 0 and not (group_12.count >= group_12.most or group_12.bytes >= 524288) then
+     if group_12.count > 0 and not (group_12.count >= group_12.most or group_12.bytes >= 393216) then
       count_group(group_12)
      end
     end
@@ -942,7 +942,7 @@ do
     redis.call('HDEL', KEYS[13], group_12.name)
     break
    end
-   local time_4 = (group_12.count >= group_12.most or group_12.bytes >= 524288) and now or math.min(group_12.first + group_12.delay_max, group_12.last + group_12.grace)
+   local time_4 = (group_12.count >= group_12.most or group_12.bytes >= 393216) and now or math.min(group_12.first + group_12.delay_max, group_12.last + group_12.grace)
    if group_12.ends > 0 then
     time_4 = math.min(time_4, math.max(group_12.ends, now + 1000))
    end

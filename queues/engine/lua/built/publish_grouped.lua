@@ -48,7 +48,7 @@ local function count_stat(metric, count)
  end
 end
 local members_left = 500
-local bytes_left = 524288
+local bytes_left = 393216
 local batches_left = 16
 local batches_made = 0
 local function drop_expired(ids)
@@ -160,20 +160,20 @@ local function count_group(group)
  end
 end
 local function number_within(group_2, ids_4, joined_2)
- if group_2.bytes <= 524288 then
+ if group_2.bytes <= 393216 then
   return #ids_4
  end
  local size = 0
  for i_4, id_5 in ipairs(ids_4) do
   size = size + (joined_2[i_4] and redis.call('HSTRLEN', KEYS[1], id_5) or 0)
-  if size > 524288 and i_4 > 1 then
+  if size > 393216 and i_4 > 1 then
    return i_4 - 1
   end
  end
  return #ids_4
 end
 local function flush_batch(group_3, is_due)
- local due_ms = (group_3.count >= group_3.most or group_3.bytes >= 524288) and now or math.min(group_3.first + group_3.delay_max, group_3.last + group_3.grace)
+ local due_ms = (group_3.count >= group_3.most or group_3.bytes >= 393216) and now or math.min(group_3.first + group_3.delay_max, group_3.last + group_3.grace)
  local entries_3, ids_5, joined_3
  do
   local most = group_3.most
@@ -237,7 +237,7 @@ local function flush_batch(group_3, is_due)
    size_2 = size_2 + #raw_5
   end
  end
- if #found == 0 or not (is_due or #found >= group_3.most or number < #ids_5 or size_2 >= 524288) then
+ if #found == 0 or not (is_due or #found >= group_3.most or number < #ids_5 or size_2 >= 393216) then
   count_group(group_3)
   return false
  end
@@ -955,7 +955,7 @@ if replaced then
       redis.call('HDEL', KEYS[20], its_group.name)
       break
      end
-     local time_2 = (its_group.count >= its_group.most or its_group.bytes >= 524288) and now or math.min(its_group.first + its_group.delay_max, its_group.last + its_group.grace)
+     local time_2 = (its_group.count >= its_group.most or its_group.bytes >= 393216) and now or math.min(its_group.first + its_group.delay_max, its_group.last + its_group.grace)
      if its_group.ends > 0 then
       time_2 = math.min(time_2, math.max(its_group.ends, now + 1000))
      end
@@ -1215,7 +1215,7 @@ if is_delayed then
     redis.call('HDEL', KEYS[20], group_5.name)
     break
    end
-   local time_3 = (group_5.count >= group_5.most or group_5.bytes >= 524288) and now or math.min(group_5.first + group_5.delay_max, group_5.last + group_5.grace)
+   local time_3 = (group_5.count >= group_5.most or group_5.bytes >= 393216) and now or math.min(group_5.first + group_5.delay_max, group_5.last + group_5.grace)
    if group_5.ends > 0 then
     time_3 = math.min(time_3, math.max(group_5.ends, now + 1000))
    end
@@ -1251,11 +1251,11 @@ else
   local is_flushed = false
   while group_7.count > 0 and (members_left > 0 and bytes_left > 0 and batches_left > 0) do
    local is_due_2 = (math.min(group_7.first + group_7.delay_max, group_7.last + group_7.grace) <= now)
-   if not (is_due_2 or (group_7.count >= group_7.most or group_7.bytes >= 524288)) or not flush_batch(group_7, is_due_2) then
+   if not (is_due_2 or (group_7.count >= group_7.most or group_7.bytes >= 393216)) or not flush_batch(group_7, is_due_2) then
     break
    end
    is_flushed = true
-   if group_7.count > 0 and not (group_7.count >= group_7.most or group_7.bytes >= 524288) then
+   if group_7.count > 0 and not (group_7.count >= group_7.most or group_7.bytes >= 393216) then
     count_group(group_7)
    end
   end
@@ -1267,7 +1267,7 @@ else
    redis.call('HDEL', KEYS[20], group_8.name)
    break
   end
-  local time_4 = (group_8.count >= group_8.most or group_8.bytes >= 524288) and now or math.min(group_8.first + group_8.delay_max, group_8.last + group_8.grace)
+  local time_4 = (group_8.count >= group_8.most or group_8.bytes >= 393216) and now or math.min(group_8.first + group_8.delay_max, group_8.last + group_8.grace)
   if group_8.ends > 0 then
    time_4 = math.min(time_4, math.max(group_8.ends, now + 1000))
   end

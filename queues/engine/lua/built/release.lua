@@ -218,9 +218,19 @@ if run.marks >= 2 then
   end
  end
  do
+  local count
+  repeat
+   local options_4 = run.options
+   if options_4 == '' or string.byte(options_4, 7) % 64 < 32 then
+    count = 1
+    break
+   end
+   local count_2 = struct.unpack('>H', options_4, #options_4 - 17 + 2)
+   count = math.max(1, count_2)
+  until true
   local minute = math.floor(now / 60000)
   local field = string.format('%d', minute) .. 'f'
-  if redis.call('HINCRBY', KEYS[15], field, 1) == 1 then
+  if redis.call('HINCRBY', KEYS[15], field, count) == count then
    repeat
     if redis.call('HGET', KEYS[15], 'm') == tostring(minute) then
      break
@@ -240,9 +250,19 @@ if run.marks >= 2 then
   end
  end
  do
+  local count_3
+  repeat
+   local options_5 = run.options
+   if options_5 == '' or string.byte(options_5, 7) % 64 < 32 then
+    count_3 = 1
+    break
+   end
+   local count_4 = struct.unpack('>H', options_5, #options_5 - 17 + 2)
+   count_3 = math.max(1, count_4)
+  until true
   local minute_2 = math.floor(now / 60000)
   local field_3 = string.format('%d', minute_2) .. 'd'
-  if redis.call('HINCRBY', KEYS[15], field_3, 1) == 1 then
+  if redis.call('HINCRBY', KEYS[15], field_3, count_3) == count_3 then
    repeat
     if redis.call('HGET', KEYS[15], 'm') == tostring(minute_2) then
      break

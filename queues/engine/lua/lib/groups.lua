@@ -13,7 +13,7 @@
 -- Scripts include line before it.
 -- INCLUDES ids record run ready wake due expiry events minute_counts remove expired
 local MEMBERS_MAX = 500 -- of a batch, and how many one call flushes
-local BATCH_BYTES = 524288 -- so many bytes of records make a group full, and a batch does not get more, but for one member
+local BATCH_BYTES = 393216 -- so many bytes of records make a group full, and a batch does not get more, but for one member
 local BATCHES_MAX = 16 -- that one call makes
 local LOOK_AGAIN_MS = 1000 -- a group with members that expire is looked at no more often
 local CLEAN_EVERY_MS = 600000
