@@ -24,6 +24,8 @@ from .errors import (
     StoreFullError,
     StoreUnavailableError,
     TaskqError,
+    WorkflowConflictError,
+    WorkflowNotFoundError,
 )
 from .executor import Engine
 from .keys import Layout, QueueKeys
@@ -124,6 +126,8 @@ from .operations.workers import (
     read_worker,
     worker_beat,
 )
+from .operations.workflows.adding import add_nodes, create_workflow
+from .operations.workflows.reading import list_workflows, read_workflow
 from .queue_limits import NO_LIMITS, QueueLimits
 from .stats.heartbeat import PumpBeat, RoleBeat
 from .stats.minutes import MINUTE_MS, Minute
@@ -163,6 +167,16 @@ from .values import (
     Scan,
 )
 from .waiting.full_streams import FullStreams
+from .workflow_values import (
+    NodeRequest,
+    NodesAdded,
+    NodeState,
+    Workflow,
+    WorkflowNode,
+    WorkflowPage,
+    WorkflowState,
+    WorkflowSummary,
+)
 
 __all__ = [
     "DEAD_SCAN_BATCH",
@@ -213,6 +227,9 @@ __all__ = [
     "LimitReachedError",
     "LimitTaken",
     "Minute",
+    "NodeRequest",
+    "NodeState",
+    "NodesAdded",
     "NotReplicatedError",
     "Operation",
     "Page",
@@ -249,6 +266,13 @@ __all__ = [
     "Waits",
     "WorkerCommand",
     "WorkerCommandKind",
+    "Workflow",
+    "WorkflowConflictError",
+    "WorkflowNode",
+    "WorkflowNotFoundError",
+    "WorkflowPage",
+    "WorkflowState",
+    "WorkflowSummary",
     "WorkingJob",
     "WorkingJobs",
     "WrittenSurvey",
@@ -256,6 +280,7 @@ __all__ = [
     "ack_attempt",
     "ack_timed",
     "add_minutes",
+    "add_nodes",
     "annotate",
     "ask_store_load",
     "beat",
@@ -265,6 +290,7 @@ __all__ = [
     "consume",
     "consume_any",
     "count_jobs",
+    "create_workflow",
     "dead_head",
     "delete_dead",
     "delete_jobs",
@@ -293,6 +319,7 @@ __all__ = [
     "list_waits",
     "list_worker_records",
     "list_workers",
+    "list_workflows",
     "list_working",
     "namespace_minutes",
     "note_deliveries",
@@ -321,6 +348,7 @@ __all__ = [
     "read_store_load",
     "read_survey",
     "read_worker",
+    "read_workflow",
     "reclaim_ended",
     "redact_url",
     "refuse_cycle",

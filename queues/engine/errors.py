@@ -47,6 +47,21 @@ class JobNotFoundError(TaskqError):
         self.job_id = job_id
 
 
+class WorkflowNotFoundError(TaskqError):
+    """There is no such workflow in the namespace, or no node of that name in it."""
+
+    code = "workflow_not_found"
+
+    def __init__(self, message: str = "workflow not found") -> None:
+        super().__init__(message)
+
+
+class WorkflowConflictError(TaskqError):
+    """The workflow is not in a state in which that can be done, or has an id that is taken. Nothing was done."""
+
+    code = "workflow_conflict"
+
+
 _LIMITED_VERBS: Final = {"read": "consume", "write": "publish"}
 
 

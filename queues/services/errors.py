@@ -169,6 +169,8 @@ HTTP_STATUS: Final[Mapping[str, int]] = {
     "result_too_large": 413,
     "job_not_found": 404,
     "limit_reached": 429,
+    "workflow_not_found": 404,
+    "workflow_conflict": 409,
     "store_unavailable": 503,
     "not_replicated": 503,
     "store_full": 507,

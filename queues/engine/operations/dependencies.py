@@ -154,7 +154,7 @@ def _member_of(wait: Wait) -> str:
 
 
 def list_dependants(
-    queue: QueueKeys, *, low: str, high: str, policies: str = "cfw", lost: bool = False
+    queue: QueueKeys, *, low: str, high: str, policies: str = "acfw", lost: bool = False
 ) -> Operation[tuple[str, tuple[Dependant, ...]]]:
     """A page of the jobs that depend on jobs of a queue, and where the next page begins ("" at the end)."""
 

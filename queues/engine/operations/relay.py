@@ -18,6 +18,8 @@ from ..operation import Apart, Operation, Plan
 from ..values import Counts, Dependency
 from . import dependencies
 from .dependencies import Dependant, Settlement, Wait, Waits
+from .workflows.nodes import WORKFLOW_POLICY
+from .workflows.noting import NodeEnd, note_ends
 
 T = TypeVar("T")
 
@@ -103,9 +105,11 @@ class _Round:
                 self.cursors[message.text] = next_low
             found[message.text] += dependants
             for dependant in dependants:
-                if not _waits_for_key(message, dependant):
+                if not _waits_for_key(message, dependant) and not _is_workflow(dependant):
                     settlements[dependant.queue].append(_settlement(message, dependant))
+        untold_workflows = yield from self._tell_workflows(found, messages)
         hot, untold = yield from self._settle(settlements)
+        untold |= untold_workflows
         rebound = {
             message.text: [one for one in found[message.text] if _waits_for_key(message, one)] for message in messages
         }
@@ -121,7 +125,7 @@ class _Round:
         forgotten: list[Operation[int]] = [
             dependencies.forget_dependants(
                 message.queue,
-                [one for one in found[message.text] if one.queue not in untold and not _waits_for_key(message, one)],
+                [one for one in found[message.text] if one.queue not in untold and not _stays(message, one)],
                 message=message.text
                 if is_done[message.text] and not any(one.queue in untold for one in found[message.text])
                 else "",
@@ -137,10 +141,36 @@ class _Round:
             yield dependencies.list_dependants(message.queue, low=low, high=f"({message.rest[0]}", lost=True)
             return
         job_id, outcome, key = message.rest
-        # Policies in order: c, f, w. The last of a dead job stay, and those that can wait for another job with the key.
+        if outcome == "respawned":  # concerns workflows only
+            low, high = f"[{job_id}\t{WORKFLOW_POLICY}", f"({job_id}\tb"
+            yield dependencies.list_dependants(message.queue, low=low, high=high, policies=WORKFLOW_POLICY)
+            return
+        # Policies in order: a, c, f, w. The last of a dead job stay, and those that can wait for another job with the key.
         yield _dependants_of(message.queue, job_id, waiting=outcome != "dead")
         if key:
             yield _dependants_of(message.queue, f":{key}", waiting=outcome == "acked")
+
+    def _tell_workflows(self, found: dict[str, list[Dependant]], messages: Sequence[_Message]) -> Plan[set[str]]:
+        """Before the jobs that depend on these, which may have to be told again (`publishing`). → "queues" of workflows
+        that could not be told."""
+        ends = [
+            (
+                dependant,
+                NodeEnd(dependant.job_id, int(dependant.key), message.queue, dependant.target, _outcome(message)),
+            )
+            for message in messages
+            for dependant in found[message.text]
+            if _is_workflow(dependant)
+        ]
+        if not ends:
+            return set()
+        answers = yield from note_ends(self.layout, [end for _, end in ends], now_ms=self.now_ms)
+        self.errors += [answer for answer in answers if isinstance(answer, TaskqError)]
+        return {
+            dependant.queue
+            for (dependant, _), answer in zip(ends, answers, strict=True)
+            if isinstance(answer, TaskqError)
+        }
 
     # A job depends on others, or does so no more: these are told.
 
@@ -263,6 +293,18 @@ def _dependants_of(queue: QueueKeys, target: str, *, waiting: bool) -> Operation
 def _waits_for_key(message: _Message, dependant: Dependant) -> bool:
     """Whether it now waits for another job with the key: its own has gone without an ack."""
     return bool(dependant.key) and dependant.policy == "w" and _outcome(message) != "acked"
+
+
+def _is_workflow(dependant: Dependant) -> bool:
+    """Whether it is no job, but the workflow whose node the dependency is."""
+    return dependant.policy == WORKFLOW_POLICY
+
+
+def _stays(message: _Message, dependant: Dependant) -> bool:
+    """Whether it is to be told again: it waits for another job, or the job has not ended for good."""
+    if _is_workflow(dependant):
+        return _outcome(message) in ("dead", "respawned")
+    return _waits_for_key(message, dependant)
 
 
 def _outcome(message: _Message) -> str:

@@ -1,0 +1,66 @@
+"""Operations on the jobs of a workflow's nodes: one for each script, in the partition of their queue."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ...keys import QueueKeys
+from ...operation import Argument, Operation, Reply
+from ...reply import clock_argument, expect_ok, tag_of
+from ...scripts import load
+from .nodes import PendingJob
+
+_PUBLISH = load("publish_nodes")
+_FACTS = load("node_facts")
+
+
+def publish_nodes(
+    queue: QueueKeys,
+    jobs: Sequence[tuple[str, PendingJob]],
+    *,
+    dependants: Sequence[str],
+    deadline_ms: int,
+    now_ms: int | None = None,
+) -> Operation[bool]:
+    """Publish jobs of one queue, which share their options, under their ids; those that are there stay as they are.
+
+    `dependants`: of each, the workflow as one more dependant. False: it is too late for that.
+    """
+
+    def decode(reply: Reply) -> bool:
+        return tag_of(reply) != "late" and bool(expect_ok(_PUBLISH, reply))
+
+    args: list[Argument] = []
+    for (job_id, job), workflow in zip(jobs, dependants, strict=True):
+        args += (job_id, len(job.waits), len(job.dependants) + 1, *job.waits, workflow, *job.dependants, job.body)
+    head = (clock_argument(now_ms), queue.name, queue.channel, queue.events_cap, deadline_ms)
+    keys = queue.select(_PUBLISH.keys)
+    return Operation(_PUBLISH, keys, (*head, *jobs[0][1].arguments, *args), decode, alone=True, replicated=True)
+
+
+class Facts(NamedTuple):
+    """Where a job is. `state`: `gone` if there is none. Times 0: there is none."""
+
+    state: str
+    attempts: int
+    began_ms: int
+    ended_ms: int
+    error: str
+
+
+def node_facts(
+    queue: QueueKeys, job_ids: Sequence[str], *, now_ms: int | None = None
+) -> Operation[tuple[int, tuple[Facts, ...]]]:
+    """The server's time, and of each job where it is."""
+
+    def decode(reply: Reply) -> tuple[int, tuple[Facts, ...]]:
+        now, *found = expect_ok(_FACTS, reply)
+        return int(now), tuple([_facts_of(one) for one in found])
+
+    return Operation(_FACTS, queue.select(_FACTS.keys), (clock_argument(now_ms), *job_ids), decode, alone=True)
+
+
+def _facts_of(fields: Sequence[Any]) -> Facts:
+    state, attempts, began, ended, error = fields
+    return Facts(state.decode(), int(attempts), int(began), int(ended), error.decode("utf-8", "replace"))

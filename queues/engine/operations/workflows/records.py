@@ -1,0 +1,203 @@
+"""Operations on the record of a workflow: one for each script."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ... import limits
+from ...keys import WorkflowKeys, workflow_index_key
+from ...operation import Argument, Operation, Reply
+from ...reply import clock_argument, expect_ok, tag_of, unexpected
+from ...scripts import load
+from ...workflow_values import WorkflowState, WorkflowSummary
+from .nodes import Fate, Node, PendingJob, fate_of, node_of, pending_of
+
+_FIND = load("find_nodes")
+_STAGE = load("stage_nodes")
+_COMMIT = load("commit_nodes")
+_READ_UNPUBLISHED = load("read_unpublished")
+_MARK_PUBLISHED = load("mark_published")
+_NOTE = load("note_nodes")
+_READ_NODES = load("read_nodes")
+_LIST = load("list_workflows")
+
+
+class Found(NamedTuple):
+    """`number`: of a node."""
+
+    number: int
+    node: Node
+    fate: Fate
+
+
+class Record(NamedTuple):
+    """`summary` None: there is no such workflow. `is_repeated`: it has the nodes of the request already.
+
+    `found`: of each name the node; None: there is none.
+    """
+
+    now_ms: int
+    summary: WorkflowSummary | None
+    is_repeated: bool
+    found: tuple[Found | None, ...]
+
+
+def find_nodes(
+    workflow: WorkflowKeys, names: Sequence[str] = (), *, digest: str = "", now_ms: int | None = None
+) -> Operation[Record]:
+    """The record without its nodes, and the nodes with these names."""
+
+    def decode(reply: Reply) -> Record:
+        if tag_of(reply) == "missing":
+            return Record(int(reply[1]), None, False, (None,) * len(names))
+        now, has_digest, fields, *nodes = expect_ok(_FIND, reply)
+        found = tuple([Found(int(one[0]), node_of(one[1]), fate_of(one[2])) if one else None for one in nodes])
+        return Record(int(now), _summary_of(workflow, int(now), fields), bool(has_digest), found)
+
+    return Operation(_FIND, workflow.select(_FIND.keys), (clock_argument(now_ms), digest, *names), decode)
+
+
+def _summary_of(workflow: WorkflowKeys, now_ms: int, fields: Sequence[Any]) -> WorkflowSummary:
+    name, created, retention, nodes, done, failed, state, ended, _changed, _cancelled = fields
+    return WorkflowSummary(
+        namespace=workflow.namespace,
+        workflow_id=workflow.workflow_id,
+        name=name.decode(),
+        state=WorkflowState(state.decode()),
+        created_ms=int(created),
+        ended_ms=int(ended) or None,
+        retention_ms=int(retention),
+        nodes_total=int(nodes),
+        nodes_done=int(done),
+        nodes_failed=int(failed),
+        now_ms=now_ms,
+    )
+
+
+def stage_nodes(
+    workflow: WorkflowKeys, bodies: Sequence[tuple[str, bytes]], *, now_ms: int | None = None
+) -> Operation[bool]:
+    """Write bodies, each behind the id of its job."""
+    args: list[Argument] = [part for one in bodies for part in one]
+    return Operation(
+        _STAGE,
+        workflow.select(_STAGE.keys),
+        (clock_argument(now_ms), workflow.name, limits.WORKFLOW_STAGED_MS, *args),
+        lambda reply: not expect_ok(_STAGE, reply),
+        alone=True,
+    )
+
+
+class Commit(NamedTuple):
+    """How it went: the word that lua/commit_nodes.lua replies, and what is behind it."""
+
+    word: str
+    value: Any = None
+
+
+def commit_nodes(
+    workflow: WorkflowKeys,
+    nodes: Sequence[tuple[Node, bool]],
+    *,
+    base: int | None,
+    digest: str,
+    name: str,
+    retention_ms: int,
+    needed: Sequence[int],
+    now_ms: int | None = None,
+) -> Operation[Commit]:
+    """Add nodes, each with whether it depends on none of them. `base` None: make the workflow."""
+
+    def decode(reply: Reply) -> Commit:
+        word = tag_of(reply)
+        if word not in _COMMIT.replies:
+            raise unexpected(_COMMIT, reply)
+        value = reply[1] if len(reply) > 1 else None
+        return Commit(word, value.decode() if isinstance(value, bytes) else value)
+
+    args: list[Argument] = []
+    for node, is_root in nodes:
+        args += (node.name, node.text, node.job_id, int(is_root))
+    head = (
+        clock_argument(now_ms),
+        workflow.name,
+        "" if base is None else base,
+        digest,
+        name,
+        retention_ms,
+        limits.WORKFLOW_NODES_MAX,
+        len(needed),
+        *needed,
+    )
+    keys = workflow.select(_COMMIT.keys)
+    return Operation(_COMMIT, keys, (*head, *args), decode, alone=True, replicated=True)
+
+
+class Unpublished(NamedTuple):
+    """Nodes whose jobs are to be published next, in any order."""
+
+    now_ms: int
+    nodes: tuple[tuple[int, Node, PendingJob], ...]
+
+
+def read_unpublished(workflow: WorkflowKeys, *, now_ms: int | None = None) -> Operation[Unpublished]:
+    """Of one rank."""
+
+    def decode(reply: Reply) -> Unpublished:
+        now, *nodes = expect_ok(_READ_UNPUBLISHED, reply)
+        return Unpublished(
+            int(now), tuple([(int(number), node_of(node), pending_of(raw)) for number, node, raw in nodes])
+        )
+
+    args = (clock_argument(now_ms), limits.NODE_PAGE, limits.NODE_STAGE_BYTES)
+    return Operation(_READ_UNPUBLISHED, workflow.select(_READ_UNPUBLISHED.keys), args, decode, alone=True)
+
+
+def mark_published(
+    workflow: WorkflowKeys, nodes: Sequence[tuple[int, str]], *, now_ms: int | None = None
+) -> Operation[WorkflowState | None]:
+    """Jobs of nodes have been published: their numbers and ids. The workflow's state; None: it is gone."""
+
+    def decode(reply: Reply) -> WorkflowState | None:
+        if tag_of(reply) == "missing":
+            return None
+        return WorkflowState(expect_ok(_MARK_PUBLISHED, reply)[1].decode())
+
+    args = [part for one in nodes for part in one]
+    keys = workflow.select(_MARK_PUBLISHED.keys)
+    return Operation(_MARK_PUBLISHED, keys, (clock_argument(now_ms), workflow.name, *args), decode)
+
+
+def note_nodes(
+    workflow: WorkflowKeys, fates: Sequence[tuple[int, Fate]], *, now_ms: int | None = None
+) -> Operation[bool]:
+    """Write down what has become of nodes. Whether there is such a workflow."""
+
+    def decode(reply: Reply) -> bool:
+        return tag_of(reply) != "missing" and bool(expect_ok(_NOTE, reply))
+
+    args: list[Argument] = []
+    for number, fate in fates:
+        args += (number, fate.outcome, fate.as_of_ms, fate.rest)
+    return Operation(_NOTE, workflow.select(_NOTE.keys), (clock_argument(now_ms), workflow.name, *args), decode)
+
+
+def read_nodes(workflow: WorkflowKeys, *, first: int, limit: int) -> Operation[tuple[tuple[Node, Fate], ...]]:
+    """Nodes by their numbers, from `first` on."""
+
+    def decode(reply: Reply) -> tuple[tuple[Node, Fate], ...]:
+        return tuple([(node_of(node), fate_of(fate)) for node, fate in expect_ok(_READ_NODES, reply)])
+
+    keys = workflow.select(_READ_NODES.keys)
+    return Operation(_READ_NODES, keys, (first, first + limit - 1), decode, alone=True)
+
+
+def list_partition_workflows(partition: int, namespace: str, *, before: str, limit: int) -> Operation[tuple[str, ...]]:
+    """`MS/ID` of workflows of a namespace in one partition, the newest first. `before`: as ZREVRANGEBYLEX takes it."""
+    return Operation(
+        _LIST,
+        (workflow_index_key(partition, namespace),),
+        (before, limit),
+        lambda reply: tuple([member.decode() for member in expect_ok(_LIST, reply)]),
+    )
