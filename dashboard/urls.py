@@ -19,6 +19,7 @@ from .views import (
     reports,
     schedules,
     workers,
+    workflows,
 )
 from .views.decorators import only
 
@@ -44,6 +45,7 @@ urlpatterns = [
     *consumers.urlpatterns,
     *workers.urlpatterns,
     *schedules.urlpatterns,
+    *workflows.urlpatterns,
     *push.urlpatterns,
     *reports.urlpatterns,
     *activity.urlpatterns,
