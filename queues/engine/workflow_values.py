@@ -20,8 +20,8 @@ class WorkflowState(StrEnum):
 class NodeState(StrEnum):
     """Where a node is: the states of its job, `done` once that was acked, and how it may have ended otherwise.
 
-    `pending`: its job is about to be published. `cancelled`: it was deleted when the workflow was cancelled. `gone`: the
-    job is there no more, and why is not known (yet).
+    `pending`: its job is about to be published. `cancelled`: it was deleted when the workflow was cancelled. `gone`:
+    the job is there no more, and why is not known (yet).
     """
 
     PENDING = "pending"
@@ -40,7 +40,7 @@ class NodeState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeRequest:
-    """A node that is to be added: a job for `queue`, published once all nodes in `after` have been acked.
+    """A node that is to be added: a job for `queue`, published once all nodes in `depends_on` have been acked.
 
     `options` have neither a key nor dependencies nor a retention: results are kept as long as the workflow.
     """
@@ -48,7 +48,7 @@ class NodeRequest:
     name: str
     queue: str
     body: bytes
-    after: tuple[str, ...] = ()
+    depends_on: tuple[str, ...] = ()
     options: PublishOptions = DEFAULT_OPTIONS
 
 
@@ -112,7 +112,7 @@ class WorkflowPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodesAdded:
-    """`nodes`: how many the request has. `is_new`: False for the repetition of a request that was carried out before."""
+    """`nodes`: how many the request has. `is_new` False: it repeats a request that was carried out before."""
 
     workflow_id: str
     nodes: int

@@ -69,9 +69,8 @@ def _fill(one: WorkflowContent, kind: str, value: Any) -> None:
 
 def problems_of_workflow(one: WorkflowContent, due: dict[str, int], indexed: set[str]) -> Iterator[str]:
     """`due`: the partition's workflows with something to do."""
-    if one.unpublished or one.pending or one.fields.get("task"):
-        if one.name not in due:
-            yield f"{one.name}: nobody will attend to it"
+    if one.name not in due and (one.unpublished or one.pending or one.fields.get("task")):
+        yield f"{one.name}: nobody will attend to it"
     if not one.fields:
         return
     if one.name not in indexed:

@@ -154,10 +154,7 @@ class _Round:
         """Before the jobs that depend on these, which may have to be told again (`publishing`). → "queues" of workflows
         that could not be told."""
         ends = [
-            (
-                dependant,
-                NodeEnd(dependant.job_id, int(dependant.key), message.queue, dependant.target, _outcome(message)),
-            )
+            (dependant, _node_end(message, dependant))
             for message in messages
             for dependant in found[message.text]
             if _is_workflow(dependant)
@@ -298,6 +295,10 @@ def _waits_for_key(message: _Message, dependant: Dependant) -> bool:
 def _is_workflow(dependant: Dependant) -> bool:
     """Whether it is no job, but the workflow whose node the dependency is."""
     return dependant.policy == WORKFLOW_POLICY
+
+
+def _node_end(message: _Message, dependant: Dependant) -> NodeEnd:
+    return NodeEnd(dependant.job_id, int(dependant.key), message.queue, dependant.target, _outcome(message))
 
 
 def _stays(message: _Message, dependant: Dependant) -> bool:

@@ -36,7 +36,7 @@ def node(
         name=name,
         queue=queue or QUEUES[sum(name.encode()) % len(QUEUES)],
         body=body or name.encode(),
-        after=after,
+        depends_on=after,
         options=PublishOptions(on_dependency_failure=DependencyFailure(on_failure), **options),
     )
 
@@ -65,7 +65,7 @@ class Shop:
 
     def take(self) -> dict[str, tuple[str, str]]:
         """Take all jobs that are ready: name (the body) → queue and job id."""
-        taken = {}
+        taken: dict[str, tuple[str, str]] = {}
         for queue in QUEUES:
             found = self.engine.run(
                 consume(self.engine.queue("shop", queue), ttr_ms=TTR_MS, count=1_000, now_ms=self.now_ms)

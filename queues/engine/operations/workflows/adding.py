@@ -1,7 +1,7 @@
 """Makes workflows, and adds nodes to them: bodies are staged, the nodes are committed in one step, and then published.
 
-If the caller dies before the commit, nothing has happened, and the bodies are dropped a minute later. If it dies after it,
-the relay publishes what is left (`attending`). A request that is repeated changes nothing.
+If the caller dies before the commit, nothing has happened, and the bodies are dropped a minute later. If it dies after
+it, the relay publishes what is left (`attending`). A request that is repeated changes nothing.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ from typing import Final
 from ... import ids, limits
 from ...errors import InvalidArgumentError, StoreUnavailableError, WorkflowConflictError, WorkflowNotFoundError
 from ...keys import Layout, WorkflowKeys
+from ...names import check_workflow_id
 from ...operation import Operation, Paced, Plan
 from ...values import Dependency
 from ...workflow_values import NodeRequest, NodesAdded
 from ..publish import PreparedOptions
 from . import records
-from .checking import check_nodes, check_retention, check_workflow_id, check_workflow_name, digest_of
+from .checking import check_nodes, check_retention, check_workflow_name, digest_of
 from .nodes import Node, PendingJob, dependant_text, wait_text
 from .publishing import publish_pending
 from .records import Found
@@ -102,7 +103,7 @@ class _Request:
     def _find(self) -> Plan[tuple[records.Record, Mapping[str, Found]] | None]:
         """The record, and the nodes that these depend on and that are not among them; None: it has all of them."""
         own = {node.name for node in self.nodes}
-        others = list(dict.fromkeys([name for node in self.nodes for name in node.after if name not in own]))
+        others = list(dict.fromkeys([name for node in self.nodes for name in node.depends_on if name not in own]))
         if self.creates and others:
             self._refuse_unknown(others[0])
         names = [*own, *others]
@@ -128,7 +129,7 @@ class _Request:
         return record, old
 
     def _refuse_unknown(self, name: str) -> None:
-        node = next(node for node in self.nodes if name in node.after)
+        node = next(node for node in self.nodes if name in node.depends_on)
         raise InvalidArgumentError(f'node "{node.name}" depends on "{name[: limits.NODE_NAME_MAX]}", which is unknown')
 
     def _stage(self, job_ids: Sequence[str], old: Mapping[str, Found]) -> Plan[None]:
@@ -144,11 +145,11 @@ class _Request:
         for node, prepared in zip(self.nodes, self.prepared, strict=True):
             place = places[node.name]
             text = dependant_text(prepared.policy, f"{self.workflow.namespace}/{place.queue}", place.job_id)
-            for name in node.after:
+            for name in node.depends_on:
                 dependants.setdefault(name, []).append(text)
         for node, prepared, job_id in zip(self.nodes, self.prepared, job_ids, strict=True):
             waits = []
-            for name in node.after:
+            for name in node.depends_on:
                 if name in places:
                     waits.append(wait_text("+", prepared.policy, places[name]))
                 else:
@@ -165,8 +166,10 @@ class _Request:
         own = {node.name for node in self.nodes}
         nodes = [
             (
-                Node(node.name, node.queue, job_id, prepared.policy, tuple([numbers[name] for name in node.after])),
-                own.isdisjoint(node.after),
+                Node(
+                    node.name, node.queue, job_id, prepared.policy, tuple([numbers[name] for name in node.depends_on])
+                ),
+                own.isdisjoint(node.depends_on),
             )
             for node, prepared, job_id in zip(self.nodes, self.prepared, job_ids, strict=True)
         ]

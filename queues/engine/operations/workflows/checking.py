@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
@@ -14,20 +13,11 @@ from ...names import check_queue
 from ...workflow_values import NodeRequest
 from ..publish import PreparedOptions, prepare
 
-_ID: Final = re.compile(r"[-_A-Za-z0-9]+\Z")
 RESULT_KEPT_MS: Final = limits.SECONDS_MAX * 1000
 """Retention of the jobs of nodes: they and their results are deleted with their workflow (`attending`)."""
 
 _SHOWN: Final = 40
 _CYCLE_SHOWN: Final = 20
-
-
-def check_workflow_id(workflow_id: str) -> None:
-    """Raises InvalidArgumentError."""
-    if not 1 <= len(workflow_id) <= limits.WORKFLOW_ID_MAX or _ID.match(workflow_id) is None:
-        raise InvalidArgumentError(
-            f"invalid workflow id: expected 1 to {limits.WORKFLOW_ID_MAX} letters, digits, hyphens and underscores"
-        )
 
 
 def check_workflow_name(name: str) -> None:
@@ -64,10 +54,10 @@ def check_nodes(nodes: Sequence[NodeRequest]) -> tuple[dict[str, NodeRequest], t
             raise InvalidArgumentError(f'node "{node.name}" is there twice')
         by_name[node.name] = node
         prepared.append(_prepare(node))
-        edges += len(node.after)
+        edges += len(node.depends_on)
     if edges > limits.EDGES_PER_REQUEST:
         raise InvalidArgumentError(f"too many dependencies, a request cannot exceed {limits.EDGES_PER_REQUEST}")
-    cycle = find_cycle_among({node.name: node.after for node in nodes})
+    cycle = find_cycle_among({node.name: node.depends_on for node in nodes})
     if cycle:
         shown = [*cycle[:_CYCLE_SHOWN], "…", cycle[-1]] if len(cycle) > _CYCLE_SHOWN else cycle
         raise InvalidArgumentError(f"the workflow has a cycle: {' → '.join(shown)}")
@@ -77,9 +67,9 @@ def check_nodes(nodes: Sequence[NodeRequest]) -> tuple[dict[str, NodeRequest], t
 def _prepare(node: NodeRequest) -> PreparedOptions:
     try:
         check_queue(node.queue)
-        if len(node.after) > limits.NODE_DEPENDENCIES_MAX:
+        if len(node.depends_on) > limits.NODE_DEPENDENCIES_MAX:
             raise InvalidArgumentError(f"too many dependencies, cannot exceed {limits.NODE_DEPENDENCIES_MAX}")
-        if len(set(node.after)) < len(node.after):
+        if len(set(node.depends_on)) < len(node.depends_on):
             raise InvalidArgumentError("a dependency is there twice")
         if len(node.body) > limits.BODY_MAX_BYTES:
             raise InvalidArgumentError("body too large")
@@ -126,7 +116,7 @@ def digest_of(nodes: Sequence[NodeRequest], prepared: Sequence[PreparedOptions],
     for text in about:
         digest.update(f"{len(text)} {text}\n".encode("utf-8", "replace"))
     for node, options in zip(nodes, prepared, strict=True):
-        parts = (node.name, node.queue, repr(node.after), repr(options.arguments), options.policy)
+        parts = (node.name, node.queue, repr(node.depends_on), repr(options.arguments), options.policy)
         for part in (*[part.encode() for part in parts], node.body):
             digest.update(b"%d " % len(part))
             digest.update(part)

@@ -1,4 +1,4 @@
-"""How nodes are stored: as text whose fields are separated by tabs; and the bodies of those that are not published yet."""
+"""How nodes are stored: as text with tabs between its fields; and the bodies of those that are not published yet."""
 
 from __future__ import annotations
 
@@ -65,9 +65,9 @@ def fate_of(raw: bytes) -> Fate:
 
 
 class PendingJob(NamedTuple):
-    """What a node's job is published with. `arguments`: as publish_nodes takes those of options.
+    """What a node's job is published with. `arguments`: those of options, as publish_nodes takes them.
 
-    `waits`: policies and dependencies with their states (lua/lib/waits.lua). `dependants`: as `dependant_text` has them.
+    `waits`: states, policies and dependencies (lua/lib/waits.lua). `dependants`: as `dependant_text` has them.
     """
 
     arguments: tuple[Argument, ...]

@@ -1,7 +1,7 @@
 """Writes down what has become of nodes: asks where their jobs are, then tells the workflows.
 
-What is written is as old as the question, by the clock of the partition that was asked; what is older than what is known
-changes nothing. So it may be done twice, and by several processes at once.
+What is written is as old as the question, by the clock of the partition that was asked; what is older than what is
+known changes nothing. So it may be done twice, and by several processes at once.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""Publishes the jobs of nodes that have been committed. May be done twice, by several processes at once, and abandoned anywhere.
+"""Publishes the jobs of nodes that have been committed. May be done twice, by several processes, and left anywhere.
 
-Jobs that wait for others of the same request go first: none of these can end before it is there, since no job that waits
-for nothing is there yet. They carry whom they have to tell. Only a deletion may come in between, so the dependants of nodes
-that are gone are told again at the end.
+Jobs that wait for others of the same request go first: none of these can be acked before it is there, since no job that
+waits for nothing is there yet. Each carries whom it has to tell.
 """
 
 from __future__ import annotations

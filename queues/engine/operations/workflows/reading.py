@@ -10,10 +10,10 @@ from typing import Any
 from ... import limits
 from ...errors import InvalidArgumentError, WorkflowNotFoundError
 from ...keys import Layout, WorkflowKeys
+from ...names import check_workflow_id
 from ...operation import Operation, Plan
 from ...workflow_values import NodeState, Workflow, WorkflowNode, WorkflowPage, WorkflowState, WorkflowSummary
 from . import node_jobs, records
-from .checking import check_workflow_id
 from .node_jobs import Facts
 from .nodes import Fate, Node
 
