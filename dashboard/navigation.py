@@ -29,7 +29,10 @@ _IN_MENU: Final = frozenset({"dashboard:push", "dashboard:reports", "dashboard:a
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NavigationItem:
-    """A link of the bar. `current`: the page asked for is this one or below it. `in_menu`: in "More" on narrow screens."""
+    """A link of the bar. `current`: the page asked for is this one or below it.
+
+    `in_menu`: it goes into the menu "More" where the bar is too narrow for all.
+    """
 
     url: str
     title: Promise

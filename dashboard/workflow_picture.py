@@ -64,7 +64,7 @@ def can_be_drawn(workflow: Workflow) -> bool:
 
 
 def picture_of(workflow: Workflow) -> dict[str, Any]:
-    """All of it, as JSON: nodes as `[name, label, queue, job id, x, y, *state]`; edges are between units (`nodes` of each)."""
+    """All of it, as JSON: nodes as `[name, label, queue, job id, x, y, *state]`; edges connect units."""
     version, states = version_of(workflow), _states(workflow)
     _sent.remember(workflow.workflow_id, version.text, states)
     layout = _layout(workflow)
@@ -77,9 +77,7 @@ def picture_of(workflow: Workflow) -> dict[str, Any]:
             [spell_out(node.name), short_label(spell_out(node.name)), node.queue, node.job_id, *corner, *state]
             for node, corner, state in zip(workflow.nodes, layout.corners, states, strict=True)
         ],
-        "units": [
-            {"nodes": nodes, "chain": blocks[nodes[0]].chain if len(nodes) > 1 else 1} for nodes in layout.units
-        ],
+        "units": [{"nodes": nodes, "chain": blocks[nodes[0]].chain if len(nodes) > 1 else 1} for nodes in layout.units],
         "blocks": [[block.x, block.y, block.width, block.height, len(block.nodes)] for block in layout.blocks],
         "edges": [[edge.source, edge.target, edge.points] for edge in layout.edges],
     }

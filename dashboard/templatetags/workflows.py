@@ -25,7 +25,7 @@ NODE_PILLS: Final = {
     "working": "info",
     "cancelled": "warn",
 }
-"""The class of each state's pill; the others have a plain one. static/dashboard/workflow/states.js has the same for the graph."""
+"""The class of each pill; other states have a plain one. static/dashboard/workflow/states.js has those of the graph."""
 
 
 @register.filter
@@ -87,7 +87,9 @@ def workflow_progress(counts: Any) -> SafeString:
         width = 100 * part / counts.total if counts.total else 0
         bars.append((name, f"{left:.4g}", f"{width:.4g}"))
         left += width
-    drawn = format_html_join("", '<rect class="{}" x="{}" width="{}" height="1"/>', (bar for bar in bars if bar[2] != "0"))
+    drawn = format_html_join(
+        "", '<rect class="{}" x="{}" width="{}" height="1"/>', (bar for bar in bars if bar[2] != "0")
+    )
     return format_html(
         '<svg class="parts" viewBox="0 0 100 1" preserveAspectRatio="none" role="img" aria-label="{}">{}</svg>',
         label,
@@ -100,7 +102,11 @@ def first_names(names: Sequence[str]) -> SafeString:
     """`a, b, c and 7 more`."""
     shown = format_html_join(", ", "{}", ((escape_visibly(name),) for name in names[:NAMES_SHOWN]))
     more = len(names) - NAMES_SHOWN
-    return format_html("{} {}", shown, ngettext("and %(n)s more", "and %(n)s more", more) % {"n": more}) if more > 0 else shown
+    return (
+        format_html("{} {}", shown, ngettext("and %(n)s more", "and %(n)s more", more) % {"n": more})
+        if more > 0
+        else shown
+    )
 
 
 @register.filter

@@ -71,7 +71,9 @@ def _chosen_nodes(request: HttpRequest, one: Workflow) -> dict[str, Any]:
     """The rows of the table that were asked for."""
     text, state = _text(request, "q"), request.GET.get("state", "")
     wanted = text.lower()
-    found = [node for node in one.nodes if wanted in node.name.lower() and (state not in _NODE_STATES or node.state == state)]
+    found = [
+        node for node in one.nodes if wanted in node.name.lower() and (state not in _NODE_STATES or node.state == state)
+    ]
     pages = max(1, -(-len(found) // NODES_SHOWN))
     number = min(max(1, whole_number(request.GET.get("page", "")) or 1), pages)
     first = (number - 1) * NODES_SHOWN
@@ -109,7 +111,9 @@ def workflow_act(request: HttpRequest, pool: str, namespace: str, workflow_id: s
 
 def _message(act: WorkflowAct, count: int) -> str:
     if act is WorkflowAct.CANCEL:
-        said = ngettext("The workflow is cancelled: %(n)s job ended.", "The workflow is cancelled: %(n)s jobs ended.", count)
+        said = ngettext(
+            "The workflow is cancelled: %(n)s job ended.", "The workflow is cancelled: %(n)s jobs ended.", count
+        )
     else:
         said = ngettext("%(n)s job runs again.", "%(n)s jobs run again.", count)
     return said % {"n": count}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 from .units import Graph
@@ -71,7 +72,7 @@ def _add_routes(layers: Layers, graph: Graph) -> None:
         layers.before.extend([] for _ in bends)
         layers.after.extend([] for _ in bends)
         route = [source, *bends, target]
-        for one, other in zip(route, route[1:], strict=False):
+        for one, other in pairwise(route):
             layers.after[one].append(other)
             layers.before[other].append(one)
         layers.routes.append(route)

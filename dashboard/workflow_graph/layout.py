@@ -50,7 +50,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphLayout:
-    """Where everything is. `corners`: the upper left one of each node. `units`: the nodes of each; edges connect these."""
+    """Where everything is. `corners`: the upper left one of each node. `units`: their nodes; edges connect units."""
 
     width: int
     height: int
@@ -131,9 +131,7 @@ def _grid(unit: Unit, node_width: int) -> _Grid:
     )
 
 
-def _place_nodes(
-    corners: list[tuple[int, int]], unit: Unit, grid: _Grid, left: int, top: int, node_width: int
-) -> None:
+def _place_nodes(corners: list[tuple[int, int]], unit: Unit, grid: _Grid, left: int, top: int, node_width: int) -> None:
     for number, chain in enumerate(unit.chains):
         row, column = divmod(number, grid.columns)
         x = left + grid.inset + column * (grid.cell + grid.gap)
@@ -151,7 +149,11 @@ def _spans(layers: Layers, grids: Sequence[_Grid]) -> list[tuple[int, int]]:
 
 
 def _edge(
-    route: Sequence[int], layers: Layers, grids: Sequence[_Grid], middles: Sequence[int], spans: Sequence[tuple[int, int]]
+    route: Sequence[int],
+    layers: Layers,
+    grids: Sequence[_Grid],
+    middles: Sequence[int],
+    spans: Sequence[tuple[int, int]],
 ) -> Edge:
     """Out of the right side of a unit, straight through every column, into the left side of another one."""
     source, *bends, target = route

@@ -52,7 +52,7 @@ from .operations.deadletter import (
     scan_dead,
     trim_dead,
 )
-from .operations.dependencies import Waits, list_waits, parse_dependency
+from .operations.dependencies import Dependant, Waits, list_job_dependants, list_waits, parse_dependency
 from .operations.distribution import distributions
 from .operations.drain import (
     DrainPlan,
@@ -200,6 +200,7 @@ __all__ = [
     "DeadPage",
     "Delivery",
     "DeliveryNotes",
+    "Dependant",
     "Dependency",
     "DependencyFailure",
     "DrainPlan",
@@ -309,6 +310,7 @@ __all__ = [
     "hold_key",
     "limited",
     "list_active",
+    "list_job_dependants",
     "list_jobs",
     "list_limit_keys",
     "list_partition",

@@ -106,6 +106,11 @@ class Dependant(NamedTuple):
         """As it is stored."""
         return "\t".join(self)
 
+    @property
+    def is_workflow(self) -> bool:
+        """Whether it is no job, but the workflow `job_id` whose node the target is (workflows/nodes.py)."""
+        return self.queue.endswith("/*")
+
 
 class Settlement(NamedTuple):
     """What has become of a dependency of a blocked job."""
@@ -164,6 +169,14 @@ def list_dependants(
 
     args = (low, high, policies, int(lost), limits.DEPENDENCY_PAGE)
     return Operation(_LIST_DEPENDANTS, queue.select(_LIST_DEPENDANTS.keys), args, decode)
+
+
+def list_job_dependants(
+    queue: QueueKeys, *, job_id: str = "", key: str = ""
+) -> Operation[tuple[str, tuple[Dependant, ...]]]:
+    """The first page of the jobs that depend on a job by its id or key; before them its workflow, if it has one."""
+    target = job_id or f":{key}"
+    return list_dependants(queue, low=f"[{target}\t", high=f"({target}\n", policies="acfw")
 
 
 def _subscriptions(name: bytes, waits: Sequence[Wait]) -> list[Argument]:

@@ -1,4 +1,4 @@
-"""The list of workflows as its page shows it: of one namespace, by state, a page at a time; and how far a workflow is."""
+"""The list of workflows as its page shows it: of one namespace, by state, page by page; how far a workflow is."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _OVER: Final = frozenset({NodeState.DONE, NodeState.CANCELLED, NodeState.GONE, N
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeCounts:
-    """How many nodes there are, and how they are doing. `waiting`: neither ended nor at work; `ended`: otherwise than these."""
+    """How many nodes are in which state. `waiting`: neither ended nor at work. `ended`: neither done nor failed."""
 
     total: int
     done: int

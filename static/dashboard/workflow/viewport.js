@@ -9,6 +9,7 @@ const LEGIBLE = 0.8;
 const ENOUGH = 0.65; // the whole is shown at first if it is not smaller than so
 const FAR = 0.5; // smaller than so, labels are not drawn: nobody could read them
 const DRAG_PX = 4;
+const MAP_FROM = 260;
 const REST_MS = 160;
 const ROOM = 0.72; // of the height of the window
 
@@ -157,8 +158,9 @@ export class Viewport {
   showPlace() {
     const { box, frame } = this;
     const all = box.scrollWidth <= box.clientWidth + 1 && box.scrollHeight <= box.clientHeight + 1;
-    this.map.parentElement.hidden = all;
-    if (all) return;
+    const isSmall = box.clientHeight < MAP_FROM || box.clientWidth < MAP_FROM; // the map would hide what it is of
+    this.map.parentElement.hidden = all || isSmall;
+    if (this.map.parentElement.hidden) return;
     const scale = this.map.clientWidth / this.width / this.zoom;
     frame.style.transform = `translate(${box.scrollLeft * scale}px, ${box.scrollTop * scale}px)`;
     frame.style.width = `${Math.min(this.map.clientWidth, box.clientWidth * scale)}px`;
