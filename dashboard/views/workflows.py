@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Any, Final
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -12,17 +13,25 @@ from django.utils.translation import ngettext
 
 from dashboard.forms.jobs import whole_number
 from dashboard.workflow_picture import can_be_drawn, changes_since, picture_of, version_of
-from queues.engine import NodeState, Workflow, WorkflowState
+from queues.engine import NodeState, Workflow, WorkflowNotFoundError, WorkflowState
 from queues.services.errors import InvalidArgumentError
-from queues.services.workflows.actions import WorkflowAct, act_on_workflow
+from queues.services.workflows.actions import cancel_workflow, retry_workflow
 from queues.services.workflows.listing import count_nodes, duration_of, show_workflows
-from queues.services.workflows.pages import read_workflow
+from queues.services.workflows.pages import ShownWorkflow, read_workflow
 
 from .decorators import action, confirm_first, done, is_live, page
 
 TEXT_MAX: Final = 255
 NODES_SHOWN: Final = 100
 """Rows of the table at a time."""
+
+
+class WorkflowAct(StrEnum):
+    """Buttons of a workflow."""
+
+    CANCEL = "cancel"
+    RETRY = "retry"
+
 
 _STATES: Final = frozenset(state.value for state in WorkflowState)
 _NODE_STATES: Final = frozenset(state.value for state in NodeState)
@@ -47,7 +56,7 @@ def workflows(request: HttpRequest) -> HttpResponse:
 @page
 def workflow(request: HttpRequest, pool: str, namespace: str, workflow_id: str) -> HttpResponse:
     """`?q=...&state=...&page=N` of its nodes; for live.js the parts that change, or (`part=nodes`) the table alone."""
-    shown = read_workflow(user=request.user, pool=pool, namespace=namespace, workflow_id=workflow_id)
+    shown = _read(request, pool, namespace, workflow_id)
     one = shown.workflow
     context = {
         "workflow": one,
@@ -65,6 +74,13 @@ def workflow(request: HttpRequest, pool: str, namespace: str, workflow_id: str) 
         return render(request, "dashboard/workflow.html", context)
     part = "_workflow_nodes" if request.GET.get("part") == "nodes" else "_workflow"
     return render(request, f"dashboard/{part}.html", context)
+
+
+def _read(request: HttpRequest, pool: str, namespace: str, workflow_id: str) -> ShownWorkflow:
+    try:
+        return read_workflow(user=request.user, pool=pool, namespace=namespace, workflow_id=workflow_id)
+    except InvalidArgumentError:  # that is no id of one
+        raise WorkflowNotFoundError from None
 
 
 def _chosen_nodes(request: HttpRequest, one: Workflow) -> dict[str, Any]:
@@ -86,7 +102,7 @@ def _chosen_nodes(request: HttpRequest, one: Workflow) -> dict[str, Any]:
 @page
 def workflow_graph(request: HttpRequest, pool: str, namespace: str, workflow_id: str) -> HttpResponse:
     """The picture as JSON; with `?since=VERSION` what has changed, if this process knows that version."""
-    shown = read_workflow(user=request.user, pool=pool, namespace=namespace, workflow_id=workflow_id)
+    shown = _read(request, pool, namespace, workflow_id)
     if not can_be_drawn(shown.workflow):
         return JsonResponse({"error": _("The workflow is too large to be drawn.")}, status=404)
     return JsonResponse(changes_since(shown.workflow, request.GET.get("since", "")) or picture_of(shown.workflow))
@@ -100,23 +116,18 @@ def workflow_act(request: HttpRequest, pool: str, namespace: str, workflow_id: s
     except ValueError:
         raise InvalidArgumentError("invalid act") from None
     named = {"pool": pool, "namespace": namespace, "workflow_id": workflow_id}
-    if act is WorkflowAct.CANCEL:
-        question = _("Cancel this workflow? Its jobs that have not ended are ended; none of them runs any more.")
-        unanswered = confirm_first(request, question=question)
-        if unanswered is not None:
-            return unanswered
-    count = act_on_workflow(user=request.user, **named, act=act)
-    return done(request, message=_message(act, count), back=reverse("dashboard:workflow", kwargs=named))
-
-
-def _message(act: WorkflowAct, count: int) -> str:
-    if act is WorkflowAct.CANCEL:
-        said = ngettext(
-            "The workflow is cancelled: %(n)s job ended.", "The workflow is cancelled: %(n)s jobs ended.", count
-        )
-    else:
-        said = ngettext("%(n)s job runs again.", "%(n)s jobs run again.", count)
-    return said % {"n": count}
+    back = reverse("dashboard:workflow", kwargs=named)
+    if act is WorkflowAct.RETRY:
+        count = retry_workflow(user=request.user, **named)
+        said = ngettext("%(n)s job runs again.", "%(n)s jobs run again.", count) % {"n": count}
+        return done(request, message=said, back=back, data={"jobs": count})
+    question = _("Cancel this workflow? Jobs that have not begun are deleted, and those that run are interrupted.")
+    unanswered = confirm_first(request, question=question)
+    if unanswered is not None:
+        return unanswered
+    has_changed = cancel_workflow(user=request.user, **named)
+    said = _("The workflow is cancelled.") if has_changed else _("The workflow was cancelled before.")
+    return done(request, message=said, back=back)
 
 
 def _text(request: HttpRequest, name: str) -> str:

@@ -1,4 +1,4 @@
-"""Where the nodes of a workflow are drawn: left to right, nothing over anything else, the same each time, in linear time."""
+"""Where the nodes of a workflow are drawn: left to right, nothing over anything else, in linear time."""
 
 from __future__ import annotations
 
