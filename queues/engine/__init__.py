@@ -127,7 +127,10 @@ from .operations.workers import (
     worker_beat,
 )
 from .operations.workflows.adding import add_nodes, create_workflow
+from .operations.workflows.attending import attend_workflows
+from .operations.workflows.cancelling import cancel_workflow
 from .operations.workflows.reading import list_workflows, read_workflow
+from .operations.workflows.retrying import retry_workflow
 from .queue_limits import NO_LIMITS, QueueLimits
 from .stats.heartbeat import PumpBeat, RoleBeat
 from .stats.minutes import MINUTE_MS, Minute
@@ -284,9 +287,11 @@ __all__ = [
     "add_nodes",
     "annotate",
     "ask_store_load",
+    "attend_workflows",
     "beat",
     "beat_pusher",
     "cancel_job",
+    "cancel_workflow",
     "command_workers",
     "consume",
     "consume_any",
@@ -361,6 +366,7 @@ __all__ = [
     "respawn",
     "result",
     "resume",
+    "retry_workflow",
     "same_place",
     "scan_dead",
     "scan_jobs",

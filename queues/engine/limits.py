@@ -93,6 +93,13 @@ NODE_READ_PAGE: Final = 500
 NODE_STAGE_BYTES: Final = 512 * 1024
 """Nodes in one script call; nodes that one call reads; bytes that one call writes."""
 
+CANCEL_AGAIN_AFTER_MS: Final = 5_000
+"""The jobs of a workflow that was cancelled while they were being published are cancelled once more, so long after the
+last of them can have been published."""
+
+ATTEND_AGAIN_MS: Final = 1_000
+"""A workflow that a role attends to comes to another one after so long."""
+
 WORKFLOWS_AT_ONCE: Final = 4
 WORKFLOW_PAGE_MAX: Final = 100
 """Workflows of a partition that a role attends to in one turn; workflows in one page of a listing."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
+from uuid import uuid4
 
-from queues.engine import AsyncEngine, limits, list_workflows, read_workflow
+from queues.engine import AsyncEngine, cancel_workflow, limits, list_workflows, read_workflow, retry_workflow
 from queues.engine.limits import NODES_PER_REQUEST, WORKFLOW_PAGE_MAX
 from queues.services.policies import EffectivePolicy
 from queues.services.workflows import requests
@@ -88,6 +89,24 @@ async def add_nodes(request: ApiRequest, context: ApiContext) -> ApiResponse:
     )
     added = await engine.run(requests.counted(plan, request.limit))
     return _answer(added.workflow_id, added.nodes, is_new=added.is_new, word="added")
+
+
+async def cancel(request: ApiRequest, context: ApiContext) -> ApiResponse:
+    """Delete jobs that have not begun, cancel those that run, publish nothing more."""
+    access = request.granted
+    engine = await context.engine(access.pool)
+    changed = await engine.run(
+        cancel_workflow(engine.layout, access.namespace, request.path["workflow"], given=uuid4().hex)
+    )
+    return json_response(200, {"msg": "cancelled", "changed": changed})
+
+
+async def retry(request: ApiRequest, context: ApiContext) -> ApiResponse:
+    """Have its dead nodes come back."""
+    access = request.granted
+    engine = await context.engine(access.pool)
+    count = await engine.run(retry_workflow(engine.layout, access.namespace, request.path["workflow"]))
+    return json_response(200, {"msg": "retried", "count": count})
 
 
 async def _prepare(

@@ -122,3 +122,25 @@ ADD_NODES: Final = Documentation(
         _TOO_LARGE,
     ),
 )
+CANCEL_WORKFLOW: Final = Documentation(
+    group="workflows",
+    summary="Cancel a workflow: jobs that have not begun are deleted, those that run are cancelled",
+    replies=(
+        Reply(200, "`changed`: false if it was cancelled before", {"msg": "cancelled", "changed": True}),
+        _NONE,
+        Reply(409, "the workflow is done", {"error": "the workflow is done: there is nothing to cancel"}),
+    ),
+)
+RETRY_WORKFLOW: Final = Documentation(
+    group="workflows",
+    summary="Go on from the failed nodes: they come back with one more try, and those that failed because of them wait",
+    replies=(
+        Reply(200, "how many nodes came back", {"msg": "retried", "count": 1}),
+        _NONE,
+        Reply(
+            409,
+            "the workflow has not failed, or no node can come back",
+            {"error": "the workflow is running: there is nothing to retry"},
+        ),
+    ),
+)

@@ -16,5 +16,5 @@ for i = REST, #ARGV, 2 do
   redis.call('HDEL', pending, ARGV[i + 1])
   redis.call('ZREM', unpublished, ARGV[i])
 end
-if redis.call('EXISTS', workflow) == 0 then return {'missing'} end
+if redis.call('HEXISTS', workflow, 'created') == 0 then return {'missing'} end
 return {'ok', redis.call('ZCARD', unpublished), refresh()}

@@ -12,7 +12,7 @@
 --   ok           changed state   nodes with another outcome than before; the workflow's state
 --   missing                there is no such workflow
 -- INCLUDES workflow
-if redis.call('EXISTS', workflow) == 0 then return {'missing'} end
+if redis.call('HEXISTS', workflow, 'created') == 0 then return {'missing'} end
 local counters = {done = 'done', dead = 'failed', deleted = 'failed', expired = 'failed'}
 local changed, changes = 0, {done = 0, failed = 0}
 for i = REST, #ARGV, 4 do

@@ -145,7 +145,7 @@ class _Round:
             low, high = f"[{job_id}\t{WORKFLOW_POLICY}", f"({job_id}\tb"
             yield dependencies.list_dependants(message.queue, low=low, high=high, policies=WORKFLOW_POLICY)
             return
-        # Policies in order: a, c, f, w. The last of a dead job stay, and those that can wait for another job with the key.
+        # Policies in order: a, c, f, w. The last of a dead job stay, as do those that wait for another with the key.
         yield _dependants_of(message.queue, job_id, waiting=outcome != "dead")
         if key:
             yield _dependants_of(message.queue, f":{key}", waiting=outcome == "acked")

@@ -12,11 +12,16 @@ from queues.engine import (
     PublishOptions,
     Workflow,
     ack_attempt,
+    add_nodes,
+    attend_workflows,
+    cancel_workflow,
     consume,
     create_workflow,
+    delete_jobs,
     fail,
     read_workflow,
     relay,
+    retry_workflow,
 )
 from queues.engine.limits import NODE_TTL_S
 
@@ -94,3 +99,27 @@ class Shop:
 
     def content(self) -> Content:
         return check(self.engine.client)
+
+    def attend(self) -> None:
+        """What the role does: carry messages, then attend to workflows."""
+        self.relay()
+        self.engine.run(attend_workflows(self.engine.layout, now_ms=self.now_ms))
+
+    def cancel(self, workflow_id: str = WORKFLOW) -> bool:
+        plan = cancel_workflow(self.engine.layout, "shop", workflow_id, given="now", now_ms=self.now_ms)
+        return self.engine.run(plan)
+
+    def retry(self, workflow_id: str = WORKFLOW) -> int:
+        return self.engine.run(retry_workflow(self.engine.layout, "shop", workflow_id, now_ms=self.now_ms))
+
+    def add(self, *nodes: NodeRequest, workflow_id: str = WORKFLOW) -> NodesAdded:
+        return self.engine.run(add_nodes(self.engine.layout, "shop", workflow_id, nodes, now_ms=self.now_ms))
+
+    def delete(self, name: str) -> None:
+        (job,) = [one for one in self.read().nodes if one.name == name]
+        self.engine.run(delete_jobs(self.engine.queue("shop", job.queue), [job.job_id], now_ms=self.now_ms))
+
+    def left(self) -> list[str]:
+        """What is in Redis but for statistics, events and counts of them."""
+        harmless = (b"stats", b"trend", b"events", b"counters", b"active", b"waiting", b"sweeps", b"meta", b"trimmed")
+        return sorted(key.decode() for key in self.engine.client.keys("*") if not key.endswith(harmless))

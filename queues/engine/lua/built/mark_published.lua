@@ -19,17 +19,20 @@ local function refresh()
  if state ~= raw[5] then
   redis.call('HSET', KEYS[1], 'state', state, 'ended', state == 'running' and 0 or now)
  end
- local at
- if redis.call('EXISTS', KEYS[3]) == 1 or raw[8] and raw[8] ~= '' then
+ local at = math.huge
+ if redis.call('EXISTS', KEYS[3]) == 1 or raw[8] then
   at = now + 500
- elseif redis.call('EXISTS', KEYS[2]) == 1 then
-  at = now + 60000
- elseif raw[9] and raw[9] ~= '0' then
-  at = tonumber(raw[9])
- elseif state ~= 'running' then
+ end
+ if redis.call('EXISTS', KEYS[2]) == 1 then
+  at = math.min(at, now + 60000)
+ end
+ if raw[9] then
+  at = math.min(at, tonumber(raw[9]))
+ end
+ if at == math.huge and state ~= 'running' then
   at = tonumber(raw[7]) + tonumber(raw[6])
  end
- if at then
+ if at < math.huge then
   redis.call('ZADD', KEYS[4], at, ARGV[2])
  else
   redis.call('ZREM', KEYS[4], ARGV[2])
@@ -40,7 +43,7 @@ for i = 3, #ARGV, 2 do
  redis.call('HDEL', KEYS[2], ARGV[i + 1])
  redis.call('ZREM', KEYS[3], ARGV[i])
 end
-if redis.call('EXISTS', KEYS[1]) == 0 then
+if redis.call('HEXISTS', KEYS[1], 'created') == 0 then
  return {
   'missing',
  }

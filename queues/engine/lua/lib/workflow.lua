@@ -1,6 +1,6 @@
 -- workflow: the record of a workflow, one hash. Jobs are its nodes, numbered from 0 in the order in which they came.
 --   name, created ms, retention ms, nodes, done, failed (numbers of nodes), state, ended ms or 0, changed ms, cancelled ms,
---   task (what a process has begun and another one ends if that dies: cancel, retry), asked (when, ms), again (ms or 0)
+--   task (what a process has begun and another one ends if that dies: cancel, retry), asked (when, ms), again (ms)
 --   =NAME  number of the node with this name      #N  node N, which never changes (queues/engine/operations/workflows/nodes.py)
 --   @N     what has become of it, once that is known: outcome⇥as of⇥began⇥ended⇥attempts⇥error; outcome: "" (alive), done, dead,
 --          deleted, expired      :DIGEST  of a request whose nodes it has, so that a repetition is known
@@ -23,16 +23,11 @@ local function refresh()
   if state ~= raw[5] then
     redis.call('HSET', workflow, 'state', state, 'ended', state == 'running' and 0 or now)
   end
-  local at
-  if redis.call('EXISTS', unpublished) == 1 or raw[8] and raw[8] ~= '' then
-    at = now + ATTEND_AFTER_MS
-  elseif redis.call('EXISTS', pending) == 1 then
-    at = now + STAGED_MS
-  elseif raw[9] and raw[9] ~= '0' then
-    at = tonumber(raw[9])
-  elseif state ~= 'running' then
-    at = tonumber(raw[7]) + tonumber(raw[6])
-  end
-  if at then redis.call('ZADD', workflows, at, name) else redis.call('ZREM', workflows, name) end
+  local at = math.huge
+  if redis.call('EXISTS', unpublished) == 1 or raw[8] then at = now + ATTEND_AFTER_MS end
+  if redis.call('EXISTS', pending) == 1 then at = math.min(at, now + STAGED_MS) end
+  if raw[9] then at = math.min(at, tonumber(raw[9])) end
+  if at == math.huge and state ~= 'running' then at = tonumber(raw[7]) + tonumber(raw[6]) end
+  if at < math.huge then redis.call('ZADD', workflows, at, name) else redis.call('ZREM', workflows, name) end
   return state
 end

@@ -1,25 +1,30 @@
 """Publishes the jobs of nodes that have been committed. May be done twice, by several processes, and left anywhere.
 
 Jobs that wait for others of the same request go first: none of these can be acked before it is there, since no job that
-waits for nothing is there yet. Each carries whom it has to tell.
+waits for nothing is there yet. Each carries whom it has to tell. Only a deletion, or the failure of a node that was
+there before, may come in between: so the dependants of nodes that have failed are told again at the end.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 from ... import limits
 from ...keys import Layout, QueueKeys, WorkflowKeys
 from ...operation import Argument, Operation, Paced, Plan
+from ...values import Dependency, DependencyFailure
 from ...workflow_values import WorkflowState
+from ..dependencies import POLICIES, Settlement, settle
 from . import node_jobs, records
 from .nodes import WORKFLOW_POLICY, WORKFLOW_QUEUE, Node, PendingJob
+from .reading import read_all
 
 _ENTRIES_MAX: Final = 1_000
 """Waits and dependants in one call, or those of one job."""
 
+WAIT: Final = POLICIES[DependencyFailure.WAIT]
 _Job = tuple[int, Node, PendingJob]
 
 
@@ -29,6 +34,8 @@ def publish_pending(layout: Layout, workflow: WorkflowKeys, *, now_ms: int | Non
     while True:
         (found,) = yield Paced([records.read_unpublished(workflow, now_ms=now_ms)])
         if not found.nodes:
+            if state is WorkflowState.FAILED:
+                yield from _tell_again(layout, workflow, now_ms)
             return state
         calls = [
             _publish(layout, workflow, part, found.now_ms + limits.PUBLISH_WITHIN_MS, now_ms)
@@ -39,6 +46,33 @@ def publish_pending(layout: Layout, workflow: WorkflowKeys, *, now_ms: int | Non
             continue
         published = [(number, node.job_id) for number, node, _ in found.nodes]
         (state,) = yield [records.mark_published(workflow, published, now_ms=now_ms)]
+
+
+def _tell_again(layout: Layout, workflow: WorkflowKeys, now_ms: int | None) -> Plan[None]:
+    """Tell those that depend on nodes which have failed."""
+    nodes = yield from read_all(workflow, now_ms)
+    dead = [node for node, fate in nodes if fate.outcome == "dead"]
+    operations: list[Operation[Any]] = [
+        node_jobs.node_facts(layout.queue(workflow.namespace, node.queue), [node.job_id], now_ms=now_ms)
+        for node in dead
+    ]
+    facts = (yield operations) if operations else []
+    still_dead = {node.job_id for node, (_, (found,)) in zip(dead, facts, strict=True) if found.state == "dead"}
+    settlements: dict[str, list[Settlement]] = defaultdict(list)
+    for node, fate in nodes:
+        for number in [] if fate.outcome else node.needs:
+            needed, its = nodes[number]
+            is_told = its.outcome in ("deleted", "expired") or (needed.job_id in still_dead and node.policy != WAIT)
+            if is_told:
+                text = f"{node.policy}{Dependency(queue=needed.queue, job_id=needed.job_id)}"
+                settlements[node.queue].append(Settlement(node.job_id, text, its.outcome))
+    told: list[Operation[Any]] = [
+        settle(layout.queue(workflow.namespace, queue), its[start : start + limits.DEPENDENCY_PAGE], now_ms=now_ms)
+        for queue, its in settlements.items()
+        for start in range(0, len(its), limits.DEPENDENCY_PAGE)
+    ]
+    if told:
+        yield told
 
 
 def _calls(jobs: Sequence[_Job]) -> list[list[_Job]]:

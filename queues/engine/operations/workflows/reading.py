@@ -43,6 +43,18 @@ def read_workflow(
     return Workflow(**fields, nodes=nodes, after=end if end < summary.nodes_total else None)
 
 
+def read_all(workflow: WorkflowKeys, now_ms: int | None) -> Plan[list[tuple[Node, Fate]]]:
+    """All nodes, by their numbers."""
+    (record,) = yield [records.find_nodes(workflow, now_ms=now_ms)]
+    total = record.summary.nodes_total if record.summary is not None else 0
+    nodes: list[tuple[Node, Fate]] = []
+    for first in range(0, total, limits.NODE_READ_PAGE):
+        limit = min(limits.NODE_READ_PAGE, total - first)
+        (page,) = yield [records.read_nodes(workflow, first=first, limit=limit)]
+        nodes += page
+    return nodes
+
+
 def _read_pages(workflow: WorkflowKeys, first: int, end: int) -> Plan[list[tuple[Node, Fate]]]:
     found: list[tuple[Node, Fate]] = []
     starts = range(first, end, limits.NODE_READ_PAGE)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ... import limits
-from ...keys import WorkflowKeys, workflow_index_key
+from ...keys import WorkflowKeys, partition_keys, workflow_index_key
 from ...operation import Argument, Operation, Reply
 from ...reply import clock_argument, expect_ok, tag_of, unexpected
 from ...scripts import load
@@ -21,6 +21,13 @@ _MARK_PUBLISHED = load("mark_published")
 _NOTE = load("note_nodes")
 _READ_NODES = load("read_nodes")
 _LIST = load("list_workflows")
+_CANCEL = load("cancel_workflow")
+_RETRY = load("retry_workflow")
+_END_TASK = load("end_task")
+_READ_TASK = load("read_task")
+_TAKE = load("take_workflows")
+_DROP_STAGED = load("drop_staged")
+_FORGET = load("forget_workflow")
 
 
 class Found(NamedTuple):
@@ -200,4 +207,97 @@ def list_partition_workflows(partition: int, namespace: str, *, before: str, lim
         (workflow_index_key(partition, namespace),),
         (before, limit),
         lambda reply: tuple([member.decode() for member in expect_ok(_LIST, reply)]),
+    )
+
+
+class Asked(NamedTuple):
+    """What was asked for. `word`: as the script replies, ok if it was accepted, at `value`, ms."""
+
+    word: str
+    value: Any = None
+    changed: bool = True
+
+
+def cancel_record(workflow: WorkflowKeys, *, now_ms: int | None = None) -> Operation[Asked]:
+    """Say that a workflow is cancelled."""
+    args = (clock_argument(now_ms), workflow.name, limits.PUBLISH_WITHIN_MS + limits.CANCEL_AGAIN_AFTER_MS)
+    return Operation(_CANCEL, workflow.select(_CANCEL.keys), args, _asked)
+
+
+def retry_record(workflow: WorkflowKeys, *, now_ms: int | None = None) -> Operation[Asked]:
+    """Say that the dead nodes of a workflow are to come back."""
+    args = (clock_argument(now_ms), workflow.name)
+    return Operation(_RETRY, workflow.select(_RETRY.keys), args, _asked)
+
+
+def _asked(reply: Reply) -> Asked:
+    word, *values = reply
+    value = values[0].decode() if values and isinstance(values[0], bytes) else values[0] if values else None
+    return Asked(word.decode(), value, len(values) < 2 or bool(values[1]))
+
+
+def end_task(
+    workflow: WorkflowKeys, *, task: str = "", asked_ms: int = 0, now_ms: int | None = None
+) -> Operation[bool]:
+    """Say that this has been done, and have the record say what comes next. Whether there is such a workflow."""
+    args = (clock_argument(now_ms), workflow.name, task, asked_ms)
+    keys = workflow.select(_END_TASK.keys)
+    return Operation(_END_TASK, keys, args, lambda reply: tag_of(reply) == "ok")
+
+
+class Task(NamedTuple):
+    """What is to be done with a workflow. `state` None: there is none. `pending`: number of bodies.
+
+    `again_ms`: when its jobs are cancelled once more, `ends_ms`: when it is dropped; 0: not at all.
+    """
+
+    now_ms: int
+    pending: int
+    state: WorkflowState | None = None
+    task: str = ""
+    asked_ms: int = 0
+    again_ms: int = 0
+    nodes: int = 0
+    ends_ms: int = 0
+
+
+def read_task(workflow: WorkflowKeys, *, now_ms: int | None = None) -> Operation[Task]:
+    """What is to be done with it."""
+
+    def decode(reply: Reply) -> Task:
+        if tag_of(reply) == "missing":
+            return Task(int(reply[1]), int(reply[2]))
+        now, pending, task, asked, again, state, nodes, ends = expect_ok(_READ_TASK, reply)
+        return Task(now, pending, WorkflowState(state.decode()), task.decode(), asked, again, nodes, ends)
+
+    return Operation(_READ_TASK, workflow.select(_READ_TASK.keys), (clock_argument(now_ms),), decode)
+
+
+def take_workflows(partition: int, *, now_ms: int | None = None) -> Operation[tuple[str, ...]]:
+    """`namespace/workflow` of some of a partition with something to do; others get them again a moment later."""
+    args = (clock_argument(now_ms), limits.WORKFLOWS_AT_ONCE, limits.ATTEND_AGAIN_MS)
+    return Operation(
+        _TAKE,
+        (partition_keys(partition)["workflows"],),
+        args,
+        lambda reply: tuple([name.decode() for name in expect_ok(_TAKE, reply)]),
+    )
+
+
+def drop_staged(workflow: WorkflowKeys, *, cursor: str, now_ms: int | None = None) -> Operation[str]:
+    """Drop bodies that were not added in time. Where to go on; "0": it was at the end."""
+    args = (clock_argument(now_ms), workflow.name, limits.WORKFLOW_STAGED_MS, cursor)
+    return Operation(
+        _DROP_STAGED,
+        workflow.select(_DROP_STAGED.keys),
+        args,
+        lambda reply: str(expect_ok(_DROP_STAGED, reply)[0].decode()),
+    )
+
+
+def forget_workflow(workflow: WorkflowKeys) -> Operation[int]:
+    """Drop a part of the record. How many fields are left."""
+    keys = workflow.select(_FORGET.keys)
+    return Operation(
+        _FORGET, keys, (workflow.name, limits.NODE_READ_PAGE), lambda reply: int(expect_ok(_FORGET, reply)[0])
     )
