@@ -154,7 +154,7 @@ function search() {
     if (is) matches.push(number);
   });
   drawn.root.classList.toggle("searching", wanted !== "");
-  found.textContent = wanted ? words.found.replace("%s", matches.length) : "";
+  found.textContent = wanted ? words.found.replace("#", matches.length) : "";
 }
 
 function goToMatch(step) {
