@@ -22,7 +22,7 @@ from queues.services.workflows.pages import ShownWorkflow, read_workflow
 from .decorators import action, confirm_first, done, is_live, page
 
 TEXT_MAX: Final = 255
-NODES_SHOWN: Final = 100
+NODES_SHOWN: Final = 50
 """Rows of the table at a time."""
 
 

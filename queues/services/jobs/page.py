@@ -8,7 +8,17 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from queues.engine import JobDetail, JobState, detail, list_job_dependants, list_waits, read_note, read_worker, result
+from queues.engine import (
+    JobDetail,
+    JobState,
+    detail,
+    limits,
+    list_job_dependants,
+    list_waits,
+    read_note,
+    read_worker,
+    result,
+)
 from queues.engine.errors import JobNotFoundError
 from queues.engine.ids import is_job_id
 from queues.engine.stats.workers import WorkerBeat
@@ -108,6 +118,11 @@ class JobView:
     acts: tuple[JobAct, ...]
     report: JobReport
     relations: JobRelations
+
+    @property
+    def is_kept_for_good(self) -> bool:
+        """Whether its result has no end of its own: that of a workflow's job, which goes with the workflow."""
+        return self.job.retention_ms >= limits.SECONDS_MAX * 1000
 
     @property
     def may_cancel(self) -> bool:
