@@ -33,7 +33,7 @@ def graph_at(page: Page, workflow_id: str) -> Locator:
 
 
 def place_of(node: Locator) -> dict[str, float]:
-    """Where it is on the screen: its corner, its middle (a line around it may be thinner or thicker), and its height."""
+    """Where it is on the screen: its corner, its middle (the line around it may be thicker), and its height."""
     box = node.bounding_box()
     assert box is not None
     middle = {"middle_x": box["x"] + box["width"] / 2, "middle_y": box["y"] + box["height"] / 2}
