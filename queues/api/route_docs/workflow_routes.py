@@ -122,6 +122,24 @@ ADD_NODES: Final = Documentation(
         _TOO_LARGE,
     ),
 )
+RESULTS: Final = Documentation(
+    group="workflows",
+    summary="What the nodes that a node depends on were acked with, in the order of its `depends_on`",
+    parameters=(
+        Parameter("node", "string", "whose dependencies are meant"),
+        Parameter("after", "integer", "`after` of the page before", 0),
+    ),
+    replies=(
+        Reply(
+            200,
+            "`result` in base64, null if there is none; `is_there` false: the node is not done, or its job was deleted. "
+            "A page ends after about 3 MiB; `after` is null on the last one",
+            {"results": [{"node": "print", "is_there": True, "result": "cGFwZXI="}], "after": None},
+        ),
+        Reply(400, "a parameter cannot be read", {"error": "invalid after"}),
+        Reply(404, "the namespace has no such workflow, or it no such node", {"error": "node not found"}),
+    ),
+)
 CANCEL_WORKFLOW: Final = Documentation(
     group="workflows",
     summary="Cancel a workflow: jobs that have not begun are deleted, those that run are cancelled",
