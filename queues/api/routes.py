@@ -123,6 +123,7 @@ ROUTES: Final = (
     _route(f"POST {WORKFLOWS}", workflows.create, w.CREATE_WORKFLOW, rate="write"),
     _route(f"GET {WORKFLOW}", workflows.show, w.SHOW_WORKFLOW),
     _route(f"POST {WORKFLOW}/nodes", workflows.add_nodes, w.ADD_NODES, rate="write"),
+    _route(f"GET {WORKFLOW}/results", workflows.results, w.RESULTS),
     _route(f"POST {WORKFLOW}/cancel", workflows.cancel, w.CANCEL_WORKFLOW),
     _route(f"POST {WORKFLOW}/retry", workflows.retry, w.RETRY_WORKFLOW),
     _route(f"GET {NAMESPACE}/queues", queues.list_queues, o.LIST_QUEUES),

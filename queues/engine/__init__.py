@@ -130,6 +130,7 @@ from .operations.workflows.adding import add_nodes, create_workflow
 from .operations.workflows.attending import attend_workflows
 from .operations.workflows.cancelling import cancel_workflow
 from .operations.workflows.reading import list_workflows, read_workflow
+from .operations.workflows.results import read_results
 from .operations.workflows.retrying import retry_workflow
 from .queue_limits import NO_LIMITS, QueueLimits
 from .stats.heartbeat import PumpBeat, RoleBeat
@@ -172,6 +173,8 @@ from .values import (
 from .waiting.full_streams import FullStreams
 from .workflow_values import (
     NodeRequest,
+    NodeResult,
+    NodeResults,
     NodesAdded,
     NodeState,
     Workflow,
@@ -232,6 +235,8 @@ __all__ = [
     "LimitTaken",
     "Minute",
     "NodeRequest",
+    "NodeResult",
+    "NodeResults",
     "NodeState",
     "NodesAdded",
     "NotReplicatedError",
@@ -352,6 +357,7 @@ __all__ = [
     "read_deliveries",
     "read_events",
     "read_note",
+    "read_results",
     "read_store_load",
     "read_survey",
     "read_worker",

@@ -117,3 +117,21 @@ class NodesAdded:
     workflow_id: str
     nodes: int
     is_new: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeResult:
+    """What a node's job was acked with. `body` None: without a result. `is_there` False: the job is not completed, or
+    was deleted, with its result."""
+
+    name: str
+    is_there: bool
+    body: bytes | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeResults:
+    """A page of results. `after`: place from which the next page begins; None: this was the last."""
+
+    results: tuple[NodeResult, ...]
+    after: int | None

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Generator
 from typing import Any, Final
 
-from queues.engine import Workflow, WorkflowNode, WorkflowSummary, limits
+from queues.engine import NodeResults, Workflow, WorkflowNode, WorkflowSummary, limits
 from queues.engine.backoff import Backoff, parse_backoff
 from queues.engine.limits import MEBIBYTE, PRIORITY_MAX, PRIORITY_MIN, SECONDS_MAX, TRIES_MAX
 from queues.engine.queue_limits import check_limit_key
@@ -157,3 +158,16 @@ def _present_node(node: WorkflowNode) -> dict[str, Any]:
         "attempts": node.attempts,
         "error": node.error or None,
     }
+
+
+def present_results(found: NodeResults) -> dict[str, Any]:
+    """Results in base64; null where there is none."""
+    shown = [
+        {
+            "node": one.name,
+            "is_there": one.is_there,
+            "result": None if one.body is None else b64encode(one.body).decode("ascii"),
+        }
+        for one in found.results
+    ]
+    return {"results": shown, "after": found.after}

@@ -6,7 +6,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import uuid4
 
-from queues.engine import AsyncEngine, cancel_workflow, limits, list_workflows, read_workflow, retry_workflow
+from queues.engine import (
+    AsyncEngine,
+    cancel_workflow,
+    limits,
+    list_workflows,
+    read_results,
+    read_workflow,
+    retry_workflow,
+)
 from queues.engine.limits import NODES_PER_REQUEST, WORKFLOW_PAGE_MAX
 from queues.services.policies import EffectivePolicy
 from queues.services.workflows import requests
@@ -24,6 +32,7 @@ from .workflow_json import (
     BODY_LIMIT,
     check_members,
     nodes_of,
+    present_results,
     present_summary,
     present_workflow,
     retention_of,
@@ -89,6 +98,15 @@ async def add_nodes(request: ApiRequest, context: ApiContext) -> ApiResponse:
     )
     added = await engine.run(requests.counted(plan, request.limit))
     return _answer(added.workflow_id, added.nodes, is_new=added.is_new, word="added")
+
+
+async def results(request: ApiRequest, context: ApiContext) -> ApiResponse:
+    """What the nodes that one depends on were acked with."""
+    after = read_uint(request.query, "after", 0, most=limits.NODE_DEPENDENCIES_MAX)
+    access, node = request.granted, request.query.get("node", "")
+    engine = await context.engine(access.pool)
+    found = await engine.run(read_results(engine.layout, access.namespace, request.path["workflow"], node, after=after))
+    return json_response(200, present_results(found))
 
 
 async def cancel(request: ApiRequest, context: ApiContext) -> ApiResponse:

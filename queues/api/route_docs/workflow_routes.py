@@ -34,8 +34,8 @@ _TOO_LARGE: Final = Reply(413, "the request is longer than 4 MiB", {"error": "bo
 _NODES: Final = (
     "`nodes`: an array of 1 to 1,000 objects with `name` and `queue`. Optional: `depends_on` (names of nodes), "
     "`on_dependency_failure` (wait, fail, continue), the job's `body` (a text, or an object or array, whose JSON it "
-    "is) or `data` (base64), `delay`, `at`, `ttl` (default: the policy's, else 30 days), `tries`, `priority`, `backoff`, "
-    "`attributes`, `limit_key`. At most 4 MiB"
+    "is) or `data` (base64), `delay`, `at`, `ttl` (default: the policy's, else 30 days), `tries`, `priority`, "
+    "`backoff`, `attributes`, `limit_key`. At most 4 MiB"
 )
 
 LIST_WORKFLOWS: Final = Documentation(
@@ -88,8 +88,8 @@ SHOW_WORKFLOW: Final = Documentation(
         Reply(
             200,
             "nodes in the order in which they were added; `after` is null on the last page. `state` of a node: pending "
-            "(about to be published), blocked, delayed, ready, working, retry, done, dead, deleted, expired, cancelled, "
-            "gone",
+            "(about to be published), blocked, delayed, ready, working, retry, done, dead, deleted, expired, "
+            "cancelled, gone",
             {"namespace": "shop", **_SUMMARY, "now_ms": 1767225601000, "nodes": [_NODE], "after": None},
         ),
         Reply(400, "a parameter cannot be read", {"error": "invalid limit"}),
@@ -120,6 +120,24 @@ ADD_NODES: Final = Documentation(
             {"error": "the workflow is done: no nodes can be added to it"},
         ),
         _TOO_LARGE,
+    ),
+)
+RESULTS: Final = Documentation(
+    group="workflows",
+    summary="What the nodes that a node depends on were acked with, in the order of its `depends_on`",
+    parameters=(
+        Parameter("node", "string", "whose dependencies are meant"),
+        Parameter("after", "integer", "`after` of the page before", 0),
+    ),
+    replies=(
+        Reply(
+            200,
+            "`result` in base64, null if there is none; `is_there` false: the node is not done, or its job was deleted. "
+            "A page ends after about 3 MiB; `after` is null on the last one",
+            {"results": [{"node": "print", "is_there": True, "result": "cGFwZXI="}], "after": None},
+        ),
+        Reply(400, "a parameter cannot be read", {"error": "invalid after"}),
+        Reply(404, "the namespace has no such workflow, or it no such node", {"error": "node not found"}),
     ),
 )
 CANCEL_WORKFLOW: Final = Documentation(

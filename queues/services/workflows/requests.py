@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeVar
-from uuid import uuid4
 
 from queues.engine import (
+    InvalidArgumentError,
     Layout,
     LimitReachedError,
     NodeRequest,
@@ -21,11 +21,13 @@ from queues.engine import (
     limits,
     take_limit,
 )
+from queues.engine.ids import random_start
 from queues.engine.names import check_queue
 from queues.engine.operation import Apart
 
 from ..jobs.publishing import PublishRequest, effective_options
 from ..policies import EffectivePolicy
+from ..schedules.checking import QUEUE_WORDS
 
 T = TypeVar("T")
 
@@ -45,7 +47,8 @@ class AskedNode:
 
 def make_workflow_id() -> str:
     """An id for a workflow whose maker gave none."""
-    return uuid4().hex
+    first, second = random_start(1)[0], random_start(1)[0]
+    return f"0{first[1:]}{second}"
 
 
 def queues_of(nodes: Sequence[AskedNode]) -> list[str]:
@@ -67,6 +70,8 @@ def create(
     retention_ms: int | None,
 ) -> Plan[NodesAdded]:
     """Make a workflow and publish its jobs. Raises as the engine's `create_workflow`."""
+    if workflow_id in QUEUE_WORDS:
+        raise InvalidArgumentError("invalid workflow id: it is a word of the queues' routes")
     kept_ms = limits.WORKFLOW_RETENTION_S * 1000 if retention_ms is None else retention_ms
     return create_workflow(layout, namespace, workflow_id, _requests(nodes, policies), name=name, retention_ms=kept_ms)
 
