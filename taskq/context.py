@@ -14,6 +14,7 @@ from queues.engine import NOTE_FIELD_MAX_BYTES
 from .app_protocol import AppProtocol
 from .outcomes import Cancel, SerializationError
 from .serializers import to_json
+from .workflow_results import aread_results, read_results
 
 LOG_LINES_KEPT: Final = 200
 """Lines that wait to be sent; of more the oldest are dropped."""
@@ -43,6 +44,9 @@ class Context:
     state: Mapping[str, Any] = field(default_factory=dict)
     """What the app's lifespan yielded."""
     attributes: Mapping[str, str] = field(default_factory=dict)
+    workflow_id: str = ""
+    node: str = ""
+    """The workflow that the job belongs to, and its name there; "": none."""
     taken_at: float = 0.0
     """When the worker took the job, by `time.monotonic()`."""
     deadline: float | None = None
@@ -63,6 +67,20 @@ class Context:
     def is_cancelled(self) -> bool:
         """Whether the attempt is to end: the job was cancelled, its time is up, its lease is lost, the worker stops."""
         return self._is_cancelled
+
+    def results(self) -> dict[str, Any]:
+        """What the nodes returned that this one depends on, by their names, as JSON has it. Waits for Redis: in an
+        event loop use `aresults`. Raises ResultGoneError."""
+        return read_results(self._app_of_workflow(), self.workflow_id, self.node)
+
+    async def aresults(self) -> dict[str, Any]:
+        """The same for asyncio."""
+        return await aread_results(self._app_of_workflow(), self.workflow_id, self.node)
+
+    def _app_of_workflow(self) -> AppProtocol:
+        if self.app is None or not self.workflow_id:
+            raise RuntimeError("the job belongs to no workflow")
+        return self.app
 
     @property
     def seconds_left(self) -> float | None:

@@ -23,6 +23,8 @@ from queues.engine import (
     StoreFullError,
     StoreUnavailableError,
     TaskqError,
+    WorkflowConflictError,
+    WorkflowNotFoundError,
 )
 from queues.engine.names import check_namespace
 
@@ -189,6 +191,10 @@ class HttpConnection(Broker):
             )
         if status == 404 and text == "job not found":
             return JobNotFoundError(call.job_id)
+        if status == 404 and text in ("workflow not found", "node not found"):
+            return WorkflowNotFoundError(text)
+        if status == 409 and content and call.path.startswith("workflows"):
+            return WorkflowConflictError(text)
         if status == 404 and text == "pool not found":
             return NotConfiguredError(f"{self.url} has no such pool as the token for {self.namespace} names")
         if status in (404, 405) or 300 <= status < 400:

@@ -132,8 +132,8 @@ RESULTS: Final = Documentation(
     replies=(
         Reply(
             200,
-            "`result` in base64, null if there is none; `is_there` false: the node is not done, or its job was deleted. "
-            "A page ends after about 3 MiB; `after` is null on the last one",
+            "`result` in base64, null if there is none; `is_there` false: the node is not done, or its job is gone. A "
+            "page ends after about 3 MiB; `after` is null on the last one",
             {"results": [{"node": "print", "is_there": True, "result": "cGFwZXI="}], "after": None},
         ),
         Reply(400, "a parameter cannot be read", {"error": "invalid after"}),
