@@ -25,7 +25,10 @@ _OVER: Final = frozenset({NodeState.DONE, NodeState.CANCELLED, NodeState.GONE, N
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeCounts:
-    """How many nodes are in which state. `waiting`: neither ended nor at work. `ended`: neither done nor failed."""
+    """How many nodes are in which state. `waiting`: neither ended nor at work. `ended`: neither done nor failed.
+
+    `dead`: of those that failed; the others were deleted or have expired, and cannot be retried.
+    """
 
     total: int
     done: int
@@ -33,6 +36,7 @@ class NodeCounts:
     working: int = 0
     waiting: int = 0
     ended: int = 0
+    dead: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,6 +126,7 @@ def count_nodes(workflow: Workflow) -> NodeCounts:
         working=states[NodeState.WORKING],
         waiting=sum(count for state, count in states.items() if state not in _OVER),
         ended=states[NodeState.CANCELLED] + states[NodeState.GONE],
+        dead=states[NodeState.DEAD],
     )
 
 

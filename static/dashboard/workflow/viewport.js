@@ -1,7 +1,6 @@
 // The window onto the picture: it scrolls as any box does, so the browser does that without a script. Drag with the mouse; Ctrl and
 // the wheel, two fingers, + - 0 and the buttons zoom. A small map shows where one is, as soon as not everything is seen.
-// Zooming transforms the picture as a whole: another size would lay out each of its texts again. While it goes on, the browser
-// keeps what it has painted, and paints sharply when it has come to rest.
+// Zooming transforms the picture as a whole: another size would lay out each of its texts again.
 const SMALLEST = 0.2;
 const GREATEST = 2;
 const STEP = 1.25;
@@ -10,7 +9,6 @@ const ENOUGH = 0.65; // the whole is shown at first if it is not smaller than so
 const FAR = 0.5; // smaller than so, labels are not drawn: nobody could read them
 const DRAG_PX = 4;
 const MAP_FROM = 260;
-const REST_MS = 160;
 const ROOM = 0.72; // of the height of the window
 
 export class Viewport {
@@ -36,9 +34,11 @@ export class Viewport {
     const fits = Math.min(1, this.box.clientWidth / width);
     const seen = Math.max(fits, LEGIBLE);
     this.box.style.height = `min(${Math.ceil(height * Math.min(seen, 1)) + 2}px, ${ROOM * 100}vh)`;
-    if (this.fitting() >= ENOUGH) return this.fit();
-    this.setZoom(LEGIBLE);
-    this.centre(...start);
+    if (this.fitting() >= ENOUGH) this.fit();
+    else {
+      this.setZoom(LEGIBLE);
+      this.centre(...start);
+    }
   }
 
   // The same place of another version of it.
@@ -76,13 +76,10 @@ export class Viewport {
     const x = (box.scrollLeft + at[0] - pane.offsetLeft) / this.zoom;
     const y = (box.scrollTop + at[1] - pane.offsetTop) / this.zoom;
     this.zoom = Math.min(GREATEST, Math.max(Math.min(SMALLEST, this.fitting()), zoom));
-    pane.classList.add("zooming");
-    clearTimeout(this.rest);
-    this.rest = setTimeout(() => pane.classList.remove("zooming"), REST_MS);
+    root.classList.toggle("far", this.zoom < FAR);
     root.style.transform = `scale(${this.zoom})`;
     pane.style.width = `${Math.floor(this.width * this.zoom)}px`;
     pane.style.height = `${Math.floor(this.height * this.zoom)}px`;
-    root.classList.toggle("far", this.zoom < FAR);
     box.scrollTo(x * this.zoom - at[0] + pane.offsetLeft, y * this.zoom - at[1] + pane.offsetTop);
     this.later();
   }
