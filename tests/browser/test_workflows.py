@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Final
 
@@ -142,6 +143,20 @@ def test_the_graph_is_walked_by_key_and_shows_what_is_related(page: Page) -> Non
     keep_picture(page, "workflow-related", full_page=False)
     page.keyboard.press("End")
     expect(graph.locator(".node:focus")).to_have_attribute("data-name", "mail")
+
+
+def test_jobs_that_are_added_meanwhile_join_the_graph(page: Page, shop: Shop) -> None:
+    shop.make_workflow("growing", {"first": [], "second": ["first"]}, queue="growing-steps")
+    graph = graph_at(page, "growing")
+    expect(graph.locator(".node")).to_have_count(2)
+
+    more = {"nodes": [{"name": "third", "queue": "growing-steps", "body": "3", "depends_on": ["second"]}]}
+    status, answer = shop.call("POST", "/api/demo/workflows/growing/nodes", json.dumps(more))
+    assert status in (200, 201), answer
+
+    expect(graph.locator(".node")).to_have_count(3, timeout=SOON_MS)
+    expect(page.get_by_role("row").filter(has_text="third")).to_be_visible(timeout=SOON_MS)
+    shop.call("POST", "/api/demo/workflows/growing/cancel")
 
 
 def test_it_is_cancelled_after_a_question(page: Page, shop: Shop) -> None:
