@@ -11,7 +11,7 @@ from django.test import Client
 from dashboard import workflow_picture
 from dashboard.workflow_picture import short_label
 from queues.engine import Engine, NodeRequest, ack_attempt, add_nodes, consume, create_workflow, fail, relay
-from queues.models import Activity
+from queues.models import Activity, Pool
 from tests.dashboard.people import BANK, POOL, SHOP, People
 from tests.dashboard.queue_pages.hostile import assert_harmless
 
@@ -19,6 +19,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 LIST = "/workflows/"
 LIVE = {"X-Live": "1"}
+SCRIPT = {"Accept": "application/json"}
 EVIL = "<img src=x onerror=alert(1)>\u202e\"'"
 
 
@@ -188,6 +189,21 @@ def test_the_list_begins_with_a_namespace_that_has_some(people: People, engine: 
     make(engine, "w-1", CHORD, name="thumbnails")
 
     assert "thumbnails" in people.root.browser.get(LIST).text  # who sees the bank as well, which comes first
+
+
+def test_when_redis_is_away_the_pages_say_so(alice: Client, engine: Engine) -> None:
+    make(engine, "w-1", CHORD)
+    Pool.objects.update(url="unix:///nowhere/redis.sock")
+
+    assert "Pool default does not answer." in alice.get(LIST).text
+    assert alice.get(at("w-1")).status_code == 503
+    assert alice.get(at("w-1", "graph"), headers=SCRIPT).status_code == 503
+    assert alice.post(at("w-1", "act"), {"act": "cancel", "confirmed": "yes"}).status_code == 503
+
+
+@pytest.mark.parametrize("query", [{"after": "\u00e9"}, {"after": "x" * 200}])
+def test_a_page_that_cannot_be_is_refused(alice: Client, query: dict[str, str]) -> None:
+    assert alice.get(LIST, query).status_code == 400
 
 
 def test_names_and_errors_of_strangers_are_harmless(alice: Client, engine: Engine) -> None:
