@@ -141,6 +141,8 @@ _SENTENCES: Final[Mapping[str, Promise]] = {
     "worker_not_found": _("There is no such worker, or it has not been heard of lately"),
     "push_endpoint_not_found": _("There is no such thing here"),
     "schedule_not_found": _("There is no such thing here"),
+    "workflow_not_found": _("There is no such thing here"),
+    "workflow_conflict": _("The workflow has changed meanwhile: look at it again."),
     "schedule_taken": _("This schedule is declared elsewhere, or there is one of that name already"),
     "lease_lost": _("The job has changed meanwhile: look at it again."),
     "metadata_unavailable": _("The database does not answer"),

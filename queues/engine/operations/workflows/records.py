@@ -11,7 +11,7 @@ from ...operation import Argument, Operation, Reply
 from ...reply import clock_argument, expect_ok, tag_of, unexpected
 from ...scripts import load
 from ...workflow_values import WorkflowState, WorkflowSummary
-from .nodes import Fate, Node, PendingJob, fate_of, node_of, pending_of
+from .nodes import PENDING, Fate, Node, PendingJob, fate_of, node_of, pending_of
 
 _FIND = load("find_nodes")
 _STAGE = load("stage_nodes")
@@ -194,7 +194,12 @@ def read_nodes(workflow: WorkflowKeys, *, first: int, limit: int) -> Operation[t
     """Nodes by their numbers, from `first` on."""
 
     def decode(reply: Reply) -> tuple[tuple[Node, Fate], ...]:
-        return tuple([(node_of(node), fate_of(fate)) for node, fate in expect_ok(_READ_NODES, reply)])
+        return tuple(
+            [
+                (node_of(node), PENDING if pending else fate_of(fate))
+                for node, fate, pending in expect_ok(_READ_NODES, reply)
+            ]
+        )
 
     keys = workflow.select(_READ_NODES.keys)
     return Operation(_READ_NODES, keys, (first, first + limit - 1), decode, alone=True)
