@@ -48,12 +48,21 @@ class JobNotFoundError(TaskqError):
 
 
 class WorkflowNotFoundError(TaskqError):
-    """There is no such workflow in the namespace, or no node of that name in it."""
+    """There is no such workflow in the namespace."""
 
     code = "workflow_not_found"
 
-    def __init__(self, message: str = "workflow not found") -> None:
-        super().__init__(message)
+    def __init__(self) -> None:
+        super().__init__("workflow not found")
+
+
+class NodeNotFoundError(TaskqError):
+    """The workflow has no node of that name."""
+
+    code = "node_not_found"
+
+    def __init__(self) -> None:
+        super().__init__("node not found")
 
 
 class WorkflowConflictError(TaskqError):

@@ -89,9 +89,10 @@ PUBLISH_WITHIN_MS: Final = 30_000
 read that they are to be; it is less than the shortest retention, so a node is never published again."""
 
 NODE_PAGE: Final = 200
-NODE_READ_PAGE: Final = 500
+NODE_READ_PAGE: Final = 250
+NODE_PUBLISH_MAX: Final = 100
 NODE_STAGE_BYTES: Final = 512 * 1024
-"""Nodes in one script call; nodes that one call reads; bytes that one call writes."""
+"""Nodes in one script call, that one call reads, or publishes; bytes that one call writes."""
 
 CANCEL_AGAIN_AFTER_MS: Final = 5_000
 """The jobs of a workflow that was cancelled while they were being published are cancelled once more, so long after the

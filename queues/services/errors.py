@@ -170,6 +170,7 @@ HTTP_STATUS: Final[Mapping[str, int]] = {
     "job_not_found": 404,
     "limit_reached": 429,
     "workflow_not_found": 404,
+    "node_not_found": 404,
     "workflow_conflict": 409,
     "store_unavailable": 503,
     "not_replicated": 503,

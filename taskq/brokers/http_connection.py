@@ -18,6 +18,7 @@ from queues.engine import (
     JobNotFoundError,
     LeaseLostError,
     LimitReachedError,
+    NodeNotFoundError,
     NotReplicatedError,
     ResultTooLargeError,
     StoreFullError,
@@ -191,8 +192,10 @@ class HttpConnection(Broker):
             )
         if status == 404 and text == "job not found":
             return JobNotFoundError(call.job_id)
-        if status == 404 and text in ("workflow not found", "node not found"):
-            return WorkflowNotFoundError(text)
+        if status == 404 and text == "workflow not found":
+            return WorkflowNotFoundError()
+        if status == 404 and text == "node not found":
+            return NodeNotFoundError()
         if status == 409 and content and call.path.startswith("workflows"):
             return WorkflowConflictError(text)
         if status == 404 and text == "pool not found":

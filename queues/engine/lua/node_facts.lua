@@ -16,10 +16,10 @@
 -- INCLUDES record run
 local ids, reply = {unpack(ARGV, REST)}, {'ok', now}
 local raw_runs = redis.call('HMGET', runs, unpack(ids))
-local names = {'working', 'dead', 'completed', 'blocked', 'delayed', 'retry'}
 local scores = {}
-for i, set in ipairs({working, dead, completed, blocked, delayed, retry}) do
-  scores[i] = redis.call('EXISTS', set) == 1 and redis.call('ZMSCORE', set, unpack(ids)) or {}
+for name, set in pairs({working = working, dead = dead, completed = completed, blocked = blocked, delayed = delayed,
+  retry = retry}) do
+  if redis.call('EXISTS', set) == 1 then scores[name] = redis.call('ZMSCORE', set, unpack(ids)) end
 end
 
 local function newest_error(history)
@@ -33,8 +33,8 @@ end
 
 for i, id in ipairs(ids) do
   local state, score = 'ready', nil
-  for j, name in ipairs(names) do
-    if scores[j][i] then state, score = name, tonumber(scores[j][i]) end
+  for name, its in pairs(scores) do
+    if its[i] then state, score = name, tonumber(its[i]) end
   end
   if raw_runs[i] then
     local run = unpack_run(raw_runs[i])

@@ -1,4 +1,4 @@
--- revive_nodes: dead jobs of a workflow come back with one more try and a new ttl, ready or blocked (edges L and Q). What is not
+-- revive_nodes: dead jobs of a workflow come back with one more try and a new ttl, ready or blocked (edges L and R). What is not
 -- dead, or died later, is left as it is, so repeating it changes nothing.
 -- KEYS
 --   runs         hash     attempts

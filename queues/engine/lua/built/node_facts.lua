@@ -13,26 +13,19 @@ local ids, reply = {
  now,
 }
 local raw_runs = redis.call('HMGET', KEYS[2], unpack(ids))
-local names = {
- 'working',
- 'dead',
- 'completed',
- 'blocked',
- 'delayed',
- 'retry',
-}
 local scores = {
 }
-for i, set in ipairs({
- KEYS[5],
- KEYS[6],
- KEYS[7],
- KEYS[8],
- KEYS[3],
- KEYS[4],
+for name, set in pairs({
+ working = KEYS[5],
+ dead = KEYS[6],
+ completed = KEYS[7],
+ blocked = KEYS[8],
+ delayed = KEYS[3],
+ retry = KEYS[4],
 }) do
- scores[i] = redis.call('EXISTS', set) == 1 and redis.call('ZMSCORE', set, unpack(ids)) or {
- }
+ if redis.call('EXISTS', set) == 1 then
+  scores[name] = redis.call('ZMSCORE', set, unpack(ids))
+ end
 end
 local function newest_error(history)
  local at, error = 1, ''
@@ -42,17 +35,17 @@ local function newest_error(history)
  end
  return string.sub(error, 1, 200)
 end
-for i_2, id in ipairs(ids) do
+for i, id in ipairs(ids) do
  local state, score = 'ready', nil
- for j, name in ipairs(names) do
-  if scores[j][i_2] then
-   state, score = name, tonumber(scores[j][i_2])
+ for name_2, its in pairs(scores) do
+  if its[i] then
+   state, score = name_2, tonumber(its[i])
   end
  end
- if raw_runs[i_2] then
+ if raw_runs[i] then
   local run
   do
-   local raw = raw_runs[i_2]
+   local raw = raw_runs[i]
    local attempt, used, tries, marks, expires, due_ms, taken, options, consumer, at_2 = struct.unpack('>I4HHBI6I6I6Hc0Bc0', raw)
    run = {
     attempt = attempt,

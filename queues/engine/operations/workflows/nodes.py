@@ -57,6 +57,10 @@ class Fate(NamedTuple):
         return f"{self.began_ms}\t{self.ended_ms}\t{self.attempts}\t{self.error}"
 
 
+PENDING: Final = Fate("pending")
+"""Of a node whose job is still to be published."""
+
+
 def fate_of(raw: bytes) -> Fate:
     if not raw:
         return Fate()

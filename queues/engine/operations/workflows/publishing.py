@@ -21,7 +21,7 @@ from . import node_jobs, records
 from .nodes import WORKFLOW_POLICY, WORKFLOW_QUEUE, Node, PendingJob
 from .reading import read_all
 
-_ENTRIES_MAX: Final = 1_000
+_ENTRIES_MAX: Final = 500
 """Waits and dependants in one call, or those of one job."""
 
 WAIT: Final = POLICIES[DependencyFailure.WAIT]
@@ -86,7 +86,8 @@ def _calls(jobs: Sequence[_Job]) -> list[list[_Job]]:
         call: list[_Job] = []
         for job in group:
             its_entries, its_size = len(job[2].waits) + len(job[2].dependants), len(job[2].body)
-            if call and (entries + its_entries > _ENTRIES_MAX or size + its_size > limits.NODE_STAGE_BYTES):
+            is_full = len(call) == limits.NODE_PUBLISH_MAX or entries + its_entries > _ENTRIES_MAX
+            if call and (is_full or size + its_size > limits.NODE_STAGE_BYTES):
                 calls.append(call)
                 call, size, entries = [], 0, 0
             call.append(job)

@@ -9,9 +9,9 @@ from ... import limits
 from ...keys import WorkflowKeys, partition_keys, workflow_index_key
 from ...operation import Argument, Operation, Reply
 from ...reply import clock_argument, expect_ok, tag_of, unexpected
-from ...scripts import load
+from ...scripts import Script, load
 from ...workflow_values import WorkflowState, WorkflowSummary
-from .nodes import Fate, Node, PendingJob, fate_of, node_of, pending_of
+from .nodes import PENDING, Fate, Node, PendingJob, fate_of, node_of, pending_of
 
 _FIND = load("find_nodes")
 _STAGE = load("stage_nodes")
@@ -194,7 +194,12 @@ def read_nodes(workflow: WorkflowKeys, *, first: int, limit: int) -> Operation[t
     """Nodes by their numbers, from `first` on."""
 
     def decode(reply: Reply) -> tuple[tuple[Node, Fate], ...]:
-        return tuple([(node_of(node), fate_of(fate)) for node, fate in expect_ok(_READ_NODES, reply)])
+        return tuple(
+            [
+                (node_of(node), PENDING if pending else fate_of(fate))
+                for node, fate, pending in expect_ok(_READ_NODES, reply)
+            ]
+        )
 
     keys = workflow.select(_READ_NODES.keys)
     return Operation(_READ_NODES, keys, (first, first + limit - 1), decode, alone=True)
@@ -221,17 +226,19 @@ class Asked(NamedTuple):
 def cancel_record(workflow: WorkflowKeys, *, now_ms: int | None = None) -> Operation[Asked]:
     """Say that a workflow is cancelled."""
     args = (clock_argument(now_ms), workflow.name, limits.PUBLISH_WITHIN_MS + limits.CANCEL_AGAIN_AFTER_MS)
-    return Operation(_CANCEL, workflow.select(_CANCEL.keys), args, _asked)
+    return Operation(_CANCEL, workflow.select(_CANCEL.keys), args, lambda reply: _asked(_CANCEL, reply))
 
 
 def retry_record(workflow: WorkflowKeys, *, now_ms: int | None = None) -> Operation[Asked]:
     """Say that the dead nodes of a workflow are to come back."""
     args = (clock_argument(now_ms), workflow.name)
-    return Operation(_RETRY, workflow.select(_RETRY.keys), args, _asked)
+    return Operation(_RETRY, workflow.select(_RETRY.keys), args, lambda reply: _asked(_RETRY, reply))
 
 
-def _asked(reply: Reply) -> Asked:
+def _asked(script: Script, reply: Reply) -> Asked:
     word, *values = reply
+    if word.decode() not in script.replies:
+        raise unexpected(script, reply)
     value = values[0].decode() if values and isinstance(values[0], bytes) else values[0] if values else None
     return Asked(word.decode(), value, len(values) < 2 or bool(values[1]))
 
@@ -240,9 +247,13 @@ def end_task(
     workflow: WorkflowKeys, *, task: str = "", asked_ms: int = 0, now_ms: int | None = None
 ) -> Operation[bool]:
     """Say that this has been done, and have the record say what comes next. Whether there is such a workflow."""
+
+    def decode(reply: Reply) -> bool:
+        return tag_of(reply) != "missing" and bool(expect_ok(_END_TASK, reply))
+
     args = (clock_argument(now_ms), workflow.name, task, asked_ms)
     keys = workflow.select(_END_TASK.keys)
-    return Operation(_END_TASK, keys, args, lambda reply: tag_of(reply) == "ok")
+    return Operation(_END_TASK, keys, args, decode)
 
 
 class Task(NamedTuple):

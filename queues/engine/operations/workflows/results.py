@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ... import limits
-from ...errors import WorkflowNotFoundError
+from ...errors import NodeNotFoundError, WorkflowNotFoundError
 from ...keys import Layout
 from ...names import check_workflow_id
 from ...operation import Paced, Plan
@@ -34,7 +34,7 @@ def read_results(
         raise WorkflowNotFoundError
     found = record.found[0]
     if found is None:
-        raise WorkflowNotFoundError("node not found")
+        raise NodeNotFoundError
     needs = found.node.needs[after : after + limits.NODES_PER_REQUEST]
     needed: dict[int, Node] = {}
     size = limits.NODE_READ_PAGE
