@@ -52,7 +52,7 @@ if at ~= '' then
 end
 local expires = ttl_ms > 0 and now + ttl_ms or 0
 local head = pack_head(tonumber(tries), expires, wait > 0 and due_ms or nil, options)
-local run = struct.pack(RUN, 0, 0, tries, DEPENDED, expires, due_ms, 0, #options, options, 0, '')
+local run = struct.pack(RUN, 0, 0, tries, DEPENDED + NODE, expires, due_ms, 0, #options, options, 0, '')
 local added, held, free = 0, {''}, {''}
 
 local function add(id, first_wait, first_dependant, last)

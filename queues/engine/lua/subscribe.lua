@@ -1,5 +1,5 @@
 -- subscribe: jobs elsewhere depend on jobs of this queue: notes it, or answers how those have ended. Repeating it changes
--- nothing. A job that is gone was acked, as far as is known: nothing is kept of it. A key that no job has is waited for.
+-- nothing. Of a job that is gone nothing is known. A key that no job has is waited for.
 -- KEYS
 --   jobs         hash     whether a job is there
 --   runs         hash     gets the mark that others depend on it
@@ -11,7 +11,8 @@
 --   now_ms       ms or ""
 --   ...          for each: job id here or ""; key or ""; policy (lib/waits.lua); namespace/queue and id of the job that depends on it
 -- REPLIES
---   ok           outcome ...   waits: it will be told; acked, dead: it has ended so; unknown: no such id was given yet
+--   ok           outcome ...   waits: it will be told; acked, dead: it has ended so; gone: there is no such job any more;
+--                unknown: no such id was given yet
 -- INCLUDES ids record run depended
 local reply = {'ok'}
 
@@ -29,7 +30,7 @@ local function outcome_of(id, its_key, policy, rest)
       return 'waits'
     end
   elseif redis.call('HEXISTS', jobs, id) == 0 then
-    return id_time(id) > now and 'unknown' or 'acked'
+    return id_time(id) > now and 'unknown' or 'gone'
   end
   if redis.call('ZSCORE', completed, target) then return 'acked' end
   if policy ~= 'w' and redis.call('ZSCORE', dead, target) then return 'dead' end

@@ -82,7 +82,10 @@ class Wait(NamedTuple):
 
 
 class Waits(NamedTuple):
-    """A page of what a job waits for. `total`: of all pages. `next_low`: where the next page begins, "" at the end."""
+    """A page of what a job waits for. `total`: of all pages. `next_low`: where the next page begins, "" at the end.
+
+    `is_node`: the job is a node of a workflow, so a dependency that is gone was not acked: those are kept.
+    """
 
     job_id: str
     is_blocked: bool
@@ -90,6 +93,7 @@ class Waits(NamedTuple):
     total: int
     next_low: str
     waits: tuple[Wait, ...]
+    is_node: bool = False
 
 
 class Dependant(NamedTuple):
@@ -143,7 +147,13 @@ def _list_waits(queue: QueueKeys, args: tuple[Argument, ...]) -> Operation[Waits
     def decode(reply: Reply) -> Waits:
         job_id, is_blocked, key, total, next_low, *members = expect_ok(_LIST_WAITS, reply)
         return Waits(
-            job_id.decode(), bool(is_blocked), key.decode(), total, next_low.decode(), tuple(map(_wait_of, members))
+            job_id.decode(),
+            bool(is_blocked),
+            key.decode(),
+            total,
+            next_low.decode(),
+            tuple(map(_wait_of, members)),
+            is_blocked == 2,
         )
 
     return Operation(_LIST_WAITS, queue.select(_LIST_WAITS.keys), args, decode)

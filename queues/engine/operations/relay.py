@@ -184,6 +184,7 @@ class _Round:
         return dependencies.list_left_waits(message.queue, low=low, high=f"({message.rest[0]}")
 
     def _subscribe(self, found: Sequence[tuple[_Message, Waits]]) -> Plan[set[int]]:
+        nodes = {page.job_id for _, page in found if page.is_node}
         asked: list[tuple[QueueKeys, list[Wait], Operation[tuple[str, ...]]]] = []
         for message, page in found:
             for queue, waits in self._by_queue(message.queue, page.waits).items():
@@ -203,6 +204,8 @@ class _Round:
         for (queue, waits, _), outcomes in zip(asked, answers, strict=True):
             for wait, outcome in zip(waits, outcomes or (), strict=outcomes is not None):
                 its = f"cycle {cycles[wait.job_id]}" if wait.job_id in cycles else outcome
+                if its == "gone":  # as far as is known it was acked; those that nodes depend on would be kept
+                    its = "deleted" if wait.job_id in nodes else "acked"
                 settlements[queue.name.decode()].append(Settlement(wait.job_id, wait.text, its))
         for message, page in found:
             if not page.waits:  # all of it has been told

@@ -115,8 +115,8 @@ class Shop:
     def add(self, *nodes: NodeRequest, workflow_id: str = WORKFLOW) -> NodesAdded:
         return self.engine.run(add_nodes(self.engine.layout, "shop", workflow_id, nodes, now_ms=self.now_ms))
 
-    def delete(self, name: str) -> None:
-        (job,) = [one for one in self.read().nodes if one.name == name]
+    def delete(self, name: str, workflow_id: str = WORKFLOW) -> None:
+        (job,) = [one for one in self.read(workflow_id).nodes if one.name == name]
         self.engine.run(delete_jobs(self.engine.queue("shop", job.queue), [job.job_id], now_ms=self.now_ms))
 
     def left(self) -> list[str]:

@@ -132,7 +132,7 @@ do
  end
  head = struct.pack('>BHI6', bits, tries, expires) .. tail
 end
-local run = struct.pack('>I4HHBI6I6I6Hc0Bc0', 0, 0, ARGV[9], 4, expires, due_ms, 0, #ARGV[11], ARGV[11], 0, '')
+local run = struct.pack('>I4HHBI6I6I6Hc0Bc0', 0, 0, ARGV[9], 4 + 8, expires, due_ms, 0, #ARGV[11], ARGV[11], 0, '')
 local added, held, free = 0, {
  '',
 }, {

@@ -280,7 +280,7 @@ local function outcome_of(id_2, its_key, policy, rest)
    return 'waits'
   end
  elseif redis.call('HEXISTS', KEYS[1], id_2) == 0 then
-  return id_time(id_2) > now and 'unknown' or 'acked'
+  return id_time(id_2) > now and 'unknown' or 'gone'
  end
  if redis.call('ZSCORE', KEYS[5], target) then
   return 'acked'
