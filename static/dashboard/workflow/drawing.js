@@ -49,6 +49,17 @@ export function showState(link, node, { jobUrl, describe }) {
   link.setAttribute("role", hasJob(state) ? "link" : "img");
 }
 
+// The server reckons with letters of a usual width; what is wider after all is squeezed into its node.
+export function squeeze(nodes, [nodeWidth]) {
+  const room = nodeWidth - 2 * PAD - SIGN - 6;
+  const texts = nodes.map((link) => link.lastChild);
+  const wide = texts.filter((text) => text.getComputedTextLength() > room); // all are measured before any is changed
+  for (const text of wide) {
+    text.setAttribute("textLength", room);
+    text.setAttribute("lengthAdjust", "spacingAndGlyphs");
+  }
+}
+
 // Straight through columns, in curves between them.
 function course(points) {
   let d = `M${points[0]} ${points[1]}`;

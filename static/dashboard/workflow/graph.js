@@ -1,6 +1,6 @@
 // <section data-graph="URL" data-jobs="PREFIX">: the graph of a workflow. It is fetched once; when the part of the page that is live
 // (live.js) shows another version (data-version), what has changed since is fetched, and nothing moves.
-import { draw, showState } from "./drawing.js";
+import { draw, showState, squeeze } from "./drawing.js";
 import { drawMap } from "./minimap.js";
 import { nearest, Relations } from "./relations.js";
 import { Viewport } from "./viewport.js";
@@ -59,6 +59,9 @@ function show(answer) {
   drawn.nodes[current]?.setAttribute("tabindex", 0);
   if (isFirst) view.show(drawn.root, graph.size, start());
   else view.replace(drawn.root, graph.size);
+  drawn.root.classList.remove("far"); // what is not drawn has no width
+  squeeze(drawn.nodes, graph.node);
+  drawn.root.classList.toggle("far", view.isFar);
   drawMap(view.map, graph, drawn.nodes);
   section.dataset.shown = graph.version;
   search();

@@ -50,6 +50,10 @@ export class Viewport {
     this.centre(...middle);
   }
 
+  get isFar() {
+    return this.zoom < FAR;
+  }
+
   fitting() {
     return Math.min(1, this.box.clientWidth / this.width, this.box.clientHeight / this.height);
   }
@@ -76,7 +80,7 @@ export class Viewport {
     const x = (box.scrollLeft + at[0] - pane.offsetLeft) / this.zoom;
     const y = (box.scrollTop + at[1] - pane.offsetTop) / this.zoom;
     this.zoom = Math.min(GREATEST, Math.max(Math.min(SMALLEST, this.fitting()), zoom));
-    root.classList.toggle("far", this.zoom < FAR);
+    root.classList.toggle("far", this.isFar);
     root.style.transform = `scale(${this.zoom})`;
     pane.style.width = `${Math.floor(this.width * this.zoom)}px`;
     pane.style.height = `${Math.floor(this.height * this.zoom)}px`;
