@@ -123,13 +123,6 @@ class Shop:
         status, answer = self.call("POST", "/api/demo/workflows", json.dumps(content))
         assert status == 201, answer
 
-    def finish(self, queue: str, *, jobs: int = 1) -> None:
-        """Take so many jobs, one after another, and ack them."""
-        for _ in range(jobs):
-            job_id = self.take(queue, timeout=10)
-            status, answer = self.call("DELETE", f"/api/demo/{queue}/job/{job_id}")
-            assert status == 204, answer
-
     def run_workers(self) -> None:
         """Let workers say once a second that they work, for as long as the tests run."""
         engine = open_engine(self.redis.url)
