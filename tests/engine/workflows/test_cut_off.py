@@ -4,8 +4,6 @@ runs once and in order, and nothing is left in the end."""
 from __future__ import annotations
 
 import contextlib
-import subprocess
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -65,7 +63,7 @@ def in_order(order: list[str], *needs: tuple[str, str]) -> bool:
     return all(order.index(first) < order.index(second) for first, second in needs)
 
 
-def _created(shop: Shop, order: list[str]) -> None:
+def check_created(shop: Shop, order: list[str]) -> None:
     if not order:  # it died before the commit
         with pytest.raises(WorkflowNotFoundError):
             shop.read()
@@ -97,7 +95,7 @@ def _retried(shop: Shop, order: list[str]) -> None:
 
 
 ACTS: dict[str, tuple[Act, Act, Callable[[Shop, list[str]], None]]] = {
-    "create": (nothing, made, _created),
+    "create": (nothing, made, check_created),
     "add": (made, lambda shop: shop.add(*MORE), _added),
     "cancel": (made, lambda shop: shop.cancel(), _cancelled),
     "retry": (failed, lambda shop: shop.retry(), _retried),
@@ -157,43 +155,3 @@ def test_a_request_that_is_repeated_until_it_is_answered_is_carried_out_once(red
     else:
         raise AssertionError("more calls than expected")
     engine.close()
-
-
-MAKER = """
-import os, signal, sys
-from queues.engine import Engine, open_engine
-from tests.engine.workflows.shop import Shop
-from tests.engine.workflows.test_cut_off import NODES
-
-left = int(sys.argv[2])
-
-def before_call():
-    global left
-    left -= 1
-    if left < 0:
-        os.kill(os.getpid(), signal.SIGKILL)
-
-opened = open_engine(sys.argv[1], partitions=8)
-Shop(Engine(opened.client, opened.layout, before_call=before_call)).create(*NODES)
-"""
-
-
-def test_a_process_that_is_killed_at_any_of_its_calls_leaves_a_whole_workflow_or_none(redis_url: str) -> None:
-    engine = open_engine(redis_url, partitions=8)
-    ends = []
-    for calls in range(CALLS_MAX):
-        engine.client.flushall()
-        done = subprocess.run([sys.executable, "-c", MAKER, redis_url, str(calls)], check=False)
-
-        shop = Shop(engine)
-        engine.client.hset("taskq:meta", mapping={"partitions": 8, "layout": 1})
-        order = run_to_the_end(shop)
-        _created(shop, order)
-        ends.append((done.returncode, bool(order)))
-        check_end(shop)
-        if done.returncode == 0:
-            break
-    engine.close()
-    assert ends[0] == (-9, False)
-    assert (-9, True) in ends, "it was killed between the commit and the end"
-    assert ends[-1] == (0, True)
