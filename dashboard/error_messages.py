@@ -189,6 +189,8 @@ _SENTENCES: Final[Mapping[str, Promise]] = {
     "job_not_found": _("There is no such thing here"),
     "worker_not_found": _("There is no such worker, or it has not been heard of lately"),
     "push_endpoint_not_found": _("There is no such thing here"),
+    "workflow_not_found": _("There is no such workflow here, or it was forgotten after it had ended"),
+    "workflow_conflict": _("The workflow is not in a state in which that can be done"),
     "schedule_not_found": _("There is no such thing here"),
     "schedule_taken": _("This schedule is declared elsewhere, or there is one of that name already"),
     "lease_lost": _("The job has changed meanwhile: look at it again."),

@@ -17,30 +17,40 @@ _PAGES: Final[tuple[tuple[str, Promise, str], ...]] = (
     ("dashboard:consumers", _("Consumers"), "c"),
     ("dashboard:workers", _("Workers"), "w"),
     ("dashboard:schedules", _("Schedules"), "s"),
+    ("dashboard:workflows", _("Workflows"), "f"),
     ("dashboard:push", _("Push"), "p"),
     ("dashboard:reports", _("Reports"), "r"),
     ("dashboard:activity", _("Activity"), "a"),
 )
 _ADMIN: Final = ("admin:index", _("Admin"), "m")
+_IN_MENU: Final = frozenset({"dashboard:push", "dashboard:reports", "dashboard:activity", "admin:index"})
+"""Those that go into the menu "More" where the bar is too narrow for all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NavigationItem:
-    """A link of the bar. `current`: the page asked for is this one or below it."""
+    """A link of the bar. `current`: the page asked for is this one or below it.
+
+    `in_menu`: it goes into the menu "More" where the bar is too narrow for all.
+    """
 
     url: str
     title: Promise
     key: str
     current: bool
+    in_menu: bool
 
 
 def items_for(request: HttpRequest) -> tuple[NavigationItem, ...]:
     """The links, and the admin's for staff."""
     staff = getattr(getattr(request, "user", None), "is_staff", False)
-    found = [(reverse(name), title, key) for name, title, key in (*_PAGES, *([_ADMIN] if staff else []))]
-    return tuple(
-        NavigationItem(url=url, title=title, key=key, current=_is_at(request.path, url)) for url, title, key in found
-    )
+    pages = (*_PAGES, *([_ADMIN] if staff else []))
+    return tuple(_item(request.path, *page) for page in pages)
+
+
+def _item(path: str, name: str, title: Promise, key: str) -> NavigationItem:
+    url = reverse(name)
+    return NavigationItem(url=url, title=title, key=key, current=_is_at(path, url), in_menu=name in _IN_MENU)
 
 
 def _is_at(path: str, url: str) -> bool:

@@ -21,6 +21,7 @@ from .views import (
     reports,
     schedules,
     workers,
+    workflows,
 )
 from .views.decorators import only
 
@@ -48,6 +49,7 @@ urlpatterns = [
     *workers.urlpatterns,
     *schedules.urlpatterns,
     *push_forms.urlpatterns,
+    *workflows.urlpatterns,
     *push.urlpatterns,
     *reports.urlpatterns,
     *activity.urlpatterns,

@@ -25,6 +25,7 @@ from .outcomes import (
     JobFailedError,
     JobGoneError,
     NotConfiguredError,
+    ResultGoneError,
     ResultTimeoutError,
     Retry,
     SerializationError,
@@ -33,11 +34,13 @@ from .outcomes import (
     TaskqClientError,
 )
 from .schedule import Schedule
-from .task import Task
+from .task import Call, Task
+from .workflow import Node, Workflow, WorkflowHandle, chain, chord, group
 
 __all__ = [
     "App",
     "AsyncClient",
+    "Call",
     "Cancel",
     "Client",
     "Context",
@@ -47,8 +50,10 @@ __all__ = [
     "JobFailedError",
     "JobGoneError",
     "Middleware",
+    "Node",
     "NotConfiguredError",
     "Progress",
+    "ResultGoneError",
     "ResultTimeoutError",
     "Retry",
     "RetryPolicy",
@@ -60,5 +65,10 @@ __all__ = [
     "Task",
     "TaskOptions",
     "TaskqClientError",
+    "Workflow",
+    "WorkflowHandle",
+    "chain",
+    "chord",
     "current_context",
+    "group",
 ]

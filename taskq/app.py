@@ -20,6 +20,7 @@ from .outcomes import Delay, NotConfiguredError
 from .schedule import Schedule, declared
 from .serializers import FernetCipher, Serializer
 from .task import BATCH_MAX, BATCH_MAX_BYTES, Call, Prepared, Task
+from .workflow import WorkflowHandle
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -221,6 +222,10 @@ class App:
         if self._broker is not None:
             await self._broker.aclose()
 
+    def workflow(self, workflow_id: str) -> WorkflowHandle:
+        """A workflow by its id, from anywhere."""
+        return WorkflowHandle(self, workflow_id)
+
     def job(self, queue: str, job_id: str) -> Job[Any]:
         """A job by its id, from anywhere."""
         return Job(self, queue, job_id)
@@ -266,8 +271,8 @@ def group_calls(calls: Iterable[Call]) -> list[Group]:
     for call in calls:
         if not isinstance(call, Call):
             raise TypeError(f"enqueue_many takes calls, made by task.call(...), not {call!r}")
-        bound, args, kwargs = call
-        prepared = bound.task.prepare(bound.options, args, kwargs)
+        bound = call.task
+        prepared = bound.task.prepare(bound.options, call.args, call.kwargs)
         if groups:
             last = groups[-1][-1][1]
             fits = last.queue == prepared.queue and prepared.options.key is None and len(groups[-1]) < BATCH_MAX

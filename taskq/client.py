@@ -21,6 +21,7 @@ from typing import Any, Final, Self
 from queues.engine import (
     AckOutcome,
     Delivery,
+    DependencyFailure,
     Failed,
     JobDetail,
     JobResult,
@@ -38,6 +39,7 @@ from queues.engine.limits import DEFAULT_TTL_S
 from queues.engine.stats.workers import WorkerBeat
 
 from .brokers import Broker, Work, open_broker
+from .options import DependsOn, dependency_of
 from .outcomes import Delay, NotConfiguredError, seconds
 
 PAGE: Final = 100
@@ -63,8 +65,14 @@ def publish_options(
     key_max_wait: Delay = 0,
     group: str | None = None,
     attributes: Mapping[str, str] | None = None,
+    depends_on: Sequence[DependsOn] = (),
+    on_dependency_failure: str = "wait",
+    queue: str = "",
 ) -> PublishOptions:
-    """Options of a publish, as docs/protocol.md has them. Raises InvalidArgumentError, NotConfiguredError."""
+    """Options of a publish, as docs/protocol.md has them. Raises InvalidArgumentError, NotConfiguredError.
+
+    `queue`: in which dependencies are that name none.
+    """
     if at is not None and at.tzinfo is None:
         raise NotConfiguredError("at= needs a time with a zone, as datetime.now(UTC) has")
     if key_mode not in {mode.value for mode in KeyMode}:
@@ -83,7 +91,16 @@ def publish_options(
         key_max_wait_ms=_ms(key_max_wait),
         group=group,
         attributes=attributes,
+        depends_on=tuple([dependency_of(one, queue) for one in depends_on]),
+        on_dependency_failure=_on_failure(on_dependency_failure),
     )
+
+
+def _on_failure(text: str) -> DependencyFailure:
+    try:
+        return DependencyFailure(text)
+    except ValueError:
+        raise NotConfiguredError(f"unknown on_dependency_failure {text!r}: wait, fail, continue") from None
 
 
 def _ms(delay: Delay) -> int:
@@ -109,7 +126,7 @@ class _Verbs:
         self.consumer = consumer or socket.gethostname()[:64]
 
     def _publish(self, queue: str, bodies: Sequence[bytes | str] | bytes | str, options: dict[str, Any]) -> Work[Any]:
-        return self.broker.publish(queue, _bodies(bodies), publish_options(**options))
+        return self.broker.publish(queue, _bodies(bodies), publish_options(**options, queue=queue))
 
     def _republish(self, queue: str, job_id: str, body: bytes | str, options: dict[str, Any]) -> Work[Published]:
         (raw,) = _bodies(body)

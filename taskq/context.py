@@ -5,15 +5,16 @@ from __future__ import annotations
 import contextvars
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from queues.engine import NOTE_FIELD_MAX_BYTES
 
-from .job import Job, JobApp
+from .app_protocol import AppProtocol
 from .outcomes import Cancel, SerializationError
-from .serializers import Serializer, to_json
+from .serializers import to_json
+from .workflow_results import aread_results, read_results
 
 LOG_LINES_KEPT: Final = 200
 """Lines that wait to be sent; of more the oldest are dropped."""
@@ -21,34 +22,6 @@ LOG_LINES_KEPT: Final = 200
 LINE_MAX: Final = 1_000
 NOTE_MAX: Final = 200
 CURSOR_MAX_BYTES: Final = NOTE_FIELD_MAX_BYTES
-
-
-class AppProtocol(JobApp, Protocol):
-    """What tasks, jobs and contexts use of an App. `Any` stands for tasks and middleware."""
-
-    middleware: list[Any]
-    serializers: dict[str, Serializer]
-    serializer: Serializer | None
-    process_setup: str | None
-    has_outbox: bool
-
-    @property
-    def is_intercepting(self) -> bool: ...
-
-    @property
-    def is_testing(self) -> bool: ...
-
-    def intercept(self, task: Any, prepared: Any) -> Job[Any]: ...
-
-    async def aintercept(self, task: Any, prepared: Any) -> Job[Any]: ...
-
-    def find_task(self, name: str) -> Any: ...
-
-    def job(self, queue: str, job_id: str) -> Job[Any]: ...
-
-    def enqueue_many(self, calls: Iterable[Any]) -> list[Job[Any]]: ...
-
-    async def aenqueue_many(self, calls: Iterable[Any]) -> list[Job[Any]]: ...
 
 
 @dataclass(slots=True)
@@ -71,6 +44,9 @@ class Context:
     state: Mapping[str, Any] = field(default_factory=dict)
     """What the app's lifespan yielded."""
     attributes: Mapping[str, str] = field(default_factory=dict)
+    workflow_id: str = ""
+    node: str = ""
+    """The workflow that the job belongs to, and its name there; "": none."""
     taken_at: float = 0.0
     """When the worker took the job, by `time.monotonic()`."""
     deadline: float | None = None
@@ -91,6 +67,20 @@ class Context:
     def is_cancelled(self) -> bool:
         """Whether the attempt is to end: the job was cancelled, its time is up, its lease is lost, the worker stops."""
         return self._is_cancelled
+
+    def results(self) -> dict[str, Any]:
+        """What the nodes returned that this one depends on, by their names, as JSON has it. Waits for Redis: in an
+        event loop use `aresults`. Raises ResultGoneError."""
+        return read_results(self._app_of_workflow(), self.workflow_id, self.node)
+
+    async def aresults(self) -> dict[str, Any]:
+        """The same for asyncio."""
+        return await aread_results(self._app_of_workflow(), self.workflow_id, self.node)
+
+    def _app_of_workflow(self) -> AppProtocol:
+        if self.app is None or not self.workflow_id:
+            raise RuntimeError("the job belongs to no workflow")
+        return self.app
 
     @property
     def seconds_left(self) -> float | None:

@@ -130,12 +130,18 @@ class Job(Generic[R]):
         """What the task returned, of the result of a completed job. Raises SerializationError if it is encrypted and
         no key of this app fits.
         """
-        value = None if not found.body else from_json(found.body)
-        if isinstance(value, dict) and value.keys() == {"encrypted"} and _is_fernet_token(value["encrypted"]):
-            if self._app.cipher is None:
-                raise SerializationError("the result is encrypted, and this app has no encryption_keys")
-            value = from_json(self._app.cipher.decrypt(value["encrypted"].encode()))
-        return value if self._task is None else self._task.read_result(value)  # type: ignore[return-value]
+        value = value_in(self._app, found.body)
+        return value if self._task is None else self._task.read_result(value)  # type: ignore[no-any-return]
+
+
+def value_in(app: JobApp, result: bytes | None) -> Any:
+    """A result as JSON has it. Raises SerializationError if it is encrypted and no key of this app fits."""
+    value = None if not result else from_json(result)
+    if isinstance(value, dict) and value.keys() == {"encrypted"} and _is_fernet_token(value["encrypted"]):
+        if app.cipher is None:
+            raise SerializationError("the result is encrypted, and this app has no encryption_keys")
+        value = from_json(app.cipher.decrypt(value["encrypted"].encode()))
+    return value
 
 
 def _is_fernet_token(value: object) -> bool:

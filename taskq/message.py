@@ -1,10 +1,13 @@
 """The body of a task's job: one JSON object. docs/sdk/message.md describes it for producers in other languages.
 
     {"task": "shop.close_order", "args": [7], "kwargs": {"reason": "unpaid"}, "version": 1, "result": true,
-     "trace": {"traceparent": "00-..."}, "payload": "...", "serializer": "pickle", "encrypted": "..."}
+     "trace": {"traceparent": "00-..."}, "workflow": {"id": "invoice-7", "node": "send", "takes": "result"},
+     "payload": "...", "serializer": "pickle", "encrypted": "..."}
 
 Only `task` is required. `version` (1): of the task's signature. `result`: whether the job keeps its result; without it,
-as the task declares. `trace`: headers of the producer's trace context. With `serializer`, `payload` is base64 of what
+as the task declares. `trace`: headers of the producer's trace context. `workflow`: that the job belongs to, and its
+node. With `takes` "result", what the one node returned that it depends on comes before the arguments; with "results" a
+list of what all of them returned. With `serializer`, `payload` is base64 of what
 that serializer made of `[args, kwargs]`. With `encrypted`, it is all that there is but for `task` and `version`: a
 Fernet token of the same object.
 """
@@ -31,6 +34,7 @@ class Message(msgspec.Struct, omit_defaults=True):
     version: int = 1
     result: bool | None = None
     trace: dict[str, str] = {}
+    workflow: dict[str, str] = {}
     payload: str = ""
     serializer: str = ""
     encrypted: str = ""
@@ -70,6 +74,7 @@ def write_message(
     version: int = 1,
     result: bool | None = None,
     trace: dict[str, str] | None = None,
+    workflow: Mapping[str, str] | None = None,
     serializer: Serializer | None = None,
     cipher: Cipher | None = None,
 ) -> bytes:
@@ -88,6 +93,8 @@ def write_message(
         content["result"] = result
     if trace:
         content["trace"] = trace
+    if workflow:
+        content["workflow"] = workflow
     if cipher is None:
         return to_json(content)
     outside = {"task": task, "encrypted": cipher.encrypt(to_json(content)).decode("ascii")}

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from math import isfinite
-from typing import Any, Final, Literal, TypeAlias, get_args
+from typing import Any, Final, Literal, Protocol, TypeAlias, get_args
 
-from queues.engine import Backoff, BackoffKind, InvalidArgumentError, KeyMode, PublishOptions, parse_backoff
+from queues.engine import (
+    Backoff,
+    BackoffKind,
+    Dependency,
+    DependencyFailure,
+    InvalidArgumentError,
+    KeyMode,
+    PublishOptions,
+    parse_backoff,
+    parse_dependency,
+)
 from queues.engine.limits import GROUP_DEFAULT_DELAY_S, GROUP_DEFAULT_GRACE_S, GROUP_DEFAULT_SIZE
 
 from .outcomes import Delay, NotConfiguredError, seconds
@@ -76,9 +86,11 @@ class TaskOptions:
     member of, likewise. Such a task has one parameter, a list; each call gives a list, and the function gets the lists
     of all members of a batch as one, once the group is flushed: when it has `group_max_size` members,
     `group_max_delay` after the first, or `group_grace_period` after the latest (over HTTP the queue's policy says
-    when). `version`: raise it when the signature changes incompatibly. `process`: run it in a process of its own, which
-    can be killed. `on_commit`: with
-    taskq.django, a call within a transaction is enqueued when that commits; False: at once.
+    when). `depends_on`: jobs that must be done before this one runs: what `enqueue` returned, or texts: `QUEUE/JOB_ID`,
+    `QUEUE:KEY`, and `JOB_ID` or `:KEY` in the task's own queue. `on_dependency_failure`: what it means if one of them
+    fails: wait, fail as well, or continue. `version`: raise it when the signature changes incompatibly. `process`: run
+    it in a process of its own, which can be killed. `on_commit`: with taskq.django, a call within a transaction is
+    enqueued when that commits; False: at once.
     `outbox`: with taskq.django, write the job into the project's database, in the transaction that the call is in;
     `manage.py runoutbox` publishes it after the commit. A text is the alias of the database; None: as the setting
     TASKQ says. `wait`: how long `enqueue_and_wait` waits for the result.
@@ -101,6 +113,8 @@ class TaskOptions:
     group_max_size: int = GROUP_DEFAULT_SIZE
     group_max_delay: Delay = GROUP_DEFAULT_DELAY_S
     group_grace_period: Delay = GROUP_DEFAULT_GRACE_S
+    depends_on: Sequence[DependsOn] = ()
+    on_dependency_failure: Literal["wait", "fail", "continue"] = "wait"
     attributes: dict[str, str] | None = None
     version: int = 1
     process: bool = False
@@ -168,7 +182,37 @@ class TaskOptions:
             group_max_size=self.group_max_size,
             group_max_delay_ms=_ms(self.group_max_delay),
             group_grace_ms=_ms(self.group_grace_period),
+            depends_on=tuple([dependency_of(one, self.queue) for one in self.depends_on]),
+            on_dependency_failure=DependencyFailure(self.on_dependency_failure),
         )
+
+
+class QueuedJob(Protocol):
+    """A `taskq.Job`."""
+
+    @property
+    def queue(self) -> str: ...
+    @property
+    def id(self) -> str: ...
+
+
+DependsOn: TypeAlias = "QueuedJob | Dependency | str"
+
+
+def dependency_of(one: DependsOn, queue: str) -> Dependency:
+    """Raises InvalidArgumentError."""
+    if isinstance(one, str):
+        return parse_dependency(one, queue=queue)
+    return one if isinstance(one, Dependency) else Dependency(queue=one.queue, job_id=one.id)
+
+
+def _are_dependencies(value: object) -> bool:
+    if isinstance(value, str) or not isinstance(value, Sequence):
+        return False
+    return all(
+        isinstance(one, str | Dependency) or (hasattr(one, "queue") and isinstance(getattr(one, "id", None), str))
+        for one in value
+    )
 
 
 def _is_delay(value: object) -> bool:
@@ -207,6 +251,8 @@ _TYPES: Final[dict[str, tuple[Callable[[Any], bool], str]]] = {
     "group_max_size": (_is_int, "a whole number"),
     "group_max_delay": (_is_delay, _SECONDS),
     "group_grace_period": (_is_delay, _SECONDS),
+    "depends_on": (_are_dependencies, "a list of jobs, or of texts such as QUEUE/JOB_ID and QUEUE:KEY"),
+    "on_dependency_failure": (lambda value: value in ("wait", "fail", "continue"), "wait, fail or continue"),
     "attributes": (_is_text_map, "a dict of texts"),
     "version": (_is_int, "a whole number"),
 }

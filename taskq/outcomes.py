@@ -116,6 +116,17 @@ class JobFailedError(TaskqClientError):
         return type(self), (self.job_id, self.error)
 
 
+class ResultGoneError(TaskqClientError):
+    """A call of a workflow needs the result of another node, and that is gone, or the node is not done."""
+
+    def __init__(self, node: str) -> None:
+        super().__init__(f"the result of node {node!r} is gone: its job was deleted, or it is not done")
+        self.node = node
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.node,)
+
+
 class JobGoneError(TaskqClientError):
     """There is no such job: it was deleted or has expired, or it ended and its result was not kept."""
 

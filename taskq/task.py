@@ -8,13 +8,14 @@ import inspect
 import time
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, Generic, Literal, NamedTuple, ParamSpec, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, NamedTuple, ParamSpec, TypeVar, cast, overload
 
 from queues.engine import JobState, PublishOptions, prepare
 from queues.engine.limits import KEY_MAX_BYTES, WAIT_RETENTION_S
 from queues.engine.names import check_queue
 
-from .context import AppProtocol, Context, current_context
+from .app_protocol import AppProtocol
+from .context import Context, current_context
 from .dependencies import Resolver
 from .job import Job, waiting_for
 from .message import write_message
@@ -23,6 +24,9 @@ from .options import Key, TaskOptions, keyed
 from .outcomes import NotConfiguredError, SerializationError, TaskqClientError
 from .schedule import Schedule
 from .serializers import convert, type_hints
+
+if TYPE_CHECKING:
+    from .workflow import Workflow
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -35,11 +39,19 @@ BATCH_MAX_BYTES: Final = 8 * 1024 * 1024
 
 
 class Call(NamedTuple):
-    """A task with its arguments, to be enqueued with others by `enqueue_many`."""
+    """A task with its arguments, to be enqueued with others: by `enqueue_many`, or in a workflow.
+
+    `takes_results`: in a chain, what the call before it returned comes before its own arguments.
+    """
 
     task: BoundTask[Any, Any]
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
+    takes_results: bool = True
+
+    def immutable(self) -> Call:
+        """The same, which in a chain gets its own arguments only."""
+        return self._replace(takes_results=False)
 
 
 class BoundTask(Generic[P, R]):
@@ -61,8 +73,18 @@ class BoundTask(Generic[P, R]):
         return BoundTask(self.task, self.options.changed(**options))
 
     def call(self, *args: P.args, **kwargs: P.kwargs) -> Call:
-        """These arguments, for `enqueue_many`."""
+        """These arguments, for `enqueue_many`, and for workflows."""
         return Call(self, args, kwargs)
+
+    def partial(self, *args: Any, **kwargs: Any) -> Call:
+        """As `call`, for a workflow in which the first argument is what others return. Checked when it is enqueued."""
+        return Call(self, args, kwargs)
+
+    def map(self, items: Iterable[Any]) -> Workflow:
+        """A group: the task called with each of `items`."""
+        from .workflow import group
+
+        return group([Call(self, (item,), {}, takes_results=False) for item in items])
 
     @overload
     def enqueue(self: BoundTask[P, Coroutine[Any, Any, T]], *args: P.args, **kwargs: P.kwargs) -> Job[T]: ...
@@ -264,9 +286,20 @@ class Task(BoundTask[P, R]):
         kind = self._hints.get("return")
         return value if kind is None else convert(value, kind)
 
-    def prepare(self, options: TaskOptions, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Prepared:
-        """What is published for a call."""
-        bound = self.check_arguments(args, kwargs)
+    def prepare(
+        self,
+        options: TaskOptions,
+        args: Sequence[Any],
+        kwargs: Mapping[str, Any],
+        *,
+        in_workflow: Mapping[str, str] | None = None,
+    ) -> Prepared:
+        """What is published for a call. `in_workflow`: as the message has it, if it belongs to one."""
+        if in_workflow is not None and in_workflow["takes"]:
+            self.check_arguments((None, *args), kwargs)
+            bound = None
+        else:
+            bound = self.check_arguments(args, kwargs)
         app = self.app
         publish_options = options.publish_options
         trace: dict[str, str] | None = None
@@ -299,7 +332,8 @@ class Task(BoundTask[P, R]):
             args,
             kwargs,
             version=options.version,
-            result=None if options.retention_s == self.options.retention_s else options.retention_s > 0,
+            result=True if in_workflow else _says_result(options, self.options),
+            workflow=in_workflow,
             trace=trace,
             serializer=app.serializer,
             cipher=app.cipher,
@@ -339,6 +373,11 @@ class Task(BoundTask[P, R]):
 
     def job_of(self, prepared: Prepared, published: Any) -> Job[Any]:
         return Job(self.app, prepared.queue, published.job_ids[0], task=self, is_duplicate=published.duplicate)
+
+
+def _says_result(options: TaskOptions, declared: TaskOptions) -> bool | None:
+    """Whether the result is kept; None: as the task declares."""
+    return None if options.retention_s == declared.retention_s else options.retention_s > 0
 
 
 class Prepared(NamedTuple):

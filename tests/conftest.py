@@ -44,7 +44,7 @@ PROCESSES_OF_HTTP = (
 )
 PROCESSES = (
     *("tests/running/", "tests/browser/", "tests/reports/", "tests/bench/", "tests/package/test_wheel.py"),
-    *("tests/push/test_runpusher.py", "tests/push/test_postgresql.py"),
+    *("tests/push/test_runpusher.py", "tests/push/test_postgresql.py", "tests/engine/workflows/test_killed_makers.py"),
     *(f"tests/sdk/test_{name}.py" for name in ("command_line", "http_broker", "outages", "schedules", "typing")),
     *("tests/sdk/django/test_page.py", "tests/sdk/django/test_runworker.py"),
     "tests/sdk/django/outbox/test_processes.py",
@@ -60,6 +60,7 @@ PROCESSES = (
 EXHAUSTIVE = (
     *("tests/dashboard/access/", "tests/engine/test_random_walk.py", "tests/engine/test_waiter_groups.py"),
     *("tests/engine/test_events.py::test_the_cap_", "tests/engine/test_expiry.py::test_whatever_happens_"),
+    *("tests/engine/workflows/test_cut_off.py", "tests/engine/workflows/test_walk.py"),
     *("tests/lake/test_lines.py", "tests/metadata/test_report_making.py", "tests/test_regular_expressions.py"),
 )
 """Tests that go through every combination of something, or through very many of it."""

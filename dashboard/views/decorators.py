@@ -37,6 +37,11 @@ View = Callable[Concatenate[HttpRequest, P], HttpResponse]
 _ABOVE: Final[tuple[tuple[str, frozenset[str], Promise], ...]] = (
     ("dashboard:job", frozenset({"pool", "namespace", "queue", "job_id"}), gettext_lazy("Back to the job")),
     ("dashboard:queue", frozenset({"pool", "namespace", "queue"}), gettext_lazy("Back to the queue")),
+    (
+        "dashboard:workflow",
+        frozenset({"pool", "namespace", "workflow_id"}),
+        gettext_lazy("Back to the workflow"),
+    ),
     ("dashboard:schedule", frozenset({"pool", "namespace", "schedule"}), gettext_lazy("Back to the schedule")),
 )
 """Pages with buttons: which names of the address they need."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from queues.services.schedules.checking import QUEUE_WORDS
@@ -23,12 +24,14 @@ from .operations import (
     read,
     schedules,
     workers,
+    workflows,
 )
 from .route_docs import delivery_routes as d
 from .route_docs import operator_routes as o
 from .route_docs import push_routes as p
 from .route_docs import schedule_routes as c
 from .route_docs import staff_routes as s
+from .route_docs import workflow_routes as w
 from .route_docs.documentation import Documentation
 from .router import SUPERUSERS_ONLY, Alternative, AuthKind, OperationFunction, Route, Router
 
@@ -38,6 +41,8 @@ JOB: Final = f"{QUEUE}/job/{{job_id}}"
 PUSH: Final = f"{QUEUE}/push"
 SCHEDULES: Final = f"{NAMESPACE}/schedules"
 SCHEDULE: Final = f"{SCHEDULES}/{{schedule}}"
+WORKFLOWS: Final = f"{NAMESPACE}/workflows"
+WORKFLOW: Final = f"{WORKFLOWS}/{{workflow}}"
 TOKENS: Final = "/token/{namespace}"
 LIMIT: Final = f"{TOKENS}/{{token}}/limit"
 _PUT: Final = ("add_tokenlimit", "change_tokenlimit")
@@ -75,6 +80,7 @@ _CONSUMES_SCHEDULES: Final = Alternative(
     path={"queue": "schedules"},
 )
 """A queue may be called `schedules`. Clients of lmstfy always say `ttr` and `timeout` when they consume."""
+_CONSUMES_WORKFLOWS: Final = replace(_CONSUMES_SCHEDULES, path={"queue": "workflows"})
 
 ROUTES: Final = (
     _route(f"PUT {QUEUE}", publish.publish, d.PUBLISH, rate="write"),
@@ -116,6 +122,13 @@ ROUTES: Final = (
     _route(f"POST {SCHEDULE}/pause", schedules.pause, c.PAUSE_SCHEDULE),
     _route(f"POST {SCHEDULE}/resume", schedules.resume, c.RESUME_SCHEDULE),
     _route(f"POST {SCHEDULE}/run", schedules.run, c.RUN_SCHEDULE),
+    _route(f"GET {WORKFLOWS}", workflows.list_all, w.LIST_WORKFLOWS, alternative=_CONSUMES_WORKFLOWS),
+    _route(f"POST {WORKFLOWS}", workflows.create, w.CREATE_WORKFLOW, rate="write"),
+    _route(f"GET {WORKFLOW}", workflows.show, w.SHOW_WORKFLOW),
+    _route(f"POST {WORKFLOW}/nodes", workflows.add_nodes, w.ADD_NODES, rate="write"),
+    _route(f"GET {WORKFLOW}/results", workflows.results, w.RESULTS),
+    _route(f"POST {WORKFLOW}/cancel", workflows.cancel, w.CANCEL_WORKFLOW),
+    _route(f"POST {WORKFLOW}/retry", workflows.retry, w.RETRY_WORKFLOW),
     _route(f"GET {NAMESPACE}/queues", queues.list_queues, o.LIST_QUEUES),
     _route(f"GET {QUEUE}/size", queues.size, o.SIZE),
     _route(f"GET {QUEUE}/stats", queues.stats, o.STATS),
@@ -163,4 +176,4 @@ ROUTES: Final = (
     _route("GET /readyz", health.readyz, s.READYZ, auth=AuthKind.NONE),
 )
 
-ROUTER: Final = Router(ROUTES, refused={"schedule": QUEUE_WORDS})
+ROUTER: Final = Router(ROUTES, refused={"schedule": QUEUE_WORDS, "workflow": QUEUE_WORDS})

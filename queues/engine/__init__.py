@@ -19,12 +19,15 @@ from .errors import (
     LayoutError,
     LeaseLostError,
     LimitReachedError,
+    NodeNotFoundError,
     NotReplicatedError,
     ResultTooLargeError,
     ScriptError,
     StoreFullError,
     StoreUnavailableError,
     TaskqError,
+    WorkflowConflictError,
+    WorkflowNotFoundError,
 )
 from .executor import Engine
 from .keys import Layout, QueueKeys
@@ -51,7 +54,7 @@ from .operations.deadletter import (
     scan_dead,
     trim_dead,
 )
-from .operations.dependencies import Waits, list_waits, parse_dependency
+from .operations.dependencies import Dependant, Wait, Waits, list_job_dependants, list_waits, parse_dependency
 from .operations.drain import (
     DrainPlan,
     DrainState,
@@ -126,6 +129,12 @@ from .operations.workers import (
     read_worker,
     worker_beat,
 )
+from .operations.workflows.adding import add_nodes, create_workflow
+from .operations.workflows.attending import attend_workflows
+from .operations.workflows.cancelling import cancel_workflow
+from .operations.workflows.reading import list_workflows, read_workflow
+from .operations.workflows.results import read_results
+from .operations.workflows.retrying import retry_workflow
 from .queue_limits import NO_LIMITS, QueueLimits
 from .stats.found_queues import FoundQueue, StoreLoad, unpack_queues
 from .stats.heartbeat import PumpBeat, RoleBeat
@@ -168,6 +177,18 @@ from .values import (
     Scan,
 )
 from .waiting.full_streams import FullStreams
+from .workflow_values import (
+    NodeRequest,
+    NodeResult,
+    NodeResults,
+    NodesAdded,
+    NodeState,
+    Workflow,
+    WorkflowNode,
+    WorkflowPage,
+    WorkflowState,
+    WorkflowSummary,
+)
 
 __all__ = [
     "DEAD_SCAN_BATCH",
@@ -191,6 +212,7 @@ __all__ = [
     "DeadPage",
     "Delivery",
     "DeliveryNotes",
+    "Dependant",
     "DependenciesClosedError",
     "Dependency",
     "DependencyFailure",
@@ -223,6 +245,12 @@ __all__ = [
     "LimitReachedError",
     "LimitTaken",
     "Minute",
+    "NodeNotFoundError",
+    "NodeRequest",
+    "NodeResult",
+    "NodeResults",
+    "NodeState",
+    "NodesAdded",
     "NotReplicatedError",
     "OpenJob",
     "Operation",
@@ -257,9 +285,17 @@ __all__ = [
     "TaskqError",
     "Trimmed",
     "WaitingReport",
+    "Wait",
     "Waits",
     "WorkerCommand",
     "WorkerCommandKind",
+    "Workflow",
+    "WorkflowConflictError",
+    "WorkflowNode",
+    "WorkflowNotFoundError",
+    "WorkflowPage",
+    "WorkflowState",
+    "WorkflowSummary",
     "WorkingJob",
     "WorkingJobs",
     "WrittenSurvey",
@@ -268,19 +304,23 @@ __all__ = [
     "ack_timed",
     "add_dependencies",
     "add_minutes",
+    "add_nodes",
     "advance_groups",
     "annotate",
     "ask_store_load",
+    "attend_workflows",
     "batch_of",
     "beat",
     "beat_pusher",
     "cancel_job",
+    "cancel_workflow",
     "check_group",
     "close_dependencies",
     "command_workers",
     "consume",
     "consume_any",
     "count_jobs",
+    "create_workflow",
     "dead_head",
     "delete_dead",
     "delete_jobs",
@@ -307,6 +347,7 @@ __all__ = [
     "limited",
     "list_active",
     "list_groups",
+    "list_job_dependants",
     "list_jobs",
     "list_limit_keys",
     "list_partition",
@@ -317,6 +358,7 @@ __all__ = [
     "list_waits",
     "list_worker_records",
     "list_workers",
+    "list_workflows",
     "list_working",
     "namespace_minutes",
     "note_deliveries",
@@ -342,9 +384,11 @@ __all__ = [
     "read_deliveries",
     "read_events",
     "read_note",
+    "read_results",
     "read_store_load",
     "read_survey",
     "read_worker",
+    "read_workflow",
     "reclaim_ended",
     "redact_url",
     "refuse_cycle",
@@ -355,6 +399,7 @@ __all__ = [
     "respawn",
     "result",
     "resume",
+    "retry_workflow",
     "same_place",
     "scan_dead",
     "scan_jobs",

@@ -57,6 +57,30 @@ class DependenciesClosedError(TaskqError):
         self.job_id = job_id
 
 
+class WorkflowNotFoundError(TaskqError):
+    """There is no such workflow in the namespace."""
+
+    code = "workflow_not_found"
+
+    def __init__(self) -> None:
+        super().__init__("workflow not found")
+
+
+class NodeNotFoundError(TaskqError):
+    """The workflow has no node of that name."""
+
+    code = "node_not_found"
+
+    def __init__(self) -> None:
+        super().__init__("node not found")
+
+
+class WorkflowConflictError(TaskqError):
+    """The workflow is not in a state in which that can be done, or has an id that is taken. Nothing was done."""
+
+    code = "workflow_conflict"
+
+
 _LIMITED_VERBS: Final = {"read": "consume", "write": "publish"}
 
 

@@ -70,6 +70,12 @@ def random_start(jobs: int) -> tuple[str, int]:
     return _of_this_thread().next(jobs)
 
 
+def make_id(now_ms: int, random_part: str, number: int) -> str:
+    """An id as scripts make them, for a job that is published later. `random_part`, `number`: of `random_start`."""
+    time_part = "".join([ALPHABET[now_ms >> shift & 31] for shift in range(45, -1, -5)])
+    return time_part + random_part + _PAIRS[number >> 5] + ALPHABET[number & 31]
+
+
 def is_job_id(text: str) -> bool:
     """Whether `text` has the form of a job id."""
     return len(text) == ID_LENGTH and all(char in _VALUE for char in text) and text[0] <= "7"

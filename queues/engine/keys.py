@@ -69,6 +69,13 @@ PARTITION_KEYS: Final = {
     "counters": "hash: `events_bytes`, `events_dropped`, `events_dropped_at`.",
     "outgoing": "zset: message to another partition → since when, ms (lua/lib/outgoing.lua), until it is carried.",
     "deletions": "hash: id of a deletion whose memory is not yet free → HSCAN cursor (lua/free_deleted.lua).",
+    "workflows": "zset: `namespace/workflow` with something to do → when, ms (lua/lib/workflow.lua).",
+}
+
+WORKFLOW_KEYS: Final = {
+    "workflow": "hash: the record of a workflow (lua/lib/workflow.lua), until its retention ends.",
+    "pending": "hash: job id → body and options of a node, until its job is published.",
+    "unpublished": "zset: number of a node → rank in which its job is published, until it is.",
 }
 
 DELETED_KEYS: Final = {
@@ -270,6 +277,32 @@ def full_bytes(events_cap: int) -> int:
     return min(EVENTS_FULL_BYTES, events_cap // EVENTS_FULL_PART)
 
 
+class WorkflowKeys:
+    """The keys of one workflow and of its partition, as bytes, by the names that script headers use."""
+
+    __slots__ = ("_index", "_prefix", "name", "namespace", "partition", "workflow_id")
+
+    def __init__(self, namespace: str, workflow_id: str, partition: int) -> None:
+        self.namespace = namespace
+        self.workflow_id = workflow_id
+        self.partition = partition
+        self.name = f"{namespace}/{workflow_id}".encode()
+        self._prefix = partition_tag(partition) + b":workflow:" + self.name + b":"
+        self._index = workflow_index_key(partition, namespace)
+
+    def select(self, names: tuple[str, ...]) -> tuple[bytes, ...]:
+        """The keys with these names, in this order."""
+        shared = partition_keys(self.partition)
+        return tuple(
+            [self._index if name == "index" else shared.get(name) or self._prefix + name.encode() for name in names]
+        )
+
+
+def workflow_index_key(partition: int, namespace: str) -> bytes:
+    """zset, scores 0: `MS/ID` of each workflow of a namespace in this partition, by age. Members go with the record."""
+    return partition_tag(partition) + b":workflows:" + namespace.encode()
+
+
 QUEUES_KEPT: Final = 4_096
 """Queues whose keys a process keeps: up to 3 KiB for each, where names are as long as they may be."""
 
@@ -288,6 +321,10 @@ class Layout:
 
     def _queue(self, namespace: str, queue: str) -> QueueKeys:
         return QueueKeys(namespace, queue, partition_of(namespace, queue, self.partitions), self.events_cap)
+
+    def workflow(self, namespace: str, workflow_id: str) -> WorkflowKeys:
+        """The keys of a workflow, whose partition follows from its name as that of a queue does."""
+        return WorkflowKeys(namespace, workflow_id, partition_of(namespace, workflow_id, self.partitions))
 
     def named(self, name: bytes) -> QueueKeys:
         """The queue that `name` (`namespace/queue`, as the indexes hold it) means."""

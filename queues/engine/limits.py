@@ -75,6 +75,46 @@ RELAY_MESSAGES: Final = 32
 RELAY_ROUNDS: Final = 8
 """How often one relay looks for more. What is left is the next one's: the pump's, if nobody else comes."""
 
+WORKFLOW_ID_MAX: Final = 64
+WORKFLOW_NAME_MAX: Final = 100
+NODE_NAME_MAX: Final = 100
+"""Characters: of a workflow's id, its name, and the name of a node."""
+
+WORKFLOW_NODES_MAX: Final = 10_000
+NODES_PER_REQUEST: Final = 1_000
+NODE_DEPENDENCIES_MAX: Final = 1_000
+EDGES_PER_REQUEST: Final = 10_000
+"""Nodes of a workflow, nodes that one request may add, and dependencies of a node and of all of a request."""
+
+WORKFLOW_RETENTION_S: Final = 7 * 86_400
+WORKFLOW_RETENTION_MIN_S: Final = 60
+"""How long a workflow and the results of its nodes are kept once it has ended."""
+
+NODE_TTL_S: Final = 30 * 86_400
+"""Unless a node says otherwise: a job of a workflow waits for others, which may take long."""
+
+WORKFLOW_STAGED_MS: Final = 60_000
+PUBLISH_WITHIN_MS: Final = 30_000
+"""Bodies of nodes that were not added within the former are dropped. Jobs are published within the latter after it was
+read that they are to be; it is less than the shortest retention, so a node is never published again."""
+
+NODE_PAGE: Final = 200
+NODE_READ_PAGE: Final = 250
+NODE_PUBLISH_MAX: Final = 100
+NODE_STAGE_BYTES: Final = 512 * 1024
+"""Nodes in one script call, that one call reads, or publishes; bytes that one call writes."""
+
+CANCEL_AGAIN_AFTER_MS: Final = 5_000
+"""The jobs of a workflow that was cancelled while they were being published are cancelled once more, so long after the
+last of them can have been published."""
+
+ATTEND_AGAIN_MS: Final = 1_000
+"""A workflow that a role attends to comes to another one after so long."""
+
+WORKFLOWS_AT_ONCE: Final = 4
+WORKFLOW_PAGE_MAX: Final = 100
+"""Workflows of a partition that a role attends to in one turn; workflows in one page of a listing."""
+
 CYCLE_LOOKS: Final = 1_000
 CYCLE_LOOKS_AT_ONCE: Final = 32
 CYCLE_NAMES: Final = 20_000

@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 
 from .errors import InvalidArgumentError
-from .limits import CONSUMER_MAX_BYTES, NAME_MAX_BYTES
+from .limits import CONSUMER_MAX_BYTES, NAME_MAX_BYTES, WORKFLOW_ID_MAX
 
 _NAME = re.compile(r"[-_A-Za-z0-9]+\Z")
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f]")
@@ -33,6 +33,14 @@ def check_queue(name: str) -> None:
         raise InvalidArgumentError("namespace or queue name too long")
     if name.startswith("_") or not is_name(name):
         raise InvalidArgumentError("queue name contains forbidden characters")
+
+
+def check_workflow_id(text: str) -> None:
+    """Raise InvalidArgumentError unless `text` may be the id of a workflow."""
+    if not 1 <= len(text) <= WORKFLOW_ID_MAX or not is_name(text):
+        raise InvalidArgumentError(
+            f"invalid workflow id: expected 1 to {WORKFLOW_ID_MAX} letters, digits, hyphens and underscores"
+        )
 
 
 def clean_line(text: str, max_bytes: int = CONSUMER_MAX_BYTES) -> bytes:

@@ -51,6 +51,8 @@ class ActivityAction(models.TextChoices):
     SCHEDULE_PAUSED = "schedule_paused", _("schedule paused")
     SCHEDULE_RESUMED = "schedule_resumed", _("schedule resumed")
     SCHEDULE_RUN = "schedule_run", _("schedule run now")
+    WORKFLOW_CANCELLED = "workflow_cancelled", _("workflow cancelled")
+    WORKFLOW_RETRIED = "workflow_retried", _("workflow retried")
     TOKEN_CREATED = "token_created", _("token created")
     TOKEN_CHANGED = "token_changed", _("token changed")
     TOKEN_REVOKED = "token_revoked", _("token revoked")

@@ -9,7 +9,7 @@ import { morph } from "./morph.js";
 const EVERY_MS = 3_000;
 const SLOWEST_MS = 30_000;
 const TIMEOUT_MS = 10_000;
-const TIMES_AS_LONG = 400; // a pause is at least so many times as long as the server took: a busy one is asked less often,
+const TIMES_AS_LONG = 400; // a pause is at least so many times (data-times) as long as the server took: a busy one is asked less often,
 const BUSY_MS = 10_000; // but not less often than that
 const PAUSED = "taskq-paused";
 
@@ -54,7 +54,7 @@ class Live {
         location.reload(); // signed out: the page leads to the sign-in
         return;
       }
-      this.pace = Number(response.headers.get("X-Took-Ms") ?? 0) * TIMES_AS_LONG;
+      this.pace = Number(response.headers.get("X-Took-Ms") ?? 0) * (Number(this.section.dataset.times) || TIMES_AS_LONG);
       const text = response.status === 304 ? "" : await response.text();
       if (mine.signal.aborted) return;
       if (response.status === 304) this.wait = Math.min(this.wait * 2, SLOWEST_MS);

@@ -14,12 +14,16 @@ from queues.engine import (
     JobDetail,
     JobResult,
     JobState,
+    NodeRequest,
+    NodeResults,
+    NodesAdded,
     Page,
     Published,
     PublishOptions,
     QueuePage,
     QueueStats,
     WorkerCommand,
+    Workflow,
 )
 from queues.engine.stats.workers import WorkerBeat
 
@@ -113,6 +117,30 @@ class Broker(ABC):
 
     @abstractmethod
     def cancel(self, queue: str, job_id: str) -> Work[JobState | None]: ...
+
+    @abstractmethod
+    def create_workflow(
+        self, workflow_id: str, nodes: Sequence[NodeRequest], *, name: str, retention_ms: int
+    ) -> Work[NodesAdded]: ...
+
+    @abstractmethod
+    def add_nodes(self, workflow_id: str, nodes: Sequence[NodeRequest]) -> Work[NodesAdded]: ...
+
+    @abstractmethod
+    def workflow(self, workflow_id: str, *, after: int) -> Work[Workflow]:
+        """A workflow with a page of its nodes, from this number on. Raises WorkflowNotFoundError."""
+
+    @abstractmethod
+    def cancel_workflow(self, workflow_id: str) -> Work[bool]:
+        """False: it was cancelled before."""
+
+    @abstractmethod
+    def retry_workflow(self, workflow_id: str) -> Work[int]:
+        """How many nodes came back."""
+
+    @abstractmethod
+    def node_results(self, workflow_id: str, node: str, *, after: int) -> Work[NodeResults]:
+        """A page of the results of the nodes that a node depends on."""
 
     @abstractmethod
     def find_key(self, queue: str, key: str) -> Work[str | None]:

@@ -21,12 +21,16 @@ from queues.engine import (
     JobDetail,
     JobResult,
     JobState,
+    NodeRequest,
+    NodeResults,
+    NodesAdded,
     Page,
     Published,
     PublishOptions,
     QueuePage,
     QueueStats,
     WorkerCommand,
+    Workflow,
 )
 from queues.engine.limits import BULK_MAX_JOBS, CONSUME_MAX_COUNT, CONSUME_MAX_TIMEOUT_S
 from queues.engine.names import check_queue, clean_line
@@ -56,6 +60,7 @@ from .http_json import (
     whole_s,
     worker_of,
 )
+from .http_workflows import node_json, node_results, nodes_added, workflow_of
 
 T = TypeVar("T")
 
@@ -137,6 +142,34 @@ class HttpBroker(HttpConnection):
             return {name: text.encode() for name, text in reply.json.items()}
 
         return self._of_job("GET", queue, job_id, "/note", decode)
+
+    def create_workflow(
+        self, workflow_id: str, nodes: Sequence[NodeRequest], *, name: str, retention_ms: int
+    ) -> Work[NodesAdded]:
+        content = {"id": workflow_id, "name": name, "retention": whole_s(retention_ms)}
+        raw = to_json_bytes(content | {"nodes": [node_json(node) for node in nodes]})
+        return HttpCall("POST", "workflows", lambda reply: nodes_added(reply.json), content=raw)
+
+    def add_nodes(self, workflow_id: str, nodes: Sequence[NodeRequest]) -> Work[NodesAdded]:
+        raw = to_json_bytes({"nodes": [node_json(node) for node in nodes]})
+        path = f"workflows/{quote(workflow_id, safe='')}/nodes"
+        return HttpCall("POST", path, lambda reply: nodes_added(reply.json), content=raw)
+
+    def workflow(self, workflow_id: str, *, after: int) -> Work[Workflow]:
+        path = f"workflows/{quote(workflow_id, safe='')}"
+        return HttpCall("GET", path, lambda reply: workflow_of(reply.json), {"after": str(after)})
+
+    def cancel_workflow(self, workflow_id: str) -> Work[bool]:
+        return HttpCall("POST", f"workflows/{quote(workflow_id, safe='')}/cancel", has_changed)
+
+    def retry_workflow(self, workflow_id: str) -> Work[int]:
+        path = f"workflows/{quote(workflow_id, safe='')}/retry"
+        return HttpCall("POST", path, lambda reply: int(reply.json["count"]))
+
+    def node_results(self, workflow_id: str, node: str, *, after: int) -> Work[NodeResults]:
+        path = f"workflows/{quote(workflow_id, safe='')}/results"
+        params = {"node": node, "after": str(after)}
+        return HttpCall("GET", path, lambda reply: node_results(reply.json), params)
 
     def find_key(self, queue: str, key: str) -> Work[str | None]:
         def decode(reply: Reply) -> str | None:

@@ -21,11 +21,14 @@ from queues.engine import (
     JobNotFoundError,
     LeaseLostError,
     LimitReachedError,
+    NodeNotFoundError,
     NotReplicatedError,
     ResultTooLargeError,
     StoreFullError,
     StoreUnavailableError,
     TaskqError,
+    WorkflowConflictError,
+    WorkflowNotFoundError,
 )
 from queues.engine.names import check_namespace
 
@@ -198,6 +201,12 @@ class HttpConnection(Broker):
             )
         if status == 404 and text == "job not found":
             return JobNotFoundError(call.job_id)
+        if status == 404 and text == "workflow not found":
+            return WorkflowNotFoundError()
+        if status == 404 and text == "node not found":
+            return NodeNotFoundError()
+        if status == 409 and content and call.path.startswith("workflows"):
+            return WorkflowConflictError(text)
         if status == 404 and text == "pool not found":
             return NotConfiguredError(f"{self.url} has no such pool as the token for {self.namespace} names")
         if status in (404, 405) or 300 <= status < 400:

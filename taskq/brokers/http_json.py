@@ -76,6 +76,11 @@ def page_params(after: str | None, limit: int) -> dict[str, str]:
     return {"limit": str(limit)} | ({} if after is None else {"after": after})
 
 
+def _escaped(dependency: str) -> str:
+    """As one of a list that is separated by commas."""
+    return dependency.replace("%", "%25").replace(",", "%2C")
+
+
 def publish_params(options: PublishOptions) -> dict[str, str]:
     params = {"ttl": str(whole_s(options.ttl_ms)), "tries": str(options.tries)}
     if options.at_ms is not None:
@@ -91,6 +96,9 @@ def publish_params(options: PublishOptions) -> dict[str, str]:
         params["limit_key"] = options.limit_key
     if options.group is not None:
         params["group"] = options.group
+    if options.depends_on:
+        params["depends_on"] = ",".join([_escaped(str(one)) for one in options.depends_on])
+        params["on_dependency_failure"] = options.on_dependency_failure.value
     if options.key is not None:
         params["key"] = options.key
         if options.key_ttl_ms:

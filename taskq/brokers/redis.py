@@ -23,6 +23,9 @@ from queues.engine import (
     JobDetail,
     JobResult,
     JobState,
+    NodeRequest,
+    NodeResults,
+    NodesAdded,
     Operation,
     Page,
     Plan,
@@ -35,12 +38,16 @@ from queues.engine import (
     Rescheduled,
     TaskqError,
     WorkerCommand,
+    Workflow,
     ack,
     ack_attempt,
+    add_nodes,
     annotate,
     cancel_job,
+    cancel_workflow,
     command_workers,
     consume_any,
+    create_workflow,
     delete_jobs,
     destroy,
     extend,
@@ -63,17 +70,21 @@ from queues.engine import (
     publish_once,
     read_command,
     read_note,
+    read_results,
+    read_workflow,
     redact_url,
+    refuse_cycle,
     release,
     republish,
     reschedule,
     respawn,
     resume,
+    retry_workflow,
     settle_once,
     stats,
     worker_beat,
 )
-from queues.engine.limits import BULK_MAX_JOBS
+from queues.engine.limits import BULK_MAX_JOBS, NODES_PER_REQUEST
 from queues.engine.names import check_namespace, check_queue
 from queues.engine.stats.workers import WorkerBeat
 
@@ -177,9 +188,19 @@ class RedisBroker(Broker):
 
     def publish(self, queue: str, bodies: Sequence[bytes], options: PublishOptions) -> Work[Published]:
         prepared = self._prepare(options)
+        if options.depends_on and options.key is not None:
+            return _EngineWork(lambda engine: self._publish_acyclic(engine, queue, bodies, options))
         if is_large(bodies, prepared):  # one call would keep Redis busy for too long
             return _EngineWork(lambda engine: publish_large(self._queue(engine, queue), bodies, prepared))
         return _EngineWork(lambda engine: publish(self._queue(engine, queue), bodies, prepared))
+
+    def _publish_acyclic(
+        self, engine: Engine | AsyncEngine, name: str, bodies: Sequence[bytes], options: PublishOptions
+    ) -> Plan[Published]:
+        queue = self._queue(engine, name)
+        yield from refuse_cycle(engine.layout, queue, options.key or "", options.depends_on)
+        (published,) = yield [publish(queue, bodies, options)]
+        return published  # type: ignore[no-any-return]
 
     def republish(self, queue: str, job_id: str, body: bytes, options: PublishOptions) -> Work[Published]:
         return _EngineWork(lambda engine: republish(self._queue(engine, queue), job_id, body, options))
@@ -206,6 +227,35 @@ class RedisBroker(Broker):
 
     def cancel(self, queue: str, job_id: str) -> Work[JobState | None]:
         return _EngineWork(lambda engine: cancel_job(self._queue(engine, queue), job_id, given=uuid.uuid4().hex))
+
+    def create_workflow(
+        self, workflow_id: str, nodes: Sequence[NodeRequest], *, name: str, retention_ms: int
+    ) -> Work[NodesAdded]:
+        return _EngineWork(
+            lambda engine: create_workflow(
+                engine.layout, self.namespace, workflow_id, nodes, name=name, retention_ms=retention_ms
+            )
+        )
+
+    def add_nodes(self, workflow_id: str, nodes: Sequence[NodeRequest]) -> Work[NodesAdded]:
+        return _EngineWork(lambda engine: add_nodes(engine.layout, self.namespace, workflow_id, nodes))
+
+    def workflow(self, workflow_id: str, *, after: int) -> Work[Workflow]:
+        return _EngineWork(
+            lambda engine: read_workflow(
+                engine.layout, self.namespace, workflow_id, first=after, limit=NODES_PER_REQUEST
+            )
+        )
+
+    def cancel_workflow(self, workflow_id: str) -> Work[bool]:
+        given = uuid.uuid4().hex
+        return _EngineWork(lambda engine: cancel_workflow(engine.layout, self.namespace, workflow_id, given=given))
+
+    def retry_workflow(self, workflow_id: str) -> Work[int]:
+        return _EngineWork(lambda engine: retry_workflow(engine.layout, self.namespace, workflow_id))
+
+    def node_results(self, workflow_id: str, node: str, *, after: int) -> Work[NodeResults]:
+        return _EngineWork(lambda engine: read_results(engine.layout, self.namespace, workflow_id, node, after=after))
 
     def find_key(self, queue: str, key: str) -> Work[str | None]:
         return _EngineWork(lambda engine: find_key(self._queue(engine, queue), key))

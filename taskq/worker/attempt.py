@@ -75,6 +75,8 @@ class Attempt:
     was_cut_off: bool = False
     has_stopped: bool = False
     """Whether a task that yields cursors ended behind one because it was told to stop."""
+    has_begun: bool = False
+    """Its arguments are there, so its task has been called."""
     has_ended: bool = False
     """Its task has returned; what is left is to say so, which nothing may interrupt."""
     extended_s: float | None = None

@@ -7,18 +7,31 @@ import contextlib
 import functools
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
+from queues.engine import StoreUnavailableError
 from queues.engine.limits import BODY_MAX_BYTES
 
 from ..context import cursor_to_json, enter_context, leave_context
 from ..middleware import Running
-from ..outcomes import Cancel, Retry, SerializationError, Snooze, TaskFailedInProcessError, describe
+from ..outcomes import (
+    Cancel,
+    ResultGoneError,
+    Retry,
+    SerializationError,
+    Snooze,
+    TaskFailedInProcessError,
+    describe,
+)
 from ..serializers import to_json
 from ..task import Task
+from ..workflow_results import results_taken
 from .attempt import Attempt, Done, Ended, Failed, Lost, Released, Why
 from .processes import ProcessRunner
 from .threads import ThreadPool
+
+RESULTS_AGAIN_S: Final = 1.0
+"""A job whose arguments cannot be read for the moment goes back for so long."""
 
 
 class AttemptRunner:
@@ -37,7 +50,9 @@ class AttemptRunner:
             if timeout_s is not None and task.kind != "process":  # of which some may wait for a process first
                 self._set_timeout(attempt, timeout_s)
             context._extend = lambda s: self._extend(attempt, s)  # noqa: SLF001
-            args, kwargs = task.read_arguments(attempt.message.args, attempt.message.kwargs)
+            taken = await results_taken(context, attempt.message.workflow)
+            args, kwargs = task.read_arguments([*taken, *attempt.message.args], attempt.message.kwargs)
+            attempt.has_begun = True
             value = await self._call_with_middleware(attempt, args, kwargs)
             if attempt.has_stopped:
                 return Released()
@@ -154,7 +169,9 @@ class AttemptRunner:
             return Released(error.delay_s, error.reason)
         if isinstance(error, Cancel):
             return Failed(error.reason, is_dead=True)
-        if isinstance(error, SerializationError):
+        if isinstance(error, StoreUnavailableError) and not attempt.has_begun:
+            return Released(RESULTS_AGAIN_S, "results of other nodes could not be read")
+        if isinstance(error, SerializationError | ResultGoneError):
             return Failed(str(error), is_dead=True)  # no try would go better
         return Failed(describe(error), is_dead=not attempt.task.options.retry_policy.retries(error))
 

@@ -310,6 +310,8 @@ class Worker(WorkerState):
                 state=self._context_state,
                 attributes=delivery.attributes or {},
                 taken_at=now,
+                workflow_id=message.workflow.get("id", ""),
+                node=message.workflow.get("node", ""),
             )
             keeps = task.options.retention_s > 0 if message.result is None else message.result
             attempt = Attempt(delivery, task, message, context, now, lease_ends, now, keeps)

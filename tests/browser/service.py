@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
@@ -36,6 +37,8 @@ class Shop:
     """The id of a job that somebody works on for as long as the tests run."""
     task_job: str = ""
     """The id of one that a worker of the Python SDK runs meanwhile."""
+    workflow_job: str = ""
+    """The id of the first job of the workflow `thumbnails-7`, in the queue `albums`."""
     _signed_in: StorageState | None = None
 
     @property
@@ -109,7 +112,16 @@ class Shop:
 
     def address(self, page: str) -> str:
         """That of one of `tests.browser.pages`."""
-        return page.format(job=self.held_job, task_job=self.task_job)
+        return page.format(job=self.held_job, task_job=self.task_job, workflow_job=self.workflow_job)
+
+    def make_workflow(
+        self, workflow_id: str, needs: Mapping[str, Sequence[str]], *, queue: str, name: str = ""
+    ) -> None:
+        """A workflow of these nodes, each with those that it depends on."""
+        nodes = [{"name": one, "queue": queue, "body": one, "depends_on": list(its)} for one, its in needs.items()]
+        content = {"id": workflow_id, "name": name, "nodes": nodes}
+        status, answer = self.call("POST", "/api/demo/workflows", json.dumps(content))
+        assert status == 201, answer
 
     def run_workers(self) -> None:
         """Let workers say once a second that they work, for as long as the tests run."""
@@ -167,6 +179,17 @@ class Shop:
         self.put("hooks", b'{"order": 7}', tries=3)
         for number in range(60):
             self.put("tenants", b"{}", limit_key=f"tenant-{number:02}")
+        pictures = [f"resize-{number}" for number in range(1, 13)]
+        thumbnails = {
+            "fetch": [],
+            **{one: ["fetch"] for one in pictures},
+            "publish-album": pictures,
+            "mail": ["publish-album"],
+        }
+        self.make_workflow("thumbnails-7", thumbnails, queue="albums", name="thumbnails")
+        status, answer = self.call("GET", "/api/demo/workflows/thumbnails-7")
+        assert status == 200, answer
+        self.workflow_job = answer["nodes"][0]["job_id"]
         self.run_workers()
         self.wait_for_job("refunds", consumer="cashier-1")
         wait_until(lambda: self.call("GET", "/api/demo/emails/stats")[0] == 200, or_fail="the demo load does not begin")

@@ -24,7 +24,10 @@ def publish_with(token: str, shop: Shop, queue: str) -> int:
 def test_a_token_made_in_the_admin_publishes(width: str, open_page: OpenPage, shop: Shop) -> None:
     page = open_page(phone=width == "phone")
     page.goto("/")
-    page.get_by_role("navigation", name="Main").get_by_role("link", name="Admin").click()
+    pages = page.get_by_role("navigation", name="Main")
+    if width == "desktop":
+        pages.get_by_text("More").click()
+    pages.get_by_role("link", name="Admin").click()
     page.get_by_role("link", name="Tokens", exact=True).first.click()
     page.get_by_role("link", name="Create token").click()
     page.get_by_label("Namespace").select_option(label="default:demo")

@@ -45,7 +45,7 @@ LOANWORDS: Final = frozenset(
     }
 )
 LOANWORDS_TYPED: Final = frozenset(
-    {"cron", "base64", "Cookie", "Cluster", "Token", "Consumer", "English", "Control", "Command"}
+    {"cron", "base64", "Cookie", "Cluster", "Token", "Consumer", "English", "Control", "Command", "Ctrl", "Tab"}
     | {"UNLINK", "FLUSHDB", "jemalloc", "GLIBC_TUNABLES", "glibc", "malloc", "mxfast"}
 )
 VALUES: Final = frozenset(
@@ -75,12 +75,12 @@ ALLOWED: Final = LOANWORDS | LOANWORDS_TYPED | VALUES | PLACES | NAMES
 """What Chinese engineers write in Latin letters, what is typed as it stands, and the names of the shop's own things."""
 
 _READ_QUEUES: Final = """() => [...document.querySelectorAll("a[href*='/queues/']")]
-  .map((link) => decodeURIComponent(new URL(link.href).pathname)).join(" ")"""
+  .map((link) => decodeURIComponent(new URL(link.getAttribute("href"), location.href).pathname)).join(" ")"""
 """The queues that a page leads to."""
 
 _READ_WORDS: Final = """() => {
   const data = `code, pre, .mono, .tq-mono, bdi, kbd, time, textarea, .menu-box form, .menu > summary, .crumbs *,
-    #dead-rows td, .dead-groups tbody, tbody :is(th, td) a, .pools tbody :is(th, td) > :not(.pill), .what,
+    #dead-rows td, .dead-groups tbody, tbody :is(th, td) a, .pools tbody :is(th, td) > :not(.pill), .what, svg.graph,
     .field-description, .field-namespace, #recent-actions-module ul,
     .selector`; // the last is a script of Django's admin, which has no Chinese
   const said = [];

@@ -20,6 +20,7 @@ PAGES = (
     "/consumers/",
     "/workers/",
     "/schedules/",
+    "/workflows/",
     "/reports/",
     "/activity/",
     "/find?q=01ARZ3NDEKTSV4RRFFQ69G5FAV",

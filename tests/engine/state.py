@@ -12,6 +12,8 @@ from typing import Any
 from queues.engine.keys import DELETED_KEYS, META_KEY, PARTITION_KEYS, QUEUE_KEYS, partition_of
 from queues.engine.record import Record, Run, unpack_members, unpack_record, unpack_run
 
+from .workflow_state import WorkflowContent, problems_of_workflow, read_workflow_keys
+
 _OUTLIVES_JOBS = ("keys", "stats", "trend", "trimmed")
 _DROPPED_LATER = (
     *("waits", "dependants", "turns", "shares"),
@@ -135,6 +137,7 @@ class PartitionContent:
     counters: dict[str, str] = field(default_factory=dict)
     deletions: dict[str, str] = field(default_factory=dict)
     outgoing: dict[str, int] = field(default_factory=dict)
+    workflows: dict[str, int] = field(default_factory=dict)
     deleted: set[str] = field(default_factory=set)
     """Ids of the deletions that keys are left of."""
 
@@ -146,6 +149,9 @@ class Content:
     partitions: int
     queues: dict[str, QueueContent] = field(default_factory=dict)
     shared: dict[int, PartitionContent] = field(default_factory=dict)
+    workflows: dict[str, WorkflowContent] = field(default_factory=dict)
+    indexed: set[str] = field(default_factory=set)
+    """Names of workflows that are in the index of their namespace."""
 
     def queue(self, name: str) -> QueueContent:
         """The queue `namespace/queue`, empty if it has no keys."""
@@ -182,6 +188,7 @@ def read(client: Any) -> Content:
     """Read everything. Fails for a key that the layout does not know, or that lies in the wrong partition."""
     values: dict[bytes, Any] = dump(client)
     content = Content(partitions=int(values.pop(META_KEY)[b"partitions"]))
+    content.workflows, content.indexed = read_workflow_keys(values, content.partitions)
     for key, value in values.items():
         if match := _QUEUE_KEY.match(key):
             name, kind = f"{match[2].decode()}/{match[3].decode()}", match[4].decode()
@@ -271,6 +278,9 @@ def check(client: Any) -> Content:
     content = read(client)
     broken = [problem for queue in list(content.queues.values()) for problem in _problems_of_queue(content, queue)]
     broken += [problem for number in content.shared for problem in _problems_of_partition(content, number)]
+    for one in content.workflows.values():
+        broken += problems_of_workflow(one, content.partition(one.partition).workflows, content.indexed)
+    broken += [f"{name} is in an index only" for name in content.indexed - content.workflows.keys()]
     assert not broken, "\n".join(broken)
     return content
 

@@ -125,6 +125,8 @@ from queues.engine.operations.workers import (
     read_worker,
     worker_beat,
 )
+from queues.engine.operations.workflows import node_jobs, records
+from queues.engine.operations.workflows.nodes import Fate, Node, PendingJob
 from queues.engine.scripts import load, script_names
 from queues.engine.stats.consumers import WaitingBeat
 
@@ -140,7 +142,7 @@ REDIS_6_2 = set(
     DECR DEL EXISTS EXPIRE GET HDEL HEXISTS HGET HGETALL HINCRBY HKEYS HLEN HMGET HRANDFIELD HSCAN HSET HSETNX HSTRLEN
     INCR LINDEX LLEN LPOP LPOS LPUSH LPUSHX LRANGE LTRIM PERSIST PEXPIRE PTTL PUBLISH RENAME RPUSH SET TIME UNLINK XADD
     XLEN XRANGE XTRIM ZADD ZCARD ZCOUNT ZLEXCOUNT ZMSCORE ZPOPMIN ZRANGE ZRANGEBYLEX ZRANGEBYSCORE ZREM ZREMRANGEBYLEX
-    ZREMRANGEBYSCORE ZREVRANGEBYSCORE ZSCORE
+    ZREMRANGEBYSCORE ZREVRANGEBYLEX ZREVRANGEBYSCORE ZSCORE
     """.split()  # noqa: SIM905
 )
 """Commands that may be used: each is in Redis 6.2, none costs O(size of a queue). Not KEYS, SCAN, LREM, LINSERT."""
@@ -276,6 +278,35 @@ def operations() -> list[Operation[Any]]:
         note_deliveries(QUEUE, 1, DeliveryNotes(failed=1, streak=1, records=[(True, b"{}")])),
         read_deliveries(QUEUE, 1),
         give_back_limit(LimitTaken(allowed=True, key=limit_key("token", "write", 1, 1), ticket="1")),
+        *workflow_steps(),
+    ]
+
+
+def workflow_steps() -> list[Operation[Any]]:
+    workflow = Layout(3).workflow("ns", "w")
+    node = Node("a", "q", UNKNOWN, "w", ())
+    job = PendingJob(("", "", 1, 1, 0, b""), ("?wq/X",), (), b"")
+    return [
+        records.find_nodes(workflow, ["a"]),
+        records.stage_nodes(workflow, [(UNKNOWN, b"1")]),
+        records.commit_nodes(
+            workflow, [(node, True)], base=None, digest="d", name="", retention_ms=1, needed=[1], now_ms=1
+        ),
+        records.read_unpublished(workflow),
+        records.mark_published(workflow, [(0, UNKNOWN)]),
+        records.note_nodes(workflow, [(0, Fate("done"))]),
+        records.read_nodes(workflow, first=0, limit=1),
+        records.list_partition_workflows(1, "ns", before="+", limit=1),
+        records.cancel_record(workflow),
+        records.retry_record(workflow),
+        records.end_task(workflow),
+        records.read_task(workflow),
+        records.take_workflows(1),
+        records.drop_staged(workflow, cursor="0"),
+        records.forget_workflow(workflow),
+        node_jobs.publish_nodes(QUEUE, [(UNKNOWN, job)], dependants=["a\tns/*\tw\t0"], deadline_ms=1),
+        node_jobs.node_facts(QUEUE, [UNKNOWN]),
+        node_jobs.revive_nodes(QUEUE, [(UNKNOWN, ())], died_before_ms=1),
     ]
 
 

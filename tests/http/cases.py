@@ -4,58 +4,22 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
+from tests.http.case import Case, Prepare, case, error, whole
 from tests.http.client import Client
+from tests.http.workflow_cases import WORKFLOW_ROUTES
 
 MIB = 1024 * 1024
-
-Prepare = Callable[[Client, str], dict[str, str]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
-    """`want`: the JSON reply; a callable in it is asked, a compiled pattern is matched; None: the reply has no body.
-
-    `{queue}` and whatever `prepare` answers are put into the path and the body.
-    """
-
-    route: str
-    title: str
-    request: str
-    status: int
-    want: Any = None
-    body: str | bytes | None = None
-    headers: Mapping[str, str] = field(default_factory=dict)
-    prepare: Prepare = lambda client, queue: {}
-
-    @property
-    def name(self) -> str:
-        return f"{self.route}: {self.title} → {self.status}"
-
-
-def case(route: str, title: str, request: str, status: int, want: Any = None, **more: Any) -> Case:
-    """A case that is told in a line or two."""
-    return Case(route=route, title=title, request=request, status=status, want=want, **more)
-
 
 ID = re.compile(r"[0-9A-HJKMNP-TV-Z]{26}\Z")
 PUBLISHED = {"msg": "published", "job_id": ID}
 NAMES = {"namespace": "demo", "queue": re.compile(r"q\d+\Z")}
 
 
-def whole(least: int, most: int) -> Callable[[Any], bool]:
-    return lambda value: isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
-
-
 def is_bool(value: Any) -> bool:
     return isinstance(value, bool)
-
-
-def error(words: str | re.Pattern[str]) -> dict[str, Any]:
-    return {"error": words}
 
 
 def job(data: str = "am9i", **changes: Any) -> dict[str, Any]:
@@ -1740,6 +1704,7 @@ CASES = [
     *JOBS,
     *WORKERS,
     *SCHEDULE_ROUTES,
+    *WORKFLOW_ROUTES,
     *QUEUES,
     *PUSHING,
     *OPEN,

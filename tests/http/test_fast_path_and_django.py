@@ -16,7 +16,8 @@ from queues.api.fast_path import FastPath
 from queues.api.router import AuthKind
 from queues.api.routes import ROUTER, ROUTES
 from queues.server.request_head import decode_path, split_target
-from tests.http.cases import CASES, Case
+from tests.http.case import Case
+from tests.http.cases import CASES
 from tests.http.test_routes import fill
 from tests.http.two_servers import NAMESPACE, TOKEN, ApiServer, TwoServers, start_two_servers
 from tests.http.two_servers_compare import JOB_ID, difference, flaw

@@ -69,7 +69,7 @@ def examples(page: str) -> list[tuple[str, str]]:
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
-@pytest.mark.parametrize("name", ["protocol.md", "dependencies.md", "groups.md", "schedules.md"])
+@pytest.mark.parametrize("name", ["protocol.md", "dependencies.md", "groups.md", "schedules.md", "workflows.md"])
 def test_the_examples_print_what_the_page_says(name: str, server: Server) -> None:
     account = server.site.account
     given = {

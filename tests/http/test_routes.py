@@ -6,7 +6,8 @@ import pytest
 
 from queues.api.router import AuthKind
 from queues.api.routes import ROUTES
-from tests.http.cases import CASES, Case
+from tests.http.case import Case
+from tests.http.cases import CASES
 from tests.http.client import Client, Reply
 from tests.http.matching import difference
 

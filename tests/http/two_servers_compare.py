@@ -12,8 +12,8 @@ _MOMENTS = re.compile(
     rb'"(elapsed_ms|due_ms|lease_end_ms|ttl|now_ms|published_ms|expires_ms|taken_ms|died_ms|kept_until_ms'
     rb'|ended_ms|first_ms|last_ms|flush_ms|created_ms|since_ms|age_ms|start_ms|next_ms|fired_ms|up_ms|run_ms|oldest_ready_ms|published_per_s|consumed_per_s|acked_per_s|failed_per_s|p50|p95|p99)":(-?[0-9.]+)'
 )
-_PLACE_BY_TIME = re.compile(rb'(?<="after":"dead:)\d{13}(?=:)')
-"""A page of dead jobs ends at a time of death."""
+_PLACE_BY_TIME = re.compile(rb'(?<="after":"dead:)\d{13}(?=:)|(?<="after":")\d{13}(?=/)')
+"""A page of dead jobs ends at a time of death, one of workflows at a time of creation."""
 _NEW_SECRET = re.compile(rb'(?<="secret":")whsec_[A-Za-z0-9+/]{43}=(?=")')
 TOLERANCE_MS = 2_000.0
 _TOLERANCES = {b"ttl": 2.0}

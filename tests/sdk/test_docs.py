@@ -38,7 +38,7 @@ from typing import Any, Final
 import pytest
 import yaml
 
-from queues.engine import JobState, PublishOptions, promote_due
+from queues.engine import JobState, PublishOptions, promote_due, relay
 from taskq import App, Job, Middleware, Running, TaskOptions
 from taskq.brokers.redis import _EngineWork
 from taskq.message import read_message
@@ -192,6 +192,13 @@ class Page:
             await until(lambda: self._is_idle(app), or_fail="the worker did not run all", timeout_s=30)
 
     async def _is_idle(self, app: App) -> bool:
+        """Whether nothing is ready or worked on, and no job waits for one of these."""
+        if not await self._is_empty(app):
+            return False
+        await app.broker.arun(_EngineWork(lambda engine: relay(engine.layout)))
+        return await self._is_empty(app)
+
+    async def _is_empty(self, app: App) -> bool:
         works = [app.broker.stats(name) for name in self.queues]
         counts = [found.counts for found in await app.broker.arun_all(works)]
         return not sum(one[JobState.READY] + one[JobState.WORKING] for one in counts)

@@ -34,8 +34,10 @@ from queues.engine import (
     TaskqError,
     WorkerCommand,
     WorkerCommandKind,
+    WorkflowConflictError,
+    WorkflowNotFoundError,
 )
-from taskq import App, Client, Context
+from taskq import App, Client, Context, Workflow, chain, group
 from taskq.brokers.http import HttpBroker
 from taskq.outcomes import JobFailedError, JobGoneError, NotConfiguredError, ResultTimeoutError
 from taskq.worker import StopReason, Worker, WorkerOptions
@@ -703,7 +705,7 @@ def test_calls_of_a_task_gather_over_http(app: App, server: Server, queue: str) 
     assert b'"members":2' in connection.getresponse().read()
     connection.close()
     worker = Worker(app, WorkerOptions(queues={queue: 1}, burst=True))
-    assert asyncio.run(worker.run()) is End.EMPTY
+    assert asyncio.run(worker.run()) is StopReason.EMPTY
 
     assert ran == [[1, 2, 3]]
     assert [job.result(timeout=5) for job in jobs] == [6, 6]
@@ -711,3 +713,44 @@ def test_calls_of_a_task_gather_over_http(app: App, server: Server, queue: str) 
     assert detail is not None
     assert detail.state is JobState.COMPLETED
     assert len(detail.batch_id) == 26
+
+
+def test_workflows_over_http(app: App, queue: str) -> None:
+    asyncio.run(_walk_through_workflows(app, queue))
+
+
+async def _walk_through_workflows(app: App, queue: str) -> None:
+    ran: list[str] = []
+
+    @app.task(queue=queue, retry=1)
+    def number(x: int) -> int:
+        ran.append(f"number {x}")
+        if x == 3 and ran.count("number 3") == 1:
+            raise ValueError("broken")
+        return x
+
+    @app.task(queue=queue)
+    def total(context: Context, numbers: list[int]) -> int:
+        assert list(context.results().values()) == numbers
+        return sum(numbers)
+
+    flow = chain(group([number.using(delay=0.01).call(n) for n in range(4)]), total.partial())
+    async with running(app, queue):
+        handle = await flow.aenqueue(f"w-{queue}")
+        await asyncio.to_thread(
+            wait_until, lambda: handle.detail().state == "failed", or_fail="the workflow has not failed"
+        )
+        with pytest.raises(WorkflowConflictError, match="another workflow"):
+            await chain(number.call(1)).aenqueue(f"w-{queue}")
+        assert await handle.aretry() == 1
+        assert await handle.aresult(10) == 6
+        await asyncio.to_thread(wait_until, lambda: handle.detail().state == "done", or_fail="the workflow is not done")
+        more = Workflow()
+        more.add(number.call(9), name="late", after="total")
+        with pytest.raises(WorkflowConflictError, match="the workflow is done"):
+            await handle.aadd(more)
+        with pytest.raises(WorkflowNotFoundError):
+            app.workflow("none").cancel()
+        other = number.using(queue="elsewhere", depends_on=[handle.job("total"), "elsewhere:a,b%c"]).enqueue(1)
+        assert other.state() == "blocked"
+        assert other.cancel()

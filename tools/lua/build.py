@@ -14,7 +14,7 @@ from typing import Any, Final
 from luaparser import ast
 from luaparser import astnodes as lua
 
-from queues.engine.keys import DELETED_KEYS, PARTITION_KEYS, QUEUE_KEYS
+from queues.engine.keys import DELETED_KEYS, PARTITION_KEYS, QUEUE_KEYS, WORKFLOW_KEYS
 
 from .inline import inline, substitute
 from .names import assigned, copy_tree, finish, fresh, resolve, walk
@@ -24,7 +24,7 @@ REST: Final = "..."
 LIMITED: Final = "limited_"
 _ENTRY = re.compile(r"--   (?P<name>\S+)(?:\s.*)?\Z")
 _SECTIONS = ("KEYS", "ARGV", "REPLIES")
-_LAYOUT_KEYS = QUEUE_KEYS.keys() | PARTITION_KEYS.keys() | DELETED_KEYS.keys()
+_LAYOUT_KEYS = QUEUE_KEYS.keys() | PARTITION_KEYS.keys() | DELETED_KEYS.keys() | WORKFLOW_KEYS.keys()
 _KNOWN_KEYS = (
     _LAYOUT_KEYS
     | frozenset(

@@ -136,6 +136,8 @@ REPLIES: Final[Mapping[str, Reply]] = {
     "worker_not_found": Reply("worker not found"),
     "push_endpoint_not_found": Reply("push endpoint not found"),
     "schedule_not_found": Reply("schedule not found"),
+    "workflow_not_found": Reply("workflow not found"),
+    "node_not_found": Reply("node not found"),
     "pool_exists": Reply("pool exists already"),
     "role_too_low": Reply("permission denied"),
     "sign_in_busy": Reply("too many sign-ins"),

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Final
 
 from queues.engine.limits import CONSUME_MAX_QUEUES
-from queues.engine.names import check_namespace, check_queue
+from queues.engine.names import check_namespace, check_queue, check_workflow_id
 from queues.engine.values import RequestLimit
 from queues.services.schedules.checking import check_name as check_schedule
 from queues.services.tokens.access import Access
@@ -170,6 +170,9 @@ def check_names(request: ApiRequest) -> None:
     schedule = request.path.get("schedule")
     if schedule is not None:
         check_schedule(schedule)
+    workflow = request.path.get("workflow")
+    if workflow is not None:
+        check_workflow_id(workflow)
 
 
 def check_names_of_several(request: ApiRequest) -> None:

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from base64 import b64decode, b64encode
-from collections.abc import Callable
-from datetime import datetime
+from base64 import b64encode
 from typing import Any, Final
-
-import orjson
 
 from queues.engine.limits import MEBIBYTE, PRIORITY_MAX, PRIORITY_MIN, SECONDS_MAX, TRIES_MAX
 from queues.services.schedules.reading import ScheduleDetail
 from queues.services.schedules.values import CatchUp, Fire, Overlap, ScheduleFields, ScheduleKind, ScheduleView
 
 from ..http.errors import ParameterError
+from .json_members import (
+    read_attributes,
+    read_body,
+    read_choice,
+    read_flag,
+    read_moment,
+    read_number,
+    read_text,
+    read_whole,
+)
 
 BODY_LIMIT: Final = 2 * MEBIBYTE
 """Of the request: room for the largest job body in base64."""
@@ -43,33 +49,33 @@ def fields_of(content: dict[str, Any]) -> ScheduleFields:
         raise ParameterError("start needs every")
     if "queue" not in content:
         raise ParameterError("invalid queue: it is missing")
-    every = _number(content, "every", least=0, most=SECONDS_MAX)
+    every = read_number(content, "every", least=0, most=SECONDS_MAX)
     return ScheduleFields(
-        queue=_text(content, "queue"),
+        queue=read_text(content, "queue"),
         kind=kind,
-        cron=_text(content, "cron"),
+        cron=read_text(content, "cron"),
         interval_ms=None if every is None else round(every * 1000),
-        starts_ms=_moment(content, "start"),
-        at_ms=_moment(content, "at"),
-        zone=_text(content, "zone") or "UTC",
-        body=_body(content),
-        tries=_whole(content, "tries", least=1, most=TRIES_MAX),
-        ttl_s=_whole(content, "ttl", least=0, most=SECONDS_MAX),
-        priority=_whole(content, "priority", least=PRIORITY_MIN, most=PRIORITY_MAX) or 0,
-        backoff=_text(content, "backoff"),
-        retention_s=_whole(content, "retention", least=0, most=SECONDS_MAX) or 0,
-        attributes=_attributes(content),
-        catch_up=_choice(content, "catch_up", CatchUp, CatchUp.LAST),
-        catch_up_max=_whole(content, "catch_up_max", least=1, most=1_000) or 100,
-        jitter_s=_whole(content, "jitter", least=0, most=86_400) or 0,
-        overlap=_choice(content, "overlap", Overlap, Overlap.ALLOW),
-        paused=_flag(content, "paused"),
+        starts_ms=read_moment(content, "start"),
+        at_ms=read_moment(content, "at"),
+        zone=read_text(content, "zone") or "UTC",
+        body=read_body(content),
+        tries=read_whole(content, "tries", least=1, most=TRIES_MAX),
+        ttl_s=read_whole(content, "ttl", least=0, most=SECONDS_MAX),
+        priority=read_whole(content, "priority", least=PRIORITY_MIN, most=PRIORITY_MAX) or 0,
+        backoff=read_text(content, "backoff"),
+        retention_s=read_whole(content, "retention", least=0, most=SECONDS_MAX) or 0,
+        attributes=read_attributes(content),
+        catch_up=read_choice(content, "catch_up", CatchUp, CatchUp.LAST),
+        catch_up_max=read_whole(content, "catch_up_max", least=1, most=1_000) or 100,
+        jitter_s=read_whole(content, "jitter", least=0, most=86_400) or 0,
+        overlap=read_choice(content, "overlap", Overlap, Overlap.ALLOW),
+        paused=read_flag(content, "paused"),
     )
 
 
 def app_of(content: dict[str, Any]) -> str:
     """The app whose code declares it; "": none does."""
-    app = _text(content, "app")
+    app = read_text(content, "app")
     if len(app) > APP_MAX or not app.isprintable():
         raise ParameterError("invalid app")
     return app
@@ -129,94 +135,3 @@ def present_fire(fire: Fire) -> dict[str, Any]:
         "job_id": fire.job_id or None,
         "error": fire.error or None,
     }
-
-
-def _body(content: dict[str, Any]) -> bytes:
-    """`body`: a text as it is, an object or array as its JSON; `data`: any bytes in base64."""
-    body, data = content.get("body"), content.get("data")
-    if body is not None and data is not None:
-        raise ParameterError("body and data exclude each other")
-    if data is not None:
-        try:
-            return b64decode(data if isinstance(data, str) else "?", validate=True)
-        except ValueError:
-            raise ParameterError("invalid data: it is not base64") from None
-    if body is None:
-        return b""
-    if isinstance(body, str):
-        return body.encode()
-    if isinstance(body, dict | list):
-        return orjson.dumps(body)
-    raise ParameterError("invalid body: expected a text, an object or an array; any bytes go into data, in base64")
-
-
-def _attributes(content: dict[str, Any]) -> dict[str, str] | None:
-    value = content.get("attributes")
-    if value is None:
-        return None
-    if not isinstance(value, dict) or not all(isinstance(text, str) for text in value.values()):
-        raise ParameterError("invalid attributes: expected an object of texts")
-    if any("\0" in text for pair in value.items() for text in pair):  # which PostgreSQL does not keep
-        raise ParameterError("invalid attributes: they have no character U+0000")
-    return value
-
-
-def _text(content: dict[str, Any], name: str) -> str:
-    value = content.get(name)
-    if value is None:
-        return ""
-    if not isinstance(value, str):
-        raise ParameterError(f"invalid {name}: expected a text")
-    return value
-
-
-def _flag(content: dict[str, Any], name: str) -> bool | None:
-    value = content.get(name)
-    if value is not None and not isinstance(value, bool):
-        raise ParameterError(f"invalid {name}: expected true or false")
-    return value
-
-
-def _whole(content: dict[str, Any], name: str, *, least: int, most: int) -> int | None:
-    value = content.get(name)
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise ParameterError(f"invalid {name}: expected a whole number from {least} to {most}")
-    return value
-
-
-def _number(content: dict[str, Any], name: str, *, least: float, most: float) -> float | None:
-    value = content.get(name)
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
-        raise ParameterError(f"invalid {name}: expected a number of seconds")
-    return value
-
-
-def _moment(content: dict[str, Any], name: str) -> int | None:
-    """Epoch seconds, or ISO 8601 with a zone, in ms."""
-    value = content.get(name)
-    if value is None:
-        return None
-    try:
-        if isinstance(value, str):
-            moment = datetime.fromisoformat(value)
-            if moment.tzinfo is not None:
-                return round(moment.timestamp() * 1000)
-        elif isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1e12:
-            return round(value * 1000)
-    except (ValueError, OverflowError):
-        pass
-    raise ParameterError(f"invalid {name}: expected a moment, epoch seconds or ISO 8601 with a zone")
-
-
-def _choice(content: dict[str, Any], name: str, kind: Callable[[str], Any], default: Any) -> Any:
-    value = content.get(name)
-    if value is None:
-        return default
-    try:
-        return kind(value if isinstance(value, str) else "")
-    except ValueError:
-        raise ParameterError(f"invalid {name}: expected {', '.join(kind.values)}") from None  # type: ignore[attr-defined]

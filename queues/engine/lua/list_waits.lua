@@ -13,7 +13,8 @@
 --   only         "", or the state (lib/waits.lua) of those that are wanted, if the job is blocked
 --   limit        members
 -- REPLIES
---   ok           id is_blocked key total next member ...   next: the bound from which to go on, "" at the end
+--   ok           id is_blocked key total next member ...   is_blocked: 2: and it is a node of a workflow; next: the bound from
+--                which to go on, "" at the end
 -- INCLUDES record run
 local its_key, is_blocked, from, to = '', 0, low, high
 if key ~= '' then
@@ -23,7 +24,8 @@ if key ~= '' then
 end
 if id ~= '' then
   if redis.call('ZSCORE', blocked, id) then
-    is_blocked, its_key = 1, key_of(run_options(redis.call('HGET', runs, id)))
+    local raw = redis.call('HGET', runs, id)
+    is_blocked, its_key = string.byte(raw, RUN_MARKS) >= DEPENDED + NODE and 2 or 1, key_of(run_options(raw))
   end
   if is_blocked == 0 then only = '' end
   from, to = '[' .. id .. '\t' .. only, only == '' and '(' .. id .. '\n' or '(' .. id .. '\t' .. only .. '\255'

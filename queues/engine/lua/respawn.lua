@@ -14,6 +14,7 @@
 --   lines        zset     ready jobs with limit keys
 --   turns        zset     whose turn it is
 --   shares       hash     what each limit key has had
+--   outgoing     zset     gets what a workflow has to learn
 -- ARGV
 --   now_ms       ms or ""
 --   queue        namespace/queue
@@ -24,7 +25,7 @@
 --   ...          job ids
 -- REPLIES
 --   ok           count left   left: dead letters that remain
--- INCLUDES run line wake expiry events
+-- INCLUDES run line wake expiry events outgoing
 local ttl_ms, most = tonumber(ttl), tonumber(limit)
 local ids = {}
 if most > 0 then
@@ -41,6 +42,7 @@ for _, id in ipairs(ids) do
     redis.call('HSET', runs, id, pack_run(run))
     put_ready(id, place_of(id))
     if ttl_ms > 0 then expect_expiry(run.expires, now, {id}, 1) end
+    if run.depended > 0 then note_ended(id, 'respawned', run.options) end
     emit('respawned', id, run.attempt, '', '', '')
   end
 end

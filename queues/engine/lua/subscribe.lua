@@ -1,5 +1,5 @@
 -- subscribe: jobs elsewhere depend on jobs of this queue: notes it, or answers how those have ended. Repeating it changes
--- nothing. A job that is gone was acked, as far as is known: nothing is kept of it. A key that no job has is waited for.
+-- nothing. Of a job that is gone nothing is known. A key that no job has is waited for.
 -- KEYS
 --   jobs         hash     whether a job is there
 --   runs         hash     gets the mark that others depend on it
@@ -12,7 +12,8 @@
 --   now_ms       ms or ""
 --   ...          for each: job id here or ""; key or ""; policy (lib/waits.lua); namespace/queue and id of the job that depends on it
 -- REPLIES
---   ok           outcome ...   waits: it will be told; acked, dead: it has ended so; unknown: no such id was given yet
+--   ok           outcome ...   waits: it will be told; acked, dead: it has ended so; gone: there is no such job any more;
+--                unknown: no such id was given yet
 -- INCLUDES ids record run depended
 local reply = {'ok'}
 
@@ -38,7 +39,7 @@ local function outcome_of(id, its_key, policy, rest)
       return 'waits'
     end
   elseif not find_job(id) then
-    return id_time(id) > now and 'unknown' or 'acked'
+    return id_time(id) > now and 'unknown' or 'gone'
   end
   local found = find_job(target)
   if redis.call('ZSCORE', completed, found) then return 'acked' end

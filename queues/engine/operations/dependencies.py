@@ -89,7 +89,10 @@ class Wait(NamedTuple):
 
 
 class Waits(NamedTuple):
-    """A page of what a job waits for. `total`: of all pages. `next_low`: where the next page begins, "" at the end."""
+    """A page of what a job waits for. `total`: of all pages. `next_low`: where the next page begins, "" at the end.
+
+    `is_node`: the job is a node of a workflow, so a dependency that is gone was not acked: those are kept.
+    """
 
     job_id: str
     is_blocked: bool
@@ -97,6 +100,7 @@ class Waits(NamedTuple):
     total: int
     next_low: str
     waits: tuple[Wait, ...]
+    is_node: bool = False
 
     @property
     def is_open(self) -> bool:
@@ -117,6 +121,11 @@ class Dependant(NamedTuple):
     def member(self) -> str:
         """As it is stored."""
         return "\t".join(self)
+
+    @property
+    def is_workflow(self) -> bool:
+        """Whether it is no job, but the workflow `job_id` whose node the target is (workflows/nodes.py)."""
+        return self.queue.endswith("/*")
 
 
 class Settlement(NamedTuple):
@@ -150,7 +159,13 @@ def _list_waits(queue: QueueKeys, args: tuple[Argument, ...]) -> Operation[Waits
     def decode(reply: Reply) -> Waits:
         job_id, is_blocked, key, total, next_low, *members = expect_ok(_LIST_WAITS, reply)
         return Waits(
-            job_id.decode(), bool(is_blocked), key.decode(), total, next_low.decode(), tuple(map(_wait_of, members))
+            job_id.decode(),
+            bool(is_blocked),
+            key.decode(),
+            total,
+            next_low.decode(),
+            tuple(map(_wait_of, members)),
+            is_blocked == 2,
         )
 
     return Operation(_LIST_WAITS, queue.select(_LIST_WAITS.keys), args, decode)
@@ -166,7 +181,7 @@ def _member_of(wait: Wait) -> str:
 
 
 def list_dependants(
-    queue: QueueKeys, *, low: str, high: str, policies: str = "cfw", lost: bool = False
+    queue: QueueKeys, *, low: str, high: str, policies: str = "acfw", lost: bool = False
 ) -> Operation[tuple[str, tuple[Dependant, ...]]]:
     """A page of the jobs that depend on jobs of a queue, and where the next page begins ("" at the end)."""
 
@@ -176,6 +191,14 @@ def list_dependants(
 
     args = (low, high, policies, int(lost), limits.DEPENDENCY_PAGE)
     return Operation(_LIST_DEPENDANTS, queue.select(_LIST_DEPENDANTS.keys), args, decode)
+
+
+def list_job_dependants(
+    queue: QueueKeys, *, job_id: str = "", key: str = ""
+) -> Operation[tuple[str, tuple[Dependant, ...]]]:
+    """The first page of the jobs that depend on a job by its id or key; before them its workflow, if it has one."""
+    target = job_id or f":{key}"
+    return list_dependants(queue, low=f"[{target}\t", high=f"({target}\n", policies="acfw")
 
 
 def _subscriptions(name: bytes, waits: Sequence[Wait]) -> list[Argument]:

@@ -20,6 +20,8 @@ from ..values import Counts, Dependency
 from . import dependencies
 from .dependencies import Dependant, Settlement, Wait, Waits
 from .groups import find_batches
+from .workflows.nodes import WORKFLOW_POLICY
+from .workflows.noting import NodeEnd, note_ends
 
 T = TypeVar("T")
 
@@ -111,9 +113,11 @@ class _Round:
                 self.cursors[message.text] = next_low
             found[message.text] += dependants
             for dependant in dependants:
-                if not _waits_for_key(message, dependant):
+                if not _waits_for_key(message, dependant) and not _is_workflow(dependant):
                     settlements[dependant.queue].append(_settlement(message, dependant))
+        untold_workflows = yield from self._tell_workflows(found, messages)
         hot, untold = yield from self._settle(settlements)
+        untold |= untold_workflows
         rebound = {
             message.text: [one for one in found[message.text] if _waits_for_key(message, one)] for message in messages
         }
@@ -129,7 +133,7 @@ class _Round:
         forgotten: list[Operation[int]] = [
             dependencies.forget_dependants(
                 message.queue,
-                [one for one in found[message.text] if one.queue not in untold and not _waits_for_key(message, one)],
+                [one for one in found[message.text] if one.queue not in untold and not _stays(message, one)],
                 message=message.text
                 if is_done[message.text] and not any(one.queue in untold for one in found[message.text])
                 else "",
@@ -160,14 +164,37 @@ class _Round:
             yield dependencies.list_dependants(message.queue, low=low, high=f"({message.rest[0]}", lost=True)
             return
         job_id, outcome, key = message.rest
+        if outcome == "respawned":  # concerns workflows only
+            low, high = f"[{job_id}\t{WORKFLOW_POLICY}", f"({job_id}\tb"
+            yield dependencies.list_dependants(message.queue, low=low, high=high, policies=WORKFLOW_POLICY)
+            return
         for one, its_key in members:
             yield _dependants_of(message.queue, one, waiting=outcome != "dead")
             if its_key:
                 yield _dependants_of(message.queue, f":{its_key}", waiting=outcome == "acked")
-        # Policies in order: c, f, w. The last of a dead job stay, and those that can wait for another job with the key.
+        # Policies in order: a, c, f, w. The last of a dead job stay, as do those that wait for another with the key.
         yield _dependants_of(message.queue, job_id, waiting=outcome != "dead")
         if key and key != BATCH_KEY:
             yield _dependants_of(message.queue, f":{key}", waiting=outcome == "acked")
+
+    def _tell_workflows(self, found: dict[str, list[Dependant]], messages: Sequence[_Message]) -> Plan[set[str]]:
+        """Before the jobs that depend on these, which may have to be told again (`publishing`). → "queues" of workflows
+        that could not be told."""
+        ends = [
+            (dependant, _node_end(message, dependant))
+            for message in messages
+            for dependant in found[message.text]
+            if _is_workflow(dependant)
+        ]
+        if not ends:
+            return set()
+        answers = yield from note_ends(self.layout, [end for _, end in ends], now_ms=self.now_ms)
+        self.errors += [answer for answer in answers if isinstance(answer, TaskqError)]
+        return {
+            dependant.queue
+            for (dependant, _), answer in zip(ends, answers, strict=True)
+            if isinstance(answer, TaskqError)
+        }
 
     # A job depends on others, or does so no more: these are told.
 
@@ -184,6 +211,7 @@ class _Round:
         return dependencies.list_left_waits(message.queue, low=low, high=f"({message.rest[0]}")
 
     def _subscribe(self, found: Sequence[tuple[_Message, Waits]]) -> Plan[set[int]]:
+        nodes = {page.job_id for _, page in found if page.is_node}
         asked: list[tuple[QueueKeys, list[Wait], Operation[tuple[str, ...]]]] = []
         for message, page in found:
             for queue, waits in self._by_queue(message.queue, page.waits).items():
@@ -202,6 +230,8 @@ class _Round:
         for (queue, waits, _), outcomes in zip(asked, answers, strict=True):
             for wait, outcome in zip(waits, outcomes or (), strict=outcomes is not None):
                 its = f"cycle {cycles[wait.job_id]}" if wait.job_id in cycles else outcome
+                if its == "gone":  # as far as is known it was acked; those that nodes depend on would be kept
+                    its = "deleted" if wait.job_id in nodes else "acked"
                 settlements[queue.name.decode()].append(Settlement(wait.job_id, wait.text, its))
         for message, page in found:
             if not page.waits:  # all of it has been told
@@ -289,6 +319,22 @@ def _dependants_of(queue: QueueKeys, target: str, *, waiting: bool) -> Operation
 def _waits_for_key(message: _Message, dependant: Dependant) -> bool:
     """Whether it now waits for another job with the key: its own has gone without an ack."""
     return bool(dependant.key) and dependant.policy == "w" and _outcome(message) != "acked"
+
+
+def _is_workflow(dependant: Dependant) -> bool:
+    """Whether it is no job, but the workflow whose node the dependency is."""
+    return dependant.policy == WORKFLOW_POLICY
+
+
+def _node_end(message: _Message, dependant: Dependant) -> NodeEnd:
+    return NodeEnd(dependant.job_id, int(dependant.key), message.queue, dependant.target, _outcome(message))
+
+
+def _stays(message: _Message, dependant: Dependant) -> bool:
+    """Whether it is to be told again: it waits for another job, or the job has not ended for good."""
+    if _is_workflow(dependant):
+        return _outcome(message) in ("dead", "respawned")
+    return _waits_for_key(message, dependant)
 
 
 def _outcome(message: _Message) -> str:

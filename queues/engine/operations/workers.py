@@ -239,14 +239,7 @@ def cancel_job(queue: QueueKeys, job_id: str, *, given: str, now_ms: int | None 
     dies before it hears of the command. A dead or completed job is left as it is.
     """
 
-    def decode(reply: Reply) -> tuple[JobState, int] | None:
-        if tag_of(reply) == "missing":
-            return None
-        state, attempt = expect_ok(_CANCEL, reply)
-        return JobState(str(state, "ascii")), attempt
-
-    args = (clock_argument(now_ms), queue.name, queue.events_cap, job_id)
-    (found,) = yield [Operation(_CANCEL, queue.select(_CANCEL.keys), args, decode)]
+    (found,) = yield [cancel_step(queue, job_id, now_ms=now_ms)]
     if found is None:
         return None
     state, attempt = found
@@ -254,6 +247,19 @@ def cancel_job(queue: QueueKeys, job_id: str, *, given: str, now_ms: int | None 
         command = WorkerCommand(WorkerCommandKind.CANCEL, job_id, given, queue.namespace, attempt)
         yield [command_workers(command, now_ms=now_ms)]
     return state  # type: ignore[no-any-return]
+
+
+def cancel_step(queue: QueueKeys, job_id: str, *, now_ms: int | None = None) -> Operation[tuple[JobState, int] | None]:
+    """`cancel_job` but for the command to the worker: the state, and the attempt if it is worked on; None: no job."""
+
+    def decode(reply: Reply) -> tuple[JobState, int] | None:
+        if tag_of(reply) == "missing":
+            return None
+        state, attempt = expect_ok(_CANCEL, reply)
+        return JobState(str(state, "ascii")), attempt
+
+    args = (clock_argument(now_ms), queue.name, queue.events_cap, job_id)
+    return Operation(_CANCEL, queue.select(_CANCEL.keys), args, decode)
 
 
 def annotate(

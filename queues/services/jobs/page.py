@@ -8,7 +8,18 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from queues.engine import JobDetail, JobState, detail, find_detail, list_waits, read_note, read_worker, result
+from queues.engine import (
+    JobDetail,
+    JobState,
+    detail,
+    find_detail,
+    limits,
+    list_job_dependants,
+    list_waits,
+    read_note,
+    read_worker,
+    result,
+)
 from queues.engine.errors import JobNotFoundError
 from queues.engine.ids import is_job_id
 from queues.engine.stats.workers import WorkerBeat
@@ -17,7 +28,7 @@ from queues.pools import reading_engine_for
 from ..queues.page import QueuePlace
 from ..workers.reading import TEXT_SHOWN, running_row, worker_anchor
 from .actions import ACTS, JobAct
-from .finding import AwaitedJobs, awaited_jobs
+from .relations import JobRelations, read_relations
 
 LOG_LINES_SHOWN: Final = 200
 """The newest. Redis keeps 16 KiB of a job's log."""
@@ -107,7 +118,12 @@ class JobView:
     future: tuple[Moment, ...]
     acts: tuple[JobAct, ...]
     report: JobReport
-    awaited: AwaitedJobs
+    relations: JobRelations
+
+    @property
+    def is_kept_for_good(self) -> bool:
+        """Whether its result has no end of its own: that of a workflow's job, which goes with the workflow."""
+        return self.job.retention_ms >= limits.SECONDS_MAX * 1000
 
     @property
     def may_cancel(self) -> bool:
@@ -116,14 +132,22 @@ class JobView:
 
 
 def read_job(*, place: QueuePlace, job_id: str, with_body: bool = True) -> JobView:
-    """Two round trips at the most. Raises JobNotFoundError, StoreUnavailableError."""
+    """Two round trips at the most, two more for a job with dependencies or dependants.
+
+    Raises JobNotFoundError, StoreUnavailableError.
+    """
     engine = reading_engine_for(place.pool)
     queue = engine.queue(place.namespace, place.queue)
     preview = None if with_body else 0
     if not is_job_id(job_id):
         raise JobNotFoundError(job_id)
-    found, note, waits = engine.batch(
-        [detail(queue, job_id, preview=preview), read_note(queue, job_id), list_waits(queue, job_id=job_id)]
+    found, note, waits, dependants = engine.batch(
+        [
+            detail(queue, job_id, preview=preview),
+            read_note(queue, job_id),
+            list_waits(queue, job_id=job_id),
+            list_job_dependants(queue, job_id=job_id),
+        ]
     )
     if found is None:
         found = engine.run(find_detail(queue, job_id, preview=preview))
@@ -141,7 +165,7 @@ def read_job(*, place: QueuePlace, job_id: str, with_body: bool = True) -> JobVi
         future=tuple(_future(found)),
         acts=ACTS[found.state] if place.may_operate and not found.batch_id else (),
         report=_report(found, note, beat),
-        awaited=awaited_jobs(waits) if waits.is_blocked else AwaitedJobs(),
+        relations=read_relations(engine=engine, job=found, waits=waits, dependants=dependants),
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from django.test import Client
 from django.urls import reverse
 
-from queues.engine import JobState, detail, pause, stats
+from queues.engine import JobState, NodeRequest, create_workflow, detail, pause, read_workflow, stats
 from queues.models import Activity, PushEndpoint, QueuePolicy, Schedule
 from queues.services.push.endpoints import EndpointOptions, save_endpoint
 from queues.services.schedules.editing import put_schedule
@@ -20,7 +20,7 @@ from tests.dashboard.shop import Shop
 from tests.dashboard.surveyor import Surveyor
 from tests.dashboard.workers import beat, commands, running
 
-from .tables import DAY, DELAYED, ERROR, PAGES, QUEUE, SCHEDULE, WORKER, Act, routes
+from .tables import DAY, DELAYED, ERROR, NODE, PAGES, QUEUE, SCHEDULE, WORKER, WORKFLOW, Act, routes
 
 
 class Premises(Shop):
@@ -34,6 +34,11 @@ class Premises(Shop):
             self.publish(*[b"x"] * count, delay_ms=600_000)
         nightly = ScheduleFields(queue=QUEUE, kind=ScheduleKind.CRON, cron="30 2 * * *")
         put_schedule(pool=POOL, namespace=SHOP, name=SCHEDULE, fields=nightly)
+        layers = [
+            NodeRequest(name="first-layer", queue="kiln", body=b"x"),
+            NodeRequest(name=NODE, queue="kiln", body=b"x", depends_on=("first-layer",)),
+        ]
+        self.engine.run(create_workflow(self.engine.layout, SHOP, WORKFLOW, layers))
         beat(self.engine, WORKER, running=[running(self.ids[JobState.WORKING], queue=QUEUE)], queues={QUEUE: 1})
         options = EndpointOptions(url="https://hooks.example/of-the-shop")
         save_endpoint(pool=POOL, namespace=SHOP, queue=QUEUE, options=options)
@@ -50,7 +55,7 @@ class Premises(Shop):
     def url(self, name: str, *, namespace: str = SHOP, of: JobState = JobState.DEAD) -> str:
         """Of the route."""
         known = {"pool": POOL, "namespace": namespace, "queue": QUEUE, "job_id": self.ids[of]}
-        known |= {"schedule": SCHEDULE}
+        known |= {"schedule": SCHEDULE, "workflow_id": WORKFLOW}
         known |= PAGES[name].named if name in PAGES else {}
         return reverse(f"dashboard:{name}", kwargs={word: known[word] for word in routes()[name]})
 
@@ -60,12 +65,14 @@ class Premises(Shop):
         jobs = [self.engine.run(detail(self.queue, job_id)) for job_id in self.ids.values()]
         policies = list(QueuePolicy.objects.order_by("pk").values())
         endpoints = list(PushEndpoint.objects.order_by("pk").values())
+        workflow = self.engine.run(read_workflow(self.engine.layout, SHOP, WORKFLOW))
         acts = list(Activity.objects.exclude(action="signed_in").order_by("pk").values())
         return (
             now.paused,
             commands(self.engine),
             now.counts,
             [job and replace(job, now_ms=0) for job in jobs],
+            workflow.state,
             policies,
             endpoints,
             list(Schedule.objects.order_by("pk").values("name", "kind", "paused", "fires")),

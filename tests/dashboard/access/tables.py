@@ -24,7 +24,9 @@ WORKER: Final = "worker-1"
 
 DELAYED: Final = 1_237
 SCHEDULE: Final = "nightly-glazing"
-SECRETS: Final = (QUEUE, ERROR, "1,237", SCHEDULE)
+WORKFLOW: Final = "glazing-in-two-layers"
+NODE: Final = "second-layer"
+SECRETS: Final = (QUEUE, ERROR, "1,237", SCHEDULE, WORKFLOW, NODE)
 """Words, and a sum, that are on pages only if these show something of the shop."""
 
 DAY: Final = yesterday()
@@ -96,6 +98,9 @@ PAGES: Final[Mapping[str, Page]] = {
     "schedule_new": Page(sees=SHOP, bob=403),
     "schedule_edit": Page(sees=QUEUE, bob=403),
     "schedule_preview": Page(query={"kind": "cron", "cron": "0 0 1 1 *"}, sees="-01-01 00:00:00", charlie=200),
+    "workflows": Page(query={"namespace": f"{POOL}/{SHOP}"}, sees=WORKFLOW),
+    "workflow": Page(sees=NODE),
+    "workflow_graph": Page(sees=NODE),
     "reports": Page(alice=302, olga=302, bob=302, charlie=302),
     "report": Page(named={"day": f"{DAY}"}, sees=ERROR, charlie=200),
     "report_csv": Page(named={"day": f"{DAY}"}, query={"table": "errors"}, sees=ERROR, charlie=200),
@@ -165,6 +170,7 @@ ACTS: Final[Mapping[str, tuple[Act, ...]]] = {
         Act(form={"act": "run"}),
         Act(form={"act": "delete"} | SURE),
     ),
+    "workflow_act": (Act(form={"act": "cancel"} | SURE),),  # without a failed node there is nothing to retry
     "dead_act": (
         Act(form={"do": "respawn-selected"} | _LETTER),
         Act(form={"do": "delete-selected"} | _LETTER),

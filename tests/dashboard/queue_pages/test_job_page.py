@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from queues.engine import Dependency, JobState, delete_jobs, release
+from queues.engine import Dependency, JobState, delete_jobs, relay, release
 from queues.models import Activity, Pool
 from tests.dashboard.people import People
 from tests.dashboard.shop import AT, Shop
@@ -279,8 +279,9 @@ def test_a_blocked_job_shows_what_it_waits_for(alice: Client, shop: Shop) -> Non
     shown = page(alice, shop.job_in(JobState.BLOCKED, depends_on=needed))
 
     assert "Waits for" in shown
-    assert "mails:&lt;b&gt;" in shown
-    assert "mails:other" in shown
+    assert ":&lt;b&gt;" in shown
+    assert ":other" in shown
+    assert shown.count("not published yet") == 2
     assert "2 jobs" in shown
     assert "until it is closed" not in shown
 
@@ -290,3 +291,20 @@ def test_an_open_job_says_that_more_dependencies_may_come(alice: Client, shop: S
 
     assert "0 jobs" in shown
     assert "the job stays blocked until it is closed" in shown
+
+
+def test_dependencies_lead_to_each_other(alice: Client, shop: Shop) -> None:
+    first = shop.job_in(JobState.READY, key="first")
+    by_id = shop.job_in(JobState.BLOCKED, depends_on=(Dependency(queue="orders", job_id=first),))
+    by_key = shop.job_in(JobState.BLOCKED, depends_on=(Dependency(queue="orders", key="first"),))
+    shop.engine.run(relay(shop.engine.layout))
+
+    waiting = page(alice, first)
+    assert "Waiting for this job" in waiting
+    assert at(by_id) in waiting
+    assert at(by_key) in waiting
+    for one in (by_id, by_key):
+        shown = page(alice, one)
+        assert "Waits for" in shown
+        assert f'href="{at(first)}"' in shown
+        assert "Waiting for this job" not in shown

@@ -1,5 +1,12 @@
 --{"name": "list_waits", "purpose": "what blocked jobs wait for, in name order: of one job, or of all those that are not blocked any more.", "keys": ["runs", "keys", "blocked", "waits", "staged"], "args": ["id", "key", "low", "high", "only", "limit"], "rest": false, "replies": ["ok"]}
-local its_key, is_blocked, from, to = '', 0, ARGV[3], ARGV[4]
+local function key_of(options)
+ if options == '' then
+  return ''
+ end
+ local _, __2, __3, __4, its_key = struct.unpack('>I6BI6I6Hc0', options)
+ return its_key
+end
+local its_key_2, is_blocked, from, to = '', 0, ARGV[3], ARGV[4]
 if ARGV[2] ~= '' then
  local value = redis.call('HGET', KEYS[2], ARGV[2])
  ARGV[1] = value and string.sub(value, 7, 32) or ''
@@ -16,21 +23,8 @@ if ARGV[2] ~= '' then
 end
 if ARGV[1] ~= '' then
  if redis.call('ZSCORE', KEYS[3], ARGV[1]) then
-  local key_of
-  repeat
-   local options
-   do
-    local raw = redis.call('HGET', KEYS[1], ARGV[1])
-    options = (struct.unpack('>Hc0', raw, 28))
-   end
-   if options == '' then
-    key_of = ''
-    break
-   end
-   local _, __2, __3, __4, its_key_2 = struct.unpack('>I6BI6I6Hc0', options)
-   key_of = its_key_2
-  until true
-  is_blocked, its_key = 1, key_of
+  local raw = redis.call('HGET', KEYS[1], ARGV[1])
+  is_blocked, its_key_2 = string.byte(raw, 9) >= 4 + 8 and 2 or 1, key_of((struct.unpack('>Hc0', raw, 28)))
  end
  if is_blocked == 0 then
   ARGV[5] = ''
@@ -43,7 +37,7 @@ local reply = {
  'ok',
  ARGV[1],
  is_blocked,
- its_key,
+ its_key_2,
  total,
  #found == tonumber(ARGV[6]) and '(' .. found[#found] or '',
 }

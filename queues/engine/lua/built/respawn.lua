@@ -1,4 +1,4 @@
---{"name": "respawn", "purpose": "dead letters become ready again with one more try and a new ttl (edge L): the oldest `limit`, or those named.", "keys": ["runs", "ready", "prio", "priorities", "expiring", "dead", "flags", "sweeps", "waiting", "events", "counters", "lines", "turns", "shares"], "args": ["now_ms", "queue", "channel", "cap", "ttl", "limit"], "rest": true, "replies": ["ok"]}
+--{"name": "respawn", "purpose": "dead letters become ready again with one more try and a new ttl (edge L): the oldest `limit`, or those named.", "keys": ["runs", "ready", "prio", "priorities", "expiring", "dead", "flags", "sweeps", "waiting", "events", "counters", "lines", "turns", "shares", "outgoing"], "args": ["now_ms", "queue", "channel", "cap", "ttl", "limit"], "rest": true, "replies": ["ok"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then
@@ -150,6 +150,27 @@ for _, id in ipairs(ids) do
     end
    until true
   end
+  if run.depended > 0 then
+   do
+    local options_2 = run.options
+    do
+     local message
+     do
+      local key_of
+      repeat
+       if options_2 == '' then
+        key_of = ''
+        break
+       end
+       local __3, __4, __5, __6, its_key_2 = struct.unpack('>I6BI6I6Hc0', options_2)
+       key_of = its_key_2
+      until true
+      message = 'ended\t' .. ARGV[2] .. '\t' .. id .. '\t' .. 'respawned' .. '\t' .. key_of
+     end
+     redis.call('ZADD', KEYS[15], now, message)
+    end
+   end
+  end
   do
    local attempt_2 = run.attempt
    do
@@ -196,7 +217,7 @@ repeat
    local dropped, freed, entries, from_2 = 0, 0, 0, '-'
    repeat
     local found = redis.call('XRANGE', KEYS[10], from_2, '+', 'COUNT', 100)
-    for __3, entry in ipairs(found) do
+    for __7, entry in ipairs(found) do
      if held - freed <= most_3 then
       break
      end

@@ -299,7 +299,7 @@ local function outcome_of(id_3, its_key, policy, rest)
    return 'waits'
   end
  elseif not find_job(id_3) then
-  return id_time(id_3) > now and 'unknown' or 'acked'
+  return id_time(id_3) > now and 'unknown' or 'gone'
  end
  local found
  repeat

@@ -1,6 +1,7 @@
 -- outgoing: what other partitions have to learn of what happened here. It is written by the script that causes it, and
 -- carried there by a relay (queues/engine/operations/relay.py): by the caller at once, or by the pump. Members, by time:
---   ended⇥QUEUE⇥ID⇥OUTCOME⇥KEY   a job that others depend on; OUTCOME: acked, dead, deleted or expired
+--   ended⇥QUEUE⇥ID⇥OUTCOME⇥KEY   a job that others depend on; OUTCOME: acked, dead, deleted or expired;
+--                                or respawned, which concerns workflows whose node it is
 --   waits⇥QUEUE⇥ID               a job that depends on others: they are to know it, or, if it waits no more, to forget it
 --   added⇥QUEUE⇥ID               the same of dependencies that an open job got later, which may close a cycle
 --   lost⇥QUEUE⇥BOUND, left⇥QUEUE⇥BOUND   both of these, of all jobs with lesser ids: their queue was deleted

@@ -3,7 +3,7 @@
 -- record but for the body.
 --   u32 attempt (deliveries, never counted back: it fences; 0 = there was none yet) · u16 used (tries burned) · u16 tries
 --   · u8 marks (1: the newest delivery burned no try; 2: its attempt is to end for good, lua/cancel.lua; 4: other jobs
---   depend on it, lua/subscribe.lua) · u48 expires ms · u48 due ms (when it last became due) · u48 taken ms (newest delivery)
+--   depend on it, lua/subscribe.lua; 8 more: it is a node of a workflow, whose dependencies are kept once they are acked) · u48 expires ms · u48 due ms (when it last became due) · u48 taken ms (newest delivery)
 --   · u16 n, n bytes options (copied from the record) · u8 n, consumer · history (newest ten attempts that did not end in an ack)
 -- one attempt in the history:
 --   u32 attempt · u48 taken ms · u48 ended ms · u8 outcome (1 failed, 2 lease lost) · u8 n, consumer · u16 n, error
@@ -11,6 +11,7 @@ local RUN = '>I4HHBI6I6I6Hc0Bc0'
 local RUN_EXPIRES = 10 -- where that is in it
 local CANCELLED = 2 -- in the marks
 local DEPENDED = 4
+local NODE = 8
 local RUN_MARKS = 9 -- where they are
 local PAST = '>I4I6I6BBc0Hc0'
 local HISTORY_MAX = 10

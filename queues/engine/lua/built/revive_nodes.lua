@@ -1,0 +1,264 @@
+--{"name": "revive_nodes", "purpose": "dead jobs of a workflow come back with one more try and a new ttl, ready or blocked (edges L and R). What is not", "keys": ["runs", "ready", "prio", "priorities", "expiring", "dead", "blocked", "waits", "flags", "sweeps", "waiting", "events", "counters", "lines", "turns", "shares", "outgoing"], "args": ["now_ms", "queue", "channel", "cap", "ttl", "before"], "rest": true, "replies": ["ok"]}
+local now = tonumber(ARGV[1])
+local now_up = now
+if not now then
+ local time = redis.call('TIME')
+ now = time[1] * 1000 + math.floor(time[2] / 1000)
+ now_up = now + 1
+end
+local event_lines = {
+}
+local ttl_ms, count, readied = tonumber(ARGV[5]), 0, 0
+local expires = ttl_ms > 0 and now + ttl_ms or 0
+local i = 7
+while i <= #ARGV do
+ local last = i + 1 + tonumber(ARGV[i + 1])
+ repeat
+  local id, first = ARGV[i], i + 2
+  local died = redis.call('ZSCORE', KEYS[6], id)
+  if not died or tonumber(died) > tonumber(ARGV[6]) then
+   break
+  end
+  redis.call('ZREM', KEYS[6], id)
+  count = count + 1
+  local run
+  do
+   local raw = redis.call('HGET', KEYS[1], id)
+   local attempt, used, tries, marks, expires_2, due_ms, taken, options, consumer, at = struct.unpack('>I4HHBI6I6I6Hc0Bc0', raw)
+   run = {
+    attempt = attempt,
+    used = used,
+    tries = tries,
+    marks = marks % 4,
+    depended = marks - marks % 4,
+    expires = expires_2,
+    due = due_ms,
+    taken = taken,
+    options = options,
+    consumer = consumer,
+    history = string.sub(raw, at),
+   }
+  end
+  run.tries, run.due, run.expires = math.max(run.tries, run.used + 1), now, expires
+  local pack_run
+  do
+   local run_2 = run
+   pack_run = struct.pack('>I4HHBI6I6I6Hc0Bc0', run_2.attempt, run_2.used, math.min(run_2.tries, 65535), run_2.marks + run_2.depended, run_2.expires, run_2.due, run_2.taken, #run_2.options, run_2.options, #run_2.consumer, run_2.consumer) .. run_2.history
+  end
+  redis.call('HSET', KEYS[1], id, pack_run)
+  do
+   local options_2 = run.options
+   do
+    local message
+    do
+     local key_of
+     repeat
+      if options_2 == '' then
+       key_of = ''
+       break
+      end
+      local _, __2, __3, __4, its_key = struct.unpack('>I6BI6I6Hc0', options_2)
+      key_of = its_key
+     until true
+     message = 'ended\t' .. ARGV[2] .. '\t' .. id .. '\t' .. 'respawned' .. '\t' .. key_of
+    end
+    redis.call('ZADD', KEYS[17], now, message)
+   end
+  end
+  do
+   local attempt_2 = run.attempt
+   do
+    local line = 'respawned' .. '\t' .. id .. '\t' .. attempt_2 .. '\t\t' .. '' .. '\t\t' .. '' .. '\t' .. ''
+    event_lines[#event_lines + 1] = line
+   end
+  end
+  if last < first then
+   readied = readied + 1
+   do
+    local place = redis.call('HGET', KEYS[4], id)
+    if (place and string.find(place, '%z')) then
+     do
+      local place_2 = place
+      local zero
+      do
+       local place_3 = place_2
+       zero = place_3 and string.find(place_3, '%z')
+      end
+      local band, number = string.sub(place_2, 1, zero + 1), nil
+      number = number or 140737488355328 + redis.call('HINCRBY', KEYS[9], 'l:' .. ARGV[2], 1)
+      place_2 = band .. struct.pack('>I6', number)
+      redis.call('HSET', KEYS[4], id, place_2)
+      redis.call('ZADD', KEYS[14], 0, place_2 .. id)
+      repeat
+       local its_key_2 = string.sub(place_2, 1, zero - 1)
+       local turn_of
+       do
+        local score = tonumber(redis.call('ZSCORE', KEYS[15], its_key_2) or nil)
+        turn_of = score and score >= -4503599627370496 and score or nil
+       end
+       if turn_of then
+        break
+       end
+       local virtual, __5, start
+       do
+        local raw_2 = redis.call('HMGET', KEYS[16], '', its_key_2)
+        local virtual_2
+        repeat
+         local raw_3 = raw_2[1]
+         if not raw_3 then
+          virtual_2 = 0, 0, 0
+          break
+         end
+         virtual_2 = struct.unpack('>ddd', raw_3)
+        until true
+        local in_work, start_2, tat
+        repeat
+         local raw_4 = raw_2[2]
+         if not raw_4 then
+          in_work, start_2, tat = 0, 0, 0
+          break
+         end
+         in_work, start_2, tat = struct.unpack('>I4dd', raw_4)
+        until true
+        virtual, __5, start = virtual_2, in_work, start_2, tat
+       end
+       local format_turn
+       do
+        local score_2 = math.max(virtual, start)
+        format_turn = string.format('%.0f', score_2)
+       end
+       redis.call('ZADD', KEYS[15], format_turn, its_key_2)
+      until true
+     end
+    else
+     do
+      local priority = tonumber(place or 0)
+      if priority == 0 then
+       redis.call('RPUSH', KEYS[2], id)
+      else
+       local format_rank
+       do
+        local rank
+        repeat
+         local band_2 = (100 - priority) * 17592186044416
+         local from, to = string.format('%.0f', band_2), '(' .. string.format('%.0f', (band_2 + 17592186044416))
+         local last_2 = redis.call('ZREVRANGEBYSCORE', KEYS[3], to, from, 'WITHSCORES', 'LIMIT', 0, 1)
+         rank = math.max(band_2 + now, last_2[2] and tonumber(last_2[2]) + 1 or 0)
+        until true
+        format_rank = string.format('%.0f', rank)
+       end
+       redis.call('ZADD', KEYS[3], format_rank, id)
+      end
+     end
+    end
+   end
+   if expires > 0 then
+    repeat
+     local due_ms_2, ids = now, {
+      id,
+     }
+     local horizon = redis.call('HGET', KEYS[9], 'h:' .. ARGV[2])
+     if horizon and expires >= tonumber(horizon) and due_ms_2 <= expires then
+      break
+     end
+     if horizon or due_ms_2 > expires then
+      local members = {
+      }
+      for i_2 = 1, #ids do
+       members[#members + 1] = expires
+       members[#members + 1] = ids[i_2]
+      end
+      redis.call('ZADD', KEYS[5], unpack(members))
+     else
+      redis.call('HSET', KEYS[9], 'h:' .. ARGV[2], expires)
+     end
+     do
+      redis.call('ZADD', KEYS[10], 'LT', math.min(expires, now + 600000), ARGV[2])
+     end
+    until true
+   end
+   break
+  end
+  redis.call('ZADD', KEYS[7], now, id)
+  for i_3 = first, last do
+   redis.call('ZADD', KEYS[8], 0, id .. '\t' .. ARGV[i_3])
+  end
+  do
+   do
+    local message_2 = ('waits\t' .. ARGV[2] .. '\t' .. id)
+    redis.call('ZADD', KEYS[17], now, message_2)
+   end
+  end
+  if expires > 0 then
+   redis.call('ZADD', KEYS[5], expires, id)
+   do
+    redis.call('ZADD', KEYS[10], 'LT', math.min(expires, now + 600000), ARGV[2])
+   end
+  end
+ until true
+ i = last + 1
+end
+if readied > 0 then
+ do
+  local count_2 = readied
+  local is_waited_for
+  do
+   local mark = redis.call('ZSCORE', KEYS[11], ARGV[2])
+   is_waited_for = mark and tonumber(mark) > now
+  end
+  if is_waited_for then
+   redis.call('PUBLISH', ARGV[3], 'ready\t' .. ARGV[2] .. '\t' .. count_2)
+  end
+ end
+end
+repeat
+ local total = #event_lines
+ local most = tonumber(ARGV[4])
+ if total == 0 or most == 0 then
+  break
+ end
+ local added = 0
+ for first_2 = 1, total, 64 do
+  local last_3 = math.min(first_2 + 64 - 1, total)
+  local lines = total == 1 and event_lines[1] or table.concat(event_lines, '\n', first_2, last_3)
+  redis.call('XADD', KEYS[12], '*', 't', string.format('%d', now), 'q', ARGV[2], 'n', last_3 - first_2 + 1, 'e', lines)
+  added = added + (40 + math.floor(1.2 * (#ARGV[2] + #lines)))
+ end
+ local held = redis.call('HINCRBY', KEYS[13], 'events_bytes', added)
+ local full = most < 4 * 1048576 and most / 4 or 1048576
+ if held >= full and held - added < full then
+  redis.pcall('PUBLISH', KEYS[12], held)
+ end
+ if held > most then
+  do
+   local most_2, added_2 = most - math.floor(most / 64), added
+   local dropped, freed, entries, from_2 = 0, 0, 0, '-'
+   repeat
+    local found = redis.call('XRANGE', KEYS[12], from_2, '+', 'COUNT', 100)
+    for __6, entry in ipairs(found) do
+     if held - freed <= most_2 then
+      break
+     end
+     local fields = entry[2]
+     dropped = dropped + tonumber(fields[6])
+     local event_bytes
+     do
+      local place_4, lines_2 = fields[4], fields[8]
+      event_bytes = 40 + math.floor(1.2 * (#place_4 + #lines_2))
+     end
+     freed = freed + event_bytes
+     entries = entries + 1
+     from_2 = '(' .. entry[1]
+    end
+   until freed >= added_2 or held - freed <= most_2 or #found < 100
+   redis.call('XTRIM', KEYS[12], 'MAXLEN', redis.call('XLEN', KEYS[12]) - entries)
+   redis.call('HINCRBY', KEYS[13], 'events_bytes', -freed)
+   redis.call('HINCRBY', KEYS[13], 'events_dropped', dropped)
+   redis.call('HSET', KEYS[13], 'events_dropped_at', string.format('%d', now))
+  end
+ end
+until true
+return {
+ 'ok',
+ count,
+}

@@ -1,0 +1,360 @@
+"""Workflows: calls of tasks that are enqueued together, each to run once those before it are done.
+
+    flow = Workflow("invoice")
+    order = flow.add(load_order.call(7))
+    pdf = flow.add(render.call(), after=order, takes="result")
+    flow.add(send.call("x@example.com"), after=[order, pdf])
+    handle = flow.enqueue()
+
+`chain`, `group` and `chord` make the common ones; `task.map` a group of one task.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal, TypeAlias
+
+from queues.engine import NodeRequest
+from queues.engine import Workflow as WorkflowDetail
+from queues.engine.ids import random_start
+from queues.engine.limits import NODE_TTL_S, NODES_PER_REQUEST, WORKFLOW_RETENTION_S
+
+from .app_protocol import AppProtocol
+from .job import Job
+from .outcomes import Delay, NotConfiguredError, TaskqClientError, seconds
+from .task import Call
+
+Takes: TypeAlias = Literal["", "result", "results"]
+"""What a call gets before its own arguments: nothing; the result of the one call that it comes after; a list of the
+results of all of them."""
+
+OnFailure: TypeAlias = Literal["wait", "fail", "continue"]
+
+DEFAULT_RETENTION: Final = float(WORKFLOW_RETENTION_S)
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A call of a workflow, by the name that it has there."""
+
+    name: str
+    call: Call
+    after: tuple[str, ...] = ()
+    takes: Takes = ""
+    on_failure: OnFailure = "wait"
+
+
+Part: TypeAlias = "Call | Workflow"
+
+
+class Workflow:
+    """Calls and what each comes after. Nothing is sent before `enqueue`.
+
+    `name`: for people. `retention`: how long it and its results are kept once it has ended. Its calls may come after
+    each other in any way but a circle.
+    """
+
+    def __init__(self, name: str = "", *, retention: Delay = DEFAULT_RETENTION) -> None:
+        self.name = name
+        self.retention = retention
+        self.nodes: dict[str, Node] = {}
+        self._gives_list = False
+        """Whether what comes behind it in a chain gets a list: it is a group."""
+
+    def __repr__(self) -> str:
+        return f"<Workflow {self.name!r} of {len(self.nodes)}>"
+
+    def add(
+        self,
+        call: Call,
+        *,
+        name: str | None = None,
+        after: Node | str | Iterable[Node | str] = (),
+        takes: Takes = "",
+        on_failure: OnFailure = "wait",
+    ) -> Node:
+        """Add a call, by default under its task's name. `after`: nodes, or names of nodes, that must be done before.
+
+        `takes`: what it gets as its first argument. `on_failure`: what it means if one of these fails: `wait` until it
+        is retried, `fail` as well, or `continue`. Raises NotConfiguredError for a name that is taken.
+        """
+        if not isinstance(call, Call):
+            raise TypeError(f"a workflow takes calls, made by task.call(...), not {call!r}")
+        names = [after] if isinstance(after, Node | str) else list(after)
+        before = tuple(dict.fromkeys([one.name if isinstance(one, Node) else one for one in names]))
+        if takes == "result" and len(before) != 1:
+            raise NotConfiguredError('takes="result" needs exactly one call that it comes after')
+        if name is None:
+            name = self._free_name(call)
+        elif name in self.nodes:
+            raise NotConfiguredError(f"the workflow has a node {name!r} already")
+        node = self.nodes[name] = Node(name, call, before, takes if before else "", on_failure)
+        return node
+
+    @property
+    def first(self) -> list[Node]:
+        """Those that come after no other."""
+        return [node for node in self.nodes.values() if not node.after]
+
+    @property
+    def last(self) -> list[Node]:
+        """Those that no other comes after."""
+        awaited = {name for node in self.nodes.values() for name in node.after}
+        return [node for node in self.nodes.values() if node.name not in awaited]
+
+    def enqueue(self, workflow_id: str | None = None) -> WorkflowHandle:
+        """Enqueue it: all of its jobs, or none. With an id of your own a repetition enqueues nothing again.
+
+        Raises InvalidArgumentError (a circle, ...), WorkflowConflictError (another workflow has the id), and what
+        `Task.enqueue` raises.
+        """
+        app, used_id = self._app, workflow_id or _new_id()
+        app.broker.run(self._creation(app, used_id))
+        return self._handle(app, used_id)
+
+    async def aenqueue(self, workflow_id: str | None = None) -> WorkflowHandle:
+        """The same for asyncio."""
+        app, used_id = self._app, workflow_id or _new_id()
+        await app.broker.arun(self._creation(app, used_id))
+        return self._handle(app, used_id)
+
+    def _creation(self, app: AppProtocol, workflow_id: str) -> Any:
+        retention_ms = round(seconds(self.retention) * 1000)
+        nodes = self.requests(workflow_id)
+        return app.broker.create_workflow(workflow_id, nodes, name=self.name, retention_ms=retention_ms)
+
+    def _handle(self, app: AppProtocol, workflow_id: str) -> WorkflowHandle:
+        last = tuple(node.name for node in self.last)
+        return WorkflowHandle(app, workflow_id, nodes=self.nodes, last=last, gives_list=self._gives_list)
+
+    def requests(self, workflow_id: str) -> list[NodeRequest]:
+        """What is sent. Raises NotConfiguredError, and what `Task.enqueue` raises."""
+        if len(self.nodes) > NODES_PER_REQUEST:
+            raise NotConfiguredError(
+                f"a workflow begins with at most {NODES_PER_REQUEST} nodes; more are added while it runs"
+            )
+        return [_request(node, workflow_id) for node in self.nodes.values()]
+
+    @property
+    def _app(self) -> AppProtocol:
+        if not self.nodes:
+            raise NotConfiguredError("the workflow has no nodes")
+        app = next(iter(self.nodes.values())).call.task.task.app
+        if app.is_testing:
+            raise NotConfiguredError("workflows need a taskq: they do not run within taskq.testing")
+        return app
+
+    def _free_name(self, call: Call) -> str:
+        stem = call.task.task.name.rpartition(".")[2][:80]
+        name, number = stem, 1
+        while name in self.nodes:
+            number += 1
+            name = f"{stem}-{number}"
+        return name
+
+    # Putting workflows together
+
+    def append(self, part: Part) -> Workflow:
+        """Put a call or a workflow behind all that there is so far. The calls that it begins with get what its last
+        calls returned, unless they are `immutable`."""
+        last, takes = self.last, _takes(self)
+        self._include(part, after=[node.name for node in last], takes=takes)
+        self._gives_list = isinstance(part, Workflow) and part._gives_list  # noqa: SLF001
+        return self
+
+    def include(self, part: Part) -> Workflow:
+        """Put a call or a workflow beside all that there is so far."""
+        self._include(part, after=(), takes="")
+        return self
+
+    def _include(self, part: Part, *, after: Sequence[str], takes: Takes) -> None:
+        if isinstance(part, Call):
+            part = _single(part)
+        if not isinstance(part, Workflow):
+            raise TypeError(f"expected a call, made by task.call(...), or a workflow, not {part!r}")
+        names: dict[str, str] = {}
+        for node in part.nodes.values():
+            names[node.name] = self._free_name(node.call) if node.name in self.nodes else node.name
+            own = tuple([names.get(name, name) for name in node.after])
+            self.nodes[names[node.name]] = replace(node, name=names[node.name], after=own)
+        for node in part.first:
+            name = names[node.name]
+            its = takes if self.nodes[name].call.takes_results else ""
+            self.nodes[name] = replace(self.nodes[name], after=tuple(after), takes=its if after else "")
+
+
+def chain(*parts: Part, name: str = "", retention: Delay = DEFAULT_RETENTION) -> Workflow:
+    """One after the other; each gets what the one before returned as its first argument, unless it is `immutable`."""
+    workflow = Workflow(name, retention=retention)
+    for part in parts:
+        workflow.append(part)
+    return workflow
+
+
+def group(parts: Iterable[Part], *, name: str = "", retention: Delay = DEFAULT_RETENTION) -> Workflow:
+    """All at the same time. What comes behind a group gets a list of what its calls returned."""
+    workflow = Workflow(name, retention=retention)
+    for part in parts:
+        workflow.include(part)
+    workflow._gives_list = True  # noqa: SLF001
+    return workflow
+
+
+def chord(parts: Iterable[Part], body: Call, *, name: str = "", retention: Delay = DEFAULT_RETENTION) -> Workflow:
+    """A group, and then `body`, which gets a list of what the group's calls returned."""
+    return chain(group(parts), body, name=name, retention=retention)
+
+
+class WorkflowHandle:
+    """A workflow that was enqueued, by its id."""
+
+    def __init__(
+        self,
+        app: AppProtocol,
+        workflow_id: str,
+        *,
+        nodes: dict[str, Node] | None = None,
+        last: Sequence[str] = (),
+        gives_list: bool = False,
+    ) -> None:
+        self._app = app
+        self.id = workflow_id
+        self._nodes = nodes or {}
+        self._last = tuple(last)
+        self._gives_list = gives_list
+
+    def __repr__(self) -> str:
+        return f"<WorkflowHandle {self.id}>"
+
+    def detail(self) -> WorkflowDetail:
+        """Its state, and where each node is. Raises WorkflowNotFoundError."""
+        broker = self._app.broker
+        pages = [broker.run(broker.workflow(self.id, after=0))]
+        while pages[-1].after is not None:
+            pages.append(broker.run(broker.workflow(self.id, after=pages[-1].after)))
+        return _joined(pages)
+
+    async def adetail(self) -> WorkflowDetail:
+        broker = self._app.broker
+        pages = [await broker.arun(broker.workflow(self.id, after=0))]
+        while pages[-1].after is not None:
+            pages.append(await broker.arun(broker.workflow(self.id, after=pages[-1].after)))
+        return _joined(pages)
+
+    def job(self, name: str) -> Job[Any]:
+        """The job of a node. Raises WorkflowNotFoundError, LookupError."""
+        return self._job_in(self.detail(), name)
+
+    async def ajob(self, name: str) -> Job[Any]:
+        return self._job_in(await self.adetail(), name)
+
+    def result(self, timeout: float = 30.0) -> Any:
+        """What its last call returned; of a workflow that ends with several, a list. Raises as `Job.result`."""
+        detail = self.detail()
+        return self._of_last([job.result(timeout) for job in self._last_jobs(detail)])
+
+    async def aresult(self, timeout: float = 30.0) -> Any:  # noqa: ASYNC109 - the same as `result`
+        detail = await self.adetail()
+        return self._of_last([await job.aresult(timeout) for job in self._last_jobs(detail)])
+
+    def cancel(self) -> bool:
+        """Delete jobs that have not begun, end those that run. False: it was cancelled before.
+
+        Raises WorkflowNotFoundError, WorkflowConflictError (it is done).
+        """
+        return self._app.broker.run(self._app.broker.cancel_workflow(self.id))
+
+    async def acancel(self) -> bool:
+        return await self._app.broker.arun(self._app.broker.cancel_workflow(self.id))
+
+    def retry(self) -> int:
+        """Go on from the failed nodes: they get one more try. How many came back.
+
+        Raises WorkflowNotFoundError, WorkflowConflictError (it has not failed).
+        """
+        return self._app.broker.run(self._app.broker.retry_workflow(self.id))
+
+    async def aretry(self) -> int:
+        return await self._app.broker.arun(self._app.broker.retry_workflow(self.id))
+
+    def add(self, more: Workflow) -> None:
+        """Add calls while it runs. They may come after nodes that it has, by their names.
+
+        Raises InvalidArgumentError, WorkflowNotFoundError, WorkflowConflictError (it is done or cancelled).
+        """
+        self._app.broker.run(self._app.broker.add_nodes(self.id, more.requests(self.id)))
+
+    async def aadd(self, more: Workflow) -> None:
+        await self._app.broker.arun(self._app.broker.add_nodes(self.id, more.requests(self.id)))
+
+    def _job_in(self, detail: WorkflowDetail, name: str) -> Job[Any]:
+        for node in detail.nodes:
+            if node.name == name:
+                known = self._nodes.get(name)
+                return Job(self._app, node.queue, node.job_id, task=known.call.task.task if known else None)
+        raise LookupError(f"workflow {self.id} has no node {name!r}")
+
+    def _last_jobs(self, detail: WorkflowDetail) -> list[Job[Any]]:
+        names: Sequence[str] = self._last
+        if not names:
+            awaited = {name for node in detail.nodes for name in node.depends_on}
+            names = [node.name for node in detail.nodes if node.name not in awaited]
+        return [self._job_in(detail, name) for name in names]
+
+    def _of_last(self, results: list[Any]) -> Any:
+        return results if self._gives_list or len(results) != 1 else results[0]
+
+
+def _joined(pages: Sequence[WorkflowDetail]) -> WorkflowDetail:
+    """All pages of a workflow as one; its state is that of the last."""
+    return replace(pages[-1], nodes=tuple([node for page in pages for node in page.nodes]))
+
+
+def _single(call: Call) -> Workflow:
+    workflow = Workflow()
+    workflow.add(call)
+    return workflow
+
+
+def _takes(workflow: Workflow) -> Takes:
+    """What a call gets that comes behind it."""
+    return "results" if workflow._gives_list or len(workflow.last) > 1 else "result"  # noqa: SLF001
+
+
+def _request(node: Node, workflow_id: str) -> NodeRequest:
+    bound = node.call.task
+    options = bound.options
+    if options.key is not None or options.depends_on:
+        raise NotConfiguredError(
+            f"{bound.task.name}: a call of a workflow has neither key= nor depends_on=; take .using(key=None)"
+        )
+    if options.outbox:
+        raise NotConfiguredError(f"{bound.task.name}: a workflow cannot go through the outbox")
+    prepared = bound.task.prepare(
+        options,
+        node.call.args,
+        node.call.kwargs,
+        in_workflow={"id": workflow_id, "node": node.name, "takes": node.takes},
+    )
+    publish = prepared.options
+    if publish.delay_ms and publish.ttl_ms and publish.ttl_ms < publish.delay_ms:
+        raise TaskqClientError(f"{bound.task.name}: expires= is shorter than delay=")
+    on_failure = type(publish.on_dependency_failure)(node.on_failure)
+    return NodeRequest(
+        name=node.name,
+        queue=prepared.queue,
+        body=prepared.body,
+        depends_on=node.after,
+        options=replace(
+            publish,
+            retention_ms=0,
+            ttl_ms=publish.ttl_ms or NODE_TTL_S * 1000,
+            on_dependency_failure=on_failure,
+        ),
+    )
+
+
+def _new_id() -> str:
+    first, second = random_start(1)[0], random_start(1)[0]
+    return f"0{first[1:]}{second}"
