@@ -14,6 +14,7 @@ It imports `queues.engine` or speaks HTTP, and knows nothing of Django but in `t
 """
 
 from .app import App
+from .call import Call
 from .client import AsyncClient, Client
 from .context import Context, current_context
 from .dependencies import Depends
@@ -34,7 +35,7 @@ from .outcomes import (
     TaskqClientError,
 )
 from .schedule import Schedule
-from .task import Call, Task
+from .task import Task
 from .workflow import Node, Workflow, WorkflowHandle, chain, chord, group
 
 __all__ = [

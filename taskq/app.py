@@ -11,6 +11,7 @@ from typing import Any, Concatenate, Final, ParamSpec, TypeVar, overload
 from queues.engine import Published
 
 from .brokers import Broker, Work, open_broker
+from .call import Call
 from .context import Context
 from .job import Job
 from .message import Cipher
@@ -19,7 +20,7 @@ from .options import TaskOptions
 from .outcomes import Delay, NotConfiguredError
 from .schedule import Schedule, declared
 from .serializers import FernetCipher, Serializer
-from .task import BATCH_MAX, BATCH_MAX_BYTES, Call, Prepared, Task
+from .task import BATCH_MAX, BATCH_MAX_BYTES, Prepared, Task
 from .workflow import WorkflowHandle
 
 P = ParamSpec("P")

@@ -8,13 +8,14 @@ import inspect
 import time
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, Generic, Literal, NamedTuple, ParamSpec, TypeVar, cast, overload
+from typing import Any, Final, Generic, Literal, NamedTuple, ParamSpec, TypeVar, cast, overload
 
 from queues.engine import JobState, PublishOptions, prepare
 from queues.engine.limits import KEY_MAX_BYTES, WAIT_RETENTION_S
 from queues.engine.names import check_queue
 
 from .app_protocol import AppProtocol
+from .call import Call
 from .context import Context, current_context
 from .dependencies import Resolver
 from .job import Job, waiting_for
@@ -24,9 +25,7 @@ from .options import Key, TaskOptions, keyed
 from .outcomes import NotConfiguredError, SerializationError, TaskqClientError
 from .schedule import Schedule
 from .serializers import convert, type_hints
-
-if TYPE_CHECKING:
-    from .workflow import Workflow
+from .workflow import Workflow, group
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -36,22 +35,6 @@ Kind = Literal["async", "thread", "process"]
 BATCH_MAX: Final = 1_000
 BATCH_MAX_BYTES: Final = 8 * 1024 * 1024
 """Bodies that are published together, so that a server with a smaller limit than the default takes them, too."""
-
-
-class Call(NamedTuple):
-    """A task with its arguments, to be enqueued with others: by `enqueue_many`, or in a workflow.
-
-    `takes_results`: in a chain, what the call before it returned comes before its own arguments.
-    """
-
-    task: BoundTask[Any, Any]
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any]
-    takes_results: bool = True
-
-    def immutable(self) -> Call:
-        """The same, which in a chain gets its own arguments only."""
-        return self._replace(takes_results=False)
 
 
 class BoundTask(Generic[P, R]):
@@ -82,7 +65,6 @@ class BoundTask(Generic[P, R]):
 
     def map(self, items: Iterable[Any]) -> Workflow:
         """A group: the task called with each of `items`."""
-        from .workflow import group
 
         return group([Call(self, (item,), {}, takes_results=False) for item in items])
 

@@ -21,9 +21,9 @@ from queues.engine.ids import random_start
 from queues.engine.limits import NODE_TTL_S, NODES_PER_REQUEST, WORKFLOW_RETENTION_S
 
 from .app_protocol import AppProtocol
+from .call import Call
 from .job import Job
 from .outcomes import Delay, NotConfiguredError, TaskqClientError, seconds
-from .task import Call
 
 Takes: TypeAlias = Literal["", "result", "results"]
 """What a call gets before its own arguments: nothing; the result of the one call that it comes after; a list of the
@@ -140,13 +140,13 @@ class Workflow:
     def _app(self) -> AppProtocol:
         if not self.nodes:
             raise NotConfiguredError("the workflow has no nodes")
-        app = next(iter(self.nodes.values())).call.task.task.app
+        app: AppProtocol = next(iter(self.nodes.values())).call.task.task.app
         if app.is_testing:
             raise NotConfiguredError("workflows need a taskq: they do not run within taskq.testing")
         return app
 
     def _free_name(self, call: Call) -> str:
-        stem = call.task.task.name.rpartition(".")[2][:80]
+        stem = str(call.task.task.name).rpartition(".")[2][:80]
         name, number = stem, 1
         while name in self.nodes:
             number += 1

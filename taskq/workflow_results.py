@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from queues.engine import NodeResult
 
+from .app_protocol import AppProtocol
 from .job import value_in
 from .outcomes import ResultGoneError
-
-if TYPE_CHECKING:
-    from .app_protocol import AppProtocol
-    from .context import Context
 
 
 def read_results(app: AppProtocol, workflow_id: str, node: str) -> dict[str, Any]:
@@ -37,12 +34,12 @@ async def aread_results(app: AppProtocol, workflow_id: str, node: str) -> dict[s
     return _values(app, found)
 
 
-async def results_taken(context: Context, workflow: Mapping[str, str]) -> list[Any]:
+async def results_taken(app: AppProtocol, workflow: Mapping[str, str]) -> list[Any]:
     """The arguments that come before a call's own (`Message.workflow`)."""
     takes = workflow.get("takes")
-    if not takes or context.app is None:
+    if not takes:
         return []
-    values = list((await aread_results(context.app, workflow["id"], workflow["node"])).values())
+    values = list((await aread_results(app, workflow["id"], workflow["node"])).values())
     return [values] if takes == "results" else values
 
 

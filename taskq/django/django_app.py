@@ -15,9 +15,10 @@ from django.dispatch import receiver
 
 from ..app import App, Group, group_calls
 from ..brokers import Broker, open_broker
+from ..call import Call
 from ..job import Job
 from ..outcomes import NotConfiguredError
-from ..task import Call, Prepared, Task
+from ..task import Prepared, Task
 from .connection_settings import ConnectionSettings, backend_connection, project_connection, project_outbox
 from .transactions import ConnectionMiddleware, aenqueue_on_commit, enqueue_on_commit
 

@@ -28,7 +28,7 @@ from queues.engine.transport.resp_protocol import RespProtocol
 
 from .loop import in_loop, opened, start_waiting
 from .topologies import cluster, empty_cluster, sentinel
-from .verbs import QUEUES, chain, whole_life
+from .verbs import QUEUES, chain, whole_life, workflow
 
 SERVICE = "jobs"
 LIMIT = RequestLimit(token_id="t", kind="read", allowance=1, interval_ms=9_000)
@@ -99,6 +99,7 @@ def test_jobs_on_different_nodes_wait_for_each_other(url: str) -> None:
     engine = open_engine(url)
 
     assert engine.run(chain(engine)) == [f"q{number:02}" for number in range(QUEUES)]
+    assert engine.run(workflow(engine)) == [f"q{number:02}" for number in range(QUEUES)]
     engine.close()
 
 
@@ -106,6 +107,7 @@ def test_jobs_on_different_nodes_wait_for_each_other(url: str) -> None:
 async def test_jobs_on_different_nodes_wait_for_each_other_in_asyncio(url: str) -> None:
     async with opened(url) as engine:
         assert await engine.run(chain(engine)) == [f"q{number:02}" for number in range(QUEUES)]
+        assert await engine.run(workflow(engine)) == [f"q{number:02}" for number in range(QUEUES)]
 
 
 @in_loop

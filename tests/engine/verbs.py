@@ -10,13 +10,16 @@ from queues.engine import (
     JobFilter,
     JobState,
     LimitTaken,
+    NodeRequest,
     PublishOptions,
     QueueKeys,
     RequestLimit,
     Rescheduled,
     ack,
     ack_attempt,
+    attend_workflows,
     consume_any,
+    create_workflow,
     dead_head,
     delete_dead,
     delete_jobs,
@@ -30,10 +33,13 @@ from queues.engine import (
     list_groups,
     list_jobs,
     list_queues,
+    list_workflows,
     pause,
     peek,
     promote_due,
     publish,
+    read_results,
+    read_workflow,
     reclaim_ended,
     relay,
     release,
@@ -99,6 +105,37 @@ def chain(engine: Engine | AsyncEngine) -> Plan[list[str]]:
         ran += [job.queue for job in consumed.jobs]
         for job in consumed.jobs:
             yield [ack_attempt(engine.queue("shop", job.queue), job.job_id, attempt=job.attempt)]
+    return ran
+
+
+def workflow(engine: Engine | AsyncEngine) -> Plan[list[str]]:
+    """A plan that makes a workflow with a node in each queue, each after the one before, runs it, and drops it.
+
+    The nodes in the order in which they ran.
+    """
+    names = [f"q{number:02}" for number in range(QUEUES)]
+    nodes = [
+        NodeRequest(name=name, queue=name, body=b"x", depends_on=tuple(names[number - 1 : number]))
+        for number, name in enumerate(names)
+    ]
+    yield from create_workflow(engine.layout, "shop", "w", nodes, retention_ms=60_000)
+    queues = [engine.queue("shop", name) for name in names]
+    ran: list[str] = []
+    while len(ran) < QUEUES:
+        consumed = yield from consume_any(queues, ttr_ms=60_000, count=99)
+        ran += [job.queue for job in consumed.jobs]
+        for job in consumed.jobs:
+            yield [ack_attempt(engine.queue("shop", job.queue), job.job_id, attempt=job.attempt, result=b"r")]
+        yield from relay(engine.layout)
+    found = yield from read_workflow(engine.layout, "shop", "w")
+    assert (found.state, found.nodes_done) == ("done", QUEUES)
+    page = yield from list_workflows(engine.layout, "shop")
+    assert [one.workflow_id for one in page.workflows] == ["w"]
+    results = yield from read_results(engine.layout, "shop", "w", names[-1])
+    assert [(one.name, one.body) for one in results.results] == [(names[-2], b"r")]
+    yield from attend_workflows(engine.layout, now_ms=found.now_ms + 120_000)
+    page = yield from list_workflows(engine.layout, "shop")
+    assert page.workflows == ()
     return ran
 
 

@@ -49,6 +49,20 @@ def test_publishes_beyond_the_limit_are_refused(limited: Limited, request_line: 
     assert client.call("GET", "/api/{ns}/q/size").json["size"] == 2
 
 
+def test_a_workflow_counts_as_one_publish_unless_it_is_refused(limited: Limited) -> None:
+    client = limited(write=2)
+    nodes = '{"name": "a", "queue": "q"}, {"name": "b", "queue": "q", "depends_on": ["%s"]}'
+
+    def make(workflow_id: str, before: str = "a") -> int:
+        body = f'{{"id": "{workflow_id}", "nodes": [{nodes % before}]}}'
+        return client.call("POST", "/api/{ns}/workflows", body).status
+
+    assert [make("w1", "x"), make("w1"), make("w2", "b"), make("w2"), make("w3")] == [400, 201, 400, 201, 429]
+    assert client.call("POST", "/api/{ns}/workflows/w1/nodes", '{"nodes": [{"name": "c", "queue": "q"}]}').status == 429
+    assert client.call("GET", "/api/{ns}/q/size").json["size"] == 2
+    assert client.call("GET", "/api/{ns}/workflows/w3").status == 404
+
+
 def test_consumes_beyond_the_limit_are_refused(limited: Limited) -> None:
     client = limited(read=1)
     client.publish("q")

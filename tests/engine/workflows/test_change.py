@@ -6,8 +6,10 @@ import pytest
 
 from queues.engine import InvalidArgumentError, WorkflowConflictError, WorkflowNotFoundError, list_workflows, respawn
 from queues.engine.limits import WORKFLOW_RETENTION_S
+from queues.engine.operations.workflows.nodes import Fate
+from queues.engine.operations.workflows.records import note_nodes
 
-from .shop import Shop, node
+from .shop import WORKFLOW, Shop, node
 
 
 def test_cancel_deletes_what_has_not_begun_and_cancels_what_runs(shop: Shop) -> None:
@@ -92,6 +94,20 @@ def test_a_dead_letter_that_is_respawned_elsewhere_lets_the_workflow_run_on(shop
     shop.do("a")
     shop.do("b")
     assert shop.state() == "done"
+
+
+def test_what_is_older_than_what_is_known_changes_nothing(shop: Shop) -> None:
+    """A relay that was told of the death, and stood still until the node had come back."""
+    shop.create(node("a"))
+    shop.die(shop.take()["a"])
+    died_ms = shop.now_ms
+    shop.now_ms += 1_000
+    shop.retry()
+
+    workflow = shop.engine.layout.workflow("shop", WORKFLOW)
+    shop.engine.run(note_nodes(workflow, [(0, Fate("dead", died_ms))], now_ms=shop.now_ms))
+
+    assert shop.state() == "running"
 
 
 def test_what_was_deleted_cannot_be_retried(shop: Shop) -> None:
