@@ -265,6 +265,10 @@ def test_a_full_store_still_flushes_groups(world: World, full: Callable[[], None
     world.publish(b"one", b"two", group="mails", group_grace_ms=1_000)
     world.advance(1_000)
     full()
+    before = world.dump()
+    with pytest.raises(StoreFullError):
+        world.publish(b"three", group="mails", group_max_size=3)
+    assert world.dump() == before
 
     assert world.run(flush_due(world.engine.layout, now_ms=world.now_ms)).jobs == 1
     assert list(world.places().values()) == ["ready"]
