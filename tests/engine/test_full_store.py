@@ -66,7 +66,6 @@ def full(world: World) -> Iterator[Callable[[], None]]:
         PublishOptions(delay_ms=5),
         PublishOptions(priority=1),
         PublishOptions(key="k", delay_ms=1),
-        PublishOptions(group="g"),
     ],
 )
 def test_a_publish_is_refused_and_changes_nothing(
