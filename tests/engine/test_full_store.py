@@ -22,6 +22,7 @@ from queues.engine import (
     detail,
     extend,
     fail,
+    flush_due,
     free_deleted,
     give_back_limit,
     list_jobs,
@@ -60,7 +61,12 @@ def full(world: World) -> Iterator[Callable[[], None]]:
 
 @pytest.mark.parametrize(
     "options",
-    [PublishOptions(), PublishOptions(delay_ms=5), PublishOptions(priority=1), PublishOptions(key="k", delay_ms=1)],
+    [
+        PublishOptions(),
+        PublishOptions(delay_ms=5),
+        PublishOptions(priority=1),
+        PublishOptions(key="k", delay_ms=1),
+    ],
 )
 def test_a_publish_is_refused_and_changes_nothing(
     world: World, full: Callable[[], None], options: PublishOptions
@@ -252,3 +258,16 @@ def test_asyncio_callers_get_the_same_refusal(world: World, full: Callable[[], N
     assert isinstance(first, StoreFullError)
     assert isinstance(second, StoreFullError)
     assert acked[0] == "acked"
+
+
+def test_a_full_store_still_flushes_groups(world: World, full: Callable[[], None]) -> None:
+    world.publish(b"one", b"two", group="mails", group_grace_ms=1_000)
+    world.advance(1_000)
+    full()
+    before = world.dump()
+    with pytest.raises(StoreFullError):
+        world.publish(b"three", group="mails", group_max_size=3)
+    assert world.dump() == before
+
+    assert world.run(flush_due(world.engine.layout, now_ms=world.now_ms)).jobs == 1
+    assert list(world.places().values()) == ["ready"]

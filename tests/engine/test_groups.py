@@ -558,3 +558,21 @@ def test_a_member_is_found_in_its_queue_also_after_the_flush(world: World) -> No
 
     assert found.queue is not None
     assert found.queue.name == world.queue.name
+
+
+def test_names_bytes_and_attributes_come_through(world: World) -> None:
+    name = 'a"b/ü\\ 组'
+    world.publish(b"\x00\xff", group=name, attributes={"x": "ü"}, group_max_size=1)
+
+    delivery = world.take_one()
+
+    assert delivery.attributes == {"group": name}
+    batch = json.loads(delivery.body)
+    assert (batch["group"], batch["members"][0]["data"]) == (name, "AP8=")
+    assert batch["members"][0]["attributes"] == {"x": "ü"}
+
+
+def test_a_member_of_the_largest_size_is_a_batch_by_itself(world: World) -> None:
+    join(world, bytes(1024 * 1024))
+
+    assert [len(body) for _, body in members_of(world.take_one())] == [1024 * 1024]
