@@ -50,7 +50,7 @@ class AttemptRunner:
             if timeout_s is not None and task.kind != "process":  # of which some may wait for a process first
                 self._set_timeout(attempt, timeout_s)
             context._extend = lambda s: self._extend(attempt, s)  # noqa: SLF001
-            taken = await results_taken(task.app, attempt.message.workflow)
+            taken = await results_taken(context.app or task.app, attempt.message.workflow)
             args, kwargs = task.read_arguments([*taken, *attempt.message.args], attempt.message.kwargs)
             attempt.has_begun = True
             value = await self._call_with_middleware(attempt, args, kwargs)

@@ -6,7 +6,13 @@ from typing import Any
 
 import pytest
 
-from queues.engine import InvalidArgumentError, WorkflowConflictError, WorkflowNotFoundError, relay
+from queues.engine import (
+    InvalidArgumentError,
+    StoreUnavailableError,
+    WorkflowConflictError,
+    WorkflowNotFoundError,
+    relay,
+)
 from taskq import (
     App,
     Context,
@@ -17,6 +23,7 @@ from taskq import (
     chord,
     group,
 )
+from taskq.testing import inline
 
 from .conftest import until, work, working
 
@@ -237,3 +244,40 @@ def test_a_cycle_by_keys_is_refused(app: App, tasks: Tasks) -> None:
     tasks.one.using(key="a", depends_on=[f":{name}:b"], **keyed).enqueue()
     with pytest.raises(InvalidArgumentError, match="depends_on makes a cycle"):
         tasks.one.using(key="b", depends_on=[f":{name}:a"], **keyed).enqueue()
+
+
+def test_a_task_in_a_process_gets_results_as_arguments(app: App, tasks: Tasks) -> None:
+    from . import process_tasks
+
+    square = process_tasks.app.tasks["square"]
+    app.tasks["square"] = square
+    handle = chain(tasks.add.call(1, 2), square.using(retention=0).partial()).enqueue()
+    work_all(app)
+    assert handle.result(0) == 9
+
+
+def test_within_taskq_testing_it_says_that_it_does_not_run(app: App, tasks: Tasks) -> None:
+    with inline(app), pytest.raises(NotConfiguredError, match="workflows need a taskq"):
+        chain(tasks.one.call()).enqueue()
+
+
+def test_a_broker_that_is_away_while_results_are_read_costs_no_try(
+    app: App, tasks: Tasks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    handle = chain(tasks.one.call(), tasks.add.using(retry=1).partial(1)).enqueue()
+    read = type(app.broker).node_results
+    asked: list[str] = []
+
+    def fail_once(broker: Any, workflow_id: str, node: str, *, after: int) -> Any:
+        asked.append(node)
+        if len(asked) == 1:
+            raise StoreUnavailableError("away")
+        return read(broker, workflow_id, node, after=after)
+
+    monkeypatch.setattr(type(app.broker), "node_results", fail_once)
+    work_all(app)
+    job = handle.job("add")
+    app.broker.run(app.broker.run_now(job.queue, [job.id]))
+    work_all(app)
+
+    assert (asked, job.result(0)) == (["add", "add"], 2)

@@ -31,6 +31,11 @@ _NODE: Final[dict[str, Any]] = {
 }
 _NONE: Final = Reply(404, "the namespace has no such workflow", {"error": "workflow not found"})
 _TOO_LARGE: Final = Reply(413, "the request is longer than 4 MiB", {"error": "body too large"})
+_RATE_LIMITED: Final = Reply(
+    429,
+    "the token's rate of publishes is used up; `Retry-After` says for how long",
+    {"msg": "rate limit reached, please retry later"},
+)
 _NODES: Final = (
     "`nodes`: an array of 1 to 1,000 objects with `name` and `queue`. Optional: `depends_on` (names of nodes), "
     "`on_dependency_failure` (wait, fail, continue), the job's `body` (a text, or an object or array, whose JSON it "
@@ -75,6 +80,7 @@ CREATE_WORKFLOW: Final = Documentation(
             {"error": "there is another workflow with the id invoice-7"},
         ),
         _TOO_LARGE,
+        _RATE_LIMITED,
     ),
 )
 SHOW_WORKFLOW: Final = Documentation(
@@ -120,6 +126,7 @@ ADD_NODES: Final = Documentation(
             {"error": "the workflow is done: no nodes can be added to it"},
         ),
         _TOO_LARGE,
+        _RATE_LIMITED,
     ),
 )
 RESULTS: Final = Documentation(

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from queues.engine import InvalidArgumentError, WorkflowConflictError, WorkflowNotFoundError, list_workflows, respawn
+from queues.engine import (
+    InvalidArgumentError,
+    WorkflowConflictError,
+    WorkflowNotFoundError,
+    destroy,
+    list_workflows,
+    respawn,
+    sweep,
+)
 from queues.engine.limits import WORKFLOW_RETENTION_S
 from queues.engine.operations.workflows.nodes import Fate
 from queues.engine.operations.workflows.records import note_nodes
@@ -119,6 +127,26 @@ def test_what_was_deleted_cannot_be_retried(shop: Shop) -> None:
     with pytest.raises(WorkflowConflictError, match='node "a" was deleted or has expired'):
         shop.retry()
     assert shop.states() == {"a": "deleted", "b": "dead"}
+
+
+def test_a_queue_that_is_destroyed_fails_the_workflows_of_its_jobs(shop: Shop) -> None:
+    shop.create(node("a", queue="orders"), node("b", "a", queue="mails"), node("c", queue="mails"))
+    shop.engine.run(destroy(shop.engine.queue("shop", "mails"), everything=True, now_ms=shop.now_ms))
+    shop.relay()
+    shop.do("a")
+    shop.relay()
+
+    assert (shop.state(), shop.states()) == ("failed", {"a": "done", "b": "deleted", "c": "deleted"})
+
+
+def test_a_node_that_expires_fails_its_workflow(shop: Shop) -> None:
+    shop.create(node("a", ttl_ms=5_000), node("b", "a", on_failure="continue"))
+    shop.now_ms += 5_000
+    for _ in range(3):
+        shop.engine.run(sweep(shop.engine.layout, now_ms=shop.now_ms))
+    shop.relay()
+
+    assert (shop.state(), shop.states()) == ("failed", {"a": "expired", "b": "ready"})
 
 
 def test_a_workflow_that_runs_cannot_be_retried(shop: Shop) -> None:
