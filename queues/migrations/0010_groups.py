@@ -24,6 +24,6 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='queuepolicy',
             name='group_max_size',
-            field=models.PositiveIntegerField(blank=True, help_text='A group with so many members is flushed: they become one job.', null=True, validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(1000)], verbose_name='per group: members at most'),
+            field=models.PositiveIntegerField(blank=True, help_text='A group with so many members is flushed: they become one job.', null=True, validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(500)], verbose_name='per group: members at most'),
         ),
     ]
