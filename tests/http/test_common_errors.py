@@ -24,6 +24,7 @@ def path_of(route: Route, *, namespace: str = "demo", queue: str = "q", job_id: 
         .replace("{queue}", queue)
         .replace("{job_id}", job_id)
         .replace("{schedule}", "s")
+        .replace("{workflow}", "w")
     )
 
 

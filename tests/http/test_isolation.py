@@ -25,6 +25,7 @@ def path_of(route: Route, namespace: str, queue: str, job_id: str) -> str:
         .replace("{queue}", queue)
         .replace("{job_id}", job_id)
         .replace("{schedule}", "s")
+        .replace("{workflow}", "w")
     )
 
 
