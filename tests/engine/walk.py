@@ -257,10 +257,14 @@ class Walk(RuleBasedStateMachine):
             need.has_failed = True
         elif how == "gone" and need.target and need.key:
             model = self.models[need.queue]
-            holder = model.jobs.get(model.keys.get(need.key, (0, ""))[1])
-            need.target = ""
-            if holder is not None and holder is not ended:
-                need.target = holder.job_id
+            holder_id = model.keys.get(need.key, (0, ""))[1]
+            holder = model.jobs.get(holder_id) or model.batch_of(holder_id)
+            if holder is None or holder_id == need.target:
+                need.target = ""
+            elif holder.state == "completed":
+                job.needs.remove(need)
+            else:
+                need.target = holder_id
                 holder.marked = holder.has_run = True
         elif how == "gone" and need.target:
             need.target = "gone"
