@@ -207,6 +207,55 @@ def test_a_dependency_by_key_outlives_a_job_that_was_deleted(shop: Shop, publish
     assert shop.left() == {}
 
 
+def _publish_two_with_one_key(shop: Shop, **options: Any) -> tuple[str, str, str]:
+    """A job that has expired but is there, one that depends on it by its key, and the job that has the key now."""
+    first = shop.publish("orders", key="first", ttl_ms=1_000)
+    waiting = shop.publish("mails", "orders:first", **options)
+    shop.now_ms += 1_000
+    return first, waiting, shop.publish("orders", key="first", retention_ms=60_000)
+
+
+@pytest.mark.parametrize("how", ["sweep", "delete"])
+def test_a_job_that_has_gone_is_bound_to_no_other_job_with_the_key(shop: Shop, how: str) -> None:
+    _, waiting, second = _publish_two_with_one_key(shop, ttl_ms=1_000 if how == "sweep" else 0)
+    if how == "delete":
+        shop.run(delete_jobs(shop.queue("mails"), [waiting.partition("/")[2]], now_ms=shop.now_ms))
+        shop.relay()
+    shop.run(sweep(shop.engine.layout, now_ms=shop.now_ms))
+    shop.relay()
+
+    assert shop.state(second) == "ready"
+    assert shop.left() == {}
+    assert not check(shop.engine.client).queue("shop/orders").runs, "nothing depends on the job"
+
+
+def test_a_dependency_by_key_is_met_if_the_job_that_has_the_key_now_has_been_acked(shop: Shop) -> None:
+    _, waiting, second = _publish_two_with_one_key(shop)
+    shop.do(second)
+    assert shop.state(waiting) == "blocked"
+
+    shop.run(sweep(shop.engine.layout, now_ms=shop.now_ms))
+    shop.relay()
+
+    assert (shop.state(second), shop.state(waiting)) == ("completed", "ready")
+    assert shop.left() == {}
+
+
+def test_a_dependency_by_key_follows_the_job_that_has_the_key_into_its_batch(shop: Shop) -> None:
+    shop.publish("orders", key="first", ttl_ms=1_000)
+    waiting = shop.publish("mails", "orders:first")
+    shop.now_ms += 1_000
+    shop.publish("orders", key="first", group="all", group_max_size=1)
+
+    shop.run(sweep(shop.engine.layout, now_ms=shop.now_ms))
+    shop.relay()
+    assert shop.state(waiting) == "blocked"
+
+    shop.ack(shop.take("orders"))
+    assert shop.state(waiting) == "ready"
+    assert shop.left() == {}
+
+
 def test_a_dependency_by_key_of_a_job_that_has_been_acked_is_met(shop: Shop) -> None:
     shop.do(shop.publish("orders", key="first"))
 

@@ -243,11 +243,13 @@ class Walk(RuleBasedStateMachine):
                 self.models[name].make_ready(job)
 
     def _tell(self, name: str, ended: Job, how: str) -> None:
+        ids = {ended.job_id, *(member.job_id for member in ended.members)}
+        keys = {ended.key, *(member.key for member in ended.members if member.marked)} - {""}
         for model in self.models.values():
             for job in model.in_state("blocked"):
                 for need in list(job.needs):
-                    is_it = need.target in (ended.job_id, *(job.job_id for job in ended.members))
-                    if need.queue == name and (is_it or (not need.target and need.key and need.key == ended.key)):
+                    is_it = need.target in ids or (not need.target and need.key in keys)
+                    if need.queue == name and is_it:
                         self._tell_one(job, need, how, ended)
 
     def _tell_one(self, job: Job, need: Need, how: str, ended: Job) -> None:
@@ -257,10 +259,14 @@ class Walk(RuleBasedStateMachine):
             need.has_failed = True
         elif how == "gone" and need.target and need.key:
             model = self.models[need.queue]
-            holder = model.jobs.get(model.keys.get(need.key, (0, ""))[1])
-            need.target = ""
-            if holder is not None and holder is not ended:
-                need.target = holder.job_id
+            holder_id = model.keys.get(need.key, (0, ""))[1]
+            holder = model.jobs.get(holder_id) or model.batch_of(holder_id)
+            if holder is None or holder_id == need.target:
+                need.target = ""
+            elif holder.state == "completed":
+                job.needs.remove(need)
+            else:
+                need.target = holder_id
                 holder.marked = holder.has_run = True
         elif how == "gone" and need.target:
             need.target = "gone"
@@ -648,7 +654,8 @@ class Walk(RuleBasedStateMachine):
         model.remove_all(doomed)
         if everything:
             for job, _ in model.ended:
-                job.key = ""  # nobody who waits for it is told
+                for one in (job, *job.members):
+                    one.key = ""  # nobody who waits for it is told
             model.keys.clear()
             model.used_until.clear()
 

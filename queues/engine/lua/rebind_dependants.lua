@@ -4,23 +4,28 @@
 --   jobs         hash     whether a job is there
 --   runs         hash     gets the mark that others depend on it
 --   keys         hash     idempotency keys
+--   completed    zset     whether it is completed
+--   batches      hash     whether it has become part of a batch
 --   dependants   zset     who depends on jobs of this queue
 -- ARGV
 --   ...          members
 -- REPLIES
---   ok
+--   ok           outcome ...   waits; acked: the job that has the key now has been, and the member is left as it is
 -- INCLUDES ids record run depended
-for i = REST, #ARGV do
-  local target, rest, its_key = string.match(ARGV[i], '^(%w+)(\t.*\t([^\t]+))$')
-  if target and redis.call('ZREM', dependants, ARGV[i]) == 1 then
-    local value = redis.call('HGET', keys, its_key)
-    local holder = value and string.sub(value, 7, 32)
-    if holder and holder ~= target and redis.call('HEXISTS', jobs, holder) == 1 then
-      redis.call('ZADD', dependants, 0, holder .. rest)
-      mark_run(holder)
-    else
-      redis.call('ZADD', dependants, 0, ':' .. its_key .. rest)
-    end
-  end
+local reply = {'ok'}
+
+local function rebind(member)
+  local target, rest, its_key = string.match(member, '^(%w+)(\t.*\t([^\t]+))$')
+  if not target or not redis.call('ZSCORE', dependants, member) then return 'waits' end
+  local value = redis.call('HGET', keys, its_key)
+  local holder = value and string.sub(value, 7, 32)
+  local found = holder and holder ~= target and find_job(holder)
+  if found and redis.call('ZSCORE', completed, found) then return 'acked' end
+  redis.call('ZREM', dependants, member)
+  redis.call('ZADD', dependants, 0, (found and holder or ':' .. its_key) .. rest)
+  if found then mark_run(found) end
+  return 'waits'
 end
-return {'ok'}
+
+for i = REST, #ARGV do reply[#reply + 1] = rebind(ARGV[i]) end
+return reply

@@ -17,14 +17,6 @@
 -- INCLUDES ids record run depended
 local reply = {'ok'}
 
--- The job itself, or the batch that it has become part of; nil if neither is there.
-local function find_job(id)
-  if redis.call('HEXISTS', jobs, id) == 1 then return id end
-  local value = redis.call('HGET', batches, id)
-  local batch = value and string.sub(value, 1, 1) == 'm' and string.sub(value, 2, 27)
-  return batch and redis.call('HEXISTS', jobs, batch) == 1 and batch or nil
-end
-
 local function outcome_of(id, its_key, policy, rest)
   local target = id
   if its_key ~= '' then

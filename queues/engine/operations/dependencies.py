@@ -273,13 +273,13 @@ def find_blocked(queue: QueueKeys, jobs: Sequence[Dependency]) -> Operation[tupl
     )
 
 
-def rebind_dependants(queue: QueueKeys, dependants: Sequence[Dependant]) -> Operation[bool]:
-    """Have these wait for another job with the key, since the one that had it has gone."""
+def rebind_dependants(queue: QueueKeys, dependants: Sequence[Dependant]) -> Operation[tuple[str, ...]]:
+    """Have these wait for another job with the key, since the one that had it has gone. The outcome of each."""
     return Operation(
         _REBIND,
         queue.select(_REBIND.keys),
         tuple([dependant.member for dependant in dependants]),
-        lambda reply: not expect_ok(_REBIND, reply),
+        lambda reply: tuple([word.decode() for word in expect_ok(_REBIND, reply)]),
     )
 
 

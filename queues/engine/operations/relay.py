@@ -7,9 +7,9 @@ tells it again, which changes nothing. So two relays at once do no harm either.
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from .. import limits
 from ..errors import InvalidArgumentError, TaskqError
@@ -34,6 +34,17 @@ class _Message:
     kind: str
     queue: QueueKeys
     rest: tuple[str, ...]
+
+
+class _Rebound(NamedTuple):
+    """`done`: dependants by message that wait for no other job: they are gone, or the other has been acked.
+
+    `hot`, `untold`: of settling the latter.
+    """
+
+    done: dict[str, set[Dependant]]
+    hot: set[int]
+    untold: set[str]
 
 
 def relay(
@@ -118,22 +129,19 @@ class _Round:
         untold_workflows = yield from self._tell_workflows(found, messages)
         hot, untold = yield from self._settle(settlements)
         untold |= untold_workflows
-        rebound = {
-            message.text: [one for one in found[message.text] if _waits_for_key(message, one)] for message in messages
-        }
-        bound = yield from self._apart(
-            [
-                dependencies.rebind_dependants(message.queue, rebound[message.text])
-                for message in messages
-                if rebound[message.text]
-            ]
-        )
-        if None in bound:
+        bound = yield from self._rebind(messages, found)
+        if bound is None:
             return hot
+        hot |= bound.hot
+        untold |= bound.untold
         forgotten: list[Operation[int]] = [
             dependencies.forget_dependants(
                 message.queue,
-                [one for one in found[message.text] if one.queue not in untold and not _stays(message, one)],
+                [
+                    one
+                    for one in found[message.text]
+                    if one.queue not in untold and (one in bound.done[message.text] or not _stays(message, one))
+                ],
                 message=message.text
                 if is_done[message.text] and not any(one.queue in untold for one in found[message.text])
                 else "",
@@ -142,6 +150,54 @@ class _Round:
         ]
         yield from self._apart(forgotten)
         return hot
+
+    def _rebind(self, messages: Sequence[_Message], found: Mapping[str, Sequence[Dependant]]) -> Plan[_Rebound | None]:
+        """Have jobs wait for another job with the key. None: some could not be told."""
+        waiting = {
+            message.text: [one for one in found[message.text] if _waits_for_key(message, one)] for message in messages
+        }
+        blocked = yield from self._blocked([one for ours in waiting.values() for one in ours])
+        asked = [
+            (message, ours)
+            for message in messages
+            if (ours := [one for one in waiting[message.text] if (one.queue, one.job_id) in blocked])
+        ]
+        answers = yield from self._apart(
+            [dependencies.rebind_dependants(message.queue, ours) for message, ours in asked]
+        )
+        if None in answers:
+            return None
+        done = {text: {one for one in ours if (one.queue, one.job_id) not in blocked} for text, ours in waiting.items()}
+        settlements: dict[str, list[Settlement]] = defaultdict(list)
+        for (message, ours), outcomes in zip(asked, answers, strict=True):
+            for one, outcome in zip(ours, outcomes or (), strict=True):
+                if outcome == "acked":
+                    done[message.text].add(one)
+                    settlements[one.queue].append(_settlement(message, one)._replace(outcome=outcome))
+        return _Rebound(done, *(yield from self._settle(settlements)))
+
+    def _blocked(self, dependants: Sequence[Dependant]) -> Plan[set[tuple[str, str]]]:
+        """Queue and id of those that are still blocked, as far as is known: a job that has gone waits for no other."""
+        of_queue: dict[str, list[str]] = defaultdict(list)
+        for one in dict.fromkeys(dependants):
+            of_queue[one.queue].append(one.job_id)
+        pages = [
+            (self.layout.named(name.encode()), ids[start : start + limits.DEPENDENCY_PAGE])
+            for name, ids in of_queue.items()
+            for start in range(0, len(ids), limits.DEPENDENCY_PAGE)
+        ]
+        answers = yield from self._apart(
+            [
+                dependencies.find_blocked(queue, [Dependency(queue=queue.queue, job_id=one) for one in ids])
+                for queue, ids in pages
+            ]
+        )
+        return {
+            (queue.name.decode(), job_id)
+            for (queue, ids), answer in zip(pages, answers, strict=True)
+            for job_id, is_blocked in zip(ids, answer or [True] * len(ids), strict=True)
+            if is_blocked
+        }
 
     def _members_of(self, messages: Sequence[_Message]) -> Plan[dict[str, Sequence[tuple[str, str]]]]:
         """Jobs that became the batches that have ended, with their keys, by the text of the message."""

@@ -1,4 +1,4 @@
---{"name": "rebind_dependants", "purpose": "jobs elsewhere depend on a key whose job has gone without an ack, and wait for another job with it:", "keys": ["jobs", "runs", "keys", "dependants"], "args": [], "rest": true, "replies": ["ok"]}
+--{"name": "rebind_dependants", "purpose": "jobs elsewhere depend on a key whose job has gone without an ack, and wait for another job with it:", "keys": ["jobs", "runs", "keys", "completed", "batches", "dependants"], "args": [], "rest": true, "replies": ["ok"]}
 local last_part = ''
 local last_time = 0
 local function id_time(id)
@@ -252,75 +252,98 @@ local function id_time(id)
  last_time = ((((high * 32 + value_of_6) * 32 + value_of_7) * 32 + value_of_8) * 32 + value_of_9) * 32 + value_of_10
  return last_time
 end
-for i_2 = 1, #ARGV do
- local target, rest, its_key = string.match(ARGV[i_2], '^(%w+)(\t.*\t([^\t]+))$')
- if target and redis.call('ZREM', KEYS[4], ARGV[i_2]) == 1 then
-  local value = redis.call('HGET', KEYS[3], its_key)
-  local holder = value and string.sub(value, 7, 32)
-  if holder and holder ~= target and redis.call('HEXISTS', KEYS[1], holder) == 1 then
-   redis.call('ZADD', KEYS[4], 0, holder .. rest)
-   repeat
-    local raw = redis.call('HGET', KEYS[2], holder)
-    local value_2 = raw
-    if value_2 then
-     local is_depended_on
-     do
-      local raw_2 = raw
-      is_depended_on = string.byte(raw_2, 9) >= 4
-     end
-     value_2 = is_depended_on
-    end
-    if value_2 then
-     break
-    end
-    if not raw then
-     local tries, expires, due_ms, options
-     do
-      local raw_3 = redis.call('HGET', KEYS[1], holder)
-      local bits, tries_2, expires_2, at = struct.unpack('>BHI6', raw_3)
-      local due_ms_2, options_2 = nil, ''
-      if bits >= 2 then
-       due_ms_2, at = struct.unpack('>I6', raw_3, at)
-       bits = bits - 2
-      end
-      if bits == 1 then
-       options_2, at = struct.unpack('>Hc0', raw_3, at)
-      end
-      tries, expires, due_ms, options = tries_2, expires_2, due_ms_2, options_2, at
-     end
-     raw = struct.pack('>I4HHBI6I6I6Hc0Bc0', 0, 0, tries, 0, expires, due_ms or id_time(holder), 0, #options, options, 0, '')
-    end
-    local run
-    do
-     local raw_4 = raw
-     local attempt, used, tries_3, marks, expires_3, due_ms_3, taken, options_3, consumer, at_2 = struct.unpack('>I4HHBI6I6I6Hc0Bc0', raw_4)
-     run = {
-      attempt = attempt,
-      used = used,
-      tries = tries_3,
-      marks = marks % 4,
-      depended = marks - marks % 4,
-      expires = expires_3,
-      due = due_ms_3,
-      taken = taken,
-      options = options_3,
-      consumer = consumer,
-      history = string.sub(raw_4, at_2),
-     }
-    end
-    run.depended = 4
-    local pack_run
-    do
-     local run_2 = run
-     pack_run = struct.pack('>I4HHBI6I6I6Hc0Bc0', run_2.attempt, run_2.used, math.min(run_2.tries, 65535), run_2.marks + run_2.depended, run_2.expires, run_2.due, run_2.taken, #run_2.options, run_2.options, #run_2.consumer, run_2.consumer) .. run_2.history
-    end
-    redis.call('HSET', KEYS[2], holder, pack_run)
-   until true
-  else
-   redis.call('ZADD', KEYS[4], 0, ':' .. its_key .. rest)
-  end
- end
-end
-return {
+local reply = {
  'ok',
 }
+local function rebind(member)
+ local target, rest, its_key = string.match(member, '^(%w+)(\t.*\t([^\t]+))$')
+ if not target or not redis.call('ZSCORE', KEYS[6], member) then
+  return 'waits'
+ end
+ local value = redis.call('HGET', KEYS[3], its_key)
+ local holder = value and string.sub(value, 7, 32)
+ local value_2 = holder and holder ~= target
+ if value_2 then
+  local find_job
+  repeat
+   if redis.call('HEXISTS', KEYS[1], holder) == 1 then
+    find_job = holder
+    break
+   end
+   local value_3 = redis.call('HGET', KEYS[5], holder)
+   local batch = value_3 and string.sub(value_3, 1, 1) == 'm' and string.sub(value_3, 2, 27)
+   find_job = batch and redis.call('HEXISTS', KEYS[1], batch) == 1 and batch or nil
+  until true
+  value_2 = find_job
+ end
+ local found = value_2
+ if found and redis.call('ZSCORE', KEYS[4], found) then
+  return 'acked'
+ end
+ redis.call('ZREM', KEYS[6], member)
+ redis.call('ZADD', KEYS[6], 0, (found and holder or ':' .. its_key) .. rest)
+ if found then
+  repeat
+   local raw = redis.call('HGET', KEYS[2], found)
+   local value_4 = raw
+   if value_4 then
+    local is_depended_on
+    do
+     local raw_2 = raw
+     is_depended_on = string.byte(raw_2, 9) >= 4
+    end
+    value_4 = is_depended_on
+   end
+   if value_4 then
+    break
+   end
+   if not raw then
+    local tries, expires, due_ms, options
+    do
+     local raw_3 = redis.call('HGET', KEYS[1], found)
+     local bits, tries_2, expires_2, at = struct.unpack('>BHI6', raw_3)
+     local due_ms_2, options_2 = nil, ''
+     if bits >= 2 then
+      due_ms_2, at = struct.unpack('>I6', raw_3, at)
+      bits = bits - 2
+     end
+     if bits == 1 then
+      options_2, at = struct.unpack('>Hc0', raw_3, at)
+     end
+     tries, expires, due_ms, options = tries_2, expires_2, due_ms_2, options_2, at
+    end
+    raw = struct.pack('>I4HHBI6I6I6Hc0Bc0', 0, 0, tries, 0, expires, due_ms or id_time(found), 0, #options, options, 0, '')
+   end
+   local run
+   do
+    local raw_4 = raw
+    local attempt, used, tries_3, marks, expires_3, due_ms_3, taken, options_3, consumer, at_2 = struct.unpack('>I4HHBI6I6I6Hc0Bc0', raw_4)
+    run = {
+     attempt = attempt,
+     used = used,
+     tries = tries_3,
+     marks = marks % 4,
+     depended = marks - marks % 4,
+     expires = expires_3,
+     due = due_ms_3,
+     taken = taken,
+     options = options_3,
+     consumer = consumer,
+     history = string.sub(raw_4, at_2),
+    }
+   end
+   run.depended = 4
+   local pack_run
+   do
+    local run_2 = run
+    pack_run = struct.pack('>I4HHBI6I6I6Hc0Bc0', run_2.attempt, run_2.used, math.min(run_2.tries, 65535), run_2.marks + run_2.depended, run_2.expires, run_2.due, run_2.taken, #run_2.options, run_2.options, #run_2.consumer, run_2.consumer) .. run_2.history
+   end
+   redis.call('HSET', KEYS[2], found, pack_run)
+  until true
+ end
+ return 'waits'
+end
+for i_2 = 1, #ARGV do
+ reply[#reply + 1] = rebind(ARGV[i_2])
+end
+return reply

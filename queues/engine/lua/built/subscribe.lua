@@ -259,9 +259,6 @@ local function id_time(id)
  last_time = ((((high * 32 + value_of_6) * 32 + value_of_7) * 32 + value_of_8) * 32 + value_of_9) * 32 + value_of_10
  return last_time
 end
-local reply = {
- 'ok',
-}
 local function find_job(id_2)
  if redis.call('HEXISTS', KEYS[1], id_2) == 1 then
   return id_2
@@ -270,6 +267,9 @@ local function find_job(id_2)
  local batch = value and string.sub(value, 1, 1) == 'm' and string.sub(value, 2, 27)
  return batch and redis.call('HEXISTS', KEYS[1], batch) == 1 and batch or nil
 end
+local reply = {
+ 'ok',
+}
 local function outcome_of(id_3, its_key, policy, rest)
  local target = id_3
  if its_key ~= '' then
