@@ -41,6 +41,7 @@ from queues.engine.stats.workers import WorkerBeat
 from .brokers import Broker, Work, open_broker
 from .options import DependsOn, dependency_of
 from .outcomes import Delay, NotConfiguredError, seconds
+from .queue_limits import QueueLimits, read_queue_limits
 
 PAGE: Final = 100
 FIRST_POLL_S: Final = 0.01
@@ -63,6 +64,7 @@ def publish_options(
     key_ttl: Delay | None = None,
     key_mode: str = "window",
     key_max_wait: Delay = 0,
+    limit_key: str | None = None,
     group: str | None = None,
     attributes: Mapping[str, str] | None = None,
     depends_on: Sequence[DependsOn] = (),
@@ -89,6 +91,7 @@ def publish_options(
         key_ttl_ms=None if key_ttl is None else _ms(key_ttl),
         key_mode=KeyMode(key_mode),
         key_max_wait_ms=_ms(key_max_wait),
+        limit_key=limit_key,
         group=group,
         attributes=attributes,
         depends_on=tuple([dependency_of(one, queue) for one in depends_on]),
@@ -120,9 +123,16 @@ class _Verbs:
     """The work of each verb; the clients differ in how they do it."""
 
     def __init__(
-        self, url: str | None = None, *, namespace: str | None = None, token: str | None = None, consumer: str = ""
+        self,
+        url: str | None = None,
+        *,
+        namespace: str | None = None,
+        token: str | None = None,
+        consumer: str = "",
+        queue_limits: Mapping[str, QueueLimits] | None = None,
     ) -> None:
         self.broker: Broker = open_broker(url, namespace=namespace, token=token)
+        self.broker.limit_queues(read_queue_limits(queue_limits))
         self.consumer = consumer or socket.gethostname()[:64]
 
     def _publish(self, queue: str, bodies: Sequence[bytes | str] | bytes | str, options: dict[str, Any]) -> Work[Any]:

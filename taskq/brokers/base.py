@@ -27,6 +27,9 @@ from queues.engine import (
 )
 from queues.engine.stats.workers import WorkerBeat
 
+from ..outcomes import NotConfiguredError
+from ..queue_limits import QueueLimits
+
 T = TypeVar("T")
 
 
@@ -150,6 +153,13 @@ class Broker(ABC):
     async def wait_result(self, queue: str, job_id: str, *, timeout_s: float) -> JobResult: ...
 
     # What workers do.
+
+    def limit_queues(self, queue_limits: Mapping[str, QueueLimits]) -> None:
+        """Hold all that is consumed from now on to these limits, by queue. Raises NotConfiguredError over HTTP."""
+        if queue_limits:
+            raise NotConfiguredError(
+                f"queue_limits need a redis:// URL: at {self.url} the policies of the queues say their limits"
+            )
 
     @abstractmethod
     def take(

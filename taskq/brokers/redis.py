@@ -88,6 +88,7 @@ from queues.engine.limits import BULK_MAX_JOBS, NODES_PER_REQUEST
 from queues.engine.names import check_namespace, check_queue
 from queues.engine.stats.workers import WorkerBeat
 
+from ..queue_limits import QueueLimits
 from .base import Broker, Work
 
 T = TypeVar("T")
@@ -120,6 +121,7 @@ class RedisBroker(Broker):
         self._engines: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Future[AsyncEngine]] = WeakKeyDictionary()
         self._prepared: dict[int, tuple[PublishOptions, PreparedOptions]] = {}
         self._commands = itertools.count()
+        self._queue_limits: Mapping[str, QueueLimits] = {}
 
     def engine(self) -> Engine:
         """The engine of this process."""
@@ -264,12 +266,25 @@ class RedisBroker(Broker):
         engine = await self.async_engine()
         return await engine.wait_result(self._queue(engine, queue), job_id, timeout_s=timeout_s)
 
+    def limit_queues(self, queue_limits: Mapping[str, QueueLimits]) -> None:
+        self._queue_limits = dict(queue_limits)
+
+    def _limits_of(self, queues: Sequence[str]) -> dict[str, Any]:
+        """Arguments of a consume of these queues."""
+        if not self._queue_limits:
+            return {}
+        found = [self._queue_limits.get(name) for name in queues]
+        return {
+            "max_in_flight": [0 if one is None else one.max_in_flight for one in found],
+            "queue_limits": [one and one.for_consume for one in found],
+        }
+
     def take(
         self, queues: Sequence[str], *, count: int, ttr_ms: int, timeout_s: float, consumer: str
     ) -> Work[tuple[Delivery, ...]]:
         def make(engine: Engine | AsyncEngine) -> Plan[tuple[Delivery, ...]]:
             keys = [self._queue(engine, name) for name in queues]
-            return _jobs_of(consume_any(keys, ttr_ms=ttr_ms, count=count, consumer=consumer))
+            return _jobs_of(consume_any(keys, ttr_ms=ttr_ms, count=count, consumer=consumer, **self._limits_of(queues)))
 
         return _EngineWork(make)
 
@@ -279,7 +294,9 @@ class RedisBroker(Broker):
         engine = await self.async_engine()
         keys = [self._queue(engine, name) for name in queues]
         count = min(count, CONSUME_TOGETHER)
-        consumed = await engine.wait_consume(keys, ttr_ms=ttr_ms, timeout_s=timeout_s, count=count, consumer=consumer)
+        consumed = await engine.wait_consume(
+            keys, ttr_ms=ttr_ms, timeout_s=timeout_s, count=count, consumer=consumer, **self._limits_of(queues)
+        )
         return consumed.jobs
 
     def ack(self, queue: str, job_ids: Sequence[str], *, attempt: int) -> Work[tuple[AckOutcome, ...]]:
