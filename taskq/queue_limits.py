@@ -1,4 +1,4 @@
-"""Limits of queues and of their limit keys that consumers in direct mode declare. Over HTTP the queue's policy has them.
+"""Limits of queues and of their limit keys, which consumers in direct mode declare. Over HTTP policies have them.
 
 Redis enforces them in the call that delivers jobs, for all consumers together. All consumers of a queue have to declare
 the same: each call is held to the limits of the consumer that makes it.
@@ -25,8 +25,8 @@ from .outcomes import NotConfiguredError
 class QueueLimits:
     """Limits of one queue, as its policy has them (docs/limits.md). 0: no such limit. Raises NotConfiguredError.
 
-    `max_in_flight`: jobs of the queue that are worked on at once. `rate`: jobs per second of the queue, of which `burst`
-    may come at once after a pause. `key_in_flight`, `key_rate`, `key_burst`: the same of each limit key. `key_weight`:
+    `max_in_flight`: jobs of the queue that are worked on at once. `rate`: jobs per second of the queue, `burst` of
+    which may come at once after a pause. `key_in_flight`, `key_rate`, `key_burst`: the same of each limit key. `key_weight`:
     the share of a limit key, unless `key_weights` says another.
     """
 

@@ -49,8 +49,8 @@ class AppBackend(ABC):
 class DjangoApp(App):
     """An App whose URL is in the settings, and whose jobs wait for the commit of the caller's transaction.
 
-    `read_settings` returns URL, namespace and token, `read_limits` limits of queues. It is called when a broker is needed first, and again after the
-    settings changed.
+    `read_settings` returns URL, namespace and token. It is called when a broker is needed first, and again after the
+    settings changed. `read_limits` returns the limits of queues.
     """
 
     def __init__(
