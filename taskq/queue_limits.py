@@ -26,8 +26,8 @@ class QueueLimits:
     """Limits of one queue, as its policy has them (docs/limits.md). 0: no such limit. Raises NotConfiguredError.
 
     `max_in_flight`: jobs of the queue that are worked on at once. `rate`: jobs per second of the queue, `burst` of
-    which may come at once after a pause. `key_in_flight`, `key_rate`, `key_burst`: the same of each limit key. `key_weight`:
-    the share of a limit key, unless `key_weights` says another.
+    which may come at once after a pause. `key_in_flight`, `key_rate`, `key_burst`: the same of each limit key.
+    `key_weight`: the share of a limit key, unless `key_weights` says another.
     """
 
     max_in_flight: int = 0

@@ -87,8 +87,8 @@ PUT_SCHEDULE: Final = Documentation(
     "more) and `at` (epoch seconds, or ISO 8601 with a zone). All others are optional: `zone` (UTC); `start`: from "
     "when `every` counts; the job's `body` (a text, or an object or array, whose JSON it is) or `data` (base64), "
     "`tries`, `ttl`, `priority`, `backoff`, `retention`, `attributes`, `limit_key`; `catch_up` (none, last, all), "
-    "`catch_up_max` (100), `jitter` (seconds), `overlap` (allow, skip, replace), `paused` (default: as it is), `app` (whose code "
-    "declares it). At most 2 MiB",
+    "`catch_up_max` (100), `jitter` (seconds), `overlap` (allow, skip, replace), `paused` (default: as it is), `app` "
+    "(whose code declares it). At most 2 MiB",
     body_type="application/json",
     replies=(
         Reply(201, "made", {"msg": "created", "schedule": {**SCHEDULE, "last": None}}),
