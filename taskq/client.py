@@ -27,6 +27,7 @@ from queues.engine import (
     JobResult,
     JobState,
     KeyMode,
+    OpenJob,
     Page,
     Published,
     PublishOptions,
@@ -69,6 +70,7 @@ def publish_options(
     attributes: Mapping[str, str] | None = None,
     depends_on: Sequence[DependsOn] = (),
     on_dependency_failure: str = "wait",
+    dependencies_open: bool = False,
     queue: str = "",
 ) -> PublishOptions:
     """Options of a publish, as docs/protocol.md has them. Raises InvalidArgumentError, NotConfiguredError.
@@ -96,6 +98,7 @@ def publish_options(
         attributes=attributes,
         depends_on=tuple([dependency_of(one, queue) for one in depends_on]),
         on_dependency_failure=_on_failure(on_dependency_failure),
+        dependencies_open=dependencies_open,
     )
 
 
@@ -142,6 +145,10 @@ class _Verbs:
         (raw,) = _bodies(body)
         return self.broker.republish(queue, job_id, raw, publish_options(**options))
 
+    def _add_dependencies(self, queue: str, job_id: str, depends_on: Sequence[DependsOn]) -> Work[OpenJob]:
+        needed = tuple(dict.fromkeys([dependency_of(one, queue) for one in depends_on]))
+        return self.broker.add_dependencies(queue, job_id, needed)
+
     def _ack(self, job: Delivery, result: bytes | None) -> Work[Any]:
         if result is not None:
             return self.broker.ack_result(job.queue, job.job_id, attempt=job.attempt, result=result)
@@ -177,13 +184,26 @@ class Client(_Verbs):
     def publish(self, queue: str, bodies: Sequence[bytes | str] | bytes | str, **options: Any) -> tuple[str, ...]:
         """Publish one job or several with the same options (`publish_options`), all or nothing. Their ids.
 
-        The id of a duplicate is that of the job that holds the key. Several bodies have to be JSON over HTTP.
+        The id of a duplicate is that of the job that holds the key. Several bodies have to be JSON over HTTP. Jobs with
+        more than a thousand dependencies (`depends_on`) together are published first, and given these in several calls.
         """
         return self.broker.run(self._publish(queue, bodies, options)).job_ids  # type: ignore[no-any-return]
 
     def republish(self, queue: str, job_id: str, body: bytes | str, **options: Any) -> str:
         """Publish a job in place of another one, which is deleted in the same step. The new job's id."""
         return self.broker.run(self._republish(queue, job_id, body, options)).job_ids[0]
+
+    def add_dependencies(self, queue: str, job_id: str, depends_on: Sequence[DependsOn]) -> OpenJob:
+        """Have a job that was published with `dependencies_open=True` wait for these, too, whatever their number.
+
+        Those that it waits for already change nothing. Raises DependenciesClosedError, JobNotFoundError, and
+        InvalidArgumentError for a cycle.
+        """
+        return self.broker.run(self._add_dependencies(queue, job_id, depends_on))
+
+    def close_dependencies(self, queue: str, job_id: str) -> OpenJob:
+        """Have such a job take no more dependencies: it is ready once those that it has are done."""
+        return self.broker.run(self.broker.close_dependencies(queue, job_id))
 
     def consume(
         self, queues: str | Sequence[str], *, count: int = 1, ttr: Delay = 120, timeout: Delay = 0
@@ -322,6 +342,14 @@ class AsyncClient(_Verbs):
         """See `Client.republish`."""
         published = await self.broker.arun(self._republish(queue, job_id, body, options))
         return published.job_ids[0]
+
+    async def add_dependencies(self, queue: str, job_id: str, depends_on: Sequence[DependsOn]) -> OpenJob:
+        """See `Client.add_dependencies`."""
+        return await self.broker.arun(self._add_dependencies(queue, job_id, depends_on))
+
+    async def close_dependencies(self, queue: str, job_id: str) -> OpenJob:
+        """See `Client.close_dependencies`."""
+        return await self.broker.arun(self.broker.close_dependencies(queue, job_id))
 
     async def consume(
         self,

@@ -18,14 +18,17 @@ from queues.engine import (
     BeatReply,
     Consumed,
     Delivery,
+    Dependency,
     Engine,
     Failed,
     JobDetail,
     JobResult,
     JobState,
+    Layout,
     NodeRequest,
     NodeResults,
     NodesAdded,
+    OpenJob,
     Operation,
     Page,
     Plan,
@@ -41,10 +44,12 @@ from queues.engine import (
     Workflow,
     ack,
     ack_attempt,
+    add_dependencies,
     add_nodes,
     annotate,
     cancel_job,
     cancel_workflow,
+    close_dependencies,
     command_workers,
     consume_any,
     create_workflow,
@@ -90,6 +95,7 @@ from queues.engine.stats.workers import WorkerBeat
 
 from ..queue_limits import QueueLimits
 from .base import Broker, Work
+from .open_jobs import add_in_pages, needs_pages, publish_in_pages
 
 T = TypeVar("T")
 
@@ -105,6 +111,27 @@ class _EngineWork(Work[T]):
     """`make` gives the operation or plan; it needs the engine for a queue's keys."""
 
     make: Callable[[Engine | AsyncEngine], Operation[T] | Plan[T]]
+
+
+@dataclass(frozen=True, slots=True)
+class _OpenQueue:
+    """Steps of `open_jobs` as plans of the engine."""
+
+    layout: Layout
+    queue: QueueKeys
+    bodies: Sequence[bytes]
+
+    def publish(self, options: PublishOptions) -> Plan[Published]:
+        return publish_large(self.queue, self.bodies, options)
+
+    def add(self, job_id: str, depends_on: Sequence[Dependency]) -> Plan[OpenJob]:
+        return add_dependencies(self.layout, self.queue, job_id, depends_on)
+
+    def close(self, job_id: str) -> Plan[OpenJob]:
+        return close_dependencies(self.queue, job_id)
+
+    def delete(self, job_ids: Sequence[str]) -> Plan[int]:
+        return delete_jobs(self.queue, job_ids)
 
 
 class RedisBroker(Broker):
@@ -189,12 +216,23 @@ class RedisBroker(Broker):
         return prepared
 
     def publish(self, queue: str, bodies: Sequence[bytes], options: PublishOptions) -> Work[Published]:
+        if needs_pages(len(bodies), options):
+            return _EngineWork(lambda engine: publish_in_pages(self._open_queue(engine, queue, bodies), options))
         prepared = self._prepare(options)
         if options.depends_on and options.key is not None:
             return _EngineWork(lambda engine: self._publish_acyclic(engine, queue, bodies, options))
         if is_large(bodies, prepared):  # one call would keep Redis busy for too long
             return _EngineWork(lambda engine: publish_large(self._queue(engine, queue), bodies, prepared))
         return _EngineWork(lambda engine: publish(self._queue(engine, queue), bodies, prepared))
+
+    def _open_queue(self, engine: Engine | AsyncEngine, name: str, bodies: Sequence[bytes] = ()) -> _OpenQueue:
+        return _OpenQueue(engine.layout, self._queue(engine, name), bodies)
+
+    def add_dependencies(self, queue: str, job_id: str, depends_on: Sequence[Dependency]) -> Work[OpenJob]:
+        return _EngineWork(lambda engine: add_in_pages(self._open_queue(engine, queue), job_id, depends_on))
+
+    def close_dependencies(self, queue: str, job_id: str) -> Work[OpenJob]:
+        return _EngineWork(lambda engine: close_dependencies(self._queue(engine, queue), job_id))
 
     def _publish_acyclic(
         self, engine: Engine | AsyncEngine, name: str, bodies: Sequence[bytes], options: PublishOptions

@@ -67,7 +67,9 @@ def test_another_namespaces_token_opens_none(client: Client, name: str) -> None:
 
 def test_run_publishes_the_body_with_its_options(client: Client, queue: str, name: str) -> None:
     raw = bytes(range(256))
-    content = f'{{"queue": "{queue}", "every": 3600, "data": "{base64.b64encode(raw).decode()}", "tries": 7, "ttl": 99, "limit_key": "acme"}}'
+    data = base64.b64encode(raw).decode()
+    options = '"tries": 7, "ttl": 99, "limit_key": "acme"'
+    content = f'{{"queue": "{queue}", "every": 3600, "data": "{data}", {options}}}'
     assert client.call("PUT", f"/api/{{ns}}/schedules/{name}", content).status == 201
 
     fire = client.call("POST", f"/api/{{ns}}/schedules/{name}/run").json

@@ -92,7 +92,7 @@ def test_two_workers_together_keep_to_the_rate_of_the_queue(apps: Any) -> None:
 
 
 def test_a_queue_without_limits_of_its_own_has_none(apps: Any) -> None:
-    app = apps({"mails": QueueLimits(max_in_flight=1, rate=0.001)})
+    app: App = apps({"mails": QueueLimits(max_in_flight=1, rate=0.001)})
 
     @app.task(queue="free", retention=60)
     def number(value: int) -> int:
