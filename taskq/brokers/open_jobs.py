@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
 from queues.engine import (
     DependenciesClosedError,
@@ -22,6 +22,9 @@ from queues.engine import (
 )
 from queues.engine.limits import DEPENDENCIES_MAX, DEPENDENCIES_OF_JOB_MAX
 
+PAGE: Final = DEPENDENCIES_MAX // 2
+"""Dependencies that one call adds: half of what it may, so that Redis is free for others in between."""
+
 T = TypeVar("T")
 Steps: TypeAlias = Generator[Any, Any, T]
 """Yields what a broker does next, and is sent its result; returns T."""
@@ -34,7 +37,7 @@ class OpenQueue(Protocol):
         """Publish the bodies."""
 
     def add(self, job_id: str, depends_on: Sequence[Dependency]) -> Steps[OpenJob]:
-        """Add up to DEPENDENCIES_MAX."""
+        """Add a page."""
 
     def close(self, job_id: str) -> Steps[OpenJob]: ...
 
@@ -91,5 +94,5 @@ def add_in_pages(queue: OpenQueue, job_id: str, depends_on: Sequence[Dependency]
 
 
 def _pages(depends_on: Sequence[Dependency]) -> Iterator[Sequence[Dependency]]:
-    for first in range(0, len(depends_on), DEPENDENCIES_MAX):
-        yield depends_on[first : first + DEPENDENCIES_MAX]
+    for first in range(0, len(depends_on), PAGE):
+        yield depends_on[first : first + PAGE]
