@@ -34,6 +34,7 @@ from .outcomes import (
     Snooze,
     TaskqClientError,
 )
+from .queue_limits import QueueLimits
 from .schedule import Schedule
 from .task import Task
 from .workflow import Node, Workflow, WorkflowHandle, chain, chord, group
@@ -54,6 +55,7 @@ __all__ = [
     "Node",
     "NotConfiguredError",
     "Progress",
+    "QueueLimits",
     "ResultGoneError",
     "ResultTimeoutError",
     "Retry",

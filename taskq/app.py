@@ -18,6 +18,7 @@ from .message import Cipher
 from .middleware import Middleware
 from .options import TaskOptions
 from .outcomes import Delay, NotConfiguredError
+from .queue_limits import QueueLimits, read_queue_limits
 from .schedule import Schedule, declared
 from .serializers import FernetCipher, Serializer
 from .task import BATCH_MAX, BATCH_MAX_BYTES, Prepared, Task
@@ -60,7 +61,8 @@ class App:
     tasks find in `Context.state`. `serializers`: those that jobs may have been written with; the first one writes
     (None: JSON). `encryption_keys`: Fernet keys, the newest first; messages that are not encrypted are parked,
     unless `accept_plaintext`. `name`: whose schedules those of its tasks are; by default the module's that workers are
-    given. `service_url`: where the service's HTTP API is that keeps them, if `url` is a Redis.
+    given. `service_url`: where the service's HTTP API is that keeps them, if `url` is a Redis. `queue_limits`: what all
+    workers together keep to, by queue, if `url` is a Redis; over HTTP the queues' policies say it.
     """
 
     def __init__(
@@ -77,6 +79,7 @@ class App:
         accept_plaintext: bool = False,
         name: str | None = None,
         service_url: str | None = None,
+        queue_limits: Mapping[str, QueueLimits] | None = None,
     ) -> None:
         self.name = name
         self._service_url = service_url
@@ -92,6 +95,7 @@ class App:
         self.serializer = serializers[0] if serializers else None
         self.cipher: Cipher | None = FernetCipher(encryption_keys) if encryption_keys else None
         self.accept_plaintext = accept_plaintext
+        self._queue_limits = read_queue_limits(queue_limits)
         self._interceptor: Any = None
 
     @property
@@ -110,6 +114,11 @@ class App:
     def service(self) -> tuple[str | None, str | None]:
         """URL and token of the service's HTTP API, as far as the app was given them."""
         return self._service_url, self._place[2]
+
+    @property
+    def queue_limits(self) -> Mapping[str, QueueLimits]:
+        """What its workers keep to, by queue. Raises NotConfiguredError (of settings)."""
+        return self._queue_limits
 
     @overload
     def task(self, function: Callable[Concatenate[Context, P], R], /) -> Task[P, R]: ...

@@ -27,6 +27,7 @@ from queues.engine import (
     JobResult,
     JobState,
     KeyMode,
+    OpenJob,
     Page,
     Published,
     PublishOptions,
@@ -41,6 +42,7 @@ from queues.engine.stats.workers import WorkerBeat
 from .brokers import Broker, Work, open_broker
 from .options import DependsOn, dependency_of
 from .outcomes import Delay, NotConfiguredError, seconds
+from .queue_limits import QueueLimits, read_queue_limits
 
 PAGE: Final = 100
 FIRST_POLL_S: Final = 0.01
@@ -63,10 +65,12 @@ def publish_options(
     key_ttl: Delay | None = None,
     key_mode: str = "window",
     key_max_wait: Delay = 0,
+    limit_key: str | None = None,
     group: str | None = None,
     attributes: Mapping[str, str] | None = None,
     depends_on: Sequence[DependsOn] = (),
     on_dependency_failure: str = "wait",
+    dependencies_open: bool = False,
     queue: str = "",
 ) -> PublishOptions:
     """Options of a publish, as docs/protocol.md has them. Raises InvalidArgumentError, NotConfiguredError.
@@ -89,10 +93,12 @@ def publish_options(
         key_ttl_ms=None if key_ttl is None else _ms(key_ttl),
         key_mode=KeyMode(key_mode),
         key_max_wait_ms=_ms(key_max_wait),
+        limit_key=limit_key,
         group=group,
         attributes=attributes,
         depends_on=tuple([dependency_of(one, queue) for one in depends_on]),
         on_dependency_failure=_on_failure(on_dependency_failure),
+        dependencies_open=dependencies_open,
     )
 
 
@@ -120,9 +126,16 @@ class _Verbs:
     """The work of each verb; the clients differ in how they do it."""
 
     def __init__(
-        self, url: str | None = None, *, namespace: str | None = None, token: str | None = None, consumer: str = ""
+        self,
+        url: str | None = None,
+        *,
+        namespace: str | None = None,
+        token: str | None = None,
+        consumer: str = "",
+        queue_limits: Mapping[str, QueueLimits] | None = None,
     ) -> None:
         self.broker: Broker = open_broker(url, namespace=namespace, token=token)
+        self.broker.limit_queues(read_queue_limits(queue_limits))
         self.consumer = consumer or socket.gethostname()[:64]
 
     def _publish(self, queue: str, bodies: Sequence[bytes | str] | bytes | str, options: dict[str, Any]) -> Work[Any]:
@@ -131,6 +144,10 @@ class _Verbs:
     def _republish(self, queue: str, job_id: str, body: bytes | str, options: dict[str, Any]) -> Work[Published]:
         (raw,) = _bodies(body)
         return self.broker.republish(queue, job_id, raw, publish_options(**options))
+
+    def _add_dependencies(self, queue: str, job_id: str, depends_on: Sequence[DependsOn]) -> Work[OpenJob]:
+        needed = tuple(dict.fromkeys([dependency_of(one, queue) for one in depends_on]))
+        return self.broker.add_dependencies(queue, job_id, needed)
 
     def _ack(self, job: Delivery, result: bytes | None) -> Work[Any]:
         if result is not None:
@@ -167,13 +184,26 @@ class Client(_Verbs):
     def publish(self, queue: str, bodies: Sequence[bytes | str] | bytes | str, **options: Any) -> tuple[str, ...]:
         """Publish one job or several with the same options (`publish_options`), all or nothing. Their ids.
 
-        The id of a duplicate is that of the job that holds the key. Several bodies have to be JSON over HTTP.
+        The id of a duplicate is that of the job that holds the key. Several bodies have to be JSON over HTTP. Jobs with
+        more than a thousand dependencies (`depends_on`) together are published first, and given these in several calls.
         """
         return self.broker.run(self._publish(queue, bodies, options)).job_ids  # type: ignore[no-any-return]
 
     def republish(self, queue: str, job_id: str, body: bytes | str, **options: Any) -> str:
         """Publish a job in place of another one, which is deleted in the same step. The new job's id."""
         return self.broker.run(self._republish(queue, job_id, body, options)).job_ids[0]
+
+    def add_dependencies(self, queue: str, job_id: str, depends_on: Sequence[DependsOn]) -> OpenJob:
+        """Have a job that was published with `dependencies_open=True` wait for these, too, whatever their number.
+
+        Those that it waits for already change nothing. Raises DependenciesClosedError, JobNotFoundError, and
+        InvalidArgumentError for a cycle.
+        """
+        return self.broker.run(self._add_dependencies(queue, job_id, depends_on))
+
+    def close_dependencies(self, queue: str, job_id: str) -> OpenJob:
+        """Have such a job take no more dependencies: it is ready once those that it has are done."""
+        return self.broker.run(self.broker.close_dependencies(queue, job_id))
 
     def consume(
         self, queues: str | Sequence[str], *, count: int = 1, ttr: Delay = 120, timeout: Delay = 0
@@ -312,6 +342,14 @@ class AsyncClient(_Verbs):
         """See `Client.republish`."""
         published = await self.broker.arun(self._republish(queue, job_id, body, options))
         return published.job_ids[0]
+
+    async def add_dependencies(self, queue: str, job_id: str, depends_on: Sequence[DependsOn]) -> OpenJob:
+        """See `Client.add_dependencies`."""
+        return await self.broker.arun(self._add_dependencies(queue, job_id, depends_on))
+
+    async def close_dependencies(self, queue: str, job_id: str) -> OpenJob:
+        """See `Client.close_dependencies`."""
+        return await self.broker.arun(self.broker.close_dependencies(queue, job_id))
 
     async def consume(
         self,

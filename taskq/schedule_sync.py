@@ -118,6 +118,7 @@ def _content(task: Task[..., Any], schedule: Schedule) -> dict[str, Any]:
         raise NotConfiguredError(f"{task.name}: a task with a schedule has neither delay= nor at=")
     prepared = task.prepare(task.options, schedule.args, schedule.kwargs)
     options = prepared.options
+    limit_key = {} if options.limit_key is None else {"limit_key": options.limit_key}
     return {
         **dict(_when(schedule)),
         "queue": prepared.queue,
@@ -128,6 +129,7 @@ def _content(task: Task[..., Any], schedule: Schedule) -> dict[str, Any]:
         "backoff": str(options.backoff),
         "retention": whole_s(options.retention_ms),
         "attributes": None if options.attributes is None else dict(options.attributes),
+        **limit_key,
         "catch_up": schedule.catch_up,
         "catch_up_max": schedule.catch_up_max,
         "jitter": round(seconds(schedule.jitter)),

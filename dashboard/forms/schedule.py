@@ -7,10 +7,12 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from django import forms
+from django.core.exceptions import ValidationError
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from queues.engine import limits
+from queues.engine import InvalidArgumentError, limits
+from queues.engine.queue_limits import check_limit_key
 from queues.services.schedules.values import CatchUp, Overlap, ScheduleFields, ScheduleKind
 
 from .jobs import UNITS, moment_field, moment_ms, seconds_field
@@ -89,6 +91,13 @@ class ScheduleForm(forms.Form):
             (Overlap.REPLACE.value, _("replace it: cancel the job before")),
         ],
     )
+    limit_key = forms.CharField(
+        label=_("Limit key"),
+        required=False,
+        max_length=limits.LIMIT_KEY_MAX_BYTES,
+        widget=_TEXT,
+        help_text=_("The tenant or account whose jobs share the queue fairly with those of others."),
+    )
     attributes = PublishForm.declared_fields["attributes"]
 
     def __init__(self, *args: Any, is_new: bool = False, **options: Any) -> None:
@@ -102,6 +111,16 @@ class ScheduleForm(forms.Form):
         """Checked, and kept as it was typed."""
         PublishForm.clean_backoff(self)  # type: ignore[arg-type]
         return str(self.cleaned_data["backoff"])
+
+    def clean_limit_key(self) -> str:
+        key = str(self.cleaned_data["limit_key"])
+        try:
+            if key:
+                check_limit_key(key)
+        except InvalidArgumentError as error:
+            most = limits.LIMIT_KEY_MAX_BYTES
+            raise ValidationError(gettext("Printable text of at most %(most)s bytes.") % {"most": most}) from error
+        return key
 
     def clean(self) -> dict[str, Any]:
         data = super().clean() or {}
@@ -129,6 +148,7 @@ class ScheduleForm(forms.Form):
             backoff=data["backoff"],
             retention_s=data["retention_s"] or 0,
             attributes=data["attributes"],
+            limit_key=data["limit_key"],
             catch_up=CatchUp(data["catch_up"]),
             catch_up_max=data["catch_up_max"] or 100,
             jitter_s=data["jitter_s"] or 0,
@@ -190,6 +210,7 @@ def initial_of(fields: ScheduleFields) -> dict[str, Any]:
         "catch_up": fields.catch_up.value,
         "catch_up_max": fields.catch_up_max,
         "overlap": fields.overlap.value,
+        "limit_key": fields.limit_key,
         "attributes": "\n".join(f"{name}={value}" for name, value in (fields.attributes or {}).items()),
     }
 

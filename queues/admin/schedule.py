@@ -76,6 +76,7 @@ class ScheduleAdminForm(forms.ModelForm):
             backoff=data["backoff"],
             retention_s=data["retention_s"],
             attributes=data["attributes"] or None,
+            limit_key=data["limit_key"],
             catch_up=CatchUp(data["catch_up"]),
             catch_up_max=data["catch_up_max"],
             jitter_s=data["jitter_s"],
@@ -100,7 +101,12 @@ class ScheduleAdmin(ScopedAdmin):
         (_("When"), {"fields": ["kind", "cron", "zone", "interval_ms", "starts_at", "at", "jitter_s"]}),
         (
             _("Its job"),
-            {"fields": ["queue", "body_text", "tries", "ttl_s", "priority", "backoff", "retention_s", "attributes"]},
+            {
+                "fields": [
+                    *("queue", "body_text", "tries", "ttl_s", "priority", "backoff", "retention_s"),
+                    *("attributes", "limit_key"),
+                ]
+            },
         ),
         (_("Rules"), {"fields": ["catch_up", "catch_up_max", "overlap"]}),
     ]

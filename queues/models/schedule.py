@@ -12,7 +12,7 @@ from queues.engine import limits
 
 from .namespace import Namespace
 from .pool import Pool
-from .validators import validate_backoff, validate_queue, validate_schedule_name
+from .validators import validate_backoff, validate_limit_key, validate_queue, validate_schedule_name
 
 HISTORY_MAX: Final = 100
 """Fires that are remembered of each schedule, the newest."""
@@ -102,6 +102,15 @@ class Schedule(models.Model):
         _("retention (s)"), default=0, validators=[MaxValueValidator(limits.SECONDS_MAX)]
     )
     attributes = models.JSONField(_("attributes"), null=True, blank=True)
+    limit_key = models.CharField(
+        _("limit key"),
+        max_length=limits.LIMIT_KEY_MAX_BYTES,
+        blank=True,
+        default="",
+        db_default="",
+        validators=[validate_limit_key],
+        help_text=_("The tenant or account whose jobs share the queue fairly with those of others."),
+    )
     kind = models.CharField(_("kind"), max_length=8, choices=ScheduleKind.choices, default=ScheduleKind.CRON)
     cron = models.CharField(
         _("cron expression"),

@@ -79,6 +79,18 @@ def validate_backoff(text: str) -> None:
         ) from error
 
 
+def validate_limit_key(key: str) -> None:
+    """A limit key as `limit_key=` takes it."""
+    try:
+        queue_limits.check_limit_key(key)
+    except InvalidArgumentError as error:
+        raise ValidationError(
+            _("Printable text of at most %(most)s bytes."),
+            code="invalid_limit_key",
+            params={"most": limits.LIMIT_KEY_MAX_BYTES},
+        ) from error
+
+
 def validate_weights(text: str) -> None:
     """Weights of limit keys, a line for each."""
     try:

@@ -10,6 +10,7 @@ from queues.engine import (
     AckOutcome,
     BeatReply,
     Delivery,
+    Dependency,
     Failed,
     JobDetail,
     JobResult,
@@ -17,6 +18,7 @@ from queues.engine import (
     NodeRequest,
     NodeResults,
     NodesAdded,
+    OpenJob,
     Page,
     Published,
     PublishOptions,
@@ -26,6 +28,9 @@ from queues.engine import (
     Workflow,
 )
 from queues.engine.stats.workers import WorkerBeat
+
+from ..outcomes import NotConfiguredError
+from ..queue_limits import QueueLimits
 
 T = TypeVar("T")
 
@@ -83,7 +88,19 @@ class Broker(ABC):
     # What producers do.
 
     @abstractmethod
-    def publish(self, queue: str, bodies: Sequence[bytes], options: PublishOptions) -> Work[Published]: ...
+    def publish(self, queue: str, bodies: Sequence[bytes], options: PublishOptions) -> Work[Published]:
+        """Publish jobs, all or nothing; with more dependencies than fit one publish: see `open_jobs`."""
+
+    @abstractmethod
+    def add_dependencies(self, queue: str, job_id: str, depends_on: Sequence[Dependency]) -> Work[OpenJob]:
+        """Have a job that was published with `dependencies_open` wait for these, too; any number, in pages.
+
+        Raises InvalidArgumentError, JobNotFoundError, DependenciesClosedError.
+        """
+
+    @abstractmethod
+    def close_dependencies(self, queue: str, job_id: str) -> Work[OpenJob]:
+        """Have such a job take no more. Raises JobNotFoundError."""
 
     def publish_and_wait(self, job: PreparedJob, *, wait_s: float) -> Work[tuple[Published, JobResult]] | None:
         """Publish and wait for the result in one round trip. None: this broker cannot; publish, then wait."""
@@ -150,6 +167,13 @@ class Broker(ABC):
     async def wait_result(self, queue: str, job_id: str, *, timeout_s: float) -> JobResult: ...
 
     # What workers do.
+
+    def limit_queues(self, queue_limits: Mapping[str, QueueLimits]) -> None:
+        """Hold all that is consumed from now on to these limits, by queue. Raises NotConfiguredError over HTTP."""
+        if queue_limits:
+            raise NotConfiguredError(
+                f"queue_limits need a redis:// URL: at {self.url} the policies of the queues say their limits"
+            )
 
     @abstractmethod
     def take(

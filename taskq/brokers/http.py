@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from math import ceil
 from typing import Any, Final, TypeVar
 from urllib.parse import quote
@@ -17,6 +17,7 @@ from queues.engine import (
     AckOutcome,
     BeatReply,
     Delivery,
+    Dependency,
     Failed,
     JobDetail,
     JobResult,
@@ -24,6 +25,7 @@ from queues.engine import (
     NodeRequest,
     NodeResults,
     NodesAdded,
+    OpenJob,
     Page,
     Published,
     PublishOptions,
@@ -37,7 +39,7 @@ from queues.engine.names import check_queue, clean_line
 from queues.engine.stats.workers import WorkerBeat
 
 from .base import PreparedJob, Work
-from .http_calls import Ack, HttpCall, ack_call
+from .http_calls import Ack, HttpCall, HttpPlan, ack_call
 from .http_connection import HttpConnection
 from .http_json import (
     Reply,
@@ -46,11 +48,13 @@ from .http_json import (
     command_of,
     decimal_s,
     deliveries_of,
+    dependency_list,
     fit_beat,
     has_changed,
     job_detail,
     job_result,
     nothing,
+    open_job,
     page_params,
     publish_params,
     published_of,
@@ -61,16 +65,24 @@ from .http_json import (
     worker_of,
 )
 from .http_workflows import node_json, node_results, nodes_added, workflow_of
+from .open_jobs import Steps, add_in_pages, needs_pages, publish_in_pages
 
 T = TypeVar("T")
 
 WAIT_MAX_S: Final = 60
 """How long one request waits for a result; proxies end requests that take much longer."""
 
+LIST_MAX_BYTES: Final = 32 * 1024
+
 ERROR_MAX_CHARS: Final = 4_096
 
 _TAKEN_NAMES: Final = ("queues", "workers", "schedules")
 """GET on these lists them; a queue of such a name is consumed as one of several."""
+
+
+def _is_long(options: PublishOptions) -> bool:
+    """Whether the dependencies do not fit into the head of a request, of which the server takes 64 KiB."""
+    return len(options.depends_on) > 1 and len(quote(dependency_list(options.depends_on), safe="")) > LIST_MAX_BYTES
 
 
 class HttpBroker(HttpConnection):
@@ -87,6 +99,12 @@ class HttpBroker(HttpConnection):
     def publish(self, queue: str, bodies: Sequence[bytes], options: PublishOptions) -> Work[Published]:
         """Several bodies have to be JSON: each is one element of an array. Raises InvalidArgumentError for others."""
         check_queue(queue)
+        if needs_pages(len(bodies), options) or _is_long(options):
+            return HttpPlan(lambda: publish_in_pages(_OpenQueue(self, queue, bodies), options))
+        return self.publish_call(queue, bodies, options)
+
+    def publish_call(self, queue: str, bodies: Sequence[bytes], options: PublishOptions) -> HttpCall[Published]:
+        """One request."""
         params, headers = publish_params(options), attribute_headers(options.attributes)
         if len(bodies) == 1:
             return HttpCall("PUT", queue, published_of, params, bodies[0], headers)
@@ -94,6 +112,17 @@ class HttpBroker(HttpConnection):
             check_json(body)
         content = b"[" + b",".join(bodies) + b"]"
         return HttpCall("PUT", f"{queue}/bulk", published_of, params, content, headers)
+
+    def add_dependencies(self, queue: str, job_id: str, depends_on: Sequence[Dependency]) -> Work[OpenJob]:
+        return HttpPlan(lambda: add_in_pages(_OpenQueue(self, queue), job_id, depends_on))
+
+    def add_some_dependencies(self, queue: str, job_id: str, depends_on: Sequence[Dependency]) -> HttpCall[OpenJob]:
+        """Add up to DEPENDENCIES_MAX of them."""
+        content = to_json_bytes({"depends_on": [str(one) for one in depends_on]})
+        return self._of_job("POST", queue, job_id, "/dependencies", open_job, content=content)
+
+    def close_dependencies(self, queue: str, job_id: str) -> HttpCall[OpenJob]:
+        return self._of_job("POST", queue, job_id, "/dependencies/close", open_job)
 
     def republish(self, queue: str, job_id: str, body: bytes, options: PublishOptions) -> Work[Published]:
         params, headers = publish_params(options), attribute_headers(options.attributes)
@@ -103,6 +132,8 @@ class HttpBroker(HttpConnection):
 
     def publish_and_wait(self, job: PreparedJob, *, wait_s: float) -> Work[tuple[Published, JobResult]] | None:
         check_queue(job.queue)
+        if needs_pages(1, job.options) or _is_long(job.options):
+            return None
         server_wait_s = min(WAIT_MAX_S, max(1, ceil(wait_s)))
         params = publish_params(job.options) | {"wait": str(server_wait_s)}
         headers = attribute_headers(job.options.attributes)
@@ -378,3 +409,24 @@ def _of_jobs(
 ) -> HttpCall[int]:
     check_queue(queue)
     return HttpCall(method, path, lambda reply: int(reply.json["count"]), params, to_json_bytes({"ids": list(job_ids)}))
+
+
+@dataclass(frozen=True, slots=True)
+class _OpenQueue:
+    """Steps of `open_jobs` as requests."""
+
+    broker: HttpBroker
+    queue: str
+    bodies: Sequence[bytes] = ()
+
+    def publish(self, options: PublishOptions) -> Steps[Published]:
+        return (yield self.broker.publish_call(self.queue, self.bodies, options))  # type: ignore[no-any-return]
+
+    def add(self, job_id: str, depends_on: Sequence[Dependency]) -> Steps[OpenJob]:
+        return (yield self.broker.add_some_dependencies(self.queue, job_id, depends_on))  # type: ignore[no-any-return]
+
+    def close(self, job_id: str) -> Steps[OpenJob]:
+        return (yield self.broker.close_dependencies(self.queue, job_id))  # type: ignore[no-any-return]
+
+    def delete(self, job_ids: Sequence[str]) -> Steps[int]:
+        return (yield self.broker.delete(self.queue, job_ids))  # type: ignore[no-any-return]

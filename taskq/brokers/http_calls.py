@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
@@ -50,6 +50,13 @@ class HttpCall(Work[T]):
     takes_missing: bool = False
     wait_s: float = 0.0
     ack: Ack | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HttpPlan(Work[T]):
+    """Requests one after the other: `make` returns a generator of them, which is sent each one's result."""
+
+    make: Callable[[], Generator[HttpCall[Any], Any, T]]
 
 
 def ack_call(ack: Ack) -> HttpCall[Any]:

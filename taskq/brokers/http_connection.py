@@ -9,7 +9,8 @@ import asyncio
 import contextlib
 import os
 import threading
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 from urllib.parse import urlsplit
@@ -17,6 +18,7 @@ from weakref import WeakKeyDictionary
 
 from queues.engine import (
     Delivery,
+    DependenciesClosedError,
     InvalidArgumentError,
     JobNotFoundError,
     LeaseLostError,
@@ -34,7 +36,7 @@ from queues.engine.names import check_namespace
 
 from ..outcomes import NotConfiguredError
 from .base import Broker, Work
-from .http_calls import HttpCall, bulk_ack, together
+from .http_calls import HttpCall, HttpPlan, bulk_ack, together
 from .http_json import Reply
 
 if TYPE_CHECKING:
@@ -57,6 +59,9 @@ CONNECTIONS_MAX: Final = 1_000
 KEPT_CONNECTIONS: Final = 50
 IDLE_S: Final = 30.0
 """Connections that were idle for longer are not used again: taskq's server closes them after 75 s, proxies sooner."""
+
+LIMIT_WAITS_S: Final = (0.1,) * 10
+"""Between tries of a request of several that the rate limit refused, if it does not say how long to wait."""
 
 HANG_UP_TIMEOUT_S: Final = 5.0
 """How long the server may take to end a consume whose client has hung up."""
@@ -124,6 +129,8 @@ class HttpConnection(Broker):
         }
 
     def run(self, work: Work[T]) -> T:
+        if isinstance(work, HttpPlan):
+            return self._run_plan(work)  # type: ignore[no-any-return]
         assert isinstance(work, HttpCall)
         try:
             response = self.client().request(**self._request(work))
@@ -131,7 +138,51 @@ class HttpConnection(Broker):
             raise self._unreachable(error) from error
         return self._read(work, response)  # type: ignore[no-any-return]
 
+    def _run_plan(self, plan: HttpPlan[T]) -> T:
+        """After its first request, one that the rate limit of the token refuses is sent again."""
+        steps = plan.make()
+        waits: Iterator[float] = iter(())
+        try:
+            call = next(steps)
+            while True:
+                try:
+                    result = self.run(call)
+                except LimitReachedError as error:
+                    if (wait_s := next(waits, None)) is None:
+                        call = steps.throw(error)
+                    else:
+                        time.sleep(max(wait_s, error.retry_after_ms / 1000))
+                except TaskqError as error:
+                    call = steps.throw(error)
+                else:
+                    call, waits = steps.send(result), iter(LIMIT_WAITS_S)
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return]
+
+    async def _arun_plan(self, plan: HttpPlan[T]) -> T:
+        """The same for asyncio."""
+        steps = plan.make()
+        waits: Iterator[float] = iter(())
+        try:
+            call = next(steps)
+            while True:
+                try:
+                    result = await self.arun(call)
+                except LimitReachedError as error:
+                    if (wait_s := next(waits, None)) is None:
+                        call = steps.throw(error)
+                    else:
+                        await asyncio.sleep(max(wait_s, error.retry_after_ms / 1000))
+                except TaskqError as error:
+                    call = steps.throw(error)
+                else:
+                    call, waits = steps.send(result), iter(LIMIT_WAITS_S)
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return]
+
     async def arun(self, work: Work[T]) -> T:
+        if isinstance(work, HttpPlan):
+            return await self._arun_plan(work)
         assert isinstance(work, HttpCall)
         try:
             response = await self.async_client().request(**self._request(work))
@@ -216,6 +267,8 @@ class HttpConnection(Broker):
             )
         if status == 409 and call.path.startswith("schedules/"):
             return NotConfiguredError(f"{call.path.removeprefix('schedules/')}: {text}")
+        if status == 409 and text == "job takes no more dependencies":
+            return DependenciesClosedError(call.job_id)
         if status == 409 and content:
             return LeaseLostError(call.job_id)
         if status == 413 and text == "result too large":

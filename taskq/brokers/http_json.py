@@ -14,11 +14,13 @@ from queues.engine import (
     AttemptRecord,
     Backoff,
     Delivery,
+    Dependency,
     InvalidArgumentError,
     JobDetail,
     JobResult,
     JobState,
     KeyMode,
+    OpenJob,
     Published,
     PublishOptions,
     QueueStats,
@@ -76,9 +78,9 @@ def page_params(after: str | None, limit: int) -> dict[str, str]:
     return {"limit": str(limit)} | ({} if after is None else {"after": after})
 
 
-def _escaped(dependency: str) -> str:
-    """As one of a list that is separated by commas."""
-    return dependency.replace("%", "%25").replace(",", "%2C")
+def dependency_list(depends_on: Sequence[Dependency]) -> str:
+    """Separated by commas."""
+    return ",".join([str(one).replace("%", "%25").replace(",", "%2C") for one in depends_on])
 
 
 def publish_params(options: PublishOptions) -> dict[str, str]:
@@ -97,7 +99,10 @@ def publish_params(options: PublishOptions) -> dict[str, str]:
     if options.group is not None:
         params["group"] = options.group
     if options.depends_on:
-        params["depends_on"] = ",".join([_escaped(str(one)) for one in options.depends_on])
+        params["depends_on"] = dependency_list(options.depends_on)
+    if options.dependencies_open:
+        params["dependencies"] = "open"
+    if options.depends_on or options.dependencies_open:
         params["on_dependency_failure"] = options.on_dependency_failure.value
     if options.key is not None:
         params["key"] = options.key
@@ -125,6 +130,11 @@ def attribute_headers(attributes: Mapping[str, str] | None) -> dict[str, str | b
             raise InvalidArgumentError(f"the attribute {name} has characters that HTTP cannot carry")
         headers[f"Job-Attr-{name}"] = text.encode()
     return headers
+
+
+def open_job(reply: Reply) -> OpenJob:
+    content = reply.json
+    return OpenJob(JobState(content["state"]), content["waits_for_total"])
 
 
 def published_of(reply: Reply) -> Published:

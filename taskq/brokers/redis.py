@@ -18,14 +18,17 @@ from queues.engine import (
     BeatReply,
     Consumed,
     Delivery,
+    Dependency,
     Engine,
     Failed,
     JobDetail,
     JobResult,
     JobState,
+    Layout,
     NodeRequest,
     NodeResults,
     NodesAdded,
+    OpenJob,
     Operation,
     Page,
     Plan,
@@ -41,10 +44,12 @@ from queues.engine import (
     Workflow,
     ack,
     ack_attempt,
+    add_dependencies,
     add_nodes,
     annotate,
     cancel_job,
     cancel_workflow,
+    close_dependencies,
     command_workers,
     consume_any,
     create_workflow,
@@ -88,7 +93,9 @@ from queues.engine.limits import BULK_MAX_JOBS, NODES_PER_REQUEST
 from queues.engine.names import check_namespace, check_queue
 from queues.engine.stats.workers import WorkerBeat
 
+from ..queue_limits import QueueLimits
 from .base import Broker, Work
+from .open_jobs import add_in_pages, needs_pages, publish_in_pages
 
 T = TypeVar("T")
 
@@ -106,6 +113,27 @@ class _EngineWork(Work[T]):
     make: Callable[[Engine | AsyncEngine], Operation[T] | Plan[T]]
 
 
+@dataclass(frozen=True, slots=True)
+class _OpenQueue:
+    """Steps of `open_jobs` as plans of the engine."""
+
+    layout: Layout
+    queue: QueueKeys
+    bodies: Sequence[bytes]
+
+    def publish(self, options: PublishOptions) -> Plan[Published]:
+        return publish_large(self.queue, self.bodies, options)
+
+    def add(self, job_id: str, depends_on: Sequence[Dependency]) -> Plan[OpenJob]:
+        return add_dependencies(self.layout, self.queue, job_id, depends_on)
+
+    def close(self, job_id: str) -> Plan[OpenJob]:
+        return close_dependencies(self.queue, job_id)
+
+    def delete(self, job_ids: Sequence[str]) -> Plan[int]:
+        return delete_jobs(self.queue, job_ids)
+
+
 class RedisBroker(Broker):
     """A pool by its URL, as `queues.engine.open_engine` takes it. Opens nothing before it is used."""
 
@@ -120,6 +148,7 @@ class RedisBroker(Broker):
         self._engines: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Future[AsyncEngine]] = WeakKeyDictionary()
         self._prepared: dict[int, tuple[PublishOptions, PreparedOptions]] = {}
         self._commands = itertools.count()
+        self._queue_limits: Mapping[str, QueueLimits] = {}
 
     def engine(self) -> Engine:
         """The engine of this process."""
@@ -187,12 +216,23 @@ class RedisBroker(Broker):
         return prepared
 
     def publish(self, queue: str, bodies: Sequence[bytes], options: PublishOptions) -> Work[Published]:
+        if needs_pages(len(bodies), options):
+            return _EngineWork(lambda engine: publish_in_pages(self._open_queue(engine, queue, bodies), options))
         prepared = self._prepare(options)
         if options.depends_on and options.key is not None:
             return _EngineWork(lambda engine: self._publish_acyclic(engine, queue, bodies, options))
         if is_large(bodies, prepared):  # one call would keep Redis busy for too long
             return _EngineWork(lambda engine: publish_large(self._queue(engine, queue), bodies, prepared))
         return _EngineWork(lambda engine: publish(self._queue(engine, queue), bodies, prepared))
+
+    def _open_queue(self, engine: Engine | AsyncEngine, name: str, bodies: Sequence[bytes] = ()) -> _OpenQueue:
+        return _OpenQueue(engine.layout, self._queue(engine, name), bodies)
+
+    def add_dependencies(self, queue: str, job_id: str, depends_on: Sequence[Dependency]) -> Work[OpenJob]:
+        return _EngineWork(lambda engine: add_in_pages(self._open_queue(engine, queue), job_id, depends_on))
+
+    def close_dependencies(self, queue: str, job_id: str) -> Work[OpenJob]:
+        return _EngineWork(lambda engine: close_dependencies(self._queue(engine, queue), job_id))
 
     def _publish_acyclic(
         self, engine: Engine | AsyncEngine, name: str, bodies: Sequence[bytes], options: PublishOptions
@@ -264,12 +304,25 @@ class RedisBroker(Broker):
         engine = await self.async_engine()
         return await engine.wait_result(self._queue(engine, queue), job_id, timeout_s=timeout_s)
 
+    def limit_queues(self, queue_limits: Mapping[str, QueueLimits]) -> None:
+        self._queue_limits = dict(queue_limits)
+
+    def _limits_of(self, queues: Sequence[str]) -> dict[str, Any]:
+        """Arguments of a consume of these queues."""
+        if not self._queue_limits:
+            return {}
+        found = [self._queue_limits.get(name) for name in queues]
+        return {
+            "max_in_flight": [0 if one is None else one.max_in_flight for one in found],
+            "queue_limits": [one and one.for_consume for one in found],
+        }
+
     def take(
         self, queues: Sequence[str], *, count: int, ttr_ms: int, timeout_s: float, consumer: str
     ) -> Work[tuple[Delivery, ...]]:
         def make(engine: Engine | AsyncEngine) -> Plan[tuple[Delivery, ...]]:
             keys = [self._queue(engine, name) for name in queues]
-            return _jobs_of(consume_any(keys, ttr_ms=ttr_ms, count=count, consumer=consumer))
+            return _jobs_of(consume_any(keys, ttr_ms=ttr_ms, count=count, consumer=consumer, **self._limits_of(queues)))
 
         return _EngineWork(make)
 
@@ -279,7 +332,9 @@ class RedisBroker(Broker):
         engine = await self.async_engine()
         keys = [self._queue(engine, name) for name in queues]
         count = min(count, CONSUME_TOGETHER)
-        consumed = await engine.wait_consume(keys, ttr_ms=ttr_ms, timeout_s=timeout_s, count=count, consumer=consumer)
+        consumed = await engine.wait_consume(
+            keys, ttr_ms=ttr_ms, timeout_s=timeout_s, count=count, consumer=consumer, **self._limits_of(queues)
+        )
         return consumed.jobs
 
     def ack(self, queue: str, job_ids: Sequence[str], *, attempt: int) -> Work[tuple[AckOutcome, ...]]:

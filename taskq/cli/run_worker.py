@@ -94,6 +94,7 @@ def run_worker(load: Callable[[], App], options: argparse.Namespace, command: Se
 
 def worker_options(app: App, options: argparse.Namespace) -> WorkerOptions:
     """The options of each worker process. Raises NotConfiguredError."""
+    app.broker.limit_queues(app.queue_limits)
     queues = parse_queues(options.queues) or dict.fromkeys(sorted(app.queues()), 1)
     share = max(1, (os.cpu_count() or 1) // options.processes)
     return WorkerOptions(

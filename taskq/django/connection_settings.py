@@ -8,10 +8,12 @@ from typing import Any, Final, NamedTuple
 from django.conf import settings
 
 from ..outcomes import NotConfiguredError
+from ..queue_limits import QueueLimits, read_queue_limits
 
 BACKEND_NAMES: Final = ("taskq.django.TaskqBackend", "taskq.django.backend.TaskqBackend")
 SETTINGS: Final = ("URL", "NAMESPACE", "TOKEN", "SERVICE_URL")
 OUTBOX: Final = "OUTBOX"
+QUEUE_LIMITS: Final = "QUEUE_LIMITS"
 
 
 class ConnectionSettings(NamedTuple):
@@ -41,6 +43,11 @@ def project_outbox() -> bool | str:
     return read_outbox(getattr(settings, "TASKQ", None) or {})
 
 
+def project_queue_limits() -> Mapping[str, QueueLimits]:
+    """TASKQ's QUEUE_LIMITS: what workers in direct mode keep to. Raises NotConfiguredError."""
+    return read_queue_limits((getattr(settings, "TASKQ", None) or {}).get(QUEUE_LIMITS))
+
+
 def read_outbox(options: Mapping[str, Any]) -> bool | str:
     """OUTBOX in settings. Raises NotConfiguredError."""
     outbox = options.get(OUTBOX, False)
@@ -52,7 +59,7 @@ def read_outbox(options: Mapping[str, Any]) -> bool | str:
 def _project_options() -> Mapping[str, Any]:
     own = getattr(settings, "TASKQ", None)
     if own is not None:
-        if unknown := own.keys() - {*SETTINGS, OUTBOX}:
+        if unknown := own.keys() - {*SETTINGS, OUTBOX, QUEUE_LIMITS}:
             raise NotConfiguredError(f"unknown names in TASKQ: {', '.join(sorted(unknown))}")
         return own  # type: ignore[no-any-return]
     default = getattr(settings, "TASKS", {}).get("default", {})

@@ -18,8 +18,15 @@ from ..brokers import Broker, open_broker
 from ..call import Call
 from ..job import Job
 from ..outcomes import NotConfiguredError
+from ..queue_limits import QueueLimits
 from ..task import Prepared, Task
-from .connection_settings import ConnectionSettings, backend_connection, project_connection, project_outbox
+from .connection_settings import (
+    ConnectionSettings,
+    backend_connection,
+    project_connection,
+    project_outbox,
+    project_queue_limits,
+)
 from .transactions import ConnectionMiddleware, aenqueue_on_commit, enqueue_on_commit
 
 
@@ -43,11 +50,16 @@ class DjangoApp(App):
     """An App whose URL is in the settings, and whose jobs wait for the commit of the caller's transaction.
 
     `read_settings` returns URL, namespace and token. It is called when a broker is needed first, and again after the
-    settings changed.
+    settings changed. `read_limits` returns the limits of queues.
     """
 
-    def __init__(self, read_settings: Callable[[], ConnectionSettings]) -> None:
+    def __init__(
+        self,
+        read_settings: Callable[[], ConnectionSettings],
+        read_limits: Callable[[], Mapping[str, QueueLimits]] = dict,
+    ) -> None:
         super().__init__(middleware=[ConnectionMiddleware()])
+        self._read_limits = read_limits
         self._read_settings = read_settings
         self.process_setup = "taskq.django.project"
         self.django_tasks: dict[str, Task[..., Any]] = {}
@@ -70,6 +82,11 @@ class DjangoApp(App):
         """The settings' SERVICE_URL and TOKEN."""
         found = self._read_settings()
         return found.service_url, found.token
+
+    @property
+    def queue_limits(self) -> Mapping[str, QueueLimits]:
+        """The settings' QUEUE_LIMITS; none in another place than TASKQ's."""
+        return self._read_limits()
 
     def forget_broker(self) -> None:
         """Open another broker when one is needed next."""
@@ -147,7 +164,7 @@ class DjangoApp(App):
         return await self.apublish(group) if pending is None else pending
 
 
-app = DjangoApp(project_connection)
+app = DjangoApp(project_connection, project_queue_limits)
 """The app of the project: `from taskq.django import app`, then `@app.task`."""
 
 _other_apps: dict[ConnectionSettings, DjangoApp] = {}

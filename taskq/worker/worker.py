@@ -69,7 +69,8 @@ class Worker(WorkerState):
         return self.state == "running" and self._is_reached
 
     async def run(self) -> StopReason:
-        """Work until told to stop, or until the options say so."""
+        """Work until told to stop, or until the options say so. Raises NotConfiguredError."""
+        self.app.broker.limit_queues(self.app.queue_limits)
         self._loop = asyncio.get_running_loop()
         self._threads = ThreadPool(self.options.concurrency, self._changed.set)
         processes = ProcessRunner(self.options.processes)

@@ -29,6 +29,7 @@ FORM = {
     "catch_up": "all",
     "catch_up_max": "7",
     "overlap": "skip",
+    "limit_key": "acme",
 }
 
 
@@ -82,6 +83,9 @@ def test_a_form_makes_a_schedule(alice: Client) -> None:
     row = Schedule.objects.get()
     assert (row.cron, row.zone, row.queue, bytes(row.body)) == ("30 2 * * *", "Europe/Berlin", "reports", b"hello\nyou")
     assert (row.catch_up, row.catch_up_max, row.overlap, row.source) == ("all", 7, "skip", "people")
+    assert row.limit_key == "acme"
+    assert "<dt>Limit key</dt><dd><bdi>acme</bdi></dd>" in alice.get(AT).text
+    assert 'value="acme"' in alice.get(f"{AT}edit").text
     assert row.fire_at is not None
     assert Activity.objects.filter(action="schedule_created", target="nightly").exists()
 

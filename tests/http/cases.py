@@ -1231,6 +1231,7 @@ SHOWN_SCHEDULE = {
     "backoff": None,
     "retention": 0,
     "attributes": None,
+    "limit_key": None,
     "catch_up": "last",
     "catch_up_max": 100,
     "jitter": 0,
@@ -1386,6 +1387,9 @@ SCHEDULE_ROUTES = [
     ),
     bad_schedule(f'{{{_CRON}, "attributes": {{"a": "\\u0000"}}}}', "invalid attributes: they have no character U+0000"),
     bad_schedule(f'{{{_CRON}, "attributes": {{"a": 7}}}}', "invalid attributes: expected an object of texts"),
+    bad_schedule(f'{{{_CRON}, "limit_key": 7}}', "invalid limit_key: expected a text"),
+    bad_schedule(f'{{{_CRON}, "limit_key": "a\\tb"}}', "invalid limit_key"),
+    bad_schedule(f'{{{_CRON}, "limit_key": "{"k" * 65}"}}', "invalid limit_key"),
     bad_schedule(f'{{{_CRON}, "data": "?"}}', "invalid data: it is not base64"),
     bad_schedule(f'{{{_CRON}, "body": "x", "data": "eA=="}}', "body and data exclude each other"),
     Case(

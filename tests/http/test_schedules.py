@@ -67,9 +67,9 @@ def test_another_namespaces_token_opens_none(client: Client, name: str) -> None:
 
 def test_run_publishes_the_body_with_its_options(client: Client, queue: str, name: str) -> None:
     raw = bytes(range(256))
-    content = (
-        f'{{"queue": "{queue}", "every": 3600, "data": "{base64.b64encode(raw).decode()}", "tries": 7, "ttl": 99}}'
-    )
+    data = base64.b64encode(raw).decode()
+    options = '"tries": 7, "ttl": 99, "limit_key": "acme"'
+    content = f'{{"queue": "{queue}", "every": 3600, "data": "{data}", {options}}}'
     assert client.call("PUT", f"/api/{{ns}}/schedules/{name}", content).status == 201
 
     fire = client.call("POST", f"/api/{{ns}}/schedules/{name}/run").json
@@ -77,7 +77,9 @@ def test_run_publishes_the_body_with_its_options(client: Client, queue: str, nam
     job = client.take(queue)
     assert (job["job_id"], base64.b64decode(job["data"])) == (fire["job_id"], raw)
     assert (job["tries"], job["ttl"]) == (7, 99)
-    assert client.call("GET", f"/api/{{ns}}/schedules/{name}").json["history"] == [fire]
+    assert client.call("GET", f"/api/{{ns}}/{queue}/job/{fire['job_id']}/detail").json["limit_key"] == "acme"
+    kept = client.call("GET", f"/api/{{ns}}/schedules/{name}").json
+    assert (kept["history"], kept["limit_key"]) == ([fire], "acme")
 
 
 def test_pages_go_on_where_the_one_before_ended(client: Client, name: str) -> None:

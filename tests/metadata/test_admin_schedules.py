@@ -45,17 +45,19 @@ def test_it_is_saved_with_its_next_fire(admin: Client, form: dict[str, object]) 
     row = Schedule.objects.get()
     assert (bytes(row.body), row.fire_at is None) == (b"hello", False)
     assert Activity.objects.filter(action="schedule_created", target="nightly").exists()
+    assert row.limit_key == ""
     change = f"/admin/queues/schedule/{row.pk}/change/"
     assert admin.get(change).status_code == 200
-    assert admin.post(change, form | {"body_text": "new", "paused": "on"}).status_code == 302
+    assert admin.post(change, form | {"body_text": "new", "paused": "on", "limit_key": "acme"}).status_code == 302
     row.refresh_from_db()
-    assert (bytes(row.body), row.paused, row.fire_at) == (b"new", True, None)
+    assert (bytes(row.body), row.paused, row.fire_at, row.limit_key) == (b"new", True, None, "acme")
 
 
 def test_nonsense_is_refused(admin: Client, form: dict[str, object]) -> None:
     page = admin.post(ADD, form | {"cron": "61 * * * *"}).text
 
     assert "minute &quot;61&quot; cannot be read (0-59)" in page
+    assert "Printable text of at most 64 bytes." in admin.post(ADD, form | {"limit_key": "ö" * 33}).text
     assert not Schedule.objects.exists()
 
 

@@ -70,12 +70,15 @@ def only_fire(schedule: Schedule) -> ScheduleFire:
 
 
 def test_a_due_schedule_publishes_its_job_and_says_which(engine: Engine) -> None:
-    schedule = put(priority=5, retention_s=60, attributes={"from": "cron"})
+    schedule = put(priority=5, retention_s=60, attributes={"from": "cron"}, limit_key="acme")
 
     done = fire(engine)
 
     (job,) = engine.run(consume(engine.queue("orders", "mail"), ttr_ms=1_000)).jobs
     assert (job.body, job.tries, job.attributes) == (b"hello", 3, {"from": "cron"})
+    found = engine.run(detail(engine.queue("orders", "mail"), job.job_id))
+    assert found is not None
+    assert found.limit_key == "acme"
     row = only_fire(schedule)
     assert (row.outcome, row.job_id, row.queue) == (FireOutcome.FIRED, job.job_id, "mail")
     assert row.fired_at is not None

@@ -7,6 +7,7 @@ import builtins
 import contextlib
 import http.client
 import itertools
+import os
 import re
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -17,10 +18,14 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from queues.engine import (
     AckOutcome,
+    DependenciesClosedError,
+    Dependency,
+    DependencyFailure,
     Ended,
     InvalidArgumentError,
     JobNotFoundError,
@@ -43,6 +48,7 @@ from taskq.outcomes import JobFailedError, JobGoneError, NotConfiguredError, Res
 from taskq.worker import StopReason, Worker, WorkerOptions
 from tests.http.service import Server, site_fixtures
 from tests.sdk.test_client import walk_through_the_rest
+from tests.sdk.test_many_dependencies import walk_through_an_open_job, walk_through_many_dependencies
 from tests.support.waiting import wait_until
 
 _numbers = itertools.count(1)
@@ -754,3 +760,50 @@ async def _walk_through_workflows(app: App, queue: str) -> None:
         other = number.using(queue="elsewhere", depends_on=[handle.job("total"), "elsewhere:a,b%c"]).enqueue(1)
         assert other.state() == "blocked"
         assert other.cancel()
+
+
+def test_a_job_waits_for_more_jobs_than_fit_one_publish(broker: HttpBroker, server: Server) -> None:
+    account = server.site.account
+    with Client(server.url, namespace=account["namespace"], token=account["token"]) as client:
+        walk_through_many_dependencies(client)
+        walk_through_an_open_job(client)
+
+
+def test_dependencies_that_a_head_has_no_room_for_are_added_in_pages(broker: HttpBroker, queue: str) -> None:
+    depends_on = tuple(Dependency(queue=f"{queue}-{'x' * 200}", key=f"{number}") for number in range(300))
+    options = replace(KEPT, depends_on=depends_on, on_dependency_failure=DependencyFailure.CONTINUE)
+
+    published = broker.run(broker.publish(queue, [b"1", b"2"], options))
+
+    for job_id in published.job_ids:
+        with pytest.raises(DependenciesClosedError):
+            broker.run(broker.add_dependencies(queue, job_id, depends_on[:1]))
+    assert broker.run(broker.stats(queue)).counts[JobState.BLOCKED] == 2
+    cyclic = replace(options, key="k", depends_on=(*depends_on, Dependency(queue=queue, key="k")))
+    with pytest.raises(InvalidArgumentError, match="depends_on makes a cycle"):
+        asyncio.run(broker.arun(broker.publish(queue, [b"3"], cyclic)))
+    assert broker.run(broker.stats(queue)).counts[JobState.BLOCKED] == 2
+
+
+def test_a_request_of_several_waits_out_the_rate_limit(broker: HttpBroker, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("taskq.brokers.http_connection.LIMIT_WAITS_S", (0.0, 0.0))
+    refusals = {"PUT": 0, "POST": 2}
+
+    def respond(request: Any) -> Any:
+        if refusals[request.method]:
+            refusals[request.method] -= 1
+            return httpx.Response(429, headers={"Retry-After": "0"}, json={"error": "publish rate limit reached"})
+        if request.method == "PUT":
+            return httpx.Response(201, json={"msg": "published", "job_id": "01JD5T9ZQ3W8K4N7B2M6XCVHRE"})
+        return httpx.Response(200, json={"state": "blocked", "waits_for_total": 1})
+
+    options = replace(KEPT, depends_on=tuple(Dependency(queue="q", key=f"{number}") for number in range(1_001)))
+    limited = HttpBroker("http://localhost:1", "ns", "t" * 43)
+    limited._client, limited._pid = httpx.Client(transport=httpx.MockTransport(respond)), os.getpid()
+    assert limited.run(limited.publish("q", [b"1"], options)).job_ids == ("01JD5T9ZQ3W8K4N7B2M6XCVHRE",)
+    refusals["POST"] = 3
+    with pytest.raises(LimitReachedError):
+        limited.run(limited.publish("q", [b"1"], options))
+    refusals.update(PUT=1, POST=0)
+    with pytest.raises(LimitReachedError):
+        limited.run(limited.publish("q", [b"1"], options))

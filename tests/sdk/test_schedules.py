@@ -71,7 +71,7 @@ def again(app: App) -> App:
 
 
 def test_a_sync_creates_changes_and_removes_what_the_code_declares(app: App, client: Client) -> None:
-    @app.task(name="shop.close", cron="30 2 * * *", zone="Europe/Berlin", args=[7], retry=4, priority=3)
+    @app.task(name="shop.close", cron="30 2 * * *", zone="Europe/Berlin", args=[7], retry=4, limit_key="of-{order}")
     def close(order: int) -> None: ...
 
     @app.task(name="shop.look", every=timedelta(minutes=5))
@@ -81,7 +81,11 @@ def test_a_sync_creates_changes_and_removes_what_the_code_declares(app: App, cli
     known = kept(client)
     assert (first.created, first.updated, first.removed) == (("shop.close", "shop.look"), (), ())
     assert known["shop.close"]["source"] == "code"
-    assert (known["shop.close"]["app"], known["shop.close"]["tries"], known["shop.close"]["priority"]) == ("shop", 4, 3)
+    assert (known["shop.close"]["app"], known["shop.close"]["tries"], known["shop.close"]["limit_key"]) == (
+        "shop",
+        4,
+        "of-7",
+    )
     assert (known["shop.close"]["cron"], known["shop.close"]["zone"]) == ("30 2 * * *", "Europe/Berlin")
     assert known["shop.look"]["every"] == 300
 
@@ -90,10 +94,12 @@ def test_a_sync_creates_changes_and_removes_what_the_code_declares(app: App, cli
     assert kept(client)["shop.look"]["next_ms"] == known["shop.look"]["next_ms"]
 
     later = again(app)
-    later.task(name="shop.close", cron="0 3 * * *")(lambda: None)
+    later.task(name="shop.close", cron="0 3 * * *", priority=3)(lambda: None)
     third = sync(later, "shop")
     assert (third.updated, third.removed) == (("shop.close",), ("shop.look",))
-    assert {name: one["cron"] for name, one in kept(client).items()} == {"shop.close": "0 3 * * *"}
+    (close_now,) = kept(client).values()
+    assert (close_now["name"], close_now["cron"], close_now["priority"]) == ("shop.close", "0 3 * * *", 3)
+    assert close_now["limit_key"] is None
 
 
 def test_two_apps_and_people_leave_each_others_schedules_alone(app: App, client: Client) -> None:

@@ -31,6 +31,7 @@ _KNOWN: Final = frozenset(
     {
         *_WHEN,
         *("queue", "body", "data", "start", "zone", "tries", "ttl", "priority", "backoff", "retention", "attributes"),
+        "limit_key",
         *("catch_up", "catch_up_max", "jitter", "overlap", "paused", "app"),
     }
 )
@@ -65,6 +66,7 @@ def fields_of(content: dict[str, Any]) -> ScheduleFields:
         backoff=read_text(content, "backoff"),
         retention_s=read_whole(content, "retention", least=0, most=SECONDS_MAX) or 0,
         attributes=read_attributes(content),
+        limit_key=read_text(content, "limit_key"),
         catch_up=read_choice(content, "catch_up", CatchUp, CatchUp.LAST),
         catch_up_max=read_whole(content, "catch_up_max", least=1, most=1_000) or 100,
         jitter_s=read_whole(content, "jitter", least=0, most=86_400) or 0,
@@ -102,6 +104,7 @@ def present_schedule(schedule: ScheduleView) -> dict[str, Any]:
         "backoff": fields.backoff or None,
         "retention": fields.retention_s,
         "attributes": fields.attributes,
+        "limit_key": fields.limit_key or None,
         "catch_up": fields.catch_up.value,
         "catch_up_max": fields.catch_up_max,
         "jitter": fields.jitter_s,

@@ -35,6 +35,7 @@ SCHEDULE: Final[dict[str, Any]] = {
     "backoff": None,
     "retention": 0,
     "attributes": None,
+    "limit_key": None,
     "catch_up": "last",
     "catch_up_max": 100,
     "jitter": 0,
@@ -85,9 +86,9 @@ PUT_SCHEDULE: Final = Documentation(
     body="`queue`, and one of `cron` (5 fields, 6 with seconds first, or @daily and the like), `every` (seconds, 1 or "
     "more) and `at` (epoch seconds, or ISO 8601 with a zone). All others are optional: `zone` (UTC); `start`: from "
     "when `every` counts; the job's `body` (a text, or an object or array, whose JSON it is) or `data` (base64), "
-    "`tries`, `ttl`, `priority`, `backoff`, `retention`, `attributes`; `catch_up` (none, last, all), `catch_up_max` "
-    "(100), `jitter` (seconds), `overlap` (allow, skip, replace), `paused` (default: as it is), `app` (whose code "
-    "declares it). At most 2 MiB",
+    "`tries`, `ttl`, `priority`, `backoff`, `retention`, `attributes`, `limit_key`; `catch_up` (none, last, all), "
+    "`catch_up_max` (100), `jitter` (seconds), `overlap` (allow, skip, replace), `paused` (default: as it is), `app` "
+    "(whose code declares it). At most 2 MiB",
     body_type="application/json",
     replies=(
         Reply(201, "made", {"msg": "created", "schedule": {**SCHEDULE, "last": None}}),

@@ -86,5 +86,6 @@ def _check_options(fields: ScheduleFields) -> None:
             backoff=parse_backoff(fields.backoff) if fields.backoff else NO_BACKOFF,
             retention_ms=fields.retention_s * 1000,
             attributes=None if fields.attributes is None else dict(fields.attributes),
+            limit_key=fields.limit_key or None,
         )
     )

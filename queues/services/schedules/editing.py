@@ -178,6 +178,7 @@ def _apply(row: Schedule, fields: ScheduleFields, now_ms: int) -> None:
     row.tries, row.ttl_s, row.priority = fields.tries, fields.ttl_s, fields.priority
     row.backoff, row.retention_s = fields.backoff, fields.retention_s
     row.attributes = None if fields.attributes is None else dict(fields.attributes)
+    row.limit_key = fields.limit_key
     row.kind, row.cron, row.interval_ms = fields.kind, fields.cron, fields.interval_ms
     if not (interval_goes_on and fields.starts_ms is None):
         row.starts_at = optional_datetime(_timing(fields, now_ms).anchor_ms or None)

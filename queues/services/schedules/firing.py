@@ -327,6 +327,7 @@ def _publish(pool: str, engine: Engine, fire: ScheduleFire, body: bytes) -> Oper
         backoff=parse_backoff(row.backoff) if row.backoff else None,
         retention_ms=row.retention_s * 1000,
         attributes=row.attributes or None,
+        limit_key=row.limit_key or None,
     )
     policy = policy_for(pool=pool, namespace=namespace, queue=fire.queue)
     return publish(engine.queue(namespace, fire.queue), [body], effective_options(request=request, policy=policy))

@@ -56,6 +56,7 @@ class ScheduleFields:
     backoff: str = ""
     retention_s: int = 0
     attributes: Mapping[str, str] | None = None
+    limit_key: str = ""
     catch_up: CatchUp = CatchUp.LAST
     catch_up_max: int = 100
     jitter_s: int = 0
@@ -161,6 +162,7 @@ def fields_of(row: Schedule, *, with_body: bool) -> ScheduleFields:
         backoff=row.backoff,
         retention_s=row.retention_s,
         attributes=row.attributes,
+        limit_key=row.limit_key,
         catch_up=CatchUp(row.catch_up),
         catch_up_max=row.catch_up_max,
         jitter_s=row.jitter_s,

@@ -14,7 +14,7 @@ import pytest_django
 from django.core import checks
 from django.core.management import CommandError, call_command
 
-from taskq import NotConfiguredError
+from taskq import NotConfiguredError, QueueLimits
 from taskq.django import app, taskq_backends
 from taskq.django import backend as backend_module
 from taskq.django.backend import OPTIONS, TaskqBackend
@@ -133,6 +133,16 @@ def test_a_misspelt_name_in_taskq_is_refused(settings: Settings) -> None:
     settings.TASKQ = {"URI": "redis://a"}
     with pytest.raises(NotConfiguredError, match="unknown names in TASKQ: URI"):
         _ = app.broker
+
+
+def test_limits_of_queues_are_those_of_taskq(settings: Settings) -> None:
+    settings.TASKQ = {"URL": "redis://a", "QUEUE_LIMITS": {"mails": {"rate": 5, "key_weights": {"acme": 3}}}}
+    settings.TASKS = {"default": {"BACKEND": BACKEND}, "other": {"BACKEND": BACKEND, "OPTIONS": {"NAMESPACE": "other"}}}
+    assert app.queue_limits == {"mails": QueueLimits(rate=5, key_weights={"acme": 3})}
+    assert current_backend("other").app.queue_limits == {}
+    settings.TASKQ = {"URL": "redis://a", "QUEUE_LIMITS": {"mails": {"RATE": 5}}}
+    with pytest.raises(NotConfiguredError, match="queue_limits of 'mails': got an unexpected keyword argument 'RATE'"):
+        _ = app.queue_limits
 
 
 def test_a_project_without_tasks_has_no_backends(settings: Settings) -> None:
