@@ -12,18 +12,27 @@ from queues.engine import (
     Dependency,
     DependencyFailure,
     Engine,
+    KeyMode,
+    NodeRequest,
     Operation,
     PublishOptions,
     QueueKeys,
     ack,
     add_dependencies,
+    cancel_workflow,
     close_dependencies,
     consume,
+    create_workflow,
     fail,
+    flush_due,
+    flush_group,
+    publish,
     publish_large,
+    read_workflow,
     relay,
+    retry_workflow,
 )
-from queues.engine.limits import BULK_MAX_JOBS
+from queues.engine.limits import BULK_MAX_JOBS, GROUP_BATCHES_PER_CALL, GROUP_MAX_SIZE, NODES_PER_REQUEST
 
 from .report import Bar, Figure, Section, percentile
 from .settings import Settings
@@ -34,6 +43,9 @@ ROUNDS = 15
 BODIES = [b"x" * 100] * BULK_MAX_JOBS
 KEY = "k" * 64
 """The longest."""
+MEMBERS = [b"x" * 600] * GROUP_MAX_SIZE
+MEMBER_KEYS = [f"{place}".rjust(255, "k") for place in range(GROUP_MAX_SIZE)]
+"""Members that come near the bytes of a batch, and keys as long as they may be."""
 
 
 class MeteredEngine(Engine):
@@ -103,6 +115,47 @@ def _dependencies(engine: MeteredEngine, number: int) -> None:
     _relay(engine)
 
 
+def _groups(engine: MeteredEngine, number: int) -> None:
+    """Flushes of a full batch: with keys and without, in the call that fills the group, and of as many small ones."""
+    alone, filled, keyed = (engine.queue("bench", f"{name}{number}") for name in ("alone", "filled", "keyed"))
+    options = PublishOptions(group="g", group_max_size=GROUP_MAX_SIZE)
+    engine.run(publish_large(alone, MEMBERS[1:], options))
+    for key in MEMBER_KEYS[1:]:
+        engine.run(publish(keyed, MEMBERS[:1], replace(options, key=key, key_mode=KeyMode.UNTIL_DONE)))
+    for queue in (alone, keyed):
+        engine.batch([flush_group(queue, "g")])
+    engine.run(publish_large(filled, MEMBERS, options))
+    engine.run(publish_large(filled, BODIES, options))
+    engine.run(publish_large(filled, BODIES, replace(options, group_max_size=GROUP_MAX_SIZE // GROUP_BATCHES_PER_CALL)))
+    while engine.run(flush_due(engine.layout)).more:
+        pass
+
+
+def _workflow(engine: MeteredEngine, number: int) -> None:
+    """One node, as many as possible after it, and one after all these: made, failed, retried, acked, cancelled."""
+    queue, layout, workflow_id = engine.queue("bench", f"nodes{number}"), engine.layout, f"w{number}"
+    names = [f"{place}".rjust(len(KEY), "n") for place in range(NODES_PER_REQUEST)]
+    options = PublishOptions(ttl_ms=600_000, limit_key=KEY, on_dependency_failure=DependencyFailure.FAIL)
+    needs = [(), *[(names[0],) for _ in names[2:]], tuple(names[1:-1])]
+    nodes = [
+        NodeRequest(name=name, queue=queue.queue, body=BODIES[0], depends_on=its, options=options)
+        for name, its in zip(names, needs, strict=True)
+    ]
+    engine.run(create_workflow(layout, "bench", workflow_id, nodes))
+    (first,) = engine.run(consume(queue, ttr_ms=60_000)).jobs
+    engine.run(fail(queue, first.job_id, dead=True))
+    _relay(engine)
+    engine.run(retry_workflow(layout, "bench", workflow_id))
+    _relay(engine)
+    engine.run(consume(queue, ttr_ms=60_000))
+    engine.run(ack(queue, [first.job_id]))
+    _relay(engine)
+    engine.run(consume(queue, ttr_ms=60_000, count=100))
+    engine.run(read_workflow(layout, "bench", workflow_id))
+    engine.run(cancel_workflow(layout, "bench", workflow_id, given="bench"))
+    _relay(engine)
+
+
 def _relay(engine: MeteredEngine) -> None:
     while engine.run(relay(engine.layout)).more:
         pass
@@ -114,9 +167,9 @@ def measure(settings: Settings) -> Section:
     runs = [_run(rounds) for _ in range(settings.runs)]
     slowest = sorted(runs[0], key=lambda name: -runs[0][name])
     return Section(
-        title="Processor time of Redis for the largest calls: publishes, dependencies, what these jobs come to",
+        title="Processor time of Redis for the largest calls: publishes, dependencies, groups, workflows",
         figures=[
-            *(Figure(name=name, unit="ms", runs=[run[name] for run in runs]) for name in slowest[:12]),
+            *(Figure(name=name, unit="ms", runs=[run[name] for run in runs]) for name in slowest[:20]),
             Figure(
                 name="the longest",
                 unit="ms",
@@ -136,6 +189,8 @@ def _run(rounds: int) -> dict[str, float]:
             engine.calls = {}
             _publishes(engine, engine.queue("bench", "published"))
             _dependencies(engine, number)
+            _groups(engine, number)
+            _workflow(engine, number)
             for name, calls in engine.calls.items():
                 longest.setdefault(name, []).append(max(calls))
     return {name: percentile(calls, 50) for name, calls in longest.items()}

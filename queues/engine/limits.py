@@ -33,6 +33,9 @@ STAGE_MIN_JOBS: Final = 500
 has more jobs."""
 
 CONSUME_MAX_COUNT: Final = 1_000
+CONSUME_PAGE: Final = 500
+"""Jobs of one consume, and those that one script call delivers."""
+
 CONSUME_MAX_QUEUES: Final = 64
 CONSUME_MAX_TIMEOUT_S: Final = 600
 

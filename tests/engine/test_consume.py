@@ -6,7 +6,17 @@ from typing import Any
 
 import pytest
 
-from queues.engine import InvalidArgumentError, StoreUnavailableError, consume, consume_any, detail, fail, pause, resume
+from queues.engine import (
+    InvalidArgumentError,
+    StoreUnavailableError,
+    consume,
+    consume_any,
+    detail,
+    fail,
+    limits,
+    pause,
+    resume,
+)
 from queues.engine.keys import Layout
 from queues.engine.limits import CONSUME_BUDGET_BYTES, SKIP_BATCH
 from queues.engine.operation import Operation
@@ -228,3 +238,21 @@ def test_a_call_that_comes_again_is_remembered_unless_its_consumer_has_a_long_na
     assert step(consumer="w" * 60_000).args == step(consumer="w" * 64).args
     assert step().args != step(consumer="worker-2").args != step(ttr_ms=2_000).args
     assert [type(one.args[4]) for one in (step(ttr_ms=2_000.0), step(ttr_ms=2_000))] == [float, int]
+
+
+def test_a_large_consume_is_several_calls(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    bodies = [b"%d" % number for number in range(7)]
+    world.publish(*bodies)
+    monkeypatch.setattr(limits, "CONSUME_PAGE", 3)
+    plan = consume(world.queue, ttr_ms=1_000, count=9, now_ms=world.now_ms)
+
+    operations = next(plan)
+    for wanted in (3, 3):
+        results = world.engine.batch(operations)
+        assert len(results[0].jobs) == wanted
+        operations = plan.send(results)
+    results = world.engine.batch(operations)
+    with pytest.raises(StopIteration) as end:
+        plan.send(results)
+
+    assert [job.body for job in end.value.value.jobs] == bodies

@@ -142,8 +142,10 @@ def test_groups_and_other_jobs_of_a_queue_are_apart(world: World) -> None:
 
 def test_a_batch_larger_than_a_call_may_flush_is_flushed_in_parts(world: World) -> None:
     bodies = [b"%d" % number for number in range(500)]
-    join(world, *bodies, group_max_size=3)
+    join(world, *bodies[:200], group_max_size=3)
     assert world.run(stats(world.queue, now_ms=world.now_ms)).counts[JobState.READY] == 16
+    join(world, *bodies[200:], group_max_size=3)
+    assert world.run(stats(world.queue, now_ms=world.now_ms)).counts[JobState.READY] == 16, "the role flushes the rest"
     while flush(world):
         world.state()
     world.advance(600_000)

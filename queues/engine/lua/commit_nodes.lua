@@ -42,13 +42,15 @@ for i = REST, first - 1 do
   if string.find(became, '^deleted\t') or string.find(became, '^expired\t') then return {'lost', tonumber(ARGV[i])} end
 end
 if count + (#ARGV - first + 1) / 4 > tonumber(most) then return {'too_many', count} end
-local fields, places, generation = {}, {}, count * 2
+local fields, places = {}, {}
+-- As text: Redis turns a number into one for each node.
+local ranks = {['0'] = string.format('%d', count * 2), ['1'] = string.format('%d', count * 2 + 1)}
 local ids = {}
 for i = first, #ARGV, 4 do
   local number = string.format('%d', count)
   fields[#fields + 1], fields[#fields + 2] = '=' .. ARGV[i], number
   fields[#fields + 1], fields[#fields + 2] = '#' .. number, ARGV[i + 1]
-  places[#places + 1], places[#places + 2] = generation + tonumber(ARGV[i + 3]), number
+  places[#places + 1], places[#places + 2] = ranks[ARGV[i + 3]], number
   ids[#ids + 1] = ARGV[i + 2]
   count = count + 1
 end

@@ -61,6 +61,7 @@
 --   ttl_short              the job would expire before it joins; nothing was added
 -- COUNTS ok:1 duplicate:1
 -- INCLUDES line unique keys add remove groups
+local FLUSH_WITH_MAX = 200 -- members that a call adds and still flushes: either alone takes some ms
 local remembered = tonumber(once_ttl)
 local answer, bodies, fresh = {'ok'}, {}, {}
 for i = REST, #ARGV, remembered > 0 and 2 or 1 do
@@ -168,7 +169,7 @@ if is_delayed then
   if replaced then write_group(group) end
 else
   join_group(group, ids, size, expires)
-  flush_group(group, false)
+  if #ids <= FLUSH_WITH_MAX then flush_group(group, false) end -- else the role does it, at once
   write_group(group)
 end
 if batches_made > 0 then wake_ready(batches_made) end

@@ -204,18 +204,20 @@ def consume_any(
     every queue found empty counts as waited for, for so long. With `limit` (not in a cluster) all together count as one
     request, if there are jobs; raises LimitReachedError.
     """
+    _check(ttr_ms, count)
     bounds = [max_in_flight] * len(queues) if isinstance(max_in_flight, int) else max_in_flight
     their_limits = [None] * len(queues) if queue_limits is None else queue_limits
     jobs: list[Consumed] = []
     next_due: int | None = None
-    taken = 0
+    taken = size = 0
     last = Consumed(jobs=())
     for queue, bound, its_limits in zip(queues, bounds, their_limits, strict=True):
         while True:
+            page = min(count - taken, limits.CONSUME_PAGE)
             step = consume_step(
                 queue,
                 ttr_ms=ttr_ms,
-                count=count - taken,
+                count=page,
                 consumer=consumer,
                 max_in_flight=bound,
                 freeze_tries=freeze_tries,
@@ -230,11 +232,14 @@ def consume_any(
                 if not taken:
                     raise
                 return _together(jobs, last, None)  # what has been taken must reach its consumer
-            if not is_again(last):
+            if is_again(last):
+                continue
+            jobs.append(last)
+            taken += len(last.jobs)
+            size += sum([len(job.body) for job in last.jobs])
+            if len(last.jobs) < page or taken >= count or size >= limits.CONSUME_BUDGET_BYTES:
                 break
-        jobs.append(last)
-        taken += len(last.jobs)
-        if taken >= count or (taken and sum([len(job.body) for job in last.jobs]) >= limits.CONSUME_BUDGET_BYTES):
+        if taken >= count or size >= limits.CONSUME_BUDGET_BYTES:
             break
         if last.next_due_ms is not None:
             next_due = last.next_due_ms if next_due is None else min(next_due, last.next_due_ms)

@@ -147,7 +147,7 @@ class Waiters:
         self, queues: Sequence[QueueKeys], mark_ms: int, options: dict[str, Any]
     ) -> Coroutine[Any, Any, Consumed]:
         """Poll once. A caller that is cancelled during it gives back what it would have got."""
-        if len(queues) == 1:
+        if len(queues) == 1 and options["count"] <= limits.CONSUME_PAGE:
             return self._poll_queue(queues[0], mark_ms, options)
         return self._poll_queues(queues, mark_ms, options)
 

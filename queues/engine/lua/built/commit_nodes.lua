@@ -53,16 +53,20 @@ if count + (#ARGV - first + 1) / 4 > tonumber(ARGV[7]) then
   count,
  }
 end
-local fields, places, generation = {
+local fields, places = {
 }, {
-}, count * 2
+}
+local ranks = {
+ ['0'] = string.format('%d', count * 2),
+ ['1'] = string.format('%d', count * 2 + 1),
+}
 local ids = {
 }
 for i_2 = first, #ARGV, 4 do
  local number = string.format('%d', count)
  fields[#fields + 1], fields[#fields + 2] = '=' .. ARGV[i_2], number
  fields[#fields + 1], fields[#fields + 2] = '#' .. number, ARGV[i_2 + 1]
- places[#places + 1], places[#places + 2] = generation + tonumber(ARGV[i_2 + 3]), number
+ places[#places + 1], places[#places + 2] = ranks[ARGV[i_2 + 3]], number
  ids[#ids + 1] = ARGV[i_2 + 2]
  count = count + 1
 end

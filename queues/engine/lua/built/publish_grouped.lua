@@ -1246,17 +1246,19 @@ else
    group_6.ends = group_6.ends > 0 and math.min(group_6.ends, expires_10) or expires_10
   end
  end
- do
-  local group_7 = group_4
-  local is_flushed = false
-  while group_7.count > 0 and (members_left > 0 and bytes_left > 0 and batches_left > 0) do
-   local is_due_2 = (math.min(group_7.first + group_7.delay_max, group_7.last + group_7.grace) <= now)
-   if not (is_due_2 or (group_7.count >= group_7.most or group_7.bytes >= 393216)) or not flush_batch(group_7, is_due_2) then
-    break
-   end
-   is_flushed = true
-   if group_7.count > 0 and not (group_7.count >= group_7.most or group_7.bytes >= 393216) then
-    count_group(group_7)
+ if #ids_11 <= 200 then
+  do
+   local group_7 = group_4
+   local is_flushed = false
+   while group_7.count > 0 and (members_left > 0 and bytes_left > 0 and batches_left > 0) do
+    local is_due_2 = (math.min(group_7.first + group_7.delay_max, group_7.last + group_7.grace) <= now)
+    if not (is_due_2 or (group_7.count >= group_7.most or group_7.bytes >= 393216)) or not flush_batch(group_7, is_due_2) then
+     break
+    end
+    is_flushed = true
+    if group_7.count > 0 and not (group_7.count >= group_7.most or group_7.bytes >= 393216) then
+     count_group(group_7)
+    end
    end
   end
  end
