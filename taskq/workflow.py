@@ -173,11 +173,16 @@ class Workflow:
             part = _single(part)
         if not isinstance(part, Workflow):
             raise TypeError(f"expected a call, made by task.call(...), or a workflow, not {part!r}")
+        if not part.nodes:
+            raise NotConfiguredError("a group or workflow without calls cannot be a part of another one")
+        nodes = tuple(part.nodes.values())
         names: dict[str, str] = {}
-        for node in part.nodes.values():
+        for node in nodes:
             names[node.name] = self._free_name(node.call) if node.name in self.nodes else node.name
+            self.nodes[names[node.name]] = replace(node, name=names[node.name])
+        for node in nodes:  # which may come after nodes that were added later
             own = tuple([names.get(name, name) for name in node.after])
-            self.nodes[names[node.name]] = replace(node, name=names[node.name], after=own)
+            self.nodes[names[node.name]] = replace(self.nodes[names[node.name]], after=own)
         for node in part.first:
             name = names[node.name]
             its = takes if self.nodes[name].call.takes_results else ""

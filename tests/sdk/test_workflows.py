@@ -256,6 +256,34 @@ def test_a_task_in_a_process_gets_results_as_arguments(app: App, tasks: Tasks) -
     assert handle.result(0) == 9
 
 
+def test_a_task_in_a_process_reads_results(app: App, tasks: Tasks, monkeypatch: pytest.MonkeyPatch) -> None:
+    from . import process_tasks
+
+    monkeypatch.setenv("TASKQ_TEST_URL", app.broker.url)
+    results = process_tasks.app.tasks["results"]
+    app.tasks["results"] = results
+    handle = chain(tasks.one.call(), results.call().immutable()).enqueue()
+    work_all(app)
+    assert handle.result(0) == ["results", {"one": 1}]
+
+
+def test_a_part_keeps_its_edges_if_its_names_are_taken(app: App, tasks: Tasks) -> None:
+    part = Workflow()
+    part.add(tasks.square.partial(), name="after", after="one", takes="result")
+    part.add(tasks.add.call(2, 3).immutable(), name="one")
+    flow = chain(tasks.one.call(), part)
+    assert {name: node.after for name, node in flow.nodes.items()} == {
+        "one": (), "after": ("add",), "add": ("one",),
+    }  # fmt: skip
+    assert [node.name for node in flow.last] == ["after"]
+
+
+def test_a_part_without_calls_is_refused(tasks: Tasks) -> None:
+    for parts in ([tasks.one.call(), tasks.square.map([]), tasks.total.partial()], [group([]), tasks.total.partial()]):
+        with pytest.raises(NotConfiguredError, match="without calls"):
+            chain(*parts)
+
+
 def test_within_taskq_testing_it_says_that_it_does_not_run(app: App, tasks: Tasks) -> None:
     with inline(app), pytest.raises(NotConfiguredError, match="workflows need a taskq"):
         chain(tasks.one.call()).enqueue()
