@@ -11,6 +11,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, TypeAlias
@@ -256,12 +257,14 @@ class WorkflowHandle:
 
     def result(self, timeout: float = 30.0) -> Any:
         """What its last call returned; of a workflow that ends with several, a list. Raises as `Job.result`."""
-        detail = self.detail()
-        return self._of_last([job.result(timeout) for job in self._last_jobs(detail)])
+        ends = time.monotonic() + timeout
+        jobs = self._last_jobs(self.detail())
+        return self._of_last([job.result(max(0.0, ends - time.monotonic())) for job in jobs])
 
     async def aresult(self, timeout: float = 30.0) -> Any:  # noqa: ASYNC109 - the same as `result`
-        detail = await self.adetail()
-        return self._of_last([await job.aresult(timeout) for job in self._last_jobs(detail)])
+        ends = time.monotonic() + timeout
+        jobs = self._last_jobs(await self.adetail())
+        return self._of_last([await job.aresult(max(0.0, ends - time.monotonic())) for job in jobs])
 
     def cancel(self) -> bool:
         """Delete jobs that have not begun, end those that run. False: it was cancelled before.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from queues.engine import (
 from taskq import (
     App,
     Context,
+    Job,
     JobFailedError,
     NotConfiguredError,
     Workflow,
@@ -283,6 +285,24 @@ def test_a_part_without_calls_is_refused(tasks: Tasks) -> None:
         chain(tasks.one.call(), tasks.square.map([]), tasks.total.partial())
     with pytest.raises(NotConfiguredError, match="without calls"):
         chord([], tasks.total.partial())
+
+
+async def test_the_timeout_counts_for_all_results_together(
+    app: App, tasks: Tasks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    handle = await tasks.square.map([1, 2, 3]).aenqueue()
+    waited: list[float] = []
+    clock = iter([100.0, 100.0, 104.0, 111.0] * 2)
+    monkeypatch.setattr("taskq.workflow.time", SimpleNamespace(monotonic=lambda: next(clock)))
+
+    async def aresult(job: Any, timeout: float) -> None:  # noqa: ASYNC109 - as the real one
+        waited.append(timeout)
+
+    monkeypatch.setattr(Job, "result", lambda job, timeout: waited.append(timeout))
+    monkeypatch.setattr(Job, "aresult", aresult)
+    handle.result(10)
+    await handle.aresult(10)
+    assert waited == [10.0, 6.0, 0.0] * 2
 
 
 def test_within_taskq_testing_it_says_that_it_does_not_run(app: App, tasks: Tasks) -> None:
