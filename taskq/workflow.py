@@ -11,6 +11,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, TypeAlias
@@ -173,11 +174,16 @@ class Workflow:
             part = _single(part)
         if not isinstance(part, Workflow):
             raise TypeError(f"expected a call, made by task.call(...), or a workflow, not {part!r}")
+        if not part.nodes:
+            raise NotConfiguredError("a group or workflow without calls cannot be a part of another one")
+        nodes = tuple(part.nodes.values())
         names: dict[str, str] = {}
-        for node in part.nodes.values():
+        for node in nodes:
             names[node.name] = self._free_name(node.call) if node.name in self.nodes else node.name
+            self.nodes[names[node.name]] = replace(node, name=names[node.name])
+        for node in nodes:  # which may come after nodes that were added later
             own = tuple([names.get(name, name) for name in node.after])
-            self.nodes[names[node.name]] = replace(node, name=names[node.name], after=own)
+            self.nodes[names[node.name]] = replace(self.nodes[names[node.name]], after=own)
         for node in part.first:
             name = names[node.name]
             its = takes if self.nodes[name].call.takes_results else ""
@@ -251,12 +257,14 @@ class WorkflowHandle:
 
     def result(self, timeout: float = 30.0) -> Any:
         """What its last call returned; of a workflow that ends with several, a list. Raises as `Job.result`."""
-        detail = self.detail()
-        return self._of_last([job.result(timeout) for job in self._last_jobs(detail)])
+        ends = time.monotonic() + timeout
+        jobs = self._last_jobs(self.detail())
+        return self._of_last([job.result(max(0.0, ends - time.monotonic())) for job in jobs])
 
     async def aresult(self, timeout: float = 30.0) -> Any:  # noqa: ASYNC109 - the same as `result`
-        detail = await self.adetail()
-        return self._of_last([await job.aresult(timeout) for job in self._last_jobs(detail)])
+        ends = time.monotonic() + timeout
+        jobs = self._last_jobs(await self.adetail())
+        return self._of_last([await job.aresult(max(0.0, ends - time.monotonic())) for job in jobs])
 
     def cancel(self) -> bool:
         """Delete jobs that have not begun, end those that run. False: it was cancelled before.

@@ -58,6 +58,8 @@ class _Order:
     queue: str
     worker_id: str
     attributes: Mapping[str, str]
+    workflow_id: str
+    node: str
     attempt: int
     tries_left: int
     cursor: Any
@@ -94,6 +96,8 @@ class ProcessRunner:
             queue=context.queue,
             worker_id=context.worker_id,
             attributes=dict(context.attributes),
+            workflow_id=context.workflow_id,
+            node=context.node,
             attempt=context.attempt,
             tries_left=context.tries_left,
             cursor=context.cursor,
@@ -348,6 +352,8 @@ def _run(order: _Order) -> bytes | _Raised | None:
         task=order.task,
         worker_id=order.worker_id,
         attributes=order.attributes,
+        workflow_id=order.workflow_id,
+        node=order.node,
         attempt=order.attempt,
         tries_left=order.tries_left,
         cursor=order.cursor,

@@ -129,7 +129,7 @@ _BAD: tuple[tuple[str, str], ...] = (
     ('{"nodes": [], "color": 1}', f"unknown 'color'; there are {_unknown('create')}"),
     (_nodes('{"name": "a", "queue": "q", "key": "k"}'), f"node \"a\": unknown 'key'; there are {_unknown('node')}"),
     (_nodes('{"name": "a"}'), 'node "a": invalid queue: expected a text'),
-    (_nodes('{"name": "a", "queue": "a/b"}'), "queue name contains forbidden characters"),
+    (_nodes('{"name": "a", "queue": "a/b"}'), 'node "a": queue name contains forbidden characters'),
     (
         _nodes('{"name": "a", "queue": "q", "depends_on": "b"}'),
         'node "a": invalid depends_on: expected an array of names of nodes',
@@ -150,7 +150,7 @@ _BAD: tuple[tuple[str, str], ...] = (
         'node "a": invalid on_dependency_failure: expected wait, fail, continue',
     ),
     (_nodes('{"name": "a", "queue": "q", "data": "?"}'), 'node "a": invalid data: it is not base64'),
-    (_nodes('{"name": "a", "queue": "q", "delay": 9, "ttl": 5}'), "ttl is shorter than delay"),
+    (_nodes('{"name": "a", "queue": "q", "delay": 9, "ttl": 5}'), 'node "a": ttl is shorter than delay'),
     (_nodes('{"name": "a", "queue": "q", "backoff": "never"}'), 'node "a": invalid backoff'),
     ('{"id": 7, "nodes": [{"name": "a", "queue": "q"}]}', "invalid id: expected a text"),
     (

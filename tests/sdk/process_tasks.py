@@ -24,7 +24,7 @@ class Proxy:
 
 
 request = Proxy()
-app = App("redis://unused", namespace="sdk")
+app = App(os.environ.get("TASKQ_TEST_URL", "redis://unused"), namespace="sdk")
 
 
 @app.task(name="square", process=True, retention=60)
@@ -35,6 +35,11 @@ def square(x: int) -> int:
 @app.task(name="introduce", process=True, retention=60)
 def introduce(ctx: Context) -> tuple[str, dict[str, str]]:
     return ctx.worker_id, dict(ctx.attributes)
+
+
+@app.task(name="results", process=True)
+def results(ctx: Context) -> list[Any]:
+    return [ctx.node, ctx.results()]
 
 
 @app.task(name="hang", process=True, timeout=60, retry=1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from queues.engine import (
 from taskq import (
     App,
     Context,
+    Job,
     JobFailedError,
     NotConfiguredError,
     Workflow,
@@ -254,6 +256,53 @@ def test_a_task_in_a_process_gets_results_as_arguments(app: App, tasks: Tasks) -
     handle = chain(tasks.add.call(1, 2), square.using(retention=0).partial()).enqueue()
     work_all(app)
     assert handle.result(0) == 9
+
+
+def test_a_task_in_a_process_reads_results(app: App, tasks: Tasks, monkeypatch: pytest.MonkeyPatch) -> None:
+    from . import process_tasks
+
+    monkeypatch.setenv("TASKQ_TEST_URL", app.broker.url)
+    results = process_tasks.app.tasks["results"]
+    app.tasks["results"] = results
+    handle = chain(tasks.one.call(), results.call().immutable()).enqueue()
+    work_all(app)
+    assert handle.result(0) == ["results", {"one": 1}]
+
+
+def test_a_part_keeps_its_edges_if_its_names_are_taken(app: App, tasks: Tasks) -> None:
+    part = Workflow()
+    part.add(tasks.square.partial(), name="after", after="one", takes="result")
+    part.add(tasks.add.call(2, 3).immutable(), name="one")
+    flow = chain(tasks.one.call(), part)
+    assert {name: node.after for name, node in flow.nodes.items()} == {
+        "one": (), "after": ("add",), "add": ("one",),
+    }  # fmt: skip
+    assert [node.name for node in flow.last] == ["after"]
+
+
+def test_a_part_without_calls_is_refused(tasks: Tasks) -> None:
+    with pytest.raises(NotConfiguredError, match="without calls"):
+        chain(tasks.one.call(), tasks.square.map([]), tasks.total.partial())
+    with pytest.raises(NotConfiguredError, match="without calls"):
+        chord([], tasks.total.partial())
+
+
+async def test_the_timeout_counts_for_all_results_together(
+    app: App, tasks: Tasks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    handle = await tasks.square.map([1, 2, 3]).aenqueue()
+    waited: list[float] = []
+    clock = iter([100.0, 100.0, 104.0, 111.0] * 2)
+    monkeypatch.setattr("taskq.workflow.time", SimpleNamespace(monotonic=lambda: next(clock)))
+
+    async def aresult(job: Any, timeout: float) -> None:  # noqa: ASYNC109 - as the real one
+        waited.append(timeout)
+
+    monkeypatch.setattr(Job, "result", lambda job, timeout: waited.append(timeout))
+    monkeypatch.setattr(Job, "aresult", aresult)
+    handle.result(10)
+    await handle.aresult(10)
+    assert waited == [10.0, 6.0, 0.0] * 2
 
 
 def test_within_taskq_testing_it_says_that_it_does_not_run(app: App, tasks: Tasks) -> None:

@@ -9,6 +9,7 @@ from typing import Any, Final
 from queues.engine import NodeResults, Workflow, WorkflowNode, WorkflowSummary, limits
 from queues.engine.backoff import Backoff, parse_backoff
 from queues.engine.limits import MEBIBYTE, PRIORITY_MAX, PRIORITY_MIN, SECONDS_MAX, TRIES_MAX
+from queues.engine.names import check_queue
 from queues.engine.queue_limits import check_limit_key
 from queues.engine.values import DependencyFailure
 from queues.services.errors import InvalidArgumentError
@@ -89,6 +90,7 @@ def _node(name: str, row: dict[str, Any]) -> AskedNode:
         raise ParameterError("invalid depends_on: expected an array of names of nodes")
     if not isinstance(row.get("queue"), str):
         raise ParameterError("invalid queue: expected a text")
+    check_queue(row["queue"])
     at_ms, delay_ms = read_moment(row, "at"), seconds_as_ms_of(row, "delay")
     if at_ms is not None and delay_ms is not None:
         raise ParameterError("at and delay exclude each other")

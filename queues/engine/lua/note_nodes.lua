@@ -12,11 +12,13 @@
 --   ok           changed state   nodes with another outcome than before; the workflow's state
 --   missing                there is no such workflow
 -- INCLUDES workflow
-if redis.call('HEXISTS', workflow, 'created') == 0 then return {'missing'} end
+local record = redis.call('HMGET', workflow, 'created', 'cancelled')
+if not record[1] then return {'missing'} end
 local counters = {done = 'done', dead = 'failed', deleted = 'failed', expired = 'failed'}
 local changed, changes = 0, {done = 0, failed = 0}
 for i = REST, #ARGV, 4 do
   local number, outcome, as_of = ARGV[i], ARGV[i + 1], tonumber(ARGV[i + 2])
+  if record[2] and outcome == 'deleted' then outcome = 'cancelled' end
   local known, known_as_of = string.match(redis.call('HGET', workflow, '@' .. number) or '\t0\t', '^(%l*)\t(%d+)\t')
   local is_final = known ~= '' and known ~= 'dead'
   if not is_final and as_of >= tonumber(known_as_of) and (outcome ~= known or outcome ~= '')

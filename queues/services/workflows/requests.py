@@ -110,10 +110,14 @@ def _request(node: AskedNode, policy: EffectivePolicy) -> NodeRequest:
     asked = node.publish
     if asked.ttl_s is None and policy.ttl_s is None:
         asked = replace(asked, ttl_s=limits.NODE_TTL_S)
+    try:
+        options = effective_options(request=asked, policy=policy)
+    except InvalidArgumentError as error:
+        raise InvalidArgumentError(f'node "{node.name[: limits.NODE_NAME_MAX]}": {error}') from None
     return NodeRequest(
         name=node.name,
         queue=node.queue,
         body=node.body,
         depends_on=node.depends_on,
-        options=effective_options(request=asked, policy=policy),
+        options=options,
     )

@@ -36,6 +36,16 @@ def test_cancel_deletes_what_has_not_begun_and_cancels_what_runs(shop: Shop) -> 
     assert not shop.cancel()
 
 
+def test_jobs_that_a_cancellation_deletes_have_not_failed(shop: Shop) -> None:
+    shop.create(node("a"), node("b", "a"))
+    shop.die(shop.take()["a"])
+    shop.relay()
+    shop.cancel()
+    shop.relay()
+    assert shop.states() == {"a": "dead", "b": "cancelled"}
+    assert (shop.state(), shop.read().nodes_failed) == ("cancelled", 1)
+
+
 def test_a_workflow_that_is_done_cannot_be_cancelled(shop: Shop) -> None:
     shop.create(node("a"))
     shop.do("a")

@@ -6,7 +6,8 @@ if not now then
  now = time[1] * 1000 + math.floor(time[2] / 1000)
  now_up = now + 1
 end
-if redis.call('HEXISTS', KEYS[1], 'created') == 0 then
+local record = redis.call('HMGET', KEYS[1], 'created', 'cancelled')
+if not record[1] then
  return {
   'missing',
  }
@@ -23,6 +24,9 @@ local changed, changes = 0, {
 }
 for i = 3, #ARGV, 4 do
  local number, outcome, as_of = ARGV[i], ARGV[i + 1], tonumber(ARGV[i + 2])
+ if record[2] and outcome == 'deleted' then
+  outcome = 'cancelled'
+ end
  local known, known_as_of = string.match(redis.call('HGET', KEYS[1], '@' .. number) or '\t0\t', '^(%l*)\t(%d+)\t')
  local is_final = known ~= '' and known ~= 'dead'
  if not is_final and as_of >= tonumber(known_as_of) and (outcome ~= known or outcome ~= '') and redis.call('HEXISTS', KEYS[1], '#' .. number) == 1 then

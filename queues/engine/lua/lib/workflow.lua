@@ -3,7 +3,7 @@
 --   task (what a process has begun and another one ends if that dies: cancel, retry), asked (when, ms), again (ms)
 --   =NAME  number of the node with this name      #N  node N, which never changes (queues/engine/operations/workflows/nodes.py)
 --   @N     what has become of it, once that is known: outcome⇥as of⇥began⇥ended⇥attempts⇥error; outcome: "" (alive), done, dead,
---          deleted, expired      :DIGEST  of a request whose nodes it has, so that a repetition is known
+--          deleted, expired, cancelled (deleted since the workflow was)      :DIGEST  of a request whose nodes it has, so that a repetition is known
 -- `unpublished`: nodes whose jobs are to be published, by the order in which that is done; `pending` has their bodies.
 -- `workflows`: zset of the partition's workflows with something to do → when. Without something to do a workflow is not in it.
 local ATTEND_AFTER_MS = 500 -- whoever begins something has so long to do it itself
