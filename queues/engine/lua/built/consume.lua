@@ -442,7 +442,7 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
       attempt, used, tries, marks_2, expires_2, due_ms, __3, __3, __3, history_at = struct.unpack('>I4HHBI6I6I6Hc0Bc0', raw_run_2)
       history = string.sub(raw_run_2, history_at)
       if marks_2 >= 4 then
-       depended = 4
+       depended = marks_2 - marks_2 % 4
       end
      end
      if expires_2 > 0 and expires_2 <= now then

@@ -867,7 +867,7 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
        attempt, used, tries, marks, expires_2, due_ms, __7, __7, __7, history_at = struct.unpack('>I4HHBI6I6I6Hc0Bc0', raw_run_2)
        history = string.sub(raw_run_2, history_at)
        if marks >= 4 then
-        depended = 4
+        depended = marks - marks % 4
        end
       end
       if expires_2 > 0 and expires_2 <= now then

@@ -59,7 +59,7 @@ local function deliver_one(id, raw, raw_run)
     local history_at, marks, _
     attempt, used, tries, marks, expires, due_ms, _, _, _, history_at = struct.unpack(RUN, raw_run)
     history = string.sub(raw_run, history_at)
-    if marks >= DEPENDED then depended = DEPENDED end
+    if marks >= DEPENDED then depended = marks - marks % DEPENDED end
   end
   if expires > 0 and expires <= now then
     emit('expired', id, attempt, '', '', '')
