@@ -12,11 +12,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, TypeAlias
 
-from queues.engine import NodeRequest
+from queues.engine import NodeRequest, NodeState
 from queues.engine import Workflow as WorkflowDetail
 from queues.engine.ids import random_start
 from queues.engine.limits import NODE_TTL_S, NODES_PER_REQUEST, WORKFLOW_RETENTION_S
@@ -24,13 +24,20 @@ from queues.engine.limits import NODE_TTL_S, NODES_PER_REQUEST, WORKFLOW_RETENTI
 from .app_protocol import AppProtocol
 from .call import Call
 from .job import Job
-from .outcomes import Delay, NotConfiguredError, TaskqClientError, seconds
+from .outcomes import Delay, JobFailedError, NotConfiguredError, ResultTimeoutError, TaskqClientError, seconds
 
 Takes: TypeAlias = Literal["", "result", "results"]
 """What a call gets before its own arguments: nothing; the result of the one call that it comes after; a list of the
 results of all of them."""
 
 OnFailure: TypeAlias = Literal["wait", "fail", "continue"]
+
+FAILED: Final = frozenset({NodeState.DEAD, NodeState.DELETED, NodeState.EXPIRED})
+
+LOOK_FIRST_S: Final = 1.0
+LOOK_LATER_S: Final = 30.0
+"""A call that waits for a result asks whether a failed node holds the workflow up: after the first time, then after twice
+as long each time, up to the second."""
 
 DEFAULT_RETENTION: Final = float(WORKFLOW_RETENTION_S)
 
@@ -256,15 +263,38 @@ class WorkflowHandle:
         return self._job_in(await self.adetail(), name)
 
     def result(self, timeout: float = 30.0) -> Any:
-        """What its last call returned; of a workflow that ends with several, a list. Raises as `Job.result`."""
+        """What its last call returned; of a workflow that ends with several, a list. Raises as `Job.result`; also
+        JobFailedError, before the time is up, if a call that has failed holds it up until it is retried."""
         ends = time.monotonic() + timeout
-        jobs = self._last_jobs(self.detail())
-        return self._of_last([job.result(max(0.0, ends - time.monotonic())) for job in jobs])
+        detail, results = self.detail(), []
+        for name in self._last_names(detail):
+            job, waits = self._job_in(detail, name), _waits(ends)
+            while True:
+                wait_s, is_last = next(waits)
+                try:
+                    results.append(job.result(wait_s))
+                    break
+                except ResultTimeoutError:
+                    _raise_if_held_up(self.detail(), name)
+                    if is_last:
+                        raise
+        return self._of_last(results)
 
     async def aresult(self, timeout: float = 30.0) -> Any:  # noqa: ASYNC109 - the same as `result`
         ends = time.monotonic() + timeout
-        jobs = self._last_jobs(await self.adetail())
-        return self._of_last([await job.aresult(max(0.0, ends - time.monotonic())) for job in jobs])
+        detail, results = await self.adetail(), []
+        for name in self._last_names(detail):
+            job, waits = self._job_in(detail, name), _waits(ends)
+            while True:
+                wait_s, is_last = next(waits)
+                try:
+                    results.append(await job.aresult(wait_s))
+                    break
+                except ResultTimeoutError:
+                    _raise_if_held_up(await self.adetail(), name)
+                    if is_last:
+                        raise
+        return self._of_last(results)
 
     def cancel(self) -> bool:
         """Delete jobs that have not begun, end those that run. False: it was cancelled before.
@@ -303,15 +333,39 @@ class WorkflowHandle:
                 return Job(self._app, node.queue, node.job_id, task=known.call.task.task if known else None)
         raise LookupError(f"workflow {self.id} has no node {name!r}")
 
-    def _last_jobs(self, detail: WorkflowDetail) -> list[Job[Any]]:
-        names: Sequence[str] = self._last
-        if not names:
-            awaited = {name for node in detail.nodes for name in node.depends_on}
-            names = [node.name for node in detail.nodes if node.name not in awaited]
-        return [self._job_in(detail, name) for name in names]
+    def _last_names(self, detail: WorkflowDetail) -> Sequence[str]:
+        if self._last:
+            return self._last
+        awaited = {name for node in detail.nodes for name in node.depends_on}
+        return [node.name for node in detail.nodes if node.name not in awaited]
 
     def _of_last(self, results: list[Any]) -> Any:
         return results if self._gives_list or len(results) != 1 else results[0]
+
+
+def _waits(ends: float) -> Iterator[tuple[float, bool]]:
+    """For how long to wait for a result before the workflow is looked at, and whether the time is up then."""
+    pause = LOOK_FIRST_S
+    while True:
+        left = max(0.0, ends - time.monotonic())
+        yield min(left, pause), left <= pause
+        pause = min(2 * pause, LOOK_LATER_S)
+
+
+def _raise_if_held_up(detail: WorkflowDetail, name: str) -> None:
+    """Raise JobFailedError if the node is blocked, at whatever distance, by one that has failed and is not retried."""
+    nodes = {node.name: node for node in detail.nodes}
+    to_look, seen = [name], {name}
+    while to_look:
+        node = nodes[to_look.pop()]
+        if node.state is not NodeState.BLOCKED:
+            continue
+        for other in [nodes[one] for one in node.depends_on]:
+            if other.state in FAILED and node.on_failure == "wait":
+                raise JobFailedError(other.job_id, other.error or f"{other.name} is {other.state}")
+            if other.name not in seen:
+                seen.add(other.name)
+                to_look.append(other.name)
 
 
 def _joined(pages: Sequence[WorkflowDetail]) -> WorkflowDetail:

@@ -20,6 +20,7 @@ from taskq import (
     Job,
     JobFailedError,
     NotConfiguredError,
+    ResultTimeoutError,
     Workflow,
     chain,
     chord,
@@ -149,16 +150,20 @@ def test_the_same_id_enqueues_nothing_again(app: App, tasks: Tasks) -> None:
 
 def test_a_failure_is_retried_from_there(app: App, tasks: Tasks) -> None:
     tasks.broken = True
-    handle = chain(tasks.one.call(), tasks.fragile.partial(), tasks.add.partial(1)).enqueue()
+    handle = chain(tasks.one.call(), tasks.fragile.partial(), tasks.add.partial(1), tasks.square.partial()).enqueue()
+    with pytest.raises(ResultTimeoutError):
+        handle.result(0)
     work_all(app)
     assert handle.detail().state == "failed"
     with pytest.raises(JobFailedError, match="broken"):
         handle.job("fragile").result(0)
+    with pytest.raises(JobFailedError, match="broken"):  # the last call is blocked, two nodes behind the failed one
+        handle.result(0)
 
     tasks.broken = False
     assert handle.retry() == 1
     work_all(app)
-    assert handle.result(0) == 2
+    assert handle.result(0) == 4
     assert tasks.ran == ["one", "fragile", "fragile", "add 1 1"]
 
 
@@ -302,7 +307,7 @@ async def test_the_timeout_counts_for_all_results_together(
     monkeypatch.setattr(Job, "aresult", aresult)
     handle.result(10)
     await handle.aresult(10)
-    assert waited == [10.0, 6.0, 0.0] * 2
+    assert waited == [1.0, 1.0, 0.0] * 2
 
 
 def test_within_taskq_testing_it_says_that_it_does_not_run(app: App, tasks: Tasks) -> None:
