@@ -36,8 +36,8 @@ FAILED: Final = frozenset({NodeState.DEAD, NodeState.DELETED, NodeState.EXPIRED}
 
 LOOK_FIRST_S: Final = 1.0
 LOOK_LATER_S: Final = 30.0
-"""A call that waits for a result asks whether a failed node holds the workflow up: after the first time, then after twice
-as long each time, up to the second."""
+"""A call that waits for a result asks whether a failed node holds the workflow up: after the first time, then after
+twice as long each time, up to the second."""
 
 DEFAULT_RETENTION: Final = float(WORKFLOW_RETENTION_S)
 
