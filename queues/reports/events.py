@@ -15,7 +15,8 @@ from fsspec.core import url_to_fs
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as t
 
-from queues.lake.files import COLUMNS, ColumnType, LakeFile
+from queues.lake.files import LakeFile
+from queues.lake.schema import COLUMNS, ColumnType
 
 _TYPES: Final[dict[ColumnType, t.DataType]] = {
     "string": t.StringType(),

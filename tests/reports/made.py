@@ -12,8 +12,8 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from queues.lake.files import arrow_schema
 from queues.lake.names import hour_dir
+from queues.lake.schema import arrow_schema
 from queues.lake.writer import PARQUET
 
 Event = dict[str, Any]
