@@ -22,7 +22,7 @@ LAKES: Final = Path(__file__).with_name("lakes")
 DAY: Final = date(2026, 11, 20)
 POOL: Final = "default"
 
-_JOB: Final = "01KAGPS80{:017d}"
+_JOB: Final = "01M7WY8R00{:016d}"
 _AT: Final = 1_795_194_000_000
 """17:00 on the day, UTC."""
 
@@ -78,8 +78,8 @@ for (partition, hour), batch in sorted(batches.items(), key=lambda one: one[0][1
 def entries() -> list[tuple[int, int, int, str, tuple[str, ...]]]:
     """ENTRIES with the ids of their jobs."""
     return [
-        (*place, queue, tuple(line.format(job=_JOB.format(number)) for line in lines))
-        for number, (*place, queue, lines) in enumerate(ENTRIES)
+        (partition, at, seq, queue, tuple(line.format(job=_JOB.format(number)) for line in lines))
+        for number, (partition, at, seq, queue, lines) in enumerate(ENTRIES)
     ]
 
 
