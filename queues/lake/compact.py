@@ -87,7 +87,8 @@ def _compact_hour(storage: Storage, folder: str) -> CompactionCounts:
             else:
                 problems.append((storage.url(f"{folder}/{name}"), NEWER))
         except (LakeError, FileNotFoundError) as error:
-            problems.append((storage.url(f"{folder}/{name}"), str(error)))
+            url = storage.url(f"{folder}/{name}")
+            problems.append((url, str(error).removeprefix(f"{url}: ")))
     while len(rows) >= 2:
         # What earlier compactions have taken must not count either when it turns up: the old manifests will be gone.
         compacted = compacted_name({*rows, *files.taken})
@@ -98,7 +99,7 @@ def _compact_hour(storage: Storage, folder: str) -> CompactionCounts:
             return CompactionCounts(problems=tuple(problems))
         except DamagedFileError as error:  # the others are merged without it
             name = error.file.url.rpartition("/")[2]
-            problems.append((error.file.url, str(error)))
+            problems.append((error.file.url, error.file.reason))
             if rows.pop(name, None) is None:  # the merged file itself
                 return CompactionCounts(problems=tuple(problems))
         except LakeError as error:

@@ -299,4 +299,4 @@ def _gap(storage: Storage, path: str) -> Gap | DamagedFile:
         fields: dict[str, Any] = json.loads(content)
         return Gap(**fields)
     except (ValueError, TypeError) as error:
-        return DamagedFile(storage.url(path), f"is not a gap: {error}")
+        return DamagedFile(storage.url(path), f"is not a gap: {error}", 0)

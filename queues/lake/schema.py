@@ -5,8 +5,8 @@ A file says in its footer by which version of the schema it was written (key `ta
 To change the schema:
 
 1. Keep a lake of the version until then, which a test reads for good: `python -m tests.lake.old_lakes HEAD NAME`.
-2. Add columns only: nullable ones, at the end of COLUMNS, each with a meaning. A column is never removed, renamed or
-   made not nullable; its type may only become a wider integer; its meaning never changes: a new meaning is a new column.
+2. Add columns only: nullable ones, at the end of COLUMNS, each with a meaning. No column is ever removed, renamed or
+   made not nullable. Its type may only become a wider integer. Its meaning stays: a new meaning is a new column.
 3. Raise VERSION, and say in VERSIONS and in docs/lake.md what is new.
 
 Then every reader reads files of all versions: a nullable column that a file lacks is null, a narrower integer is made
