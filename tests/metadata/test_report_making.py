@@ -13,6 +13,7 @@ import pytest
 from django.conf import settings
 from django.test import override_settings
 
+from queues.lake.compact import CompactionCounts
 from queues.models import Namespace, Pool, QueueDay, QueuePolicy, ReportDay, ReportState, ReportTrigger
 from queues.pools.ttl_cache import forget_everything
 from queues.services.reporting.failures import BadRangeError, ClaimLostError, ReportFailedError
@@ -273,9 +274,35 @@ def test_a_compaction_that_fails_is_a_warning(place: Place, monkeypatch: pytest.
     assert (day.state, day.warnings) == (ReportState.DONE, [{"kind": "compaction", "text": text}])
 
 
+def test_a_file_that_compaction_finds_damaged_is_named_in_the_log_and_once_on_the_report(
+    place: Place, caplog: pytest.LogCaptureFixture
+) -> None:
+    place.plan_report()
+    make(place)
+    hour = place.root / "lake" / f"date={DAY}" / "hour=03"
+    hour.mkdir(parents=True)
+    (hour / "a.parquet").write_bytes(b"no Parquet")
+
+    upkeep.compact_days([DAY])
+    upkeep.compact_days([DAY])
+
+    text = (
+        f"file://{hour}/a.parquet was not compacted: not readable as Parquet: no Parquet footer at the end of 10 bytes"
+    )
+    assert ReportDay.objects.get().warnings == [{"kind": "compaction", "text": text}]
+    assert [record.message for record in caplog.records if "was not compacted" in record.message] == [
+        f"report: {text}"
+    ] * 2
+
+
 def test_the_files_of_a_day_that_goes_on_are_not_compacted(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[date] = []
-    monkeypatch.setattr(upkeep, "compact_day", lambda _url, day: asked.append(day))
+
+    def compact(_url: str, day: date) -> CompactionCounts:
+        asked.append(day)
+        return CompactionCounts()
+
+    monkeypatch.setattr(upkeep, "compact_day", compact)
     place.plan_report(complete=False)
     make(place)
     assert not ReportDay.objects.get().complete
