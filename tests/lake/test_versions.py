@@ -66,6 +66,12 @@ def more_columns(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     schema.arrow_schema.cache_clear()
 
 
+def test_docs_list_the_versions() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "lake.md").read_text()
+
+    assert [f"| {version} | {brought} |" in text for version, brought in VERSIONS.items()] == [True] * VERSION
+
+
 def test_the_version_that_is_written_has_a_lake_here() -> None:
     assert f"version-{VERSION}" in NAMES
     assert list(VERSIONS) == list(range(1, VERSION + 1))
