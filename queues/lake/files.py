@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, Final, NamedTuple
@@ -18,6 +19,7 @@ from .names import (
     day_of,
     is_compacted,
     is_data,
+    manifest_name,
     manifest_of,
     parse_drained,
     parse_gap,
@@ -188,7 +190,15 @@ def _check_hour(storage: Storage, folder: str, threads: ThreadPoolExecutor) -> l
             break
     missing = [*files.missing, *(entry.name for entry, file in zip(entries, checked, strict=True) if file is None)]
     sound = [file for file in checked if file is not None]
-    return [*sound, *(DamagedFile(storage.url(f"{folder}/{name}"), "is missing") for name in missing)]
+    return [*sound, *(_missing(storage, folder, name) for name in missing)]
+
+
+def _missing(storage: Storage, folder: str, name: str) -> DamagedFile:
+    """A file that is gone, with the number of events that its manifest says, if it has one."""
+    rows = None
+    with suppress(FileNotFoundError, ValueError, KeyError, TypeError):
+        rows = int(json.loads(storage.read(f"{folder}/{manifest_name(name)}"))["rows"])
+    return DamagedFile(storage.url(f"{folder}/{name}"), "is missing", rows)
 
 
 def list_days(url: str) -> list[date]:
