@@ -193,14 +193,12 @@ def warning(kind: WarningKind, text: str) -> dict[str, str]:
 
 
 def add_warning(day: date, kind: WarningKind, text: str, **fields: Any) -> None:
-    """Put one more on a report that is there, unless it has it; `fields` of the day are set with it. Raises database
-    errors."""
+    """Put one more on a report that is there; `fields` of the day are set with it. Raises database errors."""
     with transaction.atomic():
         row = ReportDay.objects.select_for_update().filter(pk=day).first()
         if row is None:  # forgotten meanwhile
             return
-        new = warning(kind, text)
-        row.warnings = row.warnings if new in row.warnings else [*row.warnings, new]
+        row.warnings = [*row.warnings, warning(kind, text)]
         for name, value in fields.items():
             setattr(row, name, value)
         row.save(update_fields=["warnings", *fields])
