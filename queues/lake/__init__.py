@@ -1,6 +1,7 @@
 """The event lake: what happened to jobs, as Parquet files by day and hour, on a local path or any fsspec URL.
 
-`names` says how files are called, `files` which of them count, `storage` where they are. A drain
-writes with `writer` what `lines` made of a stream's entries; `compact` makes few large files of many small ones.
+`names` says how files are called, `files` which of them count, `storage` where they are, `schema` what is in them;
+`footers` and `damage` find those that are damaged, also by `python -m queues.lake`. A drain writes with `writer` what
+`lines` made of a stream's entries; `compact` makes few large files of many small ones.
 Needs pyarrow and fsspec; knows neither Django nor Redis. docs/lake.md tells how no event is lost, nor there twice.
 """

@@ -15,17 +15,27 @@ from operator import add
 from typing import Any, Final
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from .files import HourFiles, arrow_schema, count_rows, hour_folders, read_batches, read_hour
+from .files import (
+    DamagedFileError,
+    HourFiles,
+    count_rows,
+    hour_folders,
+    is_rewritable,
+    read_batches,
+    read_hour,
+)
 from .names import compacted_name, is_compacted, is_data, manifest_name, manifest_of, temporary_name
+from .schema import arrow_schema
 from .storage import LakeError, Storage
-from .writer import PARQUET, STALE_S, remove_stale
+from .writer import STALE_S, parquet_writer, remove_stale
 
 SORTED_BY: Final = [(name, "ascending") for name in ("pool", "namespace", "queue", "kind", "at")]
 
 PORTION_ROWS: Final = 1_000_000
 """So many rows are in memory and sorted at a time (some 300 MB). In an hour that has more, each portion is sorted."""
+
+NEWER: Final = "was written by a newer version of taskq and is left as it is"
 
 GROUP_ROWS: Final = 131_072
 """Rows that a reader reads or skips together."""
@@ -72,19 +82,30 @@ def _compact_hour(storage: Storage, folder: str) -> CompactionCounts:
     rows: dict[str, int] = {}
     for name in files.live:
         try:
-            rows[name] = count_rows(storage, f"{folder}/{name}")
+            if is_rewritable(storage, f"{folder}/{name}"):
+                rows[name] = count_rows(storage, f"{folder}/{name}")
+            else:
+                problems.append((storage.url(f"{folder}/{name}"), NEWER))
         except (LakeError, FileNotFoundError) as error:
-            problems.append((storage.url(f"{folder}/{name}"), str(error)))
-    if len(rows) < 2:
-        return CompactionCounts(problems=tuple(problems))
-    # What earlier compactions have taken must not count either when it turns up: the old manifests will be gone.
-    compacted = compacted_name({*rows, *files.taken})
-    try:
-        size = _merge(storage, folder, compacted, rows)
-    except FileNotFoundError:  # another compaction was faster
-        return CompactionCounts(problems=tuple(problems))
-    except LakeError as error:
-        problems.append((storage.url(folder), str(error)))
+            url = storage.url(f"{folder}/{name}")
+            problems.append((url, str(error).removeprefix(f"{url}: ")))
+    while len(rows) >= 2:
+        # What earlier compactions have taken must not count either when it turns up: the old manifests will be gone.
+        compacted = compacted_name({*rows, *files.taken})
+        try:
+            size = _merge(storage, folder, compacted, rows)
+            break
+        except FileNotFoundError:  # another compaction was faster
+            return CompactionCounts(problems=tuple(problems))
+        except DamagedFileError as error:  # the others are merged without it
+            name = error.file.url.rpartition("/")[2]
+            problems.append((error.file.url, error.file.reason))
+            if rows.pop(name, None) is None:  # the merged file itself
+                return CompactionCounts(problems=tuple(problems))
+        except LakeError as error:
+            problems.append((storage.url(folder), str(error)))
+            return CompactionCounts(problems=tuple(problems))
+    else:
         return CompactionCounts(problems=tuple(problems))
     content = {"sources": sorted({*rows, *files.taken}), "rows": sum(rows.values())}
     storage.put(f"{folder}/{manifest_name(compacted)}", json.dumps(content).encode())
@@ -117,10 +138,7 @@ def _merge(storage: Storage, folder: str, compacted: str, rows: dict[str, int]) 
 def _write(storage: Storage, path: str, sources: Sequence[str]) -> None:
     """Raises LakeError, FileNotFoundError."""
     try:
-        with (
-            storage.open(path, "wb") as file,
-            pq.ParquetWriter(file, arrow_schema(), **PARQUET) as writer,
-        ):
+        with storage.open(path, "wb") as file, parquet_writer(file) as writer:
             for portion in _portions(storage, sources):
                 writer.write_table(portion.sort_by(SORTED_BY), row_group_size=GROUP_ROWS)
     except (LakeError, FileNotFoundError):

@@ -12,14 +12,14 @@ from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from .demo_jobs import events_of_hour, whole
 from .demo_shape import NAMESPACE, POOL, QUEUES, BadDeploy, jobs_in_hour
-from .files import arrow_schema, hour_folders
+from .files import hour_folders
 from .names import HOUR_MS, SUFFIX, day_dir, temporary_name
+from .schema import arrow_schema
 from .storage import LakeError, Storage
-from .writer import PARQUET
+from .writer import parquet_writer
 
 PARTITIONS: Final = 8
 PREFIX: Final = "demo-"
@@ -88,8 +88,8 @@ def _write_hour(storage: Storage, path: str, table: Any) -> str:
     temporary = f"{folder}/{temporary_name(name)}"
     storage.make_dir(folder)
     try:
-        with storage.open(temporary, "wb") as file:
-            pq.write_table(table, file, **PARQUET)
+        with storage.open(temporary, "wb") as file, parquet_writer(file) as writer:
+            writer.write_table(table)
     except BaseException as error:
         storage.forget(temporary)
         if isinstance(error, OSError):  # a full disk, say

@@ -1,15 +1,16 @@
-"""The columns of an event in the lake, from which all schemas derive; which files of the lake count, what a day has."""
+"""Which files of the lake count, what a day has, and how a file is read."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from functools import cache
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, NamedTuple
 
+from .footers import DamagedFooterError, Footer, read_footer
 from .names import (
     GAPS,
     DrainedName,
@@ -18,74 +19,13 @@ from .names import (
     day_of,
     is_compacted,
     is_data,
+    manifest_name,
     manifest_of,
     parse_drained,
     parse_gap,
 )
+from .schema import VERSION, arrow_schema, completed, problem_of
 from .storage import Entry, LakeError, Storage
-
-ColumnType = Literal["string", "timestamp_ms", "int16", "int32", "int64", "bool"]
-"""`timestamp_ms`: an instant, in whole milliseconds; in Parquet adjusted to UTC."""
-
-
-class Column(NamedTuple):
-    """A column. `nullable`: null where it does not apply to the kind of event."""
-
-    name: str
-    type: ColumnType
-    nullable: bool
-    meaning: str
-
-
-COLUMNS: Final[tuple[Column, ...]] = (
-    Column("pool", "string", False, "name of the pool"),
-    Column("namespace", "string", False, "name of the namespace"),
-    Column("queue", "string", False, "name of the queue"),
-    Column("kind", "string", False, "what happened (docs/redis-layout.md, Events)"),
-    Column("at", "timestamp_ms", False, "when, by the Redis server's clock"),
-    Column("job", "string", True, "job id; null for `destroyed`"),
-    Column("published", "timestamp_ms", True, "when the job was published, as its id says"),
-    Column("attempt", "int32", True, "delivery, from 1; of `destroyed` jobs that were neither dead nor completed"),
-    Column("wait_ms", "int64", True, "due → delivered; `published`: delay; `ready`: lateness; `rescheduled`: to due"),
-    Column("run_ms", "int64", True, "delivered → acked, failed, released, or its lease lost"),
-    Column("size", "int64", True, "bytes of the body; of `destroyed` the number of jobs"),
-    Column("worker", "string", True, "the consumer's name"),
-    Column("error", "string", True, "of `failed` and `dead`, at most 200 bytes; of `deleted` how the job had ended"),
-    Column("partition", "int16", False, "of the pool"),
-    Column("entry_ms", "int64", False, "id of the stream entry, the part before the dash"),
-    Column("entry_seq", "int64", False, "id of the stream entry, the part after the dash"),
-    Column("line", "int16", False, "place in the entry, from 0; pool, partition, entry and line name an event"),
-    Column("demo", "bool", False, "made up for demonstration"),
-)  # fmt: skip
-"""In the order in which files have them."""
-
-NAMED_BY: Final = ("pool", "partition", "entry_ms", "entry_seq", "line")
-"""The columns that together name an event."""
-
-LEASE_LOST: Final = "lease lost"
-"""What the error of a `dead` event says whose last lease ran out, so that nobody said a word about it."""
-
-WAS_DEAD: Final = "was dead"
-WAS_COMPLETED: Final = "was completed"
-BOUND: Final = "dead-letter bound: "
-"""What the error of a `deleted` event says (the last: begins with). A job that had ended already; null: a live one."""
-
-
-@cache
-def arrow_schema() -> Any:
-    """The `pyarrow.Schema` of every file."""
-    import pyarrow as pa  # here, as in `files`
-
-    types: dict[ColumnType, Any] = {
-        "string": pa.string(),
-        "timestamp_ms": pa.timestamp("ms", tz="UTC"),
-        "int16": pa.int16(),
-        "int32": pa.int32(),
-        "int64": pa.int64(),
-        "bool": pa.bool_(),
-    }
-    return pa.schema([pa.field(column.name, types[column.type], column.nullable) for column in COLUMNS])
-
 
 READERS: Final = 16
 """Footers that are read at a time."""
@@ -117,13 +57,28 @@ class Gap:
     until_ms: int
 
 
+class DamagedFile(NamedTuple):
+    """A file that cannot be read, and why. `rows`: events that it had, None if that is not known."""
+
+    url: str
+    reason: str
+    rows: int | None = None
+
+
+class DamagedFileError(LakeError):
+    """A file of the lake is not as it was written, or none of ours. `rows`: as in DamagedFile."""
+
+    def __init__(self, url: str, reason: str, rows: int | None = None) -> None:
+        super().__init__(f"{url}: {reason}")
+        self.file = DamagedFile(url, reason, rows)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DayFiles:
-    """What the lake has of a UTC day. `corrupt`: URL of a file that cannot be read, and why; it is in neither
-    `live` nor `gaps`."""
+    """What the lake has of a UTC day. What is in `corrupt` is in neither `live` nor `gaps`."""
 
     live: tuple[LakeFile, ...]
-    corrupt: tuple[tuple[str, str], ...]
+    corrupt: tuple[DamagedFile, ...]
     gaps: tuple[Gap, ...]
 
     @property
@@ -208,7 +163,7 @@ def read_day(url: str, day: date) -> DayFiles:
     """What counts of a UTC day, each file's footer checked. Raises LakeError if the lake cannot be read at all."""
     storage = Storage(url)
     live: list[LakeFile] = []
-    corrupt: list[tuple[str, str]] = []
+    corrupt: list[DamagedFile] = []
     with ThreadPoolExecutor(READERS) as threads:
         for folder in hour_folders(storage, day):
             for file in _check_hour(storage, folder, threads):
@@ -225,7 +180,7 @@ def read_day(url: str, day: date) -> DayFiles:
     return DayFiles(live=tuple(live), corrupt=tuple(corrupt), gaps=tuple(gaps))
 
 
-def _check_hour(storage: Storage, folder: str, threads: ThreadPoolExecutor) -> list[LakeFile | tuple[str, str]]:
+def _check_hour(storage: Storage, folder: str, threads: ThreadPoolExecutor) -> list[LakeFile | DamagedFile]:
     """The files of an hour that count, or what is wrong with them. Tried again if one goes away meanwhile."""
     for tries_left in reversed(range(READ_TRIES)):
         files = read_hour(storage, folder)
@@ -235,7 +190,15 @@ def _check_hour(storage: Storage, folder: str, threads: ThreadPoolExecutor) -> l
             break
     missing = [*files.missing, *(entry.name for entry, file in zip(entries, checked, strict=True) if file is None)]
     sound = [file for file in checked if file is not None]
-    return [*sound, *((storage.url(f"{folder}/{name}"), "is missing") for name in missing)]
+    return [*sound, *(_missing(storage, folder, name) for name in missing)]
+
+
+def _missing(storage: Storage, folder: str, name: str) -> DamagedFile:
+    """A file that is gone, with the number of events that its manifest says, if it has one."""
+    rows = None
+    with suppress(FileNotFoundError, ValueError, KeyError, TypeError):
+        rows = int(json.loads(storage.read(f"{folder}/{manifest_name(name)}"))["rows"])
+    return DamagedFile(storage.url(f"{folder}/{name}"), "is missing", rows)
 
 
 def list_days(url: str) -> list[date]:
@@ -253,46 +216,56 @@ def hour_folders(storage: Storage, day: date) -> list[str]:
 
 
 def count_rows(storage: Storage, path: str) -> int:
-    """The events in a file, by its footer. Raises LakeError if it is no file of ours, FileNotFoundError."""
-    import pyarrow.parquet as pq  # here and below: processes that do not read files do without its time and memory
-
+    """The events in a file, by its footer. Raises DamagedFileError if it is no file of ours, FileNotFoundError."""
     with storage.open(path, "rb") as file:
-        try:
-            metadata = pq.read_metadata(file)
-            schema = metadata.schema.to_arrow_schema()
-        except Exception as error:  # pyarrow's errors share no base class of their own
-            raise LakeError(f"{storage.url(path)}: not readable as Parquet: {error}") from error
-    expected = arrow_schema()
-    for field in expected:
-        if schema.get_field_index(field.name) < 0:
-            raise LakeError(f"{storage.url(path)}: has no column {field.name}")
-        if (found := schema.field(field.name).type) != field.type:
-            raise LakeError(f"{storage.url(path)}: column {field.name} is {found}, not {field.type}")
-    rows = int(metadata.num_rows)
-    # No checksum covers the footer. (To look at its column chunks aborts the process if their number is wrong.)
-    if rows != sum(metadata.row_group(number).num_rows for number in range(metadata.num_row_groups)):
-        raise LakeError(f"{storage.url(path)}: its footer contradicts itself about the number of rows")
-    return rows
+        return _footer(storage, path, file).rows
+
+
+def is_rewritable(storage: Storage, path: str) -> bool:
+    """Whether this taskq knows all columns of the file: its version is not a newer one. Raises as `count_rows`."""
+    with storage.open(path, "rb") as file:
+        return (_footer(storage, path, file).version or 0) <= VERSION
 
 
 def read_batches(storage: Storage, path: str, *, rows: int) -> Iterator[Any]:
-    """The events in a file, so many at a time, each page's checksum verified. Raises LakeError, FileNotFoundError."""
-    import pyarrow.parquet as pq
+    """The events in a file, so many at a time, with the newest version's columns, each page's checksum verified.
+
+    Raises DamagedFileError, FileNotFoundError.
+    """
+    import pyarrow.parquet as pq  # here: processes that do not read files do without its time and memory
 
     with storage.open(path, "rb") as file:
+        left = whole = _footer(storage, path, file).rows
         try:
             parquet = pq.ParquetFile(file, page_checksum_verification=True)
-            left = parquet.metadata.num_rows
-            for batch in parquet.iter_batches(batch_size=rows, columns=arrow_schema().names):
+            columns = [name for name in arrow_schema().names if name in parquet.schema_arrow.names]
+            for batch in parquet.iter_batches(batch_size=rows, columns=columns):
                 left -= len(batch)
-                yield batch
+                yield completed(batch)
         except Exception as error:  # pyarrow's errors share no base class of their own
-            raise LakeError(f"{storage.url(path)}: is damaged: {' '.join(str(error).split())}") from error
+            reason = f"is damaged: {' '.join(str(error).split())}"
+            raise DamagedFileError(storage.url(path), reason, whole) from error
         if left:
-            raise LakeError(f"{storage.url(path)}: is damaged: {left} of its rows cannot be read")
+            raise DamagedFileError(storage.url(path), f"is damaged: {left} of its rows cannot be read", whole)
 
 
-def _check(storage: Storage, folder: str, entry: Entry) -> LakeFile | tuple[str, str] | None:
+def _footer(storage: Storage, path: str, file: Any) -> Footer:
+    """Of a file with events. Raises DamagedFileError."""
+    try:
+        footer = read_footer(file)
+        schema = footer.metadata.schema.to_arrow_schema()
+    except FileNotFoundError:
+        raise
+    except DamagedFooterError as error:
+        raise DamagedFileError(storage.url(path), str(error), error.rows) from error
+    except Exception as error:  # of a file system, or pyarrow's, which share no base class
+        raise DamagedFileError(storage.url(path), f"not readable as Parquet: {error}") from error
+    if (problem := problem_of(schema, version=footer.version)) is not None:
+        raise DamagedFileError(storage.url(path), problem, footer.rows)
+    return footer
+
+
+def _check(storage: Storage, folder: str, entry: Entry) -> LakeFile | DamagedFile | None:
     """A file, or what is wrong with it; None: it is gone."""
     path = f"{folder}/{entry.name}"
     url = storage.url(path)
@@ -300,8 +273,10 @@ def _check(storage: Storage, folder: str, entry: Entry) -> LakeFile | tuple[str,
         return LakeFile(url=url, size=entry.size, rows=count_rows(storage, path))
     except FileNotFoundError:
         return None
+    except DamagedFileError as error:
+        return error.file
     except LakeError as error:
-        return url, str(error).removeprefix(f"{url}: ")
+        return DamagedFile(url, str(error).removeprefix(f"{url}: "))
 
 
 def _sources(storage: Storage, path: str) -> frozenset[str]:
@@ -312,7 +287,7 @@ def _sources(storage: Storage, path: str) -> frozenset[str]:
         raise LakeError(f"{storage.url(path)}: not a manifest: {error}") from error
 
 
-def _gaps(storage: Storage, day: date) -> Iterator[Gap | tuple[str, str]]:
+def _gaps(storage: Storage, day: date) -> Iterator[Gap | DamagedFile]:
     """The gaps that touch a day, or what is wrong with one.
 
     One whose beginning nobody knows counts for the day of its end.
@@ -328,10 +303,10 @@ def _gaps(storage: Storage, day: date) -> Iterator[Gap | tuple[str, str]]:
             yield _gap(storage, f"{GAPS}/{entry.name}")
 
 
-def _gap(storage: Storage, path: str) -> Gap | tuple[str, str]:
+def _gap(storage: Storage, path: str) -> Gap | DamagedFile:
     content = storage.read(path)
     try:
         fields: dict[str, Any] = json.loads(content)
         return Gap(**fields)
     except (ValueError, TypeError) as error:
-        return storage.url(path), f"is not a gap: {error}"
+        return DamagedFile(storage.url(path), f"is not a gap: {error}", 0)

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
-from .files import arrow_schema
 from .names import TIMES_END_MS, hour_dir
+from .schema import arrow_schema
 
 _ID_LENGTH: Final = 26
 _TIME_LENGTH: Final = 10

@@ -6,9 +6,11 @@ by how many at once, they are written.
 
 from __future__ import annotations
 
+import io
 import json
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any, Final
 
@@ -17,8 +19,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from .files import Gap, HourFiles, count_rows, read_hour
+from .footers import SealingFile
 from .lines import Entries, hours, parse_entries
 from .names import GAPS, HOUR_MS, DrainedName, EntryId, gap_name, hour_dir, is_temporary
+from .schema import VERSION, VERSION_KEY, arrow_schema
 from .storage import Storage
 
 logger = logging.getLogger(__name__)
@@ -35,6 +39,25 @@ PARQUET: Final = {
     "write_page_checksum": True,
 }
 """How files are written. A dictionary of job ids would be as long as the column. Readers verify the checksums."""
+
+
+@contextmanager
+def parquet_writer(file: Any) -> Iterator[pq.ParquetWriter]:
+    """Write tables of the lake's columns into an open file; at the end of the block it gets its seal and its footer."""
+    sink = SealingFile(file)
+    schema = arrow_schema().with_metadata({VERSION_KEY: str(VERSION)})
+    with pq.ParquetWriter(sink, schema, **PARQUET) as writer:
+        yield writer
+        sink.begin_footer()
+    sink.finish()
+
+
+def parquet_bytes(table: Any) -> memoryview:
+    """A file of the lake with these events."""
+    file = io.BytesIO()
+    with parquet_writer(file) as writer:
+        writer.write_table(table)
+    return file.getbuffer()
 
 
 class Writer:
@@ -89,9 +112,7 @@ class Writer:
 
     def _put(self, path: str, table: Any) -> int:
         """The rows of the file that is there then."""
-        sink = pa.BufferOutputStream()
-        pq.write_table(table, sink, **PARQUET)
-        if self.storage.put(path, memoryview(sink.getvalue())):
+        if self.storage.put(path, parquet_bytes(table)):
             return int(table.num_rows)
         try:
             return count_rows(self.storage, path)

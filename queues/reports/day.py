@@ -12,22 +12,24 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
-from queues.lake.files import DayFiles, LakeFile, list_days, read_day
+from queues.lake.damage import find_damaged
+from queues.lake.files import DamagedFile, DayFiles, LakeFile, list_days, read_day
 from queues.lake.storage import LakeError, Storage
 
-from .events import find_unreadable, read_events
-from .failures import first_words, unreadable_file
+from .events import path_in_lake, read_events, rows_by_file
+from .failures import RowsMissingError, first_words, may_be_damage, unreadable_file
 from .history import Output, backlog_before, figures_of_days, past_figures
 from .progress import Progress, Stage, say
-from .session import plain_plans, side_by_side
+from .session import java_is_alive, plain_plans, side_by_side
 from .tables.cells import KEY, SCOPE, cells_of
 from .tables.comparisons import backlog_of, changes_of
 from .tables.errors import errors_of
 from .tables.figures import BROADCAST_ROWS, figures_of, histograms_of, percentiles_of, sums_of, targets_of, wanted_cells
 from .tables.single_events import duplicates_of, limits_of, lost_leases_of, notable_of, slow_of, tries_of
 
-RETRIES = 3
-"""How often a day begins again without files that turned out to be damaged, or with a new list of files."""
+RETRIES = 10
+"""How often a day begins again without files that turned out to be damaged, or with a new list of files. Damaged files
+are found all at once, but those that only Spark cannot read one at a time."""
 
 FEW_ROWS = 1_000_000
 """What is computed of so many rows is so little that planning it takes longer."""
@@ -49,7 +51,7 @@ class DayReport:
         self._spark, self._output, self._day = spark, output, day
         self._lake = Storage(lake).url("")  # as the names of its files begin
         self._progress = Progress(day)
-        self._damaged: dict[str, str] = {}
+        self._damaged: dict[str, DamagedFile] = {}
         self._is_complete = False
         self._pools_with_gaps: set[str] = set()
 
@@ -74,7 +76,7 @@ class DayReport:
                 self._output.forget(self._day)
         # What compaction has taken was not damaged after all.
         listed = {file.url for file in (*files.live, *before.live)}
-        self._damaged = {url: reason for url, reason in self._damaged.items() if url in listed}
+        self._damaged = {url: file for url, file in self._damaged.items() if url in listed}
         summary = self._summary(files, live, done, master, lake_days) | {"took_s": round(time.monotonic() - begun, 3)}
         self._output.write_summary(self._day, summary)
         self._progress.finish(f"{done.events:,} events in {summary['took_s']:.1f} s")
@@ -93,14 +95,26 @@ class DayReport:
     def _leave_out(self, error: Exception, files: Sequence[LakeFile]) -> bool:
         """Whether `error` is about files of the lake that another turn can do without."""
         named = unreadable_file(error)
-        if named is None:
+        if named is None and not may_be_damage(error, java_alive=java_is_alive(error)):
             return False
-        found = find_unreadable([file.url for file in files])
-        for file in files:  # Spark writes one slash where we write three
-            if not found and file.url.rpartition("/date=")[2] in named:
-                found[file.url] = first_words(str(error))
-        self._damaged |= found
+        found = find_damaged(files)
+        if not found and named is not None:
+            reason = first_words(str(error))
+            found = [DamagedFile(file.url, reason, file.rows) for file in files if path_in_lake(file.url) in named]
+        if not found and isinstance(error, RowsMissingError):
+            found = self._with_other_rows(files)
+        self._damaged |= {file.url: file for file in found}
         return bool(found)
+
+    def _with_other_rows(self, files: Sequence[LakeFile]) -> list[DamagedFile]:
+        """Files of which Spark does not read as many events as their footers say."""
+        read = rows_by_file(read_events(self._spark, lake=self._lake, files=files))
+        counts = [(file, read.get(path_in_lake(file.url), 0)) for file in files]
+        return [
+            DamagedFile(file.url, f"is damaged: Spark reads {count:,} events of it", file.rows)
+            for file, count in counts
+            if count != file.rows
+        ]
 
     def _write_tables(self, live: Sequence[LakeFile], earlier: Sequence[LakeFile]) -> Done:
         events = read_events(self._spark, lake=self._lake, files=live)
@@ -115,6 +129,8 @@ class DayReport:
             with self._stage(Stage.COUNTING, f"counting the events of {len(live)} files"):
                 cells = keep(cells_of(events))
                 done, number = _count(cells)
+                if done.events != (rows := sum(file.rows for file in live)):
+                    raise RowsMissingError(f"Spark read {done.events:,} events of files that have {rows:,}.")
             with self._stage(Stage.PERCENTILES, f"percentiles of {done.events:,} events"):
                 targets = keep(targets_of(cells))
                 wanted = wanted_cells(cells, targets)
@@ -169,13 +185,13 @@ class DayReport:
     def _summary(
         self, files: DayFiles, live: Sequence[LakeFile], done: Done, master: str, lake_days: Sequence[date]
     ) -> dict[str, Any]:
-        corrupt = [*files.corrupt, *self._damaged.items()]
+        corrupt = [*files.corrupt, *self._damaged.values()]
         gaps = [
             {"pool": gap.pool, "partition": gap.partition, "dropped": gap.dropped}
             | {"from_ms": gap.from_ms, "until_ms": gap.until_ms}
             for gap in files.gaps
         ]
-        warnings = [{"kind": "corrupt", "text": f"{url} was left out: {reason}"} for url, reason in corrupt]
+        warnings = [{"kind": "corrupt", "text": _damage_text(file)} for file in corrupt]
         warnings += [{"kind": "gap", "text": _gap_text(gap)} for gap in gaps]
         if not done.events:
             where = f"there are no events of it in {self._lake}, which has days from {lake_days[0]} to {lake_days[-1]}"
@@ -190,7 +206,7 @@ class DayReport:
             "files": len(live),
             "lake_rows": files.rows,
             "bytes": sum(file.size for file in live),
-            "corrupt": [{"file": url, "reason": reason} for url, reason in corrupt],
+            "corrupt": [{"file": file.url, "reason": file.reason, "rows": file.rows} for file in corrupt],
             "gaps": gaps,
             "warnings": warnings,
             "spark": self._spark.version,
@@ -207,6 +223,12 @@ def _count(cells: DataFrame) -> tuple[Done, int]:
     by_kind = {row["what"]: int(row["events"]) for row in rows if row["what"] != "total"}
     done = Done(events=sum(by_kind.values()), demo=any(row["demo"] for row in rows), by_kind=by_kind)
     return done, sum(row["cells"] for row in rows)
+
+
+def _damage_text(file: DamagedFile) -> str:
+    events = "an unknown number of events" if file.rows is None else f"{file.rows:,} events"
+    also = "" if file.rows == 0 else f", and with it {events}"
+    return f"{file.url} was left out{also}: {file.reason}"
 
 
 def _gap_text(gap: dict[str, Any]) -> str:

@@ -1,21 +1,18 @@
-"""A day's events as a DataFrame: an explicit list of files, an explicit schema, date and hour from the path.
-
-Names files that are damaged in the middle, where their footers do not tell.
-"""
+"""A day's events as a DataFrame: an explicit list of files, an explicit schema, date and hour from the path."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Final
+from urllib.parse import unquote
 
-import pyarrow.parquet as pq
-from fsspec.core import url_to_fs
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
-from queues.lake.files import COLUMNS, ColumnType, LakeFile
+from queues.lake.files import LakeFile
+from queues.lake.schema import COLUMNS, ColumnType
 
 _TYPES: Final[dict[ColumnType, t.DataType]] = {
     "string": t.StringType(),
@@ -45,6 +42,17 @@ def read_events(spark: SparkSession, *, lake: str, files: Sequence[LakeFile]) ->
     return spark.read.schema(SCHEMA).option("basePath", spark_url(lake)).parquet(*paths)
 
 
+def rows_by_file(events: DataFrame) -> dict[str, int]:
+    """How many events of each file Spark reads, by the end of its URL (`path_in_lake`)."""
+    counts = events.groupBy(f.input_file_name().alias("file")).count().collect()
+    return {path_in_lake(unquote(row["file"])): int(row["count"]) for row in counts}
+
+
+def path_in_lake(url: str) -> str:
+    """`YYYY-MM-DD/hour=HH/NAME` of a file of the lake. Spark writes one slash where we write three."""
+    return url.rpartition("/date=")[2]
+
+
 def spark_url(url: str) -> str:
     """As Hadoop calls it: its file system for S3 goes by the name s3a."""
     return re.sub(r"\As3://", "s3a://", url)
@@ -55,26 +63,3 @@ def no_rows(spark: SparkSession, schema: t.StructType) -> DataFrame:
     return spark.range(0).selectExpr(
         *(f"CAST(NULL AS {field.dataType.simpleString()}) AS {field.name}" for field in schema)
     )
-
-
-READERS: Final = 4
-
-
-def find_unreadable(urls: Sequence[str]) -> dict[str, str]:
-    """URL → what is wrong, of those that cannot be read to the end, every page's checksum included."""
-    with ThreadPoolExecutor(READERS) as threads:
-        found = zip(urls, threads.map(_read, urls), strict=True)
-        return {url: reason for url, reason in found if reason is not None}
-
-
-def _read(url: str) -> str | None:
-    try:
-        fs, path = url_to_fs(url)
-        with fs.open(path, "rb") as file:
-            for _ in pq.ParquetFile(file, page_checksum_verification=True).iter_batches():
-                pass
-    except FileNotFoundError:
-        return None  # compaction has taken it; the next list has what it became
-    except Exception as error:  # pyarrow's errors share no base class of their own
-        return f"is damaged: {' '.join(str(error).split())}"
-    return None

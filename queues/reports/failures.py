@@ -63,6 +63,10 @@ class LakeUnreadableError(ReportError):
     kind = "lake_unreadable"
 
 
+class RowsMissingError(Exception):
+    """Spark reads more or fewer events than the files have by their footers."""
+
+
 class SparkFailedError(ReportError):
     """Spark reported an error of its own."""
 
@@ -84,6 +88,11 @@ def unreadable_file(error: BaseException) -> str | None:
         return None
     found = _UNREADABLE.search(text)
     return None if found is None else found[1].rstrip(".")
+
+
+def may_be_damage(error: Exception, *, java_alive: bool) -> bool:
+    """Whether it can come from a damaged file that Spark does not name, such as a sum that overflows."""
+    return isinstance(explain(error, java_alive=java_alive, master=""), SparkFailedError)
 
 
 def explain(error: Exception, *, java_alive: bool, master: str) -> ReportError:

@@ -16,7 +16,7 @@ import pytest
 
 from queues.lake import compact as module
 from queues.lake.compact import CompactionCounts, compact_day
-from queues.lake.files import read_day, read_hour
+from queues.lake.files import DamagedFile, read_day, read_hour
 from queues.lake.lines import Entries
 from queues.lake.names import EntryId, drained_name
 from queues.lake.storage import Storage
@@ -271,7 +271,7 @@ def test_a_file_that_cannot_be_read_is_named_and_left_alone(local: Drained) -> N
     day = read_day(local.lake.url, DAY)
     counts = local.compact()
 
-    assert [(url.rpartition("/")[2], reason.split(":")[0]) for url, reason in day.corrupt] == [
+    assert [(url.rpartition("/")[2], reason.split(":")[0]) for url, reason, _ in day.corrupt] == [
         ("broken.parquet", "not readable as Parquet"),
         ("other.parquet", "has no column pool"),
     ]
@@ -302,7 +302,7 @@ def test_a_compacted_file_that_somebody_deleted_is_named(local: Drained) -> None
     (path,) = local.lake.files()
     (Path(local.lake.url) / path).unlink()
 
-    assert [reason for _, reason in read_day(local.lake.url, DAY).corrupt] == ["is missing"]
+    assert read_day(local.lake.url, DAY).corrupt == (DamagedFile(Storage(local.lake.url).url(path), "is missing", 40),)
 
 
 def test_a_compacted_file_without_its_manifest_counts_only_once_it_has_it(local: Drained) -> None:

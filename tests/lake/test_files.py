@@ -12,19 +12,10 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from queues.lake.files import (
-    COLUMNS,
-    NAMED_BY,
-    DayFiles,
-    Gap,
-    arrow_schema,
-    count_rows,
-    list_days,
-    read_batches,
-    read_day,
-)
+from queues.lake.files import DayFiles, Gap, count_rows, list_days, read_batches, read_day
 from queues.lake.lines import Entries
 from queues.lake.names import EntryId, drained_name
+from queues.lake.schema import COLUMNS, NAMED_BY, arrow_schema
 from queues.lake.storage import LakeError, Storage
 from queues.lake.writer import Writer
 
@@ -115,7 +106,7 @@ def test_a_gap_that_cannot_be_read_is_named(url: str) -> None:
     day = read_day(url, DAY)
 
     assert day.gaps == ()
-    ((where, reason),) = day.corrupt
+    ((where, reason, _),) = day.corrupt
     assert where == f"file://{path}"
     assert "not a gap" in reason
 

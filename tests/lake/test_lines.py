@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from queues.engine.ids import ALPHABET, published_ms
 from queues.engine.limits import EVENT_LINES_MAX
-from queues.lake.files import arrow_schema
 from queues.lake.lines import Entries, parse_entries
 from queues.lake.names import TIMES_END_MS
+from queues.lake.schema import arrow_schema
 
 AT_MS = 1_900_000_000_000
 KINDS = ["published", "consumed", "acked", "failed", "deleted", "destroyed", "of the future"]

@@ -13,6 +13,7 @@ import pytest
 from django.conf import settings
 from django.test import override_settings
 
+from queues.lake.compact import CompactionCounts
 from queues.models import Namespace, Pool, QueueDay, QueuePolicy, ReportDay, ReportState, ReportTrigger
 from queues.pools.ttl_cache import forget_everything
 from queues.services.reporting.failures import BadRangeError, ClaimLostError, ReportFailedError
@@ -273,9 +274,34 @@ def test_a_compaction_that_fails_is_a_warning(place: Place, monkeypatch: pytest.
     assert (day.state, day.warnings) == (ReportState.DONE, [{"kind": "compaction", "text": text}])
 
 
+def test_a_file_that_compaction_finds_damaged_is_named_once_unless_the_report_did_so(
+    place: Place, caplog: pytest.LogCaptureFixture
+) -> None:
+    hour = place.root / "lake" / f"date={DAY}" / "hour=03"
+    url = f"file://{hour}"
+    named = {"kind": "corrupt", "text": f"{url}/a.parquet was left out, and with it 3 events: is damaged"}
+    place.plan_report(warnings=[named])
+    make(place)
+    hour.mkdir(parents=True)
+    for name in ("a", "b"):
+        (hour / f"{name}.parquet").write_bytes(b"no Parquet")
+
+    upkeep.compact_days([DAY])
+    upkeep.compact_days([DAY])
+
+    text = f"{url}/b.parquet was not compacted: not readable as Parquet: no Parquet footer at the end of 10 bytes"
+    assert ReportDay.objects.get().warnings == [named, {"kind": "compaction", "text": text}]
+    assert [record.message for record in caplog.records if "not compacted" in record.message] == [f"report: {text}"]
+
+
 def test_the_files_of_a_day_that_goes_on_are_not_compacted(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[date] = []
-    monkeypatch.setattr(upkeep, "compact_day", lambda _url, day: asked.append(day))
+
+    def compact(_url: str, day: date) -> CompactionCounts:
+        asked.append(day)
+        return CompactionCounts()
+
+    monkeypatch.setattr(upkeep, "compact_day", compact)
     place.plan_report(complete=False)
     make(place)
     assert not ReportDay.objects.get().complete

@@ -12,9 +12,9 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from queues.lake.files import arrow_schema
 from queues.lake.names import hour_dir
-from queues.lake.writer import PARQUET
+from queues.lake.schema import arrow_schema
+from queues.lake.writer import parquet_bytes
 
 Event = dict[str, Any]
 """By the lake's columns; `at` and `published` in ms."""
@@ -42,7 +42,7 @@ def write_lake(lake: Path, events: Iterable[Mapping[str, Any]], *, name: str = "
         path = lake / folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         table = pa.Table.from_pylist(list(rows), schema=arrow_schema())
-        pq.write_table(table, path, **PARQUET)
+        path.write_bytes(parquet_bytes(table))
 
 
 def ask_duckdb(lake: Path, query: str, day: str = "*") -> list[tuple[Any, ...]]:

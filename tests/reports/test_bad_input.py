@@ -86,7 +86,11 @@ def test_damaged_files_are_all_named_and_the_rest_is_reported(report: tuple[dict
     summary, out = report
 
     assert (summary["events"], summary["files"]) == (200 + 4, 1 + 1)
-    assert sorted(one["file"] for one in summary["corrupt"]) == [f"file://{file_of(lake, hour)}" for hour in (2, 3, 5)]
+    assert sorted((one["file"], one["rows"]) for one in summary["corrupt"]) == [
+        (f"file://{file_of(lake, hour)}", rows) for hour, rows in ((2, None), (3, 200), (5, 200))
+    ]
+    (text,) = [one["text"] for one in summary["warnings"] if "hour=03" in one["text"]]
+    assert text.startswith(f"file://{file_of(lake, 3)} was left out, and with it 200 events: is damaged: ")
     assert [warning["kind"] for warning in summary["warnings"] if warning["kind"] != "gap"] == ["corrupt"] * 3
     rows = [row for row in read_table(out, DAY, "figures") if row["pool"] == "default"]
     assert {row["hour"]: (row["published"], row["bytes"]) for row in rows} == {4: (200, 2000), None: (200, 2000)}

@@ -14,7 +14,8 @@ import pytest
 
 from queues.lake.demo import DemoPlan, DemoThereError, demo_hours, write_demo
 from queues.lake.demo_shape import QUEUES
-from queues.lake.files import NAMED_BY, arrow_schema, read_day
+from queues.lake.files import read_day
+from queues.lake.schema import NAMED_BY, arrow_schema
 
 from .made import ask_duckdb
 

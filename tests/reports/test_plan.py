@@ -11,7 +11,8 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
-from queues.lake.files import COLUMNS, read_day
+from queues.lake.files import read_day
+from queues.lake.schema import COLUMNS
 from queues.reports.events import SCHEMA, read_events
 from queues.reports.tables.cells import cells_of
 from queues.reports.tables.single_events import limits_of, lost_leases_of, notable_of

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from queues.lake.files import NAMED_BY, Gap, arrow_schema, read_hour
+from queues.lake.files import Gap, read_hour
 from queues.lake.names import is_temporary
+from queues.lake.schema import NAMED_BY, arrow_schema
 from queues.lake.storage import Storage
 
 

@@ -11,8 +11,8 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from queues.lake.files import COLUMNS, arrow_schema
 from queues.lake.names import EntryId, drained_name, hour_dir
+from queues.lake.schema import COLUMNS, arrow_schema
 from queues.services.reporting.making.files import TABLES, Kind
 
 _ARROW: Final = {

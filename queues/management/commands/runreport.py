@@ -26,7 +26,7 @@ from queues.services.reporting.reading.days import days_between, parse_day, toda
 
 logger = logging.getLogger(__name__)
 
-WARNINGS_SAID: Final = 10
+WARNINGS_SAID: Final = 100
 
 FATAL: Final = frozenset({"stopped", "spark_missing", "java_missing", "master_unreachable", "disk_full", "day_taken"})
 """Kinds of failures after which the next day would fare no better."""

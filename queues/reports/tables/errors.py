@@ -8,7 +8,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as f
 
 from queues.lake import error_patterns as patterns
-from queues.lake.files import LEASE_LOST
+from queues.lake.schema import LEASE_LOST
 
 from .cells import SCOPE
 

@@ -86,11 +86,19 @@ def prune_reports(*, today: date) -> int:
 
 
 def compact_days(days: Iterable[date]) -> None:
-    """Merge the small files of these days; a failure becomes a warning on the day's report. Raises database errors."""
+    """Merge the small files of these days; a failure, and each file that cannot be merged, become warnings on the day's
+    report, unless it names the file already. Raises database errors."""
     for day in days:
+        known = ReportDay.objects.filter(pk=day).values_list("warnings", flat=True).first() or []
         try:
-            compact_day(settings.TASKQ_LAKE_URL, day)
+            problems = compact_day(settings.TASKQ_LAKE_URL, day).problems
+            texts = [
+                f"{url} was not compacted: {reason}"
+                for url, reason in problems
+                if not any(one["text"].startswith(f"{url} ") for one in known)
+            ]
         except Exception as error:  # of any file system
-            text = f"the day's files were not compacted: {type(error).__name__}: {error}"
+            texts = [f"the day's files were not compacted: {type(error).__name__}: {error}"]
+        for text in texts:
             logger.warning("report: %s", text, extra={"action": "report.compact", "day": str(day)})
             add_warning(day, WarningKind.COMPACTION, text)
