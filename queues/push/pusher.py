@@ -11,7 +11,7 @@ import logging
 import os
 import secrets
 import socket
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from functools import partial
@@ -70,6 +70,7 @@ class Pusher:
         self._leaving: set[EndpointRunner] = set()
         """Of endpoints that are paused or gone: their deliveries under way end."""
         self._recorders: dict[int, tuple[PushJob, Recorder]] = {}
+        self._writing = asyncio.Lock()
         self._paused_at: dict[int, float] = {}
         self._pools: frozenset[str] = frozenset()
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -243,8 +244,15 @@ class Pusher:
         )
 
     async def write_down(self) -> None:
-        """Write what has happened since the last time to Redis."""
-        await asyncio.gather(*[self._write(endpoint, recorder) for endpoint, recorder in self._recorders.values()])
+        """Write what has happened since the last time to Redis.
+
+        A write that has begun goes on to its end also when this is cancelled: its notes would be lost.
+        """
+        await asyncio.shield(self._start(self._write_all()))
+
+    async def _write_all(self) -> None:
+        async with self._writing:
+            await asyncio.gather(*[self._write(endpoint, recorder) for endpoint, recorder in self._recorders.values()])
 
     async def _write(self, endpoint: PushJob, recorder: Recorder) -> None:
         notes = recorder.take()
@@ -306,7 +314,7 @@ class Pusher:
         """Run something that asks the database, in a thread."""
         return await asyncio.get_running_loop().run_in_executor(self._threads, _with_fresh_connections, function)
 
-    def _start(self, work: Any) -> None:
+    def _start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.create_task(work)
         self._tasks.add(task)
 
@@ -316,6 +324,7 @@ class Pusher:
                 logger.error("push failed", exc_info=error, extra={"action": "push.chore"})
 
         task.add_done_callback(finished)
+        return task
 
     async def _repeat(self, work: Callable[[], Awaitable[None]], every_s: float) -> None:
         while True:

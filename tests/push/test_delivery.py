@@ -80,6 +80,32 @@ def test_a_2xx_acks_and_the_request_is_signed(world: World) -> None:
     run_async(test())
 
 
+def test_a_pusher_that_stops_while_it_writes_deliveries_down_loses_none(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def test() -> None:
+        may_write = asyncio.Event()
+        async with listening(replies("204 No Content")) as sink:
+            await ask(world.endpoint, sink.url)
+            await ask(world.publish, b"job")
+            async with pushing() as pusher:
+                engine_of = pusher._engine
+
+                async def engine_later(pool: str) -> Any:
+                    await may_write.wait()
+                    return await engine_of(pool)
+
+                def is_being_written() -> bool:
+                    return any(one.is_empty and one.counts.delivered for _, one in pusher._recorders.values())
+
+                monkeypatch.setattr(pusher, "_engine", engine_later)
+                await until(is_being_written, or_fail="the delivery is not written down")
+                asyncio.get_running_loop().call_later(0.2, may_write.set)
+        assert [record.outcome for record in await ask(world.records)] == ["delivered"]
+
+    run_async(test())
+
+
 @pytest.mark.parametrize(
     ("answer", "error"),
     [
