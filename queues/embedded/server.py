@@ -23,8 +23,23 @@ from queues.supervision import Child, tied_to_parent
 from .binary import DataIgnoredError, EmbeddedRedisError, ServerDiedError, find_server
 from .private_files import PRIVATE_UMASK, make_content_private
 
+APPENDFSYNC_VARIABLE: Final = "TASKQ_REDIS_APPENDFSYNC"
+"""Environment variable with Redis's setting `appendfsync`, one of these."""
 
-def render_config(*, data_dir: Path, unix_socket: Path, persistent: bool, port: int | None) -> str:
+_APPENDFSYNC: Final = ("everysec", "always", "no")
+
+
+def _appendfsync() -> str:
+    """Raises EmbeddedRedisError."""
+    chosen = os.environ.get(APPENDFSYNC_VARIABLE) or _APPENDFSYNC[0]
+    if chosen not in _APPENDFSYNC:
+        raise EmbeddedRedisError(f"{APPENDFSYNC_VARIABLE}={chosen}: it has to be one of {', '.join(_APPENDFSYNC)}")
+    return chosen
+
+
+def render_config(
+    *, data_dir: Path, unix_socket: Path, persistent: bool, port: int | None, appendfsync: str = _APPENDFSYNC[0]
+) -> str:
     """The text of redis.conf. `port`: a port on 127.0.0.1 to listen on as well; None: the unix socket only."""
     lines = [
         "daemonize no",
@@ -40,7 +55,7 @@ def render_config(*, data_dir: Path, unix_socket: Path, persistent: bool, port: 
         # Snapshots would only repeat what the append-only file holds.
         'save ""',
         "appendonly " + ("yes" if persistent else "no"),
-        "appendfsync everysec",
+        "appendfsync " + appendfsync,
         # Jobs come and go, so under load the file grows by megabytes a second around little data: from Redis's 64 MB on
         # it would be rewritten several times a minute, each time by a child process that takes a core.
         "auto-aof-rewrite-min-size 256mb",
@@ -123,9 +138,10 @@ class EmbeddedRedis:
     def command(self) -> list[str]:
         """Write the configuration and return the command line of the server, which ends with this process.
 
-        Raises ServerNotFoundError, DataIgnoredError, or EmbeddedRedisError if the directory cannot be written.
+        Raises ServerNotFoundError, DataIgnoredError, or EmbeddedRedisError if the directory cannot be written or
+        TASKQ_REDIS_APPENDFSYNC is wrong.
         """
-        server = find_server()
+        server, appendfsync = find_server(), _appendfsync()
         config = self.data_dir / "redis.conf"
         try:
             self.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -138,7 +154,11 @@ class EmbeddedRedis:
             )  # so that a PING is never answered by a server that ran here before
             config.write_text(
                 render_config(
-                    data_dir=self.data_dir, unix_socket=self.unix_socket, persistent=self.persistent, port=self.port
+                    data_dir=self.data_dir,
+                    unix_socket=self.unix_socket,
+                    persistent=self.persistent,
+                    port=self.port,
+                    appendfsync=appendfsync,
                 )
             )
             make_content_private(self.data_dir)

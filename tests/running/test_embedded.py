@@ -12,9 +12,11 @@ import pytest
 import redis
 
 from queues.embedded import (
+    APPENDFSYNC_VARIABLE,
     Answer,
     DataIgnoredError,
     EmbeddedRedis,
+    EmbeddedRedisError,
     ServerDiedError,
     ServerNotFoundError,
     ask,
@@ -213,7 +215,7 @@ def test_it_never_evicts_and_keeps_an_append_only_file(tmp_path: Path) -> None:
         config = redis.Redis.from_url(server.url).config_get("*")
 
     assert config["maxmemory-policy"] == "noeviction"
-    assert (config["appendonly"], config["appendfsync"]) == ("yes", "everysec")
+    assert config["appendonly"] == "yes"
     assert config["auto-aof-rewrite-min-size"] == str(256 * 1024**2)
     assert (tmp_path / "redis.sock").parent.stat().st_uid == os.getuid()
 
@@ -232,6 +234,21 @@ def test_a_path_too_long_for_a_socket_works(tmp_path: Path) -> None:
     with EmbeddedRedis(tmp_path / ("x" * 120), persistent=False) as server:
         assert redis.Redis.from_url(server.url).ping()
         assert server.unix_socket.parent.stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize(("chosen", "is_set"), [("always", "always"), ("", "everysec")])
+def test_appendfsync_is_what_the_environment_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chosen: str, is_set: str
+) -> None:
+    monkeypatch.setenv(APPENDFSYNC_VARIABLE, chosen)
+    with EmbeddedRedis(tmp_path, persistent=True) as server, redis.Redis.from_url(server.url) as client:
+        assert client.config_get("appendfsync") == {"appendfsync": is_set}
+
+
+def test_an_unknown_appendfsync_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(APPENDFSYNC_VARIABLE, "sometimes")
+    with pytest.raises(EmbeddedRedisError, match=r"TASKQ_REDIS_APPENDFSYNC=sometimes: .* everysec, always, no"):
+        EmbeddedRedis(tmp_path, persistent=True).start()
 
 
 def test_a_chosen_binary_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
