@@ -18,7 +18,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from queues.engine import NodeRequest, NodeState
 from queues.engine import Workflow as WorkflowDetail
-from queues.engine.ids import random_start
+from queues.engine.ids import make_workflow_id
 from queues.engine.limits import NODE_TTL_S, NODES_PER_REQUEST, WORKFLOW_RETENTION_S
 
 from .app_protocol import AppProtocol
@@ -117,13 +117,13 @@ class Workflow:
         Raises InvalidArgumentError (a circle, ...), WorkflowConflictError (another workflow has the id), and what
         `Task.enqueue` raises.
         """
-        app, used_id = self._app, workflow_id or _new_id()
+        app, used_id = self._app, workflow_id or make_workflow_id()
         app.broker.run(self._creation(app, used_id))
         return self._handle(app, used_id)
 
     async def aenqueue(self, workflow_id: str | None = None) -> WorkflowHandle:
         """The same for asyncio."""
-        app, used_id = self._app, workflow_id or _new_id()
+        app, used_id = self._app, workflow_id or make_workflow_id()
         await app.broker.arun(self._creation(app, used_id))
         return self._handle(app, used_id)
 
@@ -415,8 +415,3 @@ def _request(node: Node, workflow_id: str) -> NodeRequest:
             on_dependency_failure=on_failure,
         ),
     )
-
-
-def _new_id() -> str:
-    first, second = random_start(1)[0], random_start(1)[0]
-    return f"0{first[1:]}{second}"
