@@ -54,7 +54,15 @@ from .operations.deadletter import (
     scan_dead,
     trim_dead,
 )
-from .operations.dependencies import Dependant, Wait, Waits, list_job_dependants, list_waits, parse_dependency
+from .operations.dependencies import (
+    Dependant,
+    Wait,
+    Waits,
+    list_job_dependants,
+    list_waits,
+    parse_dependency,
+    refuse_cycle,
+)
 from .operations.drain import (
     DrainPlan,
     DrainState,
@@ -83,8 +91,9 @@ from .operations.measure import (
     write_probe,
 )
 from .operations.open_dependencies import OpenJob, add_dependencies, close_dependencies
-from .operations.publish import PreparedOptions, check_group, is_large, prepare, publish, publish_large, republish
+from .operations.publish import PreparedOptions, check_group, prepare, publish, republish
 from .operations.publish_once import once_key, publish_once, settle_once
+from .operations.publish_staged import is_large, publish_large
 from .operations.push import (
     DELIVERIES_KEPT,
     DeliveryNotes,
@@ -96,7 +105,7 @@ from .operations.push import (
     read_deliveries,
 )
 from .operations.ratelimit import give_back_limit, limited, take_limit
-from .operations.relay import refuse_cycle, relay
+from .operations.relay import relay
 from .operations.reschedule import reschedule
 from .operations.scan import JobPlace, find_job, find_key, scan_jobs
 from .operations.survey import (
@@ -136,6 +145,18 @@ from .operations.workflows.reading import list_workflows, read_workflow
 from .operations.workflows.results import read_results
 from .operations.workflows.retrying import retry_workflow
 from .queue_limits import NO_LIMITS, QueueLimits
+from .queue_values import (
+    DeadHead,
+    Flushed,
+    GroupFilling,
+    GroupPage,
+    KeyWait,
+    LimitKey,
+    LimitKeyPage,
+    LimitKeysFound,
+    QueuePage,
+    QueueStats,
+)
 from .stats.found_queues import FoundQueue, StoreLoad, unpack_queues
 from .stats.heartbeat import PumpBeat, RoleBeat
 from .stats.minutes import MINUTE_MS, Minute
@@ -148,30 +169,20 @@ from .values import (
     AttemptRecord,
     Consumed,
     Counts,
-    DeadHead,
     Delivery,
     Dependency,
     DependencyFailure,
     Ended,
     Failed,
-    Flushed,
-    GroupFilling,
-    GroupPage,
     JobDetail,
     JobFilter,
     JobResult,
     JobState,
     KeyMode,
-    KeyWait,
-    LimitKey,
-    LimitKeyPage,
-    LimitKeysFound,
     LimitTaken,
     Page,
     Published,
     PublishOptions,
-    QueuePage,
-    QueueStats,
     RequestLimit,
     Rescheduled,
     Scan,

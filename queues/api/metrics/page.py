@@ -12,8 +12,9 @@ from django.conf import settings
 
 from queues.engine import PushCounts
 from queues.engine.errors import TaskqError
+from queues.engine.queue_values import QueueStats
 from queues.engine.stats.pushers import OTHER as NOT_NAMED
-from queues.engine.values import JobState, QueueStats
+from queues.engine.values import JobState
 from queues.services.pools.engines import PoolLoad, read_pool_load
 from queues.services.pools.managing import list_pools
 from queues.services.queues.ranking import QueueRanking

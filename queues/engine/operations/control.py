@@ -10,9 +10,9 @@ from .. import limits
 from ..errors import InvalidArgumentError
 from ..keys import Layout, QueueKeys, deletion_keys, partition_keys
 from ..operation import Operation, Plan, Reply, paced
+from ..queue_values import QueuePage
 from ..reply import clock_argument, expect_ok
 from ..scripts import load
-from ..values import QueuePage
 
 _LIST = load("list_queues")
 _PAUSE = load("pause")

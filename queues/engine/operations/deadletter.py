@@ -11,9 +11,10 @@ from .. import limits
 from ..errors import InvalidArgumentError
 from ..keys import QueueKeys
 from ..operation import Operation, Plan, Reply, paced
+from ..queue_values import DeadHead
 from ..reply import clock_argument, expect_ok
 from ..scripts import load
-from ..values import Counts, DeadHead, JobState
+from ..values import Counts, JobState
 from .control import delete_jobs
 
 _HEAD = load("dead_head")

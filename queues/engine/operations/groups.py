@@ -11,9 +11,10 @@ from ..errors import InvalidArgumentError
 from ..ids import published_ms
 from ..keys import QueueKeys
 from ..operation import Operation, Plan, Reply
+from ..queue_values import Flushed, GroupFilling, GroupPage
 from ..reply import clock_argument, expect_ok
 from ..scripts import load
-from ..values import Flushed, GroupFilling, GroupPage, JobDetail, JobResult
+from ..values import JobDetail, JobResult
 from .inspect import detail, result
 from .maintain import advance_arguments
 from .publish import check_group

@@ -16,9 +16,8 @@ from ..operation import Operation, Plan, Relay, Reply
 from ..reply import clock_argument, expect_ok, tag_of
 from ..scripts import load
 from ..values import Dependency, JobState
-from .dependencies import POLICIES, Settlement, check_dependency, list_waits, settle
+from .dependencies import POLICIES, Settlement, check_dependency, list_waits, refuse_cycle, settle
 from .inspect import detail
-from .relay import refuse_cycle
 
 _ADD_DEPENDENCIES: Final = load("add_dependencies")
 

@@ -6,19 +6,19 @@ tells it again, which changes nothing. So two relays at once do no harm either.
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
 from .. import limits
-from ..errors import InvalidArgumentError, TaskqError
+from ..errors import TaskqError
 from ..keys import Layout, QueueKeys
 from ..operation import Apart, Operation, Plan
 from ..record import BATCH_KEY
 from ..values import Counts, Dependency
 from . import dependencies
-from .dependencies import Dependant, Settlement, Wait, Waits
+from .dependencies import Dependant, Settlement, Wait, Waits, find_cycle
 from .groups import find_batches
 from .workflows.nodes import WORKFLOW_POLICY
 from .workflows.noting import NodeEnd, note_ends
@@ -402,63 +402,3 @@ def _settlement(message: _Message, dependant: Dependant) -> Settlement:
     job_id = "" if dependant.key else dependant.target
     name = Dependency(queue=queue, job_id=job_id, key=dependant.key)
     return Settlement(dependant.job_id, f"{dependant.policy}{name}", outcome)
-
-
-def find_cycle(
-    layout: Layout, queue: QueueKeys, key: str, depends_on: Sequence[Dependency], *, job_id: str = ""
-) -> Plan[str]:
-    """The cycle that a job with this key is in if it depends on these, `QUEUE:KEY → ... → QUEUE:KEY`; "" if none.
-
-    `job_id`: of a job that is there already, and takes more dependencies. Any other can be in a cycle only by its key:
-    nothing depends on an id that was not given yet.
-    """
-    names = [str(Dependency(queue=queue.queue, key=key))] if key else []
-    names += [str(Dependency(queue=queue.queue, job_id=job_id))] if job_id else []
-    came_from = {str(one): names[0] for one in depends_on}
-    to_ask, to_list = deque(dict.fromkeys(depends_on)), deque[Dependency]()
-    looks = 0
-    while not (closing := [name for name in names if name in came_from]):
-        if to_ask:
-            part = [to_ask.popleft() for _ in range(min(len(to_ask), limits.DEPENDENCY_PAGE))]
-            to_list += yield from _blocked_among(layout, queue.namespace, part)
-            continue
-        if not to_list or looks >= limits.CYCLE_LOOKS or len(came_from) >= limits.CYCLE_NAMES:
-            return ""
-        part = [to_list.popleft() for _ in range(min(len(to_list), limits.CYCLE_LOOKS_AT_ONCE))]
-        looks += len(part)
-        found = yield [
-            dependencies.list_waits(layout.queue(queue.namespace, one.queue), job_id=one.job_id, key=one.key)
-            for one in part
-        ]
-        for one, page in zip(part, found, strict=True):
-            for wait in page.waits if page.is_blocked else ():
-                if not wait.is_open_mark and str(wait.dependency) not in came_from:
-                    came_from[str(wait.dependency)] = str(one)
-                    to_ask.append(wait.dependency)
-    cycle = [names[0], came_from[closing[0]]]
-    while cycle[-1] != names[0]:
-        cycle.append(came_from[cycle[-1]])
-    return " → ".join(reversed(cycle))
-
-
-def _blocked_among(layout: Layout, namespace: str, jobs: Sequence[Dependency]) -> Plan[list[Dependency]]:
-    """Those of the jobs that are blocked: only these depend on others."""
-    of_queue: dict[str, list[Dependency]] = defaultdict(list)
-    for job in jobs:
-        of_queue[job.queue].append(job)
-    answers = yield [dependencies.find_blocked(layout.queue(namespace, name), ours) for name, ours in of_queue.items()]
-    return [
-        job
-        for ours, answer in zip(of_queue.values(), answers, strict=True)
-        for job, is_blocked in zip(ours, answer, strict=True)
-        if is_blocked
-    ]
-
-
-def refuse_cycle(
-    layout: Layout, queue: QueueKeys, key: str, depends_on: Sequence[Dependency], *, job_id: str = ""
-) -> Plan[None]:
-    """Raises InvalidArgumentError, with the cycle named, if a job with this key would wait for itself."""
-    cycle = yield from find_cycle(layout, queue, key, depends_on, job_id=job_id)
-    if cycle:
-        raise InvalidArgumentError(f"depends_on makes a cycle: {cycle:.512}")
