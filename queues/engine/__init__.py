@@ -42,7 +42,7 @@ from .operations.consumers import (
     list_working,
     tell_waiting,
 )
-from .operations.control import delete_jobs, destroy, list_queues, pause, resume
+from .operations.control import delete_jobs, destroy, list_queues, pause, reschedule, resume
 from .operations.deadletter import (
     DEAD_SCAN_BATCH,
     DeadJob,
@@ -106,7 +106,6 @@ from .operations.push import (
 )
 from .operations.ratelimit import give_back_limit, limited, take_limit
 from .operations.relay import relay
-from .operations.reschedule import reschedule
 from .operations.scan import JobPlace, find_job, find_key, scan_jobs
 from .operations.survey import (
     WHOLE_POOL,
@@ -141,8 +140,7 @@ from .operations.workers import (
 from .operations.workflows.adding import add_nodes, create_workflow
 from .operations.workflows.attending import attend_workflows
 from .operations.workflows.cancelling import cancel_workflow
-from .operations.workflows.reading import list_workflows, read_workflow
-from .operations.workflows.results import read_results
+from .operations.workflows.reading import list_workflows, read_results, read_workflow
 from .operations.workflows.retrying import retry_workflow
 from .queue_limits import NO_LIMITS, QueueLimits
 from .queue_values import (
@@ -158,9 +156,8 @@ from .queue_values import (
     QueueStats,
 )
 from .stats.found_queues import FoundQueue, StoreLoad, unpack_queues
-from .stats.heartbeat import PumpBeat, RoleBeat
+from .stats.heartbeats import PumpBeat, PushCounts, PusherBeat, RoleBeat
 from .stats.minutes import MINUTE_MS, Minute
-from .stats.pushers import PushCounts, PusherBeat
 from .store import StoreInfo, ask_store_load, open_async_engine, open_engine, probe_store, read_store_load
 from .transport.connection import parse_url, redact_url, same_place
 from .values import (

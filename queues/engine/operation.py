@@ -13,7 +13,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeAlias, TypeVar, overl
 from . import limits
 from .keys import QueueKeys
 from .scripts import Script
-from .value_class import value
+from .values import value
 
 T = TypeVar("T")
 

@@ -3,14 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from enum import StrEnum
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeVar, dataclass_transform
 
 from . import limits
 from .backoff import NO_BACKOFF, Backoff
 from .ids import published_ms
-from .value_class import value
+
+T = TypeVar("T")
+
+
+@dataclass_transform(frozen_default=True)
+def value(cls: type[T]) -> type[T]:
+    """Make `cls` a dataclass with slots that is frozen for the type checker only. For values of which each request
+    makes several.
+
+    CPython takes six times as long to make a frozen one, and four times as long to read a named tuple.
+    """
+    return dataclass(slots=True, unsafe_hash=True)(cls)
+
+
+class HashedOnce:
+    """Base of a frozen dataclass without slots that is the key of a cache on every request: its hash is kept."""
+
+    def __hash__(self) -> int:
+        kept = self.__dict__.get("_hash")
+        if kept is None:
+            kept = hash(tuple([getattr(self, field.name) for field in fields(self)]))  # type: ignore[arg-type]
+            self.__dict__["_hash"] = kept
+        return kept
 
 
 class KeyMode(StrEnum):

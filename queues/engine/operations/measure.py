@@ -13,7 +13,7 @@ from ..keys import Layout, QueueKeys, partition_keys, pumps_key
 from ..operation import Operation, Reply
 from ..reply import clock_argument, expect_ok
 from ..scripts import load
-from ..stats.heartbeat import PumpBeat, pack_beat, unpack_beat
+from ..stats.heartbeats import PumpBeat, pack_beat, unpack_beat
 from ..values import JobState
 
 FORGET_PUMP_MS: Final = 600_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from ...engine import ids, limits
+from .. import ids, limits
 from ..errors import InvalidArgumentError, StoreUnavailableError, TaskqError
 from ..keys import QueueKeys
 from ..operation import Apart, Argument, Operation, Plan, Relay, Reply
