@@ -11,7 +11,6 @@ from typing import Any, Concatenate, Final, ParamSpec, TypeVar, overload
 from queues.engine import Published
 
 from .brokers import Broker, Work, open_broker
-from .call import Call
 from .context import Context
 from .job import Job
 from .message import Cipher
@@ -22,7 +21,8 @@ from .queue_limits import QueueLimits, read_queue_limits
 from .schedule import Schedule, declared
 from .serializers import FernetCipher, Serializer
 from .task import BATCH_MAX, BATCH_MAX_BYTES, Prepared, Task
-from .workflow import WorkflowHandle
+from .workflow import Call
+from .workflow_handle import WorkflowHandle
 
 P = ParamSpec("P")
 R = TypeVar("R")

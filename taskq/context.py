@@ -11,10 +11,10 @@ from typing import Any, Final
 
 from queues.engine import NOTE_FIELD_MAX_BYTES
 
-from .app_protocol import AppProtocol
+from .job import AppProtocol
 from .outcomes import Cancel, SerializationError
 from .serializers import to_json
-from .workflow_results import aread_results, read_results
+from .workflow_handle import aread_results, read_results
 
 LOG_LINES_KEPT: Final = 200
 """Lines that wait to be sent; of more the oldest are dropped."""

@@ -14,18 +14,16 @@ from queues.engine import JobState, PublishOptions, prepare
 from queues.engine.limits import KEY_MAX_BYTES, WAIT_RETENTION_S
 from queues.engine.names import check_queue
 
-from .app_protocol import AppProtocol
-from .call import Call
 from .context import Context, current_context
 from .dependencies import Resolver
-from .job import Job, waiting_for
+from .job import AppProtocol, Job, waiting_for
 from .message import write_message
 from .middleware import Enqueueing
 from .options import Key, TaskOptions, keyed
 from .outcomes import NotConfiguredError, SerializationError, TaskqClientError
 from .schedule import Schedule
 from .serializers import convert, type_hints
-from .workflow import Workflow, group
+from .workflow import Call, Workflow, group
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -25,7 +25,7 @@ from ..outcomes import (
 )
 from ..serializers import to_json
 from ..task import Task
-from ..workflow_results import results_taken
+from ..workflow_handle import results_taken
 from .attempt import Attempt, Done, Ended, Failed, Lost, Released, Why
 from .processes import ProcessRunner
 from .threads import ThreadPool
