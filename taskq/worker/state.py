@@ -92,7 +92,7 @@ class WorkerState:
             self._wake()
 
     def obey(self, command: WorkerCommand) -> None:
-        """Carry out a command, if it concerns this worker. Once: a command arrives as a message, and with heartbeats."""
+        """Carry out a command, if it concerns this worker. Once: it comes as a message and with heartbeats."""
         if command.given in self._obeyed:
             return
         attempt = self.active.get(command.target) if command.kind is WorkerCommandKind.CANCEL else None
