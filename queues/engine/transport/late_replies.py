@@ -8,19 +8,16 @@ cancelled caller. A reply that never comes (this process ended, the connection w
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from ..operation import Operation, Reply
-from .merging import Call as MergedCall
-from .merging import spread
+from .merging import Call, MergedCall, spread
 
 logger = logging.getLogger("taskq.engine")
 
-Call: TypeAlias = tuple[Operation[Any], asyncio.Future[Any]]
 TakeBack: TypeAlias = Callable[[Operation[Any], Reply], None]
 
 
