@@ -10,7 +10,7 @@
 
     hello.enqueue("you")
 
-It imports `queues.engine` or speaks HTTP, and knows nothing of Django but in `taskq.django`.
+It imports `queues.engine` or speaks HTTP. Only `taskq.django` knows Django.
 """
 
 from .app import App

@@ -240,7 +240,7 @@ class App:
         """A job by its id, from anywhere."""
         return Job(self, queue, job_id)
 
-    # For `taskq.testing` and `taskq.django`: what is enqueued goes to somebody else first.
+    # For `taskq.testing` and `taskq.django`: an interceptor takes what is enqueued.
 
     @property
     def is_intercepting(self) -> bool:
@@ -252,7 +252,7 @@ class App:
         return self._interceptor is not None
 
     def set_interceptor(self, interceptor: Any) -> None:
-        """`interceptor.enqueue(task, prepared)` and `.aenqueue` take all that is enqueued from now on; None: nobody."""
+        """`interceptor.enqueue(task, prepared)` and `.aenqueue` take all that is enqueued from now on; None: none."""
         self._interceptor = interceptor
 
     has_outbox = False

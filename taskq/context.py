@@ -1,4 +1,4 @@
-"""What a running task may ask and say: who it is, how long it has, how far it is."""
+"""The context of a running task: its job, its deadline, its progress."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Context:
         return None if self.deadline is None else max(0.0, self.deadline - time.monotonic())
 
     def raise_if_cancelled(self) -> None:
-        """For loops in threads, which nobody can interrupt. Raises Cancel."""
+        """For loops in threads, which cannot be interrupted from outside. Raises Cancel."""
         if self.is_cancelled:
             raise Cancel("cancelled")
 

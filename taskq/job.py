@@ -24,7 +24,7 @@ LONGEST_POLL_S: Final = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """What the handler said last. `percent` None: nothing."""
+    """What the handler reported last. `percent` None: it reported none."""
 
     percent: float | None
     note: str

@@ -123,7 +123,7 @@ class TaskOptions:
     wait: Delay = 30
 
     def __post_init__(self) -> None:
-        """Raises NotConfiguredError for a value of a wrong type, whose mistake would be told by others, and late."""
+        """Raises NotConfiguredError for a value of a wrong type, which would otherwise show later and elsewhere."""
         for name, (is_right, wanted) in _TYPES.items():
             value = getattr(self, name)
             if not is_right(value):

@@ -183,7 +183,7 @@ class Task(BoundTask[P, R]):
         self._converted = annotations_of(self._signature, self._hints)
         self.kind: Kind = _kind(function, options)
         self.is_generator = inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function)
-        check_queue(options.queue)  # a mistake is told where the task is declared
+        check_queue(options.queue)  # a mistake is reported where the task is declared
         prepare(options.publish_options)
         if options.group is not None and (self._positional != 1 or self._required != 1):
             raise NotConfiguredError(f"{name}: a task with group= has one parameter, a list")
@@ -371,7 +371,7 @@ class Prepared(NamedTuple):
     """Whether it waits for the commit of the caller's transaction (taskq.django)."""
 
     outbox: bool | str | None = None
-    """Whether it is written to the outbox (taskq.django), or to that of which database; None: as the settings say."""
+    """Whether it is written to the outbox (taskq.django), or the alias of a database; None: as the settings say."""
 
     def work(self, app: AppProtocol) -> Any:
         return app.broker.publish(self.queue, (self.body,), self.options)

@@ -167,7 +167,7 @@ class AsyncEngine:
     def follow_notices(self, on_message: MessageHandler, on_established: Callable[[], None]) -> None:
         """Follow the pool's notices (`announce`), from now on. Connects in the background, waiting for nothing.
 
-        Each time that the connection has been established, one is told: notices may have been lost until then.
+        `on_established` is called whenever the connection has been established: notices may have been lost until then.
         """
         self._notice_handlers.append(on_message)
         self._subscription.on_established(on_established)
@@ -191,7 +191,7 @@ class AsyncEngine:
         return self._waiters.waiting
 
     async def stop_waiting(self) -> None:
-        """Let every waiter return empty-handed, now and from now on (for a graceful stop)."""
+        """Let every waiter return without jobs, now and from now on (for a graceful stop)."""
         self._waiters.stop()
 
     async def close(self) -> None:
@@ -280,7 +280,7 @@ class AsyncEngine:
             else:
                 self._distribute([call for call in pending if not call[0].replicated], None)
                 self._distribute([call for call in pending if call[0].replicated], self._replica_wait)
-        except Exception as error:  # nobody may wait for ever
+        except Exception as error:  # no caller may wait for ever
             for _, future in pending:
                 if not future.done():
                     future.set_exception(error)
@@ -329,7 +329,7 @@ class AsyncEngine:
             self._take_back(operation, future.result())
 
     def _take_back(self, operation: Operation[Any], reply: Any) -> None:
-        """Nobody is there any more to take this result."""
+        """Undo an operation whose caller is gone, so that its result is not lost."""
         if operation.undo is None:
             return
         try:

@@ -166,7 +166,7 @@ class Engine:
         return replies
 
     def _distribute(self, operations: Sequence[Operation[Any]]) -> list[Any]:
-        """Replies in order. Each server is asked, whatever becomes of the others; then what they said is heeded."""
+        """Replies in order. Every server is asked, also if others fail; then the routes learn from their replies."""
         only = self._routes.only
         if only is not None:
             replies = _ask(only, operations, self._replica_wait)

@@ -77,7 +77,7 @@ def make_id(now_ms: int, random_part: str, number: int) -> str:
 
 
 def make_workflow_id() -> str:
-    """An id for a workflow whose maker gave none: 26 characters, with no time in them."""
+    """An id for a workflow that was created without one: 26 characters, with no time in them."""
     return f"0{random_start(1)[0][1:]}{random_start(1)[0]}"
 
 

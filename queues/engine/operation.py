@@ -25,7 +25,7 @@ Combine: TypeAlias = "Callable[[Sequence[Operation[Any]]], Operation[list[Reply]
 """Makes one operation of several of a group; it decodes its reply to theirs, in order."""
 
 Group: TypeAlias = tuple[Combine, Any]
-"""How to combine, and whatever has to be equal for it."""
+"""How to combine, and what has to be equal for it."""
 
 
 class Relay(NamedTuple):
@@ -48,7 +48,7 @@ class Operation(Generic[T]):
     group: Group | None = None
     """Operations of equal groups may share one script call: the group's first member says how (see `merging`)."""
     undo: Callable[[T], Sequence[Operation[Any]]] | None = None
-    """What takes a result back that nobody is there to take, because its caller was cancelled meanwhile."""
+    """Operations that undo this one, run if its caller is cancelled before it has the result."""
     alone: bool = False
     """Whether it does so much that it travels alone: its reply is worked on while Redis does the next, and no small
     call has to wait for it."""

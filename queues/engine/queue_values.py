@@ -21,7 +21,7 @@ class QueuePage:
 class QueueStats:
     """Counts per state, now; rates per second over the last minute; percentiles in ms over the last five minutes.
 
-    Percentiles come from a histogram with four buckets per octave: they are at most 9 % off. None: nothing to tell.
+    Percentiles come from a histogram with four buckets per octave: they are at most 9 % off. None: no durations.
     """
 
     namespace: str
@@ -45,7 +45,7 @@ class QueueStats:
     """Dead letters that bounds dropped, by bound (age, count), until none was for a week or the queue was deleted."""
     died: int = 0
     leases_lost: int = 0
-    """Jobs that died, and attempts that ended because nobody acked in time, in the last five minutes."""
+    """Jobs that died, and attempts whose lease ran out, in the last five minutes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +61,7 @@ class Spread:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupFilling:
-    """A group that fills. `flush_ms`: when it is flushed if nobody joins. `bytes`: of its members' records. `age_ms`:
+    """A group that fills. `flush_ms`: when it is flushed if no job joins. `bytes`: of its members' records. `age_ms`:
     how long its oldest member has been there."""
 
     group: str
@@ -117,7 +117,7 @@ class KeyWait(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LimitKey:
-    """A limit key with ready jobs. `free_ms`: when its rate lets the next one through; None: nobody knows, or now."""
+    """A limit key with ready jobs. `free_ms`: when its rate lets the next one through; None: now, or not known."""
 
     key: str
     ready: int

@@ -263,7 +263,7 @@ class JobDetail:
     members: int = 0
     """Of a batch, how many jobs it is made of; 0: it is none."""
     batch_id: str = ""
-    """Of a member whose group has been flushed: what is said of it but its id and body is said of the batch."""
+    """Of a member whose group has been flushed. All fields but its id and body are then those of the batch."""
 
     def as_delivery(self) -> Delivery:
         """The same job in the form that a peek answers."""
@@ -299,7 +299,7 @@ class Page:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobFilter:
-    """What a scan looks for: texts that occur anywhere, whatever the case of ASCII letters. All that are given must.
+    """What a scan looks for: texts that occur anywhere, in any case of ASCII letters. A job matches if all of them do.
 
     `attribute`: `NAME=TEXT` is text in the value of that attribute; without `=`, text in any attribute's name or value.
     `error`: in the error of the newest attempt that failed.

@@ -330,7 +330,7 @@ class HttpBroker(HttpConnection):
         return HttpCall("GET", "workers", lambda reply: tuple([worker_of(one) for one in reply.json["workers"]]))
 
     def command(self, command: WorkerCommand) -> Work[int]:
-        """Returns 1 if there is such a worker, which will be told with its next beat, else 0."""
+        """Returns 1 if there is such a worker, which gets the command with its next heartbeat, else 0."""
         content = to_json_bytes({"kind": command.kind.value, "target": command.target})
         return HttpCall(
             "POST", "workers/command", lambda reply: int(reply.status != 404), content=content, takes_missing=True

@@ -317,7 +317,7 @@ class HttpConnection(Broker):
         return self._read(call, response)
 
     async def _leave(self, request: asyncio.Task[tuple[Delivery, ...]], poll: Poll) -> None:
-        """End a consume that nobody waits for, and release the jobs that its answer brings all the same.
+        """End a consume whose caller is gone, and release the jobs that its response brings nevertheless.
 
         Only the sending half of the connection is closed. The server takes that for a hang-up: it keeps its jobs and
         closes the rest. An answer that it sent before can still be read; without that, its jobs would be held by nobody
@@ -331,7 +331,7 @@ class HttpConnection(Broker):
         except (asyncio.CancelledError, TimeoutError, TaskqError, NotConfiguredError):
             return
         works = [self.release(one.queue, one.job_id, attempt=one.attempt, delay_ms=0) for one in reversed(deliveries)]
-        with contextlib.suppress(TaskqError, NotConfiguredError):  # then the leases run out instead
+        with contextlib.suppress(TaskqError, NotConfiguredError):  # otherwise the leases run out
             await self.arun_all(works)
 
 

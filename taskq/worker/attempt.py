@@ -49,7 +49,7 @@ class Released:
 
 @dataclass(slots=True)
 class Lost:
-    """Somebody else has the job: nothing is to be told."""
+    """Another attempt holds the job: this one reports nothing."""
 
 
 Ended = Done | Failed | Released | Lost

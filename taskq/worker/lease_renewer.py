@@ -177,7 +177,7 @@ class LeaseRenewer:
             await self._annotate(delivery.queue, delivery.job_id, named, lines, keep_s)
             attempt.cursor_saved = cursor
             is_settled = True
-        except Exception as error:  # whatever it is: the end of the attempt must be told all the same
+        except Exception as error:  # whatever it is: the end of the attempt must still be sent
             # What is refused for what it says is not sent again: it would keep the cursor from being saved.
             is_settled = not isinstance(error, (*PASSING, TaskqClientError))
             logger.info("progress was not told", extra={"action": "worker.keep", "error": str(error)[:200]})

@@ -159,7 +159,7 @@ class ProcessRunner:
             asyncio.get_running_loop().add_reader(pipe.fileno(), self._read, pipe)
 
     def _read(self, pipe: _MessageReader) -> bool:
-        """Hand on what a process said, a bounded part of it. Whether there may be more."""
+        """Pass on what a process reported, a bounded part of it. Returns whether there may be more."""
         try:
             return pipe.read()
         except EOFError:  # the process ended; the beginning of a message that it did not finish is dropped
@@ -172,7 +172,7 @@ class ProcessRunner:
         return False
 
     def _read_all(self) -> None:
-        """Hand on what was said until now."""
+        """Pass on what was reported until now."""
         for pipe in list(self._pipes):
             for _ in range(READS_FOR_ALL):
                 if not self._read(pipe):
@@ -289,7 +289,7 @@ class _ProcessContext(multiprocessing.context.SpawnContext):
 
 @dataclass(slots=True)
 class _TaskContext(Context):
-    """What is said in a process is told to the worker's."""
+    """Passes what is reported in a process on to the worker's process."""
 
     _number: int = field(default=0, repr=False)
 

@@ -1,4 +1,4 @@
-"""What a worker is, what it has done, and what it has been told by signals and commands."""
+"""The state of a worker: what it runs and has done; signals and commands that change it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The worker: takes as many jobs as it has free slots, runs them, says how they ended."""
+"""The worker: takes as many jobs as it has free slots, runs them, reports how they ended."""
 
 from __future__ import annotations
 
@@ -115,9 +115,9 @@ class Worker(WorkerState):
                 delay_s = min(2 * delay_s, LONGEST_RETRY_S)
 
     async def _sync_schedules(self, name: str) -> None:
-        """Tell the service which schedules the tasks declare, also that these are none any more.
+        """Tell the service which schedules the tasks declare, also if there are none any more.
 
-        What hinders that is logged: the worker works all the same.
+        An error is logged, and the worker goes on.
         """
         if not has_schedules(self.app) and not self.app.broker.keeps_schedules:
             return
@@ -188,7 +188,7 @@ class Worker(WorkerState):
                 me = asyncio.current_task()
                 if not self._has_cut_off or (me is not None and me.cancelling()):
                     raise
-                continue  # it was told to take no more; perhaps to go on, too, meanwhile
+                continue  # it was told to take no more, and perhaps to go on meanwhile
             except (TaskqError, NotConfiguredError) as error:  # also of a proxy that answers in the server's place
                 if delay_s == FIRST_RETRY_S:
                     self._log(logging.WARNING, "no jobs can be taken at the moment", error=str(error)[:200])

@@ -255,7 +255,7 @@ def forget_waits(
 
 
 def forget_dependants(queue: QueueKeys, dependants: Sequence[Dependant], *, message: str = "") -> Operation[int]:
-    """Drop those that have been told; and the message, once all whom it concerns have been."""
+    """Drop those that have been told, and the message if all dependants that it concerns have been told."""
     return Operation(
         _FORGET_DEPENDANTS,
         queue.select(_FORGET_DEPENDANTS.keys),

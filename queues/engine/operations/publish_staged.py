@@ -37,7 +37,7 @@ def publish_large(
     """As `publish`, whatever the size of all bodies together: the records are written in parts, then all jobs begin.
 
     So no call keeps Redis busy for as long as all the bytes take, or all that is written of many jobs with a limit key,
-    a priority or dependencies. Until the last call nobody sees anything of it; what a publish leaves behind that does
+    a priority or dependencies. Until the last call none of it is visible; what a publish leaves behind that does
     not come to its end is dropped a minute later. `limit`: see `limited`.
     """
     prepared = options if isinstance(options, PreparedOptions) else prepare(options)

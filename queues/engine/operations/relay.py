@@ -80,7 +80,7 @@ class _Round:
     """Where the next page of a message begins, of those whose pages may leave something in place."""
 
     def run(self, partitions: Sequence[int]) -> Plan[set[int]]:
-        """→ partitions that have to be looked at again."""
+        """Returns the partitions that have to be looked at again."""
         heads = yield from self._apart([dependencies.read_outgoing(partition) for partition in partitions])
         hot: set[int] = set()
         messages: list[_Message] = []
@@ -100,7 +100,7 @@ class _Round:
         kind, queue, *rest = text.split("\t", 4)
         return _Message(text, kind, self.layout.named(queue.encode()), tuple(rest))
 
-    # A job has ended: those that depend on it are told.
+    # A job has ended: tell its dependants.
 
     def _tell_dependants(self, messages: Sequence[_Message]) -> Plan[set[int]]:
         members = yield from self._members_of([m for m in messages if m.kind == "ended" and m.rest[2] == BATCH_KEY])
@@ -152,7 +152,7 @@ class _Round:
         return hot
 
     def _rebind(self, messages: Sequence[_Message], found: Mapping[str, Sequence[Dependant]]) -> Plan[_Rebound | None]:
-        """Have jobs wait for another job with the key. None: some could not be told."""
+        """Have jobs wait for another job with the key. None: some calls have failed."""
         waiting = {
             message.text: [one for one in found[message.text] if _waits_for_key(message, one)] for message in messages
         }
@@ -234,8 +234,10 @@ class _Round:
             yield _dependants_of(message.queue, f":{key}", waiting=outcome == "acked")
 
     def _tell_workflows(self, found: dict[str, list[Dependant]], messages: Sequence[_Message]) -> Plan[set[str]]:
-        """Before the jobs that depend on these, which may have to be told again (`publishing`). → "queues" of workflows
-        that could not be told."""
+        """Tell the workflows of these jobs, before the jobs that depend on them (`publishing` may tell those again).
+
+        Returns the "queues" of workflows that could not be told.
+        """
         ends = [
             (dependant, _node_end(message, dependant))
             for message in messages
@@ -252,7 +254,7 @@ class _Round:
             if isinstance(answer, TaskqError)
         }
 
-    # A job depends on others, or does so no more: these are told.
+    # A job depends on others, or no longer does: tell its dependencies.
 
     def _tell_dependencies(self, messages: Sequence[_Message]) -> Plan[set[int]]:
         pages = yield from self._apart([self._waits_of(message) for message in messages])
@@ -327,10 +329,10 @@ class _Round:
             found[self.layout.queue(dependant.namespace, wait.dependency.queue)].append(wait)
         return found
 
-    # What both need
+    # Calls that both need.
 
     def _settle(self, settlements: dict[str, list[Settlement]]) -> Plan[tuple[set[int], set[str]]]:
-        """→ partitions where messages were written, queues that could not be told."""
+        """Returns the partitions where messages were written, and the queues that could not be told."""
         asked: list[tuple[QueueKeys, Operation[dependencies.Settled]]] = []
         for name, all_of_it in settlements.items():
             queue = self.layout.named(name.encode())
@@ -359,7 +361,7 @@ class _Round:
 
 
 def _in_order(messages: Sequence[_Message]) -> Iterator[_Message]:
-    """What is told of a whole queue comes after what was told of its jobs before."""
+    """The messages in order: one about a whole queue waits until earlier ones about its jobs have been carried."""
     seen: set[bytes] = set()
     for message in messages:
         if message.kind not in ("lost", "left") or message.queue.name not in seen:

@@ -42,7 +42,7 @@ MEANINGS: Final[Mapping[str, Meaning]] = {
     "TRYAGAIN": Meaning(),  # a slot is being moved, and half of the keys are here
     "MISCONF": Meaning(),  # the disk is full or failing
     "NOREPLICAS": Meaning(),  # fewer replicas than min-replicas-to-write
-    "BUSY": Meaning(),  # somebody's script does not end
+    "BUSY": Meaning(),  # a script does not end
     "UNKILLABLE": Meaning(),
     "UNBLOCKED": Meaning(),
     "NOAUTH": Meaning(),

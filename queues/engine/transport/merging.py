@@ -62,7 +62,7 @@ def spread(calls: Sequence[MergedCall], replies: Sequence[Reply], total: int) ->
             continue
         try:
             parts = _parts(call, reply)
-        except Exception as error:  # a reply that nobody can read must not keep other calls from theirs
+        except Exception as error:  # an unreadable reply must not keep other calls from theirs
             parts = [error] * len(call.places)
         for place, part in zip(call.places, parts, strict=True):
             spread[place] = part

@@ -105,7 +105,9 @@ class RedisConnection:
 
     def _note_connected(self, connecting: asyncio.Task[RespProtocol]) -> None:
         self._connecting = None
-        if connecting.cancelled() or connecting.exception():  # asking is hearing: all who waited may have gone
+        if (
+            connecting.cancelled() or connecting.exception()
+        ):  # read the exception, or asyncio logs it: all callers may be gone
             return
         before, self._protocol = self._protocol, connecting.result()
         if before is not None:
@@ -144,7 +146,7 @@ async def send_operations(
     except Exception as error:
         return same_for_all(error, operations)
     if any(is_from_replica(reply) or isinstance(reply, UnconfirmedError) for reply in replies):
-        connection.renew()  # connecting anew, a Sentinel is asked who the master is
+        connection.renew()  # on a new connection a Sentinel says which server is the master
     return replies
 
 

@@ -40,7 +40,7 @@ class OutboxNotifications:
 
     @property
     def is_listening(self) -> bool:
-        """Whether news come at once, as far as is known."""
+        """Whether notifications arrive at once, as far as is known."""
         return self._connection is not None
 
     def wait(self, longest_s: float | None = None) -> None:

@@ -148,7 +148,7 @@ class OutboxRelay:
         return rows.order_by("refused_at", "id")[:count]
 
     def _set_aside_unreadable(self, count: int) -> None:
-        """SQLite keeps whatever it is given in a column: no row may stop the others."""
+        """SQLite stores any value in any column: no row may stop the others."""
         for pk in list(self._waiting.order_by("refused_at", "id").values_list("pk", flat=True)[:count]):
             try:
                 self._table.filter(pk=pk).first()
@@ -187,7 +187,7 @@ class OutboxRelay:
         return [row for row in rows if row.pk in locked]
 
     def _lock_ids(self, ids: Iterable[int]) -> set[int]:
-        """Of these rows those that nobody else has locked, and that still wait."""
+        """The rows among these that no other process has locked, and that still wait."""
         skip_locked = self._features.has_select_for_update_skip_locked
         free = self._table.filter(pk__in=list(ids), refused_at__isnull=True).order_by("id")
         return set(free.select_for_update(skip_locked=skip_locked).values_list("pk", flat=True))

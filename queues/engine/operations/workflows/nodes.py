@@ -10,7 +10,7 @@ from ...values import Dependency
 from ..dependencies import POLICIES
 
 WORKFLOW_POLICY: Final = "a"
-"""Stands for the policy of a dependant that is a workflow: it is told of every end, and again if there are several."""
+"""Stands for the policy of a dependant that is a workflow: it is told of every end of the job, also of a second one."""
 
 WORKFLOW_QUEUE: Final = "*"
 """Stands for its queue: no queue is called so."""
@@ -58,7 +58,7 @@ class Fate(NamedTuple):
 
 
 PENDING: Final = Fate("pending")
-"""Of a node whose job is still to be published."""
+"""The fate of a node whose job is still to be published."""
 
 
 def fate_of(raw: bytes) -> Fate:

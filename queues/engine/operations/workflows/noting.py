@@ -1,4 +1,4 @@
-"""Writes down what has become of nodes: asks where their jobs are, then tells the workflows.
+"""Records what has become of nodes: asks where their jobs are, then writes it to the workflows.
 
 What is written is as old as the question, by the clock of the partition that was asked; what is older than what is
 known changes nothing. So it may be done twice, and by several processes at once.
@@ -20,11 +20,11 @@ from .nodes import Fate
 
 _OUTCOMES: Final[Mapping[str, str]] = {"completed": "done", "dead": "dead"}
 _GONE: Final[Mapping[str, str]] = {"acked": "done", "deleted": "deleted", "expired": "expired"}
-"""What it means that a job is gone, by what was told of it. Otherwise it is not known, and nothing is written."""
+"""What has become of a job that is gone, by the message about it. Without one nothing is known or written."""
 
 
 class NodeEnd(NamedTuple):
-    """A node whose job has ended, or begun again, as it was told: by this word of lua/lib/outgoing.lua, or ""."""
+    """A node whose job has ended or begun again. `told`: the outcome in the message (lua/lib/outgoing.lua), or ""."""
 
     workflow_id: str
     number: int

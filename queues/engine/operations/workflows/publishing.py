@@ -1,7 +1,7 @@
 """Publishes the jobs of nodes that have been committed. May be done twice, by several processes, and left anywhere.
 
 Jobs that wait for others of the same request go first: none of these can be acked before it is there, since no job that
-waits for nothing is there yet. Each carries whom it has to tell. Only a deletion, or the failure of a node that was
+waits for nothing is there yet. Each job carries its dependants. Only a deletion, or the failure of a node that was
 there before, may come in between: so the dependants of nodes that have failed are told again at the end.
 """
 
