@@ -6,7 +6,7 @@ yields batches of operations, gets their results sent in, and returns the outcom
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Generic, NamedTuple, Protocol, TypeAlias, TypeVar, overload
 
@@ -75,6 +75,12 @@ def paced(operation: Operation[Any], *, jobs: int) -> Sequence[Operation[Any]]:
     if jobs < limits.ALONE_MIN_JOBS:
         return [operation]
     return Paced([replace(operation, alone=True)])
+
+
+def in_pages(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+    """The items in parts of at most `size`: what one call of a plan may have."""
+    for start in range(0, len(items), size):
+        yield items[start : start + size]
 
 
 Plan: TypeAlias = Generator[Sequence[Operation[Any]], list[Any], T]

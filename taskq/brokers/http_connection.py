@@ -8,9 +8,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import socket
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 from urllib.parse import urlsplit
@@ -41,13 +42,6 @@ from .http_json import Reply
 
 if TYPE_CHECKING:
     import httpx
-import socket
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    import httpx
-
 
 T = TypeVar("T")
 

@@ -59,16 +59,11 @@ def manual(app: App) -> Iterator[Manual]:
     """Within it, the app's jobs go to a private Redis, and run when the test says so."""
     with private_redis() as redis:
         engine = open_engine(redis.url, partitions=1, events_memory=0)
-        broker = RedisBroker(redis.url, NAMESPACE)
-        before = app._broker  # noqa: SLF001 - the app's own, put back below
-        app.broker = broker
         mode = Manual(app, engine)
         try:
-            with _intercepted(app, mode):
+            with _broker_at(app, redis.url), _intercepted(app, mode):
                 yield mode
         finally:
-            app._broker = before  # noqa: SLF001
-            broker.close()
             engine.close()
 
 
@@ -92,10 +87,7 @@ def worker_thread(app: App, **options: Any) -> Iterator[Worker]:
     """A real worker in a thread, on a private Redis, where the app's jobs go meanwhile. `options`: as of
     `running_worker`.
     """
-    with private_redis() as redis:
-        broker = RedisBroker(redis.url, NAMESPACE)
-        before = app._broker  # noqa: SLF001 - the app's own, put back below
-        app.broker = broker
+    with private_redis() as redis, _broker_at(app, redis.url):
         ready: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event, Worker]] = Future()
 
         async def work() -> None:
@@ -104,22 +96,18 @@ def worker_thread(app: App, **options: Any) -> Iterator[Worker]:
                 ready.set_result((asyncio.get_running_loop(), done, worker))
                 await done.wait()
 
-        try:
-            with ThreadPoolExecutor(1, "taskq_test_worker") as thread:
-                running = thread.submit(lambda: asyncio.run(work()))
-                running.add_done_callback(lambda _: ready.cancel())  # of one that could not start
-                either: list[Future[Any]] = [ready, running]
-                if wait(either, return_when=FIRST_COMPLETED).done == {running}:
-                    running.result()
-                loop, done, worker = ready.result()
-                try:
-                    yield worker
-                finally:
-                    loop.call_soon_threadsafe(done.set)
-                    running.result()
-        finally:
-            app._broker = before  # noqa: SLF001
-            broker.close()
+        with ThreadPoolExecutor(1, "taskq_test_worker") as thread:
+            running = thread.submit(lambda: asyncio.run(work()))
+            running.add_done_callback(lambda _: ready.cancel())  # of one that could not start
+            either: list[Future[Any]] = [ready, running]
+            if wait(either, return_when=FIRST_COMPLETED).done == {running}:
+                running.result()
+            loop, done, worker = ready.result()
+            try:
+                yield worker
+            finally:
+                loop.call_soon_threadsafe(done.set)
+                running.result()
 
 
 @contextlib.contextmanager
@@ -127,6 +115,19 @@ def private_redis() -> Iterator[EmbeddedRedis]:
     """A Redis for this test only."""
     with tempfile.TemporaryDirectory(prefix="taskq-") as folder, EmbeddedRedis(Path(folder), persistent=False) as redis:
         yield redis
+
+
+@contextlib.contextmanager
+def _broker_at(app: App, url: str) -> Iterator[None]:
+    """Have the app use the Redis at this URL."""
+    broker = RedisBroker(url, NAMESPACE)
+    before = app._broker  # noqa: SLF001 - the app's own, put back below
+    app.broker = broker
+    try:
+        yield
+    finally:
+        app._broker = before  # noqa: SLF001
+        broker.close()
 
 
 @contextlib.contextmanager

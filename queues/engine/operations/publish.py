@@ -12,7 +12,7 @@ from ..keys import QueueKeys
 from ..operation import Argument, Group, Operation, Relay, Reply
 from ..queue_limits import check_limit_key
 from ..record import pack_options
-from ..reply import clock_argument, tag_of, unexpected
+from ..reply import clock_argument, is_ok, tag_of, unexpected
 from ..scripts import Script, load
 from ..values import DEFAULT_OPTIONS, KeyMode, Published, PublishOptions
 from .dependencies import POLICIES, check_dependency
@@ -141,7 +141,7 @@ def _publish_blocked(
         _PUBLISHED_BLOCKED,
         alone=jobs * number >= limits.ALONE_MIN_JOBS or size >= limits.ALONE_MIN_BYTES,
         replicated=True,
-        relay=Relay(queue.partition, now_ms, lambda reply: reply[0] == b"ok"),
+        relay=Relay(queue.partition, now_ms, is_ok),
     )
 
 

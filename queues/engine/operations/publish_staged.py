@@ -9,7 +9,7 @@ from .. import ids, limits
 from ..errors import InvalidArgumentError, StoreUnavailableError, TaskqError
 from ..keys import QueueKeys
 from ..operation import Apart, Argument, Operation, Plan, Relay, Reply
-from ..reply import clock_argument, expect_ok, tag_of
+from ..reply import clock_argument, expect_ok, is_ok, tag_of
 from ..scripts import load
 from ..values import DEFAULT_OPTIONS, Published, PublishOptions, RequestLimit
 from .publish import PreparedOptions, check_bodies, check_dependencies_of, check_number, prepare, publish, published_by
@@ -139,7 +139,7 @@ def _publish_staged(
             decode,
             alone=True,
             replicated=True,
-            relay=Relay(queue.partition, began, lambda reply: reply[0] == b"ok"),
+            relay=Relay(queue.partition, began, is_ok),
         )
     head = (clock_argument(began), queue.name, queue.channel, queue.events_cap, random, counter)
     args = (*head, *options.arguments, *map(len, bodies))

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 from .. import limits
 from ..errors import TaskqError
 from ..keys import Layout, QueueKeys
-from ..operation import Apart, Operation, Plan
+from ..operation import Apart, Operation, Plan, in_pages
 from ..record import BATCH_KEY
 from ..values import Counts, Dependency
 from . import dependencies
@@ -182,9 +182,9 @@ class _Round:
         for one in dict.fromkeys(dependants):
             of_queue[one.queue].append(one.job_id)
         pages = [
-            (self.layout.named(name.encode()), ids[start : start + limits.DEPENDENCY_PAGE])
+            (self.layout.named(name.encode()), part)
             for name, ids in of_queue.items()
-            for start in range(0, len(ids), limits.DEPENDENCY_PAGE)
+            for part in in_pages(ids, limits.DEPENDENCY_PAGE)
         ]
         answers = yield from self._apart(
             [
@@ -336,8 +336,7 @@ class _Round:
         asked: list[tuple[QueueKeys, Operation[dependencies.Settled]]] = []
         for name, all_of_it in settlements.items():
             queue = self.layout.named(name.encode())
-            for start in range(0, len(all_of_it), limits.DEPENDENCY_PAGE):
-                part = all_of_it[start : start + limits.DEPENDENCY_PAGE]
+            for part in in_pages(all_of_it, limits.DEPENDENCY_PAGE):
                 asked.append((queue, dependencies.settle(queue, part, now_ms=self.now_ms)))
         answers = yield from self._apart([operation for _, operation in asked])
         hot: set[int] = set()

@@ -14,7 +14,7 @@ from ... import ids, limits
 from ...errors import InvalidArgumentError, StoreUnavailableError, WorkflowConflictError, WorkflowNotFoundError
 from ...keys import Layout, WorkflowKeys
 from ...names import check_workflow_id
-from ...operation import Operation, Paced, Plan
+from ...operation import Operation, Paced, Plan, in_pages
 from ...values import Dependency
 from ...workflow_values import NodeRequest, NodesAdded
 from ..publish import PreparedOptions
@@ -109,8 +109,7 @@ class _Request:
         names = [*own, *others]
         old: dict[str, Found] = {}
         record: records.Record | None = None
-        for start in range(0, len(names), limits.NODES_PER_REQUEST):
-            part = names[start : start + limits.NODES_PER_REQUEST]
+        for part in in_pages(names, limits.NODES_PER_REQUEST):
             (record,) = yield [records.find_nodes(self.workflow, part, digest=self.digest, now_ms=self.now_ms)]
             if record.is_repeated:
                 return None

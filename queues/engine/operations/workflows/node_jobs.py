@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from ... import limits
 from ...keys import QueueKeys
 from ...operation import Argument, Operation, Relay, Reply
-from ...reply import clock_argument, expect_ok, tag_of
+from ...reply import clock_argument, expect_ok, is_ok, is_ok_above_zero, tag_of
 from ...scripts import load
 from .nodes import PendingJob
 
@@ -46,7 +46,7 @@ def publish_nodes(
         decode,
         alone=True,
         replicated=True,
-        relay=Relay(queue.partition, now_ms, lambda reply: reply[0] == b"ok") if asks else None,
+        relay=Relay(queue.partition, now_ms, is_ok) if asks else None,
     )
 
 
@@ -95,5 +95,5 @@ def revive_nodes(
         (*head, died_before_ms, *args),
         lambda reply: int(expect_ok(_REVIVE, reply)[0]),
         alone=True,
-        relay=Relay(queue.partition, now_ms, lambda reply: reply[0] == b"ok" and reply[1] > 0),
+        relay=Relay(queue.partition, now_ms, is_ok_above_zero),
     )

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 from ... import limits
 from ...errors import TaskqError
 from ...keys import Layout, QueueKeys
-from ...operation import Apart, Operation, Plan
+from ...operation import Apart, Operation, Plan, in_pages
 from . import node_jobs, records
 from .node_jobs import Facts
 from .nodes import Fate
@@ -50,8 +50,7 @@ def note_ends(layout: Layout, ends: Sequence[NodeEnd], *, now_ms: int | None = N
     parts: list[list[int]] = []
     operations: list[Operation[Any]] = []
     for (namespace, workflow_id), its in fates.items():
-        for start in range(0, len(its), limits.NODE_PAGE):
-            part = its[start : start + limits.NODE_PAGE]
+        for part in in_pages(its, limits.NODE_PAGE):
             parts.append([place for place, _, _ in part])
             operations.append(
                 records.note_nodes(
@@ -67,16 +66,15 @@ def note_ends(layout: Layout, ends: Sequence[NodeEnd], *, now_ms: int | None = N
     return [outcome[place] for place in range(len(ends))]
 
 
-def _ask(ends: Sequence[NodeEnd], now_ms: int | None) -> Plan[list[tuple[list[int], Any]]]:
+def _ask(ends: Sequence[NodeEnd], now_ms: int | None) -> Plan[list[tuple[Sequence[int], Any]]]:
     """Where the jobs are: places among `ends`, and the answer for these or an error."""
     by_queue: dict[QueueKeys, list[int]] = defaultdict(list)
     for place, end in enumerate(ends):
         by_queue[end.queue].append(place)
-    parts: list[list[int]] = []
+    parts: list[Sequence[int]] = []
     operations: list[Operation[Any]] = []
     for queue, places in by_queue.items():
-        for start in range(0, len(places), limits.NODE_PAGE):
-            part = places[start : start + limits.NODE_PAGE]
+        for part in in_pages(places, limits.NODE_PAGE):
             parts.append(part)
             operations.append(node_jobs.node_facts(queue, [ends[place].job_id for place in part], now_ms=now_ms))
     answers = (yield Apart(operations)) if operations else []

@@ -11,7 +11,7 @@ from ... import limits
 from ...errors import InvalidArgumentError, NodeNotFoundError, WorkflowNotFoundError
 from ...keys import Layout, WorkflowKeys
 from ...names import check_workflow_id
-from ...operation import Operation, Paced, Plan
+from ...operation import Operation, Paced, Plan, in_pages
 from ...values import JobState
 from ...workflow_values import (
     NodeResult,
@@ -89,11 +89,10 @@ def _states(
     for place, (node, fate) in enumerate(found):
         if fate.outcome in ("", "dead"):
             places[node.queue].append(place)
-    asked: list[list[int]] = []
+    asked: list[Sequence[int]] = []
     operations: list[Operation[Any]] = []
     for queue, its in places.items():
-        for start in range(0, len(its), limits.NODE_PAGE):
-            part = its[start : start + limits.NODE_PAGE]
+        for part in in_pages(its, limits.NODE_PAGE):
             asked.append(part)
             job_ids = [found[place][0].job_id for place in part]
             operations.append(node_jobs.node_facts(layout.queue(workflow.namespace, queue), job_ids, now_ms=now_ms))
