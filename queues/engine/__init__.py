@@ -106,7 +106,7 @@ from .operations.push import (
 )
 from .operations.ratelimit import give_back_limit, limited, take_limit
 from .operations.relay import relay
-from .operations.scan import JobPlace, find_job, find_key, scan_jobs
+from .operations.scan import JobSearch, find_job, find_key, scan_jobs
 from .operations.survey import (
     WHOLE_POOL,
     SurveyedQueue,
@@ -239,8 +239,8 @@ __all__ = [
     "JobDetail",
     "JobFilter",
     "JobNotFoundError",
-    "JobPlace",
     "JobResult",
+    "JobSearch",
     "JobState",
     "KeyMode",
     "KeyWait",
