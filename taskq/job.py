@@ -81,7 +81,7 @@ class Job(Generic[R]):
         return None if found is None else found.state
 
     def progress(self) -> Progress:
-        """What its handler said last by `Context.progress` and `Context.log`."""
+        """What its handler reported last by `Context.progress` and `Context.log`."""
         return _progress(self._app.broker.run(self._app.broker.note(self.queue, self.id)))
 
     async def aprogress(self) -> Progress:
@@ -151,7 +151,7 @@ def _is_fernet_token(value: object) -> bool:
 
 @contextmanager
 def waiting_for(job: Job[Any], wait_s: float) -> Iterator[None]:
-    """In a ResultTimeoutError of the block, say for how long the caller waited in all."""
+    """Correct a ResultTimeoutError of the block: it names the time that the caller waited in all."""
     try:
         yield
     except ResultTimeoutError as error:

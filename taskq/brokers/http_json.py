@@ -1,4 +1,4 @@
-"""What the JSON of the HTTP API means in values of the engine, and the other way round."""
+"""Converts the JSON of the HTTP API to values of the engine, and values to JSON."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _TEXT_MAX_CHARS: Final = 250
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A successful reply, or a 404, which some verbs take for an answer."""
+    """A successful reply, or a 404, which is a result for some verbs."""
 
     status: int
     body: bytes

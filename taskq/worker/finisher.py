@@ -50,7 +50,7 @@ class Ending:
     lease_ends: float
     work: Callable[[Broker], Work[Any]] | None = None
     is_alone: bool = False
-    """It was refused together with others, or is the second try to say something."""
+    """Whether it is sent alone: it was refused together with others, or is tried a second time."""
 
 
 def ending_of(delivery: Delivery, lease_ends: float, ended: Ended) -> Ending:
@@ -95,7 +95,7 @@ class Finisher:
             self._loop.call_soon(self._flush)
 
     async def drain(self) -> None:
-        """Until all that were given are confirmed, or given up."""
+        """Wait until all endings are confirmed, or given up."""
         while self._pending or self._sending:
             if self._sending:
                 await asyncio.wait(self._sending)
@@ -135,7 +135,7 @@ class Finisher:
         return held
 
     async def _try(self, endings: list[Ending]) -> tuple[list[Ending], Exception | None]:
-        """Send them. Those to be sent again, and the error that says why."""
+        """Send endings. Returns those to be sent again, and the error that says why."""
         groups, works = self._works(endings)
         again: list[Ending] = []
         why: Exception | None = None

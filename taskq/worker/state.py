@@ -24,7 +24,7 @@ COMMANDS_REMEMBERED: Final = 1_000
 
 
 class WorkerState:
-    """Of one worker process."""
+    """The state of one worker process."""
 
     def __init__(self, app: App, options: WorkerOptions) -> None:
         self.app = app

@@ -259,7 +259,7 @@ class Worker(WorkerState):
             attempt.runner = self._loop.create_task(self._run(attempt))
 
     def _park(self, delivery: Delivery, lease_ends: float, task: str, reason: str) -> None:
-        """Give a job back that another version of the worker may know, and show it; the longer, the more often."""
+        """Give back a job that another version of the worker may know, and show it. The delay doubles each time."""
         times = min(delivery.attempt - delivery.used, 10)
         delay_s = min(PARK_LONGEST_S, PARK_FIRST_S * 2**times)
         task, reason = task[:PARKED_TEXT_MAX], reason[:PARKED_TEXT_MAX]  # a stranger may have written them
@@ -298,7 +298,7 @@ class Worker(WorkerState):
         self._count(attempt, ended)
 
     async def _held_by_another(self, attempt: Attempt) -> Released | Failed | None:
-        """Of a task that must not overlap with itself: how it goes back if another job with its key runs."""
+        """The end of an attempt at a task that must not overlap with itself, if another job with its key runs."""
         options = attempt.task.options
         if options.key is None or options.key_mode != "no_overlap":
             return None

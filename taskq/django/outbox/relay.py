@@ -99,7 +99,7 @@ class OutboxRelay:
         return Relayed(len(outcome.published), len(outcome.refused), outcome.error)
 
     def lag(self) -> Lag:
-        """How far behind it is."""
+        """How many rows wait, and for how long."""
         first = next(iter(self._first_rows(1)), None)
         return Lag(
             waiting=self._waiting[:COUNT_MAX].count(),
@@ -195,7 +195,7 @@ class OutboxRelay:
     # Publishing.
 
     def _publish(self, rows: Sequence[Any]) -> _Outcome:
-        """Queue by queue, until something fails that is no fault of a row's."""
+        """Publish queue by queue, until something fails that is no fault of a row."""
         outcome = _Outcome()
         queues: dict[str, list[Any]] = {}
         for row in rows:
@@ -254,7 +254,7 @@ class OutboxRelay:
         outcome.published += group
 
     def _settle(self, rows: Sequence[Any]) -> None:
-        """These will not be repeated. If that cannot be told, their ids are remembered for a day instead."""
+        """Have the ids of rows forgotten, which will not be repeated. If that fails, they are remembered for a day."""
         broker = self.app.broker
         queues: dict[str, list[str]] = {}
         for row in rows:

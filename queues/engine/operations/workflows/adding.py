@@ -1,4 +1,4 @@
-"""Makes workflows, and adds nodes to them: bodies are staged, the nodes are committed in one step, and then published.
+"""Creates workflows, and adds nodes to them: bodies are staged, nodes committed in one step, and then published.
 
 If the caller dies before the commit, nothing has happened, and the bodies are dropped a minute later. If it dies after
 it, the relay publishes what is left (`attending`). A request that is repeated changes nothing.
@@ -201,7 +201,7 @@ class _Request:
 
 
 def _job_ids(now_ms: int, number: int) -> list[str]:
-    """Ids that ascend, with the time at which they are given."""
+    """Ascending ids, all with this time."""
     random, counter = ids.random_start(number)
     return [ids.make_id(now_ms, random, counter + place) for place in range(number)]
 

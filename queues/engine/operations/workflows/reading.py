@@ -84,7 +84,7 @@ def _read_pages(workflow: WorkflowKeys, first: int, end: int) -> Plan[list[tuple
 def _states(
     layout: Layout, workflow: WorkflowKeys, found: Sequence[tuple[Node, Fate]], now_ms: int | None
 ) -> Plan[list[Facts | None]]:
-    """Where the jobs of nodes are of which that is not known; None: it is known how the node has ended."""
+    """Where the jobs of those nodes are whose end is not known; None for the others."""
     places: dict[str, list[int]] = defaultdict(list)
     for place, (node, fate) in enumerate(found):
         if fate.outcome in ("", "dead"):
