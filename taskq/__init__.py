@@ -10,11 +10,10 @@
 
     hello.enqueue("you")
 
-It imports `queues.engine` or speaks HTTP, and knows nothing of Django but in `taskq.django`.
+It imports `queues.engine` or speaks HTTP. Only `taskq.django` knows Django.
 """
 
 from .app import App
-from .call import Call
 from .client import AsyncClient, Client
 from .context import Context, current_context
 from .dependencies import Depends
@@ -37,7 +36,8 @@ from .outcomes import (
 from .queue_limits import QueueLimits
 from .schedule import Schedule
 from .task import Task
-from .workflow import Node, Workflow, WorkflowHandle, chain, chord, group
+from .workflow import Call, Node, Workflow, chain, chord, group
+from .workflow_handle import WorkflowHandle
 
 __all__ = [
     "App",

@@ -11,7 +11,6 @@ from typing import Any, Concatenate, Final, ParamSpec, TypeVar, overload
 from queues.engine import Published
 
 from .brokers import Broker, Work, open_broker
-from .call import Call
 from .context import Context
 from .job import Job
 from .message import Cipher
@@ -22,7 +21,8 @@ from .queue_limits import QueueLimits, read_queue_limits
 from .schedule import Schedule, declared
 from .serializers import FernetCipher, Serializer
 from .task import BATCH_MAX, BATCH_MAX_BYTES, Prepared, Task
-from .workflow import WorkflowHandle
+from .workflow import Call
+from .workflow_handle import WorkflowHandle
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -240,7 +240,7 @@ class App:
         """A job by its id, from anywhere."""
         return Job(self, queue, job_id)
 
-    # For `taskq.testing` and `taskq.django`: what is enqueued goes to somebody else first.
+    # For `taskq.testing` and `taskq.django`: an interceptor takes what is enqueued.
 
     @property
     def is_intercepting(self) -> bool:
@@ -252,7 +252,7 @@ class App:
         return self._interceptor is not None
 
     def set_interceptor(self, interceptor: Any) -> None:
-        """`interceptor.enqueue(task, prepared)` and `.aenqueue` take all that is enqueued from now on; None: nobody."""
+        """`interceptor.enqueue(task, prepared)` and `.aenqueue` take all that is enqueued from now on; None: none."""
         self._interceptor = interceptor
 
     has_outbox = False

@@ -1,4 +1,4 @@
-"""What a running task may ask and say: who it is, how long it has, how far it is."""
+"""The context of a running task: its job, its deadline, its progress."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any, Final
 
 from queues.engine import NOTE_FIELD_MAX_BYTES
 
-from .app_protocol import AppProtocol
+from .job import AppProtocol
 from .outcomes import Cancel, SerializationError
 from .serializers import to_json
-from .workflow_results import aread_results, read_results
+from .workflow_handle import aread_results, read_results
 
 LOG_LINES_KEPT: Final = 200
-"""Lines that wait to be sent; of more the oldest are dropped."""
+"""Lines that may wait to be sent. If there are more, the oldest are dropped."""
 
 LINE_MAX: Final = 1_000
 NOTE_MAX: Final = 200
@@ -84,11 +84,11 @@ class Context:
 
     @property
     def seconds_left(self) -> float | None:
-        """Until the timeout; None: there is none."""
+        """Seconds until the timeout; None: there is none."""
         return None if self.deadline is None else max(0.0, self.deadline - time.monotonic())
 
     def raise_if_cancelled(self) -> None:
-        """For loops in threads, which nobody can interrupt. Raises Cancel."""
+        """For loops in threads, which cannot be interrupted from outside. Raises Cancel."""
         if self.is_cancelled:
             raise Cancel("cancelled")
 
@@ -134,17 +134,17 @@ class Context:
 
 
 def line_of_log(line: str) -> str:
-    """A line as it is kept."""
+    """A line of the log as it is stored."""
     return _sendable(str(line)[:LINE_MAX])
 
 
 def _sendable(text: str) -> str:
-    """Without lone surrogates, as file names may have: UTF-8 has none, and no note could be sent."""
+    """Replaces lone surrogates, which file names may have: UTF-8 cannot encode them."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def cursor_to_json(cursor: Any) -> bytes:
-    """What a task that is a generator yielded, as it is kept. Raises SerializationError."""
+    """The stored form of a cursor, which a generator yielded. Raises SerializationError."""
     kept = to_json(cursor)
     if len(kept) > CURSOR_MAX_BYTES:
         raise SerializationError(f"the cursor takes {len(kept):,} bytes, at most {CURSOR_MAX_BYTES:,} are kept")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, Generic, Protocol, TypeVar
@@ -13,7 +13,7 @@ from queues.engine import JobDetail, JobResult, JobState
 from .brokers import Broker
 from .message import Cipher
 from .outcomes import JobFailedError, JobGoneError, ResultTimeoutError, SerializationError
-from .serializers import from_json
+from .serializers import Serializer, from_json
 
 R = TypeVar("R")
 
@@ -24,7 +24,7 @@ LONGEST_POLL_S: Final = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """What the handler said last. `percent` None: nothing."""
+    """What the handler reported last. `percent` None: it reported none."""
 
     percent: float | None
     note: str
@@ -81,7 +81,7 @@ class Job(Generic[R]):
         return None if found is None else found.state
 
     def progress(self) -> Progress:
-        """What its handler said last by `Context.progress` and `Context.log`."""
+        """What its handler reported last by `Context.progress` and `Context.log`."""
         return _progress(self._app.broker.run(self._app.broker.note(self.queue, self.id)))
 
     async def aprogress(self) -> Progress:
@@ -151,7 +151,7 @@ def _is_fernet_token(value: object) -> bool:
 
 @contextmanager
 def waiting_for(job: Job[Any], wait_s: float) -> Iterator[None]:
-    """In a ResultTimeoutError of the block, say for how long the caller waited in all."""
+    """Correct a ResultTimeoutError of the block: it names the time that the caller waited in all."""
     try:
         yield
     except ResultTimeoutError as error:
@@ -180,3 +180,31 @@ def _progress(note: dict[str, bytes]) -> Progress:
         note=note.get("note", b"").decode("utf-8", "replace"),
         log=tuple(note.get("log", b"").decode("utf-8", "replace").split("\n")[:-1]),  # each line ends in one
     )
+
+
+class AppProtocol(JobApp, Protocol):
+    """The parts of `taskq.app.App` that tasks, contexts and workflows use. `Any` stands for tasks and middleware."""
+
+    middleware: list[Any]
+    serializers: dict[str, Serializer]
+    serializer: Serializer | None
+    process_setup: str | None
+    has_outbox: bool
+
+    @property
+    def is_intercepting(self) -> bool: ...
+
+    @property
+    def is_testing(self) -> bool: ...
+
+    def intercept(self, task: Any, prepared: Any) -> Job[Any]: ...
+
+    async def aintercept(self, task: Any, prepared: Any) -> Job[Any]: ...
+
+    def find_task(self, name: str) -> Any: ...
+
+    def job(self, queue: str, job_id: str) -> Job[Any]: ...
+
+    def enqueue_many(self, calls: Iterable[Any]) -> list[Job[Any]]: ...
+
+    async def aenqueue_many(self, calls: Iterable[Any]) -> list[Job[Any]]: ...

@@ -49,7 +49,7 @@ class Cipher(Protocol):
 
 
 class Member(msgspec.Struct):
-    """A job that has become part of a batch. Further fields are passed over."""
+    """A job that has become part of a batch. Further fields are ignored."""
 
     job_id: str
     data: bytes
@@ -138,7 +138,7 @@ def read_message(
 
 
 def read_task_name(body: bytes) -> str:
-    """The task that a body names, which stands beside what is encrypted; "" if it is none of a message."""
+    """The task that a body names, also if the rest is encrypted; "" if the body is no message."""
     if (batch := _read_batch(body)) is not None:
         return read_task_name(batch.members[0].data)
     try:

@@ -46,7 +46,7 @@ class RetryPolicy:
     never: tuple[type[BaseException], ...] = ()
 
     def __post_init__(self) -> None:
-        """Takes a class for a tuple of one. Raises NotConfiguredError."""
+        """Accepts a class in place of a tuple of one. Raises NotConfiguredError."""
         for name in ("only", "never"):
             given = getattr(self, name)
             kinds = (given,) if isinstance(given, type) else tuple(given) if isinstance(given, list | tuple) else None
@@ -123,14 +123,14 @@ class TaskOptions:
     wait: Delay = 30
 
     def __post_init__(self) -> None:
-        """Raises NotConfiguredError for a value of a wrong type, whose mistake would be told by others, and late."""
+        """Raises NotConfiguredError for a value of a wrong type, which would otherwise show later and elsewhere."""
         for name, (is_right, wanted) in _TYPES.items():
             value = getattr(self, name)
             if not is_right(value):
                 raise NotConfiguredError(f"{name}= must be {wanted}, not {value!r}")
 
     def changed(self, **changes: Any) -> TaskOptions:
-        """With some of them changed. Raises NotConfiguredError for one that does not exist."""
+        """A copy with some options changed. Raises NotConfiguredError for one that does not exist."""
         if unknown := changes.keys() - _NAMES:
             raise NotConfiguredError(
                 f"unknown option {', '.join(sorted(unknown))}; there are {', '.join(sorted(_NAMES))}"
@@ -155,7 +155,7 @@ class TaskOptions:
 
     @cached_property
     def publish_options(self) -> PublishOptions:
-        """As the engine has them, without the key. Raises InvalidArgumentError, NotConfiguredError."""
+        """The engine's options, without the key. Raises InvalidArgumentError, NotConfiguredError."""
         if self.at is not None and self.at.tzinfo is None:
             raise NotConfiguredError("at= needs a time with a zone, as datetime.now(UTC) has")
         if self.at is not None and self.delay:

@@ -39,7 +39,7 @@ class Outcome(Exception):  # noqa: N818
 
 
 class TaskFailedInProcessError(Exception):
-    """What a task raised in a process of its own, as text: not every exception can be sent to another process."""
+    """An exception of a task in a process of its own, as text: not every exception can be sent to another process."""
 
     def __init__(self, text: str, is_dead: bool) -> None:
         super().__init__(text.partition("\n")[0])
@@ -83,7 +83,7 @@ class Cancel(Outcome):
 
 
 class SkipRetry(Cancel):
-    """The same, under the name that it has in Asynq."""
+    """`Cancel` under the name that it has in Asynq."""
 
 
 class TaskqClientError(Exception):
@@ -95,7 +95,7 @@ class NotConfiguredError(TaskqClientError):
 
 
 class SerializationError(TaskqClientError):
-    """Arguments or a result cannot be written in, or read from, the form in which they travel."""
+    """Arguments or a result cannot be serialized or deserialized."""
 
 
 class ResultTimeoutError(TaskqClientError, TimeoutError):

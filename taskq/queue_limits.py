@@ -74,7 +74,7 @@ class QueueLimits:
 
     @property
     def for_consume(self) -> engine.QueueLimits | None:
-        """What consume takes beside `max_in_flight`; None: nothing of it."""
+        """The limits that consume takes beside `max_in_flight`; None: there are none."""
         return None if self._limits == engine.NO_LIMITS else self._limits
 
 

@@ -28,7 +28,7 @@ PAGE: Final = 1_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Synced:
-    """What a sync did, by the schedules' names."""
+    """The outcome of a sync: the names of schedules."""
 
     created: tuple[str, ...]
     updated: tuple[str, ...]
@@ -50,7 +50,7 @@ def contents(app: App) -> dict[str, dict[str, Any]]:
 
 
 def app_name(app: App, fallback: str) -> str:
-    """Whose schedules they are: a sync removes only those of the same app."""
+    """The app that schedules belong to: a sync removes only those of the same app."""
     return app.name or fallback
 
 

@@ -14,18 +14,17 @@ from queues.engine import JobState, PublishOptions, prepare
 from queues.engine.limits import KEY_MAX_BYTES, WAIT_RETENTION_S
 from queues.engine.names import check_queue
 
-from .app_protocol import AppProtocol
-from .call import Call
 from .context import Context, current_context
 from .dependencies import Resolver
-from .job import Job, waiting_for
+from .job import AppProtocol, Job, waiting_for
 from .message import write_message
 from .middleware import Enqueueing
 from .options import Key, TaskOptions, keyed
 from .outcomes import NotConfiguredError, SerializationError, TaskqClientError
 from .schedule import Schedule
 from .serializers import convert, type_hints
-from .workflow import Workflow, group
+from .signatures import annotations_of, parameter_names, positional_counts, positional_names, signature_without
+from .workflow import Call, Workflow, group
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -176,15 +175,15 @@ class Task(BoundTask[P, R]):
         self.schedules: tuple[Schedule, ...] = ()
         self.resolver = Resolver(function)
         self._own = {one.name for one in self.resolver.injected}
-        self._signature = _without(function, self._own)
-        self._order = _positional_names(function)
+        self._signature = signature_without(function, self._own)
+        self._order = positional_names(function)
         self._hints = type_hints(function)
-        self._positional, self._required = _positional(self._signature)
-        self._names = _names(self._signature)
-        self._converted = _annotated(self._signature, self._hints)
+        self._positional, self._required = positional_counts(self._signature)
+        self._names = parameter_names(self._signature)
+        self._converted = annotations_of(self._signature, self._hints)
         self.kind: Kind = _kind(function, options)
         self.is_generator = inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function)
-        check_queue(options.queue)  # a mistake is told where the task is declared
+        check_queue(options.queue)  # a mistake is reported where the task is declared
         prepare(options.publish_options)
         if options.group is not None and (self._positional != 1 or self._required != 1):
             raise NotConfiguredError(f"{name}: a task with group= has one parameter, a list")
@@ -372,7 +371,7 @@ class Prepared(NamedTuple):
     """Whether it waits for the commit of the caller's transaction (taskq.django)."""
 
     outbox: bool | str | None = None
-    """Whether it is written to the outbox (taskq.django), or to that of which database; None: as the settings say."""
+    """Whether it is written to the outbox (taskq.django), or the alias of a database; None: as the settings say."""
 
     def work(self, app: AppProtocol) -> Any:
         return app.broker.publish(self.queue, (self.body,), self.options)
@@ -389,70 +388,3 @@ def _kind(function: Callable[..., Any], options: TaskOptions) -> Kind:
     if options.process:
         return "process"
     return "async" if asyncio.iscoroutinefunction(function) or inspect.isasyncgenfunction(function) else "thread"
-
-
-def _without(function: Callable[..., Any], injected: set[str]) -> inspect.Signature | None:
-    """The signature without the parameters that the worker provides; None: the function has none that can be read."""
-    try:
-        signature = inspect.signature(function)
-    except (ValueError, TypeError):
-        return None
-    kept = [parameter for name, parameter in signature.parameters.items() if name not in injected]
-    return signature.replace(parameters=kept)
-
-
-def _positional_names(function: Callable[..., Any]) -> list[str]:
-    try:
-        parameters = inspect.signature(function).parameters.values()
-    except (ValueError, TypeError):
-        return []
-    return [one.name for one in parameters if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
-
-
-def _positional(signature: inspect.Signature | None) -> tuple[int, int]:
-    """How many positional arguments fit, and how many must be given if there are no others; (-1, 0): ask the
-    signature.
-    """
-    if signature is None:
-        return -1, 0
-    allowed = required = 0
-    for parameter in signature.parameters.values():
-        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
-            allowed += 1
-            required += parameter.default is parameter.empty
-        elif parameter.kind is parameter.VAR_POSITIONAL:
-            allowed = 1 << 30
-        elif parameter.kind is parameter.KEYWORD_ONLY and parameter.default is parameter.empty:
-            return -1, 0
-    return allowed, required
-
-
-class _Names(NamedTuple):
-    """The names of a signature's parameters, by how they take arguments; "" for those that it does not have."""
-
-    positional: tuple[str, ...] = ()
-    keyword: frozenset[str] = frozenset()
-    var_positional: str = ""
-    var_keyword: str = ""
-
-
-def _names(signature: inspect.Signature | None) -> _Names:
-    parameters = list(signature.parameters.values()) if signature is not None else []
-
-    def of(*kinds: Any) -> tuple[str, ...]:
-        return tuple([one.name for one in parameters if one.kind in kinds])
-
-    one = inspect.Parameter
-    return _Names(
-        of(one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD),
-        frozenset(of(one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)),
-        "".join(of(one.VAR_POSITIONAL)),
-        "".join(of(one.VAR_KEYWORD)),
-    )
-
-
-def _annotated(signature: inspect.Signature | None, hints: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters whose annotations say how to read them."""
-    if signature is None:
-        return {}
-    return {name: hints[name] for name in signature.parameters if name in hints and hints[name] is not Any}

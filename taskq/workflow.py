@@ -11,20 +11,17 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
-from queues.engine import NodeRequest, NodeState
-from queues.engine import Workflow as WorkflowDetail
-from queues.engine.ids import random_start
+from queues.engine import NodeRequest
+from queues.engine.ids import make_workflow_id
 from queues.engine.limits import NODE_TTL_S, NODES_PER_REQUEST, WORKFLOW_RETENTION_S
 
-from .app_protocol import AppProtocol
-from .call import Call
-from .job import Job
-from .outcomes import Delay, JobFailedError, NotConfiguredError, ResultTimeoutError, TaskqClientError, seconds
+from .job import AppProtocol
+from .outcomes import Delay, NotConfiguredError, TaskqClientError, seconds
+from .workflow_handle import WorkflowHandle
 
 Takes: TypeAlias = Literal["", "result", "results"]
 """What a call gets before its own arguments: nothing; the result of the one call that it comes after; a list of the
@@ -32,14 +29,24 @@ results of all of them."""
 
 OnFailure: TypeAlias = Literal["wait", "fail", "continue"]
 
-FAILED: Final = frozenset({NodeState.DEAD, NodeState.DELETED, NodeState.EXPIRED})
-
-LOOK_FIRST_S: Final = 1.0
-LOOK_LATER_S: Final = 30.0
-"""A call that waits for a result asks whether a failed node holds the workflow up: after the first time, then after
-twice as long each time, up to the second."""
-
 DEFAULT_RETENTION: Final = float(WORKFLOW_RETENTION_S)
+
+
+class Call(NamedTuple):
+    """A task with its arguments, to be enqueued with others: by `enqueue_many`, or in a workflow.
+
+    `takes_results`: in a chain, what the call before it returned comes before its own arguments.
+    """
+
+    task: Any
+    """A BoundTask."""
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    takes_results: bool = True
+
+    def immutable(self) -> Call:
+        """The same, which in a chain gets its own arguments only."""
+        return self._replace(takes_results=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,13 +124,13 @@ class Workflow:
         Raises InvalidArgumentError (a circle, ...), WorkflowConflictError (another workflow has the id), and what
         `Task.enqueue` raises.
         """
-        app, used_id = self._app, workflow_id or _new_id()
+        app, used_id = self._app, workflow_id or make_workflow_id()
         app.broker.run(self._creation(app, used_id))
         return self._handle(app, used_id)
 
     async def aenqueue(self, workflow_id: str | None = None) -> WorkflowHandle:
         """The same for asyncio."""
-        app, used_id = self._app, workflow_id or _new_id()
+        app, used_id = self._app, workflow_id or make_workflow_id()
         await app.broker.arun(self._creation(app, used_id))
         return self._handle(app, used_id)
 
@@ -134,7 +141,8 @@ class Workflow:
 
     def _handle(self, app: AppProtocol, workflow_id: str) -> WorkflowHandle:
         last = tuple(node.name for node in self.last)
-        return WorkflowHandle(app, workflow_id, nodes=self.nodes, last=last, gives_list=self._gives_list)
+        tasks = {name: node.call.task.task for name, node in self.nodes.items()}
+        return WorkflowHandle(app, workflow_id, tasks=tasks, last=last, gives_list=self._gives_list)
 
     def requests(self, workflow_id: str) -> list[NodeRequest]:
         """What is sent. Raises NotConfiguredError, and what `Task.enqueue` raises."""
@@ -219,160 +227,6 @@ def chord(parts: Iterable[Part], body: Call, *, name: str = "", retention: Delay
     return chain(group(parts), body, name=name, retention=retention)
 
 
-class WorkflowHandle:
-    """A workflow that was enqueued, by its id."""
-
-    def __init__(
-        self,
-        app: AppProtocol,
-        workflow_id: str,
-        *,
-        nodes: dict[str, Node] | None = None,
-        last: Sequence[str] = (),
-        gives_list: bool = False,
-    ) -> None:
-        self._app = app
-        self.id = workflow_id
-        self._nodes = nodes or {}
-        self._last = tuple(last)
-        self._gives_list = gives_list
-
-    def __repr__(self) -> str:
-        return f"<WorkflowHandle {self.id}>"
-
-    def detail(self) -> WorkflowDetail:
-        """Its state, and where each node is. Raises WorkflowNotFoundError."""
-        broker = self._app.broker
-        pages = [broker.run(broker.workflow(self.id, after=0))]
-        while pages[-1].after is not None:
-            pages.append(broker.run(broker.workflow(self.id, after=pages[-1].after)))
-        return _joined(pages)
-
-    async def adetail(self) -> WorkflowDetail:
-        broker = self._app.broker
-        pages = [await broker.arun(broker.workflow(self.id, after=0))]
-        while pages[-1].after is not None:
-            pages.append(await broker.arun(broker.workflow(self.id, after=pages[-1].after)))
-        return _joined(pages)
-
-    def job(self, name: str) -> Job[Any]:
-        """The job of a node. Raises WorkflowNotFoundError, LookupError."""
-        return self._job_in(self.detail(), name)
-
-    async def ajob(self, name: str) -> Job[Any]:
-        return self._job_in(await self.adetail(), name)
-
-    def result(self, timeout: float = 30.0) -> Any:
-        """What its last call returned; of a workflow that ends with several, a list. Raises as `Job.result`; also
-        JobFailedError, before the time is up, if a call that has failed holds it up until it is retried."""
-        ends = time.monotonic() + timeout
-        detail, results = self.detail(), []
-        for name in self._last_names(detail):
-            job, waits = self._job_in(detail, name), _waits(ends)
-            while True:
-                wait_s, is_last = next(waits)
-                try:
-                    results.append(job.result(wait_s))
-                    break
-                except ResultTimeoutError:
-                    _raise_if_held_up(self.detail(), name)
-                    if is_last:
-                        raise
-        return self._of_last(results)
-
-    async def aresult(self, timeout: float = 30.0) -> Any:  # noqa: ASYNC109 - the same as `result`
-        ends = time.monotonic() + timeout
-        detail, results = await self.adetail(), []
-        for name in self._last_names(detail):
-            job, waits = self._job_in(detail, name), _waits(ends)
-            while True:
-                wait_s, is_last = next(waits)
-                try:
-                    results.append(await job.aresult(wait_s))
-                    break
-                except ResultTimeoutError:
-                    _raise_if_held_up(await self.adetail(), name)
-                    if is_last:
-                        raise
-        return self._of_last(results)
-
-    def cancel(self) -> bool:
-        """Delete jobs that have not begun, end those that run. False: it was cancelled before.
-
-        Raises WorkflowNotFoundError, WorkflowConflictError (it is done).
-        """
-        return self._app.broker.run(self._app.broker.cancel_workflow(self.id))
-
-    async def acancel(self) -> bool:
-        return await self._app.broker.arun(self._app.broker.cancel_workflow(self.id))
-
-    def retry(self) -> int:
-        """Go on from the failed nodes: they get one more try. How many came back.
-
-        Raises WorkflowNotFoundError, WorkflowConflictError (it has not failed).
-        """
-        return self._app.broker.run(self._app.broker.retry_workflow(self.id))
-
-    async def aretry(self) -> int:
-        return await self._app.broker.arun(self._app.broker.retry_workflow(self.id))
-
-    def add(self, more: Workflow) -> None:
-        """Add calls while it runs. They may come after nodes that it has, by their names.
-
-        Raises InvalidArgumentError, WorkflowNotFoundError, WorkflowConflictError (it is done or cancelled).
-        """
-        self._app.broker.run(self._app.broker.add_nodes(self.id, more.requests(self.id)))
-
-    async def aadd(self, more: Workflow) -> None:
-        await self._app.broker.arun(self._app.broker.add_nodes(self.id, more.requests(self.id)))
-
-    def _job_in(self, detail: WorkflowDetail, name: str) -> Job[Any]:
-        for node in detail.nodes:
-            if node.name == name:
-                known = self._nodes.get(name)
-                return Job(self._app, node.queue, node.job_id, task=known.call.task.task if known else None)
-        raise LookupError(f"workflow {self.id} has no node {name!r}")
-
-    def _last_names(self, detail: WorkflowDetail) -> Sequence[str]:
-        if self._last:
-            return self._last
-        awaited = {name for node in detail.nodes for name in node.depends_on}
-        return [node.name for node in detail.nodes if node.name not in awaited]
-
-    def _of_last(self, results: list[Any]) -> Any:
-        return results if self._gives_list or len(results) != 1 else results[0]
-
-
-def _waits(ends: float) -> Iterator[tuple[float, bool]]:
-    """For how long to wait for a result before the workflow is looked at, and whether the time is up then."""
-    pause = LOOK_FIRST_S
-    while True:
-        left = max(0.0, ends - time.monotonic())
-        yield min(left, pause), left <= pause
-        pause = min(2 * pause, LOOK_LATER_S)
-
-
-def _raise_if_held_up(detail: WorkflowDetail, name: str) -> None:
-    """Raise JobFailedError if the node is blocked, at whatever distance, by one that has failed and is not retried."""
-    nodes = {node.name: node for node in detail.nodes}
-    to_look, seen = [name], {name}
-    while to_look:
-        node = nodes[to_look.pop()]
-        if node.state is not NodeState.BLOCKED:
-            continue
-        for other in [nodes[one] for one in node.depends_on]:
-            if other.state in FAILED and node.on_failure == "wait":
-                raise JobFailedError(other.job_id, other.error or f"{other.name} is {other.state}")
-            if other.name not in seen:
-                seen.add(other.name)
-                to_look.append(other.name)
-
-
-def _joined(pages: Sequence[WorkflowDetail]) -> WorkflowDetail:
-    """All pages of a workflow as one; its state is that of the last."""
-    return replace(pages[-1], nodes=tuple([node for page in pages for node in page.nodes]))
-
-
 def _single(call: Call) -> Workflow:
     workflow = Workflow()
     workflow.add(call)
@@ -415,8 +269,3 @@ def _request(node: Node, workflow_id: str) -> NodeRequest:
             on_dependency_failure=on_failure,
         ),
     )
-
-
-def _new_id() -> str:
-    first, second = random_start(1)[0], random_start(1)[0]
-    return f"0{first[1:]}{second}"

@@ -15,8 +15,8 @@ from django.utils.translation import gettext as _
 
 from dashboard.formatting import NOTHING, age, brief_duration, compact, duration, number, per_second
 from dashboard.navigation import NavigationItem, items_for
+from queues.engine.queue_values import QueueStats
 from queues.engine.stats.minutes import Minute
-from queues.engine.values import QueueStats
 from queues.services.errors import TaskqError
 from queues.services.queues.visible_queues import VisiblePools, visible_pools
 

@@ -12,7 +12,8 @@ from django.urls import path
 from django.utils.translation import gettext as _
 
 from dashboard.forms.jobs import OrderForm, filter_fields, read_filter, read_state, whole_number, write_query
-from queues.engine.values import JobState, Spread
+from queues.engine.queue_values import Spread
+from queues.engine.values import JobState
 from queues.services.jobs.actions import ACTS, ACTS_ON_ALL, JobAct
 from queues.services.push.reading import read_endpoint_row
 from queues.services.queues.page import (

@@ -16,7 +16,7 @@ from typing import Final
 
 from queues.engine import AsyncEngine
 from queues.engine.keys import QueueKeys
-from queues.engine.value_class import value
+from queues.engine.values import value
 from queues.services.policies import EffectivePolicy
 from queues.services.tokens.access import Access, on_revocation
 

@@ -42,7 +42,7 @@ from .operations.consumers import (
     list_working,
     tell_waiting,
 )
-from .operations.control import delete_jobs, destroy, list_queues, pause, resume
+from .operations.control import delete_jobs, destroy, list_queues, pause, reschedule, resume
 from .operations.deadletter import (
     DEAD_SCAN_BATCH,
     DeadJob,
@@ -54,7 +54,15 @@ from .operations.deadletter import (
     scan_dead,
     trim_dead,
 )
-from .operations.dependencies import Dependant, Wait, Waits, list_job_dependants, list_waits, parse_dependency
+from .operations.dependencies import (
+    Dependant,
+    Wait,
+    Waits,
+    list_job_dependants,
+    list_waits,
+    parse_dependency,
+    refuse_cycle,
+)
 from .operations.drain import (
     DrainPlan,
     DrainState,
@@ -83,8 +91,9 @@ from .operations.measure import (
     write_probe,
 )
 from .operations.open_dependencies import OpenJob, add_dependencies, close_dependencies
-from .operations.publish import PreparedOptions, check_group, is_large, prepare, publish, publish_large, republish
+from .operations.publish import PreparedOptions, check_group, prepare, publish, republish
 from .operations.publish_once import once_key, publish_once, settle_once
+from .operations.publish_staged import is_large, publish_large
 from .operations.push import (
     DELIVERIES_KEPT,
     DeliveryNotes,
@@ -96,9 +105,8 @@ from .operations.push import (
     read_deliveries,
 )
 from .operations.ratelimit import give_back_limit, limited, take_limit
-from .operations.relay import refuse_cycle, relay
-from .operations.reschedule import reschedule
-from .operations.scan import JobPlace, find_job, find_key, scan_jobs
+from .operations.relay import relay
+from .operations.scan import JobSearch, find_job, find_key, scan_jobs
 from .operations.survey import (
     WHOLE_POOL,
     SurveyedQueue,
@@ -132,14 +140,24 @@ from .operations.workers import (
 from .operations.workflows.adding import add_nodes, create_workflow
 from .operations.workflows.attending import attend_workflows
 from .operations.workflows.cancelling import cancel_workflow
-from .operations.workflows.reading import list_workflows, read_workflow
-from .operations.workflows.results import read_results
+from .operations.workflows.reading import list_workflows, read_results, read_workflow
 from .operations.workflows.retrying import retry_workflow
 from .queue_limits import NO_LIMITS, QueueLimits
+from .queue_values import (
+    DeadHead,
+    Flushed,
+    GroupFilling,
+    GroupPage,
+    KeyWait,
+    LimitKey,
+    LimitKeyPage,
+    LimitKeysFound,
+    QueuePage,
+    QueueStats,
+)
 from .stats.found_queues import FoundQueue, StoreLoad, unpack_queues
-from .stats.heartbeat import PumpBeat, RoleBeat
+from .stats.heartbeats import PumpBeat, PushCounts, PusherBeat, RoleBeat
 from .stats.minutes import MINUTE_MS, Minute
-from .stats.pushers import PushCounts, PusherBeat
 from .store import StoreInfo, ask_store_load, open_async_engine, open_engine, probe_store, read_store_load
 from .transport.connection import parse_url, redact_url, same_place
 from .values import (
@@ -148,30 +166,20 @@ from .values import (
     AttemptRecord,
     Consumed,
     Counts,
-    DeadHead,
     Delivery,
     Dependency,
     DependencyFailure,
     Ended,
     Failed,
-    Flushed,
-    GroupFilling,
-    GroupPage,
     JobDetail,
     JobFilter,
     JobResult,
     JobState,
     KeyMode,
-    KeyWait,
-    LimitKey,
-    LimitKeyPage,
-    LimitKeysFound,
     LimitTaken,
     Page,
     Published,
     PublishOptions,
-    QueuePage,
-    QueueStats,
     RequestLimit,
     Rescheduled,
     Scan,
@@ -231,8 +239,8 @@ __all__ = [
     "JobDetail",
     "JobFilter",
     "JobNotFoundError",
-    "JobPlace",
     "JobResult",
+    "JobSearch",
     "JobState",
     "KeyMode",
     "KeyWait",

@@ -8,25 +8,23 @@ from collections.abc import Callable, Coroutine, Iterable, Sequence
 from functools import partial
 from typing import Any, Final, TypeVar, overload
 
-from hiredis import pack_command
 from redis.exceptions import MovedError
 
 from .errors import StoreUnavailableError, TaskqError
-from .executor import leaves_messages, relays_of, result_of, results_of, same_for_all
+from .executor import leaves_messages, relays_of, result_of, results_of
 from .keys import Layout, QueueKeys, notice_channel, wake_channel, worker_channel
 from .operation import Operation, Paced, Plan, Relay
 from .operations.relay import relay
 from .queue_limits import QueueLimits
-from .transport.batch_queue import BatchQueue, Call
+from .transport.batch_queue import BatchQueue
 from .transport.connection import AsyncClient, StoreAddress
-from .transport.failures import is_from_replica, is_missing_script
+from .transport.failures import is_missing_script
 from .transport.late_replies import LateCalls
-from .transport.merging import merge, spread
+from .transport.merging import Call, merge, spread
 from .transport.outage_log import OutageLog
 from .transport.pacing import AsyncPacer
-from .transport.redis_connection import RedisConnection
-from .transport.replication import ReplicaWait, UnconfirmedError
-from .transport.resp_protocol import packed, packed_in_pieces
+from .transport.redis_connection import RedisConnection, load_and_send, send_operations
+from .transport.replication import ReplicaWait
 from .transport.routing import AsyncRoutes, Server
 from .values import Consumed, JobResult, RequestLimit
 from .waiting.subscription import MessageHandler, Subscription
@@ -169,7 +167,7 @@ class AsyncEngine:
     def follow_notices(self, on_message: MessageHandler, on_established: Callable[[], None]) -> None:
         """Follow the pool's notices (`announce`), from now on. Connects in the background, waiting for nothing.
 
-        Each time that the connection has been established, one is told: notices may have been lost until then.
+        `on_established` is called whenever the connection has been established: notices may have been lost until then.
         """
         self._notice_handlers.append(on_message)
         self._subscription.on_established(on_established)
@@ -193,7 +191,7 @@ class AsyncEngine:
         return self._waiters.waiting
 
     async def stop_waiting(self) -> None:
-        """Let every waiter return empty-handed, now and from now on (for a graceful stop)."""
+        """Let every waiter return without jobs, now and from now on (for a graceful stop)."""
         self._waiters.stop()
 
     async def close(self) -> None:
@@ -282,7 +280,7 @@ class AsyncEngine:
             else:
                 self._distribute([call for call in pending if not call[0].replicated], None)
                 self._distribute([call for call in pending if call[0].replicated], self._replica_wait)
-        except Exception as error:  # nobody may wait for ever
+        except Exception as error:  # no caller may wait for ever
             for _, future in pending:
                 if not future.done():
                     future.set_exception(error)
@@ -299,7 +297,7 @@ class AsyncEngine:
 
     async def _execute(self, batch_queue: BatchQueue, connection: RedisConnection, batch: list[Call]) -> None:
         """Settle every future of the batch: with the reply, with an error of Redis as value, or with an exception."""
-        batch = [call for call in batch if not call[1].done()]  # who was cancelled before departure stays at home
+        batch = [call for call in batch if not call[1].done()]  # skip calls that were cancelled before they were sent
         if not batch:
             return
         self.batches += 1
@@ -331,7 +329,7 @@ class AsyncEngine:
             self._take_back(operation, future.result())
 
     def _take_back(self, operation: Operation[Any], reply: Any) -> None:
-        """Nobody is there any more to take this result."""
+        """Undo an operation whose caller is gone, so that its result is not lost."""
         if operation.undo is None:
             return
         try:
@@ -374,10 +372,10 @@ class AsyncEngine:
     ) -> list[Any]:
         """The replies of one server. What Redis, or the way to it, has against an operation is its reply."""
         wait = batch_queue.replica_wait
-        replies = await _send(connection, operations, late, wait)
+        replies = await send_operations(connection, operations, late, wait)
         missing = [i for i, reply in enumerate(replies) if is_missing_script(reply)]
         if missing:
-            again = await _load_and_send(connection, [operations[i] for i in missing], late, wait)
+            again = await load_and_send(connection, [operations[i] for i in missing], late, wait)
             for i, reply in zip(missing, again, strict=True):
                 replies[i] = reply
         # In the background: the caller learns of its failure now, and nodes that are well are not held up.
@@ -398,54 +396,3 @@ def _log_failed_undo(future: asyncio.Future[Any]) -> None:
     reply = future.exception() or future.result()
     if isinstance(reply, BaseException):
         _outages.note("not taken back", {"action": "undo", "reason": str(reply)[:200]}, level=logging.INFO)
-
-
-async def _load_and_send(
-    connection: RedisConnection, operations: list[Operation[Any]], late: LateCalls, wait: ReplicaWait | None
-) -> list[Any]:
-    sources = {operation.script.source for operation in operations}
-    loads: list[Any] = [("SCRIPT", "LOAD", source) for source in sources]
-    try:
-        await connection.call([pack_command(load) for load in loads])
-    except Exception as error:
-        return same_for_all(error, operations)
-    return await _send(connection, operations, late, wait)
-
-
-async def _send(
-    connection: RedisConnection, operations: list[Operation[Any]], late: LateCalls, wait: ReplicaWait | None
-) -> list[Any]:
-    is_large = operations[0].alone
-    try:
-        commands = packed_in_pieces(operations[0]) if is_large else [packed(operation) for operation in operations]
-    except Exception:
-        return await _send_what_can_be(connection, operations, late, wait)
-    try:
-        if wait is None:
-            replies = await connection.call(commands, late.of(operations), commands=int(is_large))
-        else:
-            replies = wait.check(await connection.call([*commands, wait.packed], commands=2 * is_large))
-    except Exception as error:
-        return same_for_all(error, operations)
-    if any(is_from_replica(reply) or isinstance(reply, UnconfirmedError) for reply in replies):
-        connection.renew()  # connecting anew, a Sentinel is asked who the master is
-    return replies
-
-
-async def _send_what_can_be(
-    connection: RedisConnection, operations: list[Operation[Any]], late: LateCalls, wait: ReplicaWait | None
-) -> list[Any]:
-    """One of them has an argument that no command can carry: an error for that one alone."""
-    replies: list[Any] = [None] * len(operations)
-    good: list[int] = []
-    for place, operation in enumerate(operations):
-        try:
-            packed(operation)
-            good.append(place)
-        except Exception as error:
-            replies[place] = error
-    if good:
-        sent = await _send(connection, [operations[place] for place in good], late, wait)
-        for place, reply in zip(good, sent, strict=True):
-            replies[place] = reply
-    return replies

@@ -15,7 +15,7 @@ from .keys import Layout, QueueKeys
 from .operation import Apart, Operation, Paced, Plan, Relay
 from .operations.relay import relay
 from .transport.connection import StoreAddress, SyncClient
-from .transport.failures import is_missing_script, is_translatable, translate
+from .transport.failures import is_missing_script, same_for_all, translate
 from .transport.pacing import Pacer
 from .transport.replication import ReplicaWait, UnconfirmedError
 from .transport.resp_protocol import packed, packed_in_pieces
@@ -166,7 +166,7 @@ class Engine:
         return replies
 
     def _distribute(self, operations: Sequence[Operation[Any]]) -> list[Any]:
-        """Replies in order. Each server is asked, whatever becomes of the others; then what they said is heeded."""
+        """Replies in order. Every server is asked, also if others fail; then the routes learn from their replies."""
         only = self._routes.only
         if only is not None:
             replies = _ask(only, operations, self._replica_wait)
@@ -223,10 +223,3 @@ def _send(server: Server, operations: Sequence[Operation[Any]], wait: ReplicaWai
     except Exception as error:
         return same_for_all(error, operations)
     return replies if wait is None else wait.check(replies)
-
-
-def same_for_all(error: Exception, operations: Sequence[Operation[Any]]) -> list[Any]:
-    """An error of Redis as the reply to each operation; any other is raised."""
-    if not is_translatable(error):
-        raise error
-    return [error] * len(operations)

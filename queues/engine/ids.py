@@ -1,7 +1,7 @@
-"""Job ids: ULIDs (https://github.com/ulid/spec), 26 characters of Crockford base32.
+"""Job ids: ULIDs (https://github.com/ulid/spec), 26 characters of Crockford base32; and ids of workflows.
 
-The first 10 characters are the publish time in ms by the Redis server's clock, so the scripts write them; this module
-supplies the random part and reads ids back.
+The first 10 characters of a job's id are the publish time in ms by the Redis server's clock, so the scripts write them;
+this module supplies the random part and reads ids back.
 """
 
 from __future__ import annotations
@@ -74,6 +74,11 @@ def make_id(now_ms: int, random_part: str, number: int) -> str:
     """An id as scripts make them, for a job that is published later. `random_part`, `number`: of `random_start`."""
     time_part = "".join([ALPHABET[now_ms >> shift & 31] for shift in range(45, -1, -5)])
     return time_part + random_part + _PAIRS[number >> 5] + ALPHABET[number & 31]
+
+
+def make_workflow_id() -> str:
+    """An id for a workflow that was created without one: 26 characters, with no time in them."""
+    return f"0{random_start(1)[0][1:]}{random_start(1)[0]}"
 
 
 def is_job_id(text: str) -> bool:

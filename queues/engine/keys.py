@@ -16,7 +16,7 @@ from .limits import EVENTS_FULL_BYTES, EVENTS_FULL_PART, EVENTS_MEMORY_MB, MEBIB
 LAYOUT_VERSION: Final = 1
 
 META_KEY: Final = b"taskq:meta"
-"""hash, for ever. `layout` and `partitions`, written once when the pool is first opened. Deleted by nobody."""
+"""hash, for ever. `layout` and `partitions`, written once when the pool is first opened. Never deleted."""
 
 QUEUE_KEYS: Final = {
     "jobs": "hash: job id → record as published (lua/lib/record.lua). Field deleted when the job is gone.",
@@ -194,12 +194,12 @@ def pumps_key() -> bytes:
 
 
 def tellers_key() -> bytes:
-    """zset: web process → when it last told who waits there (lua/tell_waiting.lua). In no partition; expires."""
+    """zset: web process → when it last reported its consumers (lua/tell_waiting.lua). In no partition; expires."""
     return b"{tqwaiting}:tellers"
 
 
 def told_key() -> bytes:
-    """hash: web process → what it told (`stats/consumers.py`). Expires by itself, fields are dropped by others."""
+    """hash: web process → its report (`stats/consumers.py`). Expires by itself; other processes drop old fields."""
     return b"{tqwaiting}:told"
 
 

@@ -76,7 +76,7 @@ RELAY_MESSAGES: Final = 32
 """Dependencies or dependants in one script call, and messages of a partition that are carried together."""
 
 RELAY_ROUNDS: Final = 8
-"""How often one relay looks for more. What is left is the next one's: the pump's, if nobody else comes."""
+"""How often one relay looks for more messages. The next relay carries what is left: at the latest that of the pump."""
 
 WORKFLOW_ID_MAX: Final = 64
 WORKFLOW_NAME_MAX: Final = 100

@@ -6,14 +6,14 @@ yields batches of operations, gets their results sent in, and returns the outcom
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Generic, NamedTuple, Protocol, TypeAlias, TypeVar, overload
 
 from . import limits
 from .keys import QueueKeys
 from .scripts import Script
-from .value_class import value
+from .values import value
 
 T = TypeVar("T")
 
@@ -25,7 +25,7 @@ Combine: TypeAlias = "Callable[[Sequence[Operation[Any]]], Operation[list[Reply]
 """Makes one operation of several of a group; it decodes its reply to theirs, in order."""
 
 Group: TypeAlias = tuple[Combine, Any]
-"""How to combine, and whatever has to be equal for it."""
+"""How to combine, and what has to be equal for it."""
 
 
 class Relay(NamedTuple):
@@ -48,7 +48,7 @@ class Operation(Generic[T]):
     group: Group | None = None
     """Operations of equal groups may share one script call: the group's first member says how (see `merging`)."""
     undo: Callable[[T], Sequence[Operation[Any]]] | None = None
-    """What takes a result back that nobody is there to take, because its caller was cancelled meanwhile."""
+    """Operations that undo this one, run if its caller is cancelled before it has the result."""
     alone: bool = False
     """Whether it does so much that it travels alone: its reply is worked on while Redis does the next, and no small
     call has to wait for it."""
@@ -75,6 +75,12 @@ def paced(operation: Operation[Any], *, jobs: int) -> Sequence[Operation[Any]]:
     if jobs < limits.ALONE_MIN_JOBS:
         return [operation]
     return Paced([replace(operation, alone=True)])
+
+
+def in_pages(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+    """The items in parts of at most `size`: what one call of a plan may have."""
+    for start in range(0, len(items), size):
+        yield items[start : start + size]
 
 
 Plan: TypeAlias = Generator[Sequence[Operation[Any]], list[Any], T]

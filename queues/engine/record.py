@@ -118,7 +118,7 @@ def unpack_options(raw: bytes) -> Options:
 
 
 def unpack_attributes(raw: bytes) -> Mapping[str, str] | None:
-    """Only the attributes of an options part: all that a consumer is told of it."""
+    """Only the attributes of an options part: consumers get nothing else of it."""
     return unpack_options(raw).attributes if raw else None
 
 

@@ -35,6 +35,16 @@ def expect_ok(script: Script, reply: Reply) -> list[Any]:
     return reply[1:]  # type: ignore[no-any-return]
 
 
+def is_ok(reply: Reply) -> bool:
+    """Whether a reply is `ok`, for a `Relay`."""
+    return bool(reply[0] == b"ok")
+
+
+def is_ok_above_zero(reply: Reply) -> bool:
+    """Whether a reply is `ok` with a number above 0, for a `Relay`."""
+    return is_ok(reply) and reply[1] > 0
+
+
 def delivery_of(queue: QueueKeys, now_ms: int, fields: list[Any]) -> Delivery:
     """A job as consume and peek reply it: id attempt used tries expires options body."""
     job_id, attempt, used, tries, expires_ms, options, body = fields

@@ -1,4 +1,4 @@
-"""Opens pools: finds or writes the pool's own metadata, and tells how a store is doing."""
+"""Opens pools: finds or writes the pool's own metadata, and reports the state of a store."""
 
 from __future__ import annotations
 

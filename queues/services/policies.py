@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from queues.engine.backoff import Backoff, parse_backoff
 from queues.engine.queue_limits import NO_LIMITS, QueueLimits, parse_weights
-from queues.engine.value_class import HashedOnce
+from queues.engine.values import HashedOnce
 from queues.models import QueuePolicy
 from queues.models.policy import WHOLE_NAMESPACE
 from queues.pools.cache_invalidation import NoticeKind, subscribe, subscribe_to_gaps

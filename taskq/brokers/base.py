@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 
 class Work(Generic[T]):
-    """Something to be done, with a result of type T. Each broker has its own kind."""
+    """A call that a broker makes, with a result of type T. Each broker has its own kind."""
 
 
 class PreparedJob(Protocol):
@@ -58,7 +58,7 @@ class Broker(ABC):
 
     namespace: str
     url: str
-    """Without secrets, fit for logs."""
+    """The URL without secrets, for logs."""
 
     keeps_schedules: bool = False
     """Whether it reaches a service, which keeps schedules."""
@@ -216,7 +216,7 @@ class Broker(ABC):
     def beat(self, beat: WorkerBeat, *, since_ms: int, ends: bool) -> Work[BeatReply]: ...
 
     def follow_commands(self, hear: Callable[[WorkerCommand], None]) -> bool:
-        """Hear of commands to workers at once. False: this broker cannot; they come with the beats."""
+        """Receive commands to workers at once. False: this broker cannot; they come with the heartbeats."""
         return False
 
     # What operators do.

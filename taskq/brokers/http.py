@@ -183,22 +183,23 @@ class HttpBroker(HttpConnection):
 
     def add_nodes(self, workflow_id: str, nodes: Sequence[NodeRequest]) -> Work[NodesAdded]:
         raw = to_json_bytes({"nodes": [node_json(node) for node in nodes]})
-        path = f"workflows/{quote(workflow_id, safe='')}/nodes"
-        return HttpCall("POST", path, lambda reply: nodes_added(reply.json), content=raw)
+        return HttpCall(
+            "POST", _workflow_path(workflow_id, "/nodes"), lambda reply: nodes_added(reply.json), content=raw
+        )
 
     def workflow(self, workflow_id: str, *, after: int) -> Work[Workflow]:
-        path = f"workflows/{quote(workflow_id, safe='')}"
-        return HttpCall("GET", path, lambda reply: workflow_of(reply.json), {"after": str(after)})
+        return HttpCall(
+            "GET", _workflow_path(workflow_id), lambda reply: workflow_of(reply.json), {"after": str(after)}
+        )
 
     def cancel_workflow(self, workflow_id: str) -> Work[bool]:
-        return HttpCall("POST", f"workflows/{quote(workflow_id, safe='')}/cancel", has_changed)
+        return HttpCall("POST", _workflow_path(workflow_id, "/cancel"), has_changed)
 
     def retry_workflow(self, workflow_id: str) -> Work[int]:
-        path = f"workflows/{quote(workflow_id, safe='')}/retry"
-        return HttpCall("POST", path, lambda reply: int(reply.json["count"]))
+        return HttpCall("POST", _workflow_path(workflow_id, "/retry"), lambda reply: int(reply.json["count"]))
 
     def node_results(self, workflow_id: str, node: str, *, after: int) -> Work[NodeResults]:
-        path = f"workflows/{quote(workflow_id, safe='')}/results"
+        path = _workflow_path(workflow_id, "/results")
         params = {"node": node, "after": str(after)}
         return HttpCall("GET", path, lambda reply: node_results(reply.json), params)
 
@@ -330,7 +331,7 @@ class HttpBroker(HttpConnection):
         return HttpCall("GET", "workers", lambda reply: tuple([worker_of(one) for one in reply.json["workers"]]))
 
     def command(self, command: WorkerCommand) -> Work[int]:
-        """Returns 1 if there is such a worker, which will be told with its next beat, else 0."""
+        """Returns 1 if there is such a worker, which gets the command with its next heartbeat, else 0."""
         content = to_json_bytes({"kind": command.kind.value, "target": command.target})
         return HttpCall(
             "POST", "workers/command", lambda reply: int(reply.status != 404), content=content, takes_missing=True
@@ -402,6 +403,10 @@ class HttpBroker(HttpConnection):
         return HttpCall(
             method, path, decode, params, content, job_id=job_id, takes_missing=takes_missing, wait_s=wait_s
         )
+
+
+def _workflow_path(workflow_id: str, rest: str = "") -> str:
+    return f"workflows/{quote(workflow_id, safe='')}{rest}"
 
 
 def _of_jobs(

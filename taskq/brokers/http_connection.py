@@ -8,9 +8,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import socket
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 from urllib.parse import urlsplit
@@ -41,13 +42,6 @@ from .http_json import Reply
 
 if TYPE_CHECKING:
     import httpx
-import socket
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    import httpx
-
 
 T = TypeVar("T")
 
@@ -317,7 +311,7 @@ class HttpConnection(Broker):
         return self._read(call, response)
 
     async def _leave(self, request: asyncio.Task[tuple[Delivery, ...]], poll: Poll) -> None:
-        """End a consume that nobody waits for, and release the jobs that its answer brings all the same.
+        """End a consume whose caller is gone, and release the jobs that its response brings nevertheless.
 
         Only the sending half of the connection is closed. The server takes that for a hang-up: it keeps its jobs and
         closes the rest. An answer that it sent before can still be read; without that, its jobs would be held by nobody
@@ -331,7 +325,7 @@ class HttpConnection(Broker):
         except (asyncio.CancelledError, TimeoutError, TaskqError, NotConfiguredError):
             return
         works = [self.release(one.queue, one.job_id, attempt=one.attempt, delay_ms=0) for one in reversed(deliveries)]
-        with contextlib.suppress(TaskqError, NotConfiguredError):  # then the leases run out instead
+        with contextlib.suppress(TaskqError, NotConfiguredError):  # otherwise the leases run out
             await self.arun_all(works)
 
 

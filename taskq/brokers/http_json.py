@@ -1,4 +1,4 @@
-"""What the JSON of the HTTP API means in values of the engine, and the other way round."""
+"""Converts the JSON of the HTTP API to values of the engine, and values to JSON."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _TEXT_MAX_CHARS: Final = 250
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A successful reply, or a 404, which some verbs take for an answer."""
+    """A successful reply, or a 404, which is a result for some verbs."""
 
     status: int
     body: bytes
@@ -260,7 +260,7 @@ def queue_stats(content: dict[str, Any]) -> QueueStats:
 
 
 def fit_beat(beat: WorkerBeat) -> WorkerBeat:
-    """The beat with as many rows as one request takes; the numbers of the others are told."""
+    """The beat with as many rows as one request takes; of the others, their number."""
     running, left = _fit([replace(job, note=job.note[:_TEXT_MAX_CHARS]) for job in beat.running], BEAT_RUNNING_MAX)
     parked, _ = _fit(
         [replace(task, reason=task.reason[:_TEXT_MAX_CHARS]) for task in beat.parked], BEAT_PARKED_MAX, left

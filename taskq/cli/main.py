@@ -1,4 +1,4 @@
-"""The command line: which command is meant, and what is said when it cannot be done."""
+"""The command line: finds the command, runs it, and prints errors."""
 
 from __future__ import annotations
 

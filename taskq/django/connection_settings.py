@@ -29,12 +29,12 @@ class ConnectionSettings(NamedTuple):
 
 
 def project_connection() -> ConnectionSettings:
-    """Those of `taskq.django.app`: the setting TASKQ; without it, those of the TASKS backend `default`."""
+    """The settings of `taskq.django.app`: TASKQ; without it, the options of the TASKS backend `default`."""
     return _settings_in(_project_options())
 
 
 def backend_connection(options: Mapping[str, Any]) -> ConnectionSettings:
-    """Those of a TASKS backend: its OPTIONS; what they leave out is as for the project."""
+    """The settings of a TASKS backend: its OPTIONS; what they leave out is as for the project."""
     return _settings_in({**_project_options(), **options})
 
 

@@ -15,11 +15,11 @@ from django.dispatch import receiver
 
 from ..app import App, Group, group_calls
 from ..brokers import Broker, open_broker
-from ..call import Call
 from ..job import Job
 from ..outcomes import NotConfiguredError
 from ..queue_limits import QueueLimits
 from ..task import Prepared, Task
+from ..workflow import Call
 from .connection_settings import (
     ConnectionSettings,
     backend_connection,

@@ -106,7 +106,7 @@ def _coroutine(task: DjangoTask) -> Callable[..., Any]:
 
 @dataclass(eq=False)
 class Execution:
-    """One attempt, and what its signals say."""
+    """One attempt, and the arguments of its signals."""
 
     task: DjangoTask
     context: Context
@@ -162,7 +162,7 @@ class Execution:
         return self._finish(TaskResultStatus.FAILED if ends else TaskResultStatus.READY)
 
     def _end(self) -> bool:
-        """Whether it has not ended yet: a thread may return after its attempt was given up."""
+        """Mark it as ended. False: it had ended already, since a thread may return after its attempt was given up."""
         with self._lock:
             first, self._is_ended = not self._is_ended, True
         return first

@@ -49,7 +49,7 @@ class Released:
 
 @dataclass(slots=True)
 class Lost:
-    """Somebody else has the job: nothing is to be told."""
+    """Another attempt holds the job: this one reports nothing."""
 
 
 Ended = Done | Failed | Released | Lost
@@ -74,11 +74,11 @@ class Attempt:
     cursor_saved: bytes | None = None
     was_cut_off: bool = False
     has_stopped: bool = False
-    """Whether a task that yields cursors ended behind one because it was told to stop."""
+    """Whether a task that yields cursors ended after a yield because it was told to stop."""
     has_begun: bool = False
-    """Its arguments are there, so its task has been called."""
+    """Whether its arguments have been provided, so that its task has been called."""
     has_ended: bool = False
-    """Its task has returned; what is left is to say so, which nothing may interrupt."""
+    """Whether its task has returned: only its end is still to be sent, which nothing may interrupt."""
     extended_s: float | None = None
     """How long it might take since it asked for more time last; None: it did not."""
     snoozed_s: float = 0.0

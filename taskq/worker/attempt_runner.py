@@ -25,13 +25,13 @@ from ..outcomes import (
 )
 from ..serializers import to_json
 from ..task import Task
-from ..workflow_results import results_taken
+from ..workflow_handle import results_taken
 from .attempt import Attempt, Done, Ended, Failed, Lost, Released, Why
 from .processes import ProcessRunner
 from .threads import ThreadPool
 
 RESULTS_AGAIN_S: Final = 1.0
-"""A job whose arguments cannot be read for the moment goes back for so long."""
+"""Delay of a job that goes back because its arguments cannot be read at the moment."""
 
 
 class AttemptRunner:
@@ -42,7 +42,7 @@ class AttemptRunner:
         self._processes = processes
 
     async def run(self, attempt: Attempt) -> Ended:
-        """Run it to its end, whatever that is. Raises nothing that a task may raise."""
+        """Run an attempt, and return how it ended. Raises nothing that a task may raise."""
         task, context = attempt.task, attempt.context
         timeout_s = task.options.timeout_s
         token = enter_context(context)
@@ -81,7 +81,7 @@ class AttemptRunner:
         attempt.timer = asyncio.get_running_loop().call_later(timeout_s, attempt.interrupt, Why.TIMEOUT)
 
     def _extend(self, attempt: Attempt, timeout_s: float) -> None:
-        """From whatever thread the task runs in."""
+        """Called from the thread in which the task runs."""
 
         def move() -> None:
             if attempt.timer is not None:
@@ -199,7 +199,7 @@ def _with_result(result: bytes) -> Ended:
 
 
 def interrupted(attempt: Attempt) -> Ended:
-    """How an attempt ends that was interrupted."""
+    """The end of an attempt that was interrupted."""
     why = attempt.why
     if why is Why.TIMEOUT:
         timeout = attempt.task.options.timeout_s

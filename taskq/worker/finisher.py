@@ -31,7 +31,7 @@ ACKS_TOGETHER: Final = 500
 FIRST_RETRY_S: Final = 0.05
 LONGEST_RETRY_S: Final = 1.0
 AFTER_LEASE_S: Final = 30.0
-"""For so long after a lease's end it is tried to say how the attempt ended: nobody may have taken the job meanwhile."""
+"""How long after a lease's end the end of the attempt is still sent: perhaps no other consumer has the job yet."""
 
 PASSING: Final = (StoreUnavailableError, StoreFullError, LimitReachedError)
 """Errors after which the same call may succeed later."""
@@ -50,11 +50,11 @@ class Ending:
     lease_ends: float
     work: Callable[[Broker], Work[Any]] | None = None
     is_alone: bool = False
-    """It was refused together with others, or is the second try to say something."""
+    """Whether it is sent alone: it was refused together with others, or is tried a second time."""
 
 
 def ending_of(delivery: Delivery, lease_ends: float, ended: Ended) -> Ending:
-    """How to tell taskq that an attempt ended so. `lease_ends`: by `time.monotonic()`."""
+    """The request that reports the end of an attempt. `lease_ends`: by `time.monotonic()`."""
     queue, job_id, attempt = delivery.queue, delivery.job_id, delivery.attempt
     ending = Ending(queue, job_id, attempt, lease_ends + AFTER_LEASE_S)
     if isinstance(ended, Done):
@@ -74,7 +74,7 @@ def ending_of(delivery: Delivery, lease_ends: float, ended: Ended) -> Ending:
 
 
 class Finisher:
-    """Sends endings, all of one event-loop turn together. `on_lost`: told of a job whose lease another attempt has."""
+    """Sends endings, all of one event-loop turn together. `on_lost` gets each whose lease another attempt has."""
 
     def __init__(self, broker: Broker, on_lost: Callable[[Ending, str], None]) -> None:
         self._broker = broker
@@ -95,7 +95,7 @@ class Finisher:
             self._loop.call_soon(self._flush)
 
     async def drain(self) -> None:
-        """Until all that were given are confirmed, or given up."""
+        """Wait until all endings are confirmed, or given up."""
         while self._pending or self._sending:
             if self._sending:
                 await asyncio.wait(self._sending)
@@ -135,7 +135,7 @@ class Finisher:
         return held
 
     async def _try(self, endings: list[Ending]) -> tuple[list[Ending], Exception | None]:
-        """Send them. Those to be sent again, and the error that says why."""
+        """Send endings. Returns those to be sent again, and the error that says why."""
         groups, works = self._works(endings)
         again: list[Ending] = []
         why: Exception | None = None
@@ -169,7 +169,7 @@ class Finisher:
         for group in _together(endings):
             try:
                 works.append(self._work(group))
-            except Exception as error:  # of one that cannot be told, which must not keep others from being told
+            except Exception as error:  # one that cannot be sent must not keep back the others
                 self.unsent -= len(group)
                 self._bury(group[0], f"its end cannot be told: {error!r}")
                 continue

@@ -31,7 +31,7 @@ logger = logging.getLogger("taskq.worker")
 ROUND_S: Final = 0.5
 BEAT_S: Final = 1.0
 BEAT_FOR_COMMANDS_S: Final = 0.5
-"""Where commands come with the beats only: a job that is cancelled learns of it within a second."""
+"""Seconds between beats where commands come with them only: a cancelled job learns of it within a second."""
 
 RENEW_PART: Final = 3
 """A lease is renewed when a third of it is over: two rounds may fail."""
@@ -42,7 +42,7 @@ NOTE_LONGEST_S: Final = 30 * 86_400.0
 """As HTTP allows."""
 
 LINES_TRIED_S: Final = 60.0
-"""For so long it is tried to send the last lines of an attempt that ended while taskq was away."""
+"""How long the last lines of an attempt are sent again if taskq was away when it ended."""
 
 LINES_TRIED_MAX: Final = 100
 """Attempts whose last lines wait for that."""
@@ -65,7 +65,7 @@ class LeaseRenewer:
         self._soon: set[asyncio.Task[None]] = set()
 
     async def run(self) -> None:
-        """Until it is cancelled. Renewals wait for nothing else: a lease that runs out lets the job run twice."""
+        """Run until cancelled. Renewals wait for nothing else: a lease that runs out lets the job run twice."""
         await asyncio.gather(self._repeat(self._renew), self._repeat(self._tell))
 
     async def _repeat(self, step: Callable[[], Awaitable[None]]) -> None:
@@ -139,7 +139,7 @@ class LeaseRenewer:
             self._stop_for(StopReason.MAX_MEMORY)
 
     async def say_goodbye(self) -> None:
-        """The last beat: this worker is no more."""
+        """Send the last beat: this worker has ended."""
         if self._soon:
             await asyncio.wait(self._soon, timeout=1)
         with contextlib.suppress(TaskqError, TimeoutError):
@@ -148,7 +148,7 @@ class LeaseRenewer:
                 await self._broker.arun(self._broker.beat(beat, since_ms=self._since_ms, ends=True))
 
     async def load_cursor(self, attempt: Attempt) -> None:
-        """Where an attempt before this one came to."""
+        """Load the cursor at which an earlier attempt ended."""
         delivery = attempt.delivery
         try:
             note = await self._broker.arun(self._broker.note(delivery.queue, delivery.job_id))
@@ -177,7 +177,7 @@ class LeaseRenewer:
             await self._annotate(delivery.queue, delivery.job_id, named, lines, keep_s)
             attempt.cursor_saved = cursor
             is_settled = True
-        except Exception as error:  # whatever it is: the end of the attempt must be told all the same
+        except Exception as error:  # whatever it is: the end of the attempt must still be sent
             # What is refused for what it says is not sent again: it would keep the cursor from being saved.
             is_settled = not isinstance(error, (*PASSING, TaskqClientError))
             logger.info("progress was not told", extra={"action": "worker.keep", "error": str(error)[:200]})
@@ -203,7 +203,7 @@ class LeaseRenewer:
         keep_s: float,
         tried_s: float = 0.0,
     ) -> None:
-        """Say something of a job, in the background. While taskq is away, for `tried_s` again and again."""
+        """Write to the note of a job, in the background. While taskq is away it is tried again for `tried_s`."""
 
         async def say() -> None:
             ends = time.monotonic() + tried_s
@@ -228,7 +228,7 @@ class LeaseRenewer:
 
 
 def memory_bytes() -> int:
-    """What this process has in memory; where that is not known, the most that it had."""
+    """The memory of this process, in bytes; where that is not known, its peak."""
     try:
         with open("/proc/self/statm") as file:
             return int(file.read().split()[1]) * resource.getpagesize()
@@ -238,7 +238,7 @@ def memory_bytes() -> int:
 
 
 def beat_of(worker: WorkerState, cpu_percent: float, memory_bytes: int) -> WorkerBeat:
-    """What a worker says of itself."""
+    """The heartbeat of a worker."""
     now = time.monotonic()
     running = [
         RunningJob(

@@ -1,4 +1,4 @@
-"""What a worker is told when it starts, and why it ended."""
+"""A worker's options, and the reasons for which it ends."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ from .attempt import Attempt
 logger = logging.getLogger("taskq.worker")
 
 TASKS_PER_PROCESS: Final = 1_000
-"""A process is replaced after so many, which bounds what a leak may cost."""
+"""Tasks after which a process is replaced: this bounds what a leak may cost."""
 
 READ_BYTES: Final = 64 * 1024
 READS_FOR_ALL: Final = 32
@@ -46,7 +46,7 @@ _LENGTH: Final = struct.Struct(">I")
 
 @dataclass(frozen=True, slots=True)
 class _Order:
-    """What a process is to do. `deadline`: by `time.monotonic()`, which all processes of a host share."""
+    """A task for a process. `deadline`: by `time.monotonic()`, which all processes of a host share."""
 
     number: int
     """Of this order: a job may run again while messages of an attempt before are on their way."""
@@ -83,7 +83,7 @@ class ProcessRunner:
         self._pipes: set[_MessageReader] = set()
 
     async def run(self, task: Task[..., Any], attempt: Attempt, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """The task's result. Raises what it raised."""
+        """Run a task in a process. Returns its result, or raises what it raised."""
         if self._pool is None or not self._pool.active:
             self._open()
         context = attempt.context
@@ -123,7 +123,7 @@ class ProcessRunner:
         return None if ended is None else from_json(ended)
 
     def close(self) -> None:
-        """Kill what still runs."""
+        """Kill the processes that still run."""
         if self._pool is not None:
             self._pool.stop()
             self._pool.join()
@@ -159,7 +159,7 @@ class ProcessRunner:
             asyncio.get_running_loop().add_reader(pipe.fileno(), self._read, pipe)
 
     def _read(self, pipe: _MessageReader) -> bool:
-        """Hand on what a process said, a bounded part of it. Whether there may be more."""
+        """Pass on what a process reported, a bounded part of it. Returns whether there may be more."""
         try:
             return pipe.read()
         except EOFError:  # the process ended; the beginning of a message that it did not finish is dropped
@@ -172,7 +172,7 @@ class ProcessRunner:
         return False
 
     def _read_all(self) -> None:
-        """Hand on what was said until now."""
+        """Pass on what was reported until now."""
         for pipe in list(self._pipes):
             for _ in range(READS_FOR_ALL):
                 if not self._read(pipe):
@@ -213,7 +213,7 @@ class _MessageReader:
         self._connection.close()
 
     def read(self) -> bool:
-        """Hand on complete messages. False: nothing was there. Raises EOFError, ValueError."""
+        """Pass on complete messages. False: there were none. Raises EOFError, ValueError."""
         try:
             read = os.read(self.fileno(), READ_BYTES)
         except BlockingIOError:
@@ -252,7 +252,7 @@ class _MessageWriter:
 
 
 _writer: _MessageWriter
-"""In a process of the pool: where what tasks say goes."""
+"""In a process of the pool: the pipe for what tasks report."""
 
 
 class _Process(multiprocessing.context.SpawnProcess):
@@ -289,7 +289,7 @@ class _ProcessContext(multiprocessing.context.SpawnContext):
 
 @dataclass(slots=True)
 class _TaskContext(Context):
-    """What is said in a process is told to the worker's."""
+    """Passes what is reported in a process on to the worker's process."""
 
     _number: int = field(default=0, repr=False)
 

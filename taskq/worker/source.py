@@ -1,4 +1,4 @@
-"""Where a worker takes jobs from: its queues, in an order in which their weights count."""
+"""Takes jobs from a worker's queues, in an order by their weights."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class JobSource:
         )
 
     def _order(self) -> list[str]:
-        """The queues in the order in which they are asked: by weight, or by chance in which weights count."""
+        """The queues in the order in which they are asked: by weight, or in a weighted random order."""
         weights = self._options.queues
         if self._options.strict or len(weights) == 1:
             return sorted(weights, key=lambda name: -weights[name])

@@ -66,7 +66,7 @@ class ThreadPool:
                 self.abandoned += 1
 
     def _wake(self) -> None:
-        """See to it that somebody looks for a call, with the lock held."""
+        """Make sure that a thread looks for a call. Called with the lock held."""
         if self._is_waking or not self._waiting:
             return
         if self._idle:
@@ -80,7 +80,7 @@ class ThreadPool:
 
     def _work(self) -> None:
         mine = threading.Lock()
-        mine.acquire()  # released by who wakes this thread
+        mine.acquire()  # released by the thread that wakes this one
         is_woken = True
         while True:
             with self._lock:

@@ -1,4 +1,4 @@
-"""The worker: takes as many jobs as it has free slots, runs them, says how they ended."""
+"""The worker: takes as many jobs as it has free slots, runs them, reports how they ended."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ import asyncio
 import contextlib
 import logging
 import random
-import signal
 import time
 from collections.abc import Mapping
 from typing import Any, Final
 
-from queues.engine import Delivery, TaskqError, WorkerCommand, WorkerCommandKind
+from queues.engine import Delivery, TaskqError
 
 from ..app import App
 from ..context import Context
@@ -28,8 +27,6 @@ from .source import JobSource
 from .state import WorkerState
 from .threads import ThreadPool
 
-logger = logging.getLogger("taskq.worker")
-
 FIRST_RETRY_S: Final = 0.1
 LONGEST_RETRY_S: Final = 2.0
 BURST_FIRST_S: Final = 0.01
@@ -45,7 +42,6 @@ PARK_FIRST_S: Final = 5.0
 PARK_LONGEST_S: Final = 300.0
 PARKED_TEXT_MAX: Final = 200
 PARKED_KINDS_MAX: Final = 200
-COMMANDS_REMEMBERED: Final = 1_000
 FINISH_AT_THE_END_S: Final = 10.0
 
 
@@ -55,11 +51,8 @@ class Worker(WorkerState):
     def __init__(self, app: App, options: WorkerOptions) -> None:
         super().__init__(app, options)
         self._changed = asyncio.Event()
-        self._told_to_stop = asyncio.Event()
         self._taking: asyncio.Task[Any] | None = None
-        self._is_hurried = False
         self._is_reached = False
-        self._obeyed: dict[str, None] = {}
         self._has_cut_off = False
         """Whether the call that takes jobs was cancelled by us."""
 
@@ -122,9 +115,9 @@ class Worker(WorkerState):
                 delay_s = min(2 * delay_s, LONGEST_RETRY_S)
 
     async def _sync_schedules(self, name: str) -> None:
-        """Tell the service which schedules the tasks declare, also that these are none any more.
+        """Tell the service which schedules the tasks declare, also if there are none any more.
 
-        What hinders that is logged: the worker works all the same.
+        An error is logged, and the worker goes on.
         """
         if not has_schedules(self.app) and not self.app.broker.keeps_schedules:
             return
@@ -158,67 +151,13 @@ class Worker(WorkerState):
             await self._lease_renewer.say_goodbye()
         self._log(logging.INFO, "worker ended", why=self._end, done=self.done, failed=self.failed)
 
-    # Being told.
-
-    def handle_signals(self) -> None:
-        """SIGTERM, SIGINT: finish what runs, then end; again: end now. SIGTSTP: take no more jobs; SIGCONT: go on."""
-        loop = asyncio.get_running_loop()
-        loop.add_signal_handler(signal.SIGTERM, self.stop)
-        loop.add_signal_handler(signal.SIGINT, self.stop)
-        loop.add_signal_handler(signal.SIGTSTP, self.quiet)
-        loop.add_signal_handler(signal.SIGCONT, self.resume)
-
-    def stop(self, end: StopReason = StopReason.STOPPED) -> None:
-        """Take no more jobs, let those that run finish, end. A second time: give back what still runs."""
-        if self._end is None:
-            self._end = end
-        elif end is StopReason.STOPPED:
-            self._is_hurried = True
-        self._told_to_stop.set()
-        self._wake()
-
-    def quiet(self) -> None:
-        """Take no more jobs."""
-        self._is_quiet = True
-        self._log(logging.INFO, "worker takes no more jobs")
-        self._wake()
-
-    def resume(self) -> None:
-        """Take jobs again."""
-        if self._is_quiet:
-            self._is_quiet = False
-            self._log(logging.INFO, "worker takes jobs again")
-            self._wake()
-
-    def obey(self, command: WorkerCommand) -> None:
-        """Carry out a command, if it concerns this worker, once: it is heard when it is given, and told with beats."""
-        if command.given in self._obeyed:
-            return
-        attempt = self.active.get(command.target) if command.kind is WorkerCommandKind.CANCEL else None
-        if attempt is not None and command.attempt not in (0, attempt.delivery.attempt):
-            return  # it was meant for an earlier attempt, which has ended
-        if attempt is None and command.target != self.id:
-            return  # a job that is not here, yet perhaps
-        self._obeyed[command.given] = None
-        if len(self._obeyed) > COMMANDS_REMEMBERED:
-            del self._obeyed[next(iter(self._obeyed))]
-        if attempt is not None:
-            attempt.interrupt(Why.CANCELLED)
-        else:
-            if command.kind is WorkerCommandKind.STOP and not self.is_stopping:
-                self.stop()
-            elif command.kind is WorkerCommandKind.QUIET and not self._is_quiet:
-                self.quiet()
-            elif command.kind is WorkerCommandKind.RESUME:
-                self.resume()
+    # Taking jobs.
 
     def _wake(self) -> None:
         self._changed.set()
         if self._taking is not None and not self._may_take():
             self._has_cut_off = True
             self._taking.cancel()
-
-    # Taking jobs.
 
     @property
     def abandoned(self) -> int:
@@ -249,7 +188,7 @@ class Worker(WorkerState):
                 me = asyncio.current_task()
                 if not self._has_cut_off or (me is not None and me.cancelling()):
                     raise
-                continue  # it was told to take no more; perhaps to go on, too, meanwhile
+                continue  # it was told to take no more, and perhaps to go on meanwhile
             except (TaskqError, NotConfiguredError) as error:  # also of a proxy that answers in the server's place
                 if delay_s == FIRST_RETRY_S:
                     self._log(logging.WARNING, "no jobs can be taken at the moment", error=str(error)[:200])
@@ -320,7 +259,7 @@ class Worker(WorkerState):
             attempt.runner = self._loop.create_task(self._run(attempt))
 
     def _park(self, delivery: Delivery, lease_ends: float, task: str, reason: str) -> None:
-        """Give a job back that another version of the worker may know, and show it; the longer, the more often."""
+        """Give back a job that another version of the worker may know, and show it. The delay doubles each time."""
         times = min(delivery.attempt - delivery.used, 10)
         delay_s = min(PARK_LONGEST_S, PARK_FIRST_S * 2**times)
         task, reason = task[:PARKED_TEXT_MAX], reason[:PARKED_TEXT_MAX]  # a stranger may have written them
@@ -359,7 +298,7 @@ class Worker(WorkerState):
         self._count(attempt, ended)
 
     async def _held_by_another(self, attempt: Attempt) -> Released | Failed | None:
-        """Of a task that must not overlap with itself: how it goes back if another job with its key runs."""
+        """The end of an attempt at a task that must not overlap with itself, if another job with its key runs."""
         options = attempt.task.options
         if options.key is None or options.key_mode != "no_overlap":
             return None
@@ -391,11 +330,6 @@ class Worker(WorkerState):
             self._log(logging.WARNING, "job failed", error=ended.error.partition("\n")[0][:300], **fields)
         if self.options.max_jobs is not None and self.done + self.failed >= self.options.max_jobs:
             self.stop_for(StopReason.MAX_JOBS)
-
-    def stop_for(self, end: StopReason) -> None:
-        """Stop, unless that has begun."""
-        if not self.is_stopping:
-            self.stop(end)
 
     def _finish(self, delivery: Delivery, lease_ends: float, ended: Ended) -> None:
         self._finisher.finish(ending_of(delivery, lease_ends, ended))
@@ -429,6 +363,3 @@ class Worker(WorkerState):
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(max(FINISH_AT_THE_END_S, self.options.lease_s)):
                 await self._finisher.drain()
-
-    def _log(self, level: int, message: str, **fields: Any) -> None:
-        logger.log(level, message, extra={"action": "worker", "worker": self.id, **fields})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from typing import Any
 
 import pytest
 
@@ -162,3 +163,22 @@ def test_a_backoff_for_failures_only_spares_jobs_whose_lease_ran_out(world: Worl
     assert world.state().jobs[job_id].options.backoff == backoff
     assert parse_backoff("sidekiq@failures") == Backoff(kind=BackoffKind.SIDEKIQ, failures_only=True)
     assert str(parse_backoff("exponential:1:60@failures")) == "exponential:1:60@failures"
+
+
+@pytest.mark.parametrize("backoff", ["fixed:5", "fixed:5@failures"])
+@pytest.mark.parametrize("tied", [{"limit_key": "acme"}, {"group": "acme", "group_max_size": 1}, {}])
+def test_limit_key_and_group_leave_the_backoff_as_it_is(world: World, backoff: str, tied: dict[str, Any]) -> None:
+    world.publish_one(tries=3, backoff=parse_backoff(backoff), **tied)
+    (job_id,) = world.places()
+    world.take_one(ttr_ms=1_000)
+    world.advance(1_000)
+    world.run(reclaim_ended(world.engine.layout, now_ms=world.now_ms))
+
+    spared = backoff.endswith("@failures")
+    assert world.places()[job_id] == ("ready" if spared else "retry")
+    if not spared:
+        world.advance(5_000)
+    world.take_one()
+    world.run(fail(world.queue, job_id, now_ms=world.now_ms))
+
+    assert world.state().retry == {job_id: world.now_ms + 5_000}

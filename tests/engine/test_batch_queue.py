@@ -8,7 +8,8 @@ import pytest
 
 from queues.engine import publish
 from queues.engine.keys import Layout
-from queues.engine.transport.batch_queue import BatchQueue, Call
+from queues.engine.transport.batch_queue import BatchQueue
+from queues.engine.transport.merging import Call
 from queues.engine.transport.redis_connection import RedisConnection
 from queues.engine.transport.replication import ReplicaWait
 from queues.engine.transport.routing import Server

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from queues.engine import ack
 from queues.engine.operations.inspect import distributions
-from queues.engine.values import Distributions, Spread
+from queues.engine.queue_values import Distributions, Spread
 
 from .world import World
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from queues.engine import Engine, InvalidArgumentError, JobPlace, PublishOptions, find_job, pause, publish
+from queues.engine import Engine, InvalidArgumentError, JobSearch, PublishOptions, find_job, pause, publish
 from queues.engine import limits as engine_limits
 
 from .test_ack import UNKNOWN
@@ -18,7 +18,7 @@ def put(engine: Engine, namespace: str, queue: str, **options: Any) -> str:
     return job_id
 
 
-def look(engine: Engine, job_id: str, *namespaces: str, most: int = 1_000) -> JobPlace:
+def look(engine: Engine, job_id: str, *namespaces: str, most: int = 1_000) -> JobSearch:
     return engine.run(find_job(engine.layout, namespaces or None, job_id, most=most))
 
 
@@ -39,7 +39,7 @@ def test_only_the_namespaces_that_are_named_are_asked(engine: Engine) -> None:
     job_id = put(engine, "bank", "payments")
     put(engine, "shop", "orders")
 
-    assert look(engine, job_id, "shop") == JobPlace(queue=None, looked_at=1, complete=True)
+    assert look(engine, job_id, "shop") == JobSearch(queue=None, looked_at=1, complete=True)
 
 
 def test_a_namespace_is_not_taken_for_another_that_begins_alike(engine: Engine) -> None:
@@ -53,7 +53,7 @@ def test_an_unknown_job_is_looked_for_in_every_queue(engine: Engine) -> None:
     for number in range(7):
         put(engine, "shop", f"orders-{number}")
 
-    assert look(engine, UNKNOWN) == JobPlace(queue=None, looked_at=7, complete=True)
+    assert look(engine, UNKNOWN) == JobSearch(queue=None, looked_at=7, complete=True)
 
 
 def test_a_search_stops_at_its_bound_and_says_so(engine: Engine) -> None:
@@ -73,13 +73,13 @@ def test_registries_longer_than_a_page_are_read_to_their_end(engine: Engine, mon
     monkeypatch.setattr(engine_limits, "PAGE_MAX", 2)
 
     assert place_of(engine, last) == ("shop", "zebra")
-    assert look(engine, UNKNOWN) == JobPlace(queue=None, looked_at=31, complete=True)
+    assert look(engine, UNKNOWN) == JobSearch(queue=None, looked_at=31, complete=True)
 
 
 def test_an_empty_queue_that_is_paused_is_no_obstacle(engine: Engine) -> None:
     engine.run(pause(engine.queue("shop", "quiet")))
 
-    assert look(engine, UNKNOWN, "shop") == JobPlace(queue=None, looked_at=1, complete=True)
+    assert look(engine, UNKNOWN, "shop") == JobSearch(queue=None, looked_at=1, complete=True)
 
 
 @pytest.mark.parametrize("text", ["", "x", "0" * 25, "8" + "0" * 25, "0" * 25 + "i"])

@@ -38,6 +38,14 @@ def test_a_beat_ages_by_the_servers_clock(world: World) -> None:
     assert found.roles == {"pump": RoleBeat(tick_age_ms=540, late_ms=3, ticks=7, jobs=5)}
 
 
+@pytest.mark.parametrize("record", ["", "[]", "{}", '{"up_ms": 1, "roles": []}', '{"up_ms": 1, "roles": {"pump": 1}}'])
+def test_a_beat_of_another_version_does_not_hide_the_others(world: World, record: str) -> None:
+    world.run(beat(pulse(), now_ms=world.now_ms))
+    world.client.hset(pumps_key(), "other", f"{world.now_ms} {record}")
+
+    assert [found.pump for found in world.run(list_pumps(now_ms=world.now_ms))] == ["host:1:a"]
+
+
 def test_a_later_beat_takes_the_place_of_the_earlier(world: World) -> None:
     world.run(beat(pulse(), now_ms=world.now_ms))
     assert world.run(beat(pulse(), now_ms=world.now_ms + 1_000)) == 1

@@ -9,7 +9,7 @@ from typing import Final
 import pytest
 
 import queues.engine
-from queues.engine import errors, values, workflow_values
+from queues.engine import errors, queue_values, values, workflow_values
 
 ROOT = Path(__file__).parents[2]
 API = sorted((ROOT / "queues" / "api").rglob("*.py"))
@@ -27,7 +27,14 @@ WITH_A_POLICY: Final = {
     "limited",
 }
 """Services apply policies and limits to these."""
-ALLOWED_TO_PAGES: Final = {"AsyncEngine", "limits", *vars(values), *vars(workflow_values), *vars(errors)}
+ALLOWED_TO_PAGES: Final = {
+    "AsyncEngine",
+    "limits",
+    *vars(values),
+    *vars(queue_values),
+    *vars(workflow_values),
+    *vars(errors),
+}
 """Values, errors and limits. Services check permissions, and record who did what."""
 
 

@@ -9,7 +9,7 @@ import pytest
 from queues.api.metrics.exposition import Page
 from queues.api.metrics.page import add_pool
 from queues.engine import Engine, beat_pusher, list_pushers, open_engine
-from queues.engine.stats.pushers import OTHER, RECORD_MAX_BYTES, PushCounts, PusherBeat, pack_pusher
+from queues.engine.stats.heartbeats import OTHER_ENDPOINTS, PUSHER_RECORD_MAX_BYTES, PushCounts, PusherBeat, pack_pusher
 from queues.services.pools.engines import read_pool_load
 from queues.services.queues.ranking import QueueRanking
 from tests.engine.loop import in_loop, opened
@@ -61,9 +61,11 @@ def test_a_heartbeat_is_bounded_and_adds_up_what_finds_no_room(engine: Engine) -
 
     (found,) = engine.run(list_pushers())
 
-    assert len(pack_pusher(PusherBeat(pusher="p", up_ms=1, endpoints=1, queues=queues))) < RECORD_MAX_BYTES + 1_000
+    assert (
+        len(pack_pusher(PusherBeat(pusher="p", up_ms=1, endpoints=1, queues=queues))) < PUSHER_RECORD_MAX_BYTES + 1_000
+    )
     assert sum(counts.delivered for counts in found.queues.values()) == 5_000
-    assert found.queues[OTHER].delivered == 5_000 - (len(found.queues) - 1)
+    assert found.queues[OTHER_ENDPOINTS].delivered == 5_000 - (len(found.queues) - 1)
 
 
 @pytest.mark.parametrize(

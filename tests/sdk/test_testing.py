@@ -215,7 +215,7 @@ def test_a_real_worker_in_a_thread(app: App) -> None:
 
 
 def test_a_task_that_never_gets_anywhere_is_noticed(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("taskq.testing.RUNS_MAX", 20)
+    monkeypatch.setattr("taskq.testing.manual_mode.RUNS_MAX", 20)
 
     @app.task
     def again() -> None:

@@ -298,7 +298,7 @@ async def test_the_timeout_counts_for_all_results_together(
     handle = await tasks.square.map([1, 2, 3]).aenqueue()
     waited: list[float] = []
     clock = iter([100.0, 100.0, 104.0, 111.0] * 2)
-    monkeypatch.setattr("taskq.workflow.time", SimpleNamespace(monotonic=lambda: next(clock)))
+    monkeypatch.setattr("taskq.workflow_handle.time", SimpleNamespace(monotonic=lambda: next(clock)))
 
     async def aresult(job: Any, timeout: float) -> None:  # noqa: ASYNC109 - as the real one
         waited.append(timeout)

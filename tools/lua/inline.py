@@ -9,27 +9,38 @@ every other one stays a call, and so does one of a long function that is called 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from luaparser import ast
 from luaparser import astnodes as lua
 
+from .expressions import (
+    CONDITIONAL,
+    LITERALS,
+    SINGLE,
+    anonymous_functions,
+    blocks_of,
+    callee_name,
+    calls_in,
+    in_order_of_evaluation,
+    is_library,
+    is_place,
+    is_single,
+    parts_of,
+    values_of,
+)
 from .names import SEPARATOR, assigned, children, copy_function, copy_tree, declared, fresh, walk
 
 LONGEST: Final = 3000
 """Characters that a function of several calls may take, all together."""
 
-SINGLE = frozenset({"redis.call", "redis.pcall", "tonumber", "tostring", "string.format", "math.floor", "math.min"})
-"""Functions with one result."""
 
 HARMLESS = SINGLE | frozenset(
     {"math.max", "math.log", "struct.pack", "struct.unpack", "string.sub", "string.match", "table.concat", "unpack"}
 )
 """Functions that change no Lua value."""
 
-_LITERALS = (lua.Nil, lua.TrueExpr, lua.FalseExpr, lua.Number, lua.String)
-_CONDITIONAL = (lua.AndLoOp, lua.OrLoOp)
 _LOOPS = (lua.While, lua.Repeat, lua.Fornum, lua.Forin)
 
 
@@ -50,10 +61,10 @@ class _Function:
         self.returns_in_loop = any(in_loop for _, in_loop in self.returns)
         self.returns_at_end_only = not self.returns or (len(self.returns) == 1 and self.ends_in_return)
         self.has_one_result = self.ends_in_return and all(
-            len(_values(node)) == 1 and _is_single(_values(node)[0]) for node, _ in self.returns
+            len(values_of(node)) == 1 and is_single(values_of(node)[0]) for node, _ in self.returns
         )
-        is_expression = len(self.body) == 1 and self.ends_in_return and len(_values(last)) == 1
-        self.expression = _values(last)[0] if is_expression else None
+        is_expression = len(self.body) == 1 and self.ends_in_return and len(values_of(last)) == 1
+        self.expression = values_of(last)[0] if is_expression else None
         self.own_assignments = {name.id for name in assigned(node.body)} & set(self.args)
         self.size = len(ast.to_lua_source(node.body))
 
@@ -103,9 +114,9 @@ class _Inliner:
 
     def _in_statement(self, statement: Any, *, is_function: bool) -> list[Any]:
         """The statements that do what this one does. `is_function`: a `return` in it is one of a function."""
-        for block in _blocks(statement):
+        for block in blocks_of(statement):
             self._in_block(block, is_function=is_function or isinstance(statement, lua.LocalFunction))
-        for function in _anonymous(statement):
+        for function in anonymous_functions(statement):
             self._in_block(function.body, is_function=True)
         if isinstance(statement, lua.LocalFunction):
             self._register(statement)
@@ -145,7 +156,7 @@ class _Inliner:
         if (function := self._called(statement)) is not None:
             return self._expanded(statement, []) if self._can_expand(statement, function) else None
         if isinstance(statement, lua.Return):
-            values = _values(statement)
+            values = values_of(statement)
             if len(values) != 1 or values[0].wrapped or (function := self._called(values[0])) is None:
                 return None
             if (is_function and function.returns_in_loop) or not self._fits(values[0], function):
@@ -176,7 +187,7 @@ class _Inliner:
                 pass
             case _:
                 return []
-        if not isinstance(value, _CONDITIONAL) or (function := self._called(value.right)) is None:
+        if not isinstance(value, CONDITIONAL) or (function := self._called(value.right)) is None:
             return []
         if not self._can_expand(value.right, function):
             return []
@@ -224,7 +235,7 @@ class _Inliner:
         args = [arg.id for arg in copied.args]
         given = list(call.args)
         own = {new for old, new in zip(function.args, args, strict=True) if old in function.own_assignments}
-        open_ended = bool(given) and len(given) < len(args) and not _is_single(given[-1])
+        open_ended = bool(given) and len(given) < len(args) and not is_single(given[-1])
         if not open_ended:
             given += [lua.Nil() for _ in args[len(given) :]]
         uses = Counter(part.id for part in walk(copied.body) if isinstance(part, lua.Name))
@@ -232,7 +243,7 @@ class _Inliner:
         for name, value in zip(args, given, strict=False):
             if open_ended or name in own:
                 continue
-            if self._is_fixed(value) and (not _is_place(value) or uses[name] <= 1):
+            if self._is_fixed(value) and (not is_place(value) or uses[name] <= 1):
                 in_place[name] = value
         substitute(copied.body, in_place)
         fold(copied.body)
@@ -245,7 +256,7 @@ class _Inliner:
 
     def _replace_expressions(self, statement: Any) -> None:
         """Calls of functions that consist of one expression."""
-        for call in _calls(statement):
+        for call in calls_in(statement):
             function = self._called(call)
             if function is None or function.expression is None or not self._fits(call, function):
                 continue
@@ -263,13 +274,13 @@ class _Inliner:
             holder = lua.Return([expression])
             substitute(holder, dict(zip(function.args, args, strict=True)))
             new = holder.values[0]
-            if call.wrapped or not isinstance(new, (lua.Call, lua.Name, lua.Index, *_LITERALS)):
+            if call.wrapped or not isinstance(new, (lua.Call, lua.Name, lua.Index, *LITERALS)):
                 new.wrapped = True
             _replace(statement, call, new)
 
     def _first_call(self, statement: Any) -> lua.Call | None:
         """The call that is evaluated first, if all that comes before it does not depend on what it does."""
-        for node, is_conditional, is_open in _evaluated(statement, self._functions.keys()):
+        for node, is_conditional, is_open in in_order_of_evaluation(statement, self._functions.keys()):
             function = self._called(node)
             if function is not None:
                 if is_conditional or not self._can_expand(node, function):
@@ -285,7 +296,7 @@ class _Inliner:
             case lua.Name():
                 return node.id not in self._varying
             case lua.Index():
-                return _is_place(node) or _is_library(node)
+                return is_place(node) or is_library(node)
             case lua.Call() | lua.Invoke() | lua.Table() | lua.AnonymousFunction() | lua.ULengthOP() | lua.Varargs():
                 return False
             case _:
@@ -295,142 +306,23 @@ class _Inliner:
         """Whether it has the same value all the time, and costs nothing."""
         if isinstance(node, lua.Name):
             return SEPARATOR in node.id and node.id not in self._assigned
-        return isinstance(node, _LITERALS) or _is_place(node)
+        return isinstance(node, LITERALS) or is_place(node)
 
     def _is_pure(self, node: Any) -> bool:
         """Whether its value depends on no Lua table, and it calls nothing."""
         return all(
-            isinstance(part, (lua.Op, *_LITERALS))
+            isinstance(part, (lua.Op, *LITERALS))
             or (isinstance(part, lua.Name) and part.id not in self._varying)
-            or _is_place(part)
-            for part in _parts(node)
+            or is_place(part)
+            for part in parts_of(node)
         ) and not any(isinstance(part, lua.ULengthOP) for part in walk(node))
 
     def _is_harmless(self, node: Any) -> bool:
-        return not isinstance(node, (lua.Call, lua.Invoke)) or _callee(node) in HARMLESS
+        return not isinstance(node, (lua.Call, lua.Invoke)) or callee_name(node) in HARMLESS
 
 
 def _name(name: str) -> lua.Name:
     return lua.Name(name)
-
-
-def _values(statement: Any) -> list[Any]:
-    return statement.values or []
-
-
-def _is_place(node: Any) -> bool:
-    """`KEYS[1]`, `ARGV[1]`"""
-    return (
-        isinstance(node, lua.Index)
-        and isinstance(node.value, lua.Name)
-        and node.value.id in ("KEYS", "ARGV")
-        and isinstance(node.idx, lua.Number)
-    )
-
-
-def _is_library(node: Any) -> bool:
-    """`redis.call`"""
-    return isinstance(node, lua.Index) and isinstance(node.value, lua.Name) and SEPARATOR not in node.value.id
-
-
-def _callee(call: Any) -> str:
-    if not isinstance(call, lua.Call):
-        return ""
-    if isinstance(call.func, lua.Name):
-        return str(call.func.id)
-    return f"{call.func.value.id}.{call.func.idx.id}" if _is_library(call.func) else ""
-
-
-def _is_single(value: Any) -> bool:
-    """Whether an expression has one value wherever it stands."""
-    if isinstance(value, (lua.Call, lua.Invoke, lua.Varargs)):
-        return bool(value.wrapped) or _callee(value) in SINGLE
-    return True
-
-
-def _parts(node: Any) -> Iterator[Any]:
-    """As `walk`, but KEYS[1] is one part."""
-    yield node
-    if not _is_place(node):
-        for child in children(node):
-            yield from _parts(child)
-
-
-def _blocks(statement: Any) -> Iterator[lua.Block]:
-    """The blocks of a statement; not those of functions in its expressions."""
-    for child in children(statement):
-        if isinstance(child, lua.Block):
-            yield child
-        elif isinstance(child, lua.ElseIf):
-            yield from _blocks(child)
-
-
-def _outer(node: Any) -> Iterator[Any]:
-    """The expressions of a statement, outermost first; not those in its blocks or in functions."""
-    for child in children(node):
-        if not isinstance(child, lua.Block):
-            yield child
-            if not isinstance(child, lua.AnonymousFunction):
-                yield from _outer(child)
-
-
-def _anonymous(statement: Any) -> list[lua.AnonymousFunction]:
-    return [part for part in _outer(statement) if isinstance(part, lua.AnonymousFunction)]
-
-
-def _calls(statement: Any) -> list[lua.Call]:
-    """All calls in a statement's expressions, innermost first."""
-    return [part for part in reversed(list(_outer(statement))) if isinstance(part, lua.Call)]
-
-
-def _evaluated(statement: Any, calls: Set[str]) -> Iterator[tuple[Any, bool, bool]]:
-    """A statement's expressions in the order of their evaluation: node, is it conditional, are all its results used.
-
-    `calls`: of functions that may be put in place; what such a call passes on comes with it, so it is first.
-    """
-
-    def of_list(values: list[Any], *, is_open: bool, conditional: bool) -> Iterator[tuple[Any, bool, bool]]:
-        for value in values:
-            yield from of(value, is_open=is_open and value is values[-1], conditional=conditional)
-
-    def of(node: Any, *, is_open: bool = False, conditional: bool = False) -> Iterator[tuple[Any, bool, bool]]:
-        own = node, conditional, is_open and not getattr(node, "wrapped", False)
-        if isinstance(node, lua.Call):
-            if isinstance(node.func, lua.Name) and node.func.id in calls:
-                yield own
-            yield from of(node.func, conditional=conditional)
-            yield from of_list(node.args, is_open=True, conditional=conditional)
-        elif isinstance(node, _CONDITIONAL):
-            yield from of(node.left, conditional=conditional)
-            yield from of(node.right, conditional=True)
-        elif isinstance(node, lua.Table):
-            for field in node.fields:
-                is_last = field is node.fields[-1] and field.key is None
-                yield from of(field.value, is_open=is_last, conditional=conditional)
-        elif not isinstance(node, lua.AnonymousFunction) and not (_is_place(node) or _is_library(node)):
-            for child in children(node):
-                yield from of(child, conditional=conditional)
-        yield own
-
-    match statement:
-        case lua.LocalAssign() | lua.Assign():
-            for target in [] if isinstance(statement, lua.LocalAssign) else statement.targets:
-                if not isinstance(target, lua.Name):
-                    yield from of(target.value)
-                    yield from of(target.idx)
-            is_open = len(statement.values) < len(statement.targets)
-            yield from of_list(statement.values, is_open=is_open, conditional=False)
-        case lua.Return():
-            yield from of_list(_values(statement), is_open=True, conditional=False)
-        case lua.Call():
-            yield from of(statement.func)
-            yield from of_list(statement.args, is_open=True, conditional=False)
-        case lua.If():
-            yield from of(statement.test)
-        case lua.Fornum():
-            yield from of_list([statement.start, statement.stop], is_open=False, conditional=False)
-        case lua.Forin():
-            yield from of_list(statement.iter, is_open=True, conditional=False)
 
 
 def _returns(node: Any, *, in_loop: bool) -> Iterator[tuple[lua.Return, bool]]:
@@ -444,7 +336,7 @@ def _returns(node: Any, *, in_loop: bool) -> Iterator[tuple[lua.Return, bool]]:
 
 def _given(statement: lua.Return, results: list[lua.Name]) -> list[Any]:
     """What a `return` does where the results have names."""
-    values = _values(statement)
+    values = values_of(statement)
     if results:
         return [lua.Assign([_name(result.id) for result in results], values)] if values else []
     kept = [value for value in values if any(isinstance(part, (lua.Call, lua.Invoke)) for part in walk(value))]
@@ -459,7 +351,7 @@ def _given(statement: lua.Return, results: list[lua.Name]) -> list[Any]:
 def _returns_become_breaks(body: list[Any], results: list[lua.Name], *, is_end: bool) -> None:
     """`is_end`: the block ends where the function does, so that there is nothing to leave out."""
     for statement in body:
-        for block in [] if isinstance(statement, lua.LocalFunction) else _blocks(statement):
+        for block in [] if isinstance(statement, lua.LocalFunction) else blocks_of(statement):
             _returns_become_breaks(block.body, results, is_end=False)
     if body and isinstance(body[-1], lua.Return):
         body[-1:] = [*_given(body[-1], results), *([] if is_end else [lua.Break()])]
@@ -479,7 +371,7 @@ def substitute(node: Any, values: dict[str, Any]) -> None:
     for part in walk(node):
         if isinstance(part, (lua.Index, lua.Invoke)):
             of = part.value if isinstance(part, lua.Index) else part.source
-            of.wrapped = of.wrapped or isinstance(of, _LITERALS)  # 'a':rep(2) is no Lua
+            of.wrapped = of.wrapped or isinstance(of, LITERALS)  # 'a':rep(2) is no Lua
 
 
 def fold(block: lua.Block) -> None:
@@ -499,7 +391,7 @@ def _folded(node: Any) -> Any:
             return lua.FalseExpr() if operand else lua.TrueExpr()
         case _:
             return node
-    new.wrapped = not isinstance(new, _LITERALS)  # one value, whatever it is
+    new.wrapped = not isinstance(new, LITERALS)  # one value, whatever it is
     return new
 
 

@@ -12,8 +12,9 @@ from django.conf import settings
 
 from queues.engine import PushCounts
 from queues.engine.errors import TaskqError
-from queues.engine.stats.pushers import OTHER as NOT_NAMED
-from queues.engine.values import JobState, QueueStats
+from queues.engine.queue_values import QueueStats
+from queues.engine.stats.heartbeats import OTHER_ENDPOINTS
+from queues.engine.values import JobState
 from queues.services.pools.engines import PoolLoad, read_pool_load
 from queues.services.pools.managing import list_pools
 from queues.services.queues.ranking import QueueRanking
@@ -145,7 +146,7 @@ def _add_pushers(page: Page, pool: str, load: PoolLoad) -> None:
     page.add(t.PUSHERS, (pool,), sum(pusher.age_ms < PUMP_ALIVE_MS for pusher in load.pushers))
     for pusher in load.pushers:
         busiest = sorted(pusher.queues.items(), key=lambda item: item[1].delivered + item[1].failed, reverse=True)
-        named = [item for item in busiest if item[0] != NOT_NAMED][: settings.TASKQ_METRICS_QUEUES]
+        named = [item for item in busiest if item[0] != OTHER_ENDPOINTS][: settings.TASKQ_METRICS_QUEUES]
         rest = PushCounts()
         for _, counts in (item for item in busiest if item not in named):
             rest = rest.plus(counts)

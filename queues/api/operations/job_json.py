@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from queues.engine.values import AttemptRecord, Delivery, JobDetail, JobState, QueueStats
+from queues.engine.queue_values import QueueStats
+from queues.engine.values import AttemptRecord, Delivery, JobDetail, JobState
 from queues.services.jobs.finding import AwaitedJobs
 
 

@@ -15,6 +15,7 @@ from queues.engine import (
     read_workflow,
     retry_workflow,
 )
+from queues.engine.ids import make_workflow_id
 from queues.engine.limits import NODES_PER_REQUEST, WORKFLOW_PAGE_MAX
 from queues.services.policies import EffectivePolicy
 from queues.services.workflows import requests
@@ -73,7 +74,7 @@ async def create(request: ApiRequest, context: ApiContext) -> ApiResponse:
     plan = requests.create(
         layout=engine.layout,
         namespace=request.granted.namespace,
-        workflow_id=requests.make_workflow_id() if workflow_id is None else workflow_id,
+        workflow_id=make_workflow_id() if workflow_id is None else workflow_id,
         nodes=nodes,
         policies=policies,
         name=name,

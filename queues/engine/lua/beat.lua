@@ -1,5 +1,5 @@
 -- beat: notes that a pump lives, and forgets those that have not been heard of for long. Bounded: at most `most` are kept.
--- A beat that is later than now was before the clock was put back: who lives beats again at once.
+-- A beat later than now was sent before the clock was put back: it is forgotten, and a pump that lives beats again at once.
 -- The first write frees, so it goes on when Redis is full.
 -- KEYS
 --   pumps        hash     pump id → time of its latest beat, a blank, its record

@@ -1,4 +1,4 @@
--- cancel_workflow: a workflow is cancelled from now on: nothing more of it is published. Its jobs are cancelled after it. One that
+-- cancel_workflow: marks a workflow as cancelled: nothing more of it is published. Its jobs are cancelled after it. One that
 -- is cancelled stays so. The first write frees, or there was nothing to be published.
 -- KEYS
 --   workflow     hash     the record (lib/workflow.lua)

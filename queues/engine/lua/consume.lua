@@ -22,7 +22,7 @@
 --   sweeps       zset     when the sweeper has work
 --   waiting      zset     gets this consumer's mark
 --   stats        hash     minutes
---   active       zset     who has counts
+--   active       zset     queues with counts in `stats`
 --   events       stream   transitions
 --   counters     hash     dropped events
 --   blocked      zset     how many jobs in `expiring` are not in line

@@ -10,7 +10,7 @@
 --   prio         zset     other priorities
 --   priorities   hash     of the jobs that are promoted
 --   lines        zset     ready jobs with limit keys
---   turns        zset     whose turn it is
+--   turns        zset     limit keys with ready jobs
 --   shares       hash     what each limit key has had
 --   delayed      zset     own due jobs
 --   retry        zset     own due jobs
@@ -24,7 +24,7 @@
 --   sweeps       zset     when the sweeper has work
 --   waiting      zset     gets this consumer's mark
 --   stats        hash     minutes
---   active       zset     who has counts
+--   active       zset     queues with counts in `stats`
 --   events       stream   transitions
 --   counters     hash     dropped events
 --   blocked      zset     how many jobs in `expiring` are not in line

@@ -32,7 +32,7 @@
 --   trend        hash     dropped
 --   trimmed      hash     dropped
 --   sweeps       zset     when the sweeper has work
---   active       zset     who has counts
+--   active       zset     queues with counts in `stats`
 --   flags        hash     tombstones
 --   due          zset     index of due times
 --   ends         zset     index of lease ends

@@ -18,7 +18,7 @@
 --   counters     hash     dropped events
 --   outgoing     zset     gets what jobs that depend on it have to learn
 --   lines        zset     ready jobs with limit keys
---   turns        zset     whose turn it is
+--   turns        zset     limit keys with ready jobs
 --   shares       hash     what each limit key has had
 -- ARGV
 --   now_ms       ms or ""

@@ -1,4 +1,4 @@
--- end_task: what was to be done with a workflow has been done. Says when something is to be done with it next.
+-- end_task: records that what was to be done with a workflow has been done. Sets when something is to be done with it next.
 -- KEYS
 --   workflow     hash     the record (lib/workflow.lua)
 --   pending      hash     bodies

@@ -1,10 +1,10 @@
--- forget_dependants: those that have been told, or that wait no more. With a message given, it is dropped.
+-- forget_dependants: drops dependants that have been told, or that wait no more; and the message, if one is given.
 -- The first write frees.
 -- KEYS
---   dependants   zset     who depends on jobs of this queue
+--   dependants   zset     jobs that depend on jobs of this queue
 --   outgoing     zset     messages to other partitions
 -- ARGV
---   message      "" or the message that has been carried to all whom it concerns
+--   message      "" or the message, once it has been carried to every job that it concerns
 --   ...          members
 -- REPLIES
 --   ok           number

@@ -9,7 +9,7 @@
 --   now_ms       ms or ""
 --   queue        namespace/queue
 --   id           job, or "": of a queue that was deleted
---   message      "" or the message that has been carried to all whom it concerns
+--   message      "" or the message, once it has been carried to every job that it concerns
 --   ...          members
 -- REPLIES
 --   ok

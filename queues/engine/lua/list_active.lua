@@ -1,6 +1,6 @@
 -- list_active: names of this partition's queues that have counts of the last minutes, by place: the longest quiet first.
 -- KEYS
---   active       zset     who has counts
+--   active       zset     queues with counts in `stats`
 -- ARGV
 --   now_ms       ms or ""
 --   start        place of the first, from 0

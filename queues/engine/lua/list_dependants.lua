@@ -1,7 +1,7 @@
--- list_dependants: jobs elsewhere that depend on jobs of this queue, in name order..
+-- list_dependants: jobs of any queue that depend on jobs of this queue, in name order.
 -- KEYS
 --   jobs         hash     which are still there
---   dependants   zset     who depends on them
+--   dependants   zset     jobs that depend on them
 -- ARGV
 --   low          bound, as ZRANGEBYLEX takes it
 --   high         the same

@@ -1,7 +1,7 @@
 -- list_limit_keys: a page of the limit keys with ready jobs: those at a limit, the soonest first, then those whose turn is next.
 -- KEYS
 --   lines        zset     ready jobs with limit keys
---   turns        zset     whose turn it is
+--   turns        zset     limit keys with ready jobs
 --   shares       hash     what each limit key has had
 -- ARGV
 --   now_ms       ms or ""

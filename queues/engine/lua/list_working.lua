@@ -1,4 +1,4 @@
--- list_working: which jobs of a queue are worked on, and by whom: the leases that end first. Bodies are not read.
+-- list_working: the working jobs of a queue and their consumers: those whose leases end first. Bodies are not read.
 -- KEYS
 --   working      zset     working jobs
 --   runs         hash     attempts

@@ -1,4 +1,4 @@
--- mark_published: jobs of a workflow's nodes have been published. The first write frees.
+-- mark_published: records that jobs of a workflow's nodes have been published. The first write frees.
 -- KEYS
 --   workflow     hash     the record (lib/workflow.lua)
 --   pending      hash     bodies

@@ -1,4 +1,4 @@
--- note_nodes: what has become of nodes of a workflow. What is older than what is known, or known, changes nothing.
+-- note_nodes: records what has become of nodes of a workflow. News that is known, or older than what is known, changes nothing.
 -- KEYS
 --   workflow     hash     the record (lib/workflow.lua)
 --   pending      hash     bodies

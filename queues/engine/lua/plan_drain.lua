@@ -1,5 +1,5 @@
--- plan_drain: puts down which entries of a stream are to be written to the lake next, so that whoever writes them,
--- however often, writes the same: from the oldest one to `last`. Of one partition there is one plan at a time.
+-- plan_drain: records which entries of a stream are written to the lake next: from the oldest one to `last`. So every process
+-- that writes them, and every repetition, writes the same. A partition has one plan at a time.
 -- What the cap dropped since the plan before is part of it: `gap` events, behind entry `done`.
 -- KEYS
 --   events       stream   transitions

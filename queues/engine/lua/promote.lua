@@ -8,11 +8,11 @@
 --   due          zset     index, set to the true next due time
 --   waiting      zset     queues on which consumers wait
 --   stats        hash     minutes
---   active       zset     who has counts
+--   active       zset     queues with counts in `stats`
 --   events       stream   transitions
 --   counters     hash     dropped events
 --   lines        zset     ready jobs with limit keys
---   turns        zset     whose turn it is
+--   turns        zset     limit keys with ready jobs
 --   shares       hash     what each limit key has had
 --   flags        hash     number of places in lines
 -- ARGV

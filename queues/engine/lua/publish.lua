@@ -15,7 +15,7 @@
 --   sweeps       zset     when the sweeper has work
 --   waiting      zset     queues on which consumers wait
 --   stats        hash     minutes
---   active       zset     who has counts
+--   active       zset     queues with counts in `stats`
 --   events       stream   transitions
 --   counters     hash     dropped events
 --   dependants   zset     whether a job waits for one with the key

@@ -13,7 +13,7 @@
 --   queues       zset     the registry
 --   sweeps       zset     when the sweeper has work
 --   stats        hash     minutes
---   active       zset     who has counts
+--   active       zset     queues with counts in `stats`
 --   events       stream   transitions
 --   counters     hash     dropped events
 --   outgoing     zset     gets them, too

@@ -26,15 +26,15 @@
 --   flushes      zset     index of groups
 --   queues       zset     the registry
 --   sweeps       zset     when the sweeper has work
---   waiting      zset     who waits
+--   waiting      zset     queues on which consumers wait
 --   stats        hash     minutes
---   active       zset     who has counts
+--   active       zset     queues with counts in `stats`
 --   events       stream   transitions
 --   counters     hash     dropped events
 --   dependants   zset     whether a job waits for one with the key
 --   outgoing     zset     gets what jobs that depend on a job have to learn
 --   lines        zset     ready jobs with limit keys
---   turns        zset     whose turn it is
+--   turns        zset     limit keys with ready jobs
 --   shares       hash     what each limit key has had
 -- ARGV
 --   now_ms       ms or ""

@@ -5,7 +5,7 @@
 --   expiring     zset     which waiting jobs expire soon
 --   sweeps       zset     when the sweeper has work
 --   stats        hash     minutes
---   active       zset     who has counts
+--   active       zset     queues with counts in `stats`
 --   events       stream   transitions
 --   counters     hash     dropped events
 --   blocked      zset     where they go

@@ -6,7 +6,7 @@
 --   keys         hash     idempotency keys
 --   completed    zset     whether it is completed
 --   batches      hash     whether it has become part of a batch
---   dependants   zset     who depends on jobs of this queue
+--   dependants   zset     jobs that depend on jobs of this queue
 -- ARGV
 --   ...          members
 -- REPLIES

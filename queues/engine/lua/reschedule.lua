@@ -17,7 +17,7 @@
 --   events       stream   transitions
 --   counters     hash     dropped events
 --   lines        zset     ready jobs with limit keys
---   turns        zset     whose turn it is
+--   turns        zset     limit keys with ready jobs
 --   shares       hash     what each limit key has had
 -- ARGV
 --   now_ms       ms or ""

@@ -1,4 +1,4 @@
--- respawn: dead letters become ready again with one more try and a new ttl (edge L): the oldest `limit`, or those named.
+-- respawn: makes dead letters ready again with one more try and a new ttl (edge L): the oldest `limit`, or those named.
 -- KEYS
 --   runs         hash     attempts
 --   ready        list     where they go
@@ -12,7 +12,7 @@
 --   events       stream   transitions
 --   counters     hash     dropped events
 --   lines        zset     ready jobs with limit keys
---   turns        zset     whose turn it is
+--   turns        zset     limit keys with ready jobs
 --   shares       hash     what each limit key has had
 --   outgoing     zset     gets what a workflow has to learn
 -- ARGV

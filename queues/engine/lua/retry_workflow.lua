@@ -1,4 +1,4 @@
--- retry_workflow: the dead nodes of a failed workflow are to come back. They do so after it.
+-- retry_workflow: marks that the dead nodes of a failed workflow are to be revived, which is done after this call.
 -- KEYS
 --   workflow     hash     the record (lib/workflow.lua)
 --   pending      hash     bodies

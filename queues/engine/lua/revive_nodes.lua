@@ -1,4 +1,4 @@
--- revive_nodes: dead jobs of a workflow come back with one more try and a new ttl, ready or blocked (edges L and R). What is not
+-- revive_nodes: revives dead jobs of a workflow with one more try and a new ttl, ready or blocked (edges L and R). What is not
 -- dead, or died later, is left as it is, so repeating it changes nothing.
 -- KEYS
 --   runs         hash     attempts
@@ -11,11 +11,11 @@
 --   waits        zset     what each waits for
 --   flags        hash     the horizon of expiry
 --   sweeps       zset     when the sweeper has work
---   waiting      zset     who waits
+--   waiting      zset     queues on which consumers wait
 --   events       stream   transitions
 --   counters     hash     dropped events
 --   lines        zset     ready jobs with limit keys
---   turns        zset     whose turn it is
+--   turns        zset     limit keys with ready jobs
 --   shares       hash     what each limit key has had
 --   outgoing     zset     gets them
 -- ARGV

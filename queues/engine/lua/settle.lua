@@ -13,13 +13,13 @@
 --   due          zset     index of due times
 --   waiting      zset     queues on which consumers wait
 --   stats        hash     minutes
---   active       zset     who has counts
+--   active       zset     queues with counts in `stats`
 --   events       stream   transitions
 --   counters     hash     dropped events
 --   outgoing     zset     messages to other partitions
 --   flags        hash     number of places in lines
 --   lines        zset     ready jobs with limit keys
---   turns        zset     whose turn it is
+--   turns        zset     limit keys with ready jobs
 --   shares       hash     what each limit key has had
 -- ARGV
 --   now_ms       ms or ""

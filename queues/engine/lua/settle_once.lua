@@ -1,4 +1,4 @@
--- settle_once: forgets soon what publish_once remembers, for nobody will repeat these publishes any more.
+-- settle_once: shortens how long publish_once remembers ids, since their publisher will not repeat them.
 -- KEYS
 --   keys         hash     idempotency keys
 --   flags        hash     when to look through the keys

@@ -19,14 +19,14 @@
 --   sweeps       zset     set to the true next time
 --   queues       zset     the registry
 --   stats        hash     minutes
---   active       zset     who has counts
+--   active       zset     queues with counts in `stats`
 --   events       stream   transitions
 --   counters     hash     events held and dropped
 --   blocked      zset     where it may be
 --   waits        zset     what jobs that were never published would have waited for
 --   outgoing     zset     gets what jobs that depend on it have to learn
 --   lines        zset     ready jobs with limit keys
---   turns        zset     whose turn it is
+--   turns        zset     limit keys with ready jobs
 --   shares       hash     what each limit key has had
 -- ARGV
 --   now_ms       ms or ""

@@ -1,7 +1,7 @@
 -- unsubscribe: jobs elsewhere do not depend on jobs of this queue any more. The first write frees.
 -- KEYS
 --   keys         hash     idempotency keys
---   dependants   zset     who depends on jobs here
+--   dependants   zset     jobs that depend on jobs of this queue
 -- ARGV
 --   ...          as in subscribe: job id or ""; key or ""; policy; namespace/queue and id of the job that depended on it
 -- REPLIES

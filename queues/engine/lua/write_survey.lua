@@ -1,4 +1,4 @@
--- write_survey: puts down what a survey found. What is there already is not written again, so a quiet pool costs Redis's
+-- write_survey: records what a survey found. What is there already is not written again, so a quiet pool costs Redis's
 -- log next to nothing. The first write frees.
 -- KEYS
 --   survey       hash     namespace → its queues; an empty field name: about the survey as a whole

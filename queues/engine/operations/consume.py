@@ -128,7 +128,7 @@ def _consume_together(parts: Sequence[Operation[Any]]) -> Operation[list[Reply]]
             return [reply] * len(parts)
         _, now, next_due, early, *jobs = reply
         replies: list[Reply] = [(b"jobs", now, next_due, early, job) for job in jobs]
-        # Who got nothing looks again if the call ended early, else knows that there is nothing.
+        # A caller that got nothing looks again if the call ended early; otherwise there is nothing.
         rest = (b"more", now) if early else (b"none", now, next_due)
         return replies + [rest] * (len(parts) - len(jobs))
 
@@ -142,7 +142,7 @@ def _consume_together(parts: Sequence[Operation[Any]]) -> Operation[list[Reply]]
 
 
 def give_back(consumed: Consumed, queue_of: Callable[[str, str], QueueKeys]) -> list[Operation[Any]]:
-    """What releases jobs that nobody is there to take. `queue_of`: namespace and name → keys."""
+    """Operations that release jobs whose consumer is gone. `queue_of`: namespace and name → keys."""
     undoing: list[Operation[Any]] = [
         release(queue_of(job.namespace, job.queue), job.job_id, attempt=job.attempt)
         for job in reversed(consumed.jobs)  # the last one first, since each goes to the head

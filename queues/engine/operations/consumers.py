@@ -1,4 +1,4 @@
-"""Who consumes: the consumers that wait, as web processes tell of them, and the jobs that are in somebody's hands.
+"""Consumers: those that wait, as web processes report them, and the working jobs of each.
 
 Each operation is bounded; how many of them are run is up to the caller.
 """
@@ -17,7 +17,7 @@ from ..stats.consumers import WaitingBeat, pack_waiting, unpack_waiting
 
 FORGET_PROCESS_MS: Final = 15_000
 PROCESSES_MAX: Final = 64
-"""What a process said counts for so long; of more processes than this only the latest are known."""
+"""How long a report of a process counts. Of more processes than this only the latest are kept."""
 
 _TELL = load("tell_waiting")
 _WAITING = load("list_waiting")
@@ -27,7 +27,7 @@ _WORKING = load("list_working")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkingJob:
-    """A job in somebody's hands since `taken_ms`, until `lease_end_ms` at the latest; `attempt` counts from 1."""
+    """A job that a consumer has held since `taken_ms`, until `lease_end_ms` at the latest; `attempt` counts from 1."""
 
     namespace: str
     queue: str
@@ -49,7 +49,7 @@ class WorkingJobs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaitingReport:
-    """What processes said lately, the longest ago first, as of `now_ms`."""
+    """The latest reports of processes, the oldest first, as of `now_ms`."""
 
     beats: tuple[WaitingBeat, ...]
     now_ms: int
@@ -62,7 +62,7 @@ def tell_waiting(beat: WaitingBeat, *, now_ms: int | None = None) -> Operation[i
 
 
 def list_waiting(*, now_ms: int | None = None) -> Operation[WaitingReport]:
-    """Who waits where, as processes said lately."""
+    """The consumers that wait, by the latest reports of web processes."""
 
     def decode(reply: Reply) -> WaitingReport:
         now, *fields = expect_ok(_WAITING, reply)

@@ -1,4 +1,4 @@
-"""Whole queues: list, pause, resume, empty, destroy; and delete jobs by id (edge M)."""
+"""Whole queues: list, pause, resume, empty, destroy; and jobs by their ids: delete (edge M), reschedule (edge Q)."""
 
 from __future__ import annotations
 
@@ -10,15 +10,18 @@ from .. import limits
 from ..errors import InvalidArgumentError
 from ..keys import Layout, QueueKeys, deletion_keys, partition_keys
 from ..operation import Operation, Plan, Reply, paced
+from ..queue_values import QueuePage
 from ..reply import clock_argument, expect_ok
 from ..scripts import load
-from ..values import QueuePage
+from ..values import Rescheduled
 
 _LIST = load("list_queues")
 _PAUSE = load("pause")
 _DESTROY = load("destroy")
 _DRAIN = load("drain_ready")
 _DELETE = load("delete")
+_RESCHEDULE = load("reschedule")
+_MAX_MS = limits.SECONDS_MAX * 1000
 
 
 def list_queues(layout: Layout, namespace: str, *, after: str | None = None, limit: int = 100) -> Plan[QueuePage]:
@@ -106,3 +109,36 @@ def delete_jobs(queue: QueueKeys, job_ids: Sequence[str], *, only: str = "", now
         total += count
         seen += came_to
     return total
+
+
+def reschedule(
+    queue: QueueKeys,
+    job_ids: Sequence[str],
+    *,
+    at_ms: int | None = None,
+    delay_ms: int = 0,
+    now_ms: int | None = None,
+) -> Plan[tuple[Rescheduled, ...]]:
+    """Make delayed and retried jobs due at `at_ms`, or `delay_ms` from now; a time that has come makes them ready.
+
+    They stay delayed or in retry otherwise. Outcomes come in the order of `job_ids`. Runs in bounded batches, so
+    another may see part of it done.
+    """
+    if not 0 <= delay_ms <= _MAX_MS:
+        raise InvalidArgumentError("invalid delay")
+    if at_ms is not None and (delay_ms or not 0 <= at_ms <= 2 * _MAX_MS):
+        raise InvalidArgumentError("invalid at")
+    if not 1 <= len(job_ids) <= limits.BULK_MAX_JOBS:
+        raise InvalidArgumentError("invalid job ids")
+    outcomes: list[Rescheduled] = []
+    head = (clock_argument(now_ms), queue.name, queue.channel, queue.events_cap, "" if at_ms is None else at_ms)
+    while len(outcomes) < len(job_ids):
+        batch = job_ids[len(outcomes) : len(outcomes) + limits.RESCHEDULE_BATCH]
+        args = (*head, delay_ms, limits.READ_BUDGET_BYTES, *batch)
+        (found,) = yield paced(Operation(_RESCHEDULE, queue.select(_RESCHEDULE.keys), args, _outcomes), jobs=len(batch))
+        outcomes += found
+    return tuple(outcomes)
+
+
+def _outcomes(reply: Reply) -> list[Rescheduled]:
+    return [Rescheduled(str(word, "ascii")) for word in expect_ok(_RESCHEDULE, reply)]

@@ -10,10 +10,11 @@ from typing import Any, Final
 from .. import limits
 from ..errors import InvalidArgumentError
 from ..keys import QueueKeys
-from ..operation import Operation, Plan, Reply, paced
+from ..operation import Operation, Plan, Reply, in_pages, paced
+from ..queue_values import DeadHead
 from ..reply import clock_argument, expect_ok
 from ..scripts import load
-from ..values import Counts, DeadHead, JobState
+from ..values import Counts, JobState
 from .control import delete_jobs
 
 _HEAD = load("dead_head")
@@ -126,8 +127,8 @@ def _batches(limit: int | None, ids: Sequence[str] | None, size: int) -> Any:
     if (limit is None) == (ids is None):
         raise InvalidArgumentError("give either limit or ids")
     if ids is not None:
-        for start in range(0, len(ids), size):
-            yield 0, ids[start : start + size]
+        for part in in_pages(ids, size):
+            yield 0, part
         return
     left = limit or 0
     if left < 1:

@@ -1,4 +1,4 @@
-"""Dependencies between jobs: what a blocked job waits for, who depends on a job, and what passes between them.
+"""Dependencies between jobs: what a blocked job waits for, who depends on a job, what passes between them, and cycles.
 
 It has the steps of a relay (`relay.relay`), each one script call in one partition, and the form in which callers name a
 job. `lua/settle.lua` frees a blocked job once its dependencies are met.
@@ -7,14 +7,15 @@ job. `lua/settle.lua` frees a blocked job once its dependencies are met.
 from __future__ import annotations
 
 import re
+from collections import defaultdict, deque
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from .. import limits
 from ..errors import InvalidArgumentError
 from ..ids import is_job_id
-from ..keys import QueueKeys, partition_keys
-from ..operation import Argument, Operation, Reply
+from ..keys import Layout, QueueKeys, partition_keys
+from ..operation import Argument, Operation, Plan, Reply
 from ..reply import clock_argument, expect_ok
 from ..scripts import load
 from ..values import Dependency, DependencyFailure
@@ -254,7 +255,7 @@ def forget_waits(
 
 
 def forget_dependants(queue: QueueKeys, dependants: Sequence[Dependant], *, message: str = "") -> Operation[int]:
-    """Drop those that have been told; and the message, once all whom it concerns have been."""
+    """Drop those that have been told, and the message if all dependants that it concerns have been told."""
     return Operation(
         _FORGET_DEPENDANTS,
         queue.select(_FORGET_DEPENDANTS.keys),
@@ -291,3 +292,62 @@ def read_outgoing(partition: int, *, limit: int = limits.RELAY_MESSAGES) -> Oper
         (limit,),
         lambda reply: tuple([message.decode() for message in expect_ok(_READ_OUTGOING, reply)]),
     )
+
+
+def find_cycle(
+    layout: Layout, queue: QueueKeys, key: str, depends_on: Sequence[Dependency], *, job_id: str = ""
+) -> Plan[str]:
+    """The cycle that a job with this key is in if it depends on these, `QUEUE:KEY → ... → QUEUE:KEY`; "" if none.
+
+    `job_id`: of a job that is there already, and takes more dependencies. Any other can be in a cycle only by its key:
+    nothing depends on an id that was not given yet.
+    """
+    names = [str(Dependency(queue=queue.queue, key=key))] if key else []
+    names += [str(Dependency(queue=queue.queue, job_id=job_id))] if job_id else []
+    came_from = {str(one): names[0] for one in depends_on}
+    to_ask, to_list = deque(dict.fromkeys(depends_on)), deque[Dependency]()
+    looks = 0
+    while not (closing := [name for name in names if name in came_from]):
+        if to_ask:
+            part = [to_ask.popleft() for _ in range(min(len(to_ask), limits.DEPENDENCY_PAGE))]
+            to_list += yield from _blocked_among(layout, queue.namespace, part)
+            continue
+        if not to_list or looks >= limits.CYCLE_LOOKS or len(came_from) >= limits.CYCLE_NAMES:
+            return ""
+        part = [to_list.popleft() for _ in range(min(len(to_list), limits.CYCLE_LOOKS_AT_ONCE))]
+        looks += len(part)
+        found = yield [
+            list_waits(layout.queue(queue.namespace, one.queue), job_id=one.job_id, key=one.key) for one in part
+        ]
+        for one, page in zip(part, found, strict=True):
+            for wait in page.waits if page.is_blocked else ():
+                if not wait.is_open_mark and str(wait.dependency) not in came_from:
+                    came_from[str(wait.dependency)] = str(one)
+                    to_ask.append(wait.dependency)
+    cycle = [names[0], came_from[closing[0]]]
+    while cycle[-1] != names[0]:
+        cycle.append(came_from[cycle[-1]])
+    return " → ".join(reversed(cycle))
+
+
+def _blocked_among(layout: Layout, namespace: str, jobs: Sequence[Dependency]) -> Plan[list[Dependency]]:
+    """Those of the jobs that are blocked: only these depend on others."""
+    of_queue: dict[str, list[Dependency]] = defaultdict(list)
+    for job in jobs:
+        of_queue[job.queue].append(job)
+    answers = yield [find_blocked(layout.queue(namespace, name), ours) for name, ours in of_queue.items()]
+    return [
+        job
+        for ours, answer in zip(of_queue.values(), answers, strict=True)
+        for job, is_blocked in zip(ours, answer, strict=True)
+        if is_blocked
+    ]
+
+
+def refuse_cycle(
+    layout: Layout, queue: QueueKeys, key: str, depends_on: Sequence[Dependency], *, job_id: str = ""
+) -> Plan[None]:
+    """Raises InvalidArgumentError, with the cycle named, if a job with this key would wait for itself."""
+    cycle = yield from find_cycle(layout, queue, key, depends_on, job_id=job_id)
+    if cycle:
+        raise InvalidArgumentError(f"depends_on makes a cycle: {cycle:.512}")

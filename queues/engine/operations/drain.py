@@ -32,7 +32,7 @@ class EntryRange(NamedTuple):
 class DrainState:
     """Of a partition: entries of its stream and the bytes they take, id of the oldest entry, the plan under way.
 
-    `idle_ms`: since somebody last worked on the plan.
+    `idle_ms`: since a process last worked on the plan.
     """
 
     now_ms: int
@@ -59,7 +59,7 @@ class StreamEntries(NamedTuple):
 class DrainPlan:
     """What is to be written to the lake next. `is_new`: it was put down just now, and by this call.
 
-    `gap`: so many events were dropped before any drain took them, between the entry `done` (None: nobody knows) and the
+    `gap`: so many events were dropped before any drain took them, between the entry `done` (None: not known) and the
     first one of the plan.
     """
 

@@ -11,9 +11,10 @@ from ..errors import InvalidArgumentError
 from ..ids import published_ms
 from ..keys import QueueKeys
 from ..operation import Operation, Plan, Reply
+from ..queue_values import Flushed, GroupFilling, GroupPage
 from ..reply import clock_argument, expect_ok
 from ..scripts import load
-from ..values import Flushed, GroupFilling, GroupPage, JobDetail, JobResult
+from ..values import JobDetail, JobResult
 from .inspect import detail, result
 from .maintain import advance_arguments
 from .publish import check_group
@@ -79,8 +80,8 @@ def list_groups(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchLink:
-    """Of a job that has become part of a batch: the batch, and its key if others may depend on it. Of a batch: its
-    members. Of any other job: nothing."""
+    """A job's link to a batch. A member has `batch_id`, and `key` if others may depend on it; a batch has `members`.
+    Other jobs have neither."""
 
     batch_id: str = ""
     key: str = ""
@@ -88,7 +89,7 @@ class BatchLink:
 
 
 def find_batches(queue: QueueKeys, job_ids: tuple[str, ...]) -> Operation[tuple[BatchLink, ...]]:
-    """How each of these jobs is tied to a batch."""
+    """The link of each of these jobs to a batch."""
 
     def decode(reply: Reply) -> tuple[BatchLink, ...]:
         return tuple([_link_of(value.decode()) for value in expect_ok(_FIND, reply)])

@@ -11,11 +11,12 @@ from ..errors import InvalidArgumentError
 from ..ids import published_ms
 from ..keys import QueueKeys
 from ..operation import Operation, Plan, Reply
+from ..queue_values import Distributions, QueueStats, Spread
 from ..record import unpack_record, unpack_run
 from ..reply import clock_argument, delivery_of, expect_ok, tag_of, unexpected
 from ..scripts import load
 from ..stats.minutes import BUCKETS_PER_OCTAVE, Minutes, lately, minutes_of, percentiles, rates
-from ..values import Delivery, Distributions, JobDetail, JobResult, JobState, Page, QueueStats, Spread
+from ..values import Delivery, JobDetail, JobResult, JobState, Page
 
 _CURSOR = re.compile(
     r"(?:(?:high|list|low|delayed|retry|working|dead|completed|blocked|grouped):[0-9]{1,16}:[0-9A-Z]{26}|keyed:0:(?:[0-9a-f]{2}){35,98})\Z"

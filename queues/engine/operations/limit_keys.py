@@ -10,9 +10,9 @@ from ..errors import InvalidArgumentError
 from ..keys import QueueKeys
 from ..operation import Operation, Reply
 from ..queue_limits import NO_LIMITS, QueueLimits, check_limit_key, limits_argument
+from ..queue_values import KeyWait, LimitKey, LimitKeyPage, LimitKeysFound
 from ..reply import clock_argument, expect_ok
 from ..scripts import load
-from ..values import KeyWait, LimitKey, LimitKeyPage, LimitKeysFound
 
 _LIST = load("list_limit_keys")
 _FIND = load("find_limit_keys")

@@ -13,7 +13,7 @@ from ..keys import Layout, QueueKeys, partition_keys, pumps_key
 from ..operation import Operation, Reply
 from ..reply import clock_argument, expect_ok
 from ..scripts import load
-from ..stats.heartbeat import PumpBeat, pack_beat, unpack_beat
+from ..stats.heartbeats import PumpBeat, pack_beat, unpack_beat
 from ..values import JobState
 
 FORGET_PUMP_MS: Final = 600_000
@@ -31,7 +31,7 @@ _PROBE = load("write_probe")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionLoad:
     """`due_behind_ms`, `ends_behind_ms`: how long ago the earliest due time, or end of a lease or retention, has been,
-    that nobody has attended to; 0 if there is none. `events_*`: memory that its stream takes, in bytes; how many
+    that no relay has attended to; 0 if there is none. `events_*`: memory that its stream takes, in bytes; how many
     events its cap has dropped, and when the last of them (0: never)."""
 
     queues: int

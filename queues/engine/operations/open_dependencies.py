@@ -13,12 +13,11 @@ from .. import limits
 from ..errors import DependenciesClosedError, InvalidArgumentError, JobNotFoundError
 from ..keys import Layout, QueueKeys
 from ..operation import Operation, Plan, Relay, Reply
-from ..reply import clock_argument, expect_ok, tag_of
+from ..reply import clock_argument, expect_ok, is_ok_above_zero, tag_of
 from ..scripts import load
 from ..values import Dependency, JobState
-from .dependencies import POLICIES, Settlement, check_dependency, list_waits, settle
+from .dependencies import POLICIES, Settlement, check_dependency, list_waits, refuse_cycle, settle
 from .inspect import detail
-from .relay import refuse_cycle
 
 _ADD_DEPENDENCIES: Final = load("add_dependencies")
 
@@ -70,7 +69,7 @@ def _add(queue: QueueKeys, job_id: str, depends_on: Sequence[Dependency], now_ms
         decode,
         alone=len(names) >= limits.ALONE_MIN_JOBS,
         replicated=True,
-        relay=Relay(queue.partition, now_ms, lambda reply: reply[0] == b"ok" and reply[1] > 0),
+        relay=Relay(queue.partition, now_ms, is_ok_above_zero),
     )
 
 

@@ -10,7 +10,7 @@ from ..keys import QueueKeys, push_keys, pushers_key
 from ..operation import Argument, Operation, Reply
 from ..reply import clock_argument, expect_ok
 from ..scripts import load
-from ..stats.pushers import PusherBeat, pack_pusher, unpack_pusher
+from ..stats.heartbeats import PusherBeat, pack_pusher, unpack_pusher
 from .measure import FORGET_PUMP_MS, PUMPS_MAX
 
 KEPT_MS: Final = 7 * 86_400_000

@@ -6,19 +6,19 @@ tells it again, which changes nothing. So two relays at once do no harm either.
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
 from .. import limits
-from ..errors import InvalidArgumentError, TaskqError
+from ..errors import TaskqError
 from ..keys import Layout, QueueKeys
-from ..operation import Apart, Operation, Plan
+from ..operation import Apart, Operation, Plan, in_pages
 from ..record import BATCH_KEY
 from ..values import Counts, Dependency
 from . import dependencies
-from .dependencies import Dependant, Settlement, Wait, Waits
+from .dependencies import Dependant, Settlement, Wait, Waits, find_cycle
 from .groups import find_batches
 from .workflows.nodes import WORKFLOW_POLICY
 from .workflows.noting import NodeEnd, note_ends
@@ -80,7 +80,7 @@ class _Round:
     """Where the next page of a message begins, of those whose pages may leave something in place."""
 
     def run(self, partitions: Sequence[int]) -> Plan[set[int]]:
-        """→ partitions that have to be looked at again."""
+        """Returns the partitions that have to be looked at again."""
         heads = yield from self._apart([dependencies.read_outgoing(partition) for partition in partitions])
         hot: set[int] = set()
         messages: list[_Message] = []
@@ -100,7 +100,7 @@ class _Round:
         kind, queue, *rest = text.split("\t", 4)
         return _Message(text, kind, self.layout.named(queue.encode()), tuple(rest))
 
-    # A job has ended: those that depend on it are told.
+    # A job has ended: tell its dependants.
 
     def _tell_dependants(self, messages: Sequence[_Message]) -> Plan[set[int]]:
         members = yield from self._members_of([m for m in messages if m.kind == "ended" and m.rest[2] == BATCH_KEY])
@@ -152,7 +152,7 @@ class _Round:
         return hot
 
     def _rebind(self, messages: Sequence[_Message], found: Mapping[str, Sequence[Dependant]]) -> Plan[_Rebound | None]:
-        """Have jobs wait for another job with the key. None: some could not be told."""
+        """Have jobs wait for another job with the key. None: some calls have failed."""
         waiting = {
             message.text: [one for one in found[message.text] if _waits_for_key(message, one)] for message in messages
         }
@@ -182,9 +182,9 @@ class _Round:
         for one in dict.fromkeys(dependants):
             of_queue[one.queue].append(one.job_id)
         pages = [
-            (self.layout.named(name.encode()), ids[start : start + limits.DEPENDENCY_PAGE])
+            (self.layout.named(name.encode()), part)
             for name, ids in of_queue.items()
-            for start in range(0, len(ids), limits.DEPENDENCY_PAGE)
+            for part in in_pages(ids, limits.DEPENDENCY_PAGE)
         ]
         answers = yield from self._apart(
             [
@@ -234,8 +234,10 @@ class _Round:
             yield _dependants_of(message.queue, f":{key}", waiting=outcome == "acked")
 
     def _tell_workflows(self, found: dict[str, list[Dependant]], messages: Sequence[_Message]) -> Plan[set[str]]:
-        """Before the jobs that depend on these, which may have to be told again (`publishing`). → "queues" of workflows
-        that could not be told."""
+        """Tell the workflows of these jobs, before the jobs that depend on them (`publishing` may tell those again).
+
+        Returns the "queues" of workflows that could not be told.
+        """
         ends = [
             (dependant, _node_end(message, dependant))
             for message in messages
@@ -252,7 +254,7 @@ class _Round:
             if isinstance(answer, TaskqError)
         }
 
-    # A job depends on others, or does so no more: these are told.
+    # A job depends on others, or no longer does: tell its dependencies.
 
     def _tell_dependencies(self, messages: Sequence[_Message]) -> Plan[set[int]]:
         pages = yield from self._apart([self._waits_of(message) for message in messages])
@@ -327,15 +329,14 @@ class _Round:
             found[self.layout.queue(dependant.namespace, wait.dependency.queue)].append(wait)
         return found
 
-    # What both need
+    # Calls that both need.
 
     def _settle(self, settlements: dict[str, list[Settlement]]) -> Plan[tuple[set[int], set[str]]]:
-        """→ partitions where messages were written, queues that could not be told."""
+        """Returns the partitions where messages were written, and the queues that could not be told."""
         asked: list[tuple[QueueKeys, Operation[dependencies.Settled]]] = []
         for name, all_of_it in settlements.items():
             queue = self.layout.named(name.encode())
-            for start in range(0, len(all_of_it), limits.DEPENDENCY_PAGE):
-                part = all_of_it[start : start + limits.DEPENDENCY_PAGE]
+            for part in in_pages(all_of_it, limits.DEPENDENCY_PAGE):
                 asked.append((queue, dependencies.settle(queue, part, now_ms=self.now_ms)))
         answers = yield from self._apart([operation for _, operation in asked])
         hot: set[int] = set()
@@ -359,7 +360,7 @@ class _Round:
 
 
 def _in_order(messages: Sequence[_Message]) -> Iterator[_Message]:
-    """What is told of a whole queue comes after what was told of its jobs before."""
+    """The messages in order: one about a whole queue waits until earlier ones about its jobs have been carried."""
     seen: set[bytes] = set()
     for message in messages:
         if message.kind not in ("lost", "left") or message.queue.name not in seen:
@@ -402,63 +403,3 @@ def _settlement(message: _Message, dependant: Dependant) -> Settlement:
     job_id = "" if dependant.key else dependant.target
     name = Dependency(queue=queue, job_id=job_id, key=dependant.key)
     return Settlement(dependant.job_id, f"{dependant.policy}{name}", outcome)
-
-
-def find_cycle(
-    layout: Layout, queue: QueueKeys, key: str, depends_on: Sequence[Dependency], *, job_id: str = ""
-) -> Plan[str]:
-    """The cycle that a job with this key is in if it depends on these, `QUEUE:KEY → ... → QUEUE:KEY`; "" if none.
-
-    `job_id`: of a job that is there already, and takes more dependencies. Any other can be in a cycle only by its key:
-    nothing depends on an id that was not given yet.
-    """
-    names = [str(Dependency(queue=queue.queue, key=key))] if key else []
-    names += [str(Dependency(queue=queue.queue, job_id=job_id))] if job_id else []
-    came_from = {str(one): names[0] for one in depends_on}
-    to_ask, to_list = deque(dict.fromkeys(depends_on)), deque[Dependency]()
-    looks = 0
-    while not (closing := [name for name in names if name in came_from]):
-        if to_ask:
-            part = [to_ask.popleft() for _ in range(min(len(to_ask), limits.DEPENDENCY_PAGE))]
-            to_list += yield from _blocked_among(layout, queue.namespace, part)
-            continue
-        if not to_list or looks >= limits.CYCLE_LOOKS or len(came_from) >= limits.CYCLE_NAMES:
-            return ""
-        part = [to_list.popleft() for _ in range(min(len(to_list), limits.CYCLE_LOOKS_AT_ONCE))]
-        looks += len(part)
-        found = yield [
-            dependencies.list_waits(layout.queue(queue.namespace, one.queue), job_id=one.job_id, key=one.key)
-            for one in part
-        ]
-        for one, page in zip(part, found, strict=True):
-            for wait in page.waits if page.is_blocked else ():
-                if not wait.is_open_mark and str(wait.dependency) not in came_from:
-                    came_from[str(wait.dependency)] = str(one)
-                    to_ask.append(wait.dependency)
-    cycle = [names[0], came_from[closing[0]]]
-    while cycle[-1] != names[0]:
-        cycle.append(came_from[cycle[-1]])
-    return " → ".join(reversed(cycle))
-
-
-def _blocked_among(layout: Layout, namespace: str, jobs: Sequence[Dependency]) -> Plan[list[Dependency]]:
-    """Those of the jobs that are blocked: only these depend on others."""
-    of_queue: dict[str, list[Dependency]] = defaultdict(list)
-    for job in jobs:
-        of_queue[job.queue].append(job)
-    answers = yield [dependencies.find_blocked(layout.queue(namespace, name), ours) for name, ours in of_queue.items()]
-    return [
-        job
-        for ours, answer in zip(of_queue.values(), answers, strict=True)
-        for job, is_blocked in zip(ours, answer, strict=True)
-        if is_blocked
-    ]
-
-
-def refuse_cycle(
-    layout: Layout, queue: QueueKeys, key: str, depends_on: Sequence[Dependency], *, job_id: str = ""
-) -> Plan[None]:
-    """Raises InvalidArgumentError, with the cycle named, if a job with this key would wait for itself."""
-    cycle = yield from find_cycle(layout, queue, key, depends_on, job_id=job_id)
-    if cycle:
-        raise InvalidArgumentError(f"depends_on makes a cycle: {cycle:.512}")

@@ -90,8 +90,9 @@ _QUEUES_AT_ONCE: Final = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JobPlace:
-    """`queue`: None if the job was not found. `looked_at`: queues asked. `complete`: there were no more to ask."""
+class JobSearch:
+    """The outcome of `find_job`. `queue`: None if the job was not found. `looked_at`: number of queues that were asked.
+    `complete`: there were no more to ask."""
 
     queue: QueueKeys | None
     looked_at: int
@@ -126,7 +127,7 @@ def find_key(queue: QueueKeys, key: str) -> Operation[str | None]:
     return Operation(_FIND_KEY, queue.select(_FIND_KEY.keys), (raw,), decode)
 
 
-def find_job(layout: Layout, namespaces: Sequence[str] | None, job_id: str, *, most: int) -> Plan[JobPlace]:
+def find_job(layout: Layout, namespaces: Sequence[str] | None, job_id: str, *, most: int) -> Plan[JobSearch]:
     """Where in `namespaces` (None: anywhere) a job is, asking at most about `most` queues and stretches of registries.
 
     A round trip for each 128 stretches and for each 500 queues. A job that is published meanwhile may be missed.
@@ -149,15 +150,15 @@ def find_job(layout: Layout, namespaces: Sequence[str] | None, job_id: str, *, m
         while queues:
             room = min(_QUEUES_AT_ONCE, most - asked)
             if room <= 0:
-                return JobPlace(queue=None, looked_at=looked_at, complete=False)
+                return JobSearch(queue=None, looked_at=looked_at, complete=False)
             some, queues = queues[:room], queues[room:]
             answers: list[bool] = yield [has_job(queue, job_id) for queue in some]
             looked_at += len(some)
             asked += len(some)
             for queue, is_here in zip(some, answers, strict=True):
                 if is_here:
-                    return JobPlace(queue=queue, looked_at=looked_at, complete=True)
-    return JobPlace(queue=None, looked_at=looked_at, complete=not waiting)
+                    return JobSearch(queue=queue, looked_at=looked_at, complete=True)
+    return JobSearch(queue=None, looked_at=looked_at, complete=not waiting)
 
 
 def _stretches(layout: Layout, namespaces: Sequence[str] | None) -> list[_Stretch]:

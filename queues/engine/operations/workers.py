@@ -43,10 +43,10 @@ NOTE_FIELDS_MAX: Final = 32
 """Fields of one note, counting a field that is written again twice."""
 
 TOLD_MAX: Final = 1_000
-"""Commands that one beat is told, the latest. What is not told is not lost: see `cancel_job`."""
+"""Commands that the reply to one beat contains, the latest. The others are not lost: see `cancel_job`."""
 
 _OVERLAP_MS: Final = 5_000
-"""How much of what has been told is told again: the clock may have been put back."""
+"""Commands given this long before the latest beat are sent again: the clock may have been put back."""
 
 _BEAT = load("worker_beat")
 _LIST = load("list_workers")
@@ -73,7 +73,7 @@ class WorkerCommandKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class WorkerCommand:
-    """`target`: a worker's id, or the job's id to be cancelled. `given`: tells two commands of one text apart.
+    """`target`: a worker's id, or the job's id to be cancelled. `given`: distinguishes two commands of one text.
 
     `namespace`: of the worker or job; brokers set it to their own. `attempt`: of the job, 0: whichever is under way.
     """
@@ -236,7 +236,7 @@ def cancel_job(queue: QueueKeys, job_id: str, *, given: str, now_ms: int | None 
     """Delete a job that waits; have the worker that runs it end it. The state in which it was found, or None.
 
     What is worked on is marked, too: unless its attempt ends in an ack, the job is dead after it, even if its worker
-    dies before it hears of the command. A dead or completed job is left as it is.
+    dies before it receives the command. A dead or completed job is left as it is.
     """
 
     (found,) = yield [cancel_step(queue, job_id, now_ms=now_ms)]
@@ -289,7 +289,7 @@ def annotate(
 
 
 def read_note(queue: QueueKeys, job_id: str) -> Operation[dict[str, bytes]]:
-    """What a worker said of a job: field → text, and its `log`. Empty if nothing was said, or it is forgotten."""
+    """The note of a job, written by its worker: field → text, and its `log`. Empty without one."""
 
     def decode(reply: Reply) -> dict[str, bytes]:
         flat = expect_ok(_READ_NOTE, reply)

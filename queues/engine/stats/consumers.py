@@ -2,7 +2,7 @@
 
 Arriving and leaving cost a few dictionary entries, and the summary is bounded, however many wait. Consumers that left
 are remembered for a while: one that polls, or works between two polls, counts as the same consumer. Durations only, so
-that no host's clock matters: when it was said is for the Redis server's clock to tell.
+that no host's clock matters: the Redis server's clock says when it was reported.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ADDRESS_MAX_BYTES: Final = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaitingConsumer:
-    """Who waits, or did lately. `waiting`: with how many calls at once; 0: with none now, and `left_ms` ago with one.
+    """A consumer that waits, or did lately. `waiting`: its calls; 0: none now, the last ended `left_ms` ago.
 
     `since_ms`: how long ago it was first seen; `queues_unnamed`: further queues that it waits on.
     """
@@ -43,7 +43,7 @@ class WaitingConsumer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueWaiters:
-    """A queue that somebody waits on, and how many calls do."""
+    """A queue on which consumers wait, and the number of their calls."""
 
     namespace: str
     queue: str
@@ -52,7 +52,7 @@ class QueueWaiters:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaitingBeat:
-    """What a process said `age_ms` ago (0 when it is sent). `waiting`: calls that wait there, told in detail or not."""
+    """The report of a process, `age_ms` ago (0 when it is sent). `waiting`: calls that wait there, listed or not."""
 
     process: str
     waiting: int

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ..values import JobState, QueueStats
+from ..queue_values import QueueStats
+from ..values import JobState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,6 @@
-"""What a worker says of itself, every second or so, in its pool's Redis.
+"""Heartbeats of workers: the record that each writes to its pool's Redis every second or so.
 
-Durations only, so that no host's clock matters: when it was said is for the Redis server's clock to tell.
+A record holds durations only, so that no host's clock matters: the Redis server's clock says when it was written.
 """
 
 from __future__ import annotations

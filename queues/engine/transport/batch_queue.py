@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, Final, TypeAlias
 
 from ..operation import Operation
+from .merging import Call
 from .redis_connection import RedisConnection
 from .replication import ReplicaWait
 from .routing import Server
@@ -31,7 +32,6 @@ GATHER_MAX_S: Final = 0.005
 """How long calls also gather while fewer of them wait than are under way: a single call is sent at once, and the more
 calls there are, the more are sent together. A server that takes longer has other reasons, and may be away."""
 
-Call: TypeAlias = tuple[Operation[Any], asyncio.Future[Any]]
 SendBatch: TypeAlias = "Callable[[BatchQueue, RedisConnection, list[Call]], Coroutine[Any, Any, None]]"
 """Sends a batch on a connection of the queue and settles its futures."""
 

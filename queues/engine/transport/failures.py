@@ -8,14 +8,15 @@ three, and one table says what a code means.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import redis.exceptions as redis_errors
 
 from ..errors import ScriptError, StoreFullError, StoreUnavailableError, TaskqError
+from ..operation import Operation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +42,7 @@ MEANINGS: Final[Mapping[str, Meaning]] = {
     "TRYAGAIN": Meaning(),  # a slot is being moved, and half of the keys are here
     "MISCONF": Meaning(),  # the disk is full or failing
     "NOREPLICAS": Meaning(),  # fewer replicas than min-replicas-to-write
-    "BUSY": Meaning(),  # somebody's script does not end
+    "BUSY": Meaning(),  # a script does not end
     "UNKILLABLE": Meaning(),
     "UNBLOCKED": Meaning(),
     "NOAUTH": Meaning(),
@@ -170,3 +171,10 @@ def reaching_redis(action: str) -> Iterator[None]:
         yield
     except Exception as error:
         raise translate(connection_error(error), action) from error
+
+
+def same_for_all(error: Exception, operations: Sequence[Operation[Any]]) -> list[Any]:
+    """An error of Redis as the reply to each operation; any other is raised."""
+    if not is_translatable(error):
+        raise error
+    return [error] * len(operations)

@@ -1,26 +1,23 @@
 """Replies that come when their callers have been told that there are none: what they brought is taken back.
 
 A Redis that is paused (SIGSTOP, CLIENT PAUSE, a frozen machine) carries out afterwards what was in its sockets. By then
-the callers have got StoreUnavailableError, and a job that such a consume delivers would be nobody's until its lease
-ends, with a try burned. So the connection stays open (see `resp_protocol`), and the late reply is undone as for a
+the callers have got StoreUnavailableError, and a job that such a consume delivers would have no consumer until its
+lease ends, with a try burned. So the connection stays open (see `resp_protocol`), and the late reply is undone as for a
 cancelled caller. A reply that never comes (this process ended, the connection was cut) leaves it to the lease.
 """
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from ..operation import Operation, Reply
-from .merging import Call as MergedCall
-from .merging import spread
+from .merging import Call, MergedCall, spread
 
 logger = logging.getLogger("taskq.engine")
 
-Call: TypeAlias = tuple[Operation[Any], asyncio.Future[Any]]
 TakeBack: TypeAlias = Callable[[Operation[Any], Reply], None]
 
 
@@ -45,7 +42,7 @@ class LateCalls:
     def undo(self, sent: Sequence[Operation[Any]], replies: list[Reply]) -> None:
         """Take back what late replies brought. What was taken last is put back first: each job goes to the head.
 
-        Callers who ask the same may share one operation, though each makes a call of his own.
+        Callers that ask the same may share one operation, though each makes its own call.
         """
         merged_of: dict[int, deque[MergedCall]] = {}
         for call in self._merged:

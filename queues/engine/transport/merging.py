@@ -7,16 +7,20 @@ a few queues. A combined call is as atomic as each of its parts was: all are ans
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from ..limits import MERGE_MAX_CALLS
 from ..operation import Group, Operation, Reply
 from ..reply import unexpected
 from .replication import UnconfirmedError
 
+Call: TypeAlias = tuple[Operation[Any], asyncio.Future[Any]]
+"""An operation that waits to be sent, and where its reply goes."""
 
-class Call(NamedTuple):
+
+class MergedCall(NamedTuple):
     """What is sent: an operation, and the places of those that it stands for. `combined`: its reply has to be split."""
 
     operation: Operation[Any]
@@ -24,7 +28,7 @@ class Call(NamedTuple):
     combined: bool
 
 
-def merge(operations: Sequence[Operation[Any]]) -> list[Call]:
+def merge(operations: Sequence[Operation[Any]]) -> list[MergedCall]:
     """The calls to make, in the order in which each group first appears."""
     groups: dict[Group, list[int]] = {}
     calls: list[list[int]] = []
@@ -41,15 +45,15 @@ def merge(operations: Sequence[Operation[Any]]) -> list[Call]:
     return [_call(operations, places) for places in calls]
 
 
-def _call(operations: Sequence[Operation[Any]], places: list[int]) -> Call:
+def _call(operations: Sequence[Operation[Any]], places: list[int]) -> MergedCall:
     first = operations[places[0]]
     if len(places) == 1 or first.group is None:
-        return Call(first, places, False)
+        return MergedCall(first, places, False)
     combine, _ = first.group
-    return Call(combine([operations[place] for place in places]), places, True)
+    return MergedCall(combine([operations[place] for place in places]), places, True)
 
 
-def spread(calls: Sequence[Call], replies: Sequence[Reply], total: int) -> list[Reply]:
+def spread(calls: Sequence[MergedCall], replies: Sequence[Reply], total: int) -> list[Reply]:
     """The replies to the operations, out of the replies to the calls. An error is for each operation of its call."""
     spread: list[Reply] = [None] * total
     for call, reply in zip(calls, replies, strict=True):
@@ -58,14 +62,14 @@ def spread(calls: Sequence[Call], replies: Sequence[Reply], total: int) -> list[
             continue
         try:
             parts = _parts(call, reply)
-        except Exception as error:  # a reply that nobody can read must not keep other calls from theirs
+        except Exception as error:  # an unreadable reply must not keep other calls from theirs
             parts = [error] * len(call.places)
         for place, part in zip(call.places, parts, strict=True):
             spread[place] = part
     return spread
 
 
-def _parts(call: Call, reply: Reply) -> Sequence[Reply]:
+def _parts(call: MergedCall, reply: Reply) -> Sequence[Reply]:
     if isinstance(reply, UnconfirmedError):
         return [UnconfirmedError(part, reply.wait) for part in _parts(call, reply.reply)]
     if isinstance(reply, BaseException):

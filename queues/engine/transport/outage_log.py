@@ -20,7 +20,7 @@ REPEAT_S: Final = 60.0
 """One that goes on is mentioned again so often."""
 
 KINDS_MAX: Final = 100
-"""Outages at once that are told apart. Those beyond are not logged before one of these is over."""
+"""Outages that are logged separately at one time. Further ones are not logged before one of these is over."""
 
 _LOOK_EVERY_S: Final = 1.0
 
@@ -103,7 +103,7 @@ class OutageLog:
                 return
 
     def _say(self, message: str, outage: _Outage) -> None:
-        """Of a single failure everything has been said."""
+        """Log the count. A single failure has been logged already."""
         if outage.failures > 1:
             lasted_s = round(outage.latest_at - outage.began_at, 1)
             counted = {"outage": outage.message, "failures": outage.failures, "lasted_s": lasted_s}

@@ -11,12 +11,16 @@ import contextlib
 from collections.abc import Sequence
 from typing import Any, Final
 
+from hiredis import pack_command
 from redis.exceptions import ConnectionError
 
+from ..operation import Operation
 from .connection import AsyncClient
-from .failures import connection_error
+from .failures import connection_error, is_from_replica, same_for_all
+from .late_replies import LateCalls
 from .redis_internals import open_connection
-from .resp_protocol import LateReplies, RespProtocol
+from .replication import ReplicaWait, UnconfirmedError
+from .resp_protocol import LateReplies, RespProtocol, packed, packed_in_pieces
 
 LEAVING_MAX: Final = 8
 """Connections that take no more commands and wait for replies. A server that pauses again and again costs no more."""
@@ -101,10 +105,65 @@ class RedisConnection:
 
     def _note_connected(self, connecting: asyncio.Task[RespProtocol]) -> None:
         self._connecting = None
-        if connecting.cancelled() or connecting.exception():  # asking is hearing: all who waited may have gone
+        if (
+            connecting.cancelled() or connecting.exception()
+        ):  # read the exception, or asyncio logs it: all callers may be gone
             return
         before, self._protocol = self._protocol, connecting.result()
         if before is not None:
             self._await_last_replies(before)
         if self._closed:
             self.close()
+
+
+async def load_and_send(
+    connection: RedisConnection, operations: list[Operation[Any]], late: LateCalls, wait: ReplicaWait | None
+) -> list[Any]:
+    """As `send_operations`, after the server has been given the scripts."""
+    sources = {operation.script.source for operation in operations}
+    loads: list[Any] = [("SCRIPT", "LOAD", source) for source in sources]
+    try:
+        await connection.call([pack_command(load) for load in loads])
+    except Exception as error:
+        return same_for_all(error, operations)
+    return await send_operations(connection, operations, late, wait)
+
+
+async def send_operations(
+    connection: RedisConnection, operations: list[Operation[Any]], late: LateCalls, wait: ReplicaWait | None
+) -> list[Any]:
+    """The replies to operations that are written at once; errors of Redis, and of the connection, are values."""
+    is_large = operations[0].alone
+    try:
+        commands = packed_in_pieces(operations[0]) if is_large else [packed(operation) for operation in operations]
+    except Exception:
+        return await _send_what_can_be(connection, operations, late, wait)
+    try:
+        if wait is None:
+            replies = await connection.call(commands, late.of(operations), commands=int(is_large))
+        else:
+            replies = wait.check(await connection.call([*commands, wait.packed], commands=2 * is_large))
+    except Exception as error:
+        return same_for_all(error, operations)
+    if any(is_from_replica(reply) or isinstance(reply, UnconfirmedError) for reply in replies):
+        connection.renew()  # on a new connection a Sentinel says which server is the master
+    return replies
+
+
+async def _send_what_can_be(
+    connection: RedisConnection, operations: list[Operation[Any]], late: LateCalls, wait: ReplicaWait | None
+) -> list[Any]:
+    """One of them has an argument that no command can carry: an error for that one alone."""
+    replies: list[Any] = [None] * len(operations)
+    good: list[int] = []
+    for place, operation in enumerate(operations):
+        try:
+            packed(operation)
+            good.append(place)
+        except Exception as error:
+            replies[place] = error
+    if good:
+        sent = await send_operations(connection, [operations[place] for place in good], late, wait)
+        for place, reply in zip(good, sent, strict=True):
+            replies[place] = reply
+    return replies

@@ -165,10 +165,10 @@ def reconnect_all(client: SyncClient) -> None:
 
 
 def move_slot(client: SyncClient, error: MovedError) -> Any:
-    """Note in a cluster client's map who serves a slot now. To be awaited if the client is an asyncio one."""
+    """Note in a cluster client's map which node serves a slot now. To be awaited if the client is an asyncio one."""
     return client.nodes_manager.move_slot(error)
 
 
 def renew_slot_map(client: SyncClient, suspect: str) -> Any:
-    """Ask the cluster who serves what, the node `suspect` last. To be awaited if the client is an asyncio one."""
+    """Ask the cluster for its slots, the node `suspect` last. To be awaited if the client is an asyncio one."""
     return client.nodes_manager.initialize(last_failed_node_name=suspect)

@@ -77,7 +77,7 @@ class _Routes:
         return places
 
     def wants_new_map(self, replies: Iterable[Any]) -> bool:
-        """Whether replies tell that the cluster has changed, and its map was not asked for just now."""
+        """Whether replies show that the cluster has changed, and its map was not asked for just now."""
         if not self._is_cluster or not any(is_from_wrong_node(reply) for reply in replies):
             return False
         now = time.monotonic()
@@ -142,7 +142,7 @@ class AsyncRoutes(_Routes):
             await move_slot(self._client, error)
 
     async def draw_new_map(self, suspect: str) -> None:
-        """Ask the cluster who serves what, the suspect last. May take a while if more nodes are away."""
+        """Ask the cluster which nodes serve which slots, the suspect last. May take long if more nodes are away."""
         with suppress(Exception):  # whatever the connection raised, the map stays as it was
             await renew_slot_map(self._client, suspect)
 

@@ -84,7 +84,7 @@ class WaiterGroup:
             self._gone = 0
 
     def first(self) -> int | None:
-        """The arrival number of the first sleeper; None: nobody sleeps."""
+        """The arrival number of the first sleeper; None: there is none."""
         while self.sleeping and self.sleeping[0][1].done():
             heapq.heappop(self.sleeping)
             self._gone -= 1

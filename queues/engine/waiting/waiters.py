@@ -30,7 +30,7 @@ logger = logging.getLogger("taskq.waiting")
 
 _NOTHING: Final = Consumed(jobs=())
 _DUE_MARGIN_S: Final = 0.0005
-"""The server's clock is read in whole ms: half a ms late finds the job, early would have to come again."""
+"""The server's clock is read in whole ms: half a ms late finds the job; too early would have to poll again."""
 
 
 class Waiters:
@@ -45,7 +45,7 @@ class Waiters:
         self._stopped = False
         self._other_processes = OtherProcesses(engine.client)
         self.polls: set[asyncio.Task[Consumed]] = set()
-        """Those that go on to their end whatever becomes of their callers."""
+        """Polls under way. They run to their end, also if their callers are cancelled."""
         self.results = ResultWaiters(engine)
 
     @property

@@ -14,8 +14,7 @@ from queues.engine import AsyncEngine, ack_attempt, ack_timed, cancel_job, exten
 from queues.engine.errors import LeaseLostError, ResultTooLargeError, TaskqError
 from queues.engine.keys import QueueKeys
 from queues.engine.operation import Apart, Operation, Plan
-from queues.engine.value_class import value
-from queues.engine.values import AckOutcome, Consumed, Ended, JobState, RequestLimit, Rescheduled
+from queues.engine.values import AckOutcome, Consumed, Ended, JobState, RequestLimit, Rescheduled, value
 
 from ..policies import EffectivePolicy
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from django.db import connections
 
-from queues.engine import JobPlace, Waits, find_detail, find_job, list_waits
+from queues.engine import JobSearch, Waits, find_detail, find_job, list_waits
 from queues.engine.errors import InvalidArgumentError, TaskqError
 from queues.engine.ids import is_job_id
 from queues.engine.keys import QueueKeys
@@ -114,7 +114,7 @@ def search_job(*, user: User, job_id: str) -> Search:
     )
 
 
-def _search_pool(pool: str, namespaces: Sequence[str] | None, job_id: str) -> JobPlace | None:
+def _search_pool(pool: str, namespaces: Sequence[str] | None, job_id: str) -> JobSearch | None:
     """None: the pool cannot be asked."""
     try:
         engine = reading_engine_for(pool)

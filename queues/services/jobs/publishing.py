@@ -27,8 +27,7 @@ from queues.engine.backoff import NO_BACKOFF, Backoff
 from queues.engine.errors import InvalidArgumentError
 from queues.engine.keys import QueueKeys
 from queues.engine.operation import Operation, Plan
-from queues.engine.value_class import HashedOnce
-from queues.engine.values import Dependency, DependencyFailure, KeyMode, Published, PublishOptions
+from queues.engine.values import Dependency, DependencyFailure, HashedOnce, KeyMode, Published, PublishOptions
 
 from ..policies import EffectivePolicy
 from ..tokens.access import limited

@@ -23,8 +23,8 @@ from queues.engine.ids import is_job_id
 from queues.engine.keys import QueueKeys
 from queues.engine.names import check_queue
 from queues.engine.operation import Plan
+from queues.engine.queue_values import Distributions
 from queues.engine.stats.minutes import MINUTE_MS, Minute
-from queues.engine.values import Distributions
 from queues.pools import reading_engine_for
 
 from ..errors import NamespaceNotFoundError

@@ -21,7 +21,6 @@ from queues.engine import (
     limits,
     take_limit,
 )
-from queues.engine.ids import random_start
 from queues.engine.names import check_queue
 from queues.engine.operation import Apart
 
@@ -43,12 +42,6 @@ class AskedNode:
     body: bytes
     depends_on: tuple[str, ...] = ()
     publish: PublishRequest = NOTHING_SAID
-
-
-def make_workflow_id() -> str:
-    """An id for a workflow whose maker gave none."""
-    first, second = random_start(1)[0], random_start(1)[0]
-    return f"0{first[1:]}{second}"
 
 
 def queues_of(nodes: Sequence[AskedNode]) -> list[str]:

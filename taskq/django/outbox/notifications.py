@@ -1,4 +1,4 @@
-"""Hears of new rows of the outbox: from PostgreSQL at once; elsewhere one has to look again and again."""
+"""Waits for new rows of the outbox: PostgreSQL notifies at once; other databases are polled."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class OutboxNotifications:
         os.set_blocking(self._wake, False)
 
     def listen(self) -> None:
-        """Begin to hear, so that rows which are looked for after this are not missed. Does nothing if it cannot."""
+        """Begin to listen, so that no row is missed that is written after this. Does nothing if it cannot."""
         if self._connection is not None or not self._can_listen:
             return
         try:
@@ -40,7 +40,7 @@ class OutboxNotifications:
 
     @property
     def is_listening(self) -> bool:
-        """Whether news come at once, as far as is known."""
+        """Whether notifications arrive at once, as far as is known."""
         return self._connection is not None
 
     def wait(self, longest_s: float | None = None) -> None:

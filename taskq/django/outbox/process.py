@@ -90,7 +90,7 @@ class OutboxProcess:
         return bool(relayed.published or relayed.refused)
 
     def _report(self, *, now: bool = False) -> None:
-        """Say how far behind it is, every REPORT_EVERY_S."""
+        """Log how far behind it is, every REPORT_EVERY_S."""
         if not now and time.monotonic() < self._report_at:
             return
         self._report_at = time.monotonic() + REPORT_EVERY_S

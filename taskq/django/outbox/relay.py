@@ -99,7 +99,7 @@ class OutboxRelay:
         return Relayed(len(outcome.published), len(outcome.refused), outcome.error)
 
     def lag(self) -> Lag:
-        """How far behind it is."""
+        """How many rows wait, and for how long."""
         first = next(iter(self._first_rows(1)), None)
         return Lag(
             waiting=self._waiting[:COUNT_MAX].count(),
@@ -148,7 +148,7 @@ class OutboxRelay:
         return rows.order_by("refused_at", "id")[:count]
 
     def _set_aside_unreadable(self, count: int) -> None:
-        """SQLite keeps whatever it is given in a column: no row may stop the others."""
+        """SQLite stores any value in any column: no row may stop the others."""
         for pk in list(self._waiting.order_by("refused_at", "id").values_list("pk", flat=True)[:count]):
             try:
                 self._table.filter(pk=pk).first()
@@ -187,7 +187,7 @@ class OutboxRelay:
         return [row for row in rows if row.pk in locked]
 
     def _lock_ids(self, ids: Iterable[int]) -> set[int]:
-        """Of these rows those that nobody else has locked, and that still wait."""
+        """The rows among these that no other process has locked, and that still wait."""
         skip_locked = self._features.has_select_for_update_skip_locked
         free = self._table.filter(pk__in=list(ids), refused_at__isnull=True).order_by("id")
         return set(free.select_for_update(skip_locked=skip_locked).values_list("pk", flat=True))
@@ -195,7 +195,7 @@ class OutboxRelay:
     # Publishing.
 
     def _publish(self, rows: Sequence[Any]) -> _Outcome:
-        """Queue by queue, until something fails that is no fault of a row's."""
+        """Publish queue by queue, until something fails that is no fault of a row."""
         outcome = _Outcome()
         queues: dict[str, list[Any]] = {}
         for row in rows:
@@ -254,7 +254,7 @@ class OutboxRelay:
         outcome.published += group
 
     def _settle(self, rows: Sequence[Any]) -> None:
-        """These will not be repeated. If that cannot be told, their ids are remembered for a day instead."""
+        """Have the ids of rows forgotten, which will not be repeated. If that fails, they are remembered for a day."""
         broker = self.app.broker
         queues: dict[str, list[str]] = {}
         for row in rows:

@@ -1,4 +1,4 @@
---{"name": "cancel_workflow", "purpose": "a workflow is cancelled from now on: nothing more of it is published. Its jobs are cancelled after it. One that", "keys": ["workflow", "pending", "unpublished", "workflows"], "args": ["now_ms", "name", "again"], "rest": false, "replies": ["ok", "done", "missing"]}
+--{"name": "cancel_workflow", "purpose": "marks a workflow as cancelled: nothing more of it is published. Its jobs are cancelled after it. One that", "keys": ["workflow", "pending", "unpublished", "workflows"], "args": ["now_ms", "name", "again"], "rest": false, "replies": ["ok", "done", "missing"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then

@@ -1,4 +1,4 @@
---{"name": "end_task", "purpose": "what was to be done with a workflow has been done. Says when something is to be done with it next.", "keys": ["workflow", "pending", "unpublished", "workflows"], "args": ["now_ms", "name", "task", "asked"], "rest": false, "replies": ["ok", "missing"]}
+--{"name": "end_task", "purpose": "records that what was to be done with a workflow has been done. Sets when something is to be done with it next.", "keys": ["workflow", "pending", "unpublished", "workflows"], "args": ["now_ms", "name", "task", "asked"], "rest": false, "replies": ["ok", "missing"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then

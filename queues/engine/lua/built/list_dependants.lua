@@ -1,4 +1,4 @@
---{"name": "list_dependants", "purpose": "jobs elsewhere that depend on jobs of this queue, in name order..", "keys": ["jobs", "dependants"], "args": ["low", "high", "policies", "lost", "limit"], "rest": false, "replies": ["ok"]}
+--{"name": "list_dependants", "purpose": "jobs of any queue that depend on jobs of this queue, in name order.", "keys": ["jobs", "dependants"], "args": ["low", "high", "policies", "lost", "limit"], "rest": false, "replies": ["ok"]}
 local reply = {
  'ok',
  '',

@@ -1,4 +1,4 @@
---{"name": "list_working", "purpose": "which jobs of a queue are worked on, and by whom: the leases that end first. Bodies are not read.", "keys": ["working", "runs"], "args": ["now_ms", "limit"], "rest": false, "replies": ["ok"]}
+--{"name": "list_working", "purpose": "the working jobs of a queue and their consumers: those whose leases end first. Bodies are not read.", "keys": ["working", "runs"], "args": ["now_ms", "limit"], "rest": false, "replies": ["ok"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then

@@ -1,4 +1,4 @@
---{"name": "mark_published", "purpose": "jobs of a workflow's nodes have been published. The first write frees.", "keys": ["workflow", "pending", "unpublished", "workflows"], "args": ["now_ms", "name"], "rest": true, "replies": ["ok", "missing"]}
+--{"name": "mark_published", "purpose": "records that jobs of a workflow's nodes have been published. The first write frees.", "keys": ["workflow", "pending", "unpublished", "workflows"], "args": ["now_ms", "name"], "rest": true, "replies": ["ok", "missing"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then

@@ -1,4 +1,4 @@
---{"name": "note_nodes", "purpose": "what has become of nodes of a workflow. What is older than what is known, or known, changes nothing.", "keys": ["workflow", "pending", "unpublished", "workflows"], "args": ["now_ms", "name"], "rest": true, "replies": ["ok", "missing"]}
+--{"name": "note_nodes", "purpose": "records what has become of nodes of a workflow. News that is known, or older than what is known, changes nothing.", "keys": ["workflow", "pending", "unpublished", "workflows"], "args": ["now_ms", "name"], "rest": true, "replies": ["ok", "missing"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then

@@ -1,4 +1,4 @@
---{"name": "plan_drain", "purpose": "puts down which entries of a stream are to be written to the lake next, so that whoever writes them,", "keys": ["events", "counters", "drain"], "args": ["now_ms", "last", "instead"], "rest": false, "replies": ["ok", "planned", "gone"]}
+--{"name": "plan_drain", "purpose": "records which entries of a stream are written to the lake next: from the oldest one to `last`. So every process", "keys": ["events", "counters", "drain"], "args": ["now_ms", "last", "instead"], "rest": false, "replies": ["ok", "planned", "gone"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then

@@ -150,38 +150,37 @@ for _, id in ipairs(ids) do
    end
   else
    if not delay then
-    local __14, kind, base, most_2
+    local kind, base, most_2
     repeat
-     local options_5 = run_2.options
-     if options_5 == '' then
-      __14, kind, base, most_2 = 0, 0, 0, 0
+     local options_5, failed = run_2.options, 2 == 1
+     local __14, kind_2, base_2, most_3
+     repeat
+      if options_5 == '' then
+       __14, kind_2, base_2, most_3 = 0, 0, 0, 0
+       break
+      end
+      __14, kind_2, base_2, most_3 = struct.unpack('>I6BI6I6', options_5)
+     until true
+     if kind_2 >= 128 and not failed then
+      kind, base, most_2 = 0, 0, 0
       break
      end
-     __14, kind, base, most_2 = struct.unpack('>I6BI6I6', options_5)
+     kind, base, most_2 = kind_2 % 32, base_2, most_3
     until true
-    if kind % 128 >= 64 then
-     kind = kind - 64
-    end
-    if kind % 64 >= 32 then
-     kind = kind - 32
-    end
-    if kind >= 128 then
-     kind = 2 == 1 and kind - 128 or 0
-    end
     do
      local result
      repeat
-      local kind_2, base_2, cap, n = kind, base, most_2, math.max(1, run_2.used)
-      if kind_2 == 0 then
+      local kind_3, base_3, cap, n = kind, base, most_2, math.max(1, run_2.used)
+      if kind_3 == 0 then
        result = 0
        break
       end
-      if kind_2 == 1 then
-       result = base_2
+      if kind_3 == 1 then
+       result = base_3
        break
       end
-      if kind_2 == 2 then
-       result = math.min(base_2 * n, 4294967295000)
+      if kind_3 == 2 then
+       result = math.min(base_3 * n, 4294967295000)
        break
       end
       do
@@ -191,8 +190,8 @@ for _, id in ipairs(ids) do
        end
        math.randomseed(sum)
       end
-      if kind_2 == 3 then
-       local full = math.min(cap, base_2 * 2 ^ math.min(n - 1, 63))
+      if kind_3 == 3 then
+       local full = math.min(cap, base_3 * 2 ^ math.min(n - 1, 63))
        result = math.floor(full / 2 + math.random() * full / 2)
        break
       end
@@ -523,8 +522,8 @@ do
 end
 repeat
  local total = #event_lines
- local most_3 = tonumber(ARGV[4])
- if total == 0 or most_3 == 0 then
+ local most_4 = tonumber(ARGV[4])
+ if total == 0 or most_4 == 0 then
   break
  end
  local added = 0
@@ -535,18 +534,18 @@ repeat
   added = added + (40 + math.floor(1.2 * (#ARGV[2] + #lines)))
  end
  local held = redis.call('HINCRBY', KEYS[18], 'events_bytes', added)
- local full_2 = most_3 < 4 * 1048576 and most_3 / 4 or 1048576
+ local full_2 = most_4 < 4 * 1048576 and most_4 / 4 or 1048576
  if held >= full_2 and held - added < full_2 then
   redis.pcall('PUBLISH', KEYS[17], held)
  end
- if held > most_3 then
+ if held > most_4 then
   do
-   local most_4, added_2 = most_3 - math.floor(most_3 / 64), added
+   local most_5, added_2 = most_4 - math.floor(most_4 / 64), added
    local dropped, freed, entries, from_2 = 0, 0, 0, '-'
    repeat
     local found = redis.call('XRANGE', KEYS[17], from_2, '+', 'COUNT', 100)
     for __25, entry in ipairs(found) do
-     if held - freed <= most_4 then
+     if held - freed <= most_5 then
       break
      end
      local fields = entry[2]
@@ -560,7 +559,7 @@ repeat
      entries = entries + 1
      from_2 = '(' .. entry[1]
     end
-   until freed >= added_2 or held - freed <= most_4 or #found < 100
+   until freed >= added_2 or held - freed <= most_5 or #found < 100
    redis.call('XTRIM', KEYS[17], 'MAXLEN', redis.call('XLEN', KEYS[17]) - entries)
    redis.call('HINCRBY', KEYS[18], 'events_bytes', -freed)
    redis.call('HINCRBY', KEYS[18], 'events_dropped', dropped)

@@ -1,4 +1,4 @@
---{"name": "respawn", "purpose": "dead letters become ready again with one more try and a new ttl (edge L): the oldest `limit`, or those named.", "keys": ["runs", "ready", "prio", "priorities", "expiring", "dead", "flags", "sweeps", "waiting", "events", "counters", "lines", "turns", "shares", "outgoing"], "args": ["now_ms", "queue", "channel", "cap", "ttl", "limit"], "rest": true, "replies": ["ok"]}
+--{"name": "respawn", "purpose": "makes dead letters ready again with one more try and a new ttl (edge L): the oldest `limit`, or those named.", "keys": ["runs", "ready", "prio", "priorities", "expiring", "dead", "flags", "sweeps", "waiting", "events", "counters", "lines", "turns", "shares", "outgoing"], "args": ["now_ms", "queue", "channel", "cap", "ttl", "limit"], "rest": true, "replies": ["ok"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then

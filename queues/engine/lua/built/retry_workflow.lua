@@ -1,4 +1,4 @@
---{"name": "retry_workflow", "purpose": "the dead nodes of a failed workflow are to come back. They do so after it.", "keys": ["workflow", "pending", "unpublished", "workflows"], "args": ["now_ms", "name"], "rest": false, "replies": ["ok", "other", "missing"]}
+--{"name": "retry_workflow", "purpose": "marks that the dead nodes of a failed workflow are to be revived, which is done after this call.", "keys": ["workflow", "pending", "unpublished", "workflows"], "args": ["now_ms", "name"], "rest": false, "replies": ["ok", "other", "missing"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then

@@ -1,4 +1,4 @@
---{"name": "revive_nodes", "purpose": "dead jobs of a workflow come back with one more try and a new ttl, ready or blocked (edges L and R). What is not", "keys": ["runs", "ready", "prio", "priorities", "expiring", "dead", "blocked", "waits", "flags", "sweeps", "waiting", "events", "counters", "lines", "turns", "shares", "outgoing"], "args": ["now_ms", "queue", "channel", "cap", "ttl", "before"], "rest": true, "replies": ["ok"]}
+--{"name": "revive_nodes", "purpose": "revives dead jobs of a workflow with one more try and a new ttl, ready or blocked (edges L and R). What is not", "keys": ["runs", "ready", "prio", "priorities", "expiring", "dead", "blocked", "waits", "flags", "sweeps", "waiting", "events", "counters", "lines", "turns", "shares", "outgoing"], "args": ["now_ms", "queue", "channel", "cap", "ttl", "before"], "rest": true, "replies": ["ok"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then

@@ -1,4 +1,4 @@
---{"name": "settle_once", "purpose": "forgets soon what publish_once remembers, for nobody will repeat these publishes any more.", "keys": ["keys", "flags", "sweeps"], "args": ["now_ms", "queue", "keep"], "rest": true, "replies": ["ok"]}
+--{"name": "settle_once", "purpose": "shortens how long publish_once remembers ids, since their publisher will not repeat them.", "keys": ["keys", "flags", "sweeps"], "args": ["now_ms", "queue", "keep"], "rest": true, "replies": ["ok"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then

@@ -1,4 +1,4 @@
---{"name": "take_workflows", "purpose": "workflows of a partition with something to do, which is for the caller to do. If it dies, they come again. The", "keys": ["workflows"], "args": ["now_ms", "limit", "again"], "rest": false, "replies": ["ok"]}
+--{"name": "take_workflows", "purpose": "takes workflows of a partition that have something to do, for the caller to do it. They are returned again", "keys": ["workflows"], "args": ["now_ms", "limit", "again"], "rest": false, "replies": ["ok"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then

@@ -1,4 +1,4 @@
---{"name": "write_survey", "purpose": "puts down what a survey found. What is there already is not written again, so a quiet pool costs Redis's", "keys": ["survey"], "args": ["head"], "rest": true, "replies": ["ok"]}
+--{"name": "write_survey", "purpose": "records what a survey found. What is there already is not written again, so a quiet pool costs Redis's", "keys": ["survey"], "args": ["head"], "rest": true, "replies": ["ok"]}
 if ARGV[1] ~= '' then
  redis.call('HDEL', KEYS[1], '')
  redis.call('HSET', KEYS[1], '', ARGV[1])

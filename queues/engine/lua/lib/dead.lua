@@ -1,4 +1,4 @@
--- dead: the end of dead letters that nobody wants any more.
+-- dead: deletes dead letters that were dropped by a person or a bound.
 -- INCLUDES events remove outgoing
 
 -- `reason`: `was dead`, or the bound that they were beyond.

@@ -1,5 +1,5 @@
 -- due_jobs: moves due jobs of one queue to ready, in order of their due times (edges E and J).
--- What is counted as `l` is by how much later than due a job was made ready: the lateness of whoever saw to it.
+-- `l` counts by how much later than due jobs were made ready: the lateness of the pump, or of the consumer that did it.
 -- Scripts include line or plain_line before it.
 -- INCLUDES ready due events minute_counts
 local function earlier(a, b)

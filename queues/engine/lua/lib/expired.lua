@@ -11,6 +11,6 @@ end
 local function has_expired(expires) return expires > 0 and expires <= now end
 
 -- Whether jobs in this state expire.
-local function is_waiting(state) 
+local function is_waiting(state)
   return state == 'ready' or state == 'delayed' or state == 'retry' or state == 'blocked' or state == 'grouped'
 end

@@ -3,7 +3,8 @@
 local OUTCOME_FAILED = 1
 local OUTCOME_LEASE_LOST = 2
 
--- `delay` nil: by the job's backoff, which `fallback` (nil: none) replaces if it is to wait for no time. A job whose attempt was cancelled is dead, whatever it ended by. → 'dead' | 'retry' | 'ready', due ms (0 unless retry)
+-- Puts the job into dead, retry or ready. `delay` nil: its backoff decides, and `fallback` (nil: none) is used where that is 0.
+-- A job whose attempt was cancelled is dead, whatever its attempt ended by. → 'dead' | 'retry' | 'ready', due ms (0 unless retry)
 local function after_failure(id, run, outcome, error, delay, to_dead, fallback)
   local cancelled = run.marks >= CANCELLED
   remember_attempt(run, outcome, cancelled and error == '' and 'cancelled' or error)
@@ -16,10 +17,7 @@ local function after_failure(id, run, outcome, error, delay, to_dead, fallback)
     if unpack_options(run.options) > 0 then redis.call('PUBLISH', channel, 'done\t' .. queue .. '\t' .. id) end
   else
     if not delay then
-      local _, kind, base, most = unpack_options(run.options)
-      if kind % FAILURES_ONLY >= HAS_LIMIT_KEY then kind = kind - HAS_LIMIT_KEY end
-      if kind % HAS_LIMIT_KEY >= HAS_GROUP then kind = kind - HAS_GROUP end
-      if kind >= FAILURES_ONLY then kind = outcome == OUTCOME_FAILED and kind - FAILURES_ONLY or 0 end
+      local kind, base, most = backoff_of(run.options, outcome == OUTCOME_FAILED)
       delay = backoff_delay(kind, base, most, math.max(1, run.used), id)
       if delay == 0 and fallback then delay = fallback end
     end

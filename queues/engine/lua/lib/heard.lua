@@ -1,8 +1,8 @@
--- heard: who spoke lately, and what they said. Bounded: who was silent for `forget` ms is forgotten, and who has been silent
--- for longest if there are more than `most`. So are those that spoke later than now, before the clock was put back: who
--- lives speaks again.
+-- heard: which processes reported lately, and what. Bounded: a process that was silent for `forget` ms is forgotten, and if
+-- there are more than `most`, those that were silent for longest. Reports later than now were sent before the clock was put
+-- back: they are forgotten, too, and a process that lives reports again.
 
--- Note what `one` says; "" = it ends. `times`: zset, `records`: hash. The first write frees, so it goes on when Redis is full.
+-- Records what the process `one` reports; "" = it ends. `times`: zset, `records`: hash. The first write frees, so it goes on when Redis is full.
 local function hear(times, records, one, record)
   local function drop(some)
     for _, other in ipairs(some) do

@@ -76,3 +76,10 @@ local function weight_in(options)
   local count = struct.unpack('>H', options, #options - GROUP_BYTES + 2)
   return math.max(1, count)
 end
+
+-- The backoff of a job whose attempt failed, or (`failed` false) whose lease ran out. → its kind alone, base ms, cap ms
+local function backoff_of(options, failed)
+  local _, kind, base, most = unpack_options(options)
+  if kind >= FAILURES_ONLY and not failed then return 0, 0, 0 end
+  return kind % HAS_GROUP, base, most
+end

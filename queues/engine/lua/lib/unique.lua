@@ -4,7 +4,7 @@
 -- first job of those that replaced each other was published.
 -- INCLUDES record run expired keys
 
--- Whether somebody has worked on it. It exists.
+-- Whether the job, which exists, was ever delivered.
 local function has_begun(id)
   local raw = redis.call('HGET', runs, id)
   return raw and run_attempt(raw) > 0

@@ -6,7 +6,7 @@
 --          deleted, expired, cancelled (deleted since the workflow was)      :DIGEST  of a request whose nodes it has, so that a repetition is known
 -- `unpublished`: nodes whose jobs are to be published, by the order in which that is done; `pending` has their bodies.
 -- `workflows`: zset of the partition's workflows with something to do → when. Without something to do a workflow is not in it.
-local ATTEND_AFTER_MS = 500 -- whoever begins something has so long to do it itself
+local ATTEND_AFTER_MS = 500 -- a process that begins something has this long to finish it; then the relay does
 local STAGED_MS = 60000
 
 -- Call after every change. → its state

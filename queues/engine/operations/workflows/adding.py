@@ -1,4 +1,4 @@
-"""Makes workflows, and adds nodes to them: bodies are staged, the nodes are committed in one step, and then published.
+"""Creates workflows, and adds nodes to them: bodies are staged, nodes committed in one step, and then published.
 
 If the caller dies before the commit, nothing has happened, and the bodies are dropped a minute later. If it dies after
 it, the relay publishes what is left (`attending`). A request that is repeated changes nothing.
@@ -14,7 +14,7 @@ from ... import ids, limits
 from ...errors import InvalidArgumentError, StoreUnavailableError, WorkflowConflictError, WorkflowNotFoundError
 from ...keys import Layout, WorkflowKeys
 from ...names import check_workflow_id
-from ...operation import Operation, Paced, Plan
+from ...operation import Operation, Paced, Plan, in_pages
 from ...values import Dependency
 from ...workflow_values import NodeRequest, NodesAdded
 from ..publish import PreparedOptions
@@ -109,8 +109,7 @@ class _Request:
         names = [*own, *others]
         old: dict[str, Found] = {}
         record: records.Record | None = None
-        for start in range(0, len(names), limits.NODES_PER_REQUEST):
-            part = names[start : start + limits.NODES_PER_REQUEST]
+        for part in in_pages(names, limits.NODES_PER_REQUEST):
             (record,) = yield [records.find_nodes(self.workflow, part, digest=self.digest, now_ms=self.now_ms)]
             if record.is_repeated:
                 return None
@@ -202,7 +201,7 @@ class _Request:
 
 
 def _job_ids(now_ms: int, number: int) -> list[str]:
-    """Ids that ascend, with the time at which they are given."""
+    """Ascending ids, all with this time."""
     random, counter = ids.random_start(number)
     return [ids.make_id(now_ms, random, counter + place) for place in range(number)]
 

@@ -1,4 +1,4 @@
-"""Does with workflows what is to be done: what a process began that died, what comes back later, and their end.
+"""Finishes what processes that died have begun with workflows, repeats cancellations, and ends workflows.
 
 Called by the relay of the pump. Each step may be done twice.
 """
@@ -42,7 +42,7 @@ def attend_workflows(layout: Layout, *, now_ms: int | None = None) -> Plan[Count
 
 
 def attend_workflow(layout: Layout, workflow: WorkflowKeys, *, now_ms: int | None = None) -> Plan[None]:
-    """Do what is to be done with one."""
+    """Do all that is to be done with one workflow."""
     (task,) = yield [records.read_task(workflow, now_ms=now_ms)]
     if task.state is None:
         yield from _forget(workflow, now_ms)

@@ -21,7 +21,7 @@ def cancel_workflow(
 ) -> Plan[bool]:
     """Cancel a workflow that is running or failed. False: it was cancelled before.
 
-    If the caller dies before it has come to all jobs, the relay goes on. `given`: tells two commands to workers apart.
+    If the caller dies before all jobs are cancelled, the relay goes on. `given`: distinguishes two commands to workers.
     Raises WorkflowNotFoundError, WorkflowConflictError.
     """
     check_workflow_id(workflow_id)

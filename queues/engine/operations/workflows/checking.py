@@ -1,4 +1,4 @@
-"""What may be asked for: names, numbers, dependencies; cycles are found and named."""
+"""Checks requests for workflows: names, numbers, dependencies; finds cycles and names them."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def find_cycle_among(needs: Mapping[str, Sequence[str]]) -> list[str]:
 
 
 def digest_of(nodes: Sequence[NodeRequest], prepared: Sequence[PreparedOptions], *about: str) -> str:
-    """Of all that a request asks for, so that a repetition of it is known."""
+    """A digest of all that a request asks for, by which its repetition is recognised."""
     digest = hashlib.sha256()
     for text in about:
         digest.update(f"{len(text)} {text}\n".encode("utf-8", "replace"))

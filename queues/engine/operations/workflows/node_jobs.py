@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from ... import limits
 from ...keys import QueueKeys
 from ...operation import Argument, Operation, Relay, Reply
-from ...reply import clock_argument, expect_ok, tag_of
+from ...reply import clock_argument, expect_ok, is_ok, is_ok_above_zero, tag_of
 from ...scripts import load
 from .nodes import PendingJob
 
@@ -27,7 +27,7 @@ def publish_nodes(
 ) -> Operation[bool]:
     """Publish jobs of one queue, which share their options, under their ids; those that are there stay as they are.
 
-    `dependants`: of each, the workflow as one more dependant. False: it is too late for that.
+    `dependants`: of each, the workflow as one more dependant. False: the deadline is over.
     """
 
     def decode(reply: Reply) -> bool:
@@ -46,7 +46,7 @@ def publish_nodes(
         decode,
         alone=True,
         replicated=True,
-        relay=Relay(queue.partition, now_ms, lambda reply: reply[0] == b"ok") if asks else None,
+        relay=Relay(queue.partition, now_ms, is_ok) if asks else None,
     )
 
 
@@ -63,7 +63,7 @@ class Facts(NamedTuple):
 def node_facts(
     queue: QueueKeys, job_ids: Sequence[str], *, now_ms: int | None = None
 ) -> Operation[tuple[int, tuple[Facts, ...]]]:
-    """The server's time, and of each job where it is."""
+    """The server's time, and where each job is."""
 
     def decode(reply: Reply) -> tuple[int, tuple[Facts, ...]]:
         now, *found = expect_ok(_FACTS, reply)
@@ -84,7 +84,7 @@ def revive_nodes(
     died_before_ms: int,
     now_ms: int | None = None,
 ) -> Operation[int]:
-    """Have dead jobs come back, each with what it waits for; those that died later stay dead. Their number."""
+    """Revive dead jobs, each with what it waits for; those that died later stay dead. Returns how many."""
     args: list[Argument] = []
     for job_id, waits in jobs:
         args += (job_id, len(waits), *waits)
@@ -95,5 +95,5 @@ def revive_nodes(
         (*head, died_before_ms, *args),
         lambda reply: int(expect_ok(_REVIVE, reply)[0]),
         alone=True,
-        relay=Relay(queue.partition, now_ms, lambda reply: reply[0] == b"ok" and reply[1] > 0),
+        relay=Relay(queue.partition, now_ms, is_ok_above_zero),
     )

@@ -10,10 +10,10 @@ from ...values import Dependency
 from ..dependencies import POLICIES
 
 WORKFLOW_POLICY: Final = "a"
-"""Stands for the policy of a dependant that is a workflow: it is told of every end, and again if there are several."""
+"""Stands for the policy of a dependant that is a workflow: it is told of every end of the job, also of a second one."""
 
 WORKFLOW_QUEUE: Final = "*"
-"""Stands for its queue: no queue is called so."""
+"""Stands for the queue of such a dependant: no queue has this name."""
 
 _POLICY_NAMES: Final = {letter: str(policy) for policy, letter in POLICIES.items()}
 
@@ -53,12 +53,12 @@ class Fate(NamedTuple):
 
     @property
     def rest(self) -> str:
-        """Behind outcome and time."""
+        """The fields behind outcome and time."""
         return f"{self.began_ms}\t{self.ended_ms}\t{self.attempts}\t{self.error}"
 
 
 PENDING: Final = Fate("pending")
-"""Of a node whose job is still to be published."""
+"""The fate of a node whose job is still to be published."""
 
 
 def fate_of(raw: bytes) -> Fate:
@@ -89,7 +89,7 @@ class PendingJob(NamedTuple):
 
 
 _OPTIONS_PLACE: Final = 5
-"""Of the packed options among the arguments, which are bytes."""
+"""The place of the packed options, which are bytes, among the arguments."""
 
 
 def pending_of(raw: bytes) -> PendingJob:

@@ -1,4 +1,4 @@
-"""Writes down what has become of nodes: asks where their jobs are, then tells the workflows.
+"""Records what has become of nodes: asks where their jobs are, then writes it to the workflows.
 
 What is written is as old as the question, by the clock of the partition that was asked; what is older than what is
 known changes nothing. So it may be done twice, and by several processes at once.
@@ -13,18 +13,18 @@ from typing import Any, Final, NamedTuple
 from ... import limits
 from ...errors import TaskqError
 from ...keys import Layout, QueueKeys
-from ...operation import Apart, Operation, Plan
+from ...operation import Apart, Operation, Plan, in_pages
 from . import node_jobs, records
 from .node_jobs import Facts
 from .nodes import Fate
 
 _OUTCOMES: Final[Mapping[str, str]] = {"completed": "done", "dead": "dead"}
 _GONE: Final[Mapping[str, str]] = {"acked": "done", "deleted": "deleted", "expired": "expired"}
-"""What it means that a job is gone, by what was told of it. Otherwise it is not known, and nothing is written."""
+"""What has become of a job that is gone, by the message about it. Without one nothing is known or written."""
 
 
 class NodeEnd(NamedTuple):
-    """A node whose job has ended, or begun again, as it was told: by this word of lua/lib/outgoing.lua, or ""."""
+    """A node whose job has ended or begun again. `told`: the outcome in the message (lua/lib/outgoing.lua), or ""."""
 
     workflow_id: str
     number: int
@@ -50,8 +50,7 @@ def note_ends(layout: Layout, ends: Sequence[NodeEnd], *, now_ms: int | None = N
     parts: list[list[int]] = []
     operations: list[Operation[Any]] = []
     for (namespace, workflow_id), its in fates.items():
-        for start in range(0, len(its), limits.NODE_PAGE):
-            part = its[start : start + limits.NODE_PAGE]
+        for part in in_pages(its, limits.NODE_PAGE):
             parts.append([place for place, _, _ in part])
             operations.append(
                 records.note_nodes(
@@ -67,16 +66,15 @@ def note_ends(layout: Layout, ends: Sequence[NodeEnd], *, now_ms: int | None = N
     return [outcome[place] for place in range(len(ends))]
 
 
-def _ask(ends: Sequence[NodeEnd], now_ms: int | None) -> Plan[list[tuple[list[int], Any]]]:
+def _ask(ends: Sequence[NodeEnd], now_ms: int | None) -> Plan[list[tuple[Sequence[int], Any]]]:
     """Where the jobs are: places among `ends`, and the answer for these or an error."""
     by_queue: dict[QueueKeys, list[int]] = defaultdict(list)
     for place, end in enumerate(ends):
         by_queue[end.queue].append(place)
-    parts: list[list[int]] = []
+    parts: list[Sequence[int]] = []
     operations: list[Operation[Any]] = []
     for queue, places in by_queue.items():
-        for start in range(0, len(places), limits.NODE_PAGE):
-            part = places[start : start + limits.NODE_PAGE]
+        for part in in_pages(places, limits.NODE_PAGE):
             parts.append(part)
             operations.append(node_jobs.node_facts(queue, [ends[place].job_id for place in part], now_ms=now_ms))
     answers = (yield Apart(operations)) if operations else []

@@ -1,7 +1,7 @@
 """Publishes the jobs of nodes that have been committed. May be done twice, by several processes, and left anywhere.
 
 Jobs that wait for others of the same request go first: none of these can be acked before it is there, since no job that
-waits for nothing is there yet. Each carries whom it has to tell. Only a deletion, or the failure of a node that was
+waits for nothing is there yet. Each job carries its dependants. Only a deletion, or the failure of a node that was
 there before, may come in between: so the dependants of nodes that have failed are told again at the end.
 """
 
@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from ... import limits
 from ...keys import Layout, QueueKeys, WorkflowKeys
-from ...operation import Argument, Operation, Paced, Plan
+from ...operation import Argument, Operation, Paced, Plan, in_pages
 from ...values import Dependency, DependencyFailure
 from ...workflow_values import WorkflowState
 from ..dependencies import POLICIES, Settlement, settle
@@ -67,9 +67,9 @@ def _tell_again(layout: Layout, workflow: WorkflowKeys, now_ms: int | None) -> P
                 text = f"{node.policy}{Dependency(queue=needed.queue, job_id=needed.job_id)}"
                 settlements[node.queue].append(Settlement(node.job_id, text, its.outcome))
     told: list[Operation[Any]] = [
-        settle(layout.queue(workflow.namespace, queue), its[start : start + limits.DEPENDENCY_PAGE], now_ms=now_ms)
+        settle(layout.queue(workflow.namespace, queue), part, now_ms=now_ms)
         for queue, its in settlements.items()
-        for start in range(0, len(its), limits.DEPENDENCY_PAGE)
+        for part in in_pages(its, limits.DEPENDENCY_PAGE)
     ]
     if told:
         yield told

@@ -1,21 +1,36 @@
-"""Reads workflows: the record, and for nodes that have not ended where their jobs are."""
+"""Reads workflows: the record, for nodes that have not ended where their jobs are, and the results of nodes."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
 from heapq import merge
-from typing import Any
+from typing import Any, Final
 
 from ... import limits
-from ...errors import InvalidArgumentError, WorkflowNotFoundError
+from ...errors import InvalidArgumentError, NodeNotFoundError, WorkflowNotFoundError
 from ...keys import Layout, WorkflowKeys
 from ...names import check_workflow_id
-from ...operation import Operation, Plan
-from ...workflow_values import NodeState, Workflow, WorkflowNode, WorkflowPage, WorkflowState, WorkflowSummary
+from ...operation import Operation, Paced, Plan, in_pages
+from ...values import JobState
+from ...workflow_values import (
+    NodeResult,
+    NodeResults,
+    NodeState,
+    Workflow,
+    WorkflowNode,
+    WorkflowPage,
+    WorkflowState,
+    WorkflowSummary,
+)
+from ..inspect import result
 from . import node_jobs, records
 from .node_jobs import Facts
 from .nodes import Fate, Node
+
+_SMALL_BYTES: Final = 4 * 1024
+_AT_ONCE: Final = 16
+"""Results in one round trip, until it is known that they are small."""
 
 
 def read_workflow(
@@ -69,16 +84,15 @@ def _read_pages(workflow: WorkflowKeys, first: int, end: int) -> Plan[list[tuple
 def _states(
     layout: Layout, workflow: WorkflowKeys, found: Sequence[tuple[Node, Fate]], now_ms: int | None
 ) -> Plan[list[Facts | None]]:
-    """Where the jobs of nodes are of which that is not known; None: it is known how the node has ended."""
+    """Where the jobs of those nodes are whose end is not known; None for the others."""
     places: dict[str, list[int]] = defaultdict(list)
     for place, (node, fate) in enumerate(found):
         if fate.outcome in ("", "dead"):
             places[node.queue].append(place)
-    asked: list[list[int]] = []
+    asked: list[Sequence[int]] = []
     operations: list[Operation[Any]] = []
     for queue, its in places.items():
-        for start in range(0, len(its), limits.NODE_PAGE):
-            part = its[start : start + limits.NODE_PAGE]
+        for part in in_pages(its, limits.NODE_PAGE):
             asked.append(part)
             job_ids = [found[place][0].job_id for place in part]
             operations.append(node_jobs.node_facts(layout.queue(workflow.namespace, queue), job_ids, now_ms=now_ms))
@@ -161,3 +175,40 @@ def list_workflows(
         ]
     summaries = tuple([record.summary for record in found if record.summary is not None])
     return WorkflowPage(workflows=summaries, after=shown[-1] if len(members) > limit else None)
+
+
+def read_results(
+    layout: Layout, namespace: str, workflow_id: str, node: str, *, after: int = 0, now_ms: int | None = None
+) -> Plan[NodeResults]:
+    """Results of the nodes that `node` depends on, in the order in which it names them, from place `after` on.
+
+    A page ends with about PAGE_BUDGET_BYTES. Raises WorkflowNotFoundError.
+    """
+    check_workflow_id(workflow_id)
+    workflow = layout.workflow(namespace, workflow_id)
+    (record,) = yield [records.find_nodes(workflow, [node], now_ms=now_ms)]
+    if record.summary is None:
+        raise WorkflowNotFoundError
+    found = record.found[0]
+    if found is None:
+        raise NodeNotFoundError
+    needs = found.node.needs[after : after + limits.NODES_PER_REQUEST]
+    needed: dict[int, Node] = {}
+    size = limits.NODE_READ_PAGE
+    pages = sorted({number // size for number in needs})
+    for page, nodes in zip(
+        pages, (yield [records.read_nodes(workflow, first=page * size, limit=size) for page in pages]), strict=True
+    ):
+        needed |= {page * size + place: one for place, (one, _) in enumerate(nodes)}
+    results: list[NodeResult] = []
+    total, at_once = 0, _AT_ONCE
+    while len(results) < len(needs) and total < limits.PAGE_BUDGET_BYTES:
+        part = [needed[number] for number in needs[len(results) : len(results) + at_once]]
+        answers = yield Paced([result(layout.queue(namespace, one.queue), one.job_id, now_ms=now_ms) for one in part])
+        for one, answer in zip(part, answers, strict=True):
+            total += len(answer.body or b"")
+            is_there = answer.state is JobState.COMPLETED
+            results.append(NodeResult(name=one.name, is_there=is_there, body=answer.body))
+        at_once = limits.NODE_PAGE if total < _SMALL_BYTES * len(results) else _AT_ONCE
+    read = after + len(results)
+    return NodeResults(results=tuple(results), after=read if read < len(found.node.needs) else None)

@@ -31,7 +31,7 @@ _FORGET = load("forget_workflow")
 
 
 class Found(NamedTuple):
-    """`number`: of a node."""
+    """A node that was found by its name; `number`: its place in the workflow."""
 
     number: int
     node: Node
@@ -41,7 +41,7 @@ class Found(NamedTuple):
 class Record(NamedTuple):
     """`summary` None: there is no such workflow. `is_repeated`: it has the nodes of the request already.
 
-    `found`: of each name the node; None: there is none.
+    `found`: the node of each name; None: there is none.
     """
 
     now_ms: int
@@ -97,7 +97,7 @@ def stage_nodes(
 
 
 class Commit(NamedTuple):
-    """How it went: the word that lua/commit_nodes.lua replies, and what is behind it."""
+    """The outcome of a commit: the word that lua/commit_nodes.lua replies, and the value behind it."""
 
     word: str
     value: Any = None
@@ -149,7 +149,7 @@ class Unpublished(NamedTuple):
 
 
 def read_unpublished(workflow: WorkflowKeys, *, now_ms: int | None = None) -> Operation[Unpublished]:
-    """Of one rank."""
+    """Nodes whose jobs are to be published, all of one rank."""
 
     def decode(reply: Reply) -> Unpublished:
         now, *nodes = expect_ok(_READ_UNPUBLISHED, reply)
@@ -164,7 +164,10 @@ def read_unpublished(workflow: WorkflowKeys, *, now_ms: int | None = None) -> Op
 def mark_published(
     workflow: WorkflowKeys, nodes: Sequence[tuple[int, str]], *, now_ms: int | None = None
 ) -> Operation[WorkflowState | None]:
-    """Jobs of nodes have been published: their numbers and ids. The workflow's state; None: it is gone."""
+    """Record that jobs of nodes, by their numbers and ids, have been published. Returns the workflow's state.
+
+    None: the workflow is gone.
+    """
 
     def decode(reply: Reply) -> WorkflowState | None:
         if tag_of(reply) == "missing":
@@ -179,7 +182,7 @@ def mark_published(
 def note_nodes(
     workflow: WorkflowKeys, fates: Sequence[tuple[int, Fate]], *, now_ms: int | None = None
 ) -> Operation[bool]:
-    """Write down what has become of nodes. Whether there is such a workflow."""
+    """Record what has become of nodes. Returns whether there is such a workflow."""
 
     def decode(reply: Reply) -> bool:
         return tag_of(reply) != "missing" and bool(expect_ok(_NOTE, reply))
@@ -224,13 +227,13 @@ class Asked(NamedTuple):
 
 
 def cancel_record(workflow: WorkflowKeys, *, now_ms: int | None = None) -> Operation[Asked]:
-    """Say that a workflow is cancelled."""
+    """Mark a workflow as cancelled."""
     args = (clock_argument(now_ms), workflow.name, limits.PUBLISH_WITHIN_MS + limits.CANCEL_AGAIN_AFTER_MS)
     return Operation(_CANCEL, workflow.select(_CANCEL.keys), args, lambda reply: _asked(_CANCEL, reply))
 
 
 def retry_record(workflow: WorkflowKeys, *, now_ms: int | None = None) -> Operation[Asked]:
-    """Say that the dead nodes of a workflow are to come back."""
+    """Mark that the dead nodes of a workflow are to be revived."""
     args = (clock_argument(now_ms), workflow.name)
     return Operation(_RETRY, workflow.select(_RETRY.keys), args, lambda reply: _asked(_RETRY, reply))
 
@@ -246,7 +249,7 @@ def _asked(script: Script, reply: Reply) -> Asked:
 def end_task(
     workflow: WorkflowKeys, *, task: str = "", asked_ms: int = 0, now_ms: int | None = None
 ) -> Operation[bool]:
-    """Say that this has been done, and have the record say what comes next. Whether there is such a workflow."""
+    """Record that this has been done, and set what comes next. Returns whether there is such a workflow."""
 
     def decode(reply: Reply) -> bool:
         return tag_of(reply) != "missing" and bool(expect_ok(_END_TASK, reply))
@@ -273,7 +276,7 @@ class Task(NamedTuple):
 
 
 def read_task(workflow: WorkflowKeys, *, now_ms: int | None = None) -> Operation[Task]:
-    """What is to be done with it."""
+    """Read what is to be done with a workflow."""
 
     def decode(reply: Reply) -> Task:
         if tag_of(reply) == "missing":
@@ -285,7 +288,10 @@ def read_task(workflow: WorkflowKeys, *, now_ms: int | None = None) -> Operation
 
 
 def take_workflows(partition: int, *, now_ms: int | None = None) -> Operation[tuple[str, ...]]:
-    """`namespace/workflow` of some of a partition with something to do; others get them again a moment later."""
+    """Take some workflows of a partition that have something to do, as `namespace/workflow`.
+
+    They are returned again a moment later, in case the caller died.
+    """
     args = (clock_argument(now_ms), limits.WORKFLOWS_AT_ONCE, limits.ATTEND_AGAIN_MS)
     return Operation(
         _TAKE,
@@ -296,7 +302,7 @@ def take_workflows(partition: int, *, now_ms: int | None = None) -> Operation[tu
 
 
 def drop_staged(workflow: WorkflowKeys, *, cursor: str, now_ms: int | None = None) -> Operation[str]:
-    """Drop bodies that were not added in time. Where to go on; "0": it was at the end."""
+    """Drop bodies that were not added in time. Returns the cursor of the next call; "0": it was at the end."""
     args = (clock_argument(now_ms), workflow.name, limits.WORKFLOW_STAGED_MS, cursor)
     return Operation(
         _DROP_STAGED,
@@ -307,7 +313,7 @@ def drop_staged(workflow: WorkflowKeys, *, cursor: str, now_ms: int | None = Non
 
 
 def forget_workflow(workflow: WorkflowKeys) -> Operation[int]:
-    """Drop a part of the record. How many fields are left."""
+    """Drop a part of the record. Returns how many fields are left."""
     keys = workflow.select(_FORGET.keys)
     return Operation(
         _FORGET, keys, (workflow.name, limits.NODE_READ_PAGE), lambda reply: int(expect_ok(_FORGET, reply)[0])

@@ -1,4 +1,4 @@
-"""Retries failed workflows: dead nodes come back, and those that are dead because of others come back blocked.
+"""Retries failed workflows: dead nodes are revived, blocked again if they died because of others.
 
 Those that others wait for come first: then each of the others asks how these are, as a job that is published does.
 """
@@ -54,7 +54,7 @@ class Revived:
 
 
 def revive_dead(layout: Layout, workflow: WorkflowKeys, *, asked_ms: int, now_ms: int | None = None) -> Plan[Revived]:
-    """Have nodes come back that died before `asked_ms`. May be done twice."""
+    """Revive the nodes that died before `asked_ms`. May be done twice."""
     nodes = yield from read_all(workflow, now_ms)
     count = 0
     for level in _levels(nodes):
