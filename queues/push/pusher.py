@@ -29,7 +29,7 @@ from queues.http_client.headers import write_headers
 from queues.pools import async_engine_for, close_async_engines, peek_async_engine
 from queues.services.policies import EffectivePolicy, peek_policy, policy_for
 from queues.services.pools.managing import list_pools
-from queues.services.push.addresses import address_rules
+from queues.services.push.endpoints import address_rules
 from queues.services.push.pushing import PushJob, PushPlan, claim_test, pause_gone, read_plan
 
 from .recorder import TEST_DELIVERED, TEST_FAILED, Happened, Recorder

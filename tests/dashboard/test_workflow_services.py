@@ -7,8 +7,7 @@ import pytest
 from queues.engine import Engine, NodeRequest, WorkflowConflictError, consume, create_workflow, fail, relay
 from queues.models import Activity
 from queues.services.errors import NamespaceNotFoundError, RoleTooLowError
-from queues.services.workflows.actions import cancel_workflow, retry_workflow
-from queues.services.workflows.pages import list_workflows, read_workflow
+from queues.services.workflows.pages import cancel_workflow, list_workflows, read_workflow, retry_workflow
 from tests.dashboard.people import POOL, SHOP, People
 
 pytestmark = pytest.mark.django_db
