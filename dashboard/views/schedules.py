@@ -15,8 +15,7 @@ from dashboard.forms.jobs import whole_number
 from dashboard.forms.schedule import PreviewForm, ScheduleForm, initial_of
 from queues.services.errors import InvalidArgumentError, ScheduleTakenError
 from queues.services.permissions import Role
-from queues.services.schedules.actions import ScheduleAct, act_on_schedule, check_may_edit, save_schedule
-from queues.services.schedules.editing import preview
+from queues.services.schedules.editing import ScheduleAct, act_on_schedule, check_may_edit, preview, save_schedule
 from queues.services.schedules.reading import ScheduleFilter, show_schedule, show_schedules
 from queues.services.schedules.values import FireOutcome, ScheduleFields, ScheduleSource, ScheduleState
 

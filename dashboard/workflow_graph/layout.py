@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from .coordinates import centre_items, place_columns
-from .layers import Layers, make_layers
-from .ordering import order_layers
+from .layers import Layers, make_layers, order_layers
 from .units import Unit, find_units, graph_of_units, make_graph
 
 MARGIN: Final = 24

@@ -14,9 +14,8 @@ from queues.engine import PushCounts
 from queues.engine.errors import TaskqError
 from queues.engine.stats.pushers import OTHER as NOT_NAMED
 from queues.engine.values import JobState, QueueStats
-from queues.services.pools.engines import PoolLoad, read_pool_load
+from queues.services.pools.engines import PoolLoad, QueueRanking, read_pool_load
 from queues.services.pools.managing import list_pools
-from queues.services.queues.ranking import QueueRanking
 
 from ..context import ApiContext
 from ..http.request import ApiRequest

@@ -12,8 +12,7 @@ import pytest
 
 from dashboard.workflow_graph import GraphLayout, lay_out
 from dashboard.workflow_graph.coordinates import settle_column
-from dashboard.workflow_graph.layers import BENDS_PER_PART, make_layers
-from dashboard.workflow_graph.ordering import count_crossings, order_layers
+from dashboard.workflow_graph.layers import BENDS_PER_PART, count_crossings, make_layers, order_layers
 from dashboard.workflow_graph.units import find_units, graph_of_units, make_graph
 
 from .shapes import SHAPES, Shape, bipartite, chain, fan, far_reaching, ladder, lanes, woven
