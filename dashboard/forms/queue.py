@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+from collections.abc import Callable
 from typing import Any
 
 from django import forms
@@ -11,9 +12,10 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from queues.engine import limits
+from queues.engine import check_group, limits
 from queues.engine.backoff import parse_backoff
 from queues.engine.errors import InvalidArgumentError
+from queues.engine.queue_limits import check_limit_key
 from queues.services.jobs.publishing import PublishRequest
 
 from .jobs import moment_field, moment_ms, seconds_field
@@ -136,6 +138,16 @@ def decode_body(form: forms.Form, data: dict[str, Any]) -> None:
         form.add_error("body", gettext("This is not base64."))
 
 
+def _checked(text: str, check: Callable[[str], object], *, most: int) -> str:
+    """The text if it is blank, or `check` lets it pass, which raises InvalidArgumentError. Raises ValidationError."""
+    try:
+        if text:
+            check(text)
+    except InvalidArgumentError as error:
+        raise ValidationError(gettext("Printable text of at most %(most)s bytes.") % {"most": most}) from error
+    return text
+
+
 class PublishForm(forms.Form):
     """Every option of a publish. What is left blank is up to the queue's policy, then to taskq."""
 
@@ -175,6 +187,18 @@ class PublishForm(forms.Form):
         help_text=_("A second job with the same key is not published."),
     )
     key_ttl_s = seconds_field(_("Key holds for (s)"), help_text=_("Blank: as long as the job lives."), least=1)
+    limit_key = forms.CharField(
+        label=_("Limit key"),
+        required=False,
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+        help_text=_("The tenant or account whose jobs share the queue fairly with those of others."),
+    )
+    group = forms.CharField(
+        label=_("Group"),
+        required=False,
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+        help_text=_("Jobs of a group gather until it is flushed, and are then delivered as one."),
+    )
     attributes = forms.CharField(
         label=_("Attributes"),
         required=False,
@@ -190,6 +214,14 @@ class PublishForm(forms.Form):
             raise ValidationError(
                 gettext("Expected none, fixed:S, linear:S, exponential:S[:MAX] or sidekiq, with S and MAX in seconds.")
             ) from error
+
+    def clean_limit_key(self) -> str:
+        """Checked; "" for none."""
+        return _checked(self.cleaned_data["limit_key"], check_limit_key, most=limits.LIMIT_KEY_MAX_BYTES)
+
+    def clean_group(self) -> str:
+        """Checked; "" for none."""
+        return _checked(self.cleaned_data["group"], check_group, most=limits.GROUP_MAX_BYTES)
 
     def clean_attributes(self) -> dict[str, str] | None:
         attributes: dict[str, str] = {}
@@ -207,6 +239,8 @@ class PublishForm(forms.Form):
             self.add_error("at", gettext("Either a delay or a time."))
         if data.get("key_ttl_s") and not data.get("key"):
             self.add_error("key_ttl_s", gettext("Only with a key."))
+        if data.get("limit_key") and data.get("group"):
+            self.add_error("group", gettext("Either a limit key or a group."))
         decode_body(self, data)
         if len(data.get("bytes", b"")) > limits.BODY_MAX_BYTES:
             self.add_error("body", gettext("A body has at most 1 MiB."))
@@ -227,4 +261,6 @@ class PublishForm(forms.Form):
             backoff=data["backoff"],
             retention_ms=(data["retention_s"] or 0) * 1000,
             attributes=data["attributes"],
+            limit_key=data["limit_key"] or None,
+            group=data["group"] or None,
         )

@@ -87,7 +87,7 @@ def _save_policy(request: HttpRequest, /, **named: str) -> HttpResponse:
             form.add_error(field if field in form.fields else None, text)
     if wrong:
         return _show(request, place, "policy", form, status=INVALID)
-    return done(request, message=_("The policy is saved."), back=_queue_url(place))
+    return done(request, message=_("The policy is saved."), back=queue_url(place))
 
 
 def _show(request: HttpRequest, place: QueuePlace, name: str, form: Form, *, status: int = 200) -> HttpResponse:
@@ -105,10 +105,6 @@ def _place(request: HttpRequest, named: dict[str, str], role: Role) -> QueuePlac
 
 def _names(place: QueuePlace) -> dict[str, str]:
     return {"pool": place.pool, "namespace": place.namespace, "queue": place.queue}
-
-
-def _queue_url(place: QueuePlace) -> str:
-    return reverse("dashboard:queue", kwargs=_names(place))
 
 
 @action
