@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from django.forms import Form
 from django.utils.functional import Promise
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
@@ -180,6 +181,12 @@ def input_message(error: InvalidArgumentError) -> InputMessage:
         words = format_lazy(_("The {field} {text} cannot be read; allowed are {allowed}."), **names)
         return InputMessage(field="cron", words=words)
     return next((message for start, message in _INPUT_MESSAGES if str(error).startswith(start)), _UNKNOWN_INPUT)
+
+
+def add_input_error(form: Form, error: InvalidArgumentError) -> None:
+    """Say it in a form, beside the field that is wrong if the form has it."""
+    wrong = input_message(error)
+    form.add_error(wrong.field if wrong.field in form.fields else None, str(wrong.words))
 
 
 _SENTENCES: Final[Mapping[str, Promise]] = {

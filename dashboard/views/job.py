@@ -24,6 +24,7 @@ from queues.services.queues.page import find_place
 from queues.services.workers.commands import cancel_running_job
 
 from .decorators import action, confirm_first, done, page
+from .parameters import read_text
 from .queue_actions import question_before, queue_url
 
 
@@ -149,7 +150,7 @@ _JOB_ID: Final = re.compile(r"(?<![0-9A-Z])[0-7][0-9A-HJKMNP-TV-Z]{25}(?![0-9A-Z
 @page
 def find(request: HttpRequest) -> HttpResponse:
     """`/find?q=TEXT`: leads on to the job whose id is in TEXT, or to the queues. 404: no such job, or not theirs."""
-    text = request.GET.get("q", "").strip()[:255]
+    text = read_text(request, "q")
     found = _JOB_ID.search(text.upper())
     if found is None:
         return redirect(f"{reverse('dashboard:queues')}?{urlencode({'q': text})}" if text else "dashboard:queues")

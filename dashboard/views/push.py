@@ -11,7 +11,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from dashboard.error_messages import input_message
+from dashboard.error_messages import add_input_error
 from dashboard.forms.jobs import whole_number
 from dashboard.forms.push import OVERLAPS, PushForm, initial_of
 from queues.services.errors import InvalidArgumentError
@@ -21,8 +21,8 @@ from queues.services.push.endpoints import OVERLAP_DEFAULT_S, find_endpoint
 from queues.services.push.reading import EndpointState, read_endpoint, read_endpoints
 
 from .decorators import action, confirm_first, done, is_live, page
+from .parameters import read_act, read_namespace, read_text
 
-TEXT_MAX: Final = 255
 STATES: Final[dict[EndpointState, tuple[str, Promise]]] = {
     EndpointState.HEALTHY: ("ok", gettext_lazy("delivering")),
     EndpointState.FAILING: ("bad", gettext_lazy("failing")),
@@ -38,7 +38,7 @@ def push(request: HttpRequest) -> HttpResponse:
     """`?namespace=POOL/NAME&q=...`; for live.js the part that changes."""
     asked = {
         "namespace": request.GET.get("namespace", ""),
-        "text": request.GET.get("q", "")[:TEXT_MAX].strip(),
+        "text": read_text(request, "q"),
     }
     context = {
         "view": read_endpoints(user=request.user, **asked),
@@ -73,10 +73,7 @@ def act(request: HttpRequest, pool: str, namespace: str, queue: str) -> HttpResp
 
     A new secret is shown in the answer itself, and kept nowhere.
     """
-    try:
-        chosen = PushAct(request.POST.get("act", ""))
-    except ValueError:
-        raise InvalidArgumentError("invalid act") from None
+    chosen = read_act(request, PushAct)
     place = {"pool": pool, "namespace": namespace, "queue": queue}
     check_push_act(user=request.user, **place, act=chosen)
     question = _question(chosen)
@@ -117,10 +114,8 @@ INVALID = 400
 @page
 def push_place(request: HttpRequest) -> HttpResponse:
     """`?namespace=POOL/NAME`: leads to the form for a new one there."""
-    pool, _slash, namespace = request.GET.get("namespace", "").partition("/")
-    if not pool or not namespace or "/" in namespace:
-        return redirect("dashboard:push")
-    return redirect("dashboard:push_new", pool=pool, namespace=namespace)
+    place = read_namespace(request)
+    return redirect("dashboard:push") if place is None else redirect("dashboard:push_new", *place)
 
 
 def push_new(request: HttpRequest, **named: str) -> HttpResponse:
@@ -136,7 +131,7 @@ def push_edit(request: HttpRequest, **named: str) -> HttpResponse:
 @page
 def _show_new(request: HttpRequest, /, **named: str) -> HttpResponse:
     check_may_edit(user=request.user, **named)
-    return _show_form(request, PushForm(is_new=True, initial={"queue": request.GET.get("queue", "")[:255]}), named)
+    return _show_form(request, PushForm(is_new=True, initial={"queue": read_text(request, "queue")}), named)
 
 
 @action
@@ -170,8 +165,7 @@ def _save_form(request: HttpRequest, form: PushForm, named: dict[str, str], queu
     try:
         secret = edit_endpoint(user=request.user, **place, options=options, only_new="queue" not in named)
     except InvalidArgumentError as error:
-        wrong = input_message(error)
-        form.add_error(wrong.field if wrong.field in form.fields else None, str(wrong.words))
+        add_input_error(form, error)
         return _show_form(request, form, named)
     if secret:
         return show_secret(request, place, secret, is_new=True)

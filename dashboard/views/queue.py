@@ -30,10 +30,10 @@ from . import queue_actions
 from .decorators import is_live, page
 from .overview import CHARTS as OVERVIEW_CHARTS
 from .overview import MINUTE_MS
+from .parameters import TEXT_MAX
 from .push import STATES
 
 MINUTES: Final = 60
-TEXT_MAX: Final = 255
 """How much of the past a chart shows."""
 
 Chart = dict[str, Any]
@@ -161,7 +161,7 @@ _AT = "queues/<str:pool>/<str:namespace>/<str:queue>/"
 def limit_keys(request: HttpRequest, pool: str, namespace: str, queue: str) -> HttpResponse:
     """`?q=BEGINNING&after=...`; for live.js the part that changes."""
     place = find_place(user=request.user, pool=pool, namespace=namespace, queue=queue)
-    text, after = (request.GET.get(name, "")[:TEXT_MAX] for name in ("q", "after"))
+    text, after = request.GET.get("q", "")[:TEXT_MAX], request.GET.get("after", "")[:TEXT_MAX]
     limits = read_limit_keys(pool=pool, namespace=namespace, queue=queue, text=text, after=after)
     context = {"place": place, "limits": limits, "text": text, "is_first": not after}
     return render(request, f"dashboard/{'_limit_keys' if is_live(request) else 'limit_keys'}.html", context)

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from dashboard.error_messages import input_message
+from dashboard.error_messages import add_input_error
 from dashboard.forms.jobs import OrderForm, read_chosen, read_filter, whole_number, write_query
 from dashboard.forms.queue import PolicyForm, PublishForm
 from queues.engine.errors import InvalidArgumentError
@@ -58,8 +58,7 @@ def _publish_job(request: HttpRequest, /, **named: str) -> HttpResponse:
             user=request.user, place=place, body=form.cleaned_data["bytes"], request=form.request()
         )
     except InvalidArgumentError as error:
-        wrong = input_message(error)
-        form.add_error(wrong.field if wrong.field in form.fields else None, str(wrong.words))
+        add_input_error(form, error)
         return _show(request, place, "publish", form, status=INVALID)
     job_id = published.job_ids[0]
     message = _("Published.")
