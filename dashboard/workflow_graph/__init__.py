@@ -5,6 +5,6 @@ longest path, and an order within each with few crossings (`layers`), then coord
 Before that, nodes with the same neighbours are put together into a block (`units`), which is placed as one.
 """
 
-from .layout import Block, Edge, GraphLayout, lay_out
+from .layout import Block, Edge, GraphLayout, count_edges, lay_out
 
-__all__ = ["Block", "Edge", "GraphLayout", "lay_out"]
+__all__ = ["Block", "Edge", "GraphLayout", "count_edges", "lay_out"]

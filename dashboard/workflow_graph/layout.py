@@ -103,6 +103,12 @@ def lay_out(depends_on: Sequence[Sequence[int]], *, node_width: int) -> GraphLay
     )
 
 
+def count_edges(depends_on: Sequence[Sequence[int]]) -> int:
+    """How many edges `lay_out` would draw: those between single nodes and blocks. Linear in what is given."""
+    graph = make_graph(depends_on)
+    return sum(map(len, graph_of_units(graph, find_units(graph)).before))
+
+
 def _from_the_top(middles: Sequence[float], grids: Sequence[_Grid]) -> list[int]:
     """Whole numbers, the uppermost edge of all at the margin. Units come first; what follows are bends."""
     tops = [middle - (grids[item].height / 2 if item < len(grids) else 0) for item, middle in enumerate(middles)]
