@@ -17,6 +17,7 @@ from ..http.query import read_flag, read_uint
 from ..http.request import ApiRequest
 from ..http.response import NO_CONTENT, ApiResponse, json_response
 from .json_members import (
+    check_known,
     read_attributes,
     read_body,
     read_choice,
@@ -45,9 +46,7 @@ _KNOWN: Final = frozenset(
 
 def fields_of(content: dict[str, Any]) -> ScheduleFields:
     """What the client wants. Raises ParameterError, which names the member that is wrong."""
-    unknown = sorted(content.keys() - _KNOWN)
-    if unknown:
-        raise ParameterError(f"unknown {unknown[0][:40]!r}; there are {', '.join(sorted(_KNOWN))}")
+    check_known(content, _KNOWN)
     given = [name for name in _WHEN if content.get(name) is not None]
     if len(given) != 1:
         raise ParameterError(f"expected one of cron, every and at, not {len(given)}")

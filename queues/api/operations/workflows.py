@@ -47,6 +47,7 @@ from ..http.query import read_uint
 from ..http.request import ApiRequest
 from ..http.response import ApiResponse, json_response
 from .json_members import (
+    check_known,
     read_attributes,
     read_body,
     read_choice,
@@ -59,7 +60,6 @@ BODY_LIMIT: Final = 4 * MEBIBYTE
 """Of the request. Larger workflows are made with some of their nodes, and get the others by further requests."""
 
 _SLICE_NODES: Final = 50
-_SHOWN: Final = 40
 
 _CREATE: Final = frozenset({"id", "name", "retention", "nodes"})
 _ADD: Final = frozenset({"nodes"})
@@ -69,17 +69,6 @@ _NODE: Final = frozenset(
         *("delay", "at", "ttl", "tries", "priority", "backoff", "attributes", "limit_key"),
     }
 )
-
-
-def check_members(content: dict[str, Any], *, creates: bool) -> None:
-    """Raises ParameterError for a member that is unknown."""
-    _check_known(content, _CREATE if creates else _ADD)
-
-
-def _check_known(content: dict[str, Any], known: frozenset[str]) -> None:
-    unknown = sorted(content.keys() - known)
-    if unknown:
-        raise ParameterError(f"unknown {unknown[0][:_SHOWN]!r}; there are {', '.join(sorted(known))}")
 
 
 def retention_of(content: dict[str, Any]) -> int | None:
@@ -112,7 +101,7 @@ def nodes_of(content: dict[str, Any]) -> Generator[None, None, list[AskedNode]]:
 
 
 def _node(name: str, row: dict[str, Any]) -> AskedNode:
-    _check_known(row, _NODE)
+    check_known(row, _NODE)
     depends_on = row.get("depends_on", [])
     if not isinstance(depends_on, list) or not all(isinstance(one, str) for one in depends_on):
         raise ParameterError("invalid depends_on: expected an array of names of nodes")
@@ -228,7 +217,7 @@ async def show(request: ApiRequest, context: ApiContext) -> ApiResponse:
 async def create(request: ApiRequest, context: ApiContext) -> ApiResponse:
     """Make one, and publish its jobs."""
     content = await read_object(request, BODY_LIMIT)
-    check_members(content, creates=True)
+    check_known(content, _CREATE)
     retention_ms, name, workflow_id = retention_of(content), read_text(content, "name"), content.get("id")
     if workflow_id is not None and not isinstance(workflow_id, str):
         raise ParameterError("invalid id: expected a text")
@@ -250,7 +239,7 @@ async def create(request: ApiRequest, context: ApiContext) -> ApiResponse:
 async def add_nodes(request: ApiRequest, context: ApiContext) -> ApiResponse:
     """Add nodes to one that has not ended."""
     content = await read_object(request, BODY_LIMIT)
-    check_members(content, creates=False)
+    check_known(content, _ADD)
     nodes = await run_in_slices(nodes_of(content))
     engine, policies = await _prepare(request, context, nodes)
     plan = requests.add(

@@ -114,7 +114,7 @@ def test_a_fan_is_a_block_with_one_edge_in_and_one_out() -> None:
 
 def test_only_edges_that_are_drawn_are_counted() -> None:
     """Forty nodes that all depend on forty others: two blocks, and one edge between them."""
-    crossed: Shape = [[]] * 40 + [list(range(40))] * 40
+    crossed: Shape = ((),) * 40 + (tuple(range(40)),) * 40
     assert count_edges(crossed) == len(lay_out(crossed, node_width=WIDTH).edges) == 1
 
 
