@@ -194,7 +194,7 @@ _SENTENCES: Final[Mapping[str, Promise]] = {
     "namespace_not_found": _("There is no such thing here"),
     "pool_not_found": _("There is no such thing here"),
     "job_not_found": _("There is no such thing here"),
-    "worker_not_found": _("There is no such worker, or it has not been heard of lately"),
+    "worker_not_found": _("There is no such worker, or it has not reported lately"),
     "push_endpoint_not_found": _("There is no such thing here"),
     "workflow_not_found": _("There is no such workflow here, or it was forgotten after it had ended"),
     "workflow_conflict": _("The workflow is not in a state in which that can be done"),

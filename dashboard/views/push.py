@@ -102,7 +102,7 @@ def _message(act: PushAct) -> str:
     said = {
         PushAct.PAUSE: _("Paused: jobs wait in the queue."),
         PushAct.RESUME: _("Resumed: jobs are delivered again within two seconds."),
-        PushAct.TEST: _("A pusher will send a test request; what comes of it is shown below."),
+        PushAct.TEST: _("A pusher will send a test request; its outcome is shown below."),
         PushAct.DELETE: _("The push endpoint is deleted."),
     }
     return said[act]
