@@ -114,6 +114,15 @@ _INPUT_MESSAGES: Final[tuple[tuple[str, InputMessage], ...]] = (
     ("invalid timeout", InputMessage(field="timeout_s", words=_("From 1 to 300 seconds."))),
     ("invalid concurrency", InputMessage(field="concurrency", words=_("From 1 to 1,000."))),
     ("invalid rate", InputMessage(field="rate_per_s", words=_("From 0.01 to 10,000 per second."))),
+    (
+        "invalid group",
+        InputMessage(
+            field="group",
+            words=format_lazy(
+                _("The name of a group is printable text of at most {most} bytes."), most=limits.GROUP_MAX_BYTES
+            ),
+        ),
+    ),
     ("invalid overlap", InputMessage(words=_("That is no time for which two secrets may sign."))),
     (
         "too many schedules",

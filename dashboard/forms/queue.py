@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Callable
 from typing import Any
 
 from django import forms
@@ -12,7 +11,7 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from queues.engine import check_group, limits
+from queues.engine import limits
 from queues.engine.backoff import parse_backoff
 from queues.engine.errors import InvalidArgumentError
 from queues.engine.queue_limits import check_limit_key
@@ -138,16 +137,6 @@ def decode_body(form: forms.Form, data: dict[str, Any]) -> None:
         form.add_error("body", gettext("This is not base64."))
 
 
-def _checked(text: str, check: Callable[[str], object], *, most: int) -> str:
-    """The text if it is blank, or `check` lets it pass, which raises InvalidArgumentError. Raises ValidationError."""
-    try:
-        if text:
-            check(text)
-    except InvalidArgumentError as error:
-        raise ValidationError(gettext("Printable text of at most %(most)s bytes.") % {"most": most}) from error
-    return text
-
-
 class PublishForm(forms.Form):
     """Every option of a publish. What is left blank is up to the queue's policy, then to taskq."""
 
@@ -216,12 +205,15 @@ class PublishForm(forms.Form):
             ) from error
 
     def clean_limit_key(self) -> str:
-        """Checked; "" for none."""
-        return _checked(self.cleaned_data["limit_key"], check_limit_key, most=limits.LIMIT_KEY_MAX_BYTES)
-
-    def clean_group(self) -> str:
-        """Checked; "" for none."""
-        return _checked(self.cleaned_data["group"], check_group, most=limits.GROUP_MAX_BYTES)
+        """Checked; "" for none. A group is checked by the engine, as is a key."""
+        key = str(self.cleaned_data["limit_key"])
+        try:
+            if key:
+                check_limit_key(key)
+        except InvalidArgumentError as error:
+            most = limits.LIMIT_KEY_MAX_BYTES
+            raise ValidationError(gettext("Printable text of at most %(most)s bytes.") % {"most": most}) from error
+        return key
 
     def clean_attributes(self) -> dict[str, str] | None:
         attributes: dict[str, str] = {}

@@ -72,8 +72,8 @@ def test_bytes_are_published_as_base64(olga: Client, shop: Shop) -> None:
         ("body", "é" * 600_000, "at most 1 MiB"),
         ("limit_key", "é" * 33, "Printable text of at most 64 bytes."),
         ("limit_key", "a\tb", "Printable text of at most 64 bytes."),
-        ("group", "é" * 128, "Printable text of at most 255 bytes."),
-        ("group", "a\u202eb", "Printable text of at most 255 bytes."),
+        ("group", "é" * 128, "printable text of at most 255 bytes."),
+        ("group", "a\u202eb", "printable text of at most 255 bytes."),
     ],
 )
 def test_what_is_wrong_is_said_and_nothing_is_published(
