@@ -14,7 +14,7 @@ from queues.engine import PushCounts
 from queues.engine.errors import TaskqError
 from queues.engine.stats.pushers import OTHER as NOT_NAMED
 from queues.engine.values import JobState, QueueStats
-from queues.services.pools.engines import PoolLoad, QueueRanking, read_pool_load
+from queues.services.pools.load import PoolLoad, QueueRanking, read_pool_load
 from queues.services.pools.managing import list_pools
 
 from ..context import ApiContext

@@ -36,8 +36,8 @@ from queues.engine.values import DependencyFailure
 from queues.services.errors import InvalidArgumentError
 from queues.services.jobs.publishing import PublishRequest
 from queues.services.policies import EffectivePolicy
-from queues.services.workflows import requests
-from queues.services.workflows.requests import AskedNode
+from queues.services.workflows import creation
+from queues.services.workflows.creation import AskedNode
 
 from ..context import ApiContext
 from ..http.body import read_object, seconds_as_ms_of
@@ -223,16 +223,16 @@ async def create(request: ApiRequest, context: ApiContext) -> ApiResponse:
         raise ParameterError("invalid id: expected a text")
     nodes = await run_in_slices(nodes_of(content))
     engine, policies = await _prepare(request, context, nodes)
-    plan = requests.create(
+    plan = creation.create(
         layout=engine.layout,
         namespace=request.granted.namespace,
-        workflow_id=requests.make_workflow_id() if workflow_id is None else workflow_id,
+        workflow_id=creation.make_workflow_id() if workflow_id is None else workflow_id,
         nodes=nodes,
         policies=policies,
         name=name,
         retention_ms=retention_ms,
     )
-    added = await engine.run(requests.counted(plan, request.limit))
+    added = await engine.run(creation.counted(plan, request.limit))
     return _answer(added.workflow_id, added.nodes, is_new=added.is_new, word="created")
 
 
@@ -242,14 +242,14 @@ async def add_nodes(request: ApiRequest, context: ApiContext) -> ApiResponse:
     check_known(content, _ADD)
     nodes = await run_in_slices(nodes_of(content))
     engine, policies = await _prepare(request, context, nodes)
-    plan = requests.add(
+    plan = creation.add(
         layout=engine.layout,
         namespace=request.granted.namespace,
         workflow_id=request.path["workflow"],
         nodes=nodes,
         policies=policies,
     )
-    added = await engine.run(requests.counted(plan, request.limit))
+    added = await engine.run(creation.counted(plan, request.limit))
     return _answer(added.workflow_id, added.nodes, is_new=added.is_new, word="added")
 
 
@@ -286,7 +286,7 @@ async def _prepare(
     """The engine, and the policies of the nodes' queues."""
     engine = await context.engine_after_body(request)
     access = request.granted
-    return engine, {queue: await context.policy(access, queue) for queue in requests.queues_of(nodes)}
+    return engine, {queue: await context.policy(access, queue) for queue in creation.queues_of(nodes)}
 
 
 def _answer(workflow_id: str, nodes: int, *, is_new: bool, word: str) -> ApiResponse:

@@ -1,4 +1,4 @@
-"""Engines of pools: one for each, whether it takes writes, how loaded it is, and which queues hold the most jobs.
+"""Load of pools: whether each takes writes, how busy its engine is, and which queues hold the most jobs.
 
 The largest queues are found with bounded work, however many there are. A pool may have a hundred thousand queues, so
 they are looked at a stretch at a time: each `QueueRanking.step` counts the jobs of the next QUEUES_PER_STEP queues, and
