@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from uuid import uuid4
 
-from queues.engine import Workflow, WorkflowPage
+from queues.engine import Workflow
 from queues.engine import cancel_workflow as cancel_workflow_of
-from queues.engine import list_workflows as list_workflows_of
 from queues.engine import read_workflow as read_workflow_of
 from queues.engine import retry_workflow as retry_workflow_of
 from queues.pools import engine_for, reading_engine_for
@@ -31,13 +30,6 @@ def read_workflow(*, user: User, pool: str, namespace: str, workflow_id: str) ->
     workflow = engine.run(read_workflow_of(engine.layout, namespace, workflow_id))
     may_operate = role_in(user=user, pool=pool, namespace=namespace) >= Role.OPERATE
     return ShownWorkflow(workflow=workflow, may_operate=may_operate)
-
-
-def list_workflows(*, user: User, pool: str, namespace: str, after: str = "", limit: int = 50) -> WorkflowPage:
-    """A page of them without their nodes, the newest first. Raises NamespaceNotFoundError, InvalidArgumentError."""
-    check_visible(user=user, pool=pool, namespace=namespace)
-    engine = reading_engine_for(pool)
-    return engine.run(list_workflows_of(engine.layout, namespace, after=after, limit=limit))
 
 
 def cancel_workflow(*, user: User, pool: str, namespace: str, workflow_id: str) -> bool:
