@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from django.forms import Form
 from django.utils.functional import Promise
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
@@ -113,6 +114,15 @@ _INPUT_MESSAGES: Final[tuple[tuple[str, InputMessage], ...]] = (
     ("invalid timeout", InputMessage(field="timeout_s", words=_("From 1 to 300 seconds."))),
     ("invalid concurrency", InputMessage(field="concurrency", words=_("From 1 to 1,000."))),
     ("invalid rate", InputMessage(field="rate_per_s", words=_("From 0.01 to 10,000 per second."))),
+    (
+        "invalid group",
+        InputMessage(
+            field="group",
+            words=format_lazy(
+                _("The name of a group is printable text of at most {most} bytes."), most=limits.GROUP_MAX_BYTES
+            ),
+        ),
+    ),
     ("invalid overlap", InputMessage(words=_("That is no time for which two secrets may sign."))),
     (
         "too many schedules",
@@ -182,12 +192,18 @@ def input_message(error: InvalidArgumentError) -> InputMessage:
     return next((message for start, message in _INPUT_MESSAGES if str(error).startswith(start)), _UNKNOWN_INPUT)
 
 
+def add_input_error(form: Form, error: InvalidArgumentError) -> None:
+    """Say it in a form, beside the field that is wrong if the form has it."""
+    wrong = input_message(error)
+    form.add_error(wrong.field if wrong.field in form.fields else None, str(wrong.words))
+
+
 _SENTENCES: Final[Mapping[str, Promise]] = {
     "role_too_low": _("You may not do that"),
     "namespace_not_found": _("There is no such thing here"),
     "pool_not_found": _("There is no such thing here"),
     "job_not_found": _("There is no such thing here"),
-    "worker_not_found": _("There is no such worker, or it has not been heard of lately"),
+    "worker_not_found": _("There is no such worker, or it has not reported lately"),
     "push_endpoint_not_found": _("There is no such thing here"),
     "workflow_not_found": _("There is no such workflow here, or it was forgotten after it had ended"),
     "workflow_conflict": _("The workflow is not in a state in which that can be done"),

@@ -19,13 +19,14 @@ from typing import Any, Final
 from queues.engine import Workflow, WorkflowNode
 from queues.odd_characters import spell_out
 
-from .workflow_graph import GraphLayout, lay_out
+from .workflow_graph import GraphLayout, count_edges, lay_out
 
 NODES_MAX: Final = 3_000
 EDGES_MAX: Final = 100_000
-"""What has more is listed, but not drawn."""
+DRAWN_EDGES_MAX: Final = 10_000
+"""Between single nodes and blocks of nodes. What has more is listed, but not drawn: 100,000 take ten seconds."""
 
-LAYOUTS_KEPT: Final = 32
+LAYOUTS_KEPT: Final = 16
 VERSIONS_KEPT: Final = 128
 ERROR_SHOWN: Final = 200
 
@@ -54,18 +55,26 @@ class Version:
 
 def version_of(workflow: Workflow) -> Version:
     """Equal versions look the same."""
+    return _version_with(workflow, _states(workflow))
+
+
+def _version_with(workflow: Workflow, states: tuple[State, ...]) -> Version:
     graph = [(node.name, node.queue, node.job_id, node.depends_on) for node in workflow.nodes]
-    return Version(graph=_digest(graph), states=_digest(_states(workflow)))
+    return Version(graph=_digest(graph), states=_digest(states))
 
 
 def can_be_drawn(workflow: Workflow) -> bool:
     """Whether it is small enough."""
-    return len(workflow.nodes) <= NODES_MAX and sum(len(node.depends_on) for node in workflow.nodes) <= EDGES_MAX
+    edges = sum(len(node.depends_on) for node in workflow.nodes)
+    if len(workflow.nodes) > NODES_MAX or edges > EDGES_MAX:
+        return False
+    return edges <= DRAWN_EDGES_MAX or _count_drawn_edges(_dependencies(workflow)) <= DRAWN_EDGES_MAX
 
 
 def picture_of(workflow: Workflow) -> dict[str, Any]:
     """All of it, as JSON: nodes as `[name, label, queue, job id, x, y, *state]`; edges connect units."""
-    version, states = version_of(workflow), _states(workflow)
+    states = _states(workflow)
+    version = _version_with(workflow, states)
     _sent.remember(workflow.workflow_id, version.text, states)
     layout = _layout(workflow)
     blocks = {block.nodes[0]: block for block in layout.blocks}
@@ -85,7 +94,8 @@ def picture_of(workflow: Workflow) -> dict[str, Any]:
 
 def changes_since(workflow: Workflow, shown: str) -> dict[str, Any] | None:
     """What a page that shows this version has to change: `changed` as `[number, *state]`. None: it needs all of it."""
-    version, states = version_of(workflow), _states(workflow)
+    states = _states(workflow)
+    version = _version_with(workflow, states)
     before = _sent.recall(workflow.workflow_id, shown)
     if before is None or shown.partition(".")[0] != version.graph:
         return None
@@ -116,16 +126,28 @@ def _width(text: str) -> int:
     return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)
 
 
-def _layout(workflow: Workflow) -> GraphLayout:
+Dependencies = tuple[tuple[int, ...], ...]
+"""Of each node the numbers of those that it waits for."""
+
+
+def _dependencies(workflow: Workflow) -> Dependencies:
     numbers = {node.name: number for number, node in enumerate(workflow.nodes)}
-    depends_on = tuple([tuple([numbers[one] for one in node.depends_on if one in numbers]) for node in workflow.nodes])
+    return tuple([tuple([numbers[one] for one in node.depends_on if one in numbers]) for node in workflow.nodes])
+
+
+def _layout(workflow: Workflow) -> GraphLayout:
     longest = max((_width(short_label(spell_out(node.name))) for node in workflow.nodes), default=0)
-    return _cached_layout(depends_on, max(WIDTH_MIN, longest * LETTER + LABEL_ROOM))
+    return _cached_layout(_dependencies(workflow), max(WIDTH_MIN, longest * LETTER + LABEL_ROOM))
 
 
 @lru_cache(maxsize=LAYOUTS_KEPT)
-def _cached_layout(depends_on: tuple[tuple[int, ...], ...], node_width: int) -> GraphLayout:
+def _cached_layout(depends_on: Dependencies, node_width: int) -> GraphLayout:
     return lay_out(depends_on, node_width=node_width)
+
+
+@lru_cache(maxsize=LAYOUTS_KEPT)
+def _count_drawn_edges(depends_on: Dependencies) -> int:
+    return count_edges(depends_on)
 
 
 def _states(workflow: Workflow) -> tuple[State, ...]:

@@ -13,7 +13,7 @@ class QueuesConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from queues.services.change_notices import tell_changes
+        from queues.pools.cache_invalidation import tell_changes
 
         from . import checks  # noqa: F401  # registers them
         from .models.pool import ensure_default_pool

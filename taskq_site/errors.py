@@ -47,7 +47,7 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     """404."""
-    text = _("The address may be mistyped, or what was there is gone.")
+    text = _("The address may be mistyped, or the page is gone.")
     return answer_error(request, 404, "api not found", _("There is no such page"), text)
 
 

@@ -46,9 +46,9 @@ def answer_refusal(request: HttpRequest, _original: Any = None, _credentials: An
         status, title = 429, _("Too many failed sign-ins")
         text = ngettext(
             "Try again in %(minutes)d minute, or in a browser in which you have signed in before. "
-            "Whoever is signed in stays so.",
+            "Users who are signed in stay signed in.",
             "Try again in %(minutes)d minutes, or in a browser in which you have signed in before. "
-            "Whoever is signed in stays so.",
+            "Users who are signed in stay signed in.",
             minutes,
         ) % {"minutes": minutes}
     response = answer_error(request, status, str(refusal), title, text, back=request.path)

@@ -12,8 +12,7 @@ from dashboard.error_messages import input_message
 from queues.engine import limits
 from queues.engine.errors import InvalidArgumentError
 from queues.http_client.urls import URL_MAX_CHARS
-from queues.services.push.addresses import check_url
-from queues.services.push.endpoints import EndpointOptions
+from queues.services.push.endpoints import EndpointOptions, check_url
 
 DEFAULTS: Final = EndpointOptions(url="")
 HEADERS_TEXT_MAX: Final = 64 * 1024

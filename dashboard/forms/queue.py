@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from queues.engine import limits
 from queues.engine.backoff import parse_backoff
 from queues.engine.errors import InvalidArgumentError
+from queues.engine.queue_limits import check_limit_key
 from queues.services.jobs.publishing import PublishRequest
 
 from .jobs import moment_field, moment_ms, seconds_field
@@ -175,6 +176,18 @@ class PublishForm(forms.Form):
         help_text=_("A second job with the same key is not published."),
     )
     key_ttl_s = seconds_field(_("Key holds for (s)"), help_text=_("Blank: as long as the job lives."), least=1)
+    limit_key = forms.CharField(
+        label=_("Limit key"),
+        required=False,
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+        help_text=_("The tenant or account whose jobs share the queue fairly with those of others."),
+    )
+    group = forms.CharField(
+        label=_("Group"),
+        required=False,
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+        help_text=_("Jobs of a group gather until it is flushed, and are then delivered as one."),
+    )
     attributes = forms.CharField(
         label=_("Attributes"),
         required=False,
@@ -190,6 +203,17 @@ class PublishForm(forms.Form):
             raise ValidationError(
                 gettext("Expected none, fixed:S, linear:S, exponential:S[:MAX] or sidekiq, with S and MAX in seconds.")
             ) from error
+
+    def clean_limit_key(self) -> str:
+        """Checked; "" for none. A group is checked by the engine, as is a key."""
+        key = str(self.cleaned_data["limit_key"])
+        try:
+            if key:
+                check_limit_key(key)
+        except InvalidArgumentError as error:
+            most = limits.LIMIT_KEY_MAX_BYTES
+            raise ValidationError(gettext("Printable text of at most %(most)s bytes.") % {"most": most}) from error
+        return key
 
     def clean_attributes(self) -> dict[str, str] | None:
         attributes: dict[str, str] = {}
@@ -207,6 +231,8 @@ class PublishForm(forms.Form):
             self.add_error("at", gettext("Either a delay or a time."))
         if data.get("key_ttl_s") and not data.get("key"):
             self.add_error("key_ttl_s", gettext("Only with a key."))
+        if data.get("limit_key") and data.get("group"):
+            self.add_error("group", gettext("Either a limit key or a group."))
         decode_body(self, data)
         if len(data.get("bytes", b"")) > limits.BODY_MAX_BYTES:
             self.add_error("body", gettext("A body has at most 1 MiB."))
@@ -227,4 +253,6 @@ class PublishForm(forms.Form):
             backoff=data["backoff"],
             retention_ms=(data["retention_s"] or 0) * 1000,
             attributes=data["attributes"],
+            limit_key=data["limit_key"] or None,
+            group=data["group"] or None,
         )

@@ -7,12 +7,10 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from django import forms
-from django.core.exceptions import ValidationError
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from queues.engine import InvalidArgumentError, limits
-from queues.engine.queue_limits import check_limit_key
+from queues.engine import limits
 from queues.services.schedules.values import CatchUp, Overlap, ScheduleFields, ScheduleKind
 
 from .jobs import UNITS, moment_field, moment_ms, seconds_field
@@ -91,13 +89,7 @@ class ScheduleForm(forms.Form):
             (Overlap.REPLACE.value, _("replace it: cancel the job before")),
         ],
     )
-    limit_key = forms.CharField(
-        label=_("Limit key"),
-        required=False,
-        max_length=limits.LIMIT_KEY_MAX_BYTES,
-        widget=_TEXT,
-        help_text=_("The tenant or account whose jobs share the queue fairly with those of others."),
-    )
+    limit_key = PublishForm.declared_fields["limit_key"]
     attributes = PublishForm.declared_fields["attributes"]
 
     def __init__(self, *args: Any, is_new: bool = False, **options: Any) -> None:
@@ -106,21 +98,12 @@ class ScheduleForm(forms.Form):
             del self.fields["name"]
 
     clean_attributes = PublishForm.clean_attributes
+    clean_limit_key = PublishForm.clean_limit_key
 
     def clean_backoff(self) -> str:
         """Checked, and kept as it was typed."""
         PublishForm.clean_backoff(self)  # type: ignore[arg-type]
         return str(self.cleaned_data["backoff"])
-
-    def clean_limit_key(self) -> str:
-        key = str(self.cleaned_data["limit_key"])
-        try:
-            if key:
-                check_limit_key(key)
-        except InvalidArgumentError as error:
-            most = limits.LIMIT_KEY_MAX_BYTES
-            raise ValidationError(gettext("Printable text of at most %(most)s bytes.") % {"most": most}) from error
-        return key
 
     def clean(self) -> dict[str, Any]:
         data = super().clean() or {}

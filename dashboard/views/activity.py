@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import path
@@ -13,8 +11,7 @@ from queues.services.dead_letters.filtering import read_day
 from queues.services.errors import InvalidArgumentError
 
 from .decorators import is_live, page
-
-TEXT_MAX: Final = 255
+from .parameters import TEXT_MAX
 
 
 @page

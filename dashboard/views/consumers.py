@@ -12,8 +12,8 @@ from django.utils.translation import gettext_lazy as _
 from queues.services.consumers.reading import read_consumers
 
 from .decorators import is_live, page
+from .parameters import read_text
 
-TEXT_MAX: Final = 255
 STATES: Final = (
     ("waiting", _("Waiting")),
     ("working", _("Working")),
@@ -28,7 +28,7 @@ def consumers(request: HttpRequest) -> HttpResponse:
     """`?by=consumer|queue&namespace=POOL/NAME&state=...&q=...`; for live.js the part that changes."""
     asked = {
         "namespace": request.GET.get("namespace", ""),
-        "text": request.GET.get("q", "")[:TEXT_MAX].strip(),
+        "text": read_text(request, "q"),
         "state": request.GET.get("state", ""),
     }
     if asked["state"] not in dict(STATES):

@@ -1,28 +1,28 @@
-"""Push endpoints: where jobs are delivered to, how that goes, and buttons that pause, resume and test."""
+"""Push endpoints: where jobs are delivered to, how that goes, buttons that pause, resume and test, and their form."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.urls import path, reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from dashboard.error_messages import add_input_error
 from dashboard.forms.jobs import whole_number
-from dashboard.forms.push import OVERLAPS
+from dashboard.forms.push import OVERLAPS, PushForm, initial_of
 from queues.services.errors import InvalidArgumentError
 from queues.services.permissions import Role
-from queues.services.push.actions import PushAct, act_on_endpoint, check_push_act
-from queues.services.push.endpoints import OVERLAP_DEFAULT_S
+from queues.services.push.actions import PushAct, act_on_endpoint, check_may_edit, check_push_act, edit_endpoint
+from queues.services.push.endpoints import OVERLAP_DEFAULT_S, find_endpoint
 from queues.services.push.reading import EndpointState, read_endpoint, read_endpoints
 
 from .decorators import action, confirm_first, done, is_live, page
-from .push_forms import show_secret
+from .parameters import read_act, read_namespace, read_text
 
-TEXT_MAX: Final = 255
 STATES: Final[dict[EndpointState, tuple[str, Promise]]] = {
     EndpointState.HEALTHY: ("ok", gettext_lazy("delivering")),
     EndpointState.FAILING: ("bad", gettext_lazy("failing")),
@@ -38,7 +38,7 @@ def push(request: HttpRequest) -> HttpResponse:
     """`?namespace=POOL/NAME&q=...`; for live.js the part that changes."""
     asked = {
         "namespace": request.GET.get("namespace", ""),
-        "text": request.GET.get("q", "")[:TEXT_MAX].strip(),
+        "text": read_text(request, "q"),
     }
     context = {
         "view": read_endpoints(user=request.user, **asked),
@@ -73,10 +73,7 @@ def act(request: HttpRequest, pool: str, namespace: str, queue: str) -> HttpResp
 
     A new secret is shown in the answer itself, and kept nowhere.
     """
-    try:
-        chosen = PushAct(request.POST.get("act", ""))
-    except ValueError:
-        raise InvalidArgumentError("invalid act") from None
+    chosen = read_act(request, PushAct)
     place = {"pool": pool, "namespace": namespace, "queue": queue}
     check_push_act(user=request.user, **place, act=chosen)
     question = _question(chosen)
@@ -105,14 +102,100 @@ def _message(act: PushAct) -> str:
     said = {
         PushAct.PAUSE: _("Paused: jobs wait in the queue."),
         PushAct.RESUME: _("Resumed: jobs are delivered again within two seconds."),
-        PushAct.TEST: _("A pusher will send a test request; what comes of it is shown below."),
+        PushAct.TEST: _("A pusher will send a test request; its outcome is shown below."),
         PushAct.DELETE: _("The push endpoint is deleted."),
     }
     return said[act]
+
+
+INVALID = 400
+
+
+@page
+def push_place(request: HttpRequest) -> HttpResponse:
+    """`?namespace=POOL/NAME`: leads to the form for a new one there."""
+    place = read_namespace(request)
+    return redirect("dashboard:push") if place is None else redirect("dashboard:push_new", *place)
+
+
+def push_new(request: HttpRequest, **named: str) -> HttpResponse:
+    """A form for a new one; `?queue=NAME` fills in the queue."""
+    return (_create if request.method == "POST" else _show_new)(request, **named)
+
+
+def push_edit(request: HttpRequest, **named: str) -> HttpResponse:
+    """The same for one that there is."""
+    return (_save if request.method == "POST" else _show_edit)(request, **named)
+
+
+@page
+def _show_new(request: HttpRequest, /, **named: str) -> HttpResponse:
+    check_may_edit(user=request.user, **named)
+    return _show_form(request, PushForm(is_new=True, initial={"queue": read_text(request, "queue")}), named)
+
+
+@action
+def _create(request: HttpRequest, /, **named: str) -> HttpResponse:
+    check_may_edit(user=request.user, **named)
+    form = PushForm(request.POST, is_new=True)
+    if not form.is_valid():
+        return _show_form(request, form, named)
+    return _save_form(request, form, named, form.cleaned_data["queue"])
+
+
+@page
+def _show_edit(request: HttpRequest, /, **named: str) -> HttpResponse:
+    check_may_edit(user=request.user, pool=named["pool"], namespace=named["namespace"])
+    return _show_form(request, PushForm(initial=initial_of(find_endpoint(**named).options)), named)
+
+
+@action
+def _save(request: HttpRequest, /, **named: str) -> HttpResponse:
+    check_may_edit(user=request.user, pool=named["pool"], namespace=named["namespace"])
+    find_endpoint(**named)
+    form = PushForm(request.POST)
+    if not form.is_valid():
+        return _show_form(request, form, named)
+    return _save_form(request, form, named, named["queue"])
+
+
+def _save_form(request: HttpRequest, form: PushForm, named: dict[str, str], queue: str) -> HttpResponse:
+    place = {"pool": named["pool"], "namespace": named["namespace"], "queue": queue}
+    options = form.endpoint_options()
+    try:
+        secret = edit_endpoint(user=request.user, **place, options=options, only_new="queue" not in named)
+    except InvalidArgumentError as error:
+        add_input_error(form, error)
+        return _show_form(request, form, named)
+    if secret:
+        return show_secret(request, place, secret, is_new=True)
+    back = reverse("dashboard:push_endpoint", kwargs=place)
+    return done(request, message=_("The push endpoint is saved: it holds within two seconds."), back=back)
+
+
+def _show_form(request: HttpRequest, form: PushForm, named: dict[str, str]) -> HttpResponse:
+    status = INVALID if form.is_bound and form.errors else 200
+    return render(request, "dashboard/push_form.html", {"form": form, "named": named}, status=status)
+
+
+def show_secret(
+    request: HttpRequest, place: dict[str, str], secret: str, *, is_new: bool = False, overlap_s: int = 0
+) -> HttpResponse:
+    """The answer that has a secret. A redirect would have to store it somewhere."""
+    context = {**place, "secret": secret, "is_new": is_new, "overlap_s": overlap_s}
+    response = render(request, "dashboard/push_secret.html", context)
+    response["Cache-Control"] = "no-store"
+    return response
+
+
+_THERE = "push/<str:pool>/<str:namespace>/"
 
 
 urlpatterns = [
     path("push/", push, name="push"),
     path("push/<str:pool>/<str:namespace>/<str:queue>/", endpoint, name="push_endpoint"),
     path("push/<str:pool>/<str:namespace>/<str:queue>/act", act, name="push_act"),
+    path("push/new", push_place, name="push_place"),
+    path(f"{_THERE}new", push_new, name="push_new"),
+    path(f"{_THERE}<str:queue>/edit", push_edit, name="push_edit"),
 ]

@@ -1,4 +1,4 @@
-"""The page of a queue, and its charts as the JSON that charts.js draws."""
+"""The page of a queue, its charts as the JSON that charts.js draws, and its limit keys."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from queues.engine.queue_values import Spread
 from queues.engine.values import JobState
 from queues.services.jobs.actions import ACTS, ACTS_ON_ALL, JobAct
 from queues.services.push.reading import read_endpoint_row
+from queues.services.queues.limit_keys import read_limit_keys
 from queues.services.queues.page import (
     NO_FILTER,
     QueuePlace,
@@ -27,9 +28,10 @@ from queues.services.queues.page import (
 )
 
 from . import queue_actions
-from .decorators import page
+from .decorators import is_live, page
 from .overview import CHARTS as OVERVIEW_CHARTS
 from .overview import MINUTE_MS
+from .parameters import TEXT_MAX
 from .push import STATES
 
 MINUTES: Final = 60
@@ -155,6 +157,17 @@ def _jobs(request: HttpRequest, place: QueuePlace) -> Context:
 
 _AT = "queues/<str:pool>/<str:namespace>/<str:queue>/"
 
+
+@page
+def limit_keys(request: HttpRequest, pool: str, namespace: str, queue: str) -> HttpResponse:
+    """`?q=BEGINNING&after=...`; for live.js the part that changes."""
+    place = find_place(user=request.user, pool=pool, namespace=namespace, queue=queue)
+    text, after = request.GET.get("q", "")[:TEXT_MAX], request.GET.get("after", "")[:TEXT_MAX]
+    limits = read_limit_keys(pool=pool, namespace=namespace, queue=queue, text=text, after=after)
+    context = {"place": place, "limits": limits, "text": text, "is_first": not after}
+    return render(request, f"dashboard/{'_limit_keys' if is_live(request) else 'limit_keys'}.html", context)
+
+
 urlpatterns = [
     path(_AT, queue, name="queue"),
     path(f"{_AT}now", queue_live, name="queue_live"),
@@ -168,4 +181,5 @@ urlpatterns = [
     path(f"{_AT}flush-group", queue_actions.flush_group, name="queue_flush_group"),
     path(f"{_AT}act", queue_actions.act, name="queue_act"),
     path(f"{_AT}act-on-all", queue_actions.act_on_all, name="queue_act_on_all"),
+    path(f"{_AT}limit-keys/", limit_keys, name="queue_limit_keys"),
 ]

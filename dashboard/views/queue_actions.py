@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from dashboard.error_messages import input_message
+from dashboard.error_messages import add_input_error
 from dashboard.forms.jobs import OrderForm, read_chosen, read_filter, whole_number, write_query
 from dashboard.forms.queue import PolicyForm, PublishForm
 from queues.engine.errors import InvalidArgumentError
@@ -58,8 +58,7 @@ def _publish_job(request: HttpRequest, /, **named: str) -> HttpResponse:
             user=request.user, place=place, body=form.cleaned_data["bytes"], request=form.request()
         )
     except InvalidArgumentError as error:
-        wrong = input_message(error)
-        form.add_error(wrong.field if wrong.field in form.fields else None, str(wrong.words))
+        add_input_error(form, error)
         return _show(request, place, "publish", form, status=INVALID)
     job_id = published.job_ids[0]
     message = _("Published.")
@@ -87,7 +86,7 @@ def _save_policy(request: HttpRequest, /, **named: str) -> HttpResponse:
             form.add_error(field if field in form.fields else None, text)
     if wrong:
         return _show(request, place, "policy", form, status=INVALID)
-    return done(request, message=_("The policy is saved."), back=_queue_url(place))
+    return done(request, message=_("The policy is saved."), back=queue_url(place))
 
 
 def _show(request: HttpRequest, place: QueuePlace, name: str, form: Form, *, status: int = 200) -> HttpResponse:
@@ -105,10 +104,6 @@ def _place(request: HttpRequest, named: dict[str, str], role: Role) -> QueuePlac
 
 def _names(place: QueuePlace) -> dict[str, str]:
     return {"pool": place.pool, "namespace": place.namespace, "queue": place.queue}
-
-
-def _queue_url(place: QueuePlace) -> str:
-    return reverse("dashboard:queue", kwargs=_names(place))
 
 
 @action

@@ -15,8 +15,8 @@ from django.utils.translation import gettext_lazy as _
 from queues.services.queues.listing import NAME, SORT_KEYS, STATES, QueueFilter, list_queue_rows
 
 from .decorators import is_live, page
+from .parameters import read_text
 
-TEXT_MAX: Final = 255
 PAGE_MAX: Final = 1_000_000
 
 GROUPS: Final[tuple[tuple[Promise | str, tuple[tuple[str, Promise | str], ...]], ...]] = (
@@ -91,7 +91,7 @@ def _read(request: HttpRequest) -> QueueFilter:
     number = request.GET.get("page", "")
     key = sort.removeprefix("-")
     return QueueFilter(
-        text=request.GET.get("q", "").strip()[:TEXT_MAX],
+        text=read_text(request, "q"),
         namespace=request.GET.get("namespace", ""),
         state=state if state in STATES else "",
         sort=key if key in SORT_KEYS else NAME,

@@ -10,19 +10,18 @@ from django.shortcuts import redirect, render
 from django.urls import path, reverse
 from django.utils.translation import gettext as _
 
-from dashboard.error_messages import input_message
+from dashboard.error_messages import add_input_error, input_message
 from dashboard.forms.jobs import whole_number
 from dashboard.forms.schedule import PreviewForm, ScheduleForm, initial_of
 from queues.services.errors import InvalidArgumentError, ScheduleTakenError
 from queues.services.permissions import Role
-from queues.services.schedules.actions import ScheduleAct, act_on_schedule, check_may_edit, save_schedule
-from queues.services.schedules.editing import preview
+from queues.services.schedules.editing import ScheduleAct, act_on_schedule, check_may_edit, preview, save_schedule
 from queues.services.schedules.reading import ScheduleFilter, show_schedule, show_schedules
 from queues.services.schedules.values import FireOutcome, ScheduleFields, ScheduleSource, ScheduleState
 
 from .decorators import action, confirm_first, done, is_live, page
+from .parameters import read_act, read_namespace, read_text
 
-TEXT_MAX: Final = 255
 INVALID: Final = 400
 BODY_SHOWN: Final = 16 * 1024
 """Bytes of a body that the page shows."""
@@ -34,7 +33,7 @@ LIVE_FRAGMENTS: Final = {True: "dashboard/_schedules.html", False: "dashboard/sc
 @page
 def schedules(request: HttpRequest) -> HttpResponse:
     """`?namespace=POOL/NAME&q=...&state=...&after=N`; for live.js the part that changes."""
-    namespace, text = _text(request, "namespace"), _text(request, "q")
+    namespace, text = read_text(request, "namespace"), read_text(request, "q")
     pool, _slash, name = namespace.partition("/")
     state = request.GET.get("state", "")
     chosen = ScheduleFilter(
@@ -47,10 +46,6 @@ def schedules(request: HttpRequest) -> HttpResponse:
     asked = {"namespace": namespace, "text": text, "state": state}
     context = {"view": view, "asked": asked, "narrowed": any(asked.values()), "states": list(ScheduleState)}
     return render(request, LIVE_FRAGMENTS[is_live(request)], context)
-
-
-def _text(request: HttpRequest, name: str) -> str:
-    return request.GET.get(name, "")[:TEXT_MAX].replace("\0", "").strip()
 
 
 @page
@@ -69,10 +64,8 @@ def schedule(request: HttpRequest, pool: str, namespace: str, schedule: str) -> 
 @page
 def schedule_place(request: HttpRequest) -> HttpResponse:
     """`?namespace=POOL/NAME`: leads to the form for a new one there."""
-    pool, _slash, namespace = request.GET.get("namespace", "").partition("/")
-    if not pool or not namespace or "/" in namespace:
-        return redirect("dashboard:schedules")
-    return redirect("dashboard:schedule_new", pool=pool, namespace=namespace)
+    place = read_namespace(request)
+    return redirect("dashboard:schedules") if place is None else redirect("dashboard:schedule_new", *place)
 
 
 def schedule_new(request: HttpRequest, **named: str) -> HttpResponse:
@@ -124,10 +117,7 @@ def _save(request: HttpRequest, /, **named: str) -> HttpResponse:
 @action
 def schedule_act(request: HttpRequest, pool: str, namespace: str, schedule: str) -> HttpResponse:
     """`act=pause|resume|run|delete`."""
-    try:
-        act = ScheduleAct(request.POST.get("act", ""))
-    except ValueError:
-        raise InvalidArgumentError("invalid act") from None
+    act = read_act(request, ScheduleAct)
     named = {"pool": pool, "namespace": namespace, "schedule": schedule}
     check_may_edit(user=request.user, pool=pool, namespace=namespace)
     if act is ScheduleAct.DELETE:
@@ -177,8 +167,7 @@ def _save_form(request: HttpRequest, form: ScheduleForm, named: dict[str, str], 
             only_new=is_new,
         )
     except InvalidArgumentError as error:
-        wrong = input_message(error)
-        form.add_error(wrong.field if wrong.field in form.fields else None, str(wrong.words))
+        add_input_error(form, error)
         return _show_form(request, form, named)
     except ScheduleTakenError:
         form.add_error("name" if is_new else None, _("There is a schedule of this name already."))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Final
 from urllib.parse import unquote
 
 from django.http import HttpRequest, HttpResponse
@@ -11,13 +10,11 @@ from django.urls import path, reverse
 from django.utils.translation import gettext as _
 
 from dashboard.formatting import visible_text
-from queues.services.errors import InvalidArgumentError
 from queues.services.workers.commands import WorkerAct, command_worker
 from queues.services.workers.reading import read_workers
 
 from .decorators import action, confirm_first, done, is_live, page
-
-TEXT_MAX: Final = 255
+from .parameters import TEXT_MAX, read_act, read_text
 
 
 @page
@@ -25,7 +22,7 @@ def workers(request: HttpRequest) -> HttpResponse:
     """`?namespace=POOL/NAME&q=...`; for live.js the part that changes."""
     asked = {
         "namespace": request.GET.get("namespace", ""),
-        "text": request.GET.get("q", "")[:TEXT_MAX].strip(),
+        "text": read_text(request, "q"),
     }
     context = {"view": read_workers(user=request.user, **asked), "asked": asked, "narrowed": any(asked.values())}
     return render(request, f"dashboard/{'_workers' if is_live(request) else 'workers'}.html", context)
@@ -34,10 +31,7 @@ def workers(request: HttpRequest) -> HttpResponse:
 @action
 def worker_act(request: HttpRequest, pool: str, namespace: str) -> HttpResponse:
     """`act=quiet|resume|stop&worker=ID`; the id may be percent-encoded, for ids that have invisible characters."""
-    try:
-        act = WorkerAct(request.POST.get("act", ""))
-    except ValueError:
-        raise InvalidArgumentError("invalid act") from None
+    act = read_act(request, WorkerAct)
     worker = unquote(request.POST.get("worker", ""))
     if act is WorkerAct.STOP:
         question = _("Stop this worker? It finishes the jobs that it runs, and then ends.")

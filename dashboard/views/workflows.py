@@ -15,13 +15,12 @@ from dashboard.forms.jobs import whole_number
 from dashboard.workflow_picture import can_be_drawn, changes_since, picture_of, version_of
 from queues.engine import NodeState, Workflow, WorkflowNotFoundError, WorkflowState
 from queues.services.errors import InvalidArgumentError
-from queues.services.workflows.actions import cancel_workflow, retry_workflow
 from queues.services.workflows.listing import count_nodes, duration_of, show_workflows
-from queues.services.workflows.pages import ShownWorkflow, read_workflow
+from queues.services.workflows.pages import ShownWorkflow, cancel_workflow, read_workflow, retry_workflow
 
 from .decorators import action, confirm_first, done, is_live, page
+from .parameters import read_act, read_text
 
-TEXT_MAX: Final = 255
 NODES_SHOWN: Final = 50
 """Rows of the table at a time."""
 
@@ -41,12 +40,12 @@ _NODE_STATES: Final = frozenset(state.value for state in NodeState)
 def workflows(request: HttpRequest) -> HttpResponse:
     """`?namespace=POOL/NAME&state=...&after=...`; for live.js the part that changes."""
     state = request.GET.get("state", "")
-    pool, slash, namespace = _text(request, "namespace").partition("/")
+    pool, slash, namespace = read_text(request, "namespace").partition("/")
     view = show_workflows(
         user=request.user,
         place=(pool, namespace) if slash else None,
         state=WorkflowState(state) if state in _STATES else None,
-        after=_text(request, "after"),
+        after=read_text(request, "after"),
     )
     asked = {"namespace": f"{view.pool}/{view.namespace}", "state": state}
     context = {"view": view, "asked": asked, "narrowed": bool(state), "states": list(WorkflowState)}
@@ -85,7 +84,7 @@ def _read(request: HttpRequest, pool: str, namespace: str, workflow_id: str) -> 
 
 def _chosen_nodes(request: HttpRequest, one: Workflow) -> dict[str, Any]:
     """The rows of the table that were asked for."""
-    text, state = _text(request, "q"), request.GET.get("state", "")
+    text, state = read_text(request, "q"), request.GET.get("state", "")
     wanted = text.lower()
     found = [
         node for node in one.nodes if wanted in node.name.lower() and (state not in _NODE_STATES or node.state == state)
@@ -111,10 +110,7 @@ def workflow_graph(request: HttpRequest, pool: str, namespace: str, workflow_id:
 @action
 def workflow_act(request: HttpRequest, pool: str, namespace: str, workflow_id: str) -> HttpResponse:
     """`act=cancel|retry`."""
-    try:
-        act = WorkflowAct(request.POST.get("act", ""))
-    except ValueError:
-        raise InvalidArgumentError("invalid act") from None
+    act = read_act(request, WorkflowAct)
     named = {"pool": pool, "namespace": namespace, "workflow_id": workflow_id}
     back = reverse("dashboard:workflow", kwargs=named)
     if act is WorkflowAct.RETRY:
@@ -128,10 +124,6 @@ def workflow_act(request: HttpRequest, pool: str, namespace: str, workflow_id: s
     has_changed = cancel_workflow(user=request.user, **named)
     said = _("The workflow is cancelled.") if has_changed else _("The workflow was cancelled before.")
     return done(request, message=said, back=back)
-
-
-def _text(request: HttpRequest, name: str) -> str:
-    return request.GET.get(name, "")[:TEXT_MAX].replace("\0", "").strip()
 
 
 _ONE: Final = "workflows/<str:pool>/<str:namespace>/<str:workflow_id>/"

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from .coordinates import centre_items, place_columns
-from .layers import Layers, make_layers
-from .ordering import order_layers
+from .layers import Layers, make_layers, order_layers
 from .units import Unit, find_units, graph_of_units, make_graph
 
 MARGIN: Final = 24
@@ -102,6 +101,12 @@ def lay_out(depends_on: Sequence[Sequence[int]], *, node_width: int) -> GraphLay
         blocks=tuple(blocks),
         edges=tuple(_edge(route, layers, grids, middles, spans) for route in layers.routes),
     )
+
+
+def count_edges(depends_on: Sequence[Sequence[int]]) -> int:
+    """How many edges `lay_out` would draw: those between single nodes and blocks. Linear in what is given."""
+    graph = make_graph(depends_on)
+    return sum(map(len, graph_of_units(graph, find_units(graph)).before))
 
 
 def _from_the_top(middles: Sequence[float], grids: Sequence[_Grid]) -> list[int]:

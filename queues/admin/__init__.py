@@ -1,15 +1,13 @@
 """Django's admin, where people make pools, namespaces, tokens and policies.
 
-A module per model; `base` has what they share: the activity log, and which namespaces staff see. Django loads it; it
+A module per subject; `base` has what they share: the activity log, and which namespaces staff see. Django loads it; it
 calls services where a change is more than a row, and the models otherwise.
 """
 
 from django.contrib import admin
 from django.utils.translation import gettext_lazy as _
 
-from .namespace import NamespaceAdmin
-from .people import AuditedGroupAdmin, AuditedUserAdmin
-from .policy import QueuePolicyAdmin
+from .namespace import AuditedGroupAdmin, AuditedUserAdmin, NamespaceAdmin, QueuePolicyAdmin
 from .pool import PoolAdmin
 from .push import PushEndpointAdmin
 from .report import ReportDayAdmin

@@ -17,8 +17,7 @@ from django.utils.translation import gettext_lazy as _
 from queues.engine.errors import InvalidArgumentError
 from queues.models import PushEndpoint
 from queues.services.activity import ActivityAction
-from queues.services.push.addresses import check_url
-from queues.services.push.endpoints import new_entry
+from queues.services.push.endpoints import check_url, new_entry
 from queues.services.push.secrets import key_of, new_secret
 
 from .base import ScopedAdmin, Subject

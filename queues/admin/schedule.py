@@ -40,7 +40,7 @@ class ScheduleAdminForm(forms.ModelForm):
             self.initial.setdefault("body_text", bytes(self.instance.body).decode("utf-8"))
         except UnicodeDecodeError:
             self.fields["body_text"].disabled = True
-            self.fields["body_text"].help_text = _("It is no text, and stays as it is.")
+            self.fields["body_text"].help_text = _("It is not text, and stays unchanged.")
 
     def clean(self) -> dict[str, Any]:
         """Asks the rules of the API. With *Preview*, the next fires are said as an error of the form."""

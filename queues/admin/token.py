@@ -64,7 +64,7 @@ class NewTokenForm(forms.ModelForm):
     class Meta:
         model = Token
         fields = ["namespace", "description"]
-        help_texts = {"description": _("What it is for and who has it, so that one day somebody dares to revoke it.")}
+        help_texts = {"description": _("What it is for and who has it, so that it can be revoked safely one day.")}
 
     def clean_description(self) -> str:
         try:

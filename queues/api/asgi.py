@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 from django.conf import settings
 
 from queues.pools import close_async_engines
-from queues.services.pools.engines import stop_all_waiting
+from queues.services.pools.load import stop_all_waiting
 
 from .fast_path import FastPath
 from .http.body import RequestBody

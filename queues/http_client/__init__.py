@@ -8,8 +8,7 @@ time. Every layer may call it.
 
 from .addresses import AddressRules, Resolver
 from .client import HttpClient, client_tls
-from .connection import Response
-from .errors import HttpClientError, HttpFailure
+from .connection import HttpClientError, HttpFailure, Response
 from .urls import Target, UrlError, parse_target
 
 __all__ = [

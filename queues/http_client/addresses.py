@@ -16,7 +16,7 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 from time import monotonic
 from typing import Final
 
-from .errors import HttpClientError, HttpFailure
+from .connection import HttpClientError, HttpFailure
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network

@@ -9,8 +9,7 @@ from time import monotonic
 from typing import Final
 
 from .addresses import AddressRules, Resolver
-from .connection import Connection, Response
-from .errors import HttpClientError, HttpFailure, StaleConnectionError
+from .connection import Connection, HttpClientError, HttpFailure, Response, StaleConnectionError
 from .urls import Target
 
 IDLE_S: Final = 15.0

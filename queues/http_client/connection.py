@@ -1,15 +1,41 @@
-"""One connection: sends a request, reads its answer up to a bound."""
+"""One connection: sends a request, reads its answer up to a bound, or says why there is none."""
 
 from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
+from enum import StrEnum
 from time import monotonic
 from typing import Final, cast
 
 import httptools
 
-from .errors import HttpClientError, HttpFailure, StaleConnectionError
+
+class HttpFailure(StrEnum):
+    """What kind of failure; stable words, for counting."""
+
+    ADDRESS = "address_refused"
+    LOOKUP = "lookup_failed"
+    CONNECT = "connect_failed"
+    TLS = "tls_failed"
+    TIMEOUT = "timeout"
+    CLOSED = "closed"
+    PROTOCOL = "bad_response"
+    RESOURCES = "out_of_resources"
+    """Of this process or host, such as open files: it is not the receiver's fault."""
+
+
+class HttpClientError(Exception):
+    """There is no answer with a status. `str(error)` says why, for the owner of the URL."""
+
+    def __init__(self, failure: HttpFailure, message: str) -> None:
+        super().__init__(message)
+        self.failure = failure
+
+
+class StaleConnectionError(Exception):
+    """A kept connection was closed before anything of the answer came: try another one."""
+
 
 HEAD_MAX_BYTES: Final = 32 * 1024
 """Status line and headers of an answer; one with more is none."""

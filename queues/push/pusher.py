@@ -29,13 +29,13 @@ from queues.http_client.headers import write_headers
 from queues.pools import async_engine_for, close_async_engines, peek_async_engine
 from queues.services.policies import EffectivePolicy, peek_policy, policy_for
 from queues.services.pools.managing import list_pools
-from queues.services.push.addresses import address_rules
+from queues.services.push.endpoints import address_rules
 from queues.services.push.pushing import PushJob, PushPlan, claim_test, pause_gone, read_plan
 
 from .recorder import TEST_DELIVERED, TEST_FAILED, Happened, Recorder
 from .requests import test_headers
 from .runner import EndpointRunner
-from .surroundings import Bodies, Surroundings
+from .runner_context import Bodies, RunnerContext
 from .verdicts import Verdict, judge, judge_failure
 
 logger = logging.getLogger(__name__)
@@ -77,7 +77,7 @@ class Pusher:
         self._began = monotonic()
         self._is_database_away = False
         self._problems: dict[int, str] = {}
-        self._around = Surroundings(
+        self._context = RunnerContext(
             consumer=f"push:{self.pusher_id}"[:64],
             bodies=Bodies(settings.TASKQ_PUSH_MEMORY_MB * 1024 * 1024),
             engine=self._engine,
@@ -152,7 +152,7 @@ class Pusher:
     def _keep_running(self, pk: int, endpoint: PushJob) -> None:
         runner = self._runners.get(pk)
         if runner is None:
-            runner = self._runners[pk] = EndpointRunner(endpoint, self._recorder(endpoint), self._around)
+            runner = self._runners[pk] = EndpointRunner(endpoint, self._recorder(endpoint), self._context)
             runner.start()
         elif runner.endpoint != endpoint:
             runner.update(endpoint)

@@ -37,7 +37,7 @@ from queues.services.push.records import REQUEST_BODY_BYTES
 
 from .recorder import DELIVERED, FAILED, GONE, LATE, Happened, Recorder
 from .requests import Headers, job_headers
-from .surroundings import Surroundings, rate_limit_of
+from .runner_context import RunnerContext, rate_limit_of
 from .verdicts import Judgement, Verdict, fallback_delay_ms, judge, judge_failure
 
 logger = logging.getLogger(__name__)
@@ -73,12 +73,12 @@ class InFlight:
 class EndpointRunner:
     """Of one endpoint, which may change while it runs."""
 
-    def __init__(self, endpoint: PushJob, recorder: Recorder, surroundings: Surroundings) -> None:
+    def __init__(self, endpoint: PushJob, recorder: Recorder, context: RunnerContext) -> None:
         self.endpoint = endpoint
         self.recorder = recorder
         self.is_gone = False
-        self._around = surroundings
-        self._client = surroundings.client(endpoint)
+        self._context = context
+        self._client = context.client(endpoint)
         self._in_flight: dict[str, InFlight] = {}
         self._deliveries: set[asyncio.Task[None]] = set()
         self._held = 0
@@ -104,7 +104,7 @@ class EndpointRunner:
             self.is_gone = False
         if before.url != endpoint.url or before.concurrency != endpoint.concurrency:
             self._client.close()
-            self._client = self._around.client(endpoint)
+            self._client = self._context.client(endpoint)
         self._hold_until = 0.0
         self.stop()
         self.start()
@@ -169,7 +169,7 @@ class EndpointRunner:
             if room > 0:
                 return room
             self._has_room.clear()
-            if self._around.bodies.held < self._around.bodies.most:
+            if self._context.bodies.held < self._context.bodies.most:
                 await self._has_room.wait()
             else:  # others hold the memory, whose deliveries nobody tells of here
                 await asyncio.sleep(0.05)
@@ -183,12 +183,12 @@ class EndpointRunner:
         return min(self.endpoint.concurrency - taken, TOGETHER_MAX)
 
     def _is_memory_used_up(self) -> bool:
-        return self._around.bodies.held >= self._around.bodies.most
+        return self._context.bodies.held >= self._context.bodies.most
 
     async def _take(self, count: int) -> None:
         endpoint = self.endpoint
-        engine = await self._around.engine(endpoint.pool)
-        self._policy = await self._around.policy(endpoint)
+        engine = await self._context.engine(endpoint.pool)
+        self._policy = await self._context.policy(endpoint)
         queue = engine.queue(endpoint.namespace, endpoint.queue)
         limit = rate_limit_of(endpoint)
         if limit is None:
@@ -228,7 +228,7 @@ class EndpointRunner:
             ttr_ms=self._lease_s() * 1000,
             timeout_s=min(timeout_s, WAIT_S),
             count=count,
-            consumer=self._around.consumer,
+            consumer=self._context.consumer,
             max_in_flight=bound,
             limit=limit,
             queue_limits=[self._policy.queue_limits],
@@ -252,14 +252,14 @@ class EndpointRunner:
         one = InFlight(engine, queue, job, monotonic() + self._lease_s())
         size = len(job.body)
         self._held += size
-        self._around.bodies.held += size
+        self._context.bodies.held += size
         self._in_flight[job.job_id] = one
         task = asyncio.create_task(self._deliver(one))
         self._deliveries.add(task)
 
         def finished(done: asyncio.Task[None]) -> None:
             self._held -= size
-            self._around.bodies.held -= size
+            self._context.bodies.held -= size
             if self._in_flight.get(job.job_id) is one:
                 del self._in_flight[job.job_id]
             self._deliveries.discard(done)
@@ -318,7 +318,7 @@ class EndpointRunner:
             if not self.is_gone:
                 self.is_gone = True
                 self.stop()
-                self._around.on_gone(self.endpoint, judgement.error)
+                self._context.on_gone(self.endpoint, judgement.error)
             await self._settle(one, release(one.queue, one.job.job_id, attempt=one.job.attempt))
             return GONE, JobState.READY
         if judgement.hold_off_s:
@@ -355,7 +355,7 @@ class EndpointRunner:
                     return None
                 await asyncio.sleep(SETTLE_PAUSE_S)
                 if not engine.is_usable():  # the pool has another address now
-                    engine = await self._around.engine(self.endpoint.pool)
+                    engine = await self._context.engine(self.endpoint.pool)
 
     def _note_shortage(self, error: HttpClientError) -> None:
         """This host cannot connect anywhere: that is no failure of the job."""

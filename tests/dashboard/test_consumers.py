@@ -10,8 +10,7 @@ from queues.engine import Engine, consume, publish, tell_waiting
 from queues.engine.stats.consumers import QueueWaiters, WaitingBeat, WaitingConsumer
 from queues.models import Namespace, Pool
 from queues.services.consumers import reading as service
-from queues.services.consumers.consumer_rows import ConsumerState
-from queues.services.consumers.reading import read_consumers
+from queues.services.consumers.reading import ConsumerState, read_consumers
 from queues.services.recent import forget_recent
 from tests.support.waiting import wait_until
 

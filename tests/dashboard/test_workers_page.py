@@ -397,7 +397,7 @@ def test_a_worker_of_another_namespace_is_not_told_anything(engine: Engine, peop
 def test_a_worker_that_is_gone_or_an_act_that_is_none_is_refused(engine: Engine, people: People) -> None:
     gone = tell(people.olga.browser, "quiet")
     assert gone.status_code == 404
-    assert gone.json()["error"] == "There is no such worker, or it has not been heard of lately"
+    assert gone.json()["error"] == "There is no such worker, or it has not reported lately"
     beat(engine, WORKER)
     for act in ("", "cancel", "explode"):
         assert tell(people.olga.browser, act).status_code == 400

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from django.contrib.auth.models import User
+from pytest_django import DjangoAssertNumQueries
 
 from queues.engine import Engine, NodeRequest, WorkflowConflictError, consume, create_workflow, fail, relay
-from queues.models import Activity
+from queues.models import Activity, Namespace, Pool
 from queues.services.errors import NamespaceNotFoundError, RoleTooLowError
-from queues.services.workflows.actions import cancel_workflow, retry_workflow
-from queues.services.workflows.pages import list_workflows, read_workflow
+from queues.services.workflows.listing import NAMESPACES_TRIED, show_workflows
+from queues.services.workflows.pages import cancel_workflow, read_workflow, retry_workflow
 from tests.dashboard.people import POOL, SHOP, People
 
 pytestmark = pytest.mark.django_db
@@ -31,8 +33,10 @@ def test_who_sees_the_namespace_sees_its_workflows(people: People) -> None:
     shown = read_workflow(user=alice, **PLACE)
     assert [(one.name, str(one.state)) for one in shown.workflow.nodes] == [("a", "ready"), ("b", "blocked")]
     assert (shown.may_operate, read_workflow(user=bob, **PLACE).may_operate) == (True, False)
-    page = list_workflows(user=bob, pool=POOL, namespace=SHOP)
-    assert [(one.workflow_id, one.name, one.nodes_total) for one in page.workflows] == [("invoice-7", "Invoice", 2)]
+    rows = show_workflows(user=bob, place=(POOL, SHOP)).rows
+    assert [(one.workflow.workflow_id, one.workflow.name, one.counts.total) for one in rows] == [
+        ("invoice-7", "Invoice", 2)
+    ]
 
 
 def test_nobody_else_does(people: People) -> None:
@@ -41,7 +45,24 @@ def test_nobody_else_does(people: People) -> None:
         with pytest.raises(NamespaceNotFoundError):
             act(user=charlie, **PLACE)
     with pytest.raises(NamespaceNotFoundError):
-        list_workflows(user=charlie, pool=POOL, namespace=SHOP)
+        show_workflows(user=charlie, place=(POOL, SHOP))
+
+
+def test_namespaces_without_workflows_cost_no_queries(
+    people: People, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    pool = Pool.objects.get(name=POOL)
+    for number in range(NAMESPACES_TRIED):
+        Namespace.objects.create(pool=pool, name=f"a-{number}")
+    root = User.objects.get(username="root")
+    alice = people.alice.user
+    for name in ("a-1", "a-2", "a-3"):
+        Namespace.objects.get(name=name).groups.set(alice.groups.all())
+
+    with django_assert_max_num_queries(2):  # the namespaces, and the pool
+        shown = show_workflows(user=alice)
+    assert (shown.namespace, len(shown.rows)) == (SHOP, 1)
+    assert show_workflows(user=root).rows == ()  # the first that were tried have none
 
 
 def test_who_operates_it_may_retry_and_cancel_which_is_logged(people: People, engine: Engine) -> None:

@@ -9,8 +9,8 @@ import pytest
 import redis
 
 from queues.engine import Engine, JobState, StoreUnavailableError, open_async_engine, open_engine, publish
-from queues.services.queues import ranking as queue_ranking
-from queues.services.queues.ranking import QueueRanking
+from queues.services.pools import load as pool_load
+from queues.services.pools.load import QueueRanking
 
 STEP_EVERY_S = 15.0
 
@@ -90,8 +90,8 @@ def test_a_queue_that_is_gone_leaves_the_ranking(engine: Engine, redis_url: str,
 def test_many_queues_are_walked_in_stretches(
     engine: Engine, redis_url: str, redis_client: redis.Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(queue_ranking, "PAGE", 5)
-    monkeypatch.setattr(queue_ranking, "QUEUES_PER_STEP", 10)
+    monkeypatch.setattr(pool_load, "PAGE", 5)
+    monkeypatch.setattr(pool_load, "QUEUES_PER_STEP", 10)
     fill(engine, **{f"q{number:03}": 1 for number in range(60)}, big=9)
     walk = Walk(redis_url, most=3)
     walk.step()

@@ -524,8 +524,8 @@ def test_bodies_in_memory_are_bounded_and_no_endpoint_is_kept_waiting(world: Wor
             await ask(world.endpoint, slow.url, queue="slow", concurrency=50)
             await ask(world.publish, *[b"x" * 700_000] * 6, queue="slow")
             async with pushing() as pusher:
-                pusher._around.bodies.most = 1_000_000
-                await until(lambda: pusher._around.bodies.held > 1_000_000, or_fail="the memory is not used up")
+                pusher._context.bodies.most = 1_000_000
+                await until(lambda: pusher._context.bodies.held > 1_000_000, or_fail="the memory is not used up")
                 await ask(world.endpoint, quick.url, queue="quick", concurrency=50)
                 await ask(world.publish, *[b"y" * 1_000] * 20, queue="quick")
                 await until(lambda: world.counts("quick") == {}, or_fail="the other endpoint was kept waiting")
@@ -533,7 +533,7 @@ def test_bodies_in_memory_are_bounded_and_no_endpoint_is_kept_waiting(world: Wor
                 assert slow.under_way < 6
                 gate.set()
                 await until(lambda: world.counts("slow") == {}, or_fail="it does not go on")
-                await until(lambda: pusher._around.bodies.held == 0, or_fail="bodies are still counted")
+                await until(lambda: pusher._context.bodies.held == 0, or_fail="bodies are still counted")
 
     run_async(test())
 

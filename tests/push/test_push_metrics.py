@@ -10,8 +10,7 @@ from queues.api.metrics.exposition import Page
 from queues.api.metrics.page import add_pool
 from queues.engine import Engine, beat_pusher, list_pushers, open_engine
 from queues.engine.stats.heartbeats import OTHER_ENDPOINTS, PUSHER_RECORD_MAX_BYTES, PushCounts, PusherBeat, pack_pusher
-from queues.services.pools.engines import read_pool_load
-from queues.services.queues.ranking import QueueRanking
+from queues.services.pools.load import QueueRanking, read_pool_load
 from tests.engine.loop import in_loop, opened
 
 

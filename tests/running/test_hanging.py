@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from queues.embedded import Answer, EmbeddedRedis
-from queues.management.local import parts
+from queues.management.local import service as local_service
 from queues.management.local.data_dir import lock_data_dir
 from queues.server.server import PREFIX, runtime_directory
 from queues.supervision import HangDetector, Supervisor, heartbeats
@@ -58,11 +58,11 @@ def test_a_redis_that_hangs_is_logged_first_and_killed_later(
     tmp_path: Path, settings: Any, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.TASKQ_HUNG_AFTER_S = 1
-    monkeypatch.setattr(parts, "REDIS_HUNG_AFTER_S", 2.5)
+    monkeypatch.setattr(local_service, "REDIS_HUNG_AFTER_S", 2.5)
     monkeypatch.setattr(heartbeats, "BEAT_EVERY_S", 0.1)
     data_dir = lock_data_dir(tmp_path)
     redis = EmbeddedRedis(data_dir.redis_dir, persistent=True)
-    part = parts.redis_part(data_dir, redis, env={})
+    part = local_service.redis_part(data_dir, redis, env={})
     heard = threading.Event()
 
     def answers() -> bool:

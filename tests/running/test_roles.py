@@ -34,7 +34,7 @@ from queues.pump import service
 from queues.pump.circuit_breaker import RETRY_FIRST_S, RETRY_MAX_S, CircuitBreaker
 from queues.pump.pool_runner import PoolRunner
 from queues.pump.role import WAIT_PART, BackgroundRole, RoleStats, run_role
-from queues.pump.roles import bounds, deleter, groups, pump, reclaimer, relay, roles_for, sweeper
+from queues.pump.roles import DELETER, GROUPS, PUMP, RECLAIMER, RELAY, SWEEPER, bounds, roles_for
 from tests.support.clock import ManualClock
 from tests.support.waiting import wait_until
 
@@ -70,7 +70,7 @@ def test_the_pump_makes_due_jobs_ready_and_leaves_the_others(engine: Engine) -> 
     put(engine, PublishOptions(delay_ms=1_000), jobs=3)
     put(engine, PublishOptions(delay_ms=5_000))
 
-    counts = pump.tick(engine, START_MS + 1_000)
+    counts = PUMP.tick(engine, START_MS + 1_000)
 
     assert counts.jobs == 3
     assert counts_of(engine, START_MS + 1_000) == {"ready": 3, "delayed": 1}
@@ -80,7 +80,7 @@ def test_a_group_is_flushed_when_its_time_has_come(engine: Engine) -> None:
     put(engine, PublishOptions(group="mails", group_grace_ms=1_000), jobs=3)
     put(engine, PublishOptions(group="pushes", group_grace_ms=5_000))
 
-    ticks = [groups.tick(engine, START_MS + ms).jobs for ms in (999, 1_000, 1_000)]
+    ticks = [GROUPS.tick(engine, START_MS + ms).jobs for ms in (999, 1_000, 1_000)]
 
     assert ticks == [0, 1, 0]
     assert counts_of(engine, START_MS + 1_000) == {"ready": 1, "grouped": 1}
@@ -89,7 +89,7 @@ def test_a_group_is_flushed_when_its_time_has_come(engine: Engine) -> None:
 def test_a_tick_with_nothing_to_do_does_nothing(engine: Engine) -> None:
     put(engine, PublishOptions(delay_ms=1_000))
 
-    assert [tick(engine, START_MS).jobs for tick in (pump.tick, reclaimer.tick, sweeper.tick, deleter.tick)] == [0] * 4
+    assert [tick(engine, START_MS).jobs for tick in (PUMP.tick, RECLAIMER.tick, SWEEPER.tick, DELETER.tick)] == [0] * 4
     assert counts_of(engine, START_MS) == {"delayed": 1}
 
 
@@ -98,7 +98,7 @@ def test_the_reclaimer_takes_back_jobs_whose_lease_ran_out(engine: Engine) -> No
     put(engine, PublishOptions(tries=1))
     engine.run(consume(engine.queue("ns", "q"), ttr_ms=1_000, count=2, now_ms=START_MS))
 
-    counts = reclaimer.tick(engine, START_MS + 1_001)
+    counts = RECLAIMER.tick(engine, START_MS + 1_001)
 
     assert (counts.jobs, counts.dead) == (2, 1)
     assert counts_of(engine, START_MS + 1_001) == {"ready": 1, "dead": 1}
@@ -110,7 +110,7 @@ def test_the_reclaimer_drops_completed_jobs_after_their_retention(engine: Engine
     (job,) = engine.run(consume(keys, ttr_ms=1_000, now_ms=START_MS)).jobs
     engine.run(ack_attempt(keys, job.job_id, result=b"done", now_ms=START_MS))
 
-    reclaimer.tick(engine, START_MS + 1_001)
+    RECLAIMER.tick(engine, START_MS + 1_001)
 
     assert counts_of(engine, START_MS + 1_001) == {}
 
@@ -119,7 +119,7 @@ def test_the_sweeper_drops_expired_jobs(engine: Engine) -> None:
     put(engine, PublishOptions(ttl_ms=1_000), jobs=3)
     put(engine, PublishOptions(ttl_ms=9_000))
 
-    swept = sum(sweeper.tick(engine, START_MS + 1_001).jobs for _ in range(10))
+    swept = sum(SWEEPER.tick(engine, START_MS + 1_001).jobs for _ in range(10))
 
     assert swept == 3
     assert counts_of(engine, START_MS + 1_001) == {"ready": 1}
@@ -135,10 +135,10 @@ def test_the_relay_tells_a_job_of_a_dependency_that_was_deleted(engine: Engine) 
     engine.run(delete_jobs(orders, [first], now_ms=START_MS))
     assert engine.run(size(mails)) == 0
 
-    assert relay.tick(engine, START_MS).jobs == 1
+    assert RELAY.tick(engine, START_MS).jobs == 1
 
     assert engine.run(size(mails)) == 1
-    assert relay.tick(engine, START_MS).jobs == 0
+    assert RELAY.tick(engine, START_MS).jobs == 0
 
 
 def test_the_deleter_frees_what_a_deleted_queue_held(engine: Engine) -> None:
@@ -147,8 +147,8 @@ def test_the_deleter_frees_what_a_deleted_queue_held(engine: Engine) -> None:
     engine.run(destroy(keys, everything=True))
     put(engine, PublishOptions())
 
-    assert deleter.tick(engine, START_MS).jobs == 3
-    assert not deleter.tick(engine, START_MS).more
+    assert DELETER.tick(engine, START_MS).jobs == 3
+    assert not DELETER.tick(engine, START_MS).more
 
     assert engine.client.keys("*:deleted:*") == []
     assert counts_of(engine, START_MS) == {"ready": 1}
@@ -453,11 +453,11 @@ def test_a_pool_that_goes_and_comes_back_is_worked_again(tmp_path: Path, caplog:
     put(engine, PublishOptions(delay_ms=1))
     server.kill()
 
-    runner.run(with_tick(runner, lambda engine, _now: pump.tick(engine, START_MS + 1)))
-    runner.run(with_tick(runner, lambda engine, _now: pump.tick(engine, START_MS + 1)))
+    runner.run(with_tick(runner, lambda engine, _now: PUMP.tick(engine, START_MS + 1)))
+    runner.run(with_tick(runner, lambda engine, _now: PUMP.tick(engine, START_MS + 1)))
     with server:
         runner._pool_breaker._again_at = 0  # the pause is over
-        runner.run(with_tick(runner, lambda engine, _now: pump.tick(engine, START_MS + 1)))
+        runner.run(with_tick(runner, lambda engine, _now: PUMP.tick(engine, START_MS + 1)))
         assert counts_of(engine, START_MS + 1) == {"ready": 1}
         engine.close()
 

@@ -15,9 +15,8 @@ from queues.engine.errors import TaskqError
 from queues.engine.queue_values import QueueStats
 from queues.engine.stats.heartbeats import OTHER_ENDPOINTS
 from queues.engine.values import JobState
-from queues.services.pools.engines import PoolLoad, read_pool_load
+from queues.services.pools.load import PoolLoad, QueueRanking, read_pool_load
 from queues.services.pools.managing import list_pools
-from queues.services.queues.ranking import QueueRanking
 
 from ..context import ApiContext
 from ..http.request import ApiRequest

@@ -8,7 +8,7 @@ from typing import Final
 
 from django.conf import settings
 
-from queues.services.pools.engines import read_engine_load
+from queues.services.pools.load import read_engine_load
 
 from .counters import Counters
 from .worker_files import Slots, Snapshot, Workers

@@ -6,7 +6,7 @@ from typing import Final
 
 from queues.engine import OpenJob, close_dependencies
 from queues.engine.limits import DEPENDENCIES_MAX_BYTES
-from queues.services.jobs.open_jobs import add_to_open_job
+from queues.services.jobs.publishing import add_to_open_job
 
 from ..context import ApiContext
 from ..http.body import read_object

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 from queues.engine.errors import TaskqError
 from queues.pools.database import check_database
 from queues.services.errors import MetadataUnavailableError, PoolNotFoundError
-from queues.services.pools.engines import check_writes
+from queues.services.pools.load import check_writes
 from queues.services.tokens.secrets import DEFAULT_POOL
 
 from ..context import ApiContext

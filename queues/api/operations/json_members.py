@@ -8,13 +8,22 @@ from __future__ import annotations
 from base64 import b64decode
 from datetime import datetime
 from enum import Enum
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import orjson
 
 from ..http.errors import ParameterError
 
 K = TypeVar("K", bound=Enum)
+
+NAME_SHOWN: Final = 40
+
+
+def check_known(content: dict[str, Any], known: frozenset[str]) -> None:
+    """Raises ParameterError for the first member that is not known: a misspelt option would else be ignored."""
+    unknown = next((name for name in content if name not in known), None)
+    if unknown is not None:
+        raise ParameterError(f"unknown {unknown[:NAME_SHOWN]!r}; there are {', '.join(sorted(known))}")
 
 
 def read_body(content: dict[str, Any]) -> bytes:

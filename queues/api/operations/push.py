@@ -38,9 +38,9 @@ async def show(request: ApiRequest, context: ApiContext) -> ApiResponse:
 async def put(request: ApiRequest, context: ApiContext) -> ApiResponse:
     """Make it, or change what it is. The secret of a new one is in the answer, and nowhere else."""
     content = await read_object(request)
-    unknown = sorted(content.keys() - set(MEMBERS))
-    if unknown:
-        raise ParameterError(f"invalid {unknown[0][:50]}: the members are {', '.join(MEMBERS)}")
+    unknown = next((name for name in content if name not in MEMBERS), None)
+    if unknown is not None:
+        raise ParameterError(f"invalid {unknown[:50]}: the members are {', '.join(MEMBERS)}")
     options = _read_options(content)
     secret = text_of(content, "secret") or None
     place = _place(request)

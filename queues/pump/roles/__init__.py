@@ -1,15 +1,31 @@
-"""The roles: a file each. `roles_for` gives those of one pool, with their rhythm."""
+"""The table of roles: what each does in a tick, and how often. `roles_for` gives those of one pool.
+
+A role whose tick is one operation of the engine is a line of the table. One that remembers something between two ticks
+has a file here: `bounds`, `drain`, `schedules` and `survey`.
+"""
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, Protocol
 
 from django.conf import settings
 
-from queues.engine import FullStreams
+from queues.engine import (
+    Counts,
+    Engine,
+    FullStreams,
+    Layout,
+    attend_workflows,
+    flush_due,
+    free_deleted,
+    promote_due,
+    reclaim_ended,
+    relay,
+    sweep,
+)
+from queues.engine.operation import Plan
 
-from ..role import BackgroundRole
-from . import deleter, groups, pump, reclaimer, relay, sweeper
+from ..role import BackgroundRole, Tick
 from .bounds import DeadLetterBounds
 from .drain import INTERVAL_S as DRAIN_INTERVAL_S
 from .drain import Drain
@@ -17,13 +33,46 @@ from .schedules import Schedules
 from .survey import INTERVAL_S as SURVEY_INTERVAL_S
 from .survey import Survey
 
-PUMP: Final = BackgroundRole(name="pump", interval_s=0.1, budget_s=1.0, tick=pump.tick)
-GROUPS: Final = BackgroundRole(name="groups", interval_s=0.1, budget_s=1.0, tick=groups.tick)
-RECLAIMER: Final = BackgroundRole(name="reclaimer", interval_s=0.2, budget_s=1.0, tick=reclaimer.tick, share=0.5)
-RELAY: Final = BackgroundRole(name="relay", interval_s=0.1, budget_s=1.0, tick=relay.tick)
-SWEEPER: Final = BackgroundRole(name="sweeper", interval_s=0.25, budget_s=0.15, tick=sweeper.tick)
-DELETER: Final = BackgroundRole(name="deleter", interval_s=1.0, budget_s=5.0, tick=deleter.tick)
 
+class _Step(Protocol):
+    """An operation that does a bounded part of what is due in all partitions of a pool."""
+
+    def __call__(self, layout: Layout, *, now_ms: int | None = None) -> Plan[Counts]: ...
+
+
+def _tick_of(step: _Step) -> Tick:
+    return lambda engine, now_ms: engine.run(step(engine.layout, now_ms=now_ms))
+
+
+def free_deleted_queues(engine: Engine, _now_ms: int | None) -> Counts:
+    """Free the next part of each deleted queue, in small steps with pauses (`queues.engine.transport.pacing`)."""
+    return engine.run(free_deleted(engine.layout))
+
+
+def carry_messages(engine: Engine, now_ms: int | None) -> Counts:
+    """Carry a bounded part of what is outgoing in each partition. Nothing is, but where jobs depend on others.
+
+    Then attend to workflows that have something to do.
+    """
+    carried = engine.run(relay(engine.layout, now_ms=now_ms))
+    attended = engine.run(attend_workflows(engine.layout, now_ms=now_ms))
+    return Counts(jobs=carried.jobs, more=carried.more or attended.more)
+
+
+# Delayed and failed jobs that have become due → ready.
+PUMP: Final = BackgroundRole(name="pump", interval_s=0.1, budget_s=1.0, tick=_tick_of(promote_due))
+# Members of groups whose delay is over join; groups whose time has come are flushed.
+GROUPS: Final = BackgroundRole(name="groups", interval_s=0.1, budget_s=1.0, tick=_tick_of(flush_due))
+# Jobs whose lease ran out → ready, retry or dead; completed jobs whose retention ended → gone.
+RECLAIMER: Final = BackgroundRole(
+    name="reclaimer", interval_s=0.2, budget_s=1.0, tick=_tick_of(reclaim_ended), share=0.5
+)
+# Tells other partitions what concerns them, where the caller that caused it did not.
+RELAY: Final = BackgroundRole(name="relay", interval_s=0.1, budget_s=1.0, tick=carry_messages)
+# Expired jobs and idempotency keys → gone; tombstones → out of the ready lists.
+SWEEPER: Final = BackgroundRole(name="sweeper", interval_s=0.25, budget_s=0.15, tick=_tick_of(sweep))
+# What deleted queues held → freed.
+DELETER: Final = BackgroundRole(name="deleter", interval_s=1.0, budget_s=5.0, tick=free_deleted_queues)
 
 DRAIN_ALL_S: Final = 86_400.0
 

@@ -11,8 +11,10 @@ from functools import lru_cache
 
 from queues.engine import (
     Layout,
+    OpenJob,
     PreparedOptions,
     RequestLimit,
+    add_dependencies,
     is_large,
     limits,
     parse_dependency,
@@ -26,6 +28,7 @@ from queues.engine import (
 from queues.engine.backoff import NO_BACKOFF, Backoff
 from queues.engine.errors import InvalidArgumentError
 from queues.engine.keys import QueueKeys
+from queues.engine.limits import DEPENDENCIES_MAX
 from queues.engine.operation import Operation, Plan
 from queues.engine.values import Dependency, DependencyFailure, HashedOnce, KeyMode, Published, PublishOptions
 
@@ -162,3 +165,14 @@ def _first(asked: int | None, policy: int | None, default: int) -> int:
     if asked is not None:
         return asked
     return policy if policy is not None else default
+
+
+def add_to_open_job(*, layout: Layout, queue: QueueKeys, job_id: str, depends_on: Sequence[str]) -> Plan[OpenJob]:
+    """Have a job wait for these, too, each as `parse_dependency` reads it.
+
+    Raises InvalidArgumentError, JobNotFoundError, DependenciesClosedError.
+    """
+    if len(depends_on) > DEPENDENCIES_MAX:
+        raise InvalidArgumentError(f"too many dependencies, cannot exceed {DEPENDENCIES_MAX}")
+    needed = [parse_dependency(text, queue=queue.queue) for text in depends_on]
+    return add_dependencies(layout, queue, job_id, needed)

@@ -1,1 +1,1 @@
-"""Pools: adding and checking them, their engines, and what is wrong with their Redis."""
+"""Pools: adding and checking them, how loaded they are, and what is wrong with their Redis."""

@@ -101,7 +101,7 @@ def _unreachable(store: StoreInfo) -> PoolProblem:
         kind=ProblemKind.UNREACHABLE,
         wrong=gettext_noop("Redis does not answer: %(error)s"),
         advice=gettext_noop(
-            "Start it, or correct the pool's URL. Clients get 503 meanwhile; published jobs are where they were."
+            "Start it, or correct the pool's URL. Clients get 503 until then; no published job is lost."
         ),
         facts={"error": store.error},
     )

@@ -6,13 +6,15 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from ipaddress import ip_address
 from typing import Any, Final
 
+from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from queues.http_client import parse_target
+from queues.http_client import AddressRules, UrlError, parse_target
 from queues.models import Namespace, PushEndpoint
 from queues.models.push import (
     CONCURRENCY_DEFAULT,
@@ -25,7 +27,6 @@ from queues.models.push import (
 from queues.pools.database import read_metadata
 
 from ..errors import InvalidArgumentError, NamespaceNotFoundError, PushEndpointNotFoundError
-from .addresses import check_url
 from .secrets import SECRETS_MAX, key_of, new_secret, seal
 
 logger = logging.getLogger(__name__)
@@ -301,3 +302,27 @@ def _first_words(error: ValidationError) -> str:
 def _log(what: str, row: PushEndpoint) -> None:
     fields = {"action": f"push.{what}", "namespace": row.namespace.name, "queue": row.queue}
     logger.info("push endpoint %s", what, extra=fields)
+
+
+def address_rules() -> AddressRules:
+    """Public addresses, and the networks of TASKQ_PUSH_ALLOWED_NETWORKS."""
+    return AddressRules.of(settings.TASKQ_PUSH_ALLOWED_NETWORKS)
+
+
+def check_url(url: str) -> None:
+    """Raise InvalidArgumentError for a URL that no request can be sent to.
+
+    What its name means is found out, and checked, at each new connection.
+    """
+    try:
+        target = parse_target(url)
+    except UrlError as error:
+        raise InvalidArgumentError(f"invalid url: {error}") from None
+    is_local = target.host == "localhost" or target.host.endswith(".localhost")
+    address = "127.0.0.1" if is_local else target.host
+    try:
+        ip_address(address)
+    except ValueError:
+        return
+    if not address_rules().permits(address):
+        raise InvalidArgumentError(f"invalid url: {target.host} is not a public address")

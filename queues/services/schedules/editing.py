@@ -1,12 +1,14 @@
-"""Makes, changes, pauses, fires and deletes schedules: for programs with a token, and beneath what people do.
+"""Makes, changes, pauses, fires and deletes schedules: for programs with a token, and for people on their pages.
 
-Permissions are checked by the callers: the API has authenticated a token, `actions` checks a person's role.
+Functions with an argument `user` check the person's role, and note what was done; for the others the API has
+authenticated a token.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from enum import StrEnum
 from typing import Final
 
 from django.db import IntegrityError, transaction
@@ -17,7 +19,9 @@ from queues.models import FireOutcome, Namespace, Overlap, Schedule, ScheduleFir
 from queues.pools import engine_for
 from queues.pools.database import read_metadata
 
+from ..activity import ActivityAction, note_activity
 from ..errors import NamespaceNotFoundError, ScheduleNotFoundError, ScheduleTakenError
+from ..permissions import Role, User, check_role
 from .checking import check_fields, check_name, check_timing
 from .firing import carry_fires, new_fire
 from .planning import KEY_TTL_MIN_S, PlannedFire
@@ -269,3 +273,52 @@ def _last_fired(row: Schedule) -> ScheduleFire | None:
     return (
         ScheduleFire.objects.select_related("schedule__namespace").filter(schedule=row, number=row.last_fired).first()
     )
+
+
+class ScheduleAct(StrEnum):
+    """Buttons of a schedule."""
+
+    PAUSE = "pause"
+    RESUME = "resume"
+    RUN = "run"
+    DELETE = "delete"
+
+
+_NOTED: Final = {
+    ScheduleAct.PAUSE: ActivityAction.SCHEDULE_PAUSED,
+    ScheduleAct.RESUME: ActivityAction.SCHEDULE_RESUMED,
+    ScheduleAct.RUN: ActivityAction.SCHEDULE_RUN,
+    ScheduleAct.DELETE: ActivityAction.SCHEDULE_DELETED,
+}
+
+
+def check_may_edit(*, user: User, pool: str, namespace: str) -> None:
+    """Raises NamespaceNotFoundError for what the person may not see, RoleTooLowError for what they may only see."""
+    check_role(user=user, pool=pool, namespace=namespace, needed=Role.OPERATE)
+
+
+def save_schedule(
+    *, user: User, pool: str, namespace: str, name: str, fields: ScheduleFields, only_new: bool = False
+) -> None:
+    """Make or set it. Raises InvalidArgumentError, ScheduleTakenError, RoleTooLowError, NamespaceNotFoundError."""
+    check_may_edit(user=user, pool=pool, namespace=namespace)
+    _, is_new = put_schedule(pool=pool, namespace=namespace, name=name, fields=fields, only_new=only_new)
+    action = ActivityAction.SCHEDULE_CREATED if is_new else ActivityAction.SCHEDULE_CHANGED
+    note_activity(user=user, action=action, pool=pool, namespace=namespace, queue=fields.queue, target=name)
+
+
+def act_on_schedule(*, user: User, pool: str, namespace: str, name: str, act: ScheduleAct) -> Fire | None:
+    """Do it; of RUN, what became of it. What changes nothing is not noted. Raises ScheduleNotFoundError as well."""
+    check_may_edit(user=user, pool=pool, namespace=namespace)
+    which = {"pool": pool, "namespace": namespace, "name": name}
+    fire: Fire | None = None
+    if act is ScheduleAct.RUN:
+        fire = run_now(**which)
+        changed = True
+    elif act is ScheduleAct.DELETE:
+        changed = delete_schedule(**which)
+    else:
+        _, changed = set_paused(pool=pool, namespace=namespace, name=name, paused=act is ScheduleAct.PAUSE)
+    if changed:
+        note_activity(user=user, action=_NOTED[act], pool=pool, namespace=namespace, target=name)
+    return fire

@@ -37,9 +37,8 @@ from queues.pools.database import read_metadata
 
 from ..jobs.publishing import PublishRequest, effective_options
 from ..policies import policy_for
-from .bulk import update_each
 from .planning import PlannedFire, plan_fires
-from .rows import optional_datetime, optional_ms, set_next, timing_of, to_datetime, to_ms
+from .rows import optional_datetime, optional_ms, set_next, timing_of, to_datetime, to_ms, update_each
 
 logger = logging.getLogger(__name__)
 

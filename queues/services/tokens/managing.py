@@ -17,9 +17,8 @@ from queues.pools.cache_invalidation import NoticeKind, publish_after_commit
 
 from ..errors import InvalidArgumentError, TokenExistsError
 from ..pools.managing import find_pool_row
-from .lookup import find_token_rows
 from .rate_limits import Limit, delete_limit, get_limit, list_limits, set_limit
-from .secrets import check_secret, digest_of, display_token, new_public_id, new_secret
+from .secrets import check_secret, digest_of, display_token, find_token_rows, new_public_id, new_secret
 
 __all__ = [
     "NewToken",

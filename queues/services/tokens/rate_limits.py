@@ -11,7 +11,7 @@ from django.db import IntegrityError, transaction
 from queues.models import TokenLimit
 
 from ..errors import InvalidArgumentError, LimitExistsError, LimitNotFoundError
-from .lookup import find_token_row
+from .secrets import find_token_row
 
 LIMIT_MAX: Final = 2**31 - 1
 

@@ -6,10 +6,10 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Final
 
-from queues.engine import NodeState, StoreUnavailableError, Workflow, WorkflowState, WorkflowSummary
+from queues.engine import NodeState, StoreUnavailableError, Workflow, WorkflowState, WorkflowSummary, list_workflows
+from queues.pools import reading_engine_for
 
-from ..permissions import User, roles_of
-from .pages import list_workflows
+from ..permissions import User, check_visible, roles_of
 
 PAGE: Final = 50
 READ_AT_ONCE: Final = 100
@@ -71,11 +71,13 @@ def show_workflows(
     *, user: User, place: tuple[str, str] | None = None, state: WorkflowState | None = None, after: str = ""
 ) -> WorkflowList:
     """Those of the namespace `place` (pool and name). Raises NamespaceNotFoundError, InvalidArgumentError."""
+    if place:
+        check_visible(user=user, pool=place[0], namespace=place[1])
     namespaces = tuple(roles_of(user=user))
     tried = [place] if place else namespaces[:NAMESPACES_TRIED]
     shown = WorkflowList(pool="", namespace="", rows=(), after="", namespaces=namespaces)
     for pool, namespace in tried:
-        one = _read(user, pool, namespace, state, after, namespaces)
+        one = _read(pool, namespace, state, after, namespaces)
         if one.rows or one.after:
             return one
         if not shown.pool or (shown.is_away and not one.is_away):
@@ -84,7 +86,6 @@ def show_workflows(
 
 
 def _read(
-    user: User,
     pool: str,
     namespace: str,
     state: WorkflowState | None,
@@ -95,9 +96,9 @@ def _read(
     is_away = False
     for _ in range(READS_MAX):
         try:
-            page = list_workflows(
-                user=user, pool=pool, namespace=namespace, after=after, limit=READ_AT_ONCE if state else PAGE
-            )
+            engine = reading_engine_for(pool)
+            limit = READ_AT_ONCE if state else PAGE
+            page = engine.run(list_workflows(engine.layout, namespace, after=after, limit=limit))
         except StoreUnavailableError:
             is_away = True
             break

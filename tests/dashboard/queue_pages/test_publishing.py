@@ -32,6 +32,7 @@ def test_a_job_is_published_with_all_options(olga: Client, shop: Shop) -> None:
             "key": "order-7",
             "key_ttl_s": "100",
             "attributes": "tenant=acme\r\n\r\nkind = mail=1 ",
+            "limit_key": "acme",
         },
     )
 
@@ -40,6 +41,7 @@ def test_a_job_is_published_with_all_options(olga: Client, shop: Shop) -> None:
     assert job is not None
     assert (job.state, job.body, job.tries, job.priority) == (JobState.DELAYED, b'{"to":\n"Ann"}', 5, -3)
     assert (str(job.backoff), job.retention_ms, job.key) == ("fixed:2", 7_000, "order-7")
+    assert job.limit_key == "acme"
     assert job.attributes == {"tenant": "acme", "kind": "mail=1"}
     assert job.due_ms in (job.published_ms + 60_000, job.published_ms + 60_001)  # never early by a part of a ms
     assert job.expires_ms == job.published_ms + 3_600_000
@@ -68,6 +70,10 @@ def test_bytes_are_published_as_base64(olga: Client, shop: Shop) -> None:
         ("delay_s", "-1", "greater than or equal to 0"),
         ("delay_s", "999999", "It would expire before it is due"),
         ("body", "é" * 600_000, "at most 1 MiB"),
+        ("limit_key", "é" * 33, "Printable text of at most 64 bytes."),
+        ("limit_key", "a\tb", "Printable text of at most 64 bytes."),
+        ("group", "é" * 128, "printable text of at most 255 bytes."),
+        ("group", "a\u202eb", "printable text of at most 255 bytes."),
     ],
 )
 def test_what_is_wrong_is_said_and_nothing_is_published(
@@ -78,6 +84,23 @@ def test_what_is_wrong_is_said_and_nothing_is_published(
     assert said in response.content.decode()
     assert shop.counts() == {}
     assert noted() == []
+
+
+def test_a_job_joins_a_group(olga: Client, shop: Shop) -> None:
+    response = post(olga, "publish/", {"body": "x", "encoding": "text", "group": "letters"})
+
+    job = shop.find(response["Location"].rstrip("/").rsplit("/", 1)[1])
+    assert job is not None
+    assert (job.state, job.group) == (JobState.GROUPED, "letters")
+
+
+def test_a_job_has_a_limit_key_or_a_group(olga: Client, shop: Shop) -> None:
+    answers = {"body": "x", "encoding": "text", "limit_key": "acme", "group": "letters"}
+
+    response = post(olga, "publish/", answers, status=400)
+
+    assert "Either a limit key or a group." in response.content.decode()
+    assert shop.counts() == {}
 
 
 def test_what_is_no_base64_is_said(olga: Client) -> None:

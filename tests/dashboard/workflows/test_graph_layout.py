@@ -10,10 +10,9 @@ from typing import Any
 
 import pytest
 
-from dashboard.workflow_graph import GraphLayout, lay_out
+from dashboard.workflow_graph import GraphLayout, count_edges, lay_out
 from dashboard.workflow_graph.coordinates import settle_column
-from dashboard.workflow_graph.layers import BENDS_PER_PART, make_layers
-from dashboard.workflow_graph.ordering import count_crossings, order_layers
+from dashboard.workflow_graph.layers import BENDS_PER_PART, count_crossings, make_layers, order_layers
 from dashboard.workflow_graph.units import find_units, graph_of_units, make_graph
 
 from .shapes import SHAPES, Shape, bipartite, chain, fan, far_reaching, ladder, lanes, woven
@@ -111,6 +110,12 @@ def test_a_fan_is_a_block_with_one_edge_in_and_one_out() -> None:
     assert len(layout.edges) == 2
     assert layout.width < 3 * layout.height  # no line of a thousand, neither across
     assert layout.height < 3 * layout.width  # nor down
+
+
+def test_only_edges_that_are_drawn_are_counted() -> None:
+    """Forty nodes that all depend on forty others: two blocks, and one edge between them."""
+    crossed: Shape = ((),) * 40 + (tuple(range(40)),) * 40
+    assert count_edges(crossed) == len(lay_out(crossed, node_width=WIDTH).edges) == 1
 
 
 def test_chains_side_by_side_are_a_block_of_chains_in_which_each_is_a_row() -> None:

@@ -154,11 +154,13 @@ def test_added_nodes_are_another_graph(alice: Client, engine: Engine) -> None:
     assert len(alice.get(at("w-1", "graph"), {"since": whole["version"]}).json()["nodes"]) == 5
 
 
+@pytest.mark.parametrize("limit", ["NODES_MAX", "EDGES_MAX", "DRAWN_EDGES_MAX"])
 def test_what_is_too_large_to_be_drawn_is_listed(
-    alice: Client, engine: Engine, monkeypatch: pytest.MonkeyPatch
+    alice: Client, engine: Engine, monkeypatch: pytest.MonkeyPatch, limit: str
 ) -> None:
     make(engine, "w-1", CHORD)
-    monkeypatch.setattr(workflow_picture, "NODES_MAX", 3)
+    assert alice.get(at("w-1", "graph")).status_code == 200
+    monkeypatch.setattr(workflow_picture, limit, 3)
 
     page = alice.get(at("w-1")).text
     assert "too large to be drawn" in page

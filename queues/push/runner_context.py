@@ -1,4 +1,4 @@
-"""What runners of endpoints share with the rest of their process, and with other pushers."""
+"""What all runners of endpoints in a process share: engines, policies, HTTP clients and memory for bodies."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Bodies:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
+class RunnerContext:
     """What runners need of their process."""
 
     consumer: str
