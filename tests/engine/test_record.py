@@ -79,7 +79,7 @@ def test_a_record_written_by_lua_is_read_by_python(store: Engine, options: Publi
     options=options,
     consumer=text,
     error=st.text(max_size=600),
-    ttl_ms=st.just(0) | st.integers(min_value=2**33, max_value=SECONDS_MAX * 1000),
+    ttl_ms=st.just(0) | st.integers(min_value=2**33 + 1, max_value=SECONDS_MAX * 1000),
     late_ms=st.integers(min_value=0, max_value=2**32),
 )
 def test_a_run_written_by_lua_is_read_by_python(
