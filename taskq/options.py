@@ -234,6 +234,11 @@ def _is_text_map(value: object) -> bool:
     return isinstance(value, Mapping) and all(isinstance(part, str) for item in value.items() for part in item)
 
 
+def _is_key_or_none(value: object) -> bool:
+    return value is None or isinstance(value, str) or callable(value)
+
+
+_KEY: Final = "text or a function"
 _SECONDS: Final = "a finite number of seconds or a timedelta"
 _TYPES: Final[dict[str, tuple[Callable[[Any], bool], str]]] = {
     "queue": (lambda value: isinstance(value, str), "text"),
@@ -244,10 +249,11 @@ _TYPES: Final[dict[str, tuple[Callable[[Any], bool], str]]] = {
     "expires": (_is_delay_or_none, _SECONDS),
     "delay": (_is_delay, _SECONDS),
     "at": (lambda value: value is None or isinstance(value, datetime), "a datetime"),
-    "key": (lambda value: value is None or isinstance(value, str) or callable(value), "text or a function"),
+    "key": (_is_key_or_none, _KEY),
     "key_ttl": (_is_delay_or_none, _SECONDS),
     "key_max_wait": (_is_delay, _SECONDS),
-    "group": (lambda value: value is None or isinstance(value, str) or callable(value), "text or a function"),
+    "limit_key": (_is_key_or_none, _KEY),
+    "group": (_is_key_or_none, _KEY),
     "group_max_size": (_is_int, "a whole number"),
     "group_max_delay": (_is_delay, _SECONDS),
     "group_grace_period": (_is_delay, _SECONDS),
@@ -255,6 +261,7 @@ _TYPES: Final[dict[str, tuple[Callable[[Any], bool], str]]] = {
     "on_dependency_failure": (lambda value: value in ("wait", "fail", "continue"), "wait, fail or continue"),
     "attributes": (_is_text_map, "a dict of texts"),
     "version": (_is_int, "a whole number"),
+    "wait": (_is_delay, _SECONDS),
 }
 _NAMES: Final = frozenset(field.name for field in fields(TaskOptions))
 

@@ -24,9 +24,17 @@ BATCH_KEY = "\0batch"
 _GROUP_TAIL = struct.Struct(">BHH6s6s")
 """Behind the group's name: its bytes, members of a batch, most members, longest delay, grace period (in ms)."""
 
+_KEY_PLACE = 19
+"""Behind retention, kind, base and cap of the backoff: u16 n, n bytes of key, and after it the attributes likewise."""
+
 
 def _u48(raw: bytes, at: int) -> int:
     return int.from_bytes(raw[at : at + 6], "big")
+
+
+def _end_of_field(raw: bytes, at: int) -> int:
+    """Where a field ends that begins at `at` with its length, a u16."""
+    return at + 2 + int.from_bytes(raw[at : at + 2], "big")
 
 
 def _pack_u48(value: int) -> bytes:
@@ -93,8 +101,8 @@ def unpack_options(raw: bytes) -> Options:
     """The inverse of `pack_options`."""
     if not raw:
         return NO_OPTIONS
-    key_end = 21 + int.from_bytes(raw[19:21], "big")
-    attributes_end = key_end + 2 + int.from_bytes(raw[key_end : key_end + 2], "big")
+    key_end = _end_of_field(raw, _KEY_PLACE)
+    attributes_end = _end_of_field(raw, key_end)
     attributes = raw[key_end + 2 : attributes_end]
     group, members = "", 0
     if raw[6] & _GROUP_BIT:
@@ -109,7 +117,7 @@ def unpack_options(raw: bytes) -> Options:
             cap_ms=_u48(raw, 13),
             failures_only=bool(raw[6] & FAILURES_ONLY_BIT),
         ),
-        key=key if (key := raw[21:key_end].decode()) != BATCH_KEY else "",
+        key=key if (key := raw[_KEY_PLACE + 2 : key_end].decode()) != BATCH_KEY else "",
         attributes=json.loads(attributes) if attributes else None,
         limit_key=raw[attributes_end:-1].decode() if raw[6] & _LIMIT_KEY_BIT else "",
         group=group,
@@ -119,12 +127,19 @@ def unpack_options(raw: bytes) -> Options:
 
 def unpack_attributes(raw: bytes) -> Mapping[str, str] | None:
     """Only the attributes of an options part: consumers get nothing else of it."""
-    return unpack_options(raw).attributes if raw else None
+    if not raw:
+        return None
+    key_end = _end_of_field(raw, _KEY_PLACE)
+    attributes = raw[key_end + 2 : _end_of_field(raw, key_end)]
+    return json.loads(attributes) if attributes else None
 
 
 def is_batch(options: bytes) -> bool:
     """Whether these are the options of a batch, whose body is to be read by `batch_body`."""
-    return len(options) > _GROUP_TAIL.size and bool(options[6] & _GROUP_BIT) and bool(unpack_options(options).members)
+    if len(options) <= _GROUP_TAIL.size or not options[6] & _GROUP_BIT:
+        return False
+    _, members, *_ = _GROUP_TAIL.unpack_from(options, len(options) - _GROUP_TAIL.size)
+    return bool(members)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from queues.engine import Backoff, BackoffKind, Engine, PublishOptions, detail, fail, open_engine
 from queues.engine.ids import ALPHABET, is_job_id, published_ms, random_start
 from queues.engine.limits import SECONDS_MAX
-from queues.engine.record import pack_options, unpack_options
+from queues.engine.record import pack_options, unpack_attributes, unpack_options
 
 from .world import World
 
@@ -44,10 +44,13 @@ def store(redis_url: str) -> Any:
 
 @given(options)
 def test_packed_options_are_read_back(given_options: PublishOptions) -> None:
-    found = unpack_options(pack_options(given_options))
+    packed = pack_options(given_options)
+
+    found = unpack_options(packed)
 
     assert (found.retention_ms, found.backoff) == (given_options.retention_ms, given_options.backoff)
     assert (found.key, found.attributes) == (given_options.key or "", given_options.attributes)
+    assert unpack_attributes(packed) == found.attributes
 
 
 def test_default_options_take_no_space() -> None:
@@ -76,7 +79,7 @@ def test_a_record_written_by_lua_is_read_by_python(store: Engine, options: Publi
     options=options,
     consumer=text,
     error=st.text(max_size=600),
-    ttl_ms=st.just(0) | st.integers(min_value=2**33, max_value=SECONDS_MAX * 1000),
+    ttl_ms=st.just(0) | st.integers(min_value=2**33 + 1, max_value=SECONDS_MAX * 1000),
     late_ms=st.integers(min_value=0, max_value=2**32),
 )
 def test_a_run_written_by_lua_is_read_by_python(

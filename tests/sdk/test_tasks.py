@@ -276,6 +276,8 @@ def test_two_tasks_of_one_name_are_refused_and_so_are_unknown_options(app: App) 
         ({"timeout": "30"}, "timeout= must be a finite number of seconds or a timedelta, not '30'"),
         ({"at": "2026-01-01"}, "at= must be a datetime"),
         ({"key": 7}, "key= must be text or a function, not 7"),
+        ({"limit_key": 7}, "limit_key= must be text or a function, not 7"),
+        ({"wait": "30"}, "wait= must be a finite number of seconds or a timedelta, not '30'"),
         ({"attributes": {"tenant": 7}}, "attributes= must be a dict of texts"),
         ({"version": "2"}, "version= must be a whole number, not '2'"),
     ],

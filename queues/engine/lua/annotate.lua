@@ -1,4 +1,4 @@
--- annotate: keeps what a worker says of a job that it runs: fields, and lines of a log. Expires by itself.
+-- annotate: stores a worker's notes on a job that it runs: fields, and lines of a log. They expire.
 -- KEYS
 --   jobs         hash     whether the job exists
 --   note         hash     field → text; `log`: the lines

@@ -6,9 +6,9 @@
 -- ARGV
 --   now_ms       ms or ""
 --   pump         id of the pump
---   record       bytes    what it says of itself
---   forget       ms       after which nothing is known of a pump any more
---   most         pumps    the longest unheard of are forgotten if there are more
+--   record       bytes    its heartbeat (queues/engine/stats/heartbeats.py)
+--   forget       ms       after which a silent pump is forgotten
+--   most         pumps    that are kept: those silent for longest are forgotten
 -- REPLIES
 --   ok           kept     number of pumps that are known
 redis.call('HDEL', pumps, pump)

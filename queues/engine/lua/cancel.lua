@@ -24,7 +24,7 @@
 --   counters     hash     dropped events
 --   blocked      zset     where it may be
 --   grouped      zset     where it may be
---   outgoing     zset     gets what jobs that depend on it have to learn
+--   outgoing     zset     gets messages to the jobs that depend on it
 --   lines        zset     ready jobs with limit keys
 --   turns        zset     limit keys with ready jobs
 --   shares       hash     what each limit key has had

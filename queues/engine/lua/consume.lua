@@ -26,7 +26,7 @@
 --   events       stream   transitions
 --   counters     hash     dropped events
 --   blocked      zset     how many jobs in `expiring` are not in line
---   outgoing     zset     gets what jobs that depend on it have to learn
+--   outgoing     zset     gets messages to the jobs that depend on it
 -- ARGV
 --   now_ms       ms or ""
 --   queue        namespace/queue

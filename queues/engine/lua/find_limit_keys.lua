@@ -2,7 +2,7 @@
 -- many jobs it has.
 -- KEYS
 --   lines        zset     ready jobs with limit keys
---   shares       hash     what each limit key has had
+--   shares       hash     the share that each limit key has used
 -- ARGV
 --   now_ms       ms or ""
 --   prefix       bytes    that the keys begin with

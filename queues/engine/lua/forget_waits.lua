@@ -1,4 +1,4 @@
--- forget_waits: drops what jobs waited for that do not wait any more, once their dependencies have forgotten them.
+-- forget_waits: drops the waits of jobs that are not blocked any more, once these are unsubscribed from their dependencies.
 -- The first write frees.
 -- KEYS
 --   blocked      zset     blocked jobs

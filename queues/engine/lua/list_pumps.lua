@@ -1,4 +1,4 @@
--- list_pumps: the pumps that were heard of lately. Few: beat keeps no more than a bounded number.
+-- list_pumps: pumps with a recent heartbeat. Bounded: beat keeps a limited number.
 -- KEYS
 --   pumps        hash     pump id → time of its latest beat, a blank, its record
 -- ARGV

@@ -1,10 +1,10 @@
--- list_waiting: what web processes said lately of the consumers that wait there. Few: tell_waiting keeps a bounded number.
+-- list_waiting: recent reports of web processes on the consumers that wait there. Bounded: tell_waiting keeps a limited number.
 -- KEYS
---   tellers      zset     process → time of its latest word
---   told         hash     process → its record
+--   tellers      zset     process → time of its latest report
+--   told         hash     process → its report
 -- ARGV
 --   now_ms       ms or ""
---   forget       ms       what is older is left out
+--   forget       ms       reports that are older are left out
 -- REPLIES
 --   ok           now [process at record]...
 local reply = {'ok', now}

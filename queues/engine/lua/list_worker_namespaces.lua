@@ -1,9 +1,9 @@
--- list_worker_namespaces: the namespaces that workers were heard of lately in.
+-- list_worker_namespaces: namespaces with a recent heartbeat of a worker.
 -- KEYS
 --   spaces       zset     namespace → time of its workers' latest beat
 -- ARGV
 --   now_ms       ms or ""
---   forget       ms       what is older is left out
+--   forget       ms       heartbeats that are older are left out
 -- REPLIES
 --   ok           namespace ...
 local reply = {'ok'}

@@ -1,10 +1,10 @@
--- list_workers: what some workers of a namespace said of themselves lately; called again with the cursor for more. A worker may come twice.
+-- list_workers: a page of the recent heartbeats of a namespace's workers. A worker may be on two pages.
 -- KEYS
 --   workers      zset     namespace/worker → time of its latest beat
 --   beats        hash     namespace/worker → its record
 -- ARGV
 --   now_ms       ms or ""
---   forget       ms       what is older is left out
+--   forget       ms       heartbeats that are older are left out
 --   cursor       "0" = from the beginning
 --   few          workers  about so many are looked at
 -- REPLIES

@@ -1,6 +1,6 @@
 -- list_workflows: a page of the workflows of a namespace in one partition, the newest first.
 -- KEYS
---   index        zset     they, by age
+--   index        zset     workflows of the namespace, by age
 -- ARGV
 --   before       bound, as ZREVRANGEBYLEX takes it
 --   limit        workflows

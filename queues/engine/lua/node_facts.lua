@@ -1,4 +1,4 @@
--- node_facts: where jobs are and what has become of them, many at once, without their bodies and results.
+-- node_facts: states and outcomes of many jobs at once, without bodies and results.
 -- KEYS
 --   jobs         hash     which there are
 --   runs         hash     attempts

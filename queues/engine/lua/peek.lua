@@ -1,5 +1,5 @@
 -- peek: the job that would be delivered next, without delivering it. Steps over tombstones and expired jobs, which it
--- clears away, about `skip` of them in one call. Knows no limits: of jobs with limit keys it shows the one that is next if no
+-- clears away, about `skip` of them in one call. Ignores limits: of jobs with limit keys it shows the one that is next if no
 -- key is at a limit that was not at one before.
 -- KEYS
 --   jobs         hash     the records
@@ -19,7 +19,7 @@
 --   active       zset     queues with counts in `stats`
 --   events       stream   transitions
 --   counters     hash     dropped events
---   outgoing     zset     gets what jobs that depend on it have to learn
+--   outgoing     zset     gets messages to the jobs that depend on it
 --   lines        zset     ready jobs with limit keys
 --   turns        zset     limit keys with ready jobs
 --   shares       hash     what each limit key has had

@@ -1,12 +1,12 @@
--- publish_blocked: adds jobs that wait for others (edge C). All or nothing. What they wait for is told to these later:
--- `outgoing` says so. The first write needs memory, so on a full Redis nothing at all is written.
+-- publish_blocked: adds jobs that wait for others (edge C). All or nothing. They are subscribed to their dependencies
+-- later, by the messages in `outgoing`. The first write needs memory, so on a full Redis nothing at all is written.
 -- KEYS
 --   jobs         hash     the records
 --   runs         hash     of each of them
 --   expiring     zset     when they expire
 --   keys         hash     idempotency keys
 --   priorities   hash     priorities other than 0, places of limit keys
---   blocked      zset     gets them
+--   blocked      zset     gets the jobs
 --   waits        zset     what each waits for
 --   dependants   zset     whether a job waits for one with the key
 --   flags        hash     when to look through the keys
@@ -16,7 +16,7 @@
 --   active       zset     queues with counts in `stats`
 --   events       stream   transitions
 --   counters     hash     dropped events
---   outgoing     zset     gets them, too
+--   outgoing     zset     gets a message for each
 -- ARGV
 --   now_ms       ms or ""
 --   queue        namespace/queue

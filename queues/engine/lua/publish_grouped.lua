@@ -32,7 +32,7 @@
 --   events       stream   transitions
 --   counters     hash     dropped events
 --   dependants   zset     whether a job waits for one with the key
---   outgoing     zset     gets what jobs that depend on a job have to learn
+--   outgoing     zset     gets messages to the jobs that depend on a job
 --   lines        zset     ready jobs with limit keys
 --   turns        zset     limit keys with ready jobs
 --   shares       hash     what each limit key has had
@@ -53,7 +53,7 @@
 --   key_ttl      ms        0 = for ever, or as long as `mode` says
 --   mode         "": for key_ttl; d: while the job is not done; s: while it has not begun; r: replace it as long as it has not begun
 --   max_wait     ms        mode r: the job joins so long after the first that was replaced, at the latest; 0 = no bound
---   once_ttl     ms        for which the ids are remembered by which a repetition is known; 0 = there are none
+--   once_ttl     ms        for which the ids are remembered by which a repetition is recognised; 0 = there are none
 --   ...          the bodies, each behind its id if `once_ttl` is not 0
 -- REPLIES
 --   ok           id ...    added, or added before under the same id, in the order of the bodies

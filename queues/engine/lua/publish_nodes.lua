@@ -20,7 +20,7 @@
 --   active       zset     queues with counts in `stats`
 --   events       stream   transitions
 --   counters     hash     dropped events
---   outgoing     zset     gets those that depend on jobs which are to be told
+--   outgoing     zset     gets a message for each job that is not subscribed yet
 --   lines        zset     ready jobs with limit keys
 --   turns        zset     limit keys with ready jobs
 --   shares       hash     what each limit key has had

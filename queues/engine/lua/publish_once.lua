@@ -1,4 +1,4 @@
--- publish_once: adds jobs that share their options, each under an id by which a repetition is known: a job whose id was used
+-- publish_once: adds jobs that share their options, each under an id by which a repetition is recognised: a job whose id was used
 -- within the last `once_ttl` ms is not added again. All or nothing: as in lib/add.lua, the first write needs memory.
 -- KEYS
 --   jobs         hash     the records
@@ -27,7 +27,7 @@
 --   dependants   zset     whether a job waits for one with the key
 --   blocked      zset     where it may be
 --   grouped      zset     where it may be
---   outgoing     zset     gets what jobs that depend on it have to learn
+--   outgoing     zset     gets messages to the jobs that depend on it
 --   lines        zset     ready jobs with limit keys
 --   turns        zset     limit keys with ready jobs
 --   shares       hash     what each limit key has had

@@ -1,4 +1,4 @@
--- read_note: what a worker said of a job (lua/annotate.lua).
+-- read_note: a worker's notes on a job (lua/annotate.lua).
 -- KEYS
 --   note         hash     field → text
 -- REPLIES

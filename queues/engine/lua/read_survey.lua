@@ -1,4 +1,4 @@
--- read_survey: what the latest survey found. As large as all queues together: to be asked for now and then.
+-- read_survey: the results of the latest survey. They grow with the number of all queues, so they are read now and then only.
 -- KEYS
 --   survey       hash     namespace → its queues; an empty field name: about the survey as a whole
 -- ARGV

@@ -1,4 +1,4 @@
--- read_task: what is to be done with a workflow.
+-- read_task: the task of a workflow (cancel or retry), if it has one, and its state.
 -- KEYS
 --   workflow     hash     the record (lib/workflow.lua)
 --   pending      hash     bodies

@@ -1,11 +1,11 @@
--- read_worker: what one worker said of itself last. lua/list_workers.lua says the same of all workers.
+-- read_worker: the latest heartbeat of one worker. lua/list_workers.lua reads those of all workers.
 -- KEYS
 --   workers      zset     namespace/worker → time of its latest beat
 --   beats        hash     namespace/worker → its record
 -- ARGV
 --   now_ms       ms or ""
 --   worker       namespace/worker
---   forget       ms       what is older is left out
+--   forget       ms       a heartbeat that is older is left out
 -- REPLIES
 --   ok           now at record
 --   unknown

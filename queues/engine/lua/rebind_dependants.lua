@@ -1,5 +1,5 @@
--- rebind_dependants: jobs elsewhere depend on a key whose job has gone without an ack, and wait for another job with it:
--- the one that has it now, or else the next. Repeating it changes nothing.
+-- rebind_dependants: has jobs that depend on a key wait for another job with it, after one has gone without an ack: for the job that
+-- has the key now, or else the next. Repeating it changes nothing.
 -- KEYS
 --   jobs         hash     whether a job is there
 --   runs         hash     gets the mark that others depend on it

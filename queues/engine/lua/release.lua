@@ -19,7 +19,7 @@
 --   active       zset     queues with counts in `stats`
 --   events       stream   transitions
 --   counters     hash     dropped events
---   outgoing     zset     gets what jobs that depend on it have to learn
+--   outgoing     zset     gets messages to the jobs that depend on it
 --   lines        zset     ready jobs with limit keys
 --   turns        zset     limit keys with ready jobs
 --   shares       hash     what each limit key has had

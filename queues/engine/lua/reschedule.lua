@@ -1,4 +1,4 @@
--- reschedule: gives jobs that wait for their time another due time (edge Q); one that has come makes them ready.
+-- reschedule: gives delayed and retried jobs another due time (edge Q); a time that has come makes them ready.
 -- A job whose ttl ends before that time is left as it is: it would never be delivered. A job that was never delivered
 -- gets its run here, for the record is never rewritten. The first write frees, so this works on a full Redis.
 -- KEYS

@@ -1,6 +1,6 @@
--- stage: writes records of a large publish ahead of it, a part of them in each call, so that no call takes long. Nobody
--- sees them: the jobs begin with publish_staged or publish_staged_blocked, which is given the same time. What is not
--- published within a minute is dropped by the sweeper.
+-- stage: writes records of a large publish ahead of it, a part of them in each call, so that no call takes long. They
+-- are not visible: the jobs begin with publish_staged or publish_staged_blocked, which is given the same time. Records
+-- that are not published within a minute are dropped by the sweeper.
 -- KEYS
 --   jobs         hash     the records
 --   runs         hash     of jobs that will be blocked

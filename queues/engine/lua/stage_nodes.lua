@@ -1,4 +1,4 @@
--- stage_nodes: writes bodies of nodes that are about to be added (lua/commit_nodes.lua). What is not added within a minute is dropped.
+-- stage_nodes: writes bodies of nodes that are about to be added (lua/commit_nodes.lua). Bodies that are not added within a minute are dropped.
 -- The first write needs memory, so on a full Redis nothing at all is written.
 -- KEYS
 --   pending      hash     gets them

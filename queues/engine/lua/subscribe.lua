@@ -1,5 +1,5 @@
--- subscribe: jobs elsewhere depend on jobs of this queue: notes it, or answers how those have ended. Repeating it changes
--- nothing. Of a job that is gone nothing is known. A key that no job has is waited for.
+-- subscribe: subscribes jobs elsewhere to the ends of jobs of this queue, or answers how those have ended. Repeating it changes
+-- nothing. Nothing is known of a job that is gone. A key that no job has is waited for.
 -- KEYS
 --   jobs         hash     whether a job is there
 --   runs         hash     gets the mark that others depend on it

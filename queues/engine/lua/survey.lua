@@ -1,4 +1,4 @@
--- survey: what stats says of a queue and whether somebody waits on it; and records its whole minutes. Bounded as stats is.
+-- survey: the reply of stats and whether consumers wait on the queue; records the queue's whole minutes. Bounded as stats is.
 -- Of several surveys of one queue in a minute, the first records the minutes before and is told what it recorded.
 -- KEYS
 --   jobs         hash     the records

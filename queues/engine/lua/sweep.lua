@@ -24,7 +24,7 @@
 --   counters     hash     events held and dropped
 --   blocked      zset     where it may be
 --   waits        zset     what jobs that were never published would have waited for
---   outgoing     zset     gets what jobs that depend on it have to learn
+--   outgoing     zset     gets messages to the jobs that depend on it
 --   lines        zset     ready jobs with limit keys
 --   turns        zset     limit keys with ready jobs
 --   shares       hash     what each limit key has had

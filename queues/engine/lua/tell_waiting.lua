@@ -1,12 +1,12 @@
--- tell_waiting: notes which consumers wait at a web process, and drops what other processes said too long ago.
+-- tell_waiting: stores a web process's report on the consumers that wait there, and drops reports that are too old.
 -- KEYS
---   tellers      zset     process → time of its latest word
---   told         hash     process → its record
+--   tellers      zset     process → time of its latest report
+--   told         hash     process → its report
 -- ARGV
 --   now_ms       ms or ""
 --   process      id of the process
---   record       bytes    what it says; "" = nobody waits there any more
---   forget       ms       after which nothing is known of a process any more
+--   record       bytes    its report; "" = no consumer waits there any more
+--   forget       ms       after which a silent process is forgotten
 --   most         processes
 -- REPLIES
 --   ok           kept     number of processes that are known

@@ -1,4 +1,4 @@
--- unsubscribe: jobs elsewhere do not depend on jobs of this queue any more. The first write frees.
+-- unsubscribe: unsubscribes jobs elsewhere that do not depend on jobs of this queue any more. The first write frees.
 -- KEYS
 --   keys         hash     idempotency keys
 --   dependants   zset     jobs that depend on jobs of this queue

@@ -1,4 +1,4 @@
--- worker_beat: notes that a worker lives and what it does, and tells it of the commands since its last beat.
+-- worker_beat: stores a worker's heartbeat, and replies with the commands that were given since its last one.
 -- KEYS
 --   spaces       zset     namespace → time of its workers' latest beat
 --   workers      zset     of the namespace: namespace/worker → time of its latest beat
@@ -8,11 +8,11 @@
 --   now_ms       ms or ""
 --   namespace
 --   worker       namespace/id of the worker
---   record       bytes    what it says of itself; "" = it ends
---   forget       ms       after which nothing is known of a worker any more
+--   record       bytes    its heartbeat (queues/engine/stats/workers.py); "" = it ends
+--   forget       ms       after which a silent worker is forgotten
 --   most         workers
 --   since        ms       commands given at that time or later are told; 0 = none, to a worker that has just begun
---   told         commands at the most, the latest
+--   told         the most commands in a reply: the latest
 -- REPLIES
 --   ok           now command ...
 -- INCLUDES heard

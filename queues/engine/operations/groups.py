@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from .. import limits
 from ..errors import InvalidArgumentError
-from ..ids import published_ms
+from ..ids import ID_LENGTH, published_ms
 from ..keys import QueueKeys
 from ..operation import Operation, Plan, Reply
 from ..queue_values import Flushed, GroupFilling, GroupPage
@@ -97,13 +97,10 @@ def find_batches(queue: QueueKeys, job_ids: tuple[str, ...]) -> Operation[tuple[
     return Operation(_FIND, queue.select(_FIND.keys), job_ids, decode)
 
 
-_ID = 26
-
-
 def _link_of(value: str) -> BatchLink:
     if value.startswith("b"):
-        return BatchLink(members=tuple([value[at : at + _ID] for at in range(1, len(value), _ID)]))
-    return BatchLink(batch_id=value[1 : 1 + _ID], key=value[1 + _ID :])
+        return BatchLink(members=tuple([value[at : at + ID_LENGTH] for at in range(1, len(value), ID_LENGTH)]))
+    return BatchLink(batch_id=value[1 : 1 + ID_LENGTH], key=value[1 + ID_LENGTH :])
 
 
 def find_detail(

@@ -60,21 +60,16 @@ def publish_once(
     size = check_bodies(bodies)
     if len(bodies) > 1 and size > limits.STAGE_MIN_BYTES:
         raise InvalidArgumentError("too many bytes in one publish")
-    jobs: list[Argument] = []
-    for one, body in zip(once, bodies, strict=True):
-        jobs += (once_key(one), body)
+    once_keys = [once_key(one) for one in once]
+    ttl_ms = limits.ONCE_TTL_S * 1000
     if prepared.is_member:
-        keys_of_once = [once_key(one) for one in once]
-        return publish_members(
-            queue, bodies, prepared, once=keys_of_once, once_ttl_ms=limits.ONCE_TTL_S * 1000, now_ms=now_ms
-        )
-    mode: tuple[Argument, ...] = prepared.unique or ("", 0)
-    args = (
+        return publish_members(queue, bodies, prepared, once=once_keys, once_ttl_ms=ttl_ms, now_ms=now_ms)
+    args: tuple[Argument, ...] = (
         *head_arguments(queue, len(bodies), now_ms),
         *prepared.arguments,
-        *mode,
-        limits.ONCE_TTL_S * 1000,
-        *jobs,
+        *(prepared.unique or ("", 0)),
+        ttl_ms,
+        *[word for job in zip(once_keys, bodies, strict=True) for word in job],
     )
     alone = len(bodies) >= limits.ALONE_MIN_JOBS or size >= limits.ALONE_MIN_BYTES
     keys = queue.select(_PUBLISH_ONCE.keys)

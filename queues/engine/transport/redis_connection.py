@@ -105,9 +105,8 @@ class RedisConnection:
 
     def _note_connected(self, connecting: asyncio.Task[RespProtocol]) -> None:
         self._connecting = None
-        if (
-            connecting.cancelled() or connecting.exception()
-        ):  # read the exception, or asyncio logs it: all callers may be gone
+        # The exception is read, or else asyncio logs it when all callers are gone.
+        if connecting.cancelled() or connecting.exception():
             return
         before, self._protocol = self._protocol, connecting.result()
         if before is not None:

@@ -1,4 +1,4 @@
---{"name": "annotate", "purpose": "keeps what a worker says of a job that it runs: fields, and lines of a log. Expires by itself.", "keys": ["jobs", "note"], "args": ["id", "keep", "most", "fields", "lines"], "rest": true, "replies": ["ok", "missing", "full"]}
+--{"name": "annotate", "purpose": "stores a worker's notes on a job that it runs: fields, and lines of a log. They expire.", "keys": ["jobs", "note"], "args": ["id", "keep", "most", "fields", "lines"], "rest": true, "replies": ["ok", "missing", "full"]}
 if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then
  return {
   'missing',

@@ -1,4 +1,4 @@
---{"name": "command_workers", "purpose": "gives a command to workers. Those that are connected hear of it at once, others with their next beat.", "keys": ["commands"], "args": ["now_ms", "workers_on", "command", "keep", "most"], "rest": false, "replies": ["ok"]}
+--{"name": "command_workers", "purpose": "sends a command to workers. Subscribed ones receive it at once, others in reply to their next heartbeat.", "keys": ["commands"], "args": ["now_ms", "workers_on", "command", "keep", "most"], "rest": false, "replies": ["ok"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then

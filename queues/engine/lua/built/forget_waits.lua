@@ -1,4 +1,4 @@
---{"name": "forget_waits", "purpose": "drops what jobs waited for that do not wait any more, once their dependencies have forgotten them.", "keys": ["blocked", "waits", "staged", "outgoing"], "args": ["now_ms", "queue", "id", "message"], "rest": true, "replies": ["ok"]}
+--{"name": "forget_waits", "purpose": "drops the waits of jobs that are not blocked any more, once these are unsubscribed from their dependencies.", "keys": ["blocked", "waits", "staged", "outgoing"], "args": ["now_ms", "queue", "id", "message"], "rest": true, "replies": ["ok"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then

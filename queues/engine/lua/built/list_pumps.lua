@@ -1,4 +1,4 @@
---{"name": "list_pumps", "purpose": "the pumps that were heard of lately. Few: beat keeps no more than a bounded number.", "keys": ["pumps"], "args": ["now_ms"], "rest": false, "replies": ["ok"]}
+--{"name": "list_pumps", "purpose": "pumps with a recent heartbeat. Bounded: beat keeps a limited number.", "keys": ["pumps"], "args": ["now_ms"], "rest": false, "replies": ["ok"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then

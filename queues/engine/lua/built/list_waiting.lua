@@ -1,4 +1,4 @@
---{"name": "list_waiting", "purpose": "what web processes said lately of the consumers that wait there. Few: tell_waiting keeps a bounded number.", "keys": ["tellers", "told"], "args": ["now_ms", "forget"], "rest": false, "replies": ["ok"]}
+--{"name": "list_waiting", "purpose": "recent reports of web processes on the consumers that wait there. Bounded: tell_waiting keeps a limited number.", "keys": ["tellers", "told"], "args": ["now_ms", "forget"], "rest": false, "replies": ["ok"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then

@@ -1,4 +1,4 @@
---{"name": "list_worker_namespaces", "purpose": "the namespaces that workers were heard of lately in.", "keys": ["spaces"], "args": ["now_ms", "forget"], "rest": false, "replies": ["ok"]}
+--{"name": "list_worker_namespaces", "purpose": "namespaces with a recent heartbeat of a worker.", "keys": ["spaces"], "args": ["now_ms", "forget"], "rest": false, "replies": ["ok"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then

@@ -1,4 +1,4 @@
---{"name": "list_workers", "purpose": "what some workers of a namespace said of themselves lately; called again with the cursor for more. A worker may come twice.", "keys": ["workers", "beats"], "args": ["now_ms", "forget", "cursor", "few"], "rest": false, "replies": ["ok"]}
+--{"name": "list_workers", "purpose": "a page of the recent heartbeats of a namespace's workers. A worker may be on two pages.", "keys": ["workers", "beats"], "args": ["now_ms", "forget", "cursor", "few"], "rest": false, "replies": ["ok"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then

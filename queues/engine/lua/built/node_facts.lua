@@ -1,4 +1,4 @@
---{"name": "node_facts", "purpose": "where jobs are and what has become of them, many at once, without their bodies and results.", "keys": ["jobs", "runs", "delayed", "retry", "working", "dead", "completed", "blocked"], "args": ["now_ms"], "rest": true, "replies": ["ok"]}
+--{"name": "node_facts", "purpose": "states and outcomes of many jobs at once, without bodies and results.", "keys": ["jobs", "runs", "delayed", "retry", "working", "dead", "completed", "blocked"], "args": ["now_ms"], "rest": true, "replies": ["ok"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then

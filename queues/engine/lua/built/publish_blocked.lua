@@ -1,4 +1,4 @@
---{"name": "publish_blocked", "purpose": "adds jobs that wait for others (edge C). All or nothing. What they wait for is told to these later:", "keys": ["jobs", "runs", "expiring", "keys", "priorities", "blocked", "waits", "dependants", "flags", "queues", "sweeps", "stats", "active", "events", "counters", "outgoing"], "args": ["now_ms", "queue", "cap", "random", "counter", "delay", "at", "ttl", "tries", "priority", "options", "key", "key_ttl", "policy", "open", "number"], "rest": true, "replies": ["ok", "duplicate", "ttl_short"]}
+--{"name": "publish_blocked", "purpose": "adds jobs that wait for others (edge C). All or nothing. They are subscribed to their dependencies", "keys": ["jobs", "runs", "expiring", "keys", "priorities", "blocked", "waits", "dependants", "flags", "queues", "sweeps", "stats", "active", "events", "counters", "outgoing"], "args": ["now_ms", "queue", "cap", "random", "counter", "delay", "at", "ttl", "tries", "priority", "options", "key", "key_ttl", "policy", "open", "number"], "rest": true, "replies": ["ok", "duplicate", "ttl_short"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then

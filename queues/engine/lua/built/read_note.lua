@@ -1,4 +1,4 @@
---{"name": "read_note", "purpose": "what a worker said of a job (lua/annotate.lua).", "keys": ["note"], "args": [], "rest": false, "replies": ["ok"]}
+--{"name": "read_note", "purpose": "a worker's notes on a job (lua/annotate.lua).", "keys": ["note"], "args": [], "rest": false, "replies": ["ok"]}
 local reply = {
  'ok',
 }

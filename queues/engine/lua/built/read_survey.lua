@@ -1,4 +1,4 @@
---{"name": "read_survey", "purpose": "what the latest survey found. As large as all queues together: to be asked for now and then.", "keys": ["survey"], "args": ["now_ms"], "rest": false, "replies": ["ok"]}
+--{"name": "read_survey", "purpose": "the results of the latest survey. They grow with the number of all queues, so they are read now and then only.", "keys": ["survey"], "args": ["now_ms"], "rest": false, "replies": ["ok"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then

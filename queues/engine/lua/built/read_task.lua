@@ -1,4 +1,4 @@
---{"name": "read_task", "purpose": "what is to be done with a workflow.", "keys": ["workflow", "pending"], "args": ["now_ms"], "rest": false, "replies": ["ok", "missing"]}
+--{"name": "read_task", "purpose": "the task of a workflow (cancel or retry), if it has one, and its state.", "keys": ["workflow", "pending"], "args": ["now_ms"], "rest": false, "replies": ["ok", "missing"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then

@@ -1,4 +1,4 @@
---{"name": "read_worker", "purpose": "what one worker said of itself last. lua/list_workers.lua says the same of all workers.", "keys": ["workers", "beats"], "args": ["now_ms", "worker", "forget"], "rest": false, "replies": ["ok", "unknown"]}
+--{"name": "read_worker", "purpose": "the latest heartbeat of one worker. lua/list_workers.lua reads those of all workers.", "keys": ["workers", "beats"], "args": ["now_ms", "worker", "forget"], "rest": false, "replies": ["ok", "unknown"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then

@@ -1,4 +1,4 @@
---{"name": "rebind_dependants", "purpose": "jobs elsewhere depend on a key whose job has gone without an ack, and wait for another job with it:", "keys": ["jobs", "runs", "keys", "completed", "batches", "dependants"], "args": [], "rest": true, "replies": ["ok"]}
+--{"name": "rebind_dependants", "purpose": "has jobs that depend on a key wait for another job with it, after one has gone without an ack: for the job that", "keys": ["jobs", "runs", "keys", "completed", "batches", "dependants"], "args": [], "rest": true, "replies": ["ok"]}
 local last_part = ''
 local last_time = 0
 local function id_time(id)

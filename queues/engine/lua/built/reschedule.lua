@@ -1,4 +1,4 @@
---{"name": "reschedule", "purpose": "gives jobs that wait for their time another due time (edge Q); one that has come makes them ready.", "keys": ["jobs", "runs", "ready", "prio", "priorities", "delayed", "retry", "expiring", "flags", "due", "sweeps", "waiting", "events", "counters", "lines", "turns", "shares"], "args": ["now_ms", "queue", "channel", "cap", "at", "delay", "budget"], "rest": true, "replies": ["ok"]}
+--{"name": "reschedule", "purpose": "gives delayed and retried jobs another due time (edge Q); a time that has come makes them ready.", "keys": ["jobs", "runs", "ready", "prio", "priorities", "delayed", "retry", "expiring", "flags", "due", "sweeps", "waiting", "events", "counters", "lines", "turns", "shares"], "args": ["now_ms", "queue", "channel", "cap", "at", "delay", "budget"], "rest": true, "replies": ["ok"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then

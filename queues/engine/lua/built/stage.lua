@@ -1,4 +1,4 @@
---{"name": "stage", "purpose": "writes records of a large publish ahead of it, a part of them in each call, so that no call takes long. Nobody", "keys": ["jobs", "runs", "waits", "priorities", "staged", "flags", "queues", "sweeps"], "args": ["now_ms", "queue", "random", "counter", "delay", "at", "ttl", "tries", "priority", "options", "policy", "open", "number"], "rest": true, "replies": ["ok", "ttl_short"]}
+--{"name": "stage", "purpose": "writes records of a large publish ahead of it, a part of them in each call, so that no call takes long. They", "keys": ["jobs", "runs", "waits", "priorities", "staged", "flags", "queues", "sweeps"], "args": ["now_ms", "queue", "random", "counter", "delay", "at", "ttl", "tries", "priority", "options", "policy", "open", "number"], "rest": true, "replies": ["ok", "ttl_short"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then

@@ -1,4 +1,4 @@
---{"name": "stage_nodes", "purpose": "writes bodies of nodes that are about to be added (lua/commit_nodes.lua). What is not added within a minute is dropped.", "keys": ["pending", "workflows"], "args": ["now_ms", "name", "keep"], "rest": true, "replies": ["ok"]}
+--{"name": "stage_nodes", "purpose": "writes bodies of nodes that are about to be added (lua/commit_nodes.lua). Bodies that are not added within a minute are dropped.", "keys": ["pending", "workflows"], "args": ["now_ms", "name", "keep"], "rest": true, "replies": ["ok"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then

@@ -1,4 +1,4 @@
---{"name": "subscribe", "purpose": "jobs elsewhere depend on jobs of this queue: notes it, or answers how those have ended. Repeating it changes", "keys": ["jobs", "runs", "keys", "dead", "completed", "batches", "dependants"], "args": ["now_ms"], "rest": true, "replies": ["ok"]}
+--{"name": "subscribe", "purpose": "subscribes jobs elsewhere to the ends of jobs of this queue, or answers how those have ended. Repeating it changes", "keys": ["jobs", "runs", "keys", "dead", "completed", "batches", "dependants"], "args": ["now_ms"], "rest": true, "replies": ["ok"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then

@@ -1,4 +1,4 @@
---{"name": "survey", "purpose": "what stats says of a queue and whether somebody waits on it; and records its whole minutes. Bounded as stats is.", "keys": ["jobs", "runs", "ready", "front", "prio", "delayed", "retry", "working", "dead", "completed", "flags", "trimmed", "waiting", "stats", "trend", "blocked", "grouped", "lines", "turns"], "args": ["now_ms", "queue"], "rest": false, "replies": ["ok"]}
+--{"name": "survey", "purpose": "the reply of stats and whether consumers wait on the queue; records the queue's whole minutes. Bounded as stats is.", "keys": ["jobs", "runs", "ready", "front", "prio", "delayed", "retry", "working", "dead", "completed", "flags", "trimmed", "waiting", "stats", "trend", "blocked", "grouped", "lines", "turns"], "args": ["now_ms", "queue"], "rest": false, "replies": ["ok"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then

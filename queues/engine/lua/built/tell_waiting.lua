@@ -1,4 +1,4 @@
---{"name": "tell_waiting", "purpose": "notes which consumers wait at a web process, and drops what other processes said too long ago.", "keys": ["tellers", "told"], "args": ["now_ms", "process", "record", "forget", "most"], "rest": false, "replies": ["ok"]}
+--{"name": "tell_waiting", "purpose": "stores a web process's report on the consumers that wait there, and drops reports that are too old.", "keys": ["tellers", "told"], "args": ["now_ms", "process", "record", "forget", "most"], "rest": false, "replies": ["ok"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then

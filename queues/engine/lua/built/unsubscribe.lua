@@ -1,4 +1,4 @@
---{"name": "unsubscribe", "purpose": "jobs elsewhere do not depend on jobs of this queue any more. The first write frees.", "keys": ["keys", "dependants"], "args": [], "rest": true, "replies": ["ok"]}
+--{"name": "unsubscribe", "purpose": "unsubscribes jobs elsewhere that do not depend on jobs of this queue any more. The first write frees.", "keys": ["keys", "dependants"], "args": [], "rest": true, "replies": ["ok"]}
 for i = 1, #ARGV, 5 do
  local id, its_key = ARGV[i], ARGV[i + 1]
  local rest = '\t' .. ARGV[i + 2] .. '\t' .. ARGV[i + 3] .. '\t' .. ARGV[i + 4] .. '\t' .. its_key

@@ -1,4 +1,4 @@
---{"name": "worker_beat", "purpose": "notes that a worker lives and what it does, and tells it of the commands since its last beat.", "keys": ["spaces", "workers", "beats", "commands"], "args": ["now_ms", "namespace", "worker", "record", "forget", "most", "since", "told"], "rest": false, "replies": ["ok"]}
+--{"name": "worker_beat", "purpose": "stores a worker's heartbeat, and replies with the commands that were given since its last one.", "keys": ["spaces", "workers", "beats", "commands"], "args": ["now_ms", "namespace", "worker", "record", "forget", "most", "since", "told"], "rest": false, "replies": ["ok"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then

@@ -32,13 +32,13 @@ local function nothing(word, next_due)
   return {word, now, next_due}
 end
 
--- How many ids to take off the queue. Behind a dead entry there may be very many: what is not wanted of them goes back.
+-- How many ids to take off the queue. Behind a dead entry there may be very many: those that are not needed go back.
 local function fetch_size()
   if tombstones + expired > 0 then return CHUNK_MAX end
   return math.min(most - delivered, chunk)
 end
 
--- What comes again from job to job is not formatted again.
+-- Values that repeat from job to job are formatted once.
 local numbers = ''
 local numbers_attempt = 0
 local numbers_wait = 0
@@ -117,7 +117,7 @@ local function deliver(ids)
         first_left = i
         break
       elseif length > 0 and expires > 0 and expires <= now then
-        -- It is dropped in its turn: what stands behind the last job that is delivered is left as it was.
+        -- It is dropped in its turn: entries behind the last job that is delivered are left as they were.
         skipped = skipped + math.floor(length / FREED_BYTES)
         lapsed = lapsed or {}
         lapsed[id] = true

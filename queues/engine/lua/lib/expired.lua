@@ -1,4 +1,4 @@
--- expired: whether a job has expired. What reads jobs does not show those that have, though they may not be swept yet.
+-- expired: whether a job has expired. Scripts that read jobs do not show expired ones, though they may not be swept yet.
 -- INCLUDES record run
 
 -- When the job expires if it waits until then, in ms; 0 if never, nil if there is no such job. `raw_run`: its run.

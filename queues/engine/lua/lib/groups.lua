@@ -8,7 +8,7 @@
 --   batches      hash: batch → `b` and the ids of its members; member → `m`, the id of its batch, and its key if others may
 --                depend on it
 --   flushes      zset of the partition: queue → when its groups have work, or earlier
--- Whatever else deletes a member takes it out of `grouped` alone: what is left of it is passed over, and dropped by a look.
+-- Other scripts that delete a member take it out of `grouped` only: its other entries are passed over, and dropped by a look.
 -- Body of a batch: of each member: id · u32 n, its record. queues/engine/record.py makes JSON of it.
 -- Scripts include line before it.
 -- INCLUDES ids record run ready wake due expiry events minute_counts remove expired
@@ -144,8 +144,8 @@ local function number_within(group, ids, joined)
   return #ids
 end
 
--- What a batch has of its members: the most tries, the longest retention, the latest expiry, the highest priority; and the
--- backoff of the first. → options, tries, expires, marks, priority
+-- The options of a batch, from its members: the most tries, the longest retention, the latest expiry, the highest priority;
+-- and the backoff of the first. → options, tries, expires, marks, priority
 local function options_of_batch(group, found)
   local longest, most_tries, latest, highest, marks = 0, 1, 0, nil, 0
   local never, head = false, nil
@@ -246,7 +246,7 @@ local function flush_group(group, all)
     local is_due = all or flush_time(group) <= now
     if not (is_due or is_full(group)) or not flush_batch(group, is_due) then break end
     is_flushed = true
-    -- What is left has its own times: a call may have added more than a batch holds.
+    -- The members that are left have their own times: a call may have added more than a batch holds.
     if group.count > 0 and not is_full(group) then count_group(group) end
   end
   return is_flushed

@@ -1,4 +1,4 @@
--- keys: drops expired idempotency keys, some at a time. Nothing but memory depends on when: add.lua asks a key's own time.
+-- keys: drops expired idempotency keys, some at a time. Only memory depends on when: add.lua checks a key's own expiry.
 -- `k:QUEUE` in `flags`: when to look next, HSCAN's cursor, earliest expiry that was found so far.
 -- INCLUDES expiry
 local KEYS_FEW = 500

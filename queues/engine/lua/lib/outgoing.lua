@@ -1,8 +1,8 @@
--- outgoing: what other partitions have to learn of what happened here. It is written by the script that causes it, and
--- carried there by a relay (queues/engine/operations/relay.py): by the caller at once, or by the pump. Members, by time:
+-- outgoing: messages to other partitions about jobs of this one. The script that causes a message writes it, and a relay
+-- (queues/engine/operations/relay.py) carries it there: the caller's at once, or the pump's. Members, by time:
 --   ended⇥QUEUE⇥ID⇥OUTCOME⇥KEY   a job that others depend on; OUTCOME: acked, dead, deleted or expired;
 --                                or respawned, which concerns workflows whose node it is
---   waits⇥QUEUE⇥ID               a job that depends on others: they are to know it, or, if it waits no more, to forget it
+--   waits⇥QUEUE⇥ID               a job that depends on others: to be subscribed to them, or unsubscribed if it waits no more
 --   added⇥QUEUE⇥ID               the same of dependencies that an open job got later, which may close a cycle
 --   lost⇥QUEUE⇥BOUND, left⇥QUEUE⇥BOUND   both of these, of all jobs with lesser ids: their queue was deleted
 -- INCLUDES run record

@@ -1,6 +1,6 @@
--- run: what changes about a job once it has been delivered or rescheduled. From then on it, not the record, says tries
--- and expiry. A job whose record is long (lib/record.lua) has a run from the start, so that no script has to read the
--- record but for the body.
+-- run: the part of a job that changes, from its first delivery or rescheduling on. From then on its tries and expiry are
+-- read here, not in the record. A job whose record is long (lib/record.lua) has a run from the start, so that no script has
+-- to read the record but for the body.
 --   u32 attempt (deliveries, never counted back: it fences; 0 = there was none yet) · u16 used (tries burned) · u16 tries
 --   · u8 marks (1: the newest delivery burned no try; 2: its attempt is to end for good, lua/cancel.lua; 4: other jobs
 --   depend on it, lua/subscribe.lua; 8 more: it is a node of a workflow, whose dependencies are kept once they are acked) · u48 expires ms · u48 due ms (when it last became due) · u48 taken ms (newest delivery)

@@ -21,7 +21,7 @@ local function unstage(ids)
   forget_if_empty()
 end
 
--- Drops some of those whose publish has not come in time. → when others have to go, or nil
+-- Drops some records whose publish has not come in time. → when to drop others, or nil
 local function unstage_stale()
   local old = redis.call('ZRANGEBYSCORE', staged, '-inf', now - STAGED_MAX_MS, 'LIMIT', 0, STAGED_BATCH)
   if #old > 0 then unstage(old) end

@@ -1,4 +1,4 @@
--- trend: what happened in each whole minute of one queue, in a small hash: field MINUTE, and
+-- trend: the activity of one queue in each whole minute, in a small hash: field MINUTE, and
 --   m  the latest minute that was looked at · g  the jobs by state when that was
 -- A row is `published,consumed,acked,failed,leases lost,died,expired` `,ready,delayed,retry,working,dead,completed` at
 -- the minute's end `,p50,p95,p99` of waits `,p50,p95,p99` of runs, as buckets of lib/minute_counts. Zeros are left out;
@@ -69,7 +69,7 @@ local function record_minutes(fields, states)
   end
   local first = math.max(done + 1, last - STATS_MINUTES + 2)
   local counted = counts_of(fields, first, last + 1)
-  -- What changed in the running minute is no news of the one before.
+  -- A change in the running minute does not belong to the one before.
   local knows = counted[last] or (changed and not counted[last + 1])
   local recorded = {}
   for its = first, last do

@@ -1,8 +1,8 @@
 -- waits: what blocked jobs wait for: a zset in name order, members `JOB_ID⇥STATE POLICY DEPENDENCY`.
---   STATE   ? the dependency does not know it yet · + it does · - the dependency has gone without an ack
+--   STATE   ? it is not subscribed to the dependency yet · + it is · - the dependency has gone without an ack
 --   POLICY  what its failure means: w wait · f fail · c continue
 --   DEPENDENCY   QUEUE/JOB_ID or QUEUE:KEY
--- A job is blocked as long as it has a member. Members of a job that is not blocked are to be told to forget it.
+-- A job is blocked as long as it has a member. A job that is not blocked is to be unsubscribed from those that its members name.
 -- An open job, which takes more dependencies, has the member `JOB_ID⇥+POLICY` beside them, without a dependency: its mark.
 -- INCLUDES outgoing
 local function first_wait(id, its_state)

@@ -1,9 +1,9 @@
 -- workflow: the record of a workflow, one hash. Jobs are its nodes, numbered from 0 in the order in which they came.
 --   name, created ms, retention ms, nodes, done, failed (numbers of nodes), state, ended ms or 0, changed ms, cancelled ms,
---   task (what a process has begun and another one ends if that dies: cancel, retry), asked (when, ms), again (ms)
+--   task (cancel or retry: one process begins it, another one finishes it if that dies), asked (when, ms), again (ms)
 --   =NAME  number of the node with this name      #N  node N, which never changes (queues/engine/operations/workflows/nodes.py)
---   @N     what has become of it, once that is known: outcome⇥as of⇥began⇥ended⇥attempts⇥error; outcome: "" (alive), done, dead,
---          deleted, expired, cancelled (deleted since the workflow was)      :DIGEST  of a request whose nodes it has, so that a repetition is known
+--   @N     how it ended, once that is known: outcome⇥as of⇥began⇥ended⇥attempts⇥error; outcome: "" (alive), done, dead,
+--          deleted, expired, cancelled (deleted since the workflow was)      :DIGEST  of a request whose nodes it has, so that a repetition is recognised
 -- `unpublished`: nodes whose jobs are to be published, by the order in which that is done; `pending` has their bodies.
 -- `workflows`: zset of the partition's workflows with something to do → when. Without something to do a workflow is not in it.
 local ATTEND_AFTER_MS = 500 -- a process that begins something has this long to finish it; then the relay does

@@ -47,7 +47,7 @@ def create_workflow(
     check_workflow_id(workflow_id)
     check_workflow_name(name)
     check_retention(retention_ms)
-    _, prepared = check_nodes(nodes)
+    prepared = check_nodes(nodes)
     digest = digest_of(nodes, prepared, "create", name, str(retention_ms))
     workflow = layout.workflow(namespace, workflow_id)
     request = _Request(layout, workflow, nodes, prepared, digest, name, retention_ms, True, now_ms)
@@ -62,7 +62,7 @@ def add_nodes(
     Raises as `create_workflow`; WorkflowNotFoundError; WorkflowConflictError if it is done or cancelled.
     """
     check_workflow_id(workflow_id)
-    _, prepared = check_nodes(nodes)
+    prepared = check_nodes(nodes)
     workflow = layout.workflow(namespace, workflow_id)
     request = _Request(layout, workflow, nodes, prepared, digest_of(nodes, prepared, "add"), "", 0, False, now_ms)
     return (yield from request.run())

@@ -34,14 +34,15 @@ def check_retention(retention_ms: int) -> None:
         raise InvalidArgumentError(f"invalid retention: it is {limits.WORKFLOW_RETENTION_MIN_S} seconds or more")
 
 
-def check_nodes(nodes: Sequence[NodeRequest]) -> tuple[dict[str, NodeRequest], tuple[PreparedOptions, ...]]:
-    """The nodes by their names, and what their jobs are published with. Raises InvalidArgumentError, which names the
-    node. Whether a name that is not among them is a node of the workflow is not known here."""
+def check_nodes(nodes: Sequence[NodeRequest]) -> tuple[PreparedOptions, ...]:
+    """The options that the job of each node is published with. Raises InvalidArgumentError, which names the node.
+
+    Does not check whether the workflow has the nodes that these depend on and that are not among them."""
     if not 1 <= len(nodes) <= limits.NODES_PER_REQUEST:
         raise InvalidArgumentError(
             f"too many nodes, a request cannot exceed {limits.NODES_PER_REQUEST}" if nodes else "no nodes"
         )
-    by_name: dict[str, NodeRequest] = {}
+    names: set[str] = set()
     prepared = []
     edges = 0
     for node in nodes:
@@ -50,9 +51,9 @@ def check_nodes(nodes: Sequence[NodeRequest]) -> tuple[dict[str, NodeRequest], t
                 f"invalid node name {node.name[:_SHOWN]!r}: expected 1 to {limits.NODE_NAME_MAX} characters "
                 "without control characters"
             )
-        if node.name in by_name:
+        if node.name in names:
             raise InvalidArgumentError(f'node "{node.name}" is there twice')
-        by_name[node.name] = node
+        names.add(node.name)
         prepared.append(_prepare(node))
         edges += len(node.depends_on)
     if edges > limits.EDGES_PER_REQUEST:
@@ -61,7 +62,7 @@ def check_nodes(nodes: Sequence[NodeRequest]) -> tuple[dict[str, NodeRequest], t
     if cycle:
         shown = [*cycle[:_CYCLE_SHOWN], "…", cycle[-1]] if len(cycle) > _CYCLE_SHOWN else cycle
         raise InvalidArgumentError(f"the workflow has a cycle: {' → '.join(shown)}")
-    return by_name, tuple(prepared)
+    return tuple(prepared)
 
 
 def _prepare(node: NodeRequest) -> PreparedOptions:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ... import limits
 from ...keys import QueueKeys
-from ...operation import Argument, Operation, Relay, Reply
+from ...operation import Argument, Operation, Plan, Relay, Reply, in_pages
 from ...reply import clock_argument, expect_ok, is_ok, is_ok_above_zero, tag_of
 from ...scripts import load
 from .nodes import PendingJob
@@ -70,6 +71,27 @@ def node_facts(
         return int(now), tuple([_facts_of(one) for one in found])
 
     return Operation(_FACTS, queue.select(_FACTS.keys), (clock_argument(now_ms), *job_ids), decode, alone=True)
+
+
+def facts_calls(
+    jobs: Sequence[tuple[QueueKeys, str]], *, now_ms: int | None = None
+) -> list[tuple[Sequence[int], Operation[tuple[int, tuple[Facts, ...]]]]]:
+    """Calls that find where jobs are, each for a page of one queue, with the places of its jobs in `jobs`."""
+    by_queue: dict[QueueKeys, list[int]] = defaultdict(list)
+    for place, (queue, _) in enumerate(jobs):
+        by_queue[queue].append(place)
+    parts = [(queue, part) for queue, places in by_queue.items() for part in in_pages(places, limits.NODE_PAGE)]
+    return [(part, node_facts(queue, [jobs[place][1] for place in part], now_ms=now_ms)) for queue, part in parts]
+
+
+def find_facts(jobs: Sequence[tuple[QueueKeys, str]], *, now_ms: int | None = None) -> Plan[list[Facts]]:
+    """Where each of these jobs is, in one round trip."""
+    calls = facts_calls(jobs, now_ms=now_ms)
+    answers = (yield [operation for _, operation in calls]) if calls else []
+    found: dict[int, Facts] = {}
+    for (places, _), (_, facts) in zip(calls, answers, strict=True):
+        found.update(zip(places, facts, strict=True))
+    return [found[place] for place in range(len(jobs))]
 
 
 def _facts_of(fields: Sequence[Any]) -> Facts:

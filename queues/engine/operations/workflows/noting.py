@@ -68,17 +68,9 @@ def note_ends(layout: Layout, ends: Sequence[NodeEnd], *, now_ms: int | None = N
 
 def _ask(ends: Sequence[NodeEnd], now_ms: int | None) -> Plan[list[tuple[Sequence[int], Any]]]:
     """Where the jobs are: places among `ends`, and the answer for these or an error."""
-    by_queue: dict[QueueKeys, list[int]] = defaultdict(list)
-    for place, end in enumerate(ends):
-        by_queue[end.queue].append(place)
-    parts: list[Sequence[int]] = []
-    operations: list[Operation[Any]] = []
-    for queue, places in by_queue.items():
-        for part in in_pages(places, limits.NODE_PAGE):
-            parts.append(part)
-            operations.append(node_jobs.node_facts(queue, [ends[place].job_id for place in part], now_ms=now_ms))
-    answers = (yield Apart(operations)) if operations else []
-    return list(zip(parts, answers, strict=True))
+    calls = node_jobs.facts_calls([(end.queue, end.job_id) for end in ends], now_ms=now_ms)
+    answers = (yield Apart([operation for _, operation in calls])) if calls else []
+    return [(places, answer) for (places, _), answer in zip(calls, answers, strict=True)]
 
 
 def _fate(facts: Facts, as_of: int, told: str) -> Fate | None:

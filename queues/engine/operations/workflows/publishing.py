@@ -52,12 +52,10 @@ def _tell_again(layout: Layout, workflow: WorkflowKeys, now_ms: int | None) -> P
     """Tell those that depend on nodes which have failed."""
     nodes = yield from read_all(workflow, now_ms)
     dead = [node for node, fate in nodes if fate.outcome == "dead"]
-    operations: list[Operation[Any]] = [
-        node_jobs.node_facts(layout.queue(workflow.namespace, node.queue), [node.job_id], now_ms=now_ms)
-        for node in dead
-    ]
-    facts = (yield operations) if operations else []
-    still_dead = {node.job_id for node, (_, (found,)) in zip(dead, facts, strict=True) if found.state == "dead"}
+    facts = yield from node_jobs.find_facts(
+        [(layout.queue(workflow.namespace, node.queue), node.job_id) for node in dead], now_ms=now_ms
+    )
+    still_dead = {node.job_id for node, found in zip(dead, facts, strict=True) if found.state == "dead"}
     settlements: dict[str, list[Settlement]] = defaultdict(list)
     for node, fate in nodes:
         for number in [] if fate.outcome else node.needs:

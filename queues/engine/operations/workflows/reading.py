@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from heapq import merge
-from typing import Any, Final
+from typing import Final
 
 from ... import limits
 from ...errors import InvalidArgumentError, NodeNotFoundError, WorkflowNotFoundError
 from ...keys import Layout, WorkflowKeys
 from ...names import check_workflow_id
-from ...operation import Operation, Paced, Plan, in_pages
+from ...operation import Paced, Plan
 from ...values import JobState
 from ...workflow_values import (
     NodeResult,
@@ -85,22 +84,14 @@ def _states(
     layout: Layout, workflow: WorkflowKeys, found: Sequence[tuple[Node, Fate]], now_ms: int | None
 ) -> Plan[list[Facts | None]]:
     """Where the jobs of those nodes are whose end is not known; None for the others."""
-    places: dict[str, list[int]] = defaultdict(list)
-    for place, (node, fate) in enumerate(found):
-        if fate.outcome in ("", "dead"):
-            places[node.queue].append(place)
-    asked: list[Sequence[int]] = []
-    operations: list[Operation[Any]] = []
-    for queue, its in places.items():
-        for part in in_pages(its, limits.NODE_PAGE):
-            asked.append(part)
-            job_ids = [found[place][0].job_id for place in part]
-            operations.append(node_jobs.node_facts(layout.queue(workflow.namespace, queue), job_ids, now_ms=now_ms))
-    answers = (yield operations) if operations else []
+    asked = [place for place, (_, fate) in enumerate(found) if fate.outcome in ("", "dead")]
+    nodes = [found[place][0] for place in asked]
+    facts = yield from node_jobs.find_facts(
+        [(layout.queue(workflow.namespace, node.queue), node.job_id) for node in nodes], now_ms=now_ms
+    )
     states: list[Facts | None] = [None] * len(found)
-    for part, (_, facts) in zip(asked, answers, strict=True):
-        for place, one in zip(part, facts, strict=True):
-            states[place] = one
+    for place, one in zip(asked, facts, strict=True):
+        states[place] = one
     return states
 
 
@@ -108,13 +99,20 @@ def _names(workflow: WorkflowKeys, found: Sequence[tuple[Node, Fate]], first: in
     """Names of these nodes and of those that they depend on, which come before them or are among them."""
     names = {first + place: node.name for place, (node, _) in enumerate(found)}
     missing = {number for node, _ in found for number in node.needs if number not in names}
-    pages = sorted({number // limits.NODE_READ_PAGE for number in missing})
-    if pages:
-        size = limits.NODE_READ_PAGE
-        others = yield [records.read_nodes(workflow, first=page * size, limit=size) for page in pages]
-        for page, nodes in zip(pages, others, strict=True):
-            names |= {page * size + place: node.name for place, (node, _) in enumerate(nodes)}
-    return names
+    others = yield from _read_numbers(workflow, missing)
+    return names | {number: node.name for number, node in others.items()}
+
+
+def _read_numbers(workflow: WorkflowKeys, numbers: Iterable[int]) -> Plan[dict[int, Node]]:
+    """Nodes by their numbers: at least those with these numbers, for whole pages are read."""
+    size = limits.NODE_READ_PAGE
+    starts = sorted({number - number % size for number in numbers})
+    if not starts:
+        return {}
+    pages = yield [records.read_nodes(workflow, first=start, limit=size) for start in starts]
+    return {
+        start + place: node for start, page in zip(starts, pages, strict=True) for place, (node, _) in enumerate(page)
+    }
 
 
 _ALIVE = {
@@ -193,13 +191,7 @@ def read_results(
     if found is None:
         raise NodeNotFoundError
     needs = found.node.needs[after : after + limits.NODES_PER_REQUEST]
-    needed: dict[int, Node] = {}
-    size = limits.NODE_READ_PAGE
-    pages = sorted({number // size for number in needs})
-    for page, nodes in zip(
-        pages, (yield [records.read_nodes(workflow, first=page * size, limit=size) for page in pages]), strict=True
-    ):
-        needed |= {page * size + place: one for place, (one, _) in enumerate(nodes)}
+    needed = yield from _read_numbers(workflow, needs)
     results: list[NodeResult] = []
     total, at_once = 0, _AT_ONCE
     while len(results) < len(needs) and total < limits.PAGE_BUDGET_BYTES:
