@@ -272,11 +272,6 @@ def visible_pools(*, user: User) -> VisiblePools:
     return VisiblePools(pools=pools, sees_everything=sees_everything(user))
 
 
-def totals_for(*, user: User) -> Totals:
-    """Jobs by state and rates of all that `user` may see. Raises MetadataUnavailableError."""
-    return visible_pools(user=user).totals
-
-
 def _visible_pool(pool: str, namespaces: frozenset[str], surveys: Mapping[str, PoolSurvey | TaskqError]) -> VisiblePool:
     found = surveys[pool]
     if isinstance(found, PoolSurvey):
