@@ -167,4 +167,4 @@ def test_a_day_without_a_report_says_how_to_make_it(people: People) -> None:
     missing: date = DAY - timedelta(days=1)
 
     assert f"runreport --date {missing}" in text_of(people.root.browser, f"/reports/{missing}/")
-    assert "An administrator can." in text_of(people.bob.browser, f"/reports/{missing}/")
+    assert "An administrator can make one." in text_of(people.bob.browser, f"/reports/{missing}/")
