@@ -119,7 +119,11 @@ def unpack_options(raw: bytes) -> Options:
 
 def unpack_attributes(raw: bytes) -> Mapping[str, str] | None:
     """Only the attributes of an options part: all that a consumer is told of it."""
-    return unpack_options(raw).attributes if raw else None
+    if not raw:
+        return None
+    start = 23 + int.from_bytes(raw[19:21], "big")
+    end = start + int.from_bytes(raw[start - 2 : start], "big")
+    return json.loads(raw[start:end]) if end > start else None
 
 
 def is_batch(options: bytes) -> bool:

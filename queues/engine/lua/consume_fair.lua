@@ -107,8 +107,11 @@ local function goes_before(one, other)
   return one.start < other.start or one.start == other.start and one.key < other.key
 end
 
--- Those whose turn comes next, in order from place `head` on; the first that may come behind them, or nil if they are all.
+-- Those whose turn comes next, in order from place `head` on; the first that may come behind them, as it was when they were
+-- loaded, or nil if they are all.
 local turn_takers, head, last_loaded = {}, 1, nil
+local default_stride = math.floor(WEIGHT_UNIT / weight + 0.5)
+local has_weights = string.find(limits, '\n', 1, true)
 
 local function insert_turn(taker)
   local low, high = head, #turn_takers + 1
@@ -126,28 +129,22 @@ end
 local function load_turns(number)
   turn_takers, head, last_loaded = {}, 1, nil
   local found = redis.call('ZRANGEBYSCORE', turns, 0, '+inf', 'WITHSCORES', 'LIMIT', 0, number)
-  local its_keys = {}
-  for i = 1, #found, 2 do its_keys[#its_keys + 1] = found[i] end
-  local loaded = #its_keys
-  local raw_shares
-  if raw_clock == nil then
-    its_keys[loaded + 1] = ''
-    raw_shares = redis.call('HMGET', shares, unpack(its_keys))
-    note_clock(raw_shares[loaded + 1])
-    its_keys[loaded + 1] = nil
-  else
-    raw_shares = loaded > 0 and redis.call('HMGET', shares, unpack(its_keys))
-  end
-  for i, its_key in ipairs(its_keys) do
-    local in_work, _, tat = unpack_share(raw_shares[i])
+  local loaded = #found / 2
+  local fields = {}
+  for i = 1, loaded do fields[i] = found[2 * i - 1] end
+  if raw_clock == nil then fields[loaded + 1] = '' end
+  local raw_shares = #fields > 0 and redis.call('HMGET', shares, unpack(fields))
+  if raw_clock == nil then note_clock(raw_shares[loaded + 1]) end
+  for i = 1, loaded do
+    local its_key, in_work, _, tat = found[2 * i - 1], unpack_share(raw_shares[i])
     turn_takers[i] = {
-      key = its_key, start = tonumber(found[2 * i]), in_work = in_work, tat = tat, stride = stride_of(its_key, weight),
-      fetched = 0, has_more = true,
+      key = its_key, start = tonumber(found[2 * i]), in_work = in_work, tat = tat, fetched = 0,
+      stride = has_weights and stride_of(its_key, weight) or default_stride,
     }
   end
-  if #its_keys == number then last_loaded = turn_takers[number] end
+  if loaded == number then last_loaded = {key = turn_takers[number].key, start = turn_takers[number].start} end
   if has_plain then
-    insert_turn({key = '', start = math.max(virtual, plain_start), in_work = 0, tat = 0, stride = stride_of('', weight), fetched = 0})
+    insert_turn({key = '', start = math.max(virtual, plain_start), in_work = 0, tat = 0, fetched = 0, stride = default_stride})
   end
 end
 
@@ -179,10 +176,10 @@ local function count_in_turn(taker, wanted)
   return math.min(number, wanted)
 end
 
-local function charge(taker, sign)
-  taker.start = taker.start + sign * taker.stride
-  taker.in_work = taker.in_work + sign
-  taker.tat = taker.tat + sign * step
+local function charge(taker, number)
+  taker.start = taker.start + number * taker.stride
+  taker.in_work = taker.in_work + number
+  taker.tat = taker.tat + number * step
 end
 
 -- Takes jobs without a key off the queue. → ids, their ranks if they were in `prio`, or else the list in which they were
@@ -201,76 +198,100 @@ end
 local function pick(number, width)
   load_turns(width)
   local ids, takers, starts, places, members, touched = {}, {}, {}, {}, {}, {}
-  local picked = 0
-  while picked < number and head <= #turn_takers and skipped < skip_max do
+  local picked, removed, turn_count = 0, 0, 0
+  while picked < number and skipped < skip_max do
     local taker = turn_takers[head]
-    if last_loaded and goes_before(last_loaded, taker) then break end
+    if not taker or last_loaded and goes_before(last_loaded, taker) then break end
     head = head + 1
-    touched[taker.key] = taker
+    if not taker.is_touched then
+      taker.is_touched = true
+      turn_count = turn_count + 1
+      touched[turn_count] = taker
+    end
     local wanted = limit_taker(taker, number - picked)
     if wanted <= 0 then
       skipped = skipped + 1
     else
       wanted = count_in_turn(taker, wanted)
-      local found, ranks, list
-      local is_plain = taker.key == ''
-      if is_plain then
-        found, ranks, list = pop_plain(wanted)
-        has_plain = #found > 0 -- and maybe more: behind those of a priority there are others
-        taker.has_more = has_plain
+      local start, stride, got = taker.start, taker.stride, 0
+      if taker.key == '' then
+        local found, ranks, list = pop_plain(wanted)
+        got = #found
+        has_plain = got > 0 -- and maybe more: behind those of a priority there are others
+        taker.is_empty = not has_plain
+        for i = 1, got do ids[picked + i], places[picked + i] = found[i], ranks and ranks[i] or list end
       else
-        found = range_line(taker.key, taker.fetched, wanted + 1)
-        taker.has_more = #found > wanted
-        found[wanted + 1] = nil
-        taker.fetched = taker.fetched + #found
-      end
-      for i, found_id in ipairs(found) do
-        picked = picked + 1
-        takers[picked], starts[picked] = taker, taker.start
-        if is_plain then
-          ids[picked], places[picked] = found_id, ranks and ranks[i] or list
-        else
-          ids[picked], places[picked] = string.sub(found_id, -ID_BYTES), found_id
-          members[#members + 1] = found_id
+        local found = range_line(taker.key, taker.fetched, wanted + 1)
+        got = math.min(#found, wanted)
+        taker.is_empty = #found <= wanted
+        taker.fetched = taker.fetched + got
+        for i = 1, got do
+          local member = found[i]
+          members[removed + i], places[picked + i], ids[picked + i] = member, member, string.sub(member, -ID_BYTES)
         end
-        charge(taker, 1)
+        removed = removed + got
       end
-      if taker.has_more then insert_turn(taker) end
+      for i = picked + 1, picked + got do
+        takers[i], starts[i] = taker, start
+        start = start + stride
+      end
+      picked = picked + got
+      charge(taker, got)
+      if not taker.is_empty then insert_turn(taker) end
     end
   end
-  if #members > 0 then redis.call('ZREM', lines, unpack(members)) end
+  if removed > 0 then redis.call('ZREM', lines, unpack(members)) end
   return ids, takers, starts, places, touched
 end
 
 local function put_back(id, taker, place)
   if taker.key ~= '' then
     redis.call('ZADD', lines, 0, place)
-    taker.has_more = true
+    taker.is_empty = false
   else
     has_plain = true
     if place == front or place == ready then redis.call('LPUSH', place, id) else redis.call('ZADD', prio, place, id) end
   end
 end
 
--- Notes what keys whose turn it was have had.
+-- Notes what keys whose turn it was have had. Of those that have no ready job left, as `write_share` does, but of all at once.
 local function note_turns(touched)
-  local new_turns, new_shares = {}, {}
-  for its_key, taker in pairs(touched) do
+  local new_turns, new_shares, left, forgotten = {}, {}, {}, {}
+  local turn_size, share_size, sweep_at = 0, 0, nil
+  for _, taker in ipairs(touched) do
+    local its_key, turn, is_kept = taker.key, nil, true
     if its_key == '' then
       plain_start = taker.start
-    elseif taker.has_more then
-      local score = taker.aside_until and taker.aside_until - TURN_LIMITED or taker.start
-      new_turns[#new_turns + 1], new_turns[#new_turns + 2] = format_turn(score), its_key
-      new_shares[#new_shares + 1] = its_key
-      new_shares[#new_shares + 1] = struct.pack(SHARE, taker.in_work, taker.start, taker.tat)
+      is_kept = false
+    elseif not taker.is_empty then
+      turn = taker.aside_until and taker.aside_until - TURN_LIMITED or taker.start
+    elseif taker.in_work > 0 then
+      left[#left + 1] = its_key
     else
-      write_share(its_key, virtual, taker.in_work, taker.start, taker.tat, nil)
+      local until_ms = remembered_until(virtual, taker.start, taker.tat)
+      if until_ms then
+        turn = until_ms - TURN_RESTS
+        sweep_at = math.min(sweep_at or until_ms, until_ms)
+      else
+        left[#left + 1], forgotten[#forgotten + 1] = its_key, its_key
+        is_kept = false
+      end
+    end
+    if turn then
+      new_turns[turn_size + 1], new_turns[turn_size + 2] = turn, its_key -- Redis formats a number at less cost
+      turn_size = turn_size + 2
+    end
+    if is_kept then
+      new_shares[share_size + 1], new_shares[share_size + 2] = its_key, struct.pack(SHARE, taker.in_work, taker.start, taker.tat)
+      share_size = share_size + 2
     end
   end
-  if #new_turns > 0 then redis.call('ZADD', turns, unpack(new_turns)) end
-  new_shares[#new_shares + 1] = ''
-  new_shares[#new_shares + 1] = struct.pack(CLOCK, virtual, plain_start, queue_tat)
+  if #left > 0 then redis.call('ZREM', turns, unpack(left)) end
+  if #forgotten > 0 then redis.call('HDEL', shares, unpack(forgotten)) end
+  if turn_size > 0 then redis.call('ZADD', turns, unpack(new_turns)) end
+  new_shares[share_size + 1], new_shares[share_size + 2] = '', struct.pack(CLOCK, virtual, plain_start, queue_tat)
   redis.call('HSET', shares, unpack(new_shares))
+  if sweep_at then schedule_sweep(sweep_at) end
 end
 
 local width = 0
@@ -278,7 +299,7 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
   local number = fetch_size()
   width = math.max(width, number + 1)
   local ids, takers, starts, places, touched = pick(number, width)
-  if not next(touched) then break end
+  if #touched == 0 then break end
   if #ids > 0 then
     local before = delivered
     local first_left, delivered_ids = deliver(ids)
@@ -296,7 +317,7 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
     queue_tat = queue_tat + (delivered - before) * queue_step
   end
   note_turns(touched)
-  width = MANY_TURNS
+  width = #ids < number and MANY_TURNS or 0 -- some keys are at a limit, or their jobs have expired
   if known_dead then known_dead = is_known_dead() end -- the sweeper deletes the rest
 end
 if delivered > 0 and not raw_clock then schedule_sweep(now + SHARE_KEPT_MS) end

@@ -41,6 +41,12 @@ repeat
   now = time[1] * 1000 + math.floor(time[2] / 1000)
   now_up = now + 1
  end
+ local function unpack_share(raw)
+  if not raw then
+   return 0, 0, 0
+  end
+  return struct.unpack('>I4dd', raw)
+ end
  local last_part = ''
  local last_time = 0
  local event_lines = {
@@ -225,16 +231,16 @@ repeat
  if queue_step > 0 then
   local free_2
   do
-   local raw = redis.call('HGET', KEYS[10], '')
-   raw_clock = raw
+   local raw_2 = redis.call('HGET', KEYS[10], '')
+   raw_clock = raw_2
    do
     local result, result_2, result_3
     repeat
-     if not raw then
+     if not raw_2 then
       result, result_2, result_3 = 0, 0, 0
       break
      end
-     result, result_2, result_3 = struct.unpack('>ddd', raw)
+     result, result_2, result_3 = struct.unpack('>ddd', raw_2)
     until true
     virtual, plain_start, queue_tat = result, result_2, result_3
    end
@@ -363,24 +369,24 @@ repeat
           end
           local virtual_2, __4, start
           do
-           local raw_2 = redis.call('HMGET', KEYS[10], '', its_key_2)
+           local raw_3 = redis.call('HMGET', KEYS[10], '', its_key_2)
            local virtual_3
            repeat
-            local raw_3 = raw_2[1]
-            if not raw_3 then
+            local raw_4 = raw_3[1]
+            if not raw_4 then
              virtual_3 = 0, 0, 0
              break
             end
-            virtual_3 = struct.unpack('>ddd', raw_3)
+            virtual_3 = struct.unpack('>ddd', raw_4)
            until true
            local in_work, start_2, tat_4
            repeat
-            local raw_4 = raw_2[2]
-            if not raw_4 then
+            local raw_5 = raw_3[2]
+            if not raw_5 then
              in_work, start_2, tat_4 = 0, 0, 0
              break
             end
-            in_work, start_2, tat_4 = struct.unpack('>I4dd', raw_4)
+            in_work, start_2, tat_4 = struct.unpack('>I4dd', raw_5)
            until true
            virtual_2, __4, start = virtual_3, in_work, start_2, tat_4
           end
@@ -470,16 +476,16 @@ repeat
   }
   if raw_clock == nil then
    do
-    local raw_5 = redis.call('HGET', KEYS[10], '')
-    raw_clock = raw_5
+    local raw_6 = redis.call('HGET', KEYS[10], '')
+    raw_clock = raw_6
     do
      local result_6, result_7, result_8
      repeat
-      if not raw_5 then
+      if not raw_6 then
        result_6, result_7, result_8 = 0, 0, 0
        break
       end
-      result_6, result_7, result_8 = struct.unpack('>ddd', raw_5)
+      result_6, result_7, result_8 = struct.unpack('>ddd', raw_6)
      until true
      virtual, plain_start, queue_tat = result_6, result_7, result_8
     end
@@ -488,12 +494,12 @@ repeat
   for i_7, key_let_on in ipairs(let_on) do
    local __5, start_3
    repeat
-    local raw_6 = raw_shares[i_7]
-    if not raw_6 then
+    local raw_7 = raw_shares[i_7]
+    if not raw_7 then
      __5, start_3 = 0, 0, 0
      break
     end
-    __5, start_3 = struct.unpack('>I4dd', raw_6)
+    __5, start_3 = struct.unpack('>I4dd', raw_7)
    until true
    local format_turn_3
    do
@@ -509,6 +515,8 @@ repeat
  end
  local turn_takers, head_3, last_loaded = {
  }, 1, nil
+ local default_stride = math.floor(1000000 / weight + 0.5)
+ local has_weights = string.find(ARGV[16], '\n', 1, true)
  local width = 0
  while delivered < most and skipped < skip_max and bytes < bytes_max and not known_dead do
   local number_2
@@ -527,57 +535,49 @@ repeat
     turn_takers, head_3, last_loaded = {
     }, 1, nil
     local found_3 = redis.call('ZRANGEBYSCORE', KEYS[9], 0, '+inf', 'WITHSCORES', 'LIMIT', 0, width_2)
-    local its_keys = {
+    local loaded = #found_3 / 2
+    local fields = {
     }
-    for i_8 = 1, #found_3, 2 do
-     its_keys[#its_keys + 1] = found_3[i_8]
+    for i_8 = 1, loaded do
+     fields[i_8] = found_3[2 * i_8 - 1]
     end
-    local loaded = #its_keys
-    local raw_shares_2
     if raw_clock == nil then
-     its_keys[loaded + 1] = ''
-     raw_shares_2 = redis.call('HMGET', KEYS[10], unpack(its_keys))
+     fields[loaded + 1] = ''
+    end
+    local raw_shares_2 = #fields > 0 and redis.call('HMGET', KEYS[10], unpack(fields))
+    if raw_clock == nil then
      do
-      local raw_7 = raw_shares_2[loaded + 1]
-      raw_clock = raw_7
+      local raw_8 = raw_shares_2[loaded + 1]
+      raw_clock = raw_8
       do
        local result_9, result_10, result_11
        repeat
-        if not raw_7 then
+        if not raw_8 then
          result_9, result_10, result_11 = 0, 0, 0
          break
         end
-        result_9, result_10, result_11 = struct.unpack('>ddd', raw_7)
+        result_9, result_10, result_11 = struct.unpack('>ddd', raw_8)
        until true
        virtual, plain_start, queue_tat = result_9, result_10, result_11
       end
      end
-     its_keys[loaded + 1] = nil
-    else
-     raw_shares_2 = loaded > 0 and redis.call('HMGET', KEYS[10], unpack(its_keys))
     end
-    for i_9, its_key_3 in ipairs(its_keys) do
-     local in_work_2, __6, tat_5
-     repeat
-      local raw_8 = raw_shares_2[i_9]
-      if not raw_8 then
-       in_work_2, __6, tat_5 = 0, 0, 0
-       break
-      end
-      in_work_2, __6, tat_5 = struct.unpack('>I4dd', raw_8)
-     until true
+    for i_9 = 1, loaded do
+     local its_key_3, in_work_2, __6, tat_5 = found_3[2 * i_9 - 1], unpack_share(raw_shares_2[i_9])
      turn_takers[i_9] = {
       key = its_key_3,
       start = tonumber(found_3[2 * i_9]),
       in_work = in_work_2,
       tat = tat_5,
-      stride = stride_of(its_key_3, weight),
       fetched = 0,
-      has_more = true,
+      stride = has_weights and stride_of(its_key_3, weight) or default_stride,
      }
     end
-    if #its_keys == width_2 then
-     last_loaded = turn_takers[width_2]
+    if loaded == width_2 then
+     last_loaded = {
+      key = turn_takers[width_2].key,
+      start = turn_takers[width_2].start,
+     }
     end
     if has_plain then
      repeat
@@ -586,8 +586,8 @@ repeat
        start = math.max(virtual, plain_start),
        in_work = 0,
        tat = 0,
-       stride = stride_of('', weight),
        fetched = 0,
+       stride = default_stride,
       }
       local low, high = head_3, #turn_takers + 1
       local value = high == low
@@ -627,23 +627,18 @@ repeat
    }, {
    }, {
    }
-   local picked = 0
-   while picked < number_3 and head_3 <= #turn_takers and skipped < skip_max do
+   local picked, removed, turn_count = 0, 0, 0
+   while picked < number_3 and skipped < skip_max do
     local taker_2 = turn_takers[head_3]
-    local value_2 = last_loaded
-    if value_2 then
-     local goes_before_4
-     do
-      local one_4 = last_loaded
-      goes_before_4 = one_4.start < taker_2.start or one_4.start == taker_2.start and one_4.key < taker_2.key
-     end
-     value_2 = goes_before_4
-    end
-    if value_2 then
+    if not taker_2 or last_loaded and goes_before(last_loaded, taker_2) then
      break
     end
     head_3 = head_3 + 1
-    touched_2[taker_2.key] = taker_2
+    if not taker_2.is_touched then
+     taker_2.is_touched = true
+     turn_count = turn_count + 1
+     touched_2[turn_count] = taker_2
+    end
     local wanted
     repeat
      local wanted_2 = number_3 - picked
@@ -700,100 +695,93 @@ repeat
       until true
       wanted = result_12
      end
-     local found_4, ranks, list_2
-     local is_plain = taker_2.key == ''
-     if is_plain then
-      do
-       local result_13, result_14, result_15
-       repeat
-        local number_5 = wanted
-        local ids_4, ranks_2
-        do
-         local found_5 = redis.call('ZRANGE', KEYS[6], 0, number_5 - 1, 'WITHSCORES')
-         local ids_5, ranks_3, is_low = {
-         }, {
-         }, false
-         for i_10 = 1, #found_5, 2 do
-          if not is_low and tonumber(found_5[i_10 + 1]) >= 1759218604441600 then
-           if redis.call('LLEN', KEYS[4]) > 0 then
-            break
-           end
-           is_low = true
-          end
-          ids_5[#ids_5 + 1], ranks_3[#ranks_3 + 1] = found_5[i_10], found_5[i_10 + 1]
-         end
-         ids_4, ranks_2 = ids_5, ranks_3
-        end
-        if #ids_4 > 0 then
-         redis.call('ZREM', KEYS[6], unpack(ids_4))
-         result_13, result_14, result_15 = ids_4, ranks_2
-         break
-        end
-        local list_3 = redis.call('EXISTS', KEYS[5]) == 1 and KEYS[5] or KEYS[4]
-        result_13, result_14, result_15 = redis.call('LPOP', list_3, number_5) or {
-        }, nil, list_3
-       until true
-       found_4, ranks, list_2 = result_13, result_14, result_15
-      end
-      has_plain = #found_4 > 0
-      taker_2.has_more = has_plain
-     else
-      do
-       local result_16
+     local start_4, stride, got = taker_2.start, taker_2.stride, 0
+     if taker_2.key == '' then
+      local found_4, ranks, list_2
+      repeat
+       local number_5 = wanted
+       local ids_4, ranks_2
        do
-        local its_key_4, first, most_3 = taker_2.key, taker_2.fetched, wanted + 1
-        local from_2, to_2
-        do
-         local prefix = its_key_4 .. string.char(0)
-         from_2, to_2 = '[' .. prefix, '(' .. string.sub(prefix, 1, -2) .. string.char(string.byte(prefix, -1) + 1)
+        local found_5 = redis.call('ZRANGE', KEYS[6], 0, number_5 - 1, 'WITHSCORES')
+        local ids_5, ranks_3, is_low = {
+        }, {
+        }, false
+        for i_10 = 1, #found_5, 2 do
+         if not is_low and tonumber(found_5[i_10 + 1]) >= 1759218604441600 then
+          if redis.call('LLEN', KEYS[4]) > 0 then
+           break
+          end
+          is_low = true
+         end
+         ids_5[#ids_5 + 1], ranks_3[#ranks_3 + 1] = found_5[i_10], found_5[i_10 + 1]
         end
-        result_16 = redis.call('ZRANGEBYLEX', KEYS[8], from_2, to_2, 'LIMIT', first, most_3)
+        ids_4, ranks_2 = ids_5, ranks_3
        end
-       found_4 = result_16
+       if #ids_4 > 0 then
+        redis.call('ZREM', KEYS[6], unpack(ids_4))
+        found_4, ranks, list_2 = ids_4, ranks_2
+        break
+       end
+       local list_3 = redis.call('EXISTS', KEYS[5]) == 1 and KEYS[5] or KEYS[4]
+       found_4, ranks, list_2 = redis.call('LPOP', list_3, number_5) or {
+       }, nil, list_3
+      until true
+      got = #found_4
+      has_plain = got > 0
+      taker_2.is_empty = not has_plain
+      for i_11 = 1, got do
+       ids_3[picked + i_11], places_2[picked + i_11] = found_4[i_11], ranks and ranks[i_11] or list_2
       end
-      taker_2.has_more = #found_4 > wanted
-      found_4[wanted + 1] = nil
-      taker_2.fetched = taker_2.fetched + #found_4
-     end
-     for i_11, found_id in ipairs(found_4) do
-      picked = picked + 1
-      takers_2[picked], starts_2[picked] = taker_2, taker_2.start
-      if is_plain then
-       ids_3[picked], places_2[picked] = found_id, ranks and ranks[i_11] or list_2
-      else
-       ids_3[picked], places_2[picked] = string.sub(found_id, -26), found_id
-       members[#members + 1] = found_id
-      end
+     else
+      local found_6
       do
-       taker_2.start = taker_2.start + 1 * taker_2.stride
-       taker_2.in_work = taker_2.in_work + 1
-       taker_2.tat = taker_2.tat + 1 * step
+       local its_key_4, first, most_3 = taker_2.key, taker_2.fetched, wanted + 1
+       found_6 = redis.call('ZRANGEBYLEX', KEYS[8], '[' .. its_key_4 .. '\0', '(' .. its_key_4 .. '\1', 'LIMIT', first, most_3)
       end
+      got = math.min(#found_6, wanted)
+      taker_2.is_empty = #found_6 <= wanted
+      taker_2.fetched = taker_2.fetched + got
+      for i_12 = 1, got do
+       local member = found_6[i_12]
+       members[removed + i_12], places_2[picked + i_12], ids_3[picked + i_12] = member, member, string.sub(member, -26)
+      end
+      removed = removed + got
      end
-     if taker_2.has_more then
+     for i_13 = picked + 1, picked + got do
+      takers_2[i_13], starts_2[i_13] = taker_2, start_4
+      start_4 = start_4 + stride
+     end
+     picked = picked + got
+     do
+      local number_6 = got
+      taker_2.start = taker_2.start + number_6 * taker_2.stride
+      taker_2.in_work = taker_2.in_work + number_6
+      taker_2.tat = taker_2.tat + number_6 * step
+     end
+     if not taker_2.is_empty then
       repeat
        local low_2, high_2 = head_3, #turn_takers + 1
-       local value_3 = high_2 == low_2
-       if not value_3 then
-        local goes_before_5
+       local value_2 = high_2 == low_2
+       if not value_2 then
+        local goes_before_4
         do
-         local one_5 = turn_takers[high_2 - 1]
-         goes_before_5 = one_5.start < taker_2.start or one_5.start == taker_2.start and one_5.key < taker_2.key
+         local one_4 = turn_takers[high_2 - 1]
+         goes_before_4 = one_4.start < taker_2.start or one_4.start == taker_2.start and one_4.key < taker_2.key
         end
-        value_3 = goes_before_5
+        value_2 = goes_before_4
        end
-       if value_3 then
+       if value_2 then
         turn_takers[high_2] = taker_2
         break
        end
        while low_2 < high_2 do
         local middle_2 = math.floor((low_2 + high_2) / 2)
-        local goes_before_6
+        local goes_before_5
         do
-         local one_6 = turn_takers[middle_2]
-         goes_before_6 = one_6.start < taker_2.start or one_6.start == taker_2.start and one_6.key < taker_2.key
+         local one_5 = turn_takers[middle_2]
+         goes_before_5 = one_5.start < taker_2.start or one_5.start == taker_2.start and one_5.key < taker_2.key
         end
-        if goes_before_6 then
+        if goes_before_5 then
          low_2 = middle_2 + 1
         else
          high_2 = middle_2
@@ -804,12 +792,12 @@ repeat
      end
     end
    end
-   if #members > 0 then
+   if removed > 0 then
     redis.call('ZREM', KEYS[8], unpack(members))
    end
    ids_2, takers, starts, places, touched = ids_3, takers_2, starts_2, places_2, touched_2
   end
-  if not next(touched) then
+  if #touched == 0 then
    break
   end
   if #ids_2 > 0 then
@@ -825,13 +813,13 @@ repeat
     if #ids_6 > 1 or raw_runs[1] then
      local kept, size, alive = {
      }, bytes, 0
-     for i_12, id_3 in ipairs(ids_6) do
-      local raw_run, length, expires = raw_runs[i_12], 0, 0
+     for i_14, id_3 in ipairs(ids_6) do
+      local raw_run, length, expires = raw_runs[i_14], 0, 0
       if raw_run then
        length, expires = redis.call('HSTRLEN', KEYS[2], id_3), struct.unpack('>I6', raw_run, 10)
       end
       if size >= bytes_max or alive >= most - delivered or skipped >= skip_max then
-       first_left_2 = i_12
+       first_left_2 = i_14
        break
       elseif length > 0 and expires > 0 and expires <= now then
        skipped = skipped + math.floor(length / 16384)
@@ -844,7 +832,7 @@ repeat
         alive = alive + 1
        end
       end
-      kept[i_12] = id_3
+      kept[i_14] = id_3
      end
      ids_6 = kept
     end
@@ -859,15 +847,15 @@ repeat
      }, {
      }, {
      }
-     for i_13, id_4 in ipairs(ids_7) do
+     for i_15, id_4 in ipairs(ids_7) do
       if not lapsed_2[id_4] then
-       wanted_4[#wanted_4 + 1], places_3[#places_3 + 1] = id_4, i_13
+       wanted_4[#wanted_4 + 1], places_3[#places_3 + 1] = id_4, i_15
       end
      end
-     local found_6 = #wanted_4 > 0 and redis.call('HMGET', KEYS[2], unpack(wanted_4)) or {
+     local found_7 = #wanted_4 > 0 and redis.call('HMGET', KEYS[2], unpack(wanted_4)) or {
      }
-     for i_14, record in ipairs(found_6) do
-      records_2[places_3[i_14]] = record
+     for i_16, record in ipairs(found_7) do
+      records_2[places_3[i_16]] = record
      end
      records = records_2
     until true
@@ -875,17 +863,17 @@ repeat
     }, {
     }, {
     }, 0
-    for i_15 = 1, #ids_6 do
-     local id_5 = ids_6[i_15]
+    for i_17 = 1, #ids_6 do
+     local id_5 = ids_6[i_17]
      if delivered >= most then
-      first_left_2 = i_15
+      first_left_2 = i_17
       break
      end
-     local value_4 = records[i_15]
-     if value_4 then
+     local value_3 = records[i_17]
+     if value_3 then
       local deliver_one
       repeat
-       local raw_9, raw_run_2 = records[i_15], raw_runs[i_15]
+       local raw_9, raw_run_2 = records[i_17], raw_runs[i_17]
        local tries, expires_2, due_ms, options, body_at
        do
         local bits, tries_2, expires_3, at_2 = struct.unpack('>BHI6', raw_9)
@@ -923,8 +911,8 @@ repeat
        if used < 65535 then
         used = used + burned
        end
-       local value_5 = due_ms
-       if not value_5 then
+       local value_4 = due_ms
+       if not value_4 then
         local id_time
         repeat
          local part = string.sub(id_5, 1, 10)
@@ -932,7 +920,7 @@ repeat
           id_time = last_time
           break
          end
-         local a_3, b_5, c, d, e, f, g, h, i_16, j = string.byte(part, 1, 10)
+         local a_3, b_5, c, d, e, f, g, h, i_18, j = string.byte(part, 1, 10)
          local value_of
          repeat
           if a_3 < 58 then
@@ -1129,27 +1117,27 @@ repeat
          until true
          local value_of_9
          repeat
-          if i_16 < 58 then
-           value_of_9 = i_16 - 48
+          if i_18 < 58 then
+           value_of_9 = i_18 - 48
            break
           end
-          if i_16 < 73 then
-           value_of_9 = i_16 - 55
+          if i_18 < 73 then
+           value_of_9 = i_18 - 55
            break
           end
-          if i_16 < 76 then
-           value_of_9 = i_16 - 56
+          if i_18 < 76 then
+           value_of_9 = i_18 - 56
            break
           end
-          if i_16 < 79 then
-           value_of_9 = i_16 - 57
+          if i_18 < 79 then
+           value_of_9 = i_18 - 57
            break
           end
-          if i_16 < 85 then
-           value_of_9 = i_16 - 58
+          if i_18 < 85 then
+           value_of_9 = i_18 - 58
            break
           end
-          value_of_9 = i_16 - 59
+          value_of_9 = i_18 - 59
          until true
          local value_of_10
          repeat
@@ -1178,9 +1166,9 @@ repeat
          last_time = ((((high_3 * 32 + value_of_6) * 32 + value_of_7) * 32 + value_of_8) * 32 + value_of_9) * 32 + value_of_10
          id_time = last_time
         until true
-        value_5 = id_time
+        value_4 = id_time
        end
-       due_ms = value_5
+       due_ms = value_4
        local wait = now > due_ms and now - due_ms or 0
        local body = string.sub(raw_9, body_at)
        bytes = bytes + #body
@@ -1211,9 +1199,9 @@ repeat
        end
        deliver_one = struct.pack('>I4HHBI6I6I6Hc0Bc0', attempt, used, tries, 1 - burned + depended, expires_2, due_ms, now, #options, options, #consumer, consumer) .. history
       until true
-      value_4 = deliver_one
+      value_3 = deliver_one
      end
-     local run = value_4
+     local run = value_3
      if run then
       new_runs[taken + 1], new_runs[taken + 2] = id_5, run
       leases[taken + 1], leases[taken + 2] = lease_end, id_5
@@ -1221,15 +1209,15 @@ repeat
       taken = taken + 2
      elseif lapsed and lapsed[id_5] then
       do
-       local attempt_4 = (struct.unpack('>I4', raw_runs[i_15]))
+       local attempt_4 = (struct.unpack('>I4', raw_runs[i_17]))
        do
         local line_4 = 'expired' .. '\t' .. id_5 .. '\t' .. attempt_4 .. '\t\t' .. '' .. '\t\t' .. '' .. '\t' .. ''
         event_lines[#event_lines + 1] = line_4
        end
       end
-      gone[#gone + 1], gone_runs[#gone + 1] = id_5, raw_runs[i_15]
-     elseif records[i_15] then
-      gone[#gone + 1], gone_runs[#gone + 1] = id_5, raw_runs[i_15]
+      gone[#gone + 1], gone_runs[#gone + 1] = id_5, raw_runs[i_17]
+     elseif records[i_17] then
+      gone[#gone + 1], gone_runs[#gone + 1] = id_5, raw_runs[i_17]
      else
       tombstones = tombstones + 1
       skipped = skipped + 1
@@ -1242,11 +1230,11 @@ repeat
       redis.call('HDEL', KEYS[7], unpack(gone))
      end
      do
-      for i_17 = 1, #gone do
-       local raw_10 = gone_runs[i_17]
+      for i_19 = 1, #gone do
+       local raw_10 = gone_runs[i_19]
        if raw_10 and (string.byte(raw_10, 9) >= 4) then
         do
-         local id_6, options_3 = gone[i_17], (struct.unpack('>Hc0', raw_10, 28))
+         local id_6, options_3 = gone[i_19], (struct.unpack('>Hc0', raw_10, 28))
          do
           local message
           do
@@ -1287,26 +1275,26 @@ repeat
     first_left, delivered_ids = first_left_2, delivered_ids_2
    end
    local next_one = 1
-   for i_18, id_7 in ipairs(ids_2) do
-    if i_18 < first_left and delivered_ids[next_one] == id_7 then
+   for i_20, id_7 in ipairs(ids_2) do
+    if i_20 < first_left and delivered_ids[next_one] == id_7 then
      next_one = next_one + 1
-     virtual = math.max(virtual, starts[i_18])
+     virtual = math.max(virtual, starts[i_20])
     else
      do
-      local taker_3, sign = takers[i_18], -1
-      taker_3.start = taker_3.start + sign * taker_3.stride
-      taker_3.in_work = taker_3.in_work + sign
-      taker_3.tat = taker_3.tat + sign * step
+      local taker_3, number_7 = takers[i_20], -1
+      taker_3.start = taker_3.start + number_7 * taker_3.stride
+      taker_3.in_work = taker_3.in_work + number_7
+      taker_3.tat = taker_3.tat + number_7 * step
      end
-     takers[i_18].aside_until = nil
+     takers[i_20].aside_until = nil
     end
    end
-   for i_19 = #ids_2, first_left, -1 do
+   for i_21 = #ids_2, first_left, -1 do
     do
-     local id_8, taker_4, place_4 = ids_2[i_19], takers[i_19], places[i_19]
+     local id_8, taker_4, place_4 = ids_2[i_21], takers[i_21], places[i_21]
      if taker_4.key ~= '' then
       redis.call('ZADD', KEYS[8], 0, place_4)
-      taker_4.has_more = true
+      taker_4.is_empty = false
      else
       has_plain = true
       if place_4 == KEYS[5] or place_4 == KEYS[4] then
@@ -1321,56 +1309,71 @@ repeat
   end
   do
    local touched_3 = touched
-   local new_turns, new_shares = {
+   local new_turns, new_shares, left_4, forgotten = {
+   }, {
+   }, {
    }, {
    }
-   for its_key_6, taker_5 in pairs(touched_3) do
+   local turn_size, share_size, sweep_at = 0, 0, nil
+   for __12, taker_5 in ipairs(touched_3) do
+    local its_key_6, turn, is_kept = taker_5.key, nil, true
     if its_key_6 == '' then
      plain_start = taker_5.start
-    elseif taker_5.has_more then
-     local score_5 = taker_5.aside_until and taker_5.aside_until - 4503599627370496 or taker_5.start
-     new_turns[#new_turns + 1], new_turns[#new_turns + 2] = string.format('%.0f', score_5), its_key_6
-     new_shares[#new_shares + 1] = its_key_6
-     new_shares[#new_shares + 1] = struct.pack('>I4dd', taker_5.in_work, taker_5.start, taker_5.tat)
+     is_kept = false
+    elseif not taker_5.is_empty then
+     turn = taker_5.aside_until and taker_5.aside_until - 4503599627370496 or taker_5.start
+    elseif taker_5.in_work > 0 then
+     left_4[#left_4 + 1] = its_key_6
     else
-     repeat
-      local virtual_4, in_work_3, start_4, tat_7, turn = virtual, taker_5.in_work, taker_5.start, taker_5.tat, nil
-      redis.call('HDEL', KEYS[10], its_key_6)
-      if not turn then
-       redis.call('ZREM', KEYS[9], its_key_6)
-      end
-      if not turn and in_work_3 == 0 then
-       local until_ms = math.max(start_4 > virtual_4 and now + 10000 or 0, math.ceil(tat_7 / 1000))
-       if until_ms <= now then
-        break
-       end
-       turn = until_ms - 9007199254740992
-       do
-        redis.call('ZADD', KEYS[20], 'LT', math.min(until_ms, now + 600000), ARGV[5])
-       end
-      end
-      if turn then
-       redis.call('ZADD', KEYS[9], string.format('%.0f', turn), its_key_6)
-      end
-      redis.call('HSET', KEYS[10], its_key_6, struct.pack('>I4dd', in_work_3, start_4, tat_7))
-     until true
+     local until_ms
+     do
+      local virtual_4, start_5, tat_7 = virtual, taker_5.start, taker_5.tat
+      local until_ms_2 = math.max(start_5 > virtual_4 and now + 10000 or 0, math.ceil(tat_7 / 1000))
+      until_ms = until_ms_2 > now and until_ms_2 or nil
+     end
+     if until_ms then
+      turn = until_ms - 9007199254740992
+      sweep_at = math.min(sweep_at or until_ms, until_ms)
+     else
+      left_4[#left_4 + 1], forgotten[#forgotten + 1] = its_key_6, its_key_6
+      is_kept = false
+     end
+    end
+    if turn then
+     new_turns[turn_size + 1], new_turns[turn_size + 2] = turn, its_key_6
+     turn_size = turn_size + 2
+    end
+    if is_kept then
+     new_shares[share_size + 1], new_shares[share_size + 2] = its_key_6, struct.pack('>I4dd', taker_5.in_work, taker_5.start, taker_5.tat)
+     share_size = share_size + 2
     end
    end
-   if #new_turns > 0 then
+   if #left_4 > 0 then
+    redis.call('ZREM', KEYS[9], unpack(left_4))
+   end
+   if #forgotten > 0 then
+    redis.call('HDEL', KEYS[10], unpack(forgotten))
+   end
+   if turn_size > 0 then
     redis.call('ZADD', KEYS[9], unpack(new_turns))
    end
-   new_shares[#new_shares + 1] = ''
-   new_shares[#new_shares + 1] = struct.pack('>ddd', virtual, plain_start, queue_tat)
+   new_shares[share_size + 1], new_shares[share_size + 2] = '', struct.pack('>ddd', virtual, plain_start, queue_tat)
    redis.call('HSET', KEYS[10], unpack(new_shares))
+   if sweep_at then
+    do
+     local ms_4 = sweep_at
+     redis.call('ZADD', KEYS[20], 'LT', math.min(ms_4, now + 600000), ARGV[5])
+    end
+   end
   end
-  width = 64
+  width = #ids_2 < number_2 and 64 or 0
   if known_dead then
    do
-    local result_17
+    local result_13
     repeat
      local known = redis.call('ZCOUNT', KEYS[13], '-inf', now)
      if known == 0 then
-      result_17 = false
+      result_13 = false
       break
      end
      local elsewhere = redis.call('ZCARD', KEYS[11]) + redis.call('ZCARD', KEYS[12]) + redis.call('ZCARD', KEYS[26])
@@ -1383,50 +1386,50 @@ repeat
       end
       line_size = plain_size + redis.call('ZCARD', KEYS[8])
      end
-     result_17 = line_size + tombstones <= known - math.min(known, elsewhere)
+     result_13 = line_size + tombstones <= known - math.min(known, elsewhere)
     until true
-    known_dead = result_17
+    known_dead = result_13
    end
   end
  end
  if delivered > 0 and not raw_clock then
   do
-   local ms_4 = now + 10000
-   redis.call('ZADD', KEYS[20], 'LT', math.min(ms_4, now + 600000), ARGV[5])
+   local ms_5 = now + 10000
+   redis.call('ZADD', KEYS[20], 'LT', math.min(ms_5, now + 600000), ARGV[5])
   end
  end
  if delivered < asked_2 then
   local late = redis.call('ZRANGEBYSCORE', KEYS[9], '(' .. string.format('%.0f', (now + 5000 - 4503599627370496)), '(0', 'LIMIT', 0, 64)
-  for __12, its_key_7 in ipairs(late) do
+  for __13, its_key_7 in ipairs(late) do
    redis.call('ZADD', KEYS[9], string.format('%.0f', (now + 5000 - 4503599627370496)), its_key_7)
   end
   local format_turn_4
   do
-   local score_6 = -4503599627370496
-   format_turn_4 = string.format('%.0f', score_6)
+   local score_5 = -4503599627370496
+   format_turn_4 = string.format('%.0f', score_5)
   end
   local aside = redis.call('ZRANGEBYSCORE', KEYS[9], format_turn_4, '(0', 'WITHSCORES', 'LIMIT', 0, 1)
   local again_at = aside[2] and aside[2] + 4503599627370496
   if queue_step > 0 then
    local free_4
    do
-    local result_18, result_19
+    local result_14, result_15
     do
      local tat_8, its_step_5, its_burst_5 = queue_tat, queue_step, queue_burst
      local latest_3 = now_us + its_burst_5 * its_step_5
      tat_8 = math.min(math.max(tat_8, now_us), latest_3)
-     result_18, result_19 = math.floor((latest_3 - tat_8) / its_step_5), tat_8
+     result_14, result_15 = math.floor((latest_3 - tat_8) / its_step_5), tat_8
     end
-    free_4, queue_tat = result_18, result_19
+    free_4, queue_tat = result_14, result_15
    end
    if free_4 <= 0 then
     do
-     local result_20
+     local result_16
      do
       local tat_9, its_step_6, its_burst_6 = queue_tat, queue_step, queue_burst
-      result_20 = math.ceil((tat_9 + its_step_6 - its_burst_6 * its_step_6) / 1000)
+      result_16 = math.ceil((tat_9 + its_step_6 - its_burst_6 * its_step_6) / 1000)
      end
-     again_at = result_20
+     again_at = result_16
     end
    end
   end
@@ -1439,31 +1442,31 @@ repeat
   do
    local change = -tombstones
    local field_5 = 't:' .. ARGV[5]
-   local left_4 = redis.call('HINCRBY', KEYS[16], field_5, change)
-   if left_4 > 0 and change > 0 then
+   local left_5 = redis.call('HINCRBY', KEYS[16], field_5, change)
+   if left_5 > 0 and change > 0 then
     local in_front = redis.call('LLEN', KEYS[5])
-    if left_4 >= in_front + redis.call('LLEN', KEYS[4]) then
+    if left_5 >= in_front + redis.call('LLEN', KEYS[4]) then
      redis.call('DEL', KEYS[4], KEYS[5])
-     left_4 = 0
+     left_5 = 0
     else
      local list_4 = in_front > 0 and KEYS[5] or KEYS[4]
-     for __13 = 1, 8 do
+     for __14 = 1, 8 do
       local id_9 = redis.call('LINDEX', list_4, 0)
-      if left_4 == 0 or not id_9 or redis.call('HEXISTS', KEYS[2], id_9) == 1 then
+      if left_5 == 0 or not id_9 or redis.call('HEXISTS', KEYS[2], id_9) == 1 then
        break
       end
       redis.call('LPOP', list_4)
-      left_4 = redis.call('HINCRBY', KEYS[16], field_5, -1)
+      left_5 = redis.call('HINCRBY', KEYS[16], field_5, -1)
      end
-     if left_4 > 500 then
+     if left_5 > 500 then
       do
-       local ms_5 = now
-       redis.call('ZADD', KEYS[20], 'LT', math.min(ms_5, now + 600000), ARGV[5])
+       local ms_6 = now
+       redis.call('ZADD', KEYS[20], 'LT', math.min(ms_6, now + 600000), ARGV[5])
       end
      end
     end
    end
-   if left_4 <= 0 then
+   if left_5 <= 0 then
     redis.call('HDEL', KEYS[16], field_5)
    end
   end
@@ -1478,7 +1481,7 @@ repeat
      if redis.call('HGET', KEYS[22], 'm') == tostring(minute_3) then
       break
      end
-     for __14, field_7 in ipairs(redis.call('HKEYS', KEYS[22])) do
+     for __15, field_7 in ipairs(redis.call('HKEYS', KEYS[22])) do
       local its_4 = tonumber(string.match(field_7, '^%d+'))
       if its_4 and its_4 <= minute_3 - 10 then
        redis.call('HDEL', KEYS[22], field_7)
@@ -1532,25 +1535,25 @@ repeat
   if held > most_4 then
    do
     local most_5, added_2 = most_4 - math.floor(most_4 / 64), added
-    local dropped, freed, entries_3, from_3 = 0, 0, 0, '-'
+    local dropped, freed, entries_3, from_2 = 0, 0, 0, '-'
     repeat
-     local found_7 = redis.call('XRANGE', KEYS[24], from_3, '+', 'COUNT', 100)
-     for __15, entry in ipairs(found_7) do
+     local found_8 = redis.call('XRANGE', KEYS[24], from_2, '+', 'COUNT', 100)
+     for __16, entry in ipairs(found_8) do
       if held - freed <= most_5 then
        break
       end
-      local fields = entry[2]
-      dropped = dropped + tonumber(fields[6])
+      local fields_2 = entry[2]
+      dropped = dropped + tonumber(fields_2[6])
       local event_bytes
       do
-       local place_5, lines_2 = fields[4], fields[8]
+       local place_5, lines_2 = fields_2[4], fields_2[8]
        event_bytes = 40 + math.floor(1.2 * (#place_5 + #lines_2))
       end
       freed = freed + event_bytes
       entries_3 = entries_3 + 1
-      from_3 = '(' .. entry[1]
+      from_2 = '(' .. entry[1]
      end
-    until freed >= added_2 or held - freed <= most_5 or #found_7 < 100
+    until freed >= added_2 or held - freed <= most_5 or #found_8 < 100
     redis.call('XTRIM', KEYS[24], 'MAXLEN', redis.call('XLEN', KEYS[24]) - entries_3)
     redis.call('HINCRBY', KEYS[25], 'events_bytes', -freed)
     redis.call('HINCRBY', KEYS[25], 'events_dropped', dropped)
@@ -1608,15 +1611,15 @@ end
 local counted = asked == 1 and 1 or #reply - ahead_2
 local its_5
 do
- local left_5, its_ticket_4 = left, its_ticket
- if not left_5 then
+ local left_6, its_ticket_4 = left, its_ticket
+ if not left_6 then
   local time_2 = redis.call('TIME')
-  left_5, its_ticket_4 = ARGV[1], string.format('%.0f', time_2[1] * 1000000 + time_2[2] + ARGV[2] * 1000)
+  left_6, its_ticket_4 = ARGV[1], string.format('%.0f', time_2[1] * 1000000 + time_2[2] + ARGV[2] * 1000)
  end
  do
-  local left_6, its_ticket_5 = left_5 - counted, its_ticket_4
+  local left_7, its_ticket_5 = left_6 - counted, its_ticket_4
   redis.call('DEL', KEYS[1])
-  redis.call('SET', KEYS[1], left_6 .. ' ' .. its_ticket_5, 'PXAT', math.floor(its_ticket_5 / 1000))
+  redis.call('SET', KEYS[1], left_7 .. ' ' .. its_ticket_5, 'PXAT', math.floor(its_ticket_5 / 1000))
  end
  its_5 = its_ticket_4
 end

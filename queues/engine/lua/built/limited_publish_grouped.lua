@@ -1091,13 +1091,18 @@ repeat
         redis.call('ZREM', KEYS[35], its_key_7)
        end
        if not turn_2 and in_work_4 == 0 then
-        local until_ms_2 = math.max(start_5 > virtual_5 and now + 10000 or 0, math.ceil(tat_4 / 1000))
-        if until_ms_2 <= now then
+        local until_ms_2
+        do
+         local until_ms_3 = math.max(start_5 > virtual_5 and now + 10000 or 0, math.ceil(tat_4 / 1000))
+         until_ms_2 = until_ms_3 > now and until_ms_3 or nil
+        end
+        if not until_ms_2 then
          break
         end
         turn_2 = until_ms_2 - 9007199254740992
         do
-         redis.call('ZADD', KEYS[26], 'LT', math.min(until_ms_2, now + 600000), ARGV[5])
+         local ms_6 = until_ms_2
+         redis.call('ZADD', KEYS[26], 'LT', math.min(ms_6, now + 600000), ARGV[5])
         end
        end
        if turn_2 then
@@ -1131,16 +1136,7 @@ repeat
       redis.call('ZREM', KEYS[34], place_5 .. id_15)
       repeat
        local its_key_8 = string.sub(place_5, 1, (place_5 and string.find(place_5, '%z')) - 1)
-       local range_line
-       do
-        local from_2, to_2
-        do
-         local prefix_2 = its_key_8 .. string.char(0)
-         from_2, to_2 = '[' .. prefix_2, '(' .. string.sub(prefix_2, 1, -2) .. string.char(string.byte(prefix_2, -1) + 1)
-        end
-        range_line = redis.call('ZRANGEBYLEX', KEYS[34], from_2, to_2, 'LIMIT', 0, 1)
-       end
-       if #range_line > 0 then
+       if #redis.call('ZRANGEBYLEX', KEYS[34], '[' .. its_key_8 .. '\0', '(' .. its_key_8 .. '\1', 'LIMIT', 0, 1) > 0 then
         break
        end
        local virtual_6, in_work_5, start_6, tat_5
@@ -1178,13 +1174,18 @@ repeat
          redis.call('ZREM', KEYS[35], its_key_8)
         end
         if not turn_3 and in_work_7 == 0 then
-         local until_ms_3 = math.max(start_8 > virtual_8 and now + 10000 or 0, math.ceil(tat_7 / 1000))
-         if until_ms_3 <= now then
+         local until_ms_4
+         do
+          local until_ms_5 = math.max(start_8 > virtual_8 and now + 10000 or 0, math.ceil(tat_7 / 1000))
+          until_ms_4 = until_ms_5 > now and until_ms_5 or nil
+         end
+         if not until_ms_4 then
           break
          end
-         turn_3 = until_ms_3 - 9007199254740992
+         turn_3 = until_ms_4 - 9007199254740992
          do
-          redis.call('ZADD', KEYS[26], 'LT', math.min(until_ms_3, now + 600000), ARGV[5])
+          local ms_7 = until_ms_4
+          redis.call('ZADD', KEYS[26], 'LT', math.min(ms_7, now + 600000), ARGV[5])
          end
         end
         if turn_3 then
@@ -1215,8 +1216,8 @@ repeat
         end
         if left_4 > 500 then
          do
-          local ms_6 = now
-          redis.call('ZADD', KEYS[26], 'LT', math.min(ms_6, now + 600000), ARGV[5])
+          local ms_8 = now
+          redis.call('ZADD', KEYS[26], 'LT', math.min(ms_8, now + 600000), ARGV[5])
          end
         end
        end
@@ -1242,8 +1243,8 @@ repeat
  if is_delayed then
   redis.call('ZADD', KEYS[18], unpack(places))
   do
-   local ms_7 = due_ms_4
-   redis.call('ZADD', KEYS[24], 'LT', ms_7, ARGV[5])
+   local ms_9 = due_ms_4
+   redis.call('ZADD', KEYS[24], 'LT', ms_9, ARGV[5])
   end
   if replaced then
    repeat
@@ -1260,8 +1261,8 @@ repeat
     redis.call('HSET', KEYS[21], group_5.name, struct.pack('>I4I4I6I6I6HI6I6', group_5.count, group_5.bytes, group_5.first, group_5.last, group_5.ends, group_5.most, group_5.delay_max, group_5.grace))
     redis.call('ZADD', KEYS[20], time_3, group_5.name)
     do
-     local ms_8 = time_3
-     redis.call('ZADD', KEYS[24], 'LT', ms_8, ARGV[5])
+     local ms_10 = time_3
+     redis.call('ZADD', KEYS[24], 'LT', ms_10, ARGV[5])
     end
    until true
   end
@@ -1314,8 +1315,8 @@ repeat
    redis.call('HSET', KEYS[21], group_8.name, struct.pack('>I4I4I6I6I6HI6I6', group_8.count, group_8.bytes, group_8.first, group_8.last, group_8.ends, group_8.most, group_8.delay_max, group_8.grace))
    redis.call('ZADD', KEYS[20], time_4, group_8.name)
    do
-    local ms_9 = time_4
-    redis.call('ZADD', KEYS[24], 'LT', ms_9, ARGV[5])
+    local ms_11 = time_4
+    redis.call('ZADD', KEYS[24], 'LT', ms_11, ARGV[5])
    end
   until true
  end
@@ -1354,9 +1355,9 @@ repeat
   if held_5 > most_6 then
    do
     local most_7, added_3 = most_6 - math.floor(most_6 / 64), added_2
-    local dropped, freed_2, entries_6, from_3 = 0, 0, 0, '-'
+    local dropped, freed_2, entries_6, from_2 = 0, 0, 0, '-'
     repeat
-     local found_2 = redis.call('XRANGE', KEYS[30], from_3, '+', 'COUNT', 100)
+     local found_2 = redis.call('XRANGE', KEYS[30], from_2, '+', 'COUNT', 100)
      for __26, entry_3 in ipairs(found_2) do
       if held_5 - freed_2 <= most_7 then
        break
@@ -1370,7 +1371,7 @@ repeat
       end
       freed_2 = freed_2 + event_bytes
       entries_6 = entries_6 + 1
-      from_3 = '(' .. entry_3[1]
+      from_2 = '(' .. entry_3[1]
      end
     until freed_2 >= added_3 or held_5 - freed_2 <= most_7 or #found_2 < 100
     redis.call('XTRIM', KEYS[30], 'MAXLEN', redis.call('XLEN', KEYS[30]) - entries_6)
