@@ -55,6 +55,8 @@
 local RECHECK_MS = 5000 -- a key at a limit is looked at again then at the latest, for limits change
 local LET_ON_MAX = 64
 local MANY_TURNS = 64
+local SHORT_LINE = 3 -- so many jobs a key has at the most, on average, where lines are read ahead
+local AHEAD_MIN = 4 -- keys whose lines are read ahead together
 local JOBS_MAX = 128 -- that a call delivers: a job takes longer than one without a limit key
 
 if redis.call('HEXISTS', flags, 'p:' .. queue) == 1 then return nothing('paused') end
@@ -112,6 +114,7 @@ end
 local turn_takers, head, last_loaded = {}, 1, nil
 local default_stride = math.floor(WEIGHT_UNIT / weight + 0.5)
 local has_weights = string.find(limits, '\n', 1, true)
+local has_key_limits = at_once > 0 or step > 0
 
 local function insert_turn(taker)
   local low, high = head, #turn_takers + 1
@@ -124,6 +127,38 @@ local function insert_turn(taker)
     if goes_before(turn_takers[middle], taker) then low = middle + 1 else high = middle end
   end
   table.insert(turn_takers, low, taker)
+end
+
+-- Reads the lines of keys whose turn comes at one virtual time, which are in the order in which their lines are: if these are
+-- short, to read those of other keys between them too costs less than to look for each.
+local function read_ahead(first, last)
+  local most_read = (last - first + 1) * (SHORT_LINE + 1)
+  local found = redis.call('ZRANGE', lines, '[' .. turn_takers[first].key .. '\0', '(' .. turn_takers[last].key .. '\1', 'BYLEX',
+    'LIMIT', 0, most_read)
+  local lines_read, its_key, line, size = {}, nil, nil, 0
+  for i = 1, #found do
+    local member = found[i]
+    local member_key = string.sub(member, 1, LINE_KEY_END)
+    if member_key ~= its_key then
+      its_key, line, size = member_key, {}, 0
+      lines_read[its_key] = line
+    end
+    size = size + 1
+    line[size] = member
+  end
+  if #found == most_read then lines_read[its_key] = nil end -- it may go on
+  for i = first, last do turn_takers[i].line = lines_read[turn_takers[i].key] end
+end
+
+local function read_short_lines(loaded)
+  if loaded < AHEAD_MIN or redis.call('ZCARD', lines) > SHORT_LINE * redis.call('ZCARD', turns) then return end
+  local first = 1
+  for i = 2, loaded + 1 do
+    if i > loaded or turn_takers[i].start ~= turn_takers[first].start then
+      if i - first >= AHEAD_MIN then read_ahead(first, i - 1) end
+      first = i
+    end
+  end
 end
 
 local function load_turns(number)
@@ -142,6 +177,7 @@ local function load_turns(number)
       stride = has_weights and stride_of(its_key, weight) or default_stride,
     }
   end
+  read_short_lines(loaded)
   if loaded == number then last_loaded = {key = turn_takers[number].key, start = turn_takers[number].start} end
   if has_plain then
     insert_turn({key = '', start = math.max(virtual, plain_start), in_work = 0, tat = 0, fetched = 0, stride = default_stride})
@@ -150,7 +186,7 @@ end
 
 -- How many jobs this key may have now, at most `wanted`. With none it is put aside, until when it may have one.
 local function limit_taker(taker, wanted)
-  if taker.key == '' then return wanted end
+  if not has_key_limits or taker.key == '' then return wanted end
   if at_once > 0 and taker.in_work + wanted > at_once then
     wanted = at_once - taker.in_work
     if wanted <= 0 then taker.aside_until = now + RECHECK_MS end
@@ -171,6 +207,7 @@ local function count_in_turn(taker, wanted)
   if last_loaded and (not rival or goes_before(last_loaded, rival)) then rival = last_loaded end
   if not rival then return wanted end
   local ahead = rival.start - taker.start
+  if ahead < taker.stride then return 1 end
   local number = math.floor(ahead / taker.stride) + 1
   if number > 1 and ahead % taker.stride == 0 and rival.key < taker.key then number = number - 1 end
   return math.min(number, wanted)
@@ -221,12 +258,13 @@ local function pick(number, width)
         taker.is_empty = not has_plain
         for i = 1, got do ids[picked + i], places[picked + i] = found[i], ranks and ranks[i] or list end
       else
-        local found = range_line(taker.key, taker.fetched, wanted + 1)
-        got = math.min(#found, wanted)
-        taker.is_empty = #found <= wanted
+        local line, fetched = taker.line, taker.fetched
+        if not line then line, fetched = range_line(taker.key, fetched, wanted + 1), 0 end
+        got = math.min(#line - fetched, wanted)
+        taker.is_empty = #line - fetched <= wanted
         taker.fetched = taker.fetched + got
         for i = 1, got do
-          local member = found[i]
+          local member = line[fetched + i]
           members[removed + i], places[picked + i], ids[picked + i] = member, member, string.sub(member, -ID_BYTES)
         end
         removed = removed + got

@@ -318,7 +318,7 @@ for i_2, id_2 in ipairs(ids) do
          redis.call('ZREM', KEYS[29], place_2 .. id_2)
          repeat
           local its_key_5 = string.sub(place_2, 1, (place_2 and string.find(place_2, '%z')) - 1)
-          if #redis.call('ZRANGEBYLEX', KEYS[29], '[' .. its_key_5 .. '\0', '(' .. its_key_5 .. '\1', 'LIMIT', 0, 1) > 0 then
+          if #redis.call('ZRANGE', KEYS[29], '[' .. its_key_5 .. '\0', '(' .. its_key_5 .. '\1', 'BYLEX', 'LIMIT', 0, 1) > 0 then
            break
           end
           local virtual_4, in_work_4, start_4, tat_4

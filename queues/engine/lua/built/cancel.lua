@@ -215,7 +215,7 @@ elseif state ~= 'dead' and state ~= 'completed' then
      redis.call('ZREM', KEYS[25], place .. id_2)
      repeat
       local its_key_3 = string.sub(place, 1, (place and string.find(place, '%z')) - 1)
-      if #redis.call('ZRANGEBYLEX', KEYS[25], '[' .. its_key_3 .. '\0', '(' .. its_key_3 .. '\1', 'LIMIT', 0, 1) > 0 then
+      if #redis.call('ZRANGE', KEYS[25], '[' .. its_key_3 .. '\0', '(' .. its_key_3 .. '\1', 'BYLEX', 'LIMIT', 0, 1) > 0 then
        break
       end
       local virtual_4, in_work_4, start_4, tat_4

@@ -6,6 +6,7 @@ if not now then
  now = time[1] * 1000 + math.floor(time[2] / 1000)
  now_up = now + 1
 end
+local LINE_KEY_END = -2 - 7 - 26
 local function unpack_share(raw)
  if not raw then
   return 0, 0, 0
@@ -479,6 +480,7 @@ local turn_takers, head_3, last_loaded = {
 }, 1, nil
 local default_stride = math.floor(1000000 / weight + 0.5)
 local has_weights = string.find(ARGV[13], '\n', 1, true)
+local has_key_limits = at_once > 0 or step > 0
 local width = 0
 while delivered < most and skipped < skip_max and bytes < bytes_max and not known_dead do
  local number_2
@@ -535,6 +537,43 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
      stride = has_weights and stride_of(its_key_3, weight) or default_stride,
     }
    end
+   repeat
+    if loaded < 4 or redis.call('ZCARD', KEYS[7]) > 3 * redis.call('ZCARD', KEYS[8]) then
+     break
+    end
+    local first = 1
+    for i_9 = 2, loaded + 1 do
+     if i_9 > loaded or turn_takers[i_9].start ~= turn_takers[first].start then
+      if i_9 - first >= 4 then
+       do
+        local first_2, last_2 = first, i_9 - 1
+        local most_read = (last_2 - first_2 + 1) * (3 + 1)
+        local found_4 = redis.call('ZRANGE', KEYS[7], '[' .. turn_takers[first_2].key .. '\0', '(' .. turn_takers[last_2].key .. '\1', 'BYLEX', 'LIMIT', 0, most_read)
+        local lines_read, its_key_4, line_2, size = {
+        }, nil, nil, 0
+        for i_10 = 1, #found_4 do
+         local member = found_4[i_10]
+         local member_key = string.sub(member, 1, LINE_KEY_END)
+         if member_key ~= its_key_4 then
+          its_key_4, line_2, size = member_key, {
+          }, 0
+          lines_read[its_key_4] = line_2
+         end
+         size = size + 1
+         line_2[size] = member
+        end
+        if #found_4 == most_read then
+         lines_read[its_key_4] = nil
+        end
+        for i_11 = first_2, last_2 do
+         turn_takers[i_11].line = lines_read[turn_takers[i_11].key]
+        end
+       end
+      end
+      first = i_9
+     end
+    end
+   until true
    if loaded == width_2 then
     last_loaded = {
      key = turn_takers[width_2].key,
@@ -604,7 +643,7 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
    local wanted
    repeat
     local wanted_2 = number_3 - picked
-    if taker_2.key == '' then
+    if not has_key_limits or taker_2.key == '' then
      wanted = wanted_2
      break
     end
@@ -649,6 +688,10 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
        break
       end
       local ahead = rival.start - taker_2.start
+      if ahead < taker_2.stride then
+       result_12 = 1
+       break
+      end
       local number_4 = math.floor(ahead / taker_2.stride) + 1
       if number_4 > 1 and ahead % taker_2.stride == 0 and rival.key < taker_2.key then
        number_4 = number_4 - 1
@@ -659,58 +702,62 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
     end
     local start_4, stride, got = taker_2.start, taker_2.stride, 0
     if taker_2.key == '' then
-     local found_4, ranks, list_2
+     local found_5, ranks, list_2
      repeat
       local number_5 = wanted
       local ids_4, ranks_2
       do
-       local found_5 = redis.call('ZRANGE', KEYS[5], 0, number_5 - 1, 'WITHSCORES')
+       local found_6 = redis.call('ZRANGE', KEYS[5], 0, number_5 - 1, 'WITHSCORES')
        local ids_5, ranks_3, is_low = {
        }, {
        }, false
-       for i_9 = 1, #found_5, 2 do
-        if not is_low and tonumber(found_5[i_9 + 1]) >= 1759218604441600 then
+       for i_12 = 1, #found_6, 2 do
+        if not is_low and tonumber(found_6[i_12 + 1]) >= 1759218604441600 then
          if redis.call('LLEN', KEYS[3]) > 0 then
           break
          end
          is_low = true
         end
-        ids_5[#ids_5 + 1], ranks_3[#ranks_3 + 1] = found_5[i_9], found_5[i_9 + 1]
+        ids_5[#ids_5 + 1], ranks_3[#ranks_3 + 1] = found_6[i_12], found_6[i_12 + 1]
        end
        ids_4, ranks_2 = ids_5, ranks_3
       end
       if #ids_4 > 0 then
        redis.call('ZREM', KEYS[5], unpack(ids_4))
-       found_4, ranks, list_2 = ids_4, ranks_2
+       found_5, ranks, list_2 = ids_4, ranks_2
        break
       end
       local list_3 = redis.call('EXISTS', KEYS[4]) == 1 and KEYS[4] or KEYS[3]
-      found_4, ranks, list_2 = redis.call('LPOP', list_3, number_5) or {
+      found_5, ranks, list_2 = redis.call('LPOP', list_3, number_5) or {
       }, nil, list_3
      until true
-     got = #found_4
+     got = #found_5
      has_plain = got > 0
      taker_2.is_empty = not has_plain
-     for i_10 = 1, got do
-      ids_3[picked + i_10], places_2[picked + i_10] = found_4[i_10], ranks and ranks[i_10] or list_2
+     for i_13 = 1, got do
+      ids_3[picked + i_13], places_2[picked + i_13] = found_5[i_13], ranks and ranks[i_13] or list_2
      end
     else
-     local found_6
-     do
-      local its_key_4, first, most_3 = taker_2.key, taker_2.fetched, wanted + 1
-      found_6 = redis.call('ZRANGEBYLEX', KEYS[7], '[' .. its_key_4 .. '\0', '(' .. its_key_4 .. '\1', 'LIMIT', first, most_3)
+     local line_3, fetched = taker_2.line, taker_2.fetched
+     if not line_3 then
+      local range_line
+      do
+       local its_key_5, first_3, most_3 = taker_2.key, fetched, wanted + 1
+       range_line = redis.call('ZRANGE', KEYS[7], '[' .. its_key_5 .. '\0', '(' .. its_key_5 .. '\1', 'BYLEX', 'LIMIT', first_3, most_3)
+      end
+      line_3, fetched = range_line, 0
      end
-     got = math.min(#found_6, wanted)
-     taker_2.is_empty = #found_6 <= wanted
+     got = math.min(#line_3 - fetched, wanted)
+     taker_2.is_empty = #line_3 - fetched <= wanted
      taker_2.fetched = taker_2.fetched + got
-     for i_11 = 1, got do
-      local member = found_6[i_11]
-      members[removed + i_11], places_2[picked + i_11], ids_3[picked + i_11] = member, member, string.sub(member, -26)
+     for i_14 = 1, got do
+      local member_2 = line_3[fetched + i_14]
+      members[removed + i_14], places_2[picked + i_14], ids_3[picked + i_14] = member_2, member_2, string.sub(member_2, -26)
      end
      removed = removed + got
     end
-    for i_12 = picked + 1, picked + got do
-     takers_2[i_12], starts_2[i_12] = taker_2, start_4
+    for i_15 = picked + 1, picked + got do
+     takers_2[i_15], starts_2[i_15] = taker_2, start_4
      start_4 = start_4 + stride
     end
     picked = picked + got
@@ -773,15 +820,15 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
    }, {
    }, nil
    if #ids_6 > 1 or raw_runs[1] then
-    local kept, size, alive = {
+    local kept, size_2, alive = {
     }, bytes, 0
-    for i_13, id_3 in ipairs(ids_6) do
-     local raw_run, length, expires = raw_runs[i_13], 0, 0
+    for i_16, id_3 in ipairs(ids_6) do
+     local raw_run, length, expires = raw_runs[i_16], 0, 0
      if raw_run then
       length, expires = redis.call('HSTRLEN', KEYS[1], id_3), struct.unpack('>I6', raw_run, 10)
      end
-     if size >= bytes_max or alive >= most - delivered or skipped >= skip_max then
-      first_left_2 = i_13
+     if size_2 >= bytes_max or alive >= most - delivered or skipped >= skip_max then
+      first_left_2 = i_16
       break
      elseif length > 0 and expires > 0 and expires <= now then
       skipped = skipped + math.floor(length / 16384)
@@ -789,12 +836,12 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
       }
       lapsed[id_3] = true
      else
-      size = size + length
+      size_2 = size_2 + length
       if length > 0 then
        alive = alive + 1
       end
      end
-     kept[i_13] = id_3
+     kept[i_16] = id_3
     end
     ids_6 = kept
    end
@@ -809,15 +856,15 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
     }, {
     }, {
     }
-    for i_14, id_4 in ipairs(ids_7) do
+    for i_17, id_4 in ipairs(ids_7) do
      if not lapsed_2[id_4] then
-      wanted_4[#wanted_4 + 1], places_3[#places_3 + 1] = id_4, i_14
+      wanted_4[#wanted_4 + 1], places_3[#places_3 + 1] = id_4, i_17
      end
     end
     local found_7 = #wanted_4 > 0 and redis.call('HMGET', KEYS[1], unpack(wanted_4)) or {
     }
-    for i_15, record in ipairs(found_7) do
-     records_2[places_3[i_15]] = record
+    for i_18, record in ipairs(found_7) do
+     records_2[places_3[i_18]] = record
     end
     records = records_2
    until true
@@ -825,17 +872,17 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
    }, {
    }, {
    }, 0
-   for i_16 = 1, #ids_6 do
-    local id_5 = ids_6[i_16]
+   for i_19 = 1, #ids_6 do
+    local id_5 = ids_6[i_19]
     if delivered >= most then
-     first_left_2 = i_16
+     first_left_2 = i_19
      break
     end
-    local value_3 = records[i_16]
+    local value_3 = records[i_19]
     if value_3 then
      local deliver_one
      repeat
-      local raw_9, raw_run_2 = records[i_16], raw_runs[i_16]
+      local raw_9, raw_run_2 = records[i_19], raw_runs[i_19]
       local tries, expires_2, due_ms, options, body_at
       do
        local bits, tries_2, expires_3, at_2 = struct.unpack('>BHI6', raw_9)
@@ -862,8 +909,8 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
        do
         local attempt_2 = attempt
         do
-         local line_2 = 'expired' .. '\t' .. id_5 .. '\t' .. attempt_2 .. '\t\t' .. '' .. '\t\t' .. '' .. '\t' .. ''
-         event_lines[#event_lines + 1] = line_2
+         local line_4 = 'expired' .. '\t' .. id_5 .. '\t' .. attempt_2 .. '\t\t' .. '' .. '\t\t' .. '' .. '\t' .. ''
+         event_lines[#event_lines + 1] = line_4
         end
        end
        deliver_one = nil
@@ -882,7 +929,7 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
          id_time = last_time
          break
         end
-        local a_3, b_5, c, d, e, f, g, h, i_17, j = string.byte(part, 1, 10)
+        local a_3, b_5, c, d, e, f, g, h, i_20, j = string.byte(part, 1, 10)
         local value_of
         repeat
          if a_3 < 58 then
@@ -1079,27 +1126,27 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
         until true
         local value_of_9
         repeat
-         if i_17 < 58 then
-          value_of_9 = i_17 - 48
+         if i_20 < 58 then
+          value_of_9 = i_20 - 48
           break
          end
-         if i_17 < 73 then
-          value_of_9 = i_17 - 55
+         if i_20 < 73 then
+          value_of_9 = i_20 - 55
           break
          end
-         if i_17 < 76 then
-          value_of_9 = i_17 - 56
+         if i_20 < 76 then
+          value_of_9 = i_20 - 56
           break
          end
-         if i_17 < 79 then
-          value_of_9 = i_17 - 57
+         if i_20 < 79 then
+          value_of_9 = i_20 - 57
           break
          end
-         if i_17 < 85 then
-          value_of_9 = i_17 - 58
+         if i_20 < 85 then
+          value_of_9 = i_20 - 58
           break
          end
-         value_of_9 = i_17 - 59
+         value_of_9 = i_20 - 59
         until true
         local value_of_10
         repeat
@@ -1149,15 +1196,15 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
       do
        local format_numbers
        do
-        local attempt_3, size_2 = attempt, #body
-        if attempt_3 ~= numbers_attempt or wait ~= numbers_wait or size_2 ~= numbers_size then
-         numbers_attempt, numbers_wait, numbers_size = attempt_3, wait, size_2
-         numbers = string.format('\t%d\t%d\t\t%d\t', attempt_3, wait, size_2)
+        local attempt_3, size_3 = attempt, #body
+        if attempt_3 ~= numbers_attempt or wait ~= numbers_wait or size_3 ~= numbers_size then
+         numbers_attempt, numbers_wait, numbers_size = attempt_3, wait, size_3
+         numbers = string.format('\t%d\t%d\t\t%d\t', attempt_3, wait, size_3)
         end
         format_numbers = numbers
        end
-       local line_3 = 'consumed\t' .. id_5 .. format_numbers .. consumer .. '\t'
-       event_lines[#event_lines + 1] = line_3
+       local line_5 = 'consumed\t' .. id_5 .. format_numbers .. consumer .. '\t'
+       event_lines[#event_lines + 1] = line_5
       end
       deliver_one = struct.pack('>I4HHBI6I6I6Hc0Bc0', attempt, used, tries, 1 - burned + depended, expires_2, due_ms, now, #options, options, #consumer, consumer) .. history
      until true
@@ -1171,15 +1218,15 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
      taken = taken + 2
     elseif lapsed and lapsed[id_5] then
      do
-      local attempt_4 = (struct.unpack('>I4', raw_runs[i_16]))
+      local attempt_4 = (struct.unpack('>I4', raw_runs[i_19]))
       do
-       local line_4 = 'expired' .. '\t' .. id_5 .. '\t' .. attempt_4 .. '\t\t' .. '' .. '\t\t' .. '' .. '\t' .. ''
-       event_lines[#event_lines + 1] = line_4
+       local line_6 = 'expired' .. '\t' .. id_5 .. '\t' .. attempt_4 .. '\t\t' .. '' .. '\t\t' .. '' .. '\t' .. ''
+       event_lines[#event_lines + 1] = line_6
       end
      end
-     gone[#gone + 1], gone_runs[#gone + 1] = id_5, raw_runs[i_16]
-    elseif records[i_16] then
-     gone[#gone + 1], gone_runs[#gone + 1] = id_5, raw_runs[i_16]
+     gone[#gone + 1], gone_runs[#gone + 1] = id_5, raw_runs[i_19]
+    elseif records[i_19] then
+     gone[#gone + 1], gone_runs[#gone + 1] = id_5, raw_runs[i_19]
     else
      tombstones = tombstones + 1
      skipped = skipped + 1
@@ -1192,11 +1239,11 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
      redis.call('HDEL', KEYS[6], unpack(gone))
     end
     do
-     for i_18 = 1, #gone do
-      local raw_10 = gone_runs[i_18]
+     for i_21 = 1, #gone do
+      local raw_10 = gone_runs[i_21]
       if raw_10 and (string.byte(raw_10, 9) >= 4) then
        do
-        local id_6, options_3 = gone[i_18], (struct.unpack('>Hc0', raw_10, 28))
+        local id_6, options_3 = gone[i_21], (struct.unpack('>Hc0', raw_10, 28))
         do
          local message
          do
@@ -1206,8 +1253,8 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
             key_of = ''
             break
            end
-           local __8, __9, __10, __11, its_key_5 = struct.unpack('>I6BI6I6Hc0', options_3)
-           key_of = its_key_5
+           local __8, __9, __10, __11, its_key_6 = struct.unpack('>I6BI6I6Hc0', options_3)
+           key_of = its_key_6
           until true
           message = 'ended\t' .. ARGV[2] .. '\t' .. id_6 .. '\t' .. 'expired' .. '\t' .. key_of
          end
@@ -1237,23 +1284,23 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
    first_left, delivered_ids = first_left_2, delivered_ids_2
   end
   local next_one = 1
-  for i_19, id_7 in ipairs(ids_2) do
-   if i_19 < first_left and delivered_ids[next_one] == id_7 then
+  for i_22, id_7 in ipairs(ids_2) do
+   if i_22 < first_left and delivered_ids[next_one] == id_7 then
     next_one = next_one + 1
-    virtual = math.max(virtual, starts[i_19])
+    virtual = math.max(virtual, starts[i_22])
    else
     do
-     local taker_3, number_7 = takers[i_19], -1
+     local taker_3, number_7 = takers[i_22], -1
      taker_3.start = taker_3.start + number_7 * taker_3.stride
      taker_3.in_work = taker_3.in_work + number_7
      taker_3.tat = taker_3.tat + number_7 * step
     end
-    takers[i_19].aside_until = nil
+    takers[i_22].aside_until = nil
    end
   end
-  for i_20 = #ids_2, first_left, -1 do
+  for i_23 = #ids_2, first_left, -1 do
    do
-    local id_8, taker_4, place_4 = ids_2[i_20], takers[i_20], places[i_20]
+    local id_8, taker_4, place_4 = ids_2[i_23], takers[i_23], places[i_23]
     if taker_4.key ~= '' then
      redis.call('ZADD', KEYS[7], 0, place_4)
      taker_4.is_empty = false
@@ -1278,14 +1325,14 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
   }
   local turn_size, share_size, sweep_at = 0, 0, nil
   for __12, taker_5 in ipairs(touched_3) do
-   local its_key_6, turn, is_kept = taker_5.key, nil, true
-   if its_key_6 == '' then
+   local its_key_7, turn, is_kept = taker_5.key, nil, true
+   if its_key_7 == '' then
     plain_start = taker_5.start
     is_kept = false
    elseif not taker_5.is_empty then
     turn = taker_5.aside_until and taker_5.aside_until - 4503599627370496 or taker_5.start
    elseif taker_5.in_work > 0 then
-    left[#left + 1] = its_key_6
+    left[#left + 1] = its_key_7
    else
     local until_ms
     do
@@ -1297,16 +1344,16 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
      turn = until_ms - 9007199254740992
      sweep_at = math.min(sweep_at or until_ms, until_ms)
     else
-     left[#left + 1], forgotten[#forgotten + 1] = its_key_6, its_key_6
+     left[#left + 1], forgotten[#forgotten + 1] = its_key_7, its_key_7
      is_kept = false
     end
    end
    if turn then
-    new_turns[turn_size + 1], new_turns[turn_size + 2] = turn, its_key_6
+    new_turns[turn_size + 1], new_turns[turn_size + 2] = turn, its_key_7
     turn_size = turn_size + 2
    end
    if is_kept then
-    new_shares[share_size + 1], new_shares[share_size + 2] = its_key_6, struct.pack('>I4dd', taker_5.in_work, taker_5.start, taker_5.tat)
+    new_shares[share_size + 1], new_shares[share_size + 2] = its_key_7, struct.pack('>I4dd', taker_5.in_work, taker_5.start, taker_5.tat)
     share_size = share_size + 2
    end
   end
@@ -1362,8 +1409,8 @@ if delivered > 0 and not raw_clock then
 end
 if delivered < asked then
  local late = redis.call('ZRANGEBYSCORE', KEYS[8], '(' .. string.format('%.0f', (now + 5000 - 4503599627370496)), '(0', 'LIMIT', 0, 64)
- for __13, its_key_7 in ipairs(late) do
-  redis.call('ZADD', KEYS[8], string.format('%.0f', (now + 5000 - 4503599627370496)), its_key_7)
+ for __13, its_key_8 in ipairs(late) do
+  redis.call('ZADD', KEYS[8], string.format('%.0f', (now + 5000 - 4503599627370496)), its_key_8)
  end
  local format_turn_4
  do
@@ -1483,10 +1530,10 @@ repeat
   break
  end
  local added = 0
- for first_2 = 1, total, 64 do
-  local last_2 = math.min(first_2 + 64 - 1, total)
-  local lines = total == 1 and event_lines[1] or table.concat(event_lines, '\n', first_2, last_2)
-  redis.call('XADD', KEYS[23], '*', 't', string.format('%d', now), 'q', ARGV[2], 'n', last_2 - first_2 + 1, 'e', lines)
+ for first_4 = 1, total, 64 do
+  local last_3 = math.min(first_4 + 64 - 1, total)
+  local lines = total == 1 and event_lines[1] or table.concat(event_lines, '\n', first_4, last_3)
+  redis.call('XADD', KEYS[23], '*', 't', string.format('%d', now), 'q', ARGV[2], 'n', last_3 - first_4 + 1, 'e', lines)
   added = added + (40 + math.floor(1.2 * (#ARGV[2] + #lines)))
  end
  local held = redis.call('HINCRBY', KEYS[24], 'events_bytes', added)

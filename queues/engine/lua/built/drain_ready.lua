@@ -134,7 +134,7 @@ if #ids_2 > 0 then
  end
  for its_key_2 in pairs(limit_keys) do
   repeat
-   if #redis.call('ZRANGEBYLEX', KEYS[17], '[' .. its_key_2 .. '\0', '(' .. its_key_2 .. '\1', 'LIMIT', 0, 1) > 0 then
+   if #redis.call('ZRANGE', KEYS[17], '[' .. its_key_2 .. '\0', '(' .. its_key_2 .. '\1', 'BYLEX', 'LIMIT', 0, 1) > 0 then
     break
    end
    local virtual, in_work, start, tat

@@ -41,6 +41,7 @@ repeat
   now = time[1] * 1000 + math.floor(time[2] / 1000)
   now_up = now + 1
  end
+ local LINE_KEY_END = -2 - 7 - 26
  local function unpack_share(raw)
   if not raw then
    return 0, 0, 0
@@ -517,6 +518,7 @@ repeat
  }, 1, nil
  local default_stride = math.floor(1000000 / weight + 0.5)
  local has_weights = string.find(ARGV[16], '\n', 1, true)
+ local has_key_limits = at_once > 0 or step > 0
  local width = 0
  while delivered < most and skipped < skip_max and bytes < bytes_max and not known_dead do
   local number_2
@@ -573,6 +575,43 @@ repeat
       stride = has_weights and stride_of(its_key_3, weight) or default_stride,
      }
     end
+    repeat
+     if loaded < 4 or redis.call('ZCARD', KEYS[8]) > 3 * redis.call('ZCARD', KEYS[9]) then
+      break
+     end
+     local first = 1
+     for i_10 = 2, loaded + 1 do
+      if i_10 > loaded or turn_takers[i_10].start ~= turn_takers[first].start then
+       if i_10 - first >= 4 then
+        do
+         local first_2, last_2 = first, i_10 - 1
+         local most_read = (last_2 - first_2 + 1) * (3 + 1)
+         local found_4 = redis.call('ZRANGE', KEYS[8], '[' .. turn_takers[first_2].key .. '\0', '(' .. turn_takers[last_2].key .. '\1', 'BYLEX', 'LIMIT', 0, most_read)
+         local lines_read, its_key_4, line_2, size = {
+         }, nil, nil, 0
+         for i_11 = 1, #found_4 do
+          local member = found_4[i_11]
+          local member_key = string.sub(member, 1, LINE_KEY_END)
+          if member_key ~= its_key_4 then
+           its_key_4, line_2, size = member_key, {
+           }, 0
+           lines_read[its_key_4] = line_2
+          end
+          size = size + 1
+          line_2[size] = member
+         end
+         if #found_4 == most_read then
+          lines_read[its_key_4] = nil
+         end
+         for i_12 = first_2, last_2 do
+          turn_takers[i_12].line = lines_read[turn_takers[i_12].key]
+         end
+        end
+       end
+       first = i_10
+      end
+     end
+    until true
     if loaded == width_2 then
      last_loaded = {
       key = turn_takers[width_2].key,
@@ -642,7 +681,7 @@ repeat
     local wanted
     repeat
      local wanted_2 = number_3 - picked
-     if taker_2.key == '' then
+     if not has_key_limits or taker_2.key == '' then
       wanted = wanted_2
       break
      end
@@ -687,6 +726,10 @@ repeat
         break
        end
        local ahead = rival.start - taker_2.start
+       if ahead < taker_2.stride then
+        result_12 = 1
+        break
+       end
        local number_4 = math.floor(ahead / taker_2.stride) + 1
        if number_4 > 1 and ahead % taker_2.stride == 0 and rival.key < taker_2.key then
         number_4 = number_4 - 1
@@ -697,58 +740,62 @@ repeat
      end
      local start_4, stride, got = taker_2.start, taker_2.stride, 0
      if taker_2.key == '' then
-      local found_4, ranks, list_2
+      local found_5, ranks, list_2
       repeat
        local number_5 = wanted
        local ids_4, ranks_2
        do
-        local found_5 = redis.call('ZRANGE', KEYS[6], 0, number_5 - 1, 'WITHSCORES')
+        local found_6 = redis.call('ZRANGE', KEYS[6], 0, number_5 - 1, 'WITHSCORES')
         local ids_5, ranks_3, is_low = {
         }, {
         }, false
-        for i_10 = 1, #found_5, 2 do
-         if not is_low and tonumber(found_5[i_10 + 1]) >= 1759218604441600 then
+        for i_13 = 1, #found_6, 2 do
+         if not is_low and tonumber(found_6[i_13 + 1]) >= 1759218604441600 then
           if redis.call('LLEN', KEYS[4]) > 0 then
            break
           end
           is_low = true
          end
-         ids_5[#ids_5 + 1], ranks_3[#ranks_3 + 1] = found_5[i_10], found_5[i_10 + 1]
+         ids_5[#ids_5 + 1], ranks_3[#ranks_3 + 1] = found_6[i_13], found_6[i_13 + 1]
         end
         ids_4, ranks_2 = ids_5, ranks_3
        end
        if #ids_4 > 0 then
         redis.call('ZREM', KEYS[6], unpack(ids_4))
-        found_4, ranks, list_2 = ids_4, ranks_2
+        found_5, ranks, list_2 = ids_4, ranks_2
         break
        end
        local list_3 = redis.call('EXISTS', KEYS[5]) == 1 and KEYS[5] or KEYS[4]
-       found_4, ranks, list_2 = redis.call('LPOP', list_3, number_5) or {
+       found_5, ranks, list_2 = redis.call('LPOP', list_3, number_5) or {
        }, nil, list_3
       until true
-      got = #found_4
+      got = #found_5
       has_plain = got > 0
       taker_2.is_empty = not has_plain
-      for i_11 = 1, got do
-       ids_3[picked + i_11], places_2[picked + i_11] = found_4[i_11], ranks and ranks[i_11] or list_2
+      for i_14 = 1, got do
+       ids_3[picked + i_14], places_2[picked + i_14] = found_5[i_14], ranks and ranks[i_14] or list_2
       end
      else
-      local found_6
-      do
-       local its_key_4, first, most_3 = taker_2.key, taker_2.fetched, wanted + 1
-       found_6 = redis.call('ZRANGEBYLEX', KEYS[8], '[' .. its_key_4 .. '\0', '(' .. its_key_4 .. '\1', 'LIMIT', first, most_3)
+      local line_3, fetched = taker_2.line, taker_2.fetched
+      if not line_3 then
+       local range_line
+       do
+        local its_key_5, first_3, most_3 = taker_2.key, fetched, wanted + 1
+        range_line = redis.call('ZRANGE', KEYS[8], '[' .. its_key_5 .. '\0', '(' .. its_key_5 .. '\1', 'BYLEX', 'LIMIT', first_3, most_3)
+       end
+       line_3, fetched = range_line, 0
       end
-      got = math.min(#found_6, wanted)
-      taker_2.is_empty = #found_6 <= wanted
+      got = math.min(#line_3 - fetched, wanted)
+      taker_2.is_empty = #line_3 - fetched <= wanted
       taker_2.fetched = taker_2.fetched + got
-      for i_12 = 1, got do
-       local member = found_6[i_12]
-       members[removed + i_12], places_2[picked + i_12], ids_3[picked + i_12] = member, member, string.sub(member, -26)
+      for i_15 = 1, got do
+       local member_2 = line_3[fetched + i_15]
+       members[removed + i_15], places_2[picked + i_15], ids_3[picked + i_15] = member_2, member_2, string.sub(member_2, -26)
       end
       removed = removed + got
      end
-     for i_13 = picked + 1, picked + got do
-      takers_2[i_13], starts_2[i_13] = taker_2, start_4
+     for i_16 = picked + 1, picked + got do
+      takers_2[i_16], starts_2[i_16] = taker_2, start_4
       start_4 = start_4 + stride
      end
      picked = picked + got
@@ -811,15 +858,15 @@ repeat
     }, {
     }, nil
     if #ids_6 > 1 or raw_runs[1] then
-     local kept, size, alive = {
+     local kept, size_2, alive = {
      }, bytes, 0
-     for i_14, id_3 in ipairs(ids_6) do
-      local raw_run, length, expires = raw_runs[i_14], 0, 0
+     for i_17, id_3 in ipairs(ids_6) do
+      local raw_run, length, expires = raw_runs[i_17], 0, 0
       if raw_run then
        length, expires = redis.call('HSTRLEN', KEYS[2], id_3), struct.unpack('>I6', raw_run, 10)
       end
-      if size >= bytes_max or alive >= most - delivered or skipped >= skip_max then
-       first_left_2 = i_14
+      if size_2 >= bytes_max or alive >= most - delivered or skipped >= skip_max then
+       first_left_2 = i_17
        break
       elseif length > 0 and expires > 0 and expires <= now then
        skipped = skipped + math.floor(length / 16384)
@@ -827,12 +874,12 @@ repeat
        }
        lapsed[id_3] = true
       else
-       size = size + length
+       size_2 = size_2 + length
        if length > 0 then
         alive = alive + 1
        end
       end
-      kept[i_14] = id_3
+      kept[i_17] = id_3
      end
      ids_6 = kept
     end
@@ -847,15 +894,15 @@ repeat
      }, {
      }, {
      }
-     for i_15, id_4 in ipairs(ids_7) do
+     for i_18, id_4 in ipairs(ids_7) do
       if not lapsed_2[id_4] then
-       wanted_4[#wanted_4 + 1], places_3[#places_3 + 1] = id_4, i_15
+       wanted_4[#wanted_4 + 1], places_3[#places_3 + 1] = id_4, i_18
       end
      end
      local found_7 = #wanted_4 > 0 and redis.call('HMGET', KEYS[2], unpack(wanted_4)) or {
      }
-     for i_16, record in ipairs(found_7) do
-      records_2[places_3[i_16]] = record
+     for i_19, record in ipairs(found_7) do
+      records_2[places_3[i_19]] = record
      end
      records = records_2
     until true
@@ -863,17 +910,17 @@ repeat
     }, {
     }, {
     }, 0
-    for i_17 = 1, #ids_6 do
-     local id_5 = ids_6[i_17]
+    for i_20 = 1, #ids_6 do
+     local id_5 = ids_6[i_20]
      if delivered >= most then
-      first_left_2 = i_17
+      first_left_2 = i_20
       break
      end
-     local value_3 = records[i_17]
+     local value_3 = records[i_20]
      if value_3 then
       local deliver_one
       repeat
-       local raw_9, raw_run_2 = records[i_17], raw_runs[i_17]
+       local raw_9, raw_run_2 = records[i_20], raw_runs[i_20]
        local tries, expires_2, due_ms, options, body_at
        do
         local bits, tries_2, expires_3, at_2 = struct.unpack('>BHI6', raw_9)
@@ -900,8 +947,8 @@ repeat
         do
          local attempt_2 = attempt
          do
-          local line_2 = 'expired' .. '\t' .. id_5 .. '\t' .. attempt_2 .. '\t\t' .. '' .. '\t\t' .. '' .. '\t' .. ''
-          event_lines[#event_lines + 1] = line_2
+          local line_4 = 'expired' .. '\t' .. id_5 .. '\t' .. attempt_2 .. '\t\t' .. '' .. '\t\t' .. '' .. '\t' .. ''
+          event_lines[#event_lines + 1] = line_4
          end
         end
         deliver_one = nil
@@ -920,7 +967,7 @@ repeat
           id_time = last_time
           break
          end
-         local a_3, b_5, c, d, e, f, g, h, i_18, j = string.byte(part, 1, 10)
+         local a_3, b_5, c, d, e, f, g, h, i_21, j = string.byte(part, 1, 10)
          local value_of
          repeat
           if a_3 < 58 then
@@ -1117,27 +1164,27 @@ repeat
          until true
          local value_of_9
          repeat
-          if i_18 < 58 then
-           value_of_9 = i_18 - 48
+          if i_21 < 58 then
+           value_of_9 = i_21 - 48
            break
           end
-          if i_18 < 73 then
-           value_of_9 = i_18 - 55
+          if i_21 < 73 then
+           value_of_9 = i_21 - 55
            break
           end
-          if i_18 < 76 then
-           value_of_9 = i_18 - 56
+          if i_21 < 76 then
+           value_of_9 = i_21 - 56
            break
           end
-          if i_18 < 79 then
-           value_of_9 = i_18 - 57
+          if i_21 < 79 then
+           value_of_9 = i_21 - 57
            break
           end
-          if i_18 < 85 then
-           value_of_9 = i_18 - 58
+          if i_21 < 85 then
+           value_of_9 = i_21 - 58
            break
           end
-          value_of_9 = i_18 - 59
+          value_of_9 = i_21 - 59
          until true
          local value_of_10
          repeat
@@ -1187,15 +1234,15 @@ repeat
        do
         local format_numbers
         do
-         local attempt_3, size_2 = attempt, #body
-         if attempt_3 ~= numbers_attempt or wait ~= numbers_wait or size_2 ~= numbers_size then
-          numbers_attempt, numbers_wait, numbers_size = attempt_3, wait, size_2
-          numbers = string.format('\t%d\t%d\t\t%d\t', attempt_3, wait, size_2)
+         local attempt_3, size_3 = attempt, #body
+         if attempt_3 ~= numbers_attempt or wait ~= numbers_wait or size_3 ~= numbers_size then
+          numbers_attempt, numbers_wait, numbers_size = attempt_3, wait, size_3
+          numbers = string.format('\t%d\t%d\t\t%d\t', attempt_3, wait, size_3)
          end
          format_numbers = numbers
         end
-        local line_3 = 'consumed\t' .. id_5 .. format_numbers .. consumer .. '\t'
-        event_lines[#event_lines + 1] = line_3
+        local line_5 = 'consumed\t' .. id_5 .. format_numbers .. consumer .. '\t'
+        event_lines[#event_lines + 1] = line_5
        end
        deliver_one = struct.pack('>I4HHBI6I6I6Hc0Bc0', attempt, used, tries, 1 - burned + depended, expires_2, due_ms, now, #options, options, #consumer, consumer) .. history
       until true
@@ -1209,15 +1256,15 @@ repeat
       taken = taken + 2
      elseif lapsed and lapsed[id_5] then
       do
-       local attempt_4 = (struct.unpack('>I4', raw_runs[i_17]))
+       local attempt_4 = (struct.unpack('>I4', raw_runs[i_20]))
        do
-        local line_4 = 'expired' .. '\t' .. id_5 .. '\t' .. attempt_4 .. '\t\t' .. '' .. '\t\t' .. '' .. '\t' .. ''
-        event_lines[#event_lines + 1] = line_4
+        local line_6 = 'expired' .. '\t' .. id_5 .. '\t' .. attempt_4 .. '\t\t' .. '' .. '\t\t' .. '' .. '\t' .. ''
+        event_lines[#event_lines + 1] = line_6
        end
       end
-      gone[#gone + 1], gone_runs[#gone + 1] = id_5, raw_runs[i_17]
-     elseif records[i_17] then
-      gone[#gone + 1], gone_runs[#gone + 1] = id_5, raw_runs[i_17]
+      gone[#gone + 1], gone_runs[#gone + 1] = id_5, raw_runs[i_20]
+     elseif records[i_20] then
+      gone[#gone + 1], gone_runs[#gone + 1] = id_5, raw_runs[i_20]
      else
       tombstones = tombstones + 1
       skipped = skipped + 1
@@ -1230,11 +1277,11 @@ repeat
       redis.call('HDEL', KEYS[7], unpack(gone))
      end
      do
-      for i_19 = 1, #gone do
-       local raw_10 = gone_runs[i_19]
+      for i_22 = 1, #gone do
+       local raw_10 = gone_runs[i_22]
        if raw_10 and (string.byte(raw_10, 9) >= 4) then
         do
-         local id_6, options_3 = gone[i_19], (struct.unpack('>Hc0', raw_10, 28))
+         local id_6, options_3 = gone[i_22], (struct.unpack('>Hc0', raw_10, 28))
          do
           local message
           do
@@ -1244,8 +1291,8 @@ repeat
              key_of = ''
              break
             end
-            local __8, __9, __10, __11, its_key_5 = struct.unpack('>I6BI6I6Hc0', options_3)
-            key_of = its_key_5
+            local __8, __9, __10, __11, its_key_6 = struct.unpack('>I6BI6I6Hc0', options_3)
+            key_of = its_key_6
            until true
            message = 'ended\t' .. ARGV[5] .. '\t' .. id_6 .. '\t' .. 'expired' .. '\t' .. key_of
           end
@@ -1275,23 +1322,23 @@ repeat
     first_left, delivered_ids = first_left_2, delivered_ids_2
    end
    local next_one = 1
-   for i_20, id_7 in ipairs(ids_2) do
-    if i_20 < first_left and delivered_ids[next_one] == id_7 then
+   for i_23, id_7 in ipairs(ids_2) do
+    if i_23 < first_left and delivered_ids[next_one] == id_7 then
      next_one = next_one + 1
-     virtual = math.max(virtual, starts[i_20])
+     virtual = math.max(virtual, starts[i_23])
     else
      do
-      local taker_3, number_7 = takers[i_20], -1
+      local taker_3, number_7 = takers[i_23], -1
       taker_3.start = taker_3.start + number_7 * taker_3.stride
       taker_3.in_work = taker_3.in_work + number_7
       taker_3.tat = taker_3.tat + number_7 * step
      end
-     takers[i_20].aside_until = nil
+     takers[i_23].aside_until = nil
     end
    end
-   for i_21 = #ids_2, first_left, -1 do
+   for i_24 = #ids_2, first_left, -1 do
     do
-     local id_8, taker_4, place_4 = ids_2[i_21], takers[i_21], places[i_21]
+     local id_8, taker_4, place_4 = ids_2[i_24], takers[i_24], places[i_24]
      if taker_4.key ~= '' then
       redis.call('ZADD', KEYS[8], 0, place_4)
       taker_4.is_empty = false
@@ -1316,14 +1363,14 @@ repeat
    }
    local turn_size, share_size, sweep_at = 0, 0, nil
    for __12, taker_5 in ipairs(touched_3) do
-    local its_key_6, turn, is_kept = taker_5.key, nil, true
-    if its_key_6 == '' then
+    local its_key_7, turn, is_kept = taker_5.key, nil, true
+    if its_key_7 == '' then
      plain_start = taker_5.start
      is_kept = false
     elseif not taker_5.is_empty then
      turn = taker_5.aside_until and taker_5.aside_until - 4503599627370496 or taker_5.start
     elseif taker_5.in_work > 0 then
-     left_4[#left_4 + 1] = its_key_6
+     left_4[#left_4 + 1] = its_key_7
     else
      local until_ms
      do
@@ -1335,16 +1382,16 @@ repeat
       turn = until_ms - 9007199254740992
       sweep_at = math.min(sweep_at or until_ms, until_ms)
      else
-      left_4[#left_4 + 1], forgotten[#forgotten + 1] = its_key_6, its_key_6
+      left_4[#left_4 + 1], forgotten[#forgotten + 1] = its_key_7, its_key_7
       is_kept = false
      end
     end
     if turn then
-     new_turns[turn_size + 1], new_turns[turn_size + 2] = turn, its_key_6
+     new_turns[turn_size + 1], new_turns[turn_size + 2] = turn, its_key_7
      turn_size = turn_size + 2
     end
     if is_kept then
-     new_shares[share_size + 1], new_shares[share_size + 2] = its_key_6, struct.pack('>I4dd', taker_5.in_work, taker_5.start, taker_5.tat)
+     new_shares[share_size + 1], new_shares[share_size + 2] = its_key_7, struct.pack('>I4dd', taker_5.in_work, taker_5.start, taker_5.tat)
      share_size = share_size + 2
     end
    end
@@ -1400,8 +1447,8 @@ repeat
  end
  if delivered < asked_2 then
   local late = redis.call('ZRANGEBYSCORE', KEYS[9], '(' .. string.format('%.0f', (now + 5000 - 4503599627370496)), '(0', 'LIMIT', 0, 64)
-  for __13, its_key_7 in ipairs(late) do
-   redis.call('ZADD', KEYS[9], string.format('%.0f', (now + 5000 - 4503599627370496)), its_key_7)
+  for __13, its_key_8 in ipairs(late) do
+   redis.call('ZADD', KEYS[9], string.format('%.0f', (now + 5000 - 4503599627370496)), its_key_8)
   end
   local format_turn_4
   do
@@ -1521,10 +1568,10 @@ repeat
    break
   end
   local added = 0
-  for first_2 = 1, total, 64 do
-   local last_2 = math.min(first_2 + 64 - 1, total)
-   local lines = total == 1 and event_lines[1] or table.concat(event_lines, '\n', first_2, last_2)
-   redis.call('XADD', KEYS[24], '*', 't', string.format('%d', now), 'q', ARGV[5], 'n', last_2 - first_2 + 1, 'e', lines)
+  for first_4 = 1, total, 64 do
+   local last_3 = math.min(first_4 + 64 - 1, total)
+   local lines = total == 1 and event_lines[1] or table.concat(event_lines, '\n', first_4, last_3)
+   redis.call('XADD', KEYS[24], '*', 't', string.format('%d', now), 'q', ARGV[5], 'n', last_3 - first_4 + 1, 'e', lines)
    added = added + (40 + math.floor(1.2 * (#ARGV[5] + #lines)))
   end
   local held = redis.call('HINCRBY', KEYS[25], 'events_bytes', added)

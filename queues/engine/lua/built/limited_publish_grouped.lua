@@ -1136,7 +1136,7 @@ repeat
       redis.call('ZREM', KEYS[34], place_5 .. id_15)
       repeat
        local its_key_8 = string.sub(place_5, 1, (place_5 and string.find(place_5, '%z')) - 1)
-       if #redis.call('ZRANGEBYLEX', KEYS[34], '[' .. its_key_8 .. '\0', '(' .. its_key_8 .. '\1', 'LIMIT', 0, 1) > 0 then
+       if #redis.call('ZRANGE', KEYS[34], '[' .. its_key_8 .. '\0', '(' .. its_key_8 .. '\1', 'BYLEX', 'LIMIT', 0, 1) > 0 then
         break
        end
        local virtual_6, in_work_5, start_6, tat_5

@@ -56,7 +56,7 @@ while skipped < tonumber(ARGV[4]) do
    end
   end
   local its_key = first[1] or redis.call('ZRANGEBYSCORE', KEYS[20], format_turn(-4503599627370496), '(0', 'LIMIT', 0, 1)[1]
-  member = redis.call('ZRANGEBYLEX', KEYS[19], '[' .. its_key .. '\0', '(' .. its_key .. '\1', 'LIMIT', 0, 1)[1]
+  member = redis.call('ZRANGE', KEYS[19], '[' .. its_key .. '\0', '(' .. its_key .. '\1', 'BYLEX', 'LIMIT', 0, 1)[1]
  until true
  local value = not member
  if value then
@@ -188,7 +188,7 @@ while skipped < tonumber(ARGV[4]) do
    redis.call('ZREM', KEYS[19], place .. id)
    repeat
     local its_key_3 = string.sub(place, 1, (place and string.find(place, '%z')) - 1)
-    if #redis.call('ZRANGEBYLEX', KEYS[19], '[' .. its_key_3 .. '\0', '(' .. its_key_3 .. '\1', 'LIMIT', 0, 1) > 0 then
+    if #redis.call('ZRANGE', KEYS[19], '[' .. its_key_3 .. '\0', '(' .. its_key_3 .. '\1', 'BYLEX', 'LIMIT', 0, 1) > 0 then
      break
     end
     local virtual_2, in_work, start_2, tat

@@ -635,7 +635,7 @@ else
          redis.call('ZREM', KEYS[28], place_2 .. id_8)
          repeat
           local its_key_6 = string.sub(place_2, 1, (place_2 and string.find(place_2, '%z')) - 1)
-          if #redis.call('ZRANGEBYLEX', KEYS[28], '[' .. its_key_6 .. '\0', '(' .. its_key_6 .. '\1', 'LIMIT', 0, 1) > 0 then
+          if #redis.call('ZRANGE', KEYS[28], '[' .. its_key_6 .. '\0', '(' .. its_key_6 .. '\1', 'BYLEX', 'LIMIT', 0, 1) > 0 then
            break
           end
           local virtual_6, in_work_5, start_6, tat_5

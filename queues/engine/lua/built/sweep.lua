@@ -92,7 +92,7 @@ local function expire_known(most)
    elseif key_end(places[i_3]) and redis.call('ZREM', KEYS[24], places[i_3] .. id_4) == 1 then
     repeat
      local its_key_2 = string.sub(places[i_3], 1, key_end(places[i_3]) - 1)
-     if #redis.call('ZRANGEBYLEX', KEYS[24], '[' .. its_key_2 .. '\0', '(' .. its_key_2 .. '\1', 'LIMIT', 0, 1) > 0 then
+     if #redis.call('ZRANGE', KEYS[24], '[' .. its_key_2 .. '\0', '(' .. its_key_2 .. '\1', 'BYLEX', 'LIMIT', 0, 1) > 0 then
       break
      end
      local virtual, in_work, start, tat

@@ -19,6 +19,7 @@ local CLOCK = '>ddd'
 local LINE_START = 140737488355328 -- 2^47: there is room before the first job, too
 local RANK_BYTES = 7
 local ID_BYTES = 26
+local LINE_KEY_END = -2 - RANK_BYTES - ID_BYTES -- where the key ends in a member of `lines`, from the member's end
 
 local function format_turn(score) return string.format('%.0f', score) end
 
@@ -41,7 +42,7 @@ end
 
 -- The jobs of a key in their order, as members of `lines`.
 local function range_line(its_key, first, most)
-  return redis.call('ZRANGEBYLEX', lines, '[' .. its_key .. '\0', '(' .. its_key .. '\1', 'LIMIT', first, most)
+  return redis.call('ZRANGE', lines, '[' .. its_key .. '\0', '(' .. its_key .. '\1', 'BYLEX', 'LIMIT', first, most)
 end
 
 -- The key's score in `turns`, nil if it has no ready job.
