@@ -121,9 +121,9 @@ def unpack_attributes(raw: bytes) -> Mapping[str, str] | None:
     """Only the attributes of an options part: all that a consumer is told of it."""
     if not raw:
         return None
-    start = 23 + int.from_bytes(raw[19:21], "big")
-    end = start + int.from_bytes(raw[start - 2 : start], "big")
-    return json.loads(raw[start:end]) if end > start else None
+    start = 23 + (raw[19] << 8) + raw[20]
+    size = (raw[start - 2] << 8) + raw[start - 1]
+    return json.loads(raw[start : start + size]) if size else None
 
 
 def is_batch(options: bytes) -> bool:

@@ -111,13 +111,15 @@ end
 
 -- Those whose turn comes next, in order from place `head` on; the first that may come behind them, as it was when they were
 -- loaded, or nil if they are all.
-local turn_takers, head, last_loaded = {}, 1, nil
+local turn_takers, head, tail, last_loaded = {}, 1, 0, nil
+local ahead = {} -- members of `lines`; those of a taker are behind place `fetched`, until `line_end`
 local default_stride = math.floor(WEIGHT_UNIT / weight + 0.5)
 local has_weights = string.find(limits, '\n', 1, true)
 local has_key_limits = at_once > 0 or step > 0
 
 local function insert_turn(taker)
-  local low, high = head, #turn_takers + 1
+  local low, high = head, tail + 1
+  tail = high
   if high == low or goes_before(turn_takers[high - 1], taker) then
     turn_takers[high] = taker
     return
@@ -132,22 +134,29 @@ end
 -- Reads the lines of keys whose turn comes at one virtual time, which are in the order in which their lines are: if these are
 -- short, to read those of other keys between them too costs less than to look for each.
 local function read_ahead(first, last)
-  local most_read = (last - first + 1) * (SHORT_LINE + 1)
+  local most_read, base = (last - first + 1) * (SHORT_LINE + 1), #ahead
   local found = redis.call('ZRANGE', lines, '[' .. turn_takers[first].key .. '\0', '(' .. turn_takers[last].key .. '\1', 'BYLEX',
     'LIMIT', 0, most_read)
-  local lines_read, its_key, line, size = {}, nil, nil, 0
+  local next_one, taker, its_key = first, nil, nil
   for i = 1, #found do
     local member = found[i]
     local member_key = string.sub(member, 1, LINE_KEY_END)
     if member_key ~= its_key then
-      its_key, line, size = member_key, {}, 0
-      lines_read[its_key] = line
+      its_key = member_key
+      if taker then taker.line_end = base + i - 1 end
+      taker = turn_takers[next_one]
+      if taker.key == its_key then
+        taker.fetched = base + i - 1
+        if next_one < last then next_one = next_one + 1 end
+      else
+        taker = nil
+      end
     end
-    size = size + 1
-    line[size] = member
+    ahead[base + i] = member
   end
-  if #found == most_read then lines_read[its_key] = nil end -- it may go on
-  for i = first, last do turn_takers[i].line = lines_read[turn_takers[i].key] end
+  if taker then
+    if #found < most_read then taker.line_end = base + #found else taker.fetched = 0 end -- if it goes on, it is read later
+  end
 end
 
 local function read_short_lines(loaded)
@@ -162,7 +171,7 @@ local function read_short_lines(loaded)
 end
 
 local function load_turns(number)
-  turn_takers, head, last_loaded = {}, 1, nil
+  turn_takers, head, last_loaded, ahead = {}, 1, nil, {}
   local found = redis.call('ZRANGEBYSCORE', turns, 0, '+inf', 'WITHSCORES', 'LIMIT', 0, number)
   local loaded = #found / 2
   local fields = {}
@@ -171,16 +180,16 @@ local function load_turns(number)
   local raw_shares = #fields > 0 and redis.call('HMGET', shares, unpack(fields))
   if raw_clock == nil then note_clock(raw_shares[loaded + 1]) end
   for i = 1, loaded do
-    local its_key, in_work, _, tat = found[2 * i - 1], unpack_share(raw_shares[i])
-    turn_takers[i] = {
-      key = its_key, start = tonumber(found[2 * i]), in_work = in_work, tat = tat, fetched = 0,
-      stride = has_weights and stride_of(its_key, weight) or default_stride,
-    }
+    local in_work, _, tat = unpack_share(raw_shares[i])
+    local taker = {key = found[2 * i - 1], start = tonumber(found[2 * i]), in_work = in_work, tat = tat, fetched = 0}
+    if has_weights then taker.stride = stride_of(taker.key, weight) end
+    turn_takers[i] = taker
   end
+  tail = loaded
   read_short_lines(loaded)
   if loaded == number then last_loaded = {key = turn_takers[number].key, start = turn_takers[number].start} end
   if has_plain then
-    insert_turn({key = '', start = math.max(virtual, plain_start), in_work = 0, tat = 0, fetched = 0, stride = default_stride})
+    insert_turn({key = '', start = math.max(virtual, plain_start), in_work = 0, tat = 0, fetched = 0})
   end
 end
 
@@ -206,15 +215,16 @@ local function count_in_turn(taker, wanted)
   local rival = turn_takers[head]
   if last_loaded and (not rival or goes_before(last_loaded, rival)) then rival = last_loaded end
   if not rival then return wanted end
-  local ahead = rival.start - taker.start
-  if ahead < taker.stride then return 1 end
-  local number = math.floor(ahead / taker.stride) + 1
-  if number > 1 and ahead % taker.stride == 0 and rival.key < taker.key then number = number - 1 end
+  local lead = rival.start - taker.start
+  local stride = taker.stride or default_stride
+  if lead < stride then return 1 end
+  local number = math.floor(lead / stride) + 1
+  if number > 1 and lead % stride == 0 and rival.key < taker.key then number = number - 1 end
   return math.min(number, wanted)
 end
 
 local function charge(taker, number)
-  taker.start = taker.start + number * taker.stride
+  taker.start = taker.start + number * (taker.stride or default_stride)
   taker.in_work = taker.in_work + number
   taker.tat = taker.tat + number * step
 end
@@ -240,8 +250,8 @@ local function pick(number, width)
     local taker = turn_takers[head]
     if not taker or last_loaded and goes_before(last_loaded, taker) then break end
     head = head + 1
-    if not taker.is_touched then
-      taker.is_touched = true
+    if taker.is_empty == nil then
+      taker.is_empty = false
       turn_count = turn_count + 1
       touched[turn_count] = taker
     end
@@ -250,7 +260,7 @@ local function pick(number, width)
       skipped = skipped + 1
     else
       wanted = count_in_turn(taker, wanted)
-      local start, stride, got = taker.start, taker.stride, 0
+      local start, stride, got = taker.start, taker.stride or default_stride, 0
       if taker.key == '' then
         local found, ranks, list = pop_plain(wanted)
         got = #found
@@ -258,10 +268,14 @@ local function pick(number, width)
         taker.is_empty = not has_plain
         for i = 1, got do ids[picked + i], places[picked + i] = found[i], ranks and ranks[i] or list end
       else
-        local line, fetched = taker.line, taker.fetched
-        if not line then line, fetched = range_line(taker.key, fetched, wanted + 1), 0 end
-        got = math.min(#line - fetched, wanted)
-        taker.is_empty = #line - fetched <= wanted
+        local line, fetched, line_end = ahead, taker.fetched, taker.line_end
+        if not line_end then
+          line = range_line(taker.key, fetched, wanted + 1)
+          fetched, line_end = 0, #line
+        end
+        got = line_end - fetched
+        taker.is_empty = got <= wanted
+        if got > wanted then got = wanted end
         taker.fetched = taker.fetched + got
         for i = 1, got do
           local member = line[fetched + i]
@@ -296,7 +310,8 @@ end
 local function note_turns(touched)
   local new_turns, new_shares, left, forgotten = {}, {}, {}, {}
   local turn_size, share_size, sweep_at = 0, 0, nil
-  for _, taker in ipairs(touched) do
+  for i = 1, #touched do
+    local taker = touched[i]
     local its_key, turn, is_kept = taker.key, nil, true
     if its_key == '' then
       plain_start = taker.start

@@ -7,12 +7,6 @@ if not now then
  now_up = now + 1
 end
 local LINE_KEY_END = -2 - 7 - 26
-local function unpack_share(raw)
- if not raw then
-  return 0, 0, 0
- end
- return struct.unpack('>I4dd', raw)
-end
 local last_part = ''
 local last_time = 0
 local event_lines = {
@@ -129,18 +123,6 @@ local function earlier(a, b_3)
  return a[1] < b_3[1]
 end
 local now_us = now * 1000
-local function stride_of(its_key, default)
- local weight_of
- repeat
-  if its_key == '' then
-   weight_of = default
-   break
-  end
-  local __3, found = string.find(ARGV[13], '\n' .. its_key .. '\t', 1, true)
-  weight_of = found and tonumber(string.match(ARGV[13], '^%d+', found + 1)) or default
- until true
- return math.floor(1000000 / weight_of + 0.5)
-end
 local function conform(tat, its_step, its_burst)
  local latest = now_us + its_burst * its_step
  tat = math.min(math.max(tat, now_us), latest)
@@ -195,16 +177,16 @@ local raw_clock, virtual, plain_start, queue_tat = nil, 0, 0, 0
 if queue_step > 0 then
  local free
  do
-  local raw_2 = redis.call('HGET', KEYS[9], '')
-  raw_clock = raw_2
+  local raw = redis.call('HGET', KEYS[9], '')
+  raw_clock = raw
   do
    local result, result_2, result_3
    repeat
-    if not raw_2 then
+    if not raw then
      result, result_2, result_3 = 0, 0, 0
      break
     end
-    result, result_2, result_3 = struct.unpack('>ddd', raw_2)
+    result, result_2, result_3 = struct.unpack('>ddd', raw)
    until true
    virtual, plain_start, queue_tat = result, result_2, result_3
   end
@@ -247,35 +229,35 @@ if next_due_2 > 0 and next_due_2 <= now then
  local moved, later
  do
   local most_2 = math.max(tonumber(ARGV[10]), most)
-  local found_2 = {
+  local found = {
   }
   do
    local set = KEYS[10]
    local entries = redis.call('ZRANGEBYSCORE', set, '-inf', now, 'WITHSCORES', 'LIMIT', 0, most_2)
    for i_2 = 1, #entries, 2 do
-    found_2[#found_2 + 1] = {
+    found[#found + 1] = {
      entries[i_2],
      tonumber(entries[i_2 + 1]),
      set,
     }
    end
   end
-  local from_delayed = #found_2
+  local from_delayed = #found
   do
    local set_2 = KEYS[11]
    local entries_2 = redis.call('ZRANGEBYSCORE', set_2, '-inf', now, 'WITHSCORES', 'LIMIT', 0, most_2)
    for i_3 = 1, #entries_2, 2 do
-    found_2[#found_2 + 1] = {
+    found[#found + 1] = {
      entries_2[i_3],
      tonumber(entries_2[i_3 + 1]),
      set_2,
     }
    end
   end
-  local moved_2 = math.min(#found_2, most_2)
+  local moved_2 = math.min(#found, most_2)
   if moved_2 > 0 then
-   if from_delayed > 0 and from_delayed < #found_2 then
-    table.sort(found_2, earlier)
+   if from_delayed > 0 and from_delayed < #found then
+    table.sort(found, earlier)
    end
    local leaving = {
     [KEYS[10]] = {
@@ -287,7 +269,7 @@ if next_due_2 > 0 and next_due_2 <= now then
    }, {
    }
    for i_4 = 1, moved_2 do
-    local id, at, set_3 = found_2[i_4][1], found_2[i_4][2], found_2[i_4][3]
+    local id, at, set_3 = found[i_4][1], found[i_4][2], found[i_4][3]
     ids[i_4], lateness[i_4] = id, now - at
     leaving[set_3][#leaving[set_3] + 1] = id
     do
@@ -321,44 +303,44 @@ if next_due_2 > 0 and next_due_2 <= now then
         redis.call('HSET', KEYS[6], id_2, place_2)
         redis.call('ZADD', KEYS[7], 0, place_2 .. id_2)
         repeat
-         local its_key_2 = string.sub(place_2, 1, zero - 1)
+         local its_key = string.sub(place_2, 1, zero - 1)
          local turn_of
          do
-          local score = tonumber(redis.call('ZSCORE', KEYS[8], its_key_2) or nil)
+          local score = tonumber(redis.call('ZSCORE', KEYS[8], its_key) or nil)
           turn_of = score and score >= -4503599627370496 and score or nil
          end
          if turn_of then
           break
          end
-         local virtual_2, __4, start
+         local virtual_2, __3, start
          do
-          local raw_3 = redis.call('HMGET', KEYS[9], '', its_key_2)
+          local raw_2 = redis.call('HMGET', KEYS[9], '', its_key)
           local virtual_3
           repeat
-           local raw_4 = raw_3[1]
-           if not raw_4 then
+           local raw_3 = raw_2[1]
+           if not raw_3 then
             virtual_3 = 0, 0, 0
             break
            end
-           virtual_3 = struct.unpack('>ddd', raw_4)
+           virtual_3 = struct.unpack('>ddd', raw_3)
           until true
           local in_work, start_2, tat_4
           repeat
-           local raw_5 = raw_3[2]
-           if not raw_5 then
+           local raw_4 = raw_2[2]
+           if not raw_4 then
             in_work, start_2, tat_4 = 0, 0, 0
             break
            end
-           in_work, start_2, tat_4 = struct.unpack('>I4dd', raw_5)
+           in_work, start_2, tat_4 = struct.unpack('>I4dd', raw_4)
           until true
-          virtual_2, __4, start = virtual_3, in_work, start_2, tat_4
+          virtual_2, __3, start = virtual_3, in_work, start_2, tat_4
          end
          local format_turn
          do
           local score_2 = math.max(virtual_2, start)
           format_turn = string.format('%.0f', score_2)
          end
-         redis.call('ZADD', KEYS[8], format_turn, its_key_2)
+         redis.call('ZADD', KEYS[8], format_turn, its_key)
         until true
        end
       else
@@ -439,30 +421,30 @@ if #let_on > 0 then
  }
  if raw_clock == nil then
   do
-   local raw_6 = redis.call('HGET', KEYS[9], '')
-   raw_clock = raw_6
+   local raw_5 = redis.call('HGET', KEYS[9], '')
+   raw_clock = raw_5
    do
     local result_6, result_7, result_8
     repeat
-     if not raw_6 then
+     if not raw_5 then
       result_6, result_7, result_8 = 0, 0, 0
       break
      end
-     result_6, result_7, result_8 = struct.unpack('>ddd', raw_6)
+     result_6, result_7, result_8 = struct.unpack('>ddd', raw_5)
     until true
     virtual, plain_start, queue_tat = result_6, result_7, result_8
    end
   end
  end
  for i_6, key_let_on in ipairs(let_on) do
-  local __5, start_3
+  local __4, start_3
   repeat
-   local raw_7 = raw_shares[i_6]
-   if not raw_7 then
-    __5, start_3 = 0, 0, 0
+   local raw_6 = raw_shares[i_6]
+   if not raw_6 then
+    __4, start_3 = 0, 0, 0
     break
    end
-   __5, start_3 = struct.unpack('>I4dd', raw_7)
+   __4, start_3 = struct.unpack('>I4dd', raw_6)
   until true
   local format_turn_3
   do
@@ -476,8 +458,10 @@ end
 local function goes_before(one, other)
  return one.start < other.start or one.start == other.start and one.key < other.key
 end
-local turn_takers, head_3, last_loaded = {
-}, 1, nil
+local turn_takers, head_3, tail, last_loaded = {
+}, 1, 0, nil
+local ahead = {
+}
 local default_stride = math.floor(1000000 / weight + 0.5)
 local has_weights = string.find(ARGV[13], '\n', 1, true)
 local has_key_limits = at_once > 0 or step > 0
@@ -496,14 +480,15 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
  do
   local number_3, width_2 = number_2, width
   do
-   turn_takers, head_3, last_loaded = {
-   }, 1, nil
-   local found_3 = redis.call('ZRANGEBYSCORE', KEYS[8], 0, '+inf', 'WITHSCORES', 'LIMIT', 0, width_2)
-   local loaded = #found_3 / 2
+   turn_takers, head_3, last_loaded, ahead = {
+   }, 1, nil, {
+   }
+   local found_2 = redis.call('ZRANGEBYSCORE', KEYS[8], 0, '+inf', 'WITHSCORES', 'LIMIT', 0, width_2)
+   local loaded = #found_2 / 2
    local fields = {
    }
    for i_7 = 1, loaded do
-    fields[i_7] = found_3[2 * i_7 - 1]
+    fields[i_7] = found_2[2 * i_7 - 1]
    end
    if raw_clock == nil then
     fields[loaded + 1] = ''
@@ -511,32 +496,58 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
    local raw_shares_2 = #fields > 0 and redis.call('HMGET', KEYS[9], unpack(fields))
    if raw_clock == nil then
     do
-     local raw_8 = raw_shares_2[loaded + 1]
-     raw_clock = raw_8
+     local raw_7 = raw_shares_2[loaded + 1]
+     raw_clock = raw_7
      do
       local result_9, result_10, result_11
       repeat
-       if not raw_8 then
+       if not raw_7 then
         result_9, result_10, result_11 = 0, 0, 0
         break
        end
-       result_9, result_10, result_11 = struct.unpack('>ddd', raw_8)
+       result_9, result_10, result_11 = struct.unpack('>ddd', raw_7)
       until true
       virtual, plain_start, queue_tat = result_9, result_10, result_11
      end
     end
    end
    for i_8 = 1, loaded do
-    local its_key_3, in_work_2, __6, tat_5 = found_3[2 * i_8 - 1], unpack_share(raw_shares_2[i_8])
-    turn_takers[i_8] = {
-     key = its_key_3,
-     start = tonumber(found_3[2 * i_8]),
+    local in_work_2, __5, tat_5
+    repeat
+     local raw_8 = raw_shares_2[i_8]
+     if not raw_8 then
+      in_work_2, __5, tat_5 = 0, 0, 0
+      break
+     end
+     in_work_2, __5, tat_5 = struct.unpack('>I4dd', raw_8)
+    until true
+    local taker = {
+     key = found_2[2 * i_8 - 1],
+     start = tonumber(found_2[2 * i_8]),
      in_work = in_work_2,
      tat = tat_5,
      fetched = 0,
-     stride = has_weights and stride_of(its_key_3, weight) or default_stride,
     }
+    if has_weights then
+     local stride_of
+     do
+      local its_key_2, default = taker.key, weight
+      local weight_of
+      repeat
+       if its_key_2 == '' then
+        weight_of = default
+        break
+       end
+       local __6, found_3 = string.find(ARGV[13], '\n' .. its_key_2 .. '\t', 1, true)
+       weight_of = found_3 and tonumber(string.match(ARGV[13], '^%d+', found_3 + 1)) or default
+      until true
+      stride_of = math.floor(1000000 / weight_of + 0.5)
+     end
+     taker.stride = stride_of
+    end
+    turn_takers[i_8] = taker
    end
+   tail = loaded
    repeat
     if loaded < 4 or redis.call('ZCARD', KEYS[7]) > 3 * redis.call('ZCARD', KEYS[8]) then
      break
@@ -547,26 +558,35 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
       if i_9 - first >= 4 then
        do
         local first_2, last_2 = first, i_9 - 1
-        local most_read = (last_2 - first_2 + 1) * (3 + 1)
+        local most_read, base = (last_2 - first_2 + 1) * (3 + 1), #ahead
         local found_4 = redis.call('ZRANGE', KEYS[7], '[' .. turn_takers[first_2].key .. '\0', '(' .. turn_takers[last_2].key .. '\1', 'BYLEX', 'LIMIT', 0, most_read)
-        local lines_read, its_key_4, line_2, size = {
-        }, nil, nil, 0
+        local next_one, taker_2, its_key_3 = first_2, nil, nil
         for i_10 = 1, #found_4 do
          local member = found_4[i_10]
          local member_key = string.sub(member, 1, LINE_KEY_END)
-         if member_key ~= its_key_4 then
-          its_key_4, line_2, size = member_key, {
-          }, 0
-          lines_read[its_key_4] = line_2
+         if member_key ~= its_key_3 then
+          its_key_3 = member_key
+          if taker_2 then
+           taker_2.line_end = base + i_10 - 1
+          end
+          taker_2 = turn_takers[next_one]
+          if taker_2.key == its_key_3 then
+           taker_2.fetched = base + i_10 - 1
+           if next_one < last_2 then
+            next_one = next_one + 1
+           end
+          else
+           taker_2 = nil
+          end
          end
-         size = size + 1
-         line_2[size] = member
+         ahead[base + i_10] = member
         end
-        if #found_4 == most_read then
-         lines_read[its_key_4] = nil
-        end
-        for i_11 = first_2, last_2 do
-         turn_takers[i_11].line = lines_read[turn_takers[i_11].key]
+        if taker_2 then
+         if #found_4 < most_read then
+          taker_2.line_end = base + #found_4
+         else
+          taker_2.fetched = 0
+         end
         end
        end
       end
@@ -582,26 +602,26 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
    end
    if has_plain then
     repeat
-     local taker = {
+     local taker_3 = {
       key = '',
       start = math.max(virtual, plain_start),
       in_work = 0,
       tat = 0,
       fetched = 0,
-      stride = default_stride,
      }
-     local low, high = head_3, #turn_takers + 1
+     local low, high = head_3, tail + 1
+     tail = high
      local value = high == low
      if not value then
       local goes_before_2
       do
        local one_2 = turn_takers[high - 1]
-       goes_before_2 = one_2.start < taker.start or one_2.start == taker.start and one_2.key < taker.key
+       goes_before_2 = one_2.start < taker_3.start or one_2.start == taker_3.start and one_2.key < taker_3.key
       end
       value = goes_before_2
      end
      if value then
-      turn_takers[high] = taker
+      turn_takers[high] = taker_3
       break
      end
      while low < high do
@@ -609,7 +629,7 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
       local goes_before_3
       do
        local one_3 = turn_takers[middle]
-       goes_before_3 = one_3.start < taker.start or one_3.start == taker.start and one_3.key < taker.key
+       goes_before_3 = one_3.start < taker_3.start or one_3.start == taker_3.start and one_3.key < taker_3.key
       end
       if goes_before_3 then
        low = middle + 1
@@ -617,7 +637,7 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
        high = middle
       end
      end
-     table.insert(turn_takers, low, taker)
+     table.insert(turn_takers, low, taker_3)
     until true
    end
   end
@@ -630,40 +650,40 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
   }
   local picked, removed, turn_count = 0, 0, 0
   while picked < number_3 and skipped < skip_max do
-   local taker_2 = turn_takers[head_3]
-   if not taker_2 or last_loaded and goes_before(last_loaded, taker_2) then
+   local taker_4 = turn_takers[head_3]
+   if not taker_4 or last_loaded and goes_before(last_loaded, taker_4) then
     break
    end
    head_3 = head_3 + 1
-   if not taker_2.is_touched then
-    taker_2.is_touched = true
+   if taker_4.is_empty == nil then
+    taker_4.is_empty = false
     turn_count = turn_count + 1
-    touched_2[turn_count] = taker_2
+    touched_2[turn_count] = taker_4
    end
    local wanted
    repeat
     local wanted_2 = number_3 - picked
-    if not has_key_limits or taker_2.key == '' then
+    if not has_key_limits or taker_4.key == '' then
      wanted = wanted_2
      break
     end
-    if at_once > 0 and taker_2.in_work + wanted_2 > at_once then
-     wanted_2 = at_once - taker_2.in_work
+    if at_once > 0 and taker_4.in_work + wanted_2 > at_once then
+     wanted_2 = at_once - taker_4.in_work
      if wanted_2 <= 0 then
-      taker_2.aside_until = now + 5000
+      taker_4.aside_until = now + 5000
      end
     end
     if step > 0 and wanted_2 > 0 then
      local free_2
-     free_2, taker_2.tat = conform(taker_2.tat, step, burst)
+     free_2, taker_4.tat = conform(taker_4.tat, step, burst)
      wanted_2 = math.min(wanted_2, free_2)
      if free_2 <= 0 then
       local conforms_at
       do
-       local tat_6, its_step_4, its_burst_4 = taker_2.tat, step, burst
+       local tat_6, its_step_4, its_burst_4 = taker_4.tat, step, burst
        conforms_at = math.ceil((tat_6 + its_step_4 - its_burst_4 * its_step_4) / 1000)
       end
-      taker_2.aside_until = math.min(conforms_at, now + 5000)
+      taker_4.aside_until = math.min(conforms_at, now + 5000)
      end
     end
     wanted = wanted_2
@@ -687,21 +707,22 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
        result_12 = wanted_3
        break
       end
-      local ahead = rival.start - taker_2.start
-      if ahead < taker_2.stride then
+      local lead = rival.start - taker_4.start
+      local stride = taker_4.stride or default_stride
+      if lead < stride then
        result_12 = 1
        break
       end
-      local number_4 = math.floor(ahead / taker_2.stride) + 1
-      if number_4 > 1 and ahead % taker_2.stride == 0 and rival.key < taker_2.key then
+      local number_4 = math.floor(lead / stride) + 1
+      if number_4 > 1 and lead % stride == 0 and rival.key < taker_4.key then
        number_4 = number_4 - 1
       end
       result_12 = math.min(number_4, wanted_3)
      until true
      wanted = result_12
     end
-    local start_4, stride, got = taker_2.start, taker_2.stride, 0
-    if taker_2.key == '' then
+    local start_4, stride_2, got = taker_4.start, taker_4.stride or default_stride, 0
+    if taker_4.key == '' then
      local found_5, ranks, list_2
      repeat
       local number_5 = wanted
@@ -711,14 +732,14 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
        local ids_5, ranks_3, is_low = {
        }, {
        }, false
-       for i_12 = 1, #found_6, 2 do
-        if not is_low and tonumber(found_6[i_12 + 1]) >= 1759218604441600 then
+       for i_11 = 1, #found_6, 2 do
+        if not is_low and tonumber(found_6[i_11 + 1]) >= 1759218604441600 then
          if redis.call('LLEN', KEYS[3]) > 0 then
           break
          end
          is_low = true
         end
-        ids_5[#ids_5 + 1], ranks_3[#ranks_3 + 1] = found_6[i_12], found_6[i_12 + 1]
+        ids_5[#ids_5 + 1], ranks_3[#ranks_3 + 1] = found_6[i_11], found_6[i_11 + 1]
        end
        ids_4, ranks_2 = ids_5, ranks_3
       end
@@ -733,54 +754,61 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
      until true
      got = #found_5
      has_plain = got > 0
-     taker_2.is_empty = not has_plain
-     for i_13 = 1, got do
-      ids_3[picked + i_13], places_2[picked + i_13] = found_5[i_13], ranks and ranks[i_13] or list_2
+     taker_4.is_empty = not has_plain
+     for i_12 = 1, got do
+      ids_3[picked + i_12], places_2[picked + i_12] = found_5[i_12], ranks and ranks[i_12] or list_2
      end
     else
-     local line_3, fetched = taker_2.line, taker_2.fetched
-     if not line_3 then
-      local range_line
+     local line_2, fetched, line_end = ahead, taker_4.fetched, taker_4.line_end
+     if not line_end then
       do
-       local its_key_5, first_3, most_3 = taker_2.key, fetched, wanted + 1
-       range_line = redis.call('ZRANGE', KEYS[7], '[' .. its_key_5 .. '\0', '(' .. its_key_5 .. '\1', 'BYLEX', 'LIMIT', first_3, most_3)
+       local result_13
+       do
+        local its_key_4, first_3, most_3 = taker_4.key, fetched, wanted + 1
+        result_13 = redis.call('ZRANGE', KEYS[7], '[' .. its_key_4 .. '\0', '(' .. its_key_4 .. '\1', 'BYLEX', 'LIMIT', first_3, most_3)
+       end
+       line_2 = result_13
       end
-      line_3, fetched = range_line, 0
+      fetched, line_end = 0, #line_2
      end
-     got = math.min(#line_3 - fetched, wanted)
-     taker_2.is_empty = #line_3 - fetched <= wanted
-     taker_2.fetched = taker_2.fetched + got
-     for i_14 = 1, got do
-      local member_2 = line_3[fetched + i_14]
-      members[removed + i_14], places_2[picked + i_14], ids_3[picked + i_14] = member_2, member_2, string.sub(member_2, -26)
+     got = line_end - fetched
+     taker_4.is_empty = got <= wanted
+     if got > wanted then
+      got = wanted
+     end
+     taker_4.fetched = taker_4.fetched + got
+     for i_13 = 1, got do
+      local member_2 = line_2[fetched + i_13]
+      members[removed + i_13], places_2[picked + i_13], ids_3[picked + i_13] = member_2, member_2, string.sub(member_2, -26)
      end
      removed = removed + got
     end
-    for i_15 = picked + 1, picked + got do
-     takers_2[i_15], starts_2[i_15] = taker_2, start_4
-     start_4 = start_4 + stride
+    for i_14 = picked + 1, picked + got do
+     takers_2[i_14], starts_2[i_14] = taker_4, start_4
+     start_4 = start_4 + stride_2
     end
     picked = picked + got
     do
      local number_6 = got
-     taker_2.start = taker_2.start + number_6 * taker_2.stride
-     taker_2.in_work = taker_2.in_work + number_6
-     taker_2.tat = taker_2.tat + number_6 * step
+     taker_4.start = taker_4.start + number_6 * (taker_4.stride or default_stride)
+     taker_4.in_work = taker_4.in_work + number_6
+     taker_4.tat = taker_4.tat + number_6 * step
     end
-    if not taker_2.is_empty then
+    if not taker_4.is_empty then
      repeat
-      local low_2, high_2 = head_3, #turn_takers + 1
+      local low_2, high_2 = head_3, tail + 1
+      tail = high_2
       local value_2 = high_2 == low_2
       if not value_2 then
        local goes_before_4
        do
         local one_4 = turn_takers[high_2 - 1]
-        goes_before_4 = one_4.start < taker_2.start or one_4.start == taker_2.start and one_4.key < taker_2.key
+        goes_before_4 = one_4.start < taker_4.start or one_4.start == taker_4.start and one_4.key < taker_4.key
        end
        value_2 = goes_before_4
       end
       if value_2 then
-       turn_takers[high_2] = taker_2
+       turn_takers[high_2] = taker_4
        break
       end
       while low_2 < high_2 do
@@ -788,7 +816,7 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
        local goes_before_5
        do
         local one_5 = turn_takers[middle_2]
-        goes_before_5 = one_5.start < taker_2.start or one_5.start == taker_2.start and one_5.key < taker_2.key
+        goes_before_5 = one_5.start < taker_4.start or one_5.start == taker_4.start and one_5.key < taker_4.key
        end
        if goes_before_5 then
         low_2 = middle_2 + 1
@@ -796,7 +824,7 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
         high_2 = middle_2
        end
       end
-      table.insert(turn_takers, low_2, taker_2)
+      table.insert(turn_takers, low_2, taker_4)
      until true
     end
    end
@@ -820,15 +848,15 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
    }, {
    }, nil
    if #ids_6 > 1 or raw_runs[1] then
-    local kept, size_2, alive = {
+    local kept, size, alive = {
     }, bytes, 0
-    for i_16, id_3 in ipairs(ids_6) do
-     local raw_run, length, expires = raw_runs[i_16], 0, 0
+    for i_15, id_3 in ipairs(ids_6) do
+     local raw_run, length, expires = raw_runs[i_15], 0, 0
      if raw_run then
       length, expires = redis.call('HSTRLEN', KEYS[1], id_3), struct.unpack('>I6', raw_run, 10)
      end
-     if size_2 >= bytes_max or alive >= most - delivered or skipped >= skip_max then
-      first_left_2 = i_16
+     if size >= bytes_max or alive >= most - delivered or skipped >= skip_max then
+      first_left_2 = i_15
       break
      elseif length > 0 and expires > 0 and expires <= now then
       skipped = skipped + math.floor(length / 16384)
@@ -836,12 +864,12 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
       }
       lapsed[id_3] = true
      else
-      size_2 = size_2 + length
+      size = size + length
       if length > 0 then
        alive = alive + 1
       end
      end
-     kept[i_16] = id_3
+     kept[i_15] = id_3
     end
     ids_6 = kept
    end
@@ -856,15 +884,15 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
     }, {
     }, {
     }
-    for i_17, id_4 in ipairs(ids_7) do
+    for i_16, id_4 in ipairs(ids_7) do
      if not lapsed_2[id_4] then
-      wanted_4[#wanted_4 + 1], places_3[#places_3 + 1] = id_4, i_17
+      wanted_4[#wanted_4 + 1], places_3[#places_3 + 1] = id_4, i_16
      end
     end
     local found_7 = #wanted_4 > 0 and redis.call('HMGET', KEYS[1], unpack(wanted_4)) or {
     }
-    for i_18, record in ipairs(found_7) do
-     records_2[places_3[i_18]] = record
+    for i_17, record in ipairs(found_7) do
+     records_2[places_3[i_17]] = record
     end
     records = records_2
    until true
@@ -872,17 +900,17 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
    }, {
    }, {
    }, 0
-   for i_19 = 1, #ids_6 do
-    local id_5 = ids_6[i_19]
+   for i_18 = 1, #ids_6 do
+    local id_5 = ids_6[i_18]
     if delivered >= most then
-     first_left_2 = i_19
+     first_left_2 = i_18
      break
     end
-    local value_3 = records[i_19]
+    local value_3 = records[i_18]
     if value_3 then
      local deliver_one
      repeat
-      local raw_9, raw_run_2 = records[i_19], raw_runs[i_19]
+      local raw_9, raw_run_2 = records[i_18], raw_runs[i_18]
       local tries, expires_2, due_ms, options, body_at
       do
        local bits, tries_2, expires_3, at_2 = struct.unpack('>BHI6', raw_9)
@@ -909,8 +937,8 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
        do
         local attempt_2 = attempt
         do
-         local line_4 = 'expired' .. '\t' .. id_5 .. '\t' .. attempt_2 .. '\t\t' .. '' .. '\t\t' .. '' .. '\t' .. ''
-         event_lines[#event_lines + 1] = line_4
+         local line_3 = 'expired' .. '\t' .. id_5 .. '\t' .. attempt_2 .. '\t\t' .. '' .. '\t\t' .. '' .. '\t' .. ''
+         event_lines[#event_lines + 1] = line_3
         end
        end
        deliver_one = nil
@@ -929,7 +957,7 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
          id_time = last_time
          break
         end
-        local a_3, b_5, c, d, e, f, g, h, i_20, j = string.byte(part, 1, 10)
+        local a_3, b_5, c, d, e, f, g, h, i_19, j = string.byte(part, 1, 10)
         local value_of
         repeat
          if a_3 < 58 then
@@ -1126,27 +1154,27 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
         until true
         local value_of_9
         repeat
-         if i_20 < 58 then
-          value_of_9 = i_20 - 48
+         if i_19 < 58 then
+          value_of_9 = i_19 - 48
           break
          end
-         if i_20 < 73 then
-          value_of_9 = i_20 - 55
+         if i_19 < 73 then
+          value_of_9 = i_19 - 55
           break
          end
-         if i_20 < 76 then
-          value_of_9 = i_20 - 56
+         if i_19 < 76 then
+          value_of_9 = i_19 - 56
           break
          end
-         if i_20 < 79 then
-          value_of_9 = i_20 - 57
+         if i_19 < 79 then
+          value_of_9 = i_19 - 57
           break
          end
-         if i_20 < 85 then
-          value_of_9 = i_20 - 58
+         if i_19 < 85 then
+          value_of_9 = i_19 - 58
           break
          end
-         value_of_9 = i_20 - 59
+         value_of_9 = i_19 - 59
         until true
         local value_of_10
         repeat
@@ -1196,15 +1224,15 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
       do
        local format_numbers
        do
-        local attempt_3, size_3 = attempt, #body
-        if attempt_3 ~= numbers_attempt or wait ~= numbers_wait or size_3 ~= numbers_size then
-         numbers_attempt, numbers_wait, numbers_size = attempt_3, wait, size_3
-         numbers = string.format('\t%d\t%d\t\t%d\t', attempt_3, wait, size_3)
+        local attempt_3, size_2 = attempt, #body
+        if attempt_3 ~= numbers_attempt or wait ~= numbers_wait or size_2 ~= numbers_size then
+         numbers_attempt, numbers_wait, numbers_size = attempt_3, wait, size_2
+         numbers = string.format('\t%d\t%d\t\t%d\t', attempt_3, wait, size_2)
         end
         format_numbers = numbers
        end
-       local line_5 = 'consumed\t' .. id_5 .. format_numbers .. consumer .. '\t'
-       event_lines[#event_lines + 1] = line_5
+       local line_4 = 'consumed\t' .. id_5 .. format_numbers .. consumer .. '\t'
+       event_lines[#event_lines + 1] = line_4
       end
       deliver_one = struct.pack('>I4HHBI6I6I6Hc0Bc0', attempt, used, tries, 1 - burned + depended, expires_2, due_ms, now, #options, options, #consumer, consumer) .. history
      until true
@@ -1218,15 +1246,15 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
      taken = taken + 2
     elseif lapsed and lapsed[id_5] then
      do
-      local attempt_4 = (struct.unpack('>I4', raw_runs[i_19]))
+      local attempt_4 = (struct.unpack('>I4', raw_runs[i_18]))
       do
-       local line_6 = 'expired' .. '\t' .. id_5 .. '\t' .. attempt_4 .. '\t\t' .. '' .. '\t\t' .. '' .. '\t' .. ''
-       event_lines[#event_lines + 1] = line_6
+       local line_5 = 'expired' .. '\t' .. id_5 .. '\t' .. attempt_4 .. '\t\t' .. '' .. '\t\t' .. '' .. '\t' .. ''
+       event_lines[#event_lines + 1] = line_5
       end
      end
-     gone[#gone + 1], gone_runs[#gone + 1] = id_5, raw_runs[i_19]
-    elseif records[i_19] then
-     gone[#gone + 1], gone_runs[#gone + 1] = id_5, raw_runs[i_19]
+     gone[#gone + 1], gone_runs[#gone + 1] = id_5, raw_runs[i_18]
+    elseif records[i_18] then
+     gone[#gone + 1], gone_runs[#gone + 1] = id_5, raw_runs[i_18]
     else
      tombstones = tombstones + 1
      skipped = skipped + 1
@@ -1239,11 +1267,11 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
      redis.call('HDEL', KEYS[6], unpack(gone))
     end
     do
-     for i_21 = 1, #gone do
-      local raw_10 = gone_runs[i_21]
+     for i_20 = 1, #gone do
+      local raw_10 = gone_runs[i_20]
       if raw_10 and (string.byte(raw_10, 9) >= 4) then
        do
-        local id_6, options_3 = gone[i_21], (struct.unpack('>Hc0', raw_10, 28))
+        local id_6, options_3 = gone[i_20], (struct.unpack('>Hc0', raw_10, 28))
         do
          local message
          do
@@ -1253,8 +1281,8 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
             key_of = ''
             break
            end
-           local __8, __9, __10, __11, its_key_6 = struct.unpack('>I6BI6I6Hc0', options_3)
-           key_of = its_key_6
+           local __8, __9, __10, __11, its_key_5 = struct.unpack('>I6BI6I6Hc0', options_3)
+           key_of = its_key_5
           until true
           message = 'ended\t' .. ARGV[2] .. '\t' .. id_6 .. '\t' .. 'expired' .. '\t' .. key_of
          end
@@ -1283,27 +1311,27 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
    end
    first_left, delivered_ids = first_left_2, delivered_ids_2
   end
-  local next_one = 1
-  for i_22, id_7 in ipairs(ids_2) do
-   if i_22 < first_left and delivered_ids[next_one] == id_7 then
-    next_one = next_one + 1
-    virtual = math.max(virtual, starts[i_22])
+  local next_one_2 = 1
+  for i_21, id_7 in ipairs(ids_2) do
+   if i_21 < first_left and delivered_ids[next_one_2] == id_7 then
+    next_one_2 = next_one_2 + 1
+    virtual = math.max(virtual, starts[i_21])
    else
     do
-     local taker_3, number_7 = takers[i_22], -1
-     taker_3.start = taker_3.start + number_7 * taker_3.stride
-     taker_3.in_work = taker_3.in_work + number_7
-     taker_3.tat = taker_3.tat + number_7 * step
+     local taker_5, number_7 = takers[i_21], -1
+     taker_5.start = taker_5.start + number_7 * (taker_5.stride or default_stride)
+     taker_5.in_work = taker_5.in_work + number_7
+     taker_5.tat = taker_5.tat + number_7 * step
     end
-    takers[i_22].aside_until = nil
+    takers[i_21].aside_until = nil
    end
   end
-  for i_23 = #ids_2, first_left, -1 do
+  for i_22 = #ids_2, first_left, -1 do
    do
-    local id_8, taker_4, place_4 = ids_2[i_23], takers[i_23], places[i_23]
-    if taker_4.key ~= '' then
+    local id_8, taker_6, place_4 = ids_2[i_22], takers[i_22], places[i_22]
+    if taker_6.key ~= '' then
      redis.call('ZADD', KEYS[7], 0, place_4)
-     taker_4.is_empty = false
+     taker_6.is_empty = false
     else
      has_plain = true
      if place_4 == KEYS[4] or place_4 == KEYS[3] then
@@ -1324,19 +1352,20 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
   }, {
   }
   local turn_size, share_size, sweep_at = 0, 0, nil
-  for __12, taker_5 in ipairs(touched_3) do
-   local its_key_7, turn, is_kept = taker_5.key, nil, true
-   if its_key_7 == '' then
-    plain_start = taker_5.start
+  for i_23 = 1, #touched_3 do
+   local taker_7 = touched_3[i_23]
+   local its_key_6, turn, is_kept = taker_7.key, nil, true
+   if its_key_6 == '' then
+    plain_start = taker_7.start
     is_kept = false
-   elseif not taker_5.is_empty then
-    turn = taker_5.aside_until and taker_5.aside_until - 4503599627370496 or taker_5.start
-   elseif taker_5.in_work > 0 then
-    left[#left + 1] = its_key_7
+   elseif not taker_7.is_empty then
+    turn = taker_7.aside_until and taker_7.aside_until - 4503599627370496 or taker_7.start
+   elseif taker_7.in_work > 0 then
+    left[#left + 1] = its_key_6
    else
     local until_ms
     do
-     local virtual_4, start_5, tat_7 = virtual, taker_5.start, taker_5.tat
+     local virtual_4, start_5, tat_7 = virtual, taker_7.start, taker_7.tat
      local until_ms_2 = math.max(start_5 > virtual_4 and now + 10000 or 0, math.ceil(tat_7 / 1000))
      until_ms = until_ms_2 > now and until_ms_2 or nil
     end
@@ -1344,16 +1373,16 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
      turn = until_ms - 9007199254740992
      sweep_at = math.min(sweep_at or until_ms, until_ms)
     else
-     left[#left + 1], forgotten[#forgotten + 1] = its_key_7, its_key_7
+     left[#left + 1], forgotten[#forgotten + 1] = its_key_6, its_key_6
      is_kept = false
     end
    end
    if turn then
-    new_turns[turn_size + 1], new_turns[turn_size + 2] = turn, its_key_7
+    new_turns[turn_size + 1], new_turns[turn_size + 2] = turn, its_key_6
     turn_size = turn_size + 2
    end
    if is_kept then
-    new_shares[share_size + 1], new_shares[share_size + 2] = its_key_7, struct.pack('>I4dd', taker_5.in_work, taker_5.start, taker_5.tat)
+    new_shares[share_size + 1], new_shares[share_size + 2] = its_key_6, struct.pack('>I4dd', taker_7.in_work, taker_7.start, taker_7.tat)
     share_size = share_size + 2
    end
   end
@@ -1378,11 +1407,11 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
  width = #ids_2 < number_2 and 64 or 0
  if known_dead then
   do
-   local result_13
+   local result_14
    repeat
     local known = redis.call('ZCOUNT', KEYS[12], '-inf', now)
     if known == 0 then
-     result_13 = false
+     result_14 = false
      break
     end
     local elsewhere = redis.call('ZCARD', KEYS[10]) + redis.call('ZCARD', KEYS[11]) + redis.call('ZCARD', KEYS[25])
@@ -1395,9 +1424,9 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
      end
      line_size = plain_size + redis.call('ZCARD', KEYS[7])
     end
-    result_13 = line_size + tombstones <= known - math.min(known, elsewhere)
+    result_14 = line_size + tombstones <= known - math.min(known, elsewhere)
    until true
-   known_dead = result_13
+   known_dead = result_14
   end
  end
 end
@@ -1409,8 +1438,8 @@ if delivered > 0 and not raw_clock then
 end
 if delivered < asked then
  local late = redis.call('ZRANGEBYSCORE', KEYS[8], '(' .. string.format('%.0f', (now + 5000 - 4503599627370496)), '(0', 'LIMIT', 0, 64)
- for __13, its_key_8 in ipairs(late) do
-  redis.call('ZADD', KEYS[8], string.format('%.0f', (now + 5000 - 4503599627370496)), its_key_8)
+ for __12, its_key_7 in ipairs(late) do
+  redis.call('ZADD', KEYS[8], string.format('%.0f', (now + 5000 - 4503599627370496)), its_key_7)
  end
  local format_turn_4
  do
@@ -1422,23 +1451,23 @@ if delivered < asked then
  if queue_step > 0 then
   local free_3
   do
-   local result_14, result_15
+   local result_15, result_16
    do
     local tat_8, its_step_5, its_burst_5 = queue_tat, queue_step, queue_burst
     local latest_3 = now_us + its_burst_5 * its_step_5
     tat_8 = math.min(math.max(tat_8, now_us), latest_3)
-    result_14, result_15 = math.floor((latest_3 - tat_8) / its_step_5), tat_8
+    result_15, result_16 = math.floor((latest_3 - tat_8) / its_step_5), tat_8
    end
-   free_3, queue_tat = result_14, result_15
+   free_3, queue_tat = result_15, result_16
   end
   if free_3 <= 0 then
    do
-    local result_16
+    local result_17
     do
      local tat_9, its_step_6, its_burst_6 = queue_tat, queue_step, queue_burst
-     result_16 = math.ceil((tat_9 + its_step_6 - its_burst_6 * its_step_6) / 1000)
+     result_17 = math.ceil((tat_9 + its_step_6 - its_burst_6 * its_step_6) / 1000)
     end
-    again_at = result_16
+    again_at = result_17
    end
   end
  end
@@ -1459,7 +1488,7 @@ if tombstones > 0 then
     left_2 = 0
    else
     local list_4 = in_front > 0 and KEYS[4] or KEYS[3]
-    for __14 = 1, 8 do
+    for __13 = 1, 8 do
      local id_9 = redis.call('LINDEX', list_4, 0)
      if left_2 == 0 or not id_9 or redis.call('HEXISTS', KEYS[1], id_9) == 1 then
       break
@@ -1490,7 +1519,7 @@ if expired > 0 then
     if redis.call('HGET', KEYS[21], 'm') == tostring(minute_3) then
      break
     end
-    for __15, field_7 in ipairs(redis.call('HKEYS', KEYS[21])) do
+    for __14, field_7 in ipairs(redis.call('HKEYS', KEYS[21])) do
      local its_4 = tonumber(string.match(field_7, '^%d+'))
      if its_4 and its_4 <= minute_3 - 10 then
       redis.call('HDEL', KEYS[21], field_7)
@@ -1547,7 +1576,7 @@ repeat
    local dropped, freed, entries_3, from_2 = 0, 0, 0, '-'
    repeat
     local found_8 = redis.call('XRANGE', KEYS[23], from_2, '+', 'COUNT', 100)
-    for __16, entry in ipairs(found_8) do
+    for __15, entry in ipairs(found_8) do
      if held - freed <= most_5 then
       break
      end
