@@ -244,8 +244,8 @@ end
 -- (its rank in `prio`, its list, or as a member of `lines`), and all keys whose turn it was
 local function pick(number, width)
   load_turns(width)
-  local ids, takers, starts, places, members, touched = {}, {}, {}, {}, {}, {}
-  local picked, removed, turn_count = 0, 0, 0
+  local ids, takers, starts, places, touched = {}, {}, {}, {}, {}
+  local picked, turn_count, members = 0, 0, places
   while picked < number and skipped < skip_max do
     local taker = turn_takers[head]
     if not taker or last_loaded and goes_before(last_loaded, taker) then break end
@@ -266,6 +266,7 @@ local function pick(number, width)
         got = #found
         has_plain = got > 0 -- and maybe more: behind those of a priority there are others
         taker.is_empty = not has_plain
+        if members == places then members = {unpack(places)} end
         for i = 1, got do ids[picked + i], places[picked + i] = found[i], ranks and ranks[i] or list end
       else
         local line, fetched, line_end = ahead, taker.fetched, taker.line_end
@@ -279,9 +280,9 @@ local function pick(number, width)
         taker.fetched = taker.fetched + got
         for i = 1, got do
           local member = line[fetched + i]
-          members[removed + i], places[picked + i], ids[picked + i] = member, member, string.sub(member, -ID_BYTES)
+          places[picked + i], ids[picked + i] = member, string.sub(member, -ID_BYTES)
+          if members ~= places then members[#members + 1] = member end
         end
-        removed = removed + got
       end
       for i = picked + 1, picked + got do
         takers[i], starts[i] = taker, start
@@ -292,7 +293,7 @@ local function pick(number, width)
       if not taker.is_empty then insert_turn(taker) end
     end
   end
-  if removed > 0 then redis.call('ZREM', lines, unpack(members)) end
+  if #members > 0 then redis.call('ZREM', lines, unpack(members)) end
   return ids, takers, starts, places, touched
 end
 

@@ -147,6 +147,16 @@ repeat
  local burned = ARGV[11] == '1' and 0 or 1
  local lease_end = string.format('%d', now + ARGV[8])
  local last_consumer = ARGV[#ARGV]
+ local function options_to_tell(options)
+  if options == '' then
+   return ''
+  end
+  local bits, __3, __4, key_size, attributes_size = struct.unpack('>BI6I6HH', options, 7)
+  if key_size + attributes_size > 0 or bits % 64 >= 32 then
+   return options
+  end
+  return ''
+ end
  local numbers = ''
  local numbers_attempt = 0
  local numbers_wait = 0
@@ -350,7 +360,7 @@ repeat
           if turn_of then
            break
           end
-          local virtual_2, __3, start
+          local virtual_2, __5, start
           do
            local raw_2 = redis.call('HMGET', KEYS[10], '', its_key)
            local virtual_3
@@ -371,7 +381,7 @@ repeat
             end
             in_work, start_2, tat_4 = struct.unpack('>I4dd', raw_4)
            until true
-           virtual_2, __3, start = virtual_3, in_work, start_2, tat_4
+           virtual_2, __5, start = virtual_3, in_work, start_2, tat_4
           end
           local format_turn
           do
@@ -475,14 +485,14 @@ repeat
    end
   end
   for i_7, key_let_on in ipairs(let_on) do
-   local __4, start_3
+   local __6, start_3
    repeat
     local raw_6 = raw_shares[i_7]
     if not raw_6 then
-     __4, start_3 = 0, 0, 0
+     __6, start_3 = 0, 0, 0
      break
     end
-    __4, start_3 = struct.unpack('>I4dd', raw_6)
+    __6, start_3 = struct.unpack('>I4dd', raw_6)
    until true
    local format_turn_3
    do
@@ -550,14 +560,14 @@ repeat
      end
     end
     for i_9 = 1, loaded do
-     local in_work_2, __5, tat_5
+     local in_work_2, __7, tat_5
      repeat
       local raw_8 = raw_shares_2[i_9]
       if not raw_8 then
-       in_work_2, __5, tat_5 = 0, 0, 0
+       in_work_2, __7, tat_5 = 0, 0, 0
        break
       end
-      in_work_2, __5, tat_5 = struct.unpack('>I4dd', raw_8)
+      in_work_2, __7, tat_5 = struct.unpack('>I4dd', raw_8)
      until true
      local taker = {
       key = found_2[2 * i_9 - 1],
@@ -576,7 +586,7 @@ repeat
          weight_of = default
          break
         end
-        local __6, found_3 = string.find(ARGV[16], '\n' .. its_key_2 .. '\t', 1, true)
+        local __8, found_3 = string.find(ARGV[16], '\n' .. its_key_2 .. '\t', 1, true)
         weight_of = found_3 and tonumber(string.match(ARGV[16], '^%d+', found_3 + 1)) or default
        until true
        stride_of = math.floor(1000000 / weight_of + 0.5)
@@ -679,14 +689,13 @@ repeat
      until true
     end
    end
-   local ids_3, takers_2, starts_2, places_2, members, touched_2 = {
-   }, {
+   local ids_3, takers_2, starts_2, places_2, touched_2 = {
    }, {
    }, {
    }, {
    }, {
    }
-   local picked, removed, turn_count = 0, 0, 0
+   local picked, turn_count, members = 0, 0, places_2
    while picked < number_3 and skipped < skip_max do
     local taker_4 = turn_takers[head_3]
     if not taker_4 or last_loaded and goes_before(last_loaded, taker_4) then
@@ -793,6 +802,11 @@ repeat
       got = #found_5
       has_plain = got > 0
       taker_4.is_empty = not has_plain
+      if members == places_2 then
+       members = {
+        unpack(places_2),
+       }
+      end
       for i_13 = 1, got do
        ids_3[picked + i_13], places_2[picked + i_13] = found_5[i_13], ranks and ranks[i_13] or list_2
       end
@@ -817,9 +831,11 @@ repeat
       taker_4.fetched = taker_4.fetched + got
       for i_14 = 1, got do
        local member_2 = line_2[fetched + i_14]
-       members[removed + i_14], places_2[picked + i_14], ids_3[picked + i_14] = member_2, member_2, string.sub(member_2, -26)
+       places_2[picked + i_14], ids_3[picked + i_14] = member_2, string.sub(member_2, -26)
+       if members ~= places_2 then
+        members[#members + 1] = member_2
+       end
       end
-      removed = removed + got
      end
      for i_15 = picked + 1, picked + got do
       takers_2[i_15], starts_2[i_15] = taker_4, start_4
@@ -867,7 +883,7 @@ repeat
      end
     end
    end
-   if removed > 0 then
+   if #members > 0 then
     redis.call('ZREM', KEYS[8], unpack(members))
    end
    ids_2, takers, starts, places, touched = ids_3, takers_2, starts_2, places_2, touched_2
@@ -949,23 +965,23 @@ repeat
       local deliver_one
       repeat
        local raw_9, raw_run_2 = records[i_19], raw_runs[i_19]
-       local tries, expires_2, due_ms, options, body_at
+       local tries, expires_2, due_ms, options_2, body_at
        do
-        local bits, tries_2, expires_3, at_2 = struct.unpack('>BHI6', raw_9)
-        local due_ms_2, options_2 = nil, ''
-        if bits >= 2 then
+        local bits_2, tries_2, expires_3, at_2 = struct.unpack('>BHI6', raw_9)
+        local due_ms_2, options_3 = nil, ''
+        if bits_2 >= 2 then
          due_ms_2, at_2 = struct.unpack('>I6', raw_9, at_2)
-         bits = bits - 2
+         bits_2 = bits_2 - 2
         end
-        if bits == 1 then
-         options_2, at_2 = struct.unpack('>Hc0', raw_9, at_2)
+        if bits_2 == 1 then
+         options_3, at_2 = struct.unpack('>Hc0', raw_9, at_2)
         end
-        tries, expires_2, due_ms, options, body_at = tries_2, expires_3, due_ms_2, options_2, at_2
+        tries, expires_2, due_ms, options_2, body_at = tries_2, expires_3, due_ms_2, options_3, at_2
        end
        local attempt, used, depended, history = 0, 0, 0, ''
        if raw_run_2 then
-        local history_at, marks, __7
-        attempt, used, tries, marks, expires_2, due_ms, __7, __7, __7, history_at = struct.unpack('>I4HHBI6I6I6Hc0Bc0', raw_run_2)
+        local history_at, marks, __9
+        attempt, used, tries, marks, expires_2, due_ms, __9, __9, __9, history_at = struct.unpack('>I4HHBI6I6I6Hc0Bc0', raw_run_2)
         history = string.sub(raw_run_2, history_at)
         if marks >= 4 then
          depended = marks - marks % 4
@@ -1256,7 +1272,7 @@ repeat
         used,
         tries,
         expires_2,
-        options,
+        options_to_tell(options_2),
         body,
        }
        do
@@ -1272,7 +1288,7 @@ repeat
         local line_4 = 'consumed\t' .. id_5 .. format_numbers .. consumer .. '\t'
         event_lines[#event_lines + 1] = line_4
        end
-       deliver_one = struct.pack('>I4HHBI6I6I6Hc0Bc0', attempt, used, tries, 1 - burned + depended, expires_2, due_ms, now, #options, options, #consumer, consumer) .. history
+       deliver_one = struct.pack('>I4HHBI6I6I6Hc0Bc0', attempt, used, tries, 1 - burned + depended, expires_2, due_ms, now, #options_2, options_2, #consumer, consumer) .. history
       until true
       value_3 = deliver_one
      end
@@ -1309,17 +1325,17 @@ repeat
        local raw_10 = gone_runs[i_21]
        if raw_10 and (string.byte(raw_10, 9) >= 4) then
         do
-         local id_6, options_3 = gone[i_21], (struct.unpack('>Hc0', raw_10, 28))
+         local id_6, options_4 = gone[i_21], (struct.unpack('>Hc0', raw_10, 28))
          do
           local message
           do
            local key_of
            repeat
-            if options_3 == '' then
+            if options_4 == '' then
              key_of = ''
              break
             end
-            local __8, __9, __10, __11, its_key_5 = struct.unpack('>I6BI6I6Hc0', options_3)
+            local __10, __11, __12, __13, its_key_5 = struct.unpack('>I6BI6I6Hc0', options_4)
             key_of = its_key_5
            until true
            message = 'ended\t' .. ARGV[5] .. '\t' .. id_6 .. '\t' .. 'expired' .. '\t' .. key_of
@@ -1476,7 +1492,7 @@ repeat
  end
  if delivered < asked_2 then
   local late = redis.call('ZRANGEBYSCORE', KEYS[9], '(' .. string.format('%.0f', (now + 5000 - 4503599627370496)), '(0', 'LIMIT', 0, 64)
-  for __12, its_key_7 in ipairs(late) do
+  for __14, its_key_7 in ipairs(late) do
    redis.call('ZADD', KEYS[9], string.format('%.0f', (now + 5000 - 4503599627370496)), its_key_7)
   end
   local format_turn_4
@@ -1526,7 +1542,7 @@ repeat
      left_5 = 0
     else
      local list_4 = in_front > 0 and KEYS[5] or KEYS[4]
-     for __13 = 1, 8 do
+     for __15 = 1, 8 do
       local id_9 = redis.call('LINDEX', list_4, 0)
       if left_5 == 0 or not id_9 or redis.call('HEXISTS', KEYS[2], id_9) == 1 then
        break
@@ -1557,7 +1573,7 @@ repeat
      if redis.call('HGET', KEYS[22], 'm') == tostring(minute_3) then
       break
      end
-     for __14, field_7 in ipairs(redis.call('HKEYS', KEYS[22])) do
+     for __16, field_7 in ipairs(redis.call('HKEYS', KEYS[22])) do
       local its_4 = tonumber(string.match(field_7, '^%d+'))
       if its_4 and its_4 <= minute_3 - 10 then
        redis.call('HDEL', KEYS[22], field_7)
@@ -1614,7 +1630,7 @@ repeat
     local dropped, freed, entries_3, from_2 = 0, 0, 0, '-'
     repeat
      local found_8 = redis.call('XRANGE', KEYS[24], from_2, '+', 'COUNT', 100)
-     for __15, entry in ipairs(found_8) do
+     for __17, entry in ipairs(found_8) do
       if held - freed <= most_5 then
        break
       end
