@@ -29,11 +29,12 @@ STAGE_PART_BYTES: Final = 512 * 1024
 """A publish of more bytes than the former is written in parts of about the latter before its jobs begin."""
 
 STAGE_MIN_JOBS: Final = 500
-"""So is one of more jobs with a limit key, a priority or dependencies, of each of which Redis writes more; and no part
-has more jobs."""
+STAGE_PART_JOBS: Final = 250
+"""So is one of more jobs than the former with a limit key, a priority or dependencies, of each of which Redis writes more;
+and no part has more jobs than the latter."""
 
 CONSUME_MAX_COUNT: Final = 1_000
-CONSUME_PAGE: Final = 500
+CONSUME_PAGE: Final = 300
 """Jobs of one consume, and those that one script call delivers."""
 
 CONSUME_MAX_QUEUES: Final = 64
@@ -71,7 +72,7 @@ DEPENDENCIES_OF_JOB_MAX: Final = 1_000_000
 DEPENDENCIES_MAX_BYTES: Final = 640 * 1024
 """The request that adds dependencies: room for DEPENDENCIES_MAX of the longest names."""
 
-DEPENDENCY_PAGE: Final = 200
+DEPENDENCY_PAGE: Final = 100
 RELAY_MESSAGES: Final = 32
 """Dependencies or dependants in one script call, and messages of a partition that are carried together."""
 
