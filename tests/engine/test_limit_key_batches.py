@@ -1,4 +1,4 @@
-"""Consumes of many jobs with limit keys: a batch delivers what as many calls for one job would (lua/consume_fair.lua)."""
+"""Consumes of many jobs with limit keys deliver what as many calls for one job would (lua/consume_fair.lua)."""
 
 from __future__ import annotations
 
@@ -48,15 +48,15 @@ def test_a_weight_gives_a_key_no_more_than_its_limit_in_a_batch(world: World) ->
         "k02": 2,
     }
     assert Counter(bodies(world, 40, queue_limits=limits)) + Counter({"k01": 3, "k00": 2, "k02": 2}) + Counter(
-        {key: 1 for key in names(8)[3:]}
-    ) == {key: 3 for key in names(8)}
+        dict.fromkeys(names(8)[3:], 1)
+    ) == dict.fromkeys(names(8), 3)
 
 
 def test_keys_that_were_not_looked_at_yet_come_before_second_turns(world: World) -> None:
     limits = QueueLimits(key_in_flight=3, weights=(("a", 1_000), ("b", 1_000)))
     for key in ("a", "b", *names(60)):
         publish_for(world, key, 4)
-    assert Counter(bodies(world, 66, queue_limits=limits)) == {"a": 3, "b": 3} | {key: 1 for key in names(60)}
+    assert Counter(bodies(world, 66, queue_limits=limits)) == {"a": 3, "b": 3} | dict.fromkeys(names(60), 1)
     assert bodies(world, 16, queue_limits=limits) == names(16), "a and b, which come first, are at their limit"
 
 
