@@ -33,7 +33,7 @@ STAGE_MIN_JOBS: Final = 500
 has more jobs."""
 
 CONSUME_MAX_COUNT: Final = 1_000
-CONSUME_PAGE: Final = 500
+CONSUME_PAGE: Final = 300
 """Jobs of one consume, and those that one script call delivers."""
 
 CONSUME_MAX_QUEUES: Final = 64
@@ -71,7 +71,7 @@ DEPENDENCIES_OF_JOB_MAX: Final = 1_000_000
 DEPENDENCIES_MAX_BYTES: Final = 640 * 1024
 """The request that adds dependencies: room for DEPENDENCIES_MAX of the longest names."""
 
-DEPENDENCY_PAGE: Final = 200
+DEPENDENCY_PAGE: Final = 100
 RELAY_MESSAGES: Final = 32
 """Dependencies or dependants in one script call, and messages of a partition that are carried together."""
 

@@ -43,7 +43,8 @@
 --   ...          consumers, one line of at most 64 bytes each: the first job's, the second's, ...; the last has all further jobs
 -- REPLIES
 --   jobs         now next_due early {id attempt used tries expires options body} ...
---                next_due as below; early 1: fewer than `count` because of `skip` or `budget`, so there may be more, else 0
+--                options "" unless they may hold attributes or a group; next_due as below; early 1: fewer than `count` because
+--                of `skip` or `budget`, so there may be more, else 0
 --   none         now next_due   nothing is ready; next due time in ms, or 0
 --   paused       now            the queue delivers nothing
 --   full         now            the in-flight bound is reached

@@ -55,6 +55,8 @@
 local RECHECK_MS = 5000 -- a key at a limit is looked at again then at the latest, for limits change
 local LET_ON_MAX = 64
 local MANY_TURNS = 64
+local SHORT_LINE = 3 -- so many jobs a key has at the most, on average, where lines are read ahead
+local AHEAD_MIN = 4 -- keys whose lines are read ahead together
 local JOBS_MAX = 128 -- that a call delivers: a job takes longer than one without a limit key
 
 if redis.call('HEXISTS', flags, 'p:' .. queue) == 1 then return nothing('paused') end
@@ -107,11 +109,17 @@ local function goes_before(one, other)
   return one.start < other.start or one.start == other.start and one.key < other.key
 end
 
--- Those whose turn comes next, in order from place `head` on; the first that may come behind them, or nil if they are all.
-local turn_takers, head, last_loaded = {}, 1, nil
+-- Those whose turn comes next, in order from place `head` on; the first that may come behind them, as it was when they were
+-- loaded, or nil if they are all.
+local turn_takers, head, tail, last_loaded = {}, 1, 0, nil
+local ahead = {} -- members of `lines`; those of a taker are behind place `fetched`, until `line_end`
+local default_stride = math.floor(WEIGHT_UNIT / weight + 0.5)
+local has_weights = string.find(limits, '\n', 1, true)
+local has_key_limits = at_once > 0 or step > 0
 
 local function insert_turn(taker)
-  local low, high = head, #turn_takers + 1
+  local low, high = head, tail + 1
+  tail = high
   if high == low or goes_before(turn_takers[high - 1], taker) then
     turn_takers[high] = taker
     return
@@ -123,37 +131,71 @@ local function insert_turn(taker)
   table.insert(turn_takers, low, taker)
 end
 
+-- Reads the lines of keys whose turn comes at one virtual time, which are in the order in which their lines are: if these are
+-- short, to read those of other keys between them too costs less than to look for each.
+local function read_ahead(first, last)
+  local most_read, base = (last - first + 1) * (SHORT_LINE + 1), #ahead
+  local found = redis.call('ZRANGE', lines, '[' .. turn_takers[first].key .. '\0', '(' .. turn_takers[last].key .. '\1', 'BYLEX',
+    'LIMIT', 0, most_read)
+  local next_one, taker, its_key = first, nil, nil
+  for i = 1, #found do
+    local member = found[i]
+    local member_key = string.sub(member, 1, LINE_KEY_END)
+    if member_key ~= its_key then
+      its_key = member_key
+      if taker then taker.line_end = base + i - 1 end
+      taker = turn_takers[next_one]
+      if taker.key == its_key then
+        taker.fetched = base + i - 1
+        if next_one < last then next_one = next_one + 1 end
+      else
+        taker = nil
+      end
+    end
+    ahead[base + i] = member
+  end
+  if taker then
+    if #found < most_read then taker.line_end = base + #found else taker.fetched = 0 end -- if it goes on, it is read later
+  end
+end
+
+local function read_short_lines(loaded)
+  if loaded < AHEAD_MIN or redis.call('ZCARD', lines) > SHORT_LINE * redis.call('ZCARD', turns) then return end
+  local first = 1
+  for i = 2, loaded + 1 do
+    if i > loaded or turn_takers[i].start ~= turn_takers[first].start then
+      if i - first >= AHEAD_MIN then read_ahead(first, i - 1) end
+      first = i
+    end
+  end
+end
+
 local function load_turns(number)
-  turn_takers, head, last_loaded = {}, 1, nil
+  turn_takers, head, last_loaded, ahead = {}, 1, nil, {}
   local found = redis.call('ZRANGEBYSCORE', turns, 0, '+inf', 'WITHSCORES', 'LIMIT', 0, number)
-  local its_keys = {}
-  for i = 1, #found, 2 do its_keys[#its_keys + 1] = found[i] end
-  local loaded = #its_keys
-  local raw_shares
-  if raw_clock == nil then
-    its_keys[loaded + 1] = ''
-    raw_shares = redis.call('HMGET', shares, unpack(its_keys))
-    note_clock(raw_shares[loaded + 1])
-    its_keys[loaded + 1] = nil
-  else
-    raw_shares = loaded > 0 and redis.call('HMGET', shares, unpack(its_keys))
-  end
-  for i, its_key in ipairs(its_keys) do
+  local loaded = #found / 2
+  local fields = {}
+  for i = 1, loaded do fields[i] = found[2 * i - 1] end
+  if raw_clock == nil then fields[loaded + 1] = '' end
+  local raw_shares = #fields > 0 and redis.call('HMGET', shares, unpack(fields))
+  if raw_clock == nil then note_clock(raw_shares[loaded + 1]) end
+  for i = 1, loaded do
     local in_work, _, tat = unpack_share(raw_shares[i])
-    turn_takers[i] = {
-      key = its_key, start = tonumber(found[2 * i]), in_work = in_work, tat = tat, stride = stride_of(its_key, weight),
-      fetched = 0, has_more = true,
-    }
+    local taker = {key = found[2 * i - 1], start = tonumber(found[2 * i]), in_work = in_work, tat = tat, fetched = 0}
+    if has_weights then taker.stride = stride_of(taker.key, weight) end
+    turn_takers[i] = taker
   end
-  if #its_keys == number then last_loaded = turn_takers[number] end
+  tail = loaded
+  read_short_lines(loaded)
+  if loaded == number then last_loaded = {key = turn_takers[number].key, start = turn_takers[number].start} end
   if has_plain then
-    insert_turn({key = '', start = math.max(virtual, plain_start), in_work = 0, tat = 0, stride = stride_of('', weight), fetched = 0})
+    insert_turn({key = '', start = math.max(virtual, plain_start), in_work = 0, tat = 0, fetched = 0})
   end
 end
 
 -- How many jobs this key may have now, at most `wanted`. With none it is put aside, until when it may have one.
 local function limit_taker(taker, wanted)
-  if taker.key == '' then return wanted end
+  if not has_key_limits or taker.key == '' then return wanted end
   if at_once > 0 and taker.in_work + wanted > at_once then
     wanted = at_once - taker.in_work
     if wanted <= 0 then taker.aside_until = now + RECHECK_MS end
@@ -173,16 +215,18 @@ local function count_in_turn(taker, wanted)
   local rival = turn_takers[head]
   if last_loaded and (not rival or goes_before(last_loaded, rival)) then rival = last_loaded end
   if not rival then return wanted end
-  local ahead = rival.start - taker.start
-  local number = math.floor(ahead / taker.stride) + 1
-  if number > 1 and ahead % taker.stride == 0 and rival.key < taker.key then number = number - 1 end
+  local lead = rival.start - taker.start
+  local stride = taker.stride or default_stride
+  if lead < stride then return 1 end
+  local number = math.floor(lead / stride) + 1
+  if number > 1 and lead % stride == 0 and rival.key < taker.key then number = number - 1 end
   return math.min(number, wanted)
 end
 
-local function charge(taker, sign)
-  taker.start = taker.start + sign * taker.stride
-  taker.in_work = taker.in_work + sign
-  taker.tat = taker.tat + sign * step
+local function charge(taker, number)
+  taker.start = taker.start + number * (taker.stride or default_stride)
+  taker.in_work = taker.in_work + number
+  taker.tat = taker.tat + number * step
 end
 
 -- Takes jobs without a key off the queue. → ids, their ranks if they were in `prio`, or else the list in which they were
@@ -200,42 +244,53 @@ end
 -- (its rank in `prio`, its list, or as a member of `lines`), and all keys whose turn it was
 local function pick(number, width)
   load_turns(width)
-  local ids, takers, starts, places, members, touched = {}, {}, {}, {}, {}, {}
-  local picked = 0
-  while picked < number and head <= #turn_takers and skipped < skip_max do
+  local ids, takers, starts, places, touched = {}, {}, {}, {}, {}
+  local picked, turn_count, members = 0, 0, places
+  while picked < number and skipped < skip_max do
     local taker = turn_takers[head]
-    if last_loaded and goes_before(last_loaded, taker) then break end
+    if not taker or last_loaded and goes_before(last_loaded, taker) then break end
     head = head + 1
-    touched[taker.key] = taker
+    if taker.is_empty == nil then
+      taker.is_empty = false
+      turn_count = turn_count + 1
+      touched[turn_count] = taker
+    end
     local wanted = limit_taker(taker, number - picked)
     if wanted <= 0 then
       skipped = skipped + 1
     else
       wanted = count_in_turn(taker, wanted)
-      local found, ranks, list
-      local is_plain = taker.key == ''
-      if is_plain then
-        found, ranks, list = pop_plain(wanted)
-        has_plain = #found > 0 -- and maybe more: behind those of a priority there are others
-        taker.has_more = has_plain
+      local start, stride, got = taker.start, taker.stride or default_stride, 0
+      if taker.key == '' then
+        local found, ranks, list = pop_plain(wanted)
+        got = #found
+        has_plain = got > 0 -- and maybe more: behind those of a priority there are others
+        taker.is_empty = not has_plain
+        if members == places then members = {unpack(places)} end
+        for i = 1, got do ids[picked + i], places[picked + i] = found[i], ranks and ranks[i] or list end
       else
-        found = range_line(taker.key, taker.fetched, wanted + 1)
-        taker.has_more = #found > wanted
-        found[wanted + 1] = nil
-        taker.fetched = taker.fetched + #found
-      end
-      for i, found_id in ipairs(found) do
-        picked = picked + 1
-        takers[picked], starts[picked] = taker, taker.start
-        if is_plain then
-          ids[picked], places[picked] = found_id, ranks and ranks[i] or list
-        else
-          ids[picked], places[picked] = string.sub(found_id, -ID_BYTES), found_id
-          members[#members + 1] = found_id
+        local line, fetched, line_end = ahead, taker.fetched, taker.line_end
+        if not line_end then
+          line = range_line(taker.key, fetched, wanted + 1)
+          fetched, line_end = 0, #line
         end
-        charge(taker, 1)
+        got = line_end - fetched
+        taker.is_empty = got <= wanted
+        if got > wanted then got = wanted end
+        taker.fetched = taker.fetched + got
+        for i = 1, got do
+          local member = line[fetched + i]
+          places[picked + i], ids[picked + i] = member, string.sub(member, -ID_BYTES)
+          if members ~= places then members[#members + 1] = member end
+        end
       end
-      if taker.has_more then insert_turn(taker) end
+      for i = picked + 1, picked + got do
+        takers[i], starts[i] = taker, start
+        start = start + stride
+      end
+      picked = picked + got
+      charge(taker, got)
+      if not taker.is_empty then insert_turn(taker) end
     end
   end
   if #members > 0 then redis.call('ZREM', lines, unpack(members)) end
@@ -245,32 +300,52 @@ end
 local function put_back(id, taker, place)
   if taker.key ~= '' then
     redis.call('ZADD', lines, 0, place)
-    taker.has_more = true
+    taker.is_empty = false
   else
     has_plain = true
     if place == front or place == ready then redis.call('LPUSH', place, id) else redis.call('ZADD', prio, place, id) end
   end
 end
 
--- Notes what keys whose turn it was have had.
+-- Notes what keys whose turn it was have had. Of those that have no ready job left, as `write_share` does, but of all at once.
 local function note_turns(touched)
-  local new_turns, new_shares = {}, {}
-  for its_key, taker in pairs(touched) do
+  local new_turns, new_shares, left, forgotten = {}, {}, {}, {}
+  local turn_size, share_size, sweep_at = 0, 0, nil
+  for i = 1, #touched do
+    local taker = touched[i]
+    local its_key, turn, is_kept = taker.key, nil, true
     if its_key == '' then
       plain_start = taker.start
-    elseif taker.has_more then
-      local score = taker.aside_until and taker.aside_until - TURN_LIMITED or taker.start
-      new_turns[#new_turns + 1], new_turns[#new_turns + 2] = format_turn(score), its_key
-      new_shares[#new_shares + 1] = its_key
-      new_shares[#new_shares + 1] = struct.pack(SHARE, taker.in_work, taker.start, taker.tat)
+      is_kept = false
+    elseif not taker.is_empty then
+      turn = taker.aside_until and taker.aside_until - TURN_LIMITED or taker.start
+    elseif taker.in_work > 0 then
+      left[#left + 1] = its_key
     else
-      write_share(its_key, virtual, taker.in_work, taker.start, taker.tat, nil)
+      local until_ms = remembered_until(virtual, taker.start, taker.tat)
+      if until_ms then
+        turn = until_ms - TURN_RESTS
+        sweep_at = math.min(sweep_at or until_ms, until_ms)
+      else
+        left[#left + 1], forgotten[#forgotten + 1] = its_key, its_key
+        is_kept = false
+      end
+    end
+    if turn then
+      new_turns[turn_size + 1], new_turns[turn_size + 2] = turn, its_key -- Redis formats a number at less cost
+      turn_size = turn_size + 2
+    end
+    if is_kept then
+      new_shares[share_size + 1], new_shares[share_size + 2] = its_key, struct.pack(SHARE, taker.in_work, taker.start, taker.tat)
+      share_size = share_size + 2
     end
   end
-  if #new_turns > 0 then redis.call('ZADD', turns, unpack(new_turns)) end
-  new_shares[#new_shares + 1] = ''
-  new_shares[#new_shares + 1] = struct.pack(CLOCK, virtual, plain_start, queue_tat)
+  if #left > 0 then redis.call('ZREM', turns, unpack(left)) end
+  if #forgotten > 0 then redis.call('HDEL', shares, unpack(forgotten)) end
+  if turn_size > 0 then redis.call('ZADD', turns, unpack(new_turns)) end
+  new_shares[share_size + 1], new_shares[share_size + 2] = '', struct.pack(CLOCK, virtual, plain_start, queue_tat)
   redis.call('HSET', shares, unpack(new_shares))
+  if sweep_at then schedule_sweep(sweep_at) end
 end
 
 local width = 0
@@ -278,7 +353,7 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
   local number = fetch_size()
   width = math.max(width, number + 1)
   local ids, takers, starts, places, touched = pick(number, width)
-  if not next(touched) then break end
+  if #touched == 0 then break end
   if #ids > 0 then
     local before = delivered
     local first_left, delivered_ids = deliver(ids)
@@ -296,7 +371,7 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
     queue_tat = queue_tat + (delivered - before) * queue_step
   end
   note_turns(touched)
-  width = MANY_TURNS
+  width = #ids < number and MANY_TURNS or 0 -- some keys are at a limit, or their jobs have expired
   if known_dead then known_dead = is_known_dead() end -- the sweeper deletes the rest
 end
 if delivered > 0 and not raw_clock then schedule_sweep(now + SHARE_KEPT_MS) end

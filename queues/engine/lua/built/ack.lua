@@ -54,13 +54,18 @@ local function leave_slots(its_key, number)
    redis.call('ZREM', KEYS[30], its_key)
   end
   if not turn_2 and in_work_3 == 0 then
-   local until_ms = math.max(start_3 > virtual_3 and now + 10000 or 0, math.ceil(tat_3 / 1000))
-   if until_ms <= now then
+   local until_ms
+   do
+    local until_ms_2 = math.max(start_3 > virtual_3 and now + 10000 or 0, math.ceil(tat_3 / 1000))
+    until_ms = until_ms_2 > now and until_ms_2 or nil
+   end
+   if not until_ms then
     break
    end
    turn_2 = until_ms - 9007199254740992
    do
-    redis.call('ZADD', KEYS[19], 'LT', math.min(until_ms, now + 600000), ARGV[2])
+    local ms = until_ms
+    redis.call('ZADD', KEYS[19], 'LT', math.min(ms, now + 600000), ARGV[2])
    end
   end
   if turn_2 then
@@ -141,8 +146,8 @@ for i_2, id_2 in ipairs(ids) do
       redis.call('HSET', KEYS[3], id_2, ARGV[7])
      end
      do
-      local ms = now + retention
-      local unused = redis.call('ZADD', KEYS[17], 'LT', 'CH', ms, ARGV[2]) == 1
+      local ms_2 = now + retention
+      local unused = redis.call('ZADD', KEYS[17], 'LT', 'CH', ms_2, ARGV[2]) == 1
      end
      redis.call('PUBLISH', ARGV[3], 'done\t' .. ARGV[2] .. '\t' .. id_2)
     else
@@ -313,16 +318,7 @@ for i_2, id_2 in ipairs(ids) do
          redis.call('ZREM', KEYS[29], place_2 .. id_2)
          repeat
           local its_key_5 = string.sub(place_2, 1, (place_2 and string.find(place_2, '%z')) - 1)
-          local range_line
-          do
-           local from, to
-           do
-            local prefix = its_key_5 .. string.char(0)
-            from, to = '[' .. prefix, '(' .. string.sub(prefix, 1, -2) .. string.char(string.byte(prefix, -1) + 1)
-           end
-           range_line = redis.call('ZRANGEBYLEX', KEYS[29], from, to, 'LIMIT', 0, 1)
-          end
-          if #range_line > 0 then
+          if #redis.call('ZRANGE', KEYS[29], '[' .. its_key_5 .. '\0', '(' .. its_key_5 .. '\1', 'BYLEX', 'LIMIT', 0, 1) > 0 then
            break
           end
           local virtual_4, in_work_4, start_4, tat_4
@@ -360,13 +356,18 @@ for i_2, id_2 in ipairs(ids) do
             redis.call('ZREM', KEYS[30], its_key_5)
            end
            if not turn_3 and in_work_6 == 0 then
-            local until_ms_2 = math.max(start_6 > virtual_6 and now + 10000 or 0, math.ceil(tat_6 / 1000))
-            if until_ms_2 <= now then
+            local until_ms_3
+            do
+             local until_ms_4 = math.max(start_6 > virtual_6 and now + 10000 or 0, math.ceil(tat_6 / 1000))
+             until_ms_3 = until_ms_4 > now and until_ms_4 or nil
+            end
+            if not until_ms_3 then
              break
             end
-            turn_3 = until_ms_2 - 9007199254740992
+            turn_3 = until_ms_3 - 9007199254740992
             do
-             redis.call('ZADD', KEYS[19], 'LT', math.min(until_ms_2, now + 600000), ARGV[2])
+             local ms_3 = until_ms_3
+             redis.call('ZADD', KEYS[19], 'LT', math.min(ms_3, now + 600000), ARGV[2])
             end
            end
            if turn_3 then
@@ -397,8 +398,8 @@ for i_2, id_2 in ipairs(ids) do
            end
            if left > 500 then
             do
-             local ms_2 = now
-             redis.call('ZADD', KEYS[19], 'LT', math.min(ms_2, now + 600000), ARGV[2])
+             local ms_4 = now
+             redis.call('ZADD', KEYS[19], 'LT', math.min(ms_4, now + 600000), ARGV[2])
             end
            end
           end
@@ -454,12 +455,12 @@ if #durations > 0 then
   if #durations == 1 then
    local bucket_2
    repeat
-    local ms_3 = durations[1]
-    if ms_3 < 1 then
+    local ms_5 = durations[1]
+    if ms_5 < 1 then
      bucket_2 = 0
      break
     end
-    bucket_2 = math.floor(math.log(ms_3) / 0.17328679513998632 + 1e-09) + 1
+    bucket_2 = math.floor(math.log(ms_5) / 0.17328679513998632 + 1e-09) + 1
    until true
    local metric_2 = 'r' .. bucket_2
    local minute_2 = math.floor(now / 60000)
@@ -488,17 +489,17 @@ if #durations > 0 then
   }, {
   }
   for i_3 = 1, #durations do
-   local ms_4 = durations[i_3]
-   of_ms[ms_4] = (of_ms[ms_4] or 0) + 1
+   local ms_6 = durations[i_3]
+   of_ms[ms_6] = (of_ms[ms_6] or 0) + 1
   end
-  for ms_5, count_4 in pairs(of_ms) do
+  for ms_7, count_4 in pairs(of_ms) do
    local b
    repeat
-    if ms_5 < 1 then
+    if ms_7 < 1 then
      b = 0
      break
     end
-    b = math.floor(math.log(ms_5) / 0.17328679513998632 + 1e-09) + 1
+    b = math.floor(math.log(ms_7) / 0.17328679513998632 + 1e-09) + 1
    until true
    counts[b] = (counts[b] or 0) + count_4
   end
@@ -580,9 +581,9 @@ repeat
  if held > most_2 then
   do
    local most_3, added_2 = most_2 - math.floor(most_2 / 64), added
-   local dropped, freed, entries, from_2 = 0, 0, 0, '-'
+   local dropped, freed, entries, from = 0, 0, 0, '-'
    repeat
-    local found = redis.call('XRANGE', KEYS[23], from_2, '+', 'COUNT', 100)
+    local found = redis.call('XRANGE', KEYS[23], from, '+', 'COUNT', 100)
     for __18, entry in ipairs(found) do
      if held - freed <= most_3 then
       break
@@ -596,7 +597,7 @@ repeat
      end
      freed = freed + event_bytes
      entries = entries + 1
-     from_2 = '(' .. entry[1]
+     from = '(' .. entry[1]
     end
    until freed >= added_2 or held - freed <= most_3 or #found < 100
    redis.call('XTRIM', KEYS[23], 'MAXLEN', redis.call('XLEN', KEYS[23]) - entries)

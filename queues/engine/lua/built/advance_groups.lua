@@ -245,6 +245,7 @@ local function flush_batch(group_3, is_due)
  }, {
  }, {
  }, 0
+ local number_found, packed_size, last_size = 0, '', -1
  for i_7, id_5 in ipairs(alive) do
   local raw_4 = records[i_7]
   local its_tries, expires, __12, its_options
@@ -268,15 +269,18 @@ local function flush_batch(group_3, is_due)
   if has_expired then
    expired_2[#expired_2 + 1] = id_5
   else
-   found_2[#found_2 + 1] = {
+   number_found = number_found + 1
+   found_2[number_found] = {
     id = id_5,
     tries = its_tries,
     expires = expires,
     options = its_options,
     is_awaited = raw_runs_2[i_7] and is_depended_on(raw_runs_2[i_7]),
    }
-   parts[#parts + 1] = id_5 .. struct.pack('>I4', #raw_4)
-   parts[#parts + 1] = raw_4
+   if #raw_4 ~= last_size then
+    last_size, packed_size = #raw_4, struct.pack('>I4', #raw_4)
+   end
+   parts[3 * number_found - 2], parts[3 * number_found - 1], parts[3 * number_found] = id_5, packed_size, raw_4
    size_2 = size_2 + #raw_4
   end
  end
@@ -332,26 +336,30 @@ local function flush_batch(group_3, is_due)
   local its_options_2, its_tries_2, expires_4, marks, its_priority, ids_7
   do
    local longest, most_tries, latest, highest, marks_2 = 0, 1, 0, nil, 0
-   local never, head = false, nil
-   for __13, member in ipairs(found_2) do
-    head = head or string.sub(member.options, 7, 19)
-    longest = math.max(longest, (struct.unpack('>I6', member.options)))
-    most_tries = math.max(most_tries, member.tries)
+   local never, head, ids_8, last_options = false, nil, {
+   }, nil
+   for i_8, member in ipairs(found_2) do
+    if member.options ~= last_options then
+     last_options = member.options
+     head = head or string.sub(last_options, 7, 19)
+     longest = math.max(longest, (struct.unpack('>I6', last_options)))
+    end
+    if member.tries > most_tries then
+     most_tries = member.tries
+    end
     if member.expires == 0 then
      never = true
     end
-    latest = math.max(latest, member.expires)
+    if member.expires > latest then
+     latest = member.expires
+    end
     if member.is_awaited then
      marks_2 = 4
     end
-   end
-   local ids_8 = {
-   }
-   for i_8, member_2 in ipairs(found_2) do
-    ids_8[i_8] = member_2.id
+    ids_8[i_8] = member.id
    end
    if redis.call('EXISTS', KEYS[8]) == 1 then
-    for __14, its_2 in ipairs(redis.call('HMGET', KEYS[8], unpack(ids_8))) do
+    for __13, its_2 in ipairs(redis.call('HMGET', KEYS[8], unpack(ids_8))) do
      highest = math.max(highest or -100, tonumber(its_2 or 0))
     end
    end
@@ -408,7 +416,7 @@ local function flush_batch(group_3, is_due)
       if turn_of then
        break
       end
-      local virtual, __15, start
+      local virtual, __14, start
       do
        local raw_5 = redis.call('HMGET', KEYS[29], '', its_key_3)
        local virtual_2
@@ -429,7 +437,7 @@ local function flush_batch(group_3, is_due)
         end
         in_work, start_2, tat = struct.unpack('>I4dd', raw_7)
        until true
-       virtual, __15, start = virtual_2, in_work, start_2, tat
+       virtual, __14, start = virtual_2, in_work, start_2, tat
       end
       local format_turn
       do
@@ -486,12 +494,12 @@ local function flush_batch(group_3, is_due)
     end
    until true
   end
-  local fields_2 = {
+  local fields_2, of_batch = {
    batch,
    'b' .. table.concat(ids_7),
-  }
+  }, 'm' .. batch
   for i_10, id_6 in ipairs(ids_7) do
-   fields_2[2 * i_10 + 1], fields_2[2 * i_10 + 2] = id_6, 'm' .. batch .. (found_2[i_10].is_awaited and key_of(found_2[i_10].options) or '')
+   fields_2[2 * i_10 + 1], fields_2[2 * i_10 + 2] = id_6, found_2[i_10].is_awaited and of_batch .. key_of(found_2[i_10].options) or of_batch
   end
   redis.call('HSET', KEYS[14], unpack(fields_2))
   if redis.call('HEXISTS', KEYS[13], '') == 0 then
@@ -527,7 +535,7 @@ local function flush_batch(group_3, is_due)
       if redis.call('HGET', KEYS[22], 'm') == tostring(minute_2) then
        break
       end
-      for __16, field_4 in ipairs(redis.call('HKEYS', KEYS[22])) do
+      for __15, field_4 in ipairs(redis.call('HKEYS', KEYS[22])) do
        local its_3 = tonumber(string.match(field_4, '^%d+'))
        if its_3 and its_3 <= minute_2 - 10 then
         redis.call('HDEL', KEYS[22], field_4)
@@ -570,7 +578,7 @@ local function flush_batch(group_3, is_due)
        if redis.call('HGET', KEYS[22], 'm') == tostring(minute_3) then
         break
        end
-       for __17, field_6 in ipairs(redis.call('HKEYS', KEYS[22])) do
+       for __16, field_6 in ipairs(redis.call('HKEYS', KEYS[22])) do
         local its_4 = tonumber(string.match(field_6, '^%d+'))
         if its_4 and its_4 <= minute_3 - 10 then
          redis.call('HDEL', KEYS[22], field_6)
@@ -587,22 +595,15 @@ local function flush_batch(group_3, is_due)
    end
   until true
  end
- local its_keys, ids_with_key = {
+ local its_keys, ids_with_key, its_key_4, last_options_2 = {
  }, {
- }
- for __18, member_3 in ipairs(found_2) do
-  local its_key_4
-  repeat
-   local options_5 = member_3.options
-   if options_5 == '' then
-    its_key_4 = ''
-    break
-   end
-   local __19, __20, __21, __22, its_key_5 = struct.unpack('>I6BI6I6Hc0', options_5)
-   its_key_4 = its_key_5
-  until true
+ }, '', nil
+ for __17, member_2 in ipairs(found_2) do
+  if member_2.options ~= last_options_2 then
+   last_options_2, its_key_4 = member_2.options, key_of(member_2.options)
+  end
   if its_key_4 ~= '' then
-   its_keys[#its_keys + 1], ids_with_key[#ids_with_key + 1] = its_key_4, member_3.id
+   its_keys[#its_keys + 1], ids_with_key[#ids_with_key + 1] = its_key_4, member_2.id
   end
  end
  if #its_keys > 0 then
@@ -735,7 +736,7 @@ if ARGV[8] ~= '' then
 end
 do
  local found_3 = redis.call('ZRANGEBYSCORE', KEYS[10], '-inf', now, 'LIMIT', 0, ARGV[7])
- for __23, id_7 in ipairs(found_3) do
+ for __18, id_7 in ipairs(found_3) do
   if not (members_left > 0 and bytes_left > 0 and batches_left > 0) then
    break
   end
@@ -751,17 +752,17 @@ do
      do
       local raw_9 = redis.call('HGET', KEYS[1], id_7)
       local bits_3, tries_3, expires_8, at_2 = struct.unpack('>BHI6', raw_9)
-      local due_ms_4, options_6 = nil, ''
+      local due_ms_4, options_5 = nil, ''
       if bits_3 >= 2 then
        due_ms_4, at_2 = struct.unpack('>I6', raw_9, at_2)
        bits_3 = bits_3 - 2
       end
       if bits_3 == 1 then
-       options_6, at_2 = struct.unpack('>Hc0', raw_9, at_2)
+       options_5, at_2 = struct.unpack('>Hc0', raw_9, at_2)
       end
-      result, result_2, result_3, result_4 = tries_3, expires_8, due_ms_4, options_6, at_2
+      result, result_2, result_3, result_4 = tries_3, expires_8, due_ms_4, options_5, at_2
      end
-     __23, expires_7, __23, its_options_3 = result, result_2, result_3, result_4
+     __18, expires_7, __18, its_options_3 = result, result_2, result_3, result_4
     end
    end
    local has_expired_2
@@ -774,15 +775,15 @@ do
      id_7,
     })
    else
-    local name_2, __24, most_4, delay_max, grace
+    local name_2, __19, most_4, delay_max, grace
     repeat
-     local options_7 = its_options_3
-     if options_7 == '' or string.byte(options_7, 7) % 64 < 32 then
-      name_2, __24, most_4, delay_max, grace = nil
+     local options_6 = its_options_3
+     if options_6 == '' or string.byte(options_6, 7) % 64 < 32 then
+      name_2, __19, most_4, delay_max, grace = nil
       break
      end
-     local size_3, count_7, most_5, delay_max_2, grace_2 = struct.unpack('>BHHI6I6', options_7, #options_7 - 17 + 1)
-     name_2, __24, most_4, delay_max, grace = string.sub(options_7, -17 - size_3, -17 - 1), count_7, most_5, delay_max_2, grace_2
+     local size_3, count_7, most_5, delay_max_2, grace_2 = struct.unpack('>BHHI6I6', options_6, #options_6 - 17 + 1)
+     name_2, __19, most_4, delay_max, grace = string.sub(options_6, -17 - size_3, -17 - 1), count_7, most_5, delay_max_2, grace_2
     until true
     local group_7
     repeat
@@ -881,7 +882,7 @@ do
  end
 end
 do
- for __25, name_4 in ipairs(redis.call('ZRANGEBYSCORE', KEYS[12], '-inf', now, 'LIMIT', 0, ARGV[7])) do
+ for __20, name_4 in ipairs(redis.call('ZRANGEBYSCORE', KEYS[12], '-inf', now, 'LIMIT', 0, ARGV[7])) do
   if not (members_left > 0 and bytes_left > 0 and batches_left > 0) then
    break
   end

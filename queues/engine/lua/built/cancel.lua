@@ -170,13 +170,18 @@ elseif state ~= 'dead' and state ~= 'completed' then
        redis.call('ZREM', KEYS[26], its_key_2)
       end
       if not turn_2 and in_work_3 == 0 then
-       local until_ms = math.max(start_3 > virtual_3 and now + 10000 or 0, math.ceil(tat_3 / 1000))
-       if until_ms <= now then
+       local until_ms
+       do
+        local until_ms_2 = math.max(start_3 > virtual_3 and now + 10000 or 0, math.ceil(tat_3 / 1000))
+        until_ms = until_ms_2 > now and until_ms_2 or nil
+       end
+       if not until_ms then
         break
        end
        turn_2 = until_ms - 9007199254740992
        do
-        redis.call('ZADD', KEYS[19], 'LT', math.min(until_ms, now + 600000), ARGV[2])
+        local ms = until_ms
+        redis.call('ZADD', KEYS[19], 'LT', math.min(ms, now + 600000), ARGV[2])
        end
       end
       if turn_2 then
@@ -210,16 +215,7 @@ elseif state ~= 'dead' and state ~= 'completed' then
      redis.call('ZREM', KEYS[25], place .. id_2)
      repeat
       local its_key_3 = string.sub(place, 1, (place and string.find(place, '%z')) - 1)
-      local range_line
-      do
-       local from, to
-       do
-        local prefix = its_key_3 .. string.char(0)
-        from, to = '[' .. prefix, '(' .. string.sub(prefix, 1, -2) .. string.char(string.byte(prefix, -1) + 1)
-       end
-       range_line = redis.call('ZRANGEBYLEX', KEYS[25], from, to, 'LIMIT', 0, 1)
-      end
-      if #range_line > 0 then
+      if #redis.call('ZRANGE', KEYS[25], '[' .. its_key_3 .. '\0', '(' .. its_key_3 .. '\1', 'BYLEX', 'LIMIT', 0, 1) > 0 then
        break
       end
       local virtual_4, in_work_4, start_4, tat_4
@@ -257,13 +253,18 @@ elseif state ~= 'dead' and state ~= 'completed' then
         redis.call('ZREM', KEYS[26], its_key_3)
        end
        if not turn_3 and in_work_6 == 0 then
-        local until_ms_2 = math.max(start_6 > virtual_6 and now + 10000 or 0, math.ceil(tat_6 / 1000))
-        if until_ms_2 <= now then
+        local until_ms_3
+        do
+         local until_ms_4 = math.max(start_6 > virtual_6 and now + 10000 or 0, math.ceil(tat_6 / 1000))
+         until_ms_3 = until_ms_4 > now and until_ms_4 or nil
+        end
+        if not until_ms_3 then
          break
         end
-        turn_3 = until_ms_2 - 9007199254740992
+        turn_3 = until_ms_3 - 9007199254740992
         do
-         redis.call('ZADD', KEYS[19], 'LT', math.min(until_ms_2, now + 600000), ARGV[2])
+         local ms_2 = until_ms_3
+         redis.call('ZADD', KEYS[19], 'LT', math.min(ms_2, now + 600000), ARGV[2])
         end
        end
        if turn_3 then
@@ -294,8 +295,8 @@ elseif state ~= 'dead' and state ~= 'completed' then
        end
        if left > 500 then
         do
-         local ms = now
-         redis.call('ZADD', KEYS[19], 'LT', math.min(ms, now + 600000), ARGV[2])
+         local ms_3 = now
+         redis.call('ZADD', KEYS[19], 'LT', math.min(ms_3, now + 600000), ARGV[2])
         end
        end
       end
@@ -349,9 +350,9 @@ repeat
  if held > most then
   do
    local most_2, added_2 = most - math.floor(most / 64), added
-   local dropped, freed, entries, from_2 = 0, 0, 0, '-'
+   local dropped, freed, entries, from = 0, 0, 0, '-'
    repeat
-    local found = redis.call('XRANGE', KEYS[20], from_2, '+', 'COUNT', 100)
+    local found = redis.call('XRANGE', KEYS[20], from, '+', 'COUNT', 100)
     for __6, entry in ipairs(found) do
      if held - freed <= most_2 then
       break
@@ -365,7 +366,7 @@ repeat
      end
      freed = freed + event_bytes
      entries = entries + 1
-     from_2 = '(' .. entry[1]
+     from = '(' .. entry[1]
     end
    until freed >= added_2 or held - freed <= most_2 or #found < 100
    redis.call('XTRIM', KEYS[20], 'MAXLEN', redis.call('XLEN', KEYS[20]) - entries)

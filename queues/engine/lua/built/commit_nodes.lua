@@ -60,22 +60,19 @@ local ranks = {
  ['0'] = string.format('%d', count * 2),
  ['1'] = string.format('%d', count * 2 + 1),
 }
-local ids = {
-}
+local field_size, place_size = 0, 0
 for i_2 = first, #ARGV, 4 do
- local number = string.format('%d', count)
- fields[#fields + 1], fields[#fields + 2] = '=' .. ARGV[i_2], number
- fields[#fields + 1], fields[#fields + 2] = '#' .. number, ARGV[i_2 + 1]
- places[#places + 1], places[#places + 2] = ranks[ARGV[i_2 + 3]], number
- ids[#ids + 1] = ARGV[i_2 + 2]
- count = count + 1
-end
-for _, id in ipairs(ids) do
+ local its_name, node, id, its_rank = ARGV[i_2], ARGV[i_2 + 1], ARGV[i_2 + 2], ARGV[i_2 + 3]
  if redis.call('HEXISTS', KEYS[2], id) == 0 then
   return {
    'unstaged',
   }
  end
+ local number = string.format('%d', count)
+ fields[field_size + 1], fields[field_size + 2] = '=' .. its_name, number
+ fields[field_size + 3], fields[field_size + 4] = '#' .. number, node
+ places[place_size + 1], places[place_size + 2] = ranks[its_rank], number
+ field_size, place_size, count = field_size + 4, place_size + 2, count + 1
 end
 redis.call('HSET', KEYS[1], unpack(fields))
 redis.call('ZADD', KEYS[3], unpack(places))

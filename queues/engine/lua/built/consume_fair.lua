@@ -6,6 +6,7 @@ if not now then
  now = time[1] * 1000 + math.floor(time[2] / 1000)
  now_up = now + 1
 end
+local LINE_KEY_END = -2 - 7 - 26
 local last_part = ''
 local last_time = 0
 local event_lines = {
@@ -111,6 +112,16 @@ local chunk = 16
 local burned = ARGV[8] == '1' and 0 or 1
 local lease_end = string.format('%d', now + ARGV[5])
 local last_consumer = ARGV[#ARGV]
+local function options_to_tell(options)
+ if options == '' then
+  return ''
+ end
+ local bits, __3, __4, key_size, attributes_size = struct.unpack('>BI6I6HH', options, 7)
+ if key_size + attributes_size > 0 or bits % 64 >= 32 then
+  return options
+ end
+ return ''
+end
 local numbers = ''
 local numbers_attempt = 0
 local numbers_wait = 0
@@ -122,18 +133,6 @@ local function earlier(a, b_3)
  return a[1] < b_3[1]
 end
 local now_us = now * 1000
-local function stride_of(its_key, default)
- local weight_of
- repeat
-  if its_key == '' then
-   weight_of = default
-   break
-  end
-  local __3, found = string.find(ARGV[13], '\n' .. its_key .. '\t', 1, true)
-  weight_of = found and tonumber(string.match(ARGV[13], '^%d+', found + 1)) or default
- until true
- return math.floor(1000000 / weight_of + 0.5)
-end
 local function conform(tat, its_step, its_burst)
  local latest = now_us + its_burst * its_step
  tat = math.min(math.max(tat, now_us), latest)
@@ -240,35 +239,35 @@ if next_due_2 > 0 and next_due_2 <= now then
  local moved, later
  do
   local most_2 = math.max(tonumber(ARGV[10]), most)
-  local found_2 = {
+  local found = {
   }
   do
    local set = KEYS[10]
    local entries = redis.call('ZRANGEBYSCORE', set, '-inf', now, 'WITHSCORES', 'LIMIT', 0, most_2)
    for i_2 = 1, #entries, 2 do
-    found_2[#found_2 + 1] = {
+    found[#found + 1] = {
      entries[i_2],
      tonumber(entries[i_2 + 1]),
      set,
     }
    end
   end
-  local from_delayed = #found_2
+  local from_delayed = #found
   do
    local set_2 = KEYS[11]
    local entries_2 = redis.call('ZRANGEBYSCORE', set_2, '-inf', now, 'WITHSCORES', 'LIMIT', 0, most_2)
    for i_3 = 1, #entries_2, 2 do
-    found_2[#found_2 + 1] = {
+    found[#found + 1] = {
      entries_2[i_3],
      tonumber(entries_2[i_3 + 1]),
      set_2,
     }
    end
   end
-  local moved_2 = math.min(#found_2, most_2)
+  local moved_2 = math.min(#found, most_2)
   if moved_2 > 0 then
-   if from_delayed > 0 and from_delayed < #found_2 then
-    table.sort(found_2, earlier)
+   if from_delayed > 0 and from_delayed < #found then
+    table.sort(found, earlier)
    end
    local leaving = {
     [KEYS[10]] = {
@@ -280,7 +279,7 @@ if next_due_2 > 0 and next_due_2 <= now then
    }, {
    }
    for i_4 = 1, moved_2 do
-    local id, at, set_3 = found_2[i_4][1], found_2[i_4][2], found_2[i_4][3]
+    local id, at, set_3 = found[i_4][1], found[i_4][2], found[i_4][3]
     ids[i_4], lateness[i_4] = id, now - at
     leaving[set_3][#leaving[set_3] + 1] = id
     do
@@ -314,18 +313,18 @@ if next_due_2 > 0 and next_due_2 <= now then
         redis.call('HSET', KEYS[6], id_2, place_2)
         redis.call('ZADD', KEYS[7], 0, place_2 .. id_2)
         repeat
-         local its_key_2 = string.sub(place_2, 1, zero - 1)
+         local its_key = string.sub(place_2, 1, zero - 1)
          local turn_of
          do
-          local score = tonumber(redis.call('ZSCORE', KEYS[8], its_key_2) or nil)
+          local score = tonumber(redis.call('ZSCORE', KEYS[8], its_key) or nil)
           turn_of = score and score >= -4503599627370496 and score or nil
          end
          if turn_of then
           break
          end
-         local virtual_2, __4, start
+         local virtual_2, __5, start
          do
-          local raw_2 = redis.call('HMGET', KEYS[9], '', its_key_2)
+          local raw_2 = redis.call('HMGET', KEYS[9], '', its_key)
           local virtual_3
           repeat
            local raw_3 = raw_2[1]
@@ -344,14 +343,14 @@ if next_due_2 > 0 and next_due_2 <= now then
            end
            in_work, start_2, tat_4 = struct.unpack('>I4dd', raw_4)
           until true
-          virtual_2, __4, start = virtual_3, in_work, start_2, tat_4
+          virtual_2, __5, start = virtual_3, in_work, start_2, tat_4
          end
          local format_turn
          do
           local score_2 = math.max(virtual_2, start)
           format_turn = string.format('%.0f', score_2)
          end
-         redis.call('ZADD', KEYS[8], format_turn, its_key_2)
+         redis.call('ZADD', KEYS[8], format_turn, its_key)
         until true
        end
       else
@@ -448,14 +447,14 @@ if #let_on > 0 then
   end
  end
  for i_6, key_let_on in ipairs(let_on) do
-  local __5, start_3
+  local __6, start_3
   repeat
    local raw_6 = raw_shares[i_6]
    if not raw_6 then
-    __5, start_3 = 0, 0, 0
+    __6, start_3 = 0, 0, 0
     break
    end
-   __5, start_3 = struct.unpack('>I4dd', raw_6)
+   __6, start_3 = struct.unpack('>I4dd', raw_6)
   until true
   local format_turn_3
   do
@@ -469,8 +468,13 @@ end
 local function goes_before(one, other)
  return one.start < other.start or one.start == other.start and one.key < other.key
 end
-local turn_takers, head_3, last_loaded = {
-}, 1, nil
+local turn_takers, head_3, tail, last_loaded = {
+}, 1, 0, nil
+local ahead = {
+}
+local default_stride = math.floor(1000000 / weight + 0.5)
+local has_weights = string.find(ARGV[13], '\n', 1, true)
+local has_key_limits = at_once > 0 or step > 0
 local width = 0
 while delivered < most and skipped < skip_max and bytes < bytes_max and not known_dead do
  local number_2
@@ -486,19 +490,21 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
  do
   local number_3, width_2 = number_2, width
   do
-   turn_takers, head_3, last_loaded = {
-   }, 1, nil
-   local found_3 = redis.call('ZRANGEBYSCORE', KEYS[8], 0, '+inf', 'WITHSCORES', 'LIMIT', 0, width_2)
-   local its_keys = {
+   turn_takers, head_3, last_loaded, ahead = {
+   }, 1, nil, {
    }
-   for i_7 = 1, #found_3, 2 do
-    its_keys[#its_keys + 1] = found_3[i_7]
+   local found_2 = redis.call('ZRANGEBYSCORE', KEYS[8], 0, '+inf', 'WITHSCORES', 'LIMIT', 0, width_2)
+   local loaded = #found_2 / 2
+   local fields = {
+   }
+   for i_7 = 1, loaded do
+    fields[i_7] = found_2[2 * i_7 - 1]
    end
-   local loaded = #its_keys
-   local raw_shares_2
    if raw_clock == nil then
-    its_keys[loaded + 1] = ''
-    raw_shares_2 = redis.call('HMGET', KEYS[9], unpack(its_keys))
+    fields[loaded + 1] = ''
+   end
+   local raw_shares_2 = #fields > 0 and redis.call('HMGET', KEYS[9], unpack(fields))
+   if raw_clock == nil then
     do
      local raw_7 = raw_shares_2[loaded + 1]
      raw_clock = raw_7
@@ -514,55 +520,118 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
       virtual, plain_start, queue_tat = result_9, result_10, result_11
      end
     end
-    its_keys[loaded + 1] = nil
-   else
-    raw_shares_2 = loaded > 0 and redis.call('HMGET', KEYS[9], unpack(its_keys))
    end
-   for i_8, its_key_3 in ipairs(its_keys) do
-    local in_work_2, __6, tat_5
+   for i_8 = 1, loaded do
+    local in_work_2, __7, tat_5
     repeat
      local raw_8 = raw_shares_2[i_8]
      if not raw_8 then
-      in_work_2, __6, tat_5 = 0, 0, 0
+      in_work_2, __7, tat_5 = 0, 0, 0
       break
      end
-     in_work_2, __6, tat_5 = struct.unpack('>I4dd', raw_8)
+     in_work_2, __7, tat_5 = struct.unpack('>I4dd', raw_8)
     until true
-    turn_takers[i_8] = {
-     key = its_key_3,
-     start = tonumber(found_3[2 * i_8]),
+    local taker = {
+     key = found_2[2 * i_8 - 1],
+     start = tonumber(found_2[2 * i_8]),
      in_work = in_work_2,
      tat = tat_5,
-     stride = stride_of(its_key_3, weight),
      fetched = 0,
-     has_more = true,
     }
+    if has_weights then
+     local stride_of
+     do
+      local its_key_2, default = taker.key, weight
+      local weight_of
+      repeat
+       if its_key_2 == '' then
+        weight_of = default
+        break
+       end
+       local __8, found_3 = string.find(ARGV[13], '\n' .. its_key_2 .. '\t', 1, true)
+       weight_of = found_3 and tonumber(string.match(ARGV[13], '^%d+', found_3 + 1)) or default
+      until true
+      stride_of = math.floor(1000000 / weight_of + 0.5)
+     end
+     taker.stride = stride_of
+    end
+    turn_takers[i_8] = taker
    end
-   if #its_keys == width_2 then
-    last_loaded = turn_takers[width_2]
+   tail = loaded
+   repeat
+    if loaded < 4 or redis.call('ZCARD', KEYS[7]) > 3 * redis.call('ZCARD', KEYS[8]) then
+     break
+    end
+    local first = 1
+    for i_9 = 2, loaded + 1 do
+     if i_9 > loaded or turn_takers[i_9].start ~= turn_takers[first].start then
+      if i_9 - first >= 4 then
+       do
+        local first_2, last_2 = first, i_9 - 1
+        local most_read, base = (last_2 - first_2 + 1) * (3 + 1), #ahead
+        local found_4 = redis.call('ZRANGE', KEYS[7], '[' .. turn_takers[first_2].key .. '\0', '(' .. turn_takers[last_2].key .. '\1', 'BYLEX', 'LIMIT', 0, most_read)
+        local next_one, taker_2, its_key_3 = first_2, nil, nil
+        for i_10 = 1, #found_4 do
+         local member = found_4[i_10]
+         local member_key = string.sub(member, 1, LINE_KEY_END)
+         if member_key ~= its_key_3 then
+          its_key_3 = member_key
+          if taker_2 then
+           taker_2.line_end = base + i_10 - 1
+          end
+          taker_2 = turn_takers[next_one]
+          if taker_2.key == its_key_3 then
+           taker_2.fetched = base + i_10 - 1
+           if next_one < last_2 then
+            next_one = next_one + 1
+           end
+          else
+           taker_2 = nil
+          end
+         end
+         ahead[base + i_10] = member
+        end
+        if taker_2 then
+         if #found_4 < most_read then
+          taker_2.line_end = base + #found_4
+         else
+          taker_2.fetched = 0
+         end
+        end
+       end
+      end
+      first = i_9
+     end
+    end
+   until true
+   if loaded == width_2 then
+    last_loaded = {
+     key = turn_takers[width_2].key,
+     start = turn_takers[width_2].start,
+    }
    end
    if has_plain then
     repeat
-     local taker = {
+     local taker_3 = {
       key = '',
       start = math.max(virtual, plain_start),
       in_work = 0,
       tat = 0,
-      stride = stride_of('', weight),
       fetched = 0,
      }
-     local low, high = head_3, #turn_takers + 1
+     local low, high = head_3, tail + 1
+     tail = high
      local value = high == low
      if not value then
       local goes_before_2
       do
        local one_2 = turn_takers[high - 1]
-       goes_before_2 = one_2.start < taker.start or one_2.start == taker.start and one_2.key < taker.key
+       goes_before_2 = one_2.start < taker_3.start or one_2.start == taker_3.start and one_2.key < taker_3.key
       end
       value = goes_before_2
      end
      if value then
-      turn_takers[high] = taker
+      turn_takers[high] = taker_3
       break
      end
      while low < high do
@@ -570,7 +639,7 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
       local goes_before_3
       do
        local one_3 = turn_takers[middle]
-       goes_before_3 = one_3.start < taker.start or one_3.start == taker.start and one_3.key < taker.key
+       goes_before_3 = one_3.start < taker_3.start or one_3.start == taker_3.start and one_3.key < taker_3.key
       end
       if goes_before_3 then
        low = middle + 1
@@ -578,58 +647,52 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
        high = middle
       end
      end
-     table.insert(turn_takers, low, taker)
+     table.insert(turn_takers, low, taker_3)
     until true
    end
   end
-  local ids_3, takers_2, starts_2, places_2, members, touched_2 = {
-  }, {
+  local ids_3, takers_2, starts_2, places_2, touched_2 = {
   }, {
   }, {
   }, {
   }, {
   }
-  local picked = 0
-  while picked < number_3 and head_3 <= #turn_takers and skipped < skip_max do
-   local taker_2 = turn_takers[head_3]
-   local value_2 = last_loaded
-   if value_2 then
-    local goes_before_4
-    do
-     local one_4 = last_loaded
-     goes_before_4 = one_4.start < taker_2.start or one_4.start == taker_2.start and one_4.key < taker_2.key
-    end
-    value_2 = goes_before_4
-   end
-   if value_2 then
+  local picked, turn_count, members = 0, 0, places_2
+  while picked < number_3 and skipped < skip_max do
+   local taker_4 = turn_takers[head_3]
+   if not taker_4 or last_loaded and goes_before(last_loaded, taker_4) then
     break
    end
    head_3 = head_3 + 1
-   touched_2[taker_2.key] = taker_2
+   if taker_4.is_empty == nil then
+    taker_4.is_empty = false
+    turn_count = turn_count + 1
+    touched_2[turn_count] = taker_4
+   end
    local wanted
    repeat
     local wanted_2 = number_3 - picked
-    if taker_2.key == '' then
+    if not has_key_limits or taker_4.key == '' then
      wanted = wanted_2
      break
     end
-    if at_once > 0 and taker_2.in_work + wanted_2 > at_once then
-     wanted_2 = at_once - taker_2.in_work
+    if at_once > 0 and taker_4.in_work + wanted_2 > at_once then
+     wanted_2 = at_once - taker_4.in_work
      if wanted_2 <= 0 then
-      taker_2.aside_until = now + 5000
+      taker_4.aside_until = now + 5000
      end
     end
     if step > 0 and wanted_2 > 0 then
      local free_2
-     free_2, taker_2.tat = conform(taker_2.tat, step, burst)
+     free_2, taker_4.tat = conform(taker_4.tat, step, burst)
      wanted_2 = math.min(wanted_2, free_2)
      if free_2 <= 0 then
       local conforms_at
       do
-       local tat_6, its_step_4, its_burst_4 = taker_2.tat, step, burst
+       local tat_6, its_step_4, its_burst_4 = taker_4.tat, step, burst
        conforms_at = math.ceil((tat_6 + its_step_4 - its_burst_4 * its_step_4) / 1000)
       end
-      taker_2.aside_until = math.min(conforms_at, now + 5000)
+      taker_4.aside_until = math.min(conforms_at, now + 5000)
      end
     end
     wanted = wanted_2
@@ -653,115 +716,131 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
        result_12 = wanted_3
        break
       end
-      local ahead = rival.start - taker_2.start
-      local number_4 = math.floor(ahead / taker_2.stride) + 1
-      if number_4 > 1 and ahead % taker_2.stride == 0 and rival.key < taker_2.key then
+      local lead = rival.start - taker_4.start
+      local stride = taker_4.stride or default_stride
+      if lead < stride then
+       result_12 = 1
+       break
+      end
+      local number_4 = math.floor(lead / stride) + 1
+      if number_4 > 1 and lead % stride == 0 and rival.key < taker_4.key then
        number_4 = number_4 - 1
       end
       result_12 = math.min(number_4, wanted_3)
      until true
      wanted = result_12
     end
-    local found_4, ranks, list_2
-    local is_plain = taker_2.key == ''
-    if is_plain then
-     do
-      local result_13, result_14, result_15
-      repeat
-       local number_5 = wanted
-       local ids_4, ranks_2
-       do
-        local found_5 = redis.call('ZRANGE', KEYS[5], 0, number_5 - 1, 'WITHSCORES')
-        local ids_5, ranks_3, is_low = {
-        }, {
-        }, false
-        for i_9 = 1, #found_5, 2 do
-         if not is_low and tonumber(found_5[i_9 + 1]) >= 1759218604441600 then
-          if redis.call('LLEN', KEYS[3]) > 0 then
-           break
-          end
-          is_low = true
-         end
-         ids_5[#ids_5 + 1], ranks_3[#ranks_3 + 1] = found_5[i_9], found_5[i_9 + 1]
-        end
-        ids_4, ranks_2 = ids_5, ranks_3
-       end
-       if #ids_4 > 0 then
-        redis.call('ZREM', KEYS[5], unpack(ids_4))
-        result_13, result_14, result_15 = ids_4, ranks_2
-        break
-       end
-       local list_3 = redis.call('EXISTS', KEYS[4]) == 1 and KEYS[4] or KEYS[3]
-       result_13, result_14, result_15 = redis.call('LPOP', list_3, number_5) or {
-       }, nil, list_3
-      until true
-      found_4, ranks, list_2 = result_13, result_14, result_15
-     end
-     has_plain = #found_4 > 0
-     taker_2.has_more = has_plain
-    else
-     do
-      local result_16
-      do
-       local its_key_4, first, most_3 = taker_2.key, taker_2.fetched, wanted + 1
-       local from_2, to_2
-       do
-        local prefix = its_key_4 .. string.char(0)
-        from_2, to_2 = '[' .. prefix, '(' .. string.sub(prefix, 1, -2) .. string.char(string.byte(prefix, -1) + 1)
-       end
-       result_16 = redis.call('ZRANGEBYLEX', KEYS[7], from_2, to_2, 'LIMIT', first, most_3)
-      end
-      found_4 = result_16
-     end
-     taker_2.has_more = #found_4 > wanted
-     found_4[wanted + 1] = nil
-     taker_2.fetched = taker_2.fetched + #found_4
-    end
-    for i_10, found_id in ipairs(found_4) do
-     picked = picked + 1
-     takers_2[picked], starts_2[picked] = taker_2, taker_2.start
-     if is_plain then
-      ids_3[picked], places_2[picked] = found_id, ranks and ranks[i_10] or list_2
-     else
-      ids_3[picked], places_2[picked] = string.sub(found_id, -26), found_id
-      members[#members + 1] = found_id
-     end
-     do
-      taker_2.start = taker_2.start + 1 * taker_2.stride
-      taker_2.in_work = taker_2.in_work + 1
-      taker_2.tat = taker_2.tat + 1 * step
-     end
-    end
-    if taker_2.has_more then
+    local start_4, stride_2, got = taker_4.start, taker_4.stride or default_stride, 0
+    if taker_4.key == '' then
+     local found_5, ranks, list_2
      repeat
-      local low_2, high_2 = head_3, #turn_takers + 1
-      local value_3 = high_2 == low_2
-      if not value_3 then
-       local goes_before_5
-       do
-        local one_5 = turn_takers[high_2 - 1]
-        goes_before_5 = one_5.start < taker_2.start or one_5.start == taker_2.start and one_5.key < taker_2.key
+      local number_5 = wanted
+      local ids_4, ranks_2
+      do
+       local found_6 = redis.call('ZRANGE', KEYS[5], 0, number_5 - 1, 'WITHSCORES')
+       local ids_5, ranks_3, is_low = {
+       }, {
+       }, false
+       for i_11 = 1, #found_6, 2 do
+        if not is_low and tonumber(found_6[i_11 + 1]) >= 1759218604441600 then
+         if redis.call('LLEN', KEYS[3]) > 0 then
+          break
+         end
+         is_low = true
+        end
+        ids_5[#ids_5 + 1], ranks_3[#ranks_3 + 1] = found_6[i_11], found_6[i_11 + 1]
        end
-       value_3 = goes_before_5
+       ids_4, ranks_2 = ids_5, ranks_3
       end
-      if value_3 then
-       turn_takers[high_2] = taker_2
+      if #ids_4 > 0 then
+       redis.call('ZREM', KEYS[5], unpack(ids_4))
+       found_5, ranks, list_2 = ids_4, ranks_2
+       break
+      end
+      local list_3 = redis.call('EXISTS', KEYS[4]) == 1 and KEYS[4] or KEYS[3]
+      found_5, ranks, list_2 = redis.call('LPOP', list_3, number_5) or {
+      }, nil, list_3
+     until true
+     got = #found_5
+     has_plain = got > 0
+     taker_4.is_empty = not has_plain
+     if members == places_2 then
+      members = {
+       unpack(places_2),
+      }
+     end
+     for i_12 = 1, got do
+      ids_3[picked + i_12], places_2[picked + i_12] = found_5[i_12], ranks and ranks[i_12] or list_2
+     end
+    else
+     local line_2, fetched, line_end = ahead, taker_4.fetched, taker_4.line_end
+     if not line_end then
+      do
+       local result_13
+       do
+        local its_key_4, first_3, most_3 = taker_4.key, fetched, wanted + 1
+        result_13 = redis.call('ZRANGE', KEYS[7], '[' .. its_key_4 .. '\0', '(' .. its_key_4 .. '\1', 'BYLEX', 'LIMIT', first_3, most_3)
+       end
+       line_2 = result_13
+      end
+      fetched, line_end = 0, #line_2
+     end
+     got = line_end - fetched
+     taker_4.is_empty = got <= wanted
+     if got > wanted then
+      got = wanted
+     end
+     taker_4.fetched = taker_4.fetched + got
+     for i_13 = 1, got do
+      local member_2 = line_2[fetched + i_13]
+      places_2[picked + i_13], ids_3[picked + i_13] = member_2, string.sub(member_2, -26)
+      if members ~= places_2 then
+       members[#members + 1] = member_2
+      end
+     end
+    end
+    for i_14 = picked + 1, picked + got do
+     takers_2[i_14], starts_2[i_14] = taker_4, start_4
+     start_4 = start_4 + stride_2
+    end
+    picked = picked + got
+    do
+     local number_6 = got
+     taker_4.start = taker_4.start + number_6 * (taker_4.stride or default_stride)
+     taker_4.in_work = taker_4.in_work + number_6
+     taker_4.tat = taker_4.tat + number_6 * step
+    end
+    if not taker_4.is_empty then
+     repeat
+      local low_2, high_2 = head_3, tail + 1
+      tail = high_2
+      local value_2 = high_2 == low_2
+      if not value_2 then
+       local goes_before_4
+       do
+        local one_4 = turn_takers[high_2 - 1]
+        goes_before_4 = one_4.start < taker_4.start or one_4.start == taker_4.start and one_4.key < taker_4.key
+       end
+       value_2 = goes_before_4
+      end
+      if value_2 then
+       turn_takers[high_2] = taker_4
        break
       end
       while low_2 < high_2 do
        local middle_2 = math.floor((low_2 + high_2) / 2)
-       local goes_before_6
+       local goes_before_5
        do
-        local one_6 = turn_takers[middle_2]
-        goes_before_6 = one_6.start < taker_2.start or one_6.start == taker_2.start and one_6.key < taker_2.key
+        local one_5 = turn_takers[middle_2]
+        goes_before_5 = one_5.start < taker_4.start or one_5.start == taker_4.start and one_5.key < taker_4.key
        end
-       if goes_before_6 then
+       if goes_before_5 then
         low_2 = middle_2 + 1
        else
         high_2 = middle_2
        end
       end
-      table.insert(turn_takers, low_2, taker_2)
+      table.insert(turn_takers, low_2, taker_4)
      until true
     end
    end
@@ -771,7 +850,7 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
   end
   ids_2, takers, starts, places, touched = ids_3, takers_2, starts_2, places_2, touched_2
  end
- if not next(touched) then
+ if #touched == 0 then
   break
  end
  if #ids_2 > 0 then
@@ -787,13 +866,13 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
    if #ids_6 > 1 or raw_runs[1] then
     local kept, size, alive = {
     }, bytes, 0
-    for i_11, id_3 in ipairs(ids_6) do
-     local raw_run, length, expires = raw_runs[i_11], 0, 0
+    for i_15, id_3 in ipairs(ids_6) do
+     local raw_run, length, expires = raw_runs[i_15], 0, 0
      if raw_run then
       length, expires = redis.call('HSTRLEN', KEYS[1], id_3), struct.unpack('>I6', raw_run, 10)
      end
      if size >= bytes_max or alive >= most - delivered or skipped >= skip_max then
-      first_left_2 = i_11
+      first_left_2 = i_15
       break
      elseif length > 0 and expires > 0 and expires <= now then
       skipped = skipped + math.floor(length / 16384)
@@ -806,7 +885,7 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
        alive = alive + 1
       end
      end
-     kept[i_11] = id_3
+     kept[i_15] = id_3
     end
     ids_6 = kept
    end
@@ -821,15 +900,15 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
     }, {
     }, {
     }
-    for i_12, id_4 in ipairs(ids_7) do
+    for i_16, id_4 in ipairs(ids_7) do
      if not lapsed_2[id_4] then
-      wanted_4[#wanted_4 + 1], places_3[#places_3 + 1] = id_4, i_12
+      wanted_4[#wanted_4 + 1], places_3[#places_3 + 1] = id_4, i_16
      end
     end
-    local found_6 = #wanted_4 > 0 and redis.call('HMGET', KEYS[1], unpack(wanted_4)) or {
+    local found_7 = #wanted_4 > 0 and redis.call('HMGET', KEYS[1], unpack(wanted_4)) or {
     }
-    for i_13, record in ipairs(found_6) do
-     records_2[places_3[i_13]] = record
+    for i_17, record in ipairs(found_7) do
+     records_2[places_3[i_17]] = record
     end
     records = records_2
    until true
@@ -837,34 +916,34 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
    }, {
    }, {
    }, 0
-   for i_14 = 1, #ids_6 do
-    local id_5 = ids_6[i_14]
+   for i_18 = 1, #ids_6 do
+    local id_5 = ids_6[i_18]
     if delivered >= most then
-     first_left_2 = i_14
+     first_left_2 = i_18
      break
     end
-    local value_4 = records[i_14]
-    if value_4 then
+    local value_3 = records[i_18]
+    if value_3 then
      local deliver_one
      repeat
-      local raw_9, raw_run_2 = records[i_14], raw_runs[i_14]
-      local tries, expires_2, due_ms, options, body_at
+      local raw_9, raw_run_2 = records[i_18], raw_runs[i_18]
+      local tries, expires_2, due_ms, options_2, body_at
       do
-       local bits, tries_2, expires_3, at_2 = struct.unpack('>BHI6', raw_9)
-       local due_ms_2, options_2 = nil, ''
-       if bits >= 2 then
+       local bits_2, tries_2, expires_3, at_2 = struct.unpack('>BHI6', raw_9)
+       local due_ms_2, options_3 = nil, ''
+       if bits_2 >= 2 then
         due_ms_2, at_2 = struct.unpack('>I6', raw_9, at_2)
-        bits = bits - 2
+        bits_2 = bits_2 - 2
        end
-       if bits == 1 then
-        options_2, at_2 = struct.unpack('>Hc0', raw_9, at_2)
+       if bits_2 == 1 then
+        options_3, at_2 = struct.unpack('>Hc0', raw_9, at_2)
        end
-       tries, expires_2, due_ms, options, body_at = tries_2, expires_3, due_ms_2, options_2, at_2
+       tries, expires_2, due_ms, options_2, body_at = tries_2, expires_3, due_ms_2, options_3, at_2
       end
       local attempt, used, depended, history = 0, 0, 0, ''
       if raw_run_2 then
-       local history_at, marks, __7
-       attempt, used, tries, marks, expires_2, due_ms, __7, __7, __7, history_at = struct.unpack('>I4HHBI6I6I6Hc0Bc0', raw_run_2)
+       local history_at, marks, __9
+       attempt, used, tries, marks, expires_2, due_ms, __9, __9, __9, history_at = struct.unpack('>I4HHBI6I6I6Hc0Bc0', raw_run_2)
        history = string.sub(raw_run_2, history_at)
        if marks >= 4 then
         depended = marks - marks % 4
@@ -874,8 +953,8 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
        do
         local attempt_2 = attempt
         do
-         local line_2 = 'expired' .. '\t' .. id_5 .. '\t' .. attempt_2 .. '\t\t' .. '' .. '\t\t' .. '' .. '\t' .. ''
-         event_lines[#event_lines + 1] = line_2
+         local line_3 = 'expired' .. '\t' .. id_5 .. '\t' .. attempt_2 .. '\t\t' .. '' .. '\t\t' .. '' .. '\t' .. ''
+         event_lines[#event_lines + 1] = line_3
         end
        end
        deliver_one = nil
@@ -885,8 +964,8 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
       if used < 65535 then
        used = used + burned
       end
-      local value_5 = due_ms
-      if not value_5 then
+      local value_4 = due_ms
+      if not value_4 then
        local id_time
        repeat
         local part = string.sub(id_5, 1, 10)
@@ -894,7 +973,7 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
          id_time = last_time
          break
         end
-        local a_3, b_5, c, d, e, f, g, h, i_15, j = string.byte(part, 1, 10)
+        local a_3, b_5, c, d, e, f, g, h, i_19, j = string.byte(part, 1, 10)
         local value_of
         repeat
          if a_3 < 58 then
@@ -1091,27 +1170,27 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
         until true
         local value_of_9
         repeat
-         if i_15 < 58 then
-          value_of_9 = i_15 - 48
+         if i_19 < 58 then
+          value_of_9 = i_19 - 48
           break
          end
-         if i_15 < 73 then
-          value_of_9 = i_15 - 55
+         if i_19 < 73 then
+          value_of_9 = i_19 - 55
           break
          end
-         if i_15 < 76 then
-          value_of_9 = i_15 - 56
+         if i_19 < 76 then
+          value_of_9 = i_19 - 56
           break
          end
-         if i_15 < 79 then
-          value_of_9 = i_15 - 57
+         if i_19 < 79 then
+          value_of_9 = i_19 - 57
           break
          end
-         if i_15 < 85 then
-          value_of_9 = i_15 - 58
+         if i_19 < 85 then
+          value_of_9 = i_19 - 58
           break
          end
-         value_of_9 = i_15 - 59
+         value_of_9 = i_19 - 59
         until true
         local value_of_10
         repeat
@@ -1140,9 +1219,9 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
         last_time = ((((high_3 * 32 + value_of_6) * 32 + value_of_7) * 32 + value_of_8) * 32 + value_of_9) * 32 + value_of_10
         id_time = last_time
        until true
-       value_5 = id_time
+       value_4 = id_time
       end
-      due_ms = value_5
+      due_ms = value_4
       local wait = now > due_ms and now - due_ms or 0
       local body = string.sub(raw_9, body_at)
       bytes = bytes + #body
@@ -1155,7 +1234,7 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
        used,
        tries,
        expires_2,
-       options,
+       options_to_tell(options_2),
        body,
       }
       do
@@ -1168,14 +1247,14 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
         end
         format_numbers = numbers
        end
-       local line_3 = 'consumed\t' .. id_5 .. format_numbers .. consumer .. '\t'
-       event_lines[#event_lines + 1] = line_3
+       local line_4 = 'consumed\t' .. id_5 .. format_numbers .. consumer .. '\t'
+       event_lines[#event_lines + 1] = line_4
       end
-      deliver_one = struct.pack('>I4HHBI6I6I6Hc0Bc0', attempt, used, tries, 1 - burned + depended, expires_2, due_ms, now, #options, options, #consumer, consumer) .. history
+      deliver_one = struct.pack('>I4HHBI6I6I6Hc0Bc0', attempt, used, tries, 1 - burned + depended, expires_2, due_ms, now, #options_2, options_2, #consumer, consumer) .. history
      until true
-     value_4 = deliver_one
+     value_3 = deliver_one
     end
-    local run = value_4
+    local run = value_3
     if run then
      new_runs[taken + 1], new_runs[taken + 2] = id_5, run
      leases[taken + 1], leases[taken + 2] = lease_end, id_5
@@ -1183,15 +1262,15 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
      taken = taken + 2
     elseif lapsed and lapsed[id_5] then
      do
-      local attempt_4 = (struct.unpack('>I4', raw_runs[i_14]))
+      local attempt_4 = (struct.unpack('>I4', raw_runs[i_18]))
       do
-       local line_4 = 'expired' .. '\t' .. id_5 .. '\t' .. attempt_4 .. '\t\t' .. '' .. '\t\t' .. '' .. '\t' .. ''
-       event_lines[#event_lines + 1] = line_4
+       local line_5 = 'expired' .. '\t' .. id_5 .. '\t' .. attempt_4 .. '\t\t' .. '' .. '\t\t' .. '' .. '\t' .. ''
+       event_lines[#event_lines + 1] = line_5
       end
      end
-     gone[#gone + 1], gone_runs[#gone + 1] = id_5, raw_runs[i_14]
-    elseif records[i_14] then
-     gone[#gone + 1], gone_runs[#gone + 1] = id_5, raw_runs[i_14]
+     gone[#gone + 1], gone_runs[#gone + 1] = id_5, raw_runs[i_18]
+    elseif records[i_18] then
+     gone[#gone + 1], gone_runs[#gone + 1] = id_5, raw_runs[i_18]
     else
      tombstones = tombstones + 1
      skipped = skipped + 1
@@ -1204,21 +1283,21 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
      redis.call('HDEL', KEYS[6], unpack(gone))
     end
     do
-     for i_16 = 1, #gone do
-      local raw_10 = gone_runs[i_16]
+     for i_20 = 1, #gone do
+      local raw_10 = gone_runs[i_20]
       if raw_10 and (string.byte(raw_10, 9) >= 4) then
        do
-        local id_6, options_3 = gone[i_16], (struct.unpack('>Hc0', raw_10, 28))
+        local id_6, options_4 = gone[i_20], (struct.unpack('>Hc0', raw_10, 28))
         do
          local message
          do
           local key_of
           repeat
-           if options_3 == '' then
+           if options_4 == '' then
             key_of = ''
             break
            end
-           local __8, __9, __10, __11, its_key_5 = struct.unpack('>I6BI6I6Hc0', options_3)
+           local __10, __11, __12, __13, its_key_5 = struct.unpack('>I6BI6I6Hc0', options_4)
            key_of = its_key_5
           until true
           message = 'ended\t' .. ARGV[2] .. '\t' .. id_6 .. '\t' .. 'expired' .. '\t' .. key_of
@@ -1248,27 +1327,27 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
    end
    first_left, delivered_ids = first_left_2, delivered_ids_2
   end
-  local next_one = 1
-  for i_17, id_7 in ipairs(ids_2) do
-   if i_17 < first_left and delivered_ids[next_one] == id_7 then
-    next_one = next_one + 1
-    virtual = math.max(virtual, starts[i_17])
+  local next_one_2 = 1
+  for i_21, id_7 in ipairs(ids_2) do
+   if i_21 < first_left and delivered_ids[next_one_2] == id_7 then
+    next_one_2 = next_one_2 + 1
+    virtual = math.max(virtual, starts[i_21])
    else
     do
-     local taker_3, sign = takers[i_17], -1
-     taker_3.start = taker_3.start + sign * taker_3.stride
-     taker_3.in_work = taker_3.in_work + sign
-     taker_3.tat = taker_3.tat + sign * step
+     local taker_5, number_7 = takers[i_21], -1
+     taker_5.start = taker_5.start + number_7 * (taker_5.stride or default_stride)
+     taker_5.in_work = taker_5.in_work + number_7
+     taker_5.tat = taker_5.tat + number_7 * step
     end
-    takers[i_17].aside_until = nil
+    takers[i_21].aside_until = nil
    end
   end
-  for i_18 = #ids_2, first_left, -1 do
+  for i_22 = #ids_2, first_left, -1 do
    do
-    local id_8, taker_4, place_4 = ids_2[i_18], takers[i_18], places[i_18]
-    if taker_4.key ~= '' then
+    local id_8, taker_6, place_4 = ids_2[i_22], takers[i_22], places[i_22]
+    if taker_6.key ~= '' then
      redis.call('ZADD', KEYS[7], 0, place_4)
-     taker_4.has_more = true
+     taker_6.is_empty = false
     else
      has_plain = true
      if place_4 == KEYS[4] or place_4 == KEYS[3] then
@@ -1283,56 +1362,72 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
  end
  do
   local touched_3 = touched
-  local new_turns, new_shares = {
+  local new_turns, new_shares, left, forgotten = {
+  }, {
+  }, {
   }, {
   }
-  for its_key_6, taker_5 in pairs(touched_3) do
+  local turn_size, share_size, sweep_at = 0, 0, nil
+  for i_23 = 1, #touched_3 do
+   local taker_7 = touched_3[i_23]
+   local its_key_6, turn, is_kept = taker_7.key, nil, true
    if its_key_6 == '' then
-    plain_start = taker_5.start
-   elseif taker_5.has_more then
-    local score_5 = taker_5.aside_until and taker_5.aside_until - 4503599627370496 or taker_5.start
-    new_turns[#new_turns + 1], new_turns[#new_turns + 2] = string.format('%.0f', score_5), its_key_6
-    new_shares[#new_shares + 1] = its_key_6
-    new_shares[#new_shares + 1] = struct.pack('>I4dd', taker_5.in_work, taker_5.start, taker_5.tat)
+    plain_start = taker_7.start
+    is_kept = false
+   elseif not taker_7.is_empty then
+    turn = taker_7.aside_until and taker_7.aside_until - 4503599627370496 or taker_7.start
+   elseif taker_7.in_work > 0 then
+    left[#left + 1] = its_key_6
    else
-    repeat
-     local virtual_4, in_work_3, start_4, tat_7, turn = virtual, taker_5.in_work, taker_5.start, taker_5.tat, nil
-     redis.call('HDEL', KEYS[9], its_key_6)
-     if not turn then
-      redis.call('ZREM', KEYS[8], its_key_6)
-     end
-     if not turn and in_work_3 == 0 then
-      local until_ms = math.max(start_4 > virtual_4 and now + 10000 or 0, math.ceil(tat_7 / 1000))
-      if until_ms <= now then
-       break
-      end
-      turn = until_ms - 9007199254740992
-      do
-       redis.call('ZADD', KEYS[19], 'LT', math.min(until_ms, now + 600000), ARGV[2])
-      end
-     end
-     if turn then
-      redis.call('ZADD', KEYS[8], string.format('%.0f', turn), its_key_6)
-     end
-     redis.call('HSET', KEYS[9], its_key_6, struct.pack('>I4dd', in_work_3, start_4, tat_7))
-    until true
+    local until_ms
+    do
+     local virtual_4, start_5, tat_7 = virtual, taker_7.start, taker_7.tat
+     local until_ms_2 = math.max(start_5 > virtual_4 and now + 10000 or 0, math.ceil(tat_7 / 1000))
+     until_ms = until_ms_2 > now and until_ms_2 or nil
+    end
+    if until_ms then
+     turn = until_ms - 9007199254740992
+     sweep_at = math.min(sweep_at or until_ms, until_ms)
+    else
+     left[#left + 1], forgotten[#forgotten + 1] = its_key_6, its_key_6
+     is_kept = false
+    end
+   end
+   if turn then
+    new_turns[turn_size + 1], new_turns[turn_size + 2] = turn, its_key_6
+    turn_size = turn_size + 2
+   end
+   if is_kept then
+    new_shares[share_size + 1], new_shares[share_size + 2] = its_key_6, struct.pack('>I4dd', taker_7.in_work, taker_7.start, taker_7.tat)
+    share_size = share_size + 2
    end
   end
-  if #new_turns > 0 then
+  if #left > 0 then
+   redis.call('ZREM', KEYS[8], unpack(left))
+  end
+  if #forgotten > 0 then
+   redis.call('HDEL', KEYS[9], unpack(forgotten))
+  end
+  if turn_size > 0 then
    redis.call('ZADD', KEYS[8], unpack(new_turns))
   end
-  new_shares[#new_shares + 1] = ''
-  new_shares[#new_shares + 1] = struct.pack('>ddd', virtual, plain_start, queue_tat)
+  new_shares[share_size + 1], new_shares[share_size + 2] = '', struct.pack('>ddd', virtual, plain_start, queue_tat)
   redis.call('HSET', KEYS[9], unpack(new_shares))
+  if sweep_at then
+   do
+    local ms_4 = sweep_at
+    redis.call('ZADD', KEYS[19], 'LT', math.min(ms_4, now + 600000), ARGV[2])
+   end
+  end
  end
- width = 64
+ width = #ids_2 < number_2 and 64 or 0
  if known_dead then
   do
-   local result_17
+   local result_14
    repeat
     local known = redis.call('ZCOUNT', KEYS[12], '-inf', now)
     if known == 0 then
-     result_17 = false
+     result_14 = false
      break
     end
     local elsewhere = redis.call('ZCARD', KEYS[10]) + redis.call('ZCARD', KEYS[11]) + redis.call('ZCARD', KEYS[25])
@@ -1345,50 +1440,50 @@ while delivered < most and skipped < skip_max and bytes < bytes_max and not know
      end
      line_size = plain_size + redis.call('ZCARD', KEYS[7])
     end
-    result_17 = line_size + tombstones <= known - math.min(known, elsewhere)
+    result_14 = line_size + tombstones <= known - math.min(known, elsewhere)
    until true
-   known_dead = result_17
+   known_dead = result_14
   end
  end
 end
 if delivered > 0 and not raw_clock then
  do
-  local ms_4 = now + 10000
-  redis.call('ZADD', KEYS[19], 'LT', math.min(ms_4, now + 600000), ARGV[2])
+  local ms_5 = now + 10000
+  redis.call('ZADD', KEYS[19], 'LT', math.min(ms_5, now + 600000), ARGV[2])
  end
 end
 if delivered < asked then
  local late = redis.call('ZRANGEBYSCORE', KEYS[8], '(' .. string.format('%.0f', (now + 5000 - 4503599627370496)), '(0', 'LIMIT', 0, 64)
- for __12, its_key_7 in ipairs(late) do
+ for __14, its_key_7 in ipairs(late) do
   redis.call('ZADD', KEYS[8], string.format('%.0f', (now + 5000 - 4503599627370496)), its_key_7)
  end
  local format_turn_4
  do
-  local score_6 = -4503599627370496
-  format_turn_4 = string.format('%.0f', score_6)
+  local score_5 = -4503599627370496
+  format_turn_4 = string.format('%.0f', score_5)
  end
  local aside = redis.call('ZRANGEBYSCORE', KEYS[8], format_turn_4, '(0', 'WITHSCORES', 'LIMIT', 0, 1)
  local again_at = aside[2] and aside[2] + 4503599627370496
  if queue_step > 0 then
   local free_3
   do
-   local result_18, result_19
+   local result_15, result_16
    do
     local tat_8, its_step_5, its_burst_5 = queue_tat, queue_step, queue_burst
     local latest_3 = now_us + its_burst_5 * its_step_5
     tat_8 = math.min(math.max(tat_8, now_us), latest_3)
-    result_18, result_19 = math.floor((latest_3 - tat_8) / its_step_5), tat_8
+    result_15, result_16 = math.floor((latest_3 - tat_8) / its_step_5), tat_8
    end
-   free_3, queue_tat = result_18, result_19
+   free_3, queue_tat = result_15, result_16
   end
   if free_3 <= 0 then
    do
-    local result_20
+    local result_17
     do
      local tat_9, its_step_6, its_burst_6 = queue_tat, queue_step, queue_burst
-     result_20 = math.ceil((tat_9 + its_step_6 - its_burst_6 * its_step_6) / 1000)
+     result_17 = math.ceil((tat_9 + its_step_6 - its_burst_6 * its_step_6) / 1000)
     end
-    again_at = result_20
+    again_at = result_17
    end
   end
  end
@@ -1401,31 +1496,31 @@ if tombstones > 0 then
  do
   local change = -tombstones
   local field_5 = 't:' .. ARGV[2]
-  local left = redis.call('HINCRBY', KEYS[15], field_5, change)
-  if left > 0 and change > 0 then
+  local left_2 = redis.call('HINCRBY', KEYS[15], field_5, change)
+  if left_2 > 0 and change > 0 then
    local in_front = redis.call('LLEN', KEYS[4])
-   if left >= in_front + redis.call('LLEN', KEYS[3]) then
+   if left_2 >= in_front + redis.call('LLEN', KEYS[3]) then
     redis.call('DEL', KEYS[3], KEYS[4])
-    left = 0
+    left_2 = 0
    else
     local list_4 = in_front > 0 and KEYS[4] or KEYS[3]
-    for __13 = 1, 8 do
+    for __15 = 1, 8 do
      local id_9 = redis.call('LINDEX', list_4, 0)
-     if left == 0 or not id_9 or redis.call('HEXISTS', KEYS[1], id_9) == 1 then
+     if left_2 == 0 or not id_9 or redis.call('HEXISTS', KEYS[1], id_9) == 1 then
       break
      end
      redis.call('LPOP', list_4)
-     left = redis.call('HINCRBY', KEYS[15], field_5, -1)
+     left_2 = redis.call('HINCRBY', KEYS[15], field_5, -1)
     end
-    if left > 500 then
+    if left_2 > 500 then
      do
-      local ms_5 = now
-      redis.call('ZADD', KEYS[19], 'LT', math.min(ms_5, now + 600000), ARGV[2])
+      local ms_6 = now
+      redis.call('ZADD', KEYS[19], 'LT', math.min(ms_6, now + 600000), ARGV[2])
      end
     end
    end
   end
-  if left <= 0 then
+  if left_2 <= 0 then
    redis.call('HDEL', KEYS[15], field_5)
   end
  end
@@ -1440,7 +1535,7 @@ if expired > 0 then
     if redis.call('HGET', KEYS[21], 'm') == tostring(minute_3) then
      break
     end
-    for __14, field_7 in ipairs(redis.call('HKEYS', KEYS[21])) do
+    for __16, field_7 in ipairs(redis.call('HKEYS', KEYS[21])) do
      local its_4 = tonumber(string.match(field_7, '^%d+'))
      if its_4 and its_4 <= minute_3 - 10 then
       redis.call('HDEL', KEYS[21], field_7)
@@ -1480,10 +1575,10 @@ repeat
   break
  end
  local added = 0
- for first_2 = 1, total, 64 do
-  local last_2 = math.min(first_2 + 64 - 1, total)
-  local lines = total == 1 and event_lines[1] or table.concat(event_lines, '\n', first_2, last_2)
-  redis.call('XADD', KEYS[23], '*', 't', string.format('%d', now), 'q', ARGV[2], 'n', last_2 - first_2 + 1, 'e', lines)
+ for first_4 = 1, total, 64 do
+  local last_3 = math.min(first_4 + 64 - 1, total)
+  local lines = total == 1 and event_lines[1] or table.concat(event_lines, '\n', first_4, last_3)
+  redis.call('XADD', KEYS[23], '*', 't', string.format('%d', now), 'q', ARGV[2], 'n', last_3 - first_4 + 1, 'e', lines)
   added = added + (40 + math.floor(1.2 * (#ARGV[2] + #lines)))
  end
  local held = redis.call('HINCRBY', KEYS[24], 'events_bytes', added)
@@ -1494,25 +1589,25 @@ repeat
  if held > most_4 then
   do
    local most_5, added_2 = most_4 - math.floor(most_4 / 64), added
-   local dropped, freed, entries_3, from_3 = 0, 0, 0, '-'
+   local dropped, freed, entries_3, from_2 = 0, 0, 0, '-'
    repeat
-    local found_7 = redis.call('XRANGE', KEYS[23], from_3, '+', 'COUNT', 100)
-    for __15, entry in ipairs(found_7) do
+    local found_8 = redis.call('XRANGE', KEYS[23], from_2, '+', 'COUNT', 100)
+    for __17, entry in ipairs(found_8) do
      if held - freed <= most_5 then
       break
      end
-     local fields = entry[2]
-     dropped = dropped + tonumber(fields[6])
+     local fields_2 = entry[2]
+     dropped = dropped + tonumber(fields_2[6])
      local event_bytes
      do
-      local place_5, lines_2 = fields[4], fields[8]
+      local place_5, lines_2 = fields_2[4], fields_2[8]
       event_bytes = 40 + math.floor(1.2 * (#place_5 + #lines_2))
      end
      freed = freed + event_bytes
      entries_3 = entries_3 + 1
-     from_3 = '(' .. entry[1]
+     from_2 = '(' .. entry[1]
     end
-   until freed >= added_2 or held - freed <= most_5 or #found_7 < 100
+   until freed >= added_2 or held - freed <= most_5 or #found_8 < 100
    redis.call('XTRIM', KEYS[23], 'MAXLEN', redis.call('XLEN', KEYS[23]) - entries_3)
    redis.call('HINCRBY', KEYS[24], 'events_bytes', -freed)
    redis.call('HINCRBY', KEYS[24], 'events_dropped', dropped)

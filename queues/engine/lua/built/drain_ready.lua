@@ -134,16 +134,7 @@ if #ids_2 > 0 then
  end
  for its_key_2 in pairs(limit_keys) do
   repeat
-   local range_line
-   do
-    local from, to
-    do
-     local prefix = its_key_2 .. string.char(0)
-     from, to = '[' .. prefix, '(' .. string.sub(prefix, 1, -2) .. string.char(string.byte(prefix, -1) + 1)
-    end
-    range_line = redis.call('ZRANGEBYLEX', KEYS[17], from, to, 'LIMIT', 0, 1)
-   end
-   if #range_line > 0 then
+   if #redis.call('ZRANGE', KEYS[17], '[' .. its_key_2 .. '\0', '(' .. its_key_2 .. '\1', 'BYLEX', 'LIMIT', 0, 1) > 0 then
     break
    end
    local virtual, in_work, start, tat
@@ -181,13 +172,18 @@ if #ids_2 > 0 then
      redis.call('ZREM', KEYS[18], its_key_2)
     end
     if not turn and in_work_3 == 0 then
-     local until_ms = math.max(start_3 > virtual_3 and now + 10000 or 0, math.ceil(tat_3 / 1000))
-     if until_ms <= now then
+     local until_ms
+     do
+      local until_ms_2 = math.max(start_3 > virtual_3 and now + 10000 or 0, math.ceil(tat_3 / 1000))
+      until_ms = until_ms_2 > now and until_ms_2 or nil
+     end
+     if not until_ms then
       break
      end
      turn = until_ms - 9007199254740992
      do
-      redis.call('ZADD', KEYS[13], 'LT', math.min(until_ms, now + 600000), ARGV[2])
+      local ms_2 = until_ms
+      redis.call('ZADD', KEYS[13], 'LT', math.min(ms_2, now + 600000), ARGV[2])
      end
     end
     if turn then
@@ -231,9 +227,9 @@ repeat
  if held > most then
   do
    local most_2, added_2 = most - math.floor(most / 64), added
-   local dropped, freed, entries, from_2 = 0, 0, 0, '-'
+   local dropped, freed, entries, from = 0, 0, 0, '-'
    repeat
-    local found = redis.call('XRANGE', KEYS[14], from_2, '+', 'COUNT', 100)
+    local found = redis.call('XRANGE', KEYS[14], from, '+', 'COUNT', 100)
     for __7, entry in ipairs(found) do
      if held - freed <= most_2 then
       break
@@ -247,7 +243,7 @@ repeat
      end
      freed = freed + event_bytes
      entries = entries + 1
-     from_2 = '(' .. entry[1]
+     from = '(' .. entry[1]
     end
    until freed >= added_2 or held - freed <= most_2 or #found < 100
    redis.call('XTRIM', KEYS[14], 'MAXLEN', redis.call('XLEN', KEYS[14]) - entries)

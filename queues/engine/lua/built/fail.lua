@@ -115,13 +115,18 @@ do
       redis.call('ZREM', KEYS[21], its_key_2)
      end
      if not turn_2 and in_work_3 == 0 then
-      local until_ms = math.max(start_3 > virtual_3 and now + 10000 or 0, math.ceil(tat_3 / 1000))
-      if until_ms <= now then
+      local until_ms
+      do
+       local until_ms_2 = math.max(start_3 > virtual_3 and now + 10000 or 0, math.ceil(tat_3 / 1000))
+       until_ms = until_ms_2 > now and until_ms_2 or nil
+      end
+      if not until_ms then
        break
       end
       turn_2 = until_ms - 9007199254740992
       do
-       redis.call('ZADD', KEYS[12], 'LT', math.min(until_ms, now + 600000), ARGV[2])
+       local ms = until_ms
+       redis.call('ZADD', KEYS[12], 'LT', math.min(ms, now + 600000), ARGV[2])
       end
      end
      if turn_2 then
@@ -391,8 +396,8 @@ if state == 'dead' then
  end
 elseif state == 'retry' then
  do
-  local ms = due_ms_2
-  if (redis.call('ZADD', KEYS[11], 'LT', 'CH', ms, ARGV[2]) == 1) then
+  local ms_2 = due_ms_2
+  if (redis.call('ZADD', KEYS[11], 'LT', 'CH', ms_2, ARGV[2]) == 1) then
    do
     local is_waited_for
     do
@@ -400,7 +405,7 @@ elseif state == 'retry' then
      is_waited_for = mark and tonumber(mark) > now
     end
     if is_waited_for then
-     redis.call('PUBLISH', ARGV[3], 'due\t' .. ARGV[2] .. '\t' .. ms)
+     redis.call('PUBLISH', ARGV[3], 'due\t' .. ARGV[2] .. '\t' .. ms_2)
     end
    end
   end

@@ -146,6 +146,16 @@ repeat
  local burned = ARGV[11] == '1' and 0 or 1
  local lease_end = string.format('%d', now + ARGV[8])
  local last_consumer = ARGV[#ARGV]
+ local function options_to_tell(options)
+  if options == '' then
+   return ''
+  end
+  local bits, __3, __4, key_size, attributes_size = struct.unpack('>BI6I6HH', options, 7)
+  if key_size + attributes_size > 0 or bits % 64 >= 32 then
+   return options
+  end
+  return ''
+ end
  local numbers = ''
  local numbers_attempt = 0
  local numbers_wait = 0
@@ -461,23 +471,23 @@ repeat
      local deliver_one
      repeat
       local raw, raw_run_2 = records[i_11], raw_runs[i_11]
-      local tries, expires_2, due_ms, options, body_at
+      local tries, expires_2, due_ms, options_2, body_at
       do
-       local bits, tries_2, expires_3, at_2 = struct.unpack('>BHI6', raw)
-       local due_ms_2, options_2 = nil, ''
-       if bits >= 2 then
+       local bits_2, tries_2, expires_3, at_2 = struct.unpack('>BHI6', raw)
+       local due_ms_2, options_3 = nil, ''
+       if bits_2 >= 2 then
         due_ms_2, at_2 = struct.unpack('>I6', raw, at_2)
-        bits = bits - 2
+        bits_2 = bits_2 - 2
        end
-       if bits == 1 then
-        options_2, at_2 = struct.unpack('>Hc0', raw, at_2)
+       if bits_2 == 1 then
+        options_3, at_2 = struct.unpack('>Hc0', raw, at_2)
        end
-       tries, expires_2, due_ms, options, body_at = tries_2, expires_3, due_ms_2, options_2, at_2
+       tries, expires_2, due_ms, options_2, body_at = tries_2, expires_3, due_ms_2, options_3, at_2
       end
       local attempt, used, depended, history = 0, 0, 0, ''
       if raw_run_2 then
-       local history_at, marks_2, __3
-       attempt, used, tries, marks_2, expires_2, due_ms, __3, __3, __3, history_at = struct.unpack('>I4HHBI6I6I6Hc0Bc0', raw_run_2)
+       local history_at, marks_2, __5
+       attempt, used, tries, marks_2, expires_2, due_ms, __5, __5, __5, history_at = struct.unpack('>I4HHBI6I6I6Hc0Bc0', raw_run_2)
        history = string.sub(raw_run_2, history_at)
        if marks_2 >= 4 then
         depended = marks_2 - marks_2 % 4
@@ -768,7 +778,7 @@ repeat
        used,
        tries,
        expires_2,
-       options,
+       options_to_tell(options_2),
        body,
       }
       do
@@ -784,7 +794,7 @@ repeat
        local line_3 = 'consumed\t' .. id_6 .. format_numbers .. consumer .. '\t'
        event_lines[#event_lines + 1] = line_3
       end
-      deliver_one = struct.pack('>I4HHBI6I6I6Hc0Bc0', attempt, used, tries, 1 - burned + depended, expires_2, due_ms, now, #options, options, #consumer, consumer) .. history
+      deliver_one = struct.pack('>I4HHBI6I6I6Hc0Bc0', attempt, used, tries, 1 - burned + depended, expires_2, due_ms, now, #options_2, options_2, #consumer, consumer) .. history
      until true
      value = deliver_one
     end
@@ -821,17 +831,17 @@ repeat
       local raw_2 = gone_runs[i_13]
       if raw_2 and (string.byte(raw_2, 9) >= 4) then
        do
-        local id_7, options_3 = gone[i_13], (struct.unpack('>Hc0', raw_2, 28))
+        local id_7, options_4 = gone[i_13], (struct.unpack('>Hc0', raw_2, 28))
         do
          local message
          do
           local key_of
           repeat
-           if options_3 == '' then
+           if options_4 == '' then
             key_of = ''
             break
            end
-           local __4, __5, __6, __7, its_key = struct.unpack('>I6BI6I6Hc0', options_3)
+           local __6, __7, __8, __9, its_key = struct.unpack('>I6BI6I6Hc0', options_4)
            key_of = its_key
           until true
           message = 'ended\t' .. ARGV[5] .. '\t' .. id_7 .. '\t' .. 'expired' .. '\t' .. key_of
@@ -905,7 +915,7 @@ repeat
      left_4 = 0
     else
      local list_3 = in_front > 0 and KEYS[5] or KEYS[4]
-     for __8 = 1, 8 do
+     for __10 = 1, 8 do
       local id_8 = redis.call('LINDEX', list_3, 0)
       if left_4 == 0 or not id_8 or redis.call('HEXISTS', KEYS[2], id_8) == 1 then
        break
@@ -936,7 +946,7 @@ repeat
      if redis.call('HGET', KEYS[19], 'm') == tostring(minute_3) then
       break
      end
-     for __9, field_7 in ipairs(redis.call('HKEYS', KEYS[19])) do
+     for __11, field_7 in ipairs(redis.call('HKEYS', KEYS[19])) do
       local its_4 = tonumber(string.match(field_7, '^%d+'))
       if its_4 and its_4 <= minute_3 - 10 then
        redis.call('HDEL', KEYS[19], field_7)
@@ -993,7 +1003,7 @@ repeat
     local dropped, freed, entries_3, from_2 = 0, 0, 0, '-'
     repeat
      local found_4 = redis.call('XRANGE', KEYS[21], from_2, '+', 'COUNT', 100)
-     for __10, entry in ipairs(found_4) do
+     for __12, entry in ipairs(found_4) do
       if held - freed <= most_5 then
        break
       end

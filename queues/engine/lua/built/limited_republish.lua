@@ -507,13 +507,18 @@ do
         redis.call('ZREM', KEYS[30], its_key_5)
        end
        if not turn_2 and in_work_4 == 0 then
-        local until_ms = math.max(start_5 > virtual_5 and now + 10000 or 0, math.ceil(tat_4 / 1000))
-        if until_ms <= now then
+        local until_ms
+        do
+         local until_ms_2 = math.max(start_5 > virtual_5 and now + 10000 or 0, math.ceil(tat_4 / 1000))
+         until_ms = until_ms_2 > now and until_ms_2 or nil
+        end
+        if not until_ms then
          break
         end
         turn_2 = until_ms - 9007199254740992
         do
-         redis.call('ZADD', KEYS[19], 'LT', math.min(until_ms, now + 600000), ARGV[5])
+         local ms_3 = until_ms
+         redis.call('ZADD', KEYS[19], 'LT', math.min(ms_3, now + 600000), ARGV[5])
         end
        end
        if turn_2 then
@@ -547,16 +552,7 @@ do
       redis.call('ZREM', KEYS[29], place_2 .. id_4)
       repeat
        local its_key_6 = string.sub(place_2, 1, (place_2 and string.find(place_2, '%z')) - 1)
-       local range_line
-       do
-        local from_2, to_2
-        do
-         local prefix_2 = its_key_6 .. string.char(0)
-         from_2, to_2 = '[' .. prefix_2, '(' .. string.sub(prefix_2, 1, -2) .. string.char(string.byte(prefix_2, -1) + 1)
-        end
-        range_line = redis.call('ZRANGEBYLEX', KEYS[29], from_2, to_2, 'LIMIT', 0, 1)
-       end
-       if #range_line > 0 then
+       if #redis.call('ZRANGE', KEYS[29], '[' .. its_key_6 .. '\0', '(' .. its_key_6 .. '\1', 'BYLEX', 'LIMIT', 0, 1) > 0 then
         break
        end
        local virtual_6, in_work_5, start_6, tat_5
@@ -594,13 +590,18 @@ do
          redis.call('ZREM', KEYS[30], its_key_6)
         end
         if not turn_3 and in_work_7 == 0 then
-         local until_ms_2 = math.max(start_8 > virtual_8 and now + 10000 or 0, math.ceil(tat_7 / 1000))
-         if until_ms_2 <= now then
+         local until_ms_3
+         do
+          local until_ms_4 = math.max(start_8 > virtual_8 and now + 10000 or 0, math.ceil(tat_7 / 1000))
+          until_ms_3 = until_ms_4 > now and until_ms_4 or nil
+         end
+         if not until_ms_3 then
           break
          end
-         turn_3 = until_ms_2 - 9007199254740992
+         turn_3 = until_ms_3 - 9007199254740992
          do
-          redis.call('ZADD', KEYS[19], 'LT', math.min(until_ms_2, now + 600000), ARGV[5])
+          local ms_4 = until_ms_3
+          redis.call('ZADD', KEYS[19], 'LT', math.min(ms_4, now + 600000), ARGV[5])
          end
         end
         if turn_3 then
@@ -631,8 +632,8 @@ do
         end
         if left_4 > 500 then
          do
-          local ms_3 = now
-          redis.call('ZADD', KEYS[19], 'LT', math.min(ms_3, now + 600000), ARGV[5])
+          local ms_5 = now
+          redis.call('ZADD', KEYS[19], 'LT', math.min(ms_5, now + 600000), ARGV[5])
          end
         end
        end
@@ -677,9 +678,9 @@ do
   if held_2 > most then
    do
     local most_2, added_3 = most - math.floor(most / 64), added_2
-    local dropped, freed, entries, from_3 = 0, 0, 0, '-'
+    local dropped, freed, entries, from_2 = 0, 0, 0, '-'
     repeat
-     local found = redis.call('XRANGE', KEYS[23], from_3, '+', 'COUNT', 100)
+     local found = redis.call('XRANGE', KEYS[23], from_2, '+', 'COUNT', 100)
      for __8, entry in ipairs(found) do
       if held_2 - freed <= most_2 then
        break
@@ -693,7 +694,7 @@ do
       end
       freed = freed + event_bytes
       entries = entries + 1
-      from_3 = '(' .. entry[1]
+      from_2 = '(' .. entry[1]
      end
     until freed >= added_3 or held_2 - freed <= most_2 or #found < 100
     redis.call('XTRIM', KEYS[23], 'MAXLEN', redis.call('XLEN', KEYS[23]) - entries)

@@ -56,16 +56,7 @@ while skipped < tonumber(ARGV[4]) do
    end
   end
   local its_key = first[1] or redis.call('ZRANGEBYSCORE', KEYS[20], format_turn(-4503599627370496), '(0', 'LIMIT', 0, 1)[1]
-  local range_line
-  do
-   local from, to
-   do
-    local prefix = its_key .. string.char(0)
-    from, to = '[' .. prefix, '(' .. string.sub(prefix, 1, -2) .. string.char(string.byte(prefix, -1) + 1)
-   end
-   range_line = redis.call('ZRANGEBYLEX', KEYS[19], from, to, 'LIMIT', 0, 1)
-  end
-  member = range_line[1]
+  member = redis.call('ZRANGE', KEYS[19], '[' .. its_key .. '\0', '(' .. its_key .. '\1', 'BYLEX', 'LIMIT', 0, 1)[1]
  until true
  local value = not member
  if value then
@@ -197,16 +188,7 @@ while skipped < tonumber(ARGV[4]) do
    redis.call('ZREM', KEYS[19], place .. id)
    repeat
     local its_key_3 = string.sub(place, 1, (place and string.find(place, '%z')) - 1)
-    local range_line_2
-    do
-     local from_2, to_2
-     do
-      local prefix_2 = its_key_3 .. string.char(0)
-      from_2, to_2 = '[' .. prefix_2, '(' .. string.sub(prefix_2, 1, -2) .. string.char(string.byte(prefix_2, -1) + 1)
-     end
-     range_line_2 = redis.call('ZRANGEBYLEX', KEYS[19], from_2, to_2, 'LIMIT', 0, 1)
-    end
-    if #range_line_2 > 0 then
+    if #redis.call('ZRANGE', KEYS[19], '[' .. its_key_3 .. '\0', '(' .. its_key_3 .. '\1', 'BYLEX', 'LIMIT', 0, 1) > 0 then
      break
     end
     local virtual_2, in_work, start_2, tat
@@ -244,13 +226,18 @@ while skipped < tonumber(ARGV[4]) do
       redis.call('ZREM', KEYS[20], its_key_3)
      end
      if not turn and in_work_3 == 0 then
-      local until_ms = math.max(start_4 > virtual_4 and now + 10000 or 0, math.ceil(tat_3 / 1000))
-      if until_ms <= now then
+      local until_ms
+      do
+       local until_ms_2 = math.max(start_4 > virtual_4 and now + 10000 or 0, math.ceil(tat_3 / 1000))
+       until_ms = until_ms_2 > now and until_ms_2 or nil
+      end
+      if not until_ms then
        break
       end
       turn = until_ms - 9007199254740992
       do
-       redis.call('ZADD', KEYS[14], 'LT', math.min(until_ms, now + 600000), ARGV[2])
+       local ms = until_ms
+       redis.call('ZADD', KEYS[14], 'LT', math.min(ms, now + 600000), ARGV[2])
       end
      end
      if turn then
@@ -288,8 +275,8 @@ if tombstones > 0 then
     end
     if left > 500 then
      do
-      local ms = now
-      redis.call('ZADD', KEYS[14], 'LT', math.min(ms, now + 600000), ARGV[2])
+      local ms_2 = now
+      redis.call('ZADD', KEYS[14], 'LT', math.min(ms_2, now + 600000), ARGV[2])
      end
     end
    end
@@ -357,9 +344,9 @@ repeat
  if held > most then
   do
    local most_2, added_2 = most - math.floor(most / 64), added
-   local dropped, freed, entries, from_3 = 0, 0, 0, '-'
+   local dropped, freed, entries, from = 0, 0, 0, '-'
    repeat
-    local found_2 = redis.call('XRANGE', KEYS[16], from_3, '+', 'COUNT', 100)
+    local found_2 = redis.call('XRANGE', KEYS[16], from, '+', 'COUNT', 100)
     for __9, entry in ipairs(found_2) do
      if held - freed <= most_2 then
       break
@@ -373,7 +360,7 @@ repeat
      end
      freed = freed + event_bytes
      entries = entries + 1
-     from_3 = '(' .. entry[1]
+     from = '(' .. entry[1]
     end
    until freed >= added_2 or held - freed <= most_2 or #found_2 < 100
    redis.call('XTRIM', KEYS[16], 'MAXLEN', redis.call('XLEN', KEYS[16]) - entries)

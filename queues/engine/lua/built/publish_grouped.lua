@@ -202,6 +202,7 @@ local function flush_batch(group_3, is_due)
  }, {
  }, {
  }, 0
+ local number_found, packed_size, last_size = 0, '', -1
  for i_7, id_6 in ipairs(alive) do
   local raw_5 = records[i_7]
   local its_tries, expires, __11, its_options
@@ -225,15 +226,18 @@ local function flush_batch(group_3, is_due)
   if has_expired then
    expired_2[#expired_2 + 1] = id_6
   else
-   found[#found + 1] = {
+   number_found = number_found + 1
+   found[number_found] = {
     id = id_6,
     tries = its_tries,
     expires = expires,
     options = its_options,
     is_awaited = raw_runs_2[i_7] and is_depended_on(raw_runs_2[i_7]),
    }
-   parts[#parts + 1] = id_6 .. struct.pack('>I4', #raw_5)
-   parts[#parts + 1] = raw_5
+   if #raw_5 ~= last_size then
+    last_size, packed_size = #raw_5, struct.pack('>I4', #raw_5)
+   end
+   parts[3 * number_found - 2], parts[3 * number_found - 1], parts[3 * number_found] = id_6, packed_size, raw_5
    size_2 = size_2 + #raw_5
   end
  end
@@ -289,26 +293,30 @@ local function flush_batch(group_3, is_due)
   local its_options_2, its_tries_2, expires_4, marks, its_priority, ids_7
   do
    local longest, most_tries, latest, highest, marks_2 = 0, 1, 0, nil, 0
-   local never, head = false, nil
-   for __12, member in ipairs(found) do
-    head = head or string.sub(member.options, 7, 19)
-    longest = math.max(longest, (struct.unpack('>I6', member.options)))
-    most_tries = math.max(most_tries, member.tries)
+   local never, head, ids_8, last_options = false, nil, {
+   }, nil
+   for i_8, member in ipairs(found) do
+    if member.options ~= last_options then
+     last_options = member.options
+     head = head or string.sub(last_options, 7, 19)
+     longest = math.max(longest, (struct.unpack('>I6', last_options)))
+    end
+    if member.tries > most_tries then
+     most_tries = member.tries
+    end
     if member.expires == 0 then
      never = true
     end
-    latest = math.max(latest, member.expires)
+    if member.expires > latest then
+     latest = member.expires
+    end
     if member.is_awaited then
      marks_2 = 4
     end
-   end
-   local ids_8 = {
-   }
-   for i_8, member_2 in ipairs(found) do
-    ids_8[i_8] = member_2.id
+    ids_8[i_8] = member.id
    end
    if redis.call('EXISTS', KEYS[9]) == 1 then
-    for __13, its_2 in ipairs(redis.call('HMGET', KEYS[9], unpack(ids_8))) do
+    for __12, its_2 in ipairs(redis.call('HMGET', KEYS[9], unpack(ids_8))) do
      highest = math.max(highest or -100, tonumber(its_2 or 0))
     end
    end
@@ -365,7 +373,7 @@ local function flush_batch(group_3, is_due)
       if turn_of then
        break
       end
-      local virtual, __14, start
+      local virtual, __13, start
       do
        local raw_6 = redis.call('HMGET', KEYS[35], '', its_key_3)
        local virtual_2
@@ -386,7 +394,7 @@ local function flush_batch(group_3, is_due)
         end
         in_work, start_2, tat = struct.unpack('>I4dd', raw_8)
        until true
-       virtual, __14, start = virtual_2, in_work, start_2, tat
+       virtual, __13, start = virtual_2, in_work, start_2, tat
       end
       local format_turn
       do
@@ -443,12 +451,12 @@ local function flush_batch(group_3, is_due)
     end
    until true
   end
-  local fields = {
+  local fields, of_batch = {
    batch,
    'b' .. table.concat(ids_7),
-  }
+  }, 'm' .. batch
   for i_10, id_7 in ipairs(ids_7) do
-   fields[2 * i_10 + 1], fields[2 * i_10 + 2] = id_7, 'm' .. batch .. (found[i_10].is_awaited and key_of(found[i_10].options) or '')
+   fields[2 * i_10 + 1], fields[2 * i_10 + 2] = id_7, found[i_10].is_awaited and of_batch .. key_of(found[i_10].options) or of_batch
   end
   redis.call('HSET', KEYS[21], unpack(fields))
   if redis.call('HEXISTS', KEYS[20], '') == 0 then
@@ -502,22 +510,15 @@ local function flush_batch(group_3, is_due)
    end
   until true
  end
- local its_keys, ids_with_key = {
+ local its_keys, ids_with_key, its_key_4, last_options_2 = {
  }, {
- }
- for __15, member_3 in ipairs(found) do
-  local its_key_4
-  repeat
-   local options_5 = member_3.options
-   if options_5 == '' then
-    its_key_4 = ''
-    break
-   end
-   local __16, __17, __18, __19, its_key_5 = struct.unpack('>I6BI6I6Hc0', options_5)
-   its_key_4 = its_key_5
-  until true
+ }, '', nil
+ for __14, member_2 in ipairs(found) do
+  if member_2.options ~= last_options_2 then
+   last_options_2, its_key_4 = member_2.options, key_of(member_2.options)
+  end
   if its_key_4 ~= '' then
-   its_keys[#its_keys + 1], ids_with_key[#ids_with_key + 1] = its_key_4, member_3.id
+   its_keys[#its_keys + 1], ids_with_key[#ids_with_key + 1] = its_key_4, member_2.id
   end
  end
  if #its_keys > 0 then
@@ -671,30 +672,30 @@ if ttl_ms > 0 and due_ms_4 - now > ttl_ms then
   'ttl_short',
  }
 end
-local name, __20, most_2, delay_max, grace
+local name, __15, most_2, delay_max, grace
 repeat
- local options_6 = ARGV[12]
- if options_6 == '' or string.byte(options_6, 7) % 64 < 32 then
-  name, __20, most_2, delay_max, grace = nil
+ local options_5 = ARGV[12]
+ if options_5 == '' or string.byte(options_5, 7) % 64 < 32 then
+  name, __15, most_2, delay_max, grace = nil
   break
  end
- local size_3, count_5, most_3, delay_max_2, grace_2 = struct.unpack('>BHHI6I6', options_6, #options_6 - 17 + 1)
- name, __20, most_2, delay_max, grace = string.sub(options_6, -17 - size_3, -17 - 1), count_5, most_3, delay_max_2, grace_2
+ local size_3, count_5, most_3, delay_max_2, grace_2 = struct.unpack('>BHHI6I6', options_5, #options_5 - 17 + 1)
+ name, __15, most_2, delay_max, grace = string.sub(options_5, -17 - size_3, -17 - 1), count_5, most_3, delay_max_2, grace_2
 until true
 local is_delayed = due_ms_4 > now
 local expires_10 = ttl_ms > 0 and now + ttl_ms or 0
 local head_2
 do
- local tries_3, due_ms_5, options_7 = tonumber(ARGV[10]), is_delayed and due_ms_4 or nil, ARGV[12]
+ local tries_3, due_ms_5, options_6 = tonumber(ARGV[10]), is_delayed and due_ms_4 or nil, ARGV[12]
  local bits_3 = 0
  local tail_2 = ''
  if due_ms_5 then
   bits_3 = 2
   tail_2 = struct.pack('>I6', due_ms_5)
  end
- if options_7 ~= '' then
+ if options_6 ~= '' then
   bits_3 = bits_3 + 1
-  tail_2 = tail_2 .. struct.pack('>Hc0', #options_7, options_7)
+  tail_2 = tail_2 .. struct.pack('>Hc0', #options_6, options_6)
  end
  head_2 = struct.pack('>BHI6', bits_3, tries_3, expires_10) .. tail_2
 end
@@ -886,28 +887,28 @@ if replaced then
     do
      local raw_11 = redis.call('HGET', KEYS[1], replaced)
      local bits_4, tries_4, expires_15, at_5 = struct.unpack('>BHI6', raw_11)
-     local due_ms_6, options_8 = nil, ''
+     local due_ms_6, options_7 = nil, ''
      if bits_4 >= 2 then
       due_ms_6, at_5 = struct.unpack('>I6', raw_11, at_5)
       bits_4 = bits_4 - 2
      end
      if bits_4 == 1 then
-      options_8, at_5 = struct.unpack('>Hc0', raw_11, at_5)
+      options_7, at_5 = struct.unpack('>Hc0', raw_11, at_5)
      end
-     result_2, result_3, result_4, result_5 = tries_4, expires_15, due_ms_6, options_8, at_5
+     result_2, result_3, result_4, result_5 = tries_4, expires_15, due_ms_6, options_7, at_5
     end
-    __20, __20, __20, its_options_3 = result_2, result_3, result_4, result_5
+    __15, __15, __15, its_options_3 = result_2, result_3, result_4, result_5
    end
   end
   local its_name
   repeat
-   local options_9 = its_options_3
-   if options_9 == '' or string.byte(options_9, 7) % 64 < 32 then
+   local options_8 = its_options_3
+   if options_8 == '' or string.byte(options_8, 7) % 64 < 32 then
     its_name = nil
     break
    end
-   local size_5, count_7, most_5, delay_max_4, grace_4 = struct.unpack('>BHHI6I6', options_9, #options_9 - 17 + 1)
-   its_name = string.sub(options_9, -17 - size_5, -17 - 1), count_7, most_5, delay_max_4, grace_4
+   local size_5, count_7, most_5, delay_max_4, grace_4 = struct.unpack('>BHHI6I6', options_8, #options_8 - 17 + 1)
+   its_name = string.sub(options_8, -17 - size_5, -17 - 1), count_7, most_5, delay_max_4, grace_4
   until true
   if redis.call('ZREM', KEYS[18], its_name .. '\0' .. replaced) == 1 then
    local value_10 = its_name == name and group_4
@@ -988,18 +989,18 @@ if replaced then
   end
   if raw_run_4 and (string.byte(raw_run_4, 9) >= 4) then
    do
-    local options_10 = (struct.unpack('>Hc0', raw_run_4, 28))
+    local options_9 = (struct.unpack('>Hc0', raw_run_4, 28))
     do
      local message_2
      do
       local key_of_3
       repeat
-       if options_10 == '' then
+       if options_9 == '' then
         key_of_3 = ''
         break
        end
-       local __21, __22, __23, __24, its_key_6 = struct.unpack('>I6BI6I6Hc0', options_10)
-       key_of_3 = its_key_6
+       local __16, __17, __18, __19, its_key_5 = struct.unpack('>I6BI6I6Hc0', options_9)
+       key_of_3 = its_key_5
       until true
       message_2 = 'ended\t' .. ARGV[2] .. '\t' .. id_15 .. '\t' .. 'deleted' .. '\t' .. key_of_3
      end
@@ -1014,10 +1015,10 @@ if replaced then
   if redis.call('ZREM', KEYS[12], id_15) == 1 then
    if zero_2 then
     do
-     local its_key_7 = string.sub(place_5, 1, zero_2 - 1)
+     local its_key_6 = string.sub(place_5, 1, zero_2 - 1)
      local virtual_3, in_work_2, start_3, tat_2
      do
-      local raw_13 = redis.call('HMGET', KEYS[35], '', its_key_7)
+      local raw_13 = redis.call('HMGET', KEYS[35], '', its_key_6)
       local virtual_4
       repeat
        local raw_14 = raw_13[1]
@@ -1040,7 +1041,7 @@ if replaced then
      end
      local turn
      do
-      local score_3 = tonumber(redis.call('ZSCORE', KEYS[34], its_key_7) or nil)
+      local score_3 = tonumber(redis.call('ZSCORE', KEYS[34], its_key_6) or nil)
       turn = score_3 and score_3 >= -4503599627370496 and score_3 or nil
      end
      if turn and turn < 0 then
@@ -1048,24 +1049,29 @@ if replaced then
      end
      repeat
       local virtual_5, in_work_4, start_5, tat_4, turn_2 = virtual_3, math.max(0, in_work_2 - 1), start_3, tat_2, turn
-      redis.call('HDEL', KEYS[35], its_key_7)
+      redis.call('HDEL', KEYS[35], its_key_6)
       if not turn_2 then
-       redis.call('ZREM', KEYS[34], its_key_7)
+       redis.call('ZREM', KEYS[34], its_key_6)
       end
       if not turn_2 and in_work_4 == 0 then
-       local until_ms_2 = math.max(start_5 > virtual_5 and now + 10000 or 0, math.ceil(tat_4 / 1000))
-       if until_ms_2 <= now then
+       local until_ms_2
+       do
+        local until_ms_3 = math.max(start_5 > virtual_5 and now + 10000 or 0, math.ceil(tat_4 / 1000))
+        until_ms_2 = until_ms_3 > now and until_ms_3 or nil
+       end
+       if not until_ms_2 then
         break
        end
        turn_2 = until_ms_2 - 9007199254740992
        do
-        redis.call('ZADD', KEYS[25], 'LT', math.min(until_ms_2, now + 600000), ARGV[2])
+        local ms_6 = until_ms_2
+        redis.call('ZADD', KEYS[25], 'LT', math.min(ms_6, now + 600000), ARGV[2])
        end
       end
       if turn_2 then
-       redis.call('ZADD', KEYS[34], string.format('%.0f', turn_2), its_key_7)
+       redis.call('ZADD', KEYS[34], string.format('%.0f', turn_2), its_key_6)
       end
-      redis.call('HSET', KEYS[35], its_key_7, struct.pack('>I4dd', in_work_4, start_5, tat_4))
+      redis.call('HSET', KEYS[35], its_key_6, struct.pack('>I4dd', in_work_4, start_5, tat_4))
      until true
     end
    end
@@ -1092,22 +1098,13 @@ if replaced then
     do
      redis.call('ZREM', KEYS[33], place_5 .. id_15)
      repeat
-      local its_key_8 = string.sub(place_5, 1, (place_5 and string.find(place_5, '%z')) - 1)
-      local range_line
-      do
-       local from_2, to_2
-       do
-        local prefix_2 = its_key_8 .. string.char(0)
-        from_2, to_2 = '[' .. prefix_2, '(' .. string.sub(prefix_2, 1, -2) .. string.char(string.byte(prefix_2, -1) + 1)
-       end
-       range_line = redis.call('ZRANGEBYLEX', KEYS[33], from_2, to_2, 'LIMIT', 0, 1)
-      end
-      if #range_line > 0 then
+      local its_key_7 = string.sub(place_5, 1, (place_5 and string.find(place_5, '%z')) - 1)
+      if #redis.call('ZRANGE', KEYS[33], '[' .. its_key_7 .. '\0', '(' .. its_key_7 .. '\1', 'BYLEX', 'LIMIT', 0, 1) > 0 then
        break
       end
       local virtual_6, in_work_5, start_6, tat_5
       do
-       local raw_16 = redis.call('HMGET', KEYS[35], '', its_key_8)
+       local raw_16 = redis.call('HMGET', KEYS[35], '', its_key_7)
        local virtual_7
        repeat
         local raw_17 = raw_16[1]
@@ -1131,28 +1128,33 @@ if replaced then
       repeat
        local turn_of_2
        do
-        local score_4 = tonumber(redis.call('ZSCORE', KEYS[34], its_key_8) or nil)
+        local score_4 = tonumber(redis.call('ZSCORE', KEYS[34], its_key_7) or nil)
         turn_of_2 = score_4 and score_4 >= -4503599627370496 and score_4 or nil
        end
        local virtual_8, in_work_7, start_8, tat_7, turn_3 = virtual_6, in_work_5, math.max(start_6, turn_of_2 or 0), tat_5, nil
-       redis.call('HDEL', KEYS[35], its_key_8)
+       redis.call('HDEL', KEYS[35], its_key_7)
        if not turn_3 then
-        redis.call('ZREM', KEYS[34], its_key_8)
+        redis.call('ZREM', KEYS[34], its_key_7)
        end
        if not turn_3 and in_work_7 == 0 then
-        local until_ms_3 = math.max(start_8 > virtual_8 and now + 10000 or 0, math.ceil(tat_7 / 1000))
-        if until_ms_3 <= now then
+        local until_ms_4
+        do
+         local until_ms_5 = math.max(start_8 > virtual_8 and now + 10000 or 0, math.ceil(tat_7 / 1000))
+         until_ms_4 = until_ms_5 > now and until_ms_5 or nil
+        end
+        if not until_ms_4 then
          break
         end
-        turn_3 = until_ms_3 - 9007199254740992
+        turn_3 = until_ms_4 - 9007199254740992
         do
-         redis.call('ZADD', KEYS[25], 'LT', math.min(until_ms_3, now + 600000), ARGV[2])
+         local ms_7 = until_ms_4
+         redis.call('ZADD', KEYS[25], 'LT', math.min(ms_7, now + 600000), ARGV[2])
         end
        end
        if turn_3 then
-        redis.call('ZADD', KEYS[34], string.format('%.0f', turn_3), its_key_8)
+        redis.call('ZADD', KEYS[34], string.format('%.0f', turn_3), its_key_7)
        end
-       redis.call('HSET', KEYS[35], its_key_8, struct.pack('>I4dd', in_work_7, start_8, tat_7))
+       redis.call('HSET', KEYS[35], its_key_7, struct.pack('>I4dd', in_work_7, start_8, tat_7))
       until true
      until true
     end
@@ -1167,7 +1169,7 @@ if replaced then
        left = 0
       else
        local list = in_front > 0 and KEYS[7] or KEYS[6]
-       for __25 = 1, 8 do
+       for __20 = 1, 8 do
         local id_16 = redis.call('LINDEX', list, 0)
         if left == 0 or not id_16 or redis.call('HEXISTS', KEYS[1], id_16) == 1 then
          break
@@ -1177,8 +1179,8 @@ if replaced then
        end
        if left > 500 then
         do
-         local ms_6 = now
-         redis.call('ZADD', KEYS[25], 'LT', math.min(ms_6, now + 600000), ARGV[2])
+         local ms_8 = now
+         redis.call('ZADD', KEYS[25], 'LT', math.min(ms_8, now + 600000), ARGV[2])
         end
        end
       end
@@ -1204,8 +1206,8 @@ end
 if is_delayed then
  redis.call('ZADD', KEYS[17], unpack(places))
  do
-  local ms_7 = due_ms_4
-  redis.call('ZADD', KEYS[23], 'LT', ms_7, ARGV[2])
+  local ms_9 = due_ms_4
+  redis.call('ZADD', KEYS[23], 'LT', ms_9, ARGV[2])
  end
  if replaced then
   repeat
@@ -1222,8 +1224,8 @@ if is_delayed then
    redis.call('HSET', KEYS[20], group_5.name, struct.pack('>I4I4I6I6I6HI6I6', group_5.count, group_5.bytes, group_5.first, group_5.last, group_5.ends, group_5.most, group_5.delay_max, group_5.grace))
    redis.call('ZADD', KEYS[19], time_3, group_5.name)
    do
-    local ms_8 = time_3
-    redis.call('ZADD', KEYS[23], 'LT', ms_8, ARGV[2])
+    local ms_10 = time_3
+    redis.call('ZADD', KEYS[23], 'LT', ms_10, ARGV[2])
    end
   until true
  end
@@ -1276,8 +1278,8 @@ else
   redis.call('HSET', KEYS[20], group_8.name, struct.pack('>I4I4I6I6I6HI6I6', group_8.count, group_8.bytes, group_8.first, group_8.last, group_8.ends, group_8.most, group_8.delay_max, group_8.grace))
   redis.call('ZADD', KEYS[19], time_4, group_8.name)
   do
-   local ms_9 = time_4
-   redis.call('ZADD', KEYS[23], 'LT', ms_9, ARGV[2])
+   local ms_11 = time_4
+   redis.call('ZADD', KEYS[23], 'LT', ms_11, ARGV[2])
   end
  until true
 end
@@ -1316,10 +1318,10 @@ repeat
  if held_5 > most_6 then
   do
    local most_7, added_3 = most_6 - math.floor(most_6 / 64), added_2
-   local dropped, freed_2, entries_6, from_3 = 0, 0, 0, '-'
+   local dropped, freed_2, entries_6, from_2 = 0, 0, 0, '-'
    repeat
-    local found_2 = redis.call('XRANGE', KEYS[29], from_3, '+', 'COUNT', 100)
-    for __26, entry_3 in ipairs(found_2) do
+    local found_2 = redis.call('XRANGE', KEYS[29], from_2, '+', 'COUNT', 100)
+    for __21, entry_3 in ipairs(found_2) do
      if held_5 - freed_2 <= most_7 then
       break
      end
@@ -1332,7 +1334,7 @@ repeat
      end
      freed_2 = freed_2 + event_bytes
      entries_6 = entries_6 + 1
-     from_3 = '(' .. entry_3[1]
+     from_2 = '(' .. entry_3[1]
     end
    until freed_2 >= added_3 or held_5 - freed_2 <= most_7 or #found_2 < 100
    redis.call('XTRIM', KEYS[29], 'MAXLEN', redis.call('XLEN', KEYS[29]) - entries_6)

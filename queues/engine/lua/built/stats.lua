@@ -371,16 +371,7 @@ local function oldest_ready(look_at)
    format_turn = string.format('%.0f', score)
   end
   for __4, its_key in ipairs(redis.call('ZRANGEBYSCORE', KEYS[17], format_turn, '+inf', 'LIMIT', 0, 16)) do
-   local range_line
-   do
-    local from_2, to
-    do
-     local prefix = its_key .. string.char(0)
-     from_2, to = '[' .. prefix, '(' .. string.sub(prefix, 1, -2) .. string.char(string.byte(prefix, -1) + 1)
-    end
-    range_line = redis.call('ZRANGEBYLEX', KEYS[16], from_2, to, 'LIMIT', 0, 1)
-   end
-   for __5, member in ipairs(range_line) do
+   for __5, member in ipairs(redis.call('ZRANGE', KEYS[16], '[' .. its_key .. '\0', '(' .. its_key .. '\1', 'BYLEX', 'LIMIT', 0, 1)) do
     ids_4[#ids_4 + 1] = string.sub(member, -26)
    end
   end

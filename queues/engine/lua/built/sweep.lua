@@ -92,16 +92,7 @@ local function expire_known(most)
    elseif key_end(places[i_3]) and redis.call('ZREM', KEYS[24], places[i_3] .. id_4) == 1 then
     repeat
      local its_key_2 = string.sub(places[i_3], 1, key_end(places[i_3]) - 1)
-     local range_line
-     do
-      local from, to
-      do
-       local prefix = its_key_2 .. string.char(0)
-       from, to = '[' .. prefix, '(' .. string.sub(prefix, 1, -2) .. string.char(string.byte(prefix, -1) + 1)
-      end
-      range_line = redis.call('ZRANGEBYLEX', KEYS[24], from, to, 'LIMIT', 0, 1)
-     end
-     if #range_line > 0 then
+     if #redis.call('ZRANGE', KEYS[24], '[' .. its_key_2 .. '\0', '(' .. its_key_2 .. '\1', 'BYLEX', 'LIMIT', 0, 1) > 0 then
       break
      end
      local virtual, in_work, start, tat
@@ -139,13 +130,18 @@ local function expire_known(most)
        redis.call('ZREM', KEYS[25], its_key_2)
       end
       if not turn and in_work_3 == 0 then
-       local until_ms = math.max(start_3 > virtual_3 and now + 10000 or 0, math.ceil(tat_3 / 1000))
-       if until_ms <= now then
+       local until_ms
+       do
+        local until_ms_2 = math.max(start_3 > virtual_3 and now + 10000 or 0, math.ceil(tat_3 / 1000))
+        until_ms = until_ms_2 > now and until_ms_2 or nil
+       end
+       if not until_ms then
         break
        end
        turn = until_ms - 9007199254740992
        do
-        redis.call('ZADD', KEYS[15], 'LT', math.min(until_ms, now + 600000), ARGV[2])
+        local ms = until_ms
+        redis.call('ZADD', KEYS[15], 'LT', math.min(ms, now + 600000), ARGV[2])
        end
       end
       if turn then
@@ -179,8 +175,8 @@ local function expire_known(most)
       end
       if left > 500 then
        do
-        local ms = now
-        redis.call('ZADD', KEYS[15], 'LT', math.min(ms, now + 600000), ARGV[2])
+        local ms_2 = now
+        redis.call('ZADD', KEYS[15], 'LT', math.min(ms_2, now + 600000), ARGV[2])
        end
       end
      end
@@ -359,12 +355,12 @@ if expired == 0 then
      cost_2, its_earliest = #ids_4 + math.floor(size_2 / 4096), earliest_2
     until true
     do
-     local ms_2 = its_earliest
-     earliest = ms_2 and math.min(earliest or ms_2, ms_2) or earliest
+     local ms_3 = its_earliest
+     earliest = ms_3 and math.min(earliest or ms_3, ms_3) or earliest
     end
     do
-     local ms_3 = due_behind
-     earliest = ms_3 and math.min(earliest or ms_3, ms_3) or earliest
+     local ms_4 = due_behind
+     earliest = ms_4 and math.min(earliest or ms_4, ms_4) or earliest
     end
     most_3 = most_3 - cost_2
     id_8 = segment == 'list' and '' or last_member and to_hex(last_member) or ids_3[#ids_3]
@@ -418,8 +414,8 @@ if expired == 0 then
        end
        if left_2 > 500 then
         do
-         local ms_4 = now
-         redis.call('ZADD', KEYS[15], 'LT', math.min(ms_4, now + 600000), ARGV[2])
+         local ms_5 = now
+         redis.call('ZADD', KEYS[15], 'LT', math.min(ms_5, now + 600000), ARGV[2])
         end
        end
       end
@@ -505,23 +501,23 @@ if dropped > 0 then
  until true
 end
 do
- local ms_5 = (is_more or (redis.call('HEXISTS', KEYS[12], 's:' .. ARGV[2]) == 1) or should_compact()) and now or nil
- if ms_5 then
-  next_at = math.min(next_at or ms_5, ms_5)
- end
-end
-do
- local ms_6
- do
-  local head = redis.call('ZRANGE', KEYS[9], 0, 0, 'WITHSCORES')
-  ms_6 = head[2] and tonumber(head[2])
- end
+ local ms_6 = (is_more or (redis.call('HEXISTS', KEYS[12], 's:' .. ARGV[2]) == 1) or should_compact()) and now or nil
  if ms_6 then
   next_at = math.min(next_at or ms_6, ms_6)
  end
 end
 do
  local ms_7
+ do
+  local head = redis.call('ZRANGE', KEYS[9], 0, 0, 'WITHSCORES')
+  ms_7 = head[2] and tonumber(head[2])
+ end
+ if ms_7 then
+  next_at = math.min(next_at or ms_7, ms_7)
+ end
+end
+do
+ local ms_8
  do
   local old = redis.call('ZRANGEBYSCORE', KEYS[10], '-inf', now - 60000, 'LIMIT', 0, 4)
   if #old > 0 then
@@ -559,14 +555,14 @@ do
    until true
   end
   local head_2 = redis.call('ZRANGE', KEYS[10], 0, 0, 'WITHSCORES')
-  ms_7 = head_2[2] and head_2[2] + 60000
+  ms_8 = head_2[2] and head_2[2] + 60000
  end
- if ms_7 then
-  next_at = math.min(next_at or ms_7, ms_7)
+ if ms_8 then
+  next_at = math.min(next_at or ms_8, ms_8)
  end
 end
 do
- local ms_8
+ local ms_9
  repeat
   local most_5 = tonumber(ARGV[5])
   local gone = redis.call('ZRANGEBYSCORE', KEYS[25], '-inf', string.format('%.0f', (now - 9007199254740992)), 'LIMIT', 0, most_5)
@@ -576,7 +572,7 @@ do
   end
   local clock = redis.call('HGET', KEYS[26], '')
   if not clock then
-   ms_8 = nil
+   ms_9 = nil
    break
   end
   local next_at_2 = now + 10000
@@ -592,14 +588,14 @@ do
    next_at_2 = math.ceil(tat_4 / 1000)
    if next_at_2 <= now then
     redis.call('HDEL', KEYS[26], '')
-    ms_8 = nil
+    ms_9 = nil
     break
    end
   end
-  ms_8 = #gone == most_5 and now or next_at_2
+  ms_9 = #gone == most_5 and now or next_at_2
  until true
- if ms_8 then
-  next_at = math.min(next_at or ms_8, ms_8)
+ if ms_9 then
+  next_at = math.min(next_at or ms_9, ms_9)
  end
 end
 local horizon_5 = tonumber(redis.call('HGET', KEYS[12], 'h:' .. ARGV[2]) or nil)
@@ -613,22 +609,22 @@ do
   end
   value_3 = scan_at_2
  end
- local ms_9 = value_3
- if ms_9 then
-  next_at = math.min(next_at or ms_9, ms_9)
+ local ms_10 = value_3
+ if ms_10 then
+  next_at = math.min(next_at or ms_10, ms_10)
  end
 end
 do
- local ms_10 = tonumber(redis.call('HGET', KEYS[12], 't:' .. ARGV[2]) or 0) > 500 and now + 10000 or nil
- if ms_10 then
-  next_at = math.min(next_at or ms_10, ms_10)
+ local ms_11 = tonumber(redis.call('HGET', KEYS[12], 't:' .. ARGV[2]) or 0) > 500 and now + 10000 or nil
+ if ms_11 then
+  next_at = math.min(next_at or ms_11, ms_11)
  end
 end
 redis.call('ZREM', KEYS[15], ARGV[2])
 if next_at then
  do
-  local ms_11 = next_at
-  redis.call('ZADD', KEYS[15], 'LT', math.min(ms_11, now + 600000), ARGV[2])
+  local ms_12 = next_at
+  redis.call('ZADD', KEYS[15], 'LT', math.min(ms_12, now + 600000), ARGV[2])
  end
 end
 repeat
@@ -652,9 +648,9 @@ repeat
  if held > most_6 then
   do
    local most_7, added_2 = most_6 - math.floor(most_6 / 64), added
-   local dropped_3, freed, entries, from_2 = 0, 0, 0, '-'
+   local dropped_3, freed, entries, from = 0, 0, 0, '-'
    repeat
-    local found_4 = redis.call('XRANGE', KEYS[19], from_2, '+', 'COUNT', 100)
+    local found_4 = redis.call('XRANGE', KEYS[19], from, '+', 'COUNT', 100)
     for __13, entry in ipairs(found_4) do
      if held - freed <= most_7 then
       break
@@ -668,7 +664,7 @@ repeat
      end
      freed = freed + event_bytes
      entries = entries + 1
-     from_2 = '(' .. entry[1]
+     from = '(' .. entry[1]
     end
    until freed >= added_2 or held - freed <= most_7 or #found_4 < 100
    redis.call('XTRIM', KEYS[19], 'MAXLEN', redis.call('XLEN', KEYS[19]) - entries)

@@ -38,6 +38,14 @@ local function fetch_size()
   return math.min(most - delivered, chunk)
 end
 
+-- The options of which a consumer is told: '' unless they may hold attributes or a group.
+local function options_to_tell(options)
+  if options == '' then return '' end
+  local bits, _, _, key_size, attributes_size = struct.unpack('>BI6I6HH', options, 7)
+  if key_size + attributes_size > 0 or bits % HAS_LIMIT_KEY >= HAS_GROUP then return options end
+  return ''
+end
+
 -- Values that repeat from job to job are formatted once.
 local numbers = ''
 local numbers_attempt = 0
@@ -74,7 +82,7 @@ local function deliver_one(id, raw, raw_run)
   delivered = delivered + 1
   waits[delivered] = wait
   local consumer = ARGV[REST - 1 + delivered] or last_consumer
-  reply[delivered + 4] = {id, attempt, used, tries, expires, options, body}
+  reply[delivered + 4] = {id, attempt, used, tries, expires, options_to_tell(options), body}
   emit_line('consumed\t' .. id .. format_numbers(attempt, wait, #body) .. consumer .. '\t')
   return struct.pack(RUN, attempt, used, tries, 1 - burned + depended, expires, due_ms, now, #options, options, #consumer,
     consumer) .. history

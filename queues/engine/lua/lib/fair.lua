@@ -19,6 +19,7 @@ local CLOCK = '>ddd'
 local LINE_START = 140737488355328 -- 2^47: there is room before the first job, too
 local RANK_BYTES = 7
 local ID_BYTES = 26
+local LINE_KEY_END = -2 - RANK_BYTES - ID_BYTES -- where the key ends in a member of `lines`, from the member's end
 
 local function format_turn(score) return string.format('%.0f', score) end
 
@@ -41,8 +42,7 @@ end
 
 -- The jobs of a key in their order, as members of `lines`.
 local function range_line(its_key, first, most)
-  local from, to = line_bounds(its_key .. string.char(0))
-  return redis.call('ZRANGEBYLEX', lines, from, to, 'LIMIT', first, most)
+  return redis.call('ZRANGE', lines, '[' .. its_key .. '\0', '(' .. its_key .. '\1', 'BYLEX', 'LIMIT', first, most)
 end
 
 -- The key's score in `turns`, nil if it has no ready job.
@@ -51,14 +51,20 @@ local function turn_of(its_key)
   return score and score >= -TURN_LIMITED and score or nil
 end
 
+-- Until when a key without jobs is remembered, ms; nil: nothing is to be known of it.
+local function remembered_until(virtual, start, tat)
+  local until_ms = math.max(start > virtual and now + SHARE_KEPT_MS or 0, math.ceil(tat / 1000))
+  return until_ms > now and until_ms or nil
+end
+
 -- Notes a key's share. `turn`: its score in `turns`, nil if it has no ready job. A key that nothing is to be known of is
 -- forgotten.
 local function write_share(its_key, virtual, in_work, start, tat, turn)
   redis.call('HDEL', shares, its_key) -- first, so that a full Redis lets the rest through
   if not turn then redis.call('ZREM', turns, its_key) end
   if not turn and in_work == 0 then
-    local until_ms = math.max(start > virtual and now + SHARE_KEPT_MS or 0, math.ceil(tat / 1000))
-    if until_ms <= now then return end
+    local until_ms = remembered_until(virtual, start, tat)
+    if not until_ms then return end
     turn = until_ms - TURN_RESTS
     schedule_sweep(until_ms)
   end

@@ -148,17 +148,19 @@ end
 -- and the backoff of the first. → options, tries, expires, marks, priority
 local function options_of_batch(group, found)
   local longest, most_tries, latest, highest, marks = 0, 1, 0, nil, 0
-  local never, head = false, nil
-  for _, member in ipairs(found) do
-    head = head or string.sub(member.options, 7, 19)
-    longest = math.max(longest, (struct.unpack('>I6', member.options)))
-    most_tries = math.max(most_tries, member.tries)
+  local never, head, ids, last_options = false, nil, {}, nil
+  for i, member in ipairs(found) do
+    if member.options ~= last_options then -- most have the same
+      last_options = member.options
+      head = head or string.sub(last_options, 7, 19)
+      longest = math.max(longest, (struct.unpack('>I6', last_options)))
+    end
+    if member.tries > most_tries then most_tries = member.tries end
     if member.expires == 0 then never = true end
-    latest = math.max(latest, member.expires)
+    if member.expires > latest then latest = member.expires end
     if member.is_awaited then marks = DEPENDED end
+    ids[i] = member.id
   end
-  local ids = {}
-  for i, member in ipairs(found) do ids[i] = member.id end
   if redis.call('EXISTS', priorities) == 1 then
     for _, its in ipairs(redis.call('HMGET', priorities, unpack(ids))) do
       highest = math.max(highest or -100, tonumber(its or 0))
@@ -179,9 +181,9 @@ local function add_batch(batch, group, found, body, due_ms)
   if its_priority ~= 0 then redis.call('HSET', priorities, batch, its_priority) end
   put_ready(batch, its_priority)
   if expires > 0 then expect_expiry(expires, now, {batch}, 1) end
-  local fields = {batch, 'b' .. table.concat(ids)}
+  local fields, of_batch = {batch, 'b' .. table.concat(ids)}, 'm' .. batch
   for i, id in ipairs(ids) do
-    fields[2 * i + 1], fields[2 * i + 2] = id, 'm' .. batch .. (found[i].is_awaited and key_of(found[i].options) or '')
+    fields[2 * i + 1], fields[2 * i + 2] = id, found[i].is_awaited and of_batch .. key_of(found[i].options) or of_batch
   end
   redis.call('HSET', batches, unpack(fields))
   if redis.call('HEXISTS', group_sizes, '') == 0 then
@@ -204,16 +206,18 @@ local function flush_batch(group, is_due)
   local records = #alive > 0 and redis.call('HMGET', jobs, unpack(alive)) or {}
   local raw_runs = #alive > 0 and redis.call('HMGET', runs, unpack(alive)) or {}
   local found, expired, parts, size = {}, {}, {}, 0
+  local number_found, packed_size, last_size = 0, '', -1
   for i, id in ipairs(alive) do
     local raw = records[i]
     local its_tries, expires, _, its_options = unpack_record(raw)
     if has_expired(expires) then
       expired[#expired + 1] = id
     else
-      found[#found + 1] = {id = id, tries = its_tries, expires = expires, options = its_options,
+      number_found = number_found + 1
+      found[number_found] = {id = id, tries = its_tries, expires = expires, options = its_options,
         is_awaited = raw_runs[i] and is_depended_on(raw_runs[i])}
-      parts[#parts + 1] = id .. struct.pack('>I4', #raw)
-      parts[#parts + 1] = raw
+      if #raw ~= last_size then last_size, packed_size = #raw, struct.pack('>I4', #raw) end
+      parts[3 * number_found - 2], parts[3 * number_found - 1], parts[3 * number_found] = id, packed_size, raw
       size = size + #raw
     end
   end
@@ -226,9 +230,9 @@ local function flush_batch(group, is_due)
   local batch = time_part() .. random .. counter_part(counter + batches_made)
   batches_made = batches_made + 1
   add_batch(batch, group, found, table.concat(parts), due_ms)
-  local its_keys, ids_with_key = {}, {}
+  local its_keys, ids_with_key, its_key, last_options = {}, {}, '', nil
   for _, member in ipairs(found) do
-    local its_key = key_of(member.options)
+    if member.options ~= last_options then last_options, its_key = member.options, key_of(member.options) end
     if its_key ~= '' then its_keys[#its_keys + 1], ids_with_key[#ids_with_key + 1] = its_key, member.id end
   end
   if #its_keys > 0 then hand_over_keys(its_keys, ids_with_key, batch) end
