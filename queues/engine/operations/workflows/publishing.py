@@ -67,9 +67,9 @@ def _tell_again(layout: Layout, workflow: WorkflowKeys, now_ms: int | None) -> P
                 text = f"{node.policy}{Dependency(queue=needed.queue, job_id=needed.job_id)}"
                 settlements[node.queue].append(Settlement(node.job_id, text, its.outcome))
     told: list[Operation[Any]] = [
-        settle(layout.queue(workflow.namespace, queue), its[start : start + limits.DEPENDENCY_PAGE], now_ms=now_ms)
+        settle(layout.queue(workflow.namespace, queue), its[start : start + limits.SETTLE_PAGE], now_ms=now_ms)
         for queue, its in settlements.items()
-        for start in range(0, len(its), limits.DEPENDENCY_PAGE)
+        for start in range(0, len(its), limits.SETTLE_PAGE)
     ]
     if told:
         yield told
