@@ -71,9 +71,11 @@ DEPENDENCIES_OF_JOB_MAX: Final = 1_000_000
 DEPENDENCIES_MAX_BYTES: Final = 640 * 1024
 """The request that adds dependencies: room for DEPENDENCIES_MAX of the longest names."""
 
-DEPENDENCY_PAGE: Final = 100
+DEPENDENCY_PAGE: Final = 200
+SETTLE_PAGE: Final = 100
 RELAY_MESSAGES: Final = 32
-"""Dependencies or dependants in one script call, and messages of a partition that are carried together."""
+"""Dependencies or dependants that one script call reads, and that one writes; messages of a partition that are carried
+together."""
 
 RELAY_ROUNDS: Final = 8
 """How often one relay looks for more messages. The next relay carries what is left: at the latest that of the pump."""

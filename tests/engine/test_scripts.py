@@ -190,7 +190,7 @@ def operations() -> list[Operation[Any]]:
     return [
         publish(QUEUE, [b"1", b"2"]),
         *steps(publish_large(QUEUE, [bytes(STAGE_MIN_BYTES)] * 2), 1, 1),
-        *steps(publish_large(QUEUE, [b"1"] * 501, PublishOptions(dependencies_open=True)), 1, 1),
+        *steps(publish_large(QUEUE, [b"1"] * 501, PublishOptions(dependencies_open=True)), 1, 1, 1),
         *unstaging(),
         republish(QUEUE, UNKNOWN, b"x"),
         *steps(consume(QUEUE, ttr_ms=1)),

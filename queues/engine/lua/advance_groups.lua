@@ -124,7 +124,7 @@ if only ~= '' then
   if batches_made > 0 then wake_ready(batches_made) end
   forget_if_empty()
   flush_events()
-  return {'ok', batches_made, MEMBERS_MAX - members_left, is_left and 1 or 0}
+  return {'ok', batches_made, MEMBERS_PER_CALL - members_left, is_left and 1 or 0}
 end
 join_due()
 look_at_groups()

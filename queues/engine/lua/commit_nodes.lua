@@ -15,7 +15,10 @@
 --   retention    ms        for which it is kept once it has ended
 --   most         nodes that it may have
 --   needed       number of nodes that there are and that these depend on
---   ...          their numbers; then for each node: name; node; job id; 1 = it depends on none of these, else 0
+--   added        number of these
+--   ...          the numbers of the former; then as Redis takes it, so that nothing has to be made of it here: of each node
+--                `=NAME` number `#NUMBER` node; of each its rank (2 * base, 1 more if it depends on none of these) and number;
+--                of each its job's id
 -- REPLIES
 --   ok           number    of all nodes
 --   repeated               it has these nodes already
@@ -37,26 +40,19 @@ else
   if found[2] ~= base then return {'changed', tonumber(found[2])} end
 end
 local count, first = tonumber(base ~= '' and base or 0), REST + tonumber(needed)
+local places = first + 4 * added
+local ids = places + 2 * added
 for i = REST, first - 1 do
   local became = redis.call('HGET', workflow, '@' .. ARGV[i]) or ''
   if string.find(became, '^deleted\t') or string.find(became, '^expired\t') then return {'lost', tonumber(ARGV[i])} end
 end
-if count + (#ARGV - first + 1) / 4 > tonumber(most) then return {'too_many', count} end
-local fields, places = {}, {}
--- As text: Redis turns a number into one for each node.
-local ranks = {['0'] = string.format('%d', count * 2), ['1'] = string.format('%d', count * 2 + 1)}
-local field_size, place_size = 0, 0
-for i = first, #ARGV, 4 do
-  local its_name, node, id, its_rank = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3]
-  if redis.call('HEXISTS', pending, id) == 0 then return {'unstaged'} end
-  local number = string.format('%d', count)
-  fields[field_size + 1], fields[field_size + 2] = '=' .. its_name, number
-  fields[field_size + 3], fields[field_size + 4] = '#' .. number, node
-  places[place_size + 1], places[place_size + 2] = ranks[its_rank], number
-  field_size, place_size, count = field_size + 4, place_size + 2, count + 1
+if count + added > tonumber(most) then return {'too_many', count} end
+for i = ids, #ARGV do
+  if redis.call('HEXISTS', pending, ARGV[i]) == 0 then return {'unstaged'} end
 end
-redis.call('HSET', workflow, unpack(fields))
-redis.call('ZADD', unpublished, unpack(places))
+count = count + added
+redis.call('HSET', workflow, unpack(ARGV, first, places - 1))
+redis.call('ZADD', unpublished, unpack(ARGV, places, ids - 1))
 redis.call('HSET', workflow, 'nodes', count, 'changed', now, ':' .. digest, '1')
 if base == '' then
   redis.call('HSET', workflow, 'name', title, 'created', now, 'retention', retention, 'done', 0, 'failed', 0)

@@ -32,40 +32,13 @@
 --   ok           ended messages   jobs that are not blocked any more; messages to other partitions that were written
 -- INCLUDES record run line wake due events minute_counts waits
 local OUTCOME_FAILED = 1
-local readied, ended, messages = 0, 0, 0
+local is_freed, failed = {}, {} -- of each id: whether it waits for one less; what it does not survive
+local carried = {} -- messages of which nothing is left to be carried
+local sent = {} -- those that are written, with their times
 
-local function bury(id, dependency, outcome)
-  local run, text = unpack_run(redis.call('HGET', runs, id)), 'dependency ' .. dependency .. ': ' .. outcome
-  redis.call('ZREM', blocked, id)
-  redis.call('ZREM', expiring, id)
-  remember_attempt(run, OUTCOME_FAILED, text)
-  redis.call('HSET', runs, id, pack_run(run))
-  redis.call('ZADD', dead, now, id)
-  emit('dead', id, '0', '', '', string.sub(text, 1, 200))
-  count_stat('d', 1)
-  if run.depended > 0 then note_ended(id, 'dead', run.options) end
-  note_waits(id)
-  messages = messages + 1
-  ended = ended + 1
-end
+local function send(message) sent[#sent + 1], sent[#sent + 2] = now, message end
 
-local function unblock(id)
-  local run = unpack_run(redis.call('HGET', runs, id))
-  redis.call('ZREM', blocked, id)
-  ended = ended + 1
-  if run.due > now then
-    redis.call('ZADD', delayed, run.due, id)
-    expect_due(run.due)
-  else
-    run.due = now
-    redis.call('HSET', runs, id, pack_run(run))
-    put_ready(id, place_of(id))
-    emit_line('ready\t' .. id .. '\t\t0\t\t\t\t')
-    readied = readied + 1
-  end
-end
-
-local function settle(id, wait, outcome)
+local function note(id, wait, outcome)
   local head, policy = id .. '\t', string.sub(wait, 1, 1)
   local is_fatal = outcome ~= 'acked' and policy == 'f' or string.sub(outcome, 1, 6) == 'cycle '
   if outcome == 'waits' then
@@ -75,18 +48,83 @@ local function settle(id, wait, outcome)
       redis.call('ZADD', waits, 0, head .. '-' .. wait)
     end
   elseif redis.call('ZREM', waits, head .. '?' .. wait, head .. '+' .. wait, head .. '-' .. wait) > 0 then
-    if redis.call('ZSCORE', blocked, id) then
-      if is_fatal then
-        bury(id, string.sub(wait, 2), outcome)
-      elseif not first_wait(id, '') then
-        unblock(id)
-      end
-    end
+    is_freed[id] = true
+    if is_fatal and not failed[id] then failed[id] = 'dependency ' .. string.sub(wait, 2) .. ': ' .. outcome end
   end
-  end_message(id)
 end
 
-for i = REST, #ARGV, 3 do settle(ARGV[i], ARGV[i + 1], ARGV[i + 2]) end
+local function bury(ids)
+  local raw_runs = redis.call('HMGET', runs, unpack(ids))
+  redis.call('ZREM', blocked, unpack(ids))
+  redis.call('ZREM', expiring, unpack(ids))
+  local fields, members = {}, {}
+  for i, id in ipairs(ids) do
+    local run, text = unpack_run(raw_runs[i]), failed[id]
+    remember_attempt(run, OUTCOME_FAILED, text)
+    fields[2 * i - 1], fields[2 * i] = id, pack_run(run)
+    members[2 * i - 1], members[2 * i] = now, id
+    emit('dead', id, '0', '', '', string.sub(text, 1, 200))
+    if run.depended > 0 then send(ended_message(id, 'dead', run.options)) end
+  end
+  redis.call('HSET', runs, unpack(fields))
+  redis.call('ZADD', dead, unpack(members))
+  count_stat('d', #ids)
+end
+
+-- Jobs that wait for nothing any more. → how many are ready
+local function unblock(ids)
+  local raw_runs = redis.call('HMGET', runs, unpack(ids))
+  redis.call('ZREM', blocked, unpack(ids))
+  local readied, fields, members, earliest = {}, {}, {}, math.huge
+  for i, id in ipairs(ids) do
+    local due_ms = run_due(raw_runs[i])
+    if due_ms > now then
+      members[#members + 1], members[#members + 2] = due_ms, id
+      earliest = math.min(earliest, due_ms)
+    else
+      readied[#readied + 1] = id
+      fields[#fields + 1], fields[#fields + 2] = id, with_due(raw_runs[i], now)
+    end
+  end
+  if #members > 0 then
+    redis.call('ZADD', delayed, unpack(members))
+    expect_due(earliest)
+  end
+  if #readied > 0 then
+    redis.call('HSET', runs, unpack(fields))
+    local places = redis.call('HMGET', priorities, unpack(readied))
+    for i, id in ipairs(readied) do
+      put_ready(id, places[i])
+      emit_line('ready\t' .. id .. '\t\t0\t\t\t\t')
+    end
+  end
+  return #readied
+end
+
+-- The jobs, in the order in which they were told the last of it.
+local ids, last = {}, {}
+for i = REST, #ARGV, 3 do last[ARGV[i]] = i end
+for i = REST, #ARGV, 3 do
+  if last[ARGV[i]] == i then ids[#ids + 1] = ARGV[i] end
+  note(ARGV[i], ARGV[i + 1], ARGV[i + 2])
+end
+local buried, freed, is_blocked = {}, {}, #ids > 0 and redis.call('ZMSCORE', blocked, unpack(ids)) or {}
+for i, id in ipairs(ids) do
+  local left = first_wait(id, '')
+  if is_blocked[i] and failed[id] then
+    buried[#buried + 1] = id
+    if left then send(waits_message(id)) end
+  elseif is_blocked[i] and is_freed[id] and not left then
+    freed[#freed + 1] = id
+  end
+  if not left or is_blocked[i] and not failed[id] and not first_wait(id, '?') then
+    carried[#carried + 1], carried[#carried + 2] = waits_message(id), added_message(id)
+  end
+end
+if #carried > 0 then redis.call('ZREM', outgoing, unpack(carried)) end
+if #buried > 0 then bury(buried) end
+local readied = #freed > 0 and unblock(freed) or 0
+if #sent > 0 then redis.call('ZADD', outgoing, unpack(sent)) end
 if readied > 0 then wake_ready(readied) end
 flush_events()
-return {'ok', ended, messages}
+return {'ok', #buried + #freed, #sent / 2}

@@ -62,6 +62,8 @@ def publish_large(
             raise
         if outcome is not None:
             return outcome  # type: ignore[no-any-return]
+        # Parts that were written after the others had gone.
+        yield Apart([_unstage(queue, part, random, counter + first, began) for first, part in _parts(bodies)])
     raise StoreUnavailableError("the jobs were not written: the queue was deleted meanwhile, or it took over a minute")
 
 

@@ -272,10 +272,11 @@ class _Round:
         nodes = {page.job_id for _, page in found if page.is_node}
         asked: list[tuple[QueueKeys, list[Wait], Operation[tuple[str, ...]]]] = []
         for message, page in found:
-            for queue, waits in self._by_queue(message.queue, page.waits).items():
-                asked.append(
-                    (message.queue, waits, dependencies.subscribe(queue, message.queue, waits, now_ms=self.now_ms))
-                )
+            for queue, all_of_it in self._by_queue(message.queue, page.waits).items():
+                for start in range(0, len(all_of_it), limits.SETTLE_PAGE):
+                    waits = all_of_it[start : start + limits.SETTLE_PAGE]
+                    operation = dependencies.subscribe(queue, message.queue, waits, now_ms=self.now_ms)
+                    asked.append((message.queue, waits, operation))
         answers = yield from self._apart([operation for _, _, operation in asked])
         cycles: dict[str, str] = {}
         for message, page in found:
@@ -336,7 +337,7 @@ class _Round:
         asked: list[tuple[QueueKeys, Operation[dependencies.Settled]]] = []
         for name, all_of_it in settlements.items():
             queue = self.layout.named(name.encode())
-            for part in in_pages(all_of_it, limits.DEPENDENCY_PAGE):
+            for part in in_pages(all_of_it, limits.SETTLE_PAGE):
                 asked.append((queue, dependencies.settle(queue, part, now_ms=self.now_ms)))
         answers = yield from self._apart([operation for _, operation in asked])
         hot: set[int] = set()

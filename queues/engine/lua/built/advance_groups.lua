@@ -6,19 +6,9 @@ if not now then
  now = time[1] * 1000 + math.floor(time[2] / 1000)
  now_up = now + 1
 end
-local function key_of(options)
- if options == '' then
-  return ''
- end
- local _, __2, __3, __4, its_key = struct.unpack('>I6BI6I6Hc0', options)
- return its_key
-end
 local DIGITS = {
  string.byte('0123456789ABCDEFGHJKMNPQRSTVWXYZ', 1, 32),
 }
-local function is_depended_on(raw)
- return string.byte(raw, 9) >= 4
-end
 local event_lines = {
 }
 local function flush_events()
@@ -45,7 +35,7 @@ local function flush_events()
    local dropped, freed, entries, from = 0, 0, 0, '-'
    repeat
     local found = redis.call('XRANGE', KEYS[24], from, '+', 'COUNT', 100)
-    for __5, entry in ipairs(found) do
+    for _, entry in ipairs(found) do
      if held - freed <= most_2 then
       break
      end
@@ -68,7 +58,7 @@ local function flush_events()
   end
  end
 end
-local members_left = 500
+local members_left = 250
 local bytes_left = 393216
 local batches_left = 16
 local batches_made = 0
@@ -80,7 +70,7 @@ local function drop_expired(ids)
   redis.call('HDEL', KEYS[2], unpack(ids))
   redis.call('HDEL', KEYS[8], unpack(ids))
  end
- for __6, id in ipairs(ids) do
+ for __2, id in ipairs(ids) do
   do
    do
     local line = 'expired' .. '\t' .. id .. '\t' .. '' .. '\t\t' .. '' .. '\t\t' .. '' .. '\t' .. ''
@@ -90,23 +80,23 @@ local function drop_expired(ids)
  end
  do
   for i = 1, #ids do
-   local raw_2 = raw_runs[i]
-   if raw_2 and (string.byte(raw_2, 9) >= 4) then
+   local raw = raw_runs[i]
+   if raw and (string.byte(raw, 9) >= 4) then
     do
-     local id_2, options_2 = ids[i], (struct.unpack('>Hc0', raw_2, 28))
+     local id_2, options = ids[i], (struct.unpack('>Hc0', raw, 28))
      do
       local message
       do
-       local key_of_2
+       local key_of
        repeat
-        if options_2 == '' then
-         key_of_2 = ''
+        if options == '' then
+         key_of = ''
          break
         end
-        local __7, __8, __9, __10, its_key_2 = struct.unpack('>I6BI6I6Hc0', options_2)
-        key_of_2 = its_key_2
+        local __3, __4, __5, __6, its_key = struct.unpack('>I6BI6I6Hc0', options)
+        key_of = its_key
        until true
-       message = 'ended\t' .. ARGV[2] .. '\t' .. id_2 .. '\t' .. 'expired' .. '\t' .. key_of_2
+       message = 'ended\t' .. ARGV[2] .. '\t' .. id_2 .. '\t' .. 'expired' .. '\t' .. key_of
       end
       redis.call('ZADD', KEYS[26], now, message)
      end
@@ -123,7 +113,7 @@ local function drop_expired(ids)
     if redis.call('HGET', KEYS[22], 'm') == tostring(minute) then
      break
     end
-    for __11, field_2 in ipairs(redis.call('HKEYS', KEYS[22])) do
+    for __7, field_2 in ipairs(redis.call('HKEYS', KEYS[22])) do
      local its = tonumber(string.match(field_2, '^%d+'))
      if its and its <= minute - 10 then
       redis.call('HDEL', KEYS[22], field_2)
@@ -164,8 +154,8 @@ local function count_group(group)
      expiry_of = (struct.unpack('>I6', raw_run, 10))
      break
     end
-    local raw_3 = redis.call('HGET', KEYS[1], id_3)
-    expiry_of = raw_3 and (struct.unpack('>I6', raw_3, 4))
+    local raw_2 = redis.call('HGET', KEYS[1], id_3)
+    expiry_of = raw_2 and (struct.unpack('>I6', raw_2, 4))
    until true
    value = expiry_of
   end
@@ -215,77 +205,141 @@ local function number_within(group_2, ids_4, joined_2)
  end
  return #ids_4
 end
-local function flush_batch(group_3, is_due)
- local due_ms = (group_3.count >= group_3.most or group_3.bytes >= 393216) and now or math.min(group_3.first + group_3.delay_max, group_3.last + group_3.grace)
- local entries_4, ids_5, joined_3
+local function highest_priority(ids_5)
+ if redis.call('EXISTS', KEYS[8]) == 0 then
+  return 0
+ end
+ local highest = -100
+ for __8, its_2 in ipairs(redis.call('HMGET', KEYS[8], unpack(ids_5))) do
+  highest = math.max(highest, tonumber(its_2 or 0))
+ end
+ return highest
+end
+local function options_of_batch(group_3, found_2)
+ local attributes = cjson.encode({
+  group = group_3.name,
+ })
+ return struct.pack('>I6', found_2.longest) .. found_2.head .. struct.pack('>Hc0Hc0', #'\0batch', '\0batch', #attributes, attributes) .. group_3.name .. struct.pack('>BHHI6I6', #group_3.name, #found_2.ids, group_3.most, group_3.delay_max, group_3.grace)
+end
+local function flush_batch(group_4, is_due)
+ local due_ms = (group_4.count >= group_4.most or group_4.bytes >= 393216) and now or math.min(group_4.first + group_4.delay_max, group_4.last + group_4.grace)
+ local entries_4, ids_6, joined_3
  do
-  local most_3 = group_3.most
-  local entries_5 = redis.call('ZRANGEBYLEX', KEYS[11], '[' .. group_3.name .. '\0', '(' .. group_3.name .. '\1', 'LIMIT', 0, most_3)
-  local ids_6 = {
+  local most_3 = group_4.most
+  local entries_5 = redis.call('ZRANGEBYLEX', KEYS[11], '[' .. group_4.name .. '\0', '(' .. group_4.name .. '\1', 'LIMIT', 0, most_3)
+  local ids_7 = {
   }
   for i_5, entry_3 in ipairs(entries_5) do
-   ids_6[i_5] = string.sub(entry_3, -26)
+   ids_7[i_5] = string.sub(entry_3, -26)
   end
-  entries_4, ids_5, joined_3 = entries_5, ids_6, #ids_6 > 0 and redis.call('ZMSCORE', KEYS[9], unpack(ids_6)) or {
+  entries_4, ids_6, joined_3 = entries_5, ids_7, #ids_7 > 0 and redis.call('ZMSCORE', KEYS[9], unpack(ids_7)) or {
   }
  end
- local number = number_within(group_3, ids_5, joined_3)
+ local number = number_within(group_4, ids_6, joined_3)
  local alive = {
  }
  for i_6 = 1, number do
   if joined_3[i_6] then
-   alive[#alive + 1] = ids_5[i_6]
+   alive[#alive + 1] = ids_6[i_6]
   end
  end
- local records = #alive > 0 and redis.call('HMGET', KEYS[1], unpack(alive)) or {
- }
- local raw_runs_2 = #alive > 0 and redis.call('HMGET', KEYS[2], unpack(alive)) or {
- }
- local found_2, expired_2, parts, size_2 = {
- }, {
+ local found_3, parts, expired_2, size_2 = ({
+  ids = {
+  },
+  longest = 0,
+  tries = 1,
+  latest = 0,
+  never = false,
+  head = nil,
+  awaited = {
+  },
+  marks = 0,
+  keys = {
+  },
+  ids_with_key = {
+  },
+ }), {
+  '',
  }, {
  }, 0
- local number_found, packed_size, last_size = 0, '', -1
- for i_7, id_5 in ipairs(alive) do
-  local raw_4 = records[i_7]
-  local its_tries, expires, __12, its_options
+ if #alive > 0 then
   do
-   local bits, tries, expires_2, at = struct.unpack('>BHI6', raw_4)
-   local due_ms_2, options_3 = nil, ''
-   if bits >= 2 then
-    due_ms_2, at = struct.unpack('>I6', raw_4, at)
-    bits = bits - 2
+   local result, result_2
+   do
+    local records = redis.call('HMGET', KEYS[1], unpack(alive))
+    local raw_runs_2 = redis.call('HMGET', KEYS[2], unpack(alive))
+    local expired_3, size_3, its_ids = {
+    }, 0, found_3.ids
+    local last_options, its_key_2, last_size, size_text = nil, '', 0, ''
+    for i_7, id_5 in ipairs(alive) do
+     local raw_3, raw_run_2 = records[i_7], raw_runs_2[i_7]
+     local its_tries, expires, __9, its_options
+     do
+      local bits, tries, expires_2, at = struct.unpack('>BHI6', raw_3)
+      local due_ms_2, options_2 = nil, ''
+      if bits >= 2 then
+       due_ms_2, at = struct.unpack('>I6', raw_3, at)
+       bits = bits - 2
+      end
+      if bits == 1 then
+       options_2, at = struct.unpack('>Hc0', raw_3, at)
+      end
+      its_tries, expires, __9, its_options = tries, expires_2, due_ms_2, options_2, at
+     end
+     local has_expired
+     do
+      local expires_3 = expires
+      has_expired = expires_3 > 0 and expires_3 <= now
+     end
+     if has_expired then
+      expired_3[#expired_3 + 1] = id_5
+     else
+      its_ids[#its_ids + 1] = id_5
+      if its_options ~= last_options then
+       local key_of_2
+       repeat
+        local options_3 = its_options
+        if options_3 == '' then
+         key_of_2 = ''
+         break
+        end
+        local __10, __11, __12, __13, its_key_3 = struct.unpack('>I6BI6I6Hc0', options_3)
+        key_of_2 = its_key_3
+       until true
+       last_options, its_key_2 = its_options, key_of_2
+       found_3.head = found_3.head or string.sub(its_options, 7, 19)
+       found_3.longest = math.max(found_3.longest, (struct.unpack('>I6', its_options)))
+      end
+      if its_key_2 ~= '' then
+       found_3.keys[#found_3.keys + 1], found_3.ids_with_key[#found_3.ids_with_key + 1] = its_key_2, id_5
+      end
+      if its_tries > found_3.tries then
+       found_3.tries = its_tries
+      end
+      if expires == 0 then
+       found_3.never = true
+      elseif expires > found_3.latest then
+       found_3.latest = expires
+      end
+      if raw_run_2 and (string.byte(raw_run_2, 9) >= 4) then
+       found_3.marks, found_3.awaited[id_5] = 4, its_key_2
+      end
+      if #raw_3 ~= last_size then
+       last_size, size_text = #raw_3, struct.pack('>I4', #raw_3)
+      end
+      local at_2 = #parts
+      parts[at_2 + 1], parts[at_2 + 2], parts[at_2 + 3] = id_5, size_text, raw_3
+      size_3 = size_3 + #raw_3
+     end
+    end
+    result, result_2 = expired_3, size_3
    end
-   if bits == 1 then
-    options_3, at = struct.unpack('>Hc0', raw_4, at)
-   end
-   its_tries, expires, __12, its_options = tries, expires_2, due_ms_2, options_3, at
-  end
-  local has_expired
-  do
-   local expires_3 = expires
-   has_expired = expires_3 > 0 and expires_3 <= now
-  end
-  if has_expired then
-   expired_2[#expired_2 + 1] = id_5
-  else
-   number_found = number_found + 1
-   found_2[number_found] = {
-    id = id_5,
-    tries = its_tries,
-    expires = expires,
-    options = its_options,
-    is_awaited = raw_runs_2[i_7] and is_depended_on(raw_runs_2[i_7]),
-   }
-   if #raw_4 ~= last_size then
-    last_size, packed_size = #raw_4, struct.pack('>I4', #raw_4)
-   end
-   parts[3 * number_found - 2], parts[3 * number_found - 1], parts[3 * number_found] = id_5, packed_size, raw_4
-   size_2 = size_2 + #raw_4
+   expired_2, size_2 = result, result_2
   end
  end
- if #found_2 == 0 or not (is_due or #found_2 >= group_3.most or number < #ids_5 or size_2 >= 393216) then
-  count_group(group_3)
+ local members = #found_3.ids
+ if members == 0 or not (is_due or members >= group_4.most or number < #ids_6 or size_2 >= 393216) then
+  count_group(group_4)
   return false
  end
  redis.call('ZREM', KEYS[11], unpack(entries_4, 1, number))
@@ -332,85 +386,50 @@ local function flush_batch(group_3, is_due)
  local batch = time_part .. ARGV[5] .. counter_part
  batches_made = batches_made + 1
  do
-  local body = table.concat(parts)
-  local its_options_2, its_tries_2, expires_4, marks, its_priority, ids_7
+  local ids_8, its_priority, its_options_2 = found_3.ids, highest_priority(found_3.ids), options_of_batch(group_4, found_3)
+  local expires_4 = found_3.never and 0 or found_3.latest
+  redis.call('ZREM', KEYS[9], unpack(ids_8))
   do
-   local longest, most_tries, latest, highest, marks_2 = 0, 1, 0, nil, 0
-   local never, head, ids_8, last_options = false, nil, {
-   }, nil
-   for i_8, member in ipairs(found_2) do
-    if member.options ~= last_options then
-     last_options = member.options
-     head = head or string.sub(last_options, 7, 19)
-     longest = math.max(longest, (struct.unpack('>I6', last_options)))
-    end
-    if member.tries > most_tries then
-     most_tries = member.tries
-    end
-    if member.expires == 0 then
-     never = true
-    end
-    if member.expires > latest then
-     latest = member.expires
-    end
-    if member.is_awaited then
-     marks_2 = 4
-    end
-    ids_8[i_8] = member.id
-   end
-   if redis.call('EXISTS', KEYS[8]) == 1 then
-    for __13, its_2 in ipairs(redis.call('HMGET', KEYS[8], unpack(ids_8))) do
-     highest = math.max(highest or -100, tonumber(its_2 or 0))
-    end
-   end
-   local attributes = cjson.encode({
-    group = group_3.name,
-   })
-   its_options_2, its_tries_2, expires_4, marks, its_priority, ids_7 = struct.pack('>I6', longest) .. head .. struct.pack('>Hc0Hc0', #'\0batch', '\0batch', #attributes, attributes) .. group_3.name .. struct.pack('>BHHI6I6', #group_3.name, #found_2, group_3.most, group_3.delay_max, group_3.grace), most_tries, never and 0 or latest, marks_2, highest or 0, ids_8
-  end
-  redis.call('ZREM', KEYS[9], unpack(ids_7))
-  do
-   local ids_9 = ids_7
-   redis.call('HDEL', KEYS[1], unpack(ids_9))
-   redis.call('HDEL', KEYS[2], unpack(ids_9))
-   redis.call('HDEL', KEYS[8], unpack(ids_9))
+   redis.call('HDEL', KEYS[1], unpack(ids_8))
+   redis.call('HDEL', KEYS[2], unpack(ids_8))
+   redis.call('HDEL', KEYS[8], unpack(ids_8))
   end
   local pack_head
   do
-   local tries_2, expires_5, options_4 = its_tries_2, expires_4, its_options_2
+   local tries_2 = found_3.tries
    local bits_2 = 0
    local tail = ''
-   if options_4 ~= '' then
+   if its_options_2 ~= '' then
     bits_2 = bits_2 + 1
-    tail = tail .. struct.pack('>Hc0', #options_4, options_4)
+    tail = tail .. struct.pack('>Hc0', #its_options_2, its_options_2)
    end
-   pack_head = struct.pack('>BHI6', bits_2, tries_2, expires_5) .. tail
+   pack_head = struct.pack('>BHI6', bits_2, tries_2, expires_4) .. tail
   end
-  redis.call('HSET', KEYS[1], batch, pack_head .. body)
-  redis.call('HSET', KEYS[2], batch, struct.pack('>I4HHBI6I6I6Hc0Bc0', 0, 0, its_tries_2, marks, expires_4, now, 0, #its_options_2, its_options_2, 0, ''))
+  parts[1] = pack_head
+  redis.call('HSET', KEYS[1], batch, table.concat(parts))
+  redis.call('HSET', KEYS[2], batch, struct.pack('>I4HHBI6I6I6Hc0Bc0', 0, 0, found_3.tries, found_3.marks, expires_4, now, 0, #its_options_2, its_options_2, 0, ''))
   if its_priority ~= 0 then
    redis.call('HSET', KEYS[8], batch, its_priority)
   end
   do
-   local place_2 = its_priority
-   if (place_2 and string.find(place_2, '%z')) then
+   if (its_priority and string.find(its_priority, '%z')) then
     do
-     local place_3 = place_2
+     local place_2 = its_priority
      local zero
      do
-      local place_4 = place_3
-      zero = place_4 and string.find(place_4, '%z')
+      local place_3 = place_2
+      zero = place_3 and string.find(place_3, '%z')
      end
-     local band, number_2 = string.sub(place_3, 1, zero + 1), nil
+     local band, number_2 = string.sub(place_2, 1, zero + 1), nil
      number_2 = number_2 or 140737488355328 + redis.call('HINCRBY', KEYS[15], 'l:' .. ARGV[2], 1)
-     place_3 = band .. struct.pack('>I6', number_2)
-     redis.call('HSET', KEYS[8], batch, place_3)
-     redis.call('ZADD', KEYS[27], 0, place_3 .. batch)
+     place_2 = band .. struct.pack('>I6', number_2)
+     redis.call('HSET', KEYS[8], batch, place_2)
+     redis.call('ZADD', KEYS[27], 0, place_2 .. batch)
      repeat
-      local its_key_3 = string.sub(place_3, 1, zero - 1)
+      local its_key_4 = string.sub(place_2, 1, zero - 1)
       local turn_of
       do
-       local score = tonumber(redis.call('ZSCORE', KEYS[28], its_key_3) or nil)
+       local score = tonumber(redis.call('ZSCORE', KEYS[28], its_key_4) or nil)
        turn_of = score and score >= -4503599627370496 and score or nil
       end
       if turn_of then
@@ -418,24 +437,24 @@ local function flush_batch(group_3, is_due)
       end
       local virtual, __14, start
       do
-       local raw_5 = redis.call('HMGET', KEYS[29], '', its_key_3)
+       local raw_4 = redis.call('HMGET', KEYS[29], '', its_key_4)
        local virtual_2
        repeat
-        local raw_6 = raw_5[1]
-        if not raw_6 then
+        local raw_5 = raw_4[1]
+        if not raw_5 then
          virtual_2 = 0, 0, 0
          break
         end
-        virtual_2 = struct.unpack('>ddd', raw_6)
+        virtual_2 = struct.unpack('>ddd', raw_5)
        until true
        local in_work, start_2, tat
        repeat
-        local raw_7 = raw_5[2]
-        if not raw_7 then
+        local raw_6 = raw_4[2]
+        if not raw_6 then
          in_work, start_2, tat = 0, 0, 0
          break
         end
-        in_work, start_2, tat = struct.unpack('>I4dd', raw_7)
+        in_work, start_2, tat = struct.unpack('>I4dd', raw_6)
        until true
        virtual, __14, start = virtual_2, in_work, start_2, tat
       end
@@ -444,12 +463,12 @@ local function flush_batch(group_3, is_due)
        local score_2 = math.max(virtual, start)
        format_turn = string.format('%.0f', score_2)
       end
-      redis.call('ZADD', KEYS[28], format_turn, its_key_3)
+      redis.call('ZADD', KEYS[28], format_turn, its_key_4)
      until true
     end
    else
     do
-     local priority = tonumber(place_2 or 0)
+     local priority = tonumber(its_priority or 0)
      if priority == 0 then
       redis.call('RPUSH', KEYS[5], batch)
      else
@@ -471,35 +490,36 @@ local function flush_batch(group_3, is_due)
   end
   if expires_4 > 0 then
    repeat
-    local expires_6, due_ms_3, ids_10 = expires_4, now, {
+    local due_ms_3, ids_9 = now, {
      batch,
     }
     local horizon = redis.call('HGET', KEYS[15], 'h:' .. ARGV[2])
-    if horizon and expires_6 >= tonumber(horizon) and due_ms_3 <= expires_6 then
+    if horizon and expires_4 >= tonumber(horizon) and due_ms_3 <= expires_4 then
      break
     end
-    if horizon or due_ms_3 > expires_6 then
-     local members = {
+    if horizon or due_ms_3 > expires_4 then
+     local members_2 = {
      }
-     for i_9 = 1, #ids_10 do
-      members[#members + 1] = expires_6
-      members[#members + 1] = ids_10[i_9]
+     for i_8 = 1, #ids_9 do
+      members_2[#members_2 + 1] = expires_4
+      members_2[#members_2 + 1] = ids_9[i_8]
      end
-     redis.call('ZADD', KEYS[3], unpack(members))
+     redis.call('ZADD', KEYS[3], unpack(members_2))
     else
-     redis.call('HSET', KEYS[15], 'h:' .. ARGV[2], expires_6)
+     redis.call('HSET', KEYS[15], 'h:' .. ARGV[2], expires_4)
     end
     do
-     redis.call('ZADD', KEYS[20], 'LT', math.min(expires_6, now + 600000), ARGV[2])
+     redis.call('ZADD', KEYS[20], 'LT', math.min(expires_4, now + 600000), ARGV[2])
     end
    until true
   end
-  local fields_2, of_batch = {
+  local fields_2, membership = {
    batch,
-   'b' .. table.concat(ids_7),
+   'b' .. table.concat(ids_8),
   }, 'm' .. batch
-  for i_10, id_6 in ipairs(ids_7) do
-   fields_2[2 * i_10 + 1], fields_2[2 * i_10 + 2] = id_6, found_2[i_10].is_awaited and of_batch .. key_of(found_2[i_10].options) or of_batch
+  for i_9, id_6 in ipairs(ids_8) do
+   local its_key_5 = found_3.awaited[id_6]
+   fields_2[2 * i_9 + 1], fields_2[2 * i_9 + 2] = id_6, its_key_5 and membership .. its_key_5 or membership
   end
   redis.call('HSET', KEYS[14], unpack(fields_2))
   if redis.call('HEXISTS', KEYS[13], '') == 0 then
@@ -553,8 +573,8 @@ local function flush_batch(group_3, is_due)
    local of_ms, counts = {
    }, {
    }
-   for i_11 = 1, #durations do
-    local ms_3 = durations[i_11]
+   for i_10 = 1, #durations do
+    local ms_3 = durations[i_10]
     of_ms[ms_3] = (of_ms[ms_3] or 0) + 1
    end
    for ms_4, count_3 in pairs(of_ms) do
@@ -595,28 +615,18 @@ local function flush_batch(group_3, is_due)
    end
   until true
  end
- local its_keys, ids_with_key, its_key_4, last_options_2 = {
- }, {
- }, '', nil
- for __17, member_2 in ipairs(found_2) do
-  if member_2.options ~= last_options_2 then
-   last_options_2, its_key_4 = member_2.options, key_of(member_2.options)
-  end
-  if its_key_4 ~= '' then
-   its_keys[#its_keys + 1], ids_with_key[#ids_with_key + 1] = its_key_4, member_2.id
-  end
- end
- if #its_keys > 0 then
+ if #found_3.keys > 0 then
   do
+   local its_keys, ids_10 = found_3.keys, found_3.ids_with_key
    local changed, freed_2 = {
    }, {
    }
-   for i_12, held_2 in ipairs(redis.call('HMGET', KEYS[4], unpack(its_keys))) do
-    local its_mode = held_2 and string.sub(held_2, 7, 32) == ids_with_key[i_12] and string.sub(held_2, 33, 33)
+   for i_11, held_2 in ipairs(redis.call('HMGET', KEYS[4], unpack(its_keys))) do
+    local its_mode = held_2 and string.sub(held_2, 7, 32) == ids_10[i_11] and string.sub(held_2, 33, 33)
     if its_mode == 'r' then
-     freed_2[#freed_2 + 1] = its_keys[i_12]
+     freed_2[#freed_2 + 1] = its_keys[i_11]
     elseif its_mode and its_mode ~= '' then
-     changed[#changed + 1] = its_keys[i_12]
+     changed[#changed + 1] = its_keys[i_11]
      changed[#changed + 1] = string.sub(held_2, 1, 6) .. batch .. string.sub(held_2, 33)
     end
    end
@@ -628,19 +638,19 @@ local function flush_batch(group_3, is_due)
    end
   end
  end
- members_left, bytes_left, batches_left = members_left - #found_2, bytes_left - size_2, batches_left - 1
- group_3.count, group_3.bytes = math.max(0, group_3.count - number), math.max(0, group_3.bytes - size_2)
+ members_left, bytes_left, batches_left = members_left - members, bytes_left - size_2, batches_left - 1
+ group_4.count, group_4.bytes = math.max(0, group_4.count - number), math.max(0, group_4.bytes - size_2)
  return true
 end
 local changed_2 = 0
 ARGV[7] = tonumber(ARGV[7])
 if ARGV[8] ~= '' then
- local group_4
+ local group_5
  repeat
   local name = ARGV[8]
-  local raw_8 = redis.call('HGET', KEYS[13], name)
-  if not raw_8 then
-   group_4 = {
+  local raw_7 = redis.call('HGET', KEYS[13], name)
+  if not raw_7 then
+   group_5 = {
     name = name,
     count = 0,
     bytes = 0,
@@ -653,8 +663,8 @@ if ARGV[8] ~= '' then
    }
    break
   end
-  local count_5, bytes_2, first_3, last_4, ends_2, its_most, its_delay, its_grace = struct.unpack('>I4I4I6I6I6HI6I6', raw_8)
-  group_4 = {
+  local count_5, bytes_2, first_3, last_4, ends_2, its_most, its_delay, its_grace = struct.unpack('>I4I4I6I6I6HI6I6', raw_7)
+  group_5 = {
    name = name,
    count = count_5,
    bytes = bytes_2,
@@ -666,41 +676,41 @@ if ARGV[8] ~= '' then
    grace = (its_grace),
   }
  until true
- if group_4.count > 0 then
+ if group_5.count > 0 then
   do
-   local group_5 = group_4
+   local group_6 = group_5
    local is_flushed = false
-   while group_5.count > 0 and (members_left > 0 and bytes_left > 0 and batches_left > 0) do
+   while group_6.count > 0 and (members_left > 0 and bytes_left > 0 and batches_left > 0) do
     local is_due_2 = true
-    if not (is_due_2 or (group_5.count >= group_5.most or group_5.bytes >= 393216)) or not flush_batch(group_5, is_due_2) then
+    if not (is_due_2 or (group_6.count >= group_6.most or group_6.bytes >= 393216)) or not flush_batch(group_6, is_due_2) then
      break
     end
     is_flushed = true
-    if group_5.count > 0 and not (group_5.count >= group_5.most or group_5.bytes >= 393216) then
-     count_group(group_5)
+    if group_6.count > 0 and not (group_6.count >= group_6.most or group_6.bytes >= 393216) then
+     count_group(group_6)
     end
    end
   end
   repeat
-   local group_6 = group_4
-   if group_6.count == 0 then
-    redis.call('ZREM', KEYS[12], group_6.name)
-    redis.call('HDEL', KEYS[13], group_6.name)
+   local group_7 = group_5
+   if group_7.count == 0 then
+    redis.call('ZREM', KEYS[12], group_7.name)
+    redis.call('HDEL', KEYS[13], group_7.name)
     break
    end
-   local time_2 = (group_6.count >= group_6.most or group_6.bytes >= 393216) and now or math.min(group_6.first + group_6.delay_max, group_6.last + group_6.grace)
-   if group_6.ends > 0 then
-    time_2 = math.min(time_2, math.max(group_6.ends, now + 1000))
+   local time_2 = (group_7.count >= group_7.most or group_7.bytes >= 393216) and now or math.min(group_7.first + group_7.delay_max, group_7.last + group_7.grace)
+   if group_7.ends > 0 then
+    time_2 = math.min(time_2, math.max(group_7.ends, now + 1000))
    end
-   redis.call('HSET', KEYS[13], group_6.name, struct.pack('>I4I4I6I6I6HI6I6', group_6.count, group_6.bytes, group_6.first, group_6.last, group_6.ends, group_6.most, group_6.delay_max, group_6.grace))
-   redis.call('ZADD', KEYS[12], time_2, group_6.name)
+   redis.call('HSET', KEYS[13], group_7.name, struct.pack('>I4I4I6I6I6HI6I6', group_7.count, group_7.bytes, group_7.first, group_7.last, group_7.ends, group_7.most, group_7.delay_max, group_7.grace))
+   redis.call('ZADD', KEYS[12], time_2, group_7.name)
    do
     local ms_5 = time_2
     redis.call('ZADD', KEYS[18], 'LT', ms_5, ARGV[2])
    end
   until true
  end
- local is_left = group_4.count > 0
+ local is_left = group_5.count > 0
  if batches_made > 0 then
   do
    local count_6 = batches_made
@@ -730,67 +740,67 @@ if ARGV[8] ~= '' then
  return {
   'ok',
   batches_made,
-  500 - members_left,
+  250 - members_left,
   is_left and 1 or 0,
  }
 end
 do
- local found_3 = redis.call('ZRANGEBYSCORE', KEYS[10], '-inf', now, 'LIMIT', 0, ARGV[7])
- for __18, id_7 in ipairs(found_3) do
+ local found_4 = redis.call('ZRANGEBYSCORE', KEYS[10], '-inf', now, 'LIMIT', 0, ARGV[7])
+ for __17, id_7 in ipairs(found_4) do
   if not (members_left > 0 and bytes_left > 0 and batches_left > 0) then
    break
   end
   redis.call('ZREM', KEYS[10], id_7)
   if redis.call('ZSCORE', KEYS[9], id_7) then
-   local raw_run_2 = redis.call('HGET', KEYS[2], id_7)
-   local expires_7, its_options_3
-   if raw_run_2 then
-    expires_7, its_options_3 = (struct.unpack('>I6', raw_run_2, 10)), (struct.unpack('>Hc0', raw_run_2, 28))
+   local raw_run_3 = redis.call('HGET', KEYS[2], id_7)
+   local expires_5, its_options_3
+   if raw_run_3 then
+    expires_5, its_options_3 = (struct.unpack('>I6', raw_run_3, 10)), (struct.unpack('>Hc0', raw_run_3, 28))
    else
     do
-     local result, result_2, result_3, result_4
+     local result_3, result_4, result_5, result_6
      do
-      local raw_9 = redis.call('HGET', KEYS[1], id_7)
-      local bits_3, tries_3, expires_8, at_2 = struct.unpack('>BHI6', raw_9)
-      local due_ms_4, options_5 = nil, ''
+      local raw_8 = redis.call('HGET', KEYS[1], id_7)
+      local bits_3, tries_3, expires_6, at_3 = struct.unpack('>BHI6', raw_8)
+      local due_ms_4, options_4 = nil, ''
       if bits_3 >= 2 then
-       due_ms_4, at_2 = struct.unpack('>I6', raw_9, at_2)
+       due_ms_4, at_3 = struct.unpack('>I6', raw_8, at_3)
        bits_3 = bits_3 - 2
       end
       if bits_3 == 1 then
-       options_5, at_2 = struct.unpack('>Hc0', raw_9, at_2)
+       options_4, at_3 = struct.unpack('>Hc0', raw_8, at_3)
       end
-      result, result_2, result_3, result_4 = tries_3, expires_8, due_ms_4, options_5, at_2
+      result_3, result_4, result_5, result_6 = tries_3, expires_6, due_ms_4, options_4, at_3
      end
-     __18, expires_7, __18, its_options_3 = result, result_2, result_3, result_4
+     __17, expires_5, __17, its_options_3 = result_3, result_4, result_5, result_6
     end
    end
    local has_expired_2
    do
-    local expires_9 = expires_7
-    has_expired_2 = expires_9 > 0 and expires_9 <= now
+    local expires_7 = expires_5
+    has_expired_2 = expires_7 > 0 and expires_7 <= now
    end
    if has_expired_2 then
     drop_expired({
      id_7,
     })
    else
-    local name_2, __19, most_4, delay_max, grace
+    local name_2, __18, most_4, delay_max, grace
     repeat
-     local options_6 = its_options_3
-     if options_6 == '' or string.byte(options_6, 7) % 64 < 32 then
-      name_2, __19, most_4, delay_max, grace = nil
+     local options_5 = its_options_3
+     if options_5 == '' or string.byte(options_5, 7) % 64 < 32 then
+      name_2, __18, most_4, delay_max, grace = nil
       break
      end
-     local size_3, count_7, most_5, delay_max_2, grace_2 = struct.unpack('>BHHI6I6', options_6, #options_6 - 17 + 1)
-     name_2, __19, most_4, delay_max, grace = string.sub(options_6, -17 - size_3, -17 - 1), count_7, most_5, delay_max_2, grace_2
+     local size_4, count_7, most_5, delay_max_2, grace_2 = struct.unpack('>BHHI6I6', options_5, #options_5 - 17 + 1)
+     name_2, __18, most_4, delay_max, grace = string.sub(options_5, -17 - size_4, -17 - 1), count_7, most_5, delay_max_2, grace_2
     until true
-    local group_7
+    local group_8
     repeat
      local name_3, most_6, delay_max_3, grace_3 = name_2, most_4, delay_max, grace
-     local raw_10 = redis.call('HGET', KEYS[13], name_3)
-     if not raw_10 then
-      group_7 = {
+     local raw_9 = redis.call('HGET', KEYS[13], name_3)
+     if not raw_9 then
+      group_8 = {
        name = name_3,
        count = 0,
        bytes = 0,
@@ -803,8 +813,8 @@ do
       }
       break
      end
-     local count_8, bytes_3, first_4, last_5, ends_3, its_most_2, its_delay_2, its_grace_2 = struct.unpack('>I4I4I6I6I6HI6I6', raw_10)
-     group_7 = {
+     local count_8, bytes_3, first_4, last_5, ends_3, its_most_2, its_delay_2, its_grace_2 = struct.unpack('>I4I4I6I6I6HI6I6', raw_9)
+     group_8 = {
       name = name_3,
       count = count_8,
       bytes = bytes_3,
@@ -818,59 +828,59 @@ do
     until true
     redis.call('ZADD', KEYS[9], now, id_7)
     do
-     local group_8, ids_11, bytes_4, expires_10 = group_7, {
+     local group_9, ids_11, bytes_4, expires_8 = group_8, {
       id_7,
-     }, redis.call('HSTRLEN', KEYS[1], id_7), expires_7
+     }, redis.call('HSTRLEN', KEYS[1], id_7), expires_5
      local entries_6 = {
      }
-     for i_13, id_8 in ipairs(ids_11) do
-      entries_6[2 * i_13 - 1], entries_6[2 * i_13] = 0, group_8.name .. '\0' .. id_8
+     for i_12, id_8 in ipairs(ids_11) do
+      entries_6[2 * i_12 - 1], entries_6[2 * i_12] = 0, group_9.name .. '\0' .. id_8
      end
      redis.call('ZADD', KEYS[11], unpack(entries_6))
-     if group_8.count == 0 then
-      group_8.first = now
+     if group_9.count == 0 then
+      group_9.first = now
      end
-     group_8.last = now
-     group_8.count = group_8.count + #ids_11
-     group_8.bytes = group_8.bytes + bytes_4
-     if expires_10 > 0 then
-      group_8.ends = group_8.ends > 0 and math.min(group_8.ends, expires_10) or expires_10
+     group_9.last = now
+     group_9.count = group_9.count + #ids_11
+     group_9.bytes = group_9.bytes + bytes_4
+     if expires_8 > 0 then
+      group_9.ends = group_9.ends > 0 and math.min(group_9.ends, expires_8) or expires_8
      end
     end
     local is_full
     do
-     local group_9 = group_7
-     is_full = group_9.count >= group_9.most or group_9.bytes >= 393216
+     local group_10 = group_8
+     is_full = group_10.count >= group_10.most or group_10.bytes >= 393216
     end
     if is_full then
      do
-      local group_10 = group_7
+      local group_11 = group_8
       local is_flushed_2 = false
-      while group_10.count > 0 and (members_left > 0 and bytes_left > 0 and batches_left > 0) do
-       local is_due_3 = (math.min(group_10.first + group_10.delay_max, group_10.last + group_10.grace) <= now)
-       if not (is_due_3 or (group_10.count >= group_10.most or group_10.bytes >= 393216)) or not flush_batch(group_10, is_due_3) then
+      while group_11.count > 0 and (members_left > 0 and bytes_left > 0 and batches_left > 0) do
+       local is_due_3 = (math.min(group_11.first + group_11.delay_max, group_11.last + group_11.grace) <= now)
+       if not (is_due_3 or (group_11.count >= group_11.most or group_11.bytes >= 393216)) or not flush_batch(group_11, is_due_3) then
         break
        end
        is_flushed_2 = true
-       if group_10.count > 0 and not (group_10.count >= group_10.most or group_10.bytes >= 393216) then
-        count_group(group_10)
+       if group_11.count > 0 and not (group_11.count >= group_11.most or group_11.bytes >= 393216) then
+        count_group(group_11)
        end
       end
      end
     end
     repeat
-     local group_11 = group_7
-     if group_11.count == 0 then
-      redis.call('ZREM', KEYS[12], group_11.name)
-      redis.call('HDEL', KEYS[13], group_11.name)
+     local group_12 = group_8
+     if group_12.count == 0 then
+      redis.call('ZREM', KEYS[12], group_12.name)
+      redis.call('HDEL', KEYS[13], group_12.name)
       break
      end
-     local time_3 = (group_11.count >= group_11.most or group_11.bytes >= 393216) and now or math.min(group_11.first + group_11.delay_max, group_11.last + group_11.grace)
-     if group_11.ends > 0 then
-      time_3 = math.min(time_3, math.max(group_11.ends, now + 1000))
+     local time_3 = (group_12.count >= group_12.most or group_12.bytes >= 393216) and now or math.min(group_12.first + group_12.delay_max, group_12.last + group_12.grace)
+     if group_12.ends > 0 then
+      time_3 = math.min(time_3, math.max(group_12.ends, now + 1000))
      end
-     redis.call('HSET', KEYS[13], group_11.name, struct.pack('>I4I4I6I6I6HI6I6', group_11.count, group_11.bytes, group_11.first, group_11.last, group_11.ends, group_11.most, group_11.delay_max, group_11.grace))
-     redis.call('ZADD', KEYS[12], time_3, group_11.name)
+     redis.call('HSET', KEYS[13], group_12.name, struct.pack('>I4I4I6I6I6HI6I6', group_12.count, group_12.bytes, group_12.first, group_12.last, group_12.ends, group_12.most, group_12.delay_max, group_12.grace))
+     redis.call('ZADD', KEYS[12], time_3, group_12.name)
      do
       local ms_6 = time_3
       redis.call('ZADD', KEYS[18], 'LT', ms_6, ARGV[2])
@@ -882,14 +892,14 @@ do
  end
 end
 do
- for __20, name_4 in ipairs(redis.call('ZRANGEBYSCORE', KEYS[12], '-inf', now, 'LIMIT', 0, ARGV[7])) do
+ for __19, name_4 in ipairs(redis.call('ZRANGEBYSCORE', KEYS[12], '-inf', now, 'LIMIT', 0, ARGV[7])) do
   if not (members_left > 0 and bytes_left > 0 and batches_left > 0) then
    break
   end
   local read_group
   repeat
-   local raw_11 = redis.call('HGET', KEYS[13], name_4)
-   if not raw_11 then
+   local raw_10 = redis.call('HGET', KEYS[13], name_4)
+   if not raw_10 then
     read_group = {
      name = name_4,
      count = 0,
@@ -903,7 +913,7 @@ do
     }
     break
    end
-   local count_9, bytes_5, first_5, last_6, ends_4, its_most_3, its_delay_3, its_grace_3 = struct.unpack('>I4I4I6I6I6HI6I6', raw_11)
+   local count_9, bytes_5, first_5, last_6, ends_4, its_most_3, its_delay_3, its_grace_3 = struct.unpack('>I4I4I6I6I6HI6I6', raw_10)
    read_group = {
     name = name_4,
     count = count_9,
@@ -916,39 +926,39 @@ do
     grace = (its_grace_3),
    }
   until true
-  local group_12, before = read_group, members_left
-  if (group_12.count >= group_12.most or group_12.bytes >= 393216) or math.min(group_12.first + group_12.delay_max, group_12.last + group_12.grace) <= now then
+  local group_13, before = read_group, members_left
+  if (group_13.count >= group_13.most or group_13.bytes >= 393216) or math.min(group_13.first + group_13.delay_max, group_13.last + group_13.grace) <= now then
    do
     local is_flushed_3 = false
-    while group_12.count > 0 and (members_left > 0 and bytes_left > 0 and batches_left > 0) do
-     local is_due_4 = (math.min(group_12.first + group_12.delay_max, group_12.last + group_12.grace) <= now)
-     if not (is_due_4 or (group_12.count >= group_12.most or group_12.bytes >= 393216)) or not flush_batch(group_12, is_due_4) then
+    while group_13.count > 0 and (members_left > 0 and bytes_left > 0 and batches_left > 0) do
+     local is_due_4 = (math.min(group_13.first + group_13.delay_max, group_13.last + group_13.grace) <= now)
+     if not (is_due_4 or (group_13.count >= group_13.most or group_13.bytes >= 393216)) or not flush_batch(group_13, is_due_4) then
       break
      end
      is_flushed_3 = true
-     if group_12.count > 0 and not (group_12.count >= group_12.most or group_12.bytes >= 393216) then
-      count_group(group_12)
+     if group_13.count > 0 and not (group_13.count >= group_13.most or group_13.bytes >= 393216) then
+      count_group(group_13)
      end
     end
    end
   else
-   count_group(group_12)
+   count_group(group_13)
   end
   if before == members_left then
-   members_left = members_left - group_12.count
+   members_left = members_left - group_13.count
   end
   repeat
-   if group_12.count == 0 then
-    redis.call('ZREM', KEYS[12], group_12.name)
-    redis.call('HDEL', KEYS[13], group_12.name)
+   if group_13.count == 0 then
+    redis.call('ZREM', KEYS[12], group_13.name)
+    redis.call('HDEL', KEYS[13], group_13.name)
     break
    end
-   local time_4 = (group_12.count >= group_12.most or group_12.bytes >= 393216) and now or math.min(group_12.first + group_12.delay_max, group_12.last + group_12.grace)
-   if group_12.ends > 0 then
-    time_4 = math.min(time_4, math.max(group_12.ends, now + 1000))
+   local time_4 = (group_13.count >= group_13.most or group_13.bytes >= 393216) and now or math.min(group_13.first + group_13.delay_max, group_13.last + group_13.grace)
+   if group_13.ends > 0 then
+    time_4 = math.min(time_4, math.max(group_13.ends, now + 1000))
    end
-   redis.call('HSET', KEYS[13], group_12.name, struct.pack('>I4I4I6I6I6HI6I6', group_12.count, group_12.bytes, group_12.first, group_12.last, group_12.ends, group_12.most, group_12.delay_max, group_12.grace))
-   redis.call('ZADD', KEYS[12], time_4, group_12.name)
+   redis.call('HSET', KEYS[13], group_13.name, struct.pack('>I4I4I6I6I6HI6I6', group_13.count, group_13.bytes, group_13.first, group_13.last, group_13.ends, group_13.most, group_13.delay_max, group_13.grace))
+   redis.call('ZADD', KEYS[12], time_4, group_13.name)
    do
     local ms_7 = time_4
     redis.call('ZADD', KEYS[18], 'LT', ms_7, ARGV[2])
@@ -969,16 +979,16 @@ repeat
   next_at = look_at
   break
  end
- local found_4, entries_7 = redis.call('HSCAN', KEYS[14], cursor, 'COUNT', 200), 0
+ local found_5, entries_7 = redis.call('HSCAN', KEYS[14], cursor, 'COUNT', 200), 0
  local is_needed = redis.call('EXISTS', KEYS[26]) == 1
- for i_14 = 1, #found_4[2], 2 do
-  local id_9, value_5 = found_4[2][i_14], found_4[2][i_14 + 1]
+ for i_13 = 1, #found_5[2], 2 do
+  local id_9, value_5 = found_5[2][i_13], found_5[2][i_13 + 1]
   if string.sub(value_5, 1, 1) == 'b' and not is_needed and entries_7 < 500 and redis.call('HEXISTS', KEYS[1], id_9) == 0 then
    local gone_2 = {
     id_9,
    }
-   for place_5 = 2, #value_5, 26 do
-    gone_2[#gone_2 + 1] = string.sub(value_5, place_5, place_5 + 25)
+   for place_4 = 2, #value_5, 26 do
+    gone_2[#gone_2 + 1] = string.sub(value_5, place_4, place_4 + 25)
    end
    redis.call('HDEL', KEYS[14], unpack(gone_2))
    entries_7 = entries_7 + #gone_2
@@ -989,15 +999,15 @@ repeat
   next_at = nil
   break
  end
- local again = now + (found_4[1] == '0' and 600000 or 1000)
- redis.call('HSET', KEYS[13], '', string.format('%.0f %s', again, found_4[1]))
+ local again = now + (found_5[1] == '0' and 600000 or 1000)
+ redis.call('HSET', KEYS[13], '', string.format('%.0f %s', again, found_5[1]))
  next_at = again
 until true
 do
  local ms_8
  do
-  local head_2 = redis.call('ZRANGE', KEYS[10], 0, 0, 'WITHSCORES')
-  ms_8 = head_2[2] and tonumber(head_2[2])
+  local head = redis.call('ZRANGE', KEYS[10], 0, 0, 'WITHSCORES')
+  ms_8 = head[2] and tonumber(head[2])
  end
  if ms_8 then
   next_at = math.min(next_at or ms_8, ms_8)
@@ -1006,8 +1016,8 @@ end
 do
  local ms_9
  do
-  local head_3 = redis.call('ZRANGE', KEYS[12], 0, 0, 'WITHSCORES')
-  ms_9 = head_3[2] and tonumber(head_3[2])
+  local head_2 = redis.call('ZRANGE', KEYS[12], 0, 0, 'WITHSCORES')
+  ms_9 = head_2[2] and tonumber(head_2[2])
  end
  if ms_9 then
   next_at = math.min(next_at or ms_9, ms_9)

@@ -1,4 +1,4 @@
---{"name": "commit_nodes", "purpose": "makes a workflow with its first nodes, or adds nodes to one, all or nothing. Their jobs are published after it.", "keys": ["workflow", "pending", "unpublished", "workflows", "index"], "args": ["now_ms", "name", "base", "digest", "title", "retention", "most", "needed"], "rest": true, "replies": ["ok", "repeated", "exists", "missing", "changed", "ended", "lost", "too_many", "unstaged"]}
+--{"name": "commit_nodes", "purpose": "makes a workflow with its first nodes, or adds nodes to one, all or nothing. Their jobs are published after it.", "keys": ["workflow", "pending", "unpublished", "workflows", "index"], "args": ["now_ms", "name", "base", "digest", "title", "retention", "most", "needed", "added"], "rest": true, "replies": ["ok", "repeated", "exists", "missing", "changed", "ended", "lost", "too_many", "unstaged"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then
@@ -37,8 +37,10 @@ else
   }
  end
 end
-local count, first = tonumber(ARGV[3] ~= '' and ARGV[3] or 0), 9 + tonumber(ARGV[8])
-for i = 9, first - 1 do
+local count, first = tonumber(ARGV[3] ~= '' and ARGV[3] or 0), 10 + tonumber(ARGV[8])
+local places = first + 4 * ARGV[9]
+local ids = places + 2 * ARGV[9]
+for i = 10, first - 1 do
  local became = redis.call('HGET', KEYS[1], '@' .. ARGV[i]) or ''
  if string.find(became, '^deleted\t') or string.find(became, '^expired\t') then
   return {
@@ -47,35 +49,22 @@ for i = 9, first - 1 do
   }
  end
 end
-if count + (#ARGV - first + 1) / 4 > tonumber(ARGV[7]) then
+if count + ARGV[9] > tonumber(ARGV[7]) then
  return {
   'too_many',
   count,
  }
 end
-local fields, places = {
-}, {
-}
-local ranks = {
- ['0'] = string.format('%d', count * 2),
- ['1'] = string.format('%d', count * 2 + 1),
-}
-local field_size, place_size = 0, 0
-for i_2 = first, #ARGV, 4 do
- local its_name, node, id, its_rank = ARGV[i_2], ARGV[i_2 + 1], ARGV[i_2 + 2], ARGV[i_2 + 3]
- if redis.call('HEXISTS', KEYS[2], id) == 0 then
+for i_2 = ids, #ARGV do
+ if redis.call('HEXISTS', KEYS[2], ARGV[i_2]) == 0 then
   return {
    'unstaged',
   }
  end
- local number = string.format('%d', count)
- fields[field_size + 1], fields[field_size + 2] = '=' .. its_name, number
- fields[field_size + 3], fields[field_size + 4] = '#' .. number, node
- places[place_size + 1], places[place_size + 2] = ranks[its_rank], number
- field_size, place_size, count = field_size + 4, place_size + 2, count + 1
 end
-redis.call('HSET', KEYS[1], unpack(fields))
-redis.call('ZADD', KEYS[3], unpack(places))
+count = count + ARGV[9]
+redis.call('HSET', KEYS[1], unpack(ARGV, first, places - 1))
+redis.call('ZADD', KEYS[3], unpack(ARGV, places, ids - 1))
 redis.call('HSET', KEYS[1], 'nodes', count, 'changed', now, ':' .. ARGV[4], '1')
 if ARGV[3] == '' then
  redis.call('HSET', KEYS[1], 'name', ARGV[5], 'created', now, 'retention', ARGV[6], 'done', 0, 'failed', 0)

@@ -6,19 +6,9 @@ if not now then
  now = time[1] * 1000 + math.floor(time[2] / 1000)
  now_up = now + 1
 end
-local function key_of(options)
- if options == '' then
-  return ''
- end
- local _, __2, __3, __4, its_key = struct.unpack('>I6BI6I6Hc0', options)
- return its_key
-end
-local function is_depended_on(raw)
- return string.byte(raw, 9) >= 4
-end
 local function has_begun(id)
- local raw_2 = redis.call('HGET', KEYS[2], id)
- return raw_2 and (struct.unpack('>I4', raw_2)) > 0
+ local raw = redis.call('HGET', KEYS[2], id)
+ return raw and (struct.unpack('>I4', raw)) > 0
 end
 local DIGITS = {
  string.byte('0123456789ABCDEFGHJKMNPQRSTVWXYZ', 1, 32),
@@ -33,7 +23,7 @@ local function count_stat(metric, count)
    if redis.call('HGET', KEYS[27], 'm') == tostring(minute) then
     break
    end
-   for __5, field_2 in ipairs(redis.call('HKEYS', KEYS[27])) do
+   for _, field_2 in ipairs(redis.call('HKEYS', KEYS[27])) do
     local its = tonumber(string.match(field_2, '^%d+'))
     if its and its <= minute - 10 then
      redis.call('HDEL', KEYS[27], field_2)
@@ -47,7 +37,7 @@ local function count_stat(metric, count)
   until true
  end
 end
-local members_left = 500
+local members_left = 250
 local bytes_left = 393216
 local batches_left = 16
 local batches_made = 0
@@ -59,7 +49,7 @@ local function drop_expired(ids)
   redis.call('HDEL', KEYS[2], unpack(ids))
   redis.call('HDEL', KEYS[9], unpack(ids))
  end
- for __6, id_2 in ipairs(ids) do
+ for __2, id_2 in ipairs(ids) do
   do
    do
     local line = 'expired' .. '\t' .. id_2 .. '\t' .. '' .. '\t\t' .. '' .. '\t\t' .. '' .. '\t' .. ''
@@ -69,23 +59,23 @@ local function drop_expired(ids)
  end
  do
   for i = 1, #ids do
-   local raw_3 = raw_runs[i]
-   if raw_3 and (string.byte(raw_3, 9) >= 4) then
+   local raw_2 = raw_runs[i]
+   if raw_2 and (string.byte(raw_2, 9) >= 4) then
     do
-     local id_3, options_2 = ids[i], (struct.unpack('>Hc0', raw_3, 28))
+     local id_3, options = ids[i], (struct.unpack('>Hc0', raw_2, 28))
      do
       local message
       do
-       local key_of_2
+       local key_of
        repeat
-        if options_2 == '' then
-         key_of_2 = ''
+        if options == '' then
+         key_of = ''
          break
         end
-        local __7, __8, __9, __10, its_key_2 = struct.unpack('>I6BI6I6Hc0', options_2)
-        key_of_2 = its_key_2
+        local __3, __4, __5, __6, its_key = struct.unpack('>I6BI6I6Hc0', options)
+        key_of = its_key
        until true
-       message = 'ended\t' .. ARGV[2] .. '\t' .. id_3 .. '\t' .. 'expired' .. '\t' .. key_of_2
+       message = 'ended\t' .. ARGV[2] .. '\t' .. id_3 .. '\t' .. 'expired' .. '\t' .. key_of
       end
       redis.call('ZADD', KEYS[32], now, message)
      end
@@ -121,8 +111,8 @@ local function count_group(group)
      expiry_of = (struct.unpack('>I6', raw_run, 10))
      break
     end
-    local raw_4 = redis.call('HGET', KEYS[1], id_4)
-    expiry_of = raw_4 and (struct.unpack('>I6', raw_4, 4))
+    local raw_3 = redis.call('HGET', KEYS[1], id_4)
+    expiry_of = raw_3 and (struct.unpack('>I6', raw_3, 4))
    until true
    value = expiry_of
   end
@@ -172,77 +162,141 @@ local function number_within(group_2, ids_4, joined_2)
  end
  return #ids_4
 end
-local function flush_batch(group_3, is_due)
- local due_ms = (group_3.count >= group_3.most or group_3.bytes >= 393216) and now or math.min(group_3.first + group_3.delay_max, group_3.last + group_3.grace)
- local entries_3, ids_5, joined_3
+local function highest_priority(ids_5)
+ if redis.call('EXISTS', KEYS[9]) == 0 then
+  return 0
+ end
+ local highest = -100
+ for __7, its_2 in ipairs(redis.call('HMGET', KEYS[9], unpack(ids_5))) do
+  highest = math.max(highest, tonumber(its_2 or 0))
+ end
+ return highest
+end
+local function options_of_batch(group_3, found)
+ local attributes = cjson.encode({
+  group = group_3.name,
+ })
+ return struct.pack('>I6', found.longest) .. found.head .. struct.pack('>Hc0Hc0', #'\0batch', '\0batch', #attributes, attributes) .. group_3.name .. struct.pack('>BHHI6I6', #group_3.name, #found.ids, group_3.most, group_3.delay_max, group_3.grace)
+end
+local function flush_batch(group_4, is_due)
+ local due_ms = (group_4.count >= group_4.most or group_4.bytes >= 393216) and now or math.min(group_4.first + group_4.delay_max, group_4.last + group_4.grace)
+ local entries_3, ids_6, joined_3
  do
-  local most = group_3.most
-  local entries_4 = redis.call('ZRANGEBYLEX', KEYS[18], '[' .. group_3.name .. '\0', '(' .. group_3.name .. '\1', 'LIMIT', 0, most)
-  local ids_6 = {
+  local most = group_4.most
+  local entries_4 = redis.call('ZRANGEBYLEX', KEYS[18], '[' .. group_4.name .. '\0', '(' .. group_4.name .. '\1', 'LIMIT', 0, most)
+  local ids_7 = {
   }
   for i_5, entry_2 in ipairs(entries_4) do
-   ids_6[i_5] = string.sub(entry_2, -26)
+   ids_7[i_5] = string.sub(entry_2, -26)
   end
-  entries_3, ids_5, joined_3 = entries_4, ids_6, #ids_6 > 0 and redis.call('ZMSCORE', KEYS[16], unpack(ids_6)) or {
+  entries_3, ids_6, joined_3 = entries_4, ids_7, #ids_7 > 0 and redis.call('ZMSCORE', KEYS[16], unpack(ids_7)) or {
   }
  end
- local number = number_within(group_3, ids_5, joined_3)
+ local number = number_within(group_4, ids_6, joined_3)
  local alive = {
  }
  for i_6 = 1, number do
   if joined_3[i_6] then
-   alive[#alive + 1] = ids_5[i_6]
+   alive[#alive + 1] = ids_6[i_6]
   end
  end
- local records = #alive > 0 and redis.call('HMGET', KEYS[1], unpack(alive)) or {
- }
- local raw_runs_2 = #alive > 0 and redis.call('HMGET', KEYS[2], unpack(alive)) or {
- }
- local found, expired_2, parts, size_2 = {
- }, {
+ local found_2, parts, expired_2, size_2 = ({
+  ids = {
+  },
+  longest = 0,
+  tries = 1,
+  latest = 0,
+  never = false,
+  head = nil,
+  awaited = {
+  },
+  marks = 0,
+  keys = {
+  },
+  ids_with_key = {
+  },
+ }), {
+  '',
  }, {
  }, 0
- local number_found, packed_size, last_size = 0, '', -1
- for i_7, id_6 in ipairs(alive) do
-  local raw_5 = records[i_7]
-  local its_tries, expires, __11, its_options
+ if #alive > 0 then
   do
-   local bits, tries, expires_2, at = struct.unpack('>BHI6', raw_5)
-   local due_ms_2, options_3 = nil, ''
-   if bits >= 2 then
-    due_ms_2, at = struct.unpack('>I6', raw_5, at)
-    bits = bits - 2
+   local result, result_2
+   do
+    local records = redis.call('HMGET', KEYS[1], unpack(alive))
+    local raw_runs_2 = redis.call('HMGET', KEYS[2], unpack(alive))
+    local expired_3, size_3, its_ids = {
+    }, 0, found_2.ids
+    local last_options, its_key_2, last_size, size_text = nil, '', 0, ''
+    for i_7, id_6 in ipairs(alive) do
+     local raw_4, raw_run_2 = records[i_7], raw_runs_2[i_7]
+     local its_tries, expires, __8, its_options
+     do
+      local bits, tries, expires_2, at = struct.unpack('>BHI6', raw_4)
+      local due_ms_2, options_2 = nil, ''
+      if bits >= 2 then
+       due_ms_2, at = struct.unpack('>I6', raw_4, at)
+       bits = bits - 2
+      end
+      if bits == 1 then
+       options_2, at = struct.unpack('>Hc0', raw_4, at)
+      end
+      its_tries, expires, __8, its_options = tries, expires_2, due_ms_2, options_2, at
+     end
+     local has_expired
+     do
+      local expires_3 = expires
+      has_expired = expires_3 > 0 and expires_3 <= now
+     end
+     if has_expired then
+      expired_3[#expired_3 + 1] = id_6
+     else
+      its_ids[#its_ids + 1] = id_6
+      if its_options ~= last_options then
+       local key_of_2
+       repeat
+        local options_3 = its_options
+        if options_3 == '' then
+         key_of_2 = ''
+         break
+        end
+        local __9, __10, __11, __12, its_key_3 = struct.unpack('>I6BI6I6Hc0', options_3)
+        key_of_2 = its_key_3
+       until true
+       last_options, its_key_2 = its_options, key_of_2
+       found_2.head = found_2.head or string.sub(its_options, 7, 19)
+       found_2.longest = math.max(found_2.longest, (struct.unpack('>I6', its_options)))
+      end
+      if its_key_2 ~= '' then
+       found_2.keys[#found_2.keys + 1], found_2.ids_with_key[#found_2.ids_with_key + 1] = its_key_2, id_6
+      end
+      if its_tries > found_2.tries then
+       found_2.tries = its_tries
+      end
+      if expires == 0 then
+       found_2.never = true
+      elseif expires > found_2.latest then
+       found_2.latest = expires
+      end
+      if raw_run_2 and (string.byte(raw_run_2, 9) >= 4) then
+       found_2.marks, found_2.awaited[id_6] = 4, its_key_2
+      end
+      if #raw_4 ~= last_size then
+       last_size, size_text = #raw_4, struct.pack('>I4', #raw_4)
+      end
+      local at_2 = #parts
+      parts[at_2 + 1], parts[at_2 + 2], parts[at_2 + 3] = id_6, size_text, raw_4
+      size_3 = size_3 + #raw_4
+     end
+    end
+    result, result_2 = expired_3, size_3
    end
-   if bits == 1 then
-    options_3, at = struct.unpack('>Hc0', raw_5, at)
-   end
-   its_tries, expires, __11, its_options = tries, expires_2, due_ms_2, options_3, at
-  end
-  local has_expired
-  do
-   local expires_3 = expires
-   has_expired = expires_3 > 0 and expires_3 <= now
-  end
-  if has_expired then
-   expired_2[#expired_2 + 1] = id_6
-  else
-   number_found = number_found + 1
-   found[number_found] = {
-    id = id_6,
-    tries = its_tries,
-    expires = expires,
-    options = its_options,
-    is_awaited = raw_runs_2[i_7] and is_depended_on(raw_runs_2[i_7]),
-   }
-   if #raw_5 ~= last_size then
-    last_size, packed_size = #raw_5, struct.pack('>I4', #raw_5)
-   end
-   parts[3 * number_found - 2], parts[3 * number_found - 1], parts[3 * number_found] = id_6, packed_size, raw_5
-   size_2 = size_2 + #raw_5
+   expired_2, size_2 = result, result_2
   end
  end
- if #found == 0 or not (is_due or #found >= group_3.most or number < #ids_5 or size_2 >= 393216) then
-  count_group(group_3)
+ local members = #found_2.ids
+ if members == 0 or not (is_due or members >= group_4.most or number < #ids_6 or size_2 >= 393216) then
+  count_group(group_4)
   return false
  end
  redis.call('ZREM', KEYS[18], unpack(entries_3, 1, number))
@@ -289,85 +343,50 @@ local function flush_batch(group_3, is_due)
  local batch = time_part .. ARGV[5] .. counter_part
  batches_made = batches_made + 1
  do
-  local body = table.concat(parts)
-  local its_options_2, its_tries_2, expires_4, marks, its_priority, ids_7
+  local ids_8, its_priority, its_options_2 = found_2.ids, highest_priority(found_2.ids), options_of_batch(group_4, found_2)
+  local expires_4 = found_2.never and 0 or found_2.latest
+  redis.call('ZREM', KEYS[16], unpack(ids_8))
   do
-   local longest, most_tries, latest, highest, marks_2 = 0, 1, 0, nil, 0
-   local never, head, ids_8, last_options = false, nil, {
-   }, nil
-   for i_8, member in ipairs(found) do
-    if member.options ~= last_options then
-     last_options = member.options
-     head = head or string.sub(last_options, 7, 19)
-     longest = math.max(longest, (struct.unpack('>I6', last_options)))
-    end
-    if member.tries > most_tries then
-     most_tries = member.tries
-    end
-    if member.expires == 0 then
-     never = true
-    end
-    if member.expires > latest then
-     latest = member.expires
-    end
-    if member.is_awaited then
-     marks_2 = 4
-    end
-    ids_8[i_8] = member.id
-   end
-   if redis.call('EXISTS', KEYS[9]) == 1 then
-    for __12, its_2 in ipairs(redis.call('HMGET', KEYS[9], unpack(ids_8))) do
-     highest = math.max(highest or -100, tonumber(its_2 or 0))
-    end
-   end
-   local attributes = cjson.encode({
-    group = group_3.name,
-   })
-   its_options_2, its_tries_2, expires_4, marks, its_priority, ids_7 = struct.pack('>I6', longest) .. head .. struct.pack('>Hc0Hc0', #'\0batch', '\0batch', #attributes, attributes) .. group_3.name .. struct.pack('>BHHI6I6', #group_3.name, #found, group_3.most, group_3.delay_max, group_3.grace), most_tries, never and 0 or latest, marks_2, highest or 0, ids_8
-  end
-  redis.call('ZREM', KEYS[16], unpack(ids_7))
-  do
-   local ids_9 = ids_7
-   redis.call('HDEL', KEYS[1], unpack(ids_9))
-   redis.call('HDEL', KEYS[2], unpack(ids_9))
-   redis.call('HDEL', KEYS[9], unpack(ids_9))
+   redis.call('HDEL', KEYS[1], unpack(ids_8))
+   redis.call('HDEL', KEYS[2], unpack(ids_8))
+   redis.call('HDEL', KEYS[9], unpack(ids_8))
   end
   local pack_head
   do
-   local tries_2, expires_5, options_4 = its_tries_2, expires_4, its_options_2
+   local tries_2 = found_2.tries
    local bits_2 = 0
    local tail = ''
-   if options_4 ~= '' then
+   if its_options_2 ~= '' then
     bits_2 = bits_2 + 1
-    tail = tail .. struct.pack('>Hc0', #options_4, options_4)
+    tail = tail .. struct.pack('>Hc0', #its_options_2, its_options_2)
    end
-   pack_head = struct.pack('>BHI6', bits_2, tries_2, expires_5) .. tail
+   pack_head = struct.pack('>BHI6', bits_2, tries_2, expires_4) .. tail
   end
-  redis.call('HSET', KEYS[1], batch, pack_head .. body)
-  redis.call('HSET', KEYS[2], batch, struct.pack('>I4HHBI6I6I6Hc0Bc0', 0, 0, its_tries_2, marks, expires_4, now, 0, #its_options_2, its_options_2, 0, ''))
+  parts[1] = pack_head
+  redis.call('HSET', KEYS[1], batch, table.concat(parts))
+  redis.call('HSET', KEYS[2], batch, struct.pack('>I4HHBI6I6I6Hc0Bc0', 0, 0, found_2.tries, found_2.marks, expires_4, now, 0, #its_options_2, its_options_2, 0, ''))
   if its_priority ~= 0 then
    redis.call('HSET', KEYS[9], batch, its_priority)
   end
   do
-   local place = its_priority
-   if (place and string.find(place, '%z')) then
+   if (its_priority and string.find(its_priority, '%z')) then
     do
-     local place_2 = place
+     local place = its_priority
      local zero
      do
-      local place_3 = place_2
-      zero = place_3 and string.find(place_3, '%z')
+      local place_2 = place
+      zero = place_2 and string.find(place_2, '%z')
      end
-     local band, number_2 = string.sub(place_2, 1, zero + 1), nil
+     local band, number_2 = string.sub(place, 1, zero + 1), nil
      number_2 = number_2 or 140737488355328 + redis.call('HINCRBY', KEYS[22], 'l:' .. ARGV[2], 1)
-     place_2 = band .. struct.pack('>I6', number_2)
-     redis.call('HSET', KEYS[9], batch, place_2)
-     redis.call('ZADD', KEYS[33], 0, place_2 .. batch)
+     place = band .. struct.pack('>I6', number_2)
+     redis.call('HSET', KEYS[9], batch, place)
+     redis.call('ZADD', KEYS[33], 0, place .. batch)
      repeat
-      local its_key_3 = string.sub(place_2, 1, zero - 1)
+      local its_key_4 = string.sub(place, 1, zero - 1)
       local turn_of
       do
-       local score = tonumber(redis.call('ZSCORE', KEYS[34], its_key_3) or nil)
+       local score = tonumber(redis.call('ZSCORE', KEYS[34], its_key_4) or nil)
        turn_of = score and score >= -4503599627370496 and score or nil
       end
       if turn_of then
@@ -375,24 +394,24 @@ local function flush_batch(group_3, is_due)
       end
       local virtual, __13, start
       do
-       local raw_6 = redis.call('HMGET', KEYS[35], '', its_key_3)
+       local raw_5 = redis.call('HMGET', KEYS[35], '', its_key_4)
        local virtual_2
        repeat
-        local raw_7 = raw_6[1]
-        if not raw_7 then
+        local raw_6 = raw_5[1]
+        if not raw_6 then
          virtual_2 = 0, 0, 0
          break
         end
-        virtual_2 = struct.unpack('>ddd', raw_7)
+        virtual_2 = struct.unpack('>ddd', raw_6)
        until true
        local in_work, start_2, tat
        repeat
-        local raw_8 = raw_6[2]
-        if not raw_8 then
+        local raw_7 = raw_5[2]
+        if not raw_7 then
          in_work, start_2, tat = 0, 0, 0
          break
         end
-        in_work, start_2, tat = struct.unpack('>I4dd', raw_8)
+        in_work, start_2, tat = struct.unpack('>I4dd', raw_7)
        until true
        virtual, __13, start = virtual_2, in_work, start_2, tat
       end
@@ -401,12 +420,12 @@ local function flush_batch(group_3, is_due)
        local score_2 = math.max(virtual, start)
        format_turn = string.format('%.0f', score_2)
       end
-      redis.call('ZADD', KEYS[34], format_turn, its_key_3)
+      redis.call('ZADD', KEYS[34], format_turn, its_key_4)
      until true
     end
    else
     do
-     local priority = tonumber(place or 0)
+     local priority = tonumber(its_priority or 0)
      if priority == 0 then
       redis.call('RPUSH', KEYS[6], batch)
      else
@@ -428,35 +447,36 @@ local function flush_batch(group_3, is_due)
   end
   if expires_4 > 0 then
    repeat
-    local expires_6, due_ms_3, ids_10 = expires_4, now, {
+    local due_ms_3, ids_9 = now, {
      batch,
     }
     local horizon = redis.call('HGET', KEYS[22], 'h:' .. ARGV[2])
-    if horizon and expires_6 >= tonumber(horizon) and due_ms_3 <= expires_6 then
+    if horizon and expires_4 >= tonumber(horizon) and due_ms_3 <= expires_4 then
      break
     end
-    if horizon or due_ms_3 > expires_6 then
-     local members = {
+    if horizon or due_ms_3 > expires_4 then
+     local members_2 = {
      }
-     for i_9 = 1, #ids_10 do
-      members[#members + 1] = expires_6
-      members[#members + 1] = ids_10[i_9]
+     for i_8 = 1, #ids_9 do
+      members_2[#members_2 + 1] = expires_4
+      members_2[#members_2 + 1] = ids_9[i_8]
      end
-     redis.call('ZADD', KEYS[4], unpack(members))
+     redis.call('ZADD', KEYS[4], unpack(members_2))
     else
-     redis.call('HSET', KEYS[22], 'h:' .. ARGV[2], expires_6)
+     redis.call('HSET', KEYS[22], 'h:' .. ARGV[2], expires_4)
     end
     do
-     redis.call('ZADD', KEYS[25], 'LT', math.min(expires_6, now + 600000), ARGV[2])
+     redis.call('ZADD', KEYS[25], 'LT', math.min(expires_4, now + 600000), ARGV[2])
     end
    until true
   end
-  local fields, of_batch = {
+  local fields, membership = {
    batch,
-   'b' .. table.concat(ids_7),
+   'b' .. table.concat(ids_8),
   }, 'm' .. batch
-  for i_10, id_7 in ipairs(ids_7) do
-   fields[2 * i_10 + 1], fields[2 * i_10 + 2] = id_7, found[i_10].is_awaited and of_batch .. key_of(found[i_10].options) or of_batch
+  for i_9, id_7 in ipairs(ids_8) do
+   local its_key_5 = found_2.awaited[id_7]
+   fields[2 * i_9 + 1], fields[2 * i_9 + 2] = id_7, its_key_5 and membership .. its_key_5 or membership
   end
   redis.call('HSET', KEYS[21], unpack(fields))
   if redis.call('HEXISTS', KEYS[20], '') == 0 then
@@ -490,8 +510,8 @@ local function flush_batch(group_3, is_due)
    local of_ms, counts = {
    }, {
    }
-   for i_11 = 1, #durations do
-    local ms_3 = durations[i_11]
+   for i_10 = 1, #durations do
+    local ms_3 = durations[i_10]
     of_ms[ms_3] = (of_ms[ms_3] or 0) + 1
    end
    for ms_4, count_3 in pairs(of_ms) do
@@ -510,28 +530,18 @@ local function flush_batch(group_3, is_due)
    end
   until true
  end
- local its_keys, ids_with_key, its_key_4, last_options_2 = {
- }, {
- }, '', nil
- for __14, member_2 in ipairs(found) do
-  if member_2.options ~= last_options_2 then
-   last_options_2, its_key_4 = member_2.options, key_of(member_2.options)
-  end
-  if its_key_4 ~= '' then
-   its_keys[#its_keys + 1], ids_with_key[#ids_with_key + 1] = its_key_4, member_2.id
-  end
- end
- if #its_keys > 0 then
+ if #found_2.keys > 0 then
   do
+   local its_keys, ids_10 = found_2.keys, found_2.ids_with_key
    local changed, freed = {
    }, {
    }
-   for i_12, held in ipairs(redis.call('HMGET', KEYS[5], unpack(its_keys))) do
-    local its_mode = held and string.sub(held, 7, 32) == ids_with_key[i_12] and string.sub(held, 33, 33)
+   for i_11, held in ipairs(redis.call('HMGET', KEYS[5], unpack(its_keys))) do
+    local its_mode = held and string.sub(held, 7, 32) == ids_10[i_11] and string.sub(held, 33, 33)
     if its_mode == 'r' then
-     freed[#freed + 1] = its_keys[i_12]
+     freed[#freed + 1] = its_keys[i_11]
     elseif its_mode and its_mode ~= '' then
-     changed[#changed + 1] = its_keys[i_12]
+     changed[#changed + 1] = its_keys[i_11]
      changed[#changed + 1] = string.sub(held, 1, 6) .. batch .. string.sub(held, 33)
     end
    end
@@ -543,8 +553,8 @@ local function flush_batch(group_3, is_due)
    end
   end
  end
- members_left, bytes_left, batches_left = members_left - #found, bytes_left - size_2, batches_left - 1
- group_3.count, group_3.bytes = math.max(0, group_3.count - number), math.max(0, group_3.bytes - size_2)
+ members_left, bytes_left, batches_left = members_left - members, bytes_left - size_2, batches_left - 1
+ group_4.count, group_4.bytes = math.max(0, group_4.count - number), math.max(0, group_4.bytes - size_2)
  return true
 end
 local remembered = tonumber(ARGV[17])
@@ -553,10 +563,10 @@ local answer, bodies, fresh = {
 }, {
 }, {
 }
-for i_13 = 18, #ARGV, remembered > 0 and 2 or 1 do
+for i_12 = 18, #ARGV, remembered > 0 and 2 or 1 do
  local id_8 = ''
  if remembered > 0 then
-  local held_2 = redis.call('HGET', KEYS[5], ARGV[i_13])
+  local held_2 = redis.call('HGET', KEYS[5], ARGV[i_12])
   if held_2 then
    local until_ms, its_id = struct.unpack('>I6c26', held_2)
    if until_ms > now then
@@ -567,7 +577,7 @@ for i_13 = 18, #ARGV, remembered > 0 and 2 or 1 do
  answer[#answer + 1] = id_8
  if id_8 == '' then
   fresh[#fresh + 1] = #answer
-  bodies[#bodies + 1] = ARGV[remembered > 0 and i_13 + 1 or i_13]
+  bodies[#bodies + 1] = ARGV[remembered > 0 and i_12 + 1 or i_12]
  end
 end
 if #bodies == 0 then
@@ -584,17 +594,17 @@ if ARGV[13] ~= '' then
  local holder
  if ARGV[15] == '' then
   do
-   local result
+   local result_3
    repeat
     local held_3 = redis.call('HGET', KEYS[5], ARGV[13])
     if not held_3 then
-     result = nil
+     result_3 = nil
      break
     end
-    local expires_7, id_9 = struct.unpack('>I6c26', held_3)
-    result = (expires_7 == 0 or expires_7 > now) and id_9 or nil
+    local expires_5, id_9 = struct.unpack('>I6c26', held_3)
+    result_3 = (expires_5 == 0 or expires_5 > now) and id_9 or nil
    until true
-   holder = result
+   holder = result_3
   end
  else
   local held_4 = redis.call('HGET', KEYS[5], ARGV[13])
@@ -602,8 +612,8 @@ if ARGV[13] ~= '' then
   if value_5 then
    local is_held
    repeat
-    local expires_8, id_10 = struct.unpack('>I6c26', held_4)
-    if expires_8 > 0 and expires_8 <= now then
+    local expires_6, id_10 = struct.unpack('>I6c26', held_4)
+    if expires_6 > 0 and expires_6 <= now then
      is_held = nil
      break
     end
@@ -622,20 +632,20 @@ if ARGV[13] ~= '' then
     end
     local its_expiry_2
     repeat
-     local raw_run_2 = redis.call('HGET', KEYS[2], id_10)
-     if raw_run_2 then
-      its_expiry_2 = (struct.unpack('>I6', raw_run_2, 10))
+     local raw_run_3 = redis.call('HGET', KEYS[2], id_10)
+     if raw_run_3 then
+      its_expiry_2 = (struct.unpack('>I6', raw_run_3, 10))
       break
      end
-     local raw_9 = redis.call('HGET', KEYS[1], id_10)
-     its_expiry_2 = raw_9 and (struct.unpack('>I6', raw_9, 4))
+     local raw_8 = redis.call('HGET', KEYS[1], id_10)
+     its_expiry_2 = raw_8 and (struct.unpack('>I6', raw_8, 4))
     until true
     local value_6 = not its_expiry_2
     if not value_6 then
      local has_expired_2
      do
-      local expires_9 = its_expiry_2
-      has_expired_2 = expires_9 > 0 and expires_9 <= now
+      local expires_7 = its_expiry_2
+      has_expired_2 = expires_7 > 0 and expires_7 <= now
      end
      value_6 = has_expired_2
     end
@@ -672,32 +682,32 @@ if ttl_ms > 0 and due_ms_4 - now > ttl_ms then
   'ttl_short',
  }
 end
-local name, __15, most_2, delay_max, grace
+local name, __14, most_2, delay_max, grace
 repeat
- local options_5 = ARGV[12]
- if options_5 == '' or string.byte(options_5, 7) % 64 < 32 then
-  name, __15, most_2, delay_max, grace = nil
+ local options_4 = ARGV[12]
+ if options_4 == '' or string.byte(options_4, 7) % 64 < 32 then
+  name, __14, most_2, delay_max, grace = nil
   break
  end
- local size_3, count_5, most_3, delay_max_2, grace_2 = struct.unpack('>BHHI6I6', options_5, #options_5 - 17 + 1)
- name, __15, most_2, delay_max, grace = string.sub(options_5, -17 - size_3, -17 - 1), count_5, most_3, delay_max_2, grace_2
+ local size_4, count_5, most_3, delay_max_2, grace_2 = struct.unpack('>BHHI6I6', options_4, #options_4 - 17 + 1)
+ name, __14, most_2, delay_max, grace = string.sub(options_4, -17 - size_4, -17 - 1), count_5, most_3, delay_max_2, grace_2
 until true
 local is_delayed = due_ms_4 > now
-local expires_10 = ttl_ms > 0 and now + ttl_ms or 0
-local head_2
+local expires_8 = ttl_ms > 0 and now + ttl_ms or 0
+local head
 do
- local tries_3, due_ms_5, options_6 = tonumber(ARGV[10]), is_delayed and due_ms_4 or nil, ARGV[12]
+ local tries_3, due_ms_5, options_5 = tonumber(ARGV[10]), is_delayed and due_ms_4 or nil, ARGV[12]
  local bits_3 = 0
  local tail_2 = ''
  if due_ms_5 then
   bits_3 = 2
   tail_2 = struct.pack('>I6', due_ms_5)
  end
- if options_6 ~= '' then
+ if options_5 ~= '' then
   bits_3 = bits_3 + 1
-  tail_2 = tail_2 .. struct.pack('>Hc0', #options_6, options_6)
+  tail_2 = tail_2 .. struct.pack('>Hc0', #options_5, options_5)
  end
- head_2 = struct.pack('>BHI6', bits_3, tries_3, expires_10) .. tail_2
+ head = struct.pack('>BHI6', bits_3, tries_3, expires_8) .. tail_2
 end
 local is_awaited
 repeat
@@ -736,32 +746,32 @@ do
  end
  time_part_2 = five_digits_3 .. five_digits_4
 end
-local prefix, ids_11, records_2, new_runs, places, size_4 = time_part_2 .. ARGV[5], {
+local prefix, ids_11, records_2, new_runs, places, size_5 = time_part_2 .. ARGV[5], {
 }, {
 }, {
 }, {
 }, 0
-for i_14, body_2 in ipairs(bodies) do
+for i_13, body in ipairs(bodies) do
  local counter_part_2
  do
-  local value_9 = ARGV[6] + 16 + i_14 - 1
+  local value_9 = ARGV[6] + 16 + i_13 - 1
   local c_6 = value_9 % 32
   value_9 = (value_9 - c_6) / 32
   local b_8 = value_9 % 32
   counter_part_2 = string.char(DIGITS[(value_9 - b_8) / 32 + 1], DIGITS[b_8 + 1], DIGITS[c_6 + 1])
  end
  local id_11 = prefix .. counter_part_2
- ids_11[i_14] = id_11
- answer[fresh[i_14]] = id_11
- records_2[2 * i_14 - 1], records_2[2 * i_14] = id_11, head_2 .. body_2
- places[2 * i_14 - 1], places[2 * i_14] = due_ms_4, id_11
- size_4 = size_4 + #head_2 + #body_2
- if #head_2 + #body_2 > 4096 or is_awaited then
+ ids_11[i_13] = id_11
+ answer[fresh[i_13]] = id_11
+ records_2[2 * i_13 - 1], records_2[2 * i_13] = id_11, head .. body
+ places[2 * i_13 - 1], places[2 * i_13] = due_ms_4, id_11
+ size_5 = size_5 + #head + #body
+ if #head + #body > 4096 or is_awaited then
   new_runs[#new_runs + 1] = id_11
-  new_runs[#new_runs + 1] = struct.pack('>I4HHBI6I6I6Hc0Bc0', 0, 0, ARGV[10], is_awaited and 4 or 0, expires_10, due_ms_4, 0, #ARGV[12], ARGV[12], 0, '')
+  new_runs[#new_runs + 1] = struct.pack('>I4HHBI6I6I6Hc0Bc0', 0, 0, ARGV[10], is_awaited and 4 or 0, expires_8, due_ms_4, 0, #ARGV[12], ARGV[12], 0, '')
  end
  do
-  local line_3 = 'published\t' .. id_11 .. '\t\t' .. (is_delayed and due_ms_4 - now or '') .. '\t\t' .. #body_2 .. '\t\t'
+  local line_3 = 'published\t' .. id_11 .. '\t\t' .. (is_delayed and due_ms_4 - now or '') .. '\t\t' .. #body .. '\t\t'
   event_lines[#event_lines + 1] = line_3
  end
 end
@@ -772,8 +782,8 @@ end
 if tonumber(ARGV[11]) ~= 0 then
  local its_priorities = {
  }
- for i_15, id_12 in ipairs(ids_11) do
-  its_priorities[2 * i_15 - 1], its_priorities[2 * i_15] = id_12, ARGV[11]
+ for i_14, id_12 in ipairs(ids_11) do
+  its_priorities[2 * i_14 - 1], its_priorities[2 * i_14] = id_12, ARGV[11]
  end
  redis.call('HSET', KEYS[9], unpack(its_priorities))
 end
@@ -792,15 +802,15 @@ if ARGV[13] ~= '' then
    redis.call('HSET', KEYS[5], ARGV[13], struct.pack('>I6c26', for_ms > 0 and now + for_ms or 0, id_13))
    if for_ms > 0 then
     repeat
-     local expires_11 = now + for_ms
-     local field_3, look_at = 'k:' .. ARGV[2], math.min(expires_11, now + 600000)
+     local expires_9 = now + for_ms
+     local field_3, look_at = 'k:' .. ARGV[2], math.min(expires_9, now + 600000)
      if redis.call('HSETNX', KEYS[22], field_3, string.format('%.0f 0 0', look_at)) == 1 then
       redis.call('ZADD', KEYS[25], 'LT', math.min(look_at, now + 600000), ARGV[2])
       break
      end
-     local at_2, cursor, earliest = string.match(redis.call('HGET', KEYS[22], field_3), '^(%d+) (%d+) (%d+)$')
-     if cursor ~= '0' and (earliest == '0' or tonumber(earliest) > expires_11) then
-      redis.call('HSET', KEYS[22], field_3, string.format('%s %s %.0f', at_2, cursor, expires_11))
+     local at_3, cursor, earliest = string.match(redis.call('HGET', KEYS[22], field_3), '^(%d+) (%d+) (%d+)$')
+     if cursor ~= '0' and (earliest == '0' or tonumber(earliest) > expires_9) then
+      redis.call('HSET', KEYS[22], field_3, string.format('%s %s %.0f', at_3, cursor, expires_9))
      end
     until true
    end
@@ -809,46 +819,46 @@ if ARGV[13] ~= '' then
   do
    local id_14, first_2 = ids_11[1], first_at
    local for_ms_2 = tonumber(ARGV[14])
-   local expires_12 = for_ms_2 > 0 and now + for_ms_2 or 0
-   redis.call('HSET', KEYS[5], ARGV[13], struct.pack('>I6c26', expires_12, id_14) .. ARGV[15] .. struct.pack('>I6', first_2))
+   local expires_10 = for_ms_2 > 0 and now + for_ms_2 or 0
+   redis.call('HSET', KEYS[5], ARGV[13], struct.pack('>I6c26', expires_10, id_14) .. ARGV[15] .. struct.pack('>I6', first_2))
    repeat
-    local expires_13 = now + 600000
-    local field_4, look_at_2 = 'k:' .. ARGV[2], math.min(expires_13, now + 600000)
+    local expires_11 = now + 600000
+    local field_4, look_at_2 = 'k:' .. ARGV[2], math.min(expires_11, now + 600000)
     if redis.call('HSETNX', KEYS[22], field_4, string.format('%.0f 0 0', look_at_2)) == 1 then
      redis.call('ZADD', KEYS[25], 'LT', math.min(look_at_2, now + 600000), ARGV[2])
      break
     end
-    local at_3, cursor_2, earliest_2 = string.match(redis.call('HGET', KEYS[22], field_4), '^(%d+) (%d+) (%d+)$')
-    if cursor_2 ~= '0' and (earliest_2 == '0' or tonumber(earliest_2) > expires_13) then
-     redis.call('HSET', KEYS[22], field_4, string.format('%s %s %.0f', at_3, cursor_2, expires_13))
+    local at_4, cursor_2, earliest_2 = string.match(redis.call('HGET', KEYS[22], field_4), '^(%d+) (%d+) (%d+)$')
+    if cursor_2 ~= '0' and (earliest_2 == '0' or tonumber(earliest_2) > expires_11) then
+     redis.call('HSET', KEYS[22], field_4, string.format('%s %s %.0f', at_4, cursor_2, expires_11))
     end
    until true
   end
  end
 end
 if remembered > 0 then
- for i_16, place_4 in ipairs(fresh) do
-  redis.call('HSET', KEYS[5], ARGV[18 + 2 * (place_4 - 2)], struct.pack('>I6c26', now + remembered, ids_11[i_16]))
+ for i_15, place_3 in ipairs(fresh) do
+  redis.call('HSET', KEYS[5], ARGV[18 + 2 * (place_3 - 2)], struct.pack('>I6c26', now + remembered, ids_11[i_15]))
  end
  repeat
-  local expires_14 = now + remembered
-  local field_5, look_at_3 = 'k:' .. ARGV[2], math.min(expires_14, now + 600000)
+  local expires_12 = now + remembered
+  local field_5, look_at_3 = 'k:' .. ARGV[2], math.min(expires_12, now + 600000)
   if redis.call('HSETNX', KEYS[22], field_5, string.format('%.0f 0 0', look_at_3)) == 1 then
    redis.call('ZADD', KEYS[25], 'LT', math.min(look_at_3, now + 600000), ARGV[2])
    break
   end
-  local at_4, cursor_3, earliest_3 = string.match(redis.call('HGET', KEYS[22], field_5), '^(%d+) (%d+) (%d+)$')
-  if cursor_3 ~= '0' and (earliest_3 == '0' or tonumber(earliest_3) > expires_14) then
-   redis.call('HSET', KEYS[22], field_5, string.format('%s %s %.0f', at_4, cursor_3, expires_14))
+  local at_5, cursor_3, earliest_3 = string.match(redis.call('HGET', KEYS[22], field_5), '^(%d+) (%d+) (%d+)$')
+  if cursor_3 ~= '0' and (earliest_3 == '0' or tonumber(earliest_3) > expires_12) then
+   redis.call('HSET', KEYS[22], field_5, string.format('%s %s %.0f', at_5, cursor_3, expires_12))
   end
  until true
 end
-local group_4
+local group_5
 repeat
  local name_2, most_4, delay_max_3, grace_3 = name, most_2, delay_max, grace
- local raw_10 = redis.call('HGET', KEYS[20], name_2)
- if not raw_10 then
-  group_4 = {
+ local raw_9 = redis.call('HGET', KEYS[20], name_2)
+ if not raw_9 then
+  group_5 = {
    name = name_2,
    count = 0,
    bytes = 0,
@@ -861,8 +871,8 @@ repeat
   }
   break
  end
- local count_6, bytes_2, first_3, last_3, ends_2, its_most, its_delay, its_grace = struct.unpack('>I4I4I6I6I6HI6I6', raw_10)
- group_4 = {
+ local count_6, bytes_2, first_3, last_3, ends_2, its_most, its_delay, its_grace = struct.unpack('>I4I4I6I6I6HI6I6', raw_9)
+ group_5 = {
   name = name_2,
   count = count_6,
   bytes = bytes_2,
@@ -877,47 +887,47 @@ until true
 if replaced then
  if redis.call('ZSCORE', KEYS[16], replaced) then
   redis.call('ZREM', KEYS[17], replaced)
-  local raw_run_3 = redis.call('HGET', KEYS[2], replaced)
+  local raw_run_4 = redis.call('HGET', KEYS[2], replaced)
   local its_options_3
-  if raw_run_3 then
-   its_options_3 = (struct.unpack('>Hc0', raw_run_3, 28))
+  if raw_run_4 then
+   its_options_3 = (struct.unpack('>Hc0', raw_run_4, 28))
   else
    do
-    local result_2, result_3, result_4, result_5
+    local result_4, result_5, result_6, result_7
     do
-     local raw_11 = redis.call('HGET', KEYS[1], replaced)
-     local bits_4, tries_4, expires_15, at_5 = struct.unpack('>BHI6', raw_11)
-     local due_ms_6, options_7 = nil, ''
+     local raw_10 = redis.call('HGET', KEYS[1], replaced)
+     local bits_4, tries_4, expires_13, at_6 = struct.unpack('>BHI6', raw_10)
+     local due_ms_6, options_6 = nil, ''
      if bits_4 >= 2 then
-      due_ms_6, at_5 = struct.unpack('>I6', raw_11, at_5)
+      due_ms_6, at_6 = struct.unpack('>I6', raw_10, at_6)
       bits_4 = bits_4 - 2
      end
      if bits_4 == 1 then
-      options_7, at_5 = struct.unpack('>Hc0', raw_11, at_5)
+      options_6, at_6 = struct.unpack('>Hc0', raw_10, at_6)
      end
-     result_2, result_3, result_4, result_5 = tries_4, expires_15, due_ms_6, options_7, at_5
+     result_4, result_5, result_6, result_7 = tries_4, expires_13, due_ms_6, options_6, at_6
     end
-    __15, __15, __15, its_options_3 = result_2, result_3, result_4, result_5
+    __14, __14, __14, its_options_3 = result_4, result_5, result_6, result_7
    end
   end
   local its_name
   repeat
-   local options_8 = its_options_3
-   if options_8 == '' or string.byte(options_8, 7) % 64 < 32 then
+   local options_7 = its_options_3
+   if options_7 == '' or string.byte(options_7, 7) % 64 < 32 then
     its_name = nil
     break
    end
-   local size_5, count_7, most_5, delay_max_4, grace_4 = struct.unpack('>BHHI6I6', options_8, #options_8 - 17 + 1)
-   its_name = string.sub(options_8, -17 - size_5, -17 - 1), count_7, most_5, delay_max_4, grace_4
+   local size_6, count_7, most_5, delay_max_4, grace_4 = struct.unpack('>BHHI6I6', options_7, #options_7 - 17 + 1)
+   its_name = string.sub(options_7, -17 - size_6, -17 - 1), count_7, most_5, delay_max_4, grace_4
   until true
   if redis.call('ZREM', KEYS[18], its_name .. '\0' .. replaced) == 1 then
-   local value_10 = its_name == name and group_4
+   local value_10 = its_name == name and group_5
    if not value_10 then
     local read_group
     repeat
      local name_3 = its_name
-     local raw_12 = redis.call('HGET', KEYS[20], name_3)
-     if not raw_12 then
+     local raw_11 = redis.call('HGET', KEYS[20], name_3)
+     if not raw_11 then
       read_group = {
        name = name_3,
        count = 0,
@@ -931,7 +941,7 @@ if replaced then
       }
       break
      end
-     local count_8, bytes_3, first_4, last_4, ends_3, its_most_2, its_delay_2, its_grace_2 = struct.unpack('>I4I4I6I6I6HI6I6', raw_12)
+     local count_8, bytes_3, first_4, last_4, ends_3, its_most_2, its_delay_2, its_grace_2 = struct.unpack('>I4I4I6I6I6HI6I6', raw_11)
      read_group = {
       name = name_3,
       count = count_8,
@@ -949,7 +959,7 @@ if replaced then
    local its_group = value_10
    its_group.count = math.max(0, its_group.count - 1)
    its_group.bytes = math.max(0, its_group.bytes - redis.call('HSTRLEN', KEYS[1], replaced))
-   if its_group ~= group_4 then
+   if its_group ~= group_5 then
     repeat
      if its_group.count == 0 then
       redis.call('ZREM', KEYS[19], its_group.name)
@@ -973,13 +983,13 @@ if replaced then
  local remove_job
  repeat
   local id_15 = replaced
-  local raw_run_4 = redis.call('HGET', KEYS[2], id_15)
+  local raw_run_5 = redis.call('HGET', KEYS[2], id_15)
   if redis.call('HDEL', KEYS[1], id_15) == 0 then
    remove_job = nil
    break
   end
-  local place_5 = redis.call('HGET', KEYS[9], id_15)
-  local zero_2 = (place_5 and string.find(place_5, '%z'))
+  local place_4 = redis.call('HGET', KEYS[9], id_15)
+  local zero_2 = (place_4 and string.find(place_4, '%z'))
   redis.call('HDEL', KEYS[2], id_15)
   redis.call('HDEL', KEYS[9], id_15)
   if redis.call('ZREM', KEYS[14], id_15) == 1 then
@@ -987,20 +997,20 @@ if replaced then
    remove_job = 'was completed'
    break
   end
-  if raw_run_4 and (string.byte(raw_run_4, 9) >= 4) then
+  if raw_run_5 and (string.byte(raw_run_5, 9) >= 4) then
    do
-    local options_9 = (struct.unpack('>Hc0', raw_run_4, 28))
+    local options_8 = (struct.unpack('>Hc0', raw_run_5, 28))
     do
      local message_2
      do
       local key_of_3
       repeat
-       if options_9 == '' then
+       if options_8 == '' then
         key_of_3 = ''
         break
        end
-       local __16, __17, __18, __19, its_key_5 = struct.unpack('>I6BI6I6Hc0', options_9)
-       key_of_3 = its_key_5
+       local __15, __16, __17, __18, its_key_6 = struct.unpack('>I6BI6I6Hc0', options_8)
+       key_of_3 = its_key_6
       until true
       message_2 = 'ended\t' .. ARGV[2] .. '\t' .. id_15 .. '\t' .. 'deleted' .. '\t' .. key_of_3
      end
@@ -1015,33 +1025,33 @@ if replaced then
   if redis.call('ZREM', KEYS[12], id_15) == 1 then
    if zero_2 then
     do
-     local its_key_6 = string.sub(place_5, 1, zero_2 - 1)
+     local its_key_7 = string.sub(place_4, 1, zero_2 - 1)
      local virtual_3, in_work_2, start_3, tat_2
      do
-      local raw_13 = redis.call('HMGET', KEYS[35], '', its_key_6)
+      local raw_12 = redis.call('HMGET', KEYS[35], '', its_key_7)
       local virtual_4
       repeat
-       local raw_14 = raw_13[1]
-       if not raw_14 then
+       local raw_13 = raw_12[1]
+       if not raw_13 then
         virtual_4 = 0, 0, 0
         break
        end
-       virtual_4 = struct.unpack('>ddd', raw_14)
+       virtual_4 = struct.unpack('>ddd', raw_13)
       until true
       local in_work_3, start_4, tat_3
       repeat
-       local raw_15 = raw_13[2]
-       if not raw_15 then
+       local raw_14 = raw_12[2]
+       if not raw_14 then
         in_work_3, start_4, tat_3 = 0, 0, 0
         break
        end
-       in_work_3, start_4, tat_3 = struct.unpack('>I4dd', raw_15)
+       in_work_3, start_4, tat_3 = struct.unpack('>I4dd', raw_14)
       until true
       virtual_3, in_work_2, start_3, tat_2 = virtual_4, in_work_3, start_4, tat_3
      end
      local turn
      do
-      local score_3 = tonumber(redis.call('ZSCORE', KEYS[34], its_key_6) or nil)
+      local score_3 = tonumber(redis.call('ZSCORE', KEYS[34], its_key_7) or nil)
       turn = score_3 and score_3 >= -4503599627370496 and score_3 or nil
      end
      if turn and turn < 0 then
@@ -1049,9 +1059,9 @@ if replaced then
      end
      repeat
       local virtual_5, in_work_4, start_5, tat_4, turn_2 = virtual_3, math.max(0, in_work_2 - 1), start_3, tat_2, turn
-      redis.call('HDEL', KEYS[35], its_key_6)
+      redis.call('HDEL', KEYS[35], its_key_7)
       if not turn_2 then
-       redis.call('ZREM', KEYS[34], its_key_6)
+       redis.call('ZREM', KEYS[34], its_key_7)
       end
       if not turn_2 and in_work_4 == 0 then
        local until_ms_2
@@ -1069,9 +1079,9 @@ if replaced then
        end
       end
       if turn_2 then
-       redis.call('ZADD', KEYS[34], string.format('%.0f', turn_2), its_key_6)
+       redis.call('ZADD', KEYS[34], string.format('%.0f', turn_2), its_key_7)
       end
-      redis.call('HSET', KEYS[35], its_key_6, struct.pack('>I4dd', in_work_4, start_5, tat_4))
+      redis.call('HSET', KEYS[35], its_key_7, struct.pack('>I4dd', in_work_4, start_5, tat_4))
      until true
     end
    end
@@ -1096,45 +1106,45 @@ if replaced then
   if redis.call('ZREM', KEYS[10], id_15) + redis.call('ZREM', KEYS[11], id_15) + redis.call('ZREM', KEYS[8], id_15) == 0 then
    if zero_2 then
     do
-     redis.call('ZREM', KEYS[33], place_5 .. id_15)
+     redis.call('ZREM', KEYS[33], place_4 .. id_15)
      repeat
-      local its_key_7 = string.sub(place_5, 1, (place_5 and string.find(place_5, '%z')) - 1)
-      if #redis.call('ZRANGE', KEYS[33], '[' .. its_key_7 .. '\0', '(' .. its_key_7 .. '\1', 'BYLEX', 'LIMIT', 0, 1) > 0 then
+      local its_key_8 = string.sub(place_4, 1, (place_4 and string.find(place_4, '%z')) - 1)
+      if #redis.call('ZRANGE', KEYS[33], '[' .. its_key_8 .. '\0', '(' .. its_key_8 .. '\1', 'BYLEX', 'LIMIT', 0, 1) > 0 then
        break
       end
       local virtual_6, in_work_5, start_6, tat_5
       do
-       local raw_16 = redis.call('HMGET', KEYS[35], '', its_key_7)
+       local raw_15 = redis.call('HMGET', KEYS[35], '', its_key_8)
        local virtual_7
        repeat
-        local raw_17 = raw_16[1]
-        if not raw_17 then
+        local raw_16 = raw_15[1]
+        if not raw_16 then
          virtual_7 = 0, 0, 0
          break
         end
-        virtual_7 = struct.unpack('>ddd', raw_17)
+        virtual_7 = struct.unpack('>ddd', raw_16)
        until true
        local in_work_6, start_7, tat_6
        repeat
-        local raw_18 = raw_16[2]
-        if not raw_18 then
+        local raw_17 = raw_15[2]
+        if not raw_17 then
          in_work_6, start_7, tat_6 = 0, 0, 0
          break
         end
-        in_work_6, start_7, tat_6 = struct.unpack('>I4dd', raw_18)
+        in_work_6, start_7, tat_6 = struct.unpack('>I4dd', raw_17)
        until true
        virtual_6, in_work_5, start_6, tat_5 = virtual_7, in_work_6, start_7, tat_6
       end
       repeat
        local turn_of_2
        do
-        local score_4 = tonumber(redis.call('ZSCORE', KEYS[34], its_key_7) or nil)
+        local score_4 = tonumber(redis.call('ZSCORE', KEYS[34], its_key_8) or nil)
         turn_of_2 = score_4 and score_4 >= -4503599627370496 and score_4 or nil
        end
        local virtual_8, in_work_7, start_8, tat_7, turn_3 = virtual_6, in_work_5, math.max(start_6, turn_of_2 or 0), tat_5, nil
-       redis.call('HDEL', KEYS[35], its_key_7)
+       redis.call('HDEL', KEYS[35], its_key_8)
        if not turn_3 then
-        redis.call('ZREM', KEYS[34], its_key_7)
+        redis.call('ZREM', KEYS[34], its_key_8)
        end
        if not turn_3 and in_work_7 == 0 then
         local until_ms_4
@@ -1152,9 +1162,9 @@ if replaced then
         end
        end
        if turn_3 then
-        redis.call('ZADD', KEYS[34], string.format('%.0f', turn_3), its_key_7)
+        redis.call('ZADD', KEYS[34], string.format('%.0f', turn_3), its_key_8)
        end
-       redis.call('HSET', KEYS[35], its_key_7, struct.pack('>I4dd', in_work_7, start_8, tat_7))
+       redis.call('HSET', KEYS[35], its_key_8, struct.pack('>I4dd', in_work_7, start_8, tat_7))
       until true
      until true
     end
@@ -1169,7 +1179,7 @@ if replaced then
        left = 0
       else
        local list = in_front > 0 and KEYS[7] or KEYS[6]
-       for __20 = 1, 8 do
+       for __19 = 1, 8 do
         local id_16 = redis.call('LINDEX', list, 0)
         if left == 0 or not id_16 or redis.call('HEXISTS', KEYS[1], id_16) == 1 then
          break
@@ -1211,18 +1221,18 @@ if is_delayed then
  end
  if replaced then
   repeat
-   local group_5 = group_4
-   if group_5.count == 0 then
-    redis.call('ZREM', KEYS[19], group_5.name)
-    redis.call('HDEL', KEYS[20], group_5.name)
+   local group_6 = group_5
+   if group_6.count == 0 then
+    redis.call('ZREM', KEYS[19], group_6.name)
+    redis.call('HDEL', KEYS[20], group_6.name)
     break
    end
-   local time_3 = (group_5.count >= group_5.most or group_5.bytes >= 393216) and now or math.min(group_5.first + group_5.delay_max, group_5.last + group_5.grace)
-   if group_5.ends > 0 then
-    time_3 = math.min(time_3, math.max(group_5.ends, now + 1000))
+   local time_3 = (group_6.count >= group_6.most or group_6.bytes >= 393216) and now or math.min(group_6.first + group_6.delay_max, group_6.last + group_6.grace)
+   if group_6.ends > 0 then
+    time_3 = math.min(time_3, math.max(group_6.ends, now + 1000))
    end
-   redis.call('HSET', KEYS[20], group_5.name, struct.pack('>I4I4I6I6I6HI6I6', group_5.count, group_5.bytes, group_5.first, group_5.last, group_5.ends, group_5.most, group_5.delay_max, group_5.grace))
-   redis.call('ZADD', KEYS[19], time_3, group_5.name)
+   redis.call('HSET', KEYS[20], group_6.name, struct.pack('>I4I4I6I6I6HI6I6', group_6.count, group_6.bytes, group_6.first, group_6.last, group_6.ends, group_6.most, group_6.delay_max, group_6.grace))
+   redis.call('ZADD', KEYS[19], time_3, group_6.name)
    do
     local ms_10 = time_3
     redis.call('ZADD', KEYS[23], 'LT', ms_10, ARGV[2])
@@ -1231,52 +1241,52 @@ if is_delayed then
  end
 else
  do
-  local group_6, bytes_4 = group_4, size_4
+  local group_7, bytes_4 = group_5, size_5
   local entries_5 = {
   }
-  for i_17, id_18 in ipairs(ids_11) do
-   entries_5[2 * i_17 - 1], entries_5[2 * i_17] = 0, group_6.name .. '\0' .. id_18
+  for i_16, id_18 in ipairs(ids_11) do
+   entries_5[2 * i_16 - 1], entries_5[2 * i_16] = 0, group_7.name .. '\0' .. id_18
   end
   redis.call('ZADD', KEYS[18], unpack(entries_5))
-  if group_6.count == 0 then
-   group_6.first = now
+  if group_7.count == 0 then
+   group_7.first = now
   end
-  group_6.last = now
-  group_6.count = group_6.count + #ids_11
-  group_6.bytes = group_6.bytes + bytes_4
-  if expires_10 > 0 then
-   group_6.ends = group_6.ends > 0 and math.min(group_6.ends, expires_10) or expires_10
+  group_7.last = now
+  group_7.count = group_7.count + #ids_11
+  group_7.bytes = group_7.bytes + bytes_4
+  if expires_8 > 0 then
+   group_7.ends = group_7.ends > 0 and math.min(group_7.ends, expires_8) or expires_8
   end
  end
  if #ids_11 <= 200 then
   do
-   local group_7 = group_4
+   local group_8 = group_5
    local is_flushed = false
-   while group_7.count > 0 and (members_left > 0 and bytes_left > 0 and batches_left > 0) do
-    local is_due_2 = (math.min(group_7.first + group_7.delay_max, group_7.last + group_7.grace) <= now)
-    if not (is_due_2 or (group_7.count >= group_7.most or group_7.bytes >= 393216)) or not flush_batch(group_7, is_due_2) then
+   while group_8.count > 0 and (members_left > 0 and bytes_left > 0 and batches_left > 0) do
+    local is_due_2 = (math.min(group_8.first + group_8.delay_max, group_8.last + group_8.grace) <= now)
+    if not (is_due_2 or (group_8.count >= group_8.most or group_8.bytes >= 393216)) or not flush_batch(group_8, is_due_2) then
      break
     end
     is_flushed = true
-    if group_7.count > 0 and not (group_7.count >= group_7.most or group_7.bytes >= 393216) then
-     count_group(group_7)
+    if group_8.count > 0 and not (group_8.count >= group_8.most or group_8.bytes >= 393216) then
+     count_group(group_8)
     end
    end
   end
  end
  repeat
-  local group_8 = group_4
-  if group_8.count == 0 then
-   redis.call('ZREM', KEYS[19], group_8.name)
-   redis.call('HDEL', KEYS[20], group_8.name)
+  local group_9 = group_5
+  if group_9.count == 0 then
+   redis.call('ZREM', KEYS[19], group_9.name)
+   redis.call('HDEL', KEYS[20], group_9.name)
    break
   end
-  local time_4 = (group_8.count >= group_8.most or group_8.bytes >= 393216) and now or math.min(group_8.first + group_8.delay_max, group_8.last + group_8.grace)
-  if group_8.ends > 0 then
-   time_4 = math.min(time_4, math.max(group_8.ends, now + 1000))
+  local time_4 = (group_9.count >= group_9.most or group_9.bytes >= 393216) and now or math.min(group_9.first + group_9.delay_max, group_9.last + group_9.grace)
+  if group_9.ends > 0 then
+   time_4 = math.min(time_4, math.max(group_9.ends, now + 1000))
   end
-  redis.call('HSET', KEYS[20], group_8.name, struct.pack('>I4I4I6I6I6HI6I6', group_8.count, group_8.bytes, group_8.first, group_8.last, group_8.ends, group_8.most, group_8.delay_max, group_8.grace))
-  redis.call('ZADD', KEYS[19], time_4, group_8.name)
+  redis.call('HSET', KEYS[20], group_9.name, struct.pack('>I4I4I6I6I6HI6I6', group_9.count, group_9.bytes, group_9.first, group_9.last, group_9.ends, group_9.most, group_9.delay_max, group_9.grace))
+  redis.call('ZADD', KEYS[19], time_4, group_9.name)
   do
    local ms_11 = time_4
    redis.call('ZADD', KEYS[23], 'LT', ms_11, ARGV[2])
@@ -1320,8 +1330,8 @@ repeat
    local most_7, added_3 = most_6 - math.floor(most_6 / 64), added_2
    local dropped, freed_2, entries_6, from_2 = 0, 0, 0, '-'
    repeat
-    local found_2 = redis.call('XRANGE', KEYS[29], from_2, '+', 'COUNT', 100)
-    for __21, entry_3 in ipairs(found_2) do
+    local found_3 = redis.call('XRANGE', KEYS[29], from_2, '+', 'COUNT', 100)
+    for __20, entry_3 in ipairs(found_3) do
      if held_5 - freed_2 <= most_7 then
       break
      end
@@ -1329,14 +1339,14 @@ repeat
      dropped = dropped + tonumber(fields_2[6])
      local event_bytes
      do
-      local place_6, lines_2 = fields_2[4], fields_2[8]
-      event_bytes = 40 + math.floor(1.2 * (#place_6 + #lines_2))
+      local place_5, lines_2 = fields_2[4], fields_2[8]
+      event_bytes = 40 + math.floor(1.2 * (#place_5 + #lines_2))
      end
      freed_2 = freed_2 + event_bytes
      entries_6 = entries_6 + 1
      from_2 = '(' .. entry_3[1]
     end
-   until freed_2 >= added_3 or held_5 - freed_2 <= most_7 or #found_2 < 100
+   until freed_2 >= added_3 or held_5 - freed_2 <= most_7 or #found_3 < 100
    redis.call('XTRIM', KEYS[29], 'MAXLEN', redis.call('XLEN', KEYS[29]) - entries_6)
    redis.call('HINCRBY', KEYS[30], 'events_bytes', -freed_2)
    redis.call('HINCRBY', KEYS[30], 'events_dropped', dropped)

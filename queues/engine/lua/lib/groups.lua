@@ -12,14 +12,15 @@
 -- Body of a batch: of each member: id · u32 n, its record. queues/engine/record.py makes JSON of it.
 -- Scripts include line before it.
 -- INCLUDES ids record run ready wake due expiry events minute_counts remove expired
-local MEMBERS_MAX = 500 -- of a batch, and how many one call flushes
+local MEMBERS_MAX = 500 -- of a batch
+local MEMBERS_PER_CALL = 250 -- after so many one call flushes no further group, nor a further batch of one
 local BATCH_BYTES = 393216 -- so many bytes of records make a group full, and a batch does not get more, but for one member
 local BATCHES_MAX = 16 -- that one call makes
 local LOOK_AGAIN_MS = 1000 -- a group with members that expire is looked at no more often
 local CLEAN_EVERY_MS = 600000
 local BATCH_KEY = '\0batch' -- instead of an idempotency key: tells the relay that a batch has ended
 local SIZES = '>I4I4I6I6I6HI6I6'
-local members_left = MEMBERS_MAX
+local members_left = MEMBERS_PER_CALL
 local bytes_left = BATCH_BYTES
 local batches_left = BATCHES_MAX
 local batches_made = 0
@@ -144,46 +145,76 @@ local function number_within(group, ids, joined)
   return #ids
 end
 
--- The options of a batch, from its members: the most tries, the longest retention, the latest expiry, the highest priority;
--- and the backoff of the first. → options, tries, expires, marks, priority
-local function options_of_batch(group, found)
-  local longest, most_tries, latest, highest, marks = 0, 1, 0, nil, 0
-  local never, head, ids, last_options = false, nil, {}, nil
-  for i, member in ipairs(found) do
-    if member.options ~= last_options then -- most have the same
-      last_options = member.options
-      head = head or string.sub(last_options, 7, 19)
-      longest = math.max(longest, (struct.unpack('>I6', last_options)))
-    end
-    if member.tries > most_tries then most_tries = member.tries end
-    if member.expires == 0 then never = true end
-    if member.expires > latest then latest = member.expires end
-    if member.is_awaited then marks = DEPENDED end
-    ids[i] = member.id
-  end
-  if redis.call('EXISTS', priorities) == 1 then
-    for _, its in ipairs(redis.call('HMGET', priorities, unpack(ids))) do
-      highest = math.max(highest or -100, tonumber(its or 0))
-    end
-  end
-  local attributes = cjson.encode({group = group.name})
-  return struct.pack('>I6', longest) .. head .. struct.pack('>Hc0Hc0', #BATCH_KEY, BATCH_KEY, #attributes, attributes) .. group.name
-    .. struct.pack(GROUP, #group.name, #found, group.most, group.delay_max, group.grace),
-    most_tries, never and 0 or latest, marks, highest or 0, ids
+-- What is known of no member yet: the ids, the most tries, the longest retention, the latest expiry; the backoff of the
+-- first; of each id its key ('' = none) if others depend on it; and of ids with a key, the keys.
+local function new_batch()
+  return {ids = {}, longest = 0, tries = 1, latest = 0, never = false, head = nil, awaited = {}, marks = 0, keys = {}, ids_with_key = {}}
 end
 
-local function add_batch(batch, group, found, body, due_ms)
-  local its_options, its_tries, expires, marks, its_priority, ids = options_of_batch(group, found)
+-- Collects members that have not expired, and the parts of the body. Members that came in one call share their options, and
+-- often their size. → ids that have expired, bytes of the records of the others
+local function collect_members(found, parts, alive)
+  local records = redis.call('HMGET', jobs, unpack(alive))
+  local raw_runs = redis.call('HMGET', runs, unpack(alive))
+  local expired, size, its_ids = {}, 0, found.ids
+  local last_options, its_key, last_size, size_text = nil, '', 0, ''
+  for i, id in ipairs(alive) do
+    local raw, raw_run = records[i], raw_runs[i]
+    local its_tries, expires, _, its_options = unpack_record(raw)
+    if has_expired(expires) then
+      expired[#expired + 1] = id
+    else
+      its_ids[#its_ids + 1] = id
+      if its_options ~= last_options then
+        last_options, its_key = its_options, key_of(its_options)
+        found.head = found.head or string.sub(its_options, 7, 19)
+        found.longest = math.max(found.longest, (struct.unpack('>I6', its_options)))
+      end
+      if its_key ~= '' then
+        found.keys[#found.keys + 1], found.ids_with_key[#found.ids_with_key + 1] = its_key, id
+      end
+      if its_tries > found.tries then found.tries = its_tries end
+      if expires == 0 then found.never = true elseif expires > found.latest then found.latest = expires end
+      if raw_run and is_depended_on(raw_run) then found.marks, found.awaited[id] = DEPENDED, its_key end
+      if #raw ~= last_size then last_size, size_text = #raw, struct.pack('>I4', #raw) end
+      local at = #parts
+      parts[at + 1], parts[at + 2], parts[at + 3] = id, size_text, raw
+      size = size + #raw
+    end
+  end
+  return expired, size
+end
+
+-- The highest priority of members, 0 if none has another.
+local function highest_priority(ids)
+  if redis.call('EXISTS', priorities) == 0 then return 0 end
+  local highest = -100
+  for _, its in ipairs(redis.call('HMGET', priorities, unpack(ids))) do highest = math.max(highest, tonumber(its or 0)) end
+  return highest
+end
+
+local function options_of_batch(group, found)
+  local attributes = cjson.encode({group = group.name})
+  return struct.pack('>I6', found.longest) .. found.head .. struct.pack('>Hc0Hc0', #BATCH_KEY, BATCH_KEY, #attributes, attributes)
+    .. group.name .. struct.pack(GROUP, #group.name, #found.ids, group.most, group.delay_max, group.grace)
+end
+
+-- `parts`: of the body, behind one that is free.
+local function add_batch(batch, group, found, parts, due_ms)
+  local ids, its_priority, its_options = found.ids, highest_priority(found.ids), options_of_batch(group, found)
+  local expires = found.never and 0 or found.latest
   redis.call('ZREM', grouped, unpack(ids))
   drop_records(ids)
-  redis.call('HSET', jobs, batch, pack_head(its_tries, expires, nil, its_options) .. body)
-  redis.call('HSET', runs, batch, struct.pack(RUN, 0, 0, its_tries, marks, expires, now, 0, #its_options, its_options, 0, ''))
+  parts[1] = pack_head(found.tries, expires, nil, its_options)
+  redis.call('HSET', jobs, batch, table.concat(parts))
+  redis.call('HSET', runs, batch, struct.pack(RUN, 0, 0, found.tries, found.marks, expires, now, 0, #its_options, its_options, 0, ''))
   if its_priority ~= 0 then redis.call('HSET', priorities, batch, its_priority) end
   put_ready(batch, its_priority)
   if expires > 0 then expect_expiry(expires, now, {batch}, 1) end
-  local fields, of_batch = {batch, 'b' .. table.concat(ids)}, 'm' .. batch
+  local fields, membership = {batch, 'b' .. table.concat(ids)}, 'm' .. batch
   for i, id in ipairs(ids) do
-    fields[2 * i + 1], fields[2 * i + 2] = id, found[i].is_awaited and of_batch .. key_of(found[i].options) or of_batch
+    local its_key = found.awaited[id]
+    fields[2 * i + 1], fields[2 * i + 2] = id, its_key and membership .. its_key or membership
   end
   redis.call('HSET', batches, unpack(fields))
   if redis.call('HEXISTS', group_sizes, '') == 0 then
@@ -203,25 +234,10 @@ local function flush_batch(group, is_due)
   for i = 1, number do
     if joined[i] then alive[#alive + 1] = ids[i] end
   end
-  local records = #alive > 0 and redis.call('HMGET', jobs, unpack(alive)) or {}
-  local raw_runs = #alive > 0 and redis.call('HMGET', runs, unpack(alive)) or {}
-  local found, expired, parts, size = {}, {}, {}, 0
-  local number_found, packed_size, last_size = 0, '', -1
-  for i, id in ipairs(alive) do
-    local raw = records[i]
-    local its_tries, expires, _, its_options = unpack_record(raw)
-    if has_expired(expires) then
-      expired[#expired + 1] = id
-    else
-      number_found = number_found + 1
-      found[number_found] = {id = id, tries = its_tries, expires = expires, options = its_options,
-        is_awaited = raw_runs[i] and is_depended_on(raw_runs[i])}
-      if #raw ~= last_size then last_size, packed_size = #raw, struct.pack('>I4', #raw) end
-      parts[3 * number_found - 2], parts[3 * number_found - 1], parts[3 * number_found] = id, packed_size, raw
-      size = size + #raw
-    end
-  end
-  if #found == 0 or not (is_due or #found >= group.most or number < #ids or size >= BATCH_BYTES) then
+  local found, parts, expired, size = new_batch(), {''}, {}, 0
+  if #alive > 0 then expired, size = collect_members(found, parts, alive) end
+  local members = #found.ids
+  if members == 0 or not (is_due or members >= group.most or number < #ids or size >= BATCH_BYTES) then
     count_group(group)
     return false
   end
@@ -229,14 +245,9 @@ local function flush_batch(group, is_due)
   if #expired > 0 then drop_expired(expired) end
   local batch = time_part() .. random .. counter_part(counter + batches_made)
   batches_made = batches_made + 1
-  add_batch(batch, group, found, table.concat(parts), due_ms)
-  local its_keys, ids_with_key, its_key, last_options = {}, {}, '', nil
-  for _, member in ipairs(found) do
-    if member.options ~= last_options then last_options, its_key = member.options, key_of(member.options) end
-    if its_key ~= '' then its_keys[#its_keys + 1], ids_with_key[#ids_with_key + 1] = its_key, member.id end
-  end
-  if #its_keys > 0 then hand_over_keys(its_keys, ids_with_key, batch) end
-  members_left, bytes_left, batches_left = members_left - #found, bytes_left - size, batches_left - 1
+  add_batch(batch, group, found, parts, due_ms)
+  if #found.keys > 0 then hand_over_keys(found.keys, found.ids_with_key, batch) end
+  members_left, bytes_left, batches_left = members_left - members, bytes_left - size, batches_left - 1
   group.count, group.bytes = math.max(0, group.count - number), math.max(0, group.bytes - size)
   return true
 end

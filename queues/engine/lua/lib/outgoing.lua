@@ -17,6 +17,8 @@ local function note_ended(id, outcome, options) write_outgoing(ended_message(id,
 
 local function waits_message(id) return 'waits\t' .. queue .. '\t' .. id end
 
+local function added_message(id) return 'added\t' .. queue .. '\t' .. id end
+
 local function note_waits(id) write_outgoing(waits_message(id)) end
 
 -- Jobs that have gone without an ack. `raw_runs`: theirs, false where there was none.

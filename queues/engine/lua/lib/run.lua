@@ -9,6 +9,7 @@
 --   u32 attempt · u48 taken ms · u48 ended ms · u8 outcome (1 failed, 2 lease lost) · u8 n, consumer · u16 n, error
 local RUN = '>I4HHBI6I6I6Hc0Bc0'
 local RUN_EXPIRES = 10 -- where that is in it
+local RUN_DUE = 16
 local CANCELLED = 2 -- in the marks
 local DEPENDED = 4
 local NODE = 8
@@ -25,6 +26,10 @@ end
 local function run_expiry(raw) return (struct.unpack('>I6', raw, RUN_EXPIRES)) end
 
 local function is_depended_on(raw) return string.byte(raw, RUN_MARKS) >= DEPENDED end
+
+local function run_due(raw) return (struct.unpack('>I6', raw, RUN_DUE)) end
+
+local function with_due(raw, ms) return string.sub(raw, 1, RUN_DUE - 1) .. struct.pack('>I6', ms) .. string.sub(raw, RUN_DUE + 6) end
 
 local function run_options(raw) return (struct.unpack('>Hc0', raw, 28)) end
 

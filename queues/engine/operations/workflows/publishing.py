@@ -67,7 +67,7 @@ def _tell_again(layout: Layout, workflow: WorkflowKeys, now_ms: int | None) -> P
     told: list[Operation[Any]] = [
         settle(layout.queue(workflow.namespace, queue), part, now_ms=now_ms)
         for queue, its in settlements.items()
-        for part in in_pages(its, limits.DEPENDENCY_PAGE)
+        for part in in_pages(its, limits.SETTLE_PAGE)
     ]
     if told:
         yield told

@@ -123,9 +123,12 @@ def commit_nodes(
         value = reply[1] if len(reply) > 1 else None
         return Commit(word, value.decode() if isinstance(value, bytes) else value)
 
-    args: list[Argument] = []
-    for node, is_root in nodes:
-        args += (node.name, node.text, node.job_id, int(is_root))
+    fields: list[Argument] = []
+    places: list[Argument] = []
+    first = base or 0
+    for number, (node, is_root) in enumerate(nodes, first):
+        fields += (f"={node.name}", number, f"#{number}", node.text)
+        places += (2 * first + is_root, number)
     head = (
         clock_argument(now_ms),
         workflow.name,
@@ -135,10 +138,11 @@ def commit_nodes(
         retention_ms,
         limits.WORKFLOW_NODES_MAX,
         len(needed),
+        len(nodes),
         *needed,
     )
-    keys = workflow.select(_COMMIT.keys)
-    return Operation(_COMMIT, keys, (*head, *args), decode, alone=True, replicated=True)
+    args = (*head, *fields, *places, *[node.job_id for node, _ in nodes])
+    return Operation(_COMMIT, workflow.select(_COMMIT.keys), args, decode, alone=True, replicated=True)
 
 
 class Unpublished(NamedTuple):
