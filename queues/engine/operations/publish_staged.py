@@ -77,10 +77,10 @@ def is_large(bodies: Sequence[bytes], options: PreparedOptions) -> bool:
 
 
 def _parts(bodies: Sequence[bytes]) -> Iterator[tuple[int, Sequence[bytes]]]:
-    """The bodies in parts of about STAGE_PART_BYTES or of STAGE_MIN_JOBS, each with the place of its first."""
+    """The bodies in parts of about STAGE_PART_BYTES or of STAGE_PART_JOBS, each with the place of its first."""
     first, size = 0, 0
     for place, body in enumerate(bodies):
-        is_full = size + len(body) > limits.STAGE_PART_BYTES or place - first == limits.STAGE_MIN_JOBS
+        is_full = size + len(body) > limits.STAGE_PART_BYTES or place - first == limits.STAGE_PART_JOBS
         if place > first and is_full:
             yield first, bodies[first:place]
             first, size = place, 0
@@ -111,7 +111,7 @@ def _blocked_arguments(options: PreparedOptions) -> tuple[Argument, ...]:
     return (policy, int(options.is_open), len(options.depends_on), *options.depends_on)
 
 
-def _unstage(queue: QueueKeys, part: Sequence[bytes], random: str, counter: int, began: int) -> Operation[int]:
+def _unstage(queue: QueueKeys, part: Sequence[bytes], random: str, counter: int, began: int | None) -> Operation[int]:
     """Drop what has been written of a part."""
     args = (clock_argument(began), queue.name, random, counter, len(part))
     return Operation(_UNSTAGE, queue.select(_UNSTAGE.keys), args, lambda reply: int(expect_ok(_UNSTAGE, reply)[0]))
