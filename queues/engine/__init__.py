@@ -67,6 +67,7 @@ from .operations.drain import (
     read_events,
     trim_drained,
 )
+from .operations.event_memory import divide_events_memory, lend_events_memory
 from .operations.finish import ack, ack_attempt, ack_timed, extend, fail, release
 from .operations.groups import batch_of, find_batches, find_detail, find_result, flush_group, list_groups
 from .operations.inspect import detail, distributions, list_jobs, peek, result, size, stats
@@ -327,6 +328,7 @@ __all__ = [
     "destroy",
     "detail",
     "distributions",
+    "divide_events_memory",
     "drain_state",
     "extend",
     "fail",
@@ -344,6 +346,7 @@ __all__ = [
     "held_queues",
     "hold_key",
     "is_large",
+    "lend_events_memory",
     "limited",
     "list_active",
     "list_groups",

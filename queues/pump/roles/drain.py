@@ -20,8 +20,10 @@ from queues.engine import (
     Engine,
     EntryRange,
     StreamEntries,
+    divide_events_memory,
     drain_state,
     finish_drain,
+    lend_events_memory,
     plan_drain,
     read_events,
 )
@@ -77,6 +79,7 @@ class Drain:
         states: list[DrainState] = engine.batch([drain_state(partition, now_ms=now_ms) for partition in partitions])
         if self._until_ms is None:
             self._until_ms = states[0].now_ms
+        self._lend(engine, states)
         full = engine.layout.events_full
         due = [partition for partition in partitions if self._is_due(partition, states[partition], full)]
         if not due:
@@ -86,6 +89,19 @@ class Drain:
         self._latest = partition
         events = self._drain(engine, partition, states[partition], now_ms)
         return Counts(queues=1, jobs=events, more=True)
+
+    def _lend(self, engine: Engine, states: list[DrainState]) -> None:
+        """Let partitions with many events use the memory that the others leave unused. Of a cluster, on each node."""
+        share = engine.layout.events_cap
+        looks = [drain_state(partition) for partition in range(len(states))]
+        for places in engine.group_by_server(looks):
+            lent = divide_events_memory([states[place].bytes for place in places], share=share)
+            wanted: list[int | None] = [None] * len(places) if lent is None else [*lent]
+            changes = [(place, most) for place, most in zip(places, wanted, strict=True) if most != states[place].most]
+            # Those that get less first: all together never have more than the pool's memory for events.
+            changes.sort(key=lambda change: (change[1] or share) > (states[change[0]].most or share))
+            if changes:
+                engine.batch([lend_events_memory(place, most) for place, most in changes])
 
     def _is_due(self, partition: int, state: DrainState, full: int) -> bool:
         if state.plan is not None:

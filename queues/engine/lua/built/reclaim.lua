@@ -539,6 +539,9 @@ repeat
  if held >= full_2 and held - added < full_2 then
   redis.pcall('PUBLISH', KEYS[17], held)
  end
+ if held > most_3 / 2 then
+  most_3 = tonumber(redis.call('HGET', KEYS[18], 'events_most') or most_3)
+ end
  if held > most_3 then
   do
    local most_4, added_2 = most_3 - math.floor(most_3 / 64), added
