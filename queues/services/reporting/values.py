@@ -38,6 +38,10 @@ class WarningKind(StrEnum):
     OTHER = "other"
 
 
+LOSSES: Final = frozenset({WarningKind.CORRUPT, WarningKind.GAP})
+"""Warnings of a report that lacks events."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportWarning:
     """`text`: in English, may name files and other people's pools; "" for users who are no superusers."""
@@ -77,6 +81,11 @@ class DayEntry:
     @property
     def has_report(self) -> bool:
         return self.reported_at is not None
+
+    @property
+    def lacks_events(self) -> bool:
+        """Whether events of the day are missing, so that there were at least as many as the report counts."""
+        return any(one.kind in LOSSES for one in self.warnings)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
