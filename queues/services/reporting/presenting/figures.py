@@ -80,7 +80,7 @@ class KeyFigure:
 
     @property
     def is_count(self) -> bool:
-        """Whether it counts events: of a day that lacks some there were at least so many. Backlogs may err either way."""
+        """Whether it counts events: of a day that lacks some there were at least so many. Backlogs err either way."""
         return self.figure.unit == "jobs" and self.figure.key != "backlog"
 
     @property
