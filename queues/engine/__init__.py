@@ -72,6 +72,7 @@ from .operations.finish import ack, ack_attempt, ack_timed, extend, fail, releas
 from .operations.groups import batch_of, find_batches, find_detail, find_result, flush_group, list_groups
 from .operations.inspect import detail, distributions, list_jobs, peek, result, size, stats
 from .operations.limit_keys import find_limit_keys, list_limit_keys
+from .operations.live_jobs import LiveJobs, StreamEnd, count_live_jobs, stream_end
 from .operations.maintain import advance_groups, flush_due, free_deleted, promote_due, reclaim_ended, sweep
 from .operations.measure import (
     PartitionLoad,
@@ -245,6 +246,7 @@ __all__ = [
     "LimitKeysFound",
     "LimitReachedError",
     "LimitTaken",
+    "LiveJobs",
     "Minute",
     "NodeNotFoundError",
     "NodeRequest",
@@ -280,6 +282,7 @@ __all__ = [
     "StoreInfo",
     "StoreLoad",
     "StoreUnavailableError",
+    "StreamEnd",
     "StreamEntries",
     "SurveyHead",
     "SurveyedQueue",
@@ -321,6 +324,7 @@ __all__ = [
     "consume",
     "consume_any",
     "count_jobs",
+    "count_live_jobs",
     "create_workflow",
     "dead_head",
     "delete_dead",
@@ -410,6 +414,7 @@ __all__ = [
     "settle_once",
     "size",
     "stats",
+    "stream_end",
     "survey",
     "sweep",
     "take_limit",

@@ -15,6 +15,7 @@ from fsspec.core import url_to_fs
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as t
 
+from queues.lake.counts import COLUMNS as COUNT_COLUMNS
 from queues.lake.files import COLUMNS, ColumnType, LakeFile
 
 _TYPES: Final[dict[ColumnType, t.DataType]] = {
@@ -33,6 +34,16 @@ SCHEMA: Final = t.StructType(
 )
 """The lake's columns, and the two that the directories say."""
 
+_COUNT_TYPES: Final = {
+    "string": t.StringType(),
+    "int16": t.ShortType(),
+    "int32": t.IntegerType(),
+    "int64": t.LongType(),
+}
+
+COUNTS_SCHEMA: Final = t.StructType([t.StructField(name, _TYPES[kind]) for name, kind in COUNT_COLUMNS.items()])
+"""The columns of Redis's own counts."""
+
 _GLOB: Final = re.compile(r"([{}\[\]*?\\])")
 
 
@@ -43,6 +54,12 @@ def read_events(spark: SparkSession, *, lake: str, files: Sequence[LakeFile]) ->
     # Hadoop takes paths for patterns, unless they are escaped.
     paths = [_GLOB.sub(r"\\\1", spark_url(file.url)) for file in files]
     return spark.read.schema(SCHEMA).option("basePath", spark_url(lake)).parquet(*paths)
+
+
+def read_counts(spark: SparkSession, urls: Sequence[str]) -> DataFrame:
+    """Redis's own counts in these files, of which there is at least one."""
+    paths = [_GLOB.sub(r"\\\1", spark_url(url)) for url in urls]
+    return spark.read.schema(COUNTS_SCHEMA).parquet(*paths)
 
 
 def spark_url(url: str) -> str:

@@ -30,6 +30,8 @@ from queues.engine import (
 from queues.lake.files import Gap
 from queues.lake.names import DrainedName, EntryId, drained_name
 
+from .hourly_counts import HourlyCounts
+
 if TYPE_CHECKING:
     from queues.lake.lines import Entries
     from queues.lake.writer import Writer
@@ -51,6 +53,7 @@ class Drain:
     """Drains the partitions of one pool in turn. `every_s`: how old an event may get in a stream that is not full.
 
     `everything`: take what is there when it is first called, however little, and then no more.
+    `notes_counts`: note hourly in the lake how many jobs each queue has.
     """
 
     def __init__(
@@ -60,6 +63,7 @@ class Drain:
         url: str,
         every_s: float,
         everything: bool = False,
+        notes_counts: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._pool = pool
@@ -72,6 +76,7 @@ class Drain:
         self._writer: Writer | None = None
         self._latest = -1
         self._begun: dict[int, EntryRange] = {}
+        self._counts = HourlyCounts(pool, url=url) if notes_counts else None
 
     def tick(self, engine: Engine, now_ms: int | None) -> Counts:
         """Write a bounded part of one partition. `more`: it, or another one, may have more. Raises LakeError."""
@@ -80,10 +85,11 @@ class Drain:
         if self._until_ms is None:
             self._until_ms = states[0].now_ms
         self._lend(engine, states)
+        more = self._counts is not None and self._counts.tick(engine, states[0].now_ms, clock_ms=now_ms)
         full = engine.layout.events_full
         due = [partition for partition in partitions if self._is_due(partition, states[partition], full)]
         if not due:
-            return Counts()
+            return Counts(more=more)
         # In turn: what is wrong with one partition's files must not hold up the others.
         partition = next((partition for partition in due if partition > self._latest), due[0])
         self._latest = partition
