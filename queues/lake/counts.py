@@ -102,26 +102,29 @@ def newest_counts(storage: Storage, day: date) -> tuple[list[NewestCounts], list
         for name in sorted(names, reverse=True):
             url = storage.url(f"{folder}/{name}")
             try:
-                rows = read_counts(storage, f"{folder}/{name}")
+                table = _read(storage, f"{folder}/{name}")
             except (FileNotFoundError, LakeError) as error:
                 damaged.append((url, str(error).removeprefix(f"{url}: ")))
             else:
-                newest.append(NewestCounts(url, frozenset(row["hour"] for row in rows)))
+                newest.append(NewestCounts(url, frozenset(table["hour"].unique().to_pylist())))
                 break
     return newest, damaged
 
 
 def read_counts(storage: Storage, path: str) -> list[dict[str, Any]]:
     """The rows of a file. Raises LakeError, FileNotFoundError."""
+    rows: list[dict[str, Any]] = _read(storage, path).to_pylist()
+    return rows
+
+
+def _read(storage: Storage, path: str) -> Any:
     import pyarrow.parquet as pq
 
     with storage.open(path, "rb") as file:
         try:
-            table = pq.ParquetFile(file, page_checksum_verification=True).read(columns=list(COLUMNS))
+            return pq.ParquetFile(file, page_checksum_verification=True).read(columns=list(COLUMNS))
         except Exception as error:  # pyarrow's errors share no base class of their own
             raise LakeError(f"{storage.url(path)}: is damaged: {' '.join(str(error).split())}") from error
-    rows: list[dict[str, Any]] = table.to_pylist()
-    return rows
 
 
 def _path(pool: str, at_ms: int) -> str:

@@ -31,6 +31,8 @@ class WarningKind(StrEnum):
     """A file of the lake could not be read and was left out."""
     GAP = "gap"
     """Events were dropped before they reached the lake."""
+    BACKLOG = "backlog"
+    """Redis's own counts of jobs do not agree with the events; backlogs follow the counts."""
     LEFT_OUT = "left_out"
     """There were more queues than a report keeps rows of; the smallest have none of their own."""
     COMPACTION = "compaction"
