@@ -41,28 +41,17 @@ def anchored_of(sums: DataFrame, before: DataFrame, demo: DataFrame, counts: Dat
     others = scopes.join(of_queues, [*SCOPE], "left_anti").join(f.broadcast(walks), "pool")
     anchors = of_queues.union(others.where(f"partition = {_PARTITION}").select(*_ANCHOR)).where("jobs IS NOT NULL")
     anchors = anchors.join(demo, [*SCOPE], "left_anti")
-    hours = sums.where(f"queue != '' AND hour != {DAY}").selectExpr(
-        *SCOPE, "hour AS at", "arrivals - departures AS net"
+    hours = sums.where(f"queue != '' AND hour != {DAY}")
+    hours = hours.selectExpr(*SCOPE, "hour AS at", "arrivals - departures AS net")
+    earlier = anchors.join(hours, [*SCOPE]).where("at < hour").selectExpr(*SCOPE, "-net AS jobs", "0 AS meanwhile")
+    same_hour = events.join(anchors, [*SCOPE, "hour"]).where(f"{_entry('entry')} <= {_entry('until')}")
+    is_before = f"{_entry('entry')} <= {_entry('from')}"
+    same_hour = same_hour.selectExpr(
+        *SCOPE, f"IF({is_before}, -({_CHANGE}), 0) AS jobs", f"IF({is_before}, 0, 1) AS meanwhile"
     )
-    earlier = anchors.join(hours, [*SCOPE]).where("at < hour").groupBy(*SCOPE).agg(f.expr("sum(net) AS earlier"))
-    same_hour = (
-        events.join(anchors, [*SCOPE, "hour"])
-        .selectExpr(
-            *SCOPE,
-            f"{_CHANGE} AS change",
-            f"{_entry('entry')} <= {_entry('from')} AS is_before",
-            f"{_entry('entry')} <= {_entry('until')} AS is_before_end",
-        )
-        .groupBy(*SCOPE)
-        .agg(
-            f.expr("sum(IF(is_before, change, 0)) AS same_hour"),
-            f.expr("count_if(is_before_end AND NOT is_before) AS meanwhile"),
-        )
-    )
-    known = (
-        anchors.join(earlier, [*SCOPE], "left").join(same_hour, [*SCOPE], "left").where("coalesce(meanwhile, 0) = 0")
-    )
-    return known.selectExpr(*SCOPE, "jobs - coalesce(earlier, 0) - coalesce(same_hour, 0) AS anchored")
+    parts = anchors.selectExpr(*SCOPE, "jobs", "0 AS meanwhile").union(earlier).union(same_hour)
+    summed = parts.groupBy(*SCOPE).agg(f.expr("sum(jobs) AS anchored"), f.expr("sum(meanwhile) AS meanwhile"))
+    return summed.where("meanwhile = 0").select(*SCOPE, "anchored")
 
 
 def _entry(name: str) -> str:
