@@ -196,7 +196,7 @@ class DayReport:
     def _summary(
         self, files: DayFiles, live: Sequence[LakeFile], done: Done, master: str, lake_days: Sequence[date]
     ) -> dict[str, Any]:
-        corrupt = [*files.corrupt, *self._damaged.items(), *self._damaged_counts]
+        corrupt = [*files.corrupt, *self._damaged.items()]
         gaps = [
             {"pool": gap.pool, "partition": gap.partition, "dropped": gap.dropped}
             | {"from_ms": gap.from_ms, "until_ms": gap.until_ms}
@@ -204,6 +204,10 @@ class DayReport:
         ]
         warnings = [{"kind": "corrupt", "text": f"{url} was left out: {reason}"} for url, reason in corrupt]
         warnings += [{"kind": "gap", "text": _gap_text(gap)} for gap in gaps]
+        warnings += [
+            {"kind": "other", "text": f"counts of jobs: {url} was left out: {reason}"}
+            for url, reason in self._damaged_counts
+        ]
         if self._differences:
             warnings.append({"kind": "backlog", "text": self._differences})
         if not done.events:
@@ -247,10 +251,16 @@ def _differences_in(begun: DataFrame) -> str:
         return ""
     told = "; ".join(
         f"{row['pool']}:{row['namespace']}/{row['queue']} began the day with {row['told']:,} jobs by the events and "
-        f"with {row['anchored']:,} by Redis's own count"
+        f"with {_by_redis(row['anchored'])}"
         for row in shown
     )
     return f"events and Redis's own counts differ in {shown[0]['found']:,} queues, backlogs follow the latter: {told}"
+
+
+def _by_redis(anchored: int) -> str:
+    if anchored >= 0:
+        return f"{anchored:,} by Redis's own count"
+    return f"none by Redis's own count: events of {-anchored:,} departures are missing"
 
 
 def _gap_text(gap: dict[str, Any]) -> str:

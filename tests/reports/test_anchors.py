@@ -57,7 +57,7 @@ def anchored(run_day: RunDay, tmp_path_factory: pytest.TempPathFactory) -> tuple
         # Of each queue the day before ends with 5 jobs by the events.
         *(
             one
-            for queue in ("same", "fewer", "none", "batches", "meanwhile", "idle")
+            for queue in ("same", "fewer", "none", "batches", "meanwhile", "idle", "unheard")
             for one in jobs("published", ms(f"{BEFORE}T10:00"), 5, queue=queue)
         ),
         *jobs("published", ms(f"{BEFORE}T10:00"), 5, queue="made-up", demo=True),
@@ -72,6 +72,8 @@ def anchored(run_day: RunDay, tmp_path_factory: pytest.TempPathFactory) -> tuple
         *jobs("published", NOON + 20, 1, queue="meanwhile"),
         *jobs("acked", morning, 1, queue="made-up", demo=True),
         *jobs("published", morning, 1, queue="more"),
+        *jobs("published", morning, 3, queue="unheard"),  # all 8 were acked before noon; these events are lost
+        *jobs("published", evening, 2, queue="unheard"),
     ]
     write_lake(lake, told)
     counted(lake, ms(f"{DAY}T03:00"), of("same", 999), of("fewer", 999))
@@ -110,6 +112,11 @@ def test_a_queue_that_the_lake_does_not_know_begins_with_what_redis_had(anchored
     assert day_of(anchored[0], "more") == (3, True)
 
 
+def test_where_events_of_departures_are_lost_the_day_still_ends_with_what_redis_has(anchored: Anchored) -> None:
+    found = {hour: backlog for (queue, hour), backlog in backlogs(anchored[0], DAY).items() if queue == "unheard"}
+    assert found == {9: (0, False), 18: (2, False), None: (2, False)}
+
+
 @pytest.mark.parametrize(("queue", "expected"), [("batches", 6), ("meanwhile", 6), ("made-up", 4)])
 def test_what_redis_cannot_tell_follows_the_events(anchored: Anchored, queue: str, expected: int) -> None:
     """Members of batches; an event while queues were counted; events that are made up."""
@@ -122,9 +129,13 @@ def test_the_report_says_where_they_do_not_agree_and_only_there(anchored: Anchor
     }
     assert warnings[BEFORE] == []
     (warning,) = warnings[DAY]
-    assert "differ in 4 queues" in warning["text"]
+    assert "differ in 5 queues" in warning["text"]
     assert "default:ns/fewer began the day with 5 jobs by the events and with 3 by Redis's own count" in warning["text"]
     assert "default:ns/idle began the day with 5 jobs by the events and with 0 by Redis's own count" in warning["text"]
+    assert (
+        "default:ns/unheard began the day with 5 jobs by the events and with none by Redis's own count: events of 3 "
+        "departures are missing"
+    ) in warning["text"]
     for queue in ("same", "batches", "meanwhile", "made-up"):
         assert f"/{queue} " not in warning["text"]
 
@@ -140,7 +151,11 @@ def test_counts_that_cannot_be_read_are_named_and_those_before_them_are_taken(ru
     summary = run_day(lake, out, DAY)
 
     assert backlogs(out, DAY)["q", None] == (6, True)
-    assert [Path(one["file"]).name for one in summary["corrupt"]] == [newest.name]
+    assert summary["corrupt"] == []
+    # No event is missing, so no number of the day is "at least".
+    (text,) = [one["text"] for one in summary["warnings"] if one["kind"] == "other"]
+    assert f"{newest.name} was left out" in text
+    assert {one["kind"] for one in summary["warnings"]} == {"backlog", "other"}
 
 
 @pytest.fixture

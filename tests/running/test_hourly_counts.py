@@ -151,6 +151,17 @@ def test_one_that_reaches_into_the_next_hour_begins_again(
     assert ({row["hour"] for row in rows}, len(rows)) == ({12}, 6)
 
 
+def test_counts_that_are_made_after_the_hour_are_not_noted_as_of_it(engine: Engine, tmp_path: Path) -> None:
+    """At midnight they would be those of the next day."""
+    engine.run(publish(engine.queue("shop", "orders"), [b"x"]))
+    counts = HourlyCounts(POOL, url=str(tmp_path))
+    for _ in range(10):
+        assert counts.tick(engine, NOON - 1, clock_ms=NOON)
+    assert noted(tmp_path) == {}
+    note(engine, tmp_path, NOON, counts)
+    assert [name[-11:] for name in noted(tmp_path)] == ["h12.parquet"]
+
+
 def test_a_lake_that_cannot_be_written_is_tried_again(engine: Engine, tmp_path: Path) -> None:
     (tmp_path / "lake").write_text("not a directory")
     engine.run(publish(engine.queue("shop", "orders"), [b"x"]))

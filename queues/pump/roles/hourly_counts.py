@@ -57,8 +57,11 @@ class HourlyCounts:
         if len(walk.done) < engine.layout.partitions:
             _count_page(engine, walk, clock_ms)
             return True
+        self._walk = None
+        if any(queue.hour != hour % 24 for part in walk.done for queue in part.queues):
+            return True  # the hour ended while they were counted: at midnight some would be those of another day
         write_counts(storage, self._pool, walk.at_ms, walk.done)
-        self._noted_hour, self._walk = hour, None
+        self._noted_hour = hour
         return False
 
 

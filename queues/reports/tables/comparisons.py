@@ -50,25 +50,30 @@ def backlog_of(sums: DataFrame, begun: DataFrame, *, pools_with_gaps: Collection
     `begun`: as `begun_of` makes it; Redis's own count comes before the report of the day before. `pools_with_gaps`:
     pools that lack events of the day; it is not known of which queue, so no base of theirs counts as known.
     A day cannot begin with fewer jobs than it takes for none of its hours to end below zero. So that is what it begins
-    with where nobody knows, or where more has gone than events tell of; its base then counts as not known.
+    with where nobody knows, or where more has gone than events tell of; its base then counts as not known. But where
+    Redis counted, the hours since then and the day end with what it says; those before end with 0 rather than less.
     """
     moved = _moved(sums)
     begun = begun.withColumns(
-        {"told": f.coalesce("anchored", "told"), "was_known": f.expr("anchored IS NOT NULL OR was_known")}
+        {
+            "base": f.expr("coalesce(anchored, greatest(told, least))"),
+            "known": f.expr("(anchored IS NOT NULL OR was_known) AND least <= coalesce(anchored, told)"),
+        }
     )
-    is_known = f.col("was_known") & f.expr("least <= told") & ~f.col("pool").isin(*pools_with_gaps)
+    is_known = f.col("known") & ~f.col("pool").isin(*pools_with_gaps)
     namespace_and_queue = f.explode(f.array("queue", f.lit(""))).alias("queue")
     bases = (
-        begun.select(
-            "pool", "namespace", namespace_and_queue, f.greatest("told", "least").alias("base"), is_known.alias("known")
-        )
+        begun.select("pool", "namespace", namespace_and_queue, "base", is_known.alias("known"))
         .groupBy(*SCOPE)
         .agg(f.expr("sum(base) AS base"), f.expr("min(known) AS backlog_base_known"))
     )
     # A queue of which nothing is left and nothing was heard is not told of.
     told_of = moved.join(bases, [*SCOPE], "right").where("moved IS NOT NULL OR base != 0")
     return told_of.selectExpr(
-        *SCOPE, f"coalesce(hour, {DAY}) AS hour", "base + coalesce(moved, 0) AS backlog", "backlog_base_known"
+        *SCOPE,
+        f"coalesce(hour, {DAY}) AS hour",
+        "greatest(base + coalesce(moved, 0), 0) AS backlog",
+        "backlog_base_known",
     )
 
 
