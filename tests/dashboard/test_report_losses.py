@@ -13,7 +13,7 @@ import pytest
 from queues.services.reporting.presenting.mail import compose
 from queues.services.reporting.reading.days import yesterday
 
-from .people import BANK, People
+from .people import BANK, POOL, SHOP, People
 from .reported import Work, report_day
 
 pytestmark = pytest.mark.django_db
@@ -47,6 +47,23 @@ def test_pages_and_paper_say_at_least_of_counts_and_of_nothing_else(people: Peop
         whole = people.bob.browser.get(url).text
         assert MISSING not in whole
         assert "at least" not in whole.partition("<main")[2]
+
+
+def test_days_as_one_and_days_beside_each_other_say_it_of_the_columns_that_lack_events(people: People) -> None:
+    report_day(BEFORE, [Work(published=3)], warnings=GAP)
+    report_day(DAY, [Work(published=4)])
+    orders = f"{POOL}/{SHOP}/orders/"
+
+    def heads(address: str, kind: str) -> list[str]:
+        """The columns of a table that say so."""
+        page = people.bob.browser.get(address).text
+        table = page.partition(kind)[2].partition("</thead>")[0]
+        return [head.partition("<")[0] for head in table.split('class="number">')[1:] if "at least</small>" in head]
+
+    assert heads(f"/reports/{DAY}/{orders}", 'dense merged"') == ["7 days", "28 days"]
+    assert heads(f"/reports/{BEFORE}/{orders}", 'dense merged"') == ["this day", "7 days", "28 days"]
+    assert heads(f"/reports/{DAY}/?with={BEFORE}", 'id="beside"') == [f"{BEFORE}"]
+    assert heads(f"/reports/{BEFORE}/?with={DAY}", 'id="beside"') == [f"{BEFORE}"]
 
 
 @pytest.mark.usefixtures("lossy")

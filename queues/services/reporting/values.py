@@ -304,12 +304,13 @@ class Pair:
 class Merged:
     """Several days as one. `figures`: counts added up, percentiles from the merged histograms (within 1 %), never
     averaged; `backlog` that of the end. `hours`: the same hours of all days added up, without percentiles where several
-    were. `days`: those that have a report; `missing`: the others."""
+    were. `days`: those that have a report; `missing`: the others; `lacking`: those whose counts are "at least"."""
 
     begin: date
     end: date
     days: tuple[date, ...]
     missing: tuple[date, ...]
+    lacking: tuple[date, ...]
     figures: Figures
     hours: tuple[Figures, ...]
     histograms: Mapping[Metric, Mapping[int, int]]
