@@ -75,10 +75,12 @@ from .operations.drain import (
     read_events,
     trim_drained,
 )
+from .operations.event_memory import divide_events_memory, lend_events_memory
 from .operations.finish import ack, ack_attempt, ack_timed, extend, fail, release
 from .operations.groups import batch_of, find_batches, find_detail, find_result, flush_group, list_groups
 from .operations.inspect import detail, distributions, list_jobs, peek, result, size, stats
 from .operations.limit_keys import find_limit_keys, list_limit_keys
+from .operations.live_jobs import LiveJobs, StreamEnd, count_live_jobs, stream_end
 from .operations.maintain import advance_groups, flush_due, free_deleted, promote_due, reclaim_ended, sweep
 from .operations.measure import (
     PartitionLoad,
@@ -252,6 +254,7 @@ __all__ = [
     "LimitKeysFound",
     "LimitReachedError",
     "LimitTaken",
+    "LiveJobs",
     "Minute",
     "NodeNotFoundError",
     "NodeRequest",
@@ -287,6 +290,7 @@ __all__ = [
     "StoreInfo",
     "StoreLoad",
     "StoreUnavailableError",
+    "StreamEnd",
     "StreamEntries",
     "SurveyHead",
     "SurveyedQueue",
@@ -328,6 +332,7 @@ __all__ = [
     "consume",
     "consume_any",
     "count_jobs",
+    "count_live_jobs",
     "create_workflow",
     "dead_head",
     "delete_dead",
@@ -335,6 +340,7 @@ __all__ = [
     "destroy",
     "detail",
     "distributions",
+    "divide_events_memory",
     "drain_state",
     "extend",
     "fail",
@@ -352,6 +358,7 @@ __all__ = [
     "held_queues",
     "hold_key",
     "is_large",
+    "lend_events_memory",
     "limited",
     "list_active",
     "list_groups",
@@ -415,6 +422,7 @@ __all__ = [
     "settle_once",
     "size",
     "stats",
+    "stream_end",
     "survey",
     "sweep",
     "take_limit",

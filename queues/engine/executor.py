@@ -125,6 +125,10 @@ class Engine:
         self._relay(operations, replies)
         return results_of(operations, replies)
 
+    def group_by_server(self, operations: Sequence[Operation[Any]]) -> list[list[int]]:
+        """Places of the operations that the same server would run; one group unless this is a cluster."""
+        return list(self._routes.split(operations).values())
+
     def close(self) -> None:
         """Close the connections."""
         self._routes.close()

@@ -199,7 +199,10 @@ MEBIBYTE: Final = 1024 * 1024
 EVENTS_MEMORY_MB: Final = 256
 EVENTS_MEMORY_MIN_MB: Final = 16
 EVENTS_MEMORY_MAX_MB: Final = 65_536
-"""Memory for the events of a pool until the drain takes them, in MiB. Each partition has an equal share of it."""
+EVENTS_MEMORY_PART: Final = 4
+"""Memory for the events of a pool until the drain takes them, in MiB: where nobody has set it, a quarter of `maxmemory`
+(EVENTS_MEMORY_MIN_MB at least), and EVENTS_MEMORY_MB where Redis has no bound. Each partition has an equal share of
+it; the drain lends one what others do not use."""
 
 EVENTS_FULL_BYTES: Final = MEBIBYTE
 EVENTS_FULL_PART: Final = 4

@@ -6,7 +6,7 @@ import contextlib
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from redis.cluster import RedisCluster
 from redis.exceptions import ResponseError
@@ -29,14 +29,12 @@ from .transport.connection import (
 )
 from .transport.failures import is_cross_slot, reaching_redis
 
-_EVENTS_MEMORY: Final = limits.EVENTS_MEMORY_MB * limits.MEBIBYTE
-
 
 def open_engine(
     url: str,
     *,
     partitions: int | None = None,
-    events_memory: int = _EVENTS_MEMORY,
+    events_memory: int | None = None,
     reply_timeout_s: float = REPLY_TIMEOUT_S,
     min_replicas: int = 0,
     replication_timeout_s: float = replication.TIMEOUT_S,
@@ -47,6 +45,7 @@ def open_engine(
     With `min_replicas` a publish returns once so many replicas have it, and raises NotReplicatedError if they do not
     say so within `replication_timeout_s`.
     `events_memory`: bytes for its event streams together; what does not fit is dropped, the oldest first.
+    None: a quarter of the server's `maxmemory`, or 256 MiB where it has none.
     `before_call`: as `Engine` has it.
 
     Raises InvalidArgumentError (URL, a number out of its range), LayoutError (the store has another layout or number of
@@ -63,6 +62,8 @@ def open_engine(
                 for field, value in _new_meta(partitions).items():
                     client.hsetnx(META_KEY, field, value)
                 meta = client.hgetall(META_KEY)
+            if events_memory is None:
+                events_memory = _events_memory_of(_memory_info(client, address))
     except BaseException:
         client.close()
         raise
@@ -80,7 +81,7 @@ async def open_async_engine(
     url: str,
     *,
     partitions: int | None = None,
-    events_memory: int = _EVENTS_MEMORY,
+    events_memory: int | None = None,
     min_replicas: int = 0,
     replication_timeout_s: float = replication.TIMEOUT_S,
 ) -> AsyncEngine:
@@ -96,6 +97,8 @@ async def open_async_engine(
                 for field, value in _new_meta(partitions).items():
                     await client.hsetnx(META_KEY, field, value)
                 meta = await client.hgetall(META_KEY)
+            if events_memory is None:
+                events_memory = _events_memory_of(await _memory_info_async(client, address))
             joins_slots = address.kind != "cluster" and await _joins_slots(client)
     except BaseException:
         with contextlib.suppress(Exception):
@@ -103,6 +106,30 @@ async def open_async_engine(
         raise
     layout = _layout(meta, partitions, events_memory)
     return AsyncEngine(client, layout, address, joins_slots=joins_slots, replica_wait=wait)
+
+
+def _memory_info(client: SyncClient, address: StoreAddress) -> Mapping[str, Any]:
+    """What the server, or each node, says of its memory; nothing where INFO is not allowed."""
+    try:
+        return dict(client.info("memory", **_targets(address)))
+    except ResponseError:
+        return {}
+
+
+async def _memory_info_async(client: AsyncClient, address: StoreAddress) -> Mapping[str, Any]:
+    """The same for an event loop."""
+    try:
+        return dict(await client.info("memory", **_targets(address)))
+    except ResponseError:
+        return {}
+
+
+def _events_memory_of(info: Mapping[str, Any]) -> int:
+    """Bytes for a pool's events where nobody has set them."""
+    nodes = [info] if "maxmemory" in info else [node for node in info.values() if isinstance(node, dict)]
+    if bound := _sum(nodes, "maxmemory"):
+        return max(bound // limits.EVENTS_MEMORY_PART, limits.EVENTS_MEMORY_MIN_MB * limits.MEBIBYTE)
+    return limits.EVENTS_MEMORY_MB * limits.MEBIBYTE
 
 
 async def _joins_slots(client: AsyncClient) -> bool:

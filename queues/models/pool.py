@@ -41,11 +41,13 @@ class Pool(models.Model):
     )
     events_memory_mb = models.PositiveIntegerField(
         _("memory for events (MiB)"),
-        default=limits.EVENTS_MEMORY_MB,
+        null=True,
+        blank=True,
         validators=[MinValueValidator(limits.EVENTS_MEMORY_MIN_MB), MaxValueValidator(limits.EVENTS_MEMORY_MAX_MB)],
         help_text=_(
             "How much of its Redis the events may take until a pump has written them to the lake. "
-            "What does not fit is dropped, the oldest first, and missing from the reports."
+            "What does not fit is dropped, the oldest first, and missing from the reports. "
+            "Blank: a quarter of the server's maxmemory, or 256 MiB where it has none."
         ),
     )
     description = models.CharField(_("description"), max_length=255, blank=True)

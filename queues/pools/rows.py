@@ -19,13 +19,14 @@ from .ttl_cache import TtlCache
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolRow:
-    """What it takes to open a pool. `url` may hold a password and is left out of the repr. `events_memory`: bytes."""
+    """What it takes to open a pool. `url` may hold a password and is left out of the repr. `events_memory`: bytes;
+    None: as the server's memory has it."""
 
     name: str
     url: str = field(repr=False)
     partitions: int
     min_replicas: int
-    events_memory: int
+    events_memory: int | None
 
 
 _rows: TtlCache[str, PoolRow] = TtlCache()
@@ -64,7 +65,7 @@ def _read(name: str) -> PoolRow:
         url=pool.effective_url,
         partitions=pool.partitions,
         min_replicas=pool.min_replicas,
-        events_memory=pool.events_memory_mb * MEBIBYTE,
+        events_memory=None if pool.events_memory_mb is None else pool.events_memory_mb * MEBIBYTE,
     )
 
 

@@ -12,17 +12,19 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
+from queues.lake.counts import NewestCounts, newest_counts
 from queues.lake.damage import find_damaged
 from queues.lake.files import DamagedFile, DayFiles, LakeFile, list_days, read_day
 from queues.lake.storage import LakeError, Storage
 
-from .events import path_in_lake, read_events, rows_by_file
+from .events import path_in_lake, read_counts, read_events, rows_by_file
 from .failures import RowsMissingError, first_words, may_be_damage, unreadable_file
 from .history import Output, backlog_before, figures_of_days, past_figures
 from .progress import Progress, Stage, say
 from .session import java_is_alive, plain_plans, side_by_side
+from .tables.anchors import anchored_of
 from .tables.cells import KEY, SCOPE, cells_of
-from .tables.comparisons import backlog_of, changes_of
+from .tables.comparisons import DIFFERS, backlog_of, begun_of, changes_of
 from .tables.errors import errors_of
 from .tables.figures import BROADCAST_ROWS, figures_of, histograms_of, percentiles_of, sums_of, targets_of, wanted_cells
 from .tables.single_events import duplicates_of, limits_of, lost_leases_of, notable_of, slow_of, tries_of
@@ -30,6 +32,9 @@ from .tables.single_events import duplicates_of, limits_of, lost_leases_of, nota
 RETRIES = 10
 """How often a day begins again without files that turned out to be damaged, or with a new list of files. Damaged files
 are found all at once, but those that only Spark cannot read one at a time."""
+
+DIFFERENCES_SHOWN = 5
+"""Queues that are named of those whose events and counts do not agree."""
 
 FEW_ROWS = 1_000_000
 """What is computed of so many rows is so little that planning it takes longer."""
@@ -54,6 +59,10 @@ class DayReport:
         self._damaged: dict[str, DamagedFile] = {}
         self._is_complete = False
         self._pools_with_gaps: set[str] = set()
+        self._live: list[LakeFile] = []
+        self._counts: list[NewestCounts] = []
+        self._damaged_counts: list[tuple[str, str]] = []
+        self._differences = ""
 
     def run(self, *, master: str) -> dict[str, Any]:
         """The summary, which has been written. Raises LakeError, and what Spark raises."""
@@ -64,7 +73,8 @@ class DayReport:
             lake_days = self._lake_days()
             files = read_day(self._lake, self._day)
             self._pools_with_gaps = {gap.pool for gap in files.gaps}
-            live = self._readable(files.live)
+            live = self._live = self._readable(files.live)
+            self._counts, self._damaged_counts = newest_counts(Storage(self._lake), self._day)
             before = read_day(self._lake, self._day - timedelta(days=1))
             earlier = self._readable(before.live)
             try:
@@ -168,13 +178,30 @@ class DayReport:
         """And what has changed in them."""
         sums = sums_of(cells).persist()  # or each of the plan's branches that need it would compute it
         before = backlog_before(self._spark, lake=self._lake, output=self._output, day=self._day)
-        backlog = backlog_of(sums, before.backlog, known=before.known, pools_with_gaps=self._pools_with_gaps)
+        anchored = self._anchored(cells, sums, before.backlog)
+        begun = begun_of(sums, before.backlog, anchored, known=before.known)
+        if anchored is not None:
+            begun = begun.persist()
+            self._differences = _differences_in(begun)
+        backlog = backlog_of(sums, begun, pools_with_gaps=self._pools_with_gaps)
         self._write("figures", figures_of(sums, percentiles, duplicates, backlog), *KEY)
+        begun.unpersist()
         sums.unpersist()
         today = figures_of_days(self._spark, [self._output.table_url(self._day, "figures")])
         past = past_figures(self._spark, output=self._output, day=self._day)
         changes = changes_of(today, past, complete=self._is_complete)
         self._write("changes", changes, *SCOPE, "figure")
+
+    def _anchored(self, cells: DataFrame, sums: DataFrame, before: DataFrame) -> DataFrame | None:
+        """What queues began the day with by Redis's own counts; None: none were noted on this day."""
+        if not self._counts:
+            return None
+        hours = {f"/hour={hour:02d}/" for counts in self._counts for hour in counts.hours}
+        files = [file for file in self._live if any(hour in file.url for hour in hours)]
+        events = read_events(self._spark, lake=self._lake, files=files)
+        counts = read_counts(self._spark, [one.url for one in self._counts])
+        demo = cells.where("demo").select(*SCOPE).distinct()
+        return anchored_of(sums, before, demo, counts, events)
 
     def _write(self, table: str, rows: DataFrame, *order: Any) -> None:
         self._output.write_table(self._day, table, rows, *order)
@@ -193,6 +220,12 @@ class DayReport:
         ]
         warnings = [{"kind": "corrupt", "text": _damage_text(file)} for file in corrupt]
         warnings += [{"kind": "gap", "text": _gap_text(gap)} for gap in gaps]
+        warnings += [
+            {"kind": "other", "text": f"counts of jobs: {url} was left out: {reason}"}
+            for url, reason in self._damaged_counts
+        ]
+        if self._differences:
+            warnings.append({"kind": "backlog", "text": self._differences})
         if not done.events:
             where = f"there are no events of it in {self._lake}, which has days from {lake_days[0]} to {lake_days[-1]}"
             warnings.append({"kind": "other", "text": f"nothing happened on this day: {where}"})
@@ -229,6 +262,27 @@ def _damage_text(file: DamagedFile) -> str:
     events = "an unknown number of events" if file.rows is None else f"{file.rows:,} events"
     also = "" if file.rows == 0 else f", and with it {events}"
     return f"{file.url} was left out{also}: {file.reason}"
+
+
+def _differences_in(begun: DataFrame) -> str:
+    """Where Redis's own count and the events do not agree, the greatest differences first; "" if they do."""
+    columns = (*SCOPE, "greatest(told, least) AS told", "anchored", "count(*) OVER () AS found")
+    rows = begun.where(DIFFERS).selectExpr(*columns).orderBy(f.expr("abs(told - anchored)").desc(), *SCOPE)
+    shown = rows.limit(DIFFERENCES_SHOWN).collect()
+    if not shown:
+        return ""
+    told = "; ".join(
+        f"{row['pool']}:{row['namespace']}/{row['queue']} began the day with {row['told']:,} jobs by the events and "
+        f"with {_by_redis(row['anchored'])}"
+        for row in shown
+    )
+    return f"events and Redis's own counts differ in {shown[0]['found']:,} queues, backlogs follow the latter: {told}"
+
+
+def _by_redis(anchored: int) -> str:
+    if anchored >= 0:
+        return f"{anchored:,} by Redis's own count"
+    return f"none by Redis's own count: events of {-anchored:,} departures are missing"
 
 
 def _gap_text(gap: dict[str, Any]) -> str:

@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
+from queues.lake.counts import COLUMNS as COUNT_COLUMNS
 from queues.lake.files import LakeFile
 from queues.lake.schema import COLUMNS, ColumnType
 
@@ -29,6 +30,16 @@ SCHEMA: Final = t.StructType(
     [*(t.StructField(column.name, _TYPES[column.type], column.nullable) for column in COLUMNS), *PARTITIONED_BY]
 )
 """The lake's columns, and the two that the directories say."""
+
+_COUNT_TYPES: Final = {
+    "string": t.StringType(),
+    "int16": t.ShortType(),
+    "int32": t.IntegerType(),
+    "int64": t.LongType(),
+}
+
+COUNTS_SCHEMA: Final = t.StructType([t.StructField(name, _TYPES[kind]) for name, kind in COUNT_COLUMNS.items()])
+"""The columns of Redis's own counts."""
 
 _GLOB: Final = re.compile(r"([{}\[\]*?\\])")
 
@@ -51,6 +62,12 @@ def rows_by_file(events: DataFrame) -> dict[str, int]:
 def path_in_lake(url: str) -> str:
     """`YYYY-MM-DD/hour=HH/NAME` of a file of the lake. Spark writes one slash where we write three."""
     return url.rpartition("/date=")[2]
+
+
+def read_counts(spark: SparkSession, urls: Sequence[str]) -> DataFrame:
+    """Redis's own counts in these files, of which there is at least one."""
+    paths = [_GLOB.sub(r"\\\1", spark_url(url)) for url in urls]
+    return spark.read.schema(COUNTS_SCHEMA).parquet(*paths)
 
 
 def spark_url(url: str) -> str:

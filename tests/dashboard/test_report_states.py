@@ -137,7 +137,7 @@ def test_a_run_that_fell_silent_is_not_taken_for_work(people: People) -> None:
 
 
 def test_warnings_are_told_and_their_texts_are_for_superusers(people: People) -> None:
-    kinds = ["corrupt", "gap", "left_out", "compaction", "mail", "other"]
+    kinds = ["corrupt", "gap", "backlog", "left_out", "compaction", "mail", "other"]
     told = [{"kind": kind, "text": f"secret {kind}"} for kind in kinds]
     report_day(DAY, [Work(published=1)], warnings=told, demo=True)
 
@@ -146,9 +146,10 @@ def test_warnings_are_told_and_their_texts_are_for_superusers(people: People) ->
     assert all(f"secret {kind}" in for_root for kind in kinds)
     assert "secret" not in for_bob
     for text in (for_root, for_bob):
-        assert "6 warnings about this report" in text
+        assert "7 warnings about this report" in text
         assert "could not be read" in text
         assert "Events were lost" in text
+        assert "do not agree with the events" in text
         assert "Demo data" in text
 
 

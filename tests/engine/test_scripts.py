@@ -32,6 +32,7 @@ from queues.engine import (
     beat,
     consume,
     count_jobs,
+    count_live_jobs,
     dead_head,
     delete_dead,
     delete_jobs,
@@ -46,6 +47,7 @@ from queues.engine import (
     flush_group,
     free_deleted,
     give_back_limit,
+    lend_events_memory,
     list_active,
     list_groups,
     list_jobs,
@@ -75,6 +77,7 @@ from queues.engine import (
     settle_once,
     size,
     stats,
+    stream_end,
     sweep,
     take_limit,
     trim_dead,
@@ -141,8 +144,8 @@ REDIS_6_2 = set(
     """
     DECR DEL EXISTS EXPIRE GET HDEL HEXISTS HGET HGETALL HINCRBY HKEYS HLEN HMGET HRANDFIELD HSCAN HSET HSETNX HSTRLEN
     INCR LINDEX LLEN LPOP LPOS LPUSH LPUSHX LRANGE LTRIM PERSIST PEXPIRE PTTL PUBLISH RENAME RPUSH SET TIME UNLINK XADD
-    XLEN XRANGE XTRIM ZADD ZCARD ZCOUNT ZLEXCOUNT ZMSCORE ZPOPMIN ZRANGE ZRANGEBYLEX ZRANGEBYSCORE ZREM ZREMRANGEBYLEX
-    ZREMRANGEBYSCORE ZREVRANGEBYLEX ZREVRANGEBYSCORE ZSCORE
+    XLEN XRANGE XREVRANGE XTRIM ZADD ZCARD ZCOUNT ZLEXCOUNT ZMSCORE ZPOPMIN ZRANGE ZRANGEBYLEX ZRANGEBYSCORE ZREM
+    ZREMRANGEBYLEX ZREMRANGEBYSCORE ZREVRANGEBYLEX ZREVRANGEBYSCORE ZSCORE
     """.split()  # noqa: SIM905
 )
 """Commands that may be used: each is in Redis 6.2, none costs O(size of a queue). Not KEYS, SCAN, LREM, LINSERT."""
@@ -248,6 +251,9 @@ def operations() -> list[Operation[Any]]:
         namespace_minutes("ns", count=1),
         queue_minutes(QUEUE, count=1),
         drain_state(1),
+        lend_events_memory(1, 1),
+        count_live_jobs(QUEUE),
+        stream_end(1),
         read_events(1, after="1-0"),
         write_probe(1),
         plan_drain(1, "2-0", instead=EntryRange("1-0", "1-0")),

@@ -17,6 +17,7 @@ from queues.engine import (
     LimitReachedError,
     RequestLimit,
     StoreUnavailableError,
+    drain_state,
     limited,
     open_engine,
     probe_store,
@@ -25,6 +26,8 @@ from queues.engine import (
     take_limit,
 )
 from queues.engine.transport.resp_protocol import RespProtocol
+from queues.lake.storage import LakeError
+from queues.pump.roles.drain import Drain
 
 from .loop import in_loop, opened, start_waiting
 from .topologies import cluster, empty_cluster, sentinel
@@ -74,6 +77,27 @@ def test_a_stream_that_becomes_full_wakes_drains_wherever_it_lies(url: str) -> N
 
         assert streams.wait(engine, 5)
     streams.close()
+    engine.close()
+
+
+def test_a_hot_queue_is_lent_what_the_partitions_on_its_node_leave_unused(url: str, tmp_path: Path) -> None:
+    share = 16_384
+    engine = open_engine(url, events_memory=8 * share)
+    queue = engine.queue("shop", "orders")
+    looks = [drain_state(partition) for partition in range(8)]
+    groups = engine.group_by_server(looks)
+    assert sorted(place for places in groups for place in places) == list(range(8))
+    (beside,) = [places for places in groups if queue.partition in places]
+    engine.run(publish(queue, [b"x"] * 200))
+    (tmp_path / "file").touch()
+
+    with pytest.raises(LakeError):
+        Drain("any", url=str(tmp_path / "file" / "lake"), every_s=0).tick(engine, None)
+
+    lent = {place: state.most for place, state in enumerate(engine.batch(looks))}
+    assert sum(lent[place] or 0 for place in beside) <= share * len(beside)
+    assert (lent[queue.partition] or 0) >= share * (1 + len(beside)) // 2 - 8
+    assert {lent[place] for place in range(8) if place not in beside} <= {None}
     engine.close()
 
 

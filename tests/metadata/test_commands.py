@@ -146,7 +146,12 @@ def test_pool_set_changes_the_memory_for_events_of_every_partition_that_is_opene
     assert "64" in run("pool", "list")[0].splitlines()[1].split()
     engine = engine_for("default")
     assert engine.queue("shop", "orders").events_cap == 64 * 1024 * 1024 // engine.layout.partitions
-    run("pool", "set", "default", "--events-memory", "256")
+    assert run("pool", "set", "default", "--events-memory", "auto")[0].startswith(
+        "changed default: events_memory_mb=auto\n"
+    )
+    assert "auto" in run("pool", "list")[0].splitlines()[1].split()
+    forget_everything()
+    assert engine_for("default").layout.events_cap == 256 * 1024 * 1024 // engine.layout.partitions
 
 
 @pytest.mark.parametrize(

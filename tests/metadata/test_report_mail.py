@@ -52,7 +52,7 @@ def test_the_summary_is_sent_as_text_and_html(report: ReportDay) -> None:
     body = str(sent.body)
     told = re.sub(" +", " ", body)
     for words in (
-        "\nPublished 12,345\n",
+        "\nPublished at least 12,345\n",
         "\nSuccess rate 99.98 %\n",
         "\nObjectives (0 of 1 met)\n",
         "\nsms ✕ missed 5 s / 5 s 98.4 %\n",

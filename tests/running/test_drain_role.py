@@ -405,6 +405,31 @@ def test_what_the_cap_drops_before_a_drain_comes_is_a_gap_with_its_time(
     engine.close()
 
 
+def test_one_hot_queue_may_use_the_memory_of_the_whole_pool_while_its_reader_is_stuck(
+    redis_url: str, tmp_path: Path
+) -> None:
+    share = 40_000
+    engine = open_engine(redis_url, partitions=8, events_memory=8 * share)
+    shop = Shop(engine, local_lake(tmp_path / "lake"))
+    (tmp_path / "file").write_text("not a directory")
+    stuck = shop.drain(url=str(tmp_path / "file" / "lake"))
+    queue = engine.queue("shop", "orders")
+    held = 0
+    while held < 4 * share:
+        engine.run(publish(queue, [b"body"] * 50))
+        with pytest.raises(LakeError):
+            stuck.tick(engine, None)
+        held = engine.run(drain_state(queue.partition)).bytes
+    shop.note()
+
+    assert engine.client.hget(f"{{tq{queue.partition}}}:counters", "events_dropped") is None
+    shop.run()
+    shop.check()
+    shop.drain().tick(engine, None)
+    assert [engine.run(drain_state(partition)).most for partition in range(8)] == [None] * 8
+    engine.close()
+
+
 def test_what_the_cap_drops_while_a_drain_writes_is_no_gap(
     redis_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

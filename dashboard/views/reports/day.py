@@ -15,7 +15,7 @@ from queues.services.reporting.presenting.account import read_summary
 from queues.services.reporting.presenting.figures import beside_day
 from queues.services.reporting.presenting.queue_list import PAGE, QueueFilter, compare_queues, list_queues
 from queues.services.reporting.presenting.summary import word_summary
-from queues.services.reporting.reading.day_reports import DAYS_MAX, latest_of_queue
+from queues.services.reporting.reading.day_reports import DAYS_MAX, days_that_lack_events, latest_of_queue
 from queues.services.reporting.reading.days import find_day, list_days, today
 from queues.services.reporting.values import Pair
 
@@ -122,6 +122,7 @@ def _comparison(request: HttpRequest, day: date, other: date, scope: ReportScope
         "both": list(charts.values()),
         "other_url": scope.url(other),
         "other_known": other_figures is not None,
+        "other_lacks_events": bool(days_that_lack_events(other, other)),
     }
 
 

@@ -14,7 +14,12 @@ from queues.services.permissions import User, check_visible
 from queues.services.reporting.presenting.figures import KeyFigure, beside_day, times_of
 from queues.services.reporting.presenting.queue_list import queues_as_csv
 from queues.services.reporting.presenting.tables import TABLES, DayFigures, MeasuredTime, Ranked, as_csv
-from queues.services.reporting.reading.day_reports import list_namespaces, read_queue, read_series
+from queues.services.reporting.reading.day_reports import (
+    days_that_lack_events,
+    list_namespaces,
+    read_queue,
+    read_series,
+)
 from queues.services.reporting.reading.merging import (
     Noted,
     list_objectives,
@@ -137,7 +142,9 @@ def report_csv(request: HttpRequest, day: date) -> HttpResponse:
         raise Http404
     other = read_day(request.GET.get("with", ""))
     wanted = Wanted(user=request.user, day=day, scope=scope, other=other)
-    return _sent([as_csv(TABLES[name], ROWS[name](wanted))], day, scope, name)
+    lacking = days_that_lack_events(day - timedelta(days=DAYS), day)
+    lacks_events = (lambda row: row.day in lacking) if name == "days" else (lambda _row: day in lacking)
+    return _sent([as_csv(TABLES[name], ROWS[name](wanted), lacks_events=lacks_events)], day, scope, name)
 
 
 def _sent(pieces: Iterable[str], day: date, scope: ReportScope, table: str) -> HttpResponse:

@@ -32,12 +32,14 @@ class EntryRange(NamedTuple):
 class DrainState:
     """Of a partition: entries of its stream and the bytes they take, id of the oldest entry, the plan under way.
 
+    `most`: bytes that they may take; None: the partition's equal share.
     `idle_ms`: since a process last worked on the plan.
     """
 
     now_ms: int
     entries: int
     bytes: int
+    most: int | None
     oldest: str | None
     plan: EntryRange | None
     idle_ms: int
@@ -81,11 +83,12 @@ def drain_state(partition: int, *, now_ms: int | None = None) -> Operation[Drain
     """What there is to drain."""
 
     def decode(reply: Reply) -> DrainState:
-        now, entries, size, oldest, first, last, idle = expect_ok(_STATE, reply)
+        now, entries, size, most, oldest, first, last, idle = expect_ok(_STATE, reply)
         return DrainState(
             now_ms=now,
             entries=entries,
             bytes=size,
+            most=most or None,
             oldest=oldest.decode() or None,
             plan=EntryRange(first.decode(), last.decode()) if first else None,
             idle_ms=idle,

@@ -14,7 +14,16 @@ from queues.services.activity import ActivityAction, note_activity
 from queues.services.pools.managing import PoolReport, add_pool, change_pool, check_pool, check_pools, list_pools
 
 _MIN_REPLICAS_HELP: Final = "a publish succeeds once so many replicas have it"
-_EVENTS_HELP: Final = "memory for events in MiB, of all partitions together"
+AUTO: Final = "auto"
+_EVENTS_HELP: Final = (
+    f"memory for events in MiB, of all partitions together, or {AUTO}: "
+    f"a quarter of maxmemory, {limits.EVENTS_MEMORY_MB} without one"
+)
+
+
+def _events_memory(text: str) -> int | str:
+    """The argument of --events-memory. Raises ValueError."""
+    return AUTO if text == AUTO else int(text)
 
 
 class Command(VerbCommand):
@@ -28,17 +37,17 @@ class Command(VerbCommand):
         add.add_argument("--min-replicas", type=int, metavar="N", default=0, help=f"{_MIN_REPLICAS_HELP}; default: 0")
         add.add_argument(
             "--events-memory",
-            type=int,
+            type=_events_memory,
             metavar="MB",
-            default=limits.EVENTS_MEMORY_MB,
-            help=f"{_EVENTS_HELP}; default: {limits.EVENTS_MEMORY_MB}",
+            default=AUTO,
+            help=f"{_EVENTS_HELP}; default: {AUTO}",
         )
         add.add_argument("--description", default="")
 
         change = self.verb("set", self.set, "Change a pool. Running processes follow within a second or two.")
         change.add_argument("name")
         change.add_argument("--min-replicas", type=int, metavar="N", help=_MIN_REPLICAS_HELP)
-        change.add_argument("--events-memory", type=int, metavar="MB", help=_EVENTS_HELP)
+        change.add_argument("--events-memory", type=_events_memory, metavar="MB", help=_EVENTS_HELP)
 
         self.verb("list", self.list, "List pools, passwords masked.").add_argument(
             "--json", action="store_true", dest="as_json"
@@ -55,7 +64,7 @@ class Command(VerbCommand):
         url: str,
         partitions: int | None,
         min_replicas: int,
-        events_memory: int,
+        events_memory: int | str,
         description: str,
         **_options: Any,
     ) -> None:
@@ -65,20 +74,20 @@ class Command(VerbCommand):
             url=url,
             partitions=partitions,
             min_replicas=min_replicas,
-            events_memory_mb=events_memory,
+            events_memory_mb=None if events_memory == AUTO else int(events_memory),
             description=description,
         )
         note_activity(user=None, action=ActivityAction.POOL_CREATED, pool=pool.name)
         self.stdout.write(f"added {pool.name}: {pool.shown_url}, {pool.partitions} partitions")
         self._print_problems(check_pool(name=name))
 
-    def set(self, *, name: str, min_replicas: int | None, events_memory: int | None, **_options: Any) -> None:
+    def set(self, *, name: str, min_replicas: int | None, events_memory: int | str | None, **_options: Any) -> None:
         asked = {"min_replicas": min_replicas, "events_memory_mb": events_memory}
-        changes = {field: value for field, value in asked.items() if value is not None}
-        if not changes:
+        said = {field: value for field, value in asked.items() if value is not None}
+        if not said:
             raise CommandError("nothing to change: give --min-replicas or --events-memory")
-        pool = change_pool(name=name, **changes)
-        changed = [f"{field}={value}" for field, value in changes.items()]
+        pool = change_pool(name=name, **{field: None if value == AUTO else int(value) for field, value in said.items()})
+        changed = [f"{field}={value}" for field, value in said.items()]
         note_activity(user=None, action=ActivityAction.POOL_CHANGED, pool=pool.name, detail=", ".join(changed))
         self.stdout.write(f"changed {pool.name}: {', '.join(changed)}")
         self._print_problems(check_pool(name=name))
@@ -94,7 +103,7 @@ class Command(VerbCommand):
                 pool.shown_url,
                 pool.partitions,
                 pool.min_replicas,
-                pool.events_memory_mb,
+                AUTO if pool.events_memory_mb is None else pool.events_memory_mb,
                 pool.namespaces,
                 pool.description,
             )

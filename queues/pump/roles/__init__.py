@@ -85,7 +85,13 @@ def roles_for(pool: str, *, once: bool = False) -> tuple[BackgroundRole, ...]:
         name="drain",
         interval_s=DRAIN_INTERVAL_S,
         budget_s=DRAIN_ALL_S if once else 5.0,
-        tick=Drain(pool, url=settings.TASKQ_LAKE_URL, every_s=settings.TASKQ_LAKE_EVERY_S, everything=once).tick,
+        tick=Drain(
+            pool,
+            url=settings.TASKQ_LAKE_URL,
+            every_s=settings.TASKQ_LAKE_EVERY_S,
+            everything=once,
+            notes_counts=True,
+        ).tick,
         wait=None if once else FullStreams().wait,
     )
     firing = Schedules(pool)

@@ -20,13 +20,17 @@ from queues.engine import (
     Engine,
     EntryRange,
     StreamEntries,
+    divide_events_memory,
     drain_state,
     finish_drain,
+    lend_events_memory,
     plan_drain,
     read_events,
 )
 from queues.lake.files import Gap
 from queues.lake.names import DrainedName, EntryId, drained_name
+
+from .hourly_counts import HourlyCounts
 
 if TYPE_CHECKING:
     from queues.lake.lines import Entries
@@ -49,6 +53,7 @@ class Drain:
     """Drains the partitions of one pool in turn. `every_s`: how old an event may get in a stream that is not full.
 
     `everything`: take what is there when it is first called, however little, and then no more.
+    `notes_counts`: note hourly in the lake how many jobs each queue has.
     """
 
     def __init__(
@@ -58,6 +63,7 @@ class Drain:
         url: str,
         every_s: float,
         everything: bool = False,
+        notes_counts: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._pool = pool
@@ -70,6 +76,7 @@ class Drain:
         self._writer: Writer | None = None
         self._latest = -1
         self._begun: dict[int, EntryRange] = {}
+        self._counts = HourlyCounts(pool, url=url) if notes_counts else None
 
     def tick(self, engine: Engine, now_ms: int | None) -> Counts:
         """Write a bounded part of one partition. `more`: it, or another one, may have more. Raises LakeError."""
@@ -77,15 +84,30 @@ class Drain:
         states: list[DrainState] = engine.batch([drain_state(partition, now_ms=now_ms) for partition in partitions])
         if self._until_ms is None:
             self._until_ms = states[0].now_ms
+        self._lend(engine, states)
+        more = self._counts is not None and self._counts.tick(engine, states[0].now_ms, clock_ms=now_ms)
         full = engine.layout.events_full
         due = [partition for partition in partitions if self._is_due(partition, states[partition], full)]
         if not due:
-            return Counts()
+            return Counts(more=more)
         # In turn: what is wrong with one partition's files must not hold up the others.
         partition = next((partition for partition in due if partition > self._latest), due[0])
         self._latest = partition
         events = self._drain(engine, partition, states[partition], now_ms)
         return Counts(queues=1, jobs=events, more=True)
+
+    def _lend(self, engine: Engine, states: list[DrainState]) -> None:
+        """Let partitions with many events use the memory that the others leave unused. Of a cluster, on each node."""
+        share = engine.layout.events_cap
+        looks = [drain_state(partition) for partition in range(len(states))]
+        for places in engine.group_by_server(looks):
+            lent = divide_events_memory([states[place].bytes for place in places], share=share)
+            wanted: list[int | None] = [None] * len(places) if lent is None else [*lent]
+            changes = [(place, most) for place, most in zip(places, wanted, strict=True) if most != states[place].most]
+            # Those that get less first: all together never have more than the pool's memory for events.
+            changes.sort(key=lambda change: (change[1] or share) > (states[change[0]].most or share))
+            if changes:
+                engine.batch([lend_events_memory(place, most) for place, most in changes])
 
     def _is_due(self, partition: int, state: DrainState, full: int) -> bool:
         if state.plan is not None:

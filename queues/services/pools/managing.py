@@ -10,7 +10,7 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.db.models import Count
 
-from queues.engine import StoreInfo, limits, probe_store
+from queues.engine import StoreInfo, probe_store
 from queues.engine.errors import InvalidArgumentError
 from queues.engine.names import is_name
 from queues.models import Pool
@@ -33,7 +33,7 @@ class PoolInfo:
     shown_url: str
     partitions: int
     min_replicas: int
-    events_memory_mb: int
+    events_memory_mb: int | None
     description: str
     namespaces: int
 
@@ -58,7 +58,7 @@ def add_pool(
     url: str,
     partitions: int | None = None,
     min_replicas: int = 0,
-    events_memory_mb: int = limits.EVENTS_MEMORY_MB,
+    events_memory_mb: int | None = None,
     description: str = "",
 ) -> PoolInfo:
     """Make a pool. `partitions` None: those its Redis was set up with, else the default.
@@ -81,7 +81,7 @@ def add_pool(
     return _info(row, namespaces=0)
 
 
-def change_pool(*, name: str, **changes: int) -> PoolInfo:
+def change_pool(*, name: str, **changes: int | None) -> PoolInfo:
     """Change `min_replicas` or `events_memory_mb` of a pool. Running processes follow within a second or two.
 
     Raises PoolNotFoundError, InvalidArgumentError.

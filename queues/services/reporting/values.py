@@ -31,11 +31,17 @@ class WarningKind(StrEnum):
     """A file of the lake could not be read and was left out."""
     GAP = "gap"
     """Events were dropped before they reached the lake."""
+    BACKLOG = "backlog"
+    """Redis's own counts of jobs do not agree with the events; backlogs follow the counts."""
     LEFT_OUT = "left_out"
     """There were more queues than a report keeps rows of; the smallest have none of their own."""
     COMPACTION = "compaction"
     MAIL = "mail"
     OTHER = "other"
+
+
+LOSSES: Final = frozenset({WarningKind.CORRUPT, WarningKind.GAP})
+"""Warnings of a report that lacks events."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +83,11 @@ class DayEntry:
     @property
     def has_report(self) -> bool:
         return self.reported_at is not None
+
+    @property
+    def lacks_events(self) -> bool:
+        """Whether events of the day are missing, so that there were at least as many as the report counts."""
+        return any(one.kind in LOSSES for one in self.warnings)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -293,12 +304,13 @@ class Pair:
 class Merged:
     """Several days as one. `figures`: counts added up, percentiles from the merged histograms (within 1 %), never
     averaged; `backlog` that of the end. `hours`: the same hours of all days added up, without percentiles where several
-    were. `days`: those that have a report; `missing`: the others."""
+    were. `days`: those that have a report; `missing`: the others; `lacking`: those whose counts are "at least"."""
 
     begin: date
     end: date
     days: tuple[date, ...]
     missing: tuple[date, ...]
+    lacking: tuple[date, ...]
     figures: Figures
     hours: tuple[Figures, ...]
     histograms: Mapping[Metric, Mapping[int, int]]

@@ -8,11 +8,13 @@ if not now then
 end
 local plan = redis.call('HMGET', KEYS[3], 'first', 'last', 'at')
 local oldest = redis.call('XRANGE', KEYS[1], '-', '+', 'COUNT', 1)[1]
+local memory = redis.call('HMGET', KEYS[2], 'events_bytes', 'events_most')
 return {
  'ok',
  now,
  redis.call('XLEN', KEYS[1]),
- tonumber(redis.call('HGET', KEYS[2], 'events_bytes') or 0),
+ tonumber(memory[1] or 0),
+ tonumber(memory[2] or 0),
  oldest and oldest[1] or '',
  plan[1] or '',
  plan[2] or '',

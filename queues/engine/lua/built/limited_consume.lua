@@ -997,6 +997,9 @@ repeat
   if held >= full and held - added < full then
    redis.pcall('PUBLISH', KEYS[21], held)
   end
+  if held > most_4 / 2 then
+   most_4 = tonumber(redis.call('HGET', KEYS[22], 'events_most') or most_4)
+  end
   if held > most_4 then
    do
     local most_5, added_2 = most_4 - math.floor(most_4 / 64), added

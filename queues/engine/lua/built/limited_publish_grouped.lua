@@ -1363,6 +1363,9 @@ repeat
   if held_5 >= full and held_5 - added_2 < full then
    redis.pcall('PUBLISH', KEYS[30], held_5)
   end
+  if held_5 > most_6 / 2 then
+   most_6 = tonumber(redis.call('HGET', KEYS[31], 'events_most') or most_6)
+  end
   if held_5 > most_6 then
    do
     local most_7, added_3 = most_6 - math.floor(most_6 / 64), added_2

@@ -441,6 +441,9 @@ do
   if held_2 >= full and held_2 - added_2 < full then
    redis.pcall('PUBLISH', KEYS[17], held_2)
   end
+  if held_2 > most / 2 then
+   most = tonumber(redis.call('HGET', KEYS[18], 'events_most') or most)
+  end
   if held_2 > most then
    do
     local most_2, added_3 = most - math.floor(most / 64), added_2

@@ -161,6 +161,9 @@ local function run()
   if held >= full and held - added < full then
    redis.pcall('PUBLISH', KEYS[7], held)
   end
+  if held > most / 2 then
+   most = tonumber(redis.call('HGET', KEYS[8], 'events_most') or most)
+  end
   if held > most then
    do
     local most_2, added_2 = most - math.floor(most / 64), added

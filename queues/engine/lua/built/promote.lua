@@ -288,6 +288,9 @@ repeat
  if held >= full and held - added < full then
   redis.pcall('PUBLISH', KEYS[10], held)
  end
+ if held > most_2 / 2 then
+  most_2 = tonumber(redis.call('HGET', KEYS[11], 'events_most') or most_2)
+ end
  if held > most_2 then
   do
    local most_3, added_2 = most_2 - math.floor(most_2 / 64), added

@@ -764,6 +764,9 @@ repeat
  if held_4 >= full and held_4 - added_3 < full then
   redis.pcall('PUBLISH', KEYS[22], held_4)
  end
+ if held_4 > most / 2 then
+  most = tonumber(redis.call('HGET', KEYS[23], 'events_most') or most)
+ end
  if held_4 > most then
   do
    local most_2, added_4 = most - math.floor(most / 64), added_3

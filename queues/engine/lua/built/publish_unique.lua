@@ -734,6 +734,9 @@ repeat
  if held_3 >= full and held_3 - added_3 < full then
   redis.pcall('PUBLISH', KEYS[22], held_3)
  end
+ if held_3 > most / 2 then
+  most = tonumber(redis.call('HGET', KEYS[23], 'events_most') or most)
+ end
  if held_3 > most then
   do
    local most_2, added_4 = most - math.floor(most / 64), added_3

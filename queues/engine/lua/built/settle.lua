@@ -333,6 +333,9 @@ repeat
  if held >= full and held - added < full then
   redis.pcall('PUBLISH', KEYS[14], held)
  end
+ if held > most / 2 then
+  most = tonumber(redis.call('HGET', KEYS[15], 'events_most') or most)
+ end
  if held > most then
   do
    local most_2, added_2 = most - math.floor(most / 64), added

@@ -645,6 +645,9 @@ repeat
  if held >= full and held - added < full then
   redis.pcall('PUBLISH', KEYS[19], held)
  end
+ if held > most_6 / 2 then
+  most_6 = tonumber(redis.call('HGET', KEYS[20], 'events_most') or most_6)
+ end
  if held > most_6 then
   do
    local most_7, added_2 = most_6 - math.floor(most_6 / 64), added

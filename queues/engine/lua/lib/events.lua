@@ -41,6 +41,7 @@ end
 -- The cap counts bytes, so it bounds memory whatever the entries hold: one addition a call. cap 0: events are off.
 -- At the cap a part of it is dropped at once: reading back what is dropped costs too much to be done in every call.
 -- The call by which the stream becomes full (`full_bytes` in keys.py) wakes drains, on the channel of the stream's name.
+-- From half of its equal share on, the drain may have lent the partition more, or what it needs to others.
 local function flush_events()
   local total = #event_lines
   local most = tonumber(cap)
@@ -55,5 +56,6 @@ local function flush_events()
   local held = redis.call('HINCRBY', counters, 'events_bytes', added)
   local full = most < FULL_PART * FULL_BYTES and most / FULL_PART or FULL_BYTES
   if held >= full and held - added < full then redis.pcall('PUBLISH', events, held) end -- its failure is not the jobs'
+  if held > most / 2 then most = tonumber(redis.call('HGET', counters, 'events_most') or most) end
   if held > most then trim_events(held, most - math.floor(most / TRIM_PART), added) end
 end

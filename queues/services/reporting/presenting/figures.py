@@ -79,6 +79,11 @@ class KeyFigure:
     is_flagged: bool = False
 
     @property
+    def is_count(self) -> bool:
+        """Whether it counts events: of a day that lacks some there were at least so many. Backlogs err either way."""
+        return self.figure.unit == "jobs" and self.figure.key != "backlog"
+
+    @property
     def is_flaw(self) -> bool:
         """Whether something happened that should not."""
         return self.figure.flaw and bool(self.value)
@@ -282,12 +287,22 @@ def words_of_change(change: Change) -> str:
     return difference(change.value, change.usual, unit_of(change))
 
 
+def words_of_losses() -> str:
+    """What it means for the figures of a day that events of it are missing."""
+    return gettext(
+        "Events of this day are missing: numbers of jobs are at least those given here; shares and times are of the "
+        "events that arrived, and backlogs may be too high or too low."
+    )
+
+
 def words_of_warning(kind: WarningKind, text: str) -> str:
     """What it means for the figures; "" where `text` says all there is to say."""
     if kind is WarningKind.CORRUPT:
         return gettext("A file of the event lake could not be read; what it holds is not counted.")
     if kind is WarningKind.GAP:
         return gettext("Events were lost before they reached the event lake: figures are too low.")
+    if kind is WarningKind.BACKLOG:
+        return gettext("Redis's own counts of jobs do not agree with the events; backlogs follow the counts.")
     if kind is WarningKind.LEFT_OUT:
         return gettext(
             "There were more queues than a report keeps; the smallest are only in the sums of their namespaces."

@@ -15,9 +15,9 @@ from queues.models.report import ALL_QUEUES, COUNTS, METRIC_PARTS, METRICS
 from queues.pools.database import read_metadata
 
 from ...permissions import User
-from ..reading.day_reports import JSON_FIELDS, row_of, visible_rows
+from ..reading.day_reports import JSON_FIELDS, days_that_lack_events, row_of, visible_rows
 from ..values import Pair, QueueRow, QueueTable
-from .tables import csv_lines
+from .tables import AT_LEAST, csv_lines
 
 PAGE: Final = 50
 """Queues of one page."""
@@ -170,6 +170,7 @@ def queues_as_csv(*, user: User, day: date, chosen: QueueFilter) -> Iterator[str
     """
     rows = chosen_rows(user=user, day=day, chosen=chosen).values_list(*COLUMNS)
     found = read_metadata(lambda: list(rows))  # at once, so that all are of one report: rows.QUEUES_MAX at most
-    yield csv_lines([HEAD])
+    lacks_events = bool(days_that_lack_events(day, day))
+    yield csv_lines([[*HEAD, AT_LEAST]])
     for begin in range(0, len(found), BATCH):
-        yield csv_lines(found[begin : begin + BATCH])
+        yield csv_lines((*row, lacks_events) for row in found[begin : begin + BATCH])

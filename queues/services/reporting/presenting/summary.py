@@ -28,6 +28,7 @@ from .figures import (
     times_of,
     unit_of,
     words_of_change,
+    words_of_losses,
     words_of_warning,
 )
 from .tables import TABLES, Column, DayFigures, Kind, Output
@@ -116,7 +117,7 @@ def word_summary(summary: DaySummary) -> WordedSummary:
             for one in entry.warnings
         ],
         nothing=nothing,
-        lines=[] if account is None else [_line(one) for one in account.key_figures],
+        lines=[] if account is None else [_line(one, entry) for one in account.key_figures],
         tables=[] if account is None else tables_of(account, summary.queues),
     )
 
@@ -132,11 +133,16 @@ def _remarks(entry: DayEntry) -> list[str]:
     if entry.has_report and not entry.is_complete:
         title, more = gettext("Not the whole day."), gettext("The day is not over: these figures are of a part of it.")
         found.append(f"{title} {more}")
+    if entry.lacks_events:
+        found.append(words_of_losses())
     return found
 
 
-def _line(one: KeyFigure) -> Line:
+def _line(one: KeyFigure, entry: DayEntry) -> Line:
     unit = one.figure.unit
+    value = in_full(one.value, unit)
+    if entry.lacks_events and one.is_count:
+        value = gettext("at least %(value)s") % {"value": value}
     note = ""
     if one.is_new:
         note = gettext("usually none")
@@ -144,9 +150,7 @@ def _line(one: KeyFigure) -> Line:
         note = f"{difference(one.value, one.against, unit)} {_usual(one.against, unit)}"
     elif one.figure.key == "backlog" and one.value is None:
         note = gettext("not known: no report of the day before")
-    return Line(
-        title=str(one.figure.title), value=in_full(one.value, unit), note=note.strip(), is_flagged=one.is_flagged
-    )
+    return Line(title=str(one.figure.title), value=value, note=note.strip(), is_flagged=one.is_flagged)
 
 
 LINES: Final = 5

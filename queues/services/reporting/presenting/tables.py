@@ -351,11 +351,15 @@ TABLES: Final[Mapping[str, Table]] = {
 """By the names that addresses of downloads have."""
 
 
-def as_csv(table: Table, rows: Iterable[Any]) -> str:
-    """Times in ms and UTC, shares 0 to 1; unknown is empty."""
+AT_LEAST: Final = "at_least"
+"""The last column in CSV: whether events of the row's day are missing, so that its counts are "at least"."""
+
+
+def as_csv(table: Table, rows: Iterable[Any], *, lacks_events: Callable[[Any], bool]) -> str:
+    """Times in ms and UTC, shares 0 to 1; unknown is empty. `lacks_events`: whether some of a row's day are missing."""
     columns = table.columns_on(Output.CSV)
-    cells = ([_without_formula(column.read(row)) for column in columns] for row in rows)
-    return csv_lines([[column.key for column in columns], *cells])
+    cells = ([*(_without_formula(column.read(row)) for column in columns), lacks_events(row)] for row in rows)
+    return csv_lines([[*(column.key for column in columns), AT_LEAST], *cells])
 
 
 def csv_lines(rows: Iterable[Iterable[Any]]) -> str:

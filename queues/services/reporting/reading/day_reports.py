@@ -18,6 +18,7 @@ from queues.pools.database import read_metadata
 
 from ...permissions import User, check_visible, sees_everything
 from ..values import (
+    LOSSES,
     STALLED_AFTER,
     Change,
     DayEntry,
@@ -100,6 +101,13 @@ def reported_days(begin: date, end: date) -> frozenset[date]:
     """Which days of a range, ends included, have a report. Raises MetadataUnavailableError."""
     rows = ReportDay.objects.filter(date__range=(begin, end)).exclude(reported_at=None).values_list("date", flat=True)
     return frozenset(read_metadata(lambda: list(rows)))
+
+
+def days_that_lack_events(begin: date, end: date) -> frozenset[date]:
+    """Those of a range, ends included, whose counts are "at least". Raises MetadataUnavailableError."""
+    rows = ReportDay.objects.filter(date__range=(begin, end)).exclude(reported_at=None).exclude(warnings=[])
+    found = read_metadata(lambda: list(rows.values_list("date", "warnings")))
+    return frozenset(day for day, warnings in found if any(one.get("kind") in LOSSES for one in warnings))
 
 
 def visible_rows(user: User) -> QuerySet[QueueDay]:

@@ -22,6 +22,7 @@ from ..values import Change, ErrorGroup, Figures, Merged, Metric, QueueReport, Q
 from .day_reports import (
     JSON_FIELDS,
     NAMESPACES_MAX,
+    days_that_lack_events,
     entry_of,
     histograms_of,
     hours_of,
@@ -76,6 +77,7 @@ def _merge(rows: Sequence[QueueDay], begin: date, end: date, backlog: int | None
         end=end,
         days=tuple(day for day in every if day in reported),
         missing=tuple(day for day in every if day not in reported),
+        lacking=tuple(sorted(days_that_lack_events(begin, end))),
         figures=_sum(parts, histograms, hour=None, backlog=backlog),
         hours=_hours([hours_of(row) for row in rows], is_one_day=begin == end),
         histograms=histograms,

@@ -1,0 +1,94 @@
+"""A day that lacks events says "at least" wherever its numbers are told."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from datetime import timedelta
+from typing import Final
+
+import pytest
+
+from queues.services.reporting.presenting.mail import compose
+from queues.services.reporting.reading.days import yesterday
+
+from .people import BANK, POOL, SHOP, People
+from .reported import Work, report_day
+
+pytestmark = pytest.mark.django_db
+
+DAY: Final = yesterday()
+BEFORE: Final = DAY - timedelta(days=1)
+MISSING: Final = "Events of this day are missing: numbers of jobs are at least those given here"
+GAP: Final = [{"kind": "gap", "text": "up to 12 events of pool default"}]
+TABLES: Final = ("queues", "namespaces", "hours", "times", "errors", "slowest", "changes", "tries", "figures")
+
+
+@pytest.fixture
+def lossy(people: People) -> None:
+    report_day(BEFORE, [Work(published=3)])
+    work = [Work(published=1_234, waits=[5], backlog=7), Work(namespace=BANK, queue="vault", published=9)]
+    report_day(DAY, work, warnings=GAP)
+
+
+@pytest.mark.usefixtures("lossy")
+def test_pages_and_paper_say_at_least_of_counts_and_of_nothing_else(people: People) -> None:
+    page = people.bob.browser.get(f"/reports/{DAY}/").text
+    paper = people.bob.browser.get(f"/reports/{DAY}/print/").text
+
+    assert MISSING in page
+    assert re.search(r'<small class="muted">at least</small> 1[,.]2', page)
+    assert page.count(">at least</small>") == 7
+    assert MISSING in paper
+    assert "<dd>at least 1,234</dd>" in paper
+    assert paper.count("<dd>at least ") == 7
+    for url in (f"/reports/{BEFORE}/", f"/reports/{BEFORE}/print/"):
+        whole = people.bob.browser.get(url).text
+        assert MISSING not in whole
+        assert "at least" not in whole.partition("<main")[2]
+
+
+def test_days_as_one_and_days_beside_each_other_say_it_of_the_columns_that_lack_events(people: People) -> None:
+    report_day(BEFORE, [Work(published=3)], warnings=GAP)
+    report_day(DAY, [Work(published=4)])
+    orders = f"{POOL}/{SHOP}/orders/"
+
+    def heads(address: str, kind: str) -> list[str]:
+        """The columns of a table that say so."""
+        page = people.bob.browser.get(address).text
+        table = page.partition(kind)[2].partition("</thead>")[0]
+        return [head.partition("<")[0] for head in table.split('class="number">')[1:] if "at least</small>" in head]
+
+    assert heads(f"/reports/{DAY}/{orders}", 'dense merged"') == ["7 days", "28 days"]
+    assert heads(f"/reports/{BEFORE}/{orders}", 'dense merged"') == ["this day", "7 days", "28 days"]
+    assert heads(f"/reports/{DAY}/?with={BEFORE}", 'id="beside"') == [f"{BEFORE}"]
+    assert heads(f"/reports/{BEFORE}/?with={DAY}", 'id="beside"') == [f"{BEFORE}"]
+
+
+@pytest.mark.usefixtures("lossy")
+def test_the_mail_says_so(people: People) -> None:
+    mail = compose(day=DAY, to=["ops@example.org"])
+    html = str(mail.alternatives[0][0])
+
+    for text in (str(mail.body), html):
+        assert MISSING in text
+        assert "at least 1,243" in text
+
+
+@pytest.mark.usefixtures("lossy")
+@pytest.mark.parametrize("table", TABLES)
+def test_every_csv_has_a_column_that_says_so(people: People, table: str) -> None:
+    for day, expected in ((DAY, "true"), (BEFORE, "false")):
+        answer = people.bob.browser.get(f"/reports/{day}/table.csv", {"table": table})
+        rows = list(csv.DictReader(io.StringIO(answer.text)))
+        assert answer.text.splitlines()[0].endswith(",at_least")
+        assert {row["at_least"] for row in rows} <= {expected}
+        assert rows or table in ("errors", "slowest", "changes", "tries")
+
+
+@pytest.mark.usefixtures("lossy")
+def test_a_csv_of_several_days_says_it_of_each(people: People) -> None:
+    answer = people.bob.browser.get(f"/reports/{DAY}/table.csv", {"table": "days"})
+    rows = list(csv.DictReader(io.StringIO(answer.text)))
+    assert [(row["day"], row["at_least"]) for row in rows] == [(f"{BEFORE}", "false"), (f"{DAY}", "true")]
