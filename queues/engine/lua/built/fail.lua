@@ -487,6 +487,9 @@ repeat
  if held >= full_2 and held - added < full_2 then
   redis.pcall('PUBLISH', KEYS[16], held)
  end
+ if held > most_4 / 2 then
+  most_4 = tonumber(redis.call('HGET', KEYS[17], 'events_most') or most_4)
+ end
  if held > most_4 then
   do
    local most_5, added_2 = most_4 - math.floor(most_4 / 64), added
