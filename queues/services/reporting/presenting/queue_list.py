@@ -160,7 +160,7 @@ COLUMNS: Final = (
     "last_at",
 )
 
-HEAD: Final = ("day", *COLUMNS[1:])
+HEAD: Final = ("day", *COLUMNS[1:], AT_LEAST)
 
 
 def queues_as_csv(*, user: User, day: date, chosen: QueueFilter) -> Iterator[str]:
@@ -171,6 +171,6 @@ def queues_as_csv(*, user: User, day: date, chosen: QueueFilter) -> Iterator[str
     rows = chosen_rows(user=user, day=day, chosen=chosen).values_list(*COLUMNS)
     found = read_metadata(lambda: list(rows))  # at once, so that all are of one report: rows.QUEUES_MAX at most
     lacks_events = bool(days_that_lack_events(day, day))
-    yield csv_lines([[*HEAD, AT_LEAST]])
+    yield csv_lines([HEAD])
     for begin in range(0, len(found), BATCH):
         yield csv_lines((*row, lacks_events) for row in found[begin : begin + BATCH])
