@@ -1,4 +1,10 @@
-"""Every limit of the engine and the HTTP contract, with its unit. `docs/protocol.md` states them; a test compares."""
+"""Sizes and counts that the engine and the HTTP contract allow, with their units.
+
+`docs/protocol.md` states them; a test compares.
+
+Limits that people set are enforced elsewhere: those of queues and limit keys in `lua/consume.lua` and
+`lua/consume_fair.lua`, those of tokens in `operations/ratelimit.py`.
+"""
 
 from typing import Final
 

@@ -37,7 +37,7 @@ class HandOver(Exchange):
 
 
 class Refusal(Exchange):
-    """Takes the place of a request that is none. It is the last on its connection."""
+    """Takes the place of a malformed request. It is the last on its connection."""
 
     __slots__ = ("_reason",)
 

@@ -1,4 +1,4 @@
-"""An answer that many ask for at once, asked for by one of them now and then."""
+"""A small cache: one caller refreshes an answer, the others wait for it. Unlike `pools.ttl_cache` it forgets no key."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ if not now then
   now = time[1] * 1000 + math.floor(time[2] / 1000)
   now_up = now + 1
 end"""
-"""The one clock (promise 3): the Redis server's, unless the caller gave a time, as tests do. `now` has begun already,
+"""The only clock: the Redis server's, unless the caller gave a time, as tests do. `now` has begun already,
 so a delay counts from `now_up`, the next ms: what is due then is never early."""
 
 _LIMITED_KEYS: Final = ("limit",)

@@ -1,4 +1,4 @@
-"""What the nights counted: reports of days, of everything, of a namespace and of a queue."""
+"""Pages of the nightly reports: of days, of everything, of a namespace and of a queue."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Publishing, with the queue's policy for what the caller left open.
 
-Like all verbs of `queues.services.jobs*` these make operations; `Engine` or `AsyncEngine` runs them.
+Like all verbs of `queues.services.jobs` these make operations; `Engine` or `AsyncEngine` runs them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What people do with push endpoints: make, change, pause, test, rotate, delete. All goes into the activity log."""
+"""What people do with push endpoints: checks their permission, calls `endpoints`, and writes the activity log."""
 
 from __future__ import annotations
 
