@@ -158,6 +158,27 @@ def test_a_batch_larger_than_a_call_may_flush_is_flushed_in_parts(world: World) 
     assert taken == bodies
 
 
+def test_a_call_flushes_a_few_hundred_members_and_leaves_the_rest_to_the_next(world: World) -> None:
+    bodies = [b"%d" % number for number in range(400)]
+    for start in range(0, 400, 100):
+        join(world, *bodies[start : start + 100], group_max_size=500)
+    join(world, group="other", group_max_size=100)
+    world.advance(600_000)
+    counts = [world.run(advance_groups(world.queue, now_ms=world.now_ms)) for _ in range(3)]
+    assert [(one.jobs, one.more) for one in counts] == [(1, True), (1, False), (0, False)]
+    taken = {json.loads(job.body)["group"]: json.loads(job.body)["members"] for job in world.take(count=3)}
+    assert {group: len(members) for group, members in taken.items()} == {"mails": 400, "other": 1}
+    assert [b64decode(member["data"]) for member in taken["mails"]] == bodies
+
+
+def test_a_flush_on_demand_of_many_batches_is_done_in_parts(world: World) -> None:
+    join(world, *[b"x"] * 200, group_max_size=500)
+    join(world, *[b"x"] * 201, group_max_size=100)
+    visits = [world.run(flush_group(world.queue, "mails", now_ms=world.now_ms)) for _ in range(3)]
+    assert [(one.members, one.more) for one in visits] == [(300, True), (101, False), (0, False)]
+    assert [len(json.loads(job.body)["members"]) for job in world.take(count=9)] == [100, 100, 100, 100, 1]
+
+
 def test_a_batch_is_bounded_in_bytes(world: World) -> None:
     sizes = [300_000, 300_000, 10]
     join(world, bytes(sizes[0]), group_grace_ms=1_000)
