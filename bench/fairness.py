@@ -20,6 +20,7 @@ from queues.engine import (
     list_limit_keys,
     publish,
 )
+from queues.engine.limits import STAGE_MIN_JOBS
 from queues.engine.operations.consume import consume_step
 
 from .report import Bar, Figure, Section
@@ -33,7 +34,7 @@ COUNT = 100
 """Jobs of a call that asks for many: a queue with limit keys gives at most 128."""
 
 PIPELINE = 50
-BATCH = 500
+BATCH = STAGE_MIN_JOBS
 SMALL_TENANT_JOBS = 100
 SLOW_US = 1_000
 BODY = b"x" * 100

@@ -345,6 +345,18 @@ def test_a_call_steps_over_so_many_keys_at_a_limit_only(world: World) -> None:
     assert world.run(list_limit_keys(world.queue, now_ms=world.now_ms)).throttled == 1_280
 
 
+def test_a_page_of_limit_keys_has_250_at_most(world: World) -> None:
+    for number in range(300):
+        publish_for(world, f"tenant {number:03}", 1)
+
+    first = world.run(list_limit_keys(world.queue, limit=1_000, now_ms=world.now_ms))
+    second = world.run(list_limit_keys(world.queue, first=first.after or 0, limit=1_000, now_ms=world.now_ms))
+
+    assert (len(first.keys), first.after, first.total) == (250, 250, 300)
+    assert (len(second.keys), second.after) == (50, None)
+    assert len({key.key for key in (*first.keys, *second.keys)}) == 300
+
+
 def test_the_list_of_keys_says_what_each_waits_for(world: World) -> None:
     publish_for(world, "a", 3)
     publish_for(world, "b", 5)

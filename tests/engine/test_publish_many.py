@@ -23,7 +23,7 @@ from queues.engine import (
     relay,
     sweep,
 )
-from queues.engine.limits import BULK_MAX_JOBS, STAGE_MIN_JOBS, STAGE_PART_JOBS
+from queues.engine.limits import BULK_MAX_JOBS, STAGE_MIN_JOBS
 from queues.engine.values import Published
 
 from .test_publish_large import finish
@@ -76,7 +76,7 @@ def test_all_begin_at_once_and_no_call_writes_much(world: World, kind: str) -> N
         assert set(places(world)) <= {"staged"}
         assert world.take(count=10) == ()
 
-    assert (calls, len(published.job_ids)) == (BULK_MAX_JOBS // STAGE_PART_JOBS + 1, BULK_MAX_JOBS)
+    assert (calls, len(published.job_ids)) == (BULK_MAX_JOBS // STAGE_MIN_JOBS + 1, BULK_MAX_JOBS)
     assert added <= MEMBERS_MAX
     state = "blocked" if kind.startswith(("blocked", "open")) else "delayed" if kind.endswith("delayed") else "ready"
     assert set(world.places().values()) == {state}

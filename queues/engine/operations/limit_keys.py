@@ -17,6 +17,9 @@ from ..scripts import load
 _LIST = load("list_limit_keys")
 _FIND = load("find_limit_keys")
 _FIRST_MAX = 10_000_000
+_LISTED_MAX = 250
+"""Jobs of each key are counted, so one call lists so many keys, whatever the caller asks for."""
+
 _FOUND_MAX = 100
 """A search seeks each key."""
 
@@ -30,6 +33,8 @@ def list_limit_keys(
     now_ms: int | None = None,
 ) -> Operation[LimitKeyPage]:
     """A page of the limit keys that have ready jobs, from number `first` on: those at a limit before the others.
+
+    It has at most 250 keys, also if `limit` is larger; `after` says where the next one begins.
 
     Raises InvalidArgumentError.
     """
@@ -50,7 +55,7 @@ def list_limit_keys(
             after=after if keys and after < total else None,
         )
 
-    args = (clock_argument(now_ms), first, limit, limits_argument(queue_limits))
+    args = (clock_argument(now_ms), first, min(limit, _LISTED_MAX), limits_argument(queue_limits))
     return Operation(_LIST, queue.select(_LIST.keys), args, decode)
 
 

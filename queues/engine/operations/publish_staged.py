@@ -77,10 +77,10 @@ def is_large(bodies: Sequence[bytes], options: PreparedOptions) -> bool:
 
 
 def _parts(bodies: Sequence[bytes]) -> Iterator[tuple[int, Sequence[bytes]]]:
-    """The bodies in parts of about STAGE_PART_BYTES or of STAGE_PART_JOBS, each with the place of its first."""
+    """The bodies in parts of about STAGE_PART_BYTES or of STAGE_MIN_JOBS, each with the place of its first."""
     first, size = 0, 0
     for place, body in enumerate(bodies):
-        is_full = size + len(body) > limits.STAGE_PART_BYTES or place - first == limits.STAGE_PART_JOBS
+        is_full = size + len(body) > limits.STAGE_PART_BYTES or place - first == limits.STAGE_MIN_JOBS
         if place > first and is_full:
             yield first, bodies[first:place]
             first, size = place, 0
