@@ -77,6 +77,9 @@ DEPENDENCIES_OF_JOB_MAX: Final = 1_000_000
 DEPENDENCIES_MAX_BYTES: Final = 640 * 1024
 """The request that adds dependencies: room for DEPENDENCIES_MAX of the longest names."""
 
+DEPENDENCIES_PER_CALL: Final = 250
+"""Those that one call adds to an open job."""
+
 DEPENDENCY_PAGE: Final = 200
 SETTLE_PAGE: Final = 100
 RELAY_MESSAGES: Final = 32

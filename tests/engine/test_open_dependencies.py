@@ -247,6 +247,16 @@ def test_a_job_waits_for_so_many_others_and_no_more(shop: Shop, monkeypatch: pyt
     assert add(shop, last, "orders:b", "orders:c") == (JobState.BLOCKED, 3)
 
 
+def test_of_more_than_fit_none_is_added(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "DEPENDENCIES_OF_JOB_MAX", 500)
+    last = shop.publish("mails", "orders:a", dependencies_open=True)
+
+    with pytest.raises(InvalidArgumentError, match="too many dependencies, cannot exceed 500"):
+        add(shop, last, *(f"orders:{number}" for number in range(500)))  # which one call alone would admit in part
+
+    assert add(shop, last, "orders:b") == (JobState.BLOCKED, 2)
+
+
 def test_a_job_may_depend_on_ten_thousand_others(shop: Shop) -> None:
     """More than fit one publish, one relay, or one page of anything; each is told of its ack once."""
     orders, mails = shop.queue("orders"), shop.queue("mails")

@@ -174,7 +174,7 @@ def dependency_steps() -> Iterator[Operation[Any]]:
         forget_waits(QUEUE, [wait]),
         rebind_dependants(QUEUE, [Dependant(UNKNOWN, "w", "ns/q", UNKNOWN, "k")]),
         find_blocked(QUEUE, [Dependency(queue="q", key="k")]),
-        _add(QUEUE, UNKNOWN, [Dependency(queue="q", key="k")], None),
+        _add(QUEUE, UNKNOWN, [str(Dependency(queue="q", key="k"))], 1, None),
         forget_dependants(QUEUE, [Dependant(":k", "w", "ns/q", UNKNOWN, "k")]),
     )
 

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from .. import limits
 from ..errors import DependenciesClosedError, InvalidArgumentError, JobNotFoundError
 from ..keys import Layout, QueueKeys
-from ..operation import Operation, Plan, Relay, Reply
+from ..operation import Operation, Plan, Relay, Reply, in_pages
 from ..reply import clock_argument, expect_ok, is_ok_above_zero, tag_of
 from ..scripts import load
 from ..values import Dependency, JobState
@@ -45,11 +45,16 @@ def add_dependencies(
     (page,) = yield [list_waits(queue, job_id=job_id, limit=1)]
     if page.is_blocked:
         yield from refuse_cycle(layout, queue, page.key, depends_on, job_id=job_id)
-    (total,) = yield [_add(queue, job_id, depends_on, now_ms)]
-    return OpenJob(JobState.BLOCKED, total)
+    names, most = list(dict.fromkeys(map(str, depends_on))), limits.DEPENDENCIES_OF_JOB_MAX
+    first, *others = in_pages(names, limits.DEPENDENCIES_PER_CALL)
+    # The first call leaves room for the others, so that it is the one that is refused if not all fit.
+    totals = yield [_add(queue, job_id, first, most - (len(names) - len(first)), now_ms)]
+    if others:
+        totals = yield [_add(queue, job_id, part, most, now_ms) for part in others]
+    return OpenJob(JobState.BLOCKED, totals[-1])
 
 
-def _add(queue: QueueKeys, job_id: str, depends_on: Sequence[Dependency], now_ms: int | None) -> Operation[int]:
+def _add(queue: QueueKeys, job_id: str, names: Sequence[str], room: int, now_ms: int | None) -> Operation[int]:
     def decode(reply: Reply) -> int:
         tag = tag_of(reply)
         if tag == "missing":
@@ -61,11 +66,10 @@ def _add(queue: QueueKeys, job_id: str, depends_on: Sequence[Dependency], now_ms
         _added, total = expect_ok(_ADD_DEPENDENCIES, reply)
         return int(total)
 
-    names = dict.fromkeys(map(str, depends_on))
     return Operation(
         _ADD_DEPENDENCIES,
         queue.select(_ADD_DEPENDENCIES.keys),
-        (clock_argument(now_ms), queue.name, job_id, limits.DEPENDENCIES_OF_JOB_MAX, *names),
+        (clock_argument(now_ms), queue.name, job_id, room, *names),
         decode,
         alone=len(names) >= limits.ALONE_MIN_JOBS,
         replicated=True,
