@@ -12,7 +12,7 @@ from ..reply import clock_argument, expect_ok, tag_of, unexpected
 from ..scripts import Script, load
 
 READ_BATCH: Final = 500
-TRIM_BATCH: Final = 500
+TRIM_BATCH: Final = 250
 """Entries that one script call reads or takes out."""
 
 _STATE = load("drain_state")
