@@ -26,7 +26,7 @@ def outages(clock: ManualClock, caplog: pytest.LogCaptureFixture, monkeypatch: p
 
 def said(caplog: pytest.LogCaptureFixture) -> list[tuple[str, object, object]]:
     lines = [
-        (line.message, getattr(line, "failures", None), getattr(line, "lasted_s", None)) for line in caplog.records
+        (line.getMessage(), getattr(line, "failures", None), getattr(line, "lasted_s", None)) for line in caplog.records
     ]
     caplog.clear()
     return lines
