@@ -1,15 +1,23 @@
-"""Workers as they say of themselves, put into Redis by the operations that workers use."""
+"""Workers as they report themselves, put into Redis by the operations that workers use, and requests to their page."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
+from django.test import Client
+
 from queues.engine import Engine, read_command, worker_beat
 from queues.engine.keys import worker_commands_key
 from queues.engine.stats.workers import RunningJob, WorkerBeat
+from queues.services.recent import forget_recent
 
-from .people import SHOP
+from .people import POOL, SHOP
+
+JOB = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
+WORKER = "app-1:4711:0a1b2c3d"
+JSON: Any = {"HTTP_ACCEPT": "application/json"}
+EVIL = "</td><script>alert(1)</script>\u202e\x00\"'><img src=x onerror=alert(1)>"
 
 
 def running(job_id: str, **fields: Any) -> RunningJob:
@@ -42,3 +50,17 @@ def commands(engine: Engine, namespace: str = SHOP) -> list[tuple[str, str]]:
     found = engine.client.zrange(worker_commands_key(namespace), 0, -1)
     told = [command for command in map(read_command, found) if command is not None]
     return [(command.kind.value, command.target) for command in told]
+
+
+def page(client: Client, query: str = "", **headers: str) -> str:
+    """The page of workers, or with the header `X-Live` the part that changes."""
+    forget_recent()
+    answer = client.get(f"/workers/{query}", headers=headers)
+    assert answer.status_code == 200, answer.text
+    return answer.text
+
+
+def tell(client: Client, act: str, *, worker: str = WORKER, namespace: str = SHOP, **more: str) -> Any:
+    """Press a button of a worker."""
+    form = {"act": act, "worker": worker, "confirmed": "yes"} | more
+    return client.post(f"/workers/{POOL}/{namespace}/act", form, **JSON)
