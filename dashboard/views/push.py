@@ -23,6 +23,7 @@ from queues.services.push.reading import EndpointState, read_endpoint, read_endp
 from .decorators import action, confirm_first, done, is_live, page
 from .parameters import read_act, read_namespace, read_text
 
+INVALID: Final = 400
 STATES: Final[dict[EndpointState, tuple[str, Promise]]] = {
     EndpointState.HEALTHY: ("ok", gettext_lazy("delivering")),
     EndpointState.FAILING: ("bad", gettext_lazy("failing")),
@@ -108,9 +109,6 @@ def _message(act: PushAct) -> str:
     return said[act]
 
 
-INVALID = 400
-
-
 @page
 def push_place(request: HttpRequest) -> HttpResponse:
     """`?namespace=POOL/NAME`: leads to the form for a new one there."""
@@ -170,7 +168,7 @@ def _save_form(request: HttpRequest, form: PushForm, named: dict[str, str], queu
     if secret:
         return show_secret(request, place, secret, is_new=True)
     back = reverse("dashboard:push_endpoint", kwargs=place)
-    return done(request, message=_("The push endpoint is saved: it holds within two seconds."), back=back)
+    return done(request, message=_("The push endpoint is saved and takes effect within two seconds."), back=back)
 
 
 def _show_form(request: HttpRequest, form: PushForm, named: dict[str, str]) -> HttpResponse:
@@ -190,11 +188,10 @@ def show_secret(
 
 _THERE = "push/<str:pool>/<str:namespace>/"
 
-
 urlpatterns = [
     path("push/", push, name="push"),
-    path("push/<str:pool>/<str:namespace>/<str:queue>/", endpoint, name="push_endpoint"),
-    path("push/<str:pool>/<str:namespace>/<str:queue>/act", act, name="push_act"),
+    path(f"{_THERE}<str:queue>/", endpoint, name="push_endpoint"),
+    path(f"{_THERE}<str:queue>/act", act, name="push_act"),
     path("push/new", push_place, name="push_place"),
     path(f"{_THERE}new", push_new, name="push_new"),
     path(f"{_THERE}<str:queue>/edit", push_edit, name="push_edit"),

@@ -64,7 +64,9 @@ class NewTokenForm(forms.ModelForm):
     class Meta:
         model = Token
         fields = ["namespace", "description"]
-        help_texts = {"description": _("What it is for and who has it, so that it can be revoked safely one day.")}
+        help_texts = {
+            "description": _("What it is for and who uses it, so that you know what stops working if it is revoked.")
+        }
 
     def clean_description(self) -> str:
         try:
