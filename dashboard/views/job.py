@@ -27,6 +27,8 @@ from .decorators import action, confirm_first, done, page
 from .parameters import read_text
 from .queue_actions import question_before, queue_url
 
+_JOB_ID: Final = re.compile(r"(?<![0-9A-Z])[0-7][0-9A-HJKMNP-TV-Z]{25}(?![0-9A-Z])")
+
 
 @page
 def job(request: HttpRequest, pool: str, namespace: str, queue: str, job_id: str) -> HttpResponse:
@@ -141,12 +143,6 @@ def _said(act: JobAct) -> str:
     return said[act]
 
 
-_AT = "queues/<str:pool>/<str:namespace>/<str:queue>/jobs/<str:job_id>/"
-
-
-_JOB_ID: Final = re.compile(r"(?<![0-9A-Z])[0-7][0-9A-HJKMNP-TV-Z]{25}(?![0-9A-Z])")
-
-
 @page
 def find(request: HttpRequest) -> HttpResponse:
     """`/find?q=TEXT`: leads on to the job whose id is in TEXT, or to the queues. 404: no such job, or not theirs."""
@@ -162,6 +158,8 @@ def find(request: HttpRequest) -> HttpResponse:
         request, "dashboard/find.html", {"find_text": text, "job_id": found[0], "search": search}, status=status
     )
 
+
+_AT = "queues/<str:pool>/<str:namespace>/<str:queue>/jobs/<str:job_id>/"
 
 urlpatterns = [
     path(_AT, job, name="job"),

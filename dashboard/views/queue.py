@@ -155,9 +155,6 @@ def _jobs(request: HttpRequest, place: QueuePlace) -> Context:
     }
 
 
-_AT = "queues/<str:pool>/<str:namespace>/<str:queue>/"
-
-
 @page
 def limit_keys(request: HttpRequest, pool: str, namespace: str, queue: str) -> HttpResponse:
     """`?q=BEGINNING&after=...`; for live.js the part that changes."""
@@ -167,6 +164,8 @@ def limit_keys(request: HttpRequest, pool: str, namespace: str, queue: str) -> H
     context = {"place": place, "limits": limits, "text": text, "is_first": not after}
     return render(request, f"dashboard/{'_limit_keys' if is_live(request) else 'limit_keys'}.html", context)
 
+
+_AT = "queues/<str:pool>/<str:namespace>/<str:queue>/"
 
 urlpatterns = [
     path(_AT, queue, name="queue"),

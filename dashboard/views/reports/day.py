@@ -127,7 +127,7 @@ def _comparison(request: HttpRequest, day: date, other: date, scope: ReportScope
 
 
 def _table(request: HttpRequest, day: date, other: date | None, scope: ReportScope) -> Context:
-    chosen, number = read_filter(request.GET, scope), read_page(request.GET)
+    chosen, number = read_filter(request, scope), read_page(request.GET)
     context: Context = {
         "chosen": chosen,
         "narrowed": bool(chosen.text or chosen.only),

@@ -136,7 +136,7 @@ def report_csv(request: HttpRequest, day: date) -> HttpResponse:
     if scope.namespace:
         check_visible(user=request.user, pool=scope.pool, namespace=scope.namespace)
     if name == "queues":
-        pieces = queues_as_csv(user=request.user, day=day, chosen=read_filter(request.GET, scope))
+        pieces = queues_as_csv(user=request.user, day=day, chosen=read_filter(request, scope))
         return _sent(pieces, day, scope, name)
     if name not in ROWS:
         raise Http404

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-from django.http import QueryDict
+from django.http import HttpRequest, QueryDict
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from queues.services.reporting.presenting.queue_list import DEFAULT_SORT, SORTS, Only, QueueFilter
 from queues.services.reporting.presenting.tables import QUEUES, Output, kind_of
 
+from ..parameters import read_text
 from .scopes import ReportScope
 
-TEXT_MAX: Final = 255
 PAGE_MAX: Final = 1_000_000
 NAME: Final = "queue"
 
@@ -52,15 +52,15 @@ class Column:
     begins_group: bool = False
 
 
-def read_filter(query: QueryDict, scope: ReportScope) -> QueueFilter:
+def read_filter(request: HttpRequest, scope: ReportScope) -> QueueFilter:
     """`?q=&only=&sort=[-]COLUMN`. What is not understood is as if it was not there."""
-    sort, only = query.get("sort", ""), query.get("only", "")
+    sort, only = request.GET.get("sort", ""), request.GET.get("only", "")
     key = sort.removeprefix("-")
     is_known = key in SORTS
     return QueueFilter(
         pool=scope.pool,
         namespace=scope.namespace,
-        text=query.get("q", "").replace("\0", "").strip()[:TEXT_MAX],  # which some databases refuse
+        text=read_text(request, "q"),
         only=Only(only) if only in list(Only) else Only.ALL,
         sort=key if is_known else DEFAULT_SORT,
         is_descending=sort.startswith("-") if is_known else True,
