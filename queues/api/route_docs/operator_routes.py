@@ -218,7 +218,7 @@ LIMIT_KEYS: Final = Documentation(
     group="queues",
     summary="Limit keys with ready jobs, and why each is not being delivered",
     parameters=(
-        Parameter("limit", "integer", "keys in the page, 1 to 1000; a page has 250 at the most", 100),
+        Parameter("limit", "integer", "keys in the page, 1 to 1000; at most 250 are returned", 100),
         Parameter("after", "integer", "keys that are passed over: `after` of the page before", 0),
     ),
     replies=(
