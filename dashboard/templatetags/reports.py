@@ -29,6 +29,7 @@ from queues.services.reporting.presenting.figures import (
     share,
     unit_of,
     words_of_change,
+    words_of_losses,
     words_of_warning,
 )
 from queues.services.reporting.presenting.tables import TABLES, Column, Kind, Output
@@ -97,6 +98,12 @@ def change_of(one: KeyFigure) -> str:
 def warning_words(one: ReportWarning) -> str:
     """What it means for the figures, without its own text."""
     return words_of_warning(one.kind, one.text)
+
+
+@register.simple_tag
+def loss_words() -> str:
+    """What it means for the figures that events are missing."""
+    return words_of_losses()
 
 
 @register.simple_tag(takes_context=True)
