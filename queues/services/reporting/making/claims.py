@@ -11,6 +11,7 @@ import os
 import secrets
 import socket
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Any, Final
@@ -192,13 +193,13 @@ def warning(kind: WarningKind, text: str) -> dict[str, str]:
     return {"kind": kind.value, "text": text[:TEXT_MAX].replace("\0", "")}
 
 
-def add_warning(day: date, kind: WarningKind, text: str, **fields: Any) -> None:
-    """Put one more on a report that is there; `fields` of the day are set with it. Raises database errors."""
+def add_warnings(day: date, kind: WarningKind, texts: Sequence[str], **fields: Any) -> None:
+    """Put more of them on a report that is there; `fields` of the day are set with them. Raises database errors."""
     with transaction.atomic():
         row = ReportDay.objects.select_for_update().filter(pk=day).first()
         if row is None:  # forgotten meanwhile
             return
-        row.warnings = [*row.warnings, warning(kind, text)]
+        row.warnings = [*row.warnings, *(warning(kind, text) for text in texts)]
         for name, value in fields.items():
             setattr(row, name, value)
         row.save(update_fields=["warnings", *fields])

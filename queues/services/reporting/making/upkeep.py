@@ -16,7 +16,7 @@ from queues.models import QueueDay, ReportDay, ReportState
 
 from ..failures import BadResultsError
 from ..values import WarningKind
-from .claims import add_warning
+from .claims import add_warnings
 from .files import files_of
 
 logger = logging.getLogger(__name__)
@@ -101,4 +101,5 @@ def compact_days(days: Iterable[date]) -> None:
             texts = [f"the day's files were not compacted: {type(error).__name__}: {error}"]
         for text in texts:
             logger.warning("report: %s", text, extra={"action": "report.compact", "day": str(day)})
-            add_warning(day, WarningKind.COMPACTION, text)
+        if texts:
+            add_warnings(day, WarningKind.COMPACTION, texts)

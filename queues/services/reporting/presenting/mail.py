@@ -19,7 +19,7 @@ from django.utils.translation import gettext, override
 
 from queues.models import ReportDay
 
-from ..making.claims import add_warning
+from ..making.claims import add_warnings
 from ..values import Figures, WarningKind
 from .account import read_summary
 from .figures import jobs
@@ -148,4 +148,4 @@ def _url(day: date) -> str:
 
 def _not_sent(day: date, text: str) -> None:
     logger.warning("report: %s", text, extra={"action": "report.mail", "day": str(day)})
-    add_warning(day, WarningKind.MAIL, text, mailed_at=None)
+    add_warnings(day, WarningKind.MAIL, [text], mailed_at=None)
