@@ -193,7 +193,7 @@ def _joined(pages: Sequence[WorkflowDetail]) -> WorkflowDetail:
 
 
 def read_results(app: AppProtocol, workflow_id: str, node: str) -> dict[str, Any]:
-    """By the names of the nodes. Raises ResultGoneError, SerializationError, WorkflowNotFoundError."""
+    """Results by the names of their nodes. Raises ResultGoneError, SerializationError, WorkflowNotFoundError."""
     found: list[NodeResult] = []
     after: int | None = 0
     while after is not None:

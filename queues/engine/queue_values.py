@@ -1,4 +1,4 @@
-"""What is read of a queue: counts and figures, groups that fill, limit keys. Times: ms, by the Redis server's clock."""
+"""What can be read about queues: names, counts, statistics, filling groups, limit keys. Times: ms, by Redis's clock."""
 
 from __future__ import annotations
 

@@ -125,9 +125,8 @@ async def _memory_info_async(client: AsyncClient, address: StoreAddress) -> Mapp
 
 
 def _events_memory_of(info: Mapping[str, Any]) -> int:
-    """Bytes for a pool's events where nobody has set them."""
-    nodes = [info] if "maxmemory" in info else [node for node in info.values() if isinstance(node, dict)]
-    if bound := _sum(nodes, "maxmemory"):
+    """The default memory for a pool's events, in bytes."""
+    if bound := _sum(_nodes_of(info, "maxmemory"), "maxmemory"):
         return max(bound // limits.EVENTS_MEMORY_PART, limits.EVENTS_MEMORY_MIN_MB * limits.MEBIBYTE)
     return limits.EVENTS_MEMORY_MB * limits.MEBIBYTE
 
@@ -291,8 +290,7 @@ def _targets(address: StoreAddress | None) -> dict[str, str]:
 
 
 def _load_of(found: Mapping[str, Any]) -> StoreLoad:
-    """Of a cluster, each node's address is the key of its answer; with one node redis-py gives the answer alone."""
-    nodes = [found] if "redis_version" in found else list(found.values())
+    nodes = _nodes_of(found, "redis_version")
     return StoreLoad(
         used_memory=_sum(nodes, "used_memory"),
         max_memory=_sum(nodes, "maxmemory"),
@@ -301,6 +299,14 @@ def _load_of(found: Mapping[str, Any]) -> StoreLoad:
         blocked_clients=_sum(nodes, "blocked_clients"),
         version=", ".join(sorted({server_version(node) for node in nodes})),
     )
+
+
+def _nodes_of(found: Mapping[str, Any], field: str) -> list[Mapping[str, Any]]:
+    """The answers of nodes to INFO, each of which has `field`.
+
+    Of a cluster, each node's address is the key of its answer; with one node redis-py gives the answer alone.
+    """
+    return [found] if field in found else [node for node in found.values() if isinstance(node, dict)]
 
 
 def _sum(nodes: Iterable[Mapping[str, Any]], field: str) -> int:

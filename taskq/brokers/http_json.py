@@ -260,7 +260,7 @@ def queue_stats(content: dict[str, Any]) -> QueueStats:
 
 
 def fit_beat(beat: WorkerBeat) -> WorkerBeat:
-    """The beat with as many rows as one request takes; of the others, their number."""
+    """The beat with as many rows as fit in one request; the rest are only counted."""
     running, left = _fit([replace(job, note=job.note[:_TEXT_MAX_CHARS]) for job in beat.running], BEAT_RUNNING_MAX)
     parked, _ = _fit(
         [replace(task, reason=task.reason[:_TEXT_MAX_CHARS]) for task in beat.parked], BEAT_PARKED_MAX, left

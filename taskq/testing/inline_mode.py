@@ -10,9 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from queues.engine import (
-    JobState,
-)
+from queues.engine import JobState
 
 from ..app import App
 from ..context import Context, enter_context, leave_context
@@ -51,13 +49,13 @@ class Recorder:
         return message
 
     def calls(self, task: Task[..., Any] | str) -> list[EnqueuedCall]:
-        """Those of one task."""
+        """The calls of one task."""
         name = task if isinstance(task, str) else task.name
         return [call for call in self.enqueued if call.task == name]
 
 
 def assert_enqueued(recorder: Recorder, task: Task[..., Any] | str, *args: Any, **kwargs: Any) -> EnqueuedCall:
-    """Fail unless the task was enqueued with these arguments; without any, with whatever. The first such call.
+    """Fail unless the task was enqueued with these arguments, or at all if none are given. Returns the first such call.
 
     `task`: it, or its name.
     """

@@ -97,7 +97,7 @@ class Manual(Recorder):
                     )
 
     def queues(self) -> list[str]:
-        """Those that hold jobs."""
+        """The names of queues that hold jobs."""
         return list(self._engine.run(list_queues(self._engine.layout, NAMESPACE, limit=1_000)).names)
 
     def jobs(self, state: JobState | str = JobState.READY) -> list[JobDetail]:
@@ -146,7 +146,7 @@ class Manual(Recorder):
         self._end(queue, delivery, ended)
 
     def _keep_note(self, queue: Any, attempt: Attempt) -> None:
-        """What the task said, and the cursor from which another attempt goes on."""
+        """Store what the task reported, and the cursor from which another attempt goes on."""
         fields, lines = attempt.context.take_changes() or ({}, [])
         if fields or lines or attempt.task.is_generator:
             named: dict[str, str | bytes] = {**fields, "cursor": attempt.cursor or b""}

@@ -1,4 +1,4 @@
-"""What events say of arrivals and departures adds up to Redis's own count of a queue, whatever is done to its jobs."""
+"""Arrivals and departures in the events add up to Redis's own count of a queue, whatever is done to its jobs."""
 
 from __future__ import annotations
 

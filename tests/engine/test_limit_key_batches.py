@@ -1,4 +1,4 @@
-"""Consumes of many jobs with limit keys deliver what as many calls for one job would (lua/consume_fair.lua)."""
+"""A consume of many jobs with limit keys delivers what as many calls for one job would (lua/consume_fair.lua)."""
 
 from __future__ import annotations
 

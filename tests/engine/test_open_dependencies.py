@@ -257,6 +257,14 @@ def test_of_more_than_fit_none_is_added(shop: Shop, monkeypatch: pytest.MonkeyPa
     assert add(shop, last, "orders:b") == (JobState.BLOCKED, 2)
 
 
+def test_a_repetition_is_not_refused_though_hardly_more_would_fit(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "DEPENDENCIES_OF_JOB_MAX", 500)
+    last = shop.publish("mails", "orders:a", dependencies_open=True)
+    needed = [f"orders:{number}" for number in range(400)]  # two calls
+
+    assert [add(shop, last, *needed) for _ in range(2)] == [(JobState.BLOCKED, 401)] * 2
+
+
 def test_a_job_may_depend_on_ten_thousand_others(shop: Shop) -> None:
     """More than fit one publish, one relay, or one page of anything; each is told of its ack once."""
     orders, mails = shop.queue("orders"), shop.queue("mails")

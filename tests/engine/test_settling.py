@@ -1,4 +1,4 @@
-"""A call that tells blocked jobs of many dependencies judges each job by all that concerns it (lua/settle.lua)."""
+"""One call settles many dependencies; each job is decided by all of its entries (lua/settle.lua)."""
 
 from __future__ import annotations
 

@@ -35,7 +35,6 @@ from .names import SEPARATOR, assigned, children, copy_function, copy_tree, decl
 LONGEST: Final = 3000
 """Characters that a function of several calls may take, all together."""
 
-
 HARMLESS = SINGLE | frozenset(
     {"math.max", "math.log", "struct.pack", "struct.unpack", "string.sub", "string.match", "table.concat", "unpack"}
 )

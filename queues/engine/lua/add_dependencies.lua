@@ -15,7 +15,7 @@
 --   ok           added total   new ones among these; all that the job waits for now
 --   closed                 the job is not open any more, or never was
 --   missing                there is no such job
---   full                   it would wait for more than `most`
+--   full                   it would wait for more than `most`, and some of these are new
 -- INCLUDES waits
 local mark = redis.call('ZSCORE', blocked, id) and open_mark(id)
 if not mark then return {redis.call('HEXISTS', jobs, id) == 1 and 'closed' or 'missing'} end
@@ -34,9 +34,9 @@ for i = 1, #known, 3 do
   end
 end
 local added, total = #fresh / 2, redis.call('ZLEXCOUNT', waits, '[' .. head, '(' .. id .. '\n') - 1
-if total + added > tonumber(most) then return {'full'} end
+if added > 0 and total + added > tonumber(most) then return {'full'} end
 if added > 0 then
   redis.call('ZADD', waits, unpack(fresh))
-  write_outgoing('added\t' .. queue .. '\t' .. id)
+  write_outgoing(added_message(id))
 end
 return {'ok', added, total + added}

@@ -32,9 +32,9 @@
 --   ok           ended messages   jobs that are not blocked any more; messages to other partitions that were written
 -- INCLUDES record run line wake due events minute_counts waits
 local OUTCOME_FAILED = 1
-local is_freed, failed = {}, {} -- of each id: whether it waits for one less; what it does not survive
-local carried = {} -- messages of which nothing is left to be carried
-local sent = {} -- those that are written, with their times
+local is_freed, failed = {}, {} -- of each id: whether it waits for one less; the error that it dies of
+local carried = {} -- messages that have been carried completely
+local sent = {} -- new messages, with their times
 
 local function send(message) sent[#sent + 1], sent[#sent + 2] = now, message end
 
@@ -101,7 +101,7 @@ local function unblock(ids)
   return #readied
 end
 
--- The jobs, in the order in which they were told the last of it.
+-- The jobs, in the order of their last entries.
 local ids, last = {}, {}
 for i = REST, #ARGV, 3 do last[ARGV[i]] = i end
 for i = REST, #ARGV, 3 do
@@ -117,7 +117,7 @@ for i, id in ipairs(ids) do
   elseif is_blocked[i] and is_freed[id] and not left then
     freed[#freed + 1] = id
   end
-  if not left or is_blocked[i] and not failed[id] and not first_wait(id, '?') then
+  if is_carried(id, is_blocked[i] and not failed[id], left) then
     carried[#carried + 1], carried[#carried + 2] = waits_message(id), added_message(id)
   end
 end

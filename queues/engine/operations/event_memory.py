@@ -16,7 +16,8 @@ HOT_PART: Final = 4
 """A partition whose events take that part of its equal share gets more than that share."""
 
 KEPT_PART: Final = 2
-"""That part of its equal share is kept for each partition, whatever the others need."""
+"""That part of its equal share is kept for each partition, whatever the others need. `lua/lib/events.lua` relies
+on it: until then it does not look for another cap."""
 
 
 def divide_events_memory(held: Sequence[int], *, share: int) -> list[int] | None:

@@ -18,7 +18,7 @@ _LIST = load("list_limit_keys")
 _FIND = load("find_limit_keys")
 _FIRST_MAX = 10_000_000
 _LISTED_MAX = 250
-"""Jobs of each key are counted, so one call lists so many keys, whatever the caller asks for."""
+"""Keys that one call lists at most, whatever `limit` is: it counts the jobs of each."""
 
 _FOUND_MAX = 100
 """A search seeks each key."""

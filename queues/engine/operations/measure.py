@@ -30,8 +30,8 @@ _PROBE = load("write_probe")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionLoad:
-    """`due_behind_ms`, `ends_behind_ms`: how long ago the earliest due time, or end of a lease or retention, has been,
-    that no relay has attended to; 0 if there is none. `events_*`: memory that its stream takes, in bytes; how many
+    """`due_behind_ms`, `ends_behind_ms`: how long ago the earliest due time, or end of a lease or retention, was
+    and has not been attended to; 0 if there is none. `events_*`: memory that its stream takes, in bytes; how many
     events its cap has dropped, and when the last of them (0: never)."""
 
     queues: int

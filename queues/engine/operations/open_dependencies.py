@@ -47,7 +47,8 @@ def add_dependencies(
         yield from refuse_cycle(layout, queue, page.key, depends_on, job_id=job_id)
     names, most = list(dict.fromkeys(map(str, depends_on))), limits.DEPENDENCIES_OF_JOB_MAX
     first, *others = in_pages(names, limits.DEPENDENCIES_PER_CALL)
-    # The first call leaves room for the others, so that it is the one that is refused if not all fit.
+    # The first call leaves room for the others, so that it is the one that is refused if not all fit. A call of which
+    # all is known already is never refused.
     totals = yield [_add(queue, job_id, first, most - (len(names) - len(first)), now_ms)]
     if others:
         totals = yield [_add(queue, job_id, part, most, now_ms) for part in others]

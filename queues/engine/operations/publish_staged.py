@@ -16,13 +16,11 @@ from .publish import PreparedOptions, check_bodies, check_dependencies_of, check
 from .ratelimit import limited
 
 _STAGE = load("stage")
-
 _PUBLISH_STAGED = load("publish_staged")
-
 _PUBLISH_STAGED_BLOCKED = load("publish_staged_blocked")
-
 _UNSTAGE = load("unstage")
-
+_STAGED_PUBLISHED = published_by(_PUBLISH_STAGED)
+_STAGED_PUBLISHED_BLOCKED = published_by(_PUBLISH_STAGED_BLOCKED)
 _STAGE_TRIES: Final = 3
 
 
@@ -58,12 +56,11 @@ def publish_large(
             (outcome,) = yield [last if limit is None else limited(last, limit)]
         except TaskqError:
             if began is not None:
-                yield Apart([_unstage(queue, part, random, counter + first, began) for first, part in _parts(bodies)])
+                yield _unstage_all(queue, bodies, random, counter, began)
             raise
         if outcome is not None:
             return outcome  # type: ignore[no-any-return]
-        # Parts that were written after the others had gone.
-        yield Apart([_unstage(queue, part, random, counter + first, began) for first, part in _parts(bodies)])
+        yield _unstage_all(queue, bodies, random, counter, began)  # some parts may have been written after the loss
     raise StoreUnavailableError("the jobs were not written: the queue was deleted meanwhile, or it took over a minute")
 
 
@@ -117,6 +114,10 @@ def _unstage(queue: QueueKeys, part: Sequence[bytes], random: str, counter: int,
     return Operation(_UNSTAGE, queue.select(_UNSTAGE.keys), args, lambda reply: int(expect_ok(_UNSTAGE, reply)[0]))
 
 
+def _unstage_all(queue: QueueKeys, bodies: Sequence[bytes], random: str, counter: int, began: int | None) -> Apart:
+    return Apart([_unstage(queue, part, random, counter + first, began) for first, part in _parts(bodies)])
+
+
 def _publish_staged(
     queue: QueueKeys,
     bodies: Sequence[bytes],
@@ -146,8 +147,3 @@ def _publish_staged(
     head = (clock_argument(began), queue.name, queue.channel, queue.events_cap, random, counter)
     args = (*head, *options.arguments, *map(len, bodies))
     return Operation(_PUBLISH_STAGED, queue.select(_PUBLISH_STAGED.keys), args, decode, alone=True, replicated=True)
-
-
-_STAGED_PUBLISHED = published_by(_PUBLISH_STAGED)
-
-_STAGED_PUBLISHED_BLOCKED = published_by(_PUBLISH_STAGED_BLOCKED)

@@ -270,11 +270,10 @@ class _Round:
 
     def _subscribe(self, found: Sequence[tuple[_Message, Waits]]) -> Plan[set[int]]:
         nodes = {page.job_id for _, page in found if page.is_node}
-        asked: list[tuple[QueueKeys, list[Wait], Operation[tuple[str, ...]]]] = []
+        asked: list[tuple[QueueKeys, Sequence[Wait], Operation[tuple[str, ...]]]] = []
         for message, page in found:
             for queue, all_of_it in self._by_queue(message.queue, page.waits).items():
-                for start in range(0, len(all_of_it), limits.SETTLE_PAGE):
-                    waits = all_of_it[start : start + limits.SETTLE_PAGE]
+                for waits in in_pages(all_of_it, limits.SETTLE_PAGE):
                     operation = dependencies.subscribe(queue, message.queue, waits, now_ms=self.now_ms)
                     asked.append((message.queue, waits, operation))
         answers = yield from self._apart([operation for _, _, operation in asked])

@@ -254,7 +254,7 @@ class OutboxRelay:
         outcome.published += group
 
     def _settle(self, rows: Sequence[Any]) -> None:
-        """Have the ids of rows forgotten, which will not be repeated. If that fails, they are remembered for a day."""
+        """Have the ids of published rows forgotten: they will not be repeated. On failure they are kept for a day."""
         broker = self.app.broker
         queues: dict[str, list[str]] = {}
         for row in rows:

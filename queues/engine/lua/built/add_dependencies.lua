@@ -39,7 +39,7 @@ for i_2 = 1, #known, 3 do
  end
 end
 local added, total = #fresh / 2, redis.call('ZLEXCOUNT', KEYS[3], '[' .. head, '(' .. ARGV[3] .. '\n') - 1
-if total + added > tonumber(ARGV[4]) then
+if added > 0 and total + added > tonumber(ARGV[4]) then
  return {
   'full',
  }
@@ -47,7 +47,7 @@ end
 if added > 0 then
  redis.call('ZADD', KEYS[3], unpack(fresh))
  do
-  local message = 'added\t' .. ARGV[2] .. '\t' .. ARGV[3]
+  local message = ('added\t' .. ARGV[2] .. '\t' .. ARGV[3])
   redis.call('ZADD', KEYS[4], now, message)
  end
 end

@@ -15,9 +15,13 @@ end
 if ARGV[3] ~= '' then
  do
   local id = ARGV[3]
-  local all_are_known = redis.call('ZSCORE', KEYS[1], id) and not redis.call('ZRANGEBYLEX', KEYS[2], '[' .. id .. '\t' .. '?', '?' == '' and '(' .. id .. '\n' or '(' .. id .. '\t' .. '?' .. '\255', 'LIMIT', 0, 1)[1]
-  if all_are_known or not redis.call('ZRANGEBYLEX', KEYS[2], '[' .. id .. '\t' .. '', '' == '' and '(' .. id .. '\n' or '(' .. id .. '\t' .. '' .. '\255', 'LIMIT', 0, 1)[1] then
-   redis.call('ZREM', KEYS[4], 'waits\t' .. ARGV[2] .. '\t' .. id, 'added\t' .. ARGV[2] .. '\t' .. id)
+  local is_carried
+  do
+   local is_blocked, left = redis.call('ZSCORE', KEYS[1], id), redis.call('ZRANGEBYLEX', KEYS[2], '[' .. id .. '\t' .. '', '' == '' and '(' .. id .. '\n' or '(' .. id .. '\t' .. '' .. '\255', 'LIMIT', 0, 1)[1]
+   is_carried = not left or is_blocked and not redis.call('ZRANGEBYLEX', KEYS[2], '[' .. id .. '\t' .. '?', '?' == '' and '(' .. id .. '\n' or '(' .. id .. '\t' .. '?' .. '\255', 'LIMIT', 0, 1)[1]
+  end
+  if is_carried then
+   redis.call('ZREM', KEYS[4], ('waits\t' .. ARGV[2] .. '\t' .. id), ('added\t' .. ARGV[2] .. '\t' .. id))
   end
  end
 end

@@ -194,7 +194,12 @@ for i_5, id_4 in ipairs(ids_2) do
  elseif is_blocked[i_5] and is_freed[id_4] and not left then
   freed[#freed + 1] = id_4
  end
- if not left or is_blocked[i_5] and not failed[id_4] and not redis.call('ZRANGEBYLEX', KEYS[6], '[' .. id_4 .. '\t' .. '?', '?' == '' and '(' .. id_4 .. '\n' or '(' .. id_4 .. '\t' .. '?' .. '\255', 'LIMIT', 0, 1)[1] then
+ local is_carried
+ do
+  local is_blocked_2 = is_blocked[i_5] and not failed[id_4]
+  is_carried = not left or is_blocked_2 and not redis.call('ZRANGEBYLEX', KEYS[6], '[' .. id_4 .. '\t' .. '?', '?' == '' and '(' .. id_4 .. '\n' or '(' .. id_4 .. '\t' .. '?' .. '\255', 'LIMIT', 0, 1)[1]
+ end
+ if is_carried then
   carried[#carried + 1], carried[#carried + 2] = ('waits\t' .. ARGV[2] .. '\t' .. id_4), ('added\t' .. ARGV[2] .. '\t' .. id_4)
  end
 end

@@ -38,7 +38,7 @@ local function fetch_size()
   return math.min(most - delivered, chunk)
 end
 
--- The options of which a consumer is told: '' unless they may hold attributes or a group.
+-- The options that a consumer gets: '' unless they may hold attributes or a group.
 local function options_to_tell(options)
   if options == '' then return '' end
   local bits, _, _, key_size, attributes_size = struct.unpack('>BI6I6HH', options, 7)

@@ -41,7 +41,8 @@ end
 -- The cap counts bytes, so it bounds memory whatever the entries hold: one addition a call. cap 0: events are off.
 -- At the cap a part of it is dropped at once: reading back what is dropped costs too much to be done in every call.
 -- The call by which the stream becomes full (`full_bytes` in keys.py) wakes drains, on the channel of the stream's name.
--- From half of its equal share on, the drain may have lent the partition more, or what it needs to others.
+-- The drain may have changed the cap, but never to less than half of the equal share (KEPT_PART in operations/event_memory.py):
+-- it is looked up from there on only.
 local function flush_events()
   local total = #event_lines
   local most = tonumber(cap)

@@ -145,8 +145,8 @@ local function number_within(group, ids, joined)
   return #ids
 end
 
--- What is known of no member yet: the ids, the most tries, the longest retention, the latest expiry; the backoff of the
--- first; of each id its key ('' = none) if others depend on it; and of ids with a key, the keys.
+-- A batch without members yet: its ids, the most tries, the longest retention, the latest expiry; the backoff of the first
+-- member; of each id that others depend on, its key ('' = none); and the keys of ids with a key.
 local function new_batch()
   return {ids = {}, longest = 0, tries = 1, latest = 0, never = false, head = nil, awaited = {}, marks = 0, keys = {}, ids_with_key = {}}
 end

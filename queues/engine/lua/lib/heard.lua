@@ -2,7 +2,8 @@
 -- there are more than `most`, those that were silent for longest. Reports later than now were sent before the clock was put
 -- back: they are forgotten, too, and a process that lives reports again.
 
--- Records what the process `one` reports; "" = it ends. `times`: zset, `records`: hash. The first write frees, so it goes on when Redis is full.
+-- Records what the process `one` reports; "" = it ends. `times`: zset, `records`: hash. The first write frees memory, so it
+-- works on a full Redis, too.
 local function hear(times, records, one, record)
   local function drop(some)
     for _, other in ipairs(some) do

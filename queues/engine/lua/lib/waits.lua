@@ -16,10 +16,12 @@ local function open_mark(id)
   return first and #first == #id + 3 and first or nil
 end
 
--- Drops the job's messages if nothing of it is left to be carried.
+-- Whether the job's messages have been carried completely. `left`: a member of it, or nil.
+local function is_carried(id, is_blocked, left) return not left or is_blocked and not first_wait(id, '?') end
+
+-- Drops the job's messages if they have been carried completely.
 local function end_message(id)
-  local all_are_known = redis.call('ZSCORE', blocked, id) and not first_wait(id, '?')
-  if all_are_known or not first_wait(id, '') then
-    redis.call('ZREM', outgoing, 'waits\t' .. queue .. '\t' .. id, 'added\t' .. queue .. '\t' .. id)
+  if is_carried(id, redis.call('ZSCORE', blocked, id), first_wait(id, '')) then
+    redis.call('ZREM', outgoing, waits_message(id), added_message(id))
   end
 end

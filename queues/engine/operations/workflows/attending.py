@@ -1,4 +1,4 @@
-"""Finishes what processes that died have begun with workflows, repeats cancellations, and ends workflows.
+"""Finishes what a process began with a workflow before it died, repeats cancellations, and ends workflows.
 
 Called by the relay of the pump. Each step may be done twice.
 """

@@ -10,7 +10,7 @@ from ...values import Dependency
 from ..dependencies import POLICIES
 
 WORKFLOW_POLICY: Final = "a"
-"""Stands for the policy of a dependant that is a workflow: it is told of every end of the job, also of a second one."""
+"""Stands for the policy of a dependant that is a workflow, which is told each time the job ends or begins again."""
 
 WORKFLOW_QUEUE: Final = "*"
 """Stands for the queue of such a dependant: no queue has this name."""
