@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from queues.engine import Engine, PublishOptions, QueueKeys, ack, consume, limits, open_engine, partition_load, publish
+from queues.engine import Engine, PublishOptions, QueueKeys, ack, consume, open_engine, partition_load, publish
 from queues.lake.files import list_days, read_day
 
 from .report import Bar, Figure, Section, show
@@ -114,7 +114,7 @@ def cycle_singly(engine: Engine, queue: QueueKeys) -> int:
 
 def _look(engine: Engine, load: Load) -> None:
     parts = engine.batch([partition_load(partition) for partition in range(engine.layout.partitions)])
-    memory = limits.EVENTS_MEMORY_MB * limits.MEBIBYTE
+    memory = engine.layout.events_cap * engine.layout.partitions
     load.most = max(load.most, sum(part.events_bytes for part in parts) / memory)
     load.dropped = sum(part.events_dropped for part in parts)
 

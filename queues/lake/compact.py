@@ -19,9 +19,9 @@ import pyarrow as pa
 from .files import (
     DamagedFileError,
     HourFiles,
+    count_rewritable_rows,
     count_rows,
     hour_folders,
-    is_rewritable,
     read_batches,
     read_hour,
 )
@@ -82,10 +82,10 @@ def _compact_hour(storage: Storage, folder: str) -> CompactionCounts:
     rows: dict[str, int] = {}
     for name in files.live:
         try:
-            if is_rewritable(storage, f"{folder}/{name}"):
-                rows[name] = count_rows(storage, f"{folder}/{name}")
-            else:
+            if (count := count_rewritable_rows(storage, f"{folder}/{name}")) is None:
                 problems.append((storage.url(f"{folder}/{name}"), NEWER))
+            else:
+                rows[name] = count
         except (LakeError, FileNotFoundError) as error:
             url = storage.url(f"{folder}/{name}")
             problems.append((url, str(error).removeprefix(f"{url}: ")))

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from datetime import UTC, date, datetime
 from typing import Any, Final, NamedTuple
 
+from .footers import DamagedFooterError, has_sound_data, read_footer
 from .names import HOUR_MS, EntryId, day_dir, pool_in_name
 from .schema import ColumnType
 from .storage import LakeError, Storage
@@ -63,9 +64,8 @@ def is_counted(storage: Storage, pool: str, at_ms: int) -> bool:
 def write_counts(storage: Storage, pool: str, at_ms: int, counted: Sequence[CountedPartition]) -> None:
     """Note the counts of a pool's partitions, in order, unless others have done it this hour. Raises LakeError."""
     import pyarrow as pa  # here and below: processes that do not write files do without its time and memory
-    import pyarrow.parquet as pq
 
-    from .writer import PARQUET
+    from .writer import parquet_bytes
 
     hour = at_ms // HOUR_MS % 24
     rows: list[tuple[Any, ...]] = []
@@ -77,9 +77,7 @@ def write_counts(storage: Storage, pool: str, at_ms: int, counted: Sequence[Coun
     arrays = [
         pa.array(list(values), getattr(pa, kind)()) for values, kind in zip(columns, COLUMNS.values(), strict=True)
     ]
-    sink = pa.BufferOutputStream()
-    pq.write_table(pa.Table.from_arrays(arrays, names=list(COLUMNS)), sink, **PARQUET)
-    storage.put(_path(pool, at_ms), memoryview(sink.getvalue()))
+    storage.put(_path(pool, at_ms), parquet_bytes(pa.Table.from_arrays(arrays, names=list(COLUMNS))))
 
 
 class NewestCounts(NamedTuple):
@@ -122,9 +120,15 @@ def _read(storage: Storage, path: str) -> Any:
 
     with storage.open(path, "rb") as file:
         try:
-            return pq.ParquetFile(file, page_checksum_verification=True).read(columns=list(COLUMNS))
+            if has_sound_data(file, read_footer(file)):
+                file.seek(0)
+                return pq.ParquetFile(file, page_checksum_verification=True).read(columns=list(COLUMNS))
+            reason = "is damaged: its data is not what was written"
+        except DamagedFooterError as error:
+            reason = str(error)
         except Exception as error:  # pyarrow's errors share no base class of their own
-            raise LakeError(f"{storage.url(path)}: is damaged: {' '.join(str(error).split())}") from error
+            reason = f"is damaged: {' '.join(str(error).split())}"
+    raise LakeError(f"{storage.url(path)}: {reason}")
 
 
 def _path(pool: str, at_ms: int) -> str:

@@ -221,10 +221,11 @@ def count_rows(storage: Storage, path: str) -> int:
         return _footer(storage, path, file).rows
 
 
-def is_rewritable(storage: Storage, path: str) -> bool:
-    """Whether this taskq knows all columns of the file: its version is not a newer one. Raises as `count_rows`."""
+def count_rewritable_rows(storage: Storage, path: str) -> int | None:
+    """The same; None if a newer version wrote the file, so that this taskq may not know all its columns."""
     with storage.open(path, "rb") as file:
-        return (_footer(storage, path, file).version or 0) <= VERSION
+        footer = _footer(storage, path, file)
+        return footer.rows if (footer.version or 0) <= VERSION else None
 
 
 def read_batches(storage: Storage, path: str, *, rows: int) -> Iterator[Any]:

@@ -4,6 +4,7 @@
     LAKE/date=2026-11-21/hour=16/compact-DIGEST.parquet           what compaction made of several files
     LAKE/date=2026-11-21/hour=16/_compact-DIGEST.json             its manifest: without it, it does not count
     LAKE/_gaps/POOL-pNNNN-FROM-UNTIL.json                         events that were dropped before a drain took them
+    LAKE/_counts/date=2026-11-21/POOL-h16.parquet                 Redis's own counts of jobs (`counts`)
 
 A name that begins with `_` or `.` is never data, for Spark, DuckDB and us alike.
 """

@@ -42,10 +42,13 @@ PARQUET: Final = {
 
 
 @contextmanager
-def parquet_writer(file: Any) -> Iterator[pq.ParquetWriter]:
-    """Write tables of the lake's columns into an open file; at the end of the block it gets its seal and its footer."""
+def parquet_writer(file: Any, schema: Any = None) -> Iterator[pq.ParquetWriter]:
+    """Write tables into an open file; at the end of the block it gets its seal and its footer.
+
+    `schema`: a `pyarrow.Schema`; None: that of events.
+    """
     sink = SealingFile(file)
-    schema = arrow_schema().with_metadata({VERSION_KEY: str(VERSION)})
+    schema = (schema or arrow_schema()).with_metadata({VERSION_KEY: str(VERSION)})
     with pq.ParquetWriter(sink, schema, **PARQUET) as writer:
         yield writer
         sink.begin_footer()
@@ -53,9 +56,9 @@ def parquet_writer(file: Any) -> Iterator[pq.ParquetWriter]:
 
 
 def parquet_bytes(table: Any) -> memoryview:
-    """A file of the lake with these events."""
+    """A file of the lake with the rows of a `pyarrow.Table`."""
     file = io.BytesIO()
-    with parquet_writer(file) as writer:
+    with parquet_writer(file, table.schema) as writer:
         writer.write_table(table)
     return file.getbuffer()
 

@@ -5,7 +5,7 @@ OLD_DEFAULT = 256
 
 
 def follow_the_servers_memory(apps, schema_editor):
-    """Pools that have the default of old get the new one: nobody has chosen it."""
+    """Pools with the old default get the new one."""
     apps.get_model('queues', 'Pool').objects.filter(events_memory_mb=OLD_DEFAULT).update(events_memory_mb=None)
 
 

@@ -31,13 +31,6 @@ SCHEMA: Final = t.StructType(
 )
 """The lake's columns, and the two that the directories say."""
 
-_COUNT_TYPES: Final = {
-    "string": t.StringType(),
-    "int16": t.ShortType(),
-    "int32": t.IntegerType(),
-    "int64": t.LongType(),
-}
-
 COUNTS_SCHEMA: Final = t.StructType([t.StructField(name, _TYPES[kind]) for name, kind in COUNT_COLUMNS.items()])
 """The columns of Redis's own counts."""
 

@@ -1,4 +1,7 @@
-"""Thousands of operations in random order: after each, every job is in the one place where the model has it."""
+"""Thousands of operations in random order: after each, every job is in the one place where the model has it.
+
+And what events say of arrivals and departures adds up to Redis's own counts of jobs.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +10,17 @@ import os
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from .walk import Walk
+from .counted_walk import CountedWalk
 
 EXAMPLES = int(os.environ.get("TASKQ_WALK_EXAMPLES", "60"))
 STEPS = int(os.environ.get("TASKQ_WALK_STEPS", "40"))
 """More of them make a longer walk, by hand: about 100 steps a second."""
 
 
-def test_a_random_walk_agrees_with_the_model_after_every_step(redis_url: str) -> None:
-    Walk.redis_url = redis_url
+def test_after_every_step_of_a_random_walk_jobs_are_where_the_model_has_them_and_events_add_up(redis_url: str) -> None:
+    CountedWalk.redis_url = redis_url
     run_state_machine_as_test(
-        Walk,
+        CountedWalk,
         settings=settings(
             max_examples=EXAMPLES,
             stateful_step_count=STEPS,

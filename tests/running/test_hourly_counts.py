@@ -181,3 +181,15 @@ def test_the_drain_does_it_whatever_else_there_is_to_do(engine: Engine, tmp_path
         pass
     (rows,) = noted(tmp_path).values()
     assert [row["jobs"] for row in rows if row["queue"]] == [1]
+
+
+def test_events_do_not_wait_for_counts_that_the_lake_refuses(engine: Engine, tmp_path: Path) -> None:
+    engine.run(publish(engine.queue("shop", "orders"), [b"x"] * 5))
+    (tmp_path / "_counts").write_text("in the way of the directory")
+    drain = Drain(POOL, url=str(tmp_path), every_s=0, everything=True, notes_counts=True)
+
+    for _ in range(3):
+        with pytest.raises(LakeError, match="_counts"):
+            drain.tick(engine, None)
+
+    assert list(tmp_path.rglob("date=*/hour=*/*.parquet"))

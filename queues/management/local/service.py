@@ -20,6 +20,11 @@ from queues.supervision import Child, ChildSpec, Supervisor, last_lines
 from .data_dir import Account, CannotStartError, DataDir, check_port, lock_data_dir
 
 READY_TIMEOUT_S: Final = 60.0
+ASK_TIMEOUT_S: Final = 5.0
+
+REDIS_HUNG_AFTER_S: Final = 30.0
+"""When it is killed. Mostly it waits for the disk: killing it loses what it could not write, and the new one reads all
+its data from that disk before it serves."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,13 +114,6 @@ def _is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
-
-
-ASK_TIMEOUT_S: Final = 5.0
-
-REDIS_HUNG_AFTER_S: Final = 30.0
-"""When it is killed. Mostly it waits for the disk: killing it loses what it could not write, and the new one reads all
-its data from that disk before it serves."""
 
 
 def redis_part(data_dir: DataDir, redis: EmbeddedRedis, *, env: Mapping[str, str]) -> ChildSpec:

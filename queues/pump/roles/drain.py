@@ -81,26 +81,27 @@ class Drain:
     def tick(self, engine: Engine, now_ms: int | None) -> Counts:
         """Write a bounded part of one partition. `more`: it, or another one, may have more. Raises LakeError."""
         partitions = range(engine.layout.partitions)
-        states: list[DrainState] = engine.batch([drain_state(partition, now_ms=now_ms) for partition in partitions])
+        looks = [drain_state(partition, now_ms=now_ms) for partition in partitions]
+        states: list[DrainState] = engine.batch(looks)
         if self._until_ms is None:
             self._until_ms = states[0].now_ms
-        self._lend(engine, states)
-        more = self._counts is not None and self._counts.tick(engine, states[0].now_ms, clock_ms=now_ms)
+        self._lend(engine, states, servers=engine.group_by_server(looks))
         full = engine.layout.events_full
         due = [partition for partition in partitions if self._is_due(partition, states[partition], full)]
-        if not due:
-            return Counts(more=more)
-        # In turn: what is wrong with one partition's files must not hold up the others.
-        partition = next((partition for partition in due if partition > self._latest), due[0])
-        self._latest = partition
-        events = self._drain(engine, partition, states[partition], now_ms)
-        return Counts(queues=1, jobs=events, more=True)
+        events = 0
+        if due:
+            # In turn: what is wrong with one partition's files must not hold up the others.
+            partition = next((partition for partition in due if partition > self._latest), due[0])
+            self._latest = partition
+            events = self._drain(engine, partition, states[partition], now_ms)
+        # After the events, which must not wait for it if the lake refuses the counts alone.
+        more = self._counts is not None and self._counts.tick(engine, states[0].now_ms, clock_ms=now_ms)
+        return Counts(queues=int(bool(due)), jobs=events, more=bool(due) or more)
 
-    def _lend(self, engine: Engine, states: list[DrainState]) -> None:
+    def _lend(self, engine: Engine, states: list[DrainState], *, servers: list[list[int]]) -> None:
         """Let partitions with many events use the memory that the others leave unused. Of a cluster, on each node."""
         share = engine.layout.events_cap
-        looks = [drain_state(partition) for partition in range(len(states))]
-        for places in engine.group_by_server(looks):
+        for places in servers:
             lent = divide_events_memory([states[place].bytes for place in places], share=share)
             wanted: list[int | None] = [None] * len(places) if lent is None else [*lent]
             changes = [(place, most) for place, most in zip(places, wanted, strict=True) if most != states[place].most]

@@ -1,15 +1,13 @@
-"""Arrivals and departures in the events add up to Redis's own count of a queue, whatever is done to its jobs."""
+"""The random walk with one more question: whether the events add up to Redis's own count of each queue's jobs."""
 
 from __future__ import annotations
 
 from collections import Counter
 
-from hypothesis import HealthCheck, settings
-from hypothesis.stateful import invariant, run_state_machine_as_test
+from hypothesis.stateful import invariant
 
 from queues.engine import count_live_jobs
 
-from .test_random_walk import EXAMPLES, STEPS
 from .walk import NAMES, Walk
 
 ARRIVALS = frozenset({b"published", b"respawned"})
@@ -27,7 +25,7 @@ def change(line: bytes) -> int:
 
 
 class CountedWalk(Walk):
-    """The same walk; after each step the sums of all events so far are held against the counts.
+    """After each step the sums of all events so far are held against the counts.
 
     Events tell of each member of a batch, but of the deletion of a batch only once. So queues that have had one are
     left out from then on.
@@ -55,17 +53,3 @@ class CountedWalk(Walk):
                 self.had_batches.add(name)
             if name not in self.had_batches:
                 assert sums[queue.name] == live, name
-
-
-def test_after_every_step_of_a_random_walk_the_events_add_up_to_the_counts(redis_url: str) -> None:
-    CountedWalk.redis_url = redis_url
-    run_state_machine_as_test(
-        CountedWalk,
-        settings=settings(
-            max_examples=EXAMPLES // 2,
-            stateful_step_count=STEPS,
-            database=None,
-            report_multiple_bugs=False,
-            suppress_health_check=list(HealthCheck),
-        ),
-    )
