@@ -134,7 +134,7 @@ def test_known_tokens_go_on_while_the_database_is_away_and_others_get_503(
         clock.advance(2)
         with pytest.raises(MetadataUnavailableError):
             enter(token)
-    errors = [record.message for record in caplog.records if record.levelno >= logging.ERROR]
+    errors = [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR]
     assert errors == ["database cannot be read"]
     forget_everything()
     assert enter(token).namespace == "orders"

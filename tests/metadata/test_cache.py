@@ -64,7 +64,7 @@ def test_staff_stays_logged_in_while_redis_is_away(
         assert "root" in response.text
     outages.flush()
     said = [record for record in caplog.records if record.name == "taskq_site.cache"]
-    assert [record.message for record in said] == ["cache does not answer", "outage goes on as the process ends"]
+    assert [record.getMessage() for record in said] == ["cache does not answer", "outage goes on as the process ends"]
     assert all(record.exc_info is None for record in said), "a line each"
     assert vars(said[1])["failures"] >= 2
 

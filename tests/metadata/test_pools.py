@@ -107,7 +107,7 @@ def test_a_pool_that_may_evict_jobs_is_reported_and_logged(
     assert policy in report.problems[0].text
     assert "noeviction" in report.problems[0].hint
     (record,) = caplog.records
-    assert (record.message, vars(record)["problem"]) == ("pool has a problem", "evicts")
+    assert (record.getMessage(), vars(record)["problem"]) == ("pool has a problem", "evicts")
 
 
 def test_a_pool_without_aof_is_reported(redis_client: redis.Redis) -> None:

@@ -291,7 +291,9 @@ def test_a_file_that_compaction_finds_damaged_is_named_once_unless_the_report_di
 
     text = f"{url}/b.parquet was not compacted: not readable as Parquet: no Parquet footer at the end of 10 bytes"
     assert ReportDay.objects.get().warnings == [named, {"kind": "compaction", "text": text}]
-    assert [record.message for record in caplog.records if "not compacted" in record.message] == [f"report: {text}"]
+    assert [record.getMessage() for record in caplog.records if "not compacted" in record.getMessage()] == [
+        f"report: {text}"
+    ]
 
 
 def test_the_files_of_a_day_that_goes_on_are_not_compacted(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -130,7 +130,7 @@ def test_no_secret_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.DEBUG):
         new = create_token(namespace="orders", description="x", secret=SECRET)
         revoke_token(namespace="orders", public_id_or_secret=new.secret)
-    assert [record.message for record in caplog.records if record.name.startswith("queues")] == [
+    assert [record.getMessage() for record in caplog.records if record.name.startswith("queues")] == [
         "token created",
         "token revoked",
     ]

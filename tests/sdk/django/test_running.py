@@ -177,7 +177,7 @@ def test_a_context_of_an_async_task(backend: TaskqBackend) -> None:
 
 @pytest.mark.parametrize("task", [tasks.hang, tasks.hang_async])
 async def test_a_task_that_takes_too_long_has_failed(configure: Any, task: Any) -> None:
-    configure(TIMEOUT=0.1)
+    configure(TIMEOUT=0.5)
     result = await task.aenqueue()
     with heard() as signals:
         async with working(app):
