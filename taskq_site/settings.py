@@ -242,6 +242,7 @@ TASKQ_LAKE_EVERY_S = read_int("TASKQ_LAKE_EVERY_S", default=300, minimum=1, maxi
 
 # When the reports of days that have ended are made, in UTC (None: by command only), by which Spark, kept for how long.
 TASKQ_REPORT_AT = read_time("TASKQ_REPORT_AT", default="02:10")
+TASKQ_REPORT_TODAY_EVERY_S = read_int("TASKQ_REPORT_TODAY_EVERY_S", default=3_600, minimum=0, maximum=86_400)
 TASKQ_SPARK_MASTER = read_text("TASKQ_SPARK_MASTER", "local[*]")
 TASKQ_REPORTS_KEEP_DAYS = read_int("TASKQ_REPORTS_KEEP_DAYS", default=400, minimum=1, maximum=10_000)
 TASKQ_REPORT_MAIL_TO = read_list("TASKQ_REPORT_MAIL_TO")

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, Final, NamedTuple
 
@@ -75,11 +75,15 @@ class DamagedFileError(LakeError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DayFiles:
-    """What the lake has of a UTC day. What is in `corrupt` is in neither `live` nor `gaps`."""
+    """What the lake has of a UTC day. What is in `corrupt` is in neither `live` nor `gaps`.
+
+    `covered`: by the URL of an hour's directory, `HourFiles.covered`.
+    """
 
     live: tuple[LakeFile, ...]
     corrupt: tuple[DamagedFile, ...]
     gaps: tuple[Gap, ...]
+    covered: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     @property
     def rows(self) -> int:
@@ -127,6 +131,12 @@ class HourFiles:
             ):
                 yield name
 
+    @property
+    def covered(self) -> frozenset[str]:
+        """Names of the files whose events count, compacted or not: what compaction has made is named by its sources."""
+        merged = (self.sources.get(name, frozenset()) for name in self.live)
+        return frozenset(name for name in {*self.live, *frozenset().union(*merged)} if not is_compacted(name))
+
     def ranges(self, pool: str, partition: int) -> list[tuple[EntryId, EntryId]]:
         """Which entries of a stream have been written here, also those that compaction has taken since."""
         names = (parse_drained(name) for name in {*self.entries, *self.taken})
@@ -164,9 +174,12 @@ def read_day(url: str, day: date) -> DayFiles:
     storage = Storage(url)
     live: list[LakeFile] = []
     corrupt: list[DamagedFile] = []
+    covered: dict[str, frozenset[str]] = {}
     with ThreadPoolExecutor(READERS) as threads:
         for folder in hour_folders(storage, day):
-            for file in _check_hour(storage, folder, threads):
+            hour, checked = _check_hour(storage, folder, threads)
+            covered[storage.url(folder)] = hour.covered
+            for file in checked:
                 if isinstance(file, LakeFile):
                     live.append(file)
                 else:
@@ -177,11 +190,13 @@ def read_day(url: str, day: date) -> DayFiles:
             gaps.append(gap)
         else:
             corrupt.append(gap)
-    return DayFiles(live=tuple(live), corrupt=tuple(corrupt), gaps=tuple(gaps))
+    return DayFiles(live=tuple(live), corrupt=tuple(corrupt), gaps=tuple(gaps), covered=covered)
 
 
-def _check_hour(storage: Storage, folder: str, threads: ThreadPoolExecutor) -> list[LakeFile | DamagedFile]:
-    """The files of an hour that count, or what is wrong with them. Tried again if one goes away meanwhile."""
+def _check_hour(
+    storage: Storage, folder: str, threads: ThreadPoolExecutor
+) -> tuple[HourFiles, list[LakeFile | DamagedFile]]:
+    """The files of an hour, and those that count or what is wrong with them. Tried again if one goes away meanwhile."""
     for tries_left in reversed(range(READ_TRIES)):
         files = read_hour(storage, folder)
         entries = [files.entries[name] for name in files.live]
@@ -190,7 +205,7 @@ def _check_hour(storage: Storage, folder: str, threads: ThreadPoolExecutor) -> l
             break
     missing = [*files.missing, *(entry.name for entry, file in zip(entries, checked, strict=True) if file is None)]
     sound = [file for file in checked if file is not None]
-    return [*sound, *(_missing(storage, folder, name) for name in missing)]
+    return files, [*sound, *(_missing(storage, folder, name) for name in missing)]
 
 
 def _missing(storage: Storage, folder: str, name: str) -> DamagedFile:

@@ -87,6 +87,26 @@ class Storage:
                 raise
         return True
 
+    def replace(self, relative: str, content: bytes) -> None:
+        """Put a file in the place of what is there, if anything: at once, as a whole and durably."""
+        folder, _, name = relative.rpartition("/")
+        path = self.path(relative)
+        with _told(path):
+            if not self.is_local:  # object stores show a file when it is whole
+                self.fs.pipe_file(path, content)
+                return
+            _make_local_dir(Path(path).parent)
+            temporary = f"{folder}/{temporary_name(name)}"
+            try:
+                with open(self.path(temporary), "xb") as file:
+                    file.write(content)
+                _write_out(self.path(temporary))
+                os.replace(self.path(temporary), path)
+            except BaseException:
+                self.forget(temporary)
+                raise
+            _write_out(Path(path).parent)
+
     def put_written(self, relative: str, temporary: str) -> bool:
         """Put a finished file, written under a temporary name in the same directory, into place. As `put`."""
         path = self.path(relative)

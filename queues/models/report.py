@@ -66,6 +66,8 @@ class ReportDay(models.Model):
     """Who computes a day's report, how far they are, and what the report in the database rests on.
 
     The first fields are about the latest run, those from `reported_run` on about the run whose rows are in QueueDay.
+    `handed_on` is a digest of what the next day's report takes from this one, `taken_over` that of the report of the
+    day before as this one found it: where they differ, this one is to be made again.
     """
 
     date = models.DateField(_("day"), primary_key=True)
@@ -91,6 +93,11 @@ class ReportDay(models.Model):
     complete = models.BooleanField(_("day was over"), default=False)
     master = models.CharField(_("Spark master"), max_length=255, blank=True)
     mailed_at = models.DateTimeField(_("sent by e-mail"), null=True)
+    predecessor_run = models.CharField(
+        _("run of the day before"), max_length=64, blank=True, help_text=_("Whose backlogs this day began with.")
+    )
+    taken_over = models.CharField(max_length=64, blank=True)
+    handed_on = models.CharField(max_length=64, blank=True)
 
     class Meta:
         verbose_name = _("report")

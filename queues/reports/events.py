@@ -41,8 +41,7 @@ def read_events(spark: SparkSession, *, lake: str, files: Sequence[LakeFile]) ->
     """The events of these files, with the columns of SCHEMA; none if there are no files. `lake`: its URL."""
     if not files:
         return no_rows(spark, SCHEMA)
-    # Hadoop takes paths for patterns, unless they are escaped.
-    paths = [_GLOB.sub(r"\\\1", spark_url(file.url)) for file in files]
+    paths = [escaped(spark_url(file.url)) for file in files]
     return spark.read.schema(SCHEMA).option("basePath", spark_url(lake)).parquet(*paths)
 
 
@@ -59,8 +58,13 @@ def path_in_lake(url: str) -> str:
 
 def read_counts(spark: SparkSession, urls: Sequence[str]) -> DataFrame:
     """Redis's own counts in these files, of which there is at least one."""
-    paths = [_GLOB.sub(r"\\\1", spark_url(url)) for url in urls]
+    paths = [escaped(spark_url(url)) for url in urls]
     return spark.read.schema(COUNTS_SCHEMA).parquet(*paths)
+
+
+def escaped(path: str) -> str:
+    """Hadoop takes paths for patterns, unless they are escaped."""
+    return _GLOB.sub(r"\\\1", path)
 
 
 def spark_url(url: str) -> str:

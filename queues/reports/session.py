@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 import pyspark
@@ -211,3 +211,15 @@ def java_is_alive(after: Exception) -> bool:
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(timeout=ENDING_S)
     return process.poll() is None
+
+
+def java_times(session: SparkSession) -> dict[str, float]:
+    """Seconds since the session's Java process began, and what it has spent on compiling and on collecting garbage."""
+    factory: Any = session.sparkContext._jvm.java.lang.management.ManagementFactory  # type: ignore[union-attr]
+    collectors = factory.getGarbageCollectorMXBeans()
+    milliseconds = {
+        "up": factory.getRuntimeMXBean().getUptime(),
+        "just-in-time compiler, all threads": factory.getCompilationMXBean().getTotalCompilationTime(),
+        "garbage collection": sum(collectors[number].getCollectionTime() for number in range(len(collectors))),
+    }
+    return {name: value / 1_000 for name, value in milliseconds.items()}

@@ -8,6 +8,12 @@ from datetime import date, datetime, timedelta
 from enum import StrEnum
 from typing import Any, Final
 
+BACK_DAYS: Final = 31
+"""Days that ended longer ago are reported by command only."""
+
+DRAINED_S: Final = 30
+"""How long a drain may take that begins when events are TASKQ_LAKE_EVERY_S old: then an hour's last ones are there."""
+
 STALLED_AFTER: Final = timedelta(minutes=2)
 """A run that has shown no sign of life for so long may be taken over."""
 

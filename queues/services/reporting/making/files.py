@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
-import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -152,19 +150,8 @@ class ReportFiles:
             raise BadResultsError(f"the report's table {table} cannot be read: {error}") from error
 
     def make_current(self, run_id: str) -> None:
-        """Say that `run_id` is the one that counts, at once and as a whole. Raises LakeError, OSError."""
-        content = json.dumps({"run": run_id}).encode()
-        path = self.storage.path(f"{self._of_day}/current.json")
-        if not self.storage.is_local:  # object stores show a file when it is whole
-            self.storage.fs.pipe_file(path, content)
-            return
-        written = self.storage.path(f"{self._of_day}/.current.json.tmp-{uuid.uuid4().hex}")
-        self.storage.make_dir(self._of_day)
-        with open(written, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(written, path)
+        """Say that `run_id` is the one that counts. Raises LakeError, OSError."""
+        self.storage.replace(f"{self._of_day}/current.json", json.dumps({"run": run_id}).encode())
 
     def delete_runs(self, *, but: str = "") -> None:
         """Delete all runs of the day but one, and what killed ones have left. Raises LakeError, OSError."""

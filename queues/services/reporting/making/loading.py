@@ -83,9 +83,22 @@ def load_results(*, claim: Claim, results: Results, took_s: float) -> None:
             complete=bool(summary.get("complete")),
             master=str(summary.get("master", ""))[:255],
             warnings=results.warnings,
+            **_ties(summary),
         )
         QueueDay.objects.filter(day_id=claim.day).delete()
         QueueDay.objects.bulk_create(results.rows, batch_size=BATCH)
+
+
+def _ties(summary: Mapping[str, Any]) -> dict[str, str]:
+    """What the report has taken from that of the day before, and hands on to that of the day after."""
+    predecessor = summary.get("predecessor")
+    before = predecessor if isinstance(predecessor, dict) else {}
+    ties = {
+        "predecessor_run": before.get("run"),
+        "taken_over": before.get("handed_on"),
+        "handed_on": summary.get("handed_on"),
+    }
+    return {name: str(value or "")[:64] for name, value in ties.items()}
 
 
 def _warnings(summary: Mapping[str, Any]) -> list[dict[str, str]]:

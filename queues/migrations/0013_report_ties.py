@@ -1,0 +1,26 @@
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+
+    dependencies = [
+        ('queues', '0012_pool_events_memory_auto'),
+    ]
+
+    operations = [
+        migrations.AddField(
+            model_name='reportday',
+            name='handed_on',
+            field=models.CharField(blank=True, max_length=64),
+        ),
+        migrations.AddField(
+            model_name='reportday',
+            name='predecessor_run',
+            field=models.CharField(blank=True, help_text='Whose backlogs this day began with.', max_length=64, verbose_name='run of the day before'),
+        ),
+        migrations.AddField(
+            model_name='reportday',
+            name='taken_over',
+            field=models.CharField(blank=True, max_length=64),
+        ),
+    ]
