@@ -15,6 +15,11 @@ class Migration(migrations.Migration):
         ),
         migrations.AddField(
             model_name='reportday',
+            name='last_event_at',
+            field=models.DateTimeField(null=True, verbose_name='last event'),
+        ),
+        migrations.AddField(
+            model_name='reportday',
             name='predecessor_run',
             field=models.CharField(blank=True, help_text='Whose backlogs this day began with.', max_length=64, verbose_name='run of the day before'),
         ),

@@ -93,6 +93,7 @@ class ReportDay(models.Model):
     complete = models.BooleanField(_("day was over"), default=False)
     master = models.CharField(_("Spark master"), max_length=255, blank=True)
     mailed_at = models.DateTimeField(_("sent by e-mail"), null=True)
+    last_event_at = models.DateTimeField(_("last event"), null=True)
     predecessor_run = models.CharField(
         _("run of the day before"), max_length=64, blank=True, help_text=_("Whose backlogs this day began with.")
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
@@ -21,7 +22,7 @@ from queues.lake.storage import LakeError, Storage
 from .events import path_in_lake, read_counts, read_events, rows_by_file
 from .failures import RowsMissingError, first_words, may_be_damage, unreadable_file
 from .history import Output, Predecessor, backlog_before, figures_of_days, handed_on_by, past_figures
-from .hour_cells import CELLS, TABLES, CellFiles, HourCells
+from .hour_cells import TABLES, CellFiles, HourCells, run_of
 from .progress import Progress, Stage, say
 from .reduction import FEW_ROWS, DayCells
 from .session import java_is_alive, java_times, plain_plans, side_by_side
@@ -51,6 +52,7 @@ class Done:
     events: int
     demo: bool
     by_kind: dict[str, int]
+    last_at_ms: int | None
 
 
 class DayReport:
@@ -109,6 +111,8 @@ class DayReport:
         seconds = {Stage.STARTING: up_s, **self._progress.seconds}  # of the process, and of this day
         summary |= {"seconds": seconds, "java": java | {"up": java["up"] - up_s}}
         self._output.write_summary(self._day, summary)
+        with suppress(LakeError, OSError):
+            self._cells.files.remove_stale()
         self._progress.finish(f"{done.events:,} events in {summary['took_s']:.1f} s")
         return summary
 
@@ -125,8 +129,8 @@ class DayReport:
     def _can_go_on(self, error: Exception, files: Sequence[LakeFile]) -> bool:
         """Whether `error` is about files of the lake, or cells, that another turn can do without."""
         named = unreadable_file(error)
-        if named is not None and f"/{CELLS}/" in named.removeprefix(self._lake):
-            return self._distrust_cells(named)
+        if named is not None and (run_id := run_of(named)) is not None:
+            return self._distrust_cells(run_id)
         if named is None and not may_be_damage(error, java_alive=java_is_alive(error)):
             return False
         return self._leave_out(error, named, files) or self._distrust_cells()
@@ -142,15 +146,15 @@ class DayReport:
         self._damaged |= {file.url: file for file in found}
         return bool(found)
 
-    def _distrust_cells(self, named: str = "") -> bool:
-        """Whether there were cells, of that file if it is known, that are not used from now on."""
-        is_new = False
+    def _distrust_cells(self, run_id: str = "") -> bool:
+        """Whether there were cells of earlier runs, or of that run, which are not used from now on."""
+        found = False
         for cells in (self._cells, self._cells_before):
-            for run_id in cells.by_run:
-                if not named or f"/run={run_id}/" in named:
-                    cells.files.distrust(run_id)
-                    is_new = True
-        return is_new
+            for used in cells.by_run:
+                if used == run_id or not (run_id or used.startswith(f"{self._output.run_id}-")):
+                    cells.files.distrust(used)
+                    found = True
+        return found
 
     def _with_other_rows(self, files: Sequence[LakeFile]) -> list[DamagedFile]:
         """Files of which Spark does not read as many events as their footers say."""
@@ -292,19 +296,26 @@ class DayReport:
             "master": master,
             "complete": self._is_complete,
             "demo": done.demo,
+            "last_at_ms": done.last_at_ms,
         }
 
 
 def _count(counts: DataFrame, hours: Mapping[int, HourCells]) -> Done:
     """Raises RowsMissingError if there are more or fewer events of an hour than its cells were made of."""
-    rows = counts.groupBy("hour", "kind").agg(f.sum("events").alias("events"), f.max("demo").alias("demo")).collect()
+    aggregates = ("sum(events) AS events", "max(demo) AS demo", "unix_millis(max(last_at)) AS last_at_ms")
+    rows = counts.groupBy("hour", "kind").agg(*map(f.expr, aggregates)).collect()
     by_hour, by_kind = Counter[int](), Counter[str]()
     for row in rows:
         by_hour[row["hour"]] += row["events"]
         by_kind[row["kind"]] += row["events"]
     if by_hour != Counter({hour: one.events for hour, one in hours.items()}):
         raise RowsMissingError(f"cells count {dict(by_hour)} events by hour, and were made of others")
-    return Done(events=by_hour.total(), demo=any(row["demo"] for row in rows), by_kind=dict(sorted(by_kind.items())))
+    return Done(
+        events=by_hour.total(),
+        demo=any(row["demo"] for row in rows),
+        by_kind=dict(sorted(by_kind.items())),
+        last_at_ms=max((int(row["last_at_ms"]) for row in rows), default=None),
+    )
 
 
 def _day_before(day: date) -> date:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import zlib
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
@@ -35,6 +36,8 @@ TABLES: Final = ("counts", "values", "notable")
 RUN: Final = "run="
 STALE_S: Final = 86_400
 """Files to which no pointer leads are deleted when they are older: a run that still reads them has ended by then."""
+
+_TABLE: Final = re.compile(rf"/{CELLS}/date=[^/]+/{RUN}([^/]+)/\w+\.parquet\b")
 
 READERS: Final = 8
 _END: Final = 8
@@ -185,6 +188,12 @@ class CellFiles:
     def _write(self, path: str, content: Mapping[str, Any]) -> None:
         """At once and as a whole, in the place of what is there. Raises LakeError."""
         self._storage.replace(path, json.dumps({"content": content, "crc": _crc(content)}).encode())
+
+
+def run_of(url: str) -> str | None:
+    """The run that wrote a file of cells; None: it is none."""
+    found = _TABLE.search(url)
+    return None if found is None else found[1]
 
 
 def _crc(content: object) -> int:

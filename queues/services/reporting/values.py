@@ -64,14 +64,15 @@ class DayEntry:
     warnings) is for superusers; others find "" and None.
 
     `share` 0 to 1 and `stage` are of a run under way; `is_stalled`: it has shown no sign of life for two minutes.
-    `is_complete`: the day was over when the report was computed. `took_s`: from the start of the command until the rows
-    were there. `error`: one or more lines in English, Spark's own words among them.
+    `is_complete`: the day was over when the report was computed; `last_event_at`: of those in it. `took_s`: from the
+    start of the command until the rows were there. `error`: one or more lines in English, Spark's own words among them.
     """
 
     day: date
     state: DayState
     reported_at: datetime | None = None
     is_complete: bool = False
+    last_event_at: datetime | None = None
     is_demo: bool = False
     took_s: float | None = None
     events: int | None = None

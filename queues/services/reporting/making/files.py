@@ -2,7 +2,8 @@
 
 date=YYYY-MM-DD/run=ID/TABLE.parquet/*.parquet     what a run computed; see TABLES
 date=YYYY-MM-DD/run=ID/summary.json                written last
-date=YYYY-MM-DD/current.json                       {"run": ID}: the run that counts; later reports read it"""
+date=YYYY-MM-DD/current.json                       {"run": ID}: the run that counts; later reports read it
+cells/date=YYYY-MM-DD/...                          a cache of `queues.reports`"""
 
 from __future__ import annotations
 
@@ -116,6 +117,9 @@ BATCH_ROWS: Final = 2_000
 
 RUN_PREFIX: Final = "run="
 
+CELLS: Final = "cells"
+"""Where `queues.reports` keeps what it has made of hours: a cache of its own."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportFiles:
@@ -170,9 +174,10 @@ class ReportFiles:
             logger.warning("files of a failed report not deleted", extra=fields)
 
     def delete_day(self) -> None:
-        """Delete the day's reports altogether. Raises LakeError, OSError."""
-        if self.storage.fs.exists(self.storage.path(self._of_day)):
-            self.storage.fs.rm(self.storage.path(self._of_day), recursive=True)
+        """Delete the day's reports altogether, cells of its hours included. Raises LakeError, OSError."""
+        for folder in (self._of_day, f"{CELLS}/{self._of_day}"):
+            if self.storage.fs.exists(self.storage.path(folder)):
+                self.storage.fs.rm(self.storage.path(folder), recursive=True)
 
     @property
     def _of_day(self) -> str:

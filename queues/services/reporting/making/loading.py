@@ -6,7 +6,7 @@ import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import Any, Final
 
 from django.conf import settings
@@ -83,6 +83,7 @@ def load_results(*, claim: Claim, results: Results, took_s: float) -> None:
             complete=bool(summary.get("complete")),
             master=str(summary.get("master", ""))[:255],
             warnings=results.warnings,
+            last_event_at=_time(summary.get("last_at_ms")),
             **_ties(summary),
         )
         QueueDay.objects.filter(day_id=claim.day).delete()
@@ -99,6 +100,10 @@ def _ties(summary: Mapping[str, Any]) -> dict[str, str]:
         "handed_on": summary.get("handed_on"),
     }
     return {name: str(value or "")[:64] for name, value in ties.items()}
+
+
+def _time(ms: object) -> datetime | None:
+    return datetime.fromtimestamp(ms / 1_000, UTC) if isinstance(ms, int) else None
 
 
 def _warnings(summary: Mapping[str, Any]) -> list[dict[str, str]]:

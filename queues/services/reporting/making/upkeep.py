@@ -18,7 +18,7 @@ from queues.models import QueueDay, ReportDay, ReportState
 from ..failures import BadResultsError
 from ..values import BACK_DAYS, DRAINED_S, WarningKind
 from .claims import add_warnings
-from .files import files_of
+from .files import CELLS, files_of
 
 logger = logging.getLogger(__name__)
 
@@ -124,7 +124,9 @@ def prune_reports(*, today: date) -> int:
         QueueDay.objects.filter(day_id=day).delete()
         ReportDay.objects.filter(pk=day).delete()
     try:
-        for day in [day for day in list_days(settings.TASKQ_REPORTS_URL) if day < oldest][:DAYS_AT_ONCE]:
+        url = settings.TASKQ_REPORTS_URL
+        there = {*list_days(url), *list_days(f"{url}/{CELLS}")}
+        for day in sorted(day for day in there if day < oldest)[:DAYS_AT_ONCE]:
             files_of(settings.TASKQ_REPORTS_URL, day).delete_day()
     except (OSError, LakeError) as error:
         logger.warning("old reports not deleted", extra={"action": "report.prune", "reason": str(error)})

@@ -141,6 +141,7 @@ def entry_of(day: ReportDay, *, for_superuser: bool) -> DayEntry:
         state=DayState(day.state),
         reported_at=day.reported_at,
         is_complete=day.complete,
+        last_event_at=day.last_event_at,
         is_demo=day.demo,
         took_s=day.took_s,
         events=day.events if for_superuser else None,
