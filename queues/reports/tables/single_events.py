@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as f
 
 from .cells import KEY, METRICS, SCOPE, bucket_of, least_of
@@ -45,9 +45,18 @@ def limits_of(values: DataFrame, *by: str) -> DataFrame:
     longer = values.where(f.col("metric").isin(*LISTED) & (f.col("ms") > 0))
     counted = longer.groupBy(*by, *SCOPE, "metric", bucket_of(f.col("ms")).alias("bucket")).agg(f.sum("n").alias("n"))
     downward = Window.partitionBy(*by, *SCOPE, "metric").orderBy(f.col("bucket").desc())
-    above = f.sum("n").over(downward.rowsBetween(Window.unboundedPreceding, Window.currentRow)) - f.col("n")
-    least = counted.withColumn("above", above).where(f.col("above") < TOP)
-    return least.groupBy(*by, *SCOPE).agg(*(_from(metric) for metric in LISTED))
+    upto = f.sum("n").over(downward.rowsBetween(Window.unboundedPreceding, Window.currentRow))
+    # Below the last one there is nothing that could be left out.
+    is_last = f.lead("bucket").over(downward).isNull()
+    ranked = counted.select(
+        *by,
+        *SCOPE,
+        "metric",
+        f.when(is_last, 1).otherwise(least_of(f.col("bucket"))).alias("least"),
+        (upto - f.col("n")).alias("above"),
+    )
+    kept = [f.min(f.when(f.col("metric") == metric, f.col("least"))).alias(f"{metric}_from") for metric in LISTED]
+    return ranked.where(f.col("above") < TOP).groupBy(*by, *SCOPE).agg(*kept)
 
 
 def slow_of(notable: DataFrame) -> DataFrame:
@@ -61,10 +70,6 @@ def slow_of(notable: DataFrame) -> DataFrame:
     ranked = top.select(*SCOPE, "metric", f.posexplode("top").alias("rank", "row"))
     columns = [f.col(f"row.{name}").alias(name) for name in ("job", "attempt", "ms", "at", "worker")]
     return ranked.select(*SCOPE, "metric", (f.col("rank") + 1).alias("rank"), *columns)
-
-
-def _from(metric: str) -> Column:
-    return f.min(f.when(f.col("metric") == metric, least_of(f.col("bucket")))).alias(f"{metric}_from")
 
 
 def tries_of(counts: DataFrame) -> DataFrame:
