@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from typing import Final
 
@@ -21,6 +21,15 @@ def hour_of(url: str) -> int | None:
     return None if found is None else int(found[1])
 
 
+def rows_by_hour(files: Iterable[LakeFile]) -> Counter[int]:
+    """Events of each hour."""
+    rows = Counter[int]()
+    for file in files:
+        if (hour := hour_of(file.url)) is not None:
+            rows[hour] += file.rows
+    return rows
+
+
 def hour_fingerprints(files: DayFiles, left_out: Iterable[DamagedFile] = (), *, definition: str = "") -> dict[int, str]:
     """For each hour that has files: a digest of which drained files its events are from, and of what is damaged.
 
@@ -33,12 +42,11 @@ def hour_fingerprints(files: DayFiles, left_out: Iterable[DamagedFile] = (), *, 
             names[hour] |= covered
     damaged = [*files.corrupt, *left_out]
     gone = {file.url for file in damaged}
-    rows: dict[int, int] = defaultdict(int)
+    rows = rows_by_hour(file for file in files.live if file.url not in gone)
     others: dict[int, list[tuple[str, int]]] = defaultdict(list)
     for file in files.live:
         hour = hour_of(file.url)
         if hour is not None and file.url not in gone:
-            rows[hour] += file.rows
             others[hour] += _told_by_size(file)
     bad: dict[int, list[tuple[str, str]]] = defaultdict(list)
     for one in damaged:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final
 
@@ -10,7 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 from queues.lake.files import DamagedFile, DayFiles, LakeFile
-from queues.lake.fingerprints import hour_fingerprints, hour_of
+from queues.lake.fingerprints import hour_fingerprints, hour_of, rows_by_hour
 
 from .events import read_events
 from .failures import RowsMissingError
@@ -38,7 +37,7 @@ class DayCells:
         """Find the cells of the hours whose events are in `live`, which is what `day` has but for what is left out."""
         self._wanted = hour_fingerprints(day, left_out, definition=str(VERSION))
         self._live = live
-        self.hours = self.files.find({hour: self._wanted[hour] for hour in {hour_of(file.url) for file in live}})
+        self.hours = self.files.find({hour: self._wanted[hour] for hour in rows_by_hour(live)})
 
     @property
     def missing(self) -> list[LakeFile]:
@@ -71,9 +70,7 @@ class DayCells:
         if not live:
             return
         events = read_events(self._spark, lake=self._lake, files=live)
-        rows = Counter[int]()
-        for file in live:
-            rows[hour_of(file.url)] += file.rows
+        rows = rows_by_hour(live)
         with plain_plans(self._spark, wanted=rows.total() <= FEW_ROWS):
             side_by_side(
                 self._spark,

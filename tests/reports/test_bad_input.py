@@ -130,7 +130,7 @@ def test_what_compaction_takes_while_it_is_read_is_not_called_damaged(
             compact_day(str(lake), date.fromisoformat(DAY))
             path = live[0].url.replace("///", "/")
             raise RuntimeError(f"[FAILED_READ_FILE.FILE_NOT_EXIST] Encountered error while reading file {path}.")
-        return Done(events=sum(file.rows for file in live), demo=False, by_kind={})
+        return Done(events=sum(file.rows for file in live), demo=False, by_kind={}, last_at_ms=None)
 
     monkeypatch.setattr(DayReport, "_write_tables", write_tables)
     spark: Any = SimpleNamespace(version="4")  # nothing is computed

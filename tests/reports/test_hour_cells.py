@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -152,7 +152,7 @@ def test_when_long_times_go_those_that_a_run_did_not_keep_are_looked_for_again(
     assert [row["ms"] for row in slow] == list(range(14, 4, -1))
 
 
-DAMAGES = {
+DAMAGES: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
     "a page": ("counts.parquet", lambda content: content[:20] + bytes([content[20] ^ 4]) + content[21:]),
     "a footer": ("values.parquet", lambda content: content[:-30] + bytes([content[-30] ^ 4]) + content[-29:]),
     "the end": ("notable.parquet", lambda content: content[:-100]),
