@@ -27,9 +27,8 @@ from queues.services.policies import EffectivePolicy
 from queues.services.tokens import access as access_service
 from queues.services.tokens.access import Access
 
-from .auth_cache import ResolvedQueue, ResolvedQueueCache
+from .authentication import Key, Reauthoriser, ResolvedQueue, ResolvedQueueCache, find_refused
 from .http.request import ApiRequest, pool_and_secret
-from .reauthorisation import Key, Reauthoriser, find_refused
 
 P = ParamSpec("P")
 T = TypeVar("T")

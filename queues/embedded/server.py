@@ -1,6 +1,7 @@
 """A private Redis as a child process: its configuration, how it is started, asked and stopped.
 
-It is not started where it would ignore jobs in one of the two formats of append-only files (`refuse_ignored_data`).
+It is not started where it would ignore jobs in one of the two formats of append-only files (`refuse_ignored_data`). Its
+files are readable by their owner only.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import hashlib
 import os
 import re
 import socket
+import stat
 import subprocess
 import tempfile
 import time
@@ -21,7 +23,33 @@ from urllib.parse import quote
 from queues.supervision import Child, tied_to_parent
 
 from .binary import DataIgnoredError, EmbeddedRedisError, ServerDiedError, find_server
-from .private_files import PRIVATE_UMASK, make_content_private
+
+PRIVATE_UMASK: Final = 0o077
+
+
+def make_private(path: Path, *, umask: int = PRIVATE_UMASK) -> None:
+    """Take the permissions in `umask` away from a file or directory, if it is there.
+
+    Leaves alone what belongs to another user, and links, which may lead anywhere. Raises OSError.
+    """
+    try:
+        found = path.lstat()
+    except FileNotFoundError:
+        return
+    is_file = stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)
+    if is_file and found.st_uid == os.getuid() and found.st_mode & umask:
+        path.chmod(stat.S_IMODE(found.st_mode) & ~umask)
+
+
+def make_content_private(directory: Path, *, umask: int = PRIVATE_UMASK) -> None:
+    """Do the same to a directory that holds nothing but our files, and to all that is in it. Raises OSError."""
+    if directory.is_symlink():
+        return
+    make_private(directory, umask=umask)
+    for parent, directories, files in os.walk(directory):
+        for name in (*directories, *files):
+            make_private(Path(parent, name), umask=umask)
+
 
 APPENDFSYNC_VARIABLE: Final = "TASKQ_REDIS_APPENDFSYNC"
 """Environment variable with Redis's setting `appendfsync`, one of these."""

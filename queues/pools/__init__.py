@@ -5,9 +5,18 @@ Called by services, the pump, the API and the pages; calls the models and the en
 database that is slow or away costs little.
 """
 
-from .async_engines import async_engine_for, close_async_engines, open_async_engines, peek_async_engine
 from .database import MetadataUnavailableError, PoolNotFoundError
-from .engines import WorkTimeoutError, close_engines, end_work_at, engine_for, reading_engine_for
+from .engines import (
+    WorkTimeoutError,
+    async_engine_for,
+    close_async_engines,
+    close_engines,
+    end_work_at,
+    engine_for,
+    open_async_engines,
+    peek_async_engine,
+    reading_engine_for,
+)
 from .rows import PoolRow, check_pool_name, find_pool, peek_pool
 
 __all__ = [

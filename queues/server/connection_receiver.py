@@ -16,8 +16,8 @@ from uvicorn.server import ServerState
 from queues.api.asgi import is_own
 
 from .connection import Connection
+from .connection_sender import HEAD, ConnectionSlots, HandOverReply
 from .exchange import Exchange
-from .pages_client import HEAD, ConnectionSlots, Verdict
 from .reader import DEAF
 
 logger = logging.getLogger(__name__)
@@ -179,11 +179,11 @@ class ConnectionReceiver:
             if not slots.has_room_for(address):
                 _make_room(slots, address)
             if not slots.take(address, connection):
-                channel.send(Verdict.BUSY.value)
+                channel.send(HandOverReply.BUSY.value)
                 client.close()
                 return
             try:
-                channel.send(Verdict.TAKEN.value)
+                channel.send(HandOverReply.TAKEN.value)
                 client.setblocking(False)
                 await self._loop.connect_accepted_socket(lambda: connection, client)
             except BaseException:

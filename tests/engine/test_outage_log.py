@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from queues.engine.transport.outage_log import KINDS_MAX, QUIET_S, REPEAT_S, OutageLog
+from queues.engine.transport.failures import KINDS_MAX, QUIET_S, REPEAT_S, OutageLog
 from tests.support.clock import ManualClock
 
 LOGGER = logging.getLogger("tests.outage")

@@ -21,7 +21,7 @@ from queues.engine import (
     reschedule,
     respawn,
 )
-from queues.engine.limits import BULK_MAX_JOBS
+from queues.engine.constants import BULK_MAX_JOBS
 from queues.engine.operation import Paced
 from queues.engine.transport.pacing import PAUSE_MAX_S, SHARE, AsyncPacer, Pacer
 from tests.support.clock import ManualClock

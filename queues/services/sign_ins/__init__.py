@@ -8,7 +8,6 @@ before from strangers, who have limits and slots of their own and lock out nobod
 Django and django-axes call this package by way of the settings; it uses Django's users and cache.
 """
 
-from .clients import device_cookie
-from .throttling import note_sign_ins
+from .throttling import device_cookie, note_sign_ins
 
 __all__ = ["device_cookie", "note_sign_ins"]
