@@ -90,7 +90,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "queues.api.views.skip_page_middleware",
-    "taskq_site.security_headers.security_headers",
+    "taskq_site.middleware.security_headers",
     "django.middleware.security.SecurityMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
@@ -99,7 +99,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "taskq_site.sign_ins.remember_browser",
+    "taskq_site.middleware.remember_browser",
     "axes.middleware.AxesMiddleware",
 ]
 
@@ -148,7 +148,7 @@ TASKQ_SIGN_IN_LOCK_S = read_int("TASKQ_SIGN_IN_LOCK_S", default=900, minimum=1, 
 AUTHENTICATION_BACKENDS = ["queues.services.sign_ins.backend.PasswordBackend"]
 AXES_HANDLER = "queues.services.sign_ins.throttling.SignInLimits"
 AXES_CLIENT_IP_CALLABLE = "queues.services.sign_ins.throttling.address_of"
-AXES_LOCKOUT_CALLABLE = "taskq_site.sign_ins.answer_refusal"
+AXES_LOCKOUT_CALLABLE = "taskq_site.middleware.answer_refusal"
 AXES_ENABLE_ADMIN = False
 AXES_VERBOSE = False
 

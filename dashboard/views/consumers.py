@@ -1,4 +1,4 @@
-"""Who takes jobs: consumers that wait or work; workers of the Python SDK, with buttons that quiet, resume or stop one."""
+"""Consumers that wait for jobs or work on some; workers of the Python SDK, and buttons that quiet, resume, stop one."""
 
 from __future__ import annotations
 

@@ -16,11 +16,10 @@ from .keys import Layout, QueueKeys, notice_channel, wake_channel, worker_channe
 from .operation import Operation, Paced, Plan, Relay
 from .operations.relay import relay
 from .queue_limits import ConsumeLimits
-from .transport.batch_queue import BatchQueue
+from .transport.batch_queue import AsyncPacer, BatchQueue
 from .transport.connection import AsyncClient, StoreAddress
 from .transport.failures import OutageLog, is_missing_script
 from .transport.merging import Call, merge, spread
-from .transport.pacing import AsyncPacer
 from .transport.redis_connection import LateCalls, RedisConnection, load_and_send, send_operations
 from .transport.replication import ReplicaWait
 from .transport.routing import AsyncRoutes, Server

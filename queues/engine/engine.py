@@ -14,9 +14,9 @@ from .errors import NotReplicatedError, TaskqError
 from .keys import Layout, QueueKeys
 from .operation import Apart, Operation, Paced, Plan, Relay
 from .operations.relay import relay
+from .transport.batch_queue import Pacer
 from .transport.connection import StoreAddress, SyncClient
 from .transport.failures import is_missing_script, same_for_all, translate
-from .transport.pacing import Pacer
 from .transport.replication import ReplicaWait, UnconfirmedError
 from .transport.resp_protocol import packed, packed_in_pieces
 from .transport.routing import Routes, Server

@@ -65,7 +65,7 @@ class Apart(list[Operation[Any]]):
 
 
 class Paced(list[Operation[Any]]):
-    """A batch of a plan that has a lot to do: after it, other callers get most of the server's time (`pacing`)."""
+    """A batch of a plan that has a lot to do: after it, other callers get most of the server's time (`batch_queue`)."""
 
 
 class PacedApart(Paced, Apart):

@@ -1,8 +1,8 @@
 """From a pool's name to the engine that runs its queues; caches of metadata, and their invalidation between processes.
 
-Called by services, the pump, the API and the pages; calls the models and the engine. `engines` is for threads,
-`async_engines` for event loops, `rows` has the pools as values. `ttl_cache` and `database` read metadata so that a
-database that is slow or away costs little.
+Called by services, the pump, the API and the pages; calls the models and the engine. `engines` has those for threads
+and those for event loops, `rows` the pools as values. `ttl_cache` and `database` read metadata so that a database that
+is slow or away costs little.
 """
 
 from .database import MetadataUnavailableError, PoolNotFoundError

@@ -19,12 +19,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from uvicorn.server import ServerState
 
-from queues.server import connection_receiver, connection_sender
+from queues.server import connection_sender, pages_process
 from queues.server.connection import Connection
-from queues.server.connection_receiver import ConnectionReceiver, PagesConnection
 from queues.server.connection_sender import HEAD, ConnectionSender, HandOverReply
 from queues.server.error_pages import BUSY, STARTING, answer_error
 from queues.server.exchange import Exchange
+from queues.server.pages_process import ConnectionReceiver, PagesConnection
 from queues.server.reader import Reader
 from queues.server.request_head import UNKNOWN_BEGINNING
 from tests.http.two_servers_connection import request
@@ -172,7 +172,7 @@ def connected() -> Iterator[tuple[socket.socket, socket.socket]]:
 
 
 @contextmanager
-def pages_process(path: Path, take: Take) -> Iterator[None]:
+def running_pages_process(path: Path, take: Take) -> Iterator[None]:
     """One that does `take` with each worker that connects."""
     path.unlink(missing_ok=True)
     over = threading.Event()
@@ -212,7 +212,7 @@ async def hand_over(pages: ConnectionSender, server: socket.socket, *, address: 
 
 
 def test_the_other_process_gets_the_connection_with_what_was_read_of_it(path: Path) -> None:
-    with connected() as (server, client), pages_process(path, take_and_answer):
+    with connected() as (server, client), running_pages_process(path, take_and_answer):
         assert run_async(hand_over(ConnectionSender(path), server)) is HandOverReply.TAKEN
         server.close()
 
@@ -231,7 +231,7 @@ def test_one_that_dies_before_it_confirms_has_not_got_it_and_the_next_one_gets_i
     def die_once(channel: socket.socket) -> None:
         (take_and_answer if any(deaths) else die)(channel)
 
-    with connected() as (server, client), pages_process(path, die_once):
+    with connected() as (server, client), running_pages_process(path, die_once):
         assert run_async(hand_over(ConnectionSender(path), server)) is HandOverReply.TAKEN
         server.close()
 
@@ -251,7 +251,7 @@ def test_one_that_hangs_cannot_confirm_when_it_is_too_late(monkeypatch: pytest.M
         except OSError as error:
             too_late.append(error)
 
-    with connected() as (server, client), pages_process(path, hang):
+    with connected() as (server, client), running_pages_process(path, hang):
         assert run_async(hand_over(ConnectionSender(path), server)) is HandOverReply.AWAY
         given_up.set()
         wait_until(lambda: too_late, or_fail="it could confirm")
@@ -279,7 +279,7 @@ def test_all_that_wait_for_a_process_that_starts_get_it_and_what_is_too_much_for
     with connected() as (server, _), ThreadPoolExecutor() as thread:
         waiting = thread.submit(run_async, wait())
         assert begun.wait(10)
-        with pages_process(path, take_and_answer):
+        with running_pages_process(path, take_and_answer):
             assert waiting.result() == [HandOverReply.TAKEN] * (most + 1) + [HandOverReply.BUSY] * 2
 
 
@@ -299,7 +299,7 @@ def test_a_connection_that_is_only_being_made_does_not_make_room_for_another(
     monkeypatch: pytest.MonkeyPatch, path: Path
 ) -> None:
     most = 2
-    monkeypatch.setattr(connection_receiver, "PAGE_CONNECTIONS_PER_ADDRESS", most)
+    monkeypatch.setattr(pages_process, "PAGE_CONNECTIONS_PER_ADDRESS", most)
 
     async def work(*_: Any) -> None:
         await asyncio.Event().wait()

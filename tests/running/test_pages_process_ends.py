@@ -19,7 +19,7 @@ import pytest
 import uvicorn
 from django.urls import clear_url_caches, get_resolver
 
-from queues.server import pages_server
+from queues.server import pages_process
 from queues.server.applications import Site as DjangoSite
 from queues.server.applications import make_api_middleware
 from queues.server.connection_sender import PATIENCE_S
@@ -184,14 +184,14 @@ def test_one_whose_threads_are_all_busy_for_long_beats_no_more(monkeypatch: pyte
     site: Any = SimpleNamespace(pages=SimpleNamespace(wait_for_turn=is_free.wait, on_stuck=None))
 
     async def scenario() -> None:
-        server = pages_server._Server(uvicorn.Config("unused"), Path("unused"), site)
+        server = pages_process._Server(uvicorn.Config("unused"), Path("unused"), site)
         assert server.is_well()
-        monkeypatch.setattr(pages_server, "THREADS_BUSY_MAX_S", 0.0)
+        monkeypatch.setattr(pages_process, "THREADS_BUSY_MAX_S", 0.0)
         assert not server.is_well()
         is_free.set()
         await asyncio.sleep(0)
         await asyncio.sleep(0)
-        monkeypatch.setattr(pages_server, "THREADS_BUSY_MAX_S", 60.0)
+        monkeypatch.setattr(pages_process, "THREADS_BUSY_MAX_S", 60.0)
         assert server.is_well()
 
     asyncio.run(scenario())

@@ -60,7 +60,7 @@ class ResultWaiters:
 
     @property
     def _every_s(self) -> float:
-        """Many poll less often than few, as consumers do (`fallback_polls`)."""
+        """Many poll less often than few, as consumers do (`waiter_groups`)."""
         return max(constants.FALLBACK_POLL_S, min(self._waiting / constants.LOOKS_PER_S, constants.LOOK_EVERY_MAX_S))
 
     def wake(self, job_id: bytes) -> None:

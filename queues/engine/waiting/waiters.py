@@ -1,7 +1,7 @@
 """Waiting consumers of one event loop: one subscription for all of them, first come, first served.
 
 What wakes a group of waiters: a wake-up message (as many waiters as jobs became ready), the queues' next due time (a
-timer of the group), and its turn to poll in case a message was lost (`fallback_polls`). In each case the *first* of the
+timer of the group), and its turn to poll in case a message was lost (`waiter_groups`). In each case the *first* of the
 group polls; one that got a job without a message sends the next: there may be more. Who sleeps costs its coroutine, one
 future and one timer, and neither task nor connection of its own.
 """

@@ -206,7 +206,7 @@ class SignInLimits(AbstractAxesHandler, AxesBaseHandler):  # type: ignore[misc] 
                 log_lock(client, of=one[0], retry_after_s=seconds_locked())
 
     def user_logged_in(self, sender: Any, request: Any, user: Any, **_more: Any) -> None:
-        """A form was right. The response makes this browser known (`taskq_site.sign_ins`)."""
+        """A form was right. The response makes this browser known (`taskq_site.middleware`)."""
         request.signed_in_username = user.get_username()
 
     def user_logged_out(self, sender: Any, request: Any, user: Any, **_more: Any) -> None:
