@@ -33,6 +33,16 @@ LAID_OUT_MAX: Final = 8 * SHOWN_BYTES
 _TOKEN: Final = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[\]{},:]|[^\s\[\]{},:"]++')
 """A string that does not end goes to the end of the text: else each quotation mark in it would be tried anew."""
 
+ARGUMENTS_SHOWN: Final = 50
+"""Of the positional ones, and of those with a name."""
+
+VALUE_CHARACTERS: Final = 2_000
+NAME_CHARACTERS: Final = 255
+_FIELDS: Final = frozenset(
+    {"task", "args", "kwargs", "version", "result", "trace", "payload", "serializer", "encrypted"}
+)
+_BLANK: Final = re.compile(r"[ \t\n\r]*")
+
 
 class BodyForm(StrEnum):
     """How bytes are shown."""
@@ -154,18 +164,6 @@ def _hex_lines(part: bytes) -> Iterator[str]:
         left, right = row[:8].hex(" "), row[8:].hex(" ")
         letters = "".join(chr(byte) if 32 <= byte < 127 else "." for byte in row)
         yield f"{offset:08x}  {left:<23}  {right:<23}  {letters}"
-
-
-ARGUMENTS_SHOWN: Final = 50
-"""Of the positional ones, and of those with a name."""
-
-VALUE_CHARACTERS: Final = 2_000
-NAME_CHARACTERS: Final = 255
-
-_FIELDS: Final = frozenset(
-    {"task", "args", "kwargs", "version", "result", "trace", "payload", "serializer", "encrypted"}
-)
-_BLANK: Final = re.compile(r"[ \t\n\r]*")
 
 
 def _refuse(name: str) -> None:

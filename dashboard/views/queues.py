@@ -77,6 +77,11 @@ STATE_NAMES: Final = (
 )
 assert {name for name, _title in STATE_NAMES} == STATES.keys()
 
+MINUTES: Final = 60
+"""How much of the past a chart shows."""
+
+_AT = "queues/<str:pool>/<str:namespace>/<str:queue>/"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
@@ -135,9 +140,6 @@ def _column(wanted: QueueFilter, key: str, title: Promise | str, *, begins_group
     downwards = order == "ascending" or (order == "" and key != NAME)
     return Column(key=key, title=title, sort=f"-{key}" if downwards else key, order=order, begins_group=begins_group)
 
-
-MINUTES: Final = 60
-"""How much of the past a chart shows."""
 
 Chart = dict[str, Any]
 
@@ -268,8 +270,6 @@ def limit_keys(request: HttpRequest, pool: str, namespace: str, queue: str) -> H
     context = {"place": place, "limits": limits, "text": text, "is_first": not after}
     return render(request, f"dashboard/{'_limit_keys' if is_live(request) else 'limit_keys'}.html", context)
 
-
-_AT = "queues/<str:pool>/<str:namespace>/<str:queue>/"
 
 urlpatterns = [
     path("queues/", queues, name="queues"),

@@ -33,11 +33,16 @@ from queues.services.policies import EffectivePolicy
 from queues.services.tokens import access as access_service
 from queues.services.tokens.access import Access, on_revocation
 
-GOOD_FOR_S: Final = 0.05
-SIZE: Final = 4096
+logger = logging.getLogger(__name__)
 
-_CacheKey = tuple[bytes, str, str]
+
+GOOD_FOR_S: Final = 0.05
+CACHE_SIZE: Final = 4096
+
+_QueueKey = tuple[bytes, str, str]
 """Token, namespace, queue."""
+
+CHECK_EVERY_S: Final = 1.0
 
 
 @value
@@ -67,7 +72,7 @@ class ResolvedQueueCache(threading.local):
     """One for each thread, since engines belong to its loop."""
 
     def __init__(self) -> None:
-        self._resolved: dict[_CacheKey, ResolvedQueue] = {}
+        self._resolved: dict[_QueueKey, ResolvedQueue] = {}
 
     def find(self, token: bytes | None, path: Mapping[str, str]) -> ResolvedQueue | None:
         """The entry for a token, as it was sent, and the queue of a path, if it is still fresh."""
@@ -90,17 +95,12 @@ class ResolvedQueueCache(threading.local):
         Without a token in the header nothing is cached.
         """
         if token and "queue" in path:
-            if len(self._resolved) >= SIZE:
+            if len(self._resolved) >= CACHE_SIZE:
                 self._resolved.clear()
             self._resolved[token, path["namespace"], path["queue"]] = resolved
 
 
-logger = logging.getLogger(__name__)
-
-EVERY_S: Final = 1.0
-
-
-class Key(NamedTuple):
+class WaitingToken(NamedTuple):
     """A token as it was sent, and the namespace that it is used for."""
 
     pool: str
@@ -108,8 +108,8 @@ class Key(NamedTuple):
     namespace: str
 
 
-Refusals = dict[Key, TaskqError]
-Ask = Callable[[Sequence[Key]], Awaitable[Refusals]]
+Refusals = dict[WaitingToken, TaskqError]
+Ask = Callable[[Sequence[WaitingToken]], Awaitable[Refusals]]
 
 
 class _Waiter:
@@ -123,10 +123,10 @@ class _Waiter:
 class Reauthoriser:
     """The waiting requests of one event loop."""
 
-    def __init__(self, ask: Ask, *, every_s: float = EVERY_S) -> None:
+    def __init__(self, ask: Ask, *, every_s: float = CHECK_EVERY_S) -> None:
         self._ask = ask
         self._every_s = every_s
-        self._waiters: dict[Key, set[_Waiter]] = {}
+        self._waiters: dict[WaitingToken, set[_Waiter]] = {}
         self._rounds: asyncio.Task[None] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._revoked = asyncio.Event()
@@ -139,7 +139,7 @@ class Reauthoriser:
                 self._loop.call_soon_threadsafe(self._revoked.set)
 
     @contextmanager
-    def watch(self, key: Key) -> Iterator[None]:
+    def watch(self, key: WaitingToken) -> Iterator[None]:
         """Cancel the current task within the block when the token is refused; the refusal is raised instead."""
         task = asyncio.current_task()
         assert task is not None
@@ -199,7 +199,7 @@ def _check_all_now() -> None:
 on_revocation(_check_all_now)
 
 
-def find_refused(keys: Sequence[Key]) -> Refusals:
+def find_refused(keys: Sequence[WaitingToken]) -> Refusals:
     """Return those that are no longer valid, with the error. None is while the database is away. For a thread."""
     refusals: Refusals = {}
     for key in keys:

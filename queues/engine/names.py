@@ -20,6 +20,10 @@ from .errors import InvalidArgumentError
 _NAME = re.compile(r"[-_A-Za-z0-9]+\Z")
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f]")
 
+ALPHABET: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+ID_LENGTH: Final = 26
+_COUNTER_SPAN: Final = 32**3
+
 
 def is_name(text: str) -> bool:
     """Whether `text` consists of the allowed characters only (its length is not looked at)."""
@@ -58,10 +62,7 @@ def clean_line(text: str, max_bytes: int = CONSUMER_MAX_BYTES) -> bytes:
     return line if len(line) <= max_bytes else line[:max_bytes].decode("utf-8", "ignore").encode()
 
 
-ALPHABET: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-ID_LENGTH: Final = 26
 _VALUE: Final = {char: value for value, char in enumerate(ALPHABET)}
-_COUNTER_SPAN: Final = 32**3
 _PAIRS: Final = [a + b for a in ALPHABET for b in ALPHABET]
 
 

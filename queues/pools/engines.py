@@ -32,6 +32,9 @@ from .cache_invalidation import dispatch, dispatch_gap
 from .database import MetadataUnavailableError, PoolNotFoundError
 from .rows import PoolRow, Refusals, SweepClock, find_pool, peek_pool, which_are_gone
 
+LOOK_TIMEOUT_S: Final = 1.5
+"""How long an engine of `reading_engine_for` waits for a reply."""
+
 
 class WorkTimeoutError(BaseException):
     """The time limit is over. Not an Exception, so that no handler of failures goes on in spite of it."""
@@ -65,9 +68,6 @@ def _check_query(execute: Callable[..., Any], *args: Any) -> Any:
     check_deadline()
     return execute(*args)
 
-
-LOOK_TIMEOUT_S: Final = 1.5
-"""How long an engine of `reading_engine_for` waits for a reply."""
 
 _Key = tuple[str, float]
 """Pool name and timeout."""

@@ -24,6 +24,9 @@ from queues.engine.errors import TaskqError
 
 from .database import PROBES, MetadataUnavailableError, Probe, forget_outage, read_metadata
 
+logger = logging.getLogger(__name__)
+
+
 K = TypeVar("K")
 V = TypeVar("V")
 
@@ -39,6 +42,11 @@ SIZE: Final = 10_000
 
 _all: WeakSet[TtlCache[object, object]] = WeakSet()
 _NEVER: Final = float("-inf")
+
+WAITING_MAX: Final = 256
+"""Entries that wait to be read again."""
+
+IDLE_S: Final = 5.0
 
 
 class _Entry(Generic[V]):
@@ -216,13 +224,6 @@ def forget_everything() -> None:
         memory.forget()
     forget_outage()
 
-
-logger = logging.getLogger(__name__)
-
-WAITING_MAX: Final = 256
-"""Entries that wait to be read again."""
-
-IDLE_S: Final = 5.0
 
 Work = Callable[[], object]
 

@@ -28,6 +28,10 @@ BEAT_INTERVAL_S: Final = 1.0
 PUMP_ID: Final = f"{socket.gethostname()[:64]}:{os.getpid()}:{secrets.token_hex(3)}"
 """Of this process: host, process, and something that no later process with the same number has."""
 
+KEPT_S: Final = 1.0
+"""How long roles go on with an engine before they ask for the pool's again. What is answered then is a second old at
+most, so a changed pool is followed within two."""
+
 
 @dataclass(slots=True)
 class _RoleState:
@@ -85,11 +89,6 @@ class Heartbeat:
 
 def _ms(seconds: float) -> int:
     return round(seconds * 1000)
-
-
-KEPT_S: Final = 1.0
-"""How long roles go on with an engine before they ask for the pool's again. What is answered then is a second old at
-most, so a changed pool is followed within two."""
 
 
 class PoolRunner:

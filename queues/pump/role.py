@@ -16,11 +16,20 @@ from typing import Final, TypeAlias
 
 from queues.engine import Counts, Engine
 
+logger = logging.getLogger(__name__)
+
+
 Tick: TypeAlias = Callable[[Engine, int | None], Counts]
 """One bounded piece of work on one pool. Second argument: the time in ms for tests; None: the Redis server's clock."""
 
 Wait: TypeAlias = Callable[[Engine, float], bool]
 """Waits for at most so many seconds for a reason to tick before the interval is over; whether there is one."""
+
+WAIT_PART: Final = 0.8
+"""Of its interval a role may wait: when a turn ends after the next one is due, that one is left out."""
+
+RETRY_FIRST_S: Final = 0.25
+RETRY_MAX_S: Final = 5.0
 
 
 class RoleHinderedError(Exception):
@@ -41,10 +50,6 @@ class BackgroundRole:
     tick: Tick
     share: float = 1.0
     wait: Wait | None = None
-
-
-WAIT_PART: Final = 0.8
-"""Of its interval a role may wait: when a turn ends after the next one is due, that one is left out."""
 
 
 def run_role(
@@ -77,8 +82,6 @@ def run_role(
     return Counts(queues=total.queues, jobs=total.jobs, dead=total.dead, more=counts.more)
 
 
-logger = logging.getLogger(__name__)
-
 NOTHING = Counts()
 
 
@@ -109,10 +112,6 @@ class RoleStats:
 
 def _fields(pool: str, role: str, counts: Counts) -> dict[str, str | int]:
     return {"pool": pool, "role": role, "queues": counts.queues, "jobs": counts.jobs, "dead": counts.dead}
-
-
-RETRY_FIRST_S: Final = 0.25
-RETRY_MAX_S: Final = 5.0
 
 
 class CircuitBreaker:

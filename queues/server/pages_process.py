@@ -47,6 +47,12 @@ RECEIVE_TIMEOUT_S: Final = 5.0
 _PIECE: Final = 65_536
 _CLOSE_ON_EXEC: Final = getattr(socket, "MSG_CMSG_CLOEXEC", 0)
 
+NICENESS: Final = 10
+"""Publishing goes first where processors are few."""
+
+THREADS_BUSY_MAX_S: Final = 20.0
+"""When no thread has been free for so long, the process does not work; it is replaced a little later."""
+
 
 class PagesConnection(Connection):
     """A connection that a worker has handed over. `first`: what the worker had read of it.
@@ -222,14 +228,6 @@ async def _wait_readable(loop: asyncio.AbstractEventLoop, channel: socket.socket
         await readable.wait()
     finally:
         loop.remove_reader(channel.fileno())
-
-
-NICENESS: Final = 10
-"""Publishing goes first where processors are few."""
-
-
-THREADS_BUSY_MAX_S: Final = 20.0
-"""When no thread has been free for so long, the process does not work; it is replaced a little later."""
 
 
 def serve_pages(directory: Path) -> None:

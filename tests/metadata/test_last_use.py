@@ -100,7 +100,7 @@ def test_the_last_use_is_written_soon_and_beside_the_call(token: NewToken) -> No
 def test_a_database_that_takes_no_writes_holds_nobody_up_and_is_left_alone(
     token: NewToken, notes: last_use._Notes, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(last_use, "SLOW_S", 0.05)
+    monkeypatch.setattr(last_use, "NOTE_SLOW_S", 0.05)
     blocked, held = threading.Event(), threading.Event()
 
     def lock() -> None:

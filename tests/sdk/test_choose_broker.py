@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from taskq.errors import NotConfiguredError
 
 from taskq.brokers.choose import open_broker
 from taskq.brokers.redis import RedisBroker
+from taskq.errors import NotConfiguredError
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from taskq.errors import JobFailedError, ResultTimeoutError
 
 from queues.engine import JobState
 from taskq import App
+from taskq.errors import JobFailedError, ResultTimeoutError
 from taskq.outcomes import Cancel
 from taskq.testing import inline
 

@@ -20,7 +20,6 @@ from typing import Any
 
 import httpx
 import pytest
-from taskq.errors import JobFailedError, JobGoneError, NotConfiguredError, ResultTimeoutError
 
 from queues.engine import (
     AckOutcome,
@@ -45,6 +44,7 @@ from queues.engine import (
 )
 from taskq import App, Client, Context, Workflow, chain, group
 from taskq.brokers.http import HttpBroker
+from taskq.errors import JobFailedError, JobGoneError, NotConfiguredError, ResultTimeoutError
 from taskq.worker import StopReason, Worker, WorkerOptions
 from tests.http.service import Server, site_fixtures
 from tests.sdk.test_client import walk_through_the_rest

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from taskq.errors import NotConfiguredError
 
 from queues.engine import PublishOptions
 from taskq import App
+from taskq.errors import NotConfiguredError
 from taskq.worker.worker import PARKED_KINDS_MAX
 
 from .conftest import until, work, working

@@ -14,8 +14,10 @@ from queues.services.activity import ActivityAction, note_activity
 from queues.services.errors import PoolNotFoundError
 from queues.services.permissions import check_visible, list_visible, visible_names
 from queues.services.pools.managing import list_pools
-from queues.services.tokens.managing import create_token, list_tokens, note_new_token, note_token_act, revoke_token
-from queues.services.tokens.rate_limits import Limit, delete_limit, get_limit, list_limits, set_limit
+from queues.services.tokens import managing as token_service
+from queues.services.tokens import rate_limits as limit_service
+from queues.services.tokens.managing import note_new_token, note_token_act
+from queues.services.tokens.rate_limits import Limit, delete_limit, get_limit, set_limit
 from queues.services.tokens.secrets import DEFAULT_POOL, split_token
 
 from ..context import ApiContext
@@ -82,7 +84,7 @@ async def switch_access_log(request: ApiRequest, context: ApiContext) -> ApiResp
     return json_response(200, {"status": f"{status}d"})
 
 
-async def create(request: ApiRequest, context: ApiContext) -> ApiResponse:
+async def create_token(request: ApiRequest, context: ApiContext) -> ApiResponse:
     """A new token. Parameters come in the query or in a form body, as in lmstfy."""
     given = {**await _form(request), **request.query}
     if not given.get("description"):
@@ -93,7 +95,7 @@ async def create(request: ApiRequest, context: ApiContext) -> ApiResponse:
     await _check_visible(request, context, pool)
     try:
         token = await context.call(
-            create_token,
+            token_service.create_token,
             namespace=request.path["namespace"],
             pool=pool,
             description=given["description"],
@@ -105,21 +107,21 @@ async def create(request: ApiRequest, context: ApiContext) -> ApiResponse:
     return json_response(201, {"token": token.display})
 
 
-async def list_all(request: ApiRequest, context: ApiContext) -> ApiResponse:
+async def list_tokens(request: ApiRequest, context: ApiContext) -> ApiResponse:
     """Public ids and descriptions; a secret is shown once, when it is made."""
     pool = request.query.get("pool") or DEFAULT_POOL
     await _check_visible(request, context, pool)
     try:
-        tokens = await context.call(list_tokens, namespace=request.path["namespace"], pool=pool)
+        tokens = await context.call(token_service.list_tokens, namespace=request.path["namespace"], pool=pool)
     except PoolNotFoundError:
         raise ParameterError("pool not found") from None
     return json_response(200, {"tokens": {token.public_id: token.description for token in tokens}})
 
 
-async def revoke(request: ApiRequest, context: ApiContext) -> ApiResponse:
+async def revoke_token(request: ApiRequest, context: ApiContext) -> ApiResponse:
     """204 also when there is no such token, as in lmstfy."""
     which = await _which(request, context)
-    if await context.call(revoke_token, **which):
+    if await context.call(token_service.revoke_token, **which):
         await _note(request, context, ActivityAction.TOKEN_REVOKED, which)
     return NO_CONTENT
 
@@ -155,10 +157,10 @@ async def remove_limit(request: ApiRequest, context: ApiContext) -> ApiResponse:
     return json_response(200, {"msg": "success"})
 
 
-async def list_all_limits(request: ApiRequest, context: ApiContext) -> ApiResponse:
+async def list_limits(request: ApiRequest, context: ApiContext) -> ApiResponse:
     """The limits of all namespaces that the user may see, and whose they are."""
     visible = await context.call(visible_names, user=request.staff)
-    limits = await context.call(list_limits)
+    limits = await context.call(limit_service.list_limits)
     return json_response(
         200,
         [

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from queues.engine import OpenJob, close_dependencies, find_detail, find_key, find_result
+from queues.engine import OpenJob, find_detail, find_key, find_result
+from queues.engine import close_dependencies as close_dependencies_of
 from queues.engine import delete_jobs as delete_jobs_of
 from queues.engine import list_jobs as list_jobs_in
 from queues.engine import peek as peek_queue
@@ -21,6 +22,9 @@ from ..http.errors import ParameterError
 from ..http.request import ApiRequest, read_flag, read_uint
 from ..http.response import ApiResponse, json_response, raw_response
 from .job_json import present_awaited, present_delivery, present_detail, present_job
+
+_VALUES_MAX: Final = 20_000
+"""Of the JSON of a request. More are a list of something else, which takes longer to decode than to refuse."""
 
 
 async def delete_jobs(request: ApiRequest, context: ApiContext) -> ApiResponse:
@@ -113,13 +117,9 @@ async def list_jobs(request: ApiRequest, context: ApiContext) -> ApiResponse:
     )
 
 
-VALUES_MAX: Final = 20_000
-"""Of the JSON of a request. More are a list of something else, which takes longer to decode than to refuse."""
-
-
-async def add(request: ApiRequest, context: ApiContext) -> ApiResponse:
+async def add_dependencies(request: ApiRequest, context: ApiContext) -> ApiResponse:
     """Add up to DEPENDENCIES_MAX dependencies. A request that is repeated changes nothing."""
-    depends_on = (await read_object(request, DEPENDENCIES_MAX_BYTES, values_max=VALUES_MAX)).get("depends_on")
+    depends_on = (await read_object(request, DEPENDENCIES_MAX_BYTES, values_max=_VALUES_MAX)).get("depends_on")
     if not isinstance(depends_on, list) or not all(isinstance(one, str) for one in depends_on):
         raise ParameterError("invalid depends_on")
     job_id = request.path["job_id"]
@@ -128,10 +128,10 @@ async def add(request: ApiRequest, context: ApiContext) -> ApiResponse:
     return _present(await resolved.engine.run(work))
 
 
-async def close(request: ApiRequest, context: ApiContext) -> ApiResponse:
+async def close_dependencies(request: ApiRequest, context: ApiContext) -> ApiResponse:
     """No more dependencies: the job is ready once those that it has are acked."""
     job_id = request.path["job_id"]
-    return _present(await context.run(request, lambda queue: close_dependencies(queue, job_id)))
+    return _present(await context.run(request, lambda queue: close_dependencies_of(queue, job_id)))
 
 
 def _present(job: OpenJob) -> ApiResponse:

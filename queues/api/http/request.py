@@ -29,6 +29,14 @@ from .large_requests import MEMORY, MemoryHold
 MAX_PARAMETERS: Final = 64
 REMEMBERED_MAX_BYTES: Final = 256
 
+_DIGITS = re.compile(r"[0-9]{1,19}\Z")
+_INTEGER = re.compile(r"-?[0-9]{1,19}\Z")
+_DECIMAL = re.compile(r"[0-9]{1,10}(?:\.[0-9]{1,9})?\Z")
+_EPOCH = re.compile(r"[0-9]{1,12}(?:\.[0-9]{1,9})?\Z")
+_TRUE: Final = frozenset({"1", "t", "T", "true", "TRUE", "True"})
+_FALSE: Final = frozenset({"0", "f", "F", "false", "FALSE", "False"})
+NO_QUEUES: Final = "invalid queue name(s)"
+
 
 class Query(dict[str, str]):
     """Query parameters. Do not modify: clients send the same string over and over, and then get the same object, by
@@ -49,12 +57,6 @@ class _LongQuery(Query):
 
 
 _NOTHING: Final = Query()
-_DIGITS = re.compile(r"[0-9]{1,19}\Z")
-_INTEGER = re.compile(r"-?[0-9]{1,19}\Z")
-_DECIMAL = re.compile(r"[0-9]{1,10}(?:\.[0-9]{1,9})?\Z")
-_EPOCH = re.compile(r"[0-9]{1,12}(?:\.[0-9]{1,9})?\Z")
-_TRUE: Final = frozenset({"1", "t", "T", "true", "TRUE", "True"})
-_FALSE: Final = frozenset({"0", "f", "F", "false", "FALSE", "False"})
 
 
 def parse_query(raw: bytes) -> Query:
@@ -145,8 +147,6 @@ def read_moment_ms(query: Mapping[str, str], name: str) -> int | None:
         raise ParameterError(f"invalid {name}")
     return milliseconds
 
-
-NO_QUEUES: Final = "invalid queue name(s)"
 
 # The shapes of ASGI: https://asgi.readthedocs.io/en/latest/specs/www.html
 Scope = MutableMapping[str, Any]

@@ -22,6 +22,20 @@ from ..scripts import load
 from ..stats.minutes import Minute, read_minutes
 from .inspect import queue_stats
 
+_LEVEL = 1
+"""Of compression: the rows are much alike, so the fastest makes a fifth of them."""
+
+WHOLE_POOL: Final = ""
+"""Stands for all namespaces, where minutes are summed up."""
+
+_SURVEY = load("survey")
+_ACTIVE = load("list_active")
+_TAKE = load("take_survey")
+_WRITE = load("write_survey")
+_READ = load("read_survey")
+_ADD = load("add_minutes")
+_MINUTES = load("read_minutes")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreLoad:
@@ -36,10 +50,6 @@ class StoreLoad:
     connected_clients: int
     blocked_clients: int
     version: str = ""
-
-
-_LEVEL = 1
-"""Of compression: the rows are much alike, so the fastest makes a fifth of them."""
 
 
 class FoundQueue(NamedTuple):
@@ -129,18 +139,6 @@ def unpack_queues(namespace: str, content: bytes) -> Sequence[FoundQueue]:
         return [FoundQueue(namespace, row[0], bool(row[1]), bool(row[2]), *row[3:]) for row in rows]
     except (ValueError, TypeError, IndexError, zlib.error):
         return []
-
-
-WHOLE_POOL: Final = ""
-"""Stands for all namespaces, where minutes are summed up."""
-
-_SURVEY = load("survey")
-_ACTIVE = load("list_active")
-_TAKE = load("take_survey")
-_WRITE = load("write_survey")
-_READ = load("read_survey")
-_ADD = load("add_minutes")
-_MINUTES = load("read_minutes")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,6 +17,8 @@ OTHER_ENDPOINTS: Final = ""
 _UNREADABLE: Final = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
 """Errors of reading a record that another version of taskq has written."""
 
+WORKER_RECORD_MAX_BYTES: Final = 64 * 1024
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoleBeat:
@@ -127,9 +129,6 @@ def unpack_pusher(pusher: bytes, entry: bytes, now_ms: int) -> PusherBeat | None
         )
     except _UNREADABLE:
         return None
-
-
-WORKER_RECORD_MAX_BYTES: Final = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,6 +27,24 @@ SHARE: Final = 1 / 3
 PAUSE_MAX_S: Final = 0.1
 """Longest pause: a server that did not answer for a while is not kept waiting for as long again."""
 
+BATCH_MAX: Final = 512
+"""Operations in one pipeline."""
+
+IN_FLIGHT_MAX: Final = 4
+"""Pipelines under way at once to one server. While as many are, calls gather into the next one."""
+
+WAITING_MAX: Final = 16
+"""The same of those that wait for replicas, with a connection each. While replicas are away each takes as long as the
+timeout, so there must be enough of them."""
+
+ALONE_IN_FLIGHT_MAX: Final = 2
+"""Calls under way that are sent alone: one is worked on here while Redis does the next. They have a connection of their
+own, so that no small call waits for their bytes, and the others of their kind wait without holding up small calls."""
+
+GATHER_MAX_S: Final = 0.005
+"""How long calls also gather while fewer of them wait than are under way: a single call is sent at once, and the more
+calls there are, the more are sent together. A server that takes longer has other reasons, and may be away."""
+
 
 def pause_after(step_s: float) -> float:
     """Seconds to leave to others after a step that took so long."""
@@ -77,24 +95,6 @@ class AsyncPacer:
                 ended = self._loop.time()
                 self._free_at = ended + pause_after(ended - began)
 
-
-BATCH_MAX: Final = 512
-"""Operations in one pipeline."""
-
-IN_FLIGHT_MAX: Final = 4
-"""Pipelines under way at once to one server. While as many are, calls gather into the next one."""
-
-WAITING_MAX: Final = 16
-"""The same of those that wait for replicas, with a connection each. While replicas are away each takes as long as the
-timeout, so there must be enough of them."""
-
-ALONE_IN_FLIGHT_MAX: Final = 2
-"""Calls under way that are sent alone: one is worked on here while Redis does the next. They have a connection of their
-own, so that no small call waits for their bytes, and the others of their kind wait without holding up small calls."""
-
-GATHER_MAX_S: Final = 0.005
-"""How long calls also gather while fewer of them wait than are under way: a single call is sent at once, and the more
-calls there are, the more are sent together. A server that takes longer has other reasons, and may be away."""
 
 SendBatch: TypeAlias = "Callable[[BatchQueue, RedisConnection, list[Call]], Coroutine[Any, Any, None]]"
 """Sends a batch on a connection of the queue and settles its futures."""

@@ -25,6 +25,45 @@ import redis.exceptions as redis_errors
 from ..errors import ScriptError, StoreFullError, StoreUnavailableError, TaskqError
 from ..operation import Operation
 
+_CODE_OF_CLASS: Final[Mapping[type[BaseException], str]] = {
+    redis_errors.ReadOnlyError: "READONLY",
+    redis_errors.MasterDownError: "MASTERDOWN",
+    redis_errors.MovedError: "MOVED",
+    redis_errors.AskError: "ASK",
+    redis_errors.ClusterDownError: "CLUSTERDOWN",
+    redis_errors.BusyLoadingError: "LOADING",
+    redis_errors.TryAgainError: "TRYAGAIN",
+    redis_errors.AuthenticationError: "NOAUTH",
+    redis_errors.NoPermissionError: "NOPERM",
+    redis_errors.OutOfMemoryError: "OOM",
+}
+"""The classes that redis-py makes of codes; their text has no code."""
+
+_CODE_IN_TEXT: Final = re.compile(r"(?:\A|: ?-)([A-Z]+)(?= |\Z)")
+"""At the beginning, or inside what a server before Redis 7 makes of it: `Error running script (...): -OOM command`."""
+
+_LOST: Final = (
+    redis_errors.ConnectionError,
+    redis_errors.TimeoutError,
+    redis_errors.InvalidResponse,
+    redis_errors.ClusterError,
+    redis_errors.RedisClusterException,
+    EOFError,
+    OSError,
+)
+"""Raised by the connection, and by redis-py's cluster client when it knows no node to ask."""
+
+OUTAGE_QUIET_S: Final = 5.0
+"""An outage is over when nothing failed for so long."""
+
+OUTAGE_REPEAT_S: Final = 60.0
+"""One that goes on is mentioned again so often."""
+
+OUTAGES_MAX: Final = 100
+"""Outages that are logged separately at one time. Further ones are not logged before one of these is over."""
+
+_OUTAGE_LOOK_EVERY_S: Final = 1.0
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Meaning:
@@ -59,34 +98,8 @@ MEANINGS: Final[Mapping[str, Meaning]] = {
 }
 """Error code → what it means. A code that is not here comes from a defective script."""
 
-_CODE_OF_CLASS: Final[Mapping[type[BaseException], str]] = {
-    redis_errors.ReadOnlyError: "READONLY",
-    redis_errors.MasterDownError: "MASTERDOWN",
-    redis_errors.MovedError: "MOVED",
-    redis_errors.AskError: "ASK",
-    redis_errors.ClusterDownError: "CLUSTERDOWN",
-    redis_errors.BusyLoadingError: "LOADING",
-    redis_errors.TryAgainError: "TRYAGAIN",
-    redis_errors.AuthenticationError: "NOAUTH",
-    redis_errors.NoPermissionError: "NOPERM",
-    redis_errors.OutOfMemoryError: "OOM",
-}
-"""The classes that redis-py makes of codes; their text has no code."""
-
-_CODE_IN_TEXT: Final = re.compile(r"(?:\A|: ?-)([A-Z]+)(?= |\Z)")
-"""At the beginning, or inside what a server before Redis 7 makes of it: `Error running script (...): -OOM command`."""
 
 _UNREACHABLE: Final = Meaning(wrong_node=True)
-_LOST: Final = (
-    redis_errors.ConnectionError,
-    redis_errors.TimeoutError,
-    redis_errors.InvalidResponse,
-    redis_errors.ClusterError,
-    redis_errors.RedisClusterException,
-    EOFError,
-    OSError,
-)
-"""Raised by the connection, and by redis-py's cluster client when it knows no node to ask."""
 
 
 def code_of(error: object) -> str:
@@ -187,18 +200,6 @@ def same_for_all(error: Exception, operations: Sequence[Operation[Any]]) -> list
     return [error] * len(operations)
 
 
-QUIET_S: Final = 5.0
-"""An outage is over when nothing failed for so long."""
-
-REPEAT_S: Final = 60.0
-"""One that goes on is mentioned again so often."""
-
-KINDS_MAX: Final = 100
-"""Outages that are logged separately at one time. Further ones are not logged before one of these is over."""
-
-_LOOK_EVERY_S: Final = 1.0
-
-
 @dataclass(slots=True)
 class _Outage:
     message: str
@@ -237,7 +238,7 @@ class OutageLog:
                 outage.failures += 1
                 outage.latest_at = now
                 return
-            if len(self._open) >= KINDS_MAX:
+            if len(self._open) >= OUTAGES_MAX:
                 return
             self._open[kind] = _Outage(message, fields, level, now, now, now)
             if self._watcher is None:
@@ -249,9 +250,9 @@ class OutageLog:
         """Log what is over, and what goes on for long. Whether any outage goes on."""
         now = self._clock()
         with self._lock:
-            over = [kind for kind, outage in self._open.items() if now - outage.latest_at >= QUIET_S]
+            over = [kind for kind, outage in self._open.items() if now - outage.latest_at >= OUTAGE_QUIET_S]
             ended = [self._open.pop(kind) for kind in over]
-            lasting = [outage for outage in self._open.values() if now - outage.said_at >= REPEAT_S]
+            lasting = [outage for outage in self._open.values() if now - outage.said_at >= OUTAGE_REPEAT_S]
             for outage in lasting:
                 outage.said_at = now
             goes_on = bool(self._open)
@@ -272,7 +273,7 @@ class OutageLog:
 
     def _watch(self) -> None:
         while True:
-            time.sleep(_LOOK_EVERY_S)
+            time.sleep(_OUTAGE_LOOK_EVERY_S)
             if not self.look():
                 return
 

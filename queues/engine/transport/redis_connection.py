@@ -34,6 +34,9 @@ logger = logging.getLogger("taskq.engine")
 
 TakeBack: TypeAlias = Callable[[Operation[Any], Reply], None]
 
+LEAVING_MAX: Final = 8
+"""Connections that take no more commands and wait for replies. A server that pauses again and again costs no more."""
+
 
 class LateCalls:
     """The calls of one batch, and how they were merged."""
@@ -83,10 +86,6 @@ class LateBatch:
 
     def take(self, replies: list[Reply]) -> None:
         self._calls.undo(self._sent, replies)
-
-
-LEAVING_MAX: Final = 8
-"""Connections that take no more commands and wait for replies. A server that pauses again and again costs no more."""
 
 
 class RedisConnection:

@@ -25,6 +25,17 @@ from ..transport.connection import AsyncClient
 
 TIMER_STEP_S: Final = 0.001
 
+ALONE_JOBS: Final = 20
+"""Jobs after which it is tried again whether another process waits for the same queues."""
+
+STEP_BACK_S: Final = 0.001
+"""Longer than a poll takes. Paid only where several processes follow the same pool, and rarely if they do not wait for
+the same queues."""
+
+COUNT_EVERY_S: Final = 5.0
+TOGETHER_S: Final = 0.05
+"""Turns that are so close poll together: calls of one event-loop turn share a round trip, which is most of the cost."""
+
 
 def delay_until(deadline: float) -> float:
     """Seconds to give to `call_later` for a deadline in seconds of `time.monotonic`: one step more than are left.
@@ -33,10 +44,6 @@ def delay_until(deadline: float) -> float:
     sleeps again; the step makes that rare, and keeps it from spinning.
     """
     return max(0.0, deadline - monotonic()) + TIMER_STEP_S
-
-
-ALONE_JOBS: Final = 20
-"""Jobs after which it is tried again whether another process waits for the same queues."""
 
 
 class Wake(Enum):
@@ -190,13 +197,6 @@ class WaiterGroups:
         return groups
 
 
-STEP_BACK_S: Final = 0.001
-"""Longer than a poll takes. Paid only where several processes follow the same pool, and rarely if they do not wait for
-the same queues."""
-
-COUNT_EVERY_S: Final = 5.0
-
-
 class OtherProcesses:
     """Whether other processes follow the pool too. In a cluster only those on the same node are seen."""
 
@@ -224,10 +224,6 @@ class OtherProcesses:
         except Exception:
             return  # whatever the connection raised: as it was
         self.present = any(listeners > 1 for _, listeners in counted)
-
-
-TOGETHER_S: Final = 0.05
-"""Turns that are so close poll together: calls of one event-loop turn share a round trip, which is most of the cost."""
 
 
 class FallbackPolls:

@@ -26,6 +26,9 @@ SCAN_MAX: Final = 2_000
 QUEUES_AT_ONCE: Final = 100
 """Queues that one call looks into."""
 
+GROUPS_MAX: Final = 100
+"""Of more groups than this, only the largest are told apart."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeadLetter:
@@ -154,10 +157,6 @@ def respawn_dead(
 ) -> Plan[int]:
     """Make dead jobs ready with one more try and a new ttl: the `limit` oldest, or those named. Answers how many."""
     return respawn(queue, limit=limit, ids=job_ids, ttl_ms=ttl_s * 1000)
-
-
-GROUPS_MAX: Final = 100
-"""Of more groups than this, only the largest are told apart."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,7 +26,13 @@ from queues.pools import check_pool_name
 
 from ..errors import PoolExistsError, PoolNotFoundError
 
+logger = logging.getLogger(__name__)
+
+
 KEEPS_ALL_KEYS: Final = "noeviction"
+
+PROBE_TIMEOUT_S = 2.0
+_PROBES_AT_ONCE = 8
 
 
 class ProblemKind(StrEnum):
@@ -186,12 +192,6 @@ def _too_few_replicas(store: StoreInfo, wanted: int) -> PoolProblem | None:
         ),
         facts={"wanted": wanted, "found": store.replicas},
     )
-
-
-logger = logging.getLogger(__name__)
-
-PROBE_TIMEOUT_S = 2.0
-_PROBES_AT_ONCE = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

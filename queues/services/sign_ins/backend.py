@@ -33,6 +33,9 @@ PROGRAMS_LINE_MAX: Final = 16
 REMEMBERED_S: Final = 3_600
 REMEMBERED_MAX: Final = 1_000
 
+ADDRESS_NOTED_EVERY_S: Final = 86_400
+"""An address stays known for as long as it is used, although its password is not hashed again."""
+
 
 class CheckSlots:
     """Bounds how many passwords are looked at, and hashes one at a time.
@@ -123,10 +126,6 @@ class VerifiedPasswords:
 
 
 VERIFIED: Final = VerifiedPasswords()
-
-
-ADDRESS_NOTED_EVERY_S: Final = 86_400
-"""An address stays known for as long as it is used, although its password is not hashed again."""
 
 
 class PasswordBackend(AxesStandaloneBackend, ModelBackend):  # type: ignore[misc]  # django-axes has no types

@@ -27,6 +27,9 @@ from django.core.cache import cache
 
 from ..activity import ActivityAction, note_activity
 
+logger = logging.getLogger(__name__)
+
+
 DEVICE_KNOWN_S: Final = 180 * 86_400
 ADDRESS_KNOWN_S: Final = 30 * 86_400
 DEVICE_COOKIE: Final = "taskq_device"
@@ -38,6 +41,9 @@ known_here: Final[set[str]] = set()
 _SALT: Final = "taskq.sign_in.device"
 _IPV6_NETWORK_BITS: Final = 64
 """What one household or server gets: counting single IPv6 addresses would limit nobody."""
+
+NAME_SHOWN_MAX: Final = 150
+"""Characters: as long as a name may be."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,12 +157,6 @@ def _cookie_name(username: str) -> str:
 
 def _known_key(username: str, address: str) -> str:
     return f"sign_in:known:{digest_of(username, network_of(address))}"
-
-
-logger = logging.getLogger(__name__)
-
-NAME_SHOWN_MAX: Final = 150
-"""Characters: as long as a name may be."""
 
 
 def note_sign_ins() -> None:

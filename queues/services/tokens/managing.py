@@ -46,6 +46,16 @@ logger = logging.getLogger(__name__)
 _UNPRINTABLE: Final = ("Cc", "Cs")
 """Control characters (NUL is one, which PostgreSQL cannot store) and halves of surrogate pairs (no UTF-8 has them)."""
 
+NOTE_USE_EVERY_S: Final = 60
+"""Per token."""
+
+NOTE_SLOW_S: Final = 1.0
+NOTE_REST_S: Final = 60.0
+"""When a write failed or took longer than NOTE_SLOW_S, nothing is noted for so long: it is the least important write."""
+
+NOTES_AT_ONCE: Final = 500
+NOTES_WAITING_MAX: Final = 10_000
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewToken:
@@ -179,19 +189,6 @@ def _info(row: Token) -> TokenInfo:
     )
 
 
-NOTE_USE_EVERY_S: Final = 60
-"""Per token."""
-
-SLOW_S: Final = 1.0
-
-REST_S: Final = 60.0
-"""When a write failed or took longer than SLOW_S, nothing is noted for this long: it is the least important write."""
-
-AT_ONCE: Final = 500
-
-WAITING_MAX: Final = 10_000
-
-
 class _Notes:
     """Uses not yet written. A thread writes them and ends, with its connection, when there are no more."""
 
@@ -203,7 +200,7 @@ class _Notes:
 
     def add(self, pk: int) -> None:
         with self._lock:
-            if time.monotonic() < self._rest_until or len(self._waiting) >= WAITING_MAX:
+            if time.monotonic() < self._rest_until or len(self._waiting) >= NOTES_WAITING_MAX:
                 return
             self._waiting.add(pk)
             if self._writer is None or not self._writer.is_alive():
@@ -214,14 +211,14 @@ class _Notes:
         try:
             while pks := self._take():
                 started = time.monotonic()
-                if not _write(pks) or time.monotonic() - started > SLOW_S:
+                if not _write(pks) or time.monotonic() - started > NOTE_SLOW_S:
                     self._rest()
         finally:
             connection.close()
 
     def _take(self) -> list[int]:
         with self._lock:
-            pks = list(self._waiting)[:AT_ONCE]
+            pks = list(self._waiting)[:NOTES_AT_ONCE]
             self._waiting.difference_update(pks)
             if not pks:
                 self._writer = None
@@ -230,7 +227,7 @@ class _Notes:
     def _rest(self) -> None:
         with self._lock:
             self._waiting.clear()
-            self._rest_until = time.monotonic() + REST_S
+            self._rest_until = time.monotonic() + NOTE_REST_S
 
 
 _notes = _Notes()
