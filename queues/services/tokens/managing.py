@@ -51,7 +51,7 @@ NOTE_USE_EVERY_S: Final = 60
 
 NOTE_SLOW_S: Final = 1.0
 NOTE_REST_S: Final = 60.0
-"""When a write failed or took longer than NOTE_SLOW_S, nothing is noted for so long: it is the least important write."""
+"""When a write failed or took longer than NOTE_SLOW_S, nothing is noted for so long: no other write matters less."""
 
 NOTES_AT_ONCE: Final = 500
 NOTES_WAITING_MAX: Final = 10_000

@@ -1,4 +1,5 @@
--- dependency_marks: marks a job that others depend on, so that the script that ends it says so (lib/outgoing.lua): no other job pays.
+-- dependency_marks: marks a job that others depend on, so that the script that ends it says so (lib/outgoing.lua). No other
+-- job pays.
 -- INCLUDES ids record run
 
 -- The job itself, or the batch that it has become part of; nil if neither is there.

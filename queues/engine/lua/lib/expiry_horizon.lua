@@ -1,4 +1,4 @@
--- expiry_horizon: when the waiting jobs of a queue (ready, delayed, retry) expire. `h:QUEUE` in `flags` is the queue's horizon:
+-- expiry_horizon: when waiting jobs of a queue (ready, delayed, retry) expire. `h:QUEUE` in `flags` is the queue's horizon:
 --   every waiting job that expires before it is in `expiring`, by time
 -- so jobs that expire after those before them cost their queue nothing until the horizon comes; then lib/scan.lua looks at
 -- all waiting jobs. Without a horizon no waiting job but those in `expiring` expires.

@@ -1,4 +1,4 @@
--- plain_ready_places: as lib/ready_places.lua, for scripts that meet no jobs with a limit key and do without the keys for them.
+-- plain_ready_places: as lib/ready_places.lua, for scripts that meet no jobs with a limit key and do without keys for them.
 -- INCLUDES ready
 local function put_ready(id, place) put_plain(id, tonumber(place or 0)) end
 

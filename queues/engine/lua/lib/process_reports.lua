@@ -1,6 +1,6 @@
--- process_reports: which processes reported lately, and what. Bounded: a process that was silent for `forget` ms is forgotten, and if
--- there are more than `most`, those that were silent for longest. Reports later than now were sent before the clock was put
--- back: they are forgotten, too, and a process that lives reports again.
+-- process_reports: which processes reported lately, and what. Bounded: a process that was silent for `forget` ms is forgotten,
+-- and if there are more than `most`, those that were silent for longest. Reports later than now were sent before the clock
+-- was put back: they are forgotten, too, and a process that lives reports again.
 
 -- Records what the process `one` reports; "" = it ends. `times`: zset, `records`: hash. The first write frees memory, so it
 -- works on a full Redis, too.
