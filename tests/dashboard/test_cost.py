@@ -36,7 +36,7 @@ def _slow_pages_are_no_older(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def round_trips(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The number of calls in each round trip that pages make from now on; not those of threads that other tests left."""
+    """The number of calls in each round trip that pages make from now on, not other tests' threads."""
     made: list[int] = []
     ask: Callable[..., list[Any]] = Engine._replies
 
@@ -85,7 +85,7 @@ def test_round_trips_and_queries_do_not_depend_on_how_much_there_is(
         with django_assert_max_num_queries(QUERIES_MAX):
             look(browser, path)
 
-        assert len(round_trips) <= ROUND_TRIPS[path]
+        assert 1 <= len(round_trips) <= ROUND_TRIPS[path]
         # survey, pumps, partitions; and a page of trends, or sums of namespaces
         assert sum(round_trips) <= 2 + engine.layout.partitions + 101
 
