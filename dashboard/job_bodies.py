@@ -166,10 +166,6 @@ def _hex_lines(part: bytes) -> Iterator[str]:
         yield f"{offset:08x}  {left:<23}  {right:<23}  {letters}"
 
 
-def _refuse(name: str) -> None:
-    raise ValueError(name)  # NaN and Infinity are not JSON
-
-
 _DECODER: Final = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=_refuse)
 
 
