@@ -8,7 +8,7 @@ from django.urls import URLPattern, path, re_path
 
 from .router import Route
 from .routes import ROUTES
-from .schema import SchemaView, docs
+from .docs import SchemaView, docs
 from .views import AnyPathView, make_view
 
 

@@ -13,7 +13,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 
 from queues.api.router import AuthKind, Route
 from queues.api.routes import ROUTES
-from queues.api.schema import SchemaView
+from queues.api.docs import SchemaView
 from queues.api.staff import SAFE_METHODS
 from queues.api.views import OperationView
 from queues.models import Token
