@@ -6,9 +6,9 @@ from itertools import groupby
 
 from django.urls import URLPattern, path, re_path
 
+from .docs import SchemaView, docs
 from .router import Route
 from .routes import ROUTES
-from .docs import SchemaView, docs
 from .views import AnyPathView, make_view
 
 

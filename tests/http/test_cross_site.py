@@ -11,9 +11,9 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 
+from queues.api.docs import SchemaView
 from queues.api.router import AuthKind, Route
 from queues.api.routes import ROUTES
-from queues.api.docs import SchemaView
 from queues.api.staff import SAFE_METHODS
 from queues.api.views import OperationView
 from queues.models import Token
