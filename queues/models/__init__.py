@@ -9,7 +9,7 @@ from .namespace import Namespace
 from .policy import QueuePolicy
 from .pool import DEFAULT_POOL, Pool
 from .push import PushEndpoint
-from .report import QueueDay, ReportDay, ReportState, ReportTrigger
+from .report import LakeMeasurement, QueueDay, ReportDay, ReportState, ReportTrigger
 from .schedule import CatchUp, FireOutcome, Overlap, Schedule, ScheduleFire, ScheduleKind, ScheduleSource
 from .token import Token, TokenLimit
 
@@ -19,6 +19,7 @@ __all__ = [
     "ActivityAction",
     "CatchUp",
     "FireOutcome",
+    "LakeMeasurement",
     "Namespace",
     "Overlap",
     "Pool",

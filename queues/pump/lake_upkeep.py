@@ -1,0 +1,43 @@
+"""Deletes days from the event lake by age and size, and measures it (`making.lake_retention` of the reports).
+
+Several `runpump` may do it at once: each day is deleted once.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Final
+
+from django.db import close_old_connections
+
+from .circuit_breaker import CircuitBreaker
+
+INTERVAL_S: Final = 600.0
+
+
+class LakeUpkeep:
+    """`tick` now and then; `stop` in the end: a deletion under way stops after the day that it is at."""
+
+    def __init__(self, *, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
+        self._clock = clock
+        self._stopping = threading.Event()
+        self._breaker = CircuitBreaker(subject="upkeep of the lake")
+
+    def tick(self) -> None:
+        """A database or lake that is away is logged once."""
+        from queues.services.reporting.making.lake_retention import prune_lake  # a pump starts sooner without it
+
+        if self._stopping.is_set():
+            return
+        try:
+            prune_lake(today=self._clock().date(), should_stop=self._stopping.is_set)
+            self._breaker.record_success()
+        except Exception as error:  # the roles go on; it is tried again
+            self._breaker.record_failure(error)
+        finally:
+            close_old_connections()
+
+    def stop(self) -> None:
+        self._stopping.set()
