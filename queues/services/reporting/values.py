@@ -72,6 +72,11 @@ class PoolEvents:
     dropped_around: int
     difference: int
 
+    @property
+    def surplus(self) -> int:
+        """Events too many."""
+        return max(0, -self.difference)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DayEntry:
@@ -105,6 +110,11 @@ class DayEntry:
     @property
     def has_report(self) -> bool:
         return self.reported_at is not None
+
+    @property
+    def differs(self) -> bool:
+        """Whether the lake and Redis's own counts do not agree."""
+        return any(one.difference for one in self.reconciliation)
 
     @property
     def lacks_events(self) -> bool:

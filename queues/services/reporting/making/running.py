@@ -192,8 +192,8 @@ class Order:
 def make_reports(*, days: Sequence[date], order: Order, listener: Listener) -> None:
     """Compute the reports of `days` and put each in the place of an earlier one, which stays if anything goes wrong.
 
-    Days that were deleted from the lake fail. To be called from the main thread. Raises BadRangeError, and database errors if the database is away when a day is
-    begun; all else is told to `listener`.
+    Days that were deleted from the lake fail. To be called from the main thread. Raises BadRangeError, and database
+    errors if the database is away when a day is begun; all else is told to `listener`.
     """
     for day in days:
         if day > today():
