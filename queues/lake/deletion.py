@@ -70,7 +70,7 @@ def find_deletion(storage: Storage, day: date) -> Deletion | None:
         found: dict[str, Any] = json.loads(content)
         return Deletion(**found | {"day": day})
     except (ValueError, TypeError):
-        return Deletion(day=day, reason="the note of it is damaged", at="at an unknown time", files=0, bytes=0)
+        return Deletion(day=day, reason="its note is damaged", at="at an unknown time", files=0, bytes=0)
 
 
 def note_late_events(storage: Storage, day: date, name: str, events: int) -> None:
