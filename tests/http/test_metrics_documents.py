@@ -115,3 +115,16 @@ def test_every_alert_says_what_is_wrong_and_how_bad_it_is() -> None:
         assert rule["annotations"]["summary"], rule["alert"]
         labels = set(re.findall(r"\$labels\.(\w+)", rule["annotations"]["summary"]))
         assert labels <= set(re.findall(r"\w+", rule["expr"])) | {"instance"}, rule["alert"]
+
+
+def test_what_reports_will_lack_is_a_warning() -> None:
+    found = {rule["alert"]: rule for rule in alerts()}
+    for name, metric in (
+        ("TaskqEventsDropped", "taskq_events_dropped_total"),
+        ("TaskqLakeBehind", "taskq_lake_lag_seconds"),
+        ("TaskqLakeDiffers", "taskq_lake_difference_events"),
+        ("TaskqReportFailed", "taskq_report_state"),
+        ("TaskqReportOverdue", "taskq_report_age_seconds"),
+    ):
+        assert metric in found[name]["expr"]
+        assert found[name]["labels"]["severity"] == "warning"
