@@ -28,9 +28,9 @@ def engine(redis_url: str) -> Iterator[Engine]:
 
 
 def work(engine: Engine, now_ms: int, calls: int = 20) -> int:
-    """Events that it appends."""
+    """Events that it appends, on queues of that day's own."""
     for number in range(calls):
-        queue = engine.queue("shop", f"orders{number % 5}")
+        queue = engine.queue("shop", f"orders{number % 5}-{now_ms // DAY_MS}")
         engine.run(publish(queue, [b"x"] * 3, now_ms=now_ms))
         (job,) = engine.run(consume(queue, ttr_ms=60_000, now_ms=now_ms)).jobs
         engine.run(ack(queue, [job.job_id], now_ms=now_ms))

@@ -194,7 +194,8 @@ def test_memory_does_not_grow_with_the_number_of_queues(
         most = max(most, len(walk.writer._rows) if walk else 0)
 
     ((name, rows),) = noted(tmp_path).items()
-    assert (len(rows), most) == (100 + 2, 9)
+    assert len(rows) == 100 + 2
+    assert most < 10
     assert pq.ParquetFile(tmp_path / name).num_row_groups >= 10
 
 
@@ -208,7 +209,7 @@ def test_a_walk_that_is_given_up_leaves_nothing_and_what_a_killed_one_left_goes_
     killed = HourlyCounts(POOL, url=str(tmp_path))
     assert killed.go_on(engine, NOON, clock_ms=NOON)
     (left,) = folder.iterdir()
-    os.utime(left, (0, 0))
+    os.utime(left, (1, 1))
 
     given_up = HourlyCounts(POOL, url=str(tmp_path))
     assert given_up.go_on(engine, NOON, clock_ms=NOON)
